@@ -1,4 +1,4 @@
-//! The command line.
+//! Command line.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ the operating system before it is acknowledged (mode flush); `put, fsync` has it
 acknowledged; processor time (all threads of the process) and bytes written count until flushes and compactions behind it are done.
 ";
 
-/// What to measure.
+/// Benchmark arguments.
 pub(crate) struct Arguments {
     pub(crate) engines: Vec<String>,
     pub(crate) workloads: Vec<Workload>,
@@ -35,14 +35,14 @@ pub(crate) struct Arguments {
     pub(crate) folder: PathBuf,
 }
 
-/// What this process is for.
+/// Task of this process.
 pub(crate) enum Task {
     Help,
     Compare(Arguments),
     Child { engine: String, workload: Workload, folder: PathBuf, arguments: Arguments },
 }
 
-/// Reads the words behind the program's name.
+/// Parses the words after the program's name.
 pub(crate) fn read(mut words: impl Iterator<Item = String>) -> Result<Task> {
     let mut arguments = Arguments {
         engines: engine::names().into_iter().map(str::to_string).collect(),
@@ -62,7 +62,9 @@ pub(crate) fn read(mut words: impl Iterator<Item = String>) -> Result<Task> {
         let mut value = || words.next().ok_or_else(|| format!("{word} wants a value; see --help"));
         match word.as_str() {
             "--engines" => arguments.engines = value()?.split(',').map(str::to_string).collect(),
-            "--workloads" => arguments.workloads = value()?.split(',').map(workload).collect::<Result<_>>()?,
+            "--workloads" => {
+                arguments.workloads = value()?.split(',').map(workload).collect::<Result<_>>()?;
+            }
             "--rows" => arguments.rows = number(&word, &value()?)?,
             "--fsync-rows" => arguments.fsync_rows = number(&word, &value()?)?,
             "--value-bytes" => arguments.value_bytes = number(&word, &value()?)?,
@@ -84,16 +86,24 @@ impl Arguments {
     fn check(&self) -> Result<()> {
         let known = engine::names();
         if let Some(unknown) = self.engines.iter().find(|name| !known.contains(&name.as_str())) {
-            return Err(format!("{unknown:?} is not in this build, which has {}; RocksDB needs librocksdb-dev and clang", known.join(", ")));
+            return Err(format!(
+                "{unknown:?} is not in this build, which has {}; RocksDB needs librocksdb-dev and clang",
+                known.join(", ")
+            ));
         }
-        let positive = [("--rows", self.rows), ("--fsync-rows", self.fsync_rows), ("--large-bytes", self.large_bytes), ("--runs", self.runs as u64)];
+        let positive = [
+            ("--rows", self.rows),
+            ("--fsync-rows", self.fsync_rows),
+            ("--large-bytes", self.large_bytes),
+            ("--runs", self.runs as u64),
+        ];
         match positive.iter().find(|(_, value)| *value == 0) {
             Some((name, _)) => Err(format!("{name} must be at least 1")),
             None => Ok(()),
         }
     }
 
-    /// What a child has to know.
+    /// Returns the arguments for child processes.
     pub(crate) fn for_children(&self) -> Vec<String> {
         let pairs = [
             ("--rows", self.rows.to_string()),
@@ -104,7 +114,7 @@ impl Arguments {
         pairs.into_iter().flat_map(|(name, value)| [name.to_string(), value]).collect()
     }
 
-    /// The first line of the report.
+    /// Returns the first line of the report.
     pub(crate) fn headline(&self) -> String {
         let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
         format!(
@@ -132,21 +142,40 @@ mod tests {
 
     #[test]
     fn a_child_is_told_everything_it_measures_with() {
-        let Ok(Task::Compare(parent)) = read_words(&["--rows", "1_000", "--value-bytes", "7", "--large-bytes", "5", "--fsync-rows", "3"]) else {
+        let Ok(Task::Compare(parent)) = read_words(&[
+            "--rows",
+            "1_000",
+            "--value-bytes",
+            "7",
+            "--large-bytes",
+            "5",
+            "--fsync-rows",
+            "3",
+        ]) else {
             panic!("these are good words");
         };
-        let mut words = vec!["--child".to_string(), "fjall".to_string(), "reopen".to_string(), "x".to_string()];
+        let mut words =
+            vec!["--child".to_string(), "fjall".to_string(), "reopen".to_string(), "x".to_string()];
         words.extend(parent.for_children());
         let Ok(Task::Child { workload, arguments, .. }) = read(words.into_iter()) else {
             panic!("a child understands its parent");
         };
         assert_eq!(workload, Workload::Reopen);
-        assert_eq!((arguments.rows, arguments.value_bytes, arguments.large_bytes, arguments.fsync_rows), (1000, 7, 5, 3));
+        assert_eq!(
+            (arguments.rows, arguments.value_bytes, arguments.large_bytes, arguments.fsync_rows),
+            (1000, 7, 5, 3)
+        );
     }
 
     #[test]
     fn what_cannot_be_measured_is_refused() {
-        for words in [&["--rows", "0"][..], &["--rows"], &["--engines", "leveldb"], &["--workloads", "all"], &["--fast"]] {
+        for words in [
+            &["--rows", "0"][..],
+            &["--rows"],
+            &["--engines", "leveldb"],
+            &["--workloads", "all"],
+            &["--fast"],
+        ] {
             assert!(read_words(words).is_err(), "{words:?}");
         }
     }

@@ -1,25 +1,27 @@
-//! The rows every engine is given: keys in random order, values that do not compress.
+//! Rows for every engine: keys in random order, incompressible values.
 
 /// Bytes of a key.
 pub(crate) const KEY_BYTES: usize = 16;
-/// Bytes that values are cut from; much more than a processor's first cache, much less than its last.
+/// Size of the buffer that values are slices of: far above a processor's first-level cache, far
+/// below its last-level cache.
 const NOISE_BYTES: usize = 1 << 20;
 
-/// Makes keys and values from row numbers.
+/// Generator of keys and values from row numbers.
 pub(crate) struct Rows {
     noise: Vec<u8>,
     value_bytes: usize,
 }
 
 impl Rows {
-    /// Rows with values of `value_bytes` bytes.
+    /// Creates a generator of rows with values of `value_bytes` bytes.
     pub(crate) fn new(value_bytes: usize) -> Self {
         let words = (NOISE_BYTES + value_bytes) / 8 + 1;
         let noise = (0..words as u64).flat_map(|word| mix(word).to_le_bytes()).collect();
         Self { noise, value_bytes }
     }
 
-    /// The key of a row. Different rows have different keys: the first half is a bijection of the number.
+    /// Returns the key of a row. Different rows have different keys: the first half is a bijection
+    /// of the number.
     pub(crate) fn key(row: u64) -> [u8; KEY_BYTES] {
         let mut key = [0; KEY_BYTES];
         let (left, right) = key.split_at_mut(8);
@@ -28,24 +30,24 @@ impl Rows {
         key
     }
 
-    /// The value of a row.
+    /// Returns the value of a row.
     pub(crate) fn value(&self, row: u64) -> &[u8] {
         let start = usize::try_from(mix(!row) % NOISE_BYTES as u64).unwrap_or_default();
         &self.noise[start..start + self.value_bytes]
     }
 
-    /// Bytes of one row as the user counts them.
+    /// Returns the logical size of one row in bytes.
     pub(crate) fn row_bytes(&self) -> u64 {
         (KEY_BYTES + self.value_bytes) as u64
     }
 }
 
-/// The number of the `turn`-th row to read, of `rows`.
+/// Returns the number of the row to read in turn `turn`, below `rows`.
 pub(crate) fn pick(turn: u64, rows: u64) -> u64 {
     mix(turn ^ 0x5bd1_e995_0000_0000) % rows
 }
 
-/// A bijection on 64 bits without visible pattern (the finalizer of `SplitMix64`).
+/// Maps 64-bit numbers one to one, without visible pattern (the finalizer of `SplitMix64`).
 fn mix(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,8 +1,10 @@
-//! Runs the same workloads on Halite, fjall and RocksDB with the same data and prints medians and ratios.
+//! Runs the same workloads on Halite, fjall and RocksDB with the same data and prints medians and
+//! ratios.
 //!
-//! Each engine runs each workload in a process of its own, because only a process has figures of its own for processor
-//! time, memory and bytes written, and because one engine's leftovers (threads, allocations, a warm heap) would weigh
-//! on the next. The parent starts children one after another, engines taking turns, and only arranges what they print.
+//! Each engine runs each workload in a separate process, because CPU time, memory and bytes written
+//! are measured per process, and because one engine's leftovers (threads, allocations, a warm heap)
+//! would affect the next. The parent starts children one after another, with the engines in turn,
+//! and only formats their output.
 
 mod arguments;
 mod data;
@@ -18,7 +20,7 @@ use arguments::{Arguments, Task};
 use report::Report;
 use workload::Workload;
 
-/// Failure in words.
+/// Result with a human-readable error.
 pub(crate) type Result<T, E = String> = std::result::Result<T, E>;
 
 fn main() -> ExitCode {
@@ -28,7 +30,9 @@ fn main() -> ExitCode {
             Ok(())
         }
         Task::Compare(arguments) => compare(&arguments),
-        Task::Child { engine, workload, folder, arguments } => workload::run(&engine, workload, &folder, &arguments),
+        Task::Child { engine, workload, folder, arguments } => {
+            workload::run(&engine, workload, &folder, &arguments)
+        }
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -39,7 +43,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The parent: every run, every workload, every engine.
+/// Runs the parent: every run, every workload, every engine.
 fn compare(arguments: &Arguments) -> Result<()> {
     let mut report = Report::default();
     println!("{}", arguments.headline());
@@ -60,8 +64,14 @@ fn compare(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// One workload on one engine, from an empty folder that is gone afterwards.
-fn measure(engine: &str, workload: Workload, folder: &Path, arguments: &Arguments, report: &mut Report) -> Result<()> {
+/// Measures one workload on one engine, in an empty directory that is deleted afterwards.
+fn measure(
+    engine: &str,
+    workload: Workload,
+    folder: &Path,
+    arguments: &Arguments,
+    report: &mut Report,
+) -> Result<()> {
     remove(folder)?;
     std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     for part in workload.parts() {
@@ -72,7 +82,8 @@ fn measure(engine: &str, workload: Workload, folder: &Path, arguments: &Argument
 }
 
 fn child(engine: &str, part: Workload, folder: &Path, arguments: &Arguments) -> Result<String> {
-    let program = std::env::current_exe().map_err(|error| format!("this program's own path: {error}"))?;
+    let program =
+        std::env::current_exe().map_err(|error| format!("this program's own path: {error}"))?;
     let output = Command::new(program)
         .arg("--child")
         .args([engine, part.name()])
@@ -89,7 +100,9 @@ fn child(engine: &str, part: Workload, folder: &Path, arguments: &Arguments) -> 
 
 fn remove(folder: &Path) -> Result<()> {
     match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(format!("{}: {error}", folder.display())),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("{}: {error}", folder.display()))
+        }
         _ => Ok(()),
     }
 }

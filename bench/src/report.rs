@@ -1,24 +1,29 @@
-//! Collects the children's figures and prints medians, ratios and what was aimed at.
+//! Report of the children's measurements as medians, ratios and targets.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::Result;
 
-/// The store whose ratio to the best of the others is told.
+/// Store whose ratio to the best of the others is printed.
 const OURS: &str = "halite";
 
-/// What is aimed at: `OURS` against the best of the others, in the figure's own sense.
-const TARGETS: [(&str, &str, f64); 4] =
-    [("put", "ops/s", 1.0), ("put in batches of 100", "ops/s", 1.0), ("get, cached", "ops/s", 0.8), ("scan", "ops/s", 1.0)];
+/// Targets of the ratio of `OURS` to the best of the others.
+const TARGETS: [(&str, &str, f64); 4] = [
+    ("put", "ops/s", 1.0),
+    ("put in batches of 100", "ops/s", 1.0),
+    ("get, cached", "ops/s", 0.8),
+    ("scan", "ops/s", 1.0),
+];
 
-/// What is aimed at whatever the others do: at most so much.
-const LIMITS: [(&str, &str, f64); 2] = [("open after a clean close", "ms to first read", 200.0), ("idle", "MB resident", 20.0)];
+/// Absolute targets: upper limits, independent of the other stores.
+const LIMITS: [(&str, &str, f64); 2] =
+    [("open after a clean close", "ms to first read", 200.0), ("idle", "MB resident", 20.0)];
 
-/// Batches of 100 rows are to be so many times as fast as single puts.
+/// Target speedup of batches of 100 rows over single puts.
 const BATCH_GAIN: f64 = 3.0;
 
-/// The figures so far, in the order in which they first came.
+/// Measurements so far, in order of first appearance.
 #[derive(Default)]
 pub(crate) struct Report {
     order: Vec<Figure>,
@@ -26,11 +31,11 @@ pub(crate) struct Report {
     engines: Vec<String>,
 }
 
-/// What was measured and in what unit.
+/// Name and unit of a measurement.
 type Figure = (String, String);
 
 impl Report {
-    /// Takes what a child printed: `name|unit|value` lines.
+    /// Adds the output of a child: `name|unit|value` lines.
     pub(crate) fn take(&mut self, engine: &str, output: &str) -> Result<()> {
         if !self.engines.iter().any(|known| known == engine) {
             self.engines.push(engine.to_string());
@@ -38,7 +43,9 @@ impl Report {
         }
         for line in output.lines() {
             let mut parts = line.splitn(3, '|');
-            let (Some(name), Some(unit), Some(Ok(value))) = (parts.next(), parts.next(), parts.next().map(str::parse)) else {
+            let (Some(name), Some(unit), Some(Ok(value))) =
+                (parts.next(), parts.next(), parts.next().map(str::parse))
+            else {
                 return Err(format!("{engine}: this is not a figure: {line:?}"));
             };
             let figure = (name.to_string(), unit.to_string());
@@ -54,7 +61,11 @@ impl Report {
         let mut values = self.values.get(&(figure.clone(), engine.to_string()))?.clone();
         values.sort_by(f64::total_cmp);
         let middle = values.len() / 2;
-        Some(if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) })
+        Some(if values.len() % 2 == 1 {
+            values[middle]
+        } else {
+            f64::midpoint(values[middle - 1], values[middle])
+        })
     }
 
     fn cell(&self, figure: &Figure, engine: &str) -> String {
@@ -63,13 +74,24 @@ impl Report {
         };
         let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
         let highest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        format!("{} ({}-{})", short(self.median(figure, engine).unwrap_or_default()), short(lowest), short(highest))
+        format!(
+            "{} ({}-{})",
+            short(self.median(figure, engine).unwrap_or_default()),
+            short(lowest),
+            short(highest)
+        )
     }
 
-    /// Ours divided by the best of the others; of a rate more is better, of everything else less.
+    /// Returns our value divided by the best of the others. More is better for a rate, less for
+    /// everything else.
     fn ratio(&self, figure: &Figure) -> Option<f64> {
-        let others = self.engines.iter().filter(|name| *name != OURS).filter_map(|name| self.median(figure, name));
-        let best = others.reduce(|one, other| if is_rate(figure) { one.max(other) } else { one.min(other) })?;
+        let others = self
+            .engines
+            .iter()
+            .filter(|name| *name != OURS)
+            .filter_map(|name| self.median(figure, name));
+        let best = others
+            .reduce(|one, other| if is_rate(figure) { one.max(other) } else { one.min(other) })?;
         Some(self.median(figure, OURS)? / best)
     }
 
@@ -96,13 +118,18 @@ impl fmt::Display for Report {
         writeln!(out, "|---|---|{}---|---|", "---|".repeat(self.engines.len()))?;
         for figure in &self.order {
             write!(out, "| {} | {} |", figure.0, figure.1)?;
-            self.engines.iter().try_for_each(|engine| write!(out, " {} |", self.cell(figure, engine)))?;
+            self.engines
+                .iter()
+                .try_for_each(|engine| write!(out, " {} |", self.cell(figure, engine)))?;
             let ratio = self.ratio(figure).map_or(String::new(), |ratio| format!("{ratio:.2}"));
             writeln!(out, " {ratio} | {} |", self.verdict(figure).unwrap_or_default())?;
         }
         if let Some(gain) = self.batch_gain() {
             let verdict = word(gain >= BATCH_GAIN, &format!("at least {BATCH_GAIN} x"));
-            writeln!(out, "\n{OURS}: batches of 100 are {gain:.1} x as fast as single puts; {verdict}")?;
+            writeln!(
+                out,
+                "\n{OURS}: batches of 100 are {gain:.1} x as fast as single puts; {verdict}"
+            )?;
         }
         Ok(())
     }
@@ -116,7 +143,7 @@ fn word(reached: bool, target: &str) -> String {
     format!("{target}: {}", if reached { "reached" } else { "MISSED" })
 }
 
-/// Three or more significant digits, thousands as `k`.
+/// Formats a value with at least three significant digits, and thousands as `k`.
 fn short(value: f64) -> String {
     match value {
         value if value >= 10_000.0 => format!("{:.0} k", value / 1000.0),

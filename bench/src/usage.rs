@@ -1,10 +1,10 @@
-//! What this process has used so far: processor time, bytes written, memory.
+//! Resource usage of this process: CPU time, bytes written, memory.
 
 use std::time::{Duration, Instant};
 
 use crate::Result;
 
-/// A moment, with what had been used until then.
+/// Moment, with the resources used until then.
 #[derive(Clone, Copy)]
 pub(crate) struct Usage {
     at: Instant,
@@ -12,7 +12,7 @@ pub(crate) struct Usage {
     written_bytes: u64,
 }
 
-/// What was used between two moments.
+/// Resources used between two moments.
 pub(crate) struct Spent {
     pub(crate) seconds: f64,
     pub(crate) cpu_us: f64,
@@ -20,12 +20,16 @@ pub(crate) struct Spent {
 }
 
 impl Usage {
-    /// As of now, all threads together.
+    /// Returns the current usage of all threads.
     pub(crate) fn now() -> Result<Self> {
-        Ok(Self { cpu_ns: cpu_ns()?, written_bytes: field("/proc/self/io", "wchar:")?, at: Instant::now() })
+        Ok(Self {
+            cpu_ns: cpu_ns()?,
+            written_bytes: field("/proc/self/io", "wchar:")?,
+            at: Instant::now(),
+        })
     }
 
-    /// What was used from `self` to `end`.
+    /// Returns the resources used from `self` to `end`.
     pub(crate) fn until(&self, end: &Self) -> Spent {
         Spent {
             seconds: end.at.duration_since(self.at).as_secs_f64(),
@@ -35,21 +39,25 @@ impl Usage {
     }
 }
 
-/// Bytes of memory this process holds.
+/// Returns the resident memory of this process in bytes.
 pub(crate) fn resident_bytes() -> Result<u64> {
     Ok(field("/proc/self/status", "VmRSS:")? * 1024)
 }
 
-/// What to say if other processes keep this machine busy: they take time from every rate, and not evenly.
+/// Returns a warning if other processes keep this machine busy: they reduce every rate, and not
+/// evenly.
 pub(crate) fn busy_warning() -> Option<String> {
     let text = std::fs::read_to_string("/proc/loadavg").ok()?;
     let load: f64 = text.split_whitespace().next()?.parse().ok()?;
     let cores = std::thread::available_parallelism().ok()?.get();
-    let text = format!("warning: load {load:.1} on {cores} cores before the first run; compare processor times, the rates are not to be trusted");
+    let text = format!(
+        "warning: load {load:.1} on {cores} cores before the first run; compare processor times, the rates are not to be trusted"
+    );
     (load > cores as f64 / 2.0).then_some(text)
 }
 
-/// Waits until the engine's own threads have nothing left to do: until this process is idle for a while.
+/// Waits until the engine's background threads have finished, that is, until this process is idle
+/// for a while.
 pub(crate) fn settle() -> Result<()> {
     const LOOK: Duration = Duration::from_millis(50);
     const IDLE_LOOKS: u32 = 8;
@@ -57,23 +65,30 @@ pub(crate) fn settle() -> Result<()> {
     while idle < IDLE_LOOKS {
         let before = cpu_ns()?;
         std::thread::sleep(LOOK);
-        // An idle thread that looks around now and then is still idle.
+        // An idle thread that polls occasionally is still idle.
         idle = if cpu_ns()? - before < 1_000_000 { idle + 1 } else { 0 };
     }
     Ok(())
 }
 
-/// Processor time of all threads, ended ones included, in nanoseconds. The kernel's clock of a process is finer than the
-/// ticks in `/proc/self/stat`, and `clock_gettime` is how a process reads it without special rights.
+/// Returns the CPU time of all threads, ended ones included, in nanoseconds. The kernel's clock of
+/// a process is more precise than the ticks in `/proc/self/stat`, and `clock_gettime` needs no
+/// privileges.
 fn cpu_ns() -> Result<u64> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     let seconds = u64::try_from(time.tv_sec).map_err(|error| format!("processor time: {error}"))?;
-    let nanoseconds = u64::try_from(time.tv_nsec).map_err(|error| format!("processor time: {error}"))?;
+    let nanoseconds =
+        u64::try_from(time.tv_nsec).map_err(|error| format!("processor time: {error}"))?;
     Ok(seconds * 1_000_000_000 + nanoseconds)
 }
 
 fn field(path: &str, name: &str) -> Result<u64> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-    let value = text.lines().find_map(|line| line.strip_prefix(name)).and_then(|rest| rest.split_whitespace().next());
-    value.and_then(|value| value.parse().ok()).ok_or_else(|| format!("{path}: there is no number behind {name}"))
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name))
+        .and_then(|rest| rest.split_whitespace().next());
+    value
+        .and_then(|value| value.parse().ok())
+        .ok_or_else(|| format!("{path}: there is no number behind {name}"))
 }

@@ -1,4 +1,4 @@
-//! The workloads, run in a child: each prints its figures as `name value` lines.
+//! Workloads, run in a child: each prints its measurements as `name|unit|value` lines.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -10,33 +10,34 @@ use crate::data::{Rows, pick};
 use crate::engine::{self, Durability, Engine};
 use crate::usage::{self, Usage};
 
-/// Rows in a batch.
+/// Rows per batch.
 const BATCH_ROWS: usize = 100;
 /// Bytes of a value in the large store whose opening is timed.
 const LARGE_VALUE_BYTES: usize = 1000;
 
-/// What is measured together, in a folder of its own.
+/// Measurements that share a separate directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Workload {
     /// Single puts, then random reads twice, then a full scan.
     Single,
-    /// Puts in batches.
+    /// Batched puts.
     Batch,
-    /// Single puts, each on the disk before the next.
+    /// Single puts, each synced to disk before the next.
     Fsync,
     /// Fills a store of about a gigabyte, closes it, and opens it in another process.
     Open,
-    /// The second part of `Open`.
+    /// Second part of `Open`.
     Reopen,
-    /// A store with nothing in it.
+    /// An empty store.
     Idle,
 }
 
 impl Workload {
-    /// Those a person can ask for.
-    pub(crate) const ALL: [Self; 5] = [Self::Single, Self::Batch, Self::Fsync, Self::Open, Self::Idle];
+    /// Workloads that an operator can select.
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Single, Self::Batch, Self::Fsync, Self::Open, Self::Idle];
 
-    /// As written on the command line.
+    /// Returns the name on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Single => "single",
@@ -48,12 +49,12 @@ impl Workload {
         }
     }
 
-    /// The one of that name, parts included.
+    /// Returns the workload with that name, including parts.
     pub(crate) fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().chain([Self::Reopen]).find(|workload| workload.name() == name)
     }
 
-    /// The processes it takes, one after another in one folder.
+    /// Returns the parts, each run in its own process, one after another in the same directory.
     pub(crate) fn parts(self) -> &'static [Self] {
         match self {
             Self::Single => &[Self::Single],
@@ -65,9 +66,15 @@ impl Workload {
     }
 }
 
-/// A child's work.
-pub(crate) fn run(engine: &str, workload: Workload, folder: &Path, arguments: &Arguments) -> Result<()> {
-    let durability = if workload == Workload::Fsync { Durability::Fsync } else { Durability::Flush };
+/// Runs a workload in a child.
+pub(crate) fn run(
+    engine: &str,
+    workload: Workload,
+    folder: &Path,
+    arguments: &Arguments,
+) -> Result<()> {
+    let durability =
+        if workload == Workload::Fsync { Durability::Fsync } else { Durability::Flush };
     let start = Instant::now();
     let store = engine::open(engine, folder, durability)?;
     let rows = Rows::new(arguments.value_bytes);
@@ -101,8 +108,16 @@ fn fill_batches(store: &dyn Engine, rows: &Rows, count: u64, folder: &Path) -> R
     finish_fill(store, rows, count, "put in batches of 100", &start, folder)
 }
 
-/// The rate counts until the last write is acknowledged; processor time and bytes until nothing is left to do behind it.
-fn finish_fill(store: &dyn Engine, rows: &Rows, count: u64, name: &str, start: &Usage, folder: &Path) -> Result<()> {
+/// Finishes a fill. The rate counts until the last write is acknowledged, CPU time and bytes until
+/// the background work is done.
+fn finish_fill(
+    store: &dyn Engine,
+    rows: &Rows,
+    count: u64,
+    name: &str,
+    start: &Usage,
+    folder: &Path,
+) -> Result<()> {
     let acknowledged = start.until(&Usage::now()?);
     store.flush()?;
     usage::settle()?;
@@ -122,7 +137,8 @@ fn read(store: &dyn Engine, rows: &Rows, arguments: &Arguments, name: &str) -> R
     for turn in 0..reads {
         let row = pick(turn, arguments.rows);
         let expected = rows.value(row);
-        let found = store.get(&Rows::key(row), &mut |value| wrong += u64::from(value != expected))?;
+        let found =
+            store.get(&Rows::key(row), &mut |value| wrong += u64::from(value != expected))?;
         wrong += u64::from(!found);
     }
     let spent = start.until(&Usage::now()?);
@@ -143,7 +159,9 @@ fn scan(store: &dyn Engine, rows: &Rows, expected: u64) -> Result<()> {
     })?;
     let spent = start.until(&Usage::now()?);
     if (count, bytes) != (expected, expected * rows.row_bytes()) {
-        return Err(format!("the scan gave {count} rows of {bytes} bytes, {expected} were written"));
+        return Err(format!(
+            "the scan gave {count} rows of {bytes} bytes, {expected} were written"
+        ));
     }
     figure("scan", "ops/s", count as f64 / spent.seconds);
     figure("scan", "cpu us/op", spent.cpu_us / count as f64);
@@ -161,7 +179,8 @@ fn put_in_batches(store: &dyn Engine, rows: &Rows, count: u64) -> Result<()> {
     for first in (0..count).step_by(BATCH_ROWS) {
         let numbers = first..(first + BATCH_ROWS as u64).min(count);
         let keys: Vec<_> = numbers.clone().map(Rows::key).collect();
-        let batch: Vec<(&[u8], &[u8])> = keys.iter().zip(numbers).map(|(key, row)| (&key[..], rows.value(row))).collect();
+        let batch: Vec<(&[u8], &[u8])> =
+            keys.iter().zip(numbers).map(|(key, row)| (&key[..], rows.value(row))).collect();
         store.put_batch(&batch)?;
     }
     Ok(())
@@ -183,16 +202,21 @@ fn idle() -> Result<()> {
     Ok(())
 }
 
-/// Bytes that a folder takes on the disk; what is set aside for later and not written yet takes none.
+/// Returns the disk usage of a directory in bytes; space that is preallocated but not yet written
+/// does not count.
 fn folder_bytes(folder: &Path) -> Result<u64> {
     const BLOCK_BYTES: u64 = 512;
     let mut bytes = 0;
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        // A file that the engine takes away meanwhile is not on the disk any more.
+        // A file that the engine deletes concurrently no longer uses disk space.
         let Ok(about) = entry.metadata() else { continue };
-        bytes += if about.is_dir() { folder_bytes(&entry.path())? } else { about.blocks() * BLOCK_BYTES };
+        bytes += if about.is_dir() {
+            folder_bytes(&entry.path())?
+        } else {
+            about.blocks() * BLOCK_BYTES
+        };
     }
     Ok(bytes)
 }

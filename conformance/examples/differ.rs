@@ -1,4 +1,5 @@
-//! Compares two clusters by random programs, and shrinks the first on which they differ; `--help` says how.
+//! Compares two clusters by random programs, and shrinks the first on which they differ; see
+//! `--help`.
 #![expect(clippy::print_stdout, reason = "it talks to the person at the terminal")]
 
 use std::process::ExitCode;
@@ -7,9 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use halite::{ClientConfig, Cluster, Store, block_on};
-use halite_conformance::cluster::OnCluster;
-use halite_conformance::differ::{Apart, Difference, Profile, Side, SubjectSide, difference, program, shrink};
-use halite_conformance::script::Step;
+use halite_conformance::cluster::ClusterSystem;
+use halite_conformance::differential::{
+    Difference, Implementation, InMemoryOnly, Profile, SystemImplementation, difference, program,
+    shrink,
+};
+use halite_conformance::script::ScriptStep;
 
 const HELP: &str = "\
 Runs random programs on two clusters and compares the answers; a program on which they differ is shrunk and printed
@@ -29,7 +33,7 @@ LEFT and RIGHT are zk://HOST:PORT[/ZNODE], rpc://HOST:PORT, or embedded (a store
   --print       print the program of the seed instead of running it";
 
 fn main() -> ExitCode {
-    match Settings::parse(std::env::args().skip(1)).and_then(|settings| settings.run()) {
+    match DifferArgs::parse(std::env::args().skip(1)).and_then(|settings| settings.run()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -39,59 +43,79 @@ fn main() -> ExitCode {
     }
 }
 
-/// Differences after which a run that goes on ends.
-const FOUND_MAX: usize = 8;
+/// Number of differences after which a continuing run ends.
+const MAX_DIFFERENCES: usize = 8;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-struct Settings {
+struct DifferArgs {
     uris: Vec<String>,
     seed: u64,
     seconds: u64,
     threads: usize,
-    apart: bool,
+    left_in_memory: bool,
     simple: bool,
-    go_on: bool,
+    keep_going: bool,
     print: bool,
 }
 
-impl Settings {
+impl DifferArgs {
     fn parse(mut words: impl Iterator<Item = String>) -> Outcome<Self> {
-        let mut settings = Self { uris: Vec::new(), seed: 1, seconds: 60, threads: 4, apart: false, simple: false, go_on: false, print: false };
+        let mut settings = Self {
+            uris: Vec::new(),
+            seed: 1,
+            seconds: 60,
+            threads: 4,
+            left_in_memory: false,
+            simple: false,
+            keep_going: false,
+            print: false,
+        };
         while let Some(word) = words.next() {
-            let mut number = || Ok::<u64, Box<dyn std::error::Error>>(words.next().ok_or(format!("{word} needs a number"))?.parse()?);
+            let mut number = || {
+                Ok::<u64, Box<dyn std::error::Error>>(
+                    words.next().ok_or(format!("{word} needs a number"))?.parse()?,
+                )
+            };
             match &*word {
                 "--seed" => settings.seed = number()?,
                 "--seconds" => settings.seconds = number()?,
                 "--threads" => settings.threads = usize::try_from(number()?)?.max(1),
-                "--left-in-memory" => settings.apart = true,
+                "--left-in-memory" => settings.left_in_memory = true,
                 "--simple" => settings.simple = true,
-                "--keep-going" => settings.go_on = true,
+                "--keep-going" => settings.keep_going = true,
                 "--print" => settings.print = true,
                 uri if !uri.starts_with('-') => settings.uris.push(word),
                 _ => return Err(HELP.into()),
             }
         }
-        if settings.uris.len() == if settings.print { 0 } else { 2 } { Ok(settings) } else { Err(HELP.into()) }
+        if settings.uris.len() == if settings.print { 0 } else { 2 } {
+            Ok(settings)
+        } else {
+            Err(HELP.into())
+        }
     }
 
     fn profile(&self) -> Profile {
-        Profile { minor: false, schema: !self.simple, placed_apart: self.apart }
+        Profile { minor: false, schema: !self.simple, left_in_memory: self.left_in_memory }
     }
 
-    /// Whether the two agreed.
+    /// Runs the comparison. Returns `true` if the two agreed.
     fn run(&self) -> Outcome<bool> {
         if self.print {
             println!("case seed_{}\n{}", self.seed, program(self.seed, self.profile()).join("\n"));
             return Ok(true);
         }
-        let clusters = [Place::open(&self.uris[0])?, Place::open(&self.uris[1])?];
-        let tables = Tables::new(&clusters, self.apart);
+        let clusters = [Deployment::open(&self.uris[0])?, Deployment::open(&self.uris[1])?];
+        let tables = Tables::new(&clusters, self.left_in_memory);
         let found = self.seeds(&tables)?;
         for (seed, difference) in &found {
             println!("seed {seed} differs after {} steps; shrinking", difference.program.len());
-            let smallest = shrink(difference.clone(), self.apart, self.threads.max(8), &|program| tables.run(program));
+            let smallest =
+                shrink(difference.clone(), self.left_in_memory, self.threads.max(8), &|program| {
+                    tables.run(program)
+                });
             println!("\n# seed {seed}\n{smallest}");
         }
         tables.drop_all();
@@ -103,8 +127,9 @@ impl Settings {
         let (begin, next, steps) = (Instant::now(), AtomicUsize::new(0), AtomicUsize::new(0));
         let (found, told) = (Mutex::new(Vec::new()), Mutex::new(Instant::now()));
         let is_over = |at: usize| {
-            let enough = if self.go_on { FOUND_MAX } else { 1 };
-            found.lock().expect("no thread panics").len() >= enough || at > 0 && begin.elapsed() >= Duration::from_secs(self.seconds)
+            let enough = if self.keep_going { MAX_DIFFERENCES } else { 1 };
+            found.lock().expect("no thread panics").len() >= enough
+                || at > 0 && begin.elapsed() >= Duration::from_secs(self.seconds)
         };
         let work = || {
             loop {
@@ -115,29 +140,46 @@ impl Settings {
                 let seed = self.seed + at as u64;
                 let program = program(seed, self.profile());
                 let difference = tables.run(&program);
-                steps.fetch_add(difference.as_ref().map_or(program.len(), |difference| difference.program.len()), Relaxed);
-                found.lock().expect("no thread panics").extend(difference.map(|difference| (seed, difference)));
+                steps.fetch_add(
+                    difference
+                        .as_ref()
+                        .map_or(program.len(), |difference| difference.program.len()),
+                    Relaxed,
+                );
+                found
+                    .lock()
+                    .expect("no thread panics")
+                    .extend(difference.map(|difference| (seed, difference)));
                 let mut told = told.lock().expect("no thread panics");
                 if told.elapsed() >= Duration::from_secs(5) {
                     *told = Instant::now();
-                    println!("{:4} s: {} programs begun, {} steps", begin.elapsed().as_secs(), at + 1, steps.load(Relaxed));
+                    println!(
+                        "{:4} s: {} programs begun, {} steps",
+                        begin.elapsed().as_secs(),
+                        at + 1,
+                        steps.load(Relaxed)
+                    );
                 }
             }
         };
         std::thread::scope(|scope| (0..self.threads).for_each(|_| drop(scope.spawn(work))));
         let programs = next.load(Relaxed) - self.threads.min(next.load(Relaxed));
-        println!("{programs} programs, {} steps in {:.1} s", steps.load(Relaxed), begin.elapsed().as_secs_f64());
+        println!(
+            "{programs} programs, {} steps in {:.1} s",
+            steps.load(Relaxed),
+            begin.elapsed().as_secs_f64()
+        );
         Ok(found.into_inner()?)
     }
 }
 
-/// A cluster, and the folder of a store of its own.
-struct Place {
+/// Cluster, and the directory of its store if it is embedded.
+struct Deployment {
     cluster: Arc<dyn Cluster>,
     _folder: Option<tempfile::TempDir>,
 }
 
-impl Place {
+impl Deployment {
     fn open(uri: &str) -> Outcome<Self> {
         if uri == "embedded" {
             let folder = tempfile::tempdir()?;
@@ -145,36 +187,48 @@ impl Place {
             return Ok(Self { cluster: Arc::new(store), _folder: Some(folder) });
         }
         let mut config = ClientConfig::from_uri(uri)?;
-        // What fails inside of a server fails again.
-        config.retries_max = 5;
+        // A failure inside a server is permanent.
+        config.max_retries = 5;
         config.pause_ms = 20;
         // Some scans never end in HBase.
-        (config.rpc_timeout_ms, config.scanner_timeout_ms, config.operation_timeout_ms) = (10_000, 10_000, 20_000);
+        (config.rpc_timeout_ms, config.scanner_timeout_ms, config.operation_timeout_ms) =
+            (10_000, 10_000, 20_000);
         Ok(Self { cluster: Arc::new(block_on(halite::connect_with(config))?), _folder: None })
     }
 }
 
-/// Pairs of tables of the same name on both clusters, for as many programs as run at a time.
+/// Pairs of tables with the same name on both clusters, one pair per concurrent program.
 struct Tables<'a> {
-    clusters: &'a [Place; 2],
-    apart: bool,
-    made: AtomicUsize,
-    /// Part of the names, so that what a run that was stopped has left is in nobody's way.
+    clusters: &'a [Deployment; 2],
+    left_in_memory: bool,
+    created: AtomicUsize,
+    /// Part of the names, so that leftovers of an interrupted run do not collide.
     run: u32,
-    idle: Mutex<Vec<[SubjectSide<OnCluster>; 2]>>,
+    idle: Mutex<Vec<[SystemImplementation<ClusterSystem>; 2]>>,
 }
 
 impl<'a> Tables<'a> {
-    fn new(clusters: &'a [Place; 2], apart: bool) -> Self {
-        Self { clusters, apart, made: AtomicUsize::new(0), run: std::process::id(), idle: Mutex::new(Vec::new()) }
+    fn new(clusters: &'a [Deployment; 2], left_in_memory: bool) -> Self {
+        Self {
+            clusters,
+            left_in_memory,
+            created: AtomicUsize::new(0),
+            run: std::process::id(),
+            idle: Mutex::new(Vec::new()),
+        }
     }
 
-    fn make(&self) -> [SubjectSide<OnCluster>; 2] {
-        let number = self.made.fetch_add(1, Relaxed);
-        // Two names, for both sides may be one cluster.
+    fn make(&self) -> [SystemImplementation<ClusterSystem>; 2] {
+        let number = self.created.fetch_add(1, Relaxed);
+        // Two names, because both sides may be one cluster.
         [0, 1].map(|side| {
-            let name = format!("halite_differ_{}_{number}_{}", self.run, ["left", "right"][side]).parse().expect("a good name");
-            SubjectSide::new(OnCluster::new(Arc::clone(&self.clusters[side].cluster), name))
+            let name = format!("halite_differ_{}_{number}_{}", self.run, ["left", "right"][side])
+                .parse()
+                .expect("a good name");
+            SystemImplementation::new(ClusterSystem::new(
+                Arc::clone(&self.clusters[side].cluster),
+                name,
+            ))
         })
     }
 
@@ -182,8 +236,8 @@ impl<'a> Tables<'a> {
         let idle = self.idle.lock().expect("no thread panics").pop();
         let [mut left, right] = idle.unwrap_or_else(|| self.make());
         let mut right = right;
-        let found = if self.apart {
-            let mut apart = Apart(left);
+        let found = if self.left_in_memory {
+            let mut apart = InMemoryOnly(left);
             let found = run(program, &mut apart, &mut right);
             left = apart.0;
             found
@@ -203,27 +257,37 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// A side that tells of steps which take long or fail inside: something was tried again and again.
-struct Watched<'a>(&'a mut dyn Side, &'static str);
+/// Side that reports slow and internally failed steps, which were retried repeatedly.
+struct LoggedImplementation<'a>(&'a mut dyn Implementation, &'static str);
 
-impl Side for Watched<'_> {
+impl Implementation for LoggedImplementation<'_> {
     fn begin(&mut self) {
         self.0.begin();
     }
 
-    fn answer(&mut self, step: &Step) -> Vec<String> {
+    fn run_step(&mut self, step: &ScriptStep) -> Vec<String> {
         let begin = Instant::now();
-        let answer = self.0.answer(step);
+        let answer = self.0.run_step(step);
         let text: String = answer.join(" | ").chars().take(300).collect();
         if begin.elapsed() > Duration::from_secs(10) || text.starts_with("error: Io") {
-            println!("{} took {:.1} s: {} -> {text}", self.1, begin.elapsed().as_secs_f64(), step.text);
+            println!(
+                "{} took {:.1} s: {} -> {text}",
+                self.1,
+                begin.elapsed().as_secs_f64(),
+                step.text
+            );
         }
         answer
     }
 }
 
-fn run(program: &[String], left: &mut dyn Side, right: &mut dyn Side) -> Option<Difference> {
-    let (mut left, mut right) = (Watched(left, "LEFT"), Watched(right, "RIGHT"));
-    let (left, right): (&mut dyn Side, &mut dyn Side) = (&mut left, &mut right);
+fn run(
+    program: &[String],
+    left: &mut dyn Implementation,
+    right: &mut dyn Implementation,
+) -> Option<Difference> {
+    let (mut left, mut right) =
+        (LoggedImplementation(left, "LEFT"), LoggedImplementation(right, "RIGHT"));
+    let (left, right): (&mut dyn Implementation, &mut dyn Implementation) = (&mut left, &mut right);
     difference(program, left, right).expect("programs and what they shrink to are in the language")
 }

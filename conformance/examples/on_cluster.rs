@@ -1,12 +1,13 @@
-//! Runs the cases on a cluster that is already there, through the client: an HBase, or a Halite server.
+//! Runs the cases on an existing cluster through the client: an HBase, or a Halite server.
 //!
 //! ```console
 //! $ cargo run -p halite-conformance --example on_cluster -- zk://localhost:2181/hbase
 //! ```
 //!
-//! The clock of a cluster cannot be moved. So what the script's clock would stamp is sent with its time; cases about times to
-//! live, of increments and appends, which the store stamps, and those that say how files are merged, are left out, and the
-//! program says how many. Its tables are `halite_conformance_0` and so on, which must not exist.
+//! The clock of a cluster cannot be moved. So operations that the script's clock would stamp are
+//! sent with its time. The program skips, and counts, cases about TTLs, cases about increments and
+//! appends, which the store stamps, and cases that specify how files are merged. Its tables are
+//! `halite_conformance_0` and so on, which must not exist.
 #![expect(clippy::print_stdout, reason = "it talks to the person at the terminal")]
 
 use std::path::Path;
@@ -16,13 +17,14 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use halite::cell::{CellType, make_key};
 use halite::{
-    Blocking, Bytes, CellRef, CellsBuilder, Delete, FamilyDescriptor, Get, LATEST_TIMESTAMP, OpResult, Put, Result, Row, RowMutations, RowOp, Scan,
+    BlockingCluster, Bytes, CellRef, CellsBuilder, Delete, FamilyDescriptor, Get, LATEST_TIMESTAMP,
+    OpResult, Put, Result, Row, RowMutations, RowOp, Scan,
 };
-use halite_conformance::cluster::OnCluster;
-use halite_conformance::runner::{self, CLOCK_START_MS, Merge, Subject};
-use halite_conformance::script::{Case, Change, Command};
+use halite_conformance::cluster::ClusterSystem;
+use halite_conformance::runner::{self, CLOCK_START_MS, MergeKind, SystemUnderTest};
+use halite_conformance::script::{Case, Command, TableChange};
 
-/// Cases at a time: a cluster takes its time to make a table, and waits more than it works.
+/// Concurrent cases: a cluster creates tables slowly, and mostly waits.
 const THREADS: usize = 8;
 
 fn main() -> ExitCode {
@@ -41,19 +43,23 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether every answer was the recorded one, or is known to differ.
+/// Runs the cases. Returns `true` if every result was the recorded one, or is known to differ.
 fn run(uri: &str, wanted: &[String]) -> std::result::Result<bool, Box<dyn std::error::Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let known = std::fs::read_to_string(root.join("known_cluster_differences.txt"))?;
-    let cluster = Blocking::connect(uri)?;
+    let cluster = BlockingCluster::connect(uri)?;
     let (mut cases, mut left_out) = (Vec::new(), 0);
-    let mut files: Vec<_> = std::fs::read_dir(root.join("cases"))?.collect::<std::io::Result<_>>()?;
+    let mut files: Vec<_> =
+        std::fs::read_dir(root.join("cases"))?.collect::<std::io::Result<_>>()?;
     files.sort_by_key(std::fs::DirEntry::file_name);
     for file in files {
         let name = file.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
         for case in Case::parse_file(&std::fs::read_to_string(file.path())?)? {
-            let is_known = known.lines().any(|line| line.split_once(' ') == Some((&name, &case.name)));
-            if !wanted.is_empty() && !wanted.contains(&case.name) || wanted.is_empty() && (is_known || !can_run(&case)) {
+            let is_known =
+                known.lines().any(|line| line.split_once(' ') == Some((&name, &case.name)));
+            if !wanted.is_empty() && !wanted.contains(&case.name)
+                || wanted.is_empty() && (is_known || !can_run(&case))
+            {
                 left_out += usize::from(wanted.is_empty());
                 continue;
             }
@@ -64,18 +70,31 @@ fn run(uri: &str, wanted: &[String]) -> std::result::Result<bool, Box<dyn std::e
     let differ = std::thread::scope(|scope| {
         let work = |thread: usize| {
             let name = format!("halite_conformance_{thread}").parse().expect("a good name");
-            let subject = Stamped { inside: OnCluster::new(Arc::clone(cluster.cluster()), name), clock: CLOCK_START_MS };
+            let subject = ClockedSystem {
+                cluster: ClusterSystem::new(Arc::clone(cluster.cluster()), name),
+                clock: CLOCK_START_MS,
+            };
             scope.spawn(|| run_cases(subject, &cases, &next))
         };
         let threads: Vec<_> = (0..THREADS).map(work).collect();
-        threads.into_iter().map(|thread| thread.join().expect("a case that panics is a defect of this program")).sum::<Result<usize>>()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a case that panics is a defect of this program"))
+            .sum::<Result<usize>>()
     })?;
-    println!("{} cases ran, {differ} differ; {left_out} cannot run on a cluster or are known to differ", cases.len());
+    println!(
+        "{} cases ran, {differ} differ; {left_out} cannot run on a cluster or are known to differ",
+        cases.len()
+    );
     Ok(differ == 0)
 }
 
-/// Runs cases until none is left; how many differ.
-fn run_cases(mut subject: Stamped, cases: &[(String, Case)], next: &AtomicUsize) -> Result<usize> {
+/// Runs cases until none is left. Returns the number of cases that differ.
+fn run_cases(
+    mut subject: ClockedSystem,
+    cases: &[(String, Case)],
+    next: &AtomicUsize,
+) -> Result<usize> {
     let mut differ = 0;
     while let Some((file, case)) = cases.get(next.fetch_add(1, Relaxed)) {
         let differences = runner::run(case, &mut subject);
@@ -85,96 +104,117 @@ fn run_cases(mut subject: Stamped, cases: &[(String, Case)], next: &AtomicUsize)
             print!("{file} {}\n{texts}", case.name);
         }
     }
-    subject.inside.drop_table()?;
+    subject.cluster.drop_table()?;
     Ok(differ)
 }
 
-/// Whether no step needs a clock that is moved for the store itself, or files that are merged just so.
+/// Returns `true` if no step needs a moved clock in the store itself, or a specific merge of files.
 fn can_run(case: &Case) -> bool {
     case.steps.iter().all(|step| {
-        let is_timed = ["TTL=", "ttl=", "incr ", "append "].iter().any(|word| step.text.contains(word));
-        let is_inside = matches!(step.command, Ok(Command::Minor | Command::Compact | Command::Major | Command::Files));
+        let is_timed =
+            ["TTL=", "ttl=", "incr ", "append "].iter().any(|word| step.text.contains(word));
+        let is_inside = matches!(
+            step.command,
+            Ok(Command::Minor | Command::Compact | Command::Major | Command::Files)
+        );
         !is_timed && !is_inside
     })
 }
 
-/// The cluster with the script's clock: what the clock would stamp is sent with its time.
-struct Stamped {
-    inside: OnCluster,
+/// Cluster with the script's clock: operations that the clock would stamp are sent with its time.
+struct ClockedSystem {
+    cluster: ClusterSystem,
     clock: i64,
 }
 
-impl Stamped {
-    /// What the script's clock would stamp.
-    fn stamp(&self, op: RowOp) -> RowOp {
+impl ClockedSystem {
+    /// Adds the timestamps of the script's clock.
+    fn stamp_op(&self, op: RowOp) -> RowOp {
         match op {
-            RowOp::Put(put) => RowOp::Put(Put::from_cells(put.row().clone(), self.stamped(put.mutation().cells()), put.mutation().durability)),
+            RowOp::Put(put) => RowOp::Put(Put::from_cells(
+                put.row().clone(),
+                self.stamp_cells(put.mutation().cells()),
+                put.mutation().durability,
+            )),
             RowOp::Delete(delete) if delete.mutation().cells().is_empty() => {
-                let timestamp = if delete.timestamp == LATEST_TIMESTAMP { self.clock } else { delete.timestamp };
+                let timestamp = if delete.timestamp == LATEST_TIMESTAMP {
+                    self.clock
+                } else {
+                    delete.timestamp
+                };
                 RowOp::Delete(delete.up_to(timestamp))
             }
-            RowOp::Delete(delete) => {
-                RowOp::Delete(Delete::from_cells(delete.row().clone(), self.stamped(delete.mutation().cells()), delete.mutation().durability))
-            }
+            RowOp::Delete(delete) => RowOp::Delete(Delete::from_cells(
+                delete.row().clone(),
+                self.stamp_cells(delete.mutation().cells()),
+                delete.mutation().durability,
+            )),
             RowOp::Mutate(mutations) => {
                 let row = mutations.row().clone();
-                RowOp::Mutate(mutations.ops.into_iter().fold(RowMutations::new(row), |all, op| all.then(self.stamp(op))))
+                RowOp::Mutate(
+                    mutations
+                        .ops
+                        .into_iter()
+                        .fold(RowMutations::new(row), |all, op| all.add(self.stamp_op(op))),
+                )
             }
             RowOp::CheckAndMutate(mut check) => {
-                *check.then = self.stamp(*check.then);
+                *check.then = self.stamp_op(*check.then);
                 RowOp::CheckAndMutate(check)
             }
             op @ (RowOp::Increment(_) | RowOp::Append(_)) => op,
         }
     }
 
-    fn stamped(&self, cells: &CellsBuilder) -> CellsBuilder {
+    fn stamp_cells(&self, cells: &CellsBuilder) -> CellsBuilder {
         let mut out = CellsBuilder::default();
         for cell in cells {
-            // The newest version is for the store to find.
-            let is_unstamped = cell.timestamp() == LATEST_TIMESTAMP && cell.cell_type() != Some(CellType::Delete);
+            // The store resolves the newest version.
+            let is_unstamped =
+                cell.timestamp() == LATEST_TIMESTAMP && cell.cell_type() != Some(CellType::Delete);
             let timestamp = if is_unstamped { self.clock } else { cell.timestamp() };
-            let key = make_key(cell.row(), cell.family(), cell.qualifier(), timestamp, cell.type_code());
+            let key =
+                make_key(cell.row(), cell.family(), cell.qualifier(), timestamp, cell.type_code());
             out.push(CellRef::new(&key, cell.value(), cell.tags(), 0));
         }
         out
     }
 }
 
-impl Subject for Stamped {
+impl SystemUnderTest for ClockedSystem {
     fn set_clock(&mut self, now_ms: i64) {
         self.clock = now_ms;
     }
 
     fn create(&mut self, families: Vec<FamilyDescriptor>, splits: Vec<Bytes>) -> Result<()> {
-        self.inside.create(families, splits)
+        self.cluster.create(families, splits)
     }
 
-    fn change(&mut self, change: &Change) -> Result<()> {
-        self.inside.change(change)
+    fn change(&mut self, change: &TableChange) -> Result<()> {
+        self.cluster.change(change)
     }
 
     fn apply(&mut self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
-        self.inside.apply(ops.into_iter().map(|op| self.stamp(op)).collect())
+        self.cluster.apply(ops.into_iter().map(|op| self.stamp_op(op)).collect())
     }
 
     fn get(&mut self, get: Get) -> Result<Row> {
-        self.inside.get(get)
+        self.cluster.get(get)
     }
 
     fn scan(&mut self, scan: Scan) -> Result<Vec<Row>> {
-        self.inside.scan(scan)
+        self.cluster.scan(scan)
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.inside.flush()
+        self.cluster.flush()
     }
 
-    fn merge(&mut self, how: Merge) -> Result<()> {
-        self.inside.merge(how)
+    fn merge(&mut self, how: MergeKind) -> Result<()> {
+        self.cluster.merge(how)
     }
 
     fn files(&mut self) -> Result<Vec<(String, usize)>> {
-        self.inside.files()
+        self.cluster.files()
     }
 }

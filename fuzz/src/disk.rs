@@ -1,7 +1,9 @@
-//! Files of a store that are damaged so that no checksum tells: whoever opens, checks, repairs, reads and closes the store gets an error or an answer,
-//! soon, and no more memory than such a small store can be worth.
+//! Store files damaged so that no checksum detects it. Opening, checking, repairing, reading and
+//! closing the store must return an error or a result in a short time, with memory in proportion to
+//! such a small store.
 //!
-//! An input chooses a store, one of its files and changes to that. What holds the file together is mended behind the changes:
+//! An input selects a store, one of its files and changes to it. After the changes these checksums
+//! and lengths are corrected:
 //!
 //! ```text
 //! manifest     length and checksum                       log          length, checksum and chained checksum of each record, that of the header
@@ -9,7 +11,7 @@
 //! ```
 #![no_main]
 
-mod seeds;
+mod corpus;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -18,14 +20,15 @@ use halite_engine::env::sim::SimEnv;
 use halite_engine::inspect::{check, repair};
 use halite_engine::{Engine, Nonce, Options, WalRecovery, WalSync};
 use halite_types::{
-    Append, BloomType, CompactionKind, Delete, FamilyDescriptor, Increment, Put, Result, RowOp, Scan, SnapshotDescriptor, TableDescriptor, TableName,
-    Tier,
+    Append, BloomType, CompactionKind, Delete, FamilyDescriptor, Increment, Put, ReadTier, Result,
+    RowOp, Scan, SnapshotDescriptor, TableDescriptor, TableName,
 };
 use libfuzzer_sys::fuzz_target;
 
-/// The stores are of some ten thousand bytes; a block that is unfolded and a memstore's first chunk are the most there is reason for.
-const MEMORY_BYTES_MAX: u64 = 48 << 20;
-/// Background work that is done before the store is closed.
+/// Maximum memory. The stores have about ten thousand bytes; one decoded block and the first chunk
+/// of a memstore are the largest justified allocations.
+const MAX_NONBLOCKING_READ_BYTES: u64 = 48 << 20;
+/// Maximum background jobs before the store is closed.
 const STEPS_MAX: usize = 40;
 const SEGMENT_HEADER_BYTES: usize = 84;
 const RECORD_HEAD_BYTES: usize = 12;
@@ -33,15 +36,17 @@ const BLOCK_HEADER_BYTES: usize = 33;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// A store and the paths of its files that are worth damaging.
+/// Store, and the paths of its files that are worth damaging.
 struct Store {
     files: Files,
     targets: Vec<String>,
 }
 
-static STORES: LazyLock<Vec<Store>> = LazyLock::new(|| (0..4).map(|number| store(number).expect("a store on a sound disk")).collect());
+static STORES: LazyLock<Vec<Store>> = LazyLock::new(|| {
+    (0..4).map(|number| store(number).expect("a store on a sound disk")).collect()
+});
 
-fuzz_target!(init: { LazyLock::force(&STORES); seeds::write("disk", Vec::new()) }, |data: &[u8]| {
+fuzz_target!(init: { LazyLock::force(&STORES); corpus::write("disk", Vec::new()) }, |data: &[u8]| {
     let [store, target, flags, changes @ ..] = data else { return };
     let store = &STORES[usize::from(*store) % STORES.len()];
     let path = &store.targets[usize::from(*target) % store.targets.len()];
@@ -52,11 +57,11 @@ fuzz_target!(init: { LazyLock::force(&STORES); seeds::write("disk", Vec::new()) 
         sim.fs.write(other, if other == path { damaged.clone() } else { bytes.clone() }).expect("a sound disk");
     }
     let used = allocation_counter::measure(|| go_through(&sim, *flags));
-    let most = MEMORY_BYTES_MAX + 16 * data.len() as u64;
+    let most = MAX_NONBLOCKING_READ_BYTES + 16 * data.len() as u64;
     assert!(used.bytes_max < most, "{} bytes of memory for a store of some ten thousand", used.bytes_max);
 });
 
-/// Everything that reads the files. An error is an answer; only a panic is not.
+/// Runs every code path that reads the files. An error is a valid result; only a panic is not.
 fn go_through(sim: &SimEnv, flags: u8) {
     if flags & 2 != 0 {
         let _ = check(&sim.env());
@@ -65,18 +70,28 @@ fn go_through(sim: &SimEnv, flags: u8) {
         let _ = repair(&sim.env(), flags & 8 != 0);
     }
     let mut options = options();
-    options.wal_recovery = if flags & 16 != 0 { WalRecovery::SkipDamaged } else { WalRecovery::Strict };
+    options.wal_recovery =
+        if flags & 16 != 0 { WalRecovery::SkipDamaged } else { WalRecovery::Strict };
     let Ok(engine) = Engine::open(sim.env(), options) else { return };
     for table in engine.descriptors() {
         let Ok(table) = engine.table(table.name()) else { continue };
-        let mut scanner = table.scan(Scan::all().all_versions().raw(flags & 32 != 0), Tier::Disk);
+        let mut scanner =
+            table.scan(Scan::all().all_versions().raw(flags & 32 != 0), ReadTier::Disk);
         while scanner.next_rows().is_ok_and(|rows| !rows.is_empty()) {}
-        let family = table.descriptor().families().next().map(|family| family.name().clone()).unwrap_or_default();
-        // What was read back is appended to, flushed and compacted.
-        let _ = table.apply(vec![Increment::new("counter").add(&family, "n", 1).into(), Append::new("r1").add(&family, "q", "more").into()]);
+        let family = table
+            .descriptor()
+            .families()
+            .next()
+            .map(|family| family.name().clone())
+            .unwrap_or_default();
+        // Appends to the replayed data, flushes and compacts it.
+        let _ = table.apply(vec![
+            Increment::new("counter").add(&family, "n", 1).into(),
+            Append::new("r1").add(&family, "q", "more").into(),
+        ]);
     }
     for _ in 0..STEPS_MAX {
-        if !engine.step().unwrap_or(false) {
+        if !engine.run_one_job().unwrap_or(false) {
             break;
         }
     }
@@ -97,16 +112,25 @@ fn options() -> Options {
     options
 }
 
-/// A store with a bit of everything, closed if its number is even.
+/// Returns a store with varied contents, closed if its number is even.
 fn store(number: u64) -> Result<Store> {
     let sim = SimEnv::new(number);
     let engine = Engine::open(sim.env(), options())?;
     let name: TableName = "t".parse()?;
-    let encoding = ["NONE", "FAST_DIFF", "PREFIX", "ROW_INDEX_V1"][usize::try_from(number).unwrap_or(0) % 4];
-    let family = FamilyDescriptor::new("f").versions(3).set("BLOCKSIZE", 512).set("DATA_BLOCK_ENCODING", encoding);
-    let family = family.set("BLOOMFILTER", if number < 2 { "ROW" } else { "ROWCOL" }).set("COMPRESSION", if number == 3 { "GZ" } else { "NONE" });
+    let encoding =
+        ["NONE", "FAST_DIFF", "PREFIX", "ROW_INDEX_V1"][usize::try_from(number).unwrap_or(0) % 4];
+    let family = FamilyDescriptor::new("f")
+        .versions(3)
+        .set("BLOCKSIZE", 512)
+        .set("DATA_BLOCK_ENCODING", encoding);
+    let family = family
+        .set("BLOOMFILTER", if number < 2 { "ROW" } else { "ROWCOL" })
+        .set("COMPRESSION", if number == 3 { "GZ" } else { "NONE" });
     debug_assert_ne!(family.bloom_filter(), BloomType::None, "it is one of the two");
-    engine.create_table(TableDescriptor::new(name.clone()).family(family).family(FamilyDescriptor::new("g")), vec!["r5".into()])?;
+    engine.create_table(
+        TableDescriptor::new(name.clone()).family(family).family(FamilyDescriptor::new("g")),
+        vec!["r5".into()],
+    )?;
     write(&engine, &name, 1)?;
     engine.flush(&name)?;
     write(&engine, &name, 2)?;
@@ -116,32 +140,41 @@ fn store(number: u64) -> Result<Store> {
     let first = engine.regions(&name)?.remove(0).encoded_name;
     engine.split_region(&first, Some("r3".into()))?;
     write(&engine, &name, 3)?;
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         engine.close()?;
     }
     sim.fs.kill();
     let files = sim.fs.files();
-    let is_worth_it = |path: &String| !path.starts_with("manifests/") && !path.ends_with("LOCK");
-    let targets = files.keys().filter(|path| is_worth_it(path)).cloned().collect();
+    let should_compact_memstore =
+        |path: &String| !path.starts_with("manifests/") && !path.ends_with("LOCK");
+    let targets = files.keys().filter(|path| should_compact_memstore(path)).cloned().collect();
     Ok(Store { files, targets })
 }
 
 fn write(engine: &Arc<Engine>, name: &TableName, round: u64) -> Result<()> {
     let table = engine.table(name)?;
-    let mut ops: Vec<RowOp> =
-        (0..9).map(|row| Put::new(format!("r{row}")).add("f", "q", format!("value {round}")).add("g", "", "x").into()).collect();
+    let mut ops: Vec<RowOp> = (0..9)
+        .map(|row| {
+            Put::new(format!("r{row}"))
+                .add("f", "q", format!("value {round}"))
+                .add("g", "", "x")
+                .into()
+        })
+        .collect();
     ops.push(Put::new("r2").ttl_ms(1 << 40).add("f", "q", "with a tag").into());
     ops.push(Delete::new("r4").column("f", "q").into());
     for result in table.apply(ops)? {
         result?;
     }
-    let mut applied =
-        table.region_of(b"counter")?.apply_once(Increment::new("counter").add("f", "n", 1).into(), Some(Nonce { group: 1, number: round }));
+    let mut applied = table.region_for_row(b"counter")?.apply_with_nonce(
+        Increment::new("counter").add("f", "n", 1).into(),
+        Some(Nonce { group: 1, number: round }),
+    );
     applied.results.remove(0)?;
     applied.ticket.wait()
 }
 
-/// A file with changes, whose checksums fit again if they are to.
+/// Returns a file with changes, whose checksums are corrected if `is_mended`.
 fn damage(path: &str, whole: &[u8], changes: &[u8], is_mended: bool) -> Vec<u8> {
     if !is_mended {
         return changed(whole, changes);
@@ -160,7 +193,7 @@ fn damage(path: &str, whole: &[u8], changes: &[u8], is_mended: bool) -> Vec<u8> 
     if name.len() == 32 { store_file(whole, changes) } else { changed(whole, changes) }
 }
 
-/// With its checksum at the end.
+/// Appends the checksum.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let crc = crc32c::crc32c(&bytes);
     bytes.extend_from_slice(&crc.to_be_bytes());
@@ -173,10 +206,11 @@ fn manifest(whole: &[u8], changes: &[u8]) -> Vec<u8> {
     sealed([&head[..12], &(body.len() as u64).to_be_bytes(), &body].concat())
 }
 
-/// The first byte of the changes chooses the header or a record.
+/// Damages a log. The first byte of the changes selects the header or a record.
 fn log(whole: &[u8], changes: &[u8]) -> Vec<u8> {
     let Some((choice, changes)) = changes.split_first() else { return whole.to_vec() };
-    let (mut parts, mut rest) = (vec![whole[..SEGMENT_HEADER_BYTES - 4].to_vec()], &whole[SEGMENT_HEADER_BYTES..]);
+    let (mut parts, mut rest) =
+        (vec![whole[..SEGMENT_HEADER_BYTES - 4].to_vec()], &whole[SEGMENT_HEADER_BYTES..]);
     while let Some((head, behind)) = rest.split_first_chunk::<RECORD_HEAD_BYTES>() {
         let length = u32::from_be_bytes([head[0], head[1], head[2], head[3]]) as usize;
         if length == 0 || length > behind.len() {
@@ -195,7 +229,10 @@ fn log(whole: &[u8], changes: &[u8]) -> Vec<u8> {
         let mut head = [0; 8];
         head[..4].copy_from_slice(&u32::try_from(body.len()).unwrap_or(u32::MAX).to_be_bytes());
         head[4..].copy_from_slice(&crc32c::crc32c(&body).to_be_bytes());
-        let chain = crc32c::crc32c_append(crc32c::crc32c_append(seed, &(out.len() as u64).to_be_bytes()), &head);
+        let chain = crc32c::crc32c_append(
+            crc32c::crc32c_append(seed, &(out.len() as u64).to_be_bytes()),
+            &head,
+        );
         out.extend_from_slice(&head);
         out.extend_from_slice(&chain.to_be_bytes());
         out.extend_from_slice(&body);
@@ -204,13 +241,20 @@ fn log(whole: &[u8], changes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The blocks keep their places, and their checksums fit whatever is in them.
+/// Damages a store file. The blocks keep their positions, and their checksums are corrected.
 fn store_file(whole: &[u8], changes: &[u8]) -> Vec<u8> {
     let mut bytes = changed(whole, changes);
     let mut at = 0;
-    while let Some(header) = whole.get(at..at + BLOCK_HEADER_BYTES).filter(|header| header[..8].iter().all(u8::is_ascii_graphic)) {
-        let number = |from: usize| u32::from_be_bytes([header[from], header[from + 1], header[from + 2], header[from + 3]]) as usize;
-        let (end, covered, piece) = (at + BLOCK_HEADER_BYTES + number(8), at + number(29), number(25).max(1));
+    while let Some(header) = whole
+        .get(at..at + BLOCK_HEADER_BYTES)
+        .filter(|header| header[..8].iter().all(u8::is_ascii_graphic))
+    {
+        let number = |from: usize| {
+            u32::from_be_bytes([header[from], header[from + 1], header[from + 2], header[from + 3]])
+                as usize
+        };
+        let (end, covered, piece) =
+            (at + BLOCK_HEADER_BYTES + number(8), at + number(29), number(25).max(1));
         let Some(block) = bytes.get_mut(at..end).filter(|_| covered <= end) else { break };
         let (content, sums) = block.split_at_mut(covered - at);
         for (content, sum) in content.chunks(piece).zip(sums.chunks_exact_mut(4)) {
@@ -221,7 +265,7 @@ fn store_file(whole: &[u8], changes: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Bytes after changes, each of which is a kind, a place and what it needs.
+/// Applies changes to bytes. Each change has a kind, a position and its operands.
 fn changed(whole: &[u8], mut changes: &[u8]) -> Vec<u8> {
     let mut bytes = whole.to_vec();
     while let [kind, high, low, rest @ ..] = changes {
@@ -243,8 +287,17 @@ fn changed(whole: &[u8], mut changes: &[u8]) -> Vec<u8> {
             }
             2 => drop(bytes.drain(at..(at + several).min(bytes.len()))),
             3 => {
-                // The numbers that go wrong most often.
-                let number = [0, 1, u64::MAX, i64::MAX.cast_unsigned(), u64::from(u32::MAX), 1 << 31, 1 << 63, 1 << 30][several % 8];
+                // Numbers that most often cause errors.
+                let number = [
+                    0,
+                    1,
+                    u64::MAX,
+                    i64::MAX.cast_unsigned(),
+                    u64::from(u32::MAX),
+                    1 << 31,
+                    1 << 63,
+                    1 << 30,
+                ][several % 8];
                 let number = number.to_be_bytes();
                 let number = if several & 8 == 0 { &number[..] } else { &number[4..] };
                 for (byte, new) in bytes[at..].iter_mut().zip(number) {

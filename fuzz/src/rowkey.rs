@@ -1,25 +1,27 @@
-//! Row keys: texts of the language, keys that other programs wrote, page tokens that callers kept, and packed series. No
-//! bytes make them panic; what is read can be printed and read again, and a key that is read is written with the same bytes.
+//! Row keys: texts of the language, keys written by other programs, page tokens stored by callers,
+//! and packed series. No bytes make the decoders panic. A parsed value can be printed and parsed
+//! again, and a decoded key is encoded to the same bytes.
 #![no_main]
 
-mod rowkey_table;
-mod seeds;
+mod corpus;
+mod memory_table;
 
 use std::sync::{Arc, LazyLock};
 
 use halite_rowkey::language::{LanguageError, Statement, TableDeclaration, statements};
-use halite_rowkey::lint::{Subject, lint, lint_declaration, lint_struct};
+use halite_rowkey::lint::{LintInput, lint, lint_declaration, lint_struct};
 use halite_rowkey::plan::{KeyQuery, Plan, PlanOptions};
 use halite_rowkey::scatter::{PageToken, Scatter, ScatterOptions};
-use halite_rowkey::{Cause, KeySchema, series};
+use halite_rowkey::{KeyErrorKind, KeySchema, series};
 use halite_types::{Scan, block_on};
 use libfuzzer_sys::fuzz_target;
 
-use rowkey_table::Rows;
+use memory_table::Rows;
 
-static SCHEMAS: LazyLock<Vec<KeySchema>> = LazyLock::new(|| seeds::schemas().into_iter().map(|(schema, _)| schema).collect());
+static SCHEMAS: LazyLock<Vec<KeySchema>> =
+    LazyLock::new(|| corpus::schemas().into_iter().map(|(schema, _)| schema).collect());
 
-fuzz_target!(init: seeds::write("rowkey", Vec::new()), |data: &[u8]| {
+fuzz_target!(init: corpus::write("rowkey", Vec::new()), |data: &[u8]| {
     let Some((choice, rest)) = data.split_first() else { return };
     match choice % 4 {
         0 => text(&String::from_utf8_lossy(rest)),
@@ -36,7 +38,12 @@ fuzz_target!(init: seeds::write("rowkey", Vec::new()), |data: &[u8]| {
 });
 
 fn text(text: &str) {
-    let shown = |error: LanguageError| assert!(error.span.start <= error.span.end && error.render(text).contains('^'), "a mistake has a place");
+    let shown = |error: LanguageError| {
+        assert!(
+            error.span.start <= error.span.end && error.render(text).contains('^'),
+            "a mistake has a place"
+        );
+    };
     match text.parse::<KeySchema>() {
         Ok(key) => key_reads_back(&key),
         Err(error) => shown(error),
@@ -50,60 +57,84 @@ fn text(text: &str) {
 
 fn key_reads_back(key: &KeySchema) {
     let printed = key.to_text();
-    assert_eq!(printed.parse::<KeySchema>().expect("what was printed can be read"), *key, "{printed}");
-    let _ = lint(&Subject { key: Some(key), ..Subject::default() });
+    assert_eq!(
+        printed.parse::<KeySchema>().expect("what was printed can be read"),
+        *key,
+        "{printed}"
+    );
+    let _ = lint(&LintInput { key: Some(key), ..LintInput::default() });
 }
 
 fn statement_reads_back(statement: &Statement) {
     let placeless = |declaration: &TableDeclaration| {
         let mut declaration = TableDeclaration { if_not_exists: false, ..declaration.clone() };
-        declaration.suppressions.iter_mut().for_each(|allowed| allowed.span = halite_rowkey::language::Span::default());
+        declaration
+            .suppressions
+            .iter_mut()
+            .for_each(|allowed| allowed.span = halite_rowkey::language::Span::default());
         declaration
     };
     match statement {
         Statement::CreateTable(declaration) => {
             let printed = declaration.to_string();
-            // Print writes out what was left to defaults, so that a text near the limit may grow beyond it.
-            if printed.len() > halite_rowkey::language::TEXT_BYTES_MAX {
+            // Printing writes out defaults, so that a text near the limit may exceed it.
+            if printed.len() > halite_rowkey::language::MAX_TEXT_BYTES {
                 return;
             }
             match printed.parse() {
-                Ok(Statement::CreateTable(again)) => assert_eq!(placeless(&again), placeless(declaration), "{printed}"),
+                Ok(Statement::CreateTable(again)) => {
+                    assert_eq!(placeless(&again), placeless(declaration), "{printed}");
+                }
                 other => panic!("{printed}\nread back as {other:?}"),
             }
-            let _ = lint_declaration(declaration, &Subject::default());
+            let _ = lint_declaration(declaration, &LintInput::default());
         }
         Statement::Adopt { key, .. } => key_reads_back(key),
         Statement::AlterSalt { .. } | Statement::ShowCreateTable(_) => {}
     }
 }
 
-/// What is read as a key of the schema is written as the same bytes.
+/// Verifies that a decoded key of the schema is encoded to the same bytes.
 fn decoded(schema: &KeySchema, key: &[u8]) {
     let _ = schema.split_segments(key);
     let Ok(decoded) = schema.decode(key) else { return };
-    // Of a beginning or a bucket the value is not known, and others have the same bytes.
+    // A prefix or a bucket does not determine its value, and other values have the same bytes.
     if (0..schema.fields().len()).any(|field| decoded.is_partial(field)) {
         return;
     }
     match schema.encode(decoded.values()) {
         Ok(again) => assert_eq!(&again[..], key, "{schema}: {:?}", decoded.values()),
-        // A dictionary's number and a drawn salt are not computed from values.
-        Err(error) => assert!(matches!(error.cause, Cause::NotInDictionary | Cause::Unsupported(_)), "{schema}: {error}"),
+        // A dictionary's number and a random salt are not computed from values.
+        Err(error) => assert!(
+            matches!(error.kind, KeyErrorKind::NotInDictionary | KeyErrorKind::Unsupported(_)),
+            "{schema}: {error}"
+        ),
     }
 }
 
-/// A token that is damaged behind its head, which names the schema.
+/// Checks a token that is damaged after its header, which identifies the schema.
 fn page(schema: &KeySchema, damaged: &[u8]) {
     if let Ok(token) = PageToken::from_bytes(damaged) {
         assert_eq!(token.to_bytes(), damaged);
     }
     let table = Arc::new(Rows::of(schema));
     for reverse in [false, true] {
-        let plan =
-            Plan::new(&Arc::new(schema.clone()), &KeyQuery::all().reverse(reverse), &PlanOptions::default()).expect("every row can be asked for");
+        let plan = Plan::new(
+            &Arc::new(schema.clone()),
+            &KeyQuery::all().reverse(reverse),
+            &PlanOptions::default(),
+        )
+        .expect("every row can be asked for");
         let plan = Arc::new(plan);
-        let scatter = |after: Option<&PageToken>| Scatter::new(table.clone(), Arc::clone(&plan), Scan::all(), &ScatterOptions::default(), after);
+        let scatter = |after: Option<&PageToken>| {
+            Scatter::new(
+                table.clone(),
+                Arc::clone(&plan),
+                Scan::all(),
+                &ScatterOptions::default(),
+                after,
+            )
+        };
         let mut whole = scatter(None).expect("a plan can be carried out");
         let Some(first) = block_on(whole.next()).expect("a table that can be read") else { return };
         let head: Vec<u8> = whole.token_of(&first).to_bytes()[..9].to_vec();
@@ -119,8 +150,13 @@ fn page(schema: &KeySchema, damaged: &[u8]) {
 
 fn packed(cell: &[u8]) {
     let Ok(points) = series::unpack(cell) else { return };
-    let bits = |points: &[series::Point]| points.iter().map(|point| (point.offset, point.value.to_bits())).collect::<Vec<_>>();
+    let bits = |points: &[series::Point]| {
+        points.iter().map(|point| (point.offset, point.value.to_bits())).collect::<Vec<_>>()
+    };
     if let Ok(again) = series::pack(&points) {
-        assert_eq!(bits(&series::unpack(&again).expect("what was packed can be unpacked")), bits(&points));
+        assert_eq!(
+            bits(&series::unpack(&again).expect("what was packed can be unpacked")),
+            bits(&points)
+        );
     }
 }

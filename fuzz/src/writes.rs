@@ -1,24 +1,25 @@
-//! Writes of any shape and size of a few bytes each: puts, appends, increments, checks and multis, with tags, inside the message or beside it, up to
-//! the size of a frame. What a fuzzer cannot grow byte by byte it gets by a number.
+//! Writes of any shape and size from a few bytes each: puts, appends, increments, checks and
+//! multis, with tags, inside the message or in cell blocks, up to the size of a frame. A number in
+//! the input replaces contents that a fuzzer cannot grow byte by byte.
 
 use bytes::{Bytes, BytesMut};
 use halite_types::cell::{CellParts, MAX_TAGS_BYTES, write_tag};
 use halite_types::{CellType, Cells, CellsBuilder};
-use halite_wire::cellblock::{Codec, Format};
+use halite_wire::cellblock::{CellBlockFormat, Codec};
 use halite_wire::proto as pb;
 use halite_wire::rpc::{Auth, RequestOptions, encode_connection, encode_request};
-use halite_wire::service::{Call, ClientMulti, ClientMutate, Service};
+use halite_wire::service::{ClientMulti, ClientMutate, RpcMethod, Service};
 use pb::mutation_proto::column_value::QualifierValue;
 use pb::mutation_proto::{ColumnValue, MutationType};
 
-/// All that one input sends.
-const BYTES_MAX: usize = 1 << 20;
+/// Maximum bytes sent per input.
+const MAX_FILTER_BYTES: usize = 1 << 20;
 const CALLS_MAX: u32 = 12;
 const ACTIONS_MAX: u8 = 12;
 
-/// A connection and the writes that the bytes describe, on a region.
+/// Returns a connection with the writes that the bytes describe, on a region.
 pub(crate) fn conversation(data: &[u8], region: &str) -> Vec<u8> {
-    let mut source = Source { data, left: BYTES_MAX, region: region.to_owned() };
+    let mut source = Source { data, left: MAX_FILTER_BYTES, region: region.to_owned() };
     let codec = Codec::ALL[usize::from(source.byte()) % Codec::ALL.len()];
     let header = pb::ConnectionHeader {
         service_name: Some(Service::Client.name().to_owned()),
@@ -27,13 +28,13 @@ pub(crate) fn conversation(data: &[u8], region: &str) -> Vec<u8> {
     };
     let mut out = BytesMut::new();
     encode_connection(Auth::Simple, &header, &mut out).expect("a small header");
-    let format = Format { codec, compressor: None };
+    let format = CellBlockFormat { codec, compressor: None };
     for id in 0..CALLS_MAX {
         if source.data.is_empty() {
             break;
         }
         let mut cells = Vec::new();
-        if source.byte() % 3 == 0 {
+        if source.byte().is_multiple_of(3) {
             let request = source.multi(&mut cells);
             push::<ClientMulti>(id, &request, format, &cells, &mut out);
         } else {
@@ -44,15 +45,27 @@ pub(crate) fn conversation(data: &[u8], region: &str) -> Vec<u8> {
     out.to_vec()
 }
 
-fn push<C: Call>(id: u32, request: &C::Request, format: Format, cells: &[Cells], out: &mut BytesMut) {
+fn push<C: RpcMethod>(
+    id: u32,
+    request: &C::Request,
+    format: CellBlockFormat,
+    cells: &[Cells],
+    out: &mut BytesMut,
+) {
     let Ok(block) = format.block(cells) else { return };
     // A request that is too large for a frame is not sent.
-    let _ = encode_request::<C>(id, request, RequestOptions::default(), (!cells.is_empty()).then_some(&block), out);
+    let _ = encode_request::<C>(
+        id,
+        request,
+        RequestOptions::default(),
+        (!cells.is_empty()).then_some(&block),
+        out,
+    );
 }
 
 struct Source<'a> {
     data: &'a [u8],
-    /// What may still be sent.
+    /// Remaining bytes that may be sent.
     left: usize,
     region: String,
 }
@@ -64,7 +77,7 @@ impl Source<'_> {
         *byte
     }
 
-    /// A size: small mostly, around the limits of 16 bits, or large.
+    /// Returns a size: mostly small, around the 16-bit limits, or large.
     fn size(&mut self) -> usize {
         let byte = usize::from(self.byte());
         let size = match byte % 8 {
@@ -91,7 +104,7 @@ impl Source<'_> {
         }
     }
 
-    /// Sound tags, or bytes that are none.
+    /// Returns valid tags, or invalid bytes.
     fn tags(&mut self) -> Bytes {
         match self.byte() % 4 {
             0 => Bytes::new(),
@@ -99,7 +112,7 @@ impl Source<'_> {
             _ => {
                 let mut tags = Vec::new();
                 for _ in 0..=self.byte() % 3 {
-                    // The length of a tag has 16 bits, its kind among them.
+                    // The length of a tag has 16 bits and includes its type.
                     let size = self.size().min(usize::from(u16::MAX) - 1);
                     write_tag(&mut tags, self.byte(), &vec![7; size]);
                 }
@@ -110,28 +123,64 @@ impl Source<'_> {
 
     fn region(&self) -> pb::RegionSpecifier {
         let encoded = pb::region_specifier::RegionSpecifierType::EncodedRegionName;
-        pb::RegionSpecifier { r#type: encoded.into(), value: Bytes::copy_from_slice(self.region.as_bytes()) }
+        pb::RegionSpecifier {
+            r#type: encoded.into(),
+            value: Bytes::copy_from_slice(self.region.as_bytes()),
+        }
     }
 
     fn mutation(&mut self, cells: &mut Vec<Cells>, row: Option<Bytes>) -> pb::MutationProto {
         let row = row.unwrap_or_else(|| self.row());
-        let kind = [MutationType::Append, MutationType::Put, MutationType::Increment, MutationType::Append, MutationType::Delete];
+        let kind = [
+            MutationType::Append,
+            MutationType::Put,
+            MutationType::Increment,
+            MutationType::Append,
+            MutationType::Delete,
+        ];
         let kind = kind[usize::from(self.byte()) % kind.len()];
         let count = 1 + self.byte() % 3;
-        let mut mutation = pb::MutationProto { row: Some(row.clone()), mutate_type: Some(kind.into()), ..Default::default() };
+        let mut mutation = pb::MutationProto {
+            row: Some(row.clone()),
+            mutate_type: Some(kind.into()),
+            ..Default::default()
+        };
         let is_beside = self.byte().is_multiple_of(3);
         let mut beside = CellsBuilder::default();
         for _ in 0..count {
             let qualifier = Bytes::from(["q", "n", ""][usize::from(self.byte()) % 3]);
             let tags = self.tags();
-            let value = if kind == MutationType::Increment { Bytes::copy_from_slice(&1_u64.to_be_bytes()) } else { self.bytes() };
-            if is_beside && tags.len() <= MAX_TAGS_BYTES && row.len() <= usize::from(u16::MAX) / 2 && !row.is_empty() {
+            let value = if kind == MutationType::Increment {
+                Bytes::copy_from_slice(&1_u64.to_be_bytes())
+            } else {
+                self.bytes()
+            };
+            if is_beside
+                && tags.len() <= MAX_TAGS_BYTES
+                && row.len() <= usize::from(u16::MAX) / 2
+                && !row.is_empty()
+            {
                 let (timestamp, cell_type) = (i64::MAX, CellType::Put);
-                beside.push_parts(CellParts { row: &row, family: b"f", qualifier: &qualifier, timestamp, cell_type, value: &value, tags: &tags });
+                beside.push_parts(CellParts {
+                    row: &row,
+                    family: b"f",
+                    qualifier: &qualifier,
+                    timestamp,
+                    cell_type,
+                    value: &value,
+                    tags: &tags,
+                });
                 continue;
             }
-            let value = QualifierValue { qualifier: Some(qualifier), value: Some(value), tags: Some(tags), ..Default::default() };
-            mutation.column_value.push(ColumnValue { family: "f".into(), qualifier_value: vec![value] });
+            let value = QualifierValue {
+                qualifier: Some(qualifier),
+                value: Some(value),
+                tags: Some(tags),
+                ..Default::default()
+            };
+            mutation
+                .column_value
+                .push(ColumnValue { family: "f".into(), qualifier_value: vec![value] });
         }
         if !beside.is_empty() {
             mutation.associated_cell_count = i32::try_from(beside.len()).ok();
@@ -141,8 +190,16 @@ impl Source<'_> {
     }
 
     fn condition(&mut self, row: &Bytes) -> Option<pb::Condition> {
-        let check = halite_types::CheckAndMutate::if_absent(row.clone(), "f", "none", halite_types::Put::new(row.clone()).add("f", "q", "v"));
-        (self.byte() % 4 == 0).then(|| halite_wire::convert::condition::to_proto(&check).ok()).flatten()
+        let check = halite_types::CheckAndMutate::if_not_exists(
+            row.clone(),
+            "f",
+            "none",
+            halite_types::Put::new(row.clone()).add("f", "q", "v"),
+        );
+        self.byte()
+            .is_multiple_of(4)
+            .then(|| halite_wire::convert::condition::to_proto(&check).ok())
+            .flatten()
     }
 
     fn mutate(&mut self, cells: &mut Vec<Cells>) -> pb::MutateRequest {
@@ -152,7 +209,7 @@ impl Source<'_> {
     }
 
     fn multi(&mut self, cells: &mut Vec<Cells>) -> pb::MultiRequest {
-        // All of an atomic one are of one row.
+        // All actions of an atomic request use one row.
         let atomic = self.byte().is_multiple_of(2);
         let row = atomic.then(|| self.row());
         let count = 1 + self.byte() % ACTIONS_MAX;
@@ -162,17 +219,29 @@ impl Source<'_> {
         });
         let action = actions.collect();
         let condition = row.as_ref().and_then(|row| self.condition(row));
-        let actions = pb::RegionAction { region: self.region(), atomic: Some(atomic), action, condition: condition.clone(), ..Default::default() };
+        let actions = pb::RegionAction {
+            region: self.region(),
+            atomic: Some(atomic),
+            action,
+            condition: condition.clone(),
+            ..Default::default()
+        };
         pb::MultiRequest { region_action: vec![actions], condition, ..Default::default() }
     }
 }
 
-/// An append whose tags do not fit into a cell together with those that are there, a multi of all kinds, cells beside the message.
+/// Returns an append whose tags do not fit into a cell together with the existing ones, a multi of
+/// all kinds, and cells in cell blocks.
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let append = |size: u8| [1, 1, 0, 0, 1, 0, 2, 0, size, 70, 0, 0, 1];
     let heavy = [&[0][..], &append(5), &append(5), &append(6)].concat();
-    let multi: Vec<u8> = [0, 0, 0, 1, 5].into_iter().chain((0..60_u8).map(|at| at.wrapping_mul(37))).collect();
-    let batch: Vec<u8> = [1, 0, 1, 11].into_iter().chain((0..120_u8).map(|at| at.wrapping_mul(61))).collect();
-    let beside: Vec<u8> = [1].into_iter().chain((0..8).flat_map(|at| [1, 1 + at, 1, 0, 0, 0, 2, 0, 28, 9, 28, 1])).collect();
+    let multi: Vec<u8> =
+        [0, 0, 0, 1, 5].into_iter().chain((0..60_u8).map(|at| at.wrapping_mul(37))).collect();
+    let batch: Vec<u8> =
+        [1, 0, 1, 11].into_iter().chain((0..120_u8).map(|at| at.wrapping_mul(61))).collect();
+    let beside: Vec<u8> = [1]
+        .into_iter()
+        .chain((0..8).flat_map(|at| [1, 1 + at, 1, 0, 0, 0, 2, 0, 28, 9, 28, 1]))
+        .collect();
     vec![heavy, multi, batch, beside]
 }

@@ -1,27 +1,30 @@
-//! ZooKeeper's protocol, of both ends: no bytes make the reader panic, and what was read can be written and read again.
+//! ZooKeeper's protocol in both directions: no bytes make the decoder panic, and decoded messages
+//! can be encoded and decoded again.
 #![no_main]
 
-mod seeds;
+mod corpus;
 
 use bytes::{Bytes, BytesMut};
-use halite_wire::zk::{self, ConnectRequest, ConnectResponse, Incoming, Next, PACKET_BYTES_MAX};
+use halite_wire::zk::{
+    self, ConnectRequest, ConnectResponse, MAX_PACKET_BYTES, PacketStatus, ServerPacket,
+};
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(init: seeds::write("zookeeper", Vec::new()), |data: &[u8]| {
+fuzz_target!(init: corpus::write("zookeeper", Vec::new()), |data: &[u8]| {
     let Some((choice, rest)) = data.split_first() else { return };
     let mut buffer = BytesMut::from(rest);
     let mut is_first = true;
     loop {
         match zk::next_packet(&mut buffer) {
-            Ok(Next::Packet(packet)) => match (choice % 2, is_first) {
+            Ok(PacketStatus::Packet(packet)) => match (choice % 2, is_first) {
                 (0, true) => connect(&packet),
                 (0, false) => request(&packet),
                 (_, true) => accepted(&packet),
                 (_, false) => reply(&packet),
             },
-            Ok(Next::Word(_)) => {}
-            Ok(Next::Need(bytes)) => {
-                assert!(bytes <= PACKET_BYTES_MAX + 4, "more room than a packet may need");
+            Ok(PacketStatus::Word(_)) => {}
+            Ok(PacketStatus::Need(bytes)) => {
+                assert!(bytes <= MAX_PACKET_BYTES + 4, "more room than a packet may need");
                 return;
             }
             Err(_) => return,
@@ -46,25 +49,34 @@ fn accepted(packet: &Bytes) {
     let Ok(response) = ConnectResponse::decode(packet) else { return };
     let mut out = BytesMut::new();
     response.encode(&mut out);
-    assert_eq!(ConnectResponse::decode(&body(&out)).expect("what was written can be read"), response);
+    assert_eq!(
+        ConnectResponse::decode(&body(&out)).expect("what was written can be read"),
+        response
+    );
 }
 
 fn request(packet: &Bytes) {
     let Ok((xid, request)) = zk::decode_request(packet) else { return };
     let mut out = BytesMut::new();
     zk::encode_request(xid, &request, &mut out);
-    assert_eq!(zk::decode_request(&body(&out)).expect("what was written can be read"), (xid, request));
+    assert_eq!(
+        zk::decode_request(&body(&out)).expect("what was written can be read"),
+        (xid, request)
+    );
 }
 
 fn reply(packet: &Bytes) {
     match zk::decode_reply(packet) {
-        Ok(Incoming::Event(event)) => {
+        Ok(ServerPacket::Event(event)) => {
             let mut out = BytesMut::new();
             event.encode(&mut out);
-            assert_eq!(zk::decode_reply(&body(&out)).expect("what was written can be read"), Incoming::Event(event));
+            assert_eq!(
+                zk::decode_reply(&body(&out)).expect("what was written can be read"),
+                ServerPacket::Event(event)
+            );
         }
-        Ok(Incoming::Reply { result: Ok(reply), .. }) => {
-            // Whoever reads an answer knows the question; here it may be any.
+        Ok(ServerPacket::Reply { result: Ok(reply), .. }) => {
+            // The type of a reply depends on its request; here it may be any.
             let _ = (reply.stat(), reply.data(), reply.children(), reply.children_and_stat());
         }
         _ => {}

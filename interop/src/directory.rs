@@ -1,4 +1,4 @@
-//! A store that was closed is opened by HBase's region engine, and both must see the same.
+//! Closed store opened by HBase's region engine; both must read the same data.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,31 +6,35 @@ use std::path::Path;
 
 use halite::schema::{family_attribute, table_attribute};
 use halite::{
-    Append, BloomType, BulkLoad, Bytes, CellRef, CompactionKind, Delete, FamilyDescriptor, Increment, Put, RegionInfo, Scan, Store, TableDescriptor,
-    TableName,
+    Append, BloomType, BulkLoad, Bytes, CellRef, CompactionKind, Delete, FamilyDescriptor,
+    Increment, Put, RegionInfo, Scan, Store, TableDescriptor, TableName,
 };
 
 use halite_engine::env::Env;
 use halite_engine::hfile::{StoreFileInfo, Writer, WriterOptions};
 
-use crate::printed::binary;
+use crate::pretty_printer::binary;
 use crate::{Result, hbase};
 
 const TABLES: [&str; 2] = ["plain", "space:other"];
 const ROWS: u64 = 400;
-/// Timestamps of the test's own, so that nothing depends on when it runs.
+/// Fixed timestamps of the test, so that results do not depend on when it runs.
 const START_MS: i64 = 1_700_000_000_000;
 
-/// Fills a store, closes it, has HBase read it, opens it again and compares.
+/// Fills a store, closes it, reads it with HBase, opens it again and compares.
 pub(crate) fn check(jars: &Path, work: &Path) -> Result<()> {
     let (root, printed) = (work.join("store"), work.join("store.printed"));
     fill(&root).map_err(|error| format!("filling the store: {error}"))?;
     hbase::read_directory(jars, &root, &printed)?;
-    let found = fs::read_to_string(&printed).map_err(|error| format!("{}: {error}", printed.display()))?;
+    let found =
+        fs::read_to_string(&printed).map_err(|error| format!("{}: {error}", printed.display()))?;
     let expected = describe(&root).map_err(|error| format!("reading the store: {error}"))?;
     let cells = expected.lines().filter(|line| line.starts_with("cell ")).count();
     compare(&expected, &found)?;
-    println!("{cells} cells in {} tables: HBase's region engine sees in the directory what Halite sees", TABLES.len());
+    println!(
+        "{cells} cells in {} tables: HBase's region engine sees in the directory what Halite sees",
+        TABLES.len()
+    );
     Ok(())
 }
 
@@ -45,7 +49,7 @@ fn fill(root: &Path) -> halite::Result<()> {
             if round == 2 {
                 load(&store, root, &table)?;
             }
-            // The last round is left to what closing does.
+            // Closing the store flushes the last round.
             if round < 3 {
                 store.flush(&table)?;
             }
@@ -58,31 +62,50 @@ fn fill(root: &Path) -> halite::Result<()> {
     store.close()
 }
 
-/// Loads a file made elsewhere, whose cells are newer than those written before under the same keys and older than those
-/// written after.
+/// Loads an external file, whose cells are newer than those written before with the same keys and
+/// older than those written after.
 fn load(store: &Store, root: &Path, table: &TableName) -> halite::Result<()> {
-    let put = |row: &str, value: &str| Put::new(row.to_owned()).add_at("f", "loaded", START_MS, value);
+    let put =
+        |row: &str, value: &str| Put::new(row.to_owned()).add_at("f", "loaded", START_MS, value);
     let handle = store.table(&table.to_string())?;
     ["row-010", "row-020"].iter().try_for_each(|row| handle.put(put(row, "before")))?;
     let path = root.with_extension("to-load");
-    write_file(&path, &[put("row-010", "loaded"), put("row-020", "loaded"), put("row-030", "loaded")])?;
+    write_file(
+        &path,
+        &[put("row-010", "loaded"), put("row-020", "loaded"), put("row-030", "loaded")],
+    )?;
     store.bulk_load(table, &BulkLoad::new().file("f", path.display().to_string()))?;
     handle.put(put("row-020", "after"))
 }
 
 fn write_file(path: &Path, puts: &[Put]) -> halite::Result<()> {
-    let folder = path.parent().ok_or_else(|| halite::Error::invalid("the file to load has no folder"))?;
+    let folder =
+        path.parent().ok_or_else(|| halite::Error::invalid("the file to load has no folder"))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let file = Env::os(folder)?.fs.create(&name).map_err(|error| halite::Error::io("making the file to load", error))?;
-    let mut writer = Writer::create(file, &name, WriterOptions { include_sequence_ids: false, ..WriterOptions::default() })?;
+    let file = Env::os(folder)?
+        .fs
+        .create(&name)
+        .map_err(|error| halite::Error::io("making the file to load", error))?;
+    let mut writer = Writer::create(
+        file,
+        &name,
+        WriterOptions { include_sequence_ids: false, ..WriterOptions::default() },
+    )?;
     puts.iter().flat_map(|put| put.mutation().cells()).try_for_each(|cell| writer.append(cell))?;
     writer.finish(StoreFileInfo::default()).map(|_| ())
 }
 
-/// Compactions are off: HBase is to find files as flushes left them, and references as a split did.
+/// Returns a table without compactions: HBase must find files as flushes left them, and references
+/// as a split did.
 fn descriptor(name: TableName) -> TableDescriptor {
-    let small = FamilyDescriptor::new("g").versions(2).set(family_attribute::COMPRESSION, "GZ").set(family_attribute::BLOOMFILTER, "ROWCOL");
-    TableDescriptor::new(name).family(FamilyDescriptor::new("f").versions(3)).family(small).set(table_attribute::COMPACTION_ENABLED, "false")
+    let small = FamilyDescriptor::new("g")
+        .versions(2)
+        .set(family_attribute::COMPRESSION, "GZ")
+        .set(family_attribute::BLOOMFILTER, "ROWCOL");
+    TableDescriptor::new(name)
+        .family(FamilyDescriptor::new("f").versions(3))
+        .family(small)
+        .set(table_attribute::COMPACTION_ENABLED, "false")
 }
 
 /// Splits the first region, which leaves references to its files in the two new ones.
@@ -103,13 +126,18 @@ fn write(store: &Store, name: &str, round: u64) -> halite::Result<()> {
             2 => table.delete(Delete::new(row).version("f", "b", timestamp - 400))?,
             3 => drop(table.increment(Increment::new(row).add("f", "count", 5))?),
             4 => drop(table.append(Append::new(row).add("g", "log", "x"))?),
-            _ => table.put(Put::new(row).add_at("f", "a", timestamp, &value).add_at("f", "b", timestamp, "").add_at("g", "c", timestamp, &value))?,
+            _ => table.put(
+                Put::new(row)
+                    .add_at("f", "a", timestamp, &value)
+                    .add_at("f", "b", timestamp, "")
+                    .add_at("g", "c", timestamp, &value),
+            )?,
         }
     }
     Ok(())
 }
 
-/// What `ReadDirectory.java` prints, as Halite sees it.
+/// Returns the output of `ReadDirectory.java` as computed by Halite.
 fn describe(root: &Path) -> halite::Result<String> {
     let store = halite::open(root)?;
     let mut text = String::from("version 8\n");
@@ -117,15 +145,26 @@ fn describe(root: &Path) -> halite::Result<String> {
         let table = store.table(name)?;
         add(&mut text, format_args!("table {name}"));
         for family in table.descriptor().families() {
-            let (versions, compression, bloom) = (family.max_versions(), family.compression(), bloom_name(family.bloom_filter()));
-            add(&mut text, format_args!("family {} versions {versions} compression {compression} bloom {bloom}", binary(family.name())));
+            let (versions, compression, bloom) =
+                (family.max_versions(), family.compression(), bloom_name(family.bloom_filter()));
+            add(
+                &mut text,
+                format_args!(
+                    "family {} versions {versions} compression {compression} bloom {bloom}",
+                    binary(family.name())
+                ),
+            );
         }
         for region in table.regions() {
-            add(&mut text, format_args!("region {} {}", binary(&region.start), region.encoded_name));
+            add(
+                &mut text,
+                format_args!("region {} {}", binary(&region.start), region.encoded_name),
+            );
             let all = Scan::range(region.start.clone(), region.end.clone());
             for (word, scan) in [("cell", all.clone()), ("raw", all.raw(true).all_versions())] {
                 for row in table.scan(scan) {
-                    row?.iter().for_each(|cell| add(&mut text, format_args!("{word} {}", line(cell))));
+                    row?.iter()
+                        .for_each(|cell| add(&mut text, format_args!("{word} {}", line(cell))));
                 }
             }
         }
@@ -145,7 +184,8 @@ fn bloom_name(bloom: BloomType) -> &'static str {
 
 fn line(cell: CellRef<'_>) -> String {
     let kind = cell.cell_type().map_or("?", |kind| kind.name());
-    let (row, family, qualifier) = (binary(cell.row()), binary(cell.family()), binary(cell.qualifier()));
+    let (row, family, qualifier) =
+        (binary(cell.row()), binary(cell.family()), binary(cell.qualifier()));
     format!("{row} {family}:{qualifier} {} {kind} = {}", cell.timestamp(), binary(cell.value()))
 }
 
@@ -159,10 +199,15 @@ fn compare(expected: &str, found: &str) -> Result<()> {
     for (number, halite) in expected.lines().enumerate() {
         let line = hbase.next().unwrap_or("nothing more");
         if line != halite {
-            return Err(format!("line {} of what the directory holds:\n  Halite sees  {halite}\n  HBase sees   {line}", number + 1));
+            return Err(format!(
+                "line {} of what the directory holds:\n  Halite sees  {halite}\n  HBase sees   {line}",
+                number + 1
+            ));
         }
     }
-    hbase.next().map_or(Ok(()), |more| Err(format!("HBase sees more than Halite, first of it: {more}")))
+    hbase
+        .next()
+        .map_or(Ok(()), |more| Err(format!("HBase sees more than Halite, first of it: {more}")))
 }
 
 #[cfg(test)]

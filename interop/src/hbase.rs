@@ -1,4 +1,4 @@
-//! Starts HBase's code.
+//! Execution of HBase's code.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use crate::Result;
 
-/// None of HBase's programs takes longer.
+/// Maximum duration of HBase's programs.
 const LIMIT: Duration = Duration::from_mins(10);
 
-/// What HBase's jars reach into, closed since Java 16.
-const OPENED: [&str; 6] = [
+/// Packages that HBase's jars access, closed since Java 16.
+const OPENED_PACKAGES: [&str; 6] = [
     "--add-opens=java.base/java.lang=ALL-UNNAMED",
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--add-opens=java.base/java.lang.reflect=ALL-UNNAMED",
@@ -19,17 +19,18 @@ const OPENED: [&str; 6] = [
     "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED",
 ];
 
-/// Reads every store file below `work`; what HBase prints of `NAME` goes to `NAME.printed` in `work`.
+/// Reads every store file below `work`; HBase's output for `NAME` is written to `NAME.printed` in
+/// `work`.
 pub(crate) fn read_store_files(jars: &Path, work: &Path) -> Result<()> {
     run(jars, "ReadStoreFiles.java", &[work])
 }
 
-/// Reads the tables below `root`; what HBase finds goes to the file `printed`.
+/// Reads the tables below `root`; HBase's output is written to the file `printed`.
 pub(crate) fn read_directory(jars: &Path, root: &Path, printed: &Path) -> Result<()> {
     run(jars, "ReadDirectory.java", &[root, printed])
 }
 
-/// Looks at the exceptions and cell blocks below `work` and writes beside each what it finds.
+/// Reads the exceptions and cell blocks below `work` and writes the result next to each.
 pub(crate) fn read_wire(jars: &Path, work: &Path) -> Result<()> {
     run(jars, "Wire.java", &[work])
 }
@@ -37,18 +38,22 @@ pub(crate) fn read_wire(jars: &Path, work: &Path) -> Result<()> {
 fn run(jars: &Path, program: &str, arguments: &[&Path]) -> Result<()> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("java").join(program);
     let mut child = Command::new("java")
-        .args(OPENED)
+        .args(OPENED_PACKAGES)
         .args(["-Xmx512m", "-Dlog4j2.level=ERROR", "-cp"])
         .arg(jars.join("*"))
         .arg(source)
         .args(arguments)
         .spawn()
         .map_err(|error| format!("java cannot be started: {error}; is a JDK 17 in PATH?"))?;
-    match halite_patience::wait(&mut child, LIMIT).map_err(|error| format!("{program} cannot be waited for: {error}"))? {
+    match halite_patience::wait(&mut child, LIMIT)
+        .map_err(|error| format!("{program} cannot be waited for: {error}"))?
+    {
         Some(status) if status.success() => Ok(()),
-        Some(status) => Err(format!("{program} ended with {status}; what HBase found fault with stands above")),
+        Some(status) => {
+            Err(format!("{program} ended with {status}; what HBase found fault with stands above"))
+        }
         None => {
-            halite_patience::end(&mut child);
+            halite_patience::kill(&mut child);
             Err(format!("{program} has not ended within {} s", LIMIT.as_secs()))
         }
     }

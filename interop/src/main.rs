@@ -1,13 +1,18 @@
-//! Lets HBase's own code read what Halite writes, and compares what it says with what was written.
+//! Interoperability tests: HBase's own code reads files and messages written by Halite, and the
+//! results are compared with the written data.
 #![forbid(unsafe_code)]
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this program reports to the person at the terminal")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this program reports to the person at the terminal"
+)]
 
 mod bench;
 mod client_bench;
 mod clients;
 mod directory;
 mod hbase;
-mod printed;
+mod pretty_printer;
 mod remote;
 mod samples;
 mod wire;
@@ -16,9 +21,9 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use samples::Sample;
+use samples::SampleFile;
 
-/// Failure in words.
+/// Result with a human-readable error.
 pub(crate) type Result<T, E = String> = std::result::Result<T, E>;
 
 const USAGE: &str = "\
@@ -52,8 +57,15 @@ fn run(part: &str, jars: &Path, work: &Path, rest: &[String]) -> Result<()> {
         ("directory", []) => directory::check(jars, work),
         ("wire", []) => wire::check(jars, work),
         ("clients", [halite, rest @ ..]) => {
-            let (flags, only): (Vec<_>, Vec<_>) = rest.iter().cloned().partition(|argument| argument.starts_with("--"));
-            clients::check(Path::new(halite), jars, work, clients::Mode::named(flags.first().map(String::as_str))?, &only)
+            let (flags, only): (Vec<_>, Vec<_>) =
+                rest.iter().cloned().partition(|argument| argument.starts_with("--"));
+            clients::check(
+                Path::new(halite),
+                jars,
+                work,
+                clients::Mode::from_name(flags.first().map(String::as_str))?,
+                &only,
+            )
         }
         ("bench", [_, help, ..]) if help == "--help" => {
             print!("{}", bench::HELP);
@@ -64,17 +76,19 @@ fn run(part: &str, jars: &Path, work: &Path, rest: &[String]) -> Result<()> {
             print!("{}", client_bench::HELP);
             Ok(())
         }
-        ("client-bench", [halite, rest @ ..]) => client_bench::run(Path::new(halite), jars, work, rest),
+        ("client-bench", [halite, rest @ ..]) => {
+            client_bench::run(Path::new(halite), jars, work, rest)
+        }
         ("remote", [halite]) => remote::check(Path::new(halite), jars, work),
         ("tools", [halite, rest @ ..]) => {
-            let mode = clients::Mode::named(rest.first().map(String::as_str))?;
+            let mode = clients::Mode::from_name(rest.first().map(String::as_str))?;
             clients::check_tools(Path::new(halite), jars, work, mode)
         }
         _ => Err(USAGE.to_string()),
     }
 }
 
-/// Makes a new folder in place of an old one.
+/// Replaces a directory by an empty one.
 fn empty(folder: &Path) -> Result<()> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     if folder.exists() {
@@ -83,14 +97,18 @@ fn empty(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).map_err(failed)
 }
 
-/// Writes every sample, has HBase read them all in one process, and compares.
+/// Writes every sample, reads them all with HBase in one process, and compares.
 fn store_files(jars: &Path, work: &Path) -> Result<()> {
     let samples = samples::all();
     for sample in &samples {
         sample.write(work)?;
     }
     hbase::read_store_files(jars, work)?;
-    let problems: Vec<String> = samples.iter().filter(|sample| !sample.is_damaged()).filter_map(|sample| compare(sample, work).err()).collect();
+    let problems: Vec<String> = samples
+        .iter()
+        .filter(|sample| !sample.is_damaged())
+        .filter_map(|sample| compare(sample, work).err())
+        .collect();
     for problem in &problems {
         println!("{problem}");
     }
@@ -98,11 +116,16 @@ fn store_files(jars: &Path, work: &Path) -> Result<()> {
         println!("{} files: HBase reads every cell, key and filter as written", samples.len());
         return Ok(());
     }
-    Err(format!("HBase reads {} of {} files otherwise than they were written", problems.len(), samples.len()))
+    Err(format!(
+        "HBase reads {} of {} files otherwise than they were written",
+        problems.len(),
+        samples.len()
+    ))
 }
 
-fn compare(sample: &Sample, work: &Path) -> Result<()> {
+fn compare(sample: &SampleFile, work: &Path) -> Result<()> {
     let path = work.join(format!("{}.printed", sample.name));
     let text = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    printed::check(&String::from_utf8_lossy(&text), &sample.cells).map_err(|difference| format!("{}: {difference}", sample.name))
+    pretty_printer::check(&String::from_utf8_lossy(&text), &sample.cells)
+        .map_err(|difference| format!("{}: {difference}", sample.name))
 }

@@ -1,4 +1,4 @@
-//! The Rust client on a real HBase: one process, and a cluster that loses a server.
+//! Rust client on a real HBase: one process, and a cluster that loses a server.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,19 +9,19 @@ use crate::clients::child;
 use crate::clients::cluster::Cluster;
 use crate::clients::server::Server;
 
-/// How long one program may take.
+/// Maximum duration of a program.
 const LIMIT: Duration = Duration::from_mins(10);
-/// HBase's memory, as in Java's `-Xmx`.
+/// HBase's heap size, as in Java's `-Xmx`.
 const HEAP: &str = "1g";
 const REGION_SERVERS: usize = 3;
-/// Pages of the lab that run at the same time: each waits for tables most of the time.
+/// Concurrent pages of the lab: each waits for tables most of the time.
 const PAGES_AT_ONCE: &str = "8";
-/// How long the load on the cluster lasts, and when in it a server is lost. It takes HBase some ten seconds to notice and
-/// as many to open the regions elsewhere.
+/// Duration of the load on the cluster, and the time at which a server is lost. HBase needs some
+/// ten seconds to detect it and as many to open the regions elsewhere.
 const LOAD_SECONDS: u64 = 35;
 const LOST_AFTER: Duration = Duration::from_secs(8);
 
-/// The programs that are built from this repository.
+/// Programs built from this repository.
 struct Examples<'a> {
     folder: PathBuf,
     work: &'a Path,
@@ -39,24 +39,27 @@ impl Examples<'_> {
         command
     }
 
-    /// Runs one to its end and shows the last line it says.
+    /// Runs a program to its end and prints the last line of its output.
     fn run(&self, name: &str, arguments: &[&str]) -> Result<()> {
-        child::run(&mut self.command(name, arguments), &self.log(name), LIMIT).map_err(|error| format!("{name} {error}"))?;
-        self.show(name);
+        child::run(&mut self.command(name, arguments), &self.log(name), LIMIT)
+            .map_err(|error| format!("{name} {error}"))?;
+        self.print_last_line(name);
         Ok(())
     }
 
-    fn show(&self, name: &str) {
+    fn print_last_line(&self, name: &str) {
         let text = child::text(&self.log(name));
         println!("{name}: {}", text.lines().last().unwrap_or_default());
     }
 }
 
-/// The conformance battery, the pages of the lab and the client's first steps on one HBase; then a load on a cluster while one of its region
-/// servers is killed. `halite` is the program beside whose folder the examples are.
+/// Runs the conformance suite, the pages of the lab and the client's first steps on one HBase, then
+/// a load on a cluster while one of its region servers is killed. The examples are in a directory
+/// next to the program `halite`.
 ///
 /// # Errors
-/// If HBase does not start, or answers otherwise than recorded, or what it acknowledged is lost.
+/// Returns an error if HBase does not start, a result differs from the recorded one, or an
+/// acknowledged write is lost.
 pub(crate) fn check(halite: &Path, jars: &Path, work: &Path) -> Result<()> {
     let folder = halite.parent().ok_or("the program is in no folder")?.join("examples");
     let jars = jars.join("hbase-2.6.4");
@@ -64,29 +67,32 @@ pub(crate) fn check(halite: &Path, jars: &Path, work: &Path) -> Result<()> {
     let examples = Examples { folder: folder.clone(), work, zookeeper: server.zookeeper };
     examples.run("first_steps", &[])?;
     examples.run("on_cluster", &[])?;
-    lab(halite, &examples)?;
+    run_lab(halite, &examples)?;
     drop(server);
     let cluster = Cluster::start(&jars, work, REGION_SERVERS)?;
-    survive(&Examples { folder, work, zookeeper: cluster.zookeeper }, cluster)
+    survive_server_loss(&Examples { folder, work, zookeeper: cluster.zookeeper }, cluster)
 }
 
-/// Every page of the lab holds there too.
-fn lab(halite: &Path, examples: &Examples<'_>) -> Result<()> {
+/// Runs every page of the lab on HBase.
+fn run_lab(halite: &Path, examples: &Examples<'_>) -> Result<()> {
     let uri = format!("zk://127.0.0.1:{}/hbase", examples.zookeeper);
     let mut command = Command::new(halite);
     command.args(["lab", "all", "--jobs", PAGES_AT_ONCE, "--connect", &uri]);
-    child::run(&mut command, &examples.log("lab"), LIMIT).map_err(|error| format!("lab {error}"))?;
-    examples.show("lab");
+    child::run(&mut command, &examples.log("lab"), LIMIT)
+        .map_err(|error| format!("lab {error}"))?;
+    examples.print_last_line("lab");
     Ok(())
 }
 
-fn survive(examples: &Examples<'_>, mut cluster: Cluster) -> Result<()> {
+fn survive_server_loss(examples: &Examples<'_>, mut cluster: Cluster) -> Result<()> {
     let log = examples.log("survive");
-    let mut load = child::start(&mut examples.command("survive", &[&LOAD_SECONDS.to_string()]), &log)?;
+    let mut load =
+        child::start(&mut examples.command("survive", &[&LOAD_SECONDS.to_string()]), &log)?;
     child::await_log(&mut load, &log, LIMIT, |text| text.contains("begun").then_some(()))?;
     std::thread::sleep(LOST_AFTER);
     cluster.lose_region_server()?;
-    child::finish(&mut load, &log, LIMIT).map_err(|error| format!("the load on a cluster that lost a server {error}"))?;
-    examples.show("survive");
+    child::finish(&mut load, &log, LIMIT)
+        .map_err(|error| format!("the load on a cluster that lost a server {error}"))?;
+    examples.print_last_line("survive");
     Ok(())
 }

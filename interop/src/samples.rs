@@ -1,24 +1,27 @@
-//! Store files of every kind the writer makes, with cells that are hard on readers.
+//! Store files of every kind that the writer creates, with difficult cells for readers.
 
 use std::fs;
 use std::path::Path;
 
 use halite_engine::env::Env;
-use halite_engine::hfile::{ChecksumType, Comparator, Compression, HashKind, StoreFileInfo, Writer, WriterOptions};
+use halite_engine::hfile::{
+    ChecksumType, Comparator, Compression, HashKind, StoreFileInfo, Writer, WriterOptions,
+};
 use halite_types::cell::{CellRef, make_key, write_tag};
 use halite_types::schema::BloomType;
 
 use crate::Result;
 
-/// The family of every cell; HBase checks it against the name of the folder.
+/// Family of every cell; HBase checks it against the name of the directory.
 const FAMILY: &str = "f";
-/// Beginnings of rows: empty, control bytes, bytes above ASCII, what sorts beside what separates.
-const ROW_STARTS: [&[u8]; 8] = [b"", b"\x00", b"\x01\xff", b"row", b"row-", b"row,", b"user/alpha", b"\xff\xff"];
+/// Row prefixes: empty, control bytes, non-ASCII bytes, and bytes that sort next to separators.
+const ROW_STARTS: [&[u8]; 8] =
+    [b"", b"\x00", b"\x01\xff", b"row", b"row-", b"row,", b"user/alpha", b"\xff\xff"];
 const TYPES: [u8; 8] = [4, 4, 4, 4, 8, 10, 12, 14];
-/// Timestamps at both ends of what a table takes, and one in between that most cells share.
+/// Timestamps at both ends of a table's range, and ones in between that most cells share.
 const TIMESTAMPS: [i64; 5] = [0, 1, 1_700_000_000_000, 1_700_000_000_001, i64::MAX - 1];
 
-/// A cell that owns its bytes.
+/// Cell that owns its bytes.
 pub(crate) struct OwnedCell {
     pub(crate) key: Vec<u8>,
     pub(crate) value: Vec<u8>,
@@ -32,23 +35,27 @@ impl OwnedCell {
     }
 }
 
-/// One store file to write.
-pub(crate) struct Sample {
+/// Store file to write.
+pub(crate) struct SampleFile {
     pub(crate) name: &'static str,
     pub(crate) cells: Vec<OwnedCell>,
     options: WriterOptions,
     store: StoreFileInfo,
 }
 
-impl Sample {
+impl SampleFile {
     fn new(name: &'static str, count: usize, change: impl FnOnce(&mut WriterOptions)) -> Self {
-        let mut options = WriterOptions { block_bytes: 4096, created_ms: 1_700_000_000_000, ..WriterOptions::default() };
+        let mut options = WriterOptions {
+            block_bytes: 4096,
+            created_ms: 1_700_000_000_000,
+            ..WriterOptions::default()
+        };
         change(&mut options);
         let cells = cells(count, &options);
         Self { name, cells, options, store: StoreFileInfo::flushed(1 << 40) }
     }
 
-    /// Whether one byte of it is changed after writing, to see that HBase would notice.
+    /// Returns `true` if one byte of it is changed after writing, to verify that HBase detects it.
     pub(crate) fn is_damaged(&self) -> bool {
         self.name.starts_with("damaged")
     }
@@ -67,33 +74,44 @@ impl Sample {
     }
 }
 
-/// All samples. Names are what the reader chooses its checks by: `damaged` ones must be noticed.
-pub(crate) fn all() -> Vec<Sample> {
+/// Returns all samples. The reader selects its checks by name: damage in `damaged` ones must be
+/// detected.
+pub(crate) fn all() -> Vec<SampleFile> {
     let mut samples = vec![
-        Sample::new("plain", 3000, |_| ()),
-        Sample::new("empty", 0, |_| ()),
-        Sample::new("one", 1, |_| ()),
-        Sample::new("default-blocks", 6000, |options| options.block_bytes = 64 << 10),
-        Sample::new("gz", 3000, |options| options.compression = Compression::Gz),
-        Sample::new("tags", 3000, |options| options.include_tags = true),
-        Sample::new("gz-tags", 2000, |options| (options.compression, options.include_tags) = (Compression::Gz, true)),
-        Sample::new("no-sequence-ids", 3000, |options| options.include_sequence_ids = false),
-        Sample::new("crc32", 2000, |options| (options.checksum, options.bytes_per_checksum) = (ChecksumType::Crc32, 512)),
-        Sample::new("no-checksums", 1000, |options| options.checksum = ChecksumType::Null),
-        Sample::new("bloom-none", 1000, |options| options.bloom = BloomType::None),
-        Sample::new("bloom-rowcol", 6000, |options| (options.bloom, options.bloom_chunk_bytes) = (BloomType::RowCol, 1024)),
-        Sample::new("bloom-chunks", 6000, |options| options.bloom_chunk_bytes = 256),
-        Sample::new("bloom-jenkins", 2000, |options| options.bloom_hash = HashKind::Jenkins),
-        Sample::new("bloom-murmur3", 2000, |options| options.bloom_hash = HashKind::Murmur3),
-        Sample::new("deep-index", 8000, |options| {
-            (options.block_bytes, options.index_chunk_bytes, options.min_index_entries) = (512, 512, 4);
+        SampleFile::new("plain", 3000, |_| ()),
+        SampleFile::new("empty", 0, |_| ()),
+        SampleFile::new("one", 1, |_| ()),
+        SampleFile::new("default-blocks", 6000, |options| options.block_bytes = 64 << 10),
+        SampleFile::new("gz", 3000, |options| options.compression = Compression::Gz),
+        SampleFile::new("tags", 3000, |options| options.include_tags = true),
+        SampleFile::new("gz-tags", 2000, |options| {
+            (options.compression, options.include_tags) = (Compression::Gz, true);
         }),
-        Sample::new("meta-order", 2000, |options| options.comparator = Comparator::Meta),
-        Sample::new("damaged", 3000, |_| ()),
+        SampleFile::new("no-sequence-ids", 3000, |options| options.include_sequence_ids = false),
+        SampleFile::new("crc32", 2000, |options| {
+            (options.checksum, options.bytes_per_checksum) = (ChecksumType::Crc32, 512);
+        }),
+        SampleFile::new("no-checksums", 1000, |options| options.checksum = ChecksumType::Null),
+        SampleFile::new("bloom-none", 1000, |options| options.bloom = BloomType::None),
+        SampleFile::new("bloom-rowcol", 6000, |options| {
+            (options.bloom, options.bloom_chunk_bytes) = (BloomType::RowCol, 1024);
+        }),
+        SampleFile::new("bloom-chunks", 6000, |options| options.bloom_chunk_bytes = 256),
+        SampleFile::new("bloom-jenkins", 2000, |options| options.bloom_hash = HashKind::Jenkins),
+        SampleFile::new("bloom-murmur3", 2000, |options| options.bloom_hash = HashKind::Murmur3),
+        SampleFile::new("deep-index", 8000, |options| {
+            (options.block_bytes, options.index_chunk_bytes, options.min_index_entries) =
+                (512, 512, 4);
+        }),
+        SampleFile::new("meta-order", 2000, |options| options.comparator = Comparator::Meta),
+        SampleFile::new("damaged", 3000, |_| ()),
     ];
-    samples.push(Sample { store: StoreFileInfo::default(), ..Sample::new("bulk", 2000, |options| options.include_sequence_ids = false) });
+    samples.push(SampleFile {
+        store: StoreFileInfo::default(),
+        ..SampleFile::new("bulk", 2000, |options| options.include_sequence_ids = false)
+    });
     let merged = StoreFileInfo::compacted(1 << 40, true, vec!["0123456789abcdef".to_string()]);
-    samples.push(Sample { store: merged, ..Sample::new("major", 2000, |_| ()) });
+    samples.push(SampleFile { store: merged, ..SampleFile::new("major", 2000, |_| ()) });
     samples
 }
 
@@ -102,24 +120,30 @@ fn damage(path: &Path) -> Result<()> {
     const AT: usize = 1000;
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
     let mut bytes = fs::read(path).map_err(failed)?;
-    let byte = bytes.get_mut(AT).ok_or_else(|| format!("{}: too short to damage", path.display()))?;
+    let byte =
+        bytes.get_mut(AT).ok_or_else(|| format!("{}: too short to damage", path.display()))?;
     *byte ^= 0x10;
     fs::write(path, bytes).map_err(failed)
 }
 
-/// Cells in the order of the file, no two with the same key, the same ones each time.
+/// Returns deterministic cells in file order, without duplicate keys.
 fn cells(count: usize, options: &WriterOptions) -> Vec<OwnedCell> {
-    let mut chance = Chance(0x5eed);
+    let mut chance = SeededRng(0x5eed);
     let mut cells: Vec<OwnedCell> = (0..count).map(|_| cell(&mut chance, count, options)).collect();
     cells.sort_by(|a, b| options.comparator.compare(&a.key, &b.key));
     cells.dedup_by(|later, earlier| later.key == earlier.key);
     cells
 }
 
-fn cell(chance: &mut Chance, count: usize, options: &WriterOptions) -> OwnedCell {
+fn cell(chance: &mut SeededRng, count: usize, options: &WriterOptions) -> OwnedCell {
     let number = chance.below(count / 5 + 1);
     let row = match options.comparator {
-        Comparator::Meta => [&b"table,"[..], chance.pick(&ROW_STARTS[3..7]), format!("{number},16{number:011}.").as_bytes()].concat(),
+        Comparator::Meta => [
+            &b"table,"[..],
+            chance.pick(&ROW_STARTS[3..7]),
+            format!("{number},16{number:011}.").as_bytes(),
+        ]
+        .concat(),
         Comparator::Cell => [chance.pick(&ROW_STARTS), format!("{number:05}").as_bytes()].concat(),
     };
     let qualifier = match chance.below(8) {
@@ -138,15 +162,16 @@ fn cell(chance: &mut Chance, count: usize, options: &WriterOptions) -> OwnedCell
             write_tag(&mut tags, chance.pick(&[1, 8, 64]), &chance.bytes(bytes));
         }
     }
-    let sequence = if options.include_sequence_ids { chance.next() >> chance.pick(&[24, 40, 60]) } else { 0 };
+    let sequence =
+        if options.include_sequence_ids { chance.next() >> chance.pick(&[24, 40, 60]) } else { 0 };
     let key = make_key(&row, FAMILY.as_bytes(), &qualifier, timestamp, type_code);
     OwnedCell { key, value: chance.bytes(value_bytes), tags, sequence }
 }
 
-/// Numbers without pattern, the same each time (xorshift).
-struct Chance(u64);
+/// Deterministic pseudorandom numbers (xorshift).
+struct SeededRng(u64);
 
-impl Chance {
+impl SeededRng {
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -175,9 +200,11 @@ mod tests {
     fn samples_are_the_same_each_time_and_have_every_type_of_cell() {
         let (once, again) = (all(), all());
         for (one, other) in once.iter().zip(&again) {
-            assert!(
-                one.cells.iter().zip(&other.cells).all(|(a, b)| (&a.key, &a.value, &a.tags, a.sequence) == (&b.key, &b.value, &b.tags, b.sequence))
-            );
+            assert!(one.cells.iter().zip(&other.cells).all(|(a, b)| (
+                &a.key, &a.value, &a.tags, a.sequence
+            ) == (
+                &b.key, &b.value, &b.tags, b.sequence
+            )));
         }
         let plain = &once[0].cells;
         assert!(plain.len() > 2000, "{}", plain.len());

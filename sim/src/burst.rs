@@ -1,88 +1,90 @@
-//! Several callers at once: writes that nobody waits for yet, reads between them, and then they are waited for in any order, or
-//! never.
+//! Concurrent callers: writes that no caller waits for yet, reads between them, and then waits in
+//! any order, or none.
 //!
-//! One thread makes all the calls, so what is in the log is decided by who waits: the first of them writes and syncs for
-//! everybody before him. A reader may see of each region the writes up to some place, which is not before one that was
-//! acknowledged and never goes back. What he has seen no crash takes back (`log.rs`).
+//! One thread makes all the calls, so the waits determine what is in the log: the first caller that
+//! waits writes and syncs for all callers before it. A reader may see the writes of each region up
+//! to some position, which is not before an acknowledged write and never decreases. No crash undoes
+//! what a reader has seen (`log.rs`).
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use halite_types::{Get, RowOp, Scan};
 
-use crate::check::{Checked, Mismatch, check_row, rows_in};
+use crate::check::{CheckCounts, Mismatch, check_row, rows_in};
 use crate::model::Model;
-use crate::world::{Outcome, Submitted, World};
+use crate::world::{StepResult, Submitted, World};
 
-/// What one of the callers does.
+/// Action of one of the callers.
 #[derive(Clone, Debug)]
-pub enum Act {
+pub enum BurstAction {
     /// Writes in one call, without waiting.
     Submit(Vec<RowOp>),
-    /// A write with a number of its own.
+    /// A write with a nonce.
     SubmitOnce(RowOp, u64),
     /// A read of one row.
     Get(Get),
     /// A read of a range, without limits.
     Scan(Scan),
-    /// Waits for one of those under way, counted modulo their number.
+    /// Waits for one of the pending writes, counted modulo their number.
     Wait(u64),
-    /// Asks for one of them as a task does.
+    /// Polls one of them as a task does.
     Poll(u64),
-    /// Asks for one of them as an answer that goes out now does.
+    /// Polls one of them as an immediate reply does.
     Try(u64),
 }
 
-/// What becomes of the writes that are still under way.
+/// Outcome of the writes that are still pending.
 #[derive(Clone, Copy, Debug)]
-pub enum End {
-    /// Each is waited for, beginning with one of them, counted modulo their number.
+pub enum BurstEnd {
+    /// Waits for each, starting with one of them, counted modulo their number.
     Wait(u64),
-    /// The newest is waited for first, which completes those before it.
+    /// Waits for the newest first, which completes those before it.
     Backwards,
-    /// The process ends.
+    /// The process is killed.
     Kill,
-    /// The power goes, with this seed for what is left.
+    /// The power fails; the seed determines the remaining data.
     PowerLoss(u64),
 }
 
-/// Writes under way, and what their readers may see.
+/// Pending writes, and what their readers may see.
 struct Burst {
-    /// What readers saw before.
+    /// State that readers saw before the burst.
     before: Model,
-    /// The first entry that was not visible then.
+    /// Index of the first entry that was not visible then.
     first: usize,
-    under_way: Vec<Submitted>,
+    pending: Vec<Submitted>,
 }
 
 impl World {
-    pub(crate) fn burst(&mut self, acts: &[Act], end: End) -> Outcome {
-        let mut burst = Burst { before: self.model.clone(), first: self.entries().len(), under_way: Vec::new() };
+    pub(crate) fn burst(&mut self, acts: &[BurstAction], end: BurstEnd) -> StepResult {
+        let mut burst =
+            Burst { before: self.model.clone(), first: self.entries().len(), pending: Vec::new() };
         for act in acts {
             self.act(&mut burst, act)?;
         }
         match end {
-            End::Wait(from) => {
+            BurstEnd::Wait(from) => {
                 while let Some(at) = pick(&burst, from) {
-                    let submitted = burst.under_way.swap_remove(at);
+                    let submitted = burst.pending.swap_remove(at);
                     submitted.ticket.wait()?;
                     self.acknowledge(&submitted);
                 }
-                self.settle_entries();
+                self.remove_safe_entries();
             }
-            End::Backwards => {
-                // Whoever waits last waits for all that is in the log.
-                for submitted in std::mem::take(&mut burst.under_way).into_iter().rev() {
+            BurstEnd::Backwards => {
+                // The last caller that waits, waits for everything in the log.
+                for submitted in std::mem::take(&mut burst.pending).into_iter().rev() {
                     submitted.ticket.wait()?;
                     self.acknowledge(&submitted);
                 }
-                self.settle_entries();
+                self.remove_safe_entries();
             }
-            End::Kill => {
+            BurstEnd::Kill => {
                 self.power_loss = None;
                 self.restart()?;
             }
-            End::PowerLoss(seed) => {
+            BurstEnd::PowerLoss(seed) => {
                 self.power_loss = Some(seed);
                 self.restart()?;
             }
@@ -90,65 +92,86 @@ impl World {
         Ok(())
     }
 
-    fn act(&mut self, burst: &mut Burst, act: &Act) -> Outcome {
+    fn act(&mut self, burst: &mut Burst, act: &BurstAction) -> StepResult {
         match act {
-            Act::Submit(ops) => {
+            BurstAction::Submit(ops) => {
                 let submitted = self.submit(ops, None)?;
-                burst.under_way.extend(submitted);
+                burst.pending.extend(submitted);
             }
-            Act::SubmitOnce(op, nonce) => {
+            BurstAction::SubmitOnce(op, nonce) => {
                 let submitted = self.submit(std::slice::from_ref(op), Some(*nonce))?;
-                burst.under_way.extend(submitted);
+                burst.pending.extend(submitted);
             }
-            Act::Get(get) => {
+            BurstAction::Get(get) => {
                 let row = self.store()?.get(get)?;
-                self.note_flushes(burst);
+                self.record_flushes(burst);
                 let now = self.now();
-                self.see(burst, get.row(), |model| check_row(model, get.row(), &get.selection, now, &row, &mut Checked::default()))?;
+                self.explain_read(burst, get.row(), |model| {
+                    check_row(
+                        model,
+                        get.row(),
+                        &get.selection,
+                        now,
+                        &row,
+                        &mut CheckCounts::default(),
+                    )
+                })?;
             }
-            Act::Scan(scan) => {
+            BurstAction::Scan(scan) => {
                 let rows = self.store()?.scan(scan)?;
-                self.note_flushes(burst);
+                self.record_flushes(burst);
                 let now = self.now();
                 for (key, row) in rows_in(&self.model, scan, &rows)? {
-                    self.see(burst, &key, |model| check_row(model, &key, &scan.selection, now, &row, &mut Checked::default()))?;
+                    self.explain_read(burst, &key, |model| {
+                        check_row(
+                            model,
+                            &key,
+                            &scan.selection,
+                            now,
+                            &row,
+                            &mut CheckCounts::default(),
+                        )
+                    })?;
                 }
             }
-            Act::Wait(number) => {
+            BurstAction::Wait(number) => {
                 if let Some(at) = pick(burst, *number) {
-                    burst.under_way[at].ticket.wait()?;
-                    self.done(burst, at);
+                    burst.pending[at].ticket.wait()?;
+                    self.finish_pending(burst, at);
                 }
             }
-            Act::Poll(number) => {
+            BurstAction::Poll(number) => {
                 if let Some(at) = pick(burst, *number) {
-                    let mut ticket = burst.under_way[at].ticket.clone();
-                    if let Poll::Ready(result) = Pin::new(&mut ticket).poll(&mut Context::from_waker(Waker::noop())) {
+                    let mut ticket = burst.pending[at].ticket.clone();
+                    if let Poll::Ready(result) =
+                        Pin::new(&mut ticket).poll(&mut Context::from_waker(Waker::noop()))
+                    {
                         result?;
-                        self.done(burst, at);
+                        self.finish_pending(burst, at);
                     }
                 }
             }
-            Act::Try(number) => {
+            BurstAction::Try(number) => {
                 if let Some(at) = pick(burst, *number)
-                    && let Some(result) = burst.under_way[at].ticket.try_finish()
+                    && let Some(result) = burst.pending[at].ticket.try_finish()
                 {
                     result?;
-                    self.done(burst, at);
+                    self.finish_pending(burst, at);
                 }
             }
         }
         Ok(())
     }
 
-    fn done(&mut self, burst: &mut Burst, at: usize) {
-        let submitted = burst.under_way.swap_remove(at);
+    fn finish_pending(&mut self, burst: &mut Burst, at: usize) {
+        let submitted = burst.pending.swap_remove(at);
         self.acknowledge(&submitted);
     }
 
-    /// A write that finds no room flushes, and a flush lets everything be seen before it.
-    fn note_flushes(&mut self, burst: &mut Burst) {
-        if self.note_rewrites(false) {
+    /// Records flushes. A write that finds no free memory flushes, and a flush makes everything
+    /// before it visible.
+    fn record_flushes(&mut self, burst: &mut Burst) {
+        if self.record_rewrites(false) {
             burst.before = self.model.clone();
             let entries = self.entries();
             (burst.first..entries.len()).for_each(|at| entries[at].visible = true);
@@ -156,16 +179,24 @@ impl World {
         }
     }
 
-    /// A row was read. Finds the fewest writes under way that explain it, which a reader has seen then.
-    fn see(&mut self, burst: &Burst, row: &[u8], check: impl Fn(&Model) -> Result<(), Mismatch>) -> Outcome {
+    /// Explains a read of a row: finds the fewest pending writes that match it. A reader has then
+    /// seen them.
+    fn explain_read(
+        &mut self,
+        burst: &Burst,
+        row: &[u8],
+        check: impl Fn(&Model) -> Result<(), Mismatch>,
+    ) -> StepResult {
         let first = burst.first;
         let of_row: Vec<usize> = {
             let entries = self.entries();
             (first..entries.len()).filter(|at| entries[*at].effect.row() == row).collect()
         };
         let entries = self.entries();
-        // What stands before a visible write of the region is visible, too.
-        let is_visible = |at: usize| entries[at..].iter().any(|later| later.visible && later.region == entries[at].region);
+        // Writes before a visible write of the same region are visible, too.
+        let is_visible = |at: usize| {
+            entries[at..].iter().any(|later| later.visible && later.region == entries[at].region)
+        };
         let least = of_row.iter().rposition(|at| is_visible(*at)).map_or(0, |at| at + 1);
         let mut model = burst.before.clone();
         of_row[..least].iter().for_each(|at| model.apply(&entries[*at].effect));
@@ -177,16 +208,20 @@ impl World {
             model.apply(&entries[*at].effect);
             match check(&model) {
                 Ok(()) => {
-                    of_row[..=count].iter().for_each(|at| self.note_visible(*at));
+                    of_row[..=count].iter().for_each(|at| self.record_visible(*at));
                     return Ok(());
                 }
                 Err(mismatch) => wrong = mismatch,
             }
         }
-        Err(format!("with {} writes of the row under way, {least} of them visible for sure: {wrong}", of_row.len()).into())
+        Err(format!(
+            "with {} writes of the row under way, {least} of them visible for sure: {wrong}",
+            of_row.len()
+        )
+        .into())
     }
 }
 
 fn pick(burst: &Burst, number: u64) -> Option<usize> {
-    usize::try_from(number.checked_rem(burst.under_way.len() as u64)?).ok()
+    usize::try_from(number.checked_rem(burst.pending.len() as u64)?).ok()
 }

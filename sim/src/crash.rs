@@ -1,25 +1,30 @@
-//! Small workloads that meet every kind of change on disk, with the process dying at every call they make.
+//! Small workloads with every kind of change on disk, in which the process dies at every call they
+//! make.
 
 use std::io;
 
 use halite_engine::Options;
-use halite_engine::env::sim::{Call, Fault, SimEnv};
-use halite_types::{CheckAndMutate, Delete, FamilyDescriptor, Get, Increment, Put, RowMutations, Scan, TableDescriptor, TableName};
+use halite_engine::env::sim::{FsCall, InjectedFault, SimEnv};
+use halite_types::{
+    CheckAndMutate, Delete, FamilyDescriptor, Get, Increment, Put, RowMutations, Scan,
+    TableDescriptor, TableName,
+};
 
 use crate::generate::Step;
-use crate::world::{Tally, World};
+use crate::world::{RunStats, World};
 
-/// What is done before, during and after the crash.
+/// Workload before, during and after the crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Workload {
-    /// Rows of several families, flushes, compactions, a split, a merge and clean ends.
+    /// Rows of several families, flushes, compactions, a split, a merge and clean shutdowns.
     Table,
-    /// Snapshots, what is made of them, settings, and what the table goes through meanwhile. In the end the copies are gone.
+    /// Snapshots, their clones, settings, and concurrent changes of the table. At the end all
+    /// clones and snapshots are deleted.
     Snapshots,
 }
 
 impl Workload {
-    /// Its steps.
+    /// Returns its steps.
     pub fn steps(self) -> Vec<Step> {
         match self {
             Self::Table => table_steps(),
@@ -27,10 +32,15 @@ impl Workload {
         }
     }
 
-    /// One family is enough where every call is made for each file.
+    /// Returns the table descriptor. One family is enough where each file causes all the calls.
     fn table(self) -> TableDescriptor {
-        let table = TableDescriptor::new(TableName::new("default", "t").expect("a legal name")).family(FamilyDescriptor::new("a").versions(2));
-        if self == Self::Snapshots { table } else { table.family(FamilyDescriptor::new("b").set("COMPRESSION", "GZ")) }
+        let table = TableDescriptor::new(TableName::new("default", "t").expect("a legal name"))
+            .family(FamilyDescriptor::new("a").versions(2));
+        if self == Self::Snapshots {
+            table
+        } else {
+            table.family(FamilyDescriptor::new("b").set("COMPRESSION", "GZ"))
+        }
     }
 
     fn check_end(self, world: &World) -> Result<(), String> {
@@ -45,8 +55,8 @@ fn snapshot_steps() -> Vec<Step> {
         write("r1", "one"),
         write("r5", "one"),
         Step::Snapshot(0),
-        Step::Setting(0),
-        Step::Setting(1),
+        Step::Property(0),
+        Step::Property(1),
         write("r1", "two"),
         Step::CompactMajor,
         Step::Clone(0),
@@ -56,12 +66,12 @@ fn snapshot_steps() -> Vec<Step> {
         Step::CompactMajor,
         Step::SplitClone(0, "r3".into()),
         Step::CompactClone(0),
-        // Of the half files.
+        // Clones the reference files of a split.
         Step::Clone(1),
         write("r1", "three"),
-        Step::Setting(0),
-        // This one goes.
-        Step::Setting(7),
+        Step::Property(0),
+        // This one deletes the setting.
+        Step::Property(7),
         Step::Restore(0),
         write("r4", "four"),
         Step::Snapshot(0),
@@ -71,13 +81,15 @@ fn snapshot_steps() -> Vec<Step> {
     ];
     // A crash in the first round leaves the rest to the second.
     for _ in 0..2 {
-        steps.extend([Step::ForgetAll, Step::CompactMajor, Step::Reopen]);
+        steps.extend([Step::RemoveAll, Step::CompactMajor, Step::Reopen]);
     }
     steps
 }
 
 fn table_steps() -> Vec<Step> {
-    let put = |row: &'static str, value: &str| Put::new(row).add("a", "q", value).add("b", "q", value).add("b", "p", value.repeat(300));
+    let put = |row: &'static str, value: &str| {
+        Put::new(row).add("a", "q", value).add("b", "q", value).add("b", "p", value.repeat(300))
+    };
     let read = || Step::Scan(Scan::all().all_versions());
     vec![
         Step::Write(put("r1", "one").into()),
@@ -87,9 +99,18 @@ fn table_steps() -> Vec<Step> {
         Step::Flush,
         Step::Write(Delete::new("r2").into()),
         Step::Write(put("r4", "four").into()),
-        Step::Batch(vec![put("r5", "five").into(), put("r6", "six").into(), Delete::new("r3").column("b", "p").into()]),
+        Step::Batch(vec![
+            put("r5", "five").into(),
+            put("r6", "six").into(),
+            Delete::new("r3").column("b", "p").into(),
+        ]),
         Step::Flush,
-        Step::Write(RowMutations::new("r1").then(put("r1", "uno")).then(Delete::new("r1").column("b", "r")).into()),
+        Step::Write(
+            RowMutations::new("r1")
+                .add(put("r1", "uno"))
+                .add(Delete::new("r1").column("b", "r"))
+                .into(),
+        ),
         Step::Flush,
         read(),
         Step::CompactMinor,
@@ -103,7 +124,10 @@ fn table_steps() -> Vec<Step> {
         read(),
         Step::CompactMajor,
         Step::Get(Get::new("r2").all_versions()),
-        Step::Write(CheckAndMutate::if_equals("r5", "a", "q", "again", Delete::new("r5").family("b")).into()),
+        Step::Write(
+            CheckAndMutate::if_equals("r5", "a", "q", "again", Delete::new("r5").family("b"))
+                .into(),
+        ),
         Step::Merge(0),
         Step::Write(put("r7", "seven").into()),
         Step::CompactMajor,
@@ -117,12 +141,13 @@ fn options() -> Options {
     let mut options = Options::default();
     options.wal_segment_bytes = 8192;
     options.memstore_chunk_bytes = 4096;
-    options.memstore_condense_bytes = 512;
-    options.compaction_files_min = 2;
+    options.in_memory_compaction_bytes = 512;
+    options.min_compaction_files = 2;
     options
 }
 
-/// Does the workload with what `prepare` does to the disk first and to the world before each step, and ends cleanly.
+/// Runs the workload and shuts down cleanly. `prepare` changes the disk first; another function
+/// changes the world before each step.
 fn play(
     workload: Workload,
     seed: u64,
@@ -142,54 +167,60 @@ fn play(
     Ok(world)
 }
 
-/// Calls that the workload makes when nothing goes wrong.
+/// Returns the number of calls that the workload makes without faults.
 ///
 /// # Errors
-/// What the engine did wrong.
+/// Returns the engine's incorrect behavior.
 pub fn count_calls(workload: Workload) -> Result<u64, String> {
     Ok(play(workload, 1, None, |_| {}, |_| {})?.sim.fs.calls())
 }
 
-/// Lets the process die at call `at`, with what `power_loss` leaves; goes on with the workload after that.
+/// Kills the process at call `at`, with the data that `power_loss` leaves, and then continues the
+/// workload.
 ///
 /// # Errors
-/// What the engine did wrong.
-pub fn crash_at(workload: Workload, at: u64, power_loss: Option<u64>) -> Result<Tally, String> {
+/// Returns the engine's incorrect behavior.
+pub fn crash_at(workload: Workload, at: u64, power_loss: Option<u64>) -> Result<RunStats, String> {
     let place = std::cell::RefCell::new(String::new());
     let prepare = |sim: &SimEnv| sim.fs.crash_at_call(at);
     let before = |world: &mut World| {
-        if world.tally.crashes == 0 {
+        if world.stats.crashes == 0 {
             *place.borrow_mut() = format!("{:?}", world.sim.fs.last_call());
         }
     };
     let result = play(workload, 1, power_loss, prepare, before);
-    result.map(|world| world.tally).map_err(|what| format!("died at call {at}, after {}, {power_loss:?}: {what}", place.borrow()))
+    result.map(|world| world.stats).map_err(|what| {
+        format!("died at call {at}, after {}, {power_loss:?}: {what}", place.borrow())
+    })
 }
 
-/// Lets the `nth` call of a kind fail, after which the process ends and the power goes. Whether there was such a call.
+/// Fails the `nth` call of a kind, after which the process ends and the power fails. Returns `true`
+/// if there was such a call.
 ///
 /// # Errors
-/// What the engine did wrong.
-pub fn fail_call(workload: Workload, nth: u64, call: Call) -> Result<bool, String> {
+/// Returns the engine's incorrect behavior.
+pub fn fail_call(workload: Workload, nth: u64, call: FsCall) -> Result<bool, String> {
     let mut armed = true;
     let arm = |world: &mut World| {
-        world.may_fail = world.tally.crashes == 0;
+        world.may_fail = world.stats.crashes == 0;
         if std::mem::take(&mut armed) {
-            world.sim.fs.inject(Fault::next(call, "", io::ErrorKind::Other).after(nth));
+            world.sim.fs.inject(InjectedFault::next(call, "", io::ErrorKind::Other).after(nth));
         }
     };
-    let world = play(workload, 1, Some(nth * 4 + 1), |_| {}, arm).map_err(|what| format!("{call:?} {nth} failed: {what}"))?;
+    let world = play(workload, 1, Some(nth * 4 + 1), |_| {}, arm)
+        .map_err(|what| format!("{call:?} {nth} failed: {what}"))?;
     Ok(world.sim.fs.failures() > 0)
 }
 
-/// Fills the disk when the workload has written `room` bytes; then makes room, and a new process goes on.
+/// Fills the disk after the workload has written `room` bytes; then frees space, and a new process
+/// continues.
 ///
 /// # Errors
-/// What the engine did wrong.
-pub fn fill_disk(workload: Workload, room: u64) -> Result<Tally, String> {
+/// Returns the engine's incorrect behavior.
+pub fn fill_disk(workload: Workload, room: u64) -> Result<RunStats, String> {
     let mut limited = false;
     let limit = |world: &mut World| {
-        world.may_fail = world.tally.crashes == 0;
+        world.may_fail = world.stats.crashes == 0;
         if !limited {
             limited = true;
             world.sim.fs.set_capacity(Some(world.sim.fs.used_bytes() + room));
@@ -197,5 +228,7 @@ pub fn fill_disk(workload: Workload, room: u64) -> Result<Tally, String> {
             world.sim.fs.set_capacity(None);
         }
     };
-    play(workload, 1, None, |_| {}, limit).map(|world| world.tally).map_err(|what| format!("disk full after {room} bytes: {what}"))
+    play(workload, 1, None, |_| {}, limit)
+        .map(|world| world.stats)
+        .map_err(|what| format!("disk full after {room} bytes: {what}"))
 }

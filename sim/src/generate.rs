@@ -1,102 +1,105 @@
 //! Random tables, writes, reads and events, from a seed.
 //!
-//! Few rows and columns make operations meet. Times are close together for the same reason. One thing is left out
-//! because HBase itself answers it in two ways: named columns of a family with both `MIN_VERSIONS` and a time to live,
-//! where its tracker of named columns returns one expired version more than its tracker of all columns.
+//! Few rows and columns make operations interact. Times are close together for the same reason. One
+//! case is excluded because HBase itself returns two different results for it: named columns of a
+//! family with both `MIN_VERSIONS` and a TTL, where its tracker of named columns returns one
+//! expired version more than its tracker of all columns.
 
 use bytes::Bytes;
 use halite_engine::env::Rng as _;
-use halite_engine::env::chance::SeededRng;
+use halite_engine::env::rng::SeededRng;
 use halite_types::{
-    Append, CheckAndMutate, CompareOp, Condition, Delete, Durability, FamilyDescriptor, Get, Increment, Put, RowMutations, RowOp, RowRange, Scan,
-    Selection, TableDescriptor, TableName, TimeRange,
+    Append, CheckAndMutate, CompareOp, Condition, Delete, Durability, FamilyDescriptor, Get,
+    Increment, Put, RowMutations, RowOp, RowRange, Scan, Selection, TableDescriptor, TableName,
+    TimeRange,
 };
 
-use crate::burst::{Act, End};
-use crate::trouble::{CALLS, Trouble};
+use crate::burst::{BurstAction, BurstEnd};
+use crate::faults::{DiskFault, FAILING_CALLS};
 
-/// Family that is read whole only; see above.
+/// Family that is only read as a whole; see above.
 const MIN_VERSIONS_FAMILY: &str = "d";
-/// What a table may have; each has the first two.
+/// Possible families of a table; every table has the first two.
 const FAMILIES: [&str; 5] = ["a", "b", "c", MIN_VERSIONS_FAMILY, "k"];
 const ROWS: u64 = 14;
 
-/// Something that happens.
+/// Step of a simulation.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// A write.
     Write(RowOp),
     /// Writes of several rows in one call.
     Batch(Vec<RowOp>),
-    /// A write with a number of its own, which the log keeps.
+    /// A write with a nonce, which the log stores.
     WriteOnce(RowOp, u64),
-    /// Several callers at once, and what becomes of their writes.
-    Burst(Vec<Act>, End),
+    /// Concurrent callers, and the outcome of their writes.
+    Burst(Vec<BurstAction>, BurstEnd),
     /// A read of one row.
     Get(Get),
     /// A read of a range.
     Scan(Scan),
-    /// Memstores to files.
+    /// Flushes the memstores to files.
     Flush,
-    /// Some files into one.
+    /// Compacts some files into one.
     CompactMinor,
-    /// A flush, and then all files of each store into one.
+    /// Flushes, and then compacts all files of each store into one.
     CompactMajor,
-    /// A region into two, at this row.
+    /// Splits a region at this row.
     Split(Bytes),
-    /// A region, counted modulo their number, and its neighbour into one.
+    /// Merges a region, counted modulo their number, with its neighbor.
     Merge(u64),
-    /// Cells of one row, with timestamps, that are loaded from files, one for each family.
+    /// Loads cells of one row, with timestamps, from files, one for each family.
     Load(Put),
-    /// Takes the snapshot of this number, counted modulo a few, or deletes it if there is one.
+    /// Takes the snapshot of this number, counted modulo a few, or deletes it if it exists.
     Snapshot(u64),
-    /// Makes the clone of this number of a snapshot, or drops it if there is one.
+    /// Creates the clone of this number from a snapshot, or drops it if it exists.
     Clone(u64),
     /// A write to a clone, counted modulo their number.
     WriteClone(u64, RowOp),
-    /// A flush of a clone and then all files of each of its stores into one.
+    /// Flushes a clone and then compacts all files of each of its stores into one.
     CompactClone(u64),
-    /// A region of a clone into two.
+    /// Splits a region of a clone.
     SplitClone(u64, Bytes),
-    /// The table back to what it was in a snapshot, counted modulo their number.
+    /// Restores the table from a snapshot, counted modulo their number.
     Restore(u64),
-    /// Looks into every snapshot.
+    /// Checks every snapshot.
     CheckSnapshots,
-    /// Keeps or takes away the setting of this number, counted modulo a few.
-    Setting(u64),
+    /// Stores or deletes the setting of this number, counted modulo a few.
+    Property(u64),
     /// Deletes all snapshots and drops all clones.
-    ForgetAll,
-    /// A clean end and a new start.
+    RemoveAll,
+    /// Closes the store and opens it again.
     Reopen,
-    /// The process ends, the machine goes on.
+    /// The process is killed; the machine continues.
     Kill,
-    /// The power goes, with this seed for what is left.
+    /// The power fails; the seed determines the remaining data.
     PowerLoss(u64),
-    /// The process dies at one of the next calls to the file system, so many calls from now; then the power goes.
+    /// The process dies after this number of further file-system calls; then the power fails.
     CrashSoon(u64, u64),
-    /// Something goes wrong, or is over.
-    Trouble(Trouble),
+    /// A fault starts or ends.
+    Fault(DiskFault),
     /// Time passes.
     Advance(u32),
-    /// Somebody sets the clock.
+    /// The clock is set.
     Jump(i64),
 }
 
-/// Chance, made into steps.
+/// Generator of random steps.
 #[derive(Debug)]
 pub struct Generator {
     rng: SeededRng,
     families: Vec<&'static str>,
-    /// Whether some writes have a durability of their own.
-    mixes_modes: bool,
-    /// Whether calls fail, the disk is full at times, and bits are flipped.
-    has_trouble: bool,
+    /// Gives some writes their own durability.
+    mixes_durability: bool,
+    /// Generates failing calls, full disks and flipped bits.
+    has_faults: bool,
     written: u64,
     nonces: u64,
     overwritten: Option<Overwritten>,
 }
 
-/// A column of one row that is written again and again: what is hidden sooner than it is flushed.
+/// Column of one row that is overwritten repeatedly, so that versions are hidden before they are
+/// flushed.
 #[derive(Debug)]
 struct Overwritten {
     row: Bytes,
@@ -106,14 +109,27 @@ struct Overwritten {
 }
 
 impl Generator {
-    /// The steps of a seed.
+    /// Creates the generator of a seed.
     pub fn new(seed: u64) -> Self {
         let rng = SeededRng::new(seed);
-        let families = FAMILIES.into_iter().enumerate().filter(|(at, _)| *at < 2 || rng.one_in(2)).map(|(_, family)| family).collect();
-        Self { mixes_modes: rng.one_in(3), has_trouble: rng.one_in(3), rng, families, written: 0, nonces: 0, overwritten: None }
+        let families = FAMILIES
+            .into_iter()
+            .enumerate()
+            .filter(|(at, _)| *at < 2 || rng.one_in(2))
+            .map(|(_, family)| family)
+            .collect();
+        Self {
+            mixes_durability: rng.one_in(3),
+            has_faults: rng.one_in(3),
+            rng,
+            families,
+            written: 0,
+            nonces: 0,
+            overwritten: None,
+        }
     }
 
-    /// A number below `bound`.
+    /// Returns a number below `bound`.
     pub fn below(&self, bound: u64) -> u64 {
         self.rng.below(bound)
     }
@@ -122,42 +138,53 @@ impl Generator {
         choices[self.rng.up_to(choices.len() - 1)]
     }
 
-    /// A table with families of some of the ways to keep cells, and file settings by chance.
+    /// Returns a table with families that retain cells in different ways, and random file settings.
     pub fn table(&self, name: TableName) -> TableDescriptor {
         let mut table = TableDescriptor::new(name);
-        // Compressing takes more of a run than everything else together.
+        // Compression takes longer than all the rest of a run.
         let codecs: &[&str] = if self.rng.one_in(4) { &["NONE", "GZ"] } else { &["NONE"] };
         for family in self.families.iter().copied() {
             let rules = match family {
                 "b" => FamilyDescriptor::new(family).versions(3),
                 "c" => FamilyDescriptor::new(family).versions(5).ttl_seconds(2),
-                MIN_VERSIONS_FAMILY => FamilyDescriptor::new(family).versions(5).ttl_seconds(1).set("MIN_VERSIONS", 2),
+                MIN_VERSIONS_FAMILY => {
+                    FamilyDescriptor::new(family).versions(5).ttl_seconds(1).set("MIN_VERSIONS", 2)
+                }
                 "k" => FamilyDescriptor::new(family).versions(4).set("KEEP_DELETED_CELLS", "TRUE"),
                 _ => FamilyDescriptor::new(family),
             };
             let rules = rules
                 .set("BLOCKSIZE", self.one_of(&["64", "512", "4096", "65536"]))
                 .set("BLOOMFILTER", self.one_of(&["NONE", "ROW", "ROWCOL"]))
-                .set("DATA_BLOCK_ENCODING", self.one_of(&["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"]))
+                .set(
+                    "DATA_BLOCK_ENCODING",
+                    self.one_of(&["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"]),
+                )
                 .set("COMPRESSION", self.one_of(codecs));
             table.set_family(rules);
         }
         table
     }
 
-    /// What happens next, at this time.
+    /// Returns the next step at this time.
     pub fn step(&mut self, now: i64) -> Step {
         if let Some(write) = self.overwrite(now).filter(|_| self.below(4) > 0) {
             return Step::Write(write);
         }
         match self.below(1000) {
-            0..440 => Step::Write(self.write_in_some_mode(now)),
+            0..440 => Step::Write(self.write_with_durability(now)),
             440..470 => Step::WriteOnce(self.counter(), self.nonce()),
             470..500 => self.burst(now),
-            500..520 => Step::Batch((0..2 + self.below(4)).map(|_| self.plain_write(now)).collect()),
+            500..520 => {
+                Step::Batch((0..2 + self.below(4)).map(|_| self.plain_write(now)).collect())
+            }
             520..530 => {
-                self.overwritten =
-                    Some(Overwritten { row: self.row(), family: self.family(), qualifier: self.qualifier(), left: 10 + self.below(40) });
+                self.overwritten = Some(Overwritten {
+                    row: self.row(),
+                    family: self.family(),
+                    qualifier: self.qualifier(),
+                    left: 10 + self.below(40),
+                });
                 Step::Advance(1)
             }
             530..720 => Step::Get(self.get(now)),
@@ -173,53 +200,64 @@ impl Generator {
             920..924 => Step::Kill,
             924..928 => Step::PowerLoss(self.rng.next_u64()),
             928..938 => Step::CrashSoon(self.below(40), self.rng.next_u64()),
-            938..955 => self.trouble(),
+            938..955 => self.fault(),
             955..975 => Step::Advance(u32::try_from(100 + self.below(1500)).unwrap_or(0)),
             975..980 => Step::Jump(i64::try_from(self.below(1500)).unwrap_or(0) - 700),
             _ => Step::Advance(u32::try_from(self.below(20)).unwrap_or(0)),
         }
     }
 
-    /// Writes under way of which some are of the same rows, with reads between them.
+    /// Returns pending writes, some of them of the same rows, with reads between them.
     fn burst(&mut self, now: i64) -> Step {
         let mut acts = Vec::new();
-        // Of few rows, so that they meet.
+        // Few rows, so that the operations interact.
         let rows: Vec<Bytes> = (0..2 + self.below(3)).map(|_| self.row()).collect();
         for _ in 0..3 + self.below(12) {
             let number = self.rng.next_u64() >> 32;
             let row = rows[self.rng.up_to(rows.len() - 1)].clone();
             acts.push(match self.below(20) {
-                0..8 => Act::Submit(vec![self.write_in_some_mode(now)]),
-                8 => Act::Submit((0..2 + self.below(3)).map(|_| self.plain_write(now)).collect()),
-                9 | 10 => Act::SubmitOnce(Increment::new(row).add("a", "n", 1).into(), self.nonce()),
-                11..13 => Act::Submit(vec![Put::new(row).add("a", "p", self.value()).add("b", "q", self.value()).into()]),
-                13..15 => Act::Get(Get::new(row)),
-                15 => Act::Scan(Scan::all()),
-                16 => Act::Scan(Scan::all().all_versions().reverse(true)),
-                17 => Act::Wait(number),
-                18 => Act::Poll(number),
-                _ => Act::Try(number),
+                0..8 => BurstAction::Submit(vec![self.write_with_durability(now)]),
+                8 => BurstAction::Submit(
+                    (0..2 + self.below(3)).map(|_| self.plain_write(now)).collect(),
+                ),
+                9 | 10 => BurstAction::SubmitOnce(
+                    Increment::new(row).add("a", "n", 1).into(),
+                    self.nonce(),
+                ),
+                11..13 => BurstAction::Submit(vec![
+                    Put::new(row).add("a", "p", self.value()).add("b", "q", self.value()).into(),
+                ]),
+                13..15 => BurstAction::Get(Get::new(row)),
+                15 => BurstAction::Scan(Scan::all()),
+                16 => BurstAction::Scan(Scan::all().all_versions().reverse(true)),
+                17 => BurstAction::Wait(number),
+                18 => BurstAction::Poll(number),
+                _ => BurstAction::Try(number),
             });
         }
         let end = match self.below(8) {
-            0 => End::Kill,
-            1 => End::PowerLoss(self.rng.next_u64()),
-            2 => End::Backwards,
-            _ => End::Wait(self.below(20)),
+            0 => BurstEnd::Kill,
+            1 => BurstEnd::PowerLoss(self.rng.next_u64()),
+            2 => BurstEnd::Backwards,
+            _ => BurstEnd::Wait(self.below(20)),
         };
         Step::Burst(acts, end)
     }
 
-    /// Something that goes wrong, in the runs where it does.
-    fn trouble(&mut self) -> Step {
-        if !self.has_trouble {
+    /// Returns a fault, in runs with faults.
+    fn fault(&mut self) -> Step {
+        if !self.has_faults {
             return Step::Advance(1);
         }
-        Step::Trouble(match self.below(13) {
-            0..4 => Trouble::Calls(CALLS[self.rng.up_to(CALLS.len() - 1)], self.below(12), 1 + self.below(2)),
-            4 | 5 => Trouble::FullDisk(self.below(20_000)),
-            6..9 => Trouble::Over,
-            _ => Trouble::Flip(self.rng.next_u64()),
+        Step::Fault(match self.below(13) {
+            0..4 => DiskFault::FailCalls(
+                FAILING_CALLS[self.rng.up_to(FAILING_CALLS.len() - 1)],
+                self.below(12),
+                1 + self.below(2),
+            ),
+            4 | 5 => DiskFault::FullDisk(self.below(20_000)),
+            6..9 => DiskFault::Cleared,
+            _ => DiskFault::FlipBit(self.rng.next_u64()),
         })
     }
 
@@ -232,29 +270,37 @@ impl Generator {
         self.nonces
     }
 
-    /// A write, which in some runs promises less or more than the store does.
-    fn write_in_some_mode(&mut self, now: i64) -> RowOp {
+    /// Returns a write, in some runs with a durability that differs from the store's.
+    fn write_with_durability(&mut self, now: i64) -> RowOp {
         let op = self.write(now);
-        if !self.mixes_modes || self.below(3) > 0 {
+        if !self.mixes_durability || self.below(3) > 0 {
             return op;
         }
-        let modes = [Durability::SkipWal, Durability::AsyncWal, Durability::AsyncWal, Durability::SyncWal, Durability::FsyncWal];
+        let modes = [
+            Durability::SkipWal,
+            Durability::AsyncWal,
+            Durability::AsyncWal,
+            Durability::SyncWal,
+            Durability::FsyncWal,
+        ];
         with_durability(op, modes[self.rng.up_to(modes.len() - 1)])
     }
 
     fn put_to_load(&mut self, now: i64) -> Put {
         let mut put = Put::new(self.row());
-        for family in self.families.clone().into_iter().filter(|family| matches!(*family, "a" | "b" | "k")) {
-            put = put.add_at(family, self.qualifier(), self.stamp(now), self.value());
+        for family in
+            self.families.clone().into_iter().filter(|family| matches!(*family, "a" | "b" | "k"))
+        {
+            put = put.add_at(family, self.qualifier(), self.timestamp(now), self.value());
         }
         put
     }
 
-    /// Something with snapshots or what was made of them.
+    /// Returns a step with snapshots or clones.
     fn snapshot_step(&mut self, now: i64) -> Step {
         let number = self.below(6);
         match self.below(14) {
-            12.. => Step::Setting(self.below(9)),
+            12.. => Step::Property(self.below(9)),
             0..3 => Step::Snapshot(number),
             3..6 => Step::Clone(number),
             6..8 => Step::WriteClone(number, self.plain_write(now)),
@@ -265,7 +311,7 @@ impl Generator {
         }
     }
 
-    /// A row key; some are neighbours of others.
+    /// Returns a row key; some keys are adjacent.
     pub fn row(&self) -> Bytes {
         match self.below(ROWS) {
             0 => Bytes::from_static(b"r"),
@@ -295,8 +341,8 @@ impl Generator {
         value
     }
 
-    /// A timestamp of the recent past, sometimes of the future or long ago.
-    fn stamp(&self, now: i64) -> i64 {
+    /// Returns a timestamp of the recent past, sometimes of the future or long ago.
+    fn timestamp(&self, now: i64) -> i64 {
         let below = |bound| i64::try_from(self.below(bound)).unwrap_or(0);
         match self.below(20) {
             0 => below(4),
@@ -306,7 +352,7 @@ impl Generator {
         }
     }
 
-    /// A write of any kind.
+    /// Returns a write of any kind.
     pub fn write(&mut self, now: i64) -> RowOp {
         match self.below(20) {
             0..2 => {
@@ -317,12 +363,12 @@ impl Generator {
             2 => Append::new(self.row()).add(self.one_of(&["a", "b"]), "text", self.value()).into(),
             3 => self.row_mutations(now),
             4 | 5 => self.check_and_mutate(now),
-            6 if self.rng.one_in(10) => self.refused(),
+            6 if self.rng.one_in(10) => self.invalid_write(),
             _ => self.plain_write(now),
         }
     }
 
-    /// The next write to the column that is being overwritten, if there is one.
+    /// Returns the next write to the overwritten column, if there is one.
     fn overwrite(&mut self, now: i64) -> Option<RowOp> {
         let column = self.overwritten.as_mut()?;
         column.left -= 1;
@@ -330,7 +376,7 @@ impl Generator {
         if column.left == 0 {
             self.overwritten = None;
         }
-        let stamp = self.stamp(now);
+        let stamp = self.timestamp(now);
         Some(match self.below(12) {
             0 => Delete::new(row).column_up_to(family, qualifier, stamp).into(),
             _ => Put::new(row).add_at(family, qualifier, stamp, self.value()).into(),
@@ -348,15 +394,26 @@ impl Generator {
         }
         let first = self.rng.up_to(self.families.len() - 1);
         let families = self.families.clone();
-        for family in families.iter().copied().cycle().skip(first).take((self.rng.up_to(2) + 1).min(families.len())) {
+        for family in families
+            .iter()
+            .copied()
+            .cycle()
+            .skip(first)
+            .take((self.rng.up_to(2) + 1).min(families.len()))
+        {
             let (qualifier, value) = (self.qualifier(), self.value());
-            put = if self.rng.one_in(3) { put.add_at(family, qualifier, self.stamp(now), value) } else { put.add(family, qualifier, value) };
+            put = if self.rng.one_in(3) {
+                put.add_at(family, qualifier, self.timestamp(now), value)
+            } else {
+                put.add(family, qualifier, value)
+            };
         }
         put
     }
 
     fn delete(&mut self, now: i64) -> Delete {
-        let (delete, family, qualifier, stamp) = (Delete::new(self.row()), self.family(), self.qualifier(), self.stamp(now));
+        let (delete, family, qualifier, stamp) =
+            (Delete::new(self.row()), self.family(), self.qualifier(), self.timestamp(now));
         match self.below(16) {
             0 => delete,
             1 => delete.up_to(stamp),
@@ -371,13 +428,24 @@ impl Generator {
         }
     }
 
-    /// A put and a delete of different columns, and perhaps a counter.
+    /// Returns a put and a delete of different columns, optionally with a counter.
     fn row_mutations(&mut self, now: i64) -> RowOp {
         let family = self.family();
-        let put = Put::new(self.row()).add(family, "p", self.value()).add_at("b", "qq", self.stamp(now), self.value());
+        let put = Put::new(self.row()).add(family, "p", self.value()).add_at(
+            "b",
+            "qq",
+            self.timestamp(now),
+            self.value(),
+        );
         let row = put.row().clone();
-        let all = RowMutations::new(row.clone()).then(put).then(Delete::new(row.clone()).column(family, "q"));
-        if self.rng.one_in(2) { all.then(Increment::new(row).add("a", "n", 3)).into() } else { all.into() }
+        let all = RowMutations::new(row.clone())
+            .add(put)
+            .add(Delete::new(row.clone()).column(family, "q"));
+        if self.rng.one_in(2) {
+            all.add(Increment::new(row).add("a", "n", 3)).into()
+        } else {
+            all.into()
+        }
     }
 
     fn check_and_mutate(&mut self, now: i64) -> RowOp {
@@ -388,19 +456,32 @@ impl Generator {
             _ => RowOp::Put(self.put(now)),
         };
         let value = match self.below(4) {
-            0 => Some(Bytes::from(format!("value {}", self.written.saturating_sub(self.below(30))))),
+            0 => {
+                Some(Bytes::from(format!("value {}", self.written.saturating_sub(self.below(30)))))
+            }
             1 => Some(Bytes::from_static(b"value 5")),
             2 => Some(Bytes::new()),
             _ => None,
         };
-        let op = *self.one_of(&[&CompareOp::Equal, &CompareOp::NotEqual, &CompareOp::Less, &CompareOp::GreaterOrEqual]);
-        let family = self.one_of(if self.families.contains(&"k") { &["a", "b", "k"] } else { &["a", "b"] });
-        let condition = Condition::Column { family: family.into(), qualifier: self.qualifier().into(), op, value };
+        let op = *self.one_of(&[
+            &CompareOp::Equal,
+            &CompareOp::NotEqual,
+            &CompareOp::Less,
+            &CompareOp::GreaterOrEqual,
+        ]);
+        let family =
+            self.one_of(if self.families.contains(&"k") { &["a", "b", "k"] } else { &["a", "b"] });
+        let condition = Condition::Column {
+            family: family.into(),
+            qualifier: self.qualifier().into(),
+            op,
+            value,
+        };
         CheckAndMutate::new(then.row().clone(), condition, then).into()
     }
 
-    /// A write that must change nothing.
-    fn refused(&mut self) -> RowOp {
+    /// Returns an invalid write, which must change nothing.
+    fn invalid_write(&mut self) -> RowOp {
         match self.below(3) {
             0 => Put::new(self.row()).add("a", "p", self.value()).add("none", "p", "x").into(),
             1 => Delete::new(self.row()).family("none").into(),
@@ -452,7 +533,9 @@ impl Generator {
                 let named = family != MIN_VERSIONS_FAMILY && self.rng.one_in(2);
                 let columns = selection.columns.entry(family).or_default();
                 if named {
-                    columns.get_or_insert_default().insert(Bytes::from_static(self.qualifier().as_bytes()));
+                    columns
+                        .get_or_insert_default()
+                        .insert(Bytes::from_static(self.qualifier().as_bytes()));
                 }
             }
         }
@@ -460,7 +543,9 @@ impl Generator {
             selection.time_range = self.time_range(now);
         }
         if self.rng.one_in(12) {
-            selection.family_time_ranges.insert(Bytes::from_static(self.family().as_bytes()), self.time_range(now));
+            selection
+                .family_time_ranges
+                .insert(Bytes::from_static(self.family().as_bytes()), self.time_range(now));
         }
         selection.max_versions = match self.below(4) {
             0 => 2,
@@ -475,12 +560,12 @@ impl Generator {
     }
 
     fn time_range(&self, now: i64) -> TimeRange {
-        let (a, b) = (self.stamp(now), self.stamp(now));
+        let (a, b) = (self.timestamp(now), self.timestamp(now));
         TimeRange::new(a.min(b), a.max(b)).unwrap_or_default()
     }
 }
 
-/// The same operation with another durability, in all its parts.
+/// Returns the same operation with another durability in all its parts.
 fn with_durability(op: RowOp, durability: Durability) -> RowOp {
     match op {
         RowOp::Put(op) => op.durability(durability).into(),

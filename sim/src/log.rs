@@ -1,14 +1,15 @@
-//! Writes that a crash may take back, and what is allowed to be left of them.
+//! Writes that a crash may undo, and the states that are allowed after it.
 //!
-//! The model knows what is applied. Beside it stands a base, which nothing takes back any more, and in between, in the order of
-//! the log, stand the writes that are not safe from everything yet: not acknowledged, acknowledged in a mode that promises less,
-//! or not in the log at all. After a crash
-//! - logged writes are there up to some place and not behind it: of the whole log, or of each region where the log is not synced,
-//!   since a flush saves one region's writes without the others';
-//! - that place is not before a write whose promise covers the crash, or one that a reader has seen;
-//! - writes that skip the log are there up to the last flush of their region, which nobody told us about: up to some place in
-//!   each row;
-//! - a load from files is there or not.
+//! The model contains the applied writes. A separate base contains the writes that nothing undoes
+//! any longer. Between them, in log order, are the writes that are not safe from every crash yet:
+//! not acknowledged, acknowledged in a weaker mode, or not in the log at all. After a crash
+//! - logged writes exist up to some position and not after it: of the whole log, or of each region
+//!   where the log is not synced, since a flush saves one region's writes without the others';
+//! - that position is not before a write whose promise covers the crash, or one that a reader has
+//!   seen;
+//! - writes that skip the log exist up to the last flush of their region, whose time is unknown: up
+//!   to some position in each row;
+//! - a load from files exists or not.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,101 +18,110 @@ use bytes::Bytes;
 use halite_engine::WalSync;
 use halite_types::{Durability, RowOp};
 
-use crate::check::{Found, Mismatch, RowsFound, check_found};
+use crate::check::{Mismatch, RowsByKey, TableContents, check_stored_row};
 use crate::model::{Effect, Model};
-use crate::world::{Outcome, World};
+use crate::world::{StepResult, World};
 
-/// Nonces younger than what the store is told by at least this must be known.
+/// Nonces younger than the store's grace period by at least this must be known.
 const NONCE_MARGIN_MS: u64 = 10_000;
 
-/// How an entry came to the store.
+/// Path of an entry to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum WritePath {
     Logged,
-    /// Past the log.
+    /// Skipped the log.
     Skipped,
-    /// From files.
+    /// Loaded from files.
     Loaded,
-    /// Logged, but the log failed: it is there or not, and may come later.
+    /// Logged, but the log failed: it exists or not, and may appear later.
     Failed,
 }
 
-/// What its writer has been promised. The order is that of the promises.
+/// Promise to the writer, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Promise {
     Nothing,
-    /// It survives the process.
+    /// Survives the end of the process.
     Flush,
-    /// It survives the machine.
+    /// Survives a power loss of the machine.
     Fsync,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) effect: Effect,
-    /// The region that had its row.
+    /// Region that contained its row.
     pub(crate) region: String,
-    pub(crate) way: Way,
-    /// What is promised once it is acknowledged.
-    level: Promise,
+    pub(crate) path: WritePath,
+    /// Promise that holds once it is acknowledged.
+    promise: Promise,
     /// Acknowledged, or seen by a reader.
     pub(crate) visible: bool,
-    /// What it has outlived for sure.
-    kept: Promise,
-    /// Its number, if its writer gave it one, and when.
+    /// Durability that it has certainly reached.
+    durable: Promise,
+    /// Nonce and its time, if its writer assigned one.
     nonce: Option<(u64, i64)>,
 }
 
 impl Entry {
-    pub(crate) fn new(effect: Effect, region: String, (way, level): (Way, Promise), nonce: Option<(u64, i64)>) -> Self {
-        Self { effect, region, way, level, visible: false, kept: Promise::Nothing, nonce }
+    pub(crate) fn new(
+        effect: Effect,
+        region: String,
+        (path, promise): (WritePath, Promise),
+        nonce: Option<(u64, i64)>,
+    ) -> Self {
+        Self { effect, region, path, promise, visible: false, durable: Promise::Nothing, nonce }
     }
 }
 
-/// The writes that are not safe yet, over what is.
+/// Writes that are not safe yet, and the base of those that are.
 #[derive(Clone, Debug)]
-pub(crate) struct Unsafe {
+pub(crate) struct VolatileWrites {
     pub(crate) base: Model,
     pub(crate) entries: Vec<Entry>,
-    /// When something may have dropped cells since.
-    drops: Vec<Drop>,
+    /// Times at which cells may have been dropped.
+    drops: Vec<PossibleDrop>,
 }
 
-/// A flush or compaction, perhaps.
+/// Possible flush or compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Drop {
-    /// How many entries there were.
+struct PossibleDrop {
+    /// Number of entries at that time.
     entries: usize,
     now: i64,
-    markers_too: bool,
+    drops_markers: bool,
 }
 
-impl Drop {
-    fn note(self, model: &mut Model) {
-        if self.markers_too { model.note_compaction(self.now) } else { model.note_flush(self.now) }
+impl PossibleDrop {
+    fn record(self, model: &mut Model) {
+        if self.drops_markers {
+            model.record_compaction(self.now);
+        } else {
+            model.record_flush(self.now);
+        }
     }
 }
 
-/// What has happened to the store, as far as it decides which writes must be there.
+/// Event that determines which writes must exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum After {
+pub(crate) enum Disruption {
     Kill,
     PowerLoss,
-    /// The same where the log is not synced, and any of its records may be gone: the store is opened without them if it is asked
-    /// to.
+    /// Power loss without a synced log: any of its records may be missing, and the store is opened
+    /// in a mode that skips them.
     Gaps,
-    /// A failed call; the process goes on.
+    /// A failed call; the process continues.
     Failure,
 }
 
-/// How an operation goes to the store, and what it is promised.
-pub(crate) fn way_of(op: &RowOp, sync: WalSync) -> (Way, Promise) {
+/// Returns the path of an operation to the store, and its promise.
+pub(crate) fn write_path(op: &RowOp, sync: WalSync) -> (WritePath, Promise) {
     let default = if sync == WalSync::Fsync { Promise::Fsync } else { Promise::Flush };
     match durability(op) {
-        Durability::SkipWal => (Way::Skipped, Promise::Nothing),
-        Durability::AsyncWal => (Way::Logged, Promise::Nothing),
-        Durability::FsyncWal => (Way::Logged, Promise::Fsync),
-        Durability::UseDefault | Durability::SyncWal => (Way::Logged, default),
+        Durability::SkipWal => (WritePath::Skipped, Promise::Nothing),
+        Durability::AsyncWal => (WritePath::Logged, Promise::Nothing),
+        Durability::FsyncWal => (WritePath::Logged, Promise::Fsync),
+        Durability::UseDefault | Durability::SyncWal => (WritePath::Logged, default),
     }
 }
 
@@ -127,38 +137,42 @@ fn durability(op: &RowOp) -> Durability {
 }
 
 impl World {
-    /// An operation was applied; it is at the end of the log now.
+    /// Adds an applied operation at the end of the log.
     pub(crate) fn add_entry(&mut self, entry: Entry) {
         let base = &self.model;
-        let log = self.log.get_or_insert_with(|| Unsafe { base: base.clone(), entries: Vec::new(), drops: Vec::new() });
+        let log = self.log.get_or_insert_with(|| VolatileWrites {
+            base: base.clone(),
+            entries: Vec::new(),
+            drops: Vec::new(),
+        });
         self.model.apply(&entry.effect);
         log.entries.push(entry);
     }
 
-    /// Entries that there are.
+    /// Returns the entries.
     pub(crate) fn entries(&mut self) -> &mut [Entry] {
         self.log.as_mut().map_or(&mut [], |log| &mut log.entries)
     }
 
-    /// The entry has been acknowledged, or seen by a reader: it is there as its mode promises, and so is what stands before it in
-    /// the log.
-    pub(crate) fn note_visible(&mut self, at: usize) {
+    /// Records that the entry was acknowledged or seen by a reader: it exists as its mode promises,
+    /// and so do the entries before it in the log.
+    pub(crate) fn record_visible(&mut self, at: usize) {
         let entries = self.entries();
         let Some(entry) = entries.get_mut(at) else { return };
         entry.visible = true;
-        if entry.way == Way::Loaded {
-            entry.kept = Promise::Fsync;
+        if entry.path == WritePath::Loaded {
+            entry.durable = Promise::Fsync;
         }
-        let level = if entry.way == Way::Logged { entry.level } else { Promise::Nothing };
-        for entry in entries[..=at].iter_mut().filter(|entry| entry.way == Way::Logged) {
-            entry.kept = entry.kept.max(level);
+        let level = if entry.path == WritePath::Logged { entry.promise } else { Promise::Nothing };
+        for entry in entries[..=at].iter_mut().filter(|entry| entry.path == WritePath::Logged) {
+            entry.durable = entry.durable.max(level);
         }
     }
 
-    /// Forgets entries that nothing takes back any more.
-    pub(crate) fn settle_entries(&mut self) {
+    /// Removes entries that nothing undoes any longer.
+    pub(crate) fn remove_safe_entries(&mut self) {
         let Some(log) = &mut self.log else { return };
-        let safe = log.entries.iter().take_while(|entry| entry.kept == Promise::Fsync).count();
+        let safe = log.entries.iter().take_while(|entry| entry.durable == Promise::Fsync).count();
         if safe == 0 && !log.entries.is_empty() {
             return;
         }
@@ -178,58 +192,84 @@ impl World {
         });
     }
 
-    /// All that is in the model is in files. What failed, and has not been seen, may still come.
-    pub(crate) fn all_is_safe(&mut self) {
+    /// Records that the whole model is in files. A failed write that was not seen may still appear.
+    pub(crate) fn mark_all_safe(&mut self) {
         let Some(log) = self.log.take() else { return };
-        let (late, safe): (Vec<_>, Vec<_>) = log.entries.into_iter().partition(|entry| entry.way == Way::Failed && !entry.visible);
+        let (late, safe): (Vec<_>, Vec<_>) = log
+            .entries
+            .into_iter()
+            .partition(|entry| entry.path == WritePath::Failed && !entry.visible);
         self.nonces.extend(safe.iter().filter_map(|entry| entry.nonce));
         if !late.is_empty() {
-            self.log = Some(Unsafe { base: self.model.clone(), entries: late, drops: Vec::new() });
+            self.log =
+                Some(VolatileWrites { base: self.model.clone(), entries: late, drops: Vec::new() });
         }
     }
 
-    /// Other rows stand where those of the table stood.
+    /// Replaces the rows of the table.
     pub(crate) fn replace_all(&mut self, model: Model) {
-        self.all_is_safe();
+        self.mark_all_safe();
         self.log = None;
         self.model = model;
     }
 
-    /// Whether writes that failed may still come.
+    /// Returns `true` if failed writes may still appear.
     pub(crate) fn has_late_entries(&self) -> bool {
-        self.log.as_ref().is_some_and(|log| log.entries.iter().any(|entry| entry.way == Way::Failed && !entry.visible))
+        self.log.as_ref().is_some_and(|log| {
+            log.entries.iter().any(|entry| entry.path == WritePath::Failed && !entry.visible)
+        })
     }
 
-    /// The store that was just opened knows the nonces of the writes that are there, and of no others.
-    fn check_nonces(&self, after: After, entries: &[Entry], there: &[bool]) -> Result<(), Mismatch> {
-        if after == After::Failure {
+    /// Checks that the newly opened store contains the nonces of the existing writes, and no
+    /// others.
+    fn check_nonces(
+        &self,
+        after: Disruption,
+        entries: &[Entry],
+        there: &[bool],
+    ) -> Result<(), Mismatch> {
+        if after == Disruption::Failure {
             return Ok(());
         }
         let now = self.now();
-        // The clock is set back and forth by less than this; the store goes by when the log let go of a nonce.
-        let is_young = |given: i64| u64::try_from(now - given).is_ok_and(|age| age + NONCE_MARGIN_MS < self.options.nonce_ms);
+        // The clock is set back and forth by less than this; the store uses the time at which the
+        // log released a nonce.
+        let is_young = |given: i64| {
+            u64::try_from(now - given)
+                .is_ok_and(|age| age + NONCE_MARGIN_MS < self.options.nonce_grace_period_ms)
+        };
         for (nonce, given) in &self.nonces {
             if is_young(*given) && !self.replayed.contains(nonce) {
-                return Err(format!("nonce {nonce} of a write of {given} is forgotten after {} ms of {}", now - given, self.options.nonce_ms));
+                return Err(format!(
+                    "nonce {nonce} of a write of {given} is forgotten after {} ms of {}",
+                    now - given,
+                    self.options.nonce_grace_period_ms
+                ));
             }
         }
         for (entry, there) in entries.iter().zip(there) {
             let Some((nonce, given)) = entry.nonce else { continue };
             let is_listed = self.replayed.contains(&nonce);
             if is_listed && !there {
-                return Err(format!("nonce {nonce} counts as done, and its write is not there: {}", entry.effect));
+                return Err(format!(
+                    "nonce {nonce} counts as done, and its write is not there: {}",
+                    entry.effect
+                ));
             }
-            if !is_listed && *there && is_young(given) && Unsafe::must(entry, after) {
-                return Err(format!("nonce {nonce} is forgotten, and its write is there: {}", entry.effect));
+            if !is_listed && *there && is_young(given) && VolatileWrites::must_exist(entry, after) {
+                return Err(format!(
+                    "nonce {nonce} is forgotten, and its write is there: {}",
+                    entry.effect
+                ));
             }
         }
         Ok(())
     }
 
-    /// Tells the base, too, of what may have dropped cells.
-    pub(crate) fn note_drops(&mut self, now: i64, markers_too: bool) {
-        let drop = Drop { entries: self.entries().len(), now, markers_too };
-        drop.note(&mut self.model);
+    /// Records a possible drop of cells in the base, too.
+    pub(crate) fn record_drops(&mut self, now: i64, markers_too: bool) {
+        let drop = PossibleDrop { entries: self.entries().len(), now, drops_markers: markers_too };
+        drop.record(&mut self.model);
         if let Some(log) = &mut self.log
             && log.drops.last() != Some(&drop)
         {
@@ -237,11 +277,11 @@ impl World {
         }
     }
 
-    /// Reads everything, finds out which of the entries are there, and makes that the model.
-    pub(crate) fn find_entries(&mut self, after: After) -> Outcome {
+    /// Reads everything, determines which of the entries exist, and updates the model accordingly.
+    pub(crate) fn find_entries(&mut self, after: Disruption) -> StepResult {
         let now = self.now();
-        if after != After::Failure {
-            self.note_drops(now, false);
+        if after != Disruption::Failure {
+            self.record_drops(now, false);
         }
         let Some(log) = self.log.clone() else {
             let model = self.model.clone();
@@ -250,31 +290,37 @@ impl World {
             return Ok(self.check_nonces(after, &[], &[])?);
         };
         let found = self.read_table(self.table.name())?;
-        let (all, raw) = (RowsFound::of(&found.all.1)?, RowsFound::of(&found.raw.1)?);
-        if after == After::Gaps {
-            return self.take_what_is_there(&log, &found, &raw);
+        let (all, raw) = (RowsByKey::from_rows(&found.all.1)?, RowsByKey::from_rows(&found.raw.1)?);
+        if after == Disruption::Gaps {
+            return self.adopt_stored_writes(&log, &found, &raw);
         }
-        let rows: Vec<RowChoices> = log.rows().iter().map(|row| RowChoices::of(&log, row, after, now, &all, &raw)).collect();
-        let by_region = after == After::Failure || (after == After::PowerLoss && self.promised == WalSync::Flush);
-        let Chosen { there, certain } = log.choose(&rows, after, by_region)?;
+        let rows: Vec<RowChoices> = log
+            .rows()
+            .iter()
+            .map(|row| RowChoices::for_row(&log, row, after, now, &all, &raw))
+            .collect();
+        let by_region = after == Disruption::Failure
+            || (after == Disruption::PowerLoss && self.promised == WalSync::Flush);
+        let ChosenEntries { present: there, certain } = log.choose(&rows, after, by_region)?;
         let mut model = log.base.clone();
-        let chosen = || log.entries.iter().zip(&there).filter(|(_, there)| **there).map(|(entry, _)| entry);
+        let chosen =
+            || log.entries.iter().zip(&there).filter(|(_, there)| **there).map(|(entry, _)| entry);
         log.apply_to(&mut model, log.entries.len(), |at| there[at].then_some(certain[at]));
-        self.tally.in_flight += log.entries.len() as u64;
-        self.tally.in_flight_kept += chosen().count() as u64;
-        found.check(&model, now, &mut self.tally.checked)?;
+        self.stats.in_flight += log.entries.len() as u64;
+        self.stats.in_flight_survived += chosen().count() as u64;
+        found.check(&model, now, &mut self.stats.checked)?;
         self.model = model;
         self.check_nonces(after, &log.entries, &there)?;
-        if after == After::Failure {
-            // What is not there now may still come with the next start, and so may what nobody could tell.
+        if after == Disruption::Failure {
+            // A missing entry, or one of unknown state, may still appear with the next start.
             for (entry, certain) in self.entries().iter_mut().zip(&certain) {
                 entry.visible |= certain;
-                if !entry.visible && entry.way == Way::Logged {
-                    entry.way = Way::Failed;
+                if !entry.visible && entry.path == WritePath::Logged {
+                    entry.path = WritePath::Failed;
                 }
             }
         } else {
-            let loaded = chosen().any(|entry| entry.way == Way::Loaded);
+            let loaded = chosen().any(|entry| entry.path == WritePath::Loaded);
             self.check_files_to_load(loaded)?;
             let known = log.entries.iter().zip(&certain).filter(|(_, certain)| **certain);
             self.nonces.extend(known.filter_map(|(entry, _)| entry.nonce));
@@ -285,91 +331,126 @@ impl World {
 }
 
 impl World {
-    /// Any of the writes may be gone: the model becomes what is there of them.
-    fn take_what_is_there(&mut self, log: &Unsafe, found: &Found, raw: &RowsFound) -> Outcome {
+    /// Replaces the model by the writes that are stored; any of them may be missing.
+    fn adopt_stored_writes(
+        &mut self,
+        log: &VolatileWrites,
+        found: &TableContents,
+        raw: &RowsByKey,
+    ) -> StepResult {
         let mut model = log.base.clone();
         log.apply_to(&mut model, log.entries.len(), |_| Some(true));
         for row in log.rows() {
-            let seen = raw.seen(&row);
+            let seen = raw.visible_cells(&row);
             model.doubt_missing(&row, |cell| seen.contains(cell));
         }
-        found.check(&model, self.now(), &mut self.tally.checked)?;
+        found.check(&model, self.now(), &mut self.stats.checked)?;
         self.model = model;
         self.check_files_to_load(true)?;
         self.log = None;
-        // Those of writes that are gone are forgotten with them.
+        // Nonces of missing writes are removed as well.
         self.nonces.clear();
         Ok(())
     }
 }
 
-impl Unsafe {
+impl VolatileWrites {
     fn rows(&self) -> Vec<Bytes> {
-        let mut rows: Vec<Bytes> = self.entries.iter().map(|entry| entry.effect.row().clone()).collect();
+        let mut rows: Vec<Bytes> =
+            self.entries.iter().map(|entry| entry.effect.row().clone()).collect();
         rows.sort();
         rows.dedup();
         rows
     }
 
-    fn of_row<'a>(&'a self, row: &'a Bytes) -> impl Iterator<Item = (usize, &'a Entry)> {
+    fn entries_for_row<'a>(&'a self, row: &'a Bytes) -> impl Iterator<Item = (usize, &'a Entry)> {
         self.entries.iter().enumerate().filter(move |(_, entry)| entry.effect.row() == row)
     }
 
-    /// Adds the chosen ones of the first so many entries to a model, for sure or not, and between them what may have dropped cells.
+    /// Applies the chosen ones of the first `count` entries to a model, as certain or uncertain,
+    /// and between them the possible drops of cells.
     fn apply_to(&self, model: &mut Model, count: usize, chosen: impl Fn(usize) -> Option<bool>) {
         let mut drops = self.drops.iter().filter(|drop| drop.entries <= count).peekable();
         for at in 0..count {
             while let Some(drop) = drops.next_if(|drop| drop.entries <= at) {
-                drop.note(model);
+                drop.record(model);
             }
             match chosen(at) {
                 Some(true) => model.apply(&self.entries[at].effect),
-                Some(false) => model.apply_perhaps(&self.entries[at].effect),
+                Some(false) => model.apply_uncertain(&self.entries[at].effect),
                 None => {}
             }
         }
-        drops.for_each(|drop| drop.note(model));
+        drops.for_each(|drop| drop.record(model));
     }
 
-    /// Whether the entry must be there.
-    fn must(entry: &Entry, after: After) -> bool {
+    /// Returns `true` if the entry must exist.
+    fn must_exist(entry: &Entry, after: Disruption) -> bool {
         match after {
-            After::Kill => entry.kept >= Promise::Flush,
-            After::PowerLoss | After::Gaps => entry.kept == Promise::Fsync,
-            After::Failure => entry.visible,
+            Disruption::Kill => entry.durable >= Promise::Flush,
+            Disruption::PowerLoss | Disruption::Gaps => entry.durable == Promise::Fsync,
+            Disruption::Failure => entry.visible,
         }
     }
 
-    /// Which entries are there: in every part of the log the most that every row allows.
-    fn choose(&self, rows: &[RowChoices], after: After, by_region: bool) -> Result<Chosen, Mismatch> {
+    /// Determines which entries exist: in every part of the log, the most that every row allows.
+    fn choose(
+        &self,
+        rows: &[RowChoices],
+        after: Disruption,
+        by_region: bool,
+    ) -> Result<ChosenEntries, Mismatch> {
         let mut must = vec![false; self.entries.len()];
         let mut there = vec![false; self.entries.len()];
-        let of_part: Vec<&str> = self.entries.iter().map(|entry| if by_region { &entry.region[..] } else { "" }).collect();
+        let of_part: Vec<&str> = self
+            .entries
+            .iter()
+            .map(|entry| if by_region { &entry.region[..] } else { "" })
+            .collect();
         let mut parts: Vec<&str> = of_part.clone();
         let mut seen = BTreeSet::new();
         parts.retain(|part| seen.insert(*part));
-        // How many of each row's logged entries there are.
+        // Number of existing logged entries of each row.
         let mut counts: Vec<usize> = vec![0; rows.len()];
         for (number, part) in parts.iter().enumerate() {
             let later: BTreeSet<&Bytes> = (0..self.entries.len())
-                .filter(|at| self.entries[*at].way == Way::Logged && parts[number + 1..].contains(&of_part[*at]))
+                .filter(|at| {
+                    self.entries[*at].path == WritePath::Logged
+                        && parts[number + 1..].contains(&of_part[*at])
+                })
                 .map(|at| self.entries[at].effect.row())
                 .collect();
-            let logged: Vec<usize> = (0..self.entries.len()).filter(|at| of_part[*at] == *part && self.entries[*at].way == Way::Logged).collect();
-            let least = logged.iter().rposition(|at| Self::must(&self.entries[*at], after)).map_or(0, |at| at + 1);
+            let logged: Vec<usize> = (0..self.entries.len())
+                .filter(|at| of_part[*at] == *part && self.entries[*at].path == WritePath::Logged)
+                .collect();
+            let least = logged
+                .iter()
+                .rposition(|at| Self::must_exist(&self.entries[*at], after))
+                .map_or(0, |at| at + 1);
             let fits = |end: usize| {
                 let mut with = counts.clone();
                 for at in &logged[..end] {
-                    let row = rows.iter().position(|row| row.row == *self.entries[*at].effect.row()).expect("every entry has its row");
+                    let row = rows
+                        .iter()
+                        .position(|row| row.row == *self.entries[*at].effect.row())
+                        .expect("every entry has its row");
                     with[row] += 1;
                 }
-                let concerned = |row: &RowChoices| logged.iter().any(|at| self.entries[*at].effect.row() == &row.row);
-                // A row has entries of several regions where these changed and the flush behind that failed.
+                let concerned = |row: &RowChoices| {
+                    logged.iter().any(|at| self.entries[*at].effect.row() == &row.row)
+                };
+                // A row has entries of several regions if its region changed and the flush after
+                // that failed.
                 let goes_on = |row: &RowChoices| later.contains(&row.row);
-                let fits = rows.iter().zip(&with).all(|(row, count)| !concerned(row) || row.allows(*count, goes_on(row)));
+                let fits = rows
+                    .iter()
+                    .zip(&with)
+                    .all(|(row, count)| !concerned(row) || row.allows(*count, goes_on(row)));
                 fits.then_some(with)
             };
-            let Some((end, with)) = (least..=logged.len()).rev().find_map(|end| fits(end).map(|with| (end, with))) else {
+            let Some((end, with)) =
+                (least..=logged.len()).rev().find_map(|end| fits(end).map(|with| (end, with)))
+            else {
                 return Err(self.explain(rows, &logged, least));
             };
             counts = with;
@@ -377,101 +458,146 @@ impl Unsafe {
             logged[..end].iter().for_each(|at| there[*at] = true);
         }
         for (row, count) in rows.iter().zip(&counts) {
-            let Some(choice) = row.fitting.iter().rev().find(|choice| choice.logged == *count) else {
+            let Some(choice) = row.fitting.iter().rev().find(|choice| choice.logged == *count)
+            else {
                 return Err(self.explain(rows, &[], 0));
             };
             choice.others.iter().for_each(|at| there[*at] = true);
         }
         let mut certain = vec![false; self.entries.len()];
         for row in rows {
-            let of_row: Vec<usize> = self.of_row(&row.row).map(|(at, _)| at).filter(|at| self.entries[*at].way == Way::Logged).collect();
+            let of_row: Vec<usize> = self
+                .entries_for_row(&row.row)
+                .map(|(at, _)| at)
+                .filter(|at| self.entries[*at].path == WritePath::Logged)
+                .collect();
             let least = of_row.iter().filter(|at| must[**at]).count();
-            // What even the least of what fits has.
+            // Entries that even the smallest fitting choice contains.
             if let Some(choice) = row.fitting.iter().find(|choice| choice.logged >= least) {
-                of_row[..choice.logged].iter().chain(&choice.others).for_each(|at| certain[*at] = true);
+                of_row[..choice.logged]
+                    .iter()
+                    .chain(&choice.others)
+                    .for_each(|at| certain[*at] = true);
             }
         }
-        // Nothing is there without what is before it in its part of the log.
+        // No entry exists without those before it in its part of the log.
         for part in parts {
-            let is_of_part = |at: &usize| of_part[*at] == part && self.entries[*at].way == Way::Logged;
-            let last = (0..certain.len()).rev().find(|at| is_of_part(at) && certain[*at]).unwrap_or(0);
+            let is_of_part =
+                |at: &usize| of_part[*at] == part && self.entries[*at].path == WritePath::Logged;
+            let last =
+                (0..certain.len()).rev().find(|at| is_of_part(at) && certain[*at]).unwrap_or(0);
             (0..last).filter(is_of_part).for_each(|at| certain[at] = true);
         }
-        Ok(Chosen { there, certain })
+        Ok(ChosenEntries { present: there, certain })
     }
 
     fn explain(&self, rows: &[RowChoices], part: &[usize], least: usize) -> Mismatch {
-        let mut text = format!("no part of the writes that may be lost fits what is there; {least} of {} must be:", part.len());
+        let mut text = format!(
+            "no part of the writes that may be lost fits what is there; {least} of {} must be:",
+            part.len()
+        );
         for (at, entry) in self.entries.iter().enumerate() {
             let here = if part.contains(&at) { '*' } else { ' ' };
             let _ = write!(
                 text,
                 "\n {here}{at}: {:?} visible {} kept {:?} region {}: {}",
-                entry.way, entry.visible, entry.kept, entry.region, entry.effect
+                entry.path, entry.visible, entry.durable, entry.region, entry.effect
             );
         }
         for row in rows {
-            let fitting: Vec<_> = row.fitting.iter().map(|choice| (choice.logged, &choice.others)).collect();
-            let _ = write!(text, "\n  row {}: fits with logged entries and others {fitting:?}", halite_types::key::print_bytes(&row.row));
+            let fitting: Vec<_> =
+                row.fitting.iter().map(|choice| (choice.logged, &choice.others)).collect();
+            let _ = write!(
+                text,
+                "\n  row {}: fits with logged entries and others {fitting:?}",
+                halite_types::key::to_string_binary(&row.row)
+            );
             if fitting.is_empty() {
-                let _ = write!(text, "\n  {}", row.wrong);
+                let _ = write!(text, "\n  {}", row.mismatch);
             }
         }
         text
     }
 }
 
-/// Which entries are there.
-struct Chosen {
-    /// As many as fit what was read.
-    there: Vec<bool>,
-    /// Of those, the ones without which it would not fit. Of the others nobody could tell, for a reader did not see them.
+/// Entries that exist.
+struct ChosenEntries {
+    /// The most entries that fit what was read.
+    present: Vec<bool>,
+    /// The entries of those without which the reads would not fit. The others are unknown, because
+    /// no reader saw them.
     certain: Vec<bool>,
 }
 
-/// How much of a row's entries may be there, given what is found in it.
+/// Possible subsets of a row's entries, given the cells found in it.
 pub(crate) struct RowChoices {
     row: Bytes,
     fitting: Vec<Choice>,
-    /// Why the last choice did not fit.
-    wrong: Mismatch,
+    /// Reason why the last choice did not fit.
+    mismatch: Mismatch,
 }
 
 struct Choice {
-    /// The first so many of those in the log.
+    /// Number of existing logged entries, counted from the first.
     logged: usize,
-    /// These of the others.
+    /// Existing entries of the others.
     others: Vec<usize>,
 }
 
 impl RowChoices {
-    fn of(log: &Unsafe, row: &Bytes, after: After, now: i64, all: &RowsFound, raw: &RowsFound) -> Self {
-        let entries: Vec<(usize, &Entry)> = log.of_row(row).collect();
-        let logged = entries.iter().filter(|(_, entry)| entry.way == Way::Logged).count();
-        let of_way =
-            |is_wanted: fn(Way) -> bool| -> Vec<usize> { entries.iter().filter(|(_, entry)| is_wanted(entry.way)).map(|(at, _)| *at).collect() };
-        let least = |places: &[usize]| places.iter().rposition(|at| Unsafe::must(&log.entries[*at], after)).map_or(0, |at| at + 1);
-        // What failed to be logged may be there although nothing was flushed.
-        let (others, failed) = (of_way(|way| matches!(way, Way::Skipped | Way::Loaded)), of_way(|way| way == Way::Failed));
-        let mut out = Self { row: row.clone(), fitting: Vec::new(), wrong: String::new() };
-        let choices = (least(&others)..=others.len()).flat_map(|end| (least(&failed)..=failed.len()).map(move |late| (end, late)));
+    fn for_row(
+        log: &VolatileWrites,
+        row: &Bytes,
+        after: Disruption,
+        now: i64,
+        all: &RowsByKey,
+        raw: &RowsByKey,
+    ) -> Self {
+        let entries: Vec<(usize, &Entry)> = log.entries_for_row(row).collect();
+        let logged = entries.iter().filter(|(_, entry)| entry.path == WritePath::Logged).count();
+        let of_way = |is_wanted: fn(WritePath) -> bool| -> Vec<usize> {
+            entries.iter().filter(|(_, entry)| is_wanted(entry.path)).map(|(at, _)| *at).collect()
+        };
+        let least = |places: &[usize]| {
+            places
+                .iter()
+                .rposition(|at| VolatileWrites::must_exist(&log.entries[*at], after))
+                .map_or(0, |at| at + 1)
+        };
+        // A failed log write may exist although nothing was flushed.
+        let (others, failed) = (
+            of_way(|way| matches!(way, WritePath::Skipped | WritePath::Loaded)),
+            of_way(|way| way == WritePath::Failed),
+        );
+        let mut out = Self { row: row.clone(), fitting: Vec::new(), mismatch: String::new() };
+        let choices = (least(&others)..=others.len())
+            .flat_map(|end| (least(&failed)..=failed.len()).map(move |late| (end, late)));
         for (end, late) in choices {
             let others: Vec<usize> = others[..end].iter().chain(&failed[..late]).copied().collect();
             for count in 0..=logged {
                 let mut model = log.base.only(row);
-                let logged: Vec<usize> = entries.iter().filter(|(_, entry)| entry.way == Way::Logged).map(|(at, _)| *at).take(count).collect();
-                log.apply_to(&mut model, log.entries.len(), |at| (logged.contains(&at) || others.contains(&at)).then_some(true));
-                match check_found(&model, row, now, all, raw) {
+                let logged: Vec<usize> = entries
+                    .iter()
+                    .filter(|(_, entry)| entry.path == WritePath::Logged)
+                    .map(|(at, _)| *at)
+                    .take(count)
+                    .collect();
+                log.apply_to(&mut model, log.entries.len(), |at| {
+                    (logged.contains(&at) || others.contains(&at)).then_some(true)
+                });
+                match check_stored_row(&model, row, now, all, raw) {
                     Ok(()) => out.fitting.push(Choice { logged: count, others: others.clone() }),
-                    Err(mismatch) => out.wrong = mismatch,
+                    Err(mismatch) => out.mismatch = mismatch,
                 }
             }
         }
         out
     }
 
-    /// Whether so many may be there, or so many of those that have been counted so far.
+    /// Returns `true` if this number of entries may exist, or of those counted so far.
     fn allows(&self, count: usize, goes_on: bool) -> bool {
-        self.fitting.iter().any(|choice| choice.logged == count || (goes_on && choice.logged > count))
+        self.fitting
+            .iter()
+            .any(|choice| choice.logged == count || (goes_on && choice.logged > count))
     }
 }

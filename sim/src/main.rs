@@ -1,5 +1,9 @@
-//! The simulation as a program: some seeds, or the one that failed.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to the person at the terminal")]
+//! Simulation program: runs several seeds, or a single one to reproduce a failure.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a task talks to the person at the terminal"
+)]
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use halite_sim::run::{Failure, run};
-use halite_sim::world::Tally;
+use halite_sim::world::RunStats;
 
 const HELP: &str = "\
 Simulates the engine: random operations, crashes and failures against a model of HBase.
@@ -20,26 +24,26 @@ Simulates the engine: random operations, crashes and failures against a model of
     --failures N    stops after so many runs that failed (5)
 ";
 
-/// Runs of at most this many seeds are told one by one.
-const SEEDS_TOLD: u64 = 64;
-/// How often a long run says how far it is.
-const PROGRESS: Duration = Duration::from_secs(10);
+/// Maximum number of seeds for which each run is printed.
+const MAX_PRINTED_SEEDS: u64 = 64;
+/// Interval of progress reports in a long run.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
 struct Arguments {
-    first: u64,
+    first_seed: u64,
     seeds: u64,
     steps: u64,
     threads: u64,
     failures: u64,
 }
 
-/// What all threads together have done.
+/// Combined results of all threads.
 struct Campaign {
     start: Instant,
-    told: Instant,
+    last_progress: Instant,
     done: u64,
     failed: Vec<u64>,
-    total: Tally,
+    total: RunStats,
 }
 
 fn main() -> ExitCode {
@@ -55,7 +59,13 @@ fn main() -> ExitCode {
         }
     };
     let now = Instant::now();
-    let campaign = Mutex::new(Campaign { start: now, told: now, done: 0, failed: Vec::new(), total: Tally::default() });
+    let campaign = Mutex::new(Campaign {
+        start: now,
+        last_progress: now,
+        done: 0,
+        failed: Vec::new(),
+        total: RunStats::default(),
+    });
     let next = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for _ in 1..arguments.threads.clamp(1, arguments.seeds.max(1)) {
@@ -72,27 +82,27 @@ fn locked(campaign: &Mutex<Campaign>) -> MutexGuard<'_, Campaign> {
     campaign.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes seeds until there are none left, or enough have failed.
+/// Runs seeds until none are left, or enough have failed.
 fn work(arguments: &Arguments, next: &AtomicU64, campaign: &Mutex<Campaign>) {
     while (locked(campaign).failed.len() as u64) < arguments.failures {
         let number = next.fetch_add(1, Ordering::Relaxed);
         if number >= arguments.seeds {
             return;
         }
-        let seed = arguments.first.wrapping_add(number);
+        let seed = arguments.first_seed.wrapping_add(number);
         let result = std::panic::catch_unwind(|| run(seed, arguments.steps));
         let result = result.unwrap_or_else(|_| Err(Failure::panicked(seed, arguments.steps)));
-        locked(campaign).note(arguments, seed, result.map(|report| report.tally));
+        locked(campaign).record(arguments, seed, result.map(|report| report.stats));
     }
 }
 
 impl Campaign {
-    fn note(&mut self, arguments: &Arguments, seed: u64, result: Result<Tally, Failure>) {
+    fn record(&mut self, arguments: &Arguments, seed: u64, result: Result<RunStats, Failure>) {
         self.done += 1;
         match result {
             Ok(tally) => {
                 self.total.add(&tally);
-                if arguments.seeds <= SEEDS_TOLD {
+                if arguments.seeds <= MAX_PRINTED_SEEDS {
                     println!("seed {seed:#x}: {tally}");
                 }
             }
@@ -101,9 +111,16 @@ impl Campaign {
                 eprintln!("{failure}\n");
             }
         }
-        if arguments.seeds > SEEDS_TOLD && self.told.elapsed() >= PROGRESS {
-            self.told = Instant::now();
-            eprintln!("{} of {} seeds, {} failed, {:.1} seeds/s", self.done, arguments.seeds, self.failed.len(), self.speed());
+        if arguments.seeds > MAX_PRINTED_SEEDS && self.last_progress.elapsed() >= PROGRESS_INTERVAL
+        {
+            self.last_progress = Instant::now();
+            eprintln!(
+                "{} of {} seeds, {} failed, {:.1} seeds/s",
+                self.done,
+                arguments.seeds,
+                self.failed.len(),
+                self.speed()
+            );
         }
     }
 
@@ -116,10 +133,15 @@ impl Campaign {
         let failed = if self.failed.is_empty() {
             "none failed".to_owned()
         } else {
-            format!("{} FAILED: {}", self.failed.len(), self.failed.iter().map(|seed| format!("{seed:#x}")).collect::<Vec<_>>().join(" "))
+            format!(
+                "{} FAILED: {}",
+                self.failed.len(),
+                self.failed.iter().map(|seed| format!("{seed:#x}")).collect::<Vec<_>>().join(" ")
+            )
         };
-        let (seconds, speed, threads) = (self.start.elapsed().as_secs_f64(), self.speed(), arguments.threads);
-        let first = arguments.first;
+        let (seconds, speed, threads) =
+            (self.start.elapsed().as_secs_f64(), self.speed(), arguments.threads);
+        let first = arguments.first_seed;
         format!(
             "{} seeds from {first:#x} with {} steps in {seconds:.1} s, {speed:.1} seeds/s on {threads} threads; {failed}\nin all: {}",
             self.done, arguments.steps, self.total
@@ -128,18 +150,23 @@ impl Campaign {
 }
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments>, String> {
-    let seeds = std::env::var("HALITE_SIM_SEEDS").ok().map(|text| number("HALITE_SIM_SEEDS", &text)).transpose()?;
+    let seeds = std::env::var("HALITE_SIM_SEEDS")
+        .ok()
+        .map(|text| number("HALITE_SIM_SEEDS", &text))
+        .transpose()?;
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
-    let mut parsed = Arguments { first: 1, seeds: seeds.unwrap_or(16), steps: 1000, threads, failures: 5 };
+    let mut parsed =
+        Arguments { first_seed: 1, seeds: seeds.unwrap_or(16), steps: 1000, threads, failures: 5 };
     while let Some(name) = arguments.next() {
         if matches!(name.as_str(), "--help" | "-h") {
             return Ok(None);
         }
-        let mut value = || number(&name, &arguments.next().ok_or_else(|| format!("{name} needs a number"))?);
+        let mut value =
+            || number(&name, &arguments.next().ok_or_else(|| format!("{name} needs a number"))?);
         match name.as_str() {
-            "--seed" => (parsed.first, parsed.seeds) = (value()?, 1),
+            "--seed" => (parsed.first_seed, parsed.seeds) = (value()?, 1),
             "--seeds" => parsed.seeds = value()?,
-            "--first-seed" => parsed.first = value()?,
+            "--first-seed" => parsed.first_seed = value()?,
             "--steps" => parsed.steps = value()?,
             "--threads" => parsed.threads = value()?,
             "--failures" => parsed.failures = value()?.max(1),
@@ -149,7 +176,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
     Ok(Some(parsed))
 }
 
-/// A number in decimal, or in hexadecimal behind `0x`.
+/// Parses a decimal number, or a hexadecimal one after `0x`.
 fn number(name: &str, text: &str) -> Result<u64, String> {
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),

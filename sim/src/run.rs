@@ -1,4 +1,4 @@
-//! A random run from a seed: a table, options and steps, and a report that repeats it.
+//! Random run from a seed: a table, options and steps, and a report that reproduces it.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,79 +9,102 @@ use halite_engine::{Options, WalRecovery, WalSync};
 use halite_types::TableName;
 
 use crate::generate::{Generator, Step};
-use crate::world::{Tally, World};
+use crate::world::{RunStats, World};
 
-/// Steps that a failure shows.
-const STEPS_SHOWN: usize = 12;
+/// Maximum steps printed for a failure.
+const MAX_SHOWN_STEPS: usize = 12;
 
-/// Bytes of a step that are shown.
-const STEP_TEXT_MAX: usize = 1500;
+/// Maximum printed bytes of a step.
+const MAX_STEP_TEXT_BYTES: usize = 1500;
 
-/// What a run did, and the state it ended in.
+/// Result of a run and its final state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// What was done.
-    pub tally: Tally,
+    /// Statistics of the run.
+    pub stats: RunStats,
     /// Calls to the file system.
     pub calls: u64,
-    /// The bytes of the disk, the time and the next random number.
+    /// Digest of the disk's bytes, the time and the next random number.
     pub digest: u64,
 }
 
-/// What the engine did wrong, and how to see it again.
+/// Incorrect behavior of the engine, and the seed that reproduces it.
 #[derive(Clone, Debug)]
 pub struct Failure {
     seed: u64,
     steps: u64,
-    at: u64,
-    what: String,
+    step: u64,
+    message: String,
     options: String,
-    /// When each came, and what it was.
+    /// Time and kind of the last steps.
     last_steps: VecDeque<(i64, Step)>,
 }
 
 impl Failure {
-    /// Of a run that ended in a panic, whose text has been printed.
+    /// Returns the failure of a run that panicked; the panic message has been printed.
     pub fn panicked(seed: u64, steps: u64) -> Self {
-        Self { seed, steps, at: 0, what: "a panic; its text stands above".to_owned(), options: String::new(), last_steps: VecDeque::new() }
+        Self {
+            seed,
+            steps,
+            step: 0,
+            message: "a panic; its text stands above".to_owned(),
+            options: String::new(),
+            last_steps: VecDeque::new(),
+        }
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "seed {:#x}, step {} of {}: {}", self.seed, self.at, self.steps, self.what)?;
+        writeln!(
+            f,
+            "seed {:#x}, step {} of {}: {}",
+            self.seed, self.step, self.steps, self.message
+        )?;
         writeln!(f, "with {}", self.options)?;
         writeln!(f, "the last steps:")?;
         for (now, step) in &self.last_steps {
             let text = step.to_string();
-            writeln!(f, "  at {now}: {}", &text[..text.floor_char_boundary(STEP_TEXT_MAX)])?;
+            writeln!(f, "  at {now}: {}", &text[..text.floor_char_boundary(MAX_STEP_TEXT_BYTES)])?;
         }
         write!(f, "repeat it with: cargo xtask sim --seed {:#x} --steps {}", self.seed, self.steps)
     }
 }
 
-/// Does `steps` random steps.
+/// Executes `steps` random steps.
 ///
 /// # Errors
-/// What the engine did wrong.
+/// Returns the engine's incorrect behavior.
 pub fn run(seed: u64, steps: u64) -> Result<Report, Failure> {
     run_with(seed, steps, |_| {})
 }
 
-/// The same with other options, of which the model is not told.
+/// As [`run`], with other options, which the model does not take into account.
 ///
 /// # Errors
-/// What the engine did wrong.
-pub fn run_with(seed: u64, steps: u64, adjust: impl FnOnce(&mut Options)) -> Result<Report, Failure> {
+/// Returns the engine's incorrect behavior.
+pub fn run_with(
+    seed: u64,
+    steps: u64,
+    adjust: impl FnOnce(&mut Options),
+) -> Result<Report, Failure> {
     let mut generator = Generator::new(seed);
-    let mut failure = Failure { seed, steps, at: 0, what: String::new(), options: String::new(), last_steps: VecDeque::new() };
+    let mut failure = Failure {
+        seed,
+        steps,
+        step: 0,
+        message: String::new(),
+        options: String::new(),
+        last_steps: VecDeque::new(),
+    };
     let mut options = options(&generator);
     let promised = options.wal_sync;
     adjust(&mut options);
     failure.options = format!("{options:?}");
     let table = generator.table(TableName::new("default", "t").expect("a legal name"));
     let sim = SimEnv::new(seed);
-    let mut world = World::new(sim.clone(), options, table, None).map_err(|what| Failure { what, ..failure.clone() })?;
+    let mut world = World::new(sim.clone(), options, table, None)
+        .map_err(|what| Failure { message: what, ..failure.clone() })?;
     world.promised = promised;
     for at in 1..=steps {
         let step = match steps - at {
@@ -89,37 +112,42 @@ pub fn run_with(seed: u64, steps: u64, adjust: impl FnOnce(&mut Options)) -> Res
             1 => Step::CheckSnapshots,
             _ => generator.step(world.now()),
         };
-        failure.at = at;
+        failure.step = at;
         let (now, done) = (world.now(), world.step(&step));
-        if failure.last_steps.len() == STEPS_SHOWN {
+        if failure.last_steps.len() == MAX_SHOWN_STEPS {
             failure.last_steps.pop_front();
         }
         failure.last_steps.push_back((now, step));
-        done.map_err(|what| Failure { what, ..failure.clone() })?;
+        done.map_err(|what| Failure { message: what, ..failure.clone() })?;
         let pause = generator.below(24);
         sim.clock.advance_ms(u32::try_from(pause.saturating_sub(3)).unwrap_or(0));
     }
-    Ok(Report { tally: world.tally, calls: sim.fs.calls(), digest: digest(&sim) })
+    Ok(Report { stats: world.stats, calls: sim.fs.calls(), digest: digest(&sim) })
 }
 
-/// Small limits, so that flushes, log segments and compactions come often; some runs have none of them.
+/// Returns options with small limits, so that flushes, log segments and compactions are frequent;
+/// some runs have no such limits.
 fn options(generator: &Generator) -> Options {
     let mut options = Options::default();
     options.wal_segment_bytes = 4096 << generator.below(8);
     options.memstore_flush_bytes = 16_384 << generator.below(8);
     options.memstore_chunk_bytes = 4096 << generator.below(4);
-    options.wal_recovery = if generator.below(4) == 0 { WalRecovery::SkipDamaged } else { WalRecovery::Strict };
-    // Some runs never condense.
-    options.memstore_condense_bytes = [0, 256, 1024, 4096][usize::try_from(generator.below(4)).unwrap_or(0)];
-    // One that lets writes go by the log is not synced either, sometimes.
+    options.wal_recovery =
+        if generator.below(4) == 0 { WalRecovery::SkipDamaged } else { WalRecovery::Strict };
+    // Some runs disable in-memory compaction.
+    options.in_memory_compaction_bytes =
+        [0, 256, 1024, 4096][usize::try_from(generator.below(4)).unwrap_or(0)];
+    // Some runs acknowledge writes without syncing the log.
     options.wal_sync = if generator.below(4) == 0 { WalSync::Flush } else { WalSync::Fsync };
-    options.nonce_ms = [0, 60_000, 30 * 60_000][usize::try_from(generator.below(3)).unwrap_or(0)];
+    options.nonce_grace_period_ms =
+        [0, 60_000, 30 * 60_000][usize::try_from(generator.below(3)).unwrap_or(0)];
     options.block_cache_bytes = generator.below(3) * 10_000;
-    // Where it is small, the older files are seldom among those that are merged.
-    options.compaction_ratio = [0.1, 0.5, 1.2, 1.2][usize::try_from(generator.below(4)).unwrap_or(0)];
-    options.compaction_files_min = 2 + usize::try_from(generator.below(2)).unwrap_or(0);
-    options.wal_segments_max = 2 + usize::try_from(generator.below(8)).unwrap_or(0);
-    // Without a reserve the log itself meets the full disk.
+    // A small ratio rarely selects the older files.
+    options.compaction_ratio =
+        [0.1, 0.5, 1.2, 1.2][usize::try_from(generator.below(4)).unwrap_or(0)];
+    options.min_compaction_files = 2 + usize::try_from(generator.below(2)).unwrap_or(0);
+    options.max_wal_segments = 2 + usize::try_from(generator.below(8)).unwrap_or(0);
+    // Without a reserve, log writes themselves meet the full disk.
     options.disk_reserve_bytes = (generator.below(2) == 0).then_some(0);
     options
 }

@@ -1,26 +1,47 @@
-//! The simulations that every change must pass, and that they can fail.
+//! Simulations that every change must pass, and tests that they detect faults.
 
 use halite_engine::WalSync;
-use halite_engine::env::sim::Call;
+use halite_engine::env::sim::FsCall;
 
 use crate::crash::{Workload, count_calls, crash_at, fail_call, fill_disk};
 use crate::run::{run, run_with};
-use crate::world::Tally;
+use crate::world::RunStats;
 
-/// Seeds of the random runs here; `HALITE_SIM_SEEDS` sets more.
+/// Number of random seeds; `HALITE_SIM_SEEDS` overrides it.
 fn seeds() -> u64 {
     std::env::var("HALITE_SIM_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
 }
 
 #[test]
 fn random_runs_agree_with_the_model() {
-    let mut total = Tally::default();
+    let mut total = RunStats::default();
     for seed in 0x1000..0x1000 + seeds() {
-        total.add(&run(seed, 800).unwrap_or_else(|failure| panic!("{failure}")).tally);
+        total.add(&run(seed, 800).unwrap_or_else(|failure| panic!("{failure}")).stats);
     }
-    let Tally { crashes, in_flight, flushes, condensations, compactions, region_changes, copies, loads, checked, .. } = total;
-    let done = [crashes, in_flight, total.in_flight_kept, flushes, condensations, compactions, region_changes, copies, loads];
-    let troubles = [total.failures_outlived, total.flips];
+    let RunStats {
+        crashes,
+        in_flight,
+        flushes,
+        in_memory_compactions: condensations,
+        compactions,
+        region_changes,
+        snapshot_operations: copies,
+        loads,
+        checked,
+        ..
+    } = total;
+    let done = [
+        crashes,
+        in_flight,
+        total.in_flight_survived,
+        flushes,
+        condensations,
+        compactions,
+        region_changes,
+        copies,
+        loads,
+    ];
+    let troubles = [total.failures_survived, total.flips];
     assert!(done.iter().chain(&troubles).all(|count| *count > 0), "{total:?}");
     // Some bits are never read.
     assert!(total.flips_refused > 0 || total.flips < 50, "{total:?}");
@@ -35,15 +56,18 @@ fn one_seed_is_one_run() {
 
 #[test]
 fn a_log_that_is_not_synced_is_found_out() {
-    let failures = (0..20).filter_map(|seed| run_with(seed, 800, |options| options.wal_sync = WalSync::Flush).err());
-    // Where valid records follow a gap the store is not opened; a shorter log is a loss.
-    let failure = failures.map(|failure| failure.to_string()).find(|failure| failure.contains("after a restart: no part of the writes"));
+    let failures = (0..20)
+        .filter_map(|seed| run_with(seed, 800, |options| options.wal_sync = WalSync::Flush).err());
+    // If valid records follow a gap, the store is not opened; a shorter log is a loss.
+    let failure = failures
+        .map(|failure| failure.to_string())
+        .find(|failure| failure.contains("after a restart: no part of the writes"));
     let failure = failure.expect("acknowledged writes were lost");
     assert!(failure.contains("repeat it with"), "{failure}");
 }
 
-/// Every call, shared out among two threads; each call dies in one of four ways, and in all of them when
-/// `HALITE_SIM_SEEDS` asks for more than the usual runs.
+/// Tests every call, divided between two threads. Each call dies in one of four ways, or in all of
+/// them if `HALITE_SIM_SEEDS` is above the default.
 fn survives_a_crash_at_every_call(workload: Workload) {
     let calls = count_calls(workload).unwrap();
     assert!(calls > 200, "{calls}");
@@ -51,8 +75,11 @@ fn survives_a_crash_at_every_call(workload: Workload) {
     let half = |first: u64| {
         for at in (first..calls).step_by(2) {
             let ways = [Some(0), Some(at * 4 + 1), None, Some(at * 28 + 2)];
-            for (number, power_loss) in (0..).zip(ways).filter(|(number, _)| all_ways || (at / 2) % 4 == *number) {
-                let tally = crash_at(workload, at, power_loss).unwrap_or_else(|what| panic!("{what}"));
+            for (number, power_loss) in
+                (0..).zip(ways).filter(|(number, _)| all_ways || (at / 2) % 4 == *number)
+            {
+                let tally =
+                    crash_at(workload, at, power_loss).unwrap_or_else(|what| panic!("{what}"));
                 assert!(tally.crashes > 0, "{at}, way {number}");
             }
         }
@@ -74,9 +101,15 @@ fn snapshots_and_clones_survive_a_crash_at_every_call() {
 }
 
 fn survives_each_failed_call(workload: Workload) {
-    for (call, least) in
-        [(Call::Sync, 20), (Call::Write, 20), (Call::Create, 5), (Call::Rename, 1), (Call::SyncDir, 10), (Call::RemoveFile, 1), (Call::Reserve, 1)]
-    {
+    for (call, least) in [
+        (FsCall::Sync, 20),
+        (FsCall::Write, 20),
+        (FsCall::Create, 5),
+        (FsCall::Rename, 1),
+        (FsCall::SyncDir, 10),
+        (FsCall::RemoveFile, 1),
+        (FsCall::Preallocate, 1),
+    ] {
         let mut nth = 0;
         while fail_call(workload, nth, call).unwrap_or_else(|what| panic!("{what}")) {
             nth += 1;

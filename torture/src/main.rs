@@ -1,16 +1,21 @@
-//! The torture battery: the built program is killed, its files are damaged, its disk fills and fails, its clients are hostile; what is
-//! acknowledged has to survive, and what goes wrong has to be told. `cargo xtask torture` builds and starts it.
+//! Torture test: the built program is killed, its files are damaged, its disk fills and fails, and
+//! its clients are hostile. Acknowledged writes must survive, and faults must be reported.
+//! `cargo xtask torture` builds and starts it.
 //!
 //! ```text
-//! served.rs   a server as a process       load.rs    callers that know what they were told     report.rs  what was tried and found
-//! kills.rs    kills at any moment      damage/    damaged files            full.rs    a disk that fills
-//! faults.rs   calls to the disk that fail, by a library of ours that is loaded before the C library (`preload/`)
-//! hostile.rs  clients that read nothing, send a byte a second, or what no client sends
+//! served.rs   a server process                load.rs    callers that track acknowledged writes     report.rs  trials and findings
+//! kills.rs    kills at any moment             damage/    damaged files            full.rs    a disk that fills
+//! faults.rs   failing disk calls, through a library of ours that is loaded before the C library (`preload/`)
+//! hostile.rs  clients that read nothing, send one byte per second, or send invalid data
 //! ```
-//! Every wait has a limit, and one that comes to it is a finding. What happens follows from the seed, as far as processes and
-//! the scheduler let it; the directory of a finding is kept.
+//! Every wait has a timeout, which is a finding when it expires. The seed determines the events, as
+//! far as processes and the scheduler allow; the directory of a finding is kept.
 #![forbid(unsafe_code)]
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to the person at the terminal")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "it talks to the person at the terminal"
+)]
 
 mod damage;
 mod faults;
@@ -40,40 +45,52 @@ Tortures the built program until the time is over, and prints a report, which is
 Exit code 1 if anything was lost, silent, hung, dead or wrong.
 ";
 
-/// What all parts know.
+/// Context shared by all parts.
 pub(crate) struct Context {
-    /// The command `halite`.
+    /// Path of the `halite` command.
     pub(crate) program: PathBuf,
-    /// The library that makes calls to the disk fail.
+    /// Library that makes disk calls fail.
     pub(crate) preload: Option<PathBuf>,
-    /// Below which stores are made.
+    /// Directory below which stores are created.
     work: PathBuf,
     pub(crate) report: Report,
 }
 
 impl Context {
-    /// A directory in memory, where there is such a thing: for stores that are copied thousands of times.
-    pub(crate) fn quick_folder(&self, part: &str) -> tempfile::TempDir {
-        tempfile::Builder::new().prefix("halite-torture-").tempdir_in("/dev/shm").unwrap_or_else(|_| self.folder(part))
+    /// Creates a directory in memory, where supported, for stores that are copied thousands of
+    /// times.
+    pub(crate) fn memory_folder(&self, part: &str) -> tempfile::TempDir {
+        tempfile::Builder::new()
+            .prefix("halite-torture-")
+            .tempdir_in("/dev/shm")
+            .unwrap_or_else(|_| self.folder(part))
     }
 
-    /// A directory that goes when it is dropped.
+    /// Creates a directory that is deleted when dropped.
     pub(crate) fn folder(&self, part: &str) -> tempfile::TempDir {
-        tempfile::Builder::new().prefix(part).tempdir_in(&self.work).expect("a directory can be made where one was made before")
+        tempfile::Builder::new()
+            .prefix(part)
+            .tempdir_in(&self.work)
+            .expect("a directory can be made where one was made before")
     }
 }
 
-/// Tortures for a while, by a seed.
+/// Function that runs a part for a while, from a seed.
 type Turn = fn(&Context, u64, Instant);
 
 /// Parts that take turns.
-const PARTS: [(&str, Turn); 4] = [("kills", kills::turn), ("full", full::turn), ("faults", faults::turn), ("hostile", hostile::turn)];
+const PARTS: [(&str, Turn); 4] = [
+    ("kills", kills::turn),
+    ("full", full::turn),
+    ("faults", faults::turn),
+    ("hostile", hostile::turn),
+];
 
-/// The part that goes on beside them, in this process.
-const BESIDE: (&str, Turn) = ("damage", damage::turn);
+/// Part that runs concurrently with them, in this process.
+const CONCURRENT_PART: (&str, Turn) = ("damage", damage::turn);
 
-/// The longest turn of a part. A turn may have to end what it has begun.
-const TURN_MAX: Duration = Duration::from_secs(30);
+/// Maximum duration of a turn. A turn may have to finish what it has started.
+const MAX_TURN_TIME: Duration = Duration::from_secs(30);
 
 struct Arguments {
     minutes: f64,
@@ -85,7 +102,9 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match parse(std::env::args().skip(1)).and_then(|arguments| arguments.map_or(Ok(true), |arguments| torture(&arguments))) {
+    match parse(std::env::args().skip(1))
+        .and_then(|arguments| arguments.map_or(Ok(true), |arguments| torture(&arguments)))
+    {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(message) => {
@@ -97,7 +116,14 @@ fn main() -> ExitCode {
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments>, String> {
     let (program, out) = (PathBuf::from("target/debug/halite"), PathBuf::from("target/torture"));
-    let mut parsed = Arguments { minutes: 10.0, seed: fastrand::u64(..), parts: Vec::new(), program, preload: None, out };
+    let mut parsed = Arguments {
+        minutes: 10.0,
+        seed: fastrand::u64(..),
+        parts: Vec::new(),
+        program,
+        preload: None,
+        out,
+    };
     while let Some(name) = arguments.next() {
         if matches!(name.as_str(), "--help" | "-h") {
             print!("{HELP}");
@@ -105,9 +131,17 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
         }
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
         match name.as_str() {
-            "--minutes" => parsed.minutes = value.parse().ok().filter(|minutes| *minutes > 0.0).ok_or("--minutes needs a number above 0")?,
+            "--minutes" => {
+                parsed.minutes = value
+                    .parse()
+                    .ok()
+                    .filter(|minutes| *minutes > 0.0)
+                    .ok_or("--minutes needs a number above 0")?;
+            }
             "--seed" => parsed.seed = number(&value)?,
-            "--part" if PARTS.iter().chain([&BESIDE]).any(|(part, _)| *part == value) => parsed.parts.push(value),
+            "--part" if PARTS.iter().chain([&CONCURRENT_PART]).any(|(part, _)| *part == value) => {
+                parsed.parts.push(value);
+            }
             "--part" => return Err(format!("there is no part {value}")),
             "--program" => parsed.program = value.into(),
             "--preload" => parsed.preload = Some(value.into()),
@@ -119,27 +153,46 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
 }
 
 fn number(text: &str) -> Result<u64, String> {
-    let parsed = text.strip_prefix("0x").map_or_else(|| text.parse(), |digits| u64::from_str_radix(digits, 16));
+    let parsed = text
+        .strip_prefix("0x")
+        .map_or_else(|| text.parse(), |digits| u64::from_str_radix(digits, 16));
     parsed.map_err(|_| format!("{text:?} is no seed; write it as 42 or 0x2a"))
 }
 
-/// Runs the parts; whether nothing was found.
+/// Runs the parts. Returns `true` if nothing was found.
 fn torture(arguments: &Arguments) -> Result<bool, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", arguments.out.display());
     if !arguments.program.is_file() {
-        return Err(format!("there is no program {}; name the command halite with --program", arguments.program.display()));
+        return Err(format!(
+            "there is no program {}; name the command halite with --program",
+            arguments.program.display()
+        ));
     }
     std::fs::create_dir_all(&arguments.out).map_err(failed)?;
     let out = arguments.out.canonicalize().map_err(failed)?;
     let found = out.join(format!("found-{:#x}", arguments.seed));
     let work = tempfile::Builder::new().prefix("work").tempdir_in(&out).map_err(failed)?;
     let program = arguments.program.canonicalize().map_err(failed)?;
-    let preload = arguments.preload.as_ref().map(|path| path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))).transpose()?;
+    let preload = arguments
+        .preload
+        .as_ref()
+        .map(|path| path.canonicalize().map_err(|error| format!("{}: {error}", path.display())))
+        .transpose()?;
     println!("seed {:#x}", arguments.seed);
-    let context = Context { program, preload, work: work.path().to_owned(), report: Report::new(arguments.seed, found) };
+    let context = Context {
+        program,
+        preload,
+        work: work.path().to_owned(),
+        report: Report::new(arguments.seed, found),
+    };
     let time = Duration::from_secs_f64(arguments.minutes * 60.0);
-    let is_chosen = |(name, _): &(&str, Turn)| arguments.parts.is_empty() || arguments.parts.iter().any(|part| part == name);
-    let (in_turn, beside): (Vec<_>, Vec<_>) = (PARTS.into_iter().filter(is_chosen).collect(), [BESIDE].into_iter().filter(is_chosen).collect());
+    let is_chosen = |(name, _): &(&str, Turn)| {
+        arguments.parts.is_empty() || arguments.parts.iter().any(|part| part == name)
+    };
+    let (in_turn, beside): (Vec<_>, Vec<_>) = (
+        PARTS.into_iter().filter(is_chosen).collect(),
+        [CONCURRENT_PART].into_iter().filter(is_chosen).collect(),
+    );
     let end = Instant::now() + time;
     std::thread::scope(|scope| {
         scope.spawn(|| take_turns(&context, &beside, arguments.seed, time, end));
@@ -151,9 +204,9 @@ fn torture(arguments: &Arguments) -> Result<bool, String> {
     Ok(context.report.findings() == 0)
 }
 
-/// One part after the other, each for a while, until the time is over. The first turn of each is by the seed itself.
+/// Runs the parts in turns until the time is over. The first turn of each uses the seed itself.
 fn take_turns(context: &Context, parts: &[(&str, Turn)], seed: u64, time: Duration, end: Instant) {
-    let turn_time = TURN_MAX.min(time / u32::try_from(parts.len().max(1)).unwrap_or(1));
+    let turn_time = MAX_TURN_TIME.min(time / u32::try_from(parts.len().max(1)).unwrap_or(1));
     if parts.is_empty() {
         return;
     }
@@ -163,7 +216,11 @@ fn take_turns(context: &Context, parts: &[(&str, Turn)], seed: u64, time: Durati
             if now >= end {
                 return;
             }
-            turn(context, seed.wrapping_add(round.wrapping_mul(0x9e37_79b9_7f4a_7c15)), end.min(now + turn_time));
+            turn(
+                context,
+                seed.wrapping_add(round.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+                end.min(now + turn_time),
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What was tried, what came of it, and what was found: counted by all parts, printed once.
+//! Report of trials, outcomes and findings: counted by all parts, printed once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What kind of fault it is.
+/// Kind of finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Fault {
-    /// Something acknowledged is not there, or something is there that nobody wrote.
+pub(crate) enum FindingKind {
+    /// An acknowledged write is missing, or data exists that was never written.
     Lost,
-    /// Rows are wrong or missing, or damage is there, and nothing tells of it.
+    /// Rows are incorrect or missing, or there is damage, without an error.
     Silent,
-    /// A wait came to its limit.
+    /// A wait timed out.
     Hung,
-    /// A process ended, or a thread panicked.
+    /// A process exited, or a thread panicked.
     Died,
-    /// Anything else that must not be.
+    /// Any other incorrect behavior.
     Wrong,
 }
 
-impl Fault {
+impl FindingKind {
     const ALL: [Self; 5] = [Self::Lost, Self::Silent, Self::Hung, Self::Died, Self::Wrong];
 
     fn name(self) -> &'static str {
@@ -35,85 +35,99 @@ impl Fault {
     }
 }
 
-/// Something that must not be.
+/// Incorrect behavior that was observed.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
     part: &'static str,
-    fault: Fault,
+    kind: FindingKind,
     text: String,
     seed: u64,
-    kept: Option<PathBuf>,
+    saved_dir: Option<PathBuf>,
 }
 
-/// Where all parts tell what they do.
+/// Report shared by all parts.
 pub(crate) struct Report {
     begun: Instant,
     seed: u64,
-    found_in: PathBuf,
-    told: Mutex<Told>,
+    findings_dir: PathBuf,
+    state: Mutex<ReportState>,
 }
 
 #[derive(Default)]
-struct Told {
+struct ReportState {
     counts: BTreeMap<&'static str, BTreeMap<String, u64>>,
     findings: Vec<Finding>,
     skipped: BTreeMap<&'static str, String>,
 }
 
-/// Findings that are written out; more are only counted.
-const SHOWN_FINDINGS_MAX: usize = 40;
+/// Maximum number of findings that are printed; further ones are only counted.
+const MAX_SHOWN_FINDINGS: usize = 40;
 
 impl Report {
-    /// Nothing yet. The directories of findings go below `found_in`.
-    pub(crate) fn new(seed: u64, found_in: PathBuf) -> Self {
-        Self { begun: Instant::now(), seed, found_in, told: Mutex::default() }
+    /// Creates an empty report. The directories of findings are copied below `findings_dir`.
+    pub(crate) fn new(seed: u64, findings_dir: PathBuf) -> Self {
+        Self { begun: Instant::now(), seed, findings_dir, state: Mutex::default() }
     }
 
-    /// One of what `what` names, or several.
+    /// Adds `several` to the counter `what`.
     pub(crate) fn count(&self, part: &'static str, what: impl Into<String>, several: u64) {
-        *self.told().counts.entry(part).or_default().entry(what.into()).or_default() += several;
+        *self.state().counts.entry(part).or_default().entry(what.into()).or_default() += several;
     }
 
-    /// The largest of what has been measured.
+    /// Records the maximum of a measured value.
     pub(crate) fn largest(&self, part: &'static str, what: &str, value: u64) {
-        let mut told = self.told();
+        let mut told = self.state();
         let largest = told.counts.entry(part).or_default().entry(what.to_owned()).or_default();
         *largest = value.max(*largest);
     }
 
-    /// A part, or some of it, cannot run here.
+    /// Records that a part, or some of it, cannot run here.
     pub(crate) fn skip(&self, part: &'static str, why: String) {
-        self.told().skipped.insert(part, why);
+        self.state().skipped.insert(part, why);
     }
 
-    /// Something that must not be. `directory` is kept; it is copied, so that the part can go on.
-    pub(crate) fn find(&self, part: &'static str, fault: Fault, seed: u64, directory: Option<&Path>, text: impl Into<String>) {
+    /// Records a finding. `directory` is copied, so that the part can continue.
+    pub(crate) fn find(
+        &self,
+        part: &'static str,
+        fault: FindingKind,
+        seed: u64,
+        directory: Option<&Path>,
+        text: impl Into<String>,
+    ) {
         let number = self.findings();
-        let to = self.found_in.join(format!("{part}-{number}"));
-        let kept = directory.filter(|_| number < SHOWN_FINDINGS_MAX).and_then(|from| copy(from, &to).ok().map(|()| to));
-        let finding = Finding { part, fault, text: text.into(), seed, kept };
-        println!("FOUND {}", shown(&finding));
-        self.told().findings.push(finding);
+        let to = self.findings_dir.join(format!("{part}-{number}"));
+        let kept = directory
+            .filter(|_| number < MAX_SHOWN_FINDINGS)
+            .and_then(|from| copy(from, &to).ok().map(|()| to));
+        let finding = Finding { part, kind: fault, text: text.into(), seed, saved_dir: kept };
+        println!("FOUND {}", format_finding(&finding));
+        self.state().findings.push(finding);
     }
 
-    /// How many have been found.
+    /// Returns the number of findings.
     pub(crate) fn findings(&self) -> usize {
-        self.told().findings.len()
+        self.state().findings.len()
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, ReportState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The whole as Markdown.
+    /// Formats the report as Markdown.
     pub(crate) fn text(&self) -> String {
-        let told = self.told();
-        let mut out = format!("# Torture\n\nSeed {:#x}, {}.\n\n", self.seed, minutes(self.begun.elapsed()));
-        let count = |fault| told.findings.iter().filter(|finding| finding.fault == fault).count();
+        let told = self.state();
+        let mut out =
+            format!("# Torture\n\nSeed {:#x}, {}.\n\n", self.seed, minutes(self.begun.elapsed()));
+        let count = |fault| told.findings.iter().filter(|finding| finding.kind == fault).count();
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "| {} |", Fault::ALL.map(Fault::name).join(" | "));
-        let _ = writeln!(out, "|{}", "---|".repeat(Fault::ALL.len()));
-        let _ = writeln!(out, "| {} |\n", Fault::ALL.map(|fault| count(fault).to_string()).join(" | "));
+        let _ = writeln!(out, "| {} |", FindingKind::ALL.map(FindingKind::name).join(" | "));
+        let _ = writeln!(out, "|{}", "---|".repeat(FindingKind::ALL.len()));
+        let _ = writeln!(
+            out,
+            "| {} |\n",
+            FindingKind::ALL.map(|fault| count(fault).to_string()).join(" | ")
+        );
         for (part, counts) in &told.counts {
             let _ = writeln!(out, "## {part}\n\n| what | how many |\n|---|---|");
             for (what, count) in counts {
@@ -126,10 +140,10 @@ impl Report {
         }
         if !told.findings.is_empty() {
             out.push_str("## Found\n\n");
-            for finding in told.findings.iter().take(SHOWN_FINDINGS_MAX) {
-                let _ = writeln!(out, "- {}", shown(finding));
+            for finding in told.findings.iter().take(MAX_SHOWN_FINDINGS) {
+                let _ = writeln!(out, "- {}", format_finding(finding));
             }
-            let more = told.findings.len().saturating_sub(SHOWN_FINDINGS_MAX);
+            let more = told.findings.len().saturating_sub(MAX_SHOWN_FINDINGS);
             if more > 0 {
                 let _ = writeln!(out, "- and {more} more");
             }
@@ -138,17 +152,23 @@ impl Report {
     }
 }
 
-fn shown(finding: &Finding) -> String {
-    let Finding { part, fault, text, seed, kept } = finding;
-    let kept = kept.as_ref().map_or_else(String::new, |path| format!("; the directory is kept in {}", path.display()));
-    format!("**{}** ({part}): {}\n  Repeat with `cargo xtask torture --part {part} --seed {seed:#x}`{kept}", fault.name(), text.trim_end())
+fn format_finding(finding: &Finding) -> String {
+    let Finding { part, kind: fault, text, seed, saved_dir: kept } = finding;
+    let kept = kept
+        .as_ref()
+        .map_or_else(String::new, |path| format!("; the directory is kept in {}", path.display()));
+    format!(
+        "**{}** ({part}): {}\n  Repeat with `cargo xtask torture --part {part} --seed {seed:#x}`{kept}",
+        fault.name(),
+        text.trim_end()
+    )
 }
 
 fn minutes(time: Duration) -> String {
     format!("{:.1} minutes", time.as_secs_f64() / 60.0)
 }
 
-/// Copies a directory with all that is in it.
+/// Copies a directory recursively.
 pub(crate) fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(to)?;
     for entry in std::fs::read_dir(from)? {
@@ -175,7 +195,7 @@ mod tests {
         report.largest("kills", "slowest start, ms", 70);
         report.largest("kills", "slowest start, ms", 30);
         report.skip("full", "no tmpfs".to_owned());
-        report.find("kills", Fault::Lost, 7, None, "row r is gone\n");
+        report.find("kills", FindingKind::Lost, 7, None, "row r is gone\n");
         let text = report.text();
         for part in [
             "Seed 0x2a",

@@ -1,4 +1,4 @@
-//! `halite serve` as a process that is started, asked, killed and looked at.
+//! `halite serve` as a child process that is started, called, killed and inspected.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -8,25 +8,25 @@ use std::time::{Duration, Instant};
 use halite_patience::Program;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How long a start may take; the stores here are small.
+/// Maximum duration of a start; the stores here are small.
 pub(crate) const START_LIMIT: Duration = Duration::from_mins(1);
-/// How long a clean end may take.
+/// Maximum duration of a clean shutdown.
 pub(crate) const END_LIMIT: Duration = Duration::from_mins(1);
 
-/// Ports below those that the system gives to connections which begin here. With one of those a client that tries to reach a server
-/// which is down may connect to itself.
+/// Range below the system's ephemeral ports. With an ephemeral port, a client that tries to reach a
+/// stopped server may connect to itself.
 const PORTS: std::ops::Range<u16> = 18_000..32_000;
 
-/// The ports of a server, the same in all its lives.
+/// Ports of a server, which stay the same after restarts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ports {
     master: u16,
-    region: u16,
-    web: u16,
+    regionserver: u16,
+    http: u16,
 }
 
 impl Ports {
-    /// Three that nobody listens on.
+    /// Returns three free ports.
     pub(crate) fn free(rng: &mut fastrand::Rng) -> Self {
         let mut port = || {
             loop {
@@ -36,90 +36,102 @@ impl Ports {
                 }
             }
         };
-        Self { master: port(), region: port(), web: port() }
+        Self { master: port(), regionserver: port(), http: port() }
     }
 
-    /// Where clients begin.
+    /// Returns the URI for clients.
     pub(crate) fn uri(self) -> String {
         format!("rpc://127.0.0.1:{}", self.master)
     }
 
-    /// Of the master.
+    /// Returns the address of the master.
     pub(crate) fn master(self) -> SocketAddr {
         ([127, 0, 0, 1], self.master).into()
     }
 
-    /// Of the region server.
-    pub(crate) fn region(self) -> SocketAddr {
-        ([127, 0, 0, 1], self.region).into()
+    /// Returns the address of the region server.
+    pub(crate) fn regionserver(self) -> SocketAddr {
+        ([127, 0, 0, 1], self.regionserver).into()
     }
 
-    /// Of the pages.
-    pub(crate) fn web(self) -> SocketAddr {
-        ([127, 0, 0, 1], self.web).into()
+    /// Returns the address of the HTTP pages.
+    pub(crate) fn http(self) -> SocketAddr {
+        ([127, 0, 0, 1], self.http).into()
     }
 }
 
-/// How a server is started.
+/// Start parameters of a server.
 #[derive(Clone, Debug)]
-pub(crate) struct Setting {
-    /// The command `halite`.
+pub(crate) struct ServerSetup {
+    /// Path of the `halite` command.
     pub(crate) program: PathBuf,
-    /// The store.
+    /// Directory of the store.
     pub(crate) data: PathBuf,
-    /// Where it listens.
+    /// Ports of the server.
     pub(crate) ports: Ports,
-    /// More flags.
+    /// Additional flags.
     pub(crate) flags: Vec<String>,
-    /// Variables of its environment.
+    /// Environment variables.
     pub(crate) environment: Vec<(String, PathBuf)>,
 }
 
-impl Setting {
-    /// Starts a server and does not wait.
+impl ServerSetup {
+    /// Starts a server without waiting.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// Returns an error if it cannot be started.
     pub(crate) fn spawn(&self, more: &[&str]) -> Result<Served, String> {
         let mut command = Command::new(&self.program);
-        let Ports { master, region, web } = self.ports;
-        let ports = [("--master-port", master), ("--regionserver-port", region), ("--http-port", web)];
-        command.arg("serve").arg("--data").arg(&self.data).args(["--zookeeper-port", "off"]).args(&self.flags).args(more);
+        let Ports { master, regionserver: region, http: web } = self.ports;
+        let ports =
+            [("--master-port", master), ("--regionserver-port", region), ("--http-port", web)];
+        command
+            .arg("serve")
+            .arg("--data")
+            .arg(&self.data)
+            .args(["--zookeeper-port", "off"])
+            .args(&self.flags)
+            .args(more);
         for (flag, port) in ports {
             command.arg(flag).arg(port.to_string());
         }
-        command.env_remove("HALITE_DATA").envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+            .env_remove("HALITE_DATA")
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
         Ok(Served { program: Program::start(&mut command)? })
     }
 
     /// Starts a server and waits until it is ready.
     ///
     /// # Errors
-    /// It ends before, or takes too long.
+    /// Returns an error if it exits or is not ready in time.
     pub(crate) fn start(&self, more: &[&str]) -> Result<Served, String> {
         let served = self.spawn(more)?;
         served.await_ready()?;
         Ok(served)
     }
 
-    /// Runs `halite` with a command for the store.
+    /// Runs a `halite` command on the store.
     ///
     /// # Errors
-    /// It cannot be started, or does not end in time.
+    /// Returns an error if it cannot be started, or does not exit in time.
     pub(crate) fn run(&self, command: &str) -> Result<Output, String> {
         run(&self.program, command, &self.data)
     }
 }
 
-/// Runs `halite` with a command for a store.
+/// Runs a `halite` command on a store.
 ///
 /// # Errors
-/// It cannot be started, or does not end in time.
+/// Returns an error if it cannot be started, or does not exit in time.
 pub(crate) fn run(program: &Path, command: &str, data: &Path) -> Result<Output, String> {
-    halite_patience::output(Command::new(program).arg(command).arg(data).env_remove("HALITE_DATA"), END_LIMIT)
+    halite_patience::output(
+        Command::new(program).arg(command).arg(data).env_remove("HALITE_DATA"),
+        END_LIMIT,
+    )
 }
 
-/// A server, dead or alive.
+/// Server process, running or exited.
 pub(crate) struct Served {
     program: Program,
 }
@@ -128,74 +140,80 @@ impl Served {
     /// Waits until it is ready.
     ///
     /// # Errors
-    /// It ends before, or takes too long.
+    /// Returns an error if it exits or is not ready in time.
     pub(crate) fn await_ready(&self) -> Result<(), String> {
-        let is_ready = |text: &str| text.lines().any(|line| line.starts_with("ready ")).then_some(());
-        self.program.stdout().find(START_LIMIT, is_ready).ok_or_else(|| self.program.complaint("did not become ready"))
+        let is_ready =
+            |text: &str| text.lines().any(|line| line.starts_with("ready ")).then_some(());
+        self.program
+            .stdout()
+            .find(START_LIMIT, is_ready)
+            .ok_or_else(|| self.program.failure_message("did not become ready"))
     }
 
-    /// Sends a signal. It may be gone.
+    /// Sends a signal. The process may have exited.
     pub(crate) fn signal(&mut self, signal: Signal) {
         let _ = kill_process(Pid::from_child(self.program.child()), signal);
     }
 
-    /// Whether it has ended.
+    /// Returns `true` if it has exited.
     pub(crate) fn has_ended(&mut self) -> bool {
         !matches!(self.program.child().try_wait(), Ok(None))
     }
 
-    /// Waits a little for its end: an output ends before its process does.
+    /// Waits briefly for its exit: the output ends before the process does.
     pub(crate) fn await_end(&mut self) {
         let _ = halite_patience::wait(self.program.child(), Duration::from_secs(5));
     }
 
-    /// All that it has logged, of one that has ended.
-    pub(crate) fn last_words(&self) -> String {
+    /// Returns the whole log of an exited server.
+    pub(crate) fn final_log(&self) -> String {
         String::from_utf8_lossy(&self.program.stderr().all(Duration::from_secs(5))).into_owned()
     }
 
-    /// What it has logged.
+    /// Returns the log so far.
     pub(crate) fn log(&self) -> String {
         self.program.stderr().text()
     }
 
-    /// Kills it, and gives what it logged.
+    /// Kills it, and returns its log.
     ///
     /// # Errors
-    /// It does not end in time.
+    /// Returns an error if it does not exit in time.
     pub(crate) fn kill(mut self) -> Result<String, String> {
         self.signal(Signal::KILL);
-        self.program.wait(END_LIMIT).map(|output| String::from_utf8_lossy(&output.stderr).into_owned())
+        self.program
+            .wait(END_LIMIT)
+            .map(|output| String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
-    /// Asks it to end, and waits for that.
+    /// Sends SIGTERM and waits for the exit.
     ///
     /// # Errors
-    /// It does not end in time.
+    /// Returns an error if it does not exit in time.
     pub(crate) fn end(mut self) -> Result<Output, String> {
         self.signal(Signal::TERM);
         self.program.wait(END_LIMIT)
     }
 
-    /// The process.
+    /// Returns the process id.
     pub(crate) fn id(&self) -> u32 {
         self.program.id()
     }
 
-    /// What is wrong with it, and what it has said.
-    pub(crate) fn complaint(&self, what: &str) -> String {
-        self.program.complaint(what)
+    /// Returns a message with the problem and the output.
+    pub(crate) fn failure_message(&self, what: &str) -> String {
+        self.program.failure_message(what)
     }
 }
 
-/// Bytes of memory that a process has.
+/// Returns the resident memory of a process in bytes.
 pub(crate) fn resident_bytes(process: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
 }
 
-/// Milliseconds since a moment.
+/// Returns the milliseconds since a moment.
 pub(crate) fn ms_since(begun: Instant) -> u64 {
     u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

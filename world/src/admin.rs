@@ -1,4 +1,4 @@
-//! The administrator: changes under which the clients' knowledge of regions grows old.
+//! Administrator: schema and region changes that make the clients' cached region locations stale.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,20 +8,20 @@ use halite_client::{RemoteCluster, connect_over};
 use halite_types::{Bytes, Cluster, CompactionKind, Result, TableName};
 use tokio::time::Instant;
 
-use crate::callers::Client;
-use crate::history::Told;
+use crate::history::SharedHistory;
 use crate::net::Network;
 use crate::server::TABLE;
+use crate::workload::Client;
 
-/// Regions from which on none is split.
-const REGIONS_MAX: usize = 7;
+/// Number of regions from which on none is split.
+const MAX_REGIONS: usize = 7;
 
 /// Splits, merges, flushes, compacts, disables and enables until the callers have finished.
 ///
 /// # Errors
-/// None: what fails is noted, and may fail.
-pub async fn run(client: Client, told: Told) -> turmoil::Result {
-    let until = Instant::now() + client.lasts;
+/// Never returns an error: failures are recorded, and are allowed.
+pub async fn run(client: Client, told: SharedHistory) -> turmoil::Result {
+    let until = Instant::now() + client.duration;
     let mut rng = Rng::with_seed(client.seed);
     let mut cluster = None;
     while Instant::now() < until {
@@ -37,7 +37,7 @@ pub async fn run(client: Client, told: Told) -> turmoil::Result {
         cluster = connected.ok();
         let mut told = told.borrow_mut();
         told.changes += u64::from(outcome.is_ok());
-        told.note(match outcome {
+        told.record(match outcome {
             Ok(what) => format!("admin: {what}"),
             Err(error) => format!("admin: {error}"),
         });
@@ -53,7 +53,7 @@ async fn change(cluster: &RemoteCluster, rng: &mut Rng) -> Result<&'static str> 
             let regions = cluster.table(&name).regions().await?;
             let region = &regions[rng.usize(..regions.len())];
             let at = Bytes::from(format!("{}{:03}", char::from(b'a' + rng.u8(..26)), rng.u8(..60)));
-            if regions.len() >= REGIONS_MAX || !region.contains(&at) || region.start == at {
+            if regions.len() >= MAX_REGIONS || !region.contains(&at) || region.start == at {
                 return Ok("nothing");
             }
             admin.split_region(&region.encoded_name, Some(at)).await?;
@@ -68,9 +68,11 @@ async fn change(cluster: &RemoteCluster, rng: &mut Rng) -> Result<&'static str> 
         }
         7..=9 => admin.flush(&name).await.map(|()| "flush"),
         10 | 11 => admin.compact(&name, None, CompactionKind::Minor).await.map(|()| "compaction"),
-        12 | 13 => admin.compact(&name, None, CompactionKind::Major).await.map(|()| "major compaction"),
+        12 | 13 => {
+            admin.compact(&name, None, CompactionKind::Major).await.map(|()| "major compaction")
+        }
         _ => {
-            // Who finds it disabled, by a failed try of before, enables it too.
+            // A table left disabled by an earlier failed attempt is enabled, too.
             let disabled = admin.disable_table(&name).await;
             tokio::time::sleep(Duration::from_millis(rng.u64(..300))).await;
             admin.enable_table(&name).await?;

@@ -1,79 +1,89 @@
-//! Whether what was answered of one row can be true: is there an order of the operations, each at some moment between its call and
-//! its answer, in which every answer is right?
+//! Linearizability check for the results of one row: is there an order of the operations, each at
+//! some moment between its call and its reply, in which every result is correct?
 //!
-//! The search is that of Wing and Gong with Lowe's memory: from each state of the row it tries the operations that may come next,
-//! which are those called before any other that is left was answered, and never tries a state twice with the same operations behind it.
-//! A read that fits is taken where it fits, since it changes nothing for those that follow. An operation without an answer
-//! may come at any later time, or never; one that must come behind another one waits for that.
+//! The search is that of Wing and Gong with Lowe's cache. From each state of the row it tries the
+//! operations that may be next, which are those called before any other remaining one was answered.
+//! It never tries a state twice with the same remaining operations. A read that fits is taken where
+//! it fits, since it changes nothing for those that follow. An operation without a reply may take
+//! effect at any later time, or never; one that must follow another waits for it.
 
 use std::collections::HashSet;
 
-use crate::model::{Answer, Asked, State};
+use crate::model::{Observation, RowRequest, RowState};
 
 /// States that are tried for one row before the search gives up.
-const TRIED_MAX: usize = 3_000_000;
+const MAX_TRIED_STATES: usize = 3_000_000;
 
-/// An operation of a row's history. Moments are counted, and no two things happen in one.
+/// Operation in a row's history. Moments are counted, and each event has its own.
 #[derive(Clone, Debug)]
-pub struct Op {
-    /// When it was called.
+pub struct HistoryOp {
+    /// Moment of the call.
     pub called: u64,
-    /// When it was answered; `None` if it never was.
-    pub answered: Option<u64>,
-    /// What it was.
-    pub asked: Asked,
-    /// The place of the operation in the history that it comes behind.
-    pub behind: Option<usize>,
+    /// Moment of the reply; `None` if there was none.
+    pub returned: Option<u64>,
+    /// The request.
+    pub request: RowRequest,
+    /// Index of the operation in the history that must precede it.
+    pub after: Option<usize>,
 }
 
-/// What the search found.
+/// Result of the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// There is such an order.
     Linearizable,
-    /// There is none. These operations are the most that can be put in order, and the others, by their places, cannot follow.
+    /// There is none. These operations are the most that can be ordered, and the others, by index,
+    /// cannot follow.
     Impossible {
         /// In their order.
         placed: Vec<usize>,
-        /// Those that were answered and have no place.
+        /// Answered operations without a position.
         left: Vec<usize>,
-        /// What the row would hold in between.
-        state: State,
+        /// Contents of the row between them.
+        state: RowState,
     },
-    /// The search was given up.
-    TooHard,
+    /// The search gave up.
+    GaveUp,
 }
 
-/// Looks for an order of a row's history. The row is not there at first.
-pub fn check(ops: &[Op]) -> Verdict {
+/// Searches for an order of a row's history. The row does not exist at first.
+pub fn check(ops: &[HistoryOp]) -> Verdict {
     let mut order: Vec<usize> = (0..ops.len()).collect();
     order.sort_by_key(|at| ops[*at].called);
-    Search { ops, order, tried: HashSet::new(), placed: Vec::new(), best: Vec::new(), best_state: State::default() }.run()
+    Search {
+        ops,
+        order,
+        tried: HashSet::new(),
+        placed: Vec::new(),
+        best: Vec::new(),
+        best_state: RowState::default(),
+    }
+    .run()
 }
 
 struct Search<'a> {
-    ops: &'a [Op],
-    /// Places by the moment of the call.
+    ops: &'a [HistoryOp],
+    /// Indexes ordered by the moment of the call.
     order: Vec<usize>,
-    tried: HashSet<(Vec<u64>, State)>,
-    /// What has been put in order so far.
+    tried: HashSet<(Vec<u64>, RowState)>,
+    /// Operations ordered so far.
     placed: Vec<usize>,
     best: Vec<usize>,
-    best_state: State,
+    best_state: RowState,
 }
 
-/// A place on the way: what is done, and what is to be tried next.
+/// Search node: completed operations and remaining alternatives.
 struct Level {
     done: Vec<u64>,
-    next: Vec<(usize, State)>,
-    /// How many operations were in order when it was reached.
+    next: Vec<(usize, RowState)>,
+    /// Number of ordered operations at this node.
     placed: usize,
 }
 
 impl Search<'_> {
     fn run(mut self) -> Verdict {
         let mut levels = Vec::new();
-        let mut at = Some((vec![0; self.ops.len().div_ceil(64)], State::default()));
+        let mut at = Some((vec![0; self.ops.len().div_ceil(64)], RowState::default()));
         loop {
             if let Some((mut done, state)) = at.take() {
                 self.take_reads(&mut done, &state);
@@ -87,13 +97,18 @@ impl Search<'_> {
                     let next = self.next(&done, &state);
                     levels.push(Level { done, next, placed: self.placed.len() });
                 }
-                if self.tried.len() > TRIED_MAX {
-                    return Verdict::TooHard;
+                if self.tried.len() > MAX_TRIED_STATES {
+                    return Verdict::GaveUp;
                 }
             }
             let Some(level) = levels.last_mut() else {
-                let left = (0..self.ops.len()).filter(|at| self.ops[*at].answered.is_some() && !self.best.contains(at));
-                return Verdict::Impossible { left: left.collect(), placed: self.best, state: self.best_state };
+                let left = (0..self.ops.len())
+                    .filter(|at| self.ops[*at].returned.is_some() && !self.best.contains(at));
+                return Verdict::Impossible {
+                    left: left.collect(),
+                    placed: self.best,
+                    state: self.best_state,
+                };
             };
             self.placed.truncate(level.placed);
             match level.next.pop() {
@@ -109,10 +124,10 @@ impl Search<'_> {
     }
 
     fn is_over(&self, done: &[u64]) -> bool {
-        self.ops.iter().enumerate().all(|(place, op)| op.answered.is_none() || has(done, place))
+        self.ops.iter().enumerate().all(|(place, op)| op.returned.is_none() || has(done, place))
     }
 
-    /// The operations that may come next.
+    /// Returns the operations that may be next.
     fn candidates(&self, done: &[u64]) -> Vec<usize> {
         let mut candidates = Vec::new();
         let mut first_answer = u64::MAX;
@@ -121,20 +136,21 @@ impl Search<'_> {
             if op.called > first_answer {
                 break;
             }
-            first_answer = first_answer.min(op.answered.unwrap_or(u64::MAX));
-            if op.behind.is_none_or(|behind| has(done, behind)) {
+            first_answer = first_answer.min(op.returned.unwrap_or(u64::MAX));
+            if op.after.is_none_or(|behind| has(done, behind)) {
                 candidates.push(place);
             }
         }
         candidates
     }
 
-    /// Takes everything that fits here and changes nothing.
-    fn take_reads(&mut self, done: &mut [u64], state: &State) {
+    /// Takes all operations that fit here and change nothing.
+    fn take_reads(&mut self, done: &mut [u64], state: &RowState) {
         loop {
             let fits = |place: &usize| {
-                let asked = &self.ops[*place].asked;
-                (asked.changes.is_empty() || asked.answer == Answer::Held(false)) && state.after(asked).is_some()
+                let asked = &self.ops[*place].request;
+                (asked.changes.is_empty() || asked.observation == Observation::Held(false))
+                    && state.after(asked).is_some()
             };
             let Some(read) = self.candidates(done).into_iter().find(fits) else { return };
             set(done, read);
@@ -142,16 +158,19 @@ impl Search<'_> {
         }
     }
 
-    /// What may be tried, the most likely last: what was answered, the first answer first.
-    fn next(&self, done: &[u64], state: &State) -> Vec<(usize, State)> {
+    /// Returns the operations to try, the most likely last: answered ones, the earliest reply
+    /// first.
+    fn next(&self, done: &[u64], state: &RowState) -> Vec<(usize, RowState)> {
         let may_come = |place: usize| {
-            let asked = &self.ops[place].asked;
+            let asked = &self.ops[place].request;
             let next = (!asked.changes.is_empty()).then(|| state.after(asked)).flatten()?;
-            // What was never answered and changes nothing here need not come here.
-            (asked.answer != Answer::None || next != *state).then_some((place, next))
+            // An unanswered operation without effect here can be omitted here.
+            (asked.observation != Observation::None || next != *state).then_some((place, next))
         };
         let mut next: Vec<_> = self.candidates(done).into_iter().filter_map(may_come).collect();
-        next.sort_by_key(|(place, _)| std::cmp::Reverse(self.ops[*place].answered.unwrap_or(u64::MAX)));
+        next.sort_by_key(|(place, _)| {
+            std::cmp::Reverse(self.ops[*place].returned.unwrap_or(u64::MAX))
+        });
         next
     }
 }
@@ -169,52 +188,66 @@ mod tests {
     use super::*;
     use crate::model::Change;
 
-    fn op(called: u64, answered: u64, changes: &[Change], answer: Answer) -> Op {
-        Op { called, answered: Some(answered), asked: Asked { changes: changes.to_vec(), condition: None, answer }, behind: None }
+    fn op(called: u64, answered: u64, changes: &[Change], answer: Observation) -> HistoryOp {
+        HistoryOp {
+            called,
+            returned: Some(answered),
+            request: RowRequest { changes: changes.to_vec(), condition: None, observation: answer },
+            after: None,
+        }
     }
 
-    fn lost(called: u64, changes: &[Change]) -> Op {
-        Op { answered: None, ..op(called, 0, changes, Answer::None) }
+    fn lost(called: u64, changes: &[Change]) -> HistoryOp {
+        HistoryOp { returned: None, ..op(called, 0, changes, Observation::None) }
     }
 
-    fn put(called: u64, answered: u64, value: u32) -> Op {
-        op(called, answered, &[Change::Put(value)], Answer::Done)
+    fn put(called: u64, answered: u64, value: u32) -> HistoryOp {
+        op(called, answered, &[Change::Put(value)], Observation::Done)
     }
 
-    fn add(called: u64, answered: u64, value: i64) -> Op {
-        op(called, answered, &[Change::Add(1)], Answer::Values(Some(value), None))
+    fn add(called: u64, answered: u64, value: i64) -> HistoryOp {
+        op(called, answered, &[Change::Add(1)], Observation::Values(Some(value), None))
     }
 
-    fn set_mark(called: u64, answered: u64, from: Option<u32>, to: u32, held: bool) -> Op {
-        let mut op = op(called, answered, &[Change::Mark(to)], Answer::Held(held));
-        op.asked.condition = Some(from);
+    fn set_mark(called: u64, answered: u64, from: Option<u32>, to: u32, held: bool) -> HistoryOp {
+        let mut op = op(called, answered, &[Change::Mark(to)], Observation::Held(held));
+        op.request.condition = Some(from);
         op
     }
 
-    fn reads(called: u64, answered: u64, change: impl FnOnce(&mut State)) -> Op {
-        let mut state = State::default();
+    fn reads(called: u64, answered: u64, change: impl FnOnce(&mut RowState)) -> HistoryOp {
+        let mut state = RowState::default();
         change(&mut state);
-        Op { asked: Asked::row(state), ..op(called, answered, &[], Answer::Done) }
+        HistoryOp {
+            request: RowRequest::row(state),
+            ..op(called, answered, &[], Observation::Done)
+        }
     }
 
-    fn reads_put(called: u64, answered: u64, value: Option<u32>) -> Op {
+    fn reads_put(called: u64, answered: u64, value: Option<u32>) -> HistoryOp {
         reads(called, answered, |state| state.register = value)
     }
 
-    fn reads_count(called: u64, answered: u64, value: Option<i64>) -> Op {
+    fn reads_count(called: u64, answered: u64, value: Option<i64>) -> HistoryOp {
         reads(called, answered, |state| state.counter = value)
     }
 
-    fn is_linearizable(ops: &[Op]) -> bool {
+    fn is_linearizable(ops: &[HistoryOp]) -> bool {
         let verdict = check(ops);
-        assert_ne!(verdict, Verdict::TooHard);
+        assert_ne!(verdict, Verdict::GaveUp);
         verdict == Verdict::Linearizable
     }
 
     #[test]
     fn what_follows_each_other_is_in_order() {
         assert!(is_linearizable(&[]));
-        assert!(is_linearizable(&[reads_put(1, 2, None), put(3, 4, 7), reads_put(5, 6, Some(7)), put(7, 8, 9), reads_put(9, 10, Some(9))]));
+        assert!(is_linearizable(&[
+            reads_put(1, 2, None),
+            put(3, 4, 7),
+            reads_put(5, 6, Some(7)),
+            put(7, 8, 9),
+            reads_put(9, 10, Some(9))
+        ]));
     }
 
     #[test]
@@ -223,8 +256,16 @@ mod tests {
         for seen in [7, 9] {
             assert!(is_linearizable(&[&puts[..], &[reads_put(12, 13, Some(seen))]].concat()));
         }
-        assert!(!is_linearizable(&[&puts[..], &[reads_put(12, 13, Some(7)), reads_put(14, 15, Some(9))]].concat()));
-        assert!(is_linearizable(&[&puts[..], &[reads_put(3, 4, None), reads_put(5, 6, Some(9)), reads_put(7, 12, Some(7))]].concat()));
+        assert!(!is_linearizable(
+            &[&puts[..], &[reads_put(12, 13, Some(7)), reads_put(14, 15, Some(9))]].concat()
+        ));
+        assert!(is_linearizable(
+            &[
+                &puts[..],
+                &[reads_put(3, 4, None), reads_put(5, 6, Some(9)), reads_put(7, 12, Some(7))]
+            ]
+            .concat()
+        ));
     }
 
     #[test]
@@ -238,58 +279,95 @@ mod tests {
     #[test]
     fn a_stale_read_is_refused() {
         assert!(!is_linearizable(&[put(1, 2, 7), put(3, 4, 9), reads_put(5, 6, Some(7))]));
-        // Once seen, it cannot be unseen, even while the put is under way.
-        assert!(!is_linearizable(&[put(1, 20, 7), reads_put(2, 3, Some(7)), reads_put(4, 5, None)]));
+        // A seen value stays visible, even while the put is in progress.
+        assert!(!is_linearizable(&[
+            put(1, 20, 7),
+            reads_put(2, 3, Some(7)),
+            reads_put(4, 5, None)
+        ]));
     }
 
     #[test]
     fn an_increment_that_counts_twice_is_refused() {
-        assert!(is_linearizable(&[lost(1, &[Change::Add(1)]), reads_count(2, 3, Some(1)), reads_count(4, 5, Some(1))]));
-        assert!(!is_linearizable(&[lost(1, &[Change::Add(1)]), reads_count(2, 3, Some(1)), reads_count(4, 5, Some(2))]));
+        assert!(is_linearizable(&[
+            lost(1, &[Change::Add(1)]),
+            reads_count(2, 3, Some(1)),
+            reads_count(4, 5, Some(1))
+        ]));
+        assert!(!is_linearizable(&[
+            lost(1, &[Change::Add(1)]),
+            reads_count(2, 3, Some(1)),
+            reads_count(4, 5, Some(2))
+        ]));
         assert!(!is_linearizable(&[add(1, 2, 1), reads_count(3, 4, Some(2))]));
         let twice = |list: &[u32]| reads(3, 4, |state| state.list = list.to_vec());
-        assert!(!is_linearizable(&[op(1, 2, &[Change::Append(5)], Answer::Done), twice(&[5, 5])]));
+        assert!(!is_linearizable(&[
+            op(1, 2, &[Change::Append(5)], Observation::Done),
+            twice(&[5, 5])
+        ]));
     }
 
     #[test]
     fn a_value_out_of_thin_air_is_refused() {
         assert!(!is_linearizable(&[put(1, 2, 7), reads_put(3, 4, Some(8))]));
-        // Before it was asked for it cannot be there.
+        // The value cannot exist before the request.
         assert!(!is_linearizable(&[reads_put(1, 2, Some(7)), lost(3, &[Change::Put(7)])]));
     }
 
     #[test]
     fn what_was_not_answered_may_come_late_or_never_but_once() {
         let lost_put = lost(1, &[Change::Put(7)]);
-        assert!(is_linearizable(&[lost_put.clone(), reads_put(5, 6, None), reads_put(7, 8, Some(7))]));
+        assert!(is_linearizable(&[
+            lost_put.clone(),
+            reads_put(5, 6, None),
+            reads_put(7, 8, Some(7))
+        ]));
         assert!(is_linearizable(&[lost_put.clone(), reads_put(5, 6, None)]));
-        assert!(!is_linearizable(&[lost_put, put(2, 3, 9), reads_put(4, 5, Some(7)), put(6, 7, 11), reads_put(8, 9, Some(7))]));
+        assert!(!is_linearizable(&[
+            lost_put,
+            put(2, 3, 9),
+            reads_put(4, 5, Some(7)),
+            put(6, 7, 11),
+            reads_put(8, 9, Some(7))
+        ]));
     }
 
     #[test]
     fn a_delete_that_comes_back_is_refused() {
-        let delete = op(3, 4, &[Change::Delete], Answer::Done);
+        let delete = op(3, 4, &[Change::Delete], Observation::Done);
         assert!(is_linearizable(&[put(1, 2, 7), delete.clone(), reads_put(5, 6, None)]));
-        assert!(!is_linearizable(&[put(1, 2, 7), delete, reads_put(5, 6, None), reads_put(7, 8, Some(7))]));
+        assert!(!is_linearizable(&[
+            put(1, 2, 7),
+            delete,
+            reads_put(5, 6, None),
+            reads_put(7, 8, Some(7))
+        ]));
     }
 
     #[test]
     fn two_cannot_have_set_the_mark_from_the_same_one() {
         assert!(is_linearizable(&[set_mark(1, 5, None, 7, true), set_mark(2, 6, None, 9, false)]));
         assert!(!is_linearizable(&[set_mark(1, 5, None, 7, true), set_mark(2, 6, None, 9, true)]));
-        assert!(!is_linearizable(&[set_mark(1, 2, None, 7, true), set_mark(3, 4, Some(7), 9, false)]));
+        assert!(!is_linearizable(&[
+            set_mark(1, 2, None, 7, true),
+            set_mark(3, 4, Some(7), 9, false)
+        ]));
     }
 
     #[test]
     fn half_of_what_belongs_together_is_refused() {
-        let both = op(1, 10, &[Change::Put(7), Change::Add(1)], Answer::Done);
-        assert!(is_linearizable(&[both.clone(), reads(2, 3, |state| (state.register, state.counter) = (Some(7), Some(1)))]));
+        let both = op(1, 10, &[Change::Put(7), Change::Add(1)], Observation::Done);
+        assert!(is_linearizable(&[
+            both.clone(),
+            reads(2, 3, |state| (state.register, state.counter) = (Some(7), Some(1)))
+        ]));
         assert!(!is_linearizable(&[both, reads_put(2, 3, Some(7))]));
     }
 
     #[test]
     fn an_older_timestamp_changes_nothing() {
-        let stamped = |called, value| op(called, called + 1, &[Change::PutAt(value)], Answer::Done);
+        let stamped =
+            |called, value| op(called, called + 1, &[Change::PutAt(value)], Observation::Done);
         let sees = |called, value| reads(called, called + 1, |state| state.stamped = Some(value));
         assert!(is_linearizable(&[stamped(1, 5), stamped(3, 4), sees(5, 5)]));
         assert!(!is_linearizable(&[stamped(1, 5), stamped(3, 4), sees(5, 4)]));
@@ -298,22 +376,29 @@ mod tests {
     #[test]
     fn the_value_that_a_repeated_increment_is_told_may_be_later_than_it_but_not_earlier() {
         let repeated = |value| {
-            let effect = op(1, 10, &[Change::Add(1)], Answer::Done);
-            [effect, Op { behind: Some(0), ..op(1, 10, &[], Answer::Values(Some(value), None)) }, add(2, 3, 2)]
+            let effect = op(1, 10, &[Change::Add(1)], Observation::Done);
+            [
+                effect,
+                HistoryOp {
+                    after: Some(0),
+                    ..op(1, 10, &[], Observation::Values(Some(value), None))
+                },
+                add(2, 3, 2),
+            ]
         };
         assert!(is_linearizable(&repeated(1)) && is_linearizable(&repeated(2)));
         assert!(!is_linearizable(&repeated(3)));
         let mut early = repeated(1).to_vec();
         early.insert(0, add(0, 0, 1));
-        early[1].behind = None;
-        early[2].behind = Some(1);
+        early[1].after = None;
+        early[2].after = Some(1);
         early[3] = add(11, 12, 3);
         assert!(!is_linearizable(&early), "1 was there before it only");
     }
 
     #[test]
     fn many_without_an_answer_are_searched() {
-        let mut ops: Vec<Op> = (0..10).map(|at| lost(at, &[Change::Add(1 << at)])).collect();
+        let mut ops: Vec<HistoryOp> = (0..10).map(|at| lost(at, &[Change::Add(1 << at)])).collect();
         ops.extend((0..40).map(|at| put(100 + at * 4, 101 + at * 4, u32::try_from(at).unwrap())));
         ops.extend((0..40).map(|at| {
             reads(102 + at * 4, 103 + at * 4, |state| {

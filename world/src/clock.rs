@@ -1,17 +1,17 @@
-//! The time of the simulated network, as the engine's clock.
+//! Engine clock that follows the time of the simulated network.
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::time::Duration;
 
 use halite_engine::env::Clock;
 
-/// What the clock says when the world begins, in milliseconds since 1970: September 2001.
+/// Initial time of the clock, in milliseconds since 1970: September 2001.
 const BEGIN_MS: i64 = 1_000_000_000_000;
 
-/// The clock of a machine. It outlives the processes on it.
+/// Clock of a machine. It outlives the processes on it.
 #[derive(Debug, Default)]
 pub struct WorldClock {
-    /// Milliseconds that were waited for within a moment of the network.
+    /// Milliseconds waited within one moment of the network's time.
     ahead_ms: AtomicI64,
 }
 
@@ -23,15 +23,18 @@ impl WorldClock {
 
 impl Clock for WorldClock {
     fn now_ms(&self) -> i64 {
-        BEGIN_MS + i64::try_from(Self::elapsed().as_millis()).unwrap_or(i64::MAX / 2) + self.ahead_ms.load(Relaxed)
+        BEGIN_MS
+            + i64::try_from(Self::elapsed().as_millis()).unwrap_or(i64::MAX / 2)
+            + self.ahead_ms.load(Relaxed)
     }
 
     fn monotonic_ns(&self) -> u64 {
         u64::try_from(Self::elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    fn wait_past(&self, ms: i64) -> bool {
-        // The network's time stands still while a process is at work; this machine's goes on a little.
+    fn wait_until_after(&self, ms: i64) -> bool {
+        // The network's time does not advance while a process is executing; the clock of this
+        // machine advances a little.
         let behind = ms + 1 - self.now_ms();
         self.ahead_ms.fetch_add(behind.max(0), Relaxed);
         true

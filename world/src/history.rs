@@ -1,27 +1,27 @@
-//! What everybody asked for and was told, row by row.
+//! History of all requests and results, by row.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::rc::Rc;
 
-use crate::check::{Op, Verdict, check};
-use crate::model::{Answer, Asked, State};
+use crate::check::{HistoryOp, Verdict, check};
+use crate::model::{Observation, RowRequest, RowState};
 
-/// The history, which all programs write to.
-pub type Told = Rc<RefCell<History>>;
+/// History that all programs write to.
+pub type SharedHistory = Rc<RefCell<History>>;
 
-/// Operations on one row after which it is left alone, and those among them that were not answered: a row's history is to be short
-/// enough to be searched.
-const OPS_MAX: usize = 70;
-const UNANSWERED_MAX: usize = 6;
+/// Operations per row, and unanswered ones among them, after which the row is retired: its history
+/// must be short enough to be searched.
+const MAX_OPS: usize = 70;
+const MAX_UNANSWERED: usize = 6;
 
-/// Everything that was asked for and told.
+/// Requests and results of all programs.
 #[derive(Default)]
 pub struct History {
-    /// The rows by key.
+    /// Rows by key.
     rows: BTreeMap<String, Row>,
-    /// Keys that are worked on.
+    /// Keys in use.
     active: Vec<String>,
     /// Rows so far.
     count: u32,
@@ -29,66 +29,68 @@ pub struct History {
     moments: u64,
     /// Values so far.
     values: u32,
-    /// What happened, in order: the same for the same seed.
+    /// Events in order, equal for equal seeds.
     pub log: Vec<String>,
-    /// What cannot be.
-    pub wrong: Vec<String>,
-    /// Calls, and those that failed.
+    /// Impossible results.
+    pub violations: Vec<String>,
+    /// Calls.
     pub calls: u64,
     /// Calls that failed.
     pub failed: u64,
-    /// Rows that scans gave.
-    pub scanned: u64,
-    /// Scans that came to their end.
+    /// Rows returned by scans.
+    pub scanned_rows: u64,
+    /// Scans that completed.
     pub scans: u64,
-    /// What the administrator did.
+    /// Changes by the administrator.
     pub changes: u64,
     /// Callers that have finished.
     pub finished: usize,
-    /// The trouble is over: whatever is called now must succeed.
+    /// Faults are over: every call from now on must succeed.
     pub is_healed: bool,
-    /// The auditor has seen everything.
+    /// The auditor has finished.
     pub is_over: bool,
 }
 
 #[derive(Default)]
 struct Row {
-    ops: Vec<Op>,
+    ops: Vec<HistoryOp>,
     changes: usize,
     unanswered: usize,
-    /// What it held when it was read last.
-    seen: State,
+    /// Contents at the last read.
+    last_read: RowState,
 }
 
-/// An operation under way.
+/// Operation in progress.
 pub struct Ticket {
     key: String,
-    at: usize,
+    index: usize,
 }
 
 impl History {
-    /// A moment of its own.
+    /// Returns a unique moment.
     pub fn moment(&mut self) -> u64 {
         self.moments += 1;
         self.moments
     }
 
-    /// A value that nobody else has.
+    /// Returns a unique value.
     pub fn value(&mut self) -> u32 {
         self.values += 1;
         self.values
     }
 
-    /// Notes what happened.
-    pub fn note(&mut self, what: impl Into<String>) {
+    /// Records an event.
+    pub fn record(&mut self, what: impl Into<String>) {
         let (moment, now) = (self.moment(), turmoil::sim_elapsed().unwrap_or_default().as_millis());
         self.log.push(format!("{moment:6} {now:6} ms  {}", what.into()));
     }
 
-    /// The key of a row that is worked on, by chance.
-    pub fn key(&mut self, rng: &mut fastrand::Rng, active: usize) -> String {
+    /// Returns the random key of a row in use.
+    pub fn random_key(&mut self, rng: &mut fastrand::Rng, active: usize) -> String {
         let rows = &self.rows;
-        let is_fresh = |key: &String| rows.get(key).is_none_or(|row| row.changes < OPS_MAX && row.unanswered < UNANSWERED_MAX);
+        let is_fresh = |key: &String| {
+            rows.get(key).is_none_or(|row| row.changes < MAX_OPS && row.unanswered < MAX_UNANSWERED)
+        };
         self.active.retain(is_fresh);
         while self.active.len() < active {
             self.count += 1;
@@ -99,99 +101,125 @@ impl History {
         self.active[rng.usize(..self.active.len())].clone()
     }
 
-    /// All keys there ever were.
+    /// Returns all keys that ever existed.
     pub fn keys(&self) -> Vec<String> {
         self.rows.keys().cloned().collect()
     }
 
-    /// What a row held when it was read last, as far as anybody knows.
-    pub fn seen(&self, key: &str) -> State {
-        self.rows.get(key).map(|row| row.seen.clone()).unwrap_or_default()
+    /// Returns the contents of a row at the last read, as far as known.
+    pub fn last_read(&self, key: &str) -> RowState {
+        self.rows.get(key).map(|row| row.last_read.clone()).unwrap_or_default()
     }
 
-    /// Somebody asks for something.
-    pub fn ask(&mut self, key: &str, asked: Asked) -> Ticket {
+    /// Records a request.
+    pub fn begin(&mut self, key: &str, asked: RowRequest) -> Ticket {
         let called = self.moment();
         let row = self.rows.entry(key.to_owned()).or_default();
         row.changes += usize::from(!asked.changes.is_empty());
         row.unanswered += usize::from(!asked.changes.is_empty());
-        row.ops.push(Op { called, answered: None, asked, behind: None });
-        Ticket { key: key.to_owned(), at: row.ops.len() - 1 }
+        row.ops.push(HistoryOp { called, returned: None, request: asked, after: None });
+        Ticket { key: key.to_owned(), index: row.ops.len() - 1 }
     }
 
-    /// What was asked for.
-    pub fn asked(&self, ticket: &Ticket) -> Option<&Asked> {
-        Some(&self.rows.get(&ticket.key)?.ops.get(ticket.at)?.asked)
+    /// Returns the request of an operation.
+    pub fn request(&self, ticket: &Ticket) -> Option<&RowRequest> {
+        Some(&self.rows.get(&ticket.key)?.ops.get(ticket.index)?.request)
     }
 
-    /// Somebody is answered. What a patient client is told of values is the row's own at some later moment of the call, and that a
-    /// condition did not hold need not be the last word of an earlier try.
-    pub fn answer(&mut self, ticket: &Ticket, answer: Answer, is_patient: bool) {
+    /// Records a reply. The values returned to a patient client are those of the row at some later
+    /// moment of the call. A failed condition may be the result of a retry after an earlier try was
+    /// applied.
+    pub fn finish(&mut self, ticket: &Ticket, answer: Observation, is_patient: bool) {
         let moment = self.moment();
         let Some(row) = self.rows.get_mut(&ticket.key) else { return };
-        row.unanswered -= usize::from(!row.ops[ticket.at].asked.changes.is_empty());
-        let op = &mut row.ops[ticket.at];
+        row.unanswered -= usize::from(!row.ops[ticket.index].request.changes.is_empty());
+        let op = &mut row.ops[ticket.index];
         let called = op.called;
-        let read = |changes, condition, answer, behind| Op { called, answered: Some(moment), asked: Asked { changes, condition, answer }, behind };
+        let read = |changes, condition, answer, behind| HistoryOp {
+            called,
+            returned: Some(moment),
+            request: RowRequest { changes, condition, observation: answer },
+            after: behind,
+        };
         match answer {
-            Answer::Values(..) if is_patient => {
-                (op.answered, op.asked.answer) = (Some(moment), Answer::Done);
-                row.ops.push(read(Vec::new(), None, answer, Some(ticket.at)));
+            Observation::Values(..) if is_patient => {
+                (op.returned, op.request.observation) = (Some(moment), Observation::Done);
+                row.ops.push(read(Vec::new(), None, answer, Some(ticket.index)));
             }
-            Answer::Held(false) if is_patient => {
-                let condition = op.asked.condition;
+            Observation::Held(false) if is_patient => {
+                let condition = op.request.condition;
                 row.ops.push(read(Vec::new(), condition, answer, None));
             }
-            answer => (op.answered, op.asked.answer) = (Some(moment), answer),
+            answer => (op.returned, op.request.observation) = (Some(moment), answer),
         }
     }
 
-    /// A row was read in a call that began then.
-    pub fn read(&mut self, key: &str, called: u64, state: State) {
+    /// Records a read of a row in a call that started at `called`.
+    pub fn read(&mut self, key: &str, called: u64, state: RowState) {
         let answered = Some(self.moment());
         let row = self.rows.entry(key.to_owned()).or_default();
-        row.seen = state.clone();
-        row.ops.push(Op { called, answered, asked: Asked::row(state), behind: None });
+        row.last_read = state.clone();
+        row.ops.push(HistoryOp {
+            called,
+            returned: answered,
+            request: RowRequest::row(state),
+            after: None,
+        });
     }
 
-    /// A number that two runs share if everything in them was the same.
+    /// Returns a number that is equal for two runs with equal events.
     pub fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (&self.log, &self.wrong).hash(&mut hasher);
+        (&self.log, &self.violations).hash(&mut hasher);
         for (key, row) in &self.rows {
             format!("{key} {:?}", row.ops).hash(&mut hasher);
         }
         hasher.finish()
     }
 
-    /// Whether what was told of each row can be true; what cannot be goes to `wrong`.
+    /// Checks the results of each row; impossible ones are added to `violations`.
     pub fn check(&mut self) {
         for (key, row) in &self.rows {
             match check(&row.ops) {
                 Verdict::Linearizable => {}
-                Verdict::TooHard => self.wrong.push(format!("row {key}: the search was given up after too many states")),
-                Verdict::Impossible { placed, left, state } => self.wrong.push(tell(key, &row.ops, &placed, &left, &state)),
+                Verdict::GaveUp => self
+                    .violations
+                    .push(format!("row {key}: the search was given up after too many states")),
+                Verdict::Impossible { placed, left, state } => {
+                    self.violations.push(format_violation(key, &row.ops, &placed, &left, &state));
+                }
             }
         }
     }
 
-    /// Rows there ever were, and operations on them.
+    /// Returns the numbers of rows and of operations on them.
     pub fn counts(&self) -> (usize, usize) {
         (self.rows.len(), self.rows.values().map(|row| row.ops.len()).sum())
     }
 }
 
-/// The end of the longest order of a row's history, and what does not fit behind it.
-fn tell(key: &str, ops: &[Op], placed: &[usize], left: &[usize], state: &State) -> String {
+/// Formats the end of the longest order of a row's history, and the operations that do not fit
+/// after it.
+fn format_violation(
+    key: &str,
+    ops: &[HistoryOp],
+    placed: &[usize],
+    left: &[usize],
+    state: &RowState,
+) -> String {
     let line = |at: &usize| {
         let op = &ops[*at];
-        let answered = op.answered.map_or("never".to_owned(), |answered| answered.to_string());
-        format!("\n      {:6} to {answered:6}  {:?}", op.called, op.asked)
+        let answered = op.returned.map_or("never".to_owned(), |answered| answered.to_string());
+        format!("\n      {:6} to {answered:6}  {:?}", op.called, op.request)
     };
     let shown = |some: &[usize]| some.iter().map(line).collect::<String>();
     let mut left = left.to_vec();
-    left.sort_by_key(|at| ops[*at].answered);
+    left.sort_by_key(|at| ops[*at].returned);
     left.truncate(8);
     let last = &placed[placed.len().saturating_sub(12)..];
-    format!("row {key}: no order explains its answers; it holds {state:?} after{}\n    and then none of these fits:{}", shown(last), shown(&left))
+    format!(
+        "row {key}: no order explains its answers; it holds {state:?} after{}\n    and then none of these fits:{}",
+        shown(last),
+        shown(&left)
+    )
 }

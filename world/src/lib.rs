@@ -1,31 +1,33 @@
-//! One world: the real client, the real server and the real engine in one thread, with a network, a disk and a time that follow
-//! from one seed.
+//! Simulation of the real client, the real server and the real engine in one thread, with a
+//! network, a disk and a time that are determined by one seed.
 //!
 //! ```text
-//!   client c0   client c1  ...   admin        auditor            turmoil's hosts, each with a clock and a runtime of its own
-//!      |            |              |             |
-//!      +------------+--- net.rs ---+-------------+               turmoil's network: delays, losses, partitions, held messages;
-//!                         |                                      connections that break in the middle of an answer
-//!                    server.rs: halite-server                    what would block a thread is done by tasks, each after a while
-//!                         |
-//!                    halite-engine                               no threads: flushes, compactions and the log's turns by tasks
-//!                         |
-//!              clock.rs, halite_engine::env::sim                 the time of the network; a disk that forgets what was not synced
+//! client c0   client c1  ...   admin        auditor            turmoil's hosts, each with a separate clock and runtime
+//!    |            |              |             |
+//!    +------------+--- net.rs ---+-------------+               turmoil's network: delays, losses, partitions, held messages;
+//!                        |                                      connections that break in the middle of a reply
+//!           server.rs: halite-server                    blocking work is done by tasks, each after a delay
+//!                        |
+//!                 halite-engine                               no threads: flushes, compactions and log steps run as tasks
+//!                        |
+//! clock.rs, halite_engine::env::sim                 the time of the network; a disk that loses unsynced data
 //! ```
-//! `callers.rs` puts, counts, appends, deletes, sets under conditions, reads and scans; `admin.rs` splits, merges, flushes, compacts and takes
-//! tables out of service under them; `trouble.rs` cuts connections and links, stalls the server, kills it and cuts its power. What
-//! everybody was told is kept in `history.rs`, and `check.rs` says of each row whether it can be true (`model.rs` is what a row is).
-//! `run.rs` plays one seed.
+//! `workload.rs` puts, counts, appends, deletes, sets under conditions, reads and scans; `admin.rs`
+//! concurrently splits, merges, flushes, compacts and disables tables; `faults.rs` cuts connections
+//! and links, stalls the server, kills it and cuts its power. `history.rs` stores all results, and
+//! `check.rs` checks for each row that they are possible (`model.rs` models a row). `run.rs` runs
+//! one seed.
 //!
-//! Two kinds of clients. *Once* clients never try again: what they were not told may have happened once or never, and what they were
-//! told is exact. *Patient* clients try again as long as they may: their increments, appends and conditional changes carry nonces and
-//! count once, across crashes too; their puts have timestamps of their own, because a put that is tried again may be done
-//! twice, in HBase as here, and the second time may come late.
+//! There are two kinds of clients. *Once* clients never retry: an operation without a reply may
+//! have been applied once or never, and replies are exact. *Patient* clients retry within their
+//! limits. Their increments, appends and conditional changes carry nonces and count once, across
+//! crashes too. Their puts have explicit timestamps, because a retried put may be applied twice, in
+//! HBase as here, and the second time may be late.
 
 pub mod admin;
-pub mod callers;
 pub mod check;
 pub mod clock;
+pub mod faults;
 pub mod history;
 pub mod model;
 pub mod net;
@@ -33,4 +35,4 @@ pub mod run;
 pub mod server;
 #[cfg(test)]
 mod tests;
-pub mod trouble;
+pub mod workload;

@@ -1,22 +1,22 @@
-//! One row as its callers understand it: what it holds, what operations do to it, and what they may be answered.
+//! Model of one row: its contents, the effects of operations on it, and their possible results.
 //!
 //! ```text
-//! f:r and g:r   a register; both always have the same value     f:t   a register of which the newest timestamp counts
+//! f:r and g:r   a register; both always have the same value     f:t   a register in which the newest timestamp counts
 //! f:c           a counter                                       f:l   a list that is appended to
-//! g:k           a mark that is only set where another stood before
+//! g:k           a mark that is only set if another one is present
 //! ```
 
 use halite_types::Row;
 
-/// The two families; what is put to the register goes to both.
+/// The two families; a put to the register writes both.
 pub const FAMILIES: [&str; 2] = ["f", "g"];
 
-/// What a row holds. Nothing of everything is a row that is not there.
+/// Contents of a row. A row with no contents does not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct State {
+pub struct RowState {
     /// The register.
     pub register: Option<u32>,
-    /// The register with timestamps of its callers: the newest.
+    /// Newest value of the register with timestamps assigned by callers.
     pub stamped: Option<u32>,
     /// The counter.
     pub counter: Option<i64>,
@@ -26,96 +26,114 @@ pub struct State {
     pub mark: Option<u32>,
 }
 
-/// One change of a row.
+/// Change of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Puts a value that nobody else puts.
+    /// Puts a unique value.
     Put(u32),
-    /// Puts a value under a timestamp of the same number.
+    /// Puts a value with a timestamp of the same number.
     PutAt(u32),
-    /// Empties the register.
+    /// Clears the register.
     Delete,
     /// Adds to the counter.
     Add(i64),
-    /// Appends to the list what nobody else appends.
+    /// Appends a unique value to the list.
     Append(u32),
     /// Sets the mark.
     Mark(u32),
 }
 
-/// What an operation was answered.
+/// Result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// Nothing: it may have happened, may happen yet or never.
+pub enum Observation {
+    /// No reply: it may have been applied, may be applied later, or never.
     None,
-    /// That it is done.
+    /// Applied.
     Done,
-    /// Whether its condition held.
+    /// Outcome of its condition.
     Held(bool),
-    /// The new values of what it added and appended to.
+    /// New values of the counter and the list.
     Values(Option<i64>, Option<Vec<u32>>),
-    /// What the row holds.
-    Row(State),
+    /// Contents of the row.
+    Row(RowState),
 }
 
-/// What somebody asked of a row. Of one without changes the answer alone counts.
+/// Request on a row. For one without changes only the result counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
-    /// All or none of them.
+pub struct RowRequest {
+    /// Changes, applied atomically.
     pub changes: Vec<Change>,
-    /// The mark that must stand there, if there is a condition.
+    /// Mark that must be present, if there is a condition.
     pub condition: Option<Option<u32>>,
-    /// What came of it.
-    pub answer: Answer,
+    /// Result of the request.
+    pub observation: Observation,
 }
 
-impl State {
-    /// What a row that was read holds.
+impl RowState {
+    /// Returns the contents of a row that was read.
     ///
     /// # Errors
-    /// If nobody ever put such a row there.
-    pub fn of(row: &Row) -> Result<Self, String> {
+    /// Returns an error if no caller ever wrote such a row.
+    pub fn from_row(row: &Row) -> Result<Self, String> {
         let number = |family: &str, column: &str| {
             let value = row.value(family, column);
-            value.map(|value| parse(value).ok_or_else(|| format!("{family}:{column} is {:?}", value.escape_ascii().to_string()))).transpose()
+            value
+                .map(|value| {
+                    parse(value).ok_or_else(|| {
+                        format!("{family}:{column} is {:?}", value.escape_ascii().to_string())
+                    })
+                })
+                .transpose()
         };
         let [register, twin] = [number("f", "r")?, number("g", "r")?];
         if register != twin {
             return Err(format!("it is torn: f:r is {register:?} and g:r is {twin:?}"));
         }
-        let counter = row.value("f", "c").map(|value| counter_of(value).ok_or_else(|| format!("f:c has {} bytes", value.len()))).transpose()?;
-        let list = row.value("f", "l").map(list_of).transpose()?.unwrap_or_default();
+        let counter = row
+            .value("f", "c")
+            .map(|value| {
+                parse_counter(value).ok_or_else(|| format!("f:c has {} bytes", value.len()))
+            })
+            .transpose()?;
+        let list = row.value("f", "l").map(parse_list).transpose()?.unwrap_or_default();
         Ok(Self { register, stamped: number("f", "t")?, counter, list, mark: number("g", "k")? })
     }
 
-    /// What the row holds after an operation; `None` if that could not have been answered as it was.
-    pub fn after(&self, asked: &Asked) -> Option<Self> {
-        if let Answer::Row(row) = &asked.answer {
+    /// Returns the contents of the row after an operation, or `None` if its result is impossible.
+    pub fn after(&self, asked: &RowRequest) -> Option<Self> {
+        if let Observation::Row(row) = &asked.observation {
             return (row == self).then(|| self.clone());
         }
         if asked.changes.is_empty() {
-            return match &asked.answer {
-                Answer::Values(counter, list) => self.has(counter.as_ref(), list.as_deref()).then(|| self.clone()),
-                Answer::Held(held) => (asked.condition.is_none_or(|mark| mark == self.mark) == *held).then(|| self.clone()),
-                Answer::None | Answer::Done | Answer::Row(_) => Some(self.clone()),
+            return match &asked.observation {
+                Observation::Values(counter, list) => {
+                    self.has(counter.as_ref(), list.as_deref()).then(|| self.clone())
+                }
+                Observation::Held(held) => (asked.condition.is_none_or(|mark| mark == self.mark)
+                    == *held)
+                    .then(|| self.clone()),
+                Observation::None | Observation::Done | Observation::Row(_) => Some(self.clone()),
             };
         }
         let holds = asked.condition.is_none_or(|mark| mark == self.mark);
-        if matches!(asked.answer, Answer::Held(held) if held != holds) {
+        if matches!(asked.observation, Observation::Held(held) if held != holds) {
             return None;
         }
         let mut next = self.clone();
         if holds {
             asked.changes.iter().for_each(|change| next.change(change));
         }
-        match &asked.answer {
-            Answer::Values(counter, list) if !next.has(counter.as_ref(), list.as_deref()) => None,
+        match &asked.observation {
+            Observation::Values(counter, list) if !next.has(counter.as_ref(), list.as_deref()) => {
+                None
+            }
             _ => Some(next),
         }
     }
 
     fn has(&self, counter: Option<&i64>, list: Option<&[u32]>) -> bool {
-        counter.is_none_or(|counter| self.counter == Some(*counter)) && list.is_none_or(|list| self.list == list)
+        counter.is_none_or(|counter| self.counter == Some(*counter))
+            && list.is_none_or(|list| self.list == list)
     }
 
     fn change(&mut self, change: &Change) {
@@ -130,23 +148,23 @@ impl State {
     }
 }
 
-impl Asked {
-    /// A read of the whole row.
-    pub fn row(state: State) -> Self {
-        Self { changes: Vec::new(), condition: None, answer: Answer::Row(state) }
+impl RowRequest {
+    /// Returns a read of the whole row.
+    pub fn row(state: RowState) -> Self {
+        Self { changes: Vec::new(), condition: None, observation: Observation::Row(state) }
     }
 }
 
-/// A counter's bytes.
-pub fn counter_of(value: &[u8]) -> Option<i64> {
+/// Parses a counter.
+pub fn parse_counter(value: &[u8]) -> Option<i64> {
     value.try_into().ok().map(i64::from_be_bytes)
 }
 
-/// A list's bytes: numbers with a semicolon behind each.
+/// Parses a list: numbers, each followed by a semicolon.
 ///
 /// # Errors
-/// If they are nothing that was appended.
-pub fn list_of(value: &[u8]) -> Result<Vec<u32>, String> {
+/// Returns an error if the bytes were never appended.
+pub fn parse_list(value: &[u8]) -> Result<Vec<u32>, String> {
     let wrong = || format!("f:l is {:?}", value.escape_ascii().to_string());
     let rest = value.strip_suffix(b";").ok_or_else(wrong)?;
     rest.split(|byte| *byte == b';').map(|number| parse(number).ok_or_else(wrong)).collect()

@@ -1,4 +1,4 @@
-//! The server's machine: a disk and a clock that outlive its processes, and the life of one process.
+//! Server machine: a disk and a clock that outlive its processes, and the lifecycle of one process.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,11 +13,11 @@ use halite_types::{Bytes, ErrorKind, FamilyDescriptor, Result, TableDescriptor};
 use tokio::task::spawn_local;
 
 use crate::clock::WorldClock;
-use crate::history::Told;
+use crate::history::SharedHistory;
 use crate::model::FAMILIES;
-use crate::net::{Mood, Orphans, Outside};
+use crate::net::{OrphanedConnections, ServerBehavior, SimOutside};
 
-/// The name of the machine, its ports, and the table on it.
+/// Host name of the machine.
 pub const HOST: &str = "server";
 /// Port of the master's services.
 pub const MASTER_PORT: u16 = 16_000;
@@ -25,75 +25,75 @@ pub const MASTER_PORT: u16 = 16_000;
 pub const REGION_PORT: u16 = 16_020;
 /// Port of the ZooKeeper endpoint.
 pub const ZOOKEEPER_PORT: u16 = 2181;
-/// The table.
+/// Name of the table.
 pub const TABLE: &str = "t";
 
-/// How a server and its engine are set.
+/// Settings of a server and its engine.
 #[derive(Clone, Debug)]
-pub struct Settings {
-    /// The engine's.
+pub struct ServerSettings {
+    /// Options of the engine.
     pub options: Options,
-    /// The server's.
+    /// Configuration of the server.
     pub config: Config,
-    /// Where the table is split at first.
+    /// Initial split keys of the table.
     pub splits: Vec<Bytes>,
 }
 
-/// The machine.
+/// Server machine.
 pub struct Machine {
-    /// The disk.
+    /// Simulated disk.
     pub disk: SimEnv,
     clock: Arc<WorldClock>,
-    /// What goes wrong with its sockets and threads.
-    pub mood: Arc<Mood>,
-    settings: Settings,
-    told: Told,
+    /// Faults of its sockets and threads.
+    pub behavior: Arc<ServerBehavior>,
+    settings: ServerSettings,
+    history: SharedHistory,
     /// Processes so far; the last may have ended.
-    lives: Cell<u32>,
-    /// There is a process.
+    process_count: Cell<u32>,
+    /// `true` while there is a process.
     pub is_up: Cell<bool>,
-    /// The process is to end as an operator ends it.
-    pub is_asked_to_stop: Cell<bool>,
-    /// The process has ended so.
+    /// Requests a clean shutdown of the process.
+    pub is_stop_requested: Cell<bool>,
+    /// The process has shut down cleanly.
     pub has_stopped: Cell<bool>,
-    /// Connections of the process before.
-    pub orphans: RefCell<Orphans>,
-    /// When the next process begins, in milliseconds of the simulation.
-    pub begins_ms: Cell<u64>,
-    /// Flushes, compactions and so on that were done.
+    /// Connections of the previous process.
+    pub orphans: RefCell<OrphanedConnections>,
+    /// Start time of the next process, in milliseconds of the simulation.
+    pub next_start_ms: Cell<u64>,
+    /// Completed background jobs, such as flushes and compactions.
     pub jobs: Cell<u64>,
-    /// What was wrong with it, if anything.
-    pub wrong: RefCell<Vec<String>>,
+    /// Violations found on the machine.
+    pub violations: RefCell<Vec<String>>,
 }
 
 impl Machine {
-    /// A machine with an empty disk.
-    pub fn new(seed: u64, settings: Settings, told: Told) -> Self {
+    /// Creates a machine with an empty disk.
+    pub fn new(seed: u64, settings: ServerSettings, history: SharedHistory) -> Self {
         Self {
             disk: SimEnv::new(seed),
             clock: Arc::default(),
-            mood: Arc::default(),
+            behavior: Arc::default(),
             settings,
-            told,
-            lives: Cell::new(0),
+            history,
+            process_count: Cell::new(0),
             is_up: Cell::new(false),
-            is_asked_to_stop: Cell::new(false),
+            is_stop_requested: Cell::new(false),
             has_stopped: Cell::new(false),
             orphans: RefCell::default(),
-            begins_ms: Cell::new(0),
+            next_start_ms: Cell::new(0),
             jobs: Cell::new(0),
-            wrong: RefCell::default(),
+            violations: RefCell::default(),
         }
     }
 
-    /// Whether what is synced survives a power loss, and everything acknowledged is synced.
+    /// Returns `true` if everything acknowledged is synced and so survives a power loss.
     pub fn is_synced(&self) -> bool {
         self.settings.options.wal_sync == WalSync::Fsync
     }
 
-    /// Processes that were started.
-    pub fn lives(&self) -> u32 {
-        self.lives.get()
+    /// Returns the number of started processes.
+    pub fn process_count(&self) -> u32 {
+        self.process_count.get()
     }
 
     fn env(&self) -> Env {
@@ -101,42 +101,55 @@ impl Machine {
     }
 }
 
-/// The life of the machine from where it is switched on, or its process has died. Its host ends it.
+/// Runs the machine from power-on, or from the death of its process. Its host ends it.
 ///
 /// # Errors
-/// None: what goes wrong is noted.
+/// Never returns an error: failures are recorded.
 pub async fn run(machine: Rc<Machine>) -> turmoil::Result {
     machine.orphans.take().close();
-    let now_ms = u64::try_from(turmoil::sim_elapsed().unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
-    tokio::time::sleep(Duration::from_millis(machine.begins_ms.get().saturating_sub(now_ms))).await;
+    let now_ms =
+        u64::try_from(turmoil::sim_elapsed().unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
+    tokio::time::sleep(Duration::from_millis(machine.next_start_ms.get().saturating_sub(now_ms)))
+        .await;
     machine.is_up.set(true);
-    machine.lives.set(machine.lives.get() + 1);
-    machine.is_asked_to_stop.set(false);
+    machine.process_count.set(machine.process_count.get() + 1);
+    machine.is_stop_requested.set(false);
     machine.has_stopped.set(false);
-    machine.told.borrow_mut().note(format!("life {} of the server begins", machine.lives()));
-    if let Err(error) = live(&machine).await
+    machine
+        .history
+        .borrow_mut()
+        .record(format!("life {} of the server begins", machine.process_count()));
+    if let Err(error) = run_process(&machine).await
         && !machine.disk.fs.is_gone()
     {
-        machine.wrong.borrow_mut().push(format!("life {} of the server: {error}", machine.lives()));
+        machine
+            .violations
+            .borrow_mut()
+            .push(format!("life {} of the server: {error}", machine.process_count()));
     }
     std::future::pending().await
 }
 
-async fn live(machine: &Rc<Machine>) -> Result<()> {
+async fn run_process(machine: &Rc<Machine>) -> Result<()> {
     let engine = Engine::open(machine.env(), machine.settings.options.clone())?;
-    engine.hold_log();
-    let table = FAMILIES.iter().fold(TableDescriptor::new(TABLE.parse()?), |table, family| table.family(FamilyDescriptor::new(*family)));
+    engine.hold_wal();
+    let table = FAMILIES.iter().fold(TableDescriptor::new(TABLE.parse()?), |table, family| {
+        table.family(FamilyDescriptor::new(*family))
+    });
     match engine.descriptor(table.name()) {
-        Err(error) if error.kind() == ErrorKind::NoSuchTable => engine.create_table(table, machine.settings.splits.clone())?,
+        Err(error) if error.kind() == ErrorKind::NoSuchTable => {
+            engine.create_table(table, machine.settings.splits.clone())?;
+        }
         found => drop(found?),
     }
-    let outside = Arc::new(Outside(Arc::clone(&machine.mood)));
-    let server = Server::start_in(outside, Arc::clone(&engine), machine.settings.config.clone()).await?;
-    let log = spawn_local(turn_log(Rc::clone(machine), Arc::clone(&engine)));
-    while !machine.is_asked_to_stop.get() {
+    let outside = Arc::new(SimOutside(Arc::clone(&machine.behavior)));
+    let server =
+        Server::start_in(outside, Arc::clone(&engine), machine.settings.config.clone()).await?;
+    let log = spawn_local(run_wal_steps(Rc::clone(machine), Arc::clone(&engine)));
+    while !machine.is_stop_requested.get() {
         tokio::time::sleep(Duration::from_millis(fastrand::u64(5..60))).await;
-        machine.mood.disk().await;
-        if engine.step()? {
+        machine.behavior.wait_for_disk().await;
+        if engine.run_one_job()? {
             machine.jobs.set(machine.jobs.get() + 1);
         }
     }
@@ -147,11 +160,11 @@ async fn live(machine: &Rc<Machine>) -> Result<()> {
     Ok(())
 }
 
-/// Does what the log's thread does, some time after it was asked for.
-async fn turn_log(machine: Rc<Machine>, engine: Arc<Engine>) {
+/// Executes the steps of the writer thread of the log, some time after each request.
+async fn run_wal_steps(machine: Rc<Machine>, engine: Arc<Engine>) {
     loop {
-        machine.mood.disk().await;
+        machine.behavior.wait_for_disk().await;
         tokio::time::sleep(Duration::from_millis(fastrand::u64(1..6))).await;
-        engine.step_log();
+        engine.step_wal();
     }
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask bench NAME`: builds a benchmark for speed and runs it.
+//! `cargo xtask bench NAME`: builds a benchmark with optimizations and runs it.
 
 use std::path::{Path, PathBuf};
 
@@ -15,17 +15,30 @@ Benchmarks; arguments after the name are the benchmark's own, --help among them.
     cargo xtask bench embedded    HBase's PerformanceEvaluation and YCSB on the embedded store (`halite bench`)
 ";
 
-/// Where the library of RocksDB is looked for by its crate.
+/// Environment variable in which RocksDB's crate looks for the library.
 const ROCKSDB_LIB_DIR: &str = "ROCKSDB_LIB_DIR";
 
-/// Runs the benchmark that the first argument names.
+/// Runs the benchmark named by the first argument.
 pub(crate) fn run_named(name: &str, arguments: &[String]) -> Result<()> {
     match name {
         "stores" => stores(arguments),
         "server" => interop::bench_servers(arguments),
         "client" => interop::bench_clients(arguments),
-        "dispatch" => run(cargo(["run", "--release", "--quiet", "--package", "halite-server", "--example", "dispatch", "--"]).args(arguments)),
-        "embedded" => run(cargo(["run", "--release", "--quiet", "--package", "halite-cli", "--", "bench"]).args(arguments)),
+        "dispatch" => run(cargo([
+            "run",
+            "--release",
+            "--quiet",
+            "--package",
+            "halite-server",
+            "--example",
+            "dispatch",
+            "--",
+        ])
+        .args(arguments)),
+        "embedded" => {
+            run(cargo(["run", "--release", "--quiet", "--package", "halite-cli", "--", "bench"])
+                .args(arguments))
+        }
         _ => Err(format!("there is no benchmark {name:?}; `cargo xtask bench` lists them")),
     }
 }
@@ -44,18 +57,24 @@ fn stores(arguments: &[String]) -> Result<()> {
     if let Some(folder) = rocksdb_library() {
         command.env(ROCKSDB_LIB_DIR, folder);
     } else {
-        println!("RocksDB is left out: its library is not here. On Debian: apt install librocksdb-dev clang; elsewhere set {ROCKSDB_LIB_DIR}.");
+        println!(
+            "RocksDB is left out: its library is not here. On Debian: apt install librocksdb-dev clang; elsewhere set {ROCKSDB_LIB_DIR}."
+        );
         command.arg("--no-default-features");
     }
     run(command.arg("--").args(arguments))
 }
 
-/// The folder of librocksdb: the one the environment names, or the distribution's.
+/// Returns the directory of librocksdb: from the environment, or of the distribution.
 fn rocksdb_library() -> Option<PathBuf> {
     if let Some(folder) = std::env::var_os(ROCKSDB_LIB_DIR) {
         return Some(folder.into());
     }
-    let folders = ["/usr/lib".to_string(), "/usr/local/lib".to_string(), format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH)];
+    let folders = [
+        "/usr/lib".to_string(),
+        "/usr/local/lib".to_string(),
+        format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH),
+    ];
     folders.into_iter().map(PathBuf::from).find(|folder| has_rocksdb(folder))
 }
 

@@ -1,14 +1,14 @@
-//! What a change must pass, in the order in which it is cheapest to learn of a mistake.
+//! Checks that a change must pass, ordered by the cost of detecting a mistake.
 
 use crate::command::{cargo, root, run, run_and_watch};
-use crate::steps::{Outcome, Steps};
+use crate::steps::{StepOutcome, Steps};
 use crate::{Result, concurrency, fuzz, interop, mutants, tidy};
 
-/// Set for tests that compare with a golden file: they write it instead.
+/// Environment variable for tests with a golden file: they rewrite it instead.
 const UPDATE_GOLDEN: &str = "HALITE_UPDATE_GOLDEN";
 
-/// The whole of `cargo xtask test`.
-pub(crate) fn everything() -> Result<()> {
+/// Runs the whole `cargo xtask test`.
+pub(crate) fn run_all() -> Result<()> {
     let mut runners = Runners::default();
     let mut steps = Steps::new(is_ci());
     steps.step("format: cargo fmt --check", || {
@@ -22,23 +22,31 @@ pub(crate) fn everything() -> Result<()> {
         done(run(command.args(["--", "--deny", "warnings"])))
     });
     steps.step("tests: cargo test --workspace", || {
-        done(run_and_watch(&mut cargo(["test", "--workspace", "--no-fail-fast"]), |line| runners.note(line)))
+        done(run_and_watch(&mut cargo(["test", "--workspace", "--no-fail-fast"]), |line| {
+            runners.record(line);
+        }))
     });
-    // Without RocksDB, whose library few machines have; its file is small.
+    // Without RocksDB, whose library is rarely installed; its source file is small.
     steps.step("the workspace of bench/: clippy and tests", || {
         let bench = ["--manifest-path", "bench/Cargo.toml", "--no-default-features"];
-        run(cargo(["clippy", "--quiet", "--all-targets"]).args(bench).args(["--", "--deny", "warnings"]))?;
-        done(run_and_watch(cargo(["test"]).args(bench), |line| runners.note(line)))
+        run(cargo(["clippy", "--quiet", "--all-targets"])
+            .args(bench)
+            .args(["--", "--deny", "warnings"]))?;
+        done(run_and_watch(cargo(["test"]).args(bench), |line| runners.record(line)))
     });
     steps.step("documentation, warnings denied", || {
-        // Libraries only: the program and the library share the name `halite`, and so would their pages.
+        // Libraries only: the program and the library share the name `halite`, so their pages would
+        // collide.
         let mut command = cargo(["doc", "--workspace", "--no-deps", "--lib", "--quiet"]);
         done(run(command.env("RUSTDOCFLAGS", "--deny warnings")))
     });
     steps.step("simulation, short", short_simulation);
     steps.step("simulation of client and server, short", || done(world(&[])));
     steps.step("mutants: a few planted bugs must be found", mutants::step);
-    steps.step("threads: the memstore and the read point in every interleaving", concurrency::loom_step);
+    steps.step(
+        "threads: the memstore and the read point in every interleaving",
+        concurrency::loom_step,
+    );
     steps.step("fuzzing: a minute of damaged frames, packets, declarations and files", fuzz::step);
     for (title, part) in interop::PARTS {
         steps.step(title, part);
@@ -47,21 +55,25 @@ pub(crate) fn everything() -> Result<()> {
     steps.finish()
 }
 
-/// Whether this run is the one that decides: nothing may be skipped then.
+/// Returns `true` in CI, where nothing may be skipped.
 pub(crate) fn is_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
 }
 
-/// `cargo xtask sim`: the arguments are the simulation's own.
+/// `cargo xtask sim`; the arguments are passed to the simulation.
 pub(crate) fn simulation(arguments: &[String]) -> Result<()> {
     if !has_simulation() {
-        return Err("the simulation has no program yet; its tests run with cargo test -p halite-sim".to_string());
+        return Err(
+            "the simulation has no program yet; its tests run with cargo test -p halite-sim"
+                .to_string(),
+        );
     }
-    let mut command = cargo(["run", "--quiet", "--profile", "sim", "--package", "halite-sim", "--"]);
+    let mut command =
+        cargo(["run", "--quiet", "--profile", "sim", "--package", "halite-sim", "--"]);
     run(command.args(arguments))
 }
 
-/// `cargo xtask world`: the arguments are the simulation's own.
+/// `cargo xtask world`; the arguments are passed to the simulation.
 pub(crate) fn world(arguments: &[String]) -> Result<()> {
     let mut command = cargo(["run", "--quiet", "--package", "halite-world", "--"]);
     run(command.args(arguments))
@@ -74,11 +86,13 @@ pub(crate) fn update_golden() -> Result<()> {
     Ok(())
 }
 
-fn short_simulation() -> Result<Outcome> {
+fn short_simulation() -> Result<StepOutcome> {
     if !has_simulation() {
-        return Ok(Outcome::Skipped("halite-sim has no program yet; its tests ran with the others".to_string()));
+        return Ok(StepOutcome::Skipped(
+            "halite-sim has no program yet; its tests ran with the others".to_string(),
+        ));
     }
-    // Built as its tests are: for a few seeds, to build it faster is worth more than to run it faster.
+    // Built like its tests: for a few seeds, a faster build saves more than a faster run.
     done(run(&mut cargo(["run", "--quiet", "--package", "halite-sim"])))
 }
 
@@ -86,11 +100,11 @@ fn has_simulation() -> bool {
     root().join("sim/src/main.rs").exists()
 }
 
-fn done(result: Result<()>) -> Result<Outcome> {
-    result.map(|()| Outcome::Done)
+fn done(result: Result<()>) -> Result<StepOutcome> {
+    result.map(|()| StepOutcome::Done)
 }
 
-/// The last line of each test runner, for the end of the log.
+/// Last line of each test runner, for the end of the log.
 #[derive(Default)]
 struct Runners {
     current: String,
@@ -98,9 +112,11 @@ struct Runners {
 }
 
 impl Runners {
-    fn note(&mut self, line: &str) {
+    fn record(&mut self, line: &str) {
         let line = line.trim();
-        if let Some(name) = line.strip_prefix("Running ").or_else(|| line.strip_prefix("Doc-tests ")) {
+        if let Some(name) =
+            line.strip_prefix("Running ").or_else(|| line.strip_prefix("Doc-tests "))
+        {
             self.current = runner_name(name);
         } else if line.starts_with("test result: ") {
             self.results.push((std::mem::take(&mut self.current), line.to_string()));
@@ -115,7 +131,8 @@ impl Runners {
     }
 }
 
-/// `unittests src/lib.rs (target/debug/deps/halite_engine-0123)` is `halite_engine src/lib.rs`.
+/// Converts `unittests src/lib.rs (target/debug/deps/halite_engine-0123)` to
+/// `halite_engine src/lib.rs`.
 fn runner_name(text: &str) -> String {
     let Some((source, binary)) = text.split_once(" (") else {
         return format!("{text} doc-tests");
@@ -140,7 +157,7 @@ mod tests {
             "   Doc-tests halite",
             "test result: ok. 2 passed; 0 failed",
         ] {
-            runners.note(line);
+            runners.record(line);
         }
         let names: Vec<_> = runners.results.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["halite_engine src/lib.rs", "it tests/it/main.rs", "halite doc-tests"]);

@@ -1,4 +1,4 @@
-//! Runs other programs and says in words what went wrong with them.
+//! Execution of other programs, with human-readable errors.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -11,25 +11,26 @@ use std::time::Duration;
 
 use crate::Result;
 
-/// No run of anything takes longer, the torture and the fuzzers among them.
-const RUN_MAX: Duration = Duration::from_hours(24);
-/// Tests say something more often than this; a runner that does not hangs.
-const SILENCE_MAX: Duration = Duration::from_mins(30);
-/// A program that is asked for its version answers sooner.
-const ANSWER_MAX: Duration = Duration::from_mins(1);
+/// Maximum duration of any run, including the torture test and the fuzzers.
+const MAX_RUN_TIME: Duration = Duration::from_hours(24);
+/// Maximum time without output of a test; a runner that exceeds it hangs.
+const MAX_SILENCE: Duration = Duration::from_mins(30);
+/// Maximum duration of a version query.
+const MAX_RESPONSE_TIME: Duration = Duration::from_mins(1);
 
-/// The top folder of the repository.
+/// Returns the root directory of the repository.
 pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().map_or_else(|| here.to_path_buf(), Path::to_path_buf)
 }
 
-/// Where cargo puts what it builds.
+/// Returns cargo's target directory.
 pub(crate) fn target_dir() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
+    std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| root().join("target"), |folder| root().join(folder))
 }
 
-/// A cargo command in the repository, with the toolchain that runs this task.
+/// Returns a cargo command in the repository, with the toolchain that runs this task.
 pub(crate) fn cargo<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
@@ -39,66 +40,96 @@ pub(crate) fn cargo<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> 
 /// Runs a command with this process's input and output.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let mut child = command.spawn().map_err(|error| cannot_start(command, &error))?;
-    let ended = halite_patience::wait(&mut child, RUN_MAX).map_err(|error| format!("waiting for `{}`: {error}", shown(command)))?;
+    let ended = halite_patience::wait(&mut child, MAX_RUN_TIME)
+        .map_err(|error| format!("waiting for `{}`: {error}", format_command(command)))?;
     let Some(status) = ended else {
-        halite_patience::end(&mut child);
-        return Err(format!("`{}` was still running after {} hours", shown(command), RUN_MAX.as_secs() / 3600));
+        halite_patience::kill(&mut child);
+        return Err(format!(
+            "`{}` was still running after {} hours",
+            format_command(command),
+            MAX_RUN_TIME.as_secs() / 3600
+        ));
     };
-    if status.success() { Ok(()) } else { Err(format!("`{}` failed ({status})", shown(command))) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("`{}` failed ({status})", format_command(command)))
+    }
 }
 
-/// Runs a command, prints each line of its output and its errors as it comes, and hands it to `line` without colours.
+/// Runs a command, prints each line of its output and errors immediately, and passes it to `line`
+/// without color codes.
 pub(crate) fn run_and_watch(command: &mut Command, line: impl FnMut(&str)) -> Result<()> {
-    run_and_watch_for(command, SILENCE_MAX, line)
+    run_and_watch_for(command, MAX_SILENCE, line)
 }
 
-fn run_and_watch_for(command: &mut Command, silence: Duration, mut line: impl FnMut(&str)) -> Result<()> {
-    let failed = |what: &str, error: std::io::Error| format!("`{what}`: its output cannot be read: {error}");
-    let name = shown(command);
+fn run_and_watch_for(
+    command: &mut Command,
+    silence: Duration,
+    mut line: impl FnMut(&str),
+) -> Result<()> {
+    let failed =
+        |what: &str, error: std::io::Error| format!("`{what}`: its output cannot be read: {error}");
+    let name = format_command(command);
     let (reader, writer) = std::io::pipe().map_err(|error| failed(&name, error))?;
     let errors = writer.try_clone().map_err(|error| failed(&name, error))?;
     if std::io::stdout().is_terminal() {
         command.env("CARGO_TERM_COLOR", "always");
     }
-    let mut child = command.stdin(Stdio::null()).stdout(writer).stderr(errors).spawn().map_err(|error| cannot_start(command, &error))?;
-    // The pipe ends when the last writer is gone, and the command holds two of them.
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(writer)
+        .stderr(errors)
+        .spawn()
+        .map_err(|error| cannot_start(command, &error))?;
+    // The pipe ends when the last writer is closed, and the command holds two of them.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let (sender, lines) = mpsc::channel();
-    // It ends with the outputs, or when nobody listens any more.
-    thread::spawn(move || BufReader::new(reader).split(b'\n').try_for_each(|bytes| sender.send(bytes)));
+    // It ends with the outputs, or when the receiver is dropped.
+    thread::spawn(move || {
+        BufReader::new(reader).split(b'\n').try_for_each(|bytes| sender.send(bytes))
+    });
     loop {
         let bytes = match lines.recv_timeout(silence) {
             Ok(bytes) => bytes.map_err(|error| failed(&name, error))?,
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
-                halite_patience::end(&mut child);
-                return Err(format!("`{name}` said nothing for {} s and was ended", silence.as_secs()));
+                halite_patience::kill(&mut child);
+                return Err(format!(
+                    "`{name}` said nothing for {} s and was ended",
+                    silence.as_secs()
+                ));
             }
         };
         let text = String::from_utf8_lossy(&bytes);
         println!("{text}");
-        line(&without_colours(&text));
+        line(&without_colors(&text));
     }
-    let ended = halite_patience::wait(&mut child, halite_patience::PATIENCE).map_err(|error| failed(&name, error))?;
+    let ended = halite_patience::wait(&mut child, halite_patience::DEFAULT_TIMEOUT)
+        .map_err(|error| failed(&name, error))?;
     let Some(status) = ended else {
-        halite_patience::end(&mut child);
+        halite_patience::kill(&mut child);
         return Err(format!("`{name}` has closed its outputs and did not end"));
     };
     if status.success() { Ok(()) } else { Err(format!("`{name}` failed ({status})")) }
 }
 
-/// What a command prints on both outputs together, if it can be run and succeeds.
-pub(crate) fn answer(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = halite_patience::output(Command::new(program).args(arguments), ANSWER_MAX).ok()?;
+/// Returns the combined output of a command, if it can be run and succeeds.
+pub(crate) fn command_output(program: &str, arguments: &[&str]) -> Option<String> {
+    let output =
+        halite_patience::output(Command::new(program).args(arguments), MAX_RESPONSE_TIME).ok()?;
     let both = [output.stdout, output.stderr].concat();
     output.status.success().then(|| String::from_utf8_lossy(&both).into_owned())
 }
 
 fn cannot_start(command: &Command, error: &std::io::Error) -> String {
-    format!("`{}` cannot be started: {error}; is it installed and in PATH?", shown(command))
+    format!(
+        "`{}` cannot be started: {error}; is it installed and in PATH?",
+        format_command(command)
+    )
 }
 
-fn shown(command: &Command) -> String {
+fn format_command(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let mut text = program.to_string_lossy().into_owned();
     for argument in command.get_args() {
@@ -108,8 +139,8 @@ fn shown(command: &Command) -> String {
     text
 }
 
-/// A line without the escape sequences that colour it.
-fn without_colours(line: &str) -> String {
+/// Returns a line without color escape sequences.
+fn without_colors(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut rest = line;
     while let Some((before, after)) = rest.split_once("\u{1b}[") {
@@ -125,8 +156,11 @@ mod tests {
 
     #[test]
     fn colours_are_taken_out_of_a_line() {
-        assert_eq!(without_colours("\u{1b}[1m\u{1b}[32m     Running\u{1b}[0m unittests"), "     Running unittests");
-        assert_eq!(without_colours("plain"), "plain");
+        assert_eq!(
+            without_colors("\u{1b}[1m\u{1b}[32m     Running\u{1b}[0m unittests"),
+            "     Running unittests"
+        );
+        assert_eq!(without_colors("plain"), "plain");
     }
 
     #[test]
@@ -142,7 +176,8 @@ mod tests {
     #[test]
     fn a_command_that_says_nothing_is_ended() {
         let mut command = Command::new("sleep");
-        let error = run_and_watch_for(command.arg("600"), Duration::from_millis(50), |_| {}).unwrap_err();
+        let error =
+            run_and_watch_for(command.arg("600"), Duration::from_millis(50), |_| {}).unwrap_err();
         assert!(error.contains("`sleep 600` said nothing"), "{error}");
     }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: builds the targets of `fuzz/` with coverage and lets them run side by side.
+//! `cargo xtask fuzz`: builds the targets of `fuzz/` with coverage and runs them concurrently.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -6,9 +6,9 @@ use std::process::{Child, Command};
 use std::time::Duration;
 
 use crate::Result;
-use crate::command::{answer, cargo, run, target_dir};
-use crate::jars::with_tools;
-use crate::steps::Outcome;
+use crate::command::{cargo, command_output, run, target_dir};
+use crate::prerequisites::with_tools;
+use crate::steps::StepOutcome;
 
 const TARGETS: [&str; 5] = ["frames", "zookeeper", "server", "rowkey", "disk"];
 
@@ -23,13 +23,14 @@ and learns from which of them reach new code.
 The fuzzer is written in C++ and wants a compiler for it. Without one `cargo xtask test` skips it, and fails where CI=true is in the environment.
 ";
 
-/// What `cargo xtask test` spends on each target.
+/// Time per target in `cargo xtask test`, in seconds.
 const SECONDS: u32 = 60;
 
-/// How long after that a target may be at its last input and its report. One input may take half a minute.
+/// Additional time for a target's last input and its report. One input may take half a minute.
 const LAST_INPUT: Duration = Duration::from_mins(3);
 
-/// The compiler counts every branch and shows every comparison to the fuzzer. All of it is in the stable compiler.
+/// Flags with which the compiler counts every branch and reports every comparison to the fuzzer.
+/// The stable compiler supports all of them.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Cllvm-args=-simplifycfg-branch-fold-threshold=0";
@@ -37,76 +38,114 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
 /// `cargo xtask fuzz`.
 pub(crate) fn run_named(arguments: &[String]) -> Result<()> {
     match arguments {
-        [] => for_a_while(&TARGETS, SECONDS),
+        [] => run_targets(&TARGETS, SECONDS),
         [help] if help == "--help" => {
             print!("{HELP}");
             Ok(())
         }
         [target, what] => {
-            let target =
-                TARGETS.into_iter().find(|name| name == target).ok_or_else(|| format!("there is no target {target:?}; there are {TARGETS:?}"))?;
+            let target = TARGETS
+                .into_iter()
+                .find(|name| name == target)
+                .ok_or_else(|| format!("there is no target {target:?}; there are {TARGETS:?}"))?;
             match what.parse() {
-                Ok(seconds) => for_a_while(&[target], seconds),
-                Err(_) => run(Command::new(build()?.join(target)).arg(what).env("TMPDIR", folder("tmp")?)),
+                Ok(seconds) => run_targets(&[target], seconds),
+                Err(_) => {
+                    run(Command::new(build()?.join(target)).arg(what).env("TMPDIR", folder("tmp")?))
+                }
             }
         }
         _ => Err(HELP.to_string()),
     }
 }
 
-/// The step of `cargo xtask test`.
-pub(crate) fn step() -> Result<Outcome> {
-    with_tools(&["c++"], || for_a_while(&TARGETS, SECONDS))
+/// Runs the step of `cargo xtask test`.
+pub(crate) fn step() -> Result<StepOutcome> {
+    with_tools(&["c++"], || run_targets(&TARGETS, SECONDS))
 }
 
-fn for_a_while(targets: &[&str], seconds: u32) -> Result<()> {
+fn run_targets(targets: &[&str], seconds: u32) -> Result<()> {
     let programs = build()?;
-    let running = targets.iter().map(|target| start(&programs, target, seconds).map(|child| (*target, child))).collect::<Result<Vec<_>>>()?;
-    // All of them end by themselves, and each is waited for even if another has failed.
+    let running = targets
+        .iter()
+        .map(|target| start(&programs, target, seconds).map(|child| (*target, child)))
+        .collect::<Result<Vec<_>>>()?;
+    // All of them end automatically, and each is awaited even if another has failed.
     let limit = Duration::from_secs(u64::from(seconds)) + LAST_INPUT;
-    let failures: Vec<String> = running.into_iter().filter_map(|(target, child)| ended(target, child, limit).err()).collect();
+    let failures: Vec<String> = running
+        .into_iter()
+        .filter_map(|(target, child)| wait_for_end(target, child, limit).err())
+        .collect();
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
-/// Builds the targets and gives the folder they are in.
+/// Builds the targets and returns their directory.
 fn build() -> Result<PathBuf> {
-    let version = answer("rustc", &["-vV"]).ok_or("`rustc -vV` cannot be run")?;
-    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).ok_or("`rustc -vV` does not name a host")?;
-    // Flags of a named target are not for build scripts and macros, which run without the fuzzer.
-    let mut command = cargo(["build", "--quiet", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", host]);
+    let version = command_output("rustc", &["-vV"]).ok_or("`rustc -vV` cannot be run")?;
+    let host = version
+        .lines()
+        .find_map(|line| line.strip_prefix("host: "))
+        .ok_or("`rustc -vV` does not name a host")?;
+    // Flags of an explicit target do not apply to build scripts and macros, which run without the
+    // fuzzer.
+    let mut command = cargo([
+        "build",
+        "--quiet",
+        "--release",
+        "--manifest-path",
+        "fuzz/Cargo.toml",
+        "--target",
+        host,
+    ]);
     run(command.arg("--target-dir").arg(target_dir().join("fuzz")).env("RUSTFLAGS", COVERAGE))?;
     Ok(target_dir().join("fuzz").join(host).join("release"))
 }
 
 fn start(programs: &Path, target: &str, seconds: u32) -> Result<Child> {
-    let (corpus, found) = (folder(&format!("corpus/{target}"))?, folder(&format!("found/{target}"))?);
+    let (corpus, found) =
+        (folder(&format!("corpus/{target}"))?, folder(&format!("found/{target}"))?);
     let log = log(target);
     let failed = |error: std::io::Error| format!("{}: {error}", log.display());
     let output = File::create(&log).map_err(failed)?;
     let mut command = Command::new(programs.join(target));
-    command.args(["-timeout=30", "-rss_limit_mb=1024", "-max_len=8192", "-print_final_stats=1"]).arg(format!("-max_total_time={seconds}"));
+    command
+        .args(["-timeout=30", "-rss_limit_mb=1024", "-max_len=8192", "-print_final_stats=1"])
+        .arg(format!("-max_total_time={seconds}"));
     command.arg(format!("-artifact_prefix={}/", found.display())).arg(&corpus);
     command.env("HALITE_FUZZ_CORPUS_DIR", &corpus).env("TMPDIR", folder("tmp")?);
     command.stdout(output.try_clone().map_err(failed)?).stderr(output);
     command.spawn().map_err(|error| format!("{target} cannot be started: {error}"))
 }
 
-fn ended(target: &str, mut child: Child, limit: Duration) -> Result<()> {
-    let status = halite_patience::wait(&mut child, limit).map_err(|error| format!("{target} cannot be waited for: {error}"))?;
+fn wait_for_end(target: &str, mut child: Child, limit: Duration) -> Result<()> {
+    let status = halite_patience::wait(&mut child, limit)
+        .map_err(|error| format!("{target} cannot be waited for: {error}"))?;
     let Some(status) = status else {
-        halite_patience::end(&mut child);
-        return Err(format!("{target} has not ended within {} s; its log: {}", limit.as_secs(), log(target).display()));
+        halite_patience::kill(&mut child);
+        return Err(format!(
+            "{target} has not ended within {} s; its log: {}",
+            limit.as_secs(),
+            log(target).display()
+        ));
     };
-    let text = fs::read(log(target)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let text = fs::read(log(target))
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .unwrap_or_default();
     if status.success() {
-        let runs = text.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:")).unwrap_or("?");
+        let runs = text
+            .lines()
+            .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))
+            .unwrap_or("?");
         println!("{target}: {} inputs, nothing found", runs.trim());
         return Ok(());
     }
     let lines: Vec<&str> = text.lines().collect();
     println!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
     let found = target_dir().join("fuzz/found").join(target);
-    Err(format!("{target} failed ({status}); the input is the newest file in {}: cargo xtask fuzz {target} FILE", found.display()))
+    Err(format!(
+        "{target} failed ({status}); the input is the newest file in {}: cargo xtask fuzz {target} FILE",
+        found.display()
+    ))
 }
 
 fn log(target: &str) -> PathBuf {

@@ -1,4 +1,4 @@
-//! The part that needs Java: HBase's own code looks at what Halite does.
+//! Tests that need Java: HBase's own code reads Halite's output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,27 +7,37 @@ use std::process::Command;
 use crate::Result;
 use crate::checks::is_ci;
 use crate::command::{cargo, root, run, target_dir};
-use crate::jars::{fetched, with_tools};
-use crate::steps::{Outcome, Steps};
+use crate::prerequisites::{fetch, with_tools};
+use crate::steps::{StepOutcome, Steps};
 
-type Part = (&'static str, fn() -> Result<Outcome>);
+type InteropPart = (&'static str, fn() -> Result<StepOutcome>);
 
-/// Each part with its heading.
-pub(crate) const PARTS: [Part; 7] = [
+/// Parts with their headings.
+pub(crate) const PARTS: [InteropPart; 7] = [
     ("interop: HBase reads store files that Halite wrote", || written_by_halite("store-files")),
-    ("interop: HBase's region engine opens a directory that Halite closed", || written_by_halite("directory")),
-    ("interop: HBase reads and writes exceptions and cell blocks as Halite does", || written_by_halite("wire")),
+    ("interop: HBase's region engine opens a directory that Halite closed", || {
+        written_by_halite("directory")
+    }),
+    ("interop: HBase reads and writes exceptions and cell blocks as Halite does", || {
+        written_by_halite("wire")
+    }),
     ("interop: HBase still answers the conformance battery as recorded", conformance),
-    ("interop: clients that others wrote say of Halite what they say of HBase", || of_a_server("clients", &[])),
-    ("interop: the Rust client on a real HBase, alone and as a cluster that loses a server", remote),
-    ("interop: RowCounter, and LoadTestTool through a crash", || of_a_server("tools", &[])),
+    ("interop: clients that others wrote say of Halite what they say of HBase", || {
+        client_part("clients", &[])
+    }),
+    (
+        "interop: the Rust client on a real HBase, alone and as a cluster that loses a server",
+        remote,
+    ),
+    ("interop: RowCounter, and LoadTestTool through a crash", || client_part("tools", &[])),
 ];
 
-/// `cargo xtask interop`; with arguments only the part of the clients, and they are `halite-interop`'s own.
+/// `cargo xtask interop`; with arguments, runs only the part of the clients and passes the
+/// arguments to `halite-interop`.
 pub(crate) fn run_parts(arguments: &[String]) -> Result<()> {
     let mut steps = Steps::new(is_ci());
     if !arguments.is_empty() {
-        steps.step("interop: HBase's clients", || of_a_server("clients", arguments));
+        steps.step("interop: HBase's clients", || client_part("clients", arguments));
         return steps.finish();
     }
     for (title, part) in PARTS {
@@ -36,66 +46,93 @@ pub(crate) fn run_parts(arguments: &[String]) -> Result<()> {
     steps.finish()
 }
 
-/// A part that lets clients loose on a server, and needs each version of HBase's jars that they are of.
-fn of_a_server(part: &str, arguments: &[String]) -> Result<Outcome> {
+/// Runs a part with clients on a server, which needs the HBase jars of each client version.
+fn client_part(part: &str, arguments: &[String]) -> Result<StepOutcome> {
     with_tools(&["javac", "mvn", "go"], || {
-        fetched_all(&["hbase-2.6.4", "hbase-2.4.17", "hbase-3.0.0-beta-1", "asynchbase-1.8.2"])?;
-        run(&mut cargo(["build", "--quiet", "--package", "halite-cli", "--package", "halite-interop"]))?;
-        let_loose(part, &target_dir().join("debug/halite"), arguments)
+        fetch_all(&["hbase-2.6.4", "hbase-2.4.17", "hbase-3.0.0-beta-1", "asynchbase-1.8.2"])?;
+        run(&mut cargo([
+            "build",
+            "--quiet",
+            "--package",
+            "halite-cli",
+            "--package",
+            "halite-interop",
+        ]))?;
+        run_clients(part, &target_dir().join("debug/halite"), arguments)
     })
 }
 
-/// The Rust client: its examples are the programs, and the conformance battery is one of them.
-fn remote() -> Result<Outcome> {
+/// Runs the part of the Rust client: its examples are the programs, and the conformance suite is
+/// one of them.
+fn remote() -> Result<StepOutcome> {
     with_tools(&["javac", "mvn"], || {
-        fetched_all(&["hbase-2.6.4"])?;
-        run(&mut cargo(["build", "--quiet", "--package", "halite-client", "--package", "halite-conformance", "--examples"]))?;
+        fetch_all(&["hbase-2.6.4"])?;
+        run(&mut cargo([
+            "build",
+            "--quiet",
+            "--package",
+            "halite-client",
+            "--package",
+            "halite-conformance",
+            "--examples",
+        ]))?;
         run(&mut cargo(["build", "--quiet", "--package", "halite-interop"]))?;
-        let_loose("remote", &target_dir().join("debug/halite"), &[])
+        run_clients("remote", &target_dir().join("debug/halite"), &[])
     })
 }
 
-/// `cargo xtask bench server`: the program as it is released, beside a real HBase.
+/// `cargo xtask bench server`: compares the release build with a real HBase.
 pub(crate) fn bench_servers(arguments: &[String]) -> Result<()> {
     bench("bench", &["javac", "mvn"], arguments)
 }
 
-/// `cargo xtask bench client`: the client as it is released, beside clients that others wrote.
+/// `cargo xtask bench client`: compares the release build of the client with third-party clients.
 pub(crate) fn bench_clients(arguments: &[String]) -> Result<()> {
-    run(&mut cargo(["build", "--quiet", "--release", "--package", "halite-client", "--example", "load"]))?;
+    run(&mut cargo([
+        "build",
+        "--quiet",
+        "--release",
+        "--package",
+        "halite-client",
+        "--example",
+        "load",
+    ]))?;
     bench("client-bench", &["javac", "mvn", "go"], arguments)
 }
 
 fn bench(part: &str, tools: &[&str], arguments: &[String]) -> Result<()> {
     let outcome = with_tools(tools, || {
-        fetched_all(&["hbase-2.6.4"])?;
+        fetch_all(&["hbase-2.6.4"])?;
         run(&mut cargo(["build", "--quiet", "--release", "--package", "halite-cli"]))?;
         run(&mut cargo(["build", "--quiet", "--package", "halite-interop"]))?;
-        let_loose(part, &target_dir().join("release/halite"), arguments)
+        run_clients(part, &target_dir().join("release/halite"), arguments)
     })?;
     match outcome {
-        Outcome::Done => Ok(()),
-        Outcome::Skipped(missing) => Err(missing),
+        StepOutcome::Done => Ok(()),
+        StepOutcome::Skipped(missing) => Err(missing),
     }
 }
 
-fn fetched_all(versions: &[&str]) -> Result<()> {
-    versions
-        .iter()
-        .try_for_each(|version| fetched(&root().join("interop/maven").join(version).with_added_extension("xml"), &jars_of_clients().join(version)))
+fn fetch_all(versions: &[&str]) -> Result<()> {
+    versions.iter().try_for_each(|version| {
+        fetch(
+            &root().join("interop/maven").join(version).with_added_extension("xml"),
+            &client_jars().join(version),
+        )
+    })
 }
 
-fn let_loose(part: &str, halite: &Path, arguments: &[String]) -> Result<()> {
+fn run_clients(part: &str, halite: &Path, arguments: &[String]) -> Result<()> {
     let mut command = Command::new(target_dir().join("debug/halite-interop"));
-    command.arg(part).arg(jars_of_clients()).arg(target_dir().join("interop").join(part)).arg(halite);
+    command.arg(part).arg(client_jars()).arg(target_dir().join("interop").join(part)).arg(halite);
     run(command.args(arguments).current_dir(root()))
 }
 
-fn jars_of_clients() -> PathBuf {
+fn client_jars() -> PathBuf {
     target_dir().join("interop/jars")
 }
 
-fn written_by_halite(part: &str) -> Result<Outcome> {
+fn written_by_halite(part: &str) -> Result<StepOutcome> {
     with_jars(|jars| {
         let work = target_dir().join("interop").join(part);
         let mut command = cargo(["run", "--quiet", "--package", "halite-interop", "--", part]);
@@ -103,8 +140,8 @@ fn written_by_halite(part: &str) -> Result<Outcome> {
     })
 }
 
-/// The answers in the case files are HBase's; its own region engine is asked again.
-fn conformance() -> Result<Outcome> {
+/// Verifies HBase's results in the case files with its own region engine.
+fn conformance() -> Result<StepOutcome> {
     with_jars(|jars| {
         let classes = target_dir().join("interop/conformance");
         let mut compiler = Command::new("javac");
@@ -131,11 +168,11 @@ fn java_sources(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(sources)
 }
 
-/// Does `work` with the folder of HBase's jars, or says what is missing for it.
-fn with_jars(work: impl FnOnce(&Path) -> Result<()>) -> Result<Outcome> {
+/// Calls `work` with the directory of HBase's jars, or returns what is missing for it.
+fn with_jars(work: impl FnOnce(&Path) -> Result<()>) -> Result<StepOutcome> {
     with_tools(&["javac", "mvn"], || {
         let folder = target_dir().join("interop/lib");
-        fetched(&root().join("interop/pom.xml"), &folder)?;
+        fetch(&root().join("interop/pom.xml"), &folder)?;
         work(&folder)
     })
 }

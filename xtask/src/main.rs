@@ -1,6 +1,10 @@
 //! Tasks of the repository: `cargo xtask NAME`.
 #![forbid(unsafe_code)]
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to the person at the terminal")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a task talks to the person at the terminal"
+)]
 
 mod bench;
 mod checks;
@@ -8,8 +12,8 @@ mod command;
 mod concurrency;
 mod fuzz;
 mod interop;
-mod jars;
 mod mutants;
+mod prerequisites;
 mod steps;
 mod tidy;
 mod torture;
@@ -18,7 +22,7 @@ use std::process::ExitCode;
 
 use command::{cargo, run as run_program};
 
-/// What a task returns: nothing, or a sentence for the person who ran it.
+/// Result of a task: nothing, or a human-readable error.
 pub(crate) type Result<T, E = String> = std::result::Result<T, E>;
 
 const HELP: &str = "\
@@ -67,7 +71,7 @@ fn run(arguments: &[String]) -> Result<()> {
             print!("{HELP}");
             Ok(())
         }
-        ("test" | "ci", []) => checks::everything(),
+        ("test" | "ci", []) => checks::run_all(),
         ("tidy", []) => tidy::run(),
         ("sim", rest) => checks::simulation(rest),
         ("world", rest) => checks::world(rest),

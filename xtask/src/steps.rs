@@ -1,71 +1,75 @@
-//! A list of steps with headings, timings and one summary at the end.
+//! List of steps with headings, timings and a summary at the end.
 
 use std::time::{Duration, Instant};
 
 use crate::Result;
 
-/// How a step ended, if it did not fail.
-pub(crate) enum Outcome {
+/// Outcome of a step that did not fail.
+pub(crate) enum StepOutcome {
     Done,
-    /// It needs something that is not here; the text says what and how to get it.
+    /// A prerequisite is missing; the text names it and how to install it.
     Skipped(String),
 }
 
-enum Ending {
+enum StepStatus {
     Passed,
     Skipped(String),
     Failed(String),
 }
 
-/// Steps that ran so far.
+/// Steps that have run.
 pub(crate) struct Steps {
-    /// Whether to go on after a failure, so that one run shows all of them.
-    go_on: bool,
-    endings: Vec<(&'static str, Duration, Ending)>,
+    /// Continues after a failure, so that one run reports all of them.
+    keep_going: bool,
+    results: Vec<(&'static str, Duration, StepStatus)>,
 }
 
 impl Steps {
-    /// No steps yet.
-    pub(crate) fn new(go_on: bool) -> Self {
-        Self { go_on, endings: Vec::new() }
+    /// Creates an empty list.
+    pub(crate) fn new(keep_going: bool) -> Self {
+        Self { keep_going, results: Vec::new() }
     }
 
     /// Runs a step under its heading, unless an earlier failure ended the list.
-    pub(crate) fn step(&mut self, title: &'static str, work: impl FnOnce() -> Result<Outcome>) {
-        if !self.go_on && self.failures() > 0 {
+    pub(crate) fn step(&mut self, title: &'static str, work: impl FnOnce() -> Result<StepOutcome>) {
+        if !self.keep_going && self.failures() > 0 {
             return;
         }
         println!("\n==== {title}");
         let start = Instant::now();
         let ending = match work() {
-            Ok(Outcome::Done) => Ending::Passed,
-            Ok(Outcome::Skipped(reason)) => {
+            Ok(StepOutcome::Done) => StepStatus::Passed,
+            Ok(StepOutcome::Skipped(reason)) => {
                 println!("skipped: {reason}");
-                Ending::Skipped(reason)
+                StepStatus::Skipped(reason)
             }
             Err(message) => {
                 println!("FAILED: {message}");
-                Ending::Failed(message)
+                StepStatus::Failed(message)
             }
         };
-        self.endings.push((title, start.elapsed(), ending));
+        self.results.push((title, start.elapsed(), ending));
     }
 
     /// Prints the summary.
     ///
     /// # Errors
-    /// If a step failed.
+    /// Returns an error if a step failed.
     pub(crate) fn finish(self) -> Result<()> {
         println!("\n==== summary");
-        for (title, time, ending) in &self.endings {
+        for (title, time, ending) in &self.results {
             let seconds = time.as_secs_f64();
             match ending {
-                Ending::Passed => println!("{seconds:7.1} s  ok       {title}"),
-                Ending::Skipped(reason) => println!("{seconds:7.1} s  skipped  {title}: {reason}"),
-                Ending::Failed(message) => println!("{seconds:7.1} s  FAILED   {title}: {message}"),
+                StepStatus::Passed => println!("{seconds:7.1} s  ok       {title}"),
+                StepStatus::Skipped(reason) => {
+                    println!("{seconds:7.1} s  skipped  {title}: {reason}");
+                }
+                StepStatus::Failed(message) => {
+                    println!("{seconds:7.1} s  FAILED   {title}: {message}");
+                }
             }
         }
-        let total: Duration = self.endings.iter().map(|(_, time, _)| *time).sum();
+        let total: Duration = self.results.iter().map(|(_, time, _)| *time).sum();
         println!("{:7.1} s  in all", total.as_secs_f64());
         match self.failures() {
             0 => Ok(()),
@@ -75,7 +79,7 @@ impl Steps {
     }
 
     fn failures(&self) -> usize {
-        self.endings.iter().filter(|(_, _, ending)| matches!(ending, Ending::Failed(_))).count()
+        self.results.iter().filter(|(_, _, ending)| matches!(ending, StepStatus::Failed(_))).count()
     }
 }
 
@@ -89,7 +93,7 @@ mod tests {
         let mut ran = false;
         steps.step("follows", || {
             ran = true;
-            Ok(Outcome::Done)
+            Ok(StepOutcome::Done)
         });
         (ran, steps.finish())
     }
@@ -104,7 +108,7 @@ mod tests {
     fn a_failed_step_fails_the_whole_and_a_skipped_one_does_not() {
         assert!(ran_after_a_failure(true).1.is_err());
         let mut steps = Steps::new(false);
-        steps.step("absent", || Ok(Outcome::Skipped("no JDK".to_string())));
+        steps.step("absent", || Ok(StepOutcome::Skipped("no JDK".to_string())));
         assert_eq!(steps.finish(), Ok(()));
     }
 }

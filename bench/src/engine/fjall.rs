@@ -1,4 +1,4 @@
-//! fjall 3 behind the common interface.
+//! Adapter of fjall 3 to the common interface.
 
 use std::path::Path;
 
@@ -15,8 +15,13 @@ pub(super) struct Fjall {
 
 impl Fjall {
     pub(super) fn open(folder: &Path, durability: Durability) -> Result<Self> {
-        let database = Database::builder(folder).cache_size(CACHE_BYTES).open().map_err(failed("fjall open"))?;
-        let rows = database.keyspace("rows", KeyspaceCreateOptions::default).map_err(failed("fjall keyspace"))?;
+        let database = Database::builder(folder)
+            .cache_size(CACHE_BYTES)
+            .open()
+            .map_err(failed("fjall open"))?;
+        let rows = database
+            .keyspace("rows", KeyspaceCreateOptions::default)
+            .map_err(failed("fjall keyspace"))?;
         Ok(Self { database, rows, durability })
     }
 
@@ -30,11 +35,13 @@ impl Fjall {
 
 impl Engine for Fjall {
     fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
-        // An insert hands its journal entry to the operating system by itself.
+        // An insert writes its journal entry to the operating system automatically.
         self.rows.insert(key, value).map_err(failed("fjall insert"))?;
         match self.durability {
             Durability::Flush => Ok(()),
-            Durability::Fsync => self.database.persist(PersistMode::SyncData).map_err(failed("fjall persist")),
+            Durability::Fsync => {
+                self.database.persist(PersistMode::SyncData).map_err(failed("fjall persist"))
+            }
         }
     }
 

@@ -1,8 +1,11 @@
-//! Halite behind the common interface: one table with one family, one column in each row.
+//! Adapter of Halite to the common interface: one table with one family, one column per row.
 
 use std::path::Path;
 
-use halite::{Bytes, FamilyDescriptor, Get, Options, Put, Scan, Store, StoreTable, TableDescriptor, TableName, WalSync};
+use halite::{
+    Bytes, FamilyDescriptor, Get, Options, Put, Scan, Store, StoreTable, TableDescriptor,
+    TableName, WalSync,
+};
 
 use super::{CACHE_BYTES, Durability, Engine, failed};
 use crate::Result;
@@ -25,9 +28,10 @@ impl Halite {
             Durability::Flush => WalSync::Flush,
             Durability::Fsync => WalSync::Fsync,
         };
-        let store = halite::Builder::new().options(options).open(folder).map_err(failed("halite open"))?;
+        let store =
+            halite::Builder::new().options(options).open(folder).map_err(failed("halite open"))?;
         let name: TableName = TABLE.parse().map_err(failed("halite table name"))?;
-        if !store.has_table(&name) {
+        if !store.table_exists(&name) {
             let table = TableDescriptor::new(name.clone()).family(FamilyDescriptor::new(FAMILY));
             store.create_table(table, &[]).map_err(failed("halite create table"))?;
         }
@@ -54,7 +58,8 @@ impl Engine for Halite {
     }
 
     fn get(&self, key: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        let row = self.table.get(Get::new(Bytes::copy_from_slice(key))).map_err(failed("halite get"))?;
+        let row =
+            self.table.get(Get::new(Bytes::copy_from_slice(key))).map_err(failed("halite get"))?;
         Ok(row.value(FAMILY, COLUMN).map(see).is_some())
     }
 

@@ -1,4 +1,4 @@
-//! What a store must do to take part, and which stores take part.
+//! Common interface of the stores, and the list of stores.
 
 mod fjall;
 mod halite;
@@ -9,35 +9,35 @@ use std::path::Path;
 
 use crate::Result;
 
-/// Bytes of cache each store may keep blocks in.
+/// Block cache size of each store, in bytes.
 pub(crate) const CACHE_BYTES: u64 = 512 << 20;
 
-/// What an acknowledged write has reached.
+/// Durability of an acknowledged write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Durability {
-    /// The operating system: it survives the process, not the machine.
+    /// Operating system: it survives the process, not the machine.
     Flush,
-    /// The disk.
+    /// Disk.
     Fsync,
 }
 
-/// One open store with one keyspace.
+/// Open store with one keyspace.
 pub(crate) trait Engine {
     /// Writes one row.
     fn put(&self, key: &[u8], value: &[u8]) -> Result<()>;
     /// Writes rows as one batch.
     fn put_batch(&self, rows: &[(&[u8], &[u8])]) -> Result<()>;
-    /// Hands the value of a row to `see`; whether there is one.
+    /// Passes the value of a row to `see`. Returns `true` if there is one.
     fn get(&self, key: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool>;
-    /// Hands every row to `see` in key order.
+    /// Passes every row to `see` in key order.
     fn scan(&self, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<()>;
-    /// Moves what is in memory to sorted files.
+    /// Flushes memory to sorted files.
     fn flush(&self) -> Result<()>;
-    /// Closes the store properly.
+    /// Closes the store cleanly.
     fn close(self: Box<Self>) -> Result<()>;
 }
 
-/// The names of the stores in this build.
+/// Returns the names of the stores in this build.
 pub(crate) fn names() -> Vec<&'static str> {
     let mut names = vec!["halite", "fjall"];
     if cfg!(feature = "rocksdb") {
@@ -46,7 +46,7 @@ pub(crate) fn names() -> Vec<&'static str> {
     names
 }
 
-/// Opens a store in `folder`, with what is in it.
+/// Opens a store in `folder`, with its existing contents.
 pub(crate) fn open(name: &str, folder: &Path, durability: Durability) -> Result<Box<dyn Engine>> {
     match name {
         "halite" => Ok(Box::new(halite::Halite::open(folder, durability)?)),
@@ -59,7 +59,7 @@ pub(crate) fn open(name: &str, folder: &Path, durability: Durability) -> Result<
     }
 }
 
-/// Turns a store's error into a sentence that names the store and the call.
+/// Formats a store's error with the name of the store and the call.
 fn failed<E: std::fmt::Display>(what: &'static str) -> impl FnOnce(E) -> String {
     move |error| format!("{what}: {error}")
 }

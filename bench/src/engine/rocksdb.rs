@@ -1,4 +1,4 @@
-//! RocksDB, the system's library, behind the common interface.
+//! Adapter of RocksDB, from the system's library, to the common interface.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use rocksdb::{BlockBasedOptions, Cache, DB, DBCompressionType, Options, WriteBat
 use super::{CACHE_BYTES, Durability, Engine, failed};
 use crate::Result;
 
-/// Bits of bloom filter for each key: what RocksDB's own guide recommends, and as many as fjall and HBase spend.
+/// Bloom filter bits per key: the recommendation of RocksDB's guide, equal to fjall and HBase.
 const BLOOM_BITS: f64 = 10.0;
 
 pub(super) struct RocksDb {
@@ -17,7 +17,8 @@ pub(super) struct RocksDb {
 
 impl RocksDb {
     pub(super) fn open(folder: &Path, durability: Durability) -> Result<Self> {
-        let cache = Cache::new_lru_cache(usize::try_from(CACHE_BYTES).unwrap_or(usize::MAX)).map_err(failed("RocksDB cache"))?;
+        let cache = Cache::new_lru_cache(usize::try_from(CACHE_BYTES).unwrap_or(usize::MAX))
+            .map_err(failed("RocksDB cache"))?;
         let mut blocks = BlockBasedOptions::default();
         blocks.set_block_cache(&cache);
         blocks.set_bloom_filter(BLOOM_BITS, false);
@@ -25,7 +26,10 @@ impl RocksDb {
         options.create_if_missing(true);
         options.set_block_based_table_factory(&blocks);
         options.set_compression_type(DBCompressionType::None);
-        options.increase_parallelism(std::thread::available_parallelism().map_or(2, |cores| i32::try_from(cores.get()).unwrap_or(i32::MAX)));
+        options.increase_parallelism(
+            std::thread::available_parallelism()
+                .map_or(2, |cores| i32::try_from(cores.get()).unwrap_or(i32::MAX)),
+        );
         let database = DB::open(&options, folder).map_err(failed("RocksDB open"))?;
         let mut write = WriteOptions::default();
         write.set_sync(durability == Durability::Fsync);

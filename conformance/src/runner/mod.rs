@@ -1,84 +1,87 @@
-//! Runs a case on an implementation and says where its answers differ from HBase's.
+//! Runner that executes a case on an implementation and returns the differences from HBase's
+//! results.
 
 use std::fmt;
 
 use bytes::Bytes;
 use halite_types::{Error, ErrorKind, FamilyDescriptor, Get, OpResult, Result, Row, RowOp, Scan};
 
-use crate::script::{Case, Change, Command, Step};
+use crate::script::{Case, Command, ScriptStep, TableChange};
 
-pub(crate) mod answer;
+pub(crate) mod result_format;
 
-/// Where the clock stands when a case begins, milliseconds.
+/// Initial time of the clock in a case, in milliseconds.
 pub const CLOCK_START_MS: i64 = 1_000_000;
 
-/// How files are merged.
+/// Kind of merge of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Merge {
-    /// All files of each family that has two or more; delete markers stay, as if another file had been left out.
+pub enum MergeKind {
+    /// All files of each family that has two or more; delete markers stay, as if another file had
+    /// been left out.
     Minor,
     /// All files of each family that has two or more, as the store itself decides.
-    Unasked,
-    /// All files of each family into one; what no read can see goes.
+    Automatic,
+    /// All files of each family into one; cells that no read can return are dropped.
     Major,
 }
 
-/// An implementation that cases are run on: one table at a time and a clock that stands still.
-pub trait Subject {
-    /// Sets the clock, milliseconds since 1970; it may go back.
+/// Implementation under test: one table at a time and a clock that only the script moves.
+pub trait SystemUnderTest {
+    /// Sets the clock, in milliseconds since 1970; it may go back.
     fn set_clock(&mut self, now_ms: i64);
-    /// Puts a fresh table in the place of the one before; its regions begin at the empty key and at each of `splits`.
+    /// Replaces the previous table by a new one; its regions start at the empty key and at each of
+    /// `splits`.
     ///
     /// # Errors
-    /// As the implementation's; a descriptor it refuses is `InvalidRequest`.
+    /// Returns an error of the implementation; `InvalidRequest` for a rejected descriptor.
     fn create(&mut self, families: Vec<FamilyDescriptor>, splits: Vec<Bytes>) -> Result<()>;
     /// Changes the table.
     ///
     /// # Errors
-    /// As the implementation's; `Unsupported` if it cannot be told to.
-    fn change(&mut self, change: &Change) -> Result<()>;
+    /// Returns an error of the implementation; `Unsupported` if it does not support the change.
+    fn change(&mut self, change: &TableChange) -> Result<()>;
     /// Applies operations, each with its own result.
     ///
     /// # Errors
-    /// If nothing was tried.
+    /// Returns an error if no operation was attempted.
     fn apply(&mut self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>>;
-    /// Reads a row; empty if it does not exist.
+    /// Reads a row; the result is empty if it does not exist.
     ///
     /// # Errors
-    /// As the implementation's.
+    /// Returns an error of the implementation.
     fn get(&mut self, get: Get) -> Result<Row>;
-    /// Reads rows, or pieces of rows if the scan has a batch limit.
+    /// Reads rows, or partial rows if the scan has a batch limit.
     ///
     /// # Errors
-    /// As the implementation's.
+    /// Returns an error of the implementation.
     fn scan(&mut self, scan: Scan) -> Result<Vec<Row>>;
-    /// Writes every memstore to a file.
+    /// Flushes every memstore to a file.
     ///
     /// # Errors
-    /// As the implementation's.
+    /// Returns an error of the implementation.
     fn flush(&mut self) -> Result<()>;
     /// Merges files.
     ///
     /// # Errors
-    /// As the implementation's; `Unsupported` if it cannot be told to.
-    fn merge(&mut self, how: Merge) -> Result<()>;
-    /// Family names and the number of files each has, by name.
+    /// Returns an error of the implementation; `Unsupported` if it does not support this kind.
+    fn merge(&mut self, how: MergeKind) -> Result<()>;
+    /// Returns the family names, sorted, with the number of files of each.
     ///
     /// # Errors
-    /// `Unsupported` if that cannot be seen.
+    /// Returns `Unsupported` if the number is not available.
     fn files(&mut self) -> Result<Vec<(String, usize)>>;
 }
 
-/// A step whose answer is not the recorded one.
+/// Step whose result differs from the recorded one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Number of the command's line in its file.
+    /// Line number of the command in its file.
     pub line: usize,
-    /// The command.
+    /// Command text.
     pub command: String,
-    /// HBase's answer.
+    /// HBase's result.
     pub expected: Vec<String>,
-    /// The answer that came.
+    /// Actual result.
     pub found: Vec<String>,
 }
 
@@ -98,29 +101,43 @@ impl fmt::Display for Difference {
         if self.found.is_empty() {
             writeln!(out, "    + (no answer)")?;
         } else if self.expected.iter().all(both) && self.found.iter().all(both) {
-            writeln!(out, "    + the same lines in another order or number: {}", self.found.join(" | "))?;
+            writeln!(
+                out,
+                "    + the same lines in another order or number: {}",
+                self.found.join(" | ")
+            )?;
         }
         Ok(())
     }
 }
 
-/// Runs all steps of a case, those behind a difference too; empty if every answer is HBase's.
-pub fn run(case: &Case, subject: &mut dyn Subject) -> Vec<Difference> {
+/// Runs all steps of a case, including those after a difference. Returns an empty list if every
+/// result equals HBase's.
+pub fn run(case: &Case, subject: &mut dyn SystemUnderTest) -> Vec<Difference> {
     let mut clock = CLOCK_START_MS;
     subject.set_clock(clock);
     let mut differences = Vec::new();
     for step in &case.steps {
         let found = execute(step, subject, &mut clock);
-        if !answer::agrees(&step.answer, &found) {
-            let found = found.unwrap_or_else(|error| vec![answer::error_line(&error)]);
-            differences.push(Difference { line: step.line, command: step.text.clone(), expected: step.answer.clone(), found });
+        if !result_format::agrees(&step.expected, &found) {
+            let found = found.unwrap_or_else(|error| vec![result_format::error_line(&error)]);
+            differences.push(Difference {
+                line: step.line,
+                command: step.text.clone(),
+                expected: step.expected.clone(),
+                found,
+            });
         }
     }
     differences
 }
 
-/// The lines of the answer; `clock` is what the script's clock shows.
-pub(crate) fn execute(step: &Step, subject: &mut dyn Subject, clock: &mut i64) -> Result<Vec<String>> {
+/// Executes a step and returns the lines of the result; `clock` is the time of the script's clock.
+pub(crate) fn execute(
+    step: &ScriptStep,
+    subject: &mut dyn SystemUnderTest,
+    clock: &mut i64,
+) -> Result<Vec<String>> {
     let silent = Ok(Vec::new());
     match step.command.clone()? {
         Command::Create(families, splits) => subject.create(families, splits).and(silent),
@@ -136,19 +153,26 @@ pub(crate) fn execute(step: &Step, subject: &mut dyn Subject, clock: &mut i64) -
             silent
         }
         Command::Apply(op) => {
-            let shape = answer::Shape::of(&op);
-            let result = subject.apply(vec![op])?.pop().unwrap_or_else(|| Err(Error::new(ErrorKind::Io, "an operation has no result")))?;
+            let shape = result_format::ResultFormat::for_op(&op);
+            let result = subject
+                .apply(vec![op])?
+                .pop()
+                .unwrap_or_else(|| Err(Error::new(ErrorKind::Io, "an operation has no result")))?;
             Ok(shape.lines(&result))
         }
-        Command::Batch(ops) => Ok(subject.apply(ops)?.iter().map(answer::batch_line).collect()),
-        Command::Get(get) => subject.get(get).map(|row| answer::cells(&[row])),
+        Command::Batch(ops) => {
+            Ok(subject.apply(ops)?.iter().map(result_format::batch_line).collect())
+        }
+        Command::Get(get) => subject.get(get).map(|row| result_format::cells(&[row])),
         Command::Exists(get) => subject.get(get).map(|row| vec![(!row.is_empty()).to_string()]),
-        Command::Scan(scan) => subject.scan(scan).map(|rows| answer::cells(&rows)),
+        Command::Scan(scan) => subject.scan(scan).map(|rows| result_format::cells(&rows)),
         Command::Flush => subject.flush().and(silent),
-        Command::Minor => subject.merge(Merge::Minor).and(silent),
-        Command::Compact => subject.merge(Merge::Unasked).and(silent),
-        Command::Major => subject.merge(Merge::Major).and(silent),
-        Command::Files => Ok(subject.files()?.iter().map(|(family, files)| format!("{family} {files}")).collect()),
+        Command::Minor => subject.merge(MergeKind::Minor).and(silent),
+        Command::Compact => subject.merge(MergeKind::Automatic).and(silent),
+        Command::Major => subject.merge(MergeKind::Major).and(silent),
+        Command::Files => {
+            Ok(subject.files()?.iter().map(|(family, files)| format!("{family} {files}")).collect())
+        }
     }
 }
 

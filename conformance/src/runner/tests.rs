@@ -1,18 +1,18 @@
-//! The runner against a subject that remembers puts only.
+//! Tests of the runner with a system that supports only puts.
 
 use halite_types::CellsBuilder;
 use halite_types::cell::CellParts;
 
 use super::*;
 
-/// Keeps the cells of puts in the order they came, whatever their order should be.
+/// System that stores the cells of puts in order of arrival, without sorting.
 #[derive(Default)]
 struct Memory {
     now_ms: i64,
     cells: CellsBuilder,
 }
 
-impl Subject for Memory {
+impl SystemUnderTest for Memory {
     fn set_clock(&mut self, now_ms: i64) {
         self.now_ms = now_ms;
     }
@@ -21,7 +21,7 @@ impl Subject for Memory {
         if families.is_empty() { Err(Error::invalid("no families")) } else { Ok(()) }
     }
 
-    fn change(&mut self, _change: &Change) -> Result<()> {
+    fn change(&mut self, _change: &TableChange) -> Result<()> {
         Err(Error::new(ErrorKind::Unsupported, "no schema"))
     }
 
@@ -42,7 +42,7 @@ impl Subject for Memory {
         Ok(())
     }
 
-    fn merge(&mut self, _how: Merge) -> Result<()> {
+    fn merge(&mut self, _how: MergeKind) -> Result<()> {
         Err(Error::new(ErrorKind::Unsupported, "no files"))
     }
 
@@ -53,9 +53,15 @@ impl Subject for Memory {
 
 impl Memory {
     fn put(&mut self, op: &RowOp) -> Result<OpResult> {
-        let RowOp::Put(put) = op else { return Err(Error::new(ErrorKind::NoSuchFamily, "only puts")) };
+        let RowOp::Put(put) = op else {
+            return Err(Error::new(ErrorKind::NoSuchFamily, "only puts"));
+        };
         for cell in &put.mutation().cells().clone().finish() {
-            let timestamp = if cell.timestamp() == halite_types::LATEST_TIMESTAMP { self.now_ms } else { cell.timestamp() };
+            let timestamp = if cell.timestamp() == halite_types::LATEST_TIMESTAMP {
+                self.now_ms
+            } else {
+                cell.timestamp()
+            };
             self.cells.push_parts(CellParts {
                 row: cell.row(),
                 family: cell.family(),
@@ -99,7 +105,12 @@ fn exceptions_agree_with_kinds() {
 
 #[test]
 fn a_difference_shows_both_answers_and_the_case_goes_on() {
-    let found = differences("put r f:q a @1\nget r\n    r f:q @1 Put = b\nflush\nget r exists\n    false\n");
+    let found = differences(
+        "put r f:q a @1\nget r\n    r f:q @1 Put = b\nflush\nget r exists\n    false\n",
+    );
     assert_eq!(found.iter().map(|difference| difference.line).collect::<Vec<_>>(), [3, 6]);
-    assert_eq!(found[0].to_string(), "  line 3: get r\n    - r f:q @1 Put = b\n    + r f:q @1 Put = a\n");
+    assert_eq!(
+        found[0].to_string(),
+        "  line 3: get r\n    - r f:q @1 Put = b\n    + r f:q @1 Put = a\n"
+    );
 }

@@ -5,15 +5,19 @@ use std::ops::Bound;
 use bytes::Bytes;
 use halite_types::{BitOp, Comparator, CompareOp, Filter, FuzzyKey, RegexString, RowRange};
 
-use super::words::number;
-use super::{Fault, text};
+use super::tokens::number;
+use super::{CommandError, text};
 
-pub(super) fn parse(word: &str) -> Result<Filter, Fault> {
+pub(super) fn parse(word: &str) -> Result<Filter, CommandError> {
     let (filter, rest) = filter(word)?;
-    if rest.is_empty() { Ok(filter) } else { Err(Fault::malformed(format!("{rest:?} is left over behind the filter"))) }
+    if rest.is_empty() {
+        Ok(filter)
+    } else {
+        Err(CommandError::malformed(format!("{rest:?} is left over behind the filter")))
+    }
 }
 
-pub(super) fn operator(sign: &str) -> Result<CompareOp, Fault> {
+pub(super) fn operator(sign: &str) -> Result<CompareOp, CommandError> {
     Ok(match sign {
         "=" => CompareOp::Equal,
         "!=" => CompareOp::NotEqual,
@@ -21,27 +25,32 @@ pub(super) fn operator(sign: &str) -> Result<CompareOp, Fault> {
         "<=" => CompareOp::LessOrEqual,
         ">" => CompareOp::Greater,
         ">=" => CompareOp::GreaterOrEqual,
-        _ => return Err(Fault::malformed(format!("{sign:?} is no operator"))),
+        _ => return Err(CommandError::malformed(format!("{sign:?} is no operator"))),
     })
 }
 
-/// The filter at the front of `text`, and what follows it.
-fn filter(text: &str) -> Result<(Filter, &str), Fault> {
-    let (name, rest) = text.split_once('(').ok_or_else(|| Fault::malformed(format!("{text:?} is no filter: it has no parenthesis")))?;
+/// Parses the filter at the start of `text`, and returns it with the remaining text.
+fn filter(text: &str) -> Result<(Filter, &str), CommandError> {
+    let (name, rest) = text.split_once('(').ok_or_else(|| {
+        CommandError::malformed(format!("{text:?} is no filter: it has no parenthesis"))
+    })?;
     match name {
         "All" => filters(rest).map(|(list, rest)| (Filter::All(list), rest)),
         "One" => filters(rest).map(|(list, rest)| (Filter::One(list), rest)),
         "Skip" => only(rest).map(|(inner, rest)| (Filter::Skip(inner), rest)),
         "WhileMatch" => only(rest).map(|(inner, rest)| (Filter::WhileMatch(inner), rest)),
         _ => {
-            let (inside, rest) = rest.split_once(')').ok_or_else(|| Fault::malformed(format!("{text:?} has no closing parenthesis")))?;
-            let arguments: Vec<&str> = if inside.is_empty() { Vec::new() } else { inside.split(',').collect() };
+            let (inside, rest) = rest.split_once(')').ok_or_else(|| {
+                CommandError::malformed(format!("{text:?} has no closing parenthesis"))
+            })?;
+            let arguments: Vec<&str> =
+                if inside.is_empty() { Vec::new() } else { inside.split(',').collect() };
             Ok((leaf(name, &arguments)?, rest))
         }
     }
 }
 
-fn filters(mut text: &str) -> Result<(Vec<Filter>, &str), Fault> {
+fn filters(mut text: &str) -> Result<(Vec<Filter>, &str), CommandError> {
     let mut list = Vec::new();
     loop {
         if let Some(rest) = text.strip_prefix(')') {
@@ -53,36 +62,48 @@ fn filters(mut text: &str) -> Result<(Vec<Filter>, &str), Fault> {
     }
 }
 
-fn only(text: &str) -> Result<(Box<Filter>, &str), Fault> {
+fn only(text: &str) -> Result<(Box<Filter>, &str), CommandError> {
     let (mut list, rest) = filters(text)?;
     match (list.pop(), list.is_empty()) {
         (Some(one), true) => Ok((Box::new(one), rest)),
-        _ => Err(Fault::malformed("Skip and WhileMatch take one filter")),
+        _ => Err(CommandError::malformed("Skip and WhileMatch take one filter")),
     }
 }
 
-fn leaf(name: &str, a: &[&str]) -> Result<Filter, Fault> {
+fn leaf(name: &str, a: &[&str]) -> Result<Filter, CommandError> {
     Ok(match (name, a) {
         ("Prefix", [prefix]) => Filter::Prefix(text::bytes(prefix)?),
         ("Row", [op, with]) => Filter::Row(operator(op)?, comparator(with)?),
         ("Family", [op, with]) => Filter::Family(operator(op)?, comparator(with)?),
         ("Qualifier", [op, with]) => Filter::Qualifier(operator(op)?, comparator(with)?),
         ("Value", [op, with]) => Filter::Value(operator(op)?, comparator(with)?),
-        ("SingleColumnValue", [column, op, with, flags @ ..]) => single_column(column, op, with, flags, false)?,
-        ("SingleColumnValueExclude", [column, op, with, flags @ ..]) => single_column(column, op, with, flags, true)?,
+        ("SingleColumnValue", [column, op, with, flags @ ..]) => {
+            single_column(column, op, with, flags, false)?
+        }
+        ("SingleColumnValueExclude", [column, op, with, flags @ ..]) => {
+            single_column(column, op, with, flags, true)?
+        }
         ("ColumnValue", [column, op, with]) => {
             let (family, qualifier) = text::column(column)?;
-            Filter::ColumnValue { family, qualifier, op: operator(op)?, comparator: comparator(with)? }
+            Filter::ColumnValue {
+                family,
+                qualifier,
+                op: operator(op)?,
+                comparator: comparator(with)?,
+            }
         }
         ("DependentColumn", [column, rest @ ..]) => dependent_column(column, rest)?,
         ("ColumnPrefix", [prefix]) => Filter::ColumnPrefix(text::bytes(prefix)?),
         ("MultipleColumnPrefix", prefixes) => Filter::MultipleColumnPrefix(each(prefixes)?),
         ("ColumnRange", [low, high]) => {
-            let ((min, min_inclusive), (max, max_inclusive)) = (column_bound(low)?, column_bound(high)?);
+            let ((min, min_inclusive), (max, max_inclusive)) =
+                (column_bound(low)?, column_bound(high)?);
             Filter::ColumnRange { min, min_inclusive, max, max_inclusive }
         }
         ("FirstKeyOnly", []) => Filter::FirstKeyOnly,
-        ("FirstKeyMatching", qualifiers) => Filter::FirstKeyValueMatchingQualifiers(each(qualifiers)?),
+        ("FirstKeyMatching", qualifiers) => {
+            Filter::FirstKeyValueMatchingQualifiers(each(qualifiers)?)
+        }
         ("FilterAll", []) => Filter::FilterAll,
         ("KeyOnly", []) => Filter::KeyOnly(false),
         ("KeyOnly", ["length"]) => Filter::KeyOnly(true),
@@ -92,22 +113,43 @@ fn leaf(name: &str, a: &[&str]) -> Result<Filter, Fault> {
         ("ColumnPagination", [limit, offset]) => {
             let from = offset.strip_prefix("from:");
             let offset = if from.is_some() { 0 } else { number(offset)? };
-            Filter::ColumnPagination { limit: number(limit)?, offset, column_offset: from.map(text::bytes).transpose()? }
+            Filter::ColumnPagination {
+                limit: number(limit)?,
+                offset,
+                column_offset: from.map(text::bytes).transpose()?,
+            }
         }
         ("Timestamps", stamps) => {
             let can_hint = stamps.contains(&"hint");
-            let timestamps = stamps.iter().filter(|stamp| **stamp != "hint").map(|stamp| number(stamp)).collect::<Result<_, _>>()?;
+            let timestamps = stamps
+                .iter()
+                .filter(|stamp| **stamp != "hint")
+                .map(|stamp| number(stamp))
+                .collect::<Result<_, _>>()?;
             Filter::Timestamps { timestamps, can_hint }
         }
-        ("FuzzyRow", keys) => Filter::FuzzyRow(pairs(keys, |key, mask| Ok(FuzzyKey { key: text::bytes(key)?, mask: text::bytes(mask)? }))?),
-        ("MultiRowRange", bounds) => {
-            Filter::MultiRowRange(pairs(bounds, |low, high| Ok(RowRange { start: row_bound(low)?, end: row_bound(high)? }))?)
+        ("FuzzyRow", keys) => Filter::FuzzyRow(pairs(keys, |key, mask| {
+            Ok(FuzzyKey { key: text::bytes(key)?, mask: text::bytes(mask)? })
+        })?),
+        ("MultiRowRange", bounds) => Filter::MultiRowRange(pairs(bounds, |low, high| {
+            Ok(RowRange { start: row_bound(low)?, end: row_bound(high)? })
+        })?),
+        _ => {
+            return Err(CommandError::malformed(format!(
+                "{name} with {} arguments is no filter",
+                a.len()
+            )));
         }
-        _ => return Err(Fault::malformed(format!("{name} with {} arguments is no filter", a.len()))),
     })
 }
 
-fn single_column(column: &str, op: &str, with: &str, flags: &[&str], exclude: bool) -> Result<Filter, Fault> {
+fn single_column(
+    column: &str,
+    op: &str,
+    with: &str,
+    flags: &[&str],
+    exclude: bool,
+) -> Result<Filter, CommandError> {
     let (family, qualifier) = text::column(column)?;
     Ok(Filter::SingleColumnValue {
         family,
@@ -120,7 +162,7 @@ fn single_column(column: &str, op: &str, with: &str, flags: &[&str], exclude: bo
     })
 }
 
-fn dependent_column(column: &str, rest: &[&str]) -> Result<Filter, Fault> {
+fn dependent_column(column: &str, rest: &[&str]) -> Result<Filter, CommandError> {
     let (family, qualifier) = text::column(column)?;
     let (drop_column, rest) = match rest {
         ["drop", rest @ ..] => (true, rest),
@@ -129,14 +171,18 @@ fn dependent_column(column: &str, rest: &[&str]) -> Result<Filter, Fault> {
     let check = match rest {
         [] => None,
         [op, with] => Some((operator(op)?, comparator(with)?)),
-        _ => return Err(Fault::malformed("DependentColumn takes a column, perhaps drop, perhaps an operator and a comparator")),
+        _ => {
+            return Err(CommandError::malformed(
+                "DependentColumn takes a column, perhaps drop, perhaps an operator and a comparator",
+            ));
+        }
     };
     Ok(Filter::DependentColumn { family, qualifier, drop_column, check })
 }
 
-fn comparator(word: &str) -> Result<Comparator, Fault> {
+fn comparator(word: &str) -> Result<Comparator, CommandError> {
     let (kind, rest) = word.split_once(':').unwrap_or((word, ""));
-    let plain = || Ok::<_, Fault>(String::from_utf8_lossy(&text::bytes(rest)?).into_owned());
+    let plain = || Ok::<_, CommandError>(String::from_utf8_lossy(&text::bytes(rest)?).into_owned());
     Ok(match kind {
         "binary" => Comparator::Binary(text::bytes(rest)?),
         "prefix" => Comparator::BinaryPrefix(text::bytes(rest)?),
@@ -147,27 +193,33 @@ fn comparator(word: &str) -> Result<Comparator, Fault> {
         "or" => Comparator::Bit(BitOp::Or, text::bytes(rest)?),
         "xor" => Comparator::Bit(BitOp::Xor, text::bytes(rest)?),
         "component" => {
-            let (offset, value) = rest.split_once(':').ok_or_else(|| Fault::malformed(format!("{word:?} is not component:OFFSET:BYTES")))?;
+            let (offset, value) = rest.split_once(':').ok_or_else(|| {
+                CommandError::malformed(format!("{word:?} is not component:OFFSET:BYTES"))
+            })?;
             Comparator::BinaryComponent { value: text::bytes(value)?, offset: number(offset)? }
         }
         "decimal" => Comparator::BigDecimal(decimal(rest)?),
         "null" => Comparator::Null,
-        _ => return Err(Fault::malformed(format!("{word:?} is no comparator"))),
+        _ => return Err(CommandError::malformed(format!("{word:?} is no comparator"))),
     })
 }
 
-/// A decimal number as `Bytes.toBytes(BigDecimal)` writes it: the scale as 4 bytes, then the digits in as few bytes as hold them.
-fn decimal(number_text: &str) -> Result<Bytes, Fault> {
+/// Encodes a decimal number as `Bytes.toBytes(BigDecimal)` does: the scale as 4 bytes, then the
+/// digits in the fewest bytes.
+fn decimal(number_text: &str) -> Result<Bytes, CommandError> {
     let (whole, fraction) = number_text.split_once('.').unwrap_or((number_text, ""));
     let digits: i64 = number(&[whole, fraction].concat())?;
-    let scale = i32::try_from(fraction.len()).map_err(|_| Fault::malformed(format!("{number_text:?} has too many digits")))?;
+    let scale = i32::try_from(fraction.len())
+        .map_err(|_| CommandError::malformed(format!("{number_text:?} has too many digits")))?;
     let bytes = digits.to_be_bytes();
-    let is_sign = |at: usize| bytes[at] == if digits < 0 { 0xff } else { 0 } && (bytes[at + 1] ^ bytes[at]) & 0x80 == 0;
+    let is_sign = |at: usize| {
+        bytes[at] == if digits < 0 { 0xff } else { 0 } && (bytes[at + 1] ^ bytes[at]) & 0x80 == 0
+    };
     let first = (0..7).find(|&at| !is_sign(at)).unwrap_or(7);
     Ok([&scale.to_be_bytes()[..], &bytes[first..]].concat().into())
 }
 
-fn column_bound(word: &str) -> Result<(Option<Bytes>, bool), Fault> {
+fn column_bound(word: &str) -> Result<(Option<Bytes>, bool), CommandError> {
     Ok(match row_bound(word)? {
         Bound::Included(qualifier) => (Some(qualifier), true),
         Bound::Excluded(qualifier) => (Some(qualifier), false),
@@ -175,7 +227,7 @@ fn column_bound(word: &str) -> Result<(Option<Bytes>, bool), Fault> {
     })
 }
 
-fn row_bound(word: &str) -> Result<Bound<Bytes>, Fault> {
+fn row_bound(word: &str) -> Result<Bound<Bytes>, CommandError> {
     if word == "*" {
         Ok(Bound::Unbounded)
     } else if let Some(inside) = word.strip_prefix('[') {
@@ -183,18 +235,23 @@ fn row_bound(word: &str) -> Result<Bound<Bytes>, Fault> {
     } else if let Some(outside) = word.strip_prefix('!') {
         Ok(Bound::Excluded(text::bytes(outside)?))
     } else {
-        Err(Fault::malformed(format!("{word:?} is no bound: begin it with [ or !, or write *")))
+        Err(CommandError::malformed(format!(
+            "{word:?} is no bound: begin it with [ or !, or write *"
+        )))
     }
 }
 
-fn each(words: &[&str]) -> Result<Vec<Bytes>, Fault> {
+fn each(words: &[&str]) -> Result<Vec<Bytes>, CommandError> {
     words.iter().map(|word| text::bytes(word)).collect()
 }
 
-fn pairs<T>(words: &[&str], make: impl Fn(&str, &str) -> Result<T, Fault>) -> Result<Vec<T>, Fault> {
+fn pairs<T>(
+    words: &[&str],
+    make: impl Fn(&str, &str) -> Result<T, CommandError>,
+) -> Result<Vec<T>, CommandError> {
     let (pairs, rest) = words.as_chunks::<2>();
     if !rest.is_empty() {
-        return Err(Fault::malformed("an argument is missing: they come in pairs"));
+        return Err(CommandError::malformed("an argument is missing: they come in pairs"));
     }
     pairs.iter().map(|[first, second]| make(first, second)).collect()
 }
@@ -206,33 +263,58 @@ mod tests {
     #[test]
     fn lists_nest() {
         let x = || Filter::Value(CompareOp::NotEqual, Comparator::Binary("x".into()));
-        let nested = Filter::All(vec![Filter::One(vec![x(), Filter::FirstKeyOnly]), Filter::Skip(Box::new(x()))]);
-        assert_eq!(parse("All(One(Value(!=,binary:x),FirstKeyOnly()),Skip(Value(!=,binary:x)))").unwrap(), nested);
+        let nested = Filter::All(vec![
+            Filter::One(vec![x(), Filter::FirstKeyOnly]),
+            Filter::Skip(Box::new(x())),
+        ]);
+        assert_eq!(
+            parse("All(One(Value(!=,binary:x),FirstKeyOnly()),Skip(Value(!=,binary:x)))").unwrap(),
+            nested
+        );
         assert_eq!(parse("One()").unwrap(), Filter::One(vec![]));
     }
 
     #[test]
     fn bounds_are_inside_outside_or_missing() {
-        let range = Filter::ColumnRange { min: Some("b".into()), min_inclusive: true, max: None, max_inclusive: false };
+        let range = Filter::ColumnRange {
+            min: Some("b".into()),
+            min_inclusive: true,
+            max: None,
+            max_inclusive: false,
+        };
         assert_eq!(parse("ColumnRange([b,*)").unwrap(), range);
-        let rows = RowRange { start: Bound::Excluded("a".into()), end: Bound::Included("b".into()) };
+        let rows =
+            RowRange { start: Bound::Excluded("a".into()), end: Bound::Included("b".into()) };
         assert_eq!(parse("MultiRowRange(!a,[b)").unwrap(), Filter::MultiRowRange(vec![rows]));
     }
 
     #[test]
     fn decimals_are_written_as_java_writes_them() {
-        for (text, bytes) in [("0", &[0, 0, 0, 0, 0][..]), ("1.50", &[0, 0, 0, 2, 0, 150]), ("-1", &[0, 0, 0, 0, 255]), ("-128", &[0, 0, 0, 0, 128])]
-        {
+        for (text, bytes) in [
+            ("0", &[0, 0, 0, 0, 0][..]),
+            ("1.50", &[0, 0, 0, 2, 0, 150]),
+            ("-1", &[0, 0, 0, 0, 255]),
+            ("-128", &[0, 0, 0, 0, 128]),
+        ] {
             assert_eq!(decimal(text).unwrap(), bytes, "{text}");
         }
     }
 
     #[test]
     fn what_is_no_filter_is_refused() {
-        for text in
-            ["Prefix", "Prefix(a", "Prefix(a)b", "Prefix(a,b)", "Row(~,binary:a)", "Row(=,a)", "Skip()", "Nothing()", "All(Prefix(a)", "FuzzyRow(a)"]
-        {
-            assert!(matches!(parse(text), Err(Fault::Malformed(_))), "{text}");
+        for text in [
+            "Prefix",
+            "Prefix(a",
+            "Prefix(a)b",
+            "Prefix(a,b)",
+            "Row(~,binary:a)",
+            "Row(=,a)",
+            "Skip()",
+            "Nothing()",
+            "All(Prefix(a)",
+            "FuzzyRow(a)",
+        ] {
+            assert!(matches!(parse(text), Err(CommandError::Malformed(_))), "{text}");
         }
     }
 }

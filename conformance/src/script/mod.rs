@@ -1,8 +1,8 @@
 //! Case files as typed commands.
 //!
-//! A command is one line at the margin; the indented lines below it are its recorded answer. What the library's own
-//! types refuse (a negative bound) is a command with an error in it, for HBase refuses it too; what is no command at all is
-//! [`Malformed`].
+//! A command is one line without indentation; the indented lines below it are its recorded result.
+//! A value that the library's own types reject (a negative bound) becomes a command with an error,
+//! because HBase rejects it too; a line that is not a command is a [`ParseError`].
 
 use std::fmt;
 
@@ -12,125 +12,126 @@ use halite_types::{Error, FamilyDescriptor, Get, RowOp, Scan};
 mod filter;
 mod request;
 pub(crate) mod text;
-mod words;
+mod tokens;
 
-use words::Words;
+use tokens::Tokens;
 
-/// One case: a name and the steps of one fresh table.
+/// Case: a name and the steps on one new table.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What it shows, as a sentence of `snake_case`.
+    /// Description as a sentence in `snake_case`.
     pub name: String,
-    /// Its commands in order.
-    pub steps: Vec<Step>,
+    /// Commands in order.
+    pub steps: Vec<ScriptStep>,
 }
 
-/// A command and what HBase answered.
+/// Command with HBase's result.
 #[derive(Clone, Debug)]
-pub struct Step {
-    /// Number of its line, from 1.
+pub struct ScriptStep {
+    /// Line number, from 1.
     pub line: usize,
-    /// The line itself.
+    /// Text of the line.
     pub text: String,
-    /// What it asks for, or why the library's own types refuse to say it.
+    /// Parsed command, or the error with which the library's own types reject it.
     pub command: Result<Command, Error>,
-    /// The recorded lines, without their indent.
-    pub answer: Vec<String>,
+    /// Recorded lines, without their indentation.
+    pub expected: Vec<String>,
 }
 
-/// What a line asks for.
+/// Command of a line.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// A fresh table with these families; its regions begin at the empty key and at these.
+    /// Creates a new table with these families; its regions start at the empty key and at these
+    /// keys.
     Create(Vec<FamilyDescriptor>, Vec<Bytes>),
-    /// The table is changed.
-    Change(Change),
-    /// The clock is set, milliseconds.
+    /// Changes the table.
+    Change(TableChange),
+    /// Sets the clock, in milliseconds.
     Clock(i64),
-    /// The clock goes on, or back, by so many milliseconds.
+    /// Moves the clock forward, or back, by this number of milliseconds.
     Advance(i64),
-    /// One operation on one row.
+    /// Applies one operation on one row.
     Apply(RowOp),
-    /// Operations on several rows.
+    /// Applies operations on several rows.
     Batch(Vec<RowOp>),
-    /// One row is read.
+    /// Reads one row.
     Get(Get),
-    /// One row is asked for its existence.
+    /// Checks the existence of one row.
     Exists(Get),
-    /// A range of rows is read.
+    /// Reads a range of rows.
     Scan(Scan),
-    /// Every memstore becomes a file.
+    /// Flushes every memstore to a file.
     Flush,
-    /// Files are merged, delete markers stay.
+    /// Merges files; delete markers stay.
     Minor,
-    /// The store compacts as it does by itself.
+    /// Compacts as the store does automatically.
     Compact,
-    /// Files are rewritten, markers go.
+    /// Rewrites all files; markers are dropped.
     Major,
-    /// The files of each family are counted.
+    /// Counts the files of each family.
     Files,
 }
 
-/// What is done to a table beside its rows.
+/// Change of a table or its regions.
 #[derive(Clone, Debug)]
-pub enum Change {
-    /// These families are added or replaced.
+pub enum TableChange {
+    /// Adds or replaces these families.
     Alter(Vec<FamilyDescriptor>),
-    /// All rows go, the regions stay.
+    /// Deletes all rows; the regions stay.
     Truncate,
-    /// The region that holds this row is split at it.
+    /// Splits the region that contains this row, at the row.
     Split(Bytes),
-    /// The region that holds this row is merged with the next one.
+    /// Merges the region that contains this row with the next one.
     Merge(Bytes),
 }
 
-/// A line that is neither a command nor an answer.
+/// Line that is neither a command nor a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Malformed {
-    /// Number of the line, from 1.
+pub struct ParseError {
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// Reason why it is invalid.
     pub reason: String,
 }
 
-impl fmt::Display for Malformed {
+impl fmt::Display for ParseError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "line {}: {}; conformance/README.md has the format", self.line, self.reason)
     }
 }
 
-impl std::error::Error for Malformed {}
+impl std::error::Error for ParseError {}
 
-/// Why a line gives no command.
+/// Reason why a line is not a valid command.
 #[derive(Debug)]
-enum Fault {
+enum CommandError {
     /// It is not in the format.
     Malformed(String),
-    /// It is, but the types refuse what it says.
-    Refused(Error),
+    /// It is in the format, but the types reject its value.
+    Rejected(Error),
 }
 
-impl Fault {
+impl CommandError {
     fn malformed(reason: impl Into<String>) -> Self {
         Self::Malformed(reason.into())
     }
 }
 
-impl From<Error> for Fault {
+impl From<Error> for CommandError {
     fn from(error: Error) -> Self {
-        Self::Refused(error)
+        Self::Rejected(error)
     }
 }
 
 impl Case {
-    /// The cases of a file.
+    /// Parses the cases of a file.
     ///
     /// # Errors
-    /// [`Malformed`] with the first line that is not in the format.
-    pub fn parse_file(text: &str) -> Result<Vec<Self>, Malformed> {
+    /// Returns [`ParseError`] with the first line that is not in the format.
+    pub fn parse_file(text: &str) -> Result<Vec<Self>, ParseError> {
         let mut cases: Vec<Self> = Vec::new();
         for (index, line) in text.lines().enumerate() {
-            let malformed = |reason: String| Malformed { line: index + 1, reason };
+            let malformed = |reason: String| ParseError { line: index + 1, reason };
             if line.trim().is_empty() || line.starts_with('#') {
                 continue;
             }
@@ -143,23 +144,31 @@ impl Case {
             }
             let case = cases.last_mut().ok_or_else(|| malformed("no case has begun".into()))?;
             if line.starts_with(' ') {
-                let step = case.steps.last_mut().ok_or_else(|| malformed("an answer before any command".into()))?;
-                step.answer.push(line.trim().to_string());
+                let step = case
+                    .steps
+                    .last_mut()
+                    .ok_or_else(|| malformed("an answer before any command".into()))?;
+                step.expected.push(line.trim().to_string());
                 continue;
             }
             let command = match command(line) {
                 Ok(command) => Ok(command),
-                Err(Fault::Refused(error)) => Err(error),
-                Err(Fault::Malformed(reason)) => return Err(malformed(reason)),
+                Err(CommandError::Rejected(error)) => Err(error),
+                Err(CommandError::Malformed(reason)) => return Err(malformed(reason)),
             };
-            case.steps.push(Step { line: index + 1, text: line.to_string(), command, answer: Vec::new() });
+            case.steps.push(ScriptStep {
+                line: index + 1,
+                text: line.to_string(),
+                command,
+                expected: Vec::new(),
+            });
         }
         Ok(cases)
     }
 }
 
-fn command(line: &str) -> Result<Command, Fault> {
-    let mut words = Words::new(line);
+fn command(line: &str) -> Result<Command, CommandError> {
+    let mut words = Tokens::new(line);
     let command = if words.peek().is_some_and(request::is_mutation) {
         Command::Apply(request::mutation(&mut words)?)
     } else {
@@ -179,11 +188,11 @@ fn command(line: &str) -> Result<Command, Fault> {
                 while !words.at_end() {
                     families.push(request::family(words.next()?)?);
                 }
-                Command::Change(Change::Alter(families))
+                Command::Change(TableChange::Alter(families))
             }
-            "truncate" => Command::Change(Change::Truncate),
-            "split" => Command::Change(Change::Split(words.bytes()?)),
-            "merge" => Command::Change(Change::Merge(words.bytes()?)),
+            "truncate" => Command::Change(TableChange::Truncate),
+            "split" => Command::Change(TableChange::Split(words.bytes()?)),
+            "merge" => Command::Change(TableChange::Merge(words.bytes()?)),
             "clock" => Command::Clock(words.number()?),
             "advance" => Command::Advance(words.number()?),
             "batch" => Command::Batch(request::block(&mut words)?),
@@ -197,7 +206,7 @@ fn command(line: &str) -> Result<Command, Fault> {
             "compact" => Command::Compact,
             "major" => Command::Major,
             "files" => Command::Files,
-            verb => return Err(Fault::malformed(format!("{verb:?} is no command"))),
+            verb => return Err(CommandError::malformed(format!("{verb:?} is no command"))),
         }
     };
     words.finish()?;

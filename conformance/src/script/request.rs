@@ -4,35 +4,58 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 use halite_types::{
-    Append, CheckAndMutate, Condition, Delete, Error, FamilyDescriptor, Get, Increment, Put, RowMutations, RowOp, Scan, Selection, TimeRange,
+    Append, CheckAndMutate, Condition, Delete, Error, FamilyDescriptor, Get, Increment, Put,
+    RowMutations, RowOp, Scan, Selection, TimeRange,
 };
 use halite_types::{LATEST_TIMESTAMP, RowRange};
 
-use super::words::{Words, number};
-use super::{Fault, filter, text};
+use super::tokens::{Tokens, number};
+use super::{CommandError, filter, text};
 
-/// `FAMILY[:ATTRIBUTE=VALUE,...]`
-pub(super) fn family(word: &str) -> Result<FamilyDescriptor, Fault> {
+/// Parses `FAMILY[:ATTRIBUTE=VALUE,...]`.
+pub(super) fn family(word: &str) -> Result<FamilyDescriptor, CommandError> {
     let (name, attributes) = word.split_once(':').unwrap_or((word, ""));
     let mut family = FamilyDescriptor::new(text::bytes(name)?);
     for attribute in attributes.split(',').filter(|attribute| !attribute.is_empty()) {
-        let (name, value) = attribute.split_once('=').ok_or_else(|| Fault::malformed(format!("attribute {attribute:?} has no value")))?;
+        let (name, value) = attribute.split_once('=').ok_or_else(|| {
+            CommandError::malformed(format!("attribute {attribute:?} has no value"))
+        })?;
         family = match (name, value) {
             ("VERSIONS", "all") => family.set("VERSIONS", i32::MAX),
-            ("VERSIONS" | "MIN_VERSIONS" | "TTL" | "NEW_VERSION_BEHAVIOR" | "BLOOMFILTER" | "BLOCKSIZE", _) => family.set(name, value),
+            (
+                "VERSIONS"
+                | "MIN_VERSIONS"
+                | "TTL"
+                | "NEW_VERSION_BEHAVIOR"
+                | "BLOOMFILTER"
+                | "BLOCKSIZE",
+                _,
+            ) => family.set(name, value),
             ("KEEP_DELETED", _) => family.set("KEEP_DELETED_CELLS", value),
-            _ => return Err(Fault::malformed(format!("{name:?} is no attribute"))),
+            _ => return Err(CommandError::malformed(format!("{name:?} is no attribute"))),
         };
     }
     Ok(family)
 }
 
-/// Whether a command of this name writes one row.
+/// Returns `true` if the command with this name writes one row.
 pub(super) fn is_mutation(verb: &str) -> bool {
-    matches!(verb, "put" | "delete" | "deletecolumn" | "deletefamily" | "deletefamilyversion" | "deleterow" | "incr" | "append" | "mutate" | "check")
+    matches!(
+        verb,
+        "put"
+            | "delete"
+            | "deletecolumn"
+            | "deletefamily"
+            | "deletefamilyversion"
+            | "deleterow"
+            | "incr"
+            | "append"
+            | "mutate"
+            | "check"
+    )
 }
 
-pub(super) fn mutation(words: &mut Words<'_>) -> Result<RowOp, Fault> {
+pub(super) fn mutation(words: &mut Tokens<'_>) -> Result<RowOp, CommandError> {
     match words.next()? {
         "put" => put(words).map(RowOp::from),
         "incr" => increment(words).map(RowOp::from),
@@ -43,20 +66,20 @@ pub(super) fn mutation(words: &mut Words<'_>) -> Result<RowOp, Fault> {
     }
 }
 
-/// `{ MUTATION ; ... }`
-pub(super) fn block(words: &mut Words<'_>) -> Result<Vec<RowOp>, Fault> {
+/// Parses `{ MUTATION ; ... }`.
+pub(super) fn block(words: &mut Tokens<'_>) -> Result<Vec<RowOp>, CommandError> {
     words.expect("{")?;
     let mut ops = Vec::new();
     while !words.flag("}") {
         ops.push(mutation(words)?);
         if !words.flag(";") && words.peek() != Some("}") {
-            return Err(Fault::malformed("a block lacks its closing brace"));
+            return Err(CommandError::malformed("a block lacks its closing brace"));
         }
     }
     Ok(ops)
 }
 
-fn put(words: &mut Words<'_>) -> Result<Put, Fault> {
+fn put(words: &mut Tokens<'_>) -> Result<Put, CommandError> {
     let mut columns = Vec::new();
     let row = words.bytes()?;
     let mut put = Put::new(row);
@@ -69,11 +92,13 @@ fn put(words: &mut Words<'_>) -> Result<Put, Fault> {
         let value = words.bytes()?;
         columns.push((family, qualifier, value, words.timestamp()?.unwrap_or(LATEST_TIMESTAMP)));
     }
-    // The time to live is the whole put's, wherever it stands among the columns.
-    Ok(columns.into_iter().fold(put, |put, (family, qualifier, value, timestamp)| put.add_at(family, qualifier, timestamp, value)))
+    // The TTL applies to the whole put, whatever its position among the columns.
+    Ok(columns.into_iter().fold(put, |put, (family, qualifier, value, timestamp)| {
+        put.add_at(family, qualifier, timestamp, value)
+    }))
 }
 
-fn delete(verb: &str, words: &mut Words<'_>) -> Result<Delete, Fault> {
+fn delete(verb: &str, words: &mut Tokens<'_>) -> Result<Delete, CommandError> {
     let mut delete = Delete::new(words.bytes()?);
     if verb == "deleterow" {
         return Ok(words.timestamp()?.map_or(delete.clone(), |timestamp| delete.up_to(timestamp)));
@@ -82,17 +107,19 @@ fn delete(verb: &str, words: &mut Words<'_>) -> Result<Delete, Fault> {
         let what = words.next()?;
         let timestamp = words.timestamp()?.unwrap_or(LATEST_TIMESTAMP);
         delete = match verb {
-            "delete" => text::column(what).map(|(family, qualifier)| delete.version(family, qualifier, timestamp))?,
-            "deletecolumn" => text::column(what).map(|(family, qualifier)| delete.column_up_to(family, qualifier, timestamp))?,
+            "delete" => text::column(what)
+                .map(|(family, qualifier)| delete.version(family, qualifier, timestamp))?,
+            "deletecolumn" => text::column(what)
+                .map(|(family, qualifier)| delete.column_up_to(family, qualifier, timestamp))?,
             "deletefamily" => delete.family_up_to(text::bytes(what)?, timestamp),
             "deletefamilyversion" => delete.family_version(text::bytes(what)?, timestamp),
-            _ => return Err(Fault::malformed(format!("{verb:?} is no command"))),
+            _ => return Err(CommandError::malformed(format!("{verb:?} is no command"))),
         };
     }
     Ok(delete)
 }
 
-fn increment(words: &mut Words<'_>) -> Result<Increment, Fault> {
+fn increment(words: &mut Tokens<'_>) -> Result<Increment, CommandError> {
     let mut increment = Increment::new(words.bytes()?);
     let mut columns = Vec::new();
     while !words.at_end() {
@@ -107,11 +134,13 @@ fn increment(words: &mut Words<'_>) -> Result<Increment, Fault> {
             columns.push((family, qualifier, words.number()?));
         }
     }
-    // As with a put, the time to live is that of all columns.
-    Ok(columns.into_iter().fold(increment, |increment, (family, qualifier, delta)| increment.add(family, qualifier, delta)))
+    // As with a put, the TTL applies to all columns.
+    Ok(columns.into_iter().fold(increment, |increment, (family, qualifier, delta)| {
+        increment.add(family, qualifier, delta)
+    }))
 }
 
-fn append(words: &mut Words<'_>) -> Result<Append, Fault> {
+fn append(words: &mut Tokens<'_>) -> Result<Append, CommandError> {
     let mut append = Append::new(words.bytes()?);
     let mut columns = Vec::new();
     while !words.at_end() {
@@ -126,16 +155,18 @@ fn append(words: &mut Words<'_>) -> Result<Append, Fault> {
             columns.push((family, qualifier, words.bytes()?));
         }
     }
-    Ok(columns.into_iter().fold(append, |append, (family, qualifier, value)| append.add(family, qualifier, value)))
+    Ok(columns
+        .into_iter()
+        .fold(append, |append, (family, qualifier, value)| append.add(family, qualifier, value)))
 }
 
-fn row_mutations(words: &mut Words<'_>) -> Result<RowMutations, Fault> {
+fn row_mutations(words: &mut Tokens<'_>) -> Result<RowMutations, CommandError> {
     let mut mutations = RowMutations::new(words.bytes()?);
     mutations.ops = block(words)?;
     Ok(mutations)
 }
 
-fn check(words: &mut Words<'_>) -> Result<CheckAndMutate, Fault> {
+fn check(words: &mut Tokens<'_>) -> Result<CheckAndMutate, CommandError> {
     let row = words.bytes()?;
     let condition = if words.flag("filter") {
         Condition::Filter(filter::parse(words.next()?)?)
@@ -152,8 +183,8 @@ fn check(words: &mut Words<'_>) -> Result<CheckAndMutate, Fault> {
     Ok(check)
 }
 
-/// The get, and whether only existence is asked for.
-pub(super) fn get(words: &mut Words<'_>) -> Result<(Get, bool), Fault> {
+/// Parses a get. Returns it, and `true` if only existence is requested.
+pub(super) fn get(words: &mut Tokens<'_>) -> Result<(Get, bool), CommandError> {
     let mut get = Get::new(words.bytes()?);
     let mut exists_only = false;
     while !words.at_end() {
@@ -169,7 +200,7 @@ pub(super) fn get(words: &mut Words<'_>) -> Result<(Get, bool), Fault> {
     Ok((get, exists_only))
 }
 
-pub(super) fn scan(words: &mut Words<'_>) -> Result<Scan, Fault> {
+pub(super) fn scan(words: &mut Tokens<'_>) -> Result<Scan, CommandError> {
     let mut scan = Scan::all();
     let (mut start, mut stop) = (Bytes::new(), Bytes::new());
     let (mut start_inclusive, mut stop_inclusive) = (true, false);
@@ -190,7 +221,7 @@ pub(super) fn scan(words: &mut Words<'_>) -> Result<Scan, Fault> {
         } else if let Some(row) = words.option("prefix") {
             prefix = Some(text::bytes(row)?);
         } else if let Some(cells) = words.option("batch") {
-            // HBase takes 0 and below for no limit.
+            // HBase treats 0 and below as unlimited.
             scan.batch = usize::try_from(number::<i64>(cells)?).ok().filter(|&cells| cells > 0);
         } else if let Some(bytes) = words.option("resultbytes") {
             scan.max_result_bytes = number(bytes)?;
@@ -212,7 +243,7 @@ pub(super) fn scan(words: &mut Words<'_>) -> Result<Scan, Fault> {
     Ok(scan)
 }
 
-/// An empty row is no bound.
+/// Returns the bound; an empty row is unbounded.
 fn bound(row: Bytes, inclusive: bool) -> Bound<Bytes> {
     match inclusive {
         _ if row.is_empty() => Bound::Unbounded,
@@ -221,32 +252,35 @@ fn bound(row: Bytes, inclusive: bool) -> Bound<Bytes> {
     }
 }
 
-fn add(word: &str) -> Result<(Bytes, Option<Bytes>), Fault> {
+fn add(word: &str) -> Result<(Bytes, Option<Bytes>), CommandError> {
     if word.contains(':') {
         return text::column(word).map(|(family, qualifier)| (family, Some(qualifier)));
     }
     if word.contains('=') {
-        return Err(Fault::malformed(format!("{word:?} is no option")));
+        return Err(CommandError::malformed(format!("{word:?} is no option")));
     }
     Ok((text::bytes(word)?, None))
 }
 
-/// Takes the next word if it is an option that gets and scans share.
-fn select(words: &mut Words<'_>, selection: &mut Selection) -> Result<bool, Fault> {
+/// Parses the next word if it is an option common to gets and scans.
+fn select(words: &mut Tokens<'_>, selection: &mut Selection) -> Result<bool, CommandError> {
     if let Some(versions) = words.option("versions") {
         selection.max_versions = match versions {
             "all" => i32::MAX as u32,
-            _ => u32::try_from(number::<i64>(versions)?).map_err(|_| Error::invalid("a negative number of versions"))?,
+            _ => u32::try_from(number::<i64>(versions)?)
+                .map_err(|_| Error::invalid("a negative number of versions"))?,
         };
     } else if let Some(range) = words.option("range") {
         selection.time_range = time_range(range)?;
     } else if let Some(timestamp) = words.option("ts") {
         selection.time_range = TimeRange::at(number(timestamp)?)?;
     } else if let Some(family_range) = words.option("familyrange") {
-        let (family, range) = family_range.split_once(':').ok_or_else(|| Fault::malformed("familyrange is FAMILY:MIN..MAX"))?;
+        let (family, range) = family_range
+            .split_once(':')
+            .ok_or_else(|| CommandError::malformed("familyrange is FAMILY:MIN..MAX"))?;
         selection.family_time_ranges.insert(text::bytes(family)?, time_range(range)?);
     } else if let Some(cells) = words.option("storelimit") {
-        // HBase takes a negative limit for none.
+        // HBase treats a negative limit as unlimited.
         selection.family_limit = u32::try_from(number::<i64>(cells)?).ok();
     } else if let Some(cells) = words.option("storeoffset") {
         selection.family_offset = u32::try_from(number::<i64>(cells)?).unwrap_or(0);
@@ -258,9 +292,11 @@ fn select(words: &mut Words<'_>, selection: &mut Selection) -> Result<bool, Faul
     Ok(true)
 }
 
-/// `MIN..MAX`
-fn time_range(text: &str) -> Result<TimeRange, Fault> {
-    let (min, max) = text.split_once("..").ok_or_else(|| Fault::malformed(format!("{text:?} is no range: write MIN..MAX")))?;
+/// Parses `MIN..MAX`.
+fn time_range(text: &str) -> Result<TimeRange, CommandError> {
+    let (min, max) = text
+        .split_once("..")
+        .ok_or_else(|| CommandError::malformed(format!("{text:?} is no range: write MIN..MAX")))?;
     let min = if min.is_empty() { 0 } else { number(min)? };
     let max = if max.is_empty() { i64::MAX } else { number(max)? };
     Ok(TimeRange::new(min, max)?)

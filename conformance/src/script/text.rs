@@ -1,11 +1,12 @@
-//! The spelling of bytes: printable ASCII as it is, `\xNN` for the rest, `""` for none, `\{N:c}` for N times c.
+//! Text format of bytes: printable ASCII is literal, other bytes are `\xNN`, no bytes are `""`, and
+//! `\{N:c}` is N times c.
 
 use bytes::Bytes;
 
-use super::Fault;
+use super::CommandError;
 
-/// The bytes a word stands for.
-pub(super) fn bytes(word: &str) -> Result<Bytes, Fault> {
+/// Parses a word to bytes.
+pub(super) fn bytes(word: &str) -> Result<Bytes, CommandError> {
     if word == "\"\"" {
         return Ok(Bytes::new());
     }
@@ -13,14 +14,17 @@ pub(super) fn bytes(word: &str) -> Result<Bytes, Fault> {
     let mut rest = word;
     while let Some(at) = rest.find('\\') {
         out.extend_from_slice(&rest.as_bytes()[..at]);
-        rest =
-            escape(&rest[at..], &mut out).ok_or_else(|| Fault::malformed(format!("{word:?} has an escape that is neither \\xNN nor \\{{N:c}}")))?;
+        rest = escape(&rest[at..], &mut out).ok_or_else(|| {
+            CommandError::malformed(format!(
+                "{word:?} has an escape that is neither \\xNN nor \\{{N:c}}"
+            ))
+        })?;
     }
     out.extend_from_slice(rest.as_bytes());
     Ok(out.into())
 }
 
-/// Appends what the escape at the front of `text` stands for and gives what follows it.
+/// Appends the bytes of the escape at the start of `text` and returns the remaining text.
 fn escape<'a>(text: &'a str, out: &mut Vec<u8>) -> Option<&'a str> {
     if let Some(digits) = text.strip_prefix("\\x") {
         out.push(u8::from_str_radix(digits.get(..2)?, 16).ok()?);
@@ -32,13 +36,15 @@ fn escape<'a>(text: &'a str, out: &mut Vec<u8>) -> Option<&'a str> {
     Some(rest)
 }
 
-/// Family and qualifier of a column.
-pub(super) fn column(word: &str) -> Result<(Bytes, Bytes), Fault> {
-    let (family, qualifier) = word.split_once(':').ok_or_else(|| Fault::malformed(format!("{word:?} is no column: it has no colon")))?;
+/// Parses a column to its family and qualifier.
+pub(super) fn column(word: &str) -> Result<(Bytes, Bytes), CommandError> {
+    let (family, qualifier) = word.split_once(':').ok_or_else(|| {
+        CommandError::malformed(format!("{word:?} is no column: it has no colon"))
+    })?;
     Ok((bytes(family)?, bytes(qualifier)?))
 }
 
-/// The word for some bytes, as answers have it.
+/// Formats bytes as a word, as in results.
 pub(crate) fn word(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     if bytes.is_empty() {
@@ -55,7 +61,7 @@ pub(crate) fn word(bytes: &[u8]) -> String {
     out
 }
 
-/// The part of a column behind the colon: no bytes are written as nothing.
+/// Formats the part of a column after the colon; empty bytes have no text.
 pub(crate) fn qualifier(bytes: &[u8]) -> String {
     if bytes.is_empty() { String::new() } else { word(bytes) }
 }
@@ -66,7 +72,12 @@ mod tests {
 
     #[test]
     fn words_stand_for_bytes_and_back() {
-        for (text, expected) in [("abc", &b"abc"[..]), ("\"\"", b""), ("a\\x00\\xff", b"a\x00\xff"), ("\\x5c\\x22\\x20", b"\\\" ")] {
+        for (text, expected) in [
+            ("abc", &b"abc"[..]),
+            ("\"\"", b""),
+            ("a\\x00\\xff", b"a\x00\xff"),
+            ("\\x5c\\x22\\x20", b"\\\" "),
+        ] {
             assert_eq!(bytes(text).unwrap(), expected);
             assert_eq!(word(expected), text);
         }

@@ -1,69 +1,80 @@
-//! The embedded store as a subject of the battery.
+//! Embedded store as a system under test.
 
 use std::sync::Arc;
 
 use halite::{
-    Bytes, CompactionKind, Error, ErrorKind, FamilyDescriptor, Get, OpResult, Options, RegionLoad, Result, Row, RowOp, Scan, Store, StoreTable,
-    TableDescriptor,
+    Bytes, CompactionKind, Error, ErrorKind, FamilyDescriptor, Get, OpResult, Options, RegionLoad,
+    Result, Row, RowOp, Scan, Store, StoreTable, TableDescriptor,
 };
 use halite_conformance::cluster::change_table;
-use halite_conformance::runner::{Merge, Subject};
-use halite_conformance::script::Change;
+use halite_conformance::runner::{MergeKind, SystemUnderTest};
+use halite_conformance::script::TableChange;
 use halite_engine::Engine;
 use halite_engine::env::Clock;
 use halite_engine::env::sim::SimEnv;
 
-/// The table of every case.
+/// Table of every case.
 pub(crate) const TABLE: &str = "t";
 
-/// A store on a simulated disk that nothing happens to, whose clock the script moves.
+/// Store on a simulated disk without faults, whose clock the script moves.
 pub(crate) struct Embedded {
-    outside: SimEnv,
+    sim: SimEnv,
     store: Store,
     table: Option<StoreTable>,
 }
 
 impl Embedded {
-    /// The store and nothing in it.
+    /// Creates an empty store.
     pub(crate) fn new() -> Self {
-        let outside = SimEnv::new(1);
-        let store = halite::Builder::new().options(options()).open_in(outside.env()).expect("an empty simulated disk");
-        Self { outside, store, table: None }
+        let sim = SimEnv::new(1);
+        let store = halite::Builder::new()
+            .options(options())
+            .open_with_env(sim.env())
+            .expect("an empty simulated disk");
+        Self { sim, store, table: None }
     }
 
-    /// The engine, for a server over it.
+    /// Returns the engine, for a server on it.
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         self.store.engine()
     }
 
-    /// Somebody else has made the table.
-    pub(crate) fn adopt(&mut self) -> Result<()> {
+    /// Opens a table that another system created.
+    pub(crate) fn open_table(&mut self) -> Result<()> {
         self.table = Some(self.store.table(TABLE)?);
         Ok(())
     }
 
     fn table(&self) -> Result<&StoreTable> {
-        self.table.as_ref().ok_or_else(|| Error::new(ErrorKind::NoSuchTable, "the case creates no table"))
+        self.table
+            .as_ref()
+            .ok_or_else(|| Error::new(ErrorKind::NoSuchTable, "the case creates no table"))
     }
 
     fn load(&self) -> Result<RegionLoad> {
         let of_table = |load: &RegionLoad| load.region.table.qualifier() == TABLE;
-        self.store.status().regions.into_iter().find(of_table).ok_or_else(|| Error::new(ErrorKind::NoSuchRegion, "the table has no region"))
+        self.store
+            .status()
+            .regions
+            .into_iter()
+            .find(of_table)
+            .ok_or_else(|| Error::new(ErrorKind::NoSuchRegion, "the table has no region"))
     }
 }
 
-/// As the oracle is set: two files are enough to merge, any sizes are alike, and no major compaction comes by itself.
+/// Returns options that match the oracle's settings: two files are enough to merge, sizes are
+/// ignored, and there is no automatic major compaction.
 fn options() -> Options {
     let mut options = Options::default();
-    options.compaction_files_min = 2;
-    options.compaction_files_max = 1000;
-    options.major_compaction_ms = 0;
+    options.min_compaction_files = 2;
+    options.max_compaction_files = 1000;
+    options.major_compaction_interval_ms = 0;
     options
 }
 
-impl Subject for Embedded {
+impl SystemUnderTest for Embedded {
     fn set_clock(&mut self, now_ms: i64) {
-        self.outside.clock.jump_ms(now_ms - self.outside.clock.now_ms());
+        self.sim.clock.jump_ms(now_ms - self.sim.clock.now_ms());
     }
 
     fn create(&mut self, families: Vec<FamilyDescriptor>, splits: Vec<Bytes>) -> Result<()> {
@@ -72,15 +83,17 @@ impl Subject for Embedded {
             self.store.disable_table(&name)?;
             self.store.drop_table(&name)?;
         }
-        let descriptor = families.into_iter().fold(TableDescriptor::new(TABLE.parse()?), TableDescriptor::family);
+        let descriptor = families
+            .into_iter()
+            .fold(TableDescriptor::new(TABLE.parse()?), TableDescriptor::family);
         let splits: Vec<&[u8]> = splits.iter().map(AsRef::as_ref).collect();
         self.store.create_table(descriptor, &splits)?;
-        self.adopt()
+        self.open_table()
     }
 
-    fn change(&mut self, change: &Change) -> Result<()> {
+    fn change(&mut self, change: &TableChange) -> Result<()> {
         change_table(&self.store, &TABLE.parse()?, change)?;
-        self.adopt()
+        self.open_table()
     }
 
     fn apply(&mut self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
@@ -99,12 +112,12 @@ impl Subject for Embedded {
         self.store.flush(&TABLE.parse()?)
     }
 
-    fn merge(&mut self, how: Merge) -> Result<()> {
+    fn merge(&mut self, how: MergeKind) -> Result<()> {
         let name = TABLE.parse()?;
         match how {
-            Merge::Unasked => self.store.compact(&name, CompactionKind::Minor),
-            Merge::Major => self.store.compact(&name, CompactionKind::Major),
-            Merge::Minor => {
+            MergeKind::Automatic => self.store.compact(&name, CompactionKind::Minor),
+            MergeKind::Major => self.store.compact(&name, CompactionKind::Major),
+            MergeKind::Minor => {
                 for region in self.store.engine().table(&name)?.regions().iter() {
                     region.compact_retaining_deletes()?;
                 }
@@ -115,13 +128,14 @@ impl Subject for Embedded {
 
     fn files(&mut self) -> Result<Vec<(String, usize)>> {
         let region = format!("/{}/", self.load()?.region.encoded_name);
-        let paths = self.outside.fs.files();
+        let paths = self.sim.fs.files();
         let of = |family: &str| {
             let folder = format!("{region}{family}/");
             paths.keys().filter(|path| path.contains(&folder)).count()
         };
         let descriptor = self.table()?.descriptor();
-        let names = descriptor.families().map(|family| String::from_utf8_lossy(family.name()).into_owned());
+        let names =
+            descriptor.families().map(|family| String::from_utf8_lossy(family.name()).into_owned());
         Ok(names.map(|family| (family.clone(), of(&family))).collect())
     }
 }

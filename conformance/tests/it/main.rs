@@ -1,6 +1,6 @@
 //! Every case on the embedded store and through client and server, on a simulated disk and clock.
 
-mod differ;
+mod differential;
 mod embedded;
 mod remote;
 
@@ -14,40 +14,52 @@ use halite_conformance::script::Case;
 use embedded::Embedded;
 use remote::Remote;
 
-/// Runs the cases of one file and shows every answer that is not HBase's and every known difference that is none any more.
+/// Runs the cases of one file. Reports every result that differs from HBase's, and every known
+/// difference that no longer exists.
 fn agrees_with_hbase(file: &str, known: &str, mut run: impl FnMut(&Case) -> Vec<Difference>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(format!("{file}.txt"));
     let text = std::fs::read_to_string(&path).expect("a case file");
-    let cases = Case::parse_file(&text).unwrap_or_else(|malformed| panic!("{}: {malformed}", path.display()));
+    let cases = Case::parse_file(&text)
+        .unwrap_or_else(|malformed| panic!("{}: {malformed}", path.display()));
     let mut known = known_differences(file, known);
     let mut report = String::new();
-    let mut say = |text: std::fmt::Arguments<'_>| report.write_fmt(text).expect("writing to a string");
+    let mut say =
+        |text: std::fmt::Arguments<'_>| report.write_fmt(text).expect("writing to a string");
     for case in &cases {
         let differences = run(case);
         let is_known = known.remove(&case.name);
         if is_known && differences.is_empty() {
-            say(format_args!("{file}: {} agrees now: take it out of known_differences.txt\n", case.name));
+            say(format_args!(
+                "{file}: {} agrees now: take it out of known_differences.txt\n",
+                case.name
+            ));
         } else if !is_known && !differences.is_empty() {
             say(format_args!("{file}: {}\n", case.name));
             differences.iter().for_each(|difference| say(format_args!("{difference}")));
         }
     }
-    known.iter().for_each(|name| say(format_args!("{file}: known_differences.txt names {name}, which is no case\n")));
+    known.iter().for_each(|name| {
+        say(format_args!("{file}: known_differences.txt names {name}, which is no case\n"));
+    });
     assert!(report.is_empty(), "not as recorded (- HBase, + here)\n{report}");
 }
 
-/// Cases that differ in the store itself, and those that differ only when client and server are between.
-const KNOWN: &str = include_str!("../../known_differences.txt");
-const KNOWN_OF_CLIENTS: &str = include_str!("../../known_client_differences.txt");
+/// Cases that differ in the store itself, and cases that differ only through client and server.
+const KNOWN_DIFFERENCES: &str = include_str!("../../known_differences.txt");
+const KNOWN_CLIENT_DIFFERENCES: &str = include_str!("../../known_client_differences.txt");
 
-fn known_of_clients() -> String {
-    [KNOWN, KNOWN_OF_CLIENTS].concat()
+fn known_client_differences() -> String {
+    [KNOWN_DIFFERENCES, KNOWN_CLIENT_DIFFERENCES].concat()
 }
 
-/// The names of the cases of a file that are known to differ.
+/// Returns the names of the cases of a file that are known to differ.
 fn known_differences(file: &str, text: &str) -> BTreeSet<String> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
-    lines.filter_map(|line| line.split_once(' ')).filter(|(of, _)| *of == file).map(|(_, name)| name.to_string()).collect()
+    lines
+        .filter_map(|line| line.split_once(' '))
+        .filter(|(of, _)| *of == file)
+        .map(|(_, name)| name.to_string())
+        .collect()
 }
 
 macro_rules! case_files {
@@ -55,7 +67,7 @@ macro_rules! case_files {
         mod embedded_store {
             $(#[test]
             fn $file() {
-                super::agrees_with_hbase(stringify!($file), super::KNOWN, |case| super::runner::run(case, &mut super::Embedded::new()));
+                super::agrees_with_hbase(stringify!($file), super::KNOWN_DIFFERENCES, |case| super::runner::run(case, &mut super::Embedded::new()));
             })*
         }
 
@@ -63,7 +75,7 @@ macro_rules! case_files {
             $(#[test]
             fn $file() {
                 let mut remote = super::Remote::new();
-                super::agrees_with_hbase(stringify!($file), &super::known_of_clients(), |case| super::runner::run(case, &mut remote));
+                super::agrees_with_hbase(stringify!($file), &super::known_client_differences(), |case| super::runner::run(case, &mut remote));
             })*
         }
 

@@ -1,36 +1,48 @@
-//! The embedded store once more, with Halite's server and client between it and the script.
+//! Embedded store accessed through Halite's client and server.
 
 use std::sync::Arc;
 
-use halite::{Blocking, BlockingTable, Bytes, FamilyDescriptor, Get, OpResult, Result, Row, RowOp, Scan, TableDescriptor, block_on};
+use halite::{
+    BlockingCluster, BlockingTable, Bytes, FamilyDescriptor, Get, OpResult, Result, Row, RowOp,
+    Scan, TableDescriptor, block_on,
+};
 use halite_conformance::cluster::change_table;
-use halite_conformance::runner::{Merge, Subject};
-use halite_conformance::script::Change;
-use halite_server::{Config, Handle, Server};
+use halite_conformance::runner::{MergeKind, SystemUnderTest};
+use halite_conformance::script::TableChange;
+use halite_server::{Config, Server, ServerHandle};
 use tokio::runtime::Runtime;
 
 use crate::embedded::{Embedded, TABLE};
 
-/// One server with one client for all cases of a file, so that what the client knows is of tables that have gone.
+/// One server and one client for all cases of a file, so that the client's cache refers to dropped
+/// tables.
 pub(crate) struct Remote {
-    /// What the script does that no client can: the clock, and which files are merged.
-    inside: Embedded,
-    cluster: Blocking,
+    /// Operations of the script that no client can perform: the clock, and the choice of merged
+    /// files.
+    embedded: Embedded,
+    cluster: BlockingCluster,
     has_table: bool,
-    server: Option<Handle>,
+    server: Option<ServerHandle>,
     runtime: Runtime,
 }
 
 impl Remote {
     pub(crate) fn new() -> Self {
-        let inside = Embedded::new();
+        let embedded = Embedded::new();
         let mut config = Config::default();
-        (config.master_port, config.region_port, config.web_port, config.zookeeper_port) = (0, 0, None, Some(0));
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
-        let server = runtime.block_on(Server::start(Arc::clone(inside.engine()), config)).expect("a server on free ports");
+        (config.master_port, config.regionserver_port, config.http_port, config.zookeeper_port) =
+            (0, 0, None, Some(0));
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("a thread");
+        let server = runtime
+            .block_on(Server::start(Arc::clone(embedded.engine()), config))
+            .expect("a server on free ports");
         let uri = format!("zk://{}", server.addresses().zookeeper.expect("it was asked for"));
-        let cluster = Blocking::connect(&uri).expect("the server that was just started");
-        Self { inside, cluster, has_table: false, server: Some(server), runtime }
+        let cluster = BlockingCluster::connect(&uri).expect("the server that was just started");
+        Self { embedded, cluster, has_table: false, server: Some(server), runtime }
     }
 
     fn table(&self) -> Result<BlockingTable> {
@@ -46,9 +58,9 @@ impl Drop for Remote {
     }
 }
 
-impl Subject for Remote {
+impl SystemUnderTest for Remote {
     fn set_clock(&mut self, now_ms: i64) {
-        self.inside.set_clock(now_ms);
+        self.embedded.set_clock(now_ms);
     }
 
     fn create(&mut self, families: Vec<FamilyDescriptor>, splits: Vec<Bytes>) -> Result<()> {
@@ -57,16 +69,17 @@ impl Subject for Remote {
             block_on(admin.disable_table(&name))?;
             block_on(admin.drop_table(&name))?;
         }
-        let descriptor = families.into_iter().fold(TableDescriptor::new(name), TableDescriptor::family);
+        let descriptor =
+            families.into_iter().fold(TableDescriptor::new(name), TableDescriptor::family);
         let splits: Vec<&[u8]> = splits.iter().map(AsRef::as_ref).collect();
         self.cluster.create_table(descriptor, &splits)?;
         self.has_table = true;
-        self.inside.adopt()
+        self.embedded.open_table()
     }
 
-    fn change(&mut self, change: &Change) -> Result<()> {
+    fn change(&mut self, change: &TableChange) -> Result<()> {
         change_table(&**self.cluster.cluster(), &TABLE.parse()?, change)?;
-        self.inside.adopt()
+        self.embedded.open_table()
     }
 
     fn apply(&mut self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
@@ -85,11 +98,11 @@ impl Subject for Remote {
         self.cluster.flush(&TABLE.parse()?)
     }
 
-    fn merge(&mut self, how: Merge) -> Result<()> {
-        self.inside.merge(how)
+    fn merge(&mut self, how: MergeKind) -> Result<()> {
+        self.embedded.merge(how)
     }
 
     fn files(&mut self) -> Result<Vec<(String, usize)>> {
-        self.inside.files()
+        self.embedded.files()
     }
 }

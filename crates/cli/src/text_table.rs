@@ -1,4 +1,4 @@
-//! Aligned columns for people: as wide as their longest entry, numbers to the right.
+//! Human-readable tables: columns as wide as their longest entry, numbers right-aligned.
 
 /// Rows of text under headings.
 pub(crate) struct TextTable {
@@ -12,26 +12,35 @@ struct Column {
 }
 
 impl TextTable {
-    /// A table with these headings; one that starts with `>` is of a column that is aligned to the right.
+    /// Creates a table with these headings; a heading that starts with `>` right-aligns its column.
     pub(crate) fn new(headings: &[&'static str]) -> Self {
-        let column = |heading: &&'static str| Column { heading: heading.trim_start_matches('>'), right: heading.starts_with('>') };
+        let column = |heading: &&'static str| Column {
+            heading: heading.trim_start_matches('>'),
+            right: heading.starts_with('>'),
+        };
         Self { columns: headings.iter().map(column).collect(), rows: Vec::new() }
     }
 
-    /// Adds a row; it has as many entries as there are headings.
+    /// Adds a row, which must have one entry per heading.
     pub(crate) fn row(&mut self, entries: impl IntoIterator<Item = impl Into<String>>) {
         self.rows.push(entries.into_iter().map(Into::into).collect());
     }
 
-    /// The heading line and then one line for each row, without blanks at their ends.
+    /// Returns the heading line and one line per row, without trailing blanks.
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
-        let headings: Vec<String> = self.columns.iter().map(|column| column.heading.to_owned()).collect();
+        let headings: Vec<String> =
+            self.columns.iter().map(|column| column.heading.to_owned()).collect();
         let widths: Vec<usize> = (0..self.columns.len()).map(|at| self.width(at)).collect();
-        std::iter::once(&headings).chain(&self.rows).map(|row| self.line(row, &widths)).collect::<Vec<_>>().into_iter()
+        std::iter::once(&headings)
+            .chain(&self.rows)
+            .map(|row| self.line(row, &widths))
+            .collect::<Vec<_>>()
+            .into_iter()
     }
 
     fn width(&self, at: usize) -> usize {
-        let entries = self.rows.iter().filter_map(|row| row.get(at)).map(|entry| entry.chars().count());
+        let entries =
+            self.rows.iter().filter_map(|row| row.get(at)).map(|entry| entry.chars().count());
         entries.max().unwrap_or(0).max(self.columns[at].heading.chars().count())
     }
 
@@ -39,7 +48,8 @@ impl TextTable {
         let mut line = String::new();
         for ((entry, width), column) in row.iter().zip(widths).zip(&self.columns) {
             let blanks = " ".repeat(width - entry.chars().count());
-            let (before, after) = if column.right { (blanks.as_str(), "") } else { ("", blanks.as_str()) };
+            let (before, after) =
+                if column.right { (blanks.as_str(), "") } else { ("", blanks.as_str()) };
             line.extend([before, entry, after, "  "]);
         }
         line.truncate(line.trim_end().len());
@@ -47,7 +57,7 @@ impl TextTable {
     }
 }
 
-/// A number with commas between its thousands.
+/// Formats a number with thousands separators.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -60,7 +70,7 @@ pub(crate) fn grouped(number: u64) -> String {
     out
 }
 
-/// A size in the unit that suits it, with one decimal.
+/// Formats a size in a suitable unit, with one decimal.
 #[expect(clippy::cast_precision_loss, reason = "it is rounded to one decimal anyway")]
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
@@ -85,12 +95,18 @@ mod tests {
         let mut table = TextTable::new(&["name", ">temp", "note"]);
         table.row(["JFK", "-1.1 \u{b0}C", "cold"]);
         table.row(["Newark", "30 \u{b0}C", ""]);
-        assert_eq!(table.lines().collect::<Vec<_>>(), ["name       temp  note", "JFK     -1.1 \u{b0}C  cold", "Newark    30 \u{b0}C"]);
+        assert_eq!(
+            table.lines().collect::<Vec<_>>(),
+            ["name       temp  note", "JFK     -1.1 \u{b0}C  cold", "Newark    30 \u{b0}C"]
+        );
     }
 
     #[test]
     fn numbers_are_grouped_and_sizes_scaled() {
         assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!([1023, 1024, 1_572_864, u64::MAX].map(size), ["1023 B", "1.0 KiB", "1.5 MiB", "16777216.0 TiB"]);
+        assert_eq!(
+            [1023, 1024, 1_572_864, u64::MAX].map(size),
+            ["1023 B", "1.0 KiB", "1.5 MiB", "16777216.0 TiB"]
+        );
     }
 }

@@ -1,8 +1,10 @@
-//! Sizes, times and counts as people write them, and written back.
+//! Parsing and formatting of sizes, durations and counts.
 
-/// A number of bytes: plain, or with `k`, `m`, `g` or `t` for powers of 1024, as in `128m`, `64 KiB`, `10GB`.
+/// Parses a number of bytes: plain, or with `k`, `m`, `g` or `t` for powers of 1024, as in `128m`,
+/// `64 KiB`, `10GB`.
 pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
-    const WANTED: &str = "a size: a number of bytes, or a number with k, m, g or t (powers of 1024) as in 128m";
+    const WANTED: &str =
+        "a size: a number of bytes, or a number with k, m, g or t (powers of 1024) as in 128m";
     let (number, unit) = split_unit(text);
     let shift = match unit.trim_end_matches('b').trim_end_matches('i') {
         "" => 0,
@@ -16,9 +18,10 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(|| "a size below 16 EiB".into())
 }
 
-/// A time in milliseconds: plain, or with `ms`, `s`, `min`, `h` or `d`.
+/// Parses a duration in milliseconds: plain, or with `ms`, `s`, `min`, `h` or `d`.
 pub(crate) fn parse_ms(text: &str) -> Result<u64, String> {
-    const WANTED: &str = "a time: a number of milliseconds, or a number with ms, s, min, h or d as in 60s";
+    const WANTED: &str =
+        "a time: a number of milliseconds, or a number with ms, s, min, h or d as in 60s";
     let (number, unit) = split_unit(text);
     let factor: u64 = match unit.as_str() {
         "" | "ms" => 1,
@@ -29,10 +32,13 @@ pub(crate) fn parse_ms(text: &str) -> Result<u64, String> {
         _ => return Err(WANTED.into()),
     };
     let number: u64 = number.parse().map_err(|_| WANTED.to_owned())?;
-    number.checked_mul(factor).filter(|ms| i64::try_from(*ms).is_ok()).ok_or_else(|| "a time that is shorter".into())
+    number
+        .checked_mul(factor)
+        .filter(|ms| i64::try_from(*ms).is_ok())
+        .ok_or_else(|| "a time that is shorter".into())
 }
 
-/// A time in milliseconds with its unit, above 0: what a person who leaves the unit out means cannot be known.
+/// Parses a duration with a unit, above 0, to milliseconds. A number without unit is ambiguous.
 pub(crate) fn parse_duration(text: &str) -> Result<u64, String> {
     if split_unit(text).1.is_empty() {
         return Err("a time with its unit: ms, s, min, h or d, as in 60s".into());
@@ -40,21 +46,21 @@ pub(crate) fn parse_duration(text: &str) -> Result<u64, String> {
     parse_ms(text).and_then(|ms| if ms == 0 { Err("a time above 0".into()) } else { Ok(ms) })
 }
 
-/// The size in the largest unit that divides it.
-pub(crate) fn show_bytes(bytes: u64) -> String {
+/// Formats a size in the largest unit that divides it.
+pub(crate) fn format_bytes(bytes: u64) -> String {
     let units = [(40, "t"), (30, "g"), (20, "m"), (10, "k")];
     let unit = units.into_iter().find(|(shift, _)| bytes > 0 && bytes.trailing_zeros() >= *shift);
     unit.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
 }
 
-/// The time in the largest unit that divides it.
-pub(crate) fn show_ms(ms: u64) -> String {
+/// Formats a duration in the largest unit that divides it.
+pub(crate) fn format_ms(ms: u64) -> String {
     let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s")];
     let unit = units.into_iter().find(|(factor, _)| ms > 0 && ms.is_multiple_of(*factor));
     unit.map_or_else(|| format!("{ms}ms"), |(factor, unit)| format!("{}{unit}", ms / factor))
 }
 
-/// The digits at the front, and the rest in lower case without spaces around.
+/// Returns the leading digits, and the rest in lower case without surrounding spaces.
 fn split_unit(text: &str) -> (&str, String) {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -76,7 +82,15 @@ mod tests {
 
     #[test]
     fn sizes_are_read_with_every_unit_people_write() {
-        for (text, bytes) in [("0", 0), ("512", 512), ("64k", 65_536), ("64 KiB", 65_536), ("128MB", 128 << 20), ("10g", 10 << 30), ("1T", 1 << 40)] {
+        for (text, bytes) in [
+            ("0", 0),
+            ("512", 512),
+            ("64k", 65_536),
+            ("64 KiB", 65_536),
+            ("128MB", 128 << 20),
+            ("10g", 10 << 30),
+            ("1T", 1 << 40),
+        ] {
             assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
         }
         for text in ["", "m", "-1", "1.5g", "5q", "64kk", "99999999999999999999", "16777216t"] {
@@ -86,7 +100,15 @@ mod tests {
 
     #[test]
     fn times_are_read_with_every_unit_people_write() {
-        for (text, ms) in [("0", 0), ("5000", 5000), ("250ms", 250), ("60 s", 60_000), ("5min", 300_000), ("2h", 7_200_000), ("7D", 604_800_000)] {
+        for (text, ms) in [
+            ("0", 0),
+            ("5000", 5000),
+            ("250ms", 250),
+            ("60 s", 60_000),
+            ("5min", 300_000),
+            ("2h", 7_200_000),
+            ("7D", 604_800_000),
+        ] {
             assert_eq!(parse_ms(text), Ok(ms), "{text}");
         }
         for text in ["", "s", "-5", "1.5s", "3 weeks", "9223372036854775808", "106751991168d"] {
@@ -97,11 +119,11 @@ mod tests {
     #[test]
     fn what_is_shown_reads_back_as_the_same() {
         for bytes in [0, 1, 1000, 1024, 65_536, 10 << 20, 10 << 30, (1 << 40) + 1] {
-            assert_eq!(parse_bytes(&show_bytes(bytes)), Ok(bytes));
+            assert_eq!(parse_bytes(&format_bytes(bytes)), Ok(bytes));
         }
         for ms in [0, 1, 1000, 1500, 60_000, 604_800_000] {
-            assert_eq!(parse_ms(&show_ms(ms)), Ok(ms));
+            assert_eq!(parse_ms(&format_ms(ms)), Ok(ms));
         }
-        assert_eq!((show_bytes(128 << 20), show_ms(604_800_000)), ("128m".into(), "7d".into()));
+        assert_eq!((format_bytes(128 << 20), format_ms(604_800_000)), ("128m".into(), "7d".into()));
     }
 }

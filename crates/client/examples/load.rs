@@ -1,6 +1,7 @@
-//! How fast this client is, and what it takes: one kind of work by some callers at once for some seconds.
-//! `cargo xtask bench client` runs it beside other clients; alone:
-//! `cargo run --release -p halite-client --example load -- zk://localhost:2181/hbase prepare 1000000`, then `... get 8 2 5 1000000`.
+//! How fast this client is, and what it takes: one kind of work by some callers at once for some
+//! seconds. `cargo xtask bench client` runs it beside other clients; alone:
+//! `cargo run --release -p halite-client --example load -- zk://localhost:2181/hbase prepare 1000000`,
+//! then `... get 8 2 5 1000000`.
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
 
 use std::sync::Arc;
@@ -8,7 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use halite_client::connect;
-use halite_types::{Cluster, Error, FamilyDescriptor, Get, Put, Result, RowOp, Scan, Table, TableDescriptor, TableExt as _};
+use halite_types::{
+    Cluster, Error, FamilyDescriptor, Get, Put, Result, RowOp, Scan, Table, TableDescriptor,
+    TableExt as _,
+};
 
 const TABLE: &str = "client_load";
 /// Rows of one batch.
@@ -22,10 +26,22 @@ async fn main() -> Result<()> {
     match words[..] {
         [uri, "prepare", rows] => prepare(&connect(uri).await?, number(rows)?).await,
         [uri, work, callers, warm, seconds, rows] => {
-            let load = Load { table: connect(uri).await?.table(&TABLE.parse()?), rows: number(rows)?, done: AtomicU64::new(0) };
-            load.run(work, number(callers)?, Duration::from_secs(number(warm)?), Duration::from_secs(number(seconds)?)).await
+            let load = Load {
+                table: connect(uri).await?.table(&TABLE.parse()?),
+                rows: number(rows)?,
+                done: AtomicU64::new(0),
+            };
+            load.run(
+                work,
+                number(callers)?,
+                Duration::from_secs(number(warm)?),
+                Duration::from_secs(number(seconds)?),
+            )
+            .await
         }
-        _ => Err(Error::invalid("usage: load URI prepare ROWS | load URI get|put|gets|puts|scan CALLERS WARM_SECONDS SECONDS ROWS")),
+        _ => Err(Error::invalid(
+            "usage: load URI prepare ROWS | load URI get|put|gets|puts|scan CALLERS WARM_SECONDS SECONDS ROWS",
+        )),
     }
 }
 
@@ -45,7 +61,12 @@ fn put(number: u64) -> RowOp {
 async fn prepare(cluster: &impl Cluster, rows: u64) -> Result<()> {
     let (name, admin) = (TABLE.parse()?, cluster.admin());
     let splits = (1..8).map(|part| row(rows * part / 8).into()).collect();
-    admin.create_table(TableDescriptor::new(TABLE.parse()?).family(FamilyDescriptor::new("f")), splits).await?;
+    admin
+        .create_table(
+            TableDescriptor::new(TABLE.parse()?).family(FamilyDescriptor::new("f")),
+            splits,
+        )
+        .await?;
     let table = cluster.table(&name);
     for first in (0..rows).step_by(5000) {
         for result in table.apply((first..rows.min(first + 5000)).map(put).collect()).await? {
@@ -66,13 +87,18 @@ impl Load {
     /// Works, and says what was done and used after the warm-up.
     async fn run(self, work: &str, callers: u64, warm: Duration, time: Duration) -> Result<()> {
         let load = Arc::new(self);
-        let tasks: Vec<_> = (0..callers).map(|caller| tokio::spawn(Arc::clone(&load).work(work.to_string(), caller))).collect();
+        let tasks: Vec<_> = (0..callers)
+            .map(|caller| tokio::spawn(Arc::clone(&load).work(work.to_string(), caller)))
+            .collect();
         tokio::time::sleep(warm).await;
         let (begin, cpu, done) = (Instant::now(), cpu_us(), load.done.load(Relaxed));
         tokio::time::sleep(time).await;
-        let (seconds, cpu, done) = (begin.elapsed().as_secs_f64(), cpu_us() - cpu, load.done.load(Relaxed) - done);
+        let (seconds, cpu, done) =
+            (begin.elapsed().as_secs_f64(), cpu_us() - cpu, load.done.load(Relaxed) - done);
         if let Some(failed) = tasks.into_iter().find(tokio::task::JoinHandle::is_finished) {
-            return failed.await.map_err(|error| Error::invalid(format!("a caller broke off: {error}")))?;
+            return failed
+                .await
+                .map_err(|error| Error::invalid(format!("a caller broke off: {error}")))?;
         }
         println!("rows {done} seconds {seconds:.3} cpu_us {cpu}");
         Ok(())
@@ -85,10 +111,25 @@ impl Load {
             random = (random * 1_103_515_245 + 12_345) % 2_147_483_648;
             let rows = (0..BATCH).map(|index| (random + index * 7919) % self.rows);
             let done = match &work[..] {
-                "get" => found(self.table.get_one(Get::new(row(random % self.rows))).await?.unwrap_or_default().len())?,
+                "get" => found(
+                    self.table
+                        .get_one(Get::new(row(random % self.rows)))
+                        .await?
+                        .unwrap_or_default()
+                        .len(),
+                )?,
                 "put" => self.table.apply_one(put(random % self.rows)).await.map(|_| 1)?,
-                "gets" => self.table.get(rows.map(|number| Get::new(row(number))).collect()).await?.len() as u64,
-                "puts" => self.table.apply(rows.map(put).collect()).await?.into_iter().collect::<Result<Vec<_>>>()?.len() as u64,
+                "gets" => {
+                    self.table.get(rows.map(|number| Get::new(row(number))).collect()).await?.len()
+                        as u64
+                }
+                "puts" => self
+                    .table
+                    .apply(rows.map(put).collect())
+                    .await?
+                    .into_iter()
+                    .collect::<Result<Vec<_>>>()?
+                    .len() as u64,
                 "scan" => self.scan().await?,
                 _ => return Err(Error::invalid(format!("there is no work {work:?}"))),
             };
@@ -103,17 +144,31 @@ impl Load {
             self.done.fetch_add(1, Relaxed);
             count += 1;
         }
-        if count == self.rows { Ok(0) } else { Err(Error::invalid(format!("the scan found {count} rows and not {}", self.rows))) }
+        if count == self.rows {
+            Ok(0)
+        } else {
+            Err(Error::invalid(format!("the scan found {count} rows and not {}", self.rows)))
+        }
     }
 }
 
 fn found(cells: usize) -> Result<u64> {
-    if cells == 1 { Ok(1) } else { Err(Error::invalid(format!("a row has {cells} cells and not one; prepare the table"))) }
+    if cells == 1 {
+        Ok(1)
+    } else {
+        Err(Error::invalid(format!("a row has {cells} cells and not one; prepare the table")))
+    }
 }
 
 /// Processor time of this process, user and system, in microseconds; to ten milliseconds.
 fn cpu_us() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<u64> = stat.rsplit(") ").next().unwrap_or_default().split(' ').map(|field| field.parse().unwrap_or(0)).collect();
+    let fields: Vec<u64> = stat
+        .rsplit(") ")
+        .next()
+        .unwrap_or_default()
+        .split(' ')
+        .map(|field| field.parse().unwrap_or(0))
+        .collect();
     fields.get(11..13).map_or(0, |times| times.iter().sum::<u64>() * 10_000)
 }

@@ -1,5 +1,6 @@
 //! Latency of small gets with and without clients that read large rows from memory.
-//! `cargo run --release -p halite-client --example neighbors -- zk://localhost:2181/hbase 2 5 3`: two such clients, five seconds a phase, three rounds.
+//! `cargo run --release -p halite-client --example neighbors -- zk://localhost:2181/hbase 2 5 3`:
+//! two such clients, five seconds a phase, three rounds.
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
 
 use std::sync::Arc;
@@ -7,7 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use halite_client::connect;
-use halite_types::{Cluster, Error, ErrorKind, FamilyDescriptor, Get, Put, Result, RowOp, Table, TableDescriptor, TableExt as _, TableName};
+use halite_types::{
+    Cluster, Error, ErrorKind, FamilyDescriptor, Get, Put, Result, RowOp, Table, TableDescriptor,
+    TableExt as _, TableName,
+};
 
 const LARGE_BYTES: usize = 9 << 20;
 /// Gets of the large row in one call.
@@ -17,20 +21,28 @@ const LARGE_GETS: usize = 25;
 async fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let [uri, readers, seconds, rounds] = words[..] else { return Err(Error::invalid("usage: neighbors URI READERS SECONDS ROUNDS")) };
-    let number = |text: &str| text.parse::<u64>().map_err(|_| Error::invalid(format!("invalid number {text:?}")));
-    let (readers, time, rounds) = (number(readers)?, Duration::from_secs(number(seconds)?), number(rounds)?);
+    let [uri, readers, seconds, rounds] = words[..] else {
+        return Err(Error::invalid("usage: neighbors URI READERS SECONDS ROUNDS"));
+    };
+    let number = |text: &str| {
+        text.parse::<u64>().map_err(|_| Error::invalid(format!("invalid number {text:?}")))
+    };
+    let (readers, time, rounds) =
+        (number(readers)?, Duration::from_secs(number(seconds)?), number(rounds)?);
     let table = prepare(uri).await?;
     let (mut alone, mut beside) = (Vec::new(), Vec::new());
     for round in 0..rounds {
-        alone.push(round_of("alone", round, &table, time).await?);
+        alone.push(measure_round("alone", round, &table, time).await?);
         let load = Arc::new(Load::default());
         let mut tasks = Vec::new();
         for _ in 0..readers {
             // Connections of their own, as other clients have them.
-            tasks.push(tokio::spawn(read_large(connect(uri).await?.table(&name()?), Arc::clone(&load))));
+            tasks.push(tokio::spawn(read_large(
+                connect(uri).await?.table(&name()?),
+                Arc::clone(&load),
+            )));
         }
-        beside.push(round_of("beside", round, &table, time).await?);
+        beside.push(measure_round("beside", round, &table, time).await?);
         load.is_over.store(true, Relaxed);
         for task in tasks {
             task.await.map_err(|error| Error::invalid(format!("a reader failed: {error}")))??;
@@ -38,7 +50,10 @@ async fn main() -> Result<()> {
         println!("round {round} read MB {}", load.bytes.load(Relaxed) >> 20);
     }
     let (alone, beside) = (median(alone), median(beside));
-    println!("median p99 alone {alone} us, beside {readers} readers {beside} us, ratio {:.2}", ratio(beside, alone));
+    println!(
+        "median p99 alone {alone} us, beside {readers} readers {beside} us, ratio {:.2}",
+        ratio(beside, alone)
+    );
     Ok(())
 }
 
@@ -56,14 +71,17 @@ fn name() -> Result<TableName> {
 async fn prepare(uri: &str) -> Result<Arc<dyn Table>> {
     let cluster = connect(uri).await?;
     let admin = cluster.admin();
-    let made = admin.create_table(TableDescriptor::new(name()?).family(FamilyDescriptor::new("f")), Vec::new()).await;
+    let made = admin
+        .create_table(TableDescriptor::new(name()?).family(FamilyDescriptor::new("f")), Vec::new())
+        .await;
     if let Err(error) = made
         && error.kind() != ErrorKind::TableExists
     {
         return Err(error);
     }
     let table = cluster.table(&name()?);
-    let small = (0..1000).map(|row| RowOp::from(Put::new(small_row(row)).add("f", "q", "v"))).collect();
+    let small =
+        (0..1000).map(|row| RowOp::from(Put::new(small_row(row)).add("f", "q", "v"))).collect();
     table.apply(small).await?.into_iter().try_for_each(|result| result.map(drop))?;
     table.apply_one(Put::new("large").add("f", "q", vec![b'x'; LARGE_BYTES]).into()).await?;
     Ok(table)
@@ -74,7 +92,12 @@ fn small_row(number: u64) -> String {
 }
 
 /// One caller that gets a small row again and again; the 99th percentile in microseconds.
-async fn round_of(phase: &str, round: u64, table: &Arc<dyn Table>, time: Duration) -> Result<u64> {
+async fn measure_round(
+    phase: &str,
+    round: u64,
+    table: &Arc<dyn Table>,
+    time: Duration,
+) -> Result<u64> {
     let (end, mut times, mut row) = (Instant::now() + time, Vec::new(), 0);
     while Instant::now() < end {
         let begin = Instant::now();
@@ -84,7 +107,13 @@ async fn round_of(phase: &str, round: u64, table: &Arc<dyn Table>, time: Duratio
     }
     times.sort_unstable();
     let at = |percent: usize| times.get(times.len() * percent / 100).copied().unwrap_or(0);
-    println!("round {round} {phase} gets {} p50_us {} p99_us {} max_us {}", times.len(), at(50), at(99), times.last().copied().unwrap_or(0));
+    println!(
+        "round {round} {phase} gets {} p50_us {} p99_us {} max_us {}",
+        times.len(),
+        at(50),
+        at(99),
+        times.last().copied().unwrap_or(0)
+    );
     Ok(at(99))
 }
 

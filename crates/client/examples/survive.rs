@@ -1,5 +1,7 @@
-//! Writes, counts and scans while servers of the cluster come and go, then looks whether all that was acknowledged is there:
-//! `cargo run --release -p halite-client --example survive -- zk://localhost:2181/hbase 30`, and kill a region server meanwhile.
+//! Writes, counts and scans while servers of the cluster come and go, then looks whether all that
+//! was acknowledged is there:
+//! `cargo run --release -p halite-client --example survive -- zk://localhost:2181/hbase 30`, and
+//! kill a region server meanwhile.
 #![allow(clippy::print_stdout, reason = "it talks to the person at the terminal")]
 
 use std::sync::Arc;
@@ -7,7 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use halite_client::connect;
-use halite_types::{Bytes, Cluster, Error, FamilyDescriptor, Increment, Put, Result, RowOp, Scan, Table, TableDescriptor, TableExt as _, TableName};
+use halite_types::{
+    Bytes, Cluster, Error, FamilyDescriptor, Increment, Put, Result, RowOp, Scan, Table,
+    TableDescriptor, TableExt as _, TableName,
+};
 
 const TABLE: &str = "halite_survive";
 /// Regions, so that each server has some.
@@ -27,9 +32,15 @@ async fn main() -> Result<()> {
     let (cluster, name) = (connect(&uri).await?, TABLE.parse::<TableName>()?);
     let admin = cluster.admin();
     let splits = (1..REGIONS).map(|region| Bytes::from(format!("{region:02}"))).collect();
-    admin.create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")), splits).await?;
+    admin
+        .create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")), splits)
+        .await?;
     println!("begun");
-    let load = Arc::new(Load { table: cluster.table(&name), until: Instant::now() + Duration::from_secs(seconds), ..Load::empty(&cluster, &name) });
+    let load = Arc::new(Load {
+        table: cluster.table(&name),
+        until: Instant::now() + Duration::from_secs(seconds),
+        ..Load::empty(&cluster, &name)
+    });
     load.run().await?;
     load.check().await?;
     admin.disable_table(&name).await?;
@@ -50,7 +61,14 @@ impl Load {
     fn empty(cluster: &impl Cluster, name: &TableName) -> Self {
         let zero = AtomicU64::default;
         let table = cluster.table(name);
-        Self { table, until: Instant::now(), rows: zero(), counts: zero(), slowest: zero(), has_failed: AtomicBool::new(false) }
+        Self {
+            table,
+            until: Instant::now(),
+            rows: zero(),
+            counts: zero(),
+            slowest: zero(),
+            has_failed: AtomicBool::new(false),
+        }
     }
 
     async fn run(self: &Arc<Self>) -> Result<()> {
@@ -60,28 +78,36 @@ impl Load {
             tasks.push(tokio::spawn(Arc::clone(self).count(caller)));
         }
         for task in tasks {
-            task.await.map_err(|error| Error::invalid(format!("a caller broke off: {error}")))??;
+            task.await
+                .map_err(|error| Error::invalid(format!("a caller broke off: {error}")))??;
         }
         Ok(())
     }
 
-    fn goes_on(&self) -> bool {
+    fn should_continue(&self) -> bool {
         Instant::now() < self.until && !self.has_failed.load(Relaxed)
     }
 
     /// Every call has to succeed: what happens to the servers is for the client to bear.
-    fn note<T>(&self, begun: Instant, result: Result<T>) -> Result<T> {
-        self.slowest.fetch_max(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX), Relaxed);
+    fn record_call<T>(&self, begun: Instant, result: Result<T>) -> Result<T> {
+        self.slowest
+            .fetch_max(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX), Relaxed);
         result.inspect_err(|_| self.has_failed.store(true, Relaxed))
     }
 
     async fn write(self: Arc<Self>, caller: u64) -> Result<()> {
         let mut round = 0;
-        while self.goes_on() {
-            let put = |index: u64| RowOp::from(Put::new(format!("{:02}-{caller}-{round:06}-{index:02}", index % REGIONS)).add("f", "q", "v"));
+        while self.should_continue() {
+            let put = |index: u64| {
+                RowOp::from(
+                    Put::new(format!("{:02}-{caller}-{round:06}-{index:02}", index % REGIONS))
+                        .add("f", "q", "v"),
+                )
+            };
             let begun = Instant::now();
-            let results = self.note(begun, self.table.apply((0..BATCH).map(put).collect()).await)?;
-            self.note(begun, results.into_iter().collect::<Result<Vec<_>>>())?;
+            let results =
+                self.record_call(begun, self.table.apply((0..BATCH).map(put).collect()).await)?;
+            self.record_call(begun, results.into_iter().collect::<Result<Vec<_>>>())?;
             self.rows.fetch_add(BATCH, Relaxed);
             round += 1;
         }
@@ -90,10 +116,13 @@ impl Load {
 
     async fn count(self: Arc<Self>, caller: u64) -> Result<()> {
         let mut round = 0;
-        while self.goes_on() {
+        while self.should_continue() {
             let row = format!("{:02}-count", (round * 5 + caller) % REGIONS);
             let begun = Instant::now();
-            self.note(begun, self.table.apply_one(Increment::new(row).add("f", "n", 1).into()).await)?;
+            self.record_call(
+                begun,
+                self.table.apply_one(Increment::new(row).add("f", "n", 1).into()).await,
+            )?;
             self.counts.fetch_add(1, Relaxed);
             round += 1;
         }
@@ -103,11 +132,16 @@ impl Load {
     /// No scan sees fewer rows than the one before it, and each sees them in order.
     async fn scan(self: Arc<Self>) -> Result<()> {
         let mut before = 0;
-        while self.goes_on() {
+        while self.should_continue() {
             let begun = Instant::now();
-            let (rows, _) = self.note(begun, self.rows_and_sum().await)?;
+            let (rows, _) = self.record_call(begun, self.rows_and_sum().await)?;
             if rows < before {
-                return self.note(begun, Err(Error::invalid(format!("a scan saw {rows} rows after one that saw {before}"))));
+                return self.record_call(
+                    begun,
+                    Err(Error::invalid(format!(
+                        "a scan saw {rows} rows after one that saw {before}"
+                    ))),
+                );
             }
             before = rows;
         }
@@ -134,8 +168,15 @@ impl Load {
 
     async fn check(&self) -> Result<()> {
         let (rows, sum) = self.rows_and_sum().await?;
-        let (written, counted, slowest) = (self.rows.load(Relaxed), self.counts.load(Relaxed), self.slowest.load(Relaxed));
-        println!("{written} rows acknowledged and {rows} found; {counted} increments acknowledged and {sum} counted; slowest call {slowest} ms");
-        if (rows, sum) == (written, counted) && written > 0 && counted > 0 { Ok(()) } else { Err(Error::invalid("they differ")) }
+        let (written, counted, slowest) =
+            (self.rows.load(Relaxed), self.counts.load(Relaxed), self.slowest.load(Relaxed));
+        println!(
+            "{written} rows acknowledged and {rows} found; {counted} increments acknowledged and {sum} counted; slowest call {slowest} ms"
+        );
+        if (rows, sum) == (written, counted) && written > 0 && counted > 0 {
+            Ok(())
+        } else {
+            Err(Error::invalid("they differ"))
+        }
     }
 }

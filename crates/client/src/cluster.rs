@@ -1,4 +1,4 @@
-//! The client of one cluster.
+//! Client of one cluster.
 
 use std::sync::Arc;
 
@@ -6,29 +6,29 @@ use halite_types::{Admin, Cluster, Result, Table, TableName};
 
 use crate::admin::RemoteAdmin;
 use crate::config::Config;
-use crate::failure::Failure;
-use crate::net::{Door, Network};
+use crate::error::RpcError;
+use crate::net::{Connector, Network};
 use crate::runtime::Runtime;
-use crate::shared::Shared;
+use crate::shared::ClientInner;
 use crate::table::RemoteTable;
 
-/// A cluster elsewhere. Cheap to clone; connections, and what is known of regions, belong to all clones. When the last one
-/// and all its tables are gone, the connections end.
+/// Remote cluster. Cheap to clone; all clones share connections and cached region locations. The
+/// connections close when the last clone and all its tables are dropped.
 #[derive(Clone)]
 pub struct RemoteCluster {
-    shared: Arc<Shared>,
+    shared: Arc<ClientInner>,
     id: Arc<str>,
 }
 
-/// Connects to the cluster at `zk://host:port[,host:port...][/znode]` or `rpc://host:port[,host:port...]`, or to the one that
-/// `site:PATH`, an `hbase-site.xml`, tells of.
+/// Connects to the cluster at `zk://host:port[,host:port...][/znode]` or
+/// `rpc://host:port[,host:port...]`, or to the one in the `hbase-site.xml` at `site:PATH`.
 ///
-/// Inside a tokio runtime the client lives on it; elsewhere it starts a thread of its own, and its futures may be polled
-/// anywhere, as by [`halite_types::block_on`].
+/// Inside a tokio runtime the client runs on it. Otherwise it starts a dedicated thread, and its
+/// futures may be polled anywhere, as by [`halite_types::block_on`].
 ///
 /// # Errors
-/// `InvalidRequest` for another text or a znode without a cluster; `Io` if nobody there answers in time; `Unsupported` for a
-/// cluster that wants Kerberos or TLS.
+/// `InvalidRequest` for another URI or a znode without a cluster; `Io` if no server answers in
+/// time; `Unsupported` for a cluster that requires Kerberos or TLS.
 pub async fn connect(uri: &str) -> Result<RemoteCluster> {
     connect_with(Config::from_uri(uri)?).await
 }
@@ -36,24 +36,30 @@ pub async fn connect(uri: &str) -> Result<RemoteCluster> {
 /// Connects to the cluster of a configuration.
 ///
 /// # Errors
-/// As [`connect`], and `InvalidRequest` for numbers that make no sense.
+/// As [`connect`], and `InvalidRequest` for invalid numbers.
 pub async fn connect_with(config: Config) -> Result<RemoteCluster> {
-    let shared = Arc::new(Shared::new(config, Runtime::current_or_own()?)?);
-    let asked = async { shared.registry.cluster_id(&shared.config, &shared.servers, &shared.deadline()).await.map_err(Failure::into_error) };
+    let shared = Arc::new(ClientInner::new(config, Runtime::current_or_own()?)?);
+    let asked = async {
+        shared
+            .registry
+            .cluster_id(&shared.config, &shared.connections, &shared.deadline())
+            .await
+            .map_err(RpcError::into_error)
+    };
     let id = shared.runtime.run(asked).await?.into();
     Ok(RemoteCluster { shared, id })
 }
 
-/// The same over another network than that of the operating system, such as a simulation has. The runtime is the caller's.
+/// Connects over a custom network, such as a simulated one. The runtime is the caller's.
 ///
 /// # Errors
 /// As [`connect_with`].
 pub async fn connect_over(network: Arc<dyn Network>, config: Config) -> Result<RemoteCluster> {
-    connect_with(Config { door: Door::Given(network), ..config }).await
+    connect_with(Config { connector: Connector::Custom(network), ..config }).await
 }
 
 impl RemoteCluster {
-    /// The cluster's id, which is the same for as long as its data lives.
+    /// Returns the cluster's id, which stays the same for the lifetime of its data.
     pub fn id(&self) -> &str {
         &self.id
     }

@@ -1,10 +1,10 @@
-//! Until when an operation must be done, and each of its calls.
+//! Deadlines of an operation and of its calls.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The end of an operation and the time a call of it may take.
+/// Deadline of an operation and the timeout of its calls.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
     begun: Instant,
@@ -12,35 +12,35 @@ pub(crate) struct Deadline {
     rpc: Duration,
 }
 
-/// Until when one call must be answered.
+/// Deadline of one call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallDeadline {
     pub(crate) at: Instant,
-    /// Milliseconds from the call on, for its header and for the text of the failure.
+    /// Milliseconds from the start of the call, for its header and for the error message.
     pub(crate) ms: u64,
 }
 
 impl Deadline {
-    /// `operation_ms` from now, and `rpc` for each call.
+    /// Creates a deadline `operation_ms` from now, with the timeout `rpc` for each call.
     pub(crate) fn new(operation_ms: u64, rpc: Duration) -> Self {
         let begun = Instant::now();
-        // A year is as good as for ever, and no sum overflows.
+        // The limit of a year avoids overflow.
         let end = begun + Duration::from_millis(operation_ms).min(Duration::from_hours(24 * 365));
         Self { begun, end, rpc }
     }
 
-    /// For a call that is made now.
+    /// Returns the deadline of a call that starts now.
     pub(crate) fn call(&self) -> CallDeadline {
         self.call_within(self.rpc)
     }
 
-    /// An equal part of the time that is left.
+    /// Returns an equal part of the remaining time.
     pub(crate) fn share(&self, parts: usize) -> Duration {
         let left = self.end.saturating_duration_since(Instant::now());
         left / u32::try_from(parts).unwrap_or(u32::MAX).max(1)
     }
 
-    /// For a call that is made now and may take no longer than `most`.
+    /// Returns the deadline of a call that starts now and may take at most `most`.
     pub(crate) fn call_within(&self, most: Duration) -> CallDeadline {
         let now = Instant::now();
         let at = self.end.min(now + self.rpc.min(most));
@@ -48,12 +48,12 @@ impl Deadline {
         CallDeadline { at, ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1) }
     }
 
-    /// Whether nothing can be done any more after so long a wait.
+    /// Returns `true` if the deadline has passed after this wait.
     pub(crate) fn is_over_after(&self, wait: Duration) -> bool {
         Instant::now() + wait >= self.end
     }
 
-    /// Milliseconds since the operation began.
+    /// Returns the milliseconds since the operation began.
     pub(crate) fn elapsed_ms(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
     }

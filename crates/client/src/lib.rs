@@ -1,4 +1,5 @@
-//! A client of HBase clusters in Rust: `halite-types`' `Cluster`, `Table` and `Admin` over HBase's own protocol.
+//! Rust client of HBase clusters: `halite-types`' `Cluster`, `Table` and `Admin` over HBase's own
+//! protocol.
 //!
 //! ```no_run
 //! # async fn run() -> halite_types::Result<()> {
@@ -12,18 +13,18 @@
 //! # }
 //! ```
 //!
-//! The rooms, along the way of a call:
+//! Modules, in the order of a call:
 //!
 //! ```text
-//! config/       where the cluster is, deadlines and limits      cluster.rs    the client as a whole
-//! table/        gets and changes, alone and in batches          scanner/      scans
-//! admin/        what a master does, and procedures              retry.rs      the one loop in which things are tried again
-//! meta/         where regions are                               registry/     where the master and meta are
-//! connection/   calls and answers on sockets                    failure.rs    what went wrong, and what that means
-//! runtime.rs    whose threads the sockets live on               nonce.rs      numbers that make a repeated call known
-//! net.rs        the door to the network                         storm/        a simulated network and cluster, for tests
+//! config/       cluster addresses, timeouts and limits          cluster.rs    the client of a cluster
+//! table/        reads and mutations, single and batched         scanner/      scans
+//! admin/        calls to the master, and procedures             retry.rs      the only retry loop
+//! meta/         region locations                                registry/     location of the master and meta
+//! connection/   calls and responses on sockets                  error.rs      failed attempts, and their consequences
+//! runtime.rs    the runtime of sockets and timers               nonce.rs      numbers that identify a repeated call
+//! net.rs        the only access to the network                  sim/          a simulated network and cluster, for tests
 //! ```
-//! What the bytes mean is in `halite-wire`.
+//! The encoding is in `halite-wire`.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -32,7 +33,7 @@ mod cluster;
 mod config;
 mod connection;
 mod deadline;
-mod failure;
+mod error;
 mod meta;
 pub mod net;
 mod nonce;
@@ -42,10 +43,10 @@ mod runtime;
 mod scanner;
 mod shared;
 #[cfg(test)]
-mod storm;
+mod sim;
 mod table;
 
 pub use cluster::{RemoteCluster, connect, connect_over, connect_with};
-pub use config::{Config, Lookup};
+pub use config::{Config, RegistryKind};
 pub use halite_wire::cellblock::Compressor;
 pub use retry::{Retry, RetryObserver};

@@ -1,5 +1,5 @@
-//! The one door to the network: tokio's sockets, or those of a simulation that gives a [`Network`] of its own to
-//! [`connect_over`](crate::connect_over).
+//! The only access to the network: tokio's sockets, or those of a custom [`Network`] passed to
+//! [`connect_over`](crate::connect_over), as in a simulation.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -11,10 +11,10 @@ use std::task::{Context, Poll, Waker, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, tcp};
 
-/// A connection that is being made.
+/// Future of a new connection.
 pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Arc<dyn Socket>>> + Send>>;
 
-/// A network other than that of the operating system.
+/// Network other than that of the operating system.
 pub trait Network: Send + Sync {
     /// Connects to a port of a host, which is a name or an address.
     fn connect(&self, host: &str, port: u16) -> Connecting;
@@ -22,86 +22,86 @@ pub trait Network: Send + Sync {
 
 /// One connection.
 pub trait Socket: Send + Sync {
-    /// Reads what is there; nothing is the end.
+    /// Reads the available bytes; an empty read is the end of the stream.
     fn poll_read(&self, task: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>>;
 
-    /// Writes what there is room for now.
+    /// Writes as many bytes as there is room for now.
     ///
     /// # Errors
-    /// `WouldBlock` where that is nothing; as the operating system's.
+    /// `WouldBlock` if there is no room; errors of the operating system.
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Whether there may be room to write.
+    /// Returns ready when there may be room to write.
     fn poll_writable(&self, task: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Says that nothing more will be written.
+    /// Closes the writing half.
     fn poll_shutdown(&self, task: &mut Context<'_>) -> Poll<io::Result<()>>;
 }
 
-/// Where connections come from.
+/// Source of connections.
 #[derive(Clone, Default)]
-pub(crate) enum Door {
+pub(crate) enum Connector {
     #[default]
     Os,
-    Given(Arc<dyn Network>),
+    Custom(Arc<dyn Network>),
 }
 
-/// A connection of either kind.
+/// Connection of either kind.
 pub(crate) enum Stream {
     Os(TcpStream),
-    Given(Arc<dyn Socket>),
+    Custom(Arc<dyn Socket>),
 }
 
-/// The half of a connection that is read.
+/// Reading half of a connection.
 pub(crate) enum Reader {
     Os(tcp::OwnedReadHalf),
-    Given(Arc<dyn Socket>),
+    Custom(Arc<dyn Socket>),
 }
 
-/// The half of a connection that is written; dropped, it says that nothing more comes.
+/// Writing half of a connection; dropping it closes the writing half.
 pub(crate) enum Writer {
     Os(tcp::OwnedWriteHalf),
-    Given(Last),
+    Custom(ShutdownOnDrop),
 }
 
-/// A socket whose writing ends with this.
-pub(crate) struct Last(Arc<dyn Socket>);
+/// Socket whose writing half is closed on drop.
+pub(crate) struct ShutdownOnDrop(Arc<dyn Socket>);
 
-impl Drop for Last {
+impl Drop for ShutdownOnDrop {
     fn drop(&mut self) {
-        // As tokio's half does, whose errors nobody hears of either.
+        // As with tokio's half, errors are ignored.
         let _ = self.0.poll_shutdown(&mut Context::from_waker(Waker::noop()));
     }
 }
 
-impl Door {
+impl Connector {
     /// Connects to a port of a host.
     ///
     /// # Errors
-    /// As the operating system's.
+    /// Errors of the operating system.
     pub(crate) async fn connect(&self, host: &str, port: u16) -> io::Result<Stream> {
         match self {
             Self::Os => TcpStream::connect((host, port)).await.map(Stream::Os),
-            Self::Given(network) => network.connect(host, port).await.map(Stream::Given),
+            Self::Custom(network) => network.connect(host, port).await.map(Stream::Custom),
         }
     }
 }
 
-impl fmt::Debug for Door {
+impl fmt::Debug for Connector {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Os => "the operating system's network",
-            Self::Given(_) => "a network that was given",
+            Self::Custom(_) => "a network that was given",
         })
     }
 }
 
 impl Stream {
-    /// Lets small calls go out at once.
+    /// Disables Nagle's algorithm, so that small calls are sent at once.
     pub(crate) fn set_nodelay(&self) -> io::Result<()> {
         match self {
             Self::Os(stream) => stream.set_nodelay(true),
-            Self::Given(_) => Ok(()),
+            Self::Custom(_) => Ok(()),
         }
     }
 
@@ -111,20 +111,22 @@ impl Stream {
                 let (reader, writer) = stream.into_split();
                 (Reader::Os(reader), Writer::Os(writer))
             }
-            Self::Given(socket) => (Reader::Given(Arc::clone(&socket)), Writer::Given(Last(socket))),
+            Self::Custom(socket) => {
+                (Reader::Custom(Arc::clone(&socket)), Writer::Custom(ShutdownOnDrop(socket)))
+            }
         }
     }
 }
 
 impl Writer {
-    /// Writes what there is room for now.
+    /// Writes as many bytes as there is room for now.
     ///
     /// # Errors
-    /// `WouldBlock` where that is nothing; as the operating system's.
+    /// `WouldBlock` if there is no room; errors of the operating system.
     pub(crate) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Os(writer) => writer.try_write(bytes),
-            Self::Given(Last(socket)) => socket.try_write(bytes),
+            Self::Custom(ShutdownOnDrop(socket)) => socket.try_write(bytes),
         }
     }
 
@@ -132,36 +134,52 @@ impl Writer {
     pub(crate) async fn writable(&self) -> io::Result<()> {
         match self {
             Self::Os(writer) => writer.writable().await,
-            Self::Given(Last(socket)) => poll_fn(|task| socket.poll_writable(task)).await,
+            Self::Custom(ShutdownOnDrop(socket)) => {
+                poll_fn(|task| socket.poll_writable(task)).await
+            }
         }
     }
 }
 
 impl AsyncRead for Reader {
-    fn poll_read(self: Pin<&mut Self>, task: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Os(reader) => Pin::new(reader).poll_read(task, buffer),
-            Self::Given(socket) => socket.poll_read(task, buffer),
+            Self::Custom(socket) => socket.poll_read(task, buffer),
         }
     }
 }
 
 impl AsyncRead for Stream {
-    fn poll_read(self: Pin<&mut Self>, task: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Os(stream) => Pin::new(stream).poll_read(task, buffer),
-            Self::Given(socket) => socket.poll_read(task, buffer),
+            Self::Custom(socket) => socket.poll_read(task, buffer),
         }
     }
 }
 
 impl AsyncWrite for Stream {
-    fn poll_write(self: Pin<&mut Self>, task: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Os(stream) => Pin::new(stream).poll_write(task, bytes),
-            Self::Given(socket) => loop {
+            Self::Custom(socket) => loop {
                 match socket.try_write(bytes) {
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => ready!(socket.poll_writable(task))?,
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        ready!(socket.poll_writable(task))?;
+                    }
                     written => return Poll::Ready(written),
                 }
             },
@@ -171,14 +189,14 @@ impl AsyncWrite for Stream {
     fn poll_flush(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Os(stream) => Pin::new(stream).poll_flush(task),
-            Self::Given(_) => Poll::Ready(Ok(())),
+            Self::Custom(_) => Poll::Ready(Ok(())),
         }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Os(stream) => Pin::new(stream).poll_shutdown(task),
-            Self::Given(socket) => socket.poll_shutdown(task),
+            Self::Custom(socket) => socket.poll_shutdown(task),
         }
     }
 }

@@ -1,52 +1,52 @@
-//! What everything of one client shares.
+//! State shared by all parts of one client.
 
 use halite_types::Result;
 
 use crate::config::Config;
-use crate::connection::Servers;
+use crate::connection::ConnectionPool;
 use crate::deadline::Deadline;
-use crate::meta::Locations;
-use crate::nonce::Nonces;
+use crate::meta::MetaCache;
+use crate::nonce::NonceGenerator;
 use crate::registry::Registry;
 use crate::runtime::Runtime;
-use crate::scanner::Leases;
+use crate::scanner::LeaseRenewer;
 
-pub(crate) struct Shared {
+pub(crate) struct ClientInner {
     pub(crate) config: Config,
     pub(crate) registry: Registry,
-    pub(crate) servers: Servers,
-    pub(crate) locations: Locations,
-    pub(crate) nonces: Nonces,
-    /// The master that was active when it was asked for last.
-    pub(crate) master: crate::admin::Master,
-    pub(crate) leases: Leases,
+    pub(crate) connections: ConnectionPool,
+    pub(crate) meta_cache: MetaCache,
+    pub(crate) nonces: NonceGenerator,
+    /// Master that was active at the last lookup.
+    pub(crate) master: crate::admin::ActiveMaster,
+    pub(crate) lease_renewer: LeaseRenewer,
     pub(crate) runtime: Runtime,
 }
 
-impl Shared {
+impl ClientInner {
     pub(crate) fn new(config: Config, runtime: Runtime) -> Result<Self> {
         config.check()?;
         let registry = Registry::new(&config)?;
         Ok(Self {
             config,
             registry,
-            servers: Servers::default(),
-            locations: Locations::default(),
-            nonces: Nonces::default(),
-            master: crate::admin::Master::default(),
-            leases: Leases::default(),
+            connections: ConnectionPool::default(),
+            meta_cache: MetaCache::default(),
+            nonces: NonceGenerator::default(),
+            master: crate::admin::ActiveMaster::default(),
+            lease_renewer: LeaseRenewer::default(),
             runtime,
         })
     }
 
-    /// For an operation that begins now.
+    /// Returns the deadline of an operation that begins now.
     pub(crate) fn deadline(&self) -> Deadline {
         Deadline::new(self.config.operation_timeout_ms, self.config.rpc_timeout())
     }
 }
 
-impl Drop for Shared {
+impl Drop for ClientInner {
     fn drop(&mut self) {
-        self.servers.close();
+        self.connections.close();
     }
 }

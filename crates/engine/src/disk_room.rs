@@ -1,11 +1,12 @@
-//! Room on the disk, and who may write when it runs out.
+//! Disk space accounting, and admission of writes when space runs low.
 //!
 //! ```text
 //! free bytes   |<---------- reserve ---------->|<---------- the rest ---------->|
 //!              | log, manifest |    flushes    | writes of callers, compactions |
 //! ```
-//! Each is taken, or goes on, as long as more is free than what is left of it here. Flushes let go of log segments, and dropping a table
-//! changes the manifest: what makes room must not be what there is no room for.
+//! Each kind of write is admitted or continues as long as more space is free than is to its left
+//! here. Flushes release log segments, and dropping a table changes the manifest: an operation that
+//! frees space must not fail for lack of space.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,48 +16,49 @@ use halite_types::{Error, ErrorKind, Result};
 use crate::env::{DiskSpace, Env};
 use crate::heal::Healed;
 
-/// Part of the disk that is kept free where nothing else is said, and the most that is.
+/// Default reserve as a fraction of the disk, and its maximum.
 const RESERVE_PART: u64 = 20;
-const RESERVE_BYTES_MAX: u64 = 1 << 30;
-/// A small disk keeps a larger part, up to this: the last segment of the log and the file of a memstore have to fit.
+const MAX_RESERVE_BYTES: u64 = 1 << 30;
+/// Fraction and maximum for small disks, which need a larger share: the last log segment and the
+/// file of a memstore must fit.
 const SMALL_DISK_RESERVE_PART: u64 = 4;
-const SMALL_DISK_RESERVE_BYTES_MAX: u64 = 192 << 20;
+const MAX_SMALL_DISK_RESERVE_BYTES: u64 = 192 << 20;
 
-/// The least a segment of the log is cut down to for the sake of the reserve.
-const SEGMENT_BYTES_MIN: u64 = 64 << 10;
+/// Minimum log segment size when the reserve limits it.
+const MIN_SEGMENT_BYTES: u64 = 64 << 10;
 
-/// Part of the reserve that flushes leave to the log and the manifest.
+/// Fraction of the reserve that flushes leave to the log and the manifest.
 const LOG_PART: u64 = 4;
-/// No file is smaller than its cells by more than this: they are compressed, or hidden by one another.
-const SMALLER_MAX: u64 = 4;
+/// Maximum ratio of cell bytes to file bytes: cells are compressed, or hidden by other cells.
+const MAX_SHRINK_FACTOR: u64 = 4;
 
-/// How long a look is good enough for a write that is refused, in nanoseconds.
-const LOOK_NS: u64 = 100_000_000;
+/// Maximum age of a disk check that a rejected write relies on, in nanoseconds.
+const REFRESH_INTERVAL_NS: u64 = 100_000_000;
 
-/// What is known of the disk of a store.
+/// Disk space of a store.
 pub(crate) struct DiskRoom {
     env: Env,
-    /// Bytes kept free; `None` for a part of the disk.
+    /// Bytes kept free; `None` for a fraction of the disk.
     reserve_bytes: Option<u64>,
-    /// Less than the reserve is free.
+    /// True if less than the reserve is free.
     is_low: AtomicBool,
-    looked_ns: AtomicU64,
-    /// Bytes that flushes could write at the last look, and the reserve then.
+    refreshed_ns: AtomicU64,
+    /// Bytes that flushes could write at the last check, and the reserve at that time.
     flushable: AtomicU64,
     reserve: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<DiskState>,
 }
 
 #[derive(Default)]
-struct State {
+struct DiskState {
     space: Option<DiskSpace>,
-    /// Bytes that compactions under way may still write.
+    /// Bytes that running compactions may still write.
     claimed: u64,
-    /// The last flush that turned out not to fit: bytes of its cells, and what was free before it.
+    /// Last flush that did not fit: bytes of its cells, and the free bytes before it.
     unfit_flush: Option<(u64, u64)>,
 }
 
-/// Room that a compaction will need; given back when it is dropped.
+/// Space reservation of a compaction, released on drop.
 pub(crate) struct Claim<'a> {
     room: &'a DiskRoom,
     bytes: u64,
@@ -68,28 +70,34 @@ impl DiskRoom {
             env: env.clone(),
             reserve_bytes,
             is_low: AtomicBool::new(false),
-            looked_ns: AtomicU64::new(0),
+            refreshed_ns: AtomicU64::new(0),
             flushable: AtomicU64::new(u64::MAX),
             reserve: AtomicU64::new(0),
             state: Mutex::default(),
         };
-        room.look();
+        room.refresh();
         room
     }
 
-    /// Asks how much is free. `None` where nobody can say.
-    pub(crate) fn look(&self) -> Option<DiskSpace> {
-        // A file system that cannot be asked is not full for that.
+    /// Reads the free space. Returns `None` if it is unknown.
+    pub(crate) fn refresh(&self) -> Option<DiskSpace> {
+        // A file system that cannot report its space is not treated as full.
         let space = self.env.fs.space().ok().flatten();
-        self.looked_ns.store(self.env.clock.monotonic_ns(), Ordering::Relaxed);
+        self.refreshed_ns.store(self.env.clock.monotonic_ns(), Ordering::Relaxed);
         let is_low = space.is_some_and(|space| {
             let reserve = self.reserve_of(space);
-            // A little more than was too little, or the two states would follow one another at every turn.
-            let enough = if self.is_low.load(Ordering::Relaxed) { reserve.saturating_add(reserve / 8) } else { reserve };
+            // Recovery requires slightly more than the reserve; otherwise the state would alternate
+            // on every check.
+            let enough = if self.is_low.load(Ordering::Relaxed) {
+                reserve.saturating_add(reserve / 8)
+            } else {
+                reserve
+            };
             space.free_bytes < enough
         });
         self.state.lock().healed().space = space;
-        self.flushable.store(space.map_or(u64::MAX, |space| self.left_to_flushes(space)), Ordering::Relaxed);
+        self.flushable
+            .store(space.map_or(u64::MAX, |space| self.left_to_flushes(space)), Ordering::Relaxed);
         self.reserve.store(space.map_or(0, |space| self.reserve_of(space)), Ordering::Relaxed);
         self.is_low.store(is_low, Ordering::Release);
         space
@@ -99,60 +107,68 @@ impl DiskRoom {
         space.free_bytes.saturating_sub(self.reserve_of(space) / LOG_PART)
     }
 
-    /// What memstores may hold so that there was room for their files at the last look; no limit where nobody can say.
+    /// Returns the memstore bytes whose files had room at the last check; no limit if the space is
+    /// unknown.
     pub(crate) fn flushable_bytes(&self) -> u64 {
         self.flushable.load(Ordering::Relaxed)
     }
 
-    /// What was free at the last look.
+    /// Returns the space at the last check.
     pub(crate) fn space(&self) -> Option<DiskSpace> {
         self.state.lock().healed().space
     }
 
-    /// Bytes that are kept free; 0 where it is not known what is free.
+    /// Returns the bytes kept free; 0 if the free space is unknown.
     pub(crate) fn reserve_bytes(&self) -> u64 {
         self.reserve.load(Ordering::Relaxed)
     }
 
-    /// Whether the reserve was touched at the last look.
+    /// Returns `true` if less than the reserve was free at the last check.
     pub(crate) fn is_low(&self) -> bool {
         self.is_low.load(Ordering::Acquire)
     }
 
     fn reserve_of(&self, space: DiskSpace) -> u64 {
-        let of_small = (space.total_bytes / SMALL_DISK_RESERVE_PART).min(SMALL_DISK_RESERVE_BYTES_MAX);
-        self.reserve_bytes.unwrap_or_else(|| (space.total_bytes / RESERVE_PART).min(RESERVE_BYTES_MAX).max(of_small))
+        let of_small =
+            (space.total_bytes / SMALL_DISK_RESERVE_PART).min(MAX_SMALL_DISK_RESERVE_BYTES);
+        self.reserve_bytes.unwrap_or_else(|| {
+            (space.total_bytes / RESERVE_PART).min(MAX_RESERVE_BYTES).max(of_small)
+        })
     }
 
-    /// How large the segments of the log may become: an opening writes the last one again, and flushes leave it a part of the reserve.
+    /// Returns the maximum size of log segments: opening rewrites the last segment, and flushes
+    /// leave a fraction of the reserve to it.
     pub(crate) fn segment_bytes(&self, wanted: u64) -> u64 {
         match self.reserve_bytes() {
             0 => wanted,
-            reserve => wanted.min((reserve / LOG_PART).max(SEGMENT_BYTES_MIN)),
+            reserve => wanted.min((reserve / LOG_PART).max(MIN_SEGMENT_BYTES)),
         }
     }
 
-    /// Lets a write in unless the reserve is touched.
+    /// Admits a write unless less than the reserve is free.
     ///
     /// # Errors
-    /// `DiskFull`. Nothing has been done then, and the same write is taken when there is room.
+    /// `DiskFull`. Nothing has been written; the same write is accepted once there is room.
     pub(crate) fn admit(&self) -> Result<()> {
         if !self.is_low.load(Ordering::Acquire) {
             return Ok(());
         }
-        let since = self.env.clock.monotonic_ns().saturating_sub(self.looked_ns.load(Ordering::Relaxed));
-        if since >= LOOK_NS {
-            self.look();
+        let since =
+            self.env.clock.monotonic_ns().saturating_sub(self.refreshed_ns.load(Ordering::Relaxed));
+        if since >= REFRESH_INTERVAL_NS {
+            self.refresh();
         }
         self.check()
     }
 
-    /// Whether the reserve was free at the last look.
+    /// Checks that the reserve was free at the last check.
     ///
     /// # Errors
     /// `DiskFull`.
     pub(crate) fn check(&self) -> Result<()> {
-        let Some(space) = self.space().filter(|_| self.is_low.load(Ordering::Acquire)) else { return Ok(()) };
+        let Some(space) = self.space().filter(|_| self.is_low.load(Ordering::Acquire)) else {
+            return Ok(());
+        };
         let (root, reserve, free) = (self.env.fs.root(), self.reserve_of(space), space.free_bytes);
         let text = format!(
             "the disk of {root} has {free} bytes free, of which {reserve} are kept for flushes and the log (disk_reserve_bytes): writes are refused, \
@@ -161,54 +177,70 @@ impl DiskRoom {
         Err(Error::new(ErrorKind::DiskFull, text))
     }
 
-    /// `wanted`, or less where that is much of what is free.
+    /// Returns `wanted`, limited to a quarter of the free space.
     pub(crate) fn part_of_free(&self, wanted: u64) -> u64 {
         self.space().map_or(wanted, |space| wanted.min(space.free_bytes / 4))
     }
 
-    /// Refuses a flush of so many bytes of cells where they cannot fit; how large its file will be is not known before, unless as much
-    /// has just been tried in vain. `what` it is stands in the error.
+    /// Rejects a flush of `cell_bytes` bytes of cells that cannot fit. The file size is not known
+    /// in advance, except that a flush of at least this size has just failed. The error contains
+    /// the text of `what`.
     ///
     /// # Errors
     /// `DiskFull`; nothing has been written.
     pub(crate) fn check_flush(&self, cell_bytes: u64, what: impl FnOnce() -> String) -> Result<()> {
-        let Some(space) = self.look() else { return Ok(()) };
+        let Some(space) = self.refresh() else { return Ok(()) };
         let free = self.left_to_flushes(space);
         let unfit = self.state.lock().healed().unfit_flush;
-        let is_unfit = unfit.is_some_and(|(bytes, free_then)| cell_bytes >= bytes && free <= free_then.saturating_add(free_then / 8));
-        if free >= cell_bytes / SMALLER_MAX && !is_unfit { Ok(()) } else { Err(self.too_little(&what(), cell_bytes, free)) }
+        let is_unfit = unfit.is_some_and(|(bytes, free_then)| {
+            cell_bytes >= bytes && free <= free_then.saturating_add(free_then / 8)
+        });
+        if free >= cell_bytes / MAX_SHRINK_FACTOR && !is_unfit {
+            Ok(())
+        } else {
+            Err(self.too_little(&what(), cell_bytes, free))
+        }
     }
 
-    /// What became of a flush of so many bytes of cells; `unfit_at` is what was left to it before, where it found no room.
-    pub(crate) fn note_flush(&self, cell_bytes: u64, unfit_at: Option<u64>) {
+    /// Records the result of a flush of `cell_bytes` bytes of cells. If it did not fit, `unfit_at`
+    /// is the space that was left to it before.
+    pub(crate) fn record_flush(&self, cell_bytes: u64, unfit_at: Option<u64>) {
         self.state.lock().healed().unfit_flush = unfit_at.map(|free| (cell_bytes, free));
     }
 
-    /// Whether a file that is being written may go on: others write meanwhile. Only a flush may use a part of the reserve.
+    /// Checks that writing a file may continue, because other writers use space concurrently. Only
+    /// a flush may use a part of the reserve.
     ///
     /// # Errors
     /// `DiskFull`.
     pub(crate) fn check_file(&self, is_flush: bool) -> Result<()> {
-        let Some(space) = self.look() else { return Ok(()) };
+        let Some(space) = self.refresh() else { return Ok(()) };
         let reserve = self.reserve_of(space);
         let kept = if is_flush { reserve / LOG_PART } else { reserve };
         if space.free_bytes >= kept {
             return Ok(());
         }
-        let text =
-            format!("{} bytes are free on the disk of {}, and {kept} are kept; make room, and it is done then", space.free_bytes, self.env.fs.root());
+        let text = format!(
+            "{} bytes are free on the disk of {}, and {kept} are kept; make room, and it is done then",
+            space.free_bytes,
+            self.env.fs.root()
+        );
         Err(Error::new(ErrorKind::DiskFull, text))
     }
 
-    /// Keeps room for a compaction whose file will have at most about this size, beside the reserve and those under way.
+    /// Reserves space for a compaction whose file has at most about this size, in addition to the
+    /// reserve and running compactions.
     ///
     /// # Errors
     /// `DiskFull`; nothing has been written.
     pub(crate) fn claim(&self, bytes: u64, what: impl FnOnce() -> String) -> Result<Claim<'_>> {
-        let space = self.look();
+        let space = self.refresh();
         let mut state = self.state.lock().healed();
         if let Some(space) = space {
-            let free = space.free_bytes.saturating_sub(self.reserve_of(space)).saturating_sub(state.claimed);
+            let free = space
+                .free_bytes
+                .saturating_sub(self.reserve_of(space))
+                .saturating_sub(state.claimed);
             if free < bytes {
                 drop(state);
                 return Err(self.too_little(&what(), bytes, free));
@@ -235,7 +267,7 @@ impl Drop for Claim<'_> {
     }
 }
 
-/// A disk without limits, for tests of what stands on it.
+/// Returns an unlimited disk, for tests.
 #[cfg(test)]
 pub(crate) fn unlimited(env: &Env) -> std::sync::Arc<DiskRoom> {
     std::sync::Arc::new(DiskRoom::new(env, Some(0)))
@@ -254,11 +286,14 @@ mod tests {
         let with_free = |free: u64| {
             sim.fs.set_capacity(Some(free));
             sim.clock.advance_ms(100);
-            room.look();
+            room.refresh();
             room.admit().is_ok()
         };
         assert!(room.admit().is_ok() && room.reserve_bytes() == 0, "no limit is known");
-        assert_eq!([800, 799, 850, 899, 900, 850, 0].map(with_free), [true, false, false, false, true, true, false]);
+        assert_eq!(
+            [800, 799, 850, 899, 900, 850, 0].map(with_free),
+            [true, false, false, false, true, true, false]
+        );
         sim.fs.set_capacity(Some(5000));
         assert!(room.admit().is_err(), "a look is good for a while");
         sim.clock.advance_ms(100);
@@ -277,7 +312,11 @@ mod tests {
         ] {
             sim.fs.set_capacity(Some(total));
             let room = DiskRoom::new(&sim.env(), None);
-            assert_eq!((room.reserve_bytes(), room.segment_bytes(64 << 20)), (reserve, segment), "{total}");
+            assert_eq!(
+                (room.reserve_bytes(), room.segment_bytes(64 << 20)),
+                (reserve, segment),
+                "{total}"
+            );
         }
         assert_eq!(DiskRoom::new(&sim.env(), Some(7)).reserve_bytes(), 7);
         let without = DiskRoom::new(&sim.env(), Some(0));
@@ -295,13 +334,18 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::DiskFull);
         assert!(error.message().contains("needs up to 401 bytes, and there are 400"), "{error}");
         drop(room.claim(400, what).unwrap());
-        assert!(room.check_flush(975 * 4, what).is_ok() && room.check_flush(976 * 4, what).is_err());
+        assert!(
+            room.check_flush(975 * 4, what).is_ok() && room.check_flush(976 * 4, what).is_err()
+        );
         drop(first);
         drop(room.claim(900, what).unwrap());
         let may_go_on = |free| {
             sim.fs.set_capacity(Some(free));
             (room.check_file(true).is_ok(), room.check_file(false).is_ok())
         };
-        assert_eq!([100, 99, 25, 24].map(may_go_on), [(true, true), (true, false), (true, false), (false, false)]);
+        assert_eq!(
+            [100, 99, 25, 24].map(may_go_on),
+            [(true, true), (true, false), (true, false), (false, false)]
+        );
     }
 }

@@ -1,16 +1,20 @@
-//! Locks that a panic does not spoil: the guard is handed out all the same, and each lock says here why that is right.
+//! Locks that remain usable after a panic. The guard is returned even if the lock is poisoned, for
+//! these reasons:
 //!
-//! | lock | what a panic under it leaves |
-//! |---|---|
-//! | rows, maintenance, compaction, `ddl`, a table's regions, the manifest's changes | they protect no value: what they order is swapped whole, or is the disk's |
-//! | a region's commit lock | `CommitState::changing` is still set: the region refuses writes, and shows no part of the change |
-//! | the log's buffer | a record is checked before its first byte is added, so it holds whole records |
-//! | the log's segments | the log has failed: `Wal` refuses writes, and does not write the group again |
-//! | lists of work, of open files, of nonces, the index of tables | each change of them is one call that does not panic half-way |
+//! - Rows, maintenance, compaction, `ddl`, a table's regions, manifest changes: these locks protect
+//!   no value. The state that they order is swapped whole or is on the disk.
+//! - A region's commit lock: `CommitState::history` is still set. The region rejects writes and
+//!   shows no part of the change.
+//! - The log's buffer: a record is checked before its first byte is added, so the buffer contains
+//!   whole records.
+//! - The log's segments: the log has failed. `Wal` rejects writes and does not write the group
+//!   again.
+//! - Lists of jobs, open files and nonces, and the index of tables: each change is one call that
+//!   does not panic halfway.
 
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
-/// The guard of a lock, whether or not a thread panicked while it held it.
+/// Access to the guard of a lock even if a thread panicked while holding it.
 pub(crate) trait Healed {
     type Guard;
 
@@ -25,7 +29,8 @@ impl<G> Healed for LockResult<G> {
     }
 }
 
-/// As [`Healed`] for a lock that is not waited for; `None` if another thread holds it.
+/// Returns the guard of a lock that was tried, even if the lock is poisoned; `None` if another
+/// thread holds it.
 pub(crate) fn healed_try<G>(result: TryLockResult<G>) -> Option<G> {
     match result {
         Ok(guard) => Some(guard),

@@ -1,53 +1,56 @@
-//! Whether a store takes writes, and what else a person who watches it wants to know.
+//! Health of a store: its write state and other conditions that an operator monitors.
 
 use halite_types::Error;
 
 use crate::env::DiskSpace;
-use crate::shared::Shared;
+use crate::shared::EngineInner;
 
-/// What a store does with requests.
+/// Request handling state of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreState {
-    /// It reads and writes.
+    /// Accepts reads and writes.
     Open,
-    /// It reads, and refuses writes until there is room on the disk, or whatever else it has too little of; then it goes on by itself.
+    /// Accepts reads and rejects writes until disk space or another exhausted resource is
+    /// available; recovers automatically.
     Refusing,
-    /// It reads, and refuses writes until it is closed and opened again: a sync or a write of the log or the manifest has failed, or
-    /// the lock of the directory is lost.
+    /// Accepts reads and rejects writes until the store is reopened: a sync or a write of the log
+    /// or the manifest has failed, or the directory lock is lost.
     Stopped,
 }
 
-/// A store's state, and why.
+/// State of a store and its reason.
 #[derive(Clone, Debug)]
 pub struct Health {
     pub state: StoreState,
-    /// Why writes are refused, if they are.
+    /// Reason that writes are rejected, if they are.
     pub reason: Option<Error>,
-    /// Room on the disk; `None` where it cannot be known.
+    /// Disk space; `None` if it is unknown.
     pub disk: Option<DiskSpace>,
-    /// Bytes of it that are kept free for flushes and the log.
+    /// Disk bytes kept free for flushes and the log.
     pub disk_reserve_bytes: u64,
-    /// Why segments of the log that nobody needs stay; `None` when they go.
-    pub log_removal_failure: Option<Error>,
-    /// Why the last flush in the background failed; `None` when it did not.
+    /// Error that prevents the removal of unneeded log segments; `None` if there is none.
+    pub wal_removal_failure: Option<Error>,
+    /// Error of the last background flush; `None` if it succeeded.
     pub flush_failure: Option<Error>,
-    /// Why the last compaction in the background failed; `None` when it did not.
+    /// Error of the last background compaction; `None` if it succeeded.
     pub compaction_failure: Option<Error>,
-    /// How often a panic has ended work of the store's own threads, the writing of the log or the change of a region.
+    /// Number of panics in the store's own threads, in log writes or in region changes.
     pub panics: u64,
-    /// What the last of them ended and what follows, unless it was the writing of the log: that is the reason of the state then.
+    /// Operation that the last panic ended, and the consequence. A panic in a log write is the
+    /// reason of the state instead.
     pub last_panic: Option<Error>,
 }
 
 impl Health {
-    /// Looks at the disk and the lock, and asks everything that may have failed.
-    pub(crate) fn of(shared: &Shared) -> Self {
-        let disk = shared.disk.look();
-        // A lock that is lost is told by what stops then; one that cannot be examined is examined again.
+    /// Checks the disk and the lock, and collects all recorded failures.
+    pub(crate) fn from_engine(shared: &EngineInner) -> Self {
+        let disk = shared.disk.refresh();
+        // A lost lock is reported by the write failure below. A lock that cannot be examined is
+        // examined again later.
         let _ = shared.lock.check();
-        shared.wal.look_at_segment();
+        shared.wal.try_check_segment();
         if shared.disk.is_low() {
-            shared.request_flushes_for_the_log(false);
+            shared.request_flushes_for_wal(false);
         }
         let (state, reason) = match shared.write_failure() {
             Err(error) => (StoreState::Stopped, Some(error)),
@@ -56,15 +59,15 @@ impl Health {
                 None => (StoreState::Open, None),
             },
         };
-        let (panics, last_panic) = shared.background.panics();
+        let (panics, last_panic) = shared.scheduler.panics();
         Self {
             state,
             reason,
             disk,
             disk_reserve_bytes: shared.disk.reserve_bytes(),
-            log_removal_failure: shared.wal.removal_failure(),
-            flush_failure: shared.background.failure(),
-            compaction_failure: shared.background.compaction_failure(),
+            wal_removal_failure: shared.wal.removal_failure(),
+            flush_failure: shared.scheduler.flush_failure(),
+            compaction_failure: shared.scheduler.compaction_failure(),
             panics: panics + shared.wal.panics(),
             last_panic,
         }

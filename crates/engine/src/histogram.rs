@@ -1,14 +1,14 @@
-//! How often something took how long, or was how large: counts in buckets that grow with the values. All atomic; anybody may
-//! read at any time.
+//! Histogram of durations or sizes, in buckets whose width grows with the values. All counts are
+//! atomic and can be read at any time.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Buckets for each doubling: a value is known to an eighth.
+/// Number of buckets per doubling: the relative error of a value is at most one eighth.
 const STEPS: usize = 8;
 const BUCKETS: usize = STEPS * 40;
 
-/// Durations in microseconds, or sizes in bytes.
+/// Histogram of durations in microseconds, or of sizes in bytes.
 #[derive(Debug)]
 pub struct Histogram {
     buckets: Box<[AtomicU64]>,
@@ -22,39 +22,49 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts a duration.
+    /// Records a duration.
     pub fn record(&self, duration: Duration) {
         self.record_value(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX));
     }
 
-    /// Counts a size.
+    /// Records a size.
     pub fn record_value(&self, value: u64) {
         self.buckets[bucket_of(value)].fetch_add(1, Relaxed);
         self.sum.fetch_add(value, Relaxed);
     }
 
-    /// How many were recorded.
+    /// Returns the number of recorded values.
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|bucket| bucket.load(Relaxed)).sum()
     }
 
-    /// Their sum.
+    /// Returns the sum of the recorded values.
     pub fn sum(&self) -> u64 {
         self.sum.load(Relaxed)
     }
 
-    /// Upper bounds with how many were recorded there, those that have any.
-    pub fn filled(&self) -> impl Iterator<Item = (u64, u64)> {
-        let counts = self.buckets.iter().enumerate().map(|(at, bucket)| (bound_of(at), bucket.load(Relaxed)));
+    /// Returns the non-empty buckets as upper bound and count.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
+        let counts = self
+            .buckets
+            .iter()
+            .enumerate()
+            .map(|(at, bucket)| (bound_of(at), bucket.load(Relaxed)));
         counts.filter(|(_, count)| *count > 0)
     }
 
-    /// The bound below which `share` of them lie, from 0.0 to 1.0; 0 if none was recorded.
+    /// Returns the upper bound of the bucket at quantile `share`, from 0.0 to 1.0; 0 if the
+    /// histogram is empty.
     pub fn quantile(&self, share: f64) -> u64 {
-        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a count")]
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of a count"
+        )]
         let rank = (self.count() as f64 * share).ceil() as u64;
         let mut seen = 0;
-        for (bound, count) in self.filled() {
+        for (bound, count) in self.buckets() {
             seen += count;
             if seen >= rank {
                 return bound;
@@ -64,7 +74,8 @@ impl Histogram {
     }
 }
 
-/// Values below [`STEPS`] have a bucket each; from there on each doubling has [`STEPS`].
+/// Returns the bucket of a value. Values below [`STEPS`] have a bucket each; above, each doubling
+/// has [`STEPS`] buckets.
 fn bucket_of(us: u64) -> usize {
     let doubling = (us / STEPS as u64).checked_ilog2().map_or(0, |log| log as usize + 1);
     if doubling == 0 {
@@ -74,7 +85,7 @@ fn bucket_of(us: u64) -> usize {
     (doubling * STEPS + step).min(BUCKETS - 1)
 }
 
-/// The largest value of a bucket.
+/// Returns the largest value of a bucket.
 fn bound_of(bucket: usize) -> u64 {
     let (doubling, step) = (bucket / STEPS, (bucket % STEPS) as u64);
     if doubling == 0 { step } else { ((STEPS as u64 + step + 1) << (doubling - 1)) - 1 }

@@ -1,5 +1,5 @@
-//! Models of a writer, readers and the log for loom, which runs each in every interleaving that the memory model of
-//! Rust allows. `cargo xtask loom` builds and runs them; no other test runs in that build.
+//! Loom models of a writer, readers and the log. Loom runs each in every interleaving that Rust's
+//! memory model allows. `cargo xtask loom` builds and runs them; no other test runs in that build.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use loom::thread;
 use crate::commit::Mvcc;
 use crate::memstore::MemTable;
 
-/// Preemptions per execution. Every race of two threads over two insertions needs fewer.
+/// Maximum preemptions per execution. Every race of two threads over two insertions needs fewer.
 const MAX_PREEMPTIONS: usize = 3;
 
 fn explore(model: impl Fn() + Send + Sync + 'static) {
@@ -24,26 +24,29 @@ fn key(row: &str) -> Vec<u8> {
     make_key(row.as_bytes(), b"f", b"q", 1, CellType::Put.code())
 }
 
-/// Inserts a cell whose value repeats its row, so that a cell that is read before it was written shows.
+/// Inserts a cell whose value repeats its row, so that reading a partially written cell is
+/// detected.
 fn insert(table: &MemTable, row: &str, sequence: u64) {
     table.insert(CellRef::new(&key(row), row.as_bytes(), b"", sequence));
 }
 
-/// Sequence ids of the cells that a reader walks over. Checks that each is whole and that their order is the order of keys.
+/// Returns the sequence ids of the cells that a reader iterates over. Checks that each cell is
+/// whole and that the cells are in key order.
 fn walk(table: &MemTable) -> Vec<u64> {
     let (mut cursor, mut rows, mut sequences) = (table.cursor(), Vec::new(), Vec::new());
     cursor.seek_to_first();
     while let Some(cell) = cursor.peek() {
         assert_eq!(cell.value(), cell.row(), "a cell is visible before it is whole");
         rows.push(cell.row().to_vec());
-        sequences.push(cell.sequence());
+        sequences.push(cell.sequence_id());
         cursor.next();
     }
     assert!(rows.is_sorted(), "cells are out of order: {rows:?}");
     sequences
 }
 
-/// Runs `write` beside a reader and checks that the reader finds at least the cells that were announced before it began.
+/// Runs `write` concurrently with a reader and checks that the reader finds at least the cells
+/// announced before it began.
 fn beside_a_reader(write: fn(&MemTable, &dyn Fn(usize))) {
     explore(move || {
         let (table, announced) = (Arc::new(MemTable::new(4096)), Arc::new(AtomicUsize::new(0)));
@@ -52,7 +55,10 @@ fn beside_a_reader(write: fn(&MemTable, &dyn Fn(usize))) {
             thread::spawn(move || {
                 let before = announced.load(Ordering::Acquire);
                 let seen = walk(&table);
-                assert!((1..=before as u64).all(|sequence| seen.contains(&sequence)), "{before} announced, seen {seen:?}");
+                assert!(
+                    (1..=before as u64).all(|sequence| seen.contains(&sequence)),
+                    "{before} announced, seen {seen:?}"
+                );
             })
         };
         write(&table, &|count| announced.store(count, Ordering::Release));
@@ -93,7 +99,10 @@ fn a_search_finds_what_was_announced_whatever_its_tower_shows() {
                 cursor.seek(&key("c"));
                 let found = cursor.peek().map(|cell| cell.row().to_vec());
                 let expected: &[&[u8]] = if before == 0 { &[b"c", b"m"] } else { &[b"c"] };
-                assert!(expected.iter().any(|row| Some(*row) == found.as_deref()), "{before} announced, found {found:?}");
+                assert!(
+                    expected.iter().any(|row| Some(*row) == found.as_deref()),
+                    "{before} announced, found {found:?}"
+                );
             })
         };
         insert(&table, "c", 2);
@@ -102,22 +111,25 @@ fn a_search_finds_what_was_announced_whatever_its_tower_shows() {
     });
 }
 
-/// The log may keep its promise before or after the memstore has the last cell: whatever the read point, all cells up to
-/// it are found.
+/// The log may complete before or after the memstore has the last cell. At any read point, all
+/// cells up to it are found.
 #[test]
 fn every_cell_up_to_the_read_point_is_found() {
     explore(|| {
         let (table, mvcc) = (Arc::new(MemTable::new(4096)), Arc::new(Mvcc::new(0)));
         let log = {
             let mvcc = Arc::clone(&mvcc);
-            thread::spawn(move || mvcc.complete(2))
+            thread::spawn(move || mvcc.advance(2))
         };
         let reader = {
             let (table, mvcc) = (Arc::clone(&table), Arc::clone(&mvcc));
             thread::spawn(move || {
                 let read_point = mvcc.read_point();
                 let seen = walk(&table);
-                assert!((1..=read_point).all(|sequence| seen.contains(&sequence)), "read point {read_point}, seen {seen:?}");
+                assert!(
+                    (1..=read_point).all(|sequence| seen.contains(&sequence)),
+                    "read point {read_point}, seen {seen:?}"
+                );
             })
         };
         for (row, sequence) in [("b", 1), ("a", 2)] {

@@ -1,11 +1,12 @@
-//! Halite's storage engine: regions of sorted, versioned cells on a local disk, with HBase's semantics and files.
+//! Halite's storage engine: regions of sorted, versioned cells on a local disk, with HBase's
+//! semantics and file formats.
 //!
-//! Synchronous, without a runtime. [`Engine`] owns a directory, [`Table`] reads and writes across its regions,
-//! [`Region`] is where the work happens. Files, time, chance and threads enter only through [`env::Env`].
+//! The engine is synchronous and has no async runtime. [`Engine`] owns a directory. [`Table`] reads
+//! and writes across its regions. [`Region`] implements the operations. Files, time, randomness and
+//! threads enter only through [`env::Env`].
 
 mod atomics;
-mod background;
-mod cache;
+mod block_cache;
 mod catalog;
 mod commit;
 mod compaction;
@@ -19,23 +20,24 @@ mod histogram;
 pub mod inspect;
 #[cfg(all(test, halite_loom))]
 mod interleavings;
+mod maintenance_stats;
 pub mod memstore;
 mod options;
 mod region;
 pub mod scan;
+mod scheduler;
 mod shared;
 mod store;
 mod store_lock;
-mod upkeep;
 mod wal;
 
-pub use cache::{BlockLookups, Evicted};
-pub use catalog::meta::ServerIdentity;
+pub use block_cache::{CacheEvictionStats, CacheStats};
+pub use catalog::meta::ServerName;
 pub use commit::CommitTicket;
 pub use engine::{Engine, MetaView, OpenReport, Table, TableScanner};
 pub use health::{Health, StoreState};
 pub use histogram::Histogram;
+pub use maintenance_stats::{CompactionStats, MaintenanceStats};
 pub use options::{Options, WalRecovery, WalSync};
-pub use region::{Applied, Region, explain_empty};
-pub use upkeep::{CompactionFigures, UpkeepFigures};
-pub use wal::{LogCut, LogFigures, Nonce};
+pub use region::{BatchResult, Region, empty_range_hint};
+pub use wal::{Nonce, WalStats, WalTruncation};

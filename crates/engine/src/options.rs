@@ -1,88 +1,99 @@
-//! What an engine is told at opening. Sizes are in bytes and times in milliseconds, and so say their names.
+//! Engine options. Sizes are in bytes and times in milliseconds; the field names carry the unit.
 
 use std::sync::Arc;
 
-use halite_types::{Error, Result, Rewrite, RowCheck, RowChecks, TableDescriptor};
+use halite_types::{CompactionFilterFactory, Error, Result, RowCheck, RowChecks, TableDescriptor};
 
-/// What an acknowledged write of ordinary durability has survived.
+/// Failure that an acknowledged write of default durability survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WalSync {
-    /// Power loss: it has been synced to the disk (`fdatasync`), in groups.
+    /// Power loss: the write is synced to the disk (`fdatasync`), in groups.
     #[default]
     Fsync,
-    /// The death of the process: it has been handed to the operating system. This is what HBase promises on a local disk.
+    /// Process crash: the write has been passed to the operating system. HBase guarantees the same
+    /// on a local disk.
     Flush,
 }
 
-/// What opening does with damage in the write-ahead log.
+/// Handling of write-ahead log damage during opening.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WalRecovery {
-    /// Refuses to open, and changes nothing. A torn end, which was never acknowledged, is no damage.
+    /// Refuses to open and changes nothing. A torn end, which was never acknowledged, is not
+    /// damage.
     #[default]
     Strict,
-    /// Leaves the damaged bytes out, keeps them in files next to the log, and applies every whole write before and after them.
-    /// Acknowledged writes may be missing then.
+    /// Skips the damaged bytes, stores them in files next to the log, and applies every whole write
+    /// before and after them. Acknowledged writes may be missing afterwards.
     SkipDamaged,
 }
 
-/// Settings of an engine. The defaults are HBase's unless the field says otherwise.
+/// Engine settings. The defaults are HBase's unless the field states otherwise.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// What an acknowledged write has survived; [`WalSync::Fsync`] by default, which is more than HBase promises.
+    /// Failure that an acknowledged write survives. Default: [`WalSync::Fsync`], which is stronger
+    /// than HBase's guarantee.
     pub wal_sync: WalSync,
-    /// What opening does with damage in the log; [`WalRecovery::Strict`] by default.
+    /// Handling of log damage during opening. Default: [`WalRecovery::Strict`].
     pub wal_recovery: WalRecovery,
-    /// How long the nonces of writes are kept after the log no longer needs them, in milliseconds; 30 minutes. They survive
-    /// flushes, closing and opening.
-    pub nonce_ms: u64,
-    /// A log segment of this size is closed; 64 MiB. With a reserve of the disk it is a quarter of that at most: opening writes the
-    /// last segment again, and must have room for it.
+    /// Time that write nonces are retained after the log no longer needs them, in milliseconds.
+    /// Default: 30 minutes. Nonces survive flushes, closing and opening.
+    pub nonce_grace_period_ms: u64,
+    /// Size at which a log segment is closed. Default: 64 MiB. With a disk reserve the size is at
+    /// most a quarter of the reserve: opening rewrites the last segment and needs room for it.
     pub wal_segment_bytes: u64,
-    /// More closed segments than this make the regions that need the oldest flush; 32.
-    pub wal_segments_max: usize,
-    /// Bytes of the disk that are kept free for flushes and the log; `None`, the default, for a twentieth of the disk and 1 GiB at most,
-    /// and of disks below 4 GiB for a quarter and 192 MiB at most.
-    /// With less free, writes are refused with `DiskFull`, compactions wait, and everything else goes on; 0 refuses a write only when the
-    /// log finds no room for one.
+    /// Number of closed segments above which the regions that need the oldest segments are flushed.
+    /// Default: 32.
+    pub max_wal_segments: usize,
+    /// Disk bytes kept free for flushes and the log. `None`, the default, is a twentieth of the
+    /// disk, at most 1 GiB; for disks below 4 GiB it is a quarter, at most 192 MiB. With less free
+    /// space, writes fail with `DiskFull`, compactions wait, and everything else continues. With 0,
+    /// a write fails only if the log has no room for it.
     pub disk_reserve_bytes: Option<u64>,
-    /// Bytes in a region's memstores that ask for a flush; 128 MiB. A table may set its own.
+    /// Size of a region's memstores that triggers a flush. Default: 128 MiB. A table may override
+    /// it.
     pub memstore_flush_bytes: u64,
-    /// Writers wait when a region's memstores are this many times the flush size; 4.
+    /// Multiple of the flush size at which writers to the region wait. Default: 4.
     pub memstore_block_multiplier: u64,
-    /// Bytes in all memstores together above which the largest is flushed, and at one and a half times which writers
-    /// wait; 1 GiB.
-    pub memstore_total_bytes: u64,
-    /// A memstore of this size half of whose cells nobody can see any more is written anew without them, in memory; 16 MiB,
-    /// 0 for never. As HBase's in-memory compaction `EAGER`, which is not HBase's default; what a family's attribute
-    /// `IN_MEMORY_COMPACTION` says makes no difference.
-    pub memstore_condense_bytes: usize,
-    /// Bytes of blocks kept in memory; 256 MiB.
+    /// Total size of all memstores above which the largest is flushed. Writers wait at one and a
+    /// half times this size. Default: 1 GiB.
+    pub global_memstore_bytes: u64,
+    /// Memstore size that triggers in-memory compaction once half of its cells are no longer
+    /// visible. Default: 16 MiB; 0 means never. It corresponds to HBase's in-memory compaction
+    /// policy `EAGER`, which is not HBase's default. The family attribute `IN_MEMORY_COMPACTION`
+    /// has no effect.
+    pub in_memory_compaction_bytes: usize,
+    /// Block cache capacity. Default: 256 MiB.
     pub block_cache_bytes: u64,
-    /// Largest cell that is taken; 10 MiB, 0 for no limit.
-    pub cell_bytes_max: usize,
-    /// Most bytes of a row's cells in one family that a get, or a scan that may not cut rows, puts together; 1 GiB, 0 for no
-    /// limit. A table or a family may set its own (`hbase.table.max.rowsize`).
-    pub row_bytes_max: u64,
-    /// Fewest files a minor compaction merges; 3.
-    pub compaction_files_min: usize,
-    /// Most files a minor compaction merges; 10.
-    pub compaction_files_max: usize,
-    /// A file joins a compaction if it is at most this many times as large as the others together; 1.2.
+    /// Maximum cell size. Default: 10 MiB; 0 means no limit.
+    pub max_cell_bytes: usize,
+    /// Maximum bytes of one row's cells in one family that a get, or a scan without partial rows,
+    /// assembles. Default: 1 GiB; 0 means no limit. A table or a family may override it
+    /// (`hbase.table.max.rowsize`).
+    pub max_row_bytes: u64,
+    /// Minimum number of files in a minor compaction. Default: 3.
+    pub min_compaction_files: usize,
+    /// Maximum number of files in a minor compaction. Default: 10.
+    pub max_compaction_files: usize,
+    /// Maximum ratio of a file's size to the total size of the other files in its compaction.
+    /// Default: 1.2.
     pub compaction_ratio: f64,
-    /// Age at which everything is rewritten by a major compaction; 7 days, 0 for never.
-    pub major_compaction_ms: i64,
-    /// Whether files whose cells have all expired go without being rewritten; true.
+    /// File age that triggers a major compaction. Default: 7 days; 0 means never.
+    pub major_compaction_interval_ms: i64,
+    /// Deletion of files whose cells have all expired, without rewriting them. Default: true.
     pub delete_expired_files: bool,
-    /// Size of a region's largest store at which it splits by itself; 10 GiB. A table may set its own.
-    pub region_file_bytes_max: u64,
-    /// Regions a table may be created with; 10,000, 0 for no limit. Each is a directory, a memstore and a row of `hbase:meta`.
-    pub table_regions_max: usize,
-    /// Largest piece of memory a memstore takes at once; 2 MiB, which is one huge page where the system has them.
+    /// Size of a region's largest store that triggers an automatic split. Default: 10 GiB. A table
+    /// may override it.
+    pub max_region_file_bytes: u64,
+    /// Maximum number of regions at table creation. Default: 10,000; 0 means no limit. Each region
+    /// has a directory, a memstore and a row of `hbase:meta`.
+    pub max_regions_per_table: usize,
+    /// Maximum size of one memstore allocation. Default: 2 MiB, which is one huge page on systems
+    /// that have them.
     pub memstore_chunk_bytes: usize,
-    /// What major compactions write in another form; nothing.
-    pub rewrite: Option<Arc<dyn Rewrite>>,
-    /// Which rows tables take; every row.
+    /// Factory of filters that rewrite cells in major compactions. Default: none.
+    pub compaction_filter_factory: Option<Arc<dyn CompactionFilterFactory>>,
+    /// Row checks of tables. Default: none; every row is accepted.
     pub row_checks: Option<Arc<dyn RowChecks>>,
 }
 
@@ -91,49 +102,50 @@ impl Default for Options {
         Self {
             wal_sync: WalSync::default(),
             wal_recovery: WalRecovery::default(),
-            nonce_ms: 30 * 60_000,
+            nonce_grace_period_ms: 30 * 60_000,
             wal_segment_bytes: 64 << 20,
-            wal_segments_max: 32,
+            max_wal_segments: 32,
             disk_reserve_bytes: None,
             memstore_flush_bytes: 128 << 20,
             memstore_block_multiplier: 4,
-            memstore_total_bytes: 1 << 30,
-            memstore_condense_bytes: 16 << 20,
+            global_memstore_bytes: 1 << 30,
+            in_memory_compaction_bytes: 16 << 20,
             block_cache_bytes: 256 << 20,
-            cell_bytes_max: 10 << 20,
-            row_bytes_max: 1 << 30,
-            compaction_files_min: 3,
-            compaction_files_max: 10,
+            max_cell_bytes: 10 << 20,
+            max_row_bytes: 1 << 30,
+            min_compaction_files: 3,
+            max_compaction_files: 10,
             compaction_ratio: 1.2,
-            major_compaction_ms: 7 * 24 * 3600 * 1000,
+            major_compaction_interval_ms: 7 * 24 * 3600 * 1000,
             delete_expired_files: true,
-            region_file_bytes_max: 10 << 30,
-            table_regions_max: 10_000,
+            max_region_file_bytes: 10 << 30,
+            max_regions_per_table: 10_000,
             memstore_chunk_bytes: 2 << 20,
-            rewrite: None,
+            compaction_filter_factory: None,
             row_checks: None,
         }
     }
 }
 
-/// At 1 byte every write is refused for ever, those of the opening too, and a little above each of them makes a file.
-const MEMSTORE_TOTAL_BYTES_MIN: u64 = 64 << 10;
+/// Minimum of `global_memstore_bytes`. With 1 byte every write is rejected indefinitely, including
+/// those of the opening; with slightly more, each write creates a file.
+const MIN_GLOBAL_MEMSTORE_BYTES: u64 = 64 << 10;
 
 impl Options {
-    /// Whether a table's descriptor says clearly which rows it takes.
+    /// Checks that a table's descriptor specifies its row check clearly.
     pub(crate) fn check_table(&self, table: &TableDescriptor) -> Result<()> {
         self.row_checks.as_ref().map_or(Ok(()), |checks| checks.check_table(table))
     }
 
-    /// What looks at the rows of a table before they are written to.
+    /// Returns the row check that a table's writes must pass.
     pub(crate) fn row_check(&self, table: &TableDescriptor) -> Option<Arc<dyn RowCheck>> {
-        self.row_checks.as_ref()?.of_table(table)
+        self.row_checks.as_ref()?.for_table(table)
     }
 
     /// Checks the settings against each other.
     ///
     /// # Errors
-    /// `InvalidRequest`, naming the setting and what is allowed.
+    /// `InvalidRequest`, naming the setting and its valid values.
     pub fn check(&self) -> Result<()> {
         let wrong = |text: &str| Err(Error::invalid(text));
         if self.wal_segment_bytes < 4096 {
@@ -142,11 +154,15 @@ impl Options {
         if self.memstore_flush_bytes == 0 || self.memstore_block_multiplier == 0 {
             return wrong("memstore_flush_bytes and memstore_block_multiplier must be above 0");
         }
-        if self.memstore_total_bytes < MEMSTORE_TOTAL_BYTES_MIN {
-            return wrong("memstore_total_bytes is below 65536; give at least that: with less every write waits for a flush of its own");
+        if self.global_memstore_bytes < MIN_GLOBAL_MEMSTORE_BYTES {
+            return wrong(
+                "global_memstore_bytes is below 65536; give at least that: with less every write waits for a flush of its own",
+            );
         }
-        if self.compaction_files_min < 2 || self.compaction_files_max < self.compaction_files_min {
-            return wrong("compaction_files_min must be at least 2 and compaction_files_max not below it");
+        if self.min_compaction_files < 2 || self.max_compaction_files < self.min_compaction_files {
+            return wrong(
+                "min_compaction_files must be at least 2 and max_compaction_files not below it",
+            );
         }
         if self.compaction_ratio.is_nan() || self.compaction_ratio <= 0.0 {
             return wrong("compaction_ratio must be above 0");
@@ -164,10 +180,11 @@ mod tests {
 
     #[test]
     fn memstores_that_hold_next_to_nothing_are_refused() {
-        let checked = |memstore_total_bytes| Options { memstore_total_bytes, ..Options::default() }.check();
+        let checked =
+            |global_memstore_bytes| Options { global_memstore_bytes, ..Options::default() }.check();
         for bytes in [0, 1, 65_535] {
             let error = checked(bytes).unwrap_err();
-            assert!(error.message().contains("memstore_total_bytes is below 65536"), "{error}");
+            assert!(error.message().contains("global_memstore_bytes is below 65536"), "{error}");
         }
         assert!(checked(65_536).is_ok());
     }

@@ -1,4 +1,5 @@
-//! The lock of a store: taken once, and examined again before each step that another process must not see half done.
+//! Lock of a store: acquired once, and examined again before each step that another process must
+//! not see half done.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,29 +9,34 @@ use halite_types::{Error, ErrorKind, Result};
 use crate::catalog::layout;
 use crate::env::{Env, Lock};
 
-/// The oldest examination that a group of writes to an open log segment relies on, in nanoseconds.
-const EXAMINED_NS_MAX: u64 = 1_000_000_000;
+/// Maximum age of the examination that a group of writes to an open log segment relies on, in
+/// nanoseconds.
+const MAX_EXAMINATION_AGE_NS: u64 = 1_000_000_000;
 
-/// Another process cannot open the directory while this lives.
+/// Directory lock. Another process cannot open the directory while this exists.
 ///
-/// A lock that was lost stays lost, even if the directory comes back: what another process did there meanwhile is unknown.
+/// A lost lock stays lost, even if the directory reappears: changes made there by another process
+/// are unknown.
 pub(crate) struct StoreLock {
     env: Env,
     lock: Box<dyn Lock>,
     lost: OnceLock<Error>,
-    /// When it was examined last, on the monotonic clock.
+    /// Time of the last examination, on the monotonic clock.
     examined_ns: AtomicU64,
 }
 
 impl StoreLock {
-    /// Takes the lock. The directory of the lock file exists.
+    /// Acquires the lock. The directory of the lock file must exist.
     ///
     /// # Errors
-    /// `Locked` if another process holds it, or the file system's.
+    /// `Locked` if another process holds it, or the file system's error.
     pub(crate) fn take(env: &Env) -> Result<Self> {
         let root = env.fs.root();
         let name = format!("{root}/{}", layout::LOCK);
-        let lock = env.fs.lock(layout::LOCK, "").map_err(|error| Error::io(format!("locking {name}"), error))?;
+        let lock = env
+            .fs
+            .lock(layout::LOCK, "")
+            .map_err(|error| Error::io(format!("locking {name}"), error))?;
         let lock = lock.ok_or_else(|| {
             let text = format!("{root} is held by another process ({name} is locked); close that one, or use another directory");
             Error::new(ErrorKind::Locked, text)
@@ -39,11 +45,12 @@ impl StoreLock {
         Ok(Self { env: env.clone(), lock, lost: OnceLock::new(), examined_ns })
     }
 
-    /// Verifies that no other process can have taken the lock meanwhile: to be called before the manifest changes, before
-    /// files are made or removed, and before a log segment begins.
+    /// Verifies that no other process can have acquired the lock. Call it before the manifest
+    /// changes, before files are created or removed, and before a log segment is started.
     ///
     /// # Errors
-    /// `Stopped` if the directory or the lock file was removed or replaced, now or earlier; or the file system's.
+    /// `Stopped` if the directory or the lock file was removed or replaced, now or earlier; or the
+    /// file system's error.
     pub(crate) fn check(&self) -> Result<()> {
         self.failure()?;
         let root = || self.env.fs.root();
@@ -53,28 +60,32 @@ impl StoreLock {
                 Ok(())
             }
             Ok(false) => Err(self.lost.get_or_init(|| lost(&root())).clone()),
-            Err(error) => Err(Error::io(format!("examining the lock {}/{}", root(), layout::LOCK), error)),
+            Err(error) => {
+                Err(Error::io(format!("examining the lock {}/{}", root(), layout::LOCK), error))
+            }
         }
     }
 
-    /// As [`StoreLock::check`], if it was examined more than a second ago; whether it was. An examination that fails says nothing: what
-    /// is written then goes to files that are open already.
+    /// Calls [`StoreLock::check`] if the last examination is more than a second old, and returns
+    /// `true` in that case. A failed examination is ignored: subsequent writes go to files that are
+    /// already open.
     ///
     /// # Errors
     /// `Stopped`: the lock is lost.
     pub(crate) fn check_if_due(&self) -> Result<bool> {
-        let age = self.env.clock.monotonic_ns().saturating_sub(self.examined_ns.load(Ordering::Relaxed));
-        let is_due = age >= EXAMINED_NS_MAX;
+        let age =
+            self.env.clock.monotonic_ns().saturating_sub(self.examined_ns.load(Ordering::Relaxed));
+        let is_due = age >= MAX_EXAMINATION_AGE_NS;
         if is_due {
             let _ = self.check();
         }
         self.failure().map(|()| is_due)
     }
 
-    /// Whether an examination found the lock lost.
+    /// Checks that no examination has found the lock lost.
     ///
     /// # Errors
-    /// `Stopped`, then.
+    /// `Stopped` if one has.
     pub(crate) fn failure(&self) -> Result<()> {
         self.lost.get().map_or(Ok(()), |error| Err(error.clone()))
     }

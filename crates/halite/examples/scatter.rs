@@ -1,4 +1,5 @@
-//! How fast merged scans over salts are, beside one scan of the same rows without salts and salts read one after the other.
+//! How fast merged scans over salts are, beside one scan of the same rows without salts and salts
+//! read one after the other.
 //!
 //!     cargo run --release -p halite --example scatter [rows]
 //!     cargo run --release -p halite --features client --example scatter rows rpc://localhost:16020
@@ -9,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use halite::rowkey::{KeyQuery, KeySchema, Plan, PlanOptions, Scatter, ScatterOptions, Value};
 use halite::{
-    Bytes, Cluster, CompactionKind, FamilyDescriptor, Get, Put, Result, RowOp, Scan, Table, TableDescriptor, TableExt, TableName, block_on,
+    Bytes, Cluster, CompactionKind, FamilyDescriptor, Get, Put, Result, RowOp, Scan, Table,
+    TableDescriptor, TableExt, TableName, block_on,
 };
 
 const T0: i64 = 1_710_460_800_000;
@@ -18,7 +20,8 @@ const ROUNDS: usize = 5;
 
 fn main() -> Result<()> {
     let rows = std::env::args().nth(1).and_then(|rows| rows.parse().ok()).unwrap_or(500_000);
-    let directory = tempfile::tempdir().map_err(|error| halite::Error::io("a temporary directory", error))?;
+    let directory =
+        tempfile::tempdir().map_err(|error| halite::Error::io("a temporary directory", error))?;
     let store: Arc<dyn Cluster> = match std::env::args().nth(2) {
         None => Arc::new(halite::open(directory.path())?),
         Some(uri) => connect(&uri)?,
@@ -30,7 +33,12 @@ fn main() -> Result<()> {
         let mut best = [Duration::MAX; 4];
         // Taken in turns, so that whatever else the machine does meets all of them.
         for _ in 0..ROUNDS {
-            let ways = [unsalted.scan(rows)?, salted.merged(rows)?, salted.one_after_the_other(rows)?, salted.unordered(rows)?];
+            let ways = [
+                unsalted.scan(rows)?,
+                salted.merged(rows)?,
+                salted.one_after_the_other(rows)?,
+                salted.unordered(rows)?,
+            ];
             best.iter_mut().zip(ways).for_each(|(best, took)| *best = took.min(*best));
         }
         let of = |took: Duration| best[0].as_secs_f64() / took.as_secs_f64();
@@ -59,7 +67,9 @@ fn connect(uri: &str) -> Result<Arc<dyn Cluster>> {
 
 #[cfg(not(feature = "client"))]
 fn connect(_: &str) -> Result<Arc<dyn Cluster>> {
-    Err(halite::Error::invalid("this was built without the client; build it with --features client"))
+    Err(halite::Error::invalid(
+        "this was built without the client; build it with --features client",
+    ))
 }
 
 /// A table of so many salts, in one region.
@@ -70,14 +80,24 @@ struct Salted {
 
 impl Salted {
     fn load(store: &Arc<dyn Cluster>, salts: u32, rows: usize) -> Result<Self> {
-        let schema: KeySchema = format!("ROW KEY (SALT({salts} BY device_id), device_id STRING, ts TIMESTAMP DESC)")
-            .parse()
-            .map_err(|error| halite::Error::invalid(format!("{error}")))?;
+        let schema: KeySchema =
+            format!("ROW KEY (SALT({salts} BY device_id), device_id STRING, ts TIMESTAMP DESC)")
+                .parse()
+                .map_err(|error| halite::Error::invalid(format!("{error}")))?;
         let name: TableName = format!("salted_{salts}").parse()?;
-        block_on(store.admin().create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("d")), Vec::new()))?;
+        block_on(store.admin().create_table(
+            TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("d")),
+            Vec::new(),
+        ))?;
         let table = store.table(&name);
         for first in (0..rows).step_by(2000) {
-            let put = |row| Ok(RowOp::Put(Put::new(Bytes::from(schema.encode(&values(row))?)).add("d", "v", (row as f64).to_be_bytes())));
+            let put = |row| {
+                Ok(RowOp::Put(Put::new(Bytes::from(schema.encode(&values(row))?)).add(
+                    "d",
+                    "v",
+                    (row as f64).to_be_bytes(),
+                )))
+            };
             let ops: Result<Vec<_>> = (first..rows.min(first + 2000)).map(put).collect();
             block_on(table.apply(ops?))?.into_iter().try_for_each(|result| result.map(drop))?;
         }
@@ -105,10 +125,15 @@ impl Salted {
 
     fn one_after_the_other(&self, rows: usize) -> Result<Duration> {
         let plan = Plan::new(&self.schema, &KeyQuery::all(), &PlanOptions::default())?;
-        timed(rows, || plan.ranges().map(|range| count(&self.table, Scan { range: range.range.clone(), ..Scan::all() })).sum())
+        timed(rows, || {
+            plan.ranges()
+                .map(|range| count(&self.table, Scan { range: range.range.clone(), ..Scan::all() }))
+                .sum()
+        })
     }
 
-    /// A get, and the first row of a hundred: of one device in one salt, and of all keys in all salts. The median of many.
+    /// A get, and the first row of a hundred: of one device in one salt, and of all keys in all
+    /// salts. The median of many.
     fn first_rows(&self) -> Result<[Duration; 3]> {
         let key = Bytes::from(self.schema.encode(&values(7))?);
         let first = |query: &KeyQuery| block_on(self.scatter(query)?.next()).map(drop);
@@ -148,7 +173,13 @@ fn count(table: &Arc<dyn Table>, scan: Scan) -> Result<usize> {
 fn timed(rows: usize, read: impl FnOnce() -> Result<usize>) -> Result<Duration> {
     let began = Instant::now();
     let found = read()?;
-    if found == rows { Ok(began.elapsed()) } else { Err(halite::Error::corrupt(format!("{found} rows of {rows} came; the figures mean nothing"))) }
+    if found == rows {
+        Ok(began.elapsed())
+    } else {
+        Err(halite::Error::corrupt(format!(
+            "{found} rows of {rows} came; the figures mean nothing"
+        )))
+    }
 }
 
 fn median(times: usize, mut call: impl FnMut() -> Result<()>) -> Result<Duration> {

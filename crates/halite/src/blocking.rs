@@ -1,39 +1,42 @@
-//! Any cluster with plain synchronous calls, named as those of a [`Store`](crate::Store).
+//! Synchronous calls to any cluster, named as those of a [`Store`](crate::Store).
 
 use std::sync::Arc;
 
 use halite_types::{
-    Admin, Append, Bytes, CheckAndMutate, Cluster, ClusterStatus, Delete, Error, ErrorKind, Fut, Get, Increment, OpResult, Put, RegionInfo, Result,
-    Row, RowMutations, RowOp, RowStream, Scan, Table, TableDescriptor, TableExt as _, TableName, block_on,
+    Admin, Append, BoxFuture, Bytes, CheckAndMutate, Cluster, ClusterStatus, Delete, Error,
+    ErrorKind, Get, Increment, OpResult, Put, RegionInfo, Result, Row, RowMutations, RowOp,
+    RowStream, Scan, Table, TableDescriptor, TableExt as _, TableName, block_on,
 };
 
-use crate::calls::row_calls;
-use crate::move_row::{Moved, move_row};
+use crate::move_row::{MoveResult, move_row};
+use crate::row_ops::row_calls;
 
-/// A cluster whose calls wait for their answers. Not for threads that run tasks of a runtime: those would wait with it.
+/// Cluster with synchronous calls. Must not be used on threads that run tasks of a runtime: the
+/// calls would block them.
 ///
 #[cfg_attr(feature = "client", doc = "```no_run")]
 #[cfg_attr(not(feature = "client"), doc = "```ignore")]
 /// # fn main() -> halite::Result<()> {
-/// use halite::{Blocking, Get};
+/// use halite::{BlockingCluster, Get};
 ///
-/// let cluster = Blocking::connect("zk://localhost:2181/hbase")?;
+/// let cluster = BlockingCluster::connect("zk://localhost:2181/hbase")?;
 /// let row = cluster.table("users")?.get(Get::new("user_12345"))?;
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Blocking {
+pub struct BlockingCluster {
     cluster: Arc<dyn Cluster>,
 }
 
-impl Blocking {
-    /// With calls to this cluster.
+impl BlockingCluster {
+    /// Creates synchronous calls to this cluster.
     pub fn new(cluster: Arc<dyn Cluster>) -> Self {
         Self { cluster }
     }
 
-    /// With calls to the HBase cluster at `zk://host:port[,host:port...][/znode]` or `rpc://host:port[,host:port...]`.
+    /// Connects to the HBase cluster at `zk://host:port[,host:port...][/znode]` or
+    /// `rpc://host:port[,host:port...]`.
     ///
     /// # Errors
     /// As [`crate::connect`].
@@ -42,7 +45,7 @@ impl Blocking {
         Ok(Self::new(Arc::new(block_on(halite_client::connect(uri))?)))
     }
 
-    /// With calls to the HBase cluster of these settings.
+    /// Connects to the HBase cluster of this configuration.
     ///
     /// # Errors
     /// As [`crate::connect_with`].
@@ -51,20 +54,20 @@ impl Blocking {
         Ok(Self::new(Arc::new(block_on(halite_client::connect_with(config))?)))
     }
 
-    /// The cluster itself.
+    /// Returns the underlying cluster.
     pub fn cluster(&self) -> &Arc<dyn Cluster> {
         &self.cluster
     }
 
-    fn admin<T>(&self, call: impl FnOnce(&dyn Admin) -> Fut<'_, T>) -> Result<T> {
+    fn admin<T>(&self, call: impl FnOnce(&dyn Admin) -> BoxFuture<'_, Result<T>>) -> Result<T> {
         let admin = self.cluster.admin();
         block_on(call(&*admin))
     }
 
-    /// A table. Whether it exists shows at the first call.
+    /// Returns a table. The first call reports a table that does not exist.
     ///
     /// # Errors
-    /// `InvalidRequest` for a bad name.
+    /// `InvalidRequest` for an invalid name.
     pub fn table(&self, name: &str) -> Result<BlockingTable> {
         Ok(BlockingTable { table: self.cluster.table(&name.parse()?) })
     }
@@ -78,11 +81,11 @@ impl Blocking {
         self.admin(|admin| admin.create_table(table, splits))
     }
 
-    /// Whether a table exists.
+    /// Returns `true` if a table exists.
     ///
     /// # Errors
-    /// If nobody can say.
-    pub fn has_table(&self, name: &TableName) -> Result<bool> {
+    /// If the cluster cannot answer.
+    pub fn table_exists(&self, name: &TableName) -> Result<bool> {
         match block_on(self.cluster.table(name).descriptor()) {
             Ok(_) => Ok(true),
             Err(error) if error.kind() == ErrorKind::NoSuchTable => Ok(false),
@@ -98,23 +101,23 @@ impl Blocking {
         self.admin(|admin| admin.flush(name))
     }
 
-    /// Figures of every region and of the whole, as far as the cluster tells them.
+    /// Returns the cluster status with metrics of all regions, as far as the cluster reports them.
     ///
     /// # Errors
-    /// If nobody can say.
+    /// If the cluster cannot answer.
     pub fn status(&self) -> Result<ClusterStatus> {
         self.admin(|admin| admin.cluster_status())
     }
 }
 
-/// A table of a [`Blocking`] cluster. Every write returns when the cluster has acknowledged it.
+/// Table of a [`BlockingCluster`]. Every write returns when the cluster has acknowledged it.
 #[derive(Clone)]
 pub struct BlockingTable {
     table: Arc<dyn Table>,
 }
 
 impl BlockingTable {
-    /// Its descriptor.
+    /// Returns its descriptor.
     ///
     /// # Errors
     /// `NoSuchTable`.
@@ -122,7 +125,7 @@ impl BlockingTable {
         block_on(self.table.descriptor())
     }
 
-    /// Its regions in key order.
+    /// Returns its regions in key order.
     ///
     /// # Errors
     /// `NoSuchTable`.
@@ -140,7 +143,7 @@ impl BlockingTable {
 
     row_calls!();
 
-    /// Applies operations; one result for each, in order. Nothing is promised between rows.
+    /// Applies operations and returns one result for each, in order. Rows are not atomic together.
     ///
     /// # Errors
     /// As [`Table::apply`].
@@ -152,7 +155,12 @@ impl BlockingTable {
     ///
     /// # Errors
     /// As [`crate::move_row`].
-    pub fn move_row(&self, from: impl Into<Bytes>, to: impl Into<Bytes>, overwrite: bool) -> Result<Moved> {
+    pub fn move_row(
+        &self,
+        from: impl Into<Bytes>,
+        to: impl Into<Bytes>,
+        overwrite: bool,
+    ) -> Result<MoveResult> {
         block_on(move_row(&*self.table, from, to, overwrite))
     }
 
@@ -162,7 +170,7 @@ impl BlockingTable {
     }
 }
 
-/// The rows of a scan. An error ends them.
+/// Rows of a scan. They end after an error.
 pub struct BlockingRows {
     stream: RowStream,
 }
@@ -185,22 +193,31 @@ mod tests {
     fn a_store_behind_the_seam_answers_as_the_store_itself() {
         let folder = tempfile::tempdir().unwrap();
         let store = crate::open(folder.path()).unwrap();
-        let cluster = Blocking::new(Arc::new(store.clone()));
+        let cluster = BlockingCluster::new(Arc::new(store.clone()));
         let name: TableName = "t".parse().unwrap();
-        assert!(!cluster.has_table(&name).unwrap());
-        cluster.create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")), &[b"m"]).unwrap();
-        assert!(cluster.has_table(&name).unwrap());
+        assert!(!cluster.table_exists(&name).unwrap());
+        cluster
+            .create_table(
+                TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")),
+                &[b"m"],
+            )
+            .unwrap();
+        assert!(cluster.table_exists(&name).unwrap());
         let table = cluster.table("t").unwrap();
         assert_eq!(table.regions().unwrap().len(), 2);
         table.put(Put::new("a").add("f", "q", "1")).unwrap();
         table.put(Put::new("z").add("f", "q", "2")).unwrap();
         let rows = table.scan(Scan::all()).collect::<Result<Vec<_>>>().unwrap();
-        let direct = store.table("t").unwrap().scan(Scan::all()).collect::<Result<Vec<_>>>().unwrap();
+        let direct =
+            store.table("t").unwrap().scan(Scan::all()).collect::<Result<Vec<_>>>().unwrap();
         assert_eq!(rows, direct);
         assert_eq!(rows.len(), 2);
         table.delete(Delete::new("a")).unwrap();
         assert!(!table.exists(Get::new("a")).unwrap());
-        assert_eq!(table.increment(Increment::new("c").add("f", "n", 3)).unwrap().value("f", "n"), Some(&3_i64.to_be_bytes()[..]));
+        assert_eq!(
+            table.increment(Increment::new("c").add("f", "n", 3)).unwrap().value("f", "n"),
+            Some(&3_i64.to_be_bytes()[..])
+        );
         cluster.flush(&name).unwrap();
         assert_eq!(cluster.status().unwrap().regions.len(), 2);
         let missing = cluster.table("none").unwrap().get(Get::new("a")).unwrap_err();

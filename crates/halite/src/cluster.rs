@@ -1,14 +1,16 @@
-//! The store as a [`Cluster`]: what memory can answer is answered at once, the rest on the pool's threads.
+//! The store as a [`Cluster`]: data in memory is returned at once, the rest is read on the pool's
+//! threads.
 
 use std::sync::Arc;
 
 use halite_engine::{Engine, TableScanner};
 use halite_types::{
-    Admin, Attributes, BulkLoad, Bytes, Cluster, ClusterStatus, CompactionKind, Error, ErrorKind, Fut, Get, OpResult, RegionInfo, Result, Row, RowOp,
-    RowSource, RowStream, Scan, SnapshotDescriptor, Table, TableDescriptor, TableName, Tier,
+    Admin, Attributes, BoxFuture, BulkLoad, Bytes, Cluster, ClusterStatus, CompactionKind, Error,
+    ErrorKind, Get, OpResult, ReadTier, RegionInfo, Result, Row, RowOp, RowSource, RowStream, Scan,
+    SnapshotDescriptor, Table, TableDescriptor, TableName,
 };
 
-use crate::store::{Handle, Store};
+use crate::store::{Store, StoreHandle};
 
 impl Cluster for Store {
     fn table(&self, name: &TableName) -> Arc<dyn Table> {
@@ -22,7 +24,7 @@ impl Cluster for Store {
 
 struct ClusterTable {
     name: TableName,
-    handle: Arc<Handle>,
+    handle: Arc<StoreHandle>,
 }
 
 impl Table for ClusterTable {
@@ -30,25 +32,30 @@ impl Table for ClusterTable {
         &self.name
     }
 
-    fn descriptor(&self) -> Fut<'_, Arc<TableDescriptor>> {
+    fn descriptor(&self) -> BoxFuture<'_, Result<Arc<TableDescriptor>>> {
         Box::pin(std::future::ready(self.handle.engine.descriptor(&self.name)))
     }
 
-    fn regions(&self) -> Fut<'_, Vec<RegionInfo>> {
+    fn regions(&self) -> BoxFuture<'_, Result<Vec<RegionInfo>>> {
         Box::pin(std::future::ready(self.handle.engine.regions(&self.name)))
     }
 
-    fn get(&self, gets: Vec<Get>) -> Fut<'_, Vec<Row>> {
+    fn get(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
         Box::pin(async move {
             let table = self.handle.engine.table(&self.name)?;
             let mut rows = Vec::with_capacity(gets.len());
             let mut gets = gets.into_iter();
             for get in gets.by_ref() {
-                match table.get(&get, Tier::Memory) {
-                    Err(error) if error.kind() == ErrorKind::NeedsIo => {
-                        // From the first one that needs the disk on, the rest goes to a thread that may wait for it.
+                match table.get(&get, ReadTier::Memory) {
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                        // From the first get that needs the disk, the rest runs on a thread that
+                        // may block.
                         let rest: Vec<Get> = std::iter::once(get).chain(gets).collect();
-                        let more = self.handle.pool.run(move || rest.iter().map(|get| table.get(get, Tier::Disk)).collect::<Result<Vec<Row>>>());
+                        let more = self.handle.pool.run(move || {
+                            rest.iter()
+                                .map(|get| table.get(get, ReadTier::Disk))
+                                .collect::<Result<Vec<Row>>>()
+                        });
                         rows.extend(more.await?);
                         return Ok(rows);
                     }
@@ -59,12 +66,16 @@ impl Table for ClusterTable {
         })
     }
 
-    fn apply(&self, ops: Vec<RowOp>) -> Fut<'_, Vec<Result<OpResult>>> {
+    fn apply(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
         Box::pin(async move {
             let table = self.handle.engine.table(&self.name)?;
-            // What reads before it writes may have to wait for the disk.
+            // Operations that read before they write may have to wait for the disk.
             let plain = ops.iter().all(|op| matches!(op, RowOp::Put(_)));
-            let applied = if plain { table.submit(ops) } else { self.handle.pool.run(move || Ok(table.submit(ops))).await? };
+            let applied = if plain {
+                table.submit(ops)
+            } else {
+                self.handle.pool.run(move || Ok(table.submit(ops))).await?
+            };
             applied.ticket.await?;
             Ok(applied.results)
         })
@@ -72,21 +83,26 @@ impl Table for ClusterTable {
 
     fn scan(&self, scan: Scan) -> RowStream {
         let state = Some(ScanState::New(self.name.clone(), Box::new(scan)));
-        RowStream::new(Rows { handle: Arc::clone(&self.handle), state, cells_at_once: CELLS_AT_FIRST })
+        RowStream::new(ClusterRows {
+            handle: Arc::clone(&self.handle),
+            state,
+            cells_at_once: INITIAL_CELLS_AT_ONCE,
+        })
     }
 }
 
-/// Cells that the first answer of a scan may look at on the caller's thread, as a get does: the way to another thread and
-/// back takes as long as a dozen gets. Each that follows may look at four times as many.
-const CELLS_AT_FIRST: u64 = 4;
-/// Answers that would look at more than this are left to the pool: some tens of microseconds.
-const CELLS_AT_ONCE_MAX: u64 = 128;
+/// Maximum number of cells that the first batch of a scan may examine on the caller's thread, as a
+/// get does. A switch to another thread and back takes as long as a dozen gets. Each later batch
+/// may examine four times as many.
+const INITIAL_CELLS_AT_ONCE: u64 = 4;
+/// Batches that would examine more than this run on the pool: some tens of microseconds.
+const MAX_CELLS_AT_ONCE: u64 = 128;
 
-struct Rows {
-    handle: Arc<Handle>,
-    /// Away with a thread while a batch is read; for good after an error.
+struct ClusterRows {
+    handle: Arc<StoreHandle>,
+    /// `None` while a thread reads a batch, and after an error.
     state: Option<ScanState>,
-    /// Cells the next answer may look at here.
+    /// Cells that the next batch may examine on the caller's thread.
     cells_at_once: u64,
 }
 
@@ -95,32 +111,33 @@ enum ScanState {
     Open(Box<TableScanner>),
 }
 
-impl Rows {
-    /// The next rows if memory has them and they are few.
-    fn try_here(&mut self, scanner: &mut TableScanner) -> Result<Option<Vec<Row>>> {
-        if self.cells_at_once > CELLS_AT_ONCE_MAX {
+impl ClusterRows {
+    /// Returns the next rows if they are in memory and few.
+    fn try_next_cached(&mut self, scanner: &mut TableScanner) -> Result<Option<Vec<Row>>> {
+        if self.cells_at_once > MAX_CELLS_AT_ONCE {
             return Ok(None);
         }
-        // Who waits for the first row waits for nothing behind it.
-        let rows = if self.cells_at_once == CELLS_AT_FIRST { 1 } else { usize::MAX };
+        // A caller waiting for the first row does not wait for rows after it.
+        let rows = if self.cells_at_once == INITIAL_CELLS_AT_ONCE { 1 } else { usize::MAX };
         let rows = scanner.try_rows(rows, self.cells_at_once)?;
         self.cells_at_once = if rows.is_some() { self.cells_at_once * 4 } else { u64::MAX };
         Ok(rows)
     }
 }
 
-impl RowSource for Rows {
-    fn next_rows(&mut self) -> Fut<'_, Vec<Row>> {
-        let ready = |answer| -> Fut<'_, Vec<Row>> { Box::pin(std::future::ready(answer)) };
+impl RowSource for ClusterRows {
+    fn next_rows(&mut self) -> BoxFuture<'_, Result<Vec<Row>>> {
+        let ready =
+            |answer| -> BoxFuture<'_, Result<Vec<Row>>> { Box::pin(std::future::ready(answer)) };
         let mut scanner = match self.state.take() {
             Some(ScanState::Open(scanner)) => scanner,
             Some(ScanState::New(name, scan)) => match self.handle.engine.table(&name) {
-                Ok(table) => Box::new(table.scan(*scan, Tier::Disk)),
+                Ok(table) => Box::new(table.scan(*scan, ReadTier::Disk)),
                 Err(error) => return ready(Err(error)),
             },
             None => return ready(Ok(Vec::new())),
         };
-        match self.try_here(&mut scanner) {
+        match self.try_next_cached(&mut scanner) {
             Ok(Some(rows)) => {
                 self.state = Some(ScanState::Open(scanner));
                 return ready(Ok(rows));
@@ -141,89 +158,101 @@ impl RowSource for Rows {
 }
 
 struct StoreAdmin {
-    handle: Arc<Handle>,
+    handle: Arc<StoreHandle>,
 }
 
 impl StoreAdmin {
-    /// Administration waits for the disk: it runs on the pool.
-    fn run<T: Send + 'static>(&self, work: impl FnOnce(&Engine) -> Result<T> + Send + 'static) -> Fut<'_, T> {
+    /// Runs administration on the pool, since it waits for the disk.
+    fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Engine) -> Result<T> + Send + 'static,
+    ) -> BoxFuture<'_, Result<T>> {
         let engine = Arc::clone(&self.handle.engine);
         Box::pin(self.handle.pool.run(move || work(&engine)))
     }
 }
 
 impl Admin for StoreAdmin {
-    fn list_tables(&self) -> Fut<'_, Vec<Arc<TableDescriptor>>> {
+    fn list_tables(&self) -> BoxFuture<'_, Result<Vec<Arc<TableDescriptor>>>> {
         Box::pin(std::future::ready(Ok(self.handle.engine.descriptors())))
     }
 
-    fn create_table(&self, table: TableDescriptor, splits: Vec<Bytes>) -> Fut<'_, ()> {
+    fn create_table(
+        &self,
+        table: TableDescriptor,
+        splits: Vec<Bytes>,
+    ) -> BoxFuture<'_, Result<()>> {
         self.run(move |engine| engine.create_table(table, splits))
     }
 
-    fn alter_table(&self, table: TableDescriptor) -> Fut<'_, ()> {
+    fn alter_table(&self, table: TableDescriptor) -> BoxFuture<'_, Result<()>> {
         self.run(move |engine| engine.alter_table(table))
     }
 
-    fn drop_table(&self, table: &TableName) -> Fut<'_, ()> {
+    fn drop_table(&self, table: &TableName) -> BoxFuture<'_, Result<()>> {
         let table = table.clone();
         self.run(move |engine| engine.drop_table(&table))
     }
 
-    fn truncate_table(&self, table: &TableName, keep_splits: bool) -> Fut<'_, ()> {
+    fn truncate_table(&self, table: &TableName, keep_splits: bool) -> BoxFuture<'_, Result<()>> {
         let table = table.clone();
         self.run(move |engine| engine.truncate_table(&table, keep_splits))
     }
 
-    fn enable_table(&self, table: &TableName) -> Fut<'_, ()> {
+    fn enable_table(&self, table: &TableName) -> BoxFuture<'_, Result<()>> {
         let table = table.clone();
         self.run(move |engine| engine.enable_table(&table))
     }
 
-    fn disable_table(&self, table: &TableName) -> Fut<'_, ()> {
+    fn disable_table(&self, table: &TableName) -> BoxFuture<'_, Result<()>> {
         let table = table.clone();
         self.run(move |engine| engine.disable_table(&table))
     }
 
-    fn is_enabled(&self, table: &TableName) -> Fut<'_, bool> {
+    fn is_enabled(&self, table: &TableName) -> BoxFuture<'_, Result<bool>> {
         Box::pin(std::future::ready(self.handle.engine.is_enabled(table)))
     }
 
-    fn list_namespaces(&self) -> Fut<'_, Vec<(String, Attributes)>> {
+    fn list_namespaces(&self) -> BoxFuture<'_, Result<Vec<(String, Attributes)>>> {
         Box::pin(std::future::ready(Ok(self.handle.engine.namespaces())))
     }
 
-    fn create_namespace(&self, name: &str, settings: Attributes) -> Fut<'_, ()> {
+    fn create_namespace(&self, name: &str, settings: Attributes) -> BoxFuture<'_, Result<()>> {
         let name = name.to_owned();
         self.run(move |engine| engine.create_namespace(&name, settings))
     }
 
-    fn alter_namespace(&self, name: &str, settings: Attributes) -> Fut<'_, ()> {
+    fn alter_namespace(&self, name: &str, settings: Attributes) -> BoxFuture<'_, Result<()>> {
         let name = name.to_owned();
         self.run(move |engine| engine.alter_namespace(&name, settings))
     }
 
-    fn drop_namespace(&self, name: &str) -> Fut<'_, ()> {
+    fn drop_namespace(&self, name: &str) -> BoxFuture<'_, Result<()>> {
         let name = name.to_owned();
         self.run(move |engine| engine.drop_namespace(&name))
     }
 
-    fn flush(&self, table: &TableName) -> Fut<'_, ()> {
+    fn flush(&self, table: &TableName) -> BoxFuture<'_, Result<()>> {
         let table = table.clone();
         self.run(move |engine| engine.flush(&table))
     }
 
-    fn compact(&self, table: &TableName, family: Option<Bytes>, kind: CompactionKind) -> Fut<'_, ()> {
+    fn compact(
+        &self,
+        table: &TableName,
+        family: Option<Bytes>,
+        kind: CompactionKind,
+    ) -> BoxFuture<'_, Result<()>> {
         let table = table.clone();
         self.run(move |engine| engine.compact(&table, family.as_ref(), kind))
     }
 
-    fn bulk_load(&self, table: &TableName, load: BulkLoad) -> Fut<'_, ()> {
+    fn bulk_load(&self, table: &TableName, load: BulkLoad) -> BoxFuture<'_, Result<()>> {
         let table = table.clone();
         self.run(move |engine| engine.bulk_load(&table, &load))
     }
 
-    fn split_region(&self, encoded_name: &str, at: Option<Bytes>) -> Fut<'_, ()> {
+    fn split_region(&self, encoded_name: &str, at: Option<Bytes>) -> BoxFuture<'_, Result<()>> {
         let name = encoded_name.to_owned();
         self.run(move |engine| {
             let region = engine.region(&name)?;
@@ -236,7 +265,12 @@ impl Admin for StoreAdmin {
         })
     }
 
-    fn merge_regions(&self, first: &str, second: &str, forcible: bool) -> Fut<'_, ()> {
+    fn merge_regions(
+        &self,
+        first: &str,
+        second: &str,
+        forcible: bool,
+    ) -> BoxFuture<'_, Result<()>> {
         let (first, second) = (first.to_owned(), second.to_owned());
         self.run(move |engine| {
             let region = engine.region(&first)?;
@@ -251,30 +285,30 @@ impl Admin for StoreAdmin {
         })
     }
 
-    fn create_snapshot(&self, snapshot: SnapshotDescriptor) -> Fut<'_, ()> {
+    fn create_snapshot(&self, snapshot: SnapshotDescriptor) -> BoxFuture<'_, Result<()>> {
         self.run(move |engine| engine.take_snapshot(&snapshot))
     }
 
-    fn list_snapshots(&self) -> Fut<'_, Vec<SnapshotDescriptor>> {
+    fn list_snapshots(&self) -> BoxFuture<'_, Result<Vec<SnapshotDescriptor>>> {
         Box::pin(std::future::ready(Ok(self.handle.engine.snapshots())))
     }
 
-    fn clone_snapshot(&self, name: &str, table: &TableName) -> Fut<'_, ()> {
+    fn clone_snapshot(&self, name: &str, table: &TableName) -> BoxFuture<'_, Result<()>> {
         let (name, table) = (name.to_owned(), table.clone());
         self.run(move |engine| engine.clone_snapshot(&name, &table))
     }
 
-    fn restore_snapshot(&self, name: &str) -> Fut<'_, ()> {
+    fn restore_snapshot(&self, name: &str) -> BoxFuture<'_, Result<()>> {
         let name = name.to_owned();
         self.run(move |engine| engine.restore_snapshot(&name))
     }
 
-    fn delete_snapshot(&self, name: &str) -> Fut<'_, ()> {
+    fn delete_snapshot(&self, name: &str) -> BoxFuture<'_, Result<()>> {
         let name = name.to_owned();
         self.run(move |engine| engine.delete_snapshot(&name))
     }
 
-    fn cluster_status(&self) -> Fut<'_, ClusterStatus> {
+    fn cluster_status(&self) -> BoxFuture<'_, Result<ClusterStatus>> {
         Box::pin(std::future::ready(Ok(self.handle.engine.status())))
     }
 }

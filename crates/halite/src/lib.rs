@@ -1,4 +1,4 @@
-//! Halite: HBase's sorted, versioned wide-column store in your own process.
+//! Halite: HBase's sorted, versioned wide-column store, embedded in your process.
 //!
 //! ```
 //! # fn main() -> halite::Result<()> {
@@ -13,13 +13,13 @@
 //! let row = users.get(Get::new("user_12345"))?;
 //! assert_eq!(row.value("info", "name"), Some(&b"Ada"[..]));
 //! for row in users.scan(Scan::prefix("user_")) {
-//!     println!("{}", halite::print_bytes(row?.key()));
+//!     println!("{}", halite::to_string_binary(row?.key()));
 //! }
 //! store.close()
 //! # }
 //! ```
 //!
-//! Keys of several fields are declared, and `halite::RowKey` makes a struct of them:
+//! Row keys of several fields are declared, and `halite::RowKey` derives a struct for them:
 //!
 //! ```
 //! # #[cfg(feature = "derive")] {
@@ -37,42 +37,48 @@
 //! # }
 //! ```
 //!
-//! [`open`] gives a [`Store`]. Its own methods are synchronous and need no runtime. It is also a [`Cluster`]: what is
-//! written against that trait works here and on a cluster elsewhere: `halite::connect("zk://host:2181/hbase")`, with the feature
-//! `client`. [`Blocking`] gives any cluster synchronous calls.
+//! [`open`] returns a [`Store`]. Its own methods are synchronous and need no runtime. It is also a
+//! [`Cluster`]: code written against that trait works with the embedded store and with a remote
+//! cluster: `halite::connect("zk://host:2181/hbase")`, with the feature `client`.
+//! [`BlockingCluster`] adds synchronous calls to any cluster.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod blocking;
-mod calls;
 mod cluster;
 mod move_row;
 mod pool;
+mod row_ops;
 mod store;
 
-pub use blocking::{Blocking, BlockingRows, BlockingTable};
+pub use blocking::{BlockingCluster, BlockingRows, BlockingTable};
 #[cfg(feature = "client")]
-pub use halite_client::{Config as ClientConfig, RemoteCluster, Retry, RetryObserver, connect, connect_with};
+pub use halite_client::{
+    Config as ClientConfig, RemoteCluster, Retry, RetryObserver, connect, connect_with,
+};
 pub use halite_engine::env::DiskSpace;
-pub use halite_engine::{Health, LogCut, OpenReport, Options, StoreState, WalRecovery, WalSync};
+pub use halite_engine::{
+    Health, OpenReport, Options, StoreState, WalRecovery, WalSync, WalTruncation,
+};
 pub use halite_rowkey as rowkey;
 #[cfg(feature = "derive")]
 pub use halite_rowkey_derive::RowKey;
-pub use halite_types::key::{parse_bytes, print_bytes};
+pub use halite_types::key::{to_bytes_binary, to_string_binary};
 pub use halite_types::*;
-pub use move_row::{Moved, move_row};
-pub use store::{Builder, Rows, Store, StoreTable};
+pub use move_row::{MoveResult, move_row};
+pub use store::{Builder, Store, StoreRows, StoreTable};
 
-/// Opens the store in a directory, or creates one in an empty or new directory, with the default [`Options`].
+/// Opens the store in a directory, or creates one in an empty or new directory, with the default
+/// [`Options`].
 ///
 /// # Errors
-/// `Locked` if another process holds it, `ReadOnly`, `Corrupt`, `NewerFormat`, `InvalidRequest` if the directory holds
-/// something else, or the file system's.
+/// `Locked` if another process holds the store; `ReadOnly`, `Corrupt`, `NewerFormat`;
+/// `InvalidRequest` if the directory contains foreign data; or an error of the file system.
 pub fn open(path: impl AsRef<std::path::Path>) -> Result<Store> {
     Builder::new().open(path)
 }
 
-/// The README's program, run with the documentation's.
+/// The README's program, run with the doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

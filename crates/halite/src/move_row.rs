@@ -1,38 +1,43 @@
-//! Moving a row to another key: copied whole, read back, and only then deleted.
+//! Moves of a row to another key: the row is copied, read back, and only then deleted.
 
 use halite_types::cell::{CellParts, CellType};
 use halite_types::op::check_row;
-use halite_types::{Bytes, CheckAndMutate, Delete, Durability, Error, Get, Put, Result, Row, RowMutations, RowOp, Table, TableExt as _};
-use halite_types::{cell::CellsBuilder, key::print_bytes};
+use halite_types::{
+    Bytes, CheckAndMutate, Delete, Durability, Error, Get, Put, Result, Row, RowMutations, RowOp,
+    Table, TableExt as _,
+};
+use halite_types::{cell::CellsBuilder, key::to_string_binary};
 
-/// What [`move_row`] did.
+/// Result of [`move_row`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moved {
-    /// Cells of the row, all versions counted.
+pub struct MoveResult {
+    /// Cells of the row, in all versions.
     pub cells: usize,
-    /// Cells that are under the old key all the same: they were written, with later times, while the row was moved.
-    pub left_behind: usize,
+    /// Cells still under the old key: they were written, with later timestamps, during the move.
+    pub remaining: usize,
 }
 
-/// Moves the row `from` of a table to the key `to`, with all families, and all versions at their times. A row key cannot be changed,
-/// so the row is copied, the copy is read back and compared, and then the old row is deleted. A failure between these steps leaves one
-/// copy at least, mostly both; the same call again finishes the move.
+/// Moves the row `from` of a table to the key `to`, with all families, and all versions with their
+/// timestamps. A row key cannot be changed, so the row is copied, the copy is read back and
+/// compared, and then the old row is deleted. A failure between these steps leaves at least one
+/// copy, usually both. The same call again finishes the move.
 ///
-/// There must be no row at `to`, unless it is a copy that an earlier call left, or `overwrite` says that it is to be replaced. A row that
-/// comes into being there at the same moment is noticed by the first column that is copied only. Times to live of single cells are
-/// not copied where the cluster does not hand them out, as HBase does not.
+/// The row `to` must not exist, unless it is a copy left by an earlier call, or `overwrite` allows
+/// replacing it. A row created there concurrently is detected only through the first copied column.
+/// Times to live of single cells are not copied if the cluster does not return them, as HBase does
+/// not.
 ///
 /// ```
 /// # fn main() -> halite::Result<()> {
 /// # let directory = tempfile::tempdir().expect("a temporary directory");
-/// use halite::{Blocking, FamilyDescriptor, Get, Put, TableDescriptor};
+/// use halite::{BlockingCluster, FamilyDescriptor, Get, Put, TableDescriptor};
 ///
-/// let cluster = Blocking::new(std::sync::Arc::new(halite::open(directory.path())?));
+/// let cluster = BlockingCluster::new(std::sync::Arc::new(halite::open(directory.path())?));
 /// cluster.create_table(TableDescriptor::new("users".parse()?).family(FamilyDescriptor::new("u")), &[])?;
 /// let users = cluster.table("users")?;
 /// users.put(Put::new("ada").add("u", "born", "1815"))?;
 /// let moved = users.move_row("ada", "lovelace", false)?;
-/// assert_eq!((moved.cells, moved.left_behind), (1, 0));
+/// assert_eq!((moved.cells, moved.remaining), (1, 0));
 /// assert_eq!(users.get(Get::new("lovelace"))?.value("u", "born"), Some(&b"1815"[..]));
 /// assert!(users.get(Get::new("ada"))?.is_empty());
 /// # Ok(())
@@ -40,18 +45,30 @@ pub struct Moved {
 /// ```
 ///
 /// # Errors
-/// `InvalidRequest` if there is no row `from`, if both keys are one, if there is another row at `to`, and if the copy cannot be read because
-/// delete markers hide it; in each case the old row stays as it is. Otherwise as [`Table::get`] and [`Table::apply`].
-pub async fn move_row(table: &dyn Table, from: impl Into<Bytes>, to: impl Into<Bytes>, overwrite: bool) -> Result<Moved> {
+/// `InvalidRequest` if the row `from` does not exist, if both keys are equal, if another row exists
+/// at `to`, or if delete markers hide the copy. In each case the old row stays unchanged. Otherwise
+/// as [`Table::get`] and [`Table::apply`].
+pub async fn move_row(
+    table: &dyn Table,
+    from: impl Into<Bytes>,
+    to: impl Into<Bytes>,
+    overwrite: bool,
+) -> Result<MoveResult> {
     let (from, to) = (from.into(), to.into());
     check_row(&to)?;
     if from == to {
-        return Err(Error::invalid(format!("row {} would be moved to its own key; give another one", print_bytes(&from))));
+        return Err(Error::invalid(format!(
+            "row {} would be moved to its own key; give another one",
+            to_string_binary(&from)
+        )));
     }
     let source = whole(table, &from).await?;
     if source.is_empty() {
-        let nothing =
-            format!("table {} has no row {}, so nothing was moved; look which rows there are with a scan", table.name(), print_bytes(&from));
+        let nothing = format!(
+            "table {} has no row {}, so nothing was moved; look which rows there are with a scan",
+            table.name(),
+            to_string_binary(&from)
+        );
         return Err(Error::invalid(nothing));
     }
     let there = whole(table, &to).await?;
@@ -65,54 +82,61 @@ pub async fn move_row(table: &dyn Table, from: impl Into<Bytes>, to: impl Into<B
             return Err(Error::invalid(format!(
                 "the copy of row {} does not read back whole under {}: delete markers there are newer than its cells, or other writers \
                  replaced them. The old row is untouched; run a major compaction of table {}, and move it again",
-                print_bytes(&from),
-                print_bytes(&to),
+                to_string_binary(&from),
+                to_string_binary(&to),
                 table.name()
             )));
         }
     }
     table.apply_one(deletion(&source, &from).into()).await?;
-    let left_behind = whole(table, &from).await?.len();
-    Ok(Moved { cells: source.len(), left_behind })
+    let remaining = whole(table, &from).await?.len();
+    Ok(MoveResult { cells: source.len(), remaining })
 }
 
-/// All versions of all columns of a row.
+/// Returns all versions of all columns of a row.
 async fn whole(table: &dyn Table, row: &Bytes) -> Result<Row> {
     Ok(table.get_one(Get::new(row.clone()).all_versions()).await?.unwrap_or_default())
 }
 
 fn occupied(table: &dyn Table, to: &[u8]) -> Error {
-    let key = print_bytes(to);
+    let key = to_string_binary(to);
     Error::invalid(format!(
         "table {} has a row {key} already, and nothing was moved; choose another key, or say that it is to be replaced",
         table.name()
     ))
 }
 
-/// Writes the cells under the new key, in the place of what is there.
+/// Writes the cells under the new key, replacing the existing ones.
 async fn write(table: &dyn Table, source: &Row, there: &Row, to: &Bytes) -> Result<()> {
     let put = Put::from_cells(to.clone(), copied(source, to), Durability::default());
     let Some(first) = source.iter().next() else { return Ok(()) };
     let op: RowOp = if there.is_empty() {
-        let (family, qualifier) = (Bytes::copy_from_slice(first.family()), Bytes::copy_from_slice(first.qualifier()));
-        CheckAndMutate::if_absent(to.clone(), family, qualifier, put).into()
+        let (family, qualifier) =
+            (Bytes::copy_from_slice(first.family()), Bytes::copy_from_slice(first.qualifier()));
+        CheckAndMutate::if_not_exists(to.clone(), family, qualifier, put).into()
     } else {
-        // Markers up to a time would hide the copies too, so each version that is there goes by itself.
+        // Markers up to a timestamp would hide the copies too, so each existing version is deleted
+        // separately.
         let kept = |cell: &halite_types::cell::CellRef<'_>| {
-            source.iter().any(|of| (of.family(), of.qualifier(), of.timestamp()) == (cell.family(), cell.qualifier(), cell.timestamp()))
+            source.iter().any(|of| {
+                (of.family(), of.qualifier(), of.timestamp())
+                    == (cell.family(), cell.qualifier(), cell.timestamp())
+            })
         };
         let stale: Vec<_> = there.iter().filter(|cell| !kept(cell)).collect();
         if stale.is_empty() {
             put.into()
         } else {
-            let delete = stale.iter().fold(Delete::new(to.clone()), |delete, cell| delete.version(cell.family(), cell.qualifier(), cell.timestamp()));
-            RowMutations::new(to.clone()).then(delete).then(put).into()
+            let delete = stale.iter().fold(Delete::new(to.clone()), |delete, cell| {
+                delete.version(cell.family(), cell.qualifier(), cell.timestamp())
+            });
+            RowMutations::new(to.clone()).add(delete).add(put).into()
         }
     };
     if table.apply_one(op).await?.processed { Ok(()) } else { Err(occupied(table, to)) }
 }
 
-/// The cells of a row under another key.
+/// Returns the cells of a row under another key.
 fn copied(source: &Row, to: &Bytes) -> CellsBuilder {
     let mut cells = CellsBuilder::default();
     for cell in source {
@@ -129,17 +153,21 @@ fn copied(source: &Row, to: &Bytes) -> CellsBuilder {
     cells
 }
 
-/// Whether two rows have the same cells, their keys aside.
+/// Returns `true` if two rows have the same cells, ignoring their keys.
 fn is_copy(source: &Row, other: &Row) -> bool {
     source.len() == other.len() && source.iter().all(|cell| holds(other, &cell))
 }
 
 fn holds(row: &Row, cell: &halite_types::cell::CellRef<'_>) -> bool {
     let of = |cell: &halite_types::cell::CellRef<'_>| (cell.timestamp(), cell.value().to_vec());
-    row.iter().any(|other| other.family() == cell.family() && other.qualifier() == cell.qualifier() && of(&other) == of(cell))
+    row.iter().any(|other| {
+        other.family() == cell.family()
+            && other.qualifier() == cell.qualifier()
+            && of(&other) == of(cell)
+    })
 }
 
-/// Takes what was copied away, family by family up to its newest cell: what is written later stays.
+/// Returns the deletion of the copied cells, per family up to its newest cell. Later writes stay.
 fn deletion(source: &Row, from: &Bytes) -> Delete {
     let mut newest: Vec<(Vec<u8>, i64)> = Vec::new();
     for cell in source {
@@ -148,65 +176,92 @@ fn deletion(source: &Row, from: &Bytes) -> Delete {
             None => newest.push((cell.family().to_vec(), cell.timestamp())),
         }
     }
-    newest.into_iter().fold(Delete::new(from.clone()), |delete, (family, time)| delete.family_up_to(family, time))
+    newest
+        .into_iter()
+        .fold(Delete::new(from.clone()), |delete, (family, time)| delete.family_up_to(family, time))
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use halite_types::{ErrorKind, FamilyDescriptor, Fut, OpResult, RegionInfo, RowStream, Scan, TableDescriptor, TableName, block_on};
+    use halite_types::{
+        BoxFuture, ErrorKind, FamilyDescriptor, OpResult, RegionInfo, RowStream, Scan,
+        TableDescriptor, TableName, block_on,
+    };
 
     use super::*;
-    use crate::Blocking;
+    use crate::BlockingCluster;
 
-    struct Place {
+    struct TestTable {
         table: Arc<dyn Table>,
-        cluster: Blocking,
+        cluster: BlockingCluster,
         _directory: tempfile::TempDir,
     }
 
-    /// A table with families f and g that keep five versions.
-    fn place() -> Place {
+    /// Table with families f and g that keep five versions.
+    fn test_table() -> TestTable {
         let directory = tempfile::tempdir().unwrap();
-        let cluster = Blocking::new(Arc::new(crate::open(directory.path()).unwrap()));
+        let cluster = BlockingCluster::new(Arc::new(crate::open(directory.path()).unwrap()));
         let name: TableName = "t".parse().unwrap();
         let families = ["f", "g"].map(|family| FamilyDescriptor::new(family).versions(5));
-        let descriptor = families.into_iter().fold(TableDescriptor::new(name.clone()), TableDescriptor::family);
+        let descriptor =
+            families.into_iter().fold(TableDescriptor::new(name.clone()), TableDescriptor::family);
         cluster.create_table(descriptor, &[]).unwrap();
-        Place { table: cluster.cluster().table(&name), cluster, _directory: directory }
+        TestTable { table: cluster.cluster().table(&name), cluster, _directory: directory }
     }
 
-    impl Place {
+    impl TestTable {
         fn put(&self, row: &'static str, column: (&str, &str), time: i64, value: &str) {
-            block_on(self.table.apply_one(Put::new(row).add_at(column.0, column.1, time, value).into())).unwrap();
+            block_on(
+                self.table.apply_one(Put::new(row).add_at(column.0, column.1, time, value).into()),
+            )
+            .unwrap();
         }
 
         fn cells(&self, row: &'static str) -> Vec<(String, i64, String)> {
             let row = block_on(whole(&*self.table, &Bytes::from(row))).unwrap();
             let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-            row.iter().map(|cell| (text(cell.family()) + ":" + &text(cell.qualifier()), cell.timestamp(), text(cell.value()))).collect()
+            row.iter()
+                .map(|cell| {
+                    (
+                        text(cell.family()) + ":" + &text(cell.qualifier()),
+                        cell.timestamp(),
+                        text(cell.value()),
+                    )
+                })
+                .collect()
         }
 
-        fn moves(&self, from: &'static str, to: &'static str, overwrite: bool) -> Result<Moved> {
+        fn moves(
+            &self,
+            from: &'static str,
+            to: &'static str,
+            overwrite: bool,
+        ) -> Result<MoveResult> {
             block_on(move_row(&*self.table, from, to, overwrite))
         }
     }
 
     #[test]
     fn all_families_and_versions_of_a_row_move_with_their_times() {
-        let place = place();
-        for (column, time, value) in [(("f", "a"), 10, "one"), (("f", "a"), 20, "two"), (("g", "b"), 15, "three")] {
+        let place = test_table();
+        for (column, time, value) in
+            [(("f", "a"), 10, "one"), (("f", "a"), 20, "two"), (("g", "b"), 15, "three")]
+        {
             place.put("old", column, time, value);
         }
         let before = place.cells("old");
-        assert_eq!(place.moves("old", "new", false).unwrap(), Moved { cells: 3, left_behind: 0 });
+        assert_eq!(
+            place.moves("old", "new", false).unwrap(),
+            MoveResult { cells: 3, remaining: 0 }
+        );
         assert_eq!((place.cells("new"), place.cells("old")), (before, Vec::new()));
     }
 
     #[test]
     fn a_row_that_is_there_is_replaced_only_if_that_is_said() {
-        let place = place();
+        let place = test_table();
         place.put("old", ("f", "a"), 10, "moved");
         place.put("new", ("f", "a"), 30, "newer than what is moved");
         place.put("new", ("g", "z"), 5, "in another family");
@@ -221,9 +276,11 @@ mod tests {
 
     #[test]
     fn what_is_not_there_and_a_key_of_its_own_are_refused() {
-        let place = place();
+        let place = test_table();
         place.put("a", ("f", "q"), 1, "v");
-        for (from, to, said) in [("none", "b", "has no row none"), ("a", "a", "its own key"), ("a", "", "empty")] {
+        for (from, to, said) in
+            [("none", "b", "has no row none"), ("a", "a", "its own key"), ("a", "", "empty")]
+        {
             let error = place.moves(from, to, false).unwrap_err();
             assert!(error.to_string().contains(said), "{error}");
         }
@@ -232,21 +289,26 @@ mod tests {
 
     #[test]
     fn a_copy_that_markers_hide_leaves_the_old_row() {
-        let place = place();
+        let place = test_table();
         place.put("a", ("f", "q"), 10, "v");
         place.moves("a", "b", false).unwrap();
-        // Under the old key the marker of the move is as new as the cell that would come back.
+        // Under the old key, the move's marker is as new as the cell that would be restored.
         let error = place.moves("b", "a", false).unwrap_err();
         assert!(error.to_string().contains("major compaction"), "{error}");
         assert_eq!(place.cells("b").len(), 1);
         let name: TableName = "t".parse().unwrap();
         place.cluster.flush(&name).unwrap();
-        block_on(place.cluster.cluster().admin().compact(&name, None, halite_types::CompactionKind::Major)).unwrap();
+        block_on(place.cluster.cluster().admin().compact(
+            &name,
+            None,
+            halite_types::CompactionKind::Major,
+        ))
+        .unwrap();
         assert_eq!(place.moves("b", "a", false).unwrap().cells, 1);
         assert_eq!((place.cells("a").len(), place.cells("b").len()), (1, 0));
     }
 
-    /// A table whose process ends at one of its writes, counted from 0.
+    /// Table whose process ends at one of its writes, counted from 0.
     struct Crashing {
         table: Arc<dyn Table>,
         writes_left: std::sync::atomic::AtomicUsize,
@@ -257,23 +319,26 @@ mod tests {
             self.table.name()
         }
 
-        fn descriptor(&self) -> Fut<'_, Arc<TableDescriptor>> {
+        fn descriptor(&self) -> BoxFuture<'_, Result<Arc<TableDescriptor>>> {
             self.table.descriptor()
         }
 
-        fn regions(&self) -> Fut<'_, Vec<RegionInfo>> {
+        fn regions(&self) -> BoxFuture<'_, Result<Vec<RegionInfo>>> {
             self.table.regions()
         }
 
-        fn get(&self, gets: Vec<Get>) -> Fut<'_, Vec<Row>> {
+        fn get(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
             self.table.get(gets)
         }
 
-        fn apply(&self, ops: Vec<RowOp>) -> Fut<'_, Vec<Result<OpResult>>> {
+        fn apply(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
             use std::sync::atomic::Ordering::Relaxed;
             match self.writes_left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)) {
                 Ok(_) => self.table.apply(ops),
-                Err(_) => Box::pin(std::future::ready(Err(Error::new(ErrorKind::Stopped, "the process ends here")))),
+                Err(_) => Box::pin(std::future::ready(Err(Error::new(
+                    ErrorKind::Stopped,
+                    "the process ends here",
+                )))),
             }
         }
 
@@ -285,14 +350,17 @@ mod tests {
     #[test]
     fn a_crash_at_any_write_leaves_a_copy_and_the_same_call_finishes_the_move() {
         for writes in 0..2 {
-            let place = place();
+            let place = test_table();
             place.put("old", ("f", "a"), 10, "one");
             place.put("old", ("g", "b"), 20, "two");
             let row = place.cells("old");
             let crashing = Crashing { table: Arc::clone(&place.table), writes_left: writes.into() };
             let error = block_on(move_row(&crashing, "old", "new", false)).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Stopped);
-            assert!(place.cells("old") == row || place.cells("new") == row, "after {writes} writes");
+            assert!(
+                place.cells("old") == row || place.cells("new") == row,
+                "after {writes} writes"
+            );
             assert_eq!(place.moves("old", "new", false).unwrap().cells, 2);
             assert_eq!((place.cells("new"), place.cells("old")), (row, Vec::new()));
         }
@@ -300,7 +368,7 @@ mod tests {
 
     #[test]
     fn what_is_written_while_a_row_is_moved_stays_under_the_old_key() {
-        let place = place();
+        let place = test_table();
         place.put("old", ("f", "a"), 10, "moved");
         let source = block_on(whole(&*place.table, &Bytes::from("old"))).unwrap();
         place.put("old", ("f", "a"), 11, "written meanwhile");

@@ -1,4 +1,4 @@
-//! Threads for the calls of tasks that may block: disk reads, scans, administration.
+//! Threads for calls of tasks that may block: disk reads, scans, administration.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -8,32 +8,32 @@ use std::task::{Context, Poll, Waker};
 
 use halite_types::{Error, ErrorKind, Result};
 
-/// Most threads at once.
-const THREADS_MAX: usize = 4;
+/// Maximum number of threads.
+const MAX_THREADS: usize = 4;
 
-type Work = Box<dyn FnOnce() + Send>;
+type Job = Box<dyn FnOnce() + Send>;
 
-/// A few threads, started when there is work, that live as long as the pool.
+/// Small thread pool. Threads start on demand and live as long as the pool.
 #[derive(Default)]
 pub(crate) struct Pool {
-    shared: Arc<Shared>,
+    inner: Arc<PoolInner>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct PoolInner {
     queue: Mutex<Queue>,
     added: Condvar,
 }
 
 #[derive(Default)]
 struct Queue {
-    work: VecDeque<Work>,
+    jobs: VecDeque<Job>,
     threads: usize,
     idle: usize,
     closed: bool,
 }
 
-impl Shared {
+impl PoolInner {
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -41,9 +41,9 @@ impl Shared {
     fn run(&self) {
         let mut queue = self.queue();
         loop {
-            if let Some(work) = queue.work.pop_front() {
+            if let Some(work) = queue.jobs.pop_front() {
                 drop(queue);
-                // Whoever waits is told by the dropped sender; the thread goes on with the rest.
+                // Dropping the sender reports the panic to the waiting task; the thread continues.
                 let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
                 queue = self.queue();
             } else if queue.closed {
@@ -59,30 +59,38 @@ impl Shared {
 
 impl Pool {
     /// Runs `work` on one of the threads.
-    pub(crate) fn run<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Answer<T> {
+    pub(crate) fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> JobFuture<T> {
         let slot = Arc::new(Mutex::new(Slot { result: None, waker: None }));
         let sender = Sender(Arc::clone(&slot));
-        let mut queue = self.shared.queue();
-        queue.work.push_back(Box::new(move || sender.send(work())));
-        if queue.idle == 0 && queue.threads < THREADS_MAX {
-            let shared = Arc::clone(&self.shared);
-            // Without a thread the work waits for one that is there, or is dropped and answers with an error.
-            if std::thread::Builder::new().name("halite-read".into()).spawn(move || shared.run()).is_ok() {
+        let mut queue = self.inner.queue();
+        queue.jobs.push_back(Box::new(move || sender.send(work())));
+        if queue.idle == 0 && queue.threads < MAX_THREADS {
+            let shared = Arc::clone(&self.inner);
+            // If no thread starts, the job waits for an existing one, or is dropped and returns an
+            // error.
+            if std::thread::Builder::new()
+                .name("halite-read".into())
+                .spawn(move || shared.run())
+                .is_ok()
+            {
                 queue.threads += 1;
             } else if queue.threads == 0 {
-                queue.work.clear();
+                queue.jobs.clear();
             }
         }
         drop(queue);
-        self.shared.added.notify_one();
-        Answer(slot)
+        self.inner.added.notify_one();
+        JobFuture(slot)
     }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.shared.queue().closed = true;
-        self.shared.added.notify_all();
+        self.inner.queue().closed = true;
+        self.inner.added.notify_all();
     }
 }
 
@@ -91,7 +99,7 @@ struct Slot<T> {
     waker: Option<Waker>,
 }
 
-/// The other end of an [`Answer`]; it answers even when the work was dropped or panicked.
+/// Sending end of a [`JobFuture`]. It sends a result even if the job was dropped or panicked.
 struct Sender<T>(Arc<Mutex<Slot<T>>>);
 
 impl<T> Sender<T> {
@@ -114,14 +122,17 @@ impl<T> Sender<T> {
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        self.fill(Err(Error::new(ErrorKind::Stopped, "the call was dropped before it was answered; the store has been closed")));
+        self.fill(Err(Error::new(
+            ErrorKind::Stopped,
+            "the call was dropped before it was answered; the store has been closed",
+        )));
     }
 }
 
-/// The result of work on the pool, to be awaited.
-pub(crate) struct Answer<T>(Arc<Mutex<Slot<T>>>);
+/// Future of the result of a job on the pool.
+pub(crate) struct JobFuture<T>(Arc<Mutex<Slot<T>>>);
 
-impl<T> Future for Answer<T> {
+impl<T> Future for JobFuture<T> {
     type Output = Result<T>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
@@ -146,7 +157,7 @@ mod tests {
         for (i, answer) in answers.into_iter().enumerate() {
             assert_eq!(halite_types::block_on(answer).unwrap(), i * 2);
         }
-        for _ in 0..2 * THREADS_MAX {
+        for _ in 0..2 * MAX_THREADS {
             let failed: Result<()> = halite_types::block_on(pool.run(|| panic!("a test's panic")));
             assert_eq!(failed.unwrap_err().kind(), ErrorKind::Stopped);
         }

@@ -1,34 +1,36 @@
-//! The store in this process, with plain synchronous calls.
+//! Embedded store with synchronous calls.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use halite_engine::env::Env;
 use halite_engine::{Engine, Health, OpenReport, Options, Table, TableScanner};
-use halite_rowkey::series::RepackSeries;
+use halite_rowkey::series::SeriesCompactionFilterFactory;
 use halite_rowkey::strict::StrictKeys;
 use halite_types::{
-    Append, Attributes, BulkLoad, Bytes, CheckAndMutate, ClusterStatus, CompactionKind, Delete, Error, Get, Increment, OpResult, Put, RegionInfo,
-    Result, Row, RowMutations, RowOp, Scan, SnapshotDescriptor, TableDescriptor, TableName, Tier,
+    Append, Attributes, BulkLoad, Bytes, CheckAndMutate, ClusterStatus, CompactionKind, Delete,
+    Error, Get, Increment, OpResult, Put, ReadTier, RegionInfo, Result, Row, RowMutations, RowOp,
+    Scan, SnapshotDescriptor, TableDescriptor, TableName,
 };
 
-use crate::calls::row_calls;
 use crate::pool::Pool;
+use crate::row_ops::row_calls;
 
-/// How to open a store.
+/// Builder that opens a store.
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     options: Options,
 }
 
 impl Builder {
-    /// With the default options.
+    /// Creates a builder with the default options.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With these options. Unless they say what major compactions write in another form, those pack the rows of `SERIES` columns; unless
-    /// they say which rows tables take, those with the attribute `ROW_KEY_STRICT` refuse rows that are no keys of what they declare.
+    /// Sets the options. Without a compaction filter factory, major compactions pack the rows of
+    /// `SERIES` columns. Without row checks, tables with the attribute `ROW_KEY_STRICT` reject rows
+    /// that do not match their declared row key.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
@@ -40,73 +42,84 @@ impl Builder {
     /// # Errors
     /// As [`crate::open`].
     pub fn open(self, path: impl AsRef<Path>) -> Result<Store> {
-        self.open_in(Env::os(path)?)
+        self.open_with_env(Env::os(path)?)
     }
 
     /// Opens the store of an environment: for simulations, with their own disk and clock.
     ///
     /// # Errors
     /// As [`crate::open`].
-    pub fn open_in(self, env: Env) -> Result<Store> {
+    pub fn open_with_env(self, env: Env) -> Result<Store> {
         let mut options = self.options;
-        options.rewrite.get_or_insert_with(|| Arc::new(RepackSeries));
+        options
+            .compaction_filter_factory
+            .get_or_insert_with(|| Arc::new(SeriesCompactionFilterFactory));
         options.row_checks.get_or_insert_with(|| Arc::new(StrictKeys));
-        Ok(Store { handle: Arc::new(Handle { engine: Engine::open(env, options)?, pool: Pool::default() }) })
+        Ok(Store {
+            handle: Arc::new(StoreHandle {
+                engine: Engine::open(env, options)?,
+                pool: Pool::default(),
+            }),
+        })
     }
 }
 
-/// A store of tables in this process. Cheap to clone; all clones are the same store.
+/// Embedded store of tables. Cheap to clone; all clones share one store.
 ///
-/// Dropping the last clone without [`Store::close`] loses nothing, but leaves the next opening to read the log.
+/// Dropping the last clone without [`Store::close`] loses no data, but the next opening must replay
+/// the log.
 #[derive(Clone)]
 pub struct Store {
-    pub(crate) handle: Arc<Handle>,
+    pub(crate) handle: Arc<StoreHandle>,
 }
 
-/// What all clones of a store and its tables hold. When the last goes, the engine's threads have ended, so that the
-/// directory can be opened again at once.
-pub(crate) struct Handle {
+/// State shared by all clones of a store and its tables. Dropping the last handle waits for the
+/// engine's threads, so the directory can be reopened at once.
+pub(crate) struct StoreHandle {
     pub(crate) engine: Arc<Engine>,
     pub(crate) pool: Pool,
 }
 
-impl Drop for Handle {
+impl Drop for StoreHandle {
     fn drop(&mut self) {
         self.engine.stop_threads();
     }
 }
 
 impl Store {
-    /// Whether the store takes writes, and why not. This looks at the disk.
+    /// Returns whether the store accepts writes, and the reason if not. Reads the disk.
     pub fn health(&self) -> Health {
         self.handle.engine.health()
     }
 
-    /// What opening found and did.
-    pub fn report(&self) -> &OpenReport {
-        self.handle.engine.report()
+    /// Returns the report of the opening of the store.
+    pub fn open_report(&self) -> &OpenReport {
+        self.handle.engine.open_report()
     }
 
-    /// The engine below, for its regions and background work.
+    /// Returns the underlying engine, for its regions and background work.
     pub fn engine(&self) -> &Arc<Engine> {
         &self.handle.engine
     }
 
-    /// Writes what is in memory to store files and lets the directory go. It opens at once next time, and HBase's own
-    /// tools can read it.
+    /// Flushes all memstores to store files and releases the directory. The next opening needs no
+    /// replay, and HBase's own tools can read the directory.
     ///
     /// # Errors
-    /// A full disk or failed write. What was acknowledged is in the log then.
+    /// A full disk or failed write. Acknowledged writes are then in the log.
     pub fn close(self) -> Result<()> {
         Arc::clone(&self.handle.engine).close()
     }
 
-    /// A table.
+    /// Returns a table.
     ///
     /// # Errors
     /// `NoSuchTable`, `TableDisabled`, `InvalidRequest` for a bad name.
     pub fn table(&self, name: &str) -> Result<StoreTable> {
-        Ok(StoreTable { table: self.handle.engine.table(&name.parse()?)?, _handle: Arc::clone(&self.handle) })
+        Ok(StoreTable {
+            table: self.handle.engine.table(&name.parse()?)?,
+            _handle: Arc::clone(&self.handle),
+        })
     }
 
     /// Creates a table whose regions begin at the empty key and at each of the split keys.
@@ -114,20 +127,22 @@ impl Store {
     /// # Errors
     /// `TableExists`, `NoSuchNamespace`, `InvalidRequest`.
     pub fn create_table(&self, table: TableDescriptor, splits: &[&[u8]]) -> Result<()> {
-        self.handle.engine.create_table(table, splits.iter().map(|split| Bytes::copy_from_slice(split)).collect())
+        self.handle
+            .engine
+            .create_table(table, splits.iter().map(|split| Bytes::copy_from_slice(split)).collect())
     }
 
-    /// Whether a table exists.
-    pub fn has_table(&self, name: &TableName) -> bool {
+    /// Returns `true` if a table exists.
+    pub fn table_exists(&self, name: &TableName) -> bool {
         self.handle.engine.descriptor(name).is_ok()
     }
 
-    /// The descriptors of all tables, by name.
-    pub fn tables(&self) -> Vec<Arc<TableDescriptor>> {
+    /// Returns the descriptors of all tables, by name.
+    pub fn list_tables(&self) -> Vec<Arc<TableDescriptor>> {
         self.handle.engine.descriptors()
     }
 
-    /// Replaces a table's descriptor; families that are gone lose their data.
+    /// Replaces a table's descriptor. Data of removed families is deleted.
     ///
     /// # Errors
     /// `NoSuchTable`, `InvalidRequest`.
@@ -135,7 +150,7 @@ impl Store {
         self.handle.engine.alter_table(table)
     }
 
-    /// Takes a table out of service.
+    /// Disables a table.
     ///
     /// # Errors
     /// `NoSuchTable`, `TableDisabled`.
@@ -143,7 +158,7 @@ impl Store {
         self.handle.engine.disable_table(name)
     }
 
-    /// Puts a table back into service.
+    /// Enables a table.
     ///
     /// # Errors
     /// `NoSuchTable`, `TableEnabled`.
@@ -151,7 +166,7 @@ impl Store {
         self.handle.engine.enable_table(name)
     }
 
-    /// Takes a disabled table and its data away.
+    /// Drops a disabled table and its data.
     ///
     /// # Errors
     /// `NoSuchTable`, `TableEnabled`.
@@ -183,18 +198,21 @@ impl Store {
         self.handle.engine.compact(name, None, kind)
     }
 
-    /// Makes store files part of a table, each in the regions that its rows belong to: one that lies across several is cut
-    /// at their ends. Files of one region show all at once; regions follow one another, after all files have been looked
-    /// at, and where one fails those before it have been loaded. HBase's own files can be loaded.
+    /// Adds store files to a table, each to the regions that its rows belong to. A file that spans
+    /// several regions is split at their boundaries. The files of one region become visible
+    /// atomically. Regions are loaded one after another, after all files have been checked. If one
+    /// fails, the earlier ones stay loaded. HBase's own files can be loaded.
     ///
     /// # Errors
-    /// `NoSuchTable`, `TableDisabled`, `NoSuchFamily`, `InvalidRequest` for one without cells or of another family, `Unsupported` for a codec or encoding that
-    /// cannot be read here, `Corrupt`, a full disk or failed write.
+    /// `NoSuchTable`, `TableDisabled`, `NoSuchFamily`; `InvalidRequest` for a file without cells or
+    /// of another family; `Unsupported` for an unreadable codec or encoding; `Corrupt`; a full disk
+    /// or failed write.
     pub fn bulk_load(&self, name: &TableName, load: &BulkLoad) -> Result<()> {
         self.handle.engine.bulk_load(name, load)
     }
 
-    /// Takes a snapshot of a table: every write acknowledged before is in it, unless it skips the flush.
+    /// Takes a snapshot of a table. It contains every write acknowledged before, unless it skips
+    /// the flush.
     ///
     /// # Errors
     /// `SnapshotExists`, `NoSuchTable`, `InvalidRequest`, a full disk or failed write.
@@ -202,12 +220,12 @@ impl Store {
         self.handle.engine.take_snapshot(snapshot)
     }
 
-    /// All snapshots of all tables, by name.
-    pub fn snapshots(&self) -> Vec<SnapshotDescriptor> {
+    /// Returns all snapshots of all tables, by name.
+    pub fn list_snapshots(&self) -> Vec<SnapshotDescriptor> {
         self.handle.engine.snapshots()
     }
 
-    /// Makes a table of a snapshot, enabled, without copying a cell.
+    /// Creates an enabled table from a snapshot, without copying cells.
     ///
     /// # Errors
     /// `NoSuchSnapshot`, `SnapshotExpired`, `TableExists`, `NoSuchNamespace`, damage to its files.
@@ -215,7 +233,7 @@ impl Store {
         self.handle.engine.clone_snapshot(name, table)
     }
 
-    /// Puts a disabled table back to what it was when the snapshot was taken; it stays disabled.
+    /// Restores a disabled table to the state of the snapshot; it stays disabled.
     ///
     /// # Errors
     /// `NoSuchSnapshot`, `SnapshotExpired`, `TableEnabled`, damage to its files.
@@ -223,15 +241,15 @@ impl Store {
         self.handle.engine.restore_snapshot(name)
     }
 
-    /// Deletes the snapshots that have outlived their time, and says which they were. A store does not do so by itself.
+    /// Deletes the expired snapshots and returns their names. A store does not do so automatically.
     ///
     /// # Errors
     /// A full disk or failed write; nothing is deleted then.
-    pub fn remove_expired_snapshots(&self) -> Result<Vec<String>> {
-        self.handle.engine.remove_expired_snapshots()
+    pub fn delete_expired_snapshots(&self) -> Result<Vec<String>> {
+        self.handle.engine.delete_expired_snapshots()
     }
 
-    /// Forgets a snapshot; files that nobody else needs go.
+    /// Deletes a snapshot, and its files without other references.
     ///
     /// # Errors
     /// `NoSuchSnapshot`.
@@ -239,26 +257,26 @@ impl Store {
         self.handle.engine.delete_snapshot(name)
     }
 
-    /// Figures of every region and of the whole.
+    /// Returns the status of the store with metrics of all regions.
     pub fn status(&self) -> ClusterStatus {
         self.handle.engine.status()
     }
 }
 
-/// A table of a [`Store`]. Every write returns when it is as durable as it asked to be.
+/// Table of a [`Store`]. Every write returns when it has reached the requested durability.
 #[derive(Clone)]
 pub struct StoreTable {
     table: Arc<Table>,
-    _handle: Arc<Handle>,
+    _handle: Arc<StoreHandle>,
 }
 
 impl StoreTable {
-    /// Its descriptor.
+    /// Returns its descriptor.
     pub fn descriptor(&self) -> Arc<TableDescriptor> {
         self.table.descriptor()
     }
 
-    /// Its regions in key order.
+    /// Returns its regions in key order.
     pub fn regions(&self) -> Vec<RegionInfo> {
         self.table.region_infos()
     }
@@ -269,33 +287,37 @@ impl StoreTable {
     /// `InvalidRequest`, `NoSuchFamily`, `TableDisabled`, damage.
     #[expect(clippy::needless_pass_by_value, reason = "as natural to write as the puts beside it")]
     pub fn get(&self, get: Get) -> Result<Row> {
-        self.table.get(&get, Tier::Disk)
+        self.table.get(&get, ReadTier::Disk)
     }
 
     row_calls!();
 
-    /// Applies operations; one result for each, in order. Nothing is promised between rows.
+    /// Applies operations and returns one result for each, in order. Rows are not atomic together.
     ///
     /// # Errors
-    /// The log's failure.
+    /// A failure of the log.
     pub fn batch(&self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
         self.table.apply(ops)
     }
 
     /// Reads a range of rows, in key order.
-    pub fn scan(&self, scan: Scan) -> Rows {
-        Rows { scanner: self.table.scan(scan, Tier::Disk), batch: Vec::new().into_iter(), ended: false }
+    pub fn scan(&self, scan: Scan) -> StoreRows {
+        StoreRows {
+            scanner: self.table.scan(scan, ReadTier::Disk),
+            batch: Vec::new().into_iter(),
+            ended: false,
+        }
     }
 }
 
-/// The rows of a scan.
-pub struct Rows {
+/// Rows of a scan.
+pub struct StoreRows {
     scanner: TableScanner,
     batch: std::vec::IntoIter<Row>,
     ended: bool,
 }
 
-impl Iterator for Rows {
+impl Iterator for StoreRows {
     type Item = Result<Row>;
 
     fn next(&mut self) -> Option<Result<Row>> {

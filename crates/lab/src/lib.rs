@@ -1,14 +1,16 @@
-//! The lab: mistakes and techniques of row keys, each a page that does what it says on a store while it is written.
+//! The lab: mistakes and techniques of row keys, each a page that does what it says on a store
+//! while it is written.
 //!
-//! A [`Page`] is a function. It writes rows, reads them, counts, and claims what comes of it; whoever runs it gets the page as it came
-//! out, [`Written`], or the claim that did not hold. So every page is a test as well, of an embedded store, of a
-//! server and of an HBase cluster alike: it knows the store only as a [`Cluster`](halite::Cluster).
+//! A [`Page`] is a function. It writes rows, reads them, counts, and claims what comes of it;
+//! whoever runs it gets the page as it came out, [`RenderedPage`], or the claim that did not hold.
+//! So every page is a test as well, of an embedded store, of a server and of an HBase cluster
+//! alike: it knows the store only as a [`Cluster`](halite::Cluster).
 //!
 //! ```
 //! # fn main() -> anyhow::Result<()> {
 //! # let directory = tempfile::tempdir()?;
 //! let store = halite::open(directory.path())?;
-//! let cluster = halite::Blocking::new(std::sync::Arc::new(store));
+//! let cluster = halite::BlockingCluster::new(std::sync::Arc::new(store));
 //! let page = halite_lab::find_page("e01").expect("E01 is a page");
 //! let written = halite_lab::run_page(&cluster, page)?;
 //! println!("{}", halite_lab::render::text(&written));
@@ -19,28 +21,28 @@
 #![warn(missing_docs)]
 
 mod basics;
-mod by_hand;
-mod counted;
+mod counting_table;
+mod declared_keys;
+mod distribution;
 mod fast_diff;
-mod keyed;
-mod lab;
+mod manual_keys;
 mod mistakes;
 mod page;
+mod page_writer;
 mod parallel;
-mod read;
 pub mod render;
 pub mod samples;
-mod spread;
+mod scan_spec;
 mod statement;
 mod table;
 mod techniques;
 
-pub use lab::Lab;
-pub use page::{Element, Kind, Page, Part, Written};
-pub use read::Read;
+pub use page::{Element, Page, PageKind, RenderedPage, Section};
+pub use page_writer::PageWriter;
+pub use scan_spec::ScanSpec;
 pub use table::LabTable;
 
-use halite::Blocking;
+use halite::BlockingCluster;
 
 /// All pages: mistakes, techniques, and what both rest on.
 pub fn pages() -> impl Iterator<Item = &'static Page> {
@@ -52,15 +54,18 @@ pub fn find_page(id: &str) -> Option<&'static Page> {
     pages().find(|page| page.id.eq_ignore_ascii_case(id))
 }
 
-/// Runs a page on a cluster. Its tables lie in the namespace `lab` and are taken away at the end, whatever comes.
+/// Runs a page on a cluster. Its tables lie in the namespace `lab` and are taken away at the end,
+/// whatever comes.
 ///
 /// # Errors
 /// A claim that did not hold, and whatever the cluster says.
-pub fn run_page(cluster: &Blocking, page: &'static Page) -> anyhow::Result<Written> {
-    let mut lab = Lab::new(cluster, page)?;
+pub fn run_page(cluster: &BlockingCluster, page: &'static Page) -> anyhow::Result<RenderedPage> {
+    let mut lab = PageWriter::new(cluster, page)?;
     let outcome = (page.run)(&mut lab);
     let cleared = lab.clear();
-    let written = outcome.and_then(|()| lab.finish()).map_err(|error| error.context(format!("page {}", page.id)))?;
+    let written = outcome
+        .and_then(|()| lab.finish())
+        .map_err(|error| error.context(format!("page {}", page.id)))?;
     cleared?;
     Ok(written)
 }

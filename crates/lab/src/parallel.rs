@@ -9,15 +9,28 @@ use crate::table::LabTable;
 ///
 /// # Errors
 /// The first region's that fails, with its start.
-pub(crate) fn each_region<T: Send>(table: &LabTable, work: impl Fn(&RegionInfo, Vec<Row>) -> anyhow::Result<T> + Sync) -> anyhow::Result<Vec<T>> {
-    let regions = table.calls().regions()?;
+pub(crate) fn each_region<T: Send>(
+    table: &LabTable,
+    work: impl Fn(&RegionInfo, Vec<Row>) -> anyhow::Result<T> + Sync,
+) -> anyhow::Result<Vec<T>> {
+    let regions = table.inner().regions()?;
     let one = |region: &RegionInfo| -> anyhow::Result<T> {
-        let rows = table.calls().scan(Scan::range(region.start.clone(), region.end.clone())).collect::<halite::Result<Vec<_>>>();
-        let rows = rows.with_context(|| format!("region from {:?}", halite::print_bytes(&region.start)))?;
+        let rows = table
+            .inner()
+            .scan(Scan::range(region.start.clone(), region.end.clone()))
+            .collect::<halite::Result<Vec<_>>>();
+        let rows = rows.with_context(|| {
+            format!("region from {:?}", halite::to_string_binary(&region.start))
+        })?;
         work(region, rows)
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = regions.iter().map(|region| scope.spawn(|| one(region))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| anyhow::bail!("the thread of a region panicked"))).collect()
+        threads
+            .into_iter()
+            .map(|thread| {
+                thread.join().unwrap_or_else(|_| anyhow::bail!("the thread of a region panicked"))
+            })
+            .collect()
     })
 }

@@ -1,9 +1,11 @@
-//! What several pages make their rows of: fixed times, reversed times, phone numbers, Zipf's law, and which region a key falls into.
+//! What several pages make their rows of: fixed times, reversed times, phone numbers, Zipf's law,
+//! and which region a key falls into.
 
 use bytes::Bytes;
-pub(crate) use halite::rowkey::split::region_of;
+pub(crate) use halite::rowkey::split::region_for_key;
 
-/// 2024-03-15T00:00:00Z in milliseconds: the time that pages count from, so that they come out alike in every run.
+/// 2024-03-15T00:00:00Z in milliseconds: the time that pages count from, so that they come out
+/// alike in every run.
 pub const T0: i64 = 1_710_460_800_000;
 /// Milliseconds of a second.
 pub const SECOND: i64 = 1_000;
@@ -14,43 +16,47 @@ pub const HOUR: i64 = 60 * MINUTE;
 /// Milliseconds of a day.
 pub const DAY: i64 = 24 * HOUR;
 
-/// What a program puts into a text key for a time, newest first: `Long.MAX_VALUE - time` in decimal digits.
+/// What a program puts into a text key for a time, newest first: `Long.MAX_VALUE - time` in decimal
+/// digits.
 pub fn reversed(time: i64) -> String {
     (i64::MAX - time).to_string()
 }
 
-/// Bytes of a cell as HBase counts them (`KeyValue.getLength`): two lengths, the key with row, column, time and type, the value.
+/// Bytes of a cell as HBase counts them (`KeyValue.getLength`): two lengths, the key with row,
+/// column, time and type, the value.
 pub fn key_value_bytes(cell: &halite::cell::CellRef<'_>) -> usize {
     8 + cell.key().len() + cell.value().len()
 }
 
 /// The border of each digit but the first: ten regions for keys that begin with a decimal digit.
-pub fn digit_borders() -> Vec<Bytes> {
+pub fn digit_boundaries() -> Vec<Bytes> {
     (1..10).map(|digit: u8| Bytes::from(digit.to_string())).collect()
 }
 
-/// A Chinese mobile number: one of five prefixes of carriers, and eight digits that are spread evenly.
+/// A Chinese mobile number: one of five prefixes of carriers, and eight digits that are spread
+/// evenly.
 pub fn phone(chance: &mut fastrand::Rng) -> String {
     let carrier = ["138", "139", "152", "185", "186"][chance.usize(..5)];
     format!("{carrier}{:08}", chance.u32(..100_000_000))
 }
 
-/// Draws from a few things of which the first is the most frequent: the thing at place `n`, counted from 1, has a weight of
-/// `1 / n^exponent`.
+/// Draws from a few things of which the first is the most frequent: the thing at place `n`, counted
+/// from 1, has a weight of `1 / n^exponent`.
 #[derive(Clone, Debug)]
 pub struct Zipf {
     /// The share of each thing and those before it; the last is 1.
-    up_to: Vec<f64>,
+    cumulative: Vec<f64>,
 }
 
 impl Zipf {
     /// Of `things` things, at least one.
     pub fn new(things: u32, exponent: f64) -> Self {
-        let weights: Vec<f64> = (1..=things.max(1)).map(|place| f64::from(place).powf(-exponent)).collect();
+        let weights: Vec<f64> =
+            (1..=things.max(1)).map(|place| f64::from(place).powf(-exponent)).collect();
         let sum: f64 = weights.iter().sum();
         let mut up_to = 0.0;
         Self {
-            up_to: weights
+            cumulative: weights
                 .iter()
                 .map(|weight| {
                     up_to += weight / sum;
@@ -61,9 +67,9 @@ impl Zipf {
     }
 
     /// The place of a thing, counted from 0.
-    pub fn draw(&self, chance: &mut fastrand::Rng) -> usize {
+    pub fn sample(&self, chance: &mut fastrand::Rng) -> usize {
         let at = chance.f64();
-        self.up_to.partition_point(|up_to| *up_to <= at).min(self.up_to.len() - 1)
+        self.cumulative.partition_point(|up_to| *up_to <= at).min(self.cumulative.len() - 1)
     }
 }
 
@@ -73,14 +79,17 @@ mod tests {
 
     #[test]
     fn a_border_is_the_first_key_of_its_region() {
-        let borders = digit_borders();
-        assert_eq!([&b"0zz"[..], b"1", b"99", b"~"].map(|key| region_of(key, &borders)), [0, 1, 9, 9]);
+        let borders = digit_boundaries();
+        assert_eq!(
+            [&b"0zz"[..], b"1", b"99", b"~"].map(|key| region_for_key(key, &borders)),
+            [0, 1, 9, 9]
+        );
     }
 
     #[test]
     fn the_first_of_ten_things_is_drawn_as_often_as_its_weight_says() {
         let (zipf, mut chance) = (Zipf::new(10, 1.0), fastrand::Rng::with_seed(1));
-        let drawn: Vec<usize> = (0..10_000).map(|_| zipf.draw(&mut chance)).collect();
+        let drawn: Vec<usize> = (0..10_000).map(|_| zipf.sample(&mut chance)).collect();
         let first = drawn.iter().filter(|thing| **thing == 0).count();
         assert!((3_200..3_650).contains(&first), "1 of 2.929 is 3,414 of 10,000: {first}");
         assert!(drawn.iter().all(|thing| *thing < 10));

@@ -2,12 +2,16 @@
 
 use std::fmt::Write as _;
 
-use halite::{Bytes, FamilyDescriptor, Row, print_bytes};
+use halite::{Bytes, FamilyDescriptor, Row, to_string_binary};
 
 /// Bytes as a word of the shell: in single quotes, or in double ones where they need escapes.
 pub(crate) fn quoted(bytes: &[u8]) -> String {
-    let printed = print_bytes(bytes);
-    if printed.contains('\\') || printed.contains('\'') { format!("\"{}\"", printed.replace('"', "\\\"")) } else { format!("'{printed}'") }
+    let printed = to_string_binary(bytes);
+    if printed.contains('\\') || printed.contains('\'') {
+        format!("\"{}\"", printed.replace('"', "\\\""))
+    } else {
+        format!("'{printed}'")
+    }
 }
 
 /// A statement with its words: `put 'posts', 'a', 'f:q', 'x'`.
@@ -18,16 +22,23 @@ pub(crate) fn statement(verb: &str, words: &[&[u8]]) -> String {
 
 /// `create 'posts', 'f', SPLITS => ['a', 'b']`, with the first few of many borders.
 pub(crate) fn create(table: &str, families: &[&str], splits: &[Bytes]) -> String {
-    const SHOWN: usize = 5;
-    const COLUMNS: usize = 60;
-    let mut words = statement("create", &std::iter::once(table).chain(families.iter().copied()).map(str::as_bytes).collect::<Vec<_>>());
+    const MAX_SPLITS: usize = 5;
+    const MAX_COLUMNS: usize = 60;
+    let mut words = statement(
+        "create",
+        &std::iter::once(table)
+            .chain(families.iter().copied())
+            .map(str::as_bytes)
+            .collect::<Vec<_>>(),
+    );
     if !splits.is_empty() {
         let mut columns = 0;
         let fits = |border: &String| {
             columns += border.len();
-            columns == border.len() || columns <= COLUMNS
+            columns == border.len() || columns <= MAX_COLUMNS
         };
-        let mut borders: Vec<_> = splits.iter().take(SHOWN).map(|key| quoted(key)).take_while(fits).collect();
+        let mut borders: Vec<_> =
+            splits.iter().take(MAX_SPLITS).map(|key| quoted(key)).take_while(fits).collect();
         if splits.len() > borders.len() {
             borders.push(format!("... {} in all", splits.len()));
         }
@@ -38,14 +49,24 @@ pub(crate) fn create(table: &str, families: &[&str], splits: &[Bytes]) -> String
 
 /// `create 'posts', {NAME => 'f', VERSIONS => 3}`: families with what is said of them.
 pub(crate) fn create_families(table: &str, families: &[FamilyDescriptor]) -> String {
-    let value = |value: &String| if value.bytes().all(|byte| byte.is_ascii_digit()) { value.clone() } else { quoted(value.as_bytes()) };
+    let value = |value: &String| {
+        if value.bytes().all(|byte| byte.is_ascii_digit()) {
+            value.clone()
+        } else {
+            quoted(value.as_bytes())
+        }
+    };
     let described = |family: &FamilyDescriptor| {
         let mut said = String::new();
         for (name, of) in &family.attributes {
             let _ = write!(said, ", {name} => {}", value(of));
         }
         if !family.configuration.is_empty() {
-            let settings: Vec<_> = family.configuration.iter().map(|(name, of)| format!("'{name}' => {}", value(of))).collect();
+            let settings: Vec<_> = family
+                .configuration
+                .iter()
+                .map(|(name, of)| format!("'{name}' => {}", value(of)))
+                .collect();
             let _ = write!(said, ", CONFIGURATION => {{{}}}", settings.join(", "));
         }
         format!("{{NAME => {}{said}}}", quoted(family.name()))
@@ -54,7 +75,8 @@ pub(crate) fn create_families(table: &str, families: &[FamilyDescriptor]) -> Str
     format!("create {}, {}", quoted(table.as_bytes()), families.join(", "))
 }
 
-/// A line for each cell of a row: `key  column=f:q, value=v`. Times are left out: they differ from run to run.
+/// A line for each cell of a row: `key  column=f:q, value=v`. Times are left out: they differ from
+/// run to run.
 pub(crate) fn lines(row: &Row) -> Vec<String> {
     row.iter().map(|cell| line(row, &cell, "")).collect()
 }
@@ -65,12 +87,13 @@ pub(crate) fn timed_lines(row: &Row) -> Vec<String> {
 }
 
 fn line(row: &Row, cell: &halite::cell::CellRef<'_>, time: &str) -> String {
-    let column = format!("{}:{}", print_bytes(cell.family()), print_bytes(cell.qualifier()));
+    let column =
+        format!("{}:{}", to_string_binary(cell.family()), to_string_binary(cell.qualifier()));
     let what = match cell.cell_type() {
         Some(kind) if kind.is_delete() => format!("type={}", kind.name()),
-        _ => format!("value={}", print_bytes(cell.value())),
+        _ => format!("value={}", to_string_binary(cell.value())),
     };
-    format!("{}  column={column}, {time}{what}", print_bytes(row.key()))
+    format!("{}  column={column}, {time}{what}", to_string_binary(row.key()))
 }
 
 #[cfg(test)]
@@ -79,9 +102,15 @@ mod tests {
 
     #[test]
     fn words_are_quoted_as_the_shell_reads_them() {
-        assert_eq!(statement("put", &[b"t", b"a\x00b", b"f:q", b"it's"]), r#"put 't', "a\x00b", 'f:q', "it's""#);
+        assert_eq!(
+            statement("put", &[b"t", b"a\x00b", b"f:q", b"it's"]),
+            r#"put 't', "a\x00b", 'f:q', "it's""#
+        );
         let splits: Vec<_> = (0..7_u8).map(|n| Bytes::from(vec![b'a' + n])).collect();
-        assert_eq!(create("t", &["f"], &splits), "create 't', 'f', SPLITS => ['a', 'b', 'c', 'd', 'e', ... 7 in all]");
+        assert_eq!(
+            create("t", &["f"], &splits),
+            "create 't', 'f', SPLITS => ['a', 'b', 'c', 'd', 'e', ... 7 in all]"
+        );
         let mut set = FamilyDescriptor::new("g").set("BLOCKCACHE", "false");
         set.configuration.insert("a.b".to_owned(), "true".to_owned());
         let families = [FamilyDescriptor::new("f").versions(3), set];

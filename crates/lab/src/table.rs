@@ -2,16 +2,18 @@
 
 use anyhow::Context as _;
 use bytes::Bytes;
-use halite::{Append, BlockingTable, CompactionKind, Delete, Get, Increment, Put, Row, RowOp, block_on};
+use halite::{
+    Append, BlockingTable, CompactionKind, Delete, Get, Increment, Put, Row, RowOp, block_on,
+};
 
-use crate::lab::Lab;
-use crate::read::Read;
+use crate::page_writer::PageWriter;
+use crate::scan_spec::ScanSpec;
 use crate::statement::{lines, statement, timed_lines};
 
 /// Rows that are written in one batch.
 pub(crate) const BATCH_ROWS: usize = 500;
 /// Rows of an answer that are shown; of more than that the rest is counted.
-const ROWS_SHOWN: usize = 12;
+const MAX_SHOWN_ROWS: usize = 12;
 
 /// A table, by its short name.
 #[derive(Clone)]
@@ -23,7 +25,7 @@ pub struct LabTable {
 
 impl LabTable {
     /// The table itself, for what is not to be shown.
-    pub fn calls(&self) -> &BlockingTable {
+    pub fn inner(&self) -> &BlockingTable {
         &self.table
     }
 
@@ -39,21 +41,30 @@ impl LabTable {
 }
 
 /// `family:qualifier` in two.
-fn parts(column: &str) -> (&str, &str) {
+fn split_column(column: &str) -> (&str, &str) {
     column.split_once(':').unwrap_or((column, ""))
 }
 
 /// Operations on tables, each shown with its answer.
-impl Lab {
+impl PageWriter {
     /// Writes a value.
     ///
     /// # Errors
     /// As the table's.
-    pub fn put(&mut self, table: &LabTable, row: impl AsRef<[u8]>, column: &str, value: impl AsRef<[u8]>) -> anyhow::Result<()> {
+    pub fn put(
+        &mut self,
+        table: &LabTable,
+        row: impl AsRef<[u8]>,
+        column: &str,
+        value: impl AsRef<[u8]>,
+    ) -> anyhow::Result<()> {
         let (row, value) = (row.as_ref(), value.as_ref());
-        let (family, qualifier) = parts(column);
+        let (family, qualifier) = split_column(column);
         table.table.put(Put::new(row.to_vec()).add(family, qualifier, value))?;
-        self.done(statement("put", &[table.name.as_bytes(), row, column.as_bytes(), value]), Vec::new());
+        self.statement(
+            statement("put", &[table.name.as_bytes(), row, column.as_bytes(), value]),
+            Vec::new(),
+        );
         Ok(())
     }
 
@@ -61,12 +72,19 @@ impl Lab {
     ///
     /// # Errors
     /// As the table's.
-    pub fn put_at(&mut self, table: &LabTable, row: impl AsRef<[u8]>, column: &str, value: impl AsRef<[u8]>, timestamp: i64) -> anyhow::Result<()> {
+    pub fn put_at(
+        &mut self,
+        table: &LabTable,
+        row: impl AsRef<[u8]>,
+        column: &str,
+        value: impl AsRef<[u8]>,
+        timestamp: i64,
+    ) -> anyhow::Result<()> {
         let (row, value) = (row.as_ref(), value.as_ref());
-        let (family, qualifier) = parts(column);
+        let (family, qualifier) = split_column(column);
         table.table.put(Put::new(row.to_vec()).add_at(family, qualifier, timestamp, value))?;
         let words = statement("put", &[table.name.as_bytes(), row, column.as_bytes(), value]);
-        self.done(format!("{words}, {timestamp}"), Vec::new());
+        self.statement(format!("{words}, {timestamp}"), Vec::new());
         Ok(())
     }
 
@@ -80,8 +98,11 @@ impl Lab {
         column: &str,
         rows: impl IntoIterator<Item = (K, V)>,
     ) -> anyhow::Result<usize> {
-        let (family, qualifier) = parts(column);
-        self.load_puts(table, rows.into_iter().map(|(key, value)| Put::new(key).add(family, qualifier, value)))
+        let (family, qualifier) = split_column(column);
+        self.load_puts(
+            table,
+            rows.into_iter().map(|(key, value)| Put::new(key).add(family, qualifier, value)),
+        )
     }
 
     /// Reads one row.
@@ -96,13 +117,19 @@ impl Lab {
     ///
     /// # Errors
     /// As the table's.
-    pub fn get_versions(&mut self, table: &LabTable, row: impl AsRef<[u8]>, versions: u32) -> anyhow::Result<Row> {
+    pub fn get_versions(
+        &mut self,
+        table: &LabTable,
+        row: impl AsRef<[u8]>,
+        versions: u32,
+    ) -> anyhow::Result<Row> {
         let row = row.as_ref();
         let found = table.table.get(Get::new(row.to_vec()).versions(versions))?;
         let words = statement("get", &[table.name.as_bytes(), row]);
-        let words = if versions > 1 { format!("{words}, {{VERSIONS => {versions}}}") } else { words };
+        let words =
+            if versions > 1 { format!("{words}, {{VERSIONS => {versions}}}") } else { words };
         let answer = if found.is_empty() { vec!["0 row(s)".to_owned()] } else { lines(&found) };
-        self.done(words, answer);
+        self.statement(words, answer);
         Ok(found)
     }
 
@@ -110,21 +137,25 @@ impl Lab {
     ///
     /// # Errors
     /// As the table's.
-    pub fn scan(&mut self, table: &LabTable, read: &Read) -> anyhow::Result<Vec<Row>> {
+    pub fn scan(&mut self, table: &LabTable, read: &ScanSpec) -> anyhow::Result<Vec<Row>> {
         let rows = self.rows(table, read)?;
-        self.done(format!("scan '{}'{}", table.name, read.options()), first_rows(&rows, lines));
+        self.statement(
+            format!("scan '{}'{}", table.name, read.options()),
+            first_rows(&rows, lines),
+        );
         Ok(rows)
     }
 
-    /// As [`Lab::scan`], with the timestamps of cells; for rows whose times the page has given.
+    /// As [`PageWriter::scan`], with the timestamps of cells; for rows whose times the page has
+    /// given.
     ///
     /// # Errors
     /// As the table's.
-    pub fn scan_timed(&mut self, table: &LabTable, read: &Read) -> anyhow::Result<Vec<Row>> {
+    pub fn scan_timed(&mut self, table: &LabTable, read: &ScanSpec) -> anyhow::Result<Vec<Row>> {
         let rows = self.rows(table, read)?;
         let mut answer: Vec<_> = rows.iter().flat_map(timed_lines).collect();
         answer.push(format!("{} row(s)", rows.len()));
-        self.done(format!("scan '{}'{}", table.name, read.options()), answer);
+        self.statement(format!("scan '{}'{}", table.name, read.options()), answer);
         Ok(rows)
     }
 
@@ -132,9 +163,12 @@ impl Lab {
     ///
     /// # Errors
     /// As the table's.
-    pub fn count(&mut self, table: &LabTable, read: &Read) -> anyhow::Result<usize> {
+    pub fn count(&mut self, table: &LabTable, read: &ScanSpec) -> anyhow::Result<usize> {
         let rows = self.rows(table, read)?.len();
-        self.done(format!("count '{}'{}", table.name, read.options()), vec![format!("{rows} row(s)")]);
+        self.statement(
+            format!("count '{}'{}", table.name, read.options()),
+            vec![format!("{rows} row(s)")],
+        );
         Ok(rows)
     }
 
@@ -142,22 +176,33 @@ impl Lab {
     ///
     /// # Errors
     /// As the table's.
-    pub fn rows(&self, table: &LabTable, read: &Read) -> anyhow::Result<Vec<Row>> {
-        table.table.scan(read.scan()).collect::<halite::Result<_>>().with_context(|| format!("scan of {}", table.name))
+    pub fn rows(&self, table: &LabTable, read: &ScanSpec) -> anyhow::Result<Vec<Row>> {
+        table
+            .table
+            .scan(read.scan())
+            .collect::<halite::Result<_>>()
+            .with_context(|| format!("scan of {}", table.name))
     }
 
     /// Adds to a counter; its new value.
     ///
     /// # Errors
     /// As the table's.
-    pub fn incr(&mut self, table: &LabTable, row: impl AsRef<[u8]>, column: &str, delta: i64) -> anyhow::Result<i64> {
+    pub fn incr(
+        &mut self,
+        table: &LabTable,
+        row: impl AsRef<[u8]>,
+        column: &str,
+        delta: i64,
+    ) -> anyhow::Result<i64> {
         let row = row.as_ref();
-        let (family, qualifier) = parts(column);
-        let result = table.table.increment(Increment::new(row.to_vec()).add(family, qualifier, delta))?;
+        let (family, qualifier) = split_column(column);
+        let result =
+            table.table.increment(Increment::new(row.to_vec()).add(family, qualifier, delta))?;
         let bytes = result.value(family, qualifier).context("an increment gives the counter")?;
         let value = i64::from_be_bytes(bytes.try_into().context("a counter has eight bytes")?);
         let words = statement("incr", &[table.name.as_bytes(), row, column.as_bytes()]);
-        self.done(format!("{words}, {delta}"), vec![format!("COUNTER VALUE = {value}")]);
+        self.statement(format!("{words}, {delta}"), vec![format!("COUNTER VALUE = {value}")]);
         Ok(value)
     }
 
@@ -165,13 +210,21 @@ impl Lab {
     ///
     /// # Errors
     /// As the table's.
-    pub fn append(&mut self, table: &LabTable, row: impl AsRef<[u8]>, column: &str, value: impl AsRef<[u8]>) -> anyhow::Result<Bytes> {
+    pub fn append(
+        &mut self,
+        table: &LabTable,
+        row: impl AsRef<[u8]>,
+        column: &str,
+        value: impl AsRef<[u8]>,
+    ) -> anyhow::Result<Bytes> {
         let (row, value) = (row.as_ref(), value.as_ref());
-        let (family, qualifier) = parts(column);
+        let (family, qualifier) = split_column(column);
         let result = table.table.append(Append::new(row.to_vec()).add(family, qualifier, value))?;
-        let now = Bytes::copy_from_slice(result.value(family, qualifier).context("an append gives the value")?);
+        let now = Bytes::copy_from_slice(
+            result.value(family, qualifier).context("an append gives the value")?,
+        );
         let words = statement("append", &[table.name.as_bytes(), row, column.as_bytes(), value]);
-        self.done(words, vec![format!("CURRENT VALUE = {}", halite::print_bytes(&now))]);
+        self.statement(words, vec![format!("CURRENT VALUE = {}", halite::to_string_binary(&now))]);
         Ok(now)
     }
 
@@ -179,11 +232,17 @@ impl Lab {
     ///
     /// # Errors
     /// As [`halite::move_row`].
-    pub fn move_row(&mut self, table: &LabTable, from: &str, to: &str, overwrite: bool) -> anyhow::Result<usize> {
+    pub fn move_row(
+        &mut self,
+        table: &LabTable,
+        from: &str,
+        to: &str,
+        overwrite: bool,
+    ) -> anyhow::Result<usize> {
         let moved = table.table.move_row(from.to_owned(), to.to_owned(), overwrite)?;
         let words = statement("move_row", &[table.name.as_bytes(), from.as_bytes(), to.as_bytes()]);
         let words = if overwrite { format!("{words}, {{OVERWRITE => true}}") } else { words };
-        self.done(words, vec![format!("{} cell(s) moved", moved.cells)]);
+        self.statement(words, vec![format!("{} cell(s) moved", moved.cells)]);
         Ok(moved.cells)
     }
 
@@ -193,19 +252,27 @@ impl Lab {
     /// As the table's.
     pub fn delete_row(&mut self, table: &LabTable, row: impl AsRef<[u8]>) -> anyhow::Result<()> {
         table.table.delete(Delete::new(row.as_ref().to_vec()))?;
-        self.done(statement("deleteall", &[table.name.as_bytes(), row.as_ref()]), Vec::new());
+        self.statement(statement("deleteall", &[table.name.as_bytes(), row.as_ref()]), Vec::new());
         Ok(())
     }
 
-    /// Shows that a call is refused, with the first line of what is said; the error. `statement` says the call in the words of the shell.
+    /// Shows that a call is refused, with the first line of what is said; the error. `statement`
+    /// says the call in the words of the shell.
     ///
     /// # Errors
     /// It is not refused.
-    pub fn is_refused<T>(&mut self, statement: impl Into<String>, result: halite::Result<T>) -> anyhow::Result<halite::Error> {
+    pub fn expect_call_error<T>(
+        &mut self,
+        statement: impl Into<String>,
+        result: halite::Result<T>,
+    ) -> anyhow::Result<halite::Error> {
         let statement = statement.into();
         let Err(error) = result else { anyhow::bail!("this is not refused: {statement}") };
         let said = error.to_string();
-        self.done(statement, vec![format!("ERROR: {}", said.lines().next().unwrap_or_default())]);
+        self.statement(
+            statement,
+            vec![format!("ERROR: {}", said.lines().next().unwrap_or_default())],
+        );
         Ok(error)
     }
 
@@ -216,7 +283,7 @@ impl Lab {
     pub fn major_compact(&mut self, table: &LabTable) -> anyhow::Result<()> {
         let name = table.table.descriptor()?.name().clone();
         block_on(self.cluster().cluster().admin().compact(&name, None, CompactionKind::Major))?;
-        self.done(statement("major_compact", &[table.name.as_bytes()]), Vec::new());
+        self.statement(statement("major_compact", &[table.name.as_bytes()]), Vec::new());
         Ok(())
     }
 
@@ -226,23 +293,23 @@ impl Lab {
     /// As the cluster's.
     pub fn flush(&mut self, table: &LabTable) -> anyhow::Result<()> {
         self.cluster().flush(&table.table.descriptor()?.name().clone())?;
-        self.done(statement("flush", &[table.name.as_bytes()]), Vec::new());
+        self.statement(statement("flush", &[table.name.as_bytes()]), Vec::new());
         Ok(())
     }
 }
 
 /// Lines of the first rows of an answer, and how many there are.
 pub(crate) fn first_rows(rows: &[Row], lines: impl Fn(&Row) -> Vec<String>) -> Vec<String> {
-    let mut answer: Vec<_> = rows.iter().take(ROWS_SHOWN).flat_map(lines).collect();
-    if rows.len() > ROWS_SHOWN {
-        answer.push(format!("... {} more", rows.len() - ROWS_SHOWN));
+    let mut answer: Vec<_> = rows.iter().take(MAX_SHOWN_ROWS).flat_map(lines).collect();
+    if rows.len() > MAX_SHOWN_ROWS {
+        answer.push(format!("... {} more", rows.len() - MAX_SHOWN_ROWS));
     }
     answer.push(format!("{} row(s)", rows.len()));
     answer
 }
 
 /// Writes a batch; the first error of any of it.
-pub(crate) fn write(table: &LabTable, ops: Vec<RowOp>) -> anyhow::Result<()> {
+pub(crate) fn write_batch(table: &LabTable, ops: Vec<RowOp>) -> anyhow::Result<()> {
     for result in table.table.batch(ops)? {
         result?;
     }

@@ -1,4 +1,5 @@
-//! Encoding and decoding of one key, beside Phoenix's encoding and `FoundationDB`'s tuple layer, in nanoseconds.
+//! Encoding and decoding of one key, next to Phoenix's encoding and `FoundationDB`'s tuple layer,
+//! in nanoseconds.
 //!
 //! `cargo run --release -p halite-rowkey --example key_codec`
 #![allow(clippy::print_stdout, reason = "it is a program that prints")]
@@ -7,7 +8,10 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use foundationdb_tuple::{Element, pack, pack_into, unpack};
-use halite_rowkey::{Decoded, Field, FieldType, HashFunction, KeyBuf, KeySchema, NoHelper, Profile, Segment, SegmentKind, TimeUnit, Value};
+use halite_rowkey::{
+    DecodedKey, Field, FieldType, HashFunction, KeyBuf, KeySchema, NoResolver, Profile, Segment,
+    SegmentKind, TimeUnit, Value,
+};
 
 const ROUNDS: u32 = 60;
 const TIMES: u32 = 20_000;
@@ -25,12 +29,21 @@ fn measure(what: &str, mut work: impl FnMut()) {
 /// `(SALT(16 BY device), device STRING, channel U32, ts TIMESTAMP DESC)`
 fn schema(profile: Profile) -> KeySchema {
     let field = |name: &str, ty| Field { name: name.into(), ty, pattern: None };
-    let fields = vec![field("device", FieldType::String), field("channel", FieldType::U32), field("ts", FieldType::Timestamp(TimeUnit::Millis))];
+    let fields = vec![
+        field("device", FieldType::String),
+        field("channel", FieldType::U32),
+        field("ts", FieldType::Timestamp(TimeUnit::Millis)),
+    ];
     let plain = |field| Segment::new(SegmentKind::Plain(field));
     // Phoenix salts the whole key by a function of its own.
-    let (by, function) = if profile == Profile::Phoenix { (Vec::new(), HashFunction::Phoenix) } else { (vec![0], HashFunction::Murmur3) };
+    let (by, function) = if profile == Profile::Phoenix {
+        (Vec::new(), HashFunction::Phoenix)
+    } else {
+        (vec![0], HashFunction::Murmur3)
+    };
     let salt = Segment::new(SegmentKind::Salt { count: 16, by, function });
-    KeySchema::new(profile, fields, vec![salt, plain(0), plain(1), plain(2).desc()]).expect("a schema")
+    KeySchema::new(profile, fields, vec![salt, plain(0), plain(1), plain(2).desc()])
+        .expect("a schema")
 }
 
 fn main() {
@@ -38,16 +51,20 @@ fn main() {
     let values = ["sensor_00001".into(), Value::Unsigned(7), Value::Signed(1_710_460_800_000)];
     let key = bin.encode(&values).expect("a key");
     let mut room = KeyBuf::new();
-    let mut decoded = Decoded::new();
+    let mut decoded = DecodedKey::new();
     println!("salt, 12 letters, u32, time: {} bytes", key.len());
     measure("encode", || _ = black_box(bin.encode(black_box(&values))));
     measure("encode_into, the same room", || {
         room.clear();
-        _ = black_box(bin.encode_into(black_box(&values), &NoHelper, &mut room));
+        _ = black_box(bin.encode_into(black_box(&values), &NoResolver, &mut room));
     });
     measure("decode, the salt checked", || _ = black_box(bin.decode(black_box(&key))));
-    measure("decode_into, the same room, the salt checked", || _ = black_box(bin.decode_into(black_box(&key), &NoHelper, &mut decoded)));
-    measure("decode_unchecked", || _ = black_box(bin.decode_unchecked(black_box(&key), &NoHelper)));
+    measure("decode_into, the same room, the salt checked", || {
+        _ = black_box(bin.decode_into(black_box(&key), &NoResolver, &mut decoded));
+    });
+    measure("decode_unchecked", || {
+        _ = black_box(bin.decode_unchecked(black_box(&key), &NoResolver));
+    });
 
     let phoenix = schema(Profile::Phoenix);
     let key = phoenix.encode(&values).expect("a key");
@@ -55,7 +72,8 @@ fn main() {
     measure("encode", || _ = black_box(phoenix.encode(black_box(&values))));
     measure("decode, the salt checked", || _ = black_box(phoenix.decode(black_box(&key))));
 
-    // The tuple layer has no salts and no descending order: the same values, the salt given and the time negated.
+    // The tuple layer has no salts and no descending order: the same values, the salt given and the
+    // time negated.
     let tuple = (1_i64, "sensor_00001", 7_u32, -1_710_460_800_000_i64);
     let packed = pack(&tuple);
     let mut bytes = Vec::new();
@@ -65,8 +83,15 @@ fn main() {
         bytes.clear();
         _ = black_box(pack_into(black_box(&tuple), &mut bytes));
     });
-    measure("unpack, types known to the compiler", || _ = black_box(unpack::<(i64, String, u32, i64)>(black_box(&packed))));
-    let elements = vec![Element::Int(1), Element::String("sensor_00001".into()), Element::Int(7), Element::Int(-1_710_460_800_000)];
+    measure("unpack, types known to the compiler", || {
+        _ = black_box(unpack::<(i64, String, u32, i64)>(black_box(&packed)));
+    });
+    let elements = vec![
+        Element::Int(1),
+        Element::String("sensor_00001".into()),
+        Element::Int(7),
+        Element::Int(-1_710_460_800_000),
+    ];
     measure("pack elements", || _ = black_box(pack(black_box(&elements))));
     measure("unpack elements", || _ = black_box(unpack::<Vec<Element<'_>>>(black_box(&packed))));
 }

@@ -1,48 +1,52 @@
-//! The dictionaries of a table's key: which number stands for which value of a `DICT` field, kept in a table beside it.
+//! Dictionaries of a table's key: the numbers of the values of `DICT` fields, stored in a separate
+//! table.
 //!
 //! ```text
 //!   table     metrics                 keys with the numbers
 //!             metrics.dictionary      family d
-//!               n | field                  d:n      the last number given out: a counter
+//!               n | field                  d:n      the last assigned number: a counter
 //!               b | field 00 | number      d:v      the value, written first
 //!               f | field 00 | value       d:n      its number, written only if the value has none
 //! ```
 //!
-//! Two writers that meet the same new value at the same time may draw two numbers; one of them stands for the value, and the other
-//! for nothing that is ever asked for. A number never changes its value, so what was read once stays true.
+//! Two writers of the same new value may generate two numbers concurrently; one of them is assigned
+//! to the value, and the other is never used. A number never changes its value, so cached entries
+//! remain valid.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use halite_types::{
-    Admin, CheckAndMutate, Cluster, Error, ErrorKind, FamilyDescriptor, Get, Increment, Put, Result, Row, Scan, Table, TableDescriptor,
-    TableExt as _, TableName,
+    Admin, CheckAndMutate, Cluster, Error, ErrorKind, FamilyDescriptor, Get, Increment, Put,
+    Result, Row, Scan, Table, TableDescriptor, TableExt as _, TableName,
 };
 
-use crate::codec::{KeyHelper, SaltDrawer};
+use crate::codec::{KeyResolver, SaltGenerator};
 use crate::schema::{FieldId, HashFunction, KeySchema, SegmentKind};
 use crate::value::Value;
 
-/// Behind the name of the table.
+/// Suffix of the table name.
 const SUFFIX: &str = ".dictionary";
 const FAMILY: &[u8] = b"d";
 const NUMBER: &[u8] = b"n";
 const VALUE: &[u8] = b"v";
-/// Entries that are read into memory; a field of more values is better hashed.
-pub const ENTRIES_MAX: usize = 1 << 22;
+/// Maximum entries held in memory; use a hash for a field with more values.
+pub const MAX_ENTRIES: usize = 1 << 22;
 
-/// The dictionaries of one table, read whole, and asked for what is new. Also draws salts, so that it is all the helper a key needs.
+/// Dictionaries of one table, loaded completely; new values are assigned in the table. Also
+/// generates salts, so it is the only resolver a key requires.
 pub struct Dictionary {
     table: Arc<dyn Table>,
-    /// The name of each field, and how many bytes its numbers have, for fields with a dictionary.
+    /// Name of each field and bytes of its numbers, for fields with a dictionary.
     fields: Vec<Option<(String, u8)>>,
-    known: Mutex<Known>,
-    salts: SaltDrawer,
-    /// Who makes the table when the first value gets a number; `None` once it is there, and for those who only read.
+    state: Mutex<DictionaryState>,
+    salts: SaltGenerator,
+    /// API that creates the table when the first value is assigned a number; `None` if it exists,
+    /// and for readers.
     maker: Mutex<Option<Arc<dyn Admin>>>,
 }
 
-/// What is done where there is no table of dictionaries.
+/// Treatment of a missing dictionary table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Missing {
     Make,
@@ -51,51 +55,66 @@ enum Missing {
 }
 
 #[derive(Default)]
-struct Known {
+struct DictionaryState {
     numbers: HashMap<(FieldId, Vec<u8>), u64>,
     values: HashMap<(FieldId, u64), Vec<u8>>,
 }
 
 impl Dictionary {
-    /// Whether a key has dictionaries.
+    /// Returns `true` if a key has dictionaries.
     pub fn is_needed(key: &KeySchema) -> bool {
         key.segments().iter().any(|segment| matches!(segment.kind, SegmentKind::Dict { .. }))
     }
 
-    /// The table that keeps the dictionaries of a table.
+    /// Returns the dictionary table of a table.
     ///
     /// # Errors
-    /// `InvalidRequest` for a name that is too long with what is put behind it.
-    pub fn table_of(of: &TableName) -> Result<TableName> {
+    /// `InvalidRequest` for a name that is too long with the suffix.
+    pub fn table_for(of: &TableName) -> Result<TableName> {
         TableName::new(of.namespace(), format!("{}{SUFFIX}", of.qualifier()))
     }
 
-    /// The dictionaries of a table whose key has some. Their table is made if there is none.
+    /// Opens the dictionaries of a table whose key has some; creates their table if it is missing.
     ///
     /// # Errors
-    /// As the cluster's; `InvalidRequest` for more than [`ENTRIES_MAX`] entries.
+    /// Errors of the cluster; `InvalidRequest` for more than [`MAX_ENTRIES`] entries.
     pub async fn open(cluster: &dyn Cluster, of: &TableName, key: &KeySchema) -> Result<Self> {
         Self::open_or(cluster, of, key, Missing::Make).await
     }
 
-    /// As [`Self::open`], for those who only read: where there is no table of dictionaries none is made, and nothing is known.
+    /// Opens as [`Self::open`], for readers: a missing dictionary table is not created, and no
+    /// value is known.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub async fn open_existing(cluster: &dyn Cluster, of: &TableName, key: &KeySchema) -> Result<Self> {
+    pub async fn open_existing(
+        cluster: &dyn Cluster,
+        of: &TableName,
+        key: &KeySchema,
+    ) -> Result<Self> {
         Self::open_or(cluster, of, key, Missing::Leave).await
     }
 
-    /// As [`Self::open`], for those who may come to write: where there is no table of dictionaries it is made when the first value gets a number.
+    /// Opens as [`Self::open`], for potential writers: a missing dictionary table is created when
+    /// the first value is assigned a number.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub async fn open_lazily(cluster: &dyn Cluster, of: &TableName, key: &KeySchema) -> Result<Self> {
+    pub async fn open_lazily(
+        cluster: &dyn Cluster,
+        of: &TableName,
+        key: &KeySchema,
+    ) -> Result<Self> {
         Self::open_or(cluster, of, key, Missing::MakeOnAssign).await
     }
 
-    async fn open_or(cluster: &dyn Cluster, of: &TableName, key: &KeySchema, missing: Missing) -> Result<Self> {
-        let name = Self::table_of(of)?;
+    async fn open_or(
+        cluster: &dyn Cluster,
+        of: &TableName,
+        key: &KeySchema,
+        missing: Missing,
+    ) -> Result<Self> {
+        let name = Self::table_for(of)?;
         let table = cluster.table(&name);
         let mut exists = true;
         let mut maker = None;
@@ -115,46 +134,64 @@ impl Dictionary {
                 fields[field] = Some((key.fields()[field].name.clone(), bytes));
             }
         }
-        let dictionary = Self { table, fields, known: Mutex::default(), salts: SaltDrawer::new(), maker: Mutex::new(maker) };
+        let dictionary = Self {
+            table,
+            fields,
+            state: Mutex::default(),
+            salts: SaltGenerator::new(),
+            maker: Mutex::new(maker),
+        };
         if exists {
             dictionary.refresh().await?;
         }
         Ok(dictionary)
     }
 
-    /// Reads what others have added.
+    /// Loads the entries added by others.
     ///
     /// # Errors
-    /// As the table's.
+    /// Errors of the table.
     pub async fn refresh(&self) -> Result<()> {
         for field in 0..self.fields.len() {
             let Some(prefix) = self.row(b'b', field, b"") else { continue };
             let mut rows = self.table.scan(Scan::prefix(prefix.clone()));
             while let Some(row) = rows.next().await? {
-                let number = row.key().get(prefix.len()..).and_then(|bytes| bytes.try_into().ok()).map(u64::from_be_bytes);
-                let (Some(number), Some(value)) = (number, row.value(FAMILY, VALUE)) else { return Err(self.damaged(&row)) };
-                self.learn(field, number, value)?;
+                let number = row
+                    .key()
+                    .get(prefix.len()..)
+                    .and_then(|bytes| bytes.try_into().ok())
+                    .map(u64::from_be_bytes);
+                let (Some(number), Some(value)) = (number, row.value(FAMILY, VALUE)) else {
+                    return Err(self.damaged(&row));
+                };
+                self.insert(field, number, value)?;
             }
-            // Of numbers that were drawn twice, the one that the value was given counts.
+            // If two numbers were generated for a value, the assigned one is valid.
             let prefix = self.row(b'f', field, b"").unwrap_or_default();
             let mut rows = self.table.scan(Scan::prefix(prefix.clone()));
             while let Some(row) = rows.next().await? {
                 let number = number_of(&row).ok_or_else(|| self.damaged(&row))?;
-                self.know().numbers.insert((field, row.key()[prefix.len()..].to_vec()), number);
+                self.lock_state()
+                    .numbers
+                    .insert((field, row.key()[prefix.len()..].to_vec()), number);
             }
         }
         Ok(())
     }
 
-    /// Gives every value of a `DICT` field among `values`, which are in the order of the fields, a number if it has none; to be called before a
-    /// key of them is encoded for writing.
+    /// Assigns a number to every new value of a `DICT` field among `values`, which are in the order
+    /// of the fields. Call it before encoding a key of them for a write.
     ///
     /// # Errors
-    /// As the table's; `InvalidRequest` if there are no more numbers of that width.
+    /// Errors of the table; `InvalidRequest` if no numbers of that width are left.
     pub async fn assign(&self, values: &[Value<'_>]) -> Result<()> {
         for (field, value) in values.iter().enumerate() {
-            let (Some((name, width)), Some(value)) = (self.fields.get(field).and_then(Option::as_ref), bytes_of(value)) else { continue };
-            if self.know().numbers.contains_key(&(field, value.to_vec())) {
+            let (Some((name, width)), Some(value)) =
+                (self.fields.get(field).and_then(Option::as_ref), bytes_of(value))
+            else {
+                continue;
+            };
+            if self.lock_state().numbers.contains_key(&(field, value.to_vec())) {
                 continue;
             }
             self.make_missing().await?;
@@ -164,8 +201,8 @@ impl Dictionary {
                     "the dictionary of {name} has no more numbers of {width} bytes; declare a wider DICT in a new table"
                 )));
             }
-            self.learn(field, number, value)?;
-            self.know().numbers.insert((field, value.to_vec()), number);
+            self.insert(field, number, value)?;
+            self.lock_state().numbers.insert((field, value.to_vec()), number);
         }
         Ok(())
     }
@@ -179,19 +216,24 @@ impl Dictionary {
         Ok(())
     }
 
-    /// The number that a value has in the table; a new one if it has none.
+    /// Returns the number of a value in the table; assigns one if it has none.
     async fn number_for(&self, field: FieldId, value: &[u8]) -> Result<u64> {
         let forward = self.row(b'f', field, value).unwrap_or_default();
         if let Some(row) = self.table.get_one(Get::new(forward.clone())).await? {
             return number_of(&row).ok_or_else(|| self.damaged(&row));
         }
         let counter = self.row(b'n', field, b"").unwrap_or_default();
-        let drawn = self.table.apply_one(Increment::new(counter).add(FAMILY, NUMBER, 1).into()).await?;
+        let drawn =
+            self.table.apply_one(Increment::new(counter).add(FAMILY, NUMBER, 1).into()).await?;
         let number = number_of(&drawn.row).ok_or_else(|| self.damaged(&drawn.row))?;
         let backward = self.row(b'b', field, &number.to_be_bytes()).unwrap_or_default();
         self.table.apply_one(Put::new(backward).add(FAMILY, VALUE, value).into()).await?;
         let put = Put::new(forward.clone()).add(FAMILY, NUMBER, number.to_be_bytes());
-        let is_ours = self.table.apply_one(CheckAndMutate::if_absent(forward.clone(), FAMILY, NUMBER, put).into()).await?.processed;
+        let is_ours = self
+            .table
+            .apply_one(CheckAndMutate::if_not_exists(forward.clone(), FAMILY, NUMBER, put).into())
+            .await?
+            .processed;
         if is_ours {
             return Ok(number);
         }
@@ -199,12 +241,12 @@ impl Dictionary {
         number_of(&row).ok_or_else(|| self.damaged(&row))
     }
 
-    fn learn(&self, field: FieldId, number: u64, value: &[u8]) -> Result<()> {
-        let mut known = self.know();
-        if known.values.len() >= ENTRIES_MAX && !known.values.contains_key(&(field, number)) {
+    fn insert(&self, field: FieldId, number: u64, value: &[u8]) -> Result<()> {
+        let mut known = self.lock_state();
+        if known.values.len() >= MAX_ENTRIES && !known.values.contains_key(&(field, number)) {
             let name = self.fields[field].as_ref().map_or("", |(name, _)| name);
             return Err(Error::invalid(format!(
-                "the dictionaries of {} have more than {ENTRIES_MAX} entries; HASH({name}) suits a field of so many values",
+                "the dictionaries of {} have more than {MAX_ENTRIES} entries; HASH({name}) suits a field of so many values",
                 self.table.name()
             )));
         }
@@ -212,29 +254,34 @@ impl Dictionary {
         Ok(())
     }
 
-    fn know(&self) -> std::sync::MutexGuard<'_, Known> {
-        // Whoever panicked while holding it left single entries, each of which is whole.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_state(&self) -> std::sync::MutexGuard<'_, DictionaryState> {
+        // A thread that panicked while holding the lock left individual entries, each of which is
+        // complete.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The key of a row about a field; `None` for fields without a dictionary.
+    /// Returns the key of a row about a field; `None` for fields without a dictionary.
     fn row(&self, kind: u8, field: FieldId, rest: &[u8]) -> Option<Vec<u8>> {
         let (name, _) = self.fields.get(field)?.as_ref()?;
         Some([&[kind][..], name.as_bytes(), &[0], rest].concat())
     }
 
     fn damaged(&self, row: &Row) -> Error {
-        Error::corrupt(format!("row {} of {} is no entry of a dictionary", halite_types::key::print_bytes(row.key()), self.table.name()))
+        Error::corrupt(format!(
+            "row {} of {} is no entry of a dictionary",
+            halite_types::key::to_string_binary(row.key()),
+            self.table.name()
+        ))
     }
 }
 
-impl KeyHelper for Dictionary {
+impl KeyResolver for Dictionary {
     fn dictionary_id(&self, field: FieldId, value: &[u8]) -> Option<u64> {
-        self.know().numbers.get(&(field, value.to_vec())).copied()
+        self.lock_state().numbers.get(&(field, value.to_vec())).copied()
     }
 
     fn dictionary_value(&self, field: FieldId, id: u64) -> Option<Vec<u8>> {
-        self.know().values.get(&(field, id)).cloned()
+        self.lock_state().values.get(&(field, id)).cloned()
     }
 
     fn next_salt(&self, segment: usize, function: HashFunction, count: u32) -> Option<u32> {
@@ -245,7 +292,7 @@ impl KeyHelper for Dictionary {
 async fn make(admin: &dyn Admin, name: TableName) -> Result<()> {
     let descriptor = TableDescriptor::new(name).family(FamilyDescriptor::new(FAMILY));
     match admin.create_table(descriptor, Vec::new()).await {
-        // Somebody else may have made it meanwhile.
+        // Another client may have created it concurrently.
         Err(error) if error.kind() != ErrorKind::TableExists => Err(error),
         _ => Ok(()),
     }

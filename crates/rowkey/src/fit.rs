@@ -1,20 +1,20 @@
-//! How many keys of a sample a declared key fits: read, written again and compared.
+//! Share of the keys in a sample that a declared key fits: decoded, encoded again and compared.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 use bytes::Bytes;
 
-use crate::codec::{KeyBuf, KeyHelper};
+use crate::codec::{KeyBuf, KeyResolver};
 use crate::dictionary::Dictionary;
-use crate::error::{Cause, KeyError};
+use crate::error::{KeyError, KeyErrorKind};
 use crate::schema::{FieldId, HashFunction, KeySchema, SegmentKind};
 use crate::value::Value;
 
 /// Share of sampled keys that a key must fit before it is declared for rows that exist.
-pub const FIT_SHARE_MIN: f64 = 0.9;
+pub const MIN_FIT_SHARE: f64 = 0.9;
 /// Keys that do not fit, kept as examples.
-const EXAMPLES_MAX: usize = 3;
+const MAX_EXAMPLES: usize = 3;
 
 /// Result of reading sampled keys with a schema.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,43 +28,55 @@ pub struct KeyFit {
 }
 
 impl KeyFit {
-    /// Reads every key of `sample` with `schema`. Numbers of dictionaries count as known, because a dictionary may be filled later.
-    pub fn of<'k>(schema: &KeySchema, sample: impl IntoIterator<Item = &'k Bytes>) -> Self {
+    /// Reads every key of `sample` with `schema`. Numbers of dictionaries count as known, because a
+    /// dictionary may be filled later.
+    pub fn from_sample<'k>(
+        schema: &KeySchema,
+        sample: impl IntoIterator<Item = &'k Bytes>,
+    ) -> Self {
         let mut fit = Self::default();
         for key in sample {
             fit.keys += 1;
             match schema.check_key(key) {
                 Ok(()) => fit.fitting += 1,
-                Err(error) if fit.examples.len() < EXAMPLES_MAX => fit.examples.push((key.clone(), error)),
+                Err(error) if fit.examples.len() < MAX_EXAMPLES => {
+                    fit.examples.push((key.clone(), error));
+                }
                 Err(_) => {}
             }
         }
         fit
     }
 
-    /// Share of the sampled keys that fit, 0 to 1; 1 for an empty sample, because no key speaks against the schema.
+    /// Share of the sampled keys that fit, 0 to 1; 1 for an empty sample, because no key speaks
+    /// against the schema.
     #[expect(clippy::cast_precision_loss, reason = "a share of a sample")]
     pub fn share(&self) -> f64 {
         if self.keys == 0 { 1.0 } else { self.fitting as f64 / self.keys as f64 }
     }
 
-    /// Returns `true` if at least [`FIT_SHARE_MIN`] of the sampled keys fit.
+    /// Returns `true` if at least [`MIN_FIT_SHARE`] of the sampled keys fit.
     pub fn is_enough(&self) -> bool {
-        self.share() >= FIT_SHARE_MIN
+        self.share() >= MIN_FIT_SHARE
     }
 }
 
 impl KeySchema {
-    /// Checks that bytes are a key of this schema: they can be decoded, and the decoded values give the same bytes. Numbers of
-    /// dictionaries and drawn salts are taken as they are in the key.
+    /// Checks that bytes are a key of this schema: they can be decoded, and the decoded values give
+    /// the same bytes. Numbers of dictionaries and drawn salts are taken as they are in the key.
     ///
     /// # Errors
     /// Where and why the bytes are no key of this schema.
     pub fn check_key(&self, key: &[u8]) -> Result<(), KeyError> {
-        let held = AsInKey { schema: self, key, numbers: RefCell::default() };
-        // A salt or hash of a value that only a dictionary knows cannot be computed from its number.
+        let held = KeyReplay { schema: self, key, numbers: RefCell::default() };
+        // A salt or hash of a value that only a dictionary knows cannot be computed from its
+        // number.
         let needs_dictionary = Dictionary::is_needed(self) && self.derives_from_dictionary();
-        let decoded = if needs_dictionary { self.decode_unchecked(key, &held)? } else { self.decode_with(key, &held)? };
+        let decoded = if needs_dictionary {
+            self.decode_unchecked(key, &held)?
+        } else {
+            self.decode_with(key, &held)?
+        };
         if needs_dictionary || (0..self.fields().len()).any(|field| decoded.is_partial(field)) {
             return Ok(());
         }
@@ -75,28 +87,35 @@ impl KeySchema {
             return Ok(());
         }
         let at = again.iter().zip(key).take_while(|(a, b)| a == b).count();
-        let segment = self.split_segments(key)?.iter().position(|range| range.contains(&at)).unwrap_or(0);
-        Err(KeyError::new(segment, at, Cause::Malformed("its values give another key")))
+        let segment =
+            self.split_segments(key)?.iter().position(|range| range.contains(&at)).unwrap_or(0);
+        Err(KeyError::new(segment, at, KeyErrorKind::Malformed("its values give another key")))
     }
 
-    /// Returns `true` if a salt or hash is computed from a field that the key holds as a number of a dictionary.
+    /// Returns `true` if a salt or hash is computed from a field that the key holds as a number of
+    /// a dictionary.
     fn derives_from_dictionary(&self) -> bool {
-        let is_dictionary =
-            |field: FieldId| self.segments().iter().any(|segment| matches!(segment.kind, SegmentKind::Dict { field: of, .. } if of == field));
-        let is_derived = |kind: &SegmentKind| matches!(kind, SegmentKind::Salt { .. } | SegmentKind::Hash { .. });
-        let derived = self.segments().iter().enumerate().filter(|(_, segment)| is_derived(&segment.kind));
+        let is_dictionary = |field: FieldId| {
+            self.segments().iter().any(|segment| matches!(segment.kind, SegmentKind::Dict { field: of, .. } if of == field))
+        };
+        let is_derived = |kind: &SegmentKind| {
+            matches!(kind, SegmentKind::Salt { .. } | SegmentKind::Hash { .. })
+        };
+        let derived =
+            self.segments().iter().enumerate().filter(|(_, segment)| is_derived(&segment.kind));
         derived.flat_map(|(at, _)| self.hashed_fields(at)).any(is_dictionary)
     }
 }
 
-/// Takes from a key what a key does not say of itself: salts that were drawn, and numbers of dictionaries.
-struct AsInKey<'a> {
+/// Takes from a key what a key does not say of itself: salts that were drawn, and numbers of
+/// dictionaries.
+struct KeyReplay<'a> {
     schema: &'a KeySchema,
     key: &'a [u8],
     numbers: RefCell<HashMap<(FieldId, Vec<u8>), u64>>,
 }
 
-impl KeyHelper for AsInKey<'_> {
+impl KeyResolver for KeyReplay<'_> {
     fn dictionary_id(&self, field: FieldId, value: &[u8]) -> Option<u64> {
         self.numbers.borrow().get(&(field, value.to_vec())).copied()
     }
@@ -119,7 +138,7 @@ mod tests {
 
     fn fit(key: &str, sample: &[&'static [u8]]) -> KeyFit {
         let sample: Vec<Bytes> = sample.iter().map(|key| Bytes::from_static(key)).collect();
-        KeyFit::of(&key.parse().unwrap(), &sample)
+        KeyFit::from_sample(&key.parse().unwrap(), &sample)
     }
 
     #[test]
@@ -140,6 +159,10 @@ mod tests {
         assert_eq!(fit("(DICT(metric, 3), n U8)", &[b"\0\0\x07\x01", b"\0\0\x08\x01"]).fitting, 2);
         assert_eq!(fit("(SALT(4 BY metric), DICT(metric, 3))", &[b"\x01\0\0\x07"]).fitting, 1);
         assert_eq!(fit("(SALT(4 USING random), id STRING)", &[b"\x03x", b"\x04x"]).fitting, 1);
-        assert_eq!(fit("TEXT '{a:5}_{b}'", &[b"00017_x", b"17_x"]).fitting, 1, "text that is not how the value is written");
+        assert_eq!(
+            fit("TEXT '{a:5}_{b}'", &[b"00017_x", b"17_x"]).fitting,
+            1,
+            "text that is not how the value is written"
+        );
     }
 }

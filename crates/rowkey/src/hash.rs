@@ -6,17 +6,17 @@ use md5::Digest;
 use crate::schema::HashFunction;
 use crate::value::Value;
 
-/// What a salt or a hash is computed from.
+/// Input of a salt or a hash.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Input<'a> {
     /// One field of text: its UTF-8.
     Text(&'a str),
-    /// One integer: its eight bytes, least first, as Iceberg hashes it. Unsigned ones above `i64::MAX` are told apart
-    /// by `negative` being false.
+    /// One integer: its eight bytes, least first, as Iceberg hashes it. Unsigned ones above
+    /// `i64::MAX` are distinguished by `negative` being false.
     Integer {
         /// In two's complement.
         bits: u64,
-        /// Whether the number is below zero.
+        /// `true` if the number is below zero.
         negative: bool,
     },
     /// Bytes: one field of them, or several fields encoded.
@@ -24,14 +24,16 @@ pub(crate) enum Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// A text, bytes or an integer alone; `None` for other values.
+    /// Returns a text, bytes or an integer alone; `None` for other values.
     #[inline]
-    pub(crate) fn of(value: &'a Value<'_>) -> Option<Self> {
+    pub(crate) fn from_value(value: &'a Value<'_>) -> Option<Self> {
         Some(match *value {
             Value::Text(ref text) => Self::Text(text),
             Value::Bytes(ref bytes) => Self::Bytes(bytes),
             Value::Unsigned(bits) => Self::Integer { bits, negative: false },
-            Value::Signed(number) => Self::Integer { bits: number.cast_unsigned(), negative: number < 0 },
+            Value::Signed(number) => {
+                Self::Integer { bits: number.cast_unsigned(), negative: number < 0 }
+            }
             _ => return None,
         })
     }
@@ -54,7 +56,8 @@ impl<'a> Input<'a> {
     }
 }
 
-/// The salt below `count`; `None` for functions that draw it, and for the remainder of what is no integer.
+/// Returns the salt below `count`; `None` for functions that draw it, and for the remainder of what
+/// is no integer.
 #[inline]
 pub(crate) fn salt(function: HashFunction, input: Input<'_>, count: u32) -> Option<u32> {
     match function {
@@ -72,15 +75,22 @@ pub(crate) fn number(function: HashFunction, input: Input<'_>) -> Option<i128> {
         HashFunction::Java => java(input).into(),
         HashFunction::Phoenix => input.with_bytes(phoenix).into(),
         HashFunction::Modulo => input.integer()?,
-        HashFunction::Crc32 | HashFunction::Md5 | HashFunction::Sha1 | HashFunction::Sha256 | HashFunction::Sha512 => {
-            let mut room = [0; DIGEST_BYTES_MAX];
-            digest(function, input, &mut room)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))?.into()
+        HashFunction::Crc32
+        | HashFunction::Md5
+        | HashFunction::Sha1
+        | HashFunction::Sha256
+        | HashFunction::Sha512 => {
+            let mut room = [0; MAX_DIGEST_BYTES];
+            digest(function, input, &mut room)?
+                .first_chunk()
+                .map(|bytes| u32::from_be_bytes(*bytes))?
+                .into()
         }
         HashFunction::Random | HashFunction::RoundRobin => return None,
     })
 }
 
-/// The same of bytes.
+/// Returns the same of bytes.
 pub(crate) fn number_of_bytes(function: HashFunction, bytes: &[u8]) -> Option<i128> {
     number(function, Input::Bytes(bytes))
 }
@@ -92,10 +102,15 @@ fn murmur3_of(input: Input<'_>) -> u32 {
 }
 
 /// The longest digest: SHA-512's.
-pub(crate) const DIGEST_BYTES_MAX: usize = 64;
+pub(crate) const MAX_DIGEST_BYTES: usize = 64;
 
-/// The digest, in `room`; numbers with their first byte first. `None` for functions that give salts only.
-pub(crate) fn digest<'r>(function: HashFunction, input: Input<'_>, room: &'r mut [u8; DIGEST_BYTES_MAX]) -> Option<&'r [u8]> {
+/// Returns the digest, in `room`; numbers with their first byte first. `None` for functions that
+/// give salts only.
+pub(crate) fn digest<'r>(
+    function: HashFunction,
+    input: Input<'_>,
+    room: &'r mut [u8; MAX_DIGEST_BYTES],
+) -> Option<&'r [u8]> {
     let mut fill = |bytes: &[u8]| {
         room[..bytes.len()].copy_from_slice(bytes);
         bytes.len()
@@ -109,26 +124,35 @@ pub(crate) fn digest<'r>(function: HashFunction, input: Input<'_>, room: &'r mut
             HashFunction::Sha1 => fill(&sha1::Sha1::digest(bytes)),
             HashFunction::Sha256 => fill(&sha2::Sha256::digest(bytes)),
             HashFunction::Sha512 => fill(&sha2::Sha512::digest(bytes)),
-            HashFunction::Phoenix | HashFunction::Modulo | HashFunction::Random | HashFunction::RoundRobin => return None,
+            HashFunction::Phoenix
+            | HashFunction::Modulo
+            | HashFunction::Random
+            | HashFunction::RoundRobin => return None,
         })
     })?;
     Some(&room[..length])
 }
 
-/// `String.hashCode` of the text; of an integer's digits; of bytes, each as one character (ISO-8859-1).
+/// `String.hashCode` of the text; of an integer's digits; of bytes, each as one character
+/// (ISO-8859-1).
 fn java(input: Input<'_>) -> i32 {
     let next = |hash: i32, unit: u16| hash.wrapping_mul(31).wrapping_add(unit.into());
     match input {
         Input::Text(text) => text.encode_utf16().fold(0, next),
-        Input::Integer { .. } => input.integer().unwrap_or(0).to_string().encode_utf16().fold(0, next),
+        Input::Integer { .. } => {
+            input.integer().unwrap_or(0).to_string().encode_utf16().fold(0, next)
+        }
         Input::Bytes(bytes) => bytes.iter().fold(0, |hash, &byte| next(hash, byte.into())),
     }
 }
 
-/// What Phoenix's `SaltingUtil.getSaltingByte` takes the remainder of: a polynomial that begins with 1, over signed bytes, without
-/// its sign.
+/// What Phoenix's `SaltingUtil.getSaltingByte` takes the remainder of: a polynomial that begins
+/// with 1, over signed bytes, without its sign.
 fn phoenix(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(1_i32, |hash, &byte| hash.wrapping_mul(31).wrapping_add(byte.cast_signed().into())).unsigned_abs()
+    bytes
+        .iter()
+        .fold(1_i32, |hash, &byte| hash.wrapping_mul(31).wrapping_add(byte.cast_signed().into()))
+        .unsigned_abs()
 }
 
 #[cfg(test)]
@@ -141,24 +165,44 @@ mod tests {
         assert_eq!(of(HashFunction::Murmur3, "iceberg", u32::MAX), Some(1_210_000_089));
         assert_eq!(of(HashFunction::Murmur3, "user_001", 16), Some(6));
         assert_eq!(of(HashFunction::Murmur3, "sensor_00001", 16), Some(1));
-        assert_eq!(salt(HashFunction::Murmur3, Input::Integer { bits: 34, negative: false }, u32::MAX), Some(2_017_239_379));
+        assert_eq!(
+            salt(HashFunction::Murmur3, Input::Integer { bits: 34, negative: false }, u32::MAX),
+            Some(2_017_239_379)
+        );
         assert_eq!(of(HashFunction::Phoenix, "user_001", 16), Some(2));
         assert_eq!(of(HashFunction::Java, "20150524002300_1232", 1000), Some(797));
-        assert_eq!(of(HashFunction::Java, "polygenelubricants", 1000), Some(352), "the one whose hash is Integer.MIN_VALUE");
+        assert_eq!(
+            of(HashFunction::Java, "polygenelubricants", 1000),
+            Some(352),
+            "the one whose hash is Integer.MIN_VALUE"
+        );
     }
 
     #[test]
     fn a_remainder_is_never_negative_and_wants_an_integer() {
-        assert_eq!(salt(HashFunction::Modulo, Input::Integer { bits: 17, negative: false }, 5), Some(2));
-        assert_eq!(salt(HashFunction::Modulo, Input::Integer { bits: (-1_i64).cast_unsigned(), negative: true }, 5), Some(4));
-        assert_eq!(salt(HashFunction::Modulo, Input::Integer { bits: u64::MAX, negative: false }, 10), Some(5));
+        assert_eq!(
+            salt(HashFunction::Modulo, Input::Integer { bits: 17, negative: false }, 5),
+            Some(2)
+        );
+        assert_eq!(
+            salt(
+                HashFunction::Modulo,
+                Input::Integer { bits: (-1_i64).cast_unsigned(), negative: true },
+                5
+            ),
+            Some(4)
+        );
+        assert_eq!(
+            salt(HashFunction::Modulo, Input::Integer { bits: u64::MAX, negative: false }, 10),
+            Some(5)
+        );
         assert_eq!(salt(HashFunction::Modulo, Input::Text("17"), 5), None);
     }
 
     #[test]
     fn digests_are_the_published_ones() {
         let hex = |function| {
-            let mut room = [0; DIGEST_BYTES_MAX];
+            let mut room = [0; MAX_DIGEST_BYTES];
             let digest = digest(function, Input::Text("abc"), &mut room).expect("a digest");
             format!("{}/{}", crate::codec::tests::hex(&digest[..digest.len().min(8)]), digest.len())
         };

@@ -1,13 +1,15 @@
-//! The row key, declared once: from a [`KeySchema`] come the encoding, the scan ranges, the merge across salts and the
-//! split points.
+//! Declarative row keys: a [`KeySchema`] determines the encoding, the scan ranges, the merge across
+//! salts and the split keys.
 //!
-//! A schema is a list of [`Segment`]s in the order of the bytes. Queries name logical [`Field`]s only; salts, hashes and
-//! buckets are computed from them and never written in a condition. This crate knows tables only through the traits of
-//! `halite-types`, so everything in it works on a store in this process and on a cluster elsewhere.
+//! A schema is a list of [`Segment`]s in byte order. Queries name logical [`Field`]s only; salts,
+//! hashes and buckets are computed from them and never appear in a condition. This crate accesses
+//! tables only through the traits of `halite-types`, so it works with a store in this process and
+//! with a remote cluster.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 pub mod codec;
+mod condition_text;
 pub mod dictionary;
 pub mod error;
 pub mod fit;
@@ -26,16 +28,17 @@ pub mod split;
 pub mod strict;
 pub mod typed;
 pub mod value;
-mod words;
 
-pub use codec::{Decoded, KeyBuf, KeyHelper, NoHelper, SaltDrawer};
+pub use codec::{DecodedKey, KeyBuf, KeyResolver, NoResolver, SaltGenerator};
+pub use condition_text::values_of_line;
 pub use dictionary::Dictionary;
-pub use error::{Cause, KeyError};
+pub use error::{KeyError, KeyErrorKind};
 pub use fit::KeyFit;
 pub use language::LanguageError;
-pub use plan::{KeyQuery, Plan, PlanError, PlanOptions, Test};
-pub use scatter::{PageToken, Scatter, ScatterOptions, Unreadable};
-pub use schema::{Field, FieldId, HashFunction, KeySchema, Order, Profile, SchemaError, Segment, SegmentKind};
+pub use plan::{KeyQuery, Plan, PlanError, PlanOptions, Predicate};
+pub use scatter::{PageToken, Scatter, ScatterOptions, UndecodableRows};
+pub use schema::{
+    Field, FieldId, HashFunction, KeySchema, Order, Profile, SchemaError, Segment, SegmentKind,
+};
 pub use split::{KeyModel, RegionSplitter, SplitError, SplitNote, Splits};
 pub use value::{Decimal, FieldType, TimeUnit, Value};
-pub use words::values_of_line;

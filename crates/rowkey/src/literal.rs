@@ -1,24 +1,26 @@
-//! Values of fields as people write them, in conditions and on the command line.
+//! Notation of field values in conditions and on the command line.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use halite_types::key::{parse_bytes, print_bytes};
+use halite_types::key::{to_bytes_binary, to_string_binary};
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 
 use crate::value::{Decimal, FieldType, TimeUnit, Value};
 
-/// Digits of a number as text, signs and points among them; longer ones are no number of any type.
-const NUMBER_CHARS_MAX: usize = 64;
+/// Maximum characters of a number, including signs and points; longer text is not a number of any
+/// type.
+const MAX_NUMBER_CHARS: usize = 64;
 
 impl FieldType {
-    /// The value that `text` stands for: `null` in any case is null; numbers are decimal; bytes are `x'0aff'` or text with
-    /// `\xNN`, as HBase's shell prints them; times are RFC 3339 (`2024-03-15T08:00:00Z`), a date and time of day without a
-    /// zone, which are UTC, a date, or a number in the field's unit since 1970; dates are `2024-03-15` or days since 1970.
+    /// Parses a value: `null` in any case is null; numbers are decimal; bytes are `x'0aff'` or text
+    /// with `\xNN`, as HBase's shell prints them. Times are RFC 3339 (`2024-03-15T08:00:00Z`), a
+    /// date and time of day without a zone (UTC), a date, or a number in the field's unit since
+    /// 1970; dates are `2024-03-15` or days since 1970.
     ///
     /// # Errors
-    /// What is wanted instead, as the end of a sentence.
+    /// The expected form, as the end of a sentence.
     pub fn parse(self, text: &str) -> Result<Value<'static>, String> {
         if text.eq_ignore_ascii_case("null") {
             return Ok(Value::Null);
@@ -36,17 +38,21 @@ impl FieldType {
             return Ok(value);
         }
         Err(match (self, self.integer_range()) {
-            (_, Some((least, most))) => format!("{text} is outside of {self}, which goes from {least} to {most}"),
-            (Self::Char(bytes) | Self::Fixed(bytes), _) => format!("{text:?} has another length than the {bytes} bytes of {self}"),
+            (_, Some((least, most))) => {
+                format!("{text} is outside of {self}, which goes from {least} to {most}")
+            }
+            (Self::Char(bytes) | Self::Fixed(bytes), _) => {
+                format!("{text:?} has another length than the {bytes} bytes of {self}")
+            }
             _ => format!("{text:?} is no {self}; {}", self.example()),
         })
     }
 
-    /// The text that [`Self::parse`] reads back as `value`.
+    /// Formats `value` as text that [`Self::parse`] parses.
     pub fn print(self, value: &Value<'_>) -> String {
         match value {
             Value::Text(text) => text.to_string(),
-            other => Shown(other, self).to_string(),
+            other => LiteralDisplay(other, self).to_string(),
         }
     }
 
@@ -55,8 +61,12 @@ impl FieldType {
             Self::Bool => Value::Bool(text.to_ascii_lowercase().parse().ok()?),
             Self::U8 | Self::U16 | Self::U32 | Self::U64 => Value::Unsigned(text.parse().ok()?),
             Self::I8 | Self::I16 | Self::I32 | Self::I64 => Value::Signed(text.parse().ok()?),
-            Self::F32 => Value::F32(text.parse().ok().filter(|value: &f32| value.is_finite() || !has_digit(text))?),
-            Self::F64 => Value::F64(text.parse().ok().filter(|value: &f64| value.is_finite() || !has_digit(text))?),
+            Self::F32 => Value::F32(
+                text.parse().ok().filter(|value: &f32| value.is_finite() || !has_digit(text))?,
+            ),
+            Self::F64 => Value::F64(
+                text.parse().ok().filter(|value: &f64| value.is_finite() || !has_digit(text))?,
+            ),
             Self::Decimal => Value::Decimal(decimal(text)?),
             Self::String | Self::Char(_) => Value::Text(Cow::Owned(text.to_owned())),
             Self::Bytes | Self::Fixed(_) => Value::Bytes(Cow::Owned(read_bytes(text).ok()?)),
@@ -82,43 +92,54 @@ impl FieldType {
     }
 }
 
-/// What became of an integer that the float it was read as does not hold.
+/// Returns the rounded value of an integer that does not fit exactly in its float type.
 fn rounded(text: &str, value: &Value<'_>) -> Option<f64> {
     let near = match *value {
         Value::F32(value) => f64::from(value),
         Value::F64(value) => value,
         _ => return None,
     };
-    // Up to here a float that holds a whole number is printed with all of its digits.
+    // Up to this limit a float that is an integer is printed with all its digits.
     let wanted: i128 = text.parse().ok()?;
     (format!("{near:.0}").parse() != Ok(wanted)).then_some(near)
 }
 
-/// Whether a number is written, rather than `inf` or `NaN`: one that is too great for its type is not infinite.
+/// Returns `true` for a number other than `inf` or `NaN`: a number that is too large for its type
+/// is not infinite.
 fn has_digit(text: &str) -> bool {
     text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// The bytes that people write as `x'0aff'` (`X'0AFF'`), or else as the shell prints them, with `\xNN` for a byte: those of values, of keys
-/// on the command line, in files and in traces.
+/// Parses bytes in the form `x'0aff'` (`X'0AFF'`), or else as the shell prints them, with `\xNN`
+/// for a byte. Values, and keys on the command line, in files and in traces, have this form.
 ///
 /// # Errors
-/// What begins with `x'` and is no pairs of hexadecimal digits up to a closing quote.
+/// Text that begins with `x'` and does not consist of pairs of hexadecimal digits up to a closing
+/// quote.
 pub fn read_bytes(text: &str) -> Result<Vec<u8>, String> {
-    let Some(rest) = text.strip_prefix(['x', 'X']).and_then(|rest| rest.strip_prefix('\'')) else { return Ok(parse_bytes(text)) };
-    let wrong = || format!("{text}: pairs of hexadecimal digits are wanted between x' and ', as in x'0aff'; for the sign x itself write \\x78");
+    let Some(rest) = text.strip_prefix(['x', 'X']).and_then(|rest| rest.strip_prefix('\'')) else {
+        return Ok(to_bytes_binary(text));
+    };
+    let wrong = || {
+        format!(
+            "{text}: pairs of hexadecimal digits are wanted between x' and ', as in x'0aff'; for the sign x itself write \\x78"
+        )
+    };
     rest.strip_suffix('\'').and_then(hexadecimal).ok_or_else(wrong)
 }
 
 fn hexadecimal(digits: &str) -> Option<Vec<u8>> {
-    let digits = digits.chars().map(|char| char.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect::<Option<Vec<u8>>>()?;
+    let digits = digits
+        .chars()
+        .map(|char| char.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
+        .collect::<Option<Vec<u8>>>()?;
     let (pairs, rest) = digits.as_chunks::<2>();
     rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }
 
-/// `-12.50`, `3E-7`.
+/// Parses `-12.50`, `3E-7`.
 fn decimal(text: &str) -> Option<Decimal> {
-    if text.len() > NUMBER_CHARS_MAX {
+    if text.len() > MAX_NUMBER_CHARS {
         return None;
     }
     let (number, exponent) = match text.split_once(['e', 'E']) {
@@ -142,21 +163,28 @@ fn time(text: &str, unit: TimeUnit) -> Option<i64> {
     }
     let since_1970 = match text.parse::<Timestamp>() {
         Ok(time) => time,
-        // A zone without an offset would be left out without a word.
+        // A zone without an offset would be dropped silently.
         Err(_) if text.contains('[') => return None,
-        Err(_) => text.parse::<DateTime>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp(),
+        Err(_) => {
+            text.parse::<DateTime>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp()
+        }
     };
     let per = i128::from(1_000_000_000 / unit.per_second());
-    // What is finer than the unit would be lost without a word.
+    // A fraction finer than the unit would be lost silently.
     let nanoseconds = since_1970.as_nanosecond();
     (nanoseconds % per == 0).then(|| i64::try_from(nanoseconds / per).ok())?
 }
 
-/// Whether the time of day has a second 60, which counts since 1970 leave out: it would be taken for second 59 without a word.
+/// Returns `true` if the time of day has a second 60, which counts since 1970 omit: it would
+/// silently become second 59.
 fn is_leap_second(text: &str) -> bool {
     let Some((_, time_of_day)) = text.split_once(['T', 't', ' ']) else { return false };
-    let digits: Vec<u8> =
-        time_of_day.trim_start().bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b':').filter(|byte| *byte != b':').collect();
+    let digits: Vec<u8> = time_of_day
+        .trim_start()
+        .bytes()
+        .take_while(|byte| byte.is_ascii_digit() || *byte == b':')
+        .filter(|byte| *byte != b':')
+        .collect();
     digits.get(4..6) == Some(&b"60"[..])
 }
 
@@ -164,7 +192,7 @@ fn date(text: &str) -> Option<i64> {
     if let Ok(days) = text.parse() {
         return Some(days);
     }
-    // A time of day and its offset may mean the day before or after.
+    // A time of day with an offset may be on the previous or next day.
     if !text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'+')) {
         return None;
     }
@@ -172,12 +200,12 @@ fn date(text: &str) -> Option<i64> {
     Some(since.get_days().into())
 }
 
-/// A value of a type, as it is written in conditions: text and bytes in quotes with `\xNN`, times and dates as such where
-/// the calendar has them.
+/// Value of a type in the notation of conditions: text and bytes in quotes with `\xNN`, times and
+/// dates in calendar form if the calendar contains them.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown<'v>(pub &'v Value<'v>, pub FieldType);
+pub struct LiteralDisplay<'v>(pub &'v Value<'v>, pub FieldType);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for LiteralDisplay<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.0, self.1) {
             (Value::Null, _) => out.write_str("NULL"),
@@ -191,10 +219,11 @@ impl fmt::Display for Shown<'_> {
             (Value::F64(value), _) => write!(out, "{value}"),
             (Value::Decimal(value), _) => write!(out, "{value}"),
             (Value::Text(text), _) => write!(out, "'{}'", printable(text)),
-            (Value::Bytes(value), _) => write!(out, "x'{}'", halite_types::key::hexadecimal(value)),
+            (Value::Bytes(value), _) => write!(out, "x'{}'", halite_types::key::to_hex(value)),
             (Value::Uuid(value), _) => {
-                let digits = halite_types::key::hexadecimal(value);
-                let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
+                let digits = halite_types::key::to_hex(value);
+                let parts =
+                    [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
                 out.write_str(&parts.join("-"))
             }
             (Value::Ipv4(value), _) => write!(out, "{value}"),
@@ -203,16 +232,18 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Text as it is, with `\xNN` for what a terminal would not show as itself: control characters, those that turn the direction of
-/// writing, and the backslash; a quote is doubled.
+/// Returns text with `\xNN` for the characters that a terminal would not print: control characters,
+/// bidirectional controls, and the backslash; a quote is doubled.
 pub(crate) fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
         match char {
             '\\' => out.push_str("\\x5C"),
             '\'' => out.push_str("''"),
-            _ if char.is_control() || matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}') => {
-                out.push_str(&print_bytes(char.encode_utf8(&mut [0; 4]).as_bytes()));
+            _ if char.is_control()
+                || matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}') =>
+            {
+                out.push_str(&to_string_binary(char.encode_utf8(&mut [0; 4]).as_bytes()));
             }
             _ => out.push(char),
         }
@@ -220,7 +251,7 @@ pub(crate) fn printable(text: &str) -> String {
     out
 }
 
-/// A time or a date of the years the calendar has.
+/// Returns a time or a date within the years of the calendar.
 fn calendar(value: i64, ty: FieldType) -> Option<String> {
     match ty {
         FieldType::Timestamp(unit) => {
@@ -261,7 +292,11 @@ mod tests {
             (millis, "2024-03-15", Value::Signed(1_710_460_800_000)),
             (millis, "2024-03-15 00:00:01", Value::Signed(1_710_460_801_000)),
             (millis, "-5", Value::Signed(-5)),
-            (FieldType::Timestamp(TimeUnit::Nanos), "1970-01-01T00:00:00.000000001Z", Value::Signed(1)),
+            (
+                FieldType::Timestamp(TimeUnit::Nanos),
+                "1970-01-01T00:00:00.000000001Z",
+                Value::Signed(1),
+            ),
             (FieldType::Date, "2024-03-15", Value::Signed(19_797)),
             (FieldType::Date, "1969-12-31", Value::Signed(-1)),
             (FieldType::F32, "16777216", Value::F32(16_777_216.0)),
@@ -273,12 +308,15 @@ mod tests {
         for (ty, text, value) in good {
             assert_eq!(ty.parse(text), Ok(value), "{ty} {text}");
         }
-        assert!(matches!(FieldType::Uuid.parse("00112233-4455-6677-8899-aabbccddeeff"), Ok(Value::Uuid(bytes)) if bytes[15] == 0xff));
+        assert!(
+            matches!(FieldType::Uuid.parse("00112233-4455-6677-8899-aabbccddeeff"), Ok(Value::Uuid(bytes)) if bytes[15] == 0xff)
+        );
     }
 
     #[test]
     fn times_and_dates_are_shown_as_such_where_there_is_a_calendar() {
-        let shown = |value: i64, ty: FieldType| Shown(&Value::Signed(value), ty).to_string();
+        let shown =
+            |value: i64, ty: FieldType| LiteralDisplay(&Value::Signed(value), ty).to_string();
         let millis = FieldType::Timestamp(TimeUnit::Millis);
         assert_eq!(shown(1_710_460_800_250, millis), "2024-03-15T00:00:00.25Z");
         assert_eq!(shown(-1, millis), "1969-12-31T23:59:59.999Z");
@@ -304,12 +342,24 @@ mod tests {
             (FieldType::Date, "2024-02-30", "2024-03-15 or"),
             (FieldType::Date, "2024-03-15T23:30:00-05:00", "2024-03-15 or"),
             (FieldType::Date, "2024-03-15 23:30", "2024-03-15 or"),
-            (FieldType::Timestamp(TimeUnit::Millis), "2024-03-15 08:00:00[Europe/Paris]", "is no TIMESTAMP"),
+            (
+                FieldType::Timestamp(TimeUnit::Millis),
+                "2024-03-15 08:00:00[Europe/Paris]",
+                "is no TIMESTAMP",
+            ),
             (FieldType::Timestamp(TimeUnit::Millis), "2016-12-31T23:59:60Z", "a second 60"),
             (FieldType::Timestamp(TimeUnit::Millis), "2016-12-31 235960", "a second 60"),
             (FieldType::F32, "16777217", "the nearest number of that type is 16777216"),
-            (FieldType::F64, "9007199254740993", "the nearest number of that type is 9007199254740992"),
-            (FieldType::Timestamp(TimeUnit::Millis), "2024-03-15T00:00:00.0001Z", "is no TIMESTAMP"),
+            (
+                FieldType::F64,
+                "9007199254740993",
+                "the nearest number of that type is 9007199254740992",
+            ),
+            (
+                FieldType::Timestamp(TimeUnit::Millis),
+                "2024-03-15T00:00:00.0001Z",
+                "is no TIMESTAMP",
+            ),
             (FieldType::Ipv4, "10.0.0.256", "10.0.0.1"),
         ];
         for (ty, text, wanted) in bad {
@@ -320,7 +370,7 @@ mod tests {
 
     #[test]
     fn text_is_shown_as_it_is_read() {
-        let shown = |text: &str| Shown(&text.into(), FieldType::String).to_string();
+        let shown = |text: &str| LiteralDisplay(&text.into(), FieldType::String).to_string();
         assert_eq!(shown("\u{5f20}\u{4e09} caf\u{e9}"), "'\u{5f20}\u{4e09} caf\u{e9}'");
         assert_eq!(shown("it's\n\u{202e}\\"), "'it''s\\x0A\\xE2\\x80\\xAE\\x5C'");
     }

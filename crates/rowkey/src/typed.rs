@@ -1,4 +1,4 @@
-//! Keys as Rust types: what the code of `#[derive(RowKey)]` stands on.
+//! Keys as Rust types: runtime support for `#[derive(RowKey)]`.
 
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -8,45 +8,46 @@ use std::sync::Arc;
 use halite_types::{Error, Scan};
 pub use halite_types::{Result, Table};
 
-use crate::error::{Cause, KeyError};
-use crate::plan::{KeyQuery, Plan, PlanError, PlanOptions, Test};
+use crate::error::{KeyError, KeyErrorKind};
+use crate::plan::{KeyQuery, Plan, PlanError, PlanOptions, Predicate};
 use crate::scatter::{Scatter, ScatterOptions};
 use crate::schema::{FieldId, KeySchema};
 use crate::value::{Decimal, Value};
 
-/// A time in milliseconds since 1970, of type `TIMESTAMP`.
+/// Time in milliseconds since 1970, of type `TIMESTAMP`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TsMillis(pub i64);
 
-/// A time in microseconds since 1970, of type `TIMESTAMP(us)`.
+/// Time in microseconds since 1970, of type `TIMESTAMP(us)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TsMicros(pub i64);
 
-/// A time in nanoseconds since 1970, of type `TIMESTAMP(ns)`.
+/// Time in nanoseconds since 1970, of type `TIMESTAMP(ns)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TsNanos(pub i64);
 
-/// A day since 1970-01-01, of type `DATE`.
+/// Day since 1970-01-01, of type `DATE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Days(pub i32);
 
-/// What can be the value of a key field.
+/// Conversion to the value of a key field.
 pub trait ToValue {
-    /// The value, borrowing text and bytes.
+    /// Returns the value, borrowing text and bytes.
     fn to_value(&self) -> Value<'_>;
 }
 
-/// What the value of a key field can become.
+/// Conversion from the value of a key field.
 pub trait FromValue<'k>: Sized {
-    /// The value of a decoded field.
+    /// Returns the value of a decoded field.
     ///
     /// # Errors
-    /// A value of another type, and text that cannot be borrowed from the key because it stands there otherwise.
-    fn from_value(value: Value<'k>) -> std::result::Result<Self, Cause>;
+    /// A value of another type, and text that cannot be borrowed from the key because its stored
+    /// form differs.
+    fn from_value(value: Value<'k>) -> std::result::Result<Self, KeyErrorKind>;
 }
 
-fn wrong(wanted: &str, given: &Value<'_>) -> Cause {
-    Cause::WrongType { wanted: wanted.to_owned(), given: given.kind_name() }
+fn wrong(wanted: &str, given: &Value<'_>) -> KeyErrorKind {
+    KeyErrorKind::WrongType { wanted: wanted.to_owned(), given: given.kind_name() }
 }
 
 macro_rules! integers {
@@ -57,7 +58,7 @@ macro_rules! integers {
             }
         }
         impl<'k> FromValue<'k> for $rust {
-            fn from_value(value: Value<'k>) -> std::result::Result<Self, Cause> {
+            fn from_value(value: Value<'k>) -> std::result::Result<Self, KeyErrorKind> {
                 match value {
                     Value::$kind(number) => Self::try_from(number).map_err(|_| wrong(stringify!($rust), &value)),
                     other => Err(wrong(stringify!($rust), &other)),
@@ -76,7 +77,7 @@ macro_rules! copied {
             }
         }
         impl<'k> FromValue<'k> for $rust {
-            fn from_value(value: Value<'k>) -> std::result::Result<Self, Cause> {
+            fn from_value(value: Value<'k>) -> std::result::Result<Self, KeyErrorKind> {
                 match value {
                     Value::$kind(value) => Ok(value),
                     other => Err(wrong(stringify!($rust), &other)),
@@ -95,7 +96,7 @@ macro_rules! times {
             }
         }
         impl<'k> FromValue<'k> for $rust {
-            fn from_value(value: Value<'k>) -> std::result::Result<Self, Cause> {
+            fn from_value(value: Value<'k>) -> std::result::Result<Self, KeyErrorKind> {
                 <$number>::from_value(value).map(Self)
             }
         })*
@@ -123,15 +124,17 @@ impl<const N: usize> ToValue for [u8; N] {
 }
 
 impl<'k, const N: usize> FromValue<'k> for [u8; N] {
-    fn from_value(value: Value<'k>) -> std::result::Result<Self, Cause> {
+    fn from_value(value: Value<'k>) -> std::result::Result<Self, KeyErrorKind> {
         match &value {
-            Value::Bytes(bytes) => Self::try_from(&bytes[..]).map_err(|_| wrong("an array", &value)),
+            Value::Bytes(bytes) => {
+                Self::try_from(&bytes[..]).map_err(|_| wrong("an array", &value))
+            }
             other => Err(wrong("an array", other)),
         }
     }
 }
 
-/// The bytes of a UUID.
+/// Bytes of a UUID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uuid(pub [u8; 16]);
 
@@ -142,7 +145,7 @@ impl ToValue for Uuid {
 }
 
 impl<'k> FromValue<'k> for Uuid {
-    fn from_value(value: Value<'k>) -> std::result::Result<Self, Cause> {
+    fn from_value(value: Value<'k>) -> std::result::Result<Self, KeyErrorKind> {
         match value {
             Value::Uuid(bytes) => Ok(Self(bytes)),
             other => Err(wrong("a UUID", &other)),
@@ -150,13 +153,14 @@ impl<'k> FromValue<'k> for Uuid {
     }
 }
 
-const NOT_BORROWED: Cause =
-    Cause::Unsupported("it does not stand in the key as it is and cannot be borrowed; declare the field as a Cow, a String or a Vec");
+const NOT_BORROWED: KeyErrorKind = KeyErrorKind::Unsupported(
+    "it does not stand in the key as it is and cannot be borrowed; declare the field as a Cow, a String or a Vec",
+);
 
 macro_rules! from_texts {
     ($kind:ident, $borrowed:ty, $owned:ty, $what:literal) => {
         impl<'k> FromValue<'k> for &'k $borrowed {
-            fn from_value(value: Value<'k>) -> std::result::Result<Self, Cause> {
+            fn from_value(value: Value<'k>) -> std::result::Result<Self, KeyErrorKind> {
                 match value {
                     Value::$kind(Cow::Borrowed(value)) => Ok(value),
                     Value::$kind(Cow::Owned(_)) => Err(NOT_BORROWED),
@@ -165,7 +169,7 @@ macro_rules! from_texts {
             }
         }
         impl<'k> FromValue<'k> for Cow<'k, $borrowed> {
-            fn from_value(value: Value<'k>) -> std::result::Result<Self, Cause> {
+            fn from_value(value: Value<'k>) -> std::result::Result<Self, KeyErrorKind> {
                 match value {
                     Value::$kind(value) => Ok(value),
                     other => Err(wrong($what, &other)),
@@ -173,7 +177,7 @@ macro_rules! from_texts {
             }
         }
         impl<'k> FromValue<'k> for $owned {
-            fn from_value(value: Value<'k>) -> std::result::Result<Self, Cause> {
+            fn from_value(value: Value<'k>) -> std::result::Result<Self, KeyErrorKind> {
                 Cow::<'k, $borrowed>::from_value(value).map(Cow::into_owned)
             }
         }
@@ -189,18 +193,18 @@ impl<T: ToValue> ToValue for Option<T> {
 }
 
 impl<'k, T: FromValue<'k>> FromValue<'k> for Option<T> {
-    fn from_value(value: Value<'k>) -> std::result::Result<Self, Cause> {
+    fn from_value(value: Value<'k>) -> std::result::Result<Self, KeyErrorKind> {
         if value.is_null() { Ok(None) } else { T::from_value(value).map(Some) }
     }
 }
 
-/// What a scan may ask of a field of type `T`: a value, a range of values, a list, or [`Prefix`].
-pub trait IntoTest<T> {
-    /// The condition.
-    fn into_test(self) -> Test;
+/// Condition of a scan on a field of type `T`: a value, a range of values, a list, or [`Prefix`].
+pub trait IntoPredicate<T> {
+    /// Returns the condition.
+    fn into_predicate(self) -> Predicate;
 }
 
-/// Text or bytes that begin with these.
+/// Prefix of text or bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Prefix<'p>(pub &'p str);
 
@@ -208,48 +212,48 @@ fn owned(value: &impl ToValue) -> Value<'static> {
     value.to_value().into_owned()
 }
 
-impl<T: ToValue> IntoTest<T> for T {
-    fn into_test(self) -> Test {
-        Test::Equals(owned(&self))
+impl<T: ToValue> IntoPredicate<T> for T {
+    fn into_predicate(self) -> Predicate {
+        Predicate::Equals(owned(&self))
     }
 }
 
-impl<T: ToValue> IntoTest<T> for Vec<T> {
-    fn into_test(self) -> Test {
-        Test::In(self.iter().map(owned).collect())
+impl<T: ToValue> IntoPredicate<T> for Vec<T> {
+    fn into_predicate(self) -> Predicate {
+        Predicate::In(self.iter().map(owned).collect())
     }
 }
 
-impl<T: ToValue, const N: usize> IntoTest<T> for [T; N] {
-    fn into_test(self) -> Test {
-        Test::In(self.iter().map(owned).collect())
+impl<T: ToValue, const N: usize> IntoPredicate<T> for [T; N] {
+    fn into_predicate(self) -> Predicate {
+        Predicate::In(self.iter().map(owned).collect())
     }
 }
 
-impl IntoTest<&str> for Prefix<'_> {
-    fn into_test(self) -> Test {
-        Test::Prefix(halite_types::Bytes::copy_from_slice(self.0.as_bytes()))
+impl IntoPredicate<&str> for Prefix<'_> {
+    fn into_predicate(self) -> Predicate {
+        Predicate::Prefix(halite_types::Bytes::copy_from_slice(self.0.as_bytes()))
     }
 }
 
-impl IntoTest<String> for Prefix<'_> {
-    fn into_test(self) -> Test {
-        IntoTest::<&str>::into_test(self)
+impl IntoPredicate<String> for Prefix<'_> {
+    fn into_predicate(self) -> Predicate {
+        IntoPredicate::<&str>::into_predicate(self)
     }
 }
 
-impl IntoTest<Cow<'_, str>> for Prefix<'_> {
-    fn into_test(self) -> Test {
-        IntoTest::<&str>::into_test(self)
+impl IntoPredicate<Cow<'_, str>> for Prefix<'_> {
+    fn into_predicate(self) -> Predicate {
+        IntoPredicate::<&str>::into_predicate(self)
     }
 }
 
 macro_rules! ranges {
     ($($range:ty, $value:ident => ($low:expr, $high:expr)),*) => {
-        $(impl<T: ToValue> IntoTest<T> for $range {
-            fn into_test(self) -> Test {
+        $(impl<T: ToValue> IntoPredicate<T> for $range {
+            fn into_predicate(self) -> Predicate {
                 let $value = self;
-                Test::Range { low: $low, high: $high }
+                Predicate::Range { low: $low, high: $high }
             }
         })*
     };
@@ -262,13 +266,13 @@ ranges!(
     RangeToInclusive<T>, range => (Bound::Unbounded, Bound::Included(owned(&range.end)))
 );
 
-impl<T> IntoTest<T> for RangeFull {
-    fn into_test(self) -> Test {
-        Test::Range { low: Bound::Unbounded, high: Bound::Unbounded }
+impl<T> IntoPredicate<T> for RangeFull {
+    fn into_predicate(self) -> Predicate {
+        Predicate::Range { low: Bound::Unbounded, high: Bound::Unbounded }
     }
 }
 
-/// A question about the keys of one schema, as it is being asked.
+/// Query on the keys of one schema, under construction.
 #[derive(Clone, Debug)]
 pub struct TypedScan {
     schema: Arc<KeySchema>,
@@ -276,31 +280,31 @@ pub struct TypedScan {
 }
 
 impl TypedScan {
-    /// Every key, in the order of the key.
+    /// Creates a query of all keys, in key order.
     pub fn new(schema: &Arc<KeySchema>) -> Self {
         Self { schema: Arc::clone(schema), query: KeyQuery::all() }
     }
 
     /// Adds a condition.
     #[must_use]
-    pub fn with<T>(mut self, field: FieldId, test: impl IntoTest<T>) -> Self {
-        self.query = self.query.with(field, test.into_test());
+    pub fn with<T>(mut self, field: FieldId, test: impl IntoPredicate<T>) -> Self {
+        self.query = self.query.with(field, test.into_predicate());
         self
     }
 
-    /// Changes what is asked: direction, limit, order.
+    /// Changes the query: direction, limit, order.
     #[must_use]
     pub fn change(mut self, change: impl FnOnce(KeyQuery) -> KeyQuery) -> Self {
         self.query = change(self.query);
         self
     }
 
-    /// What is asked.
+    /// Returns the query.
     pub fn query(&self) -> &KeyQuery {
         &self.query
     }
 
-    /// The ranges that answer it.
+    /// Returns the plan of the query.
     ///
     /// # Errors
     /// As [`Plan::new`].
@@ -308,7 +312,7 @@ impl TypedScan {
         Plan::new(&self.schema, &self.query, &PlanOptions::default())
     }
 
-    /// The rows of a table that answer it.
+    /// Returns the rows of a table that match the query.
     ///
     /// # Errors
     /// As [`Plan::new`] and [`Scatter::new`].
@@ -318,18 +322,21 @@ impl TypedScan {
     }
 }
 
-/// The schema whose text a derive has read already.
+/// Returns the schema of a text that the derive macro has verified.
 ///
 /// # Panics
-/// For any other text that is no schema.
+/// If the text is not a valid schema.
 pub fn declared(text: &str) -> Arc<KeySchema> {
     match text.parse() {
         Ok(schema) => Arc::new(schema),
-        Err(error) => panic!("this text was not made by the derive: {}", crate::LanguageError::render(&error, text)),
+        Err(error) => panic!(
+            "this text was not made by the derive: {}",
+            crate::LanguageError::render(&error, text)
+        ),
     }
 }
 
-/// The next field of a decoded key.
+/// Returns the next field of a decoded key.
 ///
 /// # Errors
 /// As [`FromValue::from_value`], with the segment the field is in.
@@ -338,6 +345,8 @@ pub fn field<'k, T: FromValue<'k>>(
     id: FieldId,
     values: &mut impl Iterator<Item = Value<'k>>,
 ) -> std::result::Result<T, KeyError> {
-    let segment = schema.segments().iter().position(|segment| segment.kind.field() == Some(id)).unwrap_or(0);
-    T::from_value(values.next().unwrap_or(Value::Null)).map_err(|cause| KeyError::new(segment, 0, cause))
+    let segment =
+        schema.segments().iter().position(|segment| segment.kind.field() == Some(id)).unwrap_or(0);
+    T::from_value(values.next().unwrap_or(Value::Null))
+        .map_err(|cause| KeyError::new(segment, 0, cause))
 }

@@ -1,14 +1,14 @@
-//! The logical values of key fields, their types, and their order.
+//! Logical values of key fields, their types, and their order.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// What a timestamp counts since 1970-01-01T00:00:00Z.
+/// Unit of a timestamp, counted since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum TimeUnit {
-    /// Milliseconds, as HBase's own timestamps.
+    /// Milliseconds, as HBase's timestamps.
     #[default]
     Millis,
     /// Microseconds.
@@ -18,7 +18,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// How many of it make a second.
+    /// Returns the number of units per second.
     pub fn per_second(self) -> i64 {
         match self {
             Self::Millis => 1_000,
@@ -28,10 +28,10 @@ impl TimeUnit {
     }
 }
 
-/// The type of a key field.
+/// Type of a key field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FieldType {
-    /// False before true.
+    /// `false` sorts before `true`.
     Bool,
     /// One byte, unsigned.
     U8,
@@ -53,15 +53,15 @@ pub enum FieldType {
     F32,
     /// Eight bytes; NaN is the greatest.
     F64,
-    /// A decimal number of at most 31 digits.
+    /// Decimal number of at most 31 digits.
     Decimal,
-    /// Text, by the order of its UTF-8 bytes.
+    /// Text, in the order of its UTF-8 bytes.
     String,
     /// Bytes of any length.
     Bytes,
-    /// Text of exactly so many bytes.
+    /// Text of exactly this many bytes.
     Char(u16),
-    /// Exactly so many bytes.
+    /// Exactly this many bytes.
     Fixed(u16),
     /// Sixteen bytes.
     Uuid,
@@ -76,7 +76,7 @@ pub enum FieldType {
 }
 
 impl FieldType {
-    /// How many bytes its plain encoding has, for types whose values all have the same.
+    /// Returns the number of bytes of the plain encoding, for types with a fixed size.
     pub fn fixed_bytes(self) -> Option<usize> {
         Some(match self {
             Self::Bool | Self::U8 | Self::I8 => 1,
@@ -89,7 +89,7 @@ impl FieldType {
         })
     }
 
-    /// The least and the greatest value of an integer type, timestamps and dates among them.
+    /// Returns the least and the greatest value of an integer type, including timestamps and dates.
     pub fn integer_range(self) -> Option<(i128, i128)> {
         Some(match self {
             Self::U8 => (0, u8::MAX.into()),
@@ -104,12 +104,13 @@ impl FieldType {
         })
     }
 
-    /// Whether values are text: `String` and `Char`.
+    /// Returns `true` if values are text: `String` and `Char`.
     pub fn is_text(self) -> bool {
         matches!(self, Self::String | Self::Char(_))
     }
 
-    /// Whether `value` is one of this type; null is one of every type. Widths and ranges are looked at too.
+    /// Returns `true` if `value` is of this type; null is of every type. Widths and ranges are
+    /// checked too.
     pub fn accepts(self, value: &Value<'_>) -> bool {
         match (self, value) {
             (_, Value::Null)
@@ -127,9 +128,12 @@ impl FieldType {
             (Self::U8 | Self::U16 | Self::U32 | Self::U64, Value::Unsigned(value)) => {
                 self.integer_range().is_some_and(|(_, max)| i128::from(*value) <= max)
             }
-            (Self::I8 | Self::I16 | Self::I32 | Self::I64 | Self::Timestamp(_) | Self::Date, Value::Signed(value)) => {
-                self.integer_range().is_some_and(|(min, max)| (min..=max).contains(&i128::from(*value)))
-            }
+            (
+                Self::I8 | Self::I16 | Self::I32 | Self::I64 | Self::Timestamp(_) | Self::Date,
+                Value::Signed(value),
+            ) => self
+                .integer_range()
+                .is_some_and(|(min, max)| (min..=max).contains(&i128::from(*value))),
             _ => false,
         }
     }
@@ -166,8 +170,8 @@ impl fmt::Display for FieldType {
     }
 }
 
-/// A decimal number: `coefficient * 10^exponent`, without trailing zeros in the coefficient, so that equal numbers are
-/// equal values.
+/// Decimal number: `coefficient * 10^exponent`, without trailing zeros in the coefficient, so that
+/// equal numbers are equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Decimal {
     coefficient: i128,
@@ -175,10 +179,11 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// Digits a decimal may have, as in HBase's `OrderedBytes.MAX_PRECISION`.
-    pub const DIGITS_MAX: u32 = 31;
+    /// Maximum digits of a decimal, as in HBase's `OrderedBytes.MAX_PRECISION`.
+    pub const MAX_DIGITS: u32 = 31;
 
-    /// `coefficient * 10^exponent`; `None` if it has more than [`Self::DIGITS_MAX`] digits.
+    /// Creates `coefficient * 10^exponent`; returns `None` if it has more than [`Self::MAX_DIGITS`]
+    /// digits.
     pub fn new(mut coefficient: i128, mut exponent: i32) -> Option<Self> {
         if coefficient == 0 {
             return Some(Self { coefficient: 0, exponent: 0 });
@@ -187,15 +192,16 @@ impl Decimal {
             coefficient /= 10;
             exponent = exponent.checked_add(1)?;
         }
-        (coefficient.unsigned_abs().ilog10() < Self::DIGITS_MAX).then_some(Self { coefficient, exponent })
+        (coefficient.unsigned_abs().ilog10() < Self::MAX_DIGITS)
+            .then_some(Self { coefficient, exponent })
     }
 
-    /// The digits as one signed number.
+    /// Returns the digits as one signed number.
     pub fn coefficient(self) -> i128 {
         self.coefficient
     }
 
-    /// The power of ten they are multiplied with.
+    /// Returns the power of ten that multiplies the coefficient.
     pub fn exponent(self) -> i32 {
         self.exponent
     }
@@ -207,12 +213,15 @@ impl Ord for Decimal {
         if sign != Ordering::Equal || self.coefficient == 0 {
             return sign;
         }
-        let magnitude = |number: &Self| i64::from(number.exponent) + i64::from(number.coefficient.unsigned_abs().ilog10());
+        let magnitude = |number: &Self| {
+            i64::from(number.exponent) + i64::from(number.coefficient.unsigned_abs().ilog10())
+        };
         let by_size = magnitude(self).cmp(&magnitude(other)).then_with(|| {
-            // Of the same magnitude, the two differ in at most 31 digits: bring both to as many as an integer holds.
+            // Two numbers of the same magnitude differ by at most 31 digits: scale both to as many
+            // as an integer holds.
             let scaled = |number: &Self| {
                 let digits = number.coefficient.unsigned_abs();
-                digits * 10u128.pow(Self::DIGITS_MAX - 1 - digits.ilog10())
+                digits * 10u128.pow(Self::MAX_DIGITS - 1 - digits.ilog10())
             };
             scaled(self).cmp(&scaled(other))
         });
@@ -244,11 +253,12 @@ impl fmt::Display for Decimal {
     }
 }
 
-/// The value of one key field. Text and bytes borrow from the key they were decoded from where they stand there as they
-/// are.
+/// Value of one key field. Text and bytes borrow from the key they were decoded from if the key
+/// contains them unchanged.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// No value; only nullable fields have it. It comes before every other value, and behind them in descending order.
+    /// No value, for nullable fields only. It sorts before every other value, and after them in
+    /// descending order.
     Null,
     /// Of type `BOOL`.
     Bool(bool),
@@ -275,7 +285,7 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// The same value, owning what it borrowed.
+    /// Returns the same value, owning what it borrowed.
     pub fn into_owned(self) -> Value<'static> {
         match self {
             Self::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
@@ -293,7 +303,7 @@ impl Value<'_> {
         }
     }
 
-    /// The same value, borrowing from this one.
+    /// Returns the same value, borrowing from this one.
     #[inline]
     pub fn borrowed(&self) -> Value<'_> {
         match self {
@@ -312,13 +322,14 @@ impl Value<'_> {
         }
     }
 
-    /// Whether it is null.
+    /// Returns `true` if it is null.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
-    /// The ascending order of two values of one type: null first, `-0` before `+0`, every NaN equal and last. Values of
-    /// different types have no order that means anything; they are told apart by their kind.
+    /// Compares two values of one type in ascending order: null first, `-0` before `+0`, all NaN
+    /// equal and last. Values of different types are ordered by their kind, without further
+    /// meaning.
     pub fn compare(&self, other: &Value<'_>) -> Ordering {
         match (self, other) {
             (Self::Bool(a), Value::Bool(b)) => a.cmp(b),
@@ -336,7 +347,7 @@ impl Value<'_> {
         }
     }
 
-    /// What it is called in messages.
+    /// Returns the name of the kind in messages.
     pub fn kind_name(&self) -> &'static str {
         [
             "null",
@@ -416,29 +427,46 @@ mod tests {
             decimal(1, 2),
         ];
         assert!(ordered.is_sorted_by(|a, b| a < b), "{ordered:?}");
-        assert_eq!(Decimal::new(10i128.pow(31) - 1, 0).map(Decimal::coefficient), Some(10i128.pow(31) - 1));
+        assert_eq!(
+            Decimal::new(10i128.pow(31) - 1, 0).map(Decimal::coefficient),
+            Some(10i128.pow(31) - 1)
+        );
         assert_eq!(Decimal::new(10i128.pow(31) + 1, 0), None);
     }
 
     #[test]
     fn decimals_are_printed_as_people_write_them() {
         let printed: Vec<_> =
-            [decimal(314, -2), decimal(-1, -3), decimal(-1, 3), decimal(0, 0), decimal(1, 60)].iter().map(ToString::to_string).collect();
+            [decimal(314, -2), decimal(-1, -3), decimal(-1, 3), decimal(0, 0), decimal(1, 60)]
+                .iter()
+                .map(ToString::to_string)
+                .collect();
         assert_eq!(printed, ["3.14", "-0.001", "-1000", "0", "1E60"]);
     }
 
     #[test]
     fn floats_have_one_order_with_every_nan_at_its_end() {
-        let values = [f64::NEG_INFINITY, -1.5, -0.0, 0.0, 1.5, f64::INFINITY, f64::NAN].map(Value::F64);
+        let values =
+            [f64::NEG_INFINITY, -1.5, -0.0, 0.0, 1.5, f64::INFINITY, f64::NAN].map(Value::F64);
         assert!(values.is_sorted_by(|a, b| a.compare(b) == Ordering::Less));
         assert_eq!(Value::F64(f64::NAN).compare(&Value::F64(-f64::NAN)), Ordering::Equal);
     }
 
     #[test]
     fn a_type_takes_what_fits_its_width_and_null() {
-        assert!(FieldType::U8.accepts(&Value::Unsigned(255)) && !FieldType::U8.accepts(&Value::Unsigned(256)));
-        assert!(FieldType::I8.accepts(&Value::Signed(-128)) && !FieldType::I8.accepts(&Value::Signed(128)));
-        assert!(FieldType::Char(2).accepts(&"ab".into()) && !FieldType::Char(2).accepts(&"a".into()));
-        assert!(!FieldType::U64.accepts(&Value::Signed(1)) && FieldType::Uuid.accepts(&Value::Null));
+        assert!(
+            FieldType::U8.accepts(&Value::Unsigned(255))
+                && !FieldType::U8.accepts(&Value::Unsigned(256))
+        );
+        assert!(
+            FieldType::I8.accepts(&Value::Signed(-128))
+                && !FieldType::I8.accepts(&Value::Signed(128))
+        );
+        assert!(
+            FieldType::Char(2).accepts(&"ab".into()) && !FieldType::Char(2).accepts(&"a".into())
+        );
+        assert!(
+            !FieldType::U64.accepts(&Value::Signed(1)) && FieldType::Uuid.accepts(&Value::Null)
+        );
     }
 }

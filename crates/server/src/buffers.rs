@@ -1,12 +1,15 @@
-//! Memory that clients make the server hold: one limit on the partially received requests and unsent responses of all
-//! connections (network buffers), and one on their open scanners.
+//! Limits on memory held for clients: one for the partially received requests and unsent responses
+//! of all connections (network buffers), and one for open scanners.
 //!
-//! Memory is shared by dynamic thresholds: an address may hold at most half of what the other addresses leave free, and a
-//! connection half of what the other connections of its address leave of that. A client that reads nothing therefore stops
-//! growing while room remains for the next one: ten such addresses leave a twentieth. The first [`FLOOR_BYTES`] of each
-//! connection are not counted, so small calls are served in any case.
+//! Memory is shared by dynamic thresholds. An address may hold at most half of the memory that the
+//! other addresses leave free. A connection may hold half of the part of it that the other
+//! connections of its address leave free. The buffers of a client that does not read its responses
+//! therefore stop growing while memory remains for the next client. Ten such addresses leave about
+//! a twentieth of the memory for the next address. The first [`FLOOR_BYTES`] of each connection are
+//! not counted, so small calls are always served.
 //!
-//! Limits are checked before work begins and between its parts, so they are exceeded by at most one part per thread.
+//! Limits are checked before each unit of work, so they are exceeded by at most one unit per
+//! thread.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -20,7 +23,7 @@ use crate::config::Limits;
 /// Bytes of each connection that are not counted.
 pub(crate) const FLOOR_BYTES: usize = 64 << 10;
 
-/// The network buffers of all connections.
+/// Network buffers of all connections.
 #[derive(Debug)]
 pub(crate) struct Buffers {
     max_bytes: usize,
@@ -29,13 +32,13 @@ pub(crate) struct Buffers {
     used: AtomicUsize,
     addresses: Mutex<HashMap<IpAddr, Arc<Address>>>,
     waiters: Mutex<Waiters>,
-    /// How many of them there are.
+    /// Number of waiters.
     waiting: AtomicUsize,
-    /// The turn to exceed a share.
+    /// Permit to exceed a share; one connection holds it at a time.
     turn: Arc<Semaphore>,
 }
 
-/// The connections of one address.
+/// Connections of one address.
 #[derive(Debug, Default)]
 struct Address {
     /// Changed only while the map of addresses is locked.
@@ -43,23 +46,23 @@ struct Address {
     used: AtomicUsize,
 }
 
-/// The buffers of one connection.
+/// Buffers of one connection.
 #[derive(Debug)]
 pub(crate) struct Account {
     buffers: Arc<Buffers>,
     key: IpAddr,
     address: Arc<Address>,
     used: AtomicUsize,
-    /// The part of it that was received and not parsed.
+    /// Bytes of `used` that were received and not parsed.
     received: AtomicUsize,
 }
 
-/// What a connection or call waits for.
+/// Condition that a connection or call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Need {
+enum WaitReason {
     /// [`Account::has_room`].
     Room,
-    /// A share that is left.
+    /// [`Account::share_left`] is above zero.
     Share,
     /// [`Account::has_room_in_turn`].
     Turn,
@@ -68,41 +71,50 @@ enum Need {
 #[derive(Debug)]
 struct Waiter {
     account: Arc<Account>,
-    need: Need,
-    /// It may go on.
+    reason: WaitReason,
+    /// Notified when the waiter may continue.
     woken: Notify,
 }
 
-/// Who waits for released bytes: by address, and `None` for whoever has the turn and waits for the memory of all.
+/// Waiters for released bytes, by address. The key `None` is for the holder of the turn, which
+/// waits for the memory shared by all connections.
 #[derive(Debug, Default)]
 struct Waiters {
     made: u64,
     groups: HashMap<Option<IpAddr>, BTreeMap<u64, Arc<Waiter>>>,
 }
 
-/// Bytes held by one buffer, released when it is dropped.
+/// Bytes held by one buffer, released when dropped.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct MemoryReservation {
     account: Arc<Account>,
     bytes: usize,
 }
 
 impl Buffers {
     pub(crate) fn new(limits: &Limits) -> Arc<Self> {
-        Self::with_limits(limits.max_network_buffer_bytes, limits.max_address_buffer_bytes, limits.max_connections_per_address)
+        Self::with_limits(
+            limits.max_network_buffer_bytes,
+            limits.max_address_buffer_bytes,
+            limits.max_connections_per_address,
+        )
     }
 
-    /// Memory for open scanners.
+    /// Returns the limit on memory for open scanners.
     pub(crate) fn for_scanners(limits: &Limits) -> Arc<Self> {
         Self::with_limits(limits.max_scanner_bytes, usize::MAX, usize::MAX)
     }
 
-    /// Connections only, as many as allowed of one address.
+    /// Returns a limit on connections per address only, without a limit on memory.
     pub(crate) fn for_connections(max_address_connections: usize) -> Arc<Self> {
         Self::with_limits(usize::MAX, usize::MAX, max_address_connections)
     }
 
-    fn with_limits(max_bytes: usize, max_address_bytes: usize, max_address_connections: usize) -> Arc<Self> {
+    fn with_limits(
+        max_bytes: usize,
+        max_address_bytes: usize,
+        max_address_connections: usize,
+    ) -> Arc<Self> {
         Arc::new(Self {
             max_bytes,
             max_address_bytes,
@@ -119,7 +131,8 @@ impl Buffers {
         self.addresses.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Opens the account of a new connection; `None` if its address has as many connections as allowed.
+    /// Opens the account of a new connection. Returns `None` if its address already has the maximum
+    /// number of connections.
     pub(crate) fn connect(self: &Arc<Self>, address: IpAddr) -> Option<Arc<Account>> {
         let key = network(address);
         let mut addresses = self.lock();
@@ -129,10 +142,16 @@ impl Buffers {
         }
         address.connections.fetch_add(1, Relaxed);
         drop(addresses);
-        Some(Arc::new(Account { buffers: Arc::clone(self), key, address, used: AtomicUsize::new(0), received: AtomicUsize::new(0) }))
+        Some(Arc::new(Account {
+            buffers: Arc::clone(self),
+            key,
+            address,
+            used: AtomicUsize::new(0),
+            received: AtomicUsize::new(0),
+        }))
     }
 
-    /// Counted bytes of all connections.
+    /// Returns the counted bytes of all connections.
     pub(crate) fn used(&self) -> usize {
         self.used.load(Relaxed)
     }
@@ -141,7 +160,7 @@ impl Buffers {
         self.used() >= self.max_bytes
     }
 
-    /// Connections and calls that wait for released bytes.
+    /// Returns the number of connections and calls that wait for released bytes.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.load(Relaxed)
     }
@@ -150,35 +169,41 @@ impl Buffers {
         self.waiters.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Wakes who may go on now that this connection has returned bytes, and nobody else: there may be thousands, of an address that
-    /// has more than its share.
+    /// Wakes only the waiters that may continue after `released` has released bytes. An address
+    /// over its share may have thousands of waiters.
     fn wake(&self, released: &Account) {
         let waiters = self.waiters();
         for (key, group) in &waiters.groups {
             let may_be = match (key, group.values().next()) {
                 (None, _) => !self.is_full(),
-                (Some(key), Some(first)) => first.account.address_has_room() || *key == released.key && released.used() < FLOOR_BYTES,
+                (Some(key), Some(first)) => {
+                    first.account.address_has_room()
+                        || *key == released.key && released.used() < FLOOR_BYTES
+                }
                 (Some(_), None) => false,
             };
             if may_be {
-                group.values().filter(|waiter| waiter.may_go_on()).for_each(|waiter| waiter.woken.notify_one());
+                group
+                    .values()
+                    .filter(|waiter| waiter.may_continue())
+                    .for_each(|waiter| waiter.woken.notify_one());
             }
         }
     }
 }
 
 impl Waiter {
-    fn may_go_on(&self) -> bool {
-        match self.need {
-            Need::Room => self.account.has_room(),
-            Need::Share => self.account.share_left() > 0,
-            Need::Turn => self.account.has_room_in_turn(),
+    fn may_continue(&self) -> bool {
+        match self.reason {
+            WaitReason::Room => self.account.has_room(),
+            WaitReason::Share => self.account.share_left() > 0,
+            WaitReason::Turn => self.account.has_room_in_turn(),
         }
     }
 }
 
-/// The unit that address limits apply to: an IPv4 address, or the /64 network of an IPv6 address, which one host may have
-/// to itself.
+/// Returns the unit that address limits apply to: an IPv4 address, or the /64 network of an IPv6
+/// address, which may belong to one host.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((u128::from(address) & !u128::from(u64::MAX)).into()),
@@ -187,88 +212,95 @@ fn network(address: IpAddr) -> IpAddr {
 }
 
 impl Account {
-    /// Bytes held by the connection.
+    /// Returns the bytes held by the connection.
     pub(crate) fn used(&self) -> usize {
         self.used.load(Relaxed)
     }
 
-    /// Records how many of the held bytes were received and not parsed.
+    /// Records the number of held bytes that were received and not parsed.
     pub(crate) fn record_received(&self, bytes: usize) {
         self.received.store(bytes, Relaxed);
     }
 
-    /// Bytes of responses.
+    /// Returns the bytes of responses.
     pub(crate) fn unsent(&self) -> usize {
         self.used().saturating_sub(self.received.load(Relaxed))
     }
 
-    /// Bytes that the connection may still take without exceeding its share.
+    /// Returns the bytes that the connection may still take without exceeding its share.
     pub(crate) fn share_left(&self) -> usize {
-        let (of_address, of_address_max) = self.of_address();
+        let (of_address, of_address_max) = self.address_usage();
         let own = counted(self.used());
         let own_max = of_address_max.saturating_sub(of_address.saturating_sub(own)) / 2;
         own_max.saturating_sub(own)
     }
 
-    /// Counted bytes of the address, and what it may have.
-    fn of_address(&self) -> (usize, usize) {
+    /// Returns the counted bytes of the address and its limit.
+    fn address_usage(&self) -> (usize, usize) {
         let buffers = &self.buffers;
         let (all, of_address) = (buffers.used(), self.address.used.load(Relaxed));
-        (of_address, (buffers.max_bytes.saturating_sub(all.saturating_sub(of_address)) / 2).min(buffers.max_address_bytes))
+        (
+            of_address,
+            (buffers.max_bytes.saturating_sub(all.saturating_sub(of_address)) / 2)
+                .min(buffers.max_address_bytes),
+        )
     }
 
-    /// Whether a connection of the address can have a share left.
+    /// Returns `true` if a connection of the address can have a share left.
     fn address_has_room(&self) -> bool {
-        let (of_address, of_address_max) = self.of_address();
+        let (of_address, of_address_max) = self.address_usage();
         of_address < of_address_max
     }
 
-    /// Returns `true` if the connection may begin a call that memory can answer, or receive more of a request.
+    /// Returns `true` if the connection may start a call that is answered from memory, or receive
+    /// more of a request.
     pub(crate) fn has_room(&self) -> bool {
         self.used() < FLOOR_BYTES || self.share_left() > 0
     }
 
-    /// Returns `true` if the connection may hold as many bytes more: within its share, or beside nothing else while the memory
-    /// of all suffices.
+    /// Returns `true` if the connection may take `bytes` more: within its share, or as its first
+    /// bytes while the memory shared by all connections suffices.
     pub(crate) fn may_take(&self, bytes: usize) -> bool {
         let floor_left = FLOOR_BYTES.saturating_sub(self.used());
-        let is_first = floor_left > 0 && self.buffers.used().saturating_add(bytes) <= self.buffers.max_bytes;
+        let is_first =
+            floor_left > 0 && self.buffers.used().saturating_add(bytes) <= self.buffers.max_bytes;
         is_first || bytes <= self.share_left().saturating_add(floor_left)
     }
 
-    /// Waits for the turn to receive one request beyond the share: large requests that together exceed their shares are
-    /// received one by one. `None` when the server ends.
+    /// Waits for the permit to receive one request beyond the share. Large requests that together
+    /// exceed their shares are received one at a time. Returns `None` when the server shuts down.
     pub(crate) async fn turn(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.buffers.turn).acquire_owned().await.ok()
     }
 
-    /// Returns `true` if the connection that has the turn may receive more.
+    /// Returns `true` if the connection that holds the turn may receive more.
     pub(crate) fn has_room_in_turn(&self) -> bool {
         !self.buffers.is_full()
     }
 
     /// Waits until [`Account::has_room`].
     pub(crate) async fn room(self: &Arc<Self>) {
-        self.wait(Need::Room).await;
+        self.wait(WaitReason::Room).await;
     }
 
     /// Waits until [`Account::has_room_in_turn`].
     pub(crate) async fn room_in_turn(self: &Arc<Self>) {
-        self.wait(Need::Turn).await;
+        self.wait(WaitReason::Turn).await;
     }
 
     /// Waits until the connection has a share left.
     pub(crate) async fn share(self: &Arc<Self>) {
-        self.wait(Need::Share).await;
+        self.wait(WaitReason::Share).await;
     }
 
-    async fn wait(self: &Arc<Self>, need: Need) {
-        let waiter = Arc::new(Waiter { account: Arc::clone(self), need, woken: Notify::new() });
-        if waiter.may_go_on() {
+    async fn wait(self: &Arc<Self>, need: WaitReason) {
+        let waiter =
+            Arc::new(Waiter { account: Arc::clone(self), reason: need, woken: Notify::new() });
+        if waiter.may_continue() {
             return;
         }
-        let waiting = Waiting::new(waiter);
-        while !waiting.waiter.may_go_on() {
+        let waiting = WaiterGuard::new(waiter);
+        while !waiting.waiter.may_continue() {
             waiting.waiter.woken.notified().await;
         }
     }
@@ -289,9 +321,9 @@ impl Account {
             self.address.used.fetch_sub(less, Relaxed);
             self.buffers.used.fetch_sub(less, Relaxed);
         }
-        // What was below the floor before is nobody's share.
+        // Bytes below the floor are not part of a share, so their release wakes no waiter.
         if bytes > 0 && before >= FLOOR_BYTES {
-            // As in `Waiting::new`.
+            // Pairs with the fence in `WaiterGuard::new`.
             fence(Ordering::SeqCst);
             if self.buffers.waiting() > 0 {
                 self.buffers.wake(self);
@@ -313,33 +345,38 @@ impl Drop for Account {
     }
 }
 
-/// A waiter that is known while it lives.
-struct Waiting {
+/// Registration of a waiter, removed when dropped.
+struct WaiterGuard {
     waiter: Arc<Waiter>,
     number: u64,
 }
 
-impl Waiting {
+impl WaiterGuard {
     fn new(waiter: Arc<Waiter>) -> Self {
         let buffers = Arc::clone(&waiter.account.buffers);
         let mut waiters = buffers.waiters();
         waiters.made += 1;
         let number = waiters.made;
         let waiting = Self { waiter, number };
-        waiters.groups.entry(waiting.group()).or_default().insert(number, Arc::clone(&waiting.waiter));
+        waiters
+            .groups
+            .entry(waiting.group())
+            .or_default()
+            .insert(number, Arc::clone(&waiting.waiter));
         buffers.waiting.fetch_add(1, Relaxed);
         drop(waiters);
-        // Between this and the look at what is used: a release shows there, or sees this waiter.
+        // Orders the registration before the check of used bytes: either the check sees a release,
+        // or the release sees this waiter.
         fence(Ordering::SeqCst);
         waiting
     }
 
     fn group(&self) -> Option<IpAddr> {
-        (self.waiter.need != Need::Turn).then_some(self.waiter.account.key)
+        (self.waiter.reason != WaitReason::Turn).then_some(self.waiter.account.key)
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaiterGuard {
     fn drop(&mut self) {
         let buffers = &self.waiter.account.buffers;
         let (mut waiters, group) = (buffers.waiters(), self.group());
@@ -353,8 +390,8 @@ impl Drop for Waiting {
     }
 }
 
-impl Held {
-    /// Nothing yet.
+impl MemoryReservation {
+    /// Returns an empty reservation.
     pub(crate) fn new(account: &Arc<Account>) -> Self {
         Self { account: Arc::clone(account), bytes: 0 }
     }
@@ -367,7 +404,7 @@ impl Held {
         &self.account
     }
 
-    /// Grows or shrinks to `bytes`.
+    /// Grows or shrinks the reservation to `bytes`.
     pub(crate) fn set(&mut self, bytes: usize) {
         let before = std::mem::replace(&mut self.bytes, bytes);
         if bytes > before {
@@ -383,7 +420,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for MemoryReservation {
     fn drop(&mut self) {
         self.set(0);
     }
@@ -396,7 +433,11 @@ mod tests {
     const TOTAL: usize = 64 << 20;
 
     fn buffers(change: impl FnOnce(&mut Limits)) -> Arc<Buffers> {
-        let mut limits = Limits { max_network_buffer_bytes: TOTAL, max_address_buffer_bytes: TOTAL, ..Limits::default() };
+        let mut limits = Limits {
+            max_network_buffer_bytes: TOTAL,
+            max_address_buffer_bytes: TOTAL,
+            ..Limits::default()
+        };
         change(&mut limits);
         Buffers::new(&limits)
     }
@@ -405,9 +446,9 @@ mod tests {
         IpAddr::from([10, 0, 0, number])
     }
 
-    /// A connection that takes all it may, in parts.
-    fn hog(buffers: &Arc<Buffers>, from: u8) -> Held {
-        let mut held = Held::new(&buffers.connect(address(from)).unwrap());
+    /// Opens a connection that takes all bytes allowed, in parts.
+    fn hog(buffers: &Arc<Buffers>, from: u8) -> MemoryReservation {
+        let mut held = MemoryReservation::new(&buffers.connect(address(from)).unwrap());
         while held.account.has_room() {
             held.set(held.bytes() + FLOOR_BYTES / 4);
         }
@@ -427,11 +468,11 @@ mod tests {
     #[test]
     fn many_connections_of_one_address_leave_half_to_other_addresses() {
         let buffers = buffers(|_| ());
-        let hogs: Vec<Held> = (0..100).map(|_| hog(&buffers, 1)).collect();
+        let hogs: Vec<MemoryReservation> = (0..100).map(|_| hog(&buffers, 1)).collect();
         assert!(buffers.used() <= TOTAL / 2 + 100 * FLOOR_BYTES / 4, "{}", buffers.used());
         let other = buffers.connect(address(2)).unwrap();
         assert!(other.share_left() >= TOTAL / 8, "{}", other.share_left());
-        // Another connection of the same address still begins small calls.
+        // Another connection of the same address still starts small calls.
         let same = buffers.connect(address(1)).unwrap();
         assert!(same.has_room());
         drop(hogs);
@@ -441,7 +482,7 @@ mod tests {
     #[test]
     fn ten_addresses_leave_room_for_one_more() {
         let buffers = buffers(|_| ());
-        let hogs: Vec<Held> = (0..10).map(|from| hog(&buffers, from)).collect();
+        let hogs: Vec<MemoryReservation> = (0..10).map(|from| hog(&buffers, from)).collect();
         assert!(buffers.used() < TOTAL / 20 * 19, "{}", buffers.used());
         assert!(buffers.connect(address(99)).unwrap().share_left() > TOTAL / 100);
         drop(hogs);
@@ -449,7 +490,9 @@ mod tests {
 
     #[test]
     fn an_address_has_limits_of_bytes_and_connections() {
-        let buffers = buffers(|limits| (limits.max_address_buffer_bytes, limits.max_connections_per_address) = (1 << 20, 2));
+        let buffers = buffers(|limits| {
+            (limits.max_address_buffer_bytes, limits.max_connections_per_address) = (1 << 20, 2);
+        });
         let held = hog(&buffers, 1);
         assert!(held.bytes() <= (1 << 19) + 2 * FLOOR_BYTES, "{}", held.bytes());
         let second = buffers.connect(address(1)).unwrap();
@@ -470,7 +513,7 @@ mod tests {
     #[test]
     fn a_first_large_object_is_taken_and_a_second_has_to_fit_the_share() {
         let buffers = buffers(|_| ());
-        let mut held = Held::new(&buffers.connect(address(1)).unwrap());
+        let mut held = MemoryReservation::new(&buffers.connect(address(1)).unwrap());
         assert!(held.account.may_take(TOTAL) && !held.account.may_take(TOTAL + 1));
         held.set(TOTAL / 2);
         assert!(!held.account.may_take(1 << 20));
@@ -492,7 +535,7 @@ mod tests {
         assert_eq!(buffers.waiting(), 0);
     }
 
-    /// Counts how often it is woken.
+    /// Counts wake-ups.
     #[derive(Default)]
     struct Wakes(AtomicUsize);
 
@@ -503,17 +546,19 @@ mod tests {
     }
 
     #[test]
-    fn who_cannot_go_on_is_not_woken() {
+    fn blocked_waiter_is_not_woken() {
         let buffers = buffers(|_| ());
-        let mut hogs: Vec<Held> = (0..100).map(|_| hog(&buffers, 1)).collect();
+        let mut hogs: Vec<MemoryReservation> = (0..100).map(|_| hog(&buffers, 1)).collect();
         let mut other = hog(&buffers, 2);
         let (account, wakes) = (Arc::clone(&hogs[0].account), Arc::new(Wakes::default()));
-        let (waker, mut waiting) = (std::task::Waker::from(Arc::clone(&wakes)), std::pin::pin!(account.share()));
+        let (waker, mut waiting) =
+            (std::task::Waker::from(Arc::clone(&wakes)), std::pin::pin!(account.share()));
         let mut task = std::task::Context::from_waker(&waker);
-        let mut small = Held::new(&buffers.connect(address(1)).unwrap());
+        let mut small = MemoryReservation::new(&buffers.connect(address(1)).unwrap());
         for _ in 0..1000 {
             assert!(waiting.as_mut().poll(&mut task).is_pending());
-            // What is below the floor is nobody's share, and what another address returns leaves this one where it is.
+            // Bytes below the floor are not part of a share. Bytes released by another address do
+            // not bring this address below its limit.
             small.set(10);
             small.set(0);
             other.set(other.bytes() - FLOOR_BYTES);
@@ -528,11 +573,12 @@ mod tests {
     #[test]
     fn who_comes_below_the_floor_is_woken() {
         let buffers = buffers(|_| ());
-        let _hogs: Vec<Held> = (0..100).map(|_| hog(&buffers, 1)).collect();
-        let mut held = Held::new(&buffers.connect(address(1)).unwrap());
+        let _hogs: Vec<MemoryReservation> = (0..100).map(|_| hog(&buffers, 1)).collect();
+        let mut held = MemoryReservation::new(&buffers.connect(address(1)).unwrap());
         held.set(FLOOR_BYTES);
         let (account, wakes) = (Arc::clone(&held.account), Arc::new(Wakes::default()));
-        let (waker, mut waiting) = (std::task::Waker::from(Arc::clone(&wakes)), std::pin::pin!(account.room()));
+        let (waker, mut waiting) =
+            (std::task::Waker::from(Arc::clone(&wakes)), std::pin::pin!(account.room()));
         assert!(waiting.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_pending());
         held.set(FLOOR_BYTES - 1);
         assert_eq!(wakes.0.load(Relaxed), 1);

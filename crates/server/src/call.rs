@@ -1,4 +1,4 @@
-//! A call, who makes it, and what can be answered.
+//! Calls, their peers, replies and errors.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -7,55 +7,56 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::BytesMut;
-use halite_engine::ServerIdentity;
+use halite_engine::ServerName;
 use halite_types::{Cells, Error, Result as StoreResult};
-use halite_wire::cellblock::{Block, Format};
+use halite_wire::cellblock::{CellBlock, CellBlockFormat};
 use halite_wire::exception::{Exception, ExceptionKind};
-use halite_wire::rpc::{Connection, Fault as PeerFault, Limits, Request};
+use halite_wire::rpc::{ConnectionInfo, ProtocolError as PeerFault, Request, RpcLimits};
 use halite_wire::service::Method;
 use prost::Message;
 
-use crate::buffers::{Account, Held};
+use crate::buffers::{Account, MemoryReservation};
 use crate::identity::Identity;
 use crate::operations::Operations;
 use crate::outside::Instant;
 
-/// Characters of what a client did wrong that are logged: some of them are its own.
-const MISTAKE_CHARS_MAX: usize = 300;
+/// Maximum logged characters of a protocol error, which may contain text from the client.
+const MAX_PROTOCOL_ERROR_CHARS: usize = 300;
 
-/// Who is at the other end of a connection, as its header said.
+/// Client of a connection, as specified in the connection header.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
-    /// The connection's number, unique in this process.
+    /// Number of the connection, unique in this process.
     pub(crate) connection: u64,
-    /// The client's address.
+    /// Address of the client.
     pub(crate) address: SocketAddr,
-    /// The user the calls are made for; empty if the client did not say.
+    /// User that the calls are made for; empty if the client did not send one.
     pub(crate) user: String,
-    /// What cell blocks look like; `None` if the client wants cells inside messages.
-    pub(crate) format: Option<Format>,
-    /// Major and minor version of the client; only the Java client says it.
+    /// Format of cell blocks; `None` if the client requests cells inside messages.
+    pub(crate) format: Option<CellBlockFormat>,
+    /// Major and minor version of the client; only the Java client sends it.
     pub(crate) version: Option<(u32, u32)>,
-    /// Everything the header of the connection said.
-    pub(crate) header: Connection,
-    /// Who this server is to the client.
+    /// Contents of the connection header.
+    pub(crate) header: ConnectionInfo,
+    /// Host, ports and start code of this server as returned to the client.
     pub(crate) identity: Identity,
-    /// The same as `hbase:meta` tells it.
-    pub(crate) server: Arc<ServerIdentity>,
-    /// The connection's network buffers.
+    /// Server name as returned by `hbase:meta`.
+    pub(crate) server: Arc<ServerName>,
+    /// Network buffers of the connection.
     pub(crate) account: Arc<Account>,
-    /// The memory of its open scanners.
+    /// Memory of its open scanners.
     pub(crate) scanner_memory: Arc<Account>,
-    /// Whether a mistake of this client has been logged.
-    pub(crate) is_noted: Arc<AtomicBool>,
+    /// `true` once a protocol error of this client has been logged.
+    pub(crate) protocol_error_logged: Arc<AtomicBool>,
 }
 
 impl Peer {
-    /// Logs that a call of this client cannot be understood. It is told so and the connection goes on, so only the first
-    /// of a connection is logged: nobody is to fill the log with them.
-    pub(crate) fn note_mistake(&self, what: &impl Display) {
-        if !self.is_noted.swap(true, Relaxed) {
-            let fault: String = what.to_string().chars().take(MISTAKE_CHARS_MAX).collect();
+    /// Logs that a call of this client cannot be decoded. The client receives an error and the
+    /// connection continues. Only the first error of a connection is logged, so that a client
+    /// cannot fill the log.
+    pub(crate) fn log_protocol_error(&self, what: &impl Display) {
+        if !self.protocol_error_logged.swap(true, Relaxed) {
+            let fault: String = what.to_string().chars().take(MAX_PROTOCOL_ERROR_CHARS).collect();
             tracing::warn!(
                 address = %self.address,
                 user = self.user,
@@ -67,116 +68,136 @@ impl Peer {
     }
 }
 
-/// One call.
+/// RPC call.
 #[derive(Debug)]
 pub(crate) struct Call {
-    /// The id to answer under.
+    /// Call id of the response.
     pub(crate) id: u32,
     pub(crate) method: Method,
-    /// The request as it came.
+    /// Request as received.
     pub(crate) request: Request,
-    /// Bytes that the call holds while it is not answered.
+    /// Bytes that the call holds until it is answered.
     pub(crate) bytes: usize,
-    /// When the call was read from the socket.
+    /// Time at which the call was read from the socket.
     pub(crate) received: Instant,
-    /// How long the client waits for the answer, in milliseconds; `None` for ever.
+    /// Time that the client waits for the response, in milliseconds; `None` for no limit.
     pub(crate) timeout_ms: Option<u32>,
     pub(crate) peer: Arc<Peer>,
-    /// What its message and its cell block may unfold to.
-    pub(crate) limits: Limits,
-    /// Bytes that it holds beside those, once it has been unfolded and has to wait.
-    pub(crate) unfolded: AtomicUsize,
-    /// The operations in it, once somebody has looked.
+    /// Limits on the decoded sizes of the message and the cell block.
+    pub(crate) limits: RpcLimits,
+    /// Bytes held in addition to `bytes`, once the call is decoded and has to wait.
+    pub(crate) decoded_bytes: AtomicUsize,
+    /// Operations in the call, once they have been computed.
     pub(crate) operations: OnceLock<Operations>,
 }
 
 impl Call {
-    /// The message, decoded; its byte fields share the frame.
-    pub(crate) fn message<M: Message + Default>(&self) -> Result<M, Fault> {
-        self.request.check_unfolded(self.method, &self.limits).map_err(|fault| self.mistake(fault))?;
+    /// Decodes the message. Its byte fields share the frame.
+    pub(crate) fn message<M: Message + Default>(&self) -> Result<M, CallError> {
+        self.request
+            .check_decoded_size(self.method, &self.limits)
+            .map_err(|fault| self.protocol_error(fault))?;
         self.measured_message()
     }
 
-    /// The same of a message of which it is known that it unfolds to no more than it may.
-    pub(crate) fn measured_message<M: Message + Default>(&self) -> Result<M, Fault> {
-        self.request.message().map_err(|fault| self.mistake(fault))
+    /// Decodes a message whose decoded size is already known to be within the limit.
+    pub(crate) fn measured_message<M: Message + Default>(&self) -> Result<M, CallError> {
+        self.request.message().map_err(|fault| self.protocol_error(fault))
     }
 
-    /// The cells behind the message; none if there is no cell block.
-    pub(crate) fn cells(&self) -> Result<Cells, Fault> {
-        self.request.cells(self.peer.format, &self.limits).map_err(|fault| self.mistake(fault))
+    /// Returns the cells after the message; none without a cell block.
+    pub(crate) fn cells(&self) -> Result<Cells, CallError> {
+        self.request
+            .cells(self.peer.format, &self.limits)
+            .map_err(|fault| self.protocol_error(fault))
     }
 
-    /// The service has no such method here (HBase's text).
-    pub(crate) fn unknown_method(&self) -> Fault {
-        let fault = Fault::do_not_retry(format!("java.lang.UnsupportedOperationException: {}", self.method.name()));
-        self.peer.note_mistake(fault.exception());
+    /// Returns the error for a method that the service does not have (HBase's text).
+    pub(crate) fn unknown_method(&self) -> CallError {
+        let fault = CallError::do_not_retry(format!(
+            "java.lang.UnsupportedOperationException: {}",
+            self.method.name()
+        ));
+        self.peer.log_protocol_error(fault.exception());
         fault
     }
 
-    fn mistake(&self, fault: PeerFault) -> Fault {
-        self.peer.note_mistake(&format_args!("{}: {fault}", self.method.name()));
-        Fault::from(fault)
+    fn protocol_error(&self, fault: PeerFault) -> CallError {
+        self.peer.log_protocol_error(&format_args!("{}: {fault}", self.method.name()));
+        CallError::from(fault)
     }
 
-    /// The same of a block that unfolds to no more than this.
-    pub(crate) fn cells_within(&self, bytes_max: usize) -> Result<Cells, Fault> {
-        let limits = Limits { cell_block_bytes_max: bytes_max.min(self.limits.cell_block_bytes_max), ..self.limits };
-        self.request.cells(self.peer.format, &limits).map_err(Fault::from)
+    /// Returns the cells as [`Call::cells`] does, if the decoded block has at most `max_bytes`
+    /// bytes.
+    pub(crate) fn cells_within(&self, max_bytes: usize) -> Result<Cells, CallError> {
+        let limits = RpcLimits {
+            max_cell_block_bytes: max_bytes.min(self.limits.max_cell_block_bytes),
+            ..self.limits
+        };
+        self.request.cells(self.peer.format, &limits).map_err(CallError::from)
     }
 
-    /// Bytes that the call keeps in memory while it waits.
-    pub(crate) fn bytes_held(&self) -> usize {
-        self.bytes + self.unfolded.load(Relaxed)
+    /// Returns the bytes that the call keeps in memory while it waits.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.bytes + self.decoded_bytes.load(Relaxed)
     }
 
-    /// When the client stops waiting.
+    /// Returns the time at which the client stops waiting.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.timeout_ms.and_then(|timeout| self.received.checked_add(Duration::from_millis(timeout.into())))
+        self.timeout_ms
+            .and_then(|timeout| self.received.checked_add(Duration::from_millis(timeout.into())))
     }
 }
 
-/// What is answered: a message, and the cells that its results own, in their order.
+/// Response of a call: a message, and the cells that its results own, in their order.
 pub(crate) struct Reply {
     message: Box<dyn ReplyMessage>,
     cells: Option<ReplyCells>,
-    /// Network buffers held for it until its frame is made.
-    held: Option<Held>,
+    /// Network buffers reserved for the reply until its frame is encoded.
+    reservation: Option<MemoryReservation>,
 }
 
-/// Cells of an answer, its own or kept by a scanner too.
+/// Cells of a reply, owned by it or shared with a scanner.
 enum ReplyCells {
     Own(Vec<Cells>),
     Shared(Arc<[Cells]>),
 }
 
 impl Reply {
-    /// A message without cells.
+    /// Returns a reply without cells.
     pub(crate) fn new(message: impl Message + 'static) -> Self {
-        Self { message: Box::new(message), cells: None, held: None }
+        Self { message: Box::new(message), cells: None, reservation: None }
     }
 
-    /// A message with the cells of its results. Only for connections that named a codec.
+    /// Returns a reply with the cells of its results. Only for connections with a codec.
     pub(crate) fn with_cells(message: impl Message + 'static, cells: Vec<Cells>) -> Self {
-        Self { message: Box::new(message), cells: Some(ReplyCells::Own(cells)), held: None }
+        Self { message: Box::new(message), cells: Some(ReplyCells::Own(cells)), reservation: None }
     }
 
-    /// A message that somebody else keeps too, with its cells if they go into a cell block.
-    pub(crate) fn shared(message: Arc<impl Message + 'static>, cells: Option<Arc<[Cells]>>) -> Self {
-        Self { message: Box::new(Shared(message)), cells: cells.map(ReplyCells::Shared), held: None }
+    /// Returns a reply whose message is shared with another owner, with its cells if they are sent
+    /// in a cell block.
+    pub(crate) fn shared(
+        message: Arc<impl Message + 'static>,
+        cells: Option<Arc<[Cells]>>,
+    ) -> Self {
+        Self {
+            message: Box::new(SharedReply(message)),
+            cells: cells.map(ReplyCells::Shared),
+            reservation: None,
+        }
     }
 
-    /// The same with the network buffers that were reserved for it.
-    pub(crate) fn holding(self, held: Held) -> Self {
-        Self { held: Some(held), ..self }
+    /// Adds the network buffers that were reserved for the reply.
+    pub(crate) fn with_reservation(self, held: MemoryReservation) -> Self {
+        Self { reservation: Some(held), ..self }
     }
 
-    /// Returns those buffers.
-    pub(crate) fn take_held(&mut self) -> Option<Held> {
-        self.held.take()
+    /// Returns the reserved network buffers, if any, and removes them from the reply.
+    pub(crate) fn take_reservation(&mut self) -> Option<MemoryReservation> {
+        self.reservation.take()
     }
 
-    /// Bytes of its cells.
+    /// Returns the bytes of its cells.
     pub(crate) fn cell_bytes(&self) -> usize {
         self.cells().unwrap_or_default().iter().map(|cells| cells.bytes().len()).sum()
     }
@@ -188,13 +209,19 @@ impl Reply {
         })
     }
 
-    /// The frame of this answer.
+    /// Encodes the frame of the reply.
     ///
     /// # Errors
-    /// If it does not fit a frame.
-    pub(crate) fn encode(&self, call_id: u32, format: Option<Format>) -> StoreResult<BytesMut> {
+    /// If the reply does not fit in a frame.
+    pub(crate) fn encode(
+        &self,
+        call_id: u32,
+        format: Option<CellBlockFormat>,
+    ) -> StoreResult<BytesMut> {
         let block = match (self.cells(), format) {
-            (Some(cells), Some(format)) => Some(format.block(cells)?).filter(|block| !block.is_empty()),
+            (Some(cells), Some(format)) => {
+                Some(format.block(cells)?).filter(|block| !block.is_empty())
+            }
             _ => None,
         };
         let mut out = BytesMut::new();
@@ -203,68 +230,85 @@ impl Reply {
     }
 }
 
-/// Any message that can stand in an answer.
+/// Message that can be part of a reply.
 trait ReplyMessage: Send {
-    fn encode(&self, call_id: u32, block: Option<&Block<'_>>, out: &mut BytesMut) -> StoreResult<()>;
+    fn encode(
+        &self,
+        call_id: u32,
+        block: Option<&CellBlock<'_>>,
+        out: &mut BytesMut,
+    ) -> StoreResult<()>;
 }
 
 impl<M: Message> ReplyMessage for M {
-    fn encode(&self, call_id: u32, block: Option<&Block<'_>>, out: &mut BytesMut) -> StoreResult<()> {
+    fn encode(
+        &self,
+        call_id: u32,
+        block: Option<&CellBlock<'_>>,
+        out: &mut BytesMut,
+    ) -> StoreResult<()> {
         halite_wire::rpc::encode_response(call_id, self, block, out)
     }
 }
 
-struct Shared<M>(Arc<M>);
+struct SharedReply<M>(Arc<M>);
 
-impl<M: Message> ReplyMessage for Shared<M> {
-    fn encode(&self, call_id: u32, block: Option<&Block<'_>>, out: &mut BytesMut) -> StoreResult<()> {
+impl<M: Message> ReplyMessage for SharedReply<M> {
+    fn encode(
+        &self,
+        call_id: u32,
+        block: Option<&CellBlock<'_>>,
+        out: &mut BytesMut,
+    ) -> StoreResult<()> {
         halite_wire::rpc::encode_response(call_id, &*self.0, block, out)
     }
 }
 
-/// Why a call is refused: an exception with the name of its Java class.
+/// Reason a call is rejected: an exception with the name of its Java class.
 #[derive(Clone, Debug)]
-pub(crate) struct Fault(Box<Exception>);
+pub(crate) struct CallError(Box<Exception>);
 
-impl Fault {
-    /// A fault with a text for people: what, where and the mend.
+impl CallError {
+    /// Returns an error with a human-readable message: subject, location and fix.
     pub(crate) fn new(kind: ExceptionKind, message: impl Into<String>) -> Self {
         Self(Box::new(Exception::new(kind, message)))
     }
 
-    /// A request that will never be served as it is.
+    /// Returns the error for a request that fails on every retry.
     pub(crate) fn do_not_retry(message: impl Into<String>) -> Self {
         Self::new(ExceptionKind::DoNotRetry, message)
     }
 
-    /// The exception with its class, message and flags.
+    /// Returns the exception with its class, message and flags.
     pub(crate) fn exception(&self) -> &Exception {
         &self.0
     }
 }
 
-impl From<Exception> for Fault {
+impl From<Exception> for CallError {
     fn from(exception: Exception) -> Self {
         Self(Box::new(exception))
     }
 }
 
-impl From<PeerFault> for Fault {
+impl From<PeerFault> for CallError {
     fn from(fault: PeerFault) -> Self {
         match fault {
             PeerFault::Close(why) => Self::do_not_retry(why),
-            PeerFault::Fatal(exception) | PeerFault::Call(_, exception) | PeerFault::LastCall(_, exception) => Self::from(exception),
+            PeerFault::Fatal(exception)
+            | PeerFault::Call(_, exception)
+            | PeerFault::LastCall(_, exception) => Self::from(exception),
         }
     }
 }
 
-impl From<Error> for Fault {
+impl From<Error> for CallError {
     fn from(error: Error) -> Self {
         Self(Box::new(Exception::from(&error)))
     }
 }
 
-impl From<&Error> for Fault {
+impl From<&Error> for CallError {
     fn from(error: &Error) -> Self {
         Self(Box::new(Exception::from(error)))
     }

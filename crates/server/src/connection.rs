@@ -1,7 +1,9 @@
-//! The life of a connection: frames in, calls to their lanes, answers out in the order in which they are ready.
+//! Connection task: reads frames, dispatches calls, sends responses in the order in which they are
+//! ready.
 //!
-//! One task does all of it, so answers that are ready together leave in one write. Nothing is read while the client has
-//! too many calls in hand or does not read its answers, so what a connection holds is bounded whatever the client does.
+//! One task does all of it, so responses that are ready together are sent in one write. The server
+//! stops reading while the client has too many unanswered calls or does not read its responses. The
+//! memory that a connection holds is therefore bounded, whatever the client does.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -15,56 +17,67 @@ use std::time::Duration;
 use bytes::{BufMut, BytesMut};
 use halite_engine::CommitTicket;
 use halite_types::Result as StoreResult;
-use halite_wire::rpc::{self, Fault as PeerFault, Next};
+use halite_wire::rpc::{self, FrameStatus, ProtocolError as PeerFault};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::buffers::{Account, FLOOR_BYTES, Held};
-use crate::call::{Call, Fault, Peer};
+use crate::buffers::{Account, FLOOR_BYTES, MemoryReservation};
+use crate::call::{Call, CallError, Peer};
 use crate::context::Context;
-use crate::dispatch::{self, Answer, Answers};
-use crate::handshake::{self, Begun, Refused};
-use crate::input::Input;
+use crate::dispatch::{self, CallResponse, ResponseSender};
+use crate::handshake::{self, HandshakeError, HandshakeResult};
 use crate::listener::Port;
-use crate::metrics::Thrown;
-use crate::output::Output;
+use crate::metrics::ExceptionClass;
 use crate::outside::{Instant, Stream};
-use crate::pace::Pace;
+use crate::read_buffer::ReadBuffer;
+use crate::send_queue::SendQueue;
 use crate::shutdown::Shutdown;
+use crate::stall_detector::StallDetector;
 
-/// Bytes of answers the client has not read from which on nothing more is read from it.
-const OUTPUT_PAUSE_BYTES: usize = 4 << 20;
-/// Calls, and bytes of calls, that are answered in a row before what they answered is sent.
+/// Bytes of unsent responses at which the server stops reading from the client.
+const SEND_QUEUE_PAUSE_BYTES: usize = 4 << 20;
+/// Maximum calls, and bytes of calls, executed before their responses are sent.
 const BURST_CALLS: usize = 128;
 const BURST_BYTES: usize = 256 << 10;
-/// Bytes read in a row before the thread serves its other connections.
-const READ_BYTES_MAX: usize = 256 << 10;
-const READ_BYTES_MIN: usize = 16 << 10;
-/// Room for the header of a frame that is too big.
+/// Maximum bytes read before the thread serves its other connections.
+const MAX_READ_BYTES: usize = 256 << 10;
+const MIN_READ_BYTES: usize = 16 << 10;
+/// Buffer space for the header of a frame that is too big.
 const TOO_BIG_READ_BYTES: usize = 1 << 10;
-/// Bytes a second that a client has to send of the request for which it has the turn: others wait for it.
+/// Minimum bytes per second of a request that holds the turn, because other connections wait for
+/// it.
 const TURN_BYTES_PER_SECOND: u64 = 1 << 20;
-/// How long, and for how many bytes, a client that was refused is listened to, so that it can read why.
+/// Time, and bytes, for which the server drains a rejected client so that the client can read the
+/// error.
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 16 << 20;
 
-/// Serves one client until it goes, makes a mistake that ends a connection, or everything is to end.
-pub(crate) async fn serve(mut stream: Stream, port: Port, context: &Arc<Context>, account: Arc<Account>, mut shutdown: Shutdown) {
-    let limit = Duration::from_millis(context.config.limits.handshake_ms_max);
+/// Serves one client until it disconnects, makes an error that ends the connection, or the server
+/// shuts down.
+pub(crate) async fn serve(
+    mut stream: Stream,
+    port: Port,
+    context: &Arc<Context>,
+    account: Arc<Account>,
+    mut shutdown: Shutdown,
+) {
+    let limit = Duration::from_millis(context.config.limits.handshake_timeout_ms);
     let begun = tokio::select! {
         biased;
         begun = tokio::time::timeout(limit, handshake::begin(&mut stream, port, context, &account)) => begun,
         () = shutdown.requested() => return,
     };
     match begun {
-        Ok(Ok(Begun::Calls(peer, input))) => Task::new(stream, context, peer, input).run(shutdown).await,
-        Ok(Ok(Begun::Answered)) => linger(stream).await,
-        Ok(Err(Refused::Fault(fault))) => {
-            context.metrics.connections_faulty.add(1);
+        Ok(Ok(HandshakeResult::Calls(peer, input))) => {
+            Task::new(stream, context, peer, input).run(shutdown).await;
+        }
+        Ok(Ok(HandshakeResult::Answered)) => linger(stream).await,
+        Ok(Err(HandshakeError::Protocol(fault))) => {
+            context.metrics.protocol_errors.add(1);
             let address = stream.peer_addr().ok();
             tracing::warn!(?port, ?address, %fault, "a connection is closed before it has begun");
-            if let Some((call_id, exception)) = fault.answer() {
+            if let Some((call_id, exception)) = fault.exception() {
                 let mut out = BytesMut::new();
                 rpc::encode_exception(call_id, exception, &mut out);
                 if stream.write_all(&out).await.is_ok() {
@@ -72,12 +85,15 @@ pub(crate) async fn serve(mut stream: Stream, port: Port, context: &Arc<Context>
                 }
             }
         }
-        Ok(Err(Refused::Broken(error))) => tracing::debug!(?port, %error, "a connection ended before it had begun"),
+        Ok(Err(HandshakeError::Io(error))) => {
+            tracing::debug!(?port, %error, "a connection ended before it had begun");
+        }
         Err(_) => tracing::debug!(?port, "a connection did not say in time who it is"),
     }
 }
 
-/// Ends a connection so that the client gets what was sent: a socket closed with something unread takes that back.
+/// Closes a connection so that the client receives the data already sent. Closing a socket with
+/// unread data would discard it.
 async fn linger(mut stream: Stream) {
     let mut rest = BytesMut::with_capacity(4 << 10);
     let drain = async {
@@ -92,64 +108,67 @@ async fn linger(mut stream: Stream) {
         }
         io::Result::Ok(())
     };
-    // Whatever comes of it, the connection ends.
+    // The connection ends whether or not the drain succeeds.
     let _ = tokio::time::timeout(LINGER, drain).await;
 }
 
-/// What one connection holds.
+/// State of one connection.
 struct Task<'a> {
     stream: Stream,
     context: &'a Arc<Context>,
     peer: Arc<Peer>,
-    limits: rpc::Limits,
-    input: Input,
-    output: Output,
-    answers: Answers,
-    answered: UnboundedReceiver<Answer>,
-    /// Answers that wait for the log, in the order of their place in it.
-    undurable: VecDeque<Answer>,
-    scanners: Scanners<'a>,
-    /// Calls that are not answered, and their bytes.
+    limits: rpc::RpcLimits,
+    read_buffer: ReadBuffer,
+    send_queue: SendQueue,
+    responses: ResponseSender,
+    response_receiver: UnboundedReceiver<CallResponse>,
+    /// Responses that wait for the log, in log order.
+    undurable: VecDeque<CallResponse>,
+    scanners: ConnectionScanners<'a>,
+    /// Unanswered calls, and their bytes.
     calls: usize,
     call_bytes: usize,
-    /// No more is read: the client has finished, made a mistake, or everything ends.
+    /// `true` if no more is read: the client has finished or made an error, or the server shuts
+    /// down.
     ending: bool,
-    /// The client made a mistake, and is to read what.
+    /// `true` if the client made an error and must be able to read the response.
     is_refused: bool,
-    /// Something was read or sent since the last look at the time, and when it was so last.
+    /// `true` if data was read or sent since the last check of the time; `active` is the time of
+    /// the last such check.
     has_moved: bool,
     active: Instant,
-    /// How fast requests come and answers go.
-    received: Pace,
-    sent: Pace,
-    /// The turn to receive a request beyond the connection's share of the network buffers.
+    /// Progress of requests and of responses.
+    received: StallDetector,
+    sent: StallDetector,
+    /// Turn to receive a request beyond the connection's share of the network buffers.
     turn: Option<OwnedSemaphorePermit>,
-    /// Until when the request for which it is has to be there.
+    /// Time by which the request that holds the turn must be complete.
     turn_until: Instant,
-    /// Since when the rest of a request has waited for network buffers, and the connection for nothing else.
+    /// Time since which the rest of a request has waited for network buffers, and the connection
+    /// for nothing else.
     starved: Option<Instant>,
 }
 
-/// The scanners of a connection, which are told that it has ended, however it ends.
-struct Scanners<'a> {
+/// Scanners of a connection; notifies the registry on drop that the connection has ended.
+struct ConnectionScanners<'a> {
     context: &'a Context,
     connection: u64,
 }
 
-impl Drop for Scanners<'_> {
+impl Drop for ConnectionScanners<'_> {
     fn drop(&mut self) {
         self.context.scanners.connection_ended(self.connection);
     }
 }
 
-/// Why a connection's task woke up.
+/// Event that woke the task of a connection.
 enum Event {
-    /// Bytes were read; none are the end.
+    /// Bytes were read; 0 is the end of the stream.
     Read(io::Result<usize>),
     Writable(io::Result<()>),
-    Answered(Answer),
+    Answered(CallResponse),
     Durable(StoreResult<()>),
-    /// There are network buffers again.
+    /// Network buffers are available again.
     Room,
     /// The connection may receive a request beyond its share.
     Turn(Option<OwnedSemaphorePermit>),
@@ -159,17 +178,17 @@ enum Event {
 
 impl<'a> Task<'a> {
     fn new(stream: Stream, context: &'a Arc<Context>, peer: Arc<Peer>, input: BytesMut) -> Self {
-        let (answers, answered) = Answers::new();
-        let scanners = Scanners { context, connection: peer.connection };
+        let (responses, response_receiver) = ResponseSender::new();
+        let scanners = ConnectionScanners { context, connection: peer.connection };
         Self {
             stream,
             context,
-            limits: context.config.limits.of_calls(),
-            input: Input::new(input, &peer.account),
-            output: Output::new(&peer.account),
+            limits: context.config.limits.rpc_limits(),
+            read_buffer: ReadBuffer::new(input, &peer.account),
+            send_queue: SendQueue::new(&peer.account),
             peer,
-            answers,
-            answered,
+            responses,
+            response_receiver,
             undurable: VecDeque::new(),
             scanners,
             calls: 0,
@@ -178,8 +197,8 @@ impl<'a> Task<'a> {
             is_refused: false,
             has_moved: true,
             active: Instant::now(),
-            received: Pace::default(),
-            sent: Pace::default(),
+            received: StallDetector::default(),
+            sent: StallDetector::default(),
             turn: None,
             turn_until: Instant::now(),
             starved: None,
@@ -193,36 +212,38 @@ impl<'a> Task<'a> {
         let mut stopping = false;
         let result = loop {
             self.take_calls();
-            self.settle();
-            self.count_input();
+            self.finish_durable();
+            self.count_received();
             let sends_on = match self.send() {
                 Ok(sends_on) => sends_on,
                 Err(error) => break Err(error),
             };
-            if self.ending && self.calls == 0 && self.output.is_empty() {
+            if self.ending && self.calls == 0 && self.send_queue.is_empty() {
                 break Ok(());
             }
             if sends_on || self.has_frames() {
-                // Others on this thread get their turn first.
+                // Lets the other connections of this thread run first.
                 tokio::task::yield_now().await;
                 continue;
             }
-            let (may_read, has_output) = (!self.ending && self.may_receive(), !self.output.is_empty());
+            let (may_read, has_output) =
+                (!self.ending && self.may_receive(), !self.send_queue.is_empty());
             let account = &self.peer.account;
             let waits_for_room = !self.ending && self.turn.is_none() && !account.has_room();
-            let waits_in_turn = !self.ending && self.turn.is_some() && !may_read && !account.has_room_in_turn();
+            let waits_in_turn =
+                !self.ending && self.turn.is_some() && !may_read && !account.has_room_in_turn();
             let waits_for_turn = waits_for_room && self.is_starved();
-            let read_bytes_max = self.read_bytes_max();
-            let mut space = self.input.buffer().limit(read_bytes_max);
+            let max_read_bytes = self.max_read_bytes();
+            let mut space = self.read_buffer.buffer().limit(max_read_bytes);
             let (mut reader, writer) = self.stream.split();
             let event = tokio::select! {
-                // In an order of its own, so that a simulation can repeat it: a client that sends without end holds up neither the end nor
-                // its own answers.
+                // Fixed order, so that a simulation is repeatable: a client that sends without
+                // pause delays neither shutdown nor its own responses.
                 biased;
                 () = &mut stop, if !stopping => Event::Shutdown,
                 () = &mut tick => Event::Tick,
                 ready = writer.writable(), if has_output => Event::Writable(ready),
-                Some(answer) = self.answered.recv() => Event::Answered(answer),
+                Some(answer) = self.response_receiver.recv() => Event::Answered(answer),
                 result = durable(&mut self.undurable) => Event::Durable(result),
                 read = reader.read_buf(&mut space), if may_read => Event::Read(read),
                 () = account.room(), if waits_for_room => Event::Room,
@@ -230,17 +251,18 @@ impl<'a> Task<'a> {
                 turn = account.turn(), if waits_for_turn => Event::Turn(turn),
             };
             match event {
-                Event::Answered(answer) => self.answered(answer),
+                Event::Answered(answer) => self.handle_response(answer),
                 Event::Durable(result) => self.durable(&result),
                 Event::Read(Ok(bytes)) => {
                     self.read(bytes);
-                    if bytes >= READ_BYTES_MAX / 2 {
+                    if bytes >= MAX_READ_BYTES / 2 {
                         tokio::task::yield_now().await;
                     }
                 }
                 Event::Turn(turn) => {
                     self.turn = turn;
-                    self.turn_until = Instant::now() + turn_span(self.input.missing(), self.read_stall());
+                    self.turn_until = Instant::now()
+                        + turn_span(self.read_buffer.missing(), self.receive_timeout());
                 }
                 Event::Writable(Ok(())) | Event::Room => {}
                 Event::Read(Err(error)) | Event::Writable(Err(error)) => break Err(error),
@@ -262,73 +284,93 @@ impl<'a> Task<'a> {
         match result {
             Ok(()) if self.is_refused => linger(self.stream).await,
             Ok(()) => {}
-            Err(error) if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::QuotaExceeded) => {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::TimedOut | io::ErrorKind::QuotaExceeded
+                ) =>
+            {
                 tracing::info!(%address, %error, "a connection is closed");
             }
             Err(error) => tracing::debug!(%address, %error, "a connection is broken"),
         }
     }
 
-    /// Whether the client may have more calls in hand.
+    /// Returns `true` if the client may have more unanswered calls.
     fn has_room(&self) -> bool {
         let limits = &self.context.config.limits;
-        self.calls < limits.connection_calls_max
-            && self.call_bytes + self.output.len() < limits.connection_bytes_max
-            && self.output.len() < OUTPUT_PAUSE_BYTES
+        self.calls < limits.max_calls_per_connection
+            && self.call_bytes + self.send_queue.len() < limits.max_bytes_per_connection
+            && self.send_queue.len() < SEND_QUEUE_PAUSE_BYTES
             && (self.peer.account.has_room() || self.turn.is_some())
     }
 
-    /// Whether more may be received: the connection has room, or the turn to go beyond its share.
+    /// Returns `true` if more may be received: the connection has room, or the turn to exceed its
+    /// share.
     fn may_receive(&self) -> bool {
         let account = &self.peer.account;
         self.has_room() && (account.has_room() || account.has_room_in_turn())
     }
 
-    /// Bytes that one read may take: what is left of the connection's share, of a request that exceeds it in its turn any.
-    fn read_bytes_max(&self) -> usize {
-        let is_small = self.input.len() < FLOOR_BYTES || self.turn.is_some();
-        if is_small { READ_BYTES_MAX } else { self.peer.account.share_left().clamp(READ_BYTES_MIN, READ_BYTES_MAX) }
+    /// Returns the maximum bytes of one read: the rest of the connection's share. For a small
+    /// request, and for one that holds the turn, it is [`MAX_READ_BYTES`].
+    fn max_read_bytes(&self) -> usize {
+        let is_small = self.read_buffer.len() < FLOOR_BYTES || self.turn.is_some();
+        if is_small {
+            MAX_READ_BYTES
+        } else {
+            self.peer.account.share_left().clamp(MIN_READ_BYTES, MAX_READ_BYTES)
+        }
     }
 
-    /// Whether the connection waits with a part of a request for network buffers, and for nothing that it holds itself.
+    /// Returns `true` if the connection holds a partial request and waits only for network buffers.
     fn is_starved(&self) -> bool {
-        self.input.missing() > 0 && self.calls == 0 && self.output.is_empty() && !self.peer.account.has_room()
+        self.read_buffer.missing() > 0
+            && self.calls == 0
+            && self.send_queue.is_empty()
+            && !self.peer.account.has_room()
     }
 
-    /// Whether the next frame is there and may be taken.
+    /// Returns `true` if the next frame is complete and may be taken.
     fn has_frames(&self) -> bool {
-        self.input.has_frame() && !self.ending && self.has_room()
+        self.read_buffer.has_frame() && !self.ending && self.has_room()
     }
 
     fn read(&mut self, bytes: usize) {
         self.ending |= bytes == 0;
         self.has_moved = true;
-        self.received.moved(bytes);
-        self.context.metrics.bytes_received.add(bytes as u64);
+        self.received.record_progress(bytes);
+        self.context.metrics.received_bytes.add(bytes as u64);
     }
 
-    /// Takes whole frames from the input, as many as may be in hand, and makes room for the rest of the next.
+    /// Takes complete frames from the input, up to the limit of unanswered calls, and reserves
+    /// space for the rest of the next frame.
     fn take_calls(&mut self) {
         let mut bytes = 0;
         for _ in 0..BURST_CALLS {
             if self.ending || bytes > BURST_BYTES || !self.has_room() {
                 return;
             }
-            match self.input.next(&self.limits) {
-                Ok(Next::Frame(frame)) => {
+            match self.read_buffer.next(&self.limits) {
+                Ok(FrameStatus::Frame(frame)) => {
                     bytes += frame.len();
                     if let Err(fault) = self.call(&frame) {
                         self.refuse(&fault);
                     }
                 }
-                Ok(Next::Ping) => {}
-                Ok(Next::Need(bytes)) => {
-                    self.input.reserve(bytes);
+                Ok(FrameStatus::Ping) => {}
+                Ok(FrameStatus::Need(bytes)) => {
+                    self.read_buffer.reserve(bytes);
                     return;
                 }
-                Ok(Next::TooBig(length)) => {
-                    let Some(fault) = rpc::refuse_too_big(self.input.bytes(), length, &self.limits, &self.peer.header) else {
-                        self.input.reserve(TOO_BIG_READ_BYTES);
+                Ok(FrameStatus::TooBig(length)) => {
+                    let Some(fault) = rpc::refuse_too_big(
+                        self.read_buffer.bytes(),
+                        length,
+                        &self.limits,
+                        &self.peer.header,
+                    ) else {
+                        self.read_buffer.reserve(TOO_BIG_READ_BYTES);
                         return;
                     };
                     self.refuse(&fault);
@@ -338,17 +380,18 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Counts the received part of the next request. The turn ends with the request it was taken for.
-    fn count_input(&mut self) {
-        if self.input.missing() == 0 {
+    /// Counts the received part of the next request. The turn ends with the request that it was
+    /// acquired for.
+    fn count_received(&mut self) {
+        if self.read_buffer.missing() == 0 {
             self.turn = None;
         }
-        self.input.count();
+        self.read_buffer.count();
     }
 
     fn call(&mut self, frame: &bytes::Bytes) -> Result<(), PeerFault> {
         let mut request = rpc::decode_request(frame)?;
-        // Nobody asks for them, and they may take far more memory than the frame.
+        // The server does not use attributes, and they may take far more memory than the frame.
         request.header.attribute = Vec::new();
         let call = Arc::new(Call {
             id: request.call_id,
@@ -358,35 +401,39 @@ impl<'a> Task<'a> {
             received: Instant::now(),
             peer: Arc::clone(&self.peer),
             limits: self.limits,
-            unfolded: AtomicUsize::default(),
+            decoded_bytes: AtomicUsize::default(),
             operations: std::sync::OnceLock::new(),
             request,
         });
         self.calls += 1;
         self.call_bytes += call.bytes;
-        if let Some(answer) = dispatch::dispatch(self.context, &call, &self.answers) {
-            self.answered(answer);
+        if let Some(answer) = dispatch::dispatch(self.context, &call, &self.responses) {
+            self.handle_response(answer);
         }
         Ok(())
     }
 
-    /// Tells the client what is wrong with what it sent, and ends the connection if nothing more can be read from it.
+    /// Sends the client the error in its request, and ends the connection if nothing more can be
+    /// read from it.
     fn refuse(&mut self, fault: &PeerFault) {
-        if fault.ends_connection() {
-            self.context.metrics.connections_faulty.add(1);
+        if fault.closes_connection() {
+            self.context.metrics.protocol_errors.add(1);
             tracing::warn!(address = %self.peer.address, user = self.peer.user, %fault, "a connection is closed for what it sent");
             (self.ending, self.is_refused) = (true, true);
         } else {
-            self.peer.note_mistake(fault);
+            self.peer.log_protocol_error(fault);
         }
-        if let Some((call_id, exception)) = fault.answer() {
-            self.context.metrics.refused(self.peer.header.service).add(Thrown::of(exception.kind()));
-            let frame = dispatch::exception_frame(call_id, &Fault::from(exception.clone()));
-            self.output.push(frame, Held::new(&self.peer.account));
+        if let Some((call_id, exception)) = fault.exception() {
+            self.context
+                .metrics
+                .rejected(self.peer.header.service)
+                .add(ExceptionClass::from_kind(exception.kind()));
+            let frame = dispatch::exception_frame(call_id, &CallError::from(exception.clone()));
+            self.send_queue.push(frame, MemoryReservation::new(&self.peer.account));
         }
     }
 
-    fn answered(&mut self, answer: Answer) {
+    fn handle_response(&mut self, answer: CallResponse) {
         if answer.ticket.is_some() {
             self.undurable.push_back(answer);
         } else {
@@ -394,25 +441,31 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Gives the answers that need not wait for the log any more. For all calls of a burst the log is written once.
-    fn settle(&mut self) {
-        while let Some(result) = self.undurable.front().and_then(|answer| answer.ticket.as_ref()).and_then(CommitTicket::try_finish) {
+    /// Finishes the responses that no longer wait for the log. The log is written once for all
+    /// calls of a burst.
+    fn finish_durable(&mut self) {
+        while let Some(result) = self
+            .undurable
+            .front()
+            .and_then(|answer| answer.ticket.as_ref())
+            .and_then(CommitTicket::try_finish)
+        {
             self.durable(&result);
         }
     }
 
-    /// The first of the answers that wait for the log need not wait any more.
+    /// Finishes the first response that waits for the log, with the result of the log write.
     fn durable(&mut self, result: &StoreResult<()>) {
         let Some(mut answer) = self.undurable.pop_front() else { return };
         if let Err(error) = result {
-            let fault = Fault::from(error);
+            let fault = CallError::from(error);
             answer.frame = dispatch::exception_frame(answer.call_id, &fault);
-            answer.thrown = Some(Thrown::of(fault.exception().kind()));
+            answer.exception_class = Some(ExceptionClass::from_kind(fault.exception().kind()));
         }
         self.finish(answer);
     }
 
-    fn finish(&mut self, answer: Answer) {
+    fn finish(&mut self, answer: CallResponse) {
         self.calls -= 1;
         self.call_bytes -= answer.call_bytes;
         let figures = self.context.metrics.method(answer.method);
@@ -421,39 +474,45 @@ impl<'a> Task<'a> {
         figures.total_us.record(total);
         figures.process_us.record(work);
         figures.request_bytes.record_value(answer.call_bytes as u64);
-        figures.answer_bytes.record_value(answer.frame.len() as u64);
+        figures.response_bytes.record_value(answer.frame.len() as u64);
         self.context.metrics.operations.record(answer.operations, work);
-        if let Some(thrown) = answer.thrown {
+        if let Some(thrown) = answer.exception_class {
             figures.exceptions.add(thrown);
         }
-        self.output.push(answer.frame, answer.held);
+        self.send_queue.push(answer.frame, answer.reservation);
     }
 
-    /// Sends what one turn allows; whether there is more that the socket may take.
+    /// Sends up to one burst. Returns `true` if the socket may accept more.
     fn send(&mut self) -> io::Result<bool> {
-        if self.output.is_empty() {
+        if self.send_queue.is_empty() {
             return Ok(false);
         }
-        let sent = self.output.write_to(&self.stream)?;
+        let sent = self.send_queue.write_to(&self.stream)?;
         if sent.bytes > 0 {
-            self.sent.moved(sent.bytes);
-            self.context.metrics.bytes_sent.add(sent.bytes as u64);
+            self.sent.record_progress(sent.bytes);
+            self.context.metrics.sent_bytes.add(sent.bytes as u64);
             self.has_moved = true;
         }
         Ok(sent.continues)
     }
 
-    fn read_stall(&self) -> Duration {
-        Duration::from_millis(self.context.config.limits.read_stall_ms_max)
+    fn receive_timeout(&self) -> Duration {
+        Duration::from_millis(self.context.config.limits.receive_timeout_ms)
     }
 
     fn tick_period(&self) -> Duration {
         let limits = &self.context.config.limits;
-        Duration::from_millis(limits.idle_ms_max.min(limits.write_stall_ms_max).min(limits.read_stall_ms_max).div_ceil(4))
+        Duration::from_millis(
+            limits
+                .connection_idle_timeout_ms
+                .min(limits.send_timeout_ms)
+                .min(limits.receive_timeout_ms)
+                .div_ceil(4),
+        )
     }
 
-    /// Ends a connection whose client does not read, does not go on with what it has begun to send, or has not been heard of
-    /// for long.
+    /// Returns an error if the client does not read, does not send the rest of its request, or has
+    /// been idle for too long.
     fn check_time(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.has_moved) {
             self.active = Instant::now();
@@ -461,42 +520,51 @@ impl<'a> Task<'a> {
         let limits = &self.context.config.limits;
         let (idle, now) = (self.active.elapsed(), Instant::now());
         let timed_out = |text: &str| Err(io::Error::new(io::ErrorKind::TimedOut, text));
-        if self.sent.is_stalled(self.output.len(), now, Duration::from_millis(limits.write_stall_ms_max)) {
+        if self.sent.is_stalled(
+            self.send_queue.len(),
+            now,
+            Duration::from_millis(limits.send_timeout_ms),
+        ) {
             return timed_out("the client does not read its answers");
         }
-        // What the server does not read is not the client's fault.
-        let missing = if self.ending || !self.may_receive() { 0 } else { self.input.missing() };
-        if self.received.is_stalled(missing, now, self.read_stall()) {
+        // The client is not responsible for data that the server does not read.
+        let missing =
+            if self.ending || !self.may_receive() { 0 } else { self.read_buffer.missing() };
+        if self.received.is_stalled(missing, now, self.receive_timeout()) {
             return timed_out("the client does not send the rest of its request");
         }
         if missing == 0 {
             self.turn_until += self.tick_period();
         } else if self.turn.is_some() && now > self.turn_until {
-            return timed_out("the client is too slow in sending a request beyond its share, while others wait to do the same");
+            return timed_out(
+                "the client is too slow in sending a request beyond its share, while others wait to do the same",
+            );
         }
         self.starved = self.is_starved().then(|| self.starved.unwrap_or(now));
-        if self.starved.is_some_and(|since| now.duration_since(since) > self.read_stall()) && self.turn.is_none() {
+        if self.starved.is_some_and(|since| now.duration_since(since) > self.receive_timeout())
+            && self.turn.is_none()
+        {
             let text = format!(
                 "no network buffers for the rest of its request, of which {} bytes were received (max-network-buffer-size, max-address-buffer-size)",
-                self.input.len()
+                self.read_buffer.len()
             );
             return Err(io::Error::new(io::ErrorKind::QuotaExceeded, text));
         }
-        if self.calls == 0 && idle > Duration::from_millis(limits.idle_ms_max) {
+        if self.calls == 0 && idle > Duration::from_millis(limits.connection_idle_timeout_ms) {
             return timed_out("the client has been silent for too long");
         }
         Ok(())
     }
 }
 
-/// How long a client may have the turn to send so many bytes beyond its share.
+/// Returns the time that a client may hold the turn to send `missing` bytes beyond its share.
 fn turn_span(missing: usize, read_stall: Duration) -> Duration {
     read_stall.saturating_add(Duration::from_secs(missing as u64 / TURN_BYTES_PER_SECOND))
 }
 
-/// Waits until the first of the answers is durable; for ever if there is none. The log is written in order, so none of
-/// the others is before it.
-async fn durable(undurable: &mut VecDeque<Answer>) -> StoreResult<()> {
+/// Waits until the first response is durable; indefinitely if there is none. The log is written in
+/// order, so no other response is durable earlier.
+async fn durable(undurable: &mut VecDeque<CallResponse>) -> StoreResult<()> {
     poll_fn(|task| match undurable.front_mut().and_then(|answer| answer.ticket.as_mut()) {
         Some(ticket) => Pin::new(ticket).poll(task),
         None => Poll::Pending,

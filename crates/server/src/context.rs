@@ -1,83 +1,98 @@
-//! What everything in the server shares.
+//! Shared state of the server.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use halite_engine::{Engine, MetaView};
-use halite_types::{Result, Tier};
+use halite_types::{ReadTier, Result};
 use tokio::sync::Semaphore;
 
-use crate::admin_service::requested::RequestedCompactions;
+use crate::admin_service::recent_compactions::RecentCompactions;
 use crate::buffers::Buffers;
 use crate::call::Peer;
 use crate::config::Config;
 use crate::dispatch;
-use crate::health::Watched;
+use crate::handler_pool::HandlerPool;
+use crate::health::HealthMonitor;
 use crate::identity::{Identity, host_for};
-use crate::lanes::Pool;
 use crate::master_service::{self, Master};
 use crate::metrics::Metrics;
-use crate::nonces::Nonces;
+use crate::nonces::NonceManager;
 use crate::outside::Machine;
-use crate::quota::Enforcement;
-use crate::scanners::Scanners;
+use crate::quota::QuotaManager;
+use crate::scanners::ScannerRegistry;
 use crate::server::Addresses;
 
 pub(crate) struct Context {
-    /// Whose network and threads the server has.
+    /// Network, clock and threads of the server.
     pub(crate) machine: Machine,
     pub(crate) engine: Arc<Engine>,
     pub(crate) config: Config,
-    /// The ports as bound.
+    /// Bound addresses.
     pub(crate) addresses: Addresses,
-    /// When the server started, in milliseconds since 1970.
+    /// Start time of the server, in milliseconds since 1970.
     pub(crate) start_code: u64,
-    /// The id that clients may ask for; it stays with the data.
+    /// Cluster id, stored with the data.
     pub(crate) cluster_id: String,
     pub(crate) metrics: Metrics,
-    /// Whether the store took writes a moment ago.
-    pub(crate) health: Watched,
+    /// Health of the store at the last check.
+    pub(crate) health: HealthMonitor,
     /// Partially received requests and unsent responses.
     pub(crate) buffers: Arc<Buffers>,
     /// Memory of open scanners.
     pub(crate) scanner_memory: Arc<Buffers>,
-    pub(crate) scanners: Scanners,
-    pub(crate) nonces: Nonces,
-    pub(crate) reader_pool: Pool,
-    pub(crate) admin_pool: Pool,
-    /// Calls that wait for network buffers, in no queue: as many as the queue of the readers holds.
+    pub(crate) scanners: ScannerRegistry,
+    pub(crate) nonces: NonceManager,
+    pub(crate) handler_pool: HandlerPool,
+    pub(crate) admin_pool: HandlerPool,
+    /// Permits for calls that wait for network buffers outside a queue: as many as the handler
+    /// queue holds.
     pub(crate) waiting_calls: Arc<Semaphore>,
-    pub(crate) requested_compactions: RequestedCompactions,
-    /// The quotas in force.
-    pub(crate) quota: Enforcement,
-    /// What the master keeps: procedures, switches.
+    pub(crate) recent_compactions: RecentCompactions,
+    /// Quotas in force.
+    pub(crate) quota: QuotaManager,
+    /// State of the master: procedures, switches.
     pub(crate) master: Master,
 }
 
 impl Context {
-    /// A server of this engine at these addresses, without sockets.
+    /// Returns the context of a server of this engine at these addresses, without sockets.
     ///
     /// # Errors
-    /// `Io` if the operating system gives no threads, `Stopped` if the store takes no writes until it is opened again.
-    pub(crate) fn new(machine: Machine, engine: Arc<Engine>, config: Config, addresses: Addresses) -> Result<Self> {
+    /// `Io` if the operating system cannot create threads, `Stopped` if the store accepts no writes
+    /// until it is reopened.
+    pub(crate) fn new(
+        machine: Machine,
+        engine: Arc<Engine>,
+        config: Config,
+        addresses: Addresses,
+    ) -> Result<Self> {
         let (reader_pool, admin_pool) = dispatch::start_pools(&machine, &config.limits)?;
-        let memory_bytes = engine.options().memstore_total_bytes.saturating_add(engine.options().block_cache_bytes);
+        let memory_bytes = engine
+            .options()
+            .global_memstore_bytes
+            .saturating_add(engine.options().block_cache_bytes);
         let context = Self {
             cluster_id: engine.id(),
             master: Master::new(&machine, &engine, &config)?,
             addresses,
             start_code: engine.now_ms(),
             metrics: Metrics::default(),
-            health: Watched::new(&engine.health()),
+            health: HealthMonitor::new(&engine.health()),
             buffers: Buffers::new(&config.limits),
             scanner_memory: Buffers::for_scanners(&config.limits),
-            scanners: Scanners::new(&config.limits, memory_bytes),
-            nonces: Nonces::new(config.limits.nonce_ms, &engine.take_replayed_nonces()),
-            reader_pool,
+            scanners: ScannerRegistry::new(&config.limits, memory_bytes),
+            nonces: NonceManager::new(
+                config.limits.nonce_grace_period_ms,
+                &engine.take_replayed_nonces(),
+            ),
+            handler_pool: reader_pool,
             admin_pool,
-            waiting_calls: Arc::new(Semaphore::new(config.limits.reader_queue_max.min(Semaphore::MAX_PERMITS))),
-            requested_compactions: RequestedCompactions::default(),
-            quota: Enforcement::default(),
+            waiting_calls: Arc::new(Semaphore::new(
+                config.limits.max_call_queue_length.min(Semaphore::MAX_PERMITS),
+            )),
+            recent_compactions: RecentCompactions::default(),
+            quota: QuotaManager::default(),
             machine,
             engine,
             config,
@@ -91,20 +106,21 @@ impl Context {
         Ok(context)
     }
 
-    /// `hbase:meta` as this client is told it.
+    /// Returns `hbase:meta` as this client sees it.
     ///
     /// # Errors
-    /// `NeedsIo` with [`Tier::Memory`], or a failed read, of what clients have written there.
-    pub(crate) fn meta(&self, peer: &Peer, tier: Tier) -> Result<MetaView> {
+    /// `WouldBlock` with [`ReadTier::Memory`], or a failed read of the data that clients have
+    /// written there.
+    pub(crate) fn meta(&self, peer: &Peer, tier: ReadTier) -> Result<MetaView> {
         self.engine.meta(&peer.server, tier)
     }
 
-    /// Who this server is to a client that has connected to `local`.
+    /// Returns the identity of this server for a client that has connected to `local`.
     pub(crate) fn identity(&self, local: SocketAddr) -> Identity {
         Identity {
-            host: host_for(&self.config.advertise, local),
+            host: host_for(&self.config.advertise_host, local),
             master_port: self.addresses.master.port(),
-            region_port: self.addresses.region.port(),
+            regionserver_port: self.addresses.regionserver.port(),
             start_code: self.start_code,
         }
     }

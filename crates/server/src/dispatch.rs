@@ -1,8 +1,9 @@
-//! Which lane a call takes, and how its answer comes back to its connection.
+//! Call dispatch: selects the thread of each call and returns its response to the connection.
 //!
-//! What is served from memory is served where it was read from the socket: a hop to another thread costs several times the
-//! work. What must wait for the disk or runs long goes to the reader lane, and what the master and the administrator ask to
-//! a lane of their own. An attempt in memory that turns out to need the disk hands the rest of its work to the reader lane.
+//! A call that memory can answer is executed on the connection's task, because a hop to another
+//! thread costs several times the work. A call that waits for the disk or runs long goes to the
+//! handler pool; master and administration calls go to a separate pool. If an inline attempt needs
+//! the disk, the handler pool runs the rest of its work.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,122 +17,132 @@ use halite_wire::service::{Method, Service};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::buffers::Held;
-use crate::call::{Call, Fault, Reply};
-use crate::config::Lanes;
+use crate::buffers::MemoryReservation;
+use crate::call::{Call, CallError, Reply};
+use crate::config::DispatchMode;
 use crate::context::Context;
-use crate::lanes::{Next, Pool};
-use crate::metrics::Thrown;
+use crate::handler_pool::{Continuation, HandlerPool};
+use crate::metrics::ExceptionClass;
 use crate::operations::Operations;
 use crate::outside::{Instant, Machine};
 use crate::{admin_service, client_service, master_service, registry};
 
-/// Where a call is answered.
+/// Task or thread pool that executes a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lane {
-    /// On the connection's own task, from memory only.
+pub(crate) enum Executor {
+    /// The connection's own task, from memory only.
     Inline,
-    /// On a reader thread.
-    Readers,
-    /// On an administration thread.
+    /// A handler thread.
+    Handler,
+    /// An administration thread.
     Admin,
 }
 
-/// Longest wait of a call for network buffers, after which its client is told to come again.
+/// Maximum wait of a call for network buffers, after which the client receives a retryable error.
 const ROOM_WAIT: Duration = Duration::from_secs(10);
-/// Bytes of cells that are compressed where the call was read: about a tenth of a millisecond.
-const INLINE_COMPRESSED_BYTES_MAX: usize = 8 << 10;
-/// A multi of more bytes than this is not worth keeping its connection's task busy for.
-const INLINE_BYTES_MAX: usize = 64 << 10;
-/// Bytes that a call may unfold to where it was read: with all of them it may have to wait for a reader thread. One that unfolds
-/// to more waits as it came, and takes the memory when its turn has come, so that no more do so at once than there are threads.
-pub(crate) const INLINE_UNFOLDED_BYTES_MAX: usize = 1 << 20;
+/// Maximum bytes of cells compressed on the connection's task: about a tenth of a millisecond.
+const MAX_INLINE_COMPRESSED_BYTES: usize = 8 << 10;
+/// Maximum bytes of a multi executed on the connection's task; a larger one would block it for too
+/// long.
+const MAX_INLINE_BYTES: usize = 64 << 10;
+/// Maximum decoded bytes of a call decoded on the connection's task. Such a call may then have to
+/// wait for a handler thread while it holds them. A larger call waits undecoded and is decoded when
+/// a thread runs it, so that no more are decoded at once than there are threads.
+pub(crate) const MAX_INLINE_DECODED_BYTES: usize = 1 << 20;
 
-/// Where a call is answered, as far as its header tells.
-pub(crate) fn lane(method: Method, bytes: usize) -> Lane {
+/// Returns the executor of a call, as far as its header determines it.
+pub(crate) fn executor(method: Method, bytes: usize) -> Executor {
     match (method.service(), method) {
-        (Service::Client, Method::ClientGet | Method::ClientMutate | Method::ClientMulti | Method::ClientScan) if bytes <= INLINE_BYTES_MAX => {
-            Lane::Inline
+        (
+            Service::Client,
+            Method::ClientGet | Method::ClientMutate | Method::ClientMulti | Method::ClientScan,
+        ) if bytes <= MAX_INLINE_BYTES => Executor::Inline,
+        (
+            Service::Client,
+            Method::ClientBulkLoadHFile
+            | Method::ClientPrepareBulkLoad
+            | Method::ClientCleanupBulkLoad,
+        ) => Executor::Admin,
+        (Service::Client, _) => Executor::Handler,
+        (Service::ClientMeta | Service::BootstrapNode | Service::ConnectionRegistry, _) => {
+            Executor::Inline
         }
-        (Service::Client, Method::ClientBulkLoadHFile | Method::ClientPrepareBulkLoad | Method::ClientCleanupBulkLoad) => Lane::Admin,
-        (Service::Client, _) => Lane::Readers,
-        (Service::ClientMeta | Service::BootstrapNode | Service::ConnectionRegistry, _) => Lane::Inline,
-        _ => Lane::Admin,
+        _ => Executor::Admin,
     }
 }
 
-/// How far a call has come.
-pub(crate) enum Step {
-    /// It is answered.
-    Done(Outcome),
-    /// It goes on, on a reader thread.
-    Later(Box<dyn FnOnce() -> Step + Send>),
+/// Progress of a call.
+pub(crate) enum CallStep {
+    /// The call is finished.
+    Done(CallOutcome),
+    /// The call continues on a handler thread.
+    Deferred(Box<dyn FnOnce() -> CallStep + Send>),
 }
 
-/// How a call ends.
-pub(crate) enum Outcome {
-    Now(Result<Reply, Fault>),
-    /// The reply may be given when the ticket is fulfilled.
-    After(CommitTicket, Reply),
+/// Outcome of a call.
+pub(crate) enum CallOutcome {
+    Ready(Result<Reply, CallError>),
+    /// The reply may be sent once the ticket is complete.
+    AfterCommit(CommitTicket, Reply),
 }
 
-impl<E: Into<Fault>> From<Result<Reply, E>> for Step {
+impl<E: Into<CallError>> From<Result<Reply, E>> for CallStep {
     fn from(result: Result<Reply, E>) -> Self {
-        Self::Done(Outcome::Now(result.map_err(Into::into)))
+        Self::Done(CallOutcome::Ready(result.map_err(Into::into)))
     }
 }
 
-impl Step {
-    /// What is left to do, elsewhere; where it fails that is the answer.
-    pub(crate) fn later(rest: impl FnOnce() -> Result<Self, Fault> + Send + 'static) -> Self {
-        Self::Later(Box::new(move || rest().unwrap_or_else(Self::from)))
+impl CallStep {
+    /// Defers the rest of the work to another thread. An error of it is the reply.
+    pub(crate) fn defer(rest: impl FnOnce() -> Result<Self, CallError> + Send + 'static) -> Self {
+        Self::Deferred(Box::new(move || rest().unwrap_or_else(Self::from)))
     }
 }
 
-impl From<Fault> for Step {
-    fn from(fault: Fault) -> Self {
-        Self::Done(Outcome::Now(Err(fault)))
+impl From<CallError> for CallStep {
+    fn from(fault: CallError) -> Self {
+        Self::Done(CallOutcome::Ready(Err(fault)))
     }
 }
 
-/// An answer on its way to the connection.
-pub(crate) struct Answer {
+/// Response on its way to the connection.
+pub(crate) struct CallResponse {
     pub(crate) call_id: u32,
     pub(crate) method: Method,
     pub(crate) received: Instant,
-    /// Bytes of the call, which are free now.
+    /// Bytes of the call, now released.
     pub(crate) call_bytes: usize,
     /// Empty if the client has stopped waiting.
     pub(crate) frame: BytesMut,
     /// Network buffers of the frame.
-    pub(crate) held: Held,
-    /// What it says, if it is an exception.
-    pub(crate) thrown: Option<Thrown>,
+    pub(crate) reservation: MemoryReservation,
+    /// Class of the exception, if the response is one.
+    pub(crate) exception_class: Option<ExceptionClass>,
     pub(crate) operations: Operations,
-    /// How long the call waited for a thread.
+    /// Time that the call waited for a thread.
     pub(crate) queued: Duration,
-    /// To be fulfilled before the frame may go.
+    /// Ticket that must be complete before the frame is sent.
     pub(crate) ticket: Option<CommitTicket>,
 }
 
-/// Where answers go.
+/// Sender of responses to a connection.
 #[derive(Clone)]
-pub(crate) struct Answers {
-    sender: UnboundedSender<Answer>,
+pub(crate) struct ResponseSender {
+    sender: UnboundedSender<CallResponse>,
 }
 
-impl Answers {
-    pub(crate) fn new() -> (Self, UnboundedReceiver<Answer>) {
+impl ResponseSender {
+    pub(crate) fn new() -> (Self, UnboundedReceiver<CallResponse>) {
         let (sender, receiver) = unbounded_channel();
         (Self { sender }, receiver)
     }
 
-    /// Gives an answer to the connection. It may have ended; then nobody wants the answer.
-    fn send(&self, answer: Answer) {
+    /// Sends a response to the connection. If the connection has ended, the response is dropped.
+    fn send(&self, answer: CallResponse) {
         let _ = self.sender.send(answer);
     }
 
-    /// Whether the connection has ended.
+    /// Returns `true` if the connection has ended.
     fn is_closed(&self) -> bool {
         self.sender.is_closed()
     }
@@ -142,164 +153,195 @@ impl Answers {
     }
 }
 
-/// Answers a call now or gives it to a lane, which answers through `answers`.
-pub(crate) fn dispatch(context: &Arc<Context>, call: &Arc<Call>, answers: &Answers) -> Option<Answer> {
+/// Answers a call at once, or queues it for a pool, which answers through `answers`.
+pub(crate) fn dispatch(
+    context: &Arc<Context>,
+    call: &Arc<Call>,
+    answers: &ResponseSender,
+) -> Option<CallResponse> {
     let is_client = call.method.service() == Service::Client;
-    match (lane(call.method, call.bytes), context.config.lanes) {
-        (Lane::Inline | Lane::Readers, Lanes::Inline) if is_client => {
-            let mut progress = advance(call, || attempt(context, call, Lane::Readers));
+    match (executor(call.method, call.bytes), context.config.dispatch_mode) {
+        (Executor::Inline | Executor::Handler, DispatchMode::Inline) if is_client => {
+            let mut progress = advance(call, || attempt(context, call, Executor::Handler));
             loop {
                 match progress {
                     Progress::Answered(answer) => return Some(answer),
-                    Progress::Later(work) => progress = advance(call, work),
+                    Progress::Deferred(work) => progress = advance(call, work),
                 }
             }
         }
-        (Lane::Inline, lanes) if !(is_client && lanes == Lanes::Hop) => match advance(call, || attempt_inline(context, call)) {
-            Progress::Answered(answer) => Some(answer),
-            Progress::Later(work) => queue(context, Lane::Readers, call, answers, work),
-        },
+        (Executor::Inline, lanes) if !(is_client && lanes == DispatchMode::Hop) => {
+            match advance(call, || attempt_inline(context, call)) {
+                Progress::Answered(answer) => Some(answer),
+                Progress::Deferred(work) => queue(context, Executor::Handler, call, answers, work),
+            }
+        }
         (lane, _) => {
-            // A call that could have stayed waits with those that may not.
-            let lane = if lane == Lane::Inline { Lane::Readers } else { lane };
+            // A call that could run inline waits in the handler queue with the others.
+            let lane = if lane == Executor::Inline { Executor::Handler } else { lane };
             let (shared, again) = (Arc::clone(context), Arc::clone(call));
             queue(context, lane, call, answers, Box::new(move || attempt(&shared, &again, lane)))
         }
     }
 }
 
-/// Attempts a call where it was read; leaves the compression of a large answer to a reader thread.
-fn attempt_inline(context: &Arc<Context>, call: &Arc<Call>) -> Step {
+/// Attempts a call on the connection's task; defers the compression of a large reply to a handler
+/// thread.
+fn attempt_inline(context: &Arc<Context>, call: &Arc<Call>) -> CallStep {
     let is_compressed = call.peer.format.is_some_and(|format| format.compressor.is_some());
-    match attempt(context, call, Lane::Inline) {
-        Step::Done(Outcome::Now(Ok(reply))) if is_compressed && reply.cell_bytes() > INLINE_COMPRESSED_BYTES_MAX => {
-            Step::Later(Box::new(move || Step::Done(Outcome::Now(Ok(reply)))))
+    match attempt(context, call, Executor::Inline) {
+        CallStep::Done(CallOutcome::Ready(Ok(reply)))
+            if is_compressed && reply.cell_bytes() > MAX_INLINE_COMPRESSED_BYTES =>
+        {
+            CallStep::Deferred(Box::new(move || CallStep::Done(CallOutcome::Ready(Ok(reply)))))
         }
-        Step::Done(Outcome::After(ticket, reply)) if is_compressed && reply.cell_bytes() > INLINE_COMPRESSED_BYTES_MAX => {
-            Step::Later(Box::new(move || Step::Done(Outcome::After(ticket, reply))))
+        CallStep::Done(CallOutcome::AfterCommit(ticket, reply))
+            if is_compressed && reply.cell_bytes() > MAX_INLINE_COMPRESSED_BYTES =>
+        {
+            CallStep::Deferred(Box::new(move || {
+                CallStep::Done(CallOutcome::AfterCommit(ticket, reply))
+            }))
         }
         step => step,
     }
 }
 
-fn attempt(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Step {
+fn attempt(context: &Arc<Context>, call: &Arc<Call>, lane: Executor) -> CallStep {
     match call.method.service() {
         Service::Client => client_service::call(context, call, lane),
-        Service::ClientMeta | Service::BootstrapNode | Service::ConnectionRegistry => registry::call(context, call).into(),
+        Service::ClientMeta | Service::BootstrapNode | Service::ConnectionRegistry => {
+            registry::call(context, call).into()
+        }
         Service::Admin => admin_service::call(context, call).into(),
         _ => master_service::call(context, call).into(),
     }
 }
 
-/// How far a call has come after a piece of its work.
+/// Progress of a call after one step of its work.
 enum Progress {
-    Answered(Answer),
-    Later(Box<dyn FnOnce() -> Step + Send>),
+    Answered(CallResponse),
+    Deferred(Box<dyn FnOnce() -> CallStep + Send>),
 }
 
-/// Does a piece of work for a call. A defect in it must not take the connection's other calls with it, nor leave this one without
-/// an answer.
-fn advance(call: &Call, work: impl FnOnce() -> Step) -> Progress {
+/// Runs one step of a call. A panic in it must not end the other calls of the connection, nor leave
+/// this call without a response.
+fn advance(call: &Call, work: impl FnOnce() -> CallStep) -> Progress {
     let done = catch_unwind(AssertUnwindSafe(|| match work() {
-        Step::Done(outcome) => Progress::Answered(encode(call, outcome)),
-        Step::Later(rest) => Progress::Later(rest),
+        CallStep::Done(outcome) => Progress::Answered(encode(call, outcome)),
+        CallStep::Deferred(rest) => Progress::Deferred(rest),
     }));
     done.unwrap_or_else(|_| {
         tracing::error!(method = call.method.name(), "a call panicked");
-        let fault = Fault::do_not_retry(format!("{} failed for a defect of the server, which its log describes", call.method.name()));
-        Progress::Answered(encode(call, Outcome::Now(Err(fault))))
+        let fault = CallError::do_not_retry(format!(
+            "{} failed for a defect of the server, which its log describes",
+            call.method.name()
+        ));
+        Progress::Answered(encode(call, CallOutcome::Ready(Err(fault))))
     })
 }
 
-/// Gives work to a lane; the answer if the lane is full.
-fn queue(context: &Arc<Context>, lane: Lane, call: &Arc<Call>, answers: &Answers, work: Box<dyn FnOnce() -> Step + Send>) -> Option<Answer> {
+/// Queues work for a pool. Returns the error response if the queue is full.
+fn queue(
+    context: &Arc<Context>,
+    lane: Executor,
+    call: &Arc<Call>,
+    answers: &ResponseSender,
+    work: Box<dyn FnOnce() -> CallStep + Send>,
+) -> Option<CallResponse> {
     let pool = match lane {
-        Lane::Admin => &context.admin_pool,
-        Lane::Inline | Lane::Readers => &context.reader_pool,
+        Executor::Admin => &context.admin_pool,
+        Executor::Inline | Executor::Handler => &context.handler_pool,
     };
-    let bytes = call.bytes_held() as u64;
-    let is_over = context.metrics.queue_bytes.get() + bytes > context.config.limits.queue_bytes_max as u64;
-    context.metrics.queue_bytes.add(bytes);
-    let queued = Queued {
+    let bytes = call.held_bytes() as u64;
+    let is_over = context.metrics.queued_bytes.get() + bytes
+        > context.config.limits.max_call_queue_bytes as u64;
+    context.metrics.queued_bytes.add(bytes);
+    let queued = QueuedCall {
         context: Arc::clone(context),
         call: Arc::clone(call),
-        answers: answers.clone(),
+        responses: answers.clone(),
         bytes,
         since: Instant::now(),
         waited: Duration::ZERO,
-        lane,
+        executor: lane,
         runtime: tokio::runtime::Handle::current(),
     };
     if !is_over && pool.submit(Box::new(move || queued.run(work))).is_ok() {
         return None;
     }
-    context.metrics.queue_bytes.subtract(bytes);
-    context.metrics.calls_refused.add(1);
-    Some(encode(call, Outcome::Now(Err(queue_full(call)))))
+    context.metrics.queued_bytes.subtract(bytes);
+    context.metrics.calls_rejected.add(1);
+    Some(encode(call, CallOutcome::Ready(Err(queue_full(call)))))
 }
 
-fn queue_full(call: &Call) -> Fault {
-    let text = format!("Call queue is full on {}, too many items queued; come again later", call.peer.identity.region_server_text());
-    Fault::new(ExceptionKind::CallQueueTooBig, text)
+fn queue_full(call: &Call) -> CallError {
+    let text = format!(
+        "Call queue is full on {}, too many items queued; come again later",
+        call.peer.identity.region_server_text()
+    );
+    CallError::new(ExceptionKind::CallQueueTooBig, text)
 }
 
-/// A call that waits for a thread.
-struct Queued {
+/// Call that waits for a thread.
+struct QueuedCall {
     context: Arc<Context>,
     call: Arc<Call>,
-    answers: Answers,
-    /// What it holds of the memory for all calls that wait.
+    responses: ResponseSender,
+    /// Bytes counted in the memory of all waiting calls.
     bytes: u64,
     since: Instant,
-    /// How long it has waited.
+    /// Time that it has waited.
     waited: Duration,
-    lane: Lane,
-    /// Where it waits for network buffers.
+    executor: Executor,
+    /// Runtime on which it waits for network buffers.
     runtime: tokio::runtime::Handle,
 }
 
-impl Queued {
-    /// Runs the call unless nobody waits for it any more.
-    fn run(mut self, work: Box<dyn FnOnce() -> Step + Send>) -> Option<Next> {
+impl QueuedCall {
+    /// Runs the call unless its client has disconnected or timed out.
+    fn run(mut self, work: Box<dyn FnOnce() -> CallStep + Send>) -> Option<Continuation> {
         let account = &self.call.peer.account;
-        if account.unsent() > self.context.config.limits.connection_bytes_max {
-            let text = "this connection has not taken the answers to its earlier calls; read those first";
-            self.refuse(Fault::new(ExceptionKind::CallQueueTooBig, text));
+        if account.unsent() > self.context.config.limits.max_bytes_per_connection {
+            let text =
+                "this connection has not taken the answers to its earlier calls; read those first";
+            self.reject(CallError::new(ExceptionKind::CallQueueTooBig, text));
             return None;
         }
-        if account.share_left() == 0 && !self.answers.is_closed() {
-            // They have left the queue of their lane, which limits their number; many of one client must not be without a limit.
+        if account.share_left() == 0 && !self.responses.is_closed() {
+            // These calls have left the queue of their pool, which limits their number; the calls
+            // of one client must not be unlimited.
             if let Ok(permit) = Arc::clone(&self.context.waiting_calls).try_acquire_owned() {
                 self.wait(work, permit);
             } else {
                 let fault = queue_full(&self.call);
-                self.refuse(fault);
+                self.reject(fault);
             }
             return None;
         }
-        self.context.metrics.queue_bytes.subtract(self.bytes);
+        self.context.metrics.queued_bytes.subtract(self.bytes);
         self.waited = self.since.elapsed();
         self.context.metrics.method(self.call.method).queued_us.record(self.waited);
         if self.call.deadline().is_some_and(|deadline| deadline < Instant::now()) {
-            self.context.metrics.calls_expired.add(1);
-            let mut answer = encode(&self.call, Outcome::Now(Err(Fault::do_not_retry(""))));
+            self.context.metrics.calls_timed_out.add(1);
+            let mut answer =
+                encode(&self.call, CallOutcome::Ready(Err(CallError::do_not_retry(""))));
             answer.frame.clear();
-            answer.held.set(0);
-            self.answers.send(answer);
+            answer.reservation.set(0);
+            self.responses.send(answer);
             return None;
         }
-        self.go_on(work)
+        self.resume(work)
     }
 
-    /// Answers a call that has not begun.
-    fn refuse(self, fault: Fault) {
-        self.context.metrics.queue_bytes.subtract(self.bytes);
-        self.context.metrics.calls_refused.add(1);
-        self.answers.send(encode(&self.call, Outcome::Now(Err(fault))));
+    /// Answers a call that has not started.
+    fn reject(self, fault: CallError) {
+        self.context.metrics.queued_bytes.subtract(self.bytes);
+        self.context.metrics.calls_rejected.add(1);
+        self.responses.send(encode(&self.call, CallOutcome::Ready(Err(fault))));
     }
 
     /// Waits, without a thread, until the connection may hold a response; then queues again.
-    fn wait(self, work: Box<dyn FnOnce() -> Step + Send>, permit: OwnedSemaphorePermit) {
+    fn wait(self, work: Box<dyn FnOnce() -> CallStep + Send>, permit: OwnedSemaphorePermit) {
         let runtime = self.runtime.clone();
         runtime.spawn(async move {
             let _permit = permit;
@@ -308,135 +350,165 @@ impl Queued {
                 biased;
                 result = room => match result {
                     Ok(()) => self.submit(work),
-                    Err(_) => self.refuse(no_room()),
+                    Err(_) => self.reject(no_room()),
                 },
-                () = self.answers.closed() => self.context.metrics.queue_bytes.subtract(self.bytes),
+                () = self.responses.closed() => self.context.metrics.queued_bytes.subtract(self.bytes),
             }
         });
     }
 
-    /// How long to wait for network buffers.
+    /// Returns the maximum wait for network buffers.
     fn room_wait(&self) -> Duration {
         let left = ROOM_WAIT.saturating_sub(self.since.elapsed());
-        self.call.deadline().map_or(left, |deadline| left.min(deadline.saturating_duration_since(Instant::now())))
+        self.call
+            .deadline()
+            .map_or(left, |deadline| left.min(deadline.saturating_duration_since(Instant::now())))
     }
 
-    /// Puts a call that has waited back into the queue of its lane.
-    fn submit(self, work: Box<dyn FnOnce() -> Step + Send>) {
-        let (context, lane) = (Arc::clone(&self.context), self.lane);
-        let (refusal, answers, bytes) = (encode(&self.call, Outcome::Now(Err(queue_full(&self.call)))), self.answers.clone(), self.bytes);
-        let pool = if lane == Lane::Admin { &context.admin_pool } else { &context.reader_pool };
+    /// Puts a call that has waited back into the queue of its pool.
+    fn submit(self, work: Box<dyn FnOnce() -> CallStep + Send>) {
+        let (context, lane) = (Arc::clone(&self.context), self.executor);
+        let (refusal, answers, bytes) = (
+            encode(&self.call, CallOutcome::Ready(Err(queue_full(&self.call)))),
+            self.responses.clone(),
+            self.bytes,
+        );
+        let pool =
+            if lane == Executor::Admin { &context.admin_pool } else { &context.handler_pool };
         if pool.submit(Box::new(move || self.run(work))).is_err() {
-            context.metrics.queue_bytes.subtract(bytes);
-            context.metrics.calls_refused.add(1);
+            context.metrics.queued_bytes.subtract(bytes);
+            context.metrics.calls_rejected.add(1);
             answers.send(refusal);
         }
     }
 
-    fn go_on(self, work: Box<dyn FnOnce() -> Step + Send>) -> Option<Next> {
-        if self.answers.is_closed() {
+    fn resume(self, work: Box<dyn FnOnce() -> CallStep + Send>) -> Option<Continuation> {
+        if self.responses.is_closed() {
             return None;
         }
         match advance(&self.call, work) {
             Progress::Answered(answer) => {
-                let mut answer = Answer { queued: self.waited, ..answer };
-                // Better written here than by the task that serves the connection.
-                if matches!(answer.ticket.as_ref().and_then(CommitTicket::try_finish), Some(Ok(()))) {
+                let mut answer = CallResponse { queued: self.waited, ..answer };
+                // The log is written here rather than by the task that serves the connection.
+                if matches!(answer.ticket.as_ref().and_then(CommitTicket::try_finish), Some(Ok(())))
+                {
                     answer.ticket = None;
                 }
-                self.answers.send(answer);
+                self.responses.send(answer);
             }
-            Progress::Later(rest) => return Some(Next(Box::new(move || self.go_on(rest)))),
+            Progress::Deferred(rest) => {
+                return Some(Continuation(Box::new(move || self.resume(rest))));
+            }
         }
         None
     }
 }
 
-/// The frame of an outcome.
-fn encode(call: &Call, outcome: Outcome) -> Answer {
+/// Encodes the response frame of an outcome.
+fn encode(call: &Call, outcome: CallOutcome) -> CallResponse {
     let (result, ticket) = match outcome {
-        Outcome::Now(result) => (result, None),
-        Outcome::After(ticket, reply) => (Ok(reply), Some(ticket)),
+        CallOutcome::Ready(result) => (result, None),
+        CallOutcome::AfterCommit(ticket, reply) => (Ok(reply), Some(ticket)),
     };
     let mut held = None;
     let encoded = result.and_then(|mut reply| {
-        held = reply.take_held();
-        reply.encode(call.id, call.peer.format).map_err(Fault::from)
+        held = reply.take_reservation();
+        reply.encode(call.id, call.peer.format).map_err(CallError::from)
     });
-    let thrown = encoded.as_ref().err().map(|fault| Thrown::of(fault.exception().kind()));
+    let thrown =
+        encoded.as_ref().err().map(|fault| ExceptionClass::from_kind(fault.exception().kind()));
     let frame = encoded.unwrap_or_else(|fault| exception_frame(call.id, &fault));
-    let mut held = held.unwrap_or_else(|| Held::new(&call.peer.account));
+    let mut held = held.unwrap_or_else(|| MemoryReservation::new(&call.peer.account));
     held.set(frame.len());
-    Answer {
+    CallResponse {
         call_id: call.id,
         method: call.method,
         received: call.received,
         call_bytes: call.bytes,
         frame,
-        held,
-        thrown,
+        reservation: held,
+        exception_class: thrown,
         operations: call.operations.get().copied().unwrap_or_default(),
         queued: Duration::ZERO,
         ticket,
     }
 }
 
-/// The frame that says why a call is refused.
-pub(crate) fn exception_frame(call_id: u32, fault: &Fault) -> BytesMut {
+/// Encodes the frame of the error of a rejected call.
+pub(crate) fn exception_frame(call_id: u32, fault: &CallError) -> BytesMut {
     let mut out = BytesMut::new();
     encode_exception(call_id, fault.exception(), &mut out);
     out
 }
 
-/// Tells a client that its response found no room in time.
-fn no_room() -> Fault {
+/// Returns the error for a response that did not get network buffers in time.
+fn no_room() -> CallError {
     let text = "no network buffers are left for the answer, since clients do not read theirs (max-network-buffer-size); come again later";
-    Fault::new(ExceptionKind::CallQueueTooBig, text)
+    CallError::new(ExceptionKind::CallQueueTooBig, text)
 }
 
-/// The lanes' threads.
-pub(crate) fn start_pools(machine: &Machine, limits: &crate::Limits) -> halite_types::Result<(Pool, Pool)> {
-    let readers = Pool::start(machine, "reader", limits.reader_threads, limits.reader_queue_max)?;
-    Ok((readers, Pool::start(machine, "admin", limits.admin_threads, limits.admin_queue_max)?))
+/// Starts the handler pool and the administration pool.
+pub(crate) fn start_pools(
+    machine: &Machine,
+    limits: &crate::Limits,
+) -> halite_types::Result<(HandlerPool, HandlerPool)> {
+    let readers = HandlerPool::start(
+        machine,
+        "reader",
+        limits.handler_threads,
+        limits.max_call_queue_length,
+    )?;
+    Ok((
+        readers,
+        HandlerPool::start(machine, "admin", limits.admin_threads, limits.max_admin_queue_length)?,
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use halite_wire::exception::Exception;
     use halite_wire::proto as pb;
-    use halite_wire::rpc::{Limits, Next, decode_response, next_frame};
+    use halite_wire::rpc::{FrameStatus, RpcLimits, decode_response, next_frame};
     use halite_wire::service;
 
     use super::*;
-    use crate::master_service::tests::rig::Rig;
+    use crate::master_service::tests::test_server::TestServer;
     use crate::testing;
 
-    fn refusal(mut answer: Answer) -> (u32, Exception) {
-        let Next::Frame(frame) = next_frame(&mut answer.frame, &Limits::default()).unwrap() else { panic!("no frame") };
+    fn refusal(mut answer: CallResponse) -> (u32, Exception) {
+        let FrameStatus::Frame(frame) =
+            next_frame(&mut answer.frame, &RpcLimits::default()).unwrap()
+        else {
+            panic!("no frame")
+        };
         let response = decode_response(&frame).unwrap();
-        (response.call_id, response.answer.unwrap_err())
+        (response.call_id, response.result.unwrap_err())
     }
 
     #[test]
     fn a_call_that_panics_is_answered_where_it_was_read_too() {
-        let rig = Rig::new();
+        let rig = TestServer::new();
         let call = testing::call::<service::ClientGet>(&rig.peer, &pb::GetRequest::default());
-        let progress = advance(&call, || std::panic::resume_unwind(Box::new("expected by this test")));
+        let progress =
+            advance(&call, || std::panic::resume_unwind(Box::new("expected by this test")));
         let Progress::Answered(answer) = progress else { panic!("it is not answered") };
         let (call_id, refused) = refusal(answer);
         assert_eq!((call_id, refused.is_do_not_retry()), (1, true));
-        assert_eq!(refused.message(), "Get failed for a defect of the server, which its log describes");
+        assert_eq!(
+            refused.message(),
+            "Get failed for a defect of the server, which its log describes"
+        );
     }
 
     #[test]
     fn what_memory_can_answer_stays_and_what_may_wait_goes_to_a_thread() {
-        assert_eq!(lane(Method::ClientGet, 60), Lane::Inline);
-        assert_eq!(lane(Method::ClientMulti, 60_000), Lane::Inline);
-        assert_eq!(lane(Method::ClientMulti, 2 << 20), Lane::Readers);
-        assert_eq!(lane(Method::ClientScan, 60), Lane::Inline);
-        assert_eq!(lane(Method::ClientExecService, 60), Lane::Readers);
-        assert_eq!(lane(Method::ClientMetaGetClusterId, 0), Lane::Inline);
-        assert_eq!(lane(Method::MasterCreateTable, 600), Lane::Admin);
-        assert_eq!(lane(Method::AdminFlushRegion, 60), Lane::Admin);
+        assert_eq!(executor(Method::ClientGet, 60), Executor::Inline);
+        assert_eq!(executor(Method::ClientMulti, 60_000), Executor::Inline);
+        assert_eq!(executor(Method::ClientMulti, 2 << 20), Executor::Handler);
+        assert_eq!(executor(Method::ClientScan, 60), Executor::Inline);
+        assert_eq!(executor(Method::ClientExecService, 60), Executor::Handler);
+        assert_eq!(executor(Method::ClientMetaGetClusterId, 0), Executor::Inline);
+        assert_eq!(executor(Method::MasterCreateTable, 600), Executor::Admin);
+        assert_eq!(executor(Method::AdminFlushRegion, 60), Executor::Admin);
     }
 }

@@ -1,4 +1,4 @@
-//! How a connection begins: the preamble, and the header that says who calls which service.
+//! Connection handshake: the preamble, and the header that specifies the user and the service.
 
 use std::io;
 use std::sync::Arc;
@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::{Buf, BytesMut};
 use halite_wire::proto as pb;
-use halite_wire::rpc::{self, Auth, CONNECTION_CALL_ID, Connection, Fault, Limits, Next, PREAMBLE_BYTES, Preamble};
+use halite_wire::rpc::{
+    self, Auth, CONNECTION_CALL_ID, ConnectionInfo, FrameStatus, PREAMBLE_BYTES, Preamble,
+    ProtocolError, RpcLimits,
+};
 use halite_wire::service::Service;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -16,56 +19,67 @@ use crate::context::Context;
 use crate::listener::Port;
 use crate::outside::Stream;
 
-/// Bytes of a connection header: what any connection may hold without being counted.
-const HEADER_BYTES_MAX: usize = FLOOR_BYTES;
-/// Bytes of a first SASL message, of which none is kept.
-const SASL_BYTES_MAX: usize = 1 << 20;
-/// Questions about security that one connection may ask before it begins.
-const QUESTIONS_MAX: usize = 16;
+/// Maximum bytes of a connection header: the uncounted bytes of each connection.
+const MAX_HEADER_BYTES: usize = FLOOR_BYTES;
+/// Maximum bytes of a first SASL message, all of which are skipped.
+const MAX_SASL_BYTES: usize = 1 << 20;
+/// Maximum security queries of one connection before its header.
+const MAX_SECURITY_QUERIES: usize = 16;
 
-/// How the beginning of a connection ended.
-pub(crate) enum Begun {
-    /// With calls to come; what has been read of them already.
+/// Result of a handshake.
+pub(crate) enum HandshakeResult {
+    /// Calls follow; the bytes of them already read.
     Calls(Arc<Peer>, BytesMut),
-    /// With one answer, and that was all.
+    /// One response was sent, and no call follows.
     Answered,
 }
 
-/// Why a connection did not begin.
-pub(crate) enum Refused {
-    /// The peer made a mistake; what is to be sent to it stands in the fault.
-    Fault(Fault),
+/// Reason a handshake failed.
+pub(crate) enum HandshakeError {
+    /// The peer violated the protocol; the error contains the response to send.
+    Protocol(ProtocolError),
     /// The connection is broken or was closed.
-    Broken(io::Error),
+    Io(io::Error),
 }
 
-impl From<io::Error> for Refused {
+impl From<io::Error> for HandshakeError {
     fn from(error: io::Error) -> Self {
-        Self::Broken(error)
+        Self::Io(error)
     }
 }
 
-impl From<Fault> for Refused {
-    fn from(fault: Fault) -> Self {
-        Self::Fault(fault)
+impl From<ProtocolError> for HandshakeError {
+    fn from(fault: ProtocolError) -> Self {
+        Self::Protocol(fault)
     }
 }
 
-/// Reads preamble and header, and answers what is asked before them.
-pub(crate) async fn begin(stream: &mut Stream, port: Port, context: &Context, account: &Arc<Account>) -> Result<Begun, Refused> {
+/// Reads the preamble and the header, and answers the queries before them.
+pub(crate) async fn begin(
+    stream: &mut Stream,
+    port: Port,
+    context: &Context,
+    account: &Arc<Account>,
+) -> Result<HandshakeResult, HandshakeError> {
     let mut input = BytesMut::new();
-    for _ in 0..QUESTIONS_MAX {
+    for _ in 0..MAX_SECURITY_QUERIES {
         match Preamble::decode(read_preamble(stream, &mut input).await?)? {
             Preamble::Registry => {
                 let mut out = BytesMut::new();
-                let answer = pb::GetConnectionRegistryResponse { cluster_id: context.cluster_id.clone() };
-                rpc::encode_response(CONNECTION_CALL_ID, &answer, None, &mut out).map_err(io::Error::other)?;
+                let answer =
+                    pb::GetConnectionRegistryResponse { cluster_id: context.cluster_id.clone() };
+                rpc::encode_response(CONNECTION_CALL_ID, &answer, None, &mut out)
+                    .map_err(io::Error::other)?;
                 stream.write_all(&out).await?;
-                return Ok(Begun::Answered);
+                return Ok(HandshakeResult::Answered);
             }
             Preamble::Security => {
                 let mut out = BytesMut::new();
-                rpc::encode_exception(CONNECTION_CALL_ID, &Preamble::security_not_enabled(), &mut out);
+                rpc::encode_exception(
+                    CONNECTION_CALL_ID,
+                    &Preamble::security_not_enabled(),
+                    &mut out,
+                );
                 stream.write_all(&out).await?;
             }
             Preamble::Calls(auth) => {
@@ -73,15 +87,21 @@ pub(crate) async fn begin(stream: &mut Stream, port: Port, context: &Context, ac
                     stream.write_all(&Auth::SWITCH_TO_SIMPLE).await?;
                     skip_sasl_message(stream, &mut input).await?;
                 }
-                let header = Connection::decode(read_frame(stream, &mut input).await?)?;
-                return Ok(Begun::Calls(Arc::new(peer(stream, port, context, account, header)?), input));
+                let header = ConnectionInfo::decode(read_frame(stream, &mut input).await?)?;
+                return Ok(HandshakeResult::Calls(
+                    Arc::new(peer(stream, port, context, account, header)?),
+                    input,
+                ));
             }
         }
     }
-    Err(Fault::Close("it asked about security again and again".to_string()).into())
+    Err(ProtocolError::Close("it asked about security again and again".to_string()).into())
 }
 
-async fn read_preamble(stream: &mut Stream, input: &mut BytesMut) -> io::Result<[u8; PREAMBLE_BYTES]> {
+async fn read_preamble(
+    stream: &mut Stream,
+    input: &mut BytesMut,
+) -> io::Result<[u8; PREAMBLE_BYTES]> {
     loop {
         if let Some(preamble) = input.first_chunk::<PREAMBLE_BYTES>() {
             let preamble = *preamble;
@@ -92,13 +112,19 @@ async fn read_preamble(stream: &mut Stream, input: &mut BytesMut) -> io::Result<
     }
 }
 
-/// The client has begun with SASL before it learned that there is none here. Its message may be empty.
-async fn skip_sasl_message(stream: &mut Stream, input: &mut BytesMut) -> Result<(), Refused> {
+/// Skips the first SASL message of a client that started SASL before it learned that the server
+/// does not use it. The message may be empty.
+async fn skip_sasl_message(
+    stream: &mut Stream,
+    input: &mut BytesMut,
+) -> Result<(), HandshakeError> {
     while input.len() < 4 {
         read_more(stream, input).await?;
     }
-    let length = usize::try_from(input.get_i32()).ok().filter(|length| *length <= SASL_BYTES_MAX);
-    let mut left = length.ok_or_else(|| Fault::Close("the length of its SASL message is wrong".to_string()))?;
+    let length = usize::try_from(input.get_i32()).ok().filter(|length| *length <= MAX_SASL_BYTES);
+    let mut left = length.ok_or_else(|| {
+        ProtocolError::Close("the length of its SASL message is wrong".to_string())
+    })?;
     loop {
         let there = left.min(input.len());
         input.advance(there);
@@ -110,17 +136,25 @@ async fn skip_sasl_message(stream: &mut Stream, input: &mut BytesMut) -> Result<
     }
 }
 
-async fn read_frame(stream: &mut Stream, input: &mut BytesMut) -> Result<bytes::Bytes, Refused> {
-    let limits = Limits { frame_bytes_max: HEADER_BYTES_MAX, ..Limits::default() };
+async fn read_frame(
+    stream: &mut Stream,
+    input: &mut BytesMut,
+) -> Result<bytes::Bytes, HandshakeError> {
+    let limits = RpcLimits { max_frame_bytes: MAX_HEADER_BYTES, ..RpcLimits::default() };
     loop {
         match rpc::next_frame(input, &limits)? {
-            Next::Frame(frame) => return Ok(frame),
-            Next::Ping => {}
-            Next::Need(bytes) => {
+            FrameStatus::Frame(frame) => return Ok(frame),
+            FrameStatus::Ping => {}
+            FrameStatus::Need(bytes) => {
                 input.reserve(bytes);
                 read_more(stream, input).await?;
             }
-            Next::TooBig(length) => return Err(Fault::Close(format!("its connection header has {length} bytes")).into()),
+            FrameStatus::TooBig(length) => {
+                return Err(ProtocolError::Close(format!(
+                    "its connection header has {length} bytes"
+                ))
+                .into());
+            }
         }
     }
 }
@@ -132,10 +166,20 @@ async fn read_more(stream: &mut Stream, input: &mut BytesMut) -> io::Result<()> 
     }
 }
 
-fn peer(stream: &Stream, port: Port, context: &Context, account: &Arc<Account>, header: Connection) -> Result<Peer, Refused> {
+fn peer(
+    stream: &Stream,
+    port: Port,
+    context: &Context,
+    account: &Arc<Account>,
+    header: ConnectionInfo,
+) -> Result<Peer, HandshakeError> {
     static NUMBER: AtomicU64 = AtomicU64::new(1);
     if !is_served(port, header.service) {
-        return Err(Fault::Close(format!("{} is not served on this port", header.service.name())).into());
+        return Err(ProtocolError::Close(format!(
+            "{} is not served on this port",
+            header.service.name()
+        ))
+        .into());
     }
     let local = stream.local_addr()?;
     let identity = context.identity(local);
@@ -147,16 +191,17 @@ fn peer(stream: &Stream, port: Port, context: &Context, account: &Arc<Account>, 
         user: header.user.clone().unwrap_or_default(),
         format: header.format,
         version: header.version,
-        server: Arc::new(identity.region_server_identity()),
+        server: Arc::new(identity.region_server_name()),
         identity,
         header,
         account: Arc::clone(account),
         scanner_memory: scanner_memory.ok_or_else(|| io::Error::other("too many connections"))?,
-        is_noted: Arc::default(),
+        protocol_error_logged: Arc::default(),
     })
 }
 
-/// As in HBase: a master answers what a region server answers too.
+/// Returns `true` if `port` serves the service. As in HBase, a master also serves the services of a
+/// region server.
 fn is_served(port: Port, service: Service) -> bool {
     match service {
         Service::Client | Service::Admin | Service::ClientMeta | Service::BootstrapNode => true,

@@ -1,20 +1,20 @@
-//! Halite's server: what unmodified HBase clients talk to, over one engine.
+//! HBase-compatible server over one engine, for unmodified HBase clients.
 //!
-//! [`Server::start`] binds the ports of a region server, a master, a ZooKeeper and a web page and serves them until
-//! [`Handle::shutdown`]. The rooms, along the way of a call:
+//! [`Server::start`] binds the ports of a region server, a master, a ZooKeeper endpoint and an HTTP
+//! endpoint, and serves them until [`ServerHandle::shutdown`]. The modules, in the order in which a
+//! call passes them:
 //!
 //! ```text
-//! listener.rs    sockets, the limit on connections             connection.rs    frames in, answers out
-//! input.rs       what is no frame yet                          output.rs        what is not sent yet, pace.rs: how fast
-//! handshake.rs   preamble and connection header                lanes.rs         the threads calls may wait on
-//! outside.rs     whose sockets, clock and threads these are
-//! dispatch.rs    which lane a call takes, and its answer       call.rs          a call, its peer, a reply, a fault
-//! client_service/ master_service/ admin_service/ registry.rs   what is called
-//! zookeeper/     where clients look the cluster up             http.rs          figures for people and dashboards
-//! context.rs     what all of them share                        config.rs        limits and addresses
-//! quota/         who may do how much
-//! health.rs      whether the store takes writes
-//! chores.rs      what is done now and then                     metrics.rs       what is counted, with operations.rs
+//! listener.rs     sockets, connection limit        connection.rs     reads frames, sends responses
+//! read_buffer.rs  partially received frames        send_queue.rs     unsent responses
+//! handshake.rs    preamble, connection header      stall_detector.rs slow clients
+//! outside.rs      network, clock and threads       handler_pool.rs   threads for blocking calls
+//! dispatch.rs     selects the thread of a call     call.rs           call, peer, reply, error
+//! client_service/ master_service/ admin_service/ registry.rs         RPC services
+//! zookeeper/      cluster lookup for clients       http/             metrics, status, probes
+//! context.rs      shared state                     config.rs         limits and addresses
+//! quota/          quotas                           health.rs         store health
+//! chores.rs       periodic work                    metrics.rs        counters, with operations.rs
 //! ```
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -28,28 +28,28 @@ mod config;
 mod connection;
 mod context;
 mod dispatch;
+mod handler_pool;
 mod handshake;
 mod health;
 mod http;
 mod identity;
-mod input;
-mod lanes;
 mod listener;
 mod master_service;
 mod metrics;
 mod nonces;
 mod operations;
-mod output;
 pub mod outside;
-mod pace;
 mod quota;
+mod read_buffer;
 mod registry;
 mod scanners;
+mod send_queue;
 mod server;
 mod shutdown;
+mod stall_detector;
 #[cfg(test)]
 mod testing;
 mod zookeeper;
 
-pub use config::{Advertise, Config, Lanes, Limits, default_io_threads};
-pub use server::{Addresses, Handle, Server};
+pub use config::{Advertise, Config, DispatchMode, Limits, default_io_threads};
+pub use server::{Addresses, Server, ServerHandle};

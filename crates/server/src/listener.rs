@@ -1,4 +1,4 @@
-//! The two RPC ports: accepting connections, within the limit.
+//! RPC listener: accepts connections on the two RPC ports, within the limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,19 +11,24 @@ use crate::context::Context;
 use crate::outside::{Listener, Stream};
 use crate::shutdown::Shutdown;
 
-/// Which services a connection may ask for.
+/// Port of a connection, which determines the available services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Port {
     Master,
-    Region,
+    RegionServer,
 }
 
-/// How long to wait when the operating system gives no more sockets.
+/// Pause before the next accept if the operating system has no free sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves clients until everything is to end, and then until every connection has ended.
-pub(crate) async fn serve(listener: Listener, port: Port, context: Arc<Context>, mut shutdown: Shutdown) {
-    let permits = Arc::new(Semaphore::new(context.config.limits.connections_max));
+/// Serves clients until shutdown, and then until every connection has ended.
+pub(crate) async fn serve(
+    listener: Listener,
+    port: Port,
+    context: Arc<Context>,
+    mut shutdown: Shutdown,
+) {
+    let permits = Arc::new(Semaphore::new(context.config.limits.max_connections));
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -42,12 +47,16 @@ pub(crate) async fn serve(listener: Listener, port: Port, context: Arc<Context>,
         };
         context.metrics.connections_accepted.add(1);
         let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else {
-            context.metrics.connections_refused.add(1);
-            tracing::warn!(?port, limit = context.config.limits.connections_max, "a connection is refused: connections_max are open");
+            context.metrics.connections_rejected.add(1);
+            tracing::warn!(
+                ?port,
+                limit = context.config.limits.max_connections,
+                "a connection is refused: max_connections are open"
+            );
             continue;
         };
         let Some(account) = context.buffers.connect(address.ip()) else {
-            context.metrics.connections_refused.add(1);
+            context.metrics.connections_rejected.add(1);
             let limit = context.config.limits.max_connections_per_address;
             tracing::warn!(?port, %address, limit, "connection refused: its address has max-connections-per-address open");
             continue;
@@ -64,10 +73,10 @@ pub(crate) async fn serve(listener: Listener, port: Port, context: Arc<Context>,
     while connections.join_next().await.is_some() {}
 }
 
-/// Small answers go out at once, and a peer that has vanished is noticed.
+/// Sets the socket options: small responses are sent at once, and a vanished peer is detected.
 fn prepare(stream: &Stream) {
     if let (Err(error), _) | (_, Err(error)) = (stream.set_nodelay(), stream.set_keepalive()) {
-        // The connection works all the same.
+        // The connection works without the option.
         tracing::debug!(%error, "a socket option could not be set");
     }
 }

@@ -1,4 +1,5 @@
-//! What the server counts: calls by method with their times, connections, bytes. All atomic; anybody may read at any time.
+//! Server metrics: calls by method with their durations, connections, bytes. All are atomic and can
+//! be read at any time.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,7 +10,7 @@ use halite_wire::service::{Method, Service};
 
 use crate::operations::OperationTimes;
 
-/// A number that goes up and down.
+/// Value that goes up and down.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge(AtomicU64);
 
@@ -26,94 +27,94 @@ impl Gauge {
         self.0.load(Relaxed)
     }
 
-    /// Counts one more until it is dropped, however that comes.
-    pub(crate) fn count_one(&self) -> Counted<'_> {
+    /// Counts one more until the returned guard is dropped.
+    pub(crate) fn count_one(&self) -> GaugeGuard<'_> {
         self.add(1);
-        Counted(self)
+        GaugeGuard(self)
     }
 }
 
-/// Something that is counted as long as it lives.
-pub(crate) struct Counted<'a>(&'a Gauge);
+/// Guard that is counted until dropped.
+pub(crate) struct GaugeGuard<'a>(&'a Gauge);
 
-impl Drop for Counted<'_> {
+impl Drop for GaugeGuard<'_> {
     fn drop(&mut self) {
         self.0.subtract(1);
     }
 }
 
-/// Everything that is counted.
+/// Metrics of the server.
 #[derive(Default)]
 pub(crate) struct Metrics {
-    /// Connections that are open.
+    /// Open connections.
     pub(crate) connections: Gauge,
     /// Connections accepted since the start.
     pub(crate) connections_accepted: Gauge,
-    /// Connections refused because there were too many.
-    pub(crate) connections_refused: Gauge,
-    /// Connections that were closed for what they sent.
-    pub(crate) connections_faulty: Gauge,
-    /// Bytes of requests and of answers.
-    pub(crate) bytes_received: Gauge,
-    pub(crate) bytes_sent: Gauge,
+    /// Connections rejected because there were too many.
+    pub(crate) connections_rejected: Gauge,
+    /// Connections closed because of a protocol error.
+    pub(crate) protocol_errors: Gauge,
+    /// Bytes of requests and of responses.
+    pub(crate) received_bytes: Gauge,
+    pub(crate) sent_bytes: Gauge,
     /// Bytes of the calls that wait for a thread.
-    pub(crate) queue_bytes: Gauge,
-    /// Calls refused because a queue was full.
-    pub(crate) calls_refused: Gauge,
+    pub(crate) queued_bytes: Gauge,
+    /// Calls rejected because a queue was full.
+    pub(crate) calls_rejected: Gauge,
     /// Calls dropped because their client had stopped waiting.
-    pub(crate) calls_expired: Gauge,
-    /// The ZooKeeper endpoint's figures.
+    pub(crate) calls_timed_out: Gauge,
+    /// Metrics of the ZooKeeper endpoint.
     pub(crate) zookeeper: ZooKeeperMetrics,
     /// Mutations by kind.
     pub(crate) operations: OperationTimes,
     methods: OnceLock<Box<[OnceLock<Box<MethodMetrics>>]>>,
-    /// Exceptions that were answered before it was known which method was called, by service.
-    refused: [Exceptions; Service::ALL.len()],
+    /// Exceptions returned before the method was known, by service.
+    rejected: [Exceptions; Service::ALL.len()],
 }
 
-/// What is counted of the ZooKeeper endpoint.
+/// Metrics of the ZooKeeper endpoint.
 #[derive(Default)]
 pub(crate) struct ZooKeeperMetrics {
-    /// Connections that are open.
+    /// Open connections.
     pub(crate) connections: Gauge,
-    /// Connections refused because there were too many.
-    pub(crate) connections_refused: Gauge,
-    /// Packets from clients, four-letter words among them.
+    /// Connections rejected because there were too many.
+    pub(crate) connections_rejected: Gauge,
+    /// Packets from clients, including four-letter words.
     pub(crate) packets_received: Gauge,
     /// Packets to clients.
     pub(crate) packets_sent: Gauge,
 }
 
-/// What is counted of one method.
+/// Metrics of one method.
 #[derive(Default)]
 pub(crate) struct MethodMetrics {
-    /// From the last byte of the request to the first of the answer's way out, in microseconds.
+    /// Time from the last byte of the request until the response is ready to send, in microseconds.
     pub(crate) total_us: Histogram,
-    /// The wait for a thread, in microseconds.
+    /// Wait for a thread, in microseconds.
     pub(crate) queued_us: Histogram,
-    /// Work without that wait, in microseconds.
+    /// Processing time without that wait, in microseconds.
     pub(crate) process_us: Histogram,
-    /// Sizes of requests and answers as they were on the wire, in bytes.
+    /// Sizes of requests and responses on the wire, in bytes.
     pub(crate) request_bytes: Histogram,
-    pub(crate) answer_bytes: Histogram,
-    /// Answers that were exceptions, and in a multi the actions and regions that were answered with one.
+    pub(crate) response_bytes: Histogram,
+    /// Responses that were exceptions, and actions and regions of a multi that returned one.
     pub(crate) exceptions: Exceptions,
 }
 
-/// Exceptions that clients were told.
+/// Exceptions returned to clients.
 #[derive(Default)]
 pub(crate) struct Exceptions {
-    /// All of them.
+    /// Number of all exceptions.
     pub(crate) all: Gauge,
-    /// The same by what they said.
-    pub(crate) thrown: [Gauge; Thrown::ALL.len()],
+    /// Number of exceptions by class.
+    pub(crate) by_class: [Gauge; ExceptionClass::ALL.len()],
 }
 
-/// What an exception said, as far as HBase counts it by itself.
+/// Class of an exception, for those that HBase counts separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Thrown(usize);
+pub(crate) struct ExceptionClass(usize);
 
-impl Thrown {
+impl ExceptionClass {
     /// HBase's names, with the exceptions they count.
     pub(crate) const ALL: [(&str, Option<ExceptionKind>); 13] = [
         ("NotServingRegionException", Some(ExceptionKind::NotServingRegion)),
@@ -131,43 +132,49 @@ impl Thrown {
         ("otherExceptions", None),
     ];
 
-    /// What an exception counts as.
-    pub(crate) fn of(kind: Option<ExceptionKind>) -> Self {
+    /// Returns the class that an exception is counted in.
+    pub(crate) fn from_kind(kind: Option<ExceptionKind>) -> Self {
         let known = Self::ALL.iter().position(|(_, counted)| counted.is_some() && *counted == kind);
         Self(known.unwrap_or(Self::ALL.len() - 1))
     }
 }
 
 impl Exceptions {
-    /// An exception was the answer.
-    pub(crate) fn add(&self, thrown: Thrown) {
+    /// Counts an exception that was returned.
+    pub(crate) fn add(&self, thrown: ExceptionClass) {
         self.all.add(1);
-        self.thrown[thrown.0].add(1);
+        self.by_class[thrown.0].add(1);
     }
 }
 
 impl Metrics {
-    /// The figures of a method.
+    /// Returns the metrics of a method.
     pub(crate) fn method(&self, method: Method) -> &MethodMetrics {
-        let methods = self.methods.get_or_init(|| (0..method_count()).map(|_| OnceLock::new()).collect());
+        let methods =
+            self.methods.get_or_init(|| (0..method_count()).map(|_| OnceLock::new()).collect());
         methods[method as usize].get_or_init(Box::default)
     }
 
-    /// What the calls of a service were refused with before it was known which method was called.
-    pub(crate) fn refused(&self, service: Service) -> &Exceptions {
-        &self.refused[service as usize]
+    /// Returns the exceptions of a service returned before the method was known.
+    pub(crate) fn rejected(&self, service: Service) -> &Exceptions {
+        &self.rejected[service as usize]
     }
 
-    /// Everything that clients of some services were told, by method and before.
+    /// Returns the exceptions of these services, by method and before the method was known.
     pub(crate) fn exceptions(&self, services: &[Service]) -> impl Iterator<Item = &Exceptions> {
-        let of_methods = self.called().filter(|(method, _)| services.contains(&method.service())).map(|(_, figures)| &figures.exceptions);
-        of_methods.chain(services.iter().map(|service| self.refused(*service)))
+        let of_methods = self
+            .called()
+            .filter(|(method, _)| services.contains(&method.service()))
+            .map(|(_, figures)| &figures.exceptions);
+        of_methods.chain(services.iter().map(|service| self.rejected(*service)))
     }
 
-    /// The methods that have been called, with their figures.
+    /// Returns the methods that have been called, with their metrics.
     pub(crate) fn called(&self) -> impl Iterator<Item = (Method, &MethodMetrics)> {
         let all = Service::ALL.iter().flat_map(|service| service.methods());
-        all.filter_map(|&method| Some((method, self.methods.get()?[method as usize].get()?.as_ref())))
+        all.filter_map(|&method| {
+            Some((method, self.methods.get()?[method as usize].get()?.as_ref()))
+        })
     }
 }
 
@@ -194,10 +201,18 @@ mod tests {
     fn an_exception_counts_under_its_name_or_as_another() {
         let figures = Exceptions::default();
         for kind in [Some(ExceptionKind::RegionTooBusy), Some(ExceptionKind::Io), None] {
-            figures.add(Thrown::of(kind));
+            figures.add(ExceptionClass::from_kind(kind));
         }
-        let counts: Vec<_> = Thrown::ALL.iter().zip(&figures.thrown).map(|((name, _), count)| (*name, count.get())).filter(|(_, n)| *n > 0).collect();
-        assert_eq!((counts, figures.all.get()), (vec![("RegionTooBusyException", 1), ("otherExceptions", 2)], 3));
+        let counts: Vec<_> = ExceptionClass::ALL
+            .iter()
+            .zip(&figures.by_class)
+            .map(|((name, _), count)| (*name, count.get()))
+            .filter(|(_, n)| *n > 0)
+            .collect();
+        assert_eq!(
+            (counts, figures.all.get()),
+            (vec![("RegionTooBusyException", 1), ("otherExceptions", 2)], 3)
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! Operations that must not be applied twice: a client that got no answer sends an increment again with the same nonce.
+//! Registry of applied nonces: a client that received no response retries an increment with the
+//! same nonce, and the operation must not be applied twice.
 //!
-//! The log has the nonces too, so that a server that died knows what it had applied.
+//! The log contains the nonces too, so that the server can restore them after a crash.
 
 use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
@@ -12,63 +13,80 @@ use halite_engine::Nonce;
 
 use crate::outside::Instant;
 
-/// Outcomes of one generation; two are kept. At nine bytes each that bounds the memory, and a client that waits a
-/// minute before it asks again is served up to some fifteen thousand increments a second.
-const GENERATION_MAX: usize = 900_000;
+/// Maximum outcomes of one generation; two generations are retained. At nine bytes each that bounds
+/// the memory. It covers a client that retries after a minute, at up to about 15,000 increments per
+/// second.
+const MAX_NONCES_PER_GENERATION: usize = 900_000;
 
-/// What has been applied, by the digest of group and nonce.
-pub(crate) struct Nonces {
-    known: Mutex<Known>,
-    /// Something under way has ended.
+/// Applied operations, by the digest of nonce group and nonce.
+pub(crate) struct NonceManager {
+    table: Mutex<NonceTable>,
+    /// Notified when an operation in progress has ended.
     ended: Condvar,
-    /// Keyed by chance, so that no client can aim at another's nonce.
+    /// Randomly keyed, so that a client cannot construct a collision with another client's nonce.
     hasher: RandomState,
     generation: Duration,
 }
 
-struct Known {
-    under_way: HashSet<u64>,
+struct NonceTable {
+    in_progress: HashSet<u64>,
     applied: HashSet<u64>,
-    /// The generation before.
-    before: HashSet<u64>,
+    /// Outcomes of the previous generation.
+    previous: HashSet<u64>,
     since: Instant,
-    /// Threads that wait for an operation to end. There is hardly ever one, and to tell nobody takes a system call.
+    /// Threads that wait for an operation to end. There are rarely any, and a notification without
+    /// waiters costs a system call.
     waiting: usize,
 }
 
-/// Whether an operation is to be applied.
-pub(crate) enum Attempt<'a> {
-    /// It is; the outcome is to be told.
-    First(FirstTime<'a>),
-    /// It has been applied already.
-    Again,
+/// State of an operation.
+pub(crate) enum NonceState<'a> {
+    /// Not applied yet; the caller reports the outcome through the guard.
+    First(NonceGuard<'a>),
+    /// Already applied.
+    AlreadyApplied,
 }
 
-/// An operation that is under way; dropped without [`FirstTime::applied`] it counts as never tried.
-pub(crate) struct FirstTime<'a> {
-    nonces: &'a Nonces,
+/// Operation in progress. Dropping it without [`NonceGuard::applied`] counts as not attempted.
+pub(crate) struct NonceGuard<'a> {
+    manager: &'a NonceManager,
     digest: Option<u64>,
 }
 
-impl Nonces {
-    /// Remembers outcomes for at least `keep_ms` milliseconds, as far as there is room; of what has been `applied` before the
-    /// start, newest first, as if it had been applied just now.
+impl NonceManager {
+    /// Retains outcomes for at least `keep_ms` milliseconds, up to the size limit. The operations
+    /// in `applied`, from before the start and newest first, count as applied now.
     pub(crate) fn new(keep_ms: u64, applied: &[Nonce]) -> Self {
         let hasher = RandomState::new();
-        let applied = applied.iter().take(GENERATION_MAX).map(|nonce| hasher.hash_one(nonce)).collect();
-        let known = Known { under_way: HashSet::new(), applied, before: HashSet::new(), since: Instant::now(), waiting: 0 };
-        Self { known: Mutex::new(known), ended: Condvar::new(), hasher, generation: Duration::from_millis(keep_ms) }
+        let applied = applied
+            .iter()
+            .take(MAX_NONCES_PER_GENERATION)
+            .map(|nonce| hasher.hash_one(nonce))
+            .collect();
+        let known = NonceTable {
+            in_progress: HashSet::new(),
+            applied,
+            previous: HashSet::new(),
+            since: Instant::now(),
+            waiting: 0,
+        };
+        Self {
+            table: Mutex::new(known),
+            ended: Condvar::new(),
+            hasher,
+            generation: Duration::from_millis(keep_ms),
+        }
     }
 
-    /// Begins an operation; without a nonce the client does not mind. Blocks while the same operation is under way, which takes
-    /// no longer than the operation.
-    pub(crate) fn begin(&self, nonce: Option<Nonce>) -> Attempt<'_> {
+    /// Begins an operation; without a nonce it is always the first. Blocks while the same operation
+    /// is in progress, no longer than that operation takes.
+    pub(crate) fn begin(&self, nonce: Option<Nonce>) -> NonceState<'_> {
         let Some(nonce) = nonce else {
-            return Attempt::First(FirstTime { nonces: self, digest: None });
+            return NonceState::First(NonceGuard { manager: self, digest: None });
         };
         let digest = self.hasher.hash_one(nonce);
         let mut known = self.lock();
-        while known.under_way.contains(&digest) {
+        while known.in_progress.contains(&digest) {
             known.waiting += 1;
             known = self.ended.wait(known).unwrap_or_else(PoisonError::into_inner);
             known.waiting -= 1;
@@ -76,34 +94,37 @@ impl Nonces {
         self.begin_locked(&mut known, digest)
     }
 
-    /// The same without blocking; `None` while the same operation is under way.
-    pub(crate) fn try_begin(&self, nonce: Option<Nonce>) -> Option<Attempt<'_>> {
+    /// Begins an operation without blocking. Returns `None` while the same operation is in
+    /// progress.
+    pub(crate) fn try_begin(&self, nonce: Option<Nonce>) -> Option<NonceState<'_>> {
         let Some(nonce) = nonce else {
-            return Some(Attempt::First(FirstTime { nonces: self, digest: None }));
+            return Some(NonceState::First(NonceGuard { manager: self, digest: None }));
         };
         let digest = self.hasher.hash_one(nonce);
         let mut known = self.lock();
-        (!known.under_way.contains(&digest)).then(|| self.begin_locked(&mut known, digest))
+        (!known.in_progress.contains(&digest)).then(|| self.begin_locked(&mut known, digest))
     }
 
-    fn begin_locked(&self, known: &mut Known, digest: u64) -> Attempt<'_> {
-        if known.applied.contains(&digest) || known.before.contains(&digest) {
-            return Attempt::Again;
+    fn begin_locked(&self, known: &mut NonceTable, digest: u64) -> NonceState<'_> {
+        if known.applied.contains(&digest) || known.previous.contains(&digest) {
+            return NonceState::AlreadyApplied;
         }
-        known.under_way.insert(digest);
-        Attempt::First(FirstTime { nonces: self, digest: Some(digest) })
+        known.in_progress.insert(digest);
+        NonceState::First(NonceGuard { manager: self, digest: Some(digest) })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, NonceTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn end(&self, digest: u64, applied: bool) {
         let mut known = self.lock();
-        known.under_way.remove(&digest);
+        known.in_progress.remove(&digest);
         if applied {
-            if known.applied.len() >= GENERATION_MAX || known.since.elapsed() >= self.generation {
-                known.before = std::mem::take(&mut known.applied);
+            if known.applied.len() >= MAX_NONCES_PER_GENERATION
+                || known.since.elapsed() >= self.generation
+            {
+                known.previous = std::mem::take(&mut known.applied);
                 known.since = Instant::now();
             }
             known.applied.insert(digest);
@@ -116,24 +137,24 @@ impl Nonces {
     }
 }
 
-/// The nonce of a request, where 0 is none.
-pub(crate) fn nonce_of(group: u64, number: u64) -> Option<Nonce> {
+/// Returns the nonce of a request; 0 means none.
+pub(crate) fn to_nonce(group: u64, number: u64) -> Option<Nonce> {
     (number != 0).then_some(Nonce { group, number })
 }
 
-impl FirstTime<'_> {
-    /// The operation has been applied: it must not be applied again.
+impl NonceGuard<'_> {
+    /// Records that the operation has been applied and must not be applied again.
     pub(crate) fn applied(mut self) {
         if let Some(digest) = self.digest.take() {
-            self.nonces.end(digest, true);
+            self.manager.end(digest, true);
         }
     }
 }
 
-impl Drop for FirstTime<'_> {
+impl Drop for NonceGuard<'_> {
     fn drop(&mut self) {
         if let Some(digest) = self.digest.take() {
-            self.nonces.end(digest, false);
+            self.manager.end(digest, false);
         }
     }
 }
@@ -142,19 +163,19 @@ impl Drop for FirstTime<'_> {
 mod tests {
     use super::*;
 
-    fn is_first(nonces: &Nonces, group: u64, number: u64) -> bool {
-        match nonces.begin(nonce_of(group, number)) {
-            Attempt::First(first) => {
+    fn is_first(nonces: &NonceManager, group: u64, number: u64) -> bool {
+        match nonces.begin(to_nonce(group, number)) {
+            NonceState::First(first) => {
                 first.applied();
                 true
             }
-            Attempt::Again => false,
+            NonceState::AlreadyApplied => false,
         }
     }
 
     #[test]
     fn a_nonce_counts_once_in_its_group_and_zero_counts_always() {
-        let nonces = Nonces::new(60_000, &[]);
+        let nonces = NonceManager::new(60_000, &[]);
         assert!(is_first(&nonces, 1, 7));
         assert!(!is_first(&nonces, 1, 7));
         assert!(is_first(&nonces, 2, 7));
@@ -163,32 +184,34 @@ mod tests {
 
     #[test]
     fn what_was_applied_before_the_start_counts() {
-        let nonces = Nonces::new(60_000, &[Nonce { group: 1, number: 7 }]);
+        let nonces = NonceManager::new(60_000, &[Nonce { group: 1, number: 7 }]);
         assert!(!is_first(&nonces, 1, 7));
         assert!(is_first(&nonces, 1, 8));
     }
 
     #[test]
     fn the_newest_are_kept_however_many_there_are_and_memory_stays_bounded() {
-        let nonces = Nonces::new(3_600_000, &[]);
-        let most = GENERATION_MAX as u64;
+        let nonces = NonceManager::new(3_600_000, &[]);
+        let most = MAX_NONCES_PER_GENERATION as u64;
         assert!((1..=2 * most + 1).all(|number| is_first(&nonces, 1, number)));
         assert!((most + 2..=2 * most + 1).all(|number| !is_first(&nonces, 1, number)));
         let known = nonces.lock();
-        assert!(known.applied.len() + known.before.len() <= 2 * GENERATION_MAX);
+        assert!(known.applied.len() + known.previous.len() <= 2 * MAX_NONCES_PER_GENERATION);
     }
 
     #[test]
     fn what_failed_may_be_tried_again() {
-        let nonces = Nonces::new(60_000, &[]);
-        drop(nonces.begin(nonce_of(1, 7)));
+        let nonces = NonceManager::new(60_000, &[]);
+        drop(nonces.begin(to_nonce(1, 7)));
         assert!(is_first(&nonces, 1, 7));
     }
 
     #[test]
     fn whoever_comes_while_it_is_under_way_waits_for_its_end() {
-        let nonces = Nonces::new(60_000, &[]);
-        let Attempt::First(first) = nonces.begin(nonce_of(1, 7)) else { panic!("nobody else has begun it") };
+        let nonces = NonceManager::new(60_000, &[]);
+        let NonceState::First(first) = nonces.begin(to_nonce(1, 7)) else {
+            panic!("nobody else has begun it")
+        };
         std::thread::scope(|scope| {
             let second = scope.spawn(|| is_first(&nonces, 1, 7));
             first.applied();

@@ -1,11 +1,11 @@
-//! The operations that HBase's dashboards time one by one, whatever call they came in.
+//! Operations timed separately by HBase's dashboards, independent of the call that contains them.
 
 use halite_wire::proto as pb;
 use pb::mutation_proto::MutationType;
 
 use crate::metrics::Histogram;
 
-/// An operation with a time of its own.
+/// Operation with a separate duration metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Put,
@@ -19,12 +19,25 @@ pub(crate) enum Operation {
     DeleteBatch,
 }
 
-use Operation::{Append, CheckAndDelete, CheckAndMutate, CheckAndPut, Delete, DeleteBatch, Increment, Put, PutBatch};
+use Operation::{
+    Append, CheckAndDelete, CheckAndMutate, CheckAndPut, Delete, DeleteBatch, Increment, Put,
+    PutBatch,
+};
 
 impl Operation {
-    pub(crate) const ALL: [Self; 9] = [Put, Delete, Increment, Append, CheckAndPut, CheckAndDelete, CheckAndMutate, PutBatch, DeleteBatch];
+    pub(crate) const ALL: [Self; 9] = [
+        Put,
+        Delete,
+        Increment,
+        Append,
+        CheckAndPut,
+        CheckAndDelete,
+        CheckAndMutate,
+        PutBatch,
+        DeleteBatch,
+    ];
 
-    /// What HBase's attributes begin with.
+    /// Returns the prefix of HBase's attributes.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Put => "Put",
@@ -40,7 +53,7 @@ impl Operation {
     }
 }
 
-/// The operations of one call.
+/// Set of operations of one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Operations(u16);
 
@@ -53,8 +66,8 @@ impl Operations {
         self.0 & 1 << operation as u16 != 0
     }
 
-    /// Those of a single mutation (HBase: `RSRpcServices.mutate`).
-    pub(crate) fn of_mutation(kind: MutationType, is_conditional: bool) -> Self {
+    /// Returns the operations of a single mutation (HBase: `RSRpcServices.mutate`).
+    pub(crate) fn from_mutation(kind: MutationType, is_conditional: bool) -> Self {
         let own = match (kind, is_conditional) {
             (MutationType::Put, false) => Put,
             (MutationType::Put, true) => CheckAndPut,
@@ -67,8 +80,9 @@ impl Operations {
         if is_conditional { own.with(CheckAndMutate) } else { own }
     }
 
-    /// Those of a multi: what is written without a condition counts as a batch (HBase: `RSRpcServices.doBatchOp`).
-    pub(crate) fn of_multi(request: &pb::MultiRequest) -> Self {
+    /// Returns the operations of a multi. Unconditional puts and deletes count as batches (HBase:
+    /// `RSRpcServices.doBatchOp`).
+    pub(crate) fn from_multi(request: &pb::MultiRequest) -> Self {
         let mut all = Self::default();
         for region in &request.region_action {
             if region.condition.is_some() || request.condition.is_some() {
@@ -88,19 +102,23 @@ impl Operations {
     }
 }
 
-/// How long each took, from the last byte of the request to the answer, in microseconds; the wait for a thread not counted.
+/// Durations by operation, from the last byte of the request to the response, in microseconds,
+/// without the wait for a thread.
 #[derive(Debug, Default)]
 pub(crate) struct OperationTimes([Histogram; Operation::ALL.len()]);
 
 impl OperationTimes {
-    pub(crate) fn of(&self, operation: Operation) -> &Histogram {
+    pub(crate) fn histogram(&self, operation: Operation) -> &Histogram {
         &self.0[operation as usize]
     }
 
-    /// Counts a call.
+    /// Records the duration of a call for each of its operations.
     pub(crate) fn record(&self, operations: Operations, duration: std::time::Duration) {
         if operations != Operations::default() {
-            Operation::ALL.into_iter().filter(|operation| operations.contains(*operation)).for_each(|operation| self.of(operation).record(duration));
+            Operation::ALL
+                .into_iter()
+                .filter(|operation| operations.contains(*operation))
+                .for_each(|operation| self.histogram(operation).record(duration));
         }
     }
 }
@@ -110,33 +128,60 @@ mod tests {
     use super::*;
 
     fn names(operations: Operations) -> Vec<&'static str> {
-        Operation::ALL.into_iter().filter(|operation| operations.contains(*operation)).map(Operation::name).collect()
+        Operation::ALL
+            .into_iter()
+            .filter(|operation| operations.contains(*operation))
+            .map(Operation::name)
+            .collect()
     }
 
     #[test]
-    fn a_mutation_is_told_by_its_kind_and_its_condition() {
-        assert_eq!(names(Operations::of_mutation(MutationType::Put, false)), ["Put"]);
-        assert_eq!(names(Operations::of_mutation(MutationType::Delete, true)), ["CheckAndDelete", "CheckAndMutate"]);
-        assert_eq!(names(Operations::of_mutation(MutationType::Append, true)), ["Append", "CheckAndMutate"]);
+    fn mutation_is_classified_by_type_and_condition() {
+        assert_eq!(names(Operations::from_mutation(MutationType::Put, false)), ["Put"]);
+        assert_eq!(
+            names(Operations::from_mutation(MutationType::Delete, true)),
+            ["CheckAndDelete", "CheckAndMutate"]
+        );
+        assert_eq!(
+            names(Operations::from_mutation(MutationType::Append, true)),
+            ["Append", "CheckAndMutate"]
+        );
     }
 
     #[test]
-    fn a_multi_is_told_by_what_is_in_it() {
+    fn multi_is_classified_by_its_actions() {
         let action = |kind: MutationType| {
-            let mutation = pb::MutationProto { mutate_type: Some(kind.into()), ..Default::default() };
+            let mutation =
+                pb::MutationProto { mutate_type: Some(kind.into()), ..Default::default() };
             pb::Action { mutation: Some(mutation), ..Default::default() }
         };
-        let region = |kinds: &[MutationType]| pb::RegionAction { action: kinds.iter().map(|kind| action(*kind)).collect(), ..Default::default() };
-        let plain = pb::MultiRequest {
-            region_action: vec![region(&[MutationType::Put, MutationType::Increment]), region(&[MutationType::Delete, MutationType::Put])],
+        let region = |kinds: &[MutationType]| pb::RegionAction {
+            action: kinds.iter().map(|kind| action(*kind)).collect(),
             ..Default::default()
         };
-        assert_eq!(names(Operations::of_multi(&plain)), ["Increment", "PutBatch", "DeleteBatch"]);
+        let plain = pb::MultiRequest {
+            region_action: vec![
+                region(&[MutationType::Put, MutationType::Increment]),
+                region(&[MutationType::Delete, MutationType::Put]),
+            ],
+            ..Default::default()
+        };
+        assert_eq!(names(Operations::from_multi(&plain)), ["Increment", "PutBatch", "DeleteBatch"]);
         let conditional = pb::MultiRequest { condition: Some(pb::Condition::default()), ..plain };
-        assert_eq!(names(Operations::of_multi(&conditional)), ["CheckAndMutate"]);
-        assert_eq!(Operations::of_multi(&pb::MultiRequest::default()), Operations::default());
+        assert_eq!(names(Operations::from_multi(&conditional)), ["CheckAndMutate"]);
+        assert_eq!(Operations::from_multi(&pb::MultiRequest::default()), Operations::default());
         let times = OperationTimes::default();
-        times.record(Operations::of_mutation(MutationType::Put, true), std::time::Duration::from_micros(3));
-        assert_eq!((times.of(CheckAndPut).count(), times.of(CheckAndMutate).count(), times.of(Put).count()), (1, 1, 0));
+        times.record(
+            Operations::from_mutation(MutationType::Put, true),
+            std::time::Duration::from_micros(3),
+        );
+        assert_eq!(
+            (
+                times.histogram(CheckAndPut).count(),
+                times.histogram(CheckAndMutate).count(),
+                times.histogram(Put).count()
+            ),
+            (1, 1, 0)
+        );
     }
 }

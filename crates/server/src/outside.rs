@@ -1,14 +1,16 @@
-//! The one door to the outside: sockets, the clock of deadlines, and the threads on which work may block.
+//! Abstraction of the environment: sockets, the clock of deadlines, and the threads on which work
+//! may block.
 //!
-//! A server that was started by [`Server::start`](crate::Server::start) has the operating system behind it. A simulation gives an
-//! [`Outside`] of its own and owns the network and the order in which everything happens, in one thread:
+//! A server started by [`Server::start`](crate::Server::start) uses the operating system. A
+//! simulation passes an implementation of [`Outside`] and controls the network and the order of all
+//! events, in one thread:
 //!
 //! ```text
-//!                        operating system                      simulation
-//! Listener, Stream       tokio's sockets                       what Outside::listen gives
-//! Machine                the pools of lanes.rs, threads for    Outside::run, for one piece of work after the other;
-//!                        procedures, tokio's blocking threads  nothing that is run there waits for anything
-//! Instant                tokio's, which is the system's        tokio's, which a paused runtime governs
+//!                   operating system                  simulation
+//! Listener, Stream  tokio's sockets                   the sockets of Outside::listen
+//! Machine           handler pools, procedure threads, Outside::run, one unit of work at a
+//!                   tokio's blocking threads          time; it never blocks
+//! Instant           tokio's, the system clock         tokio's, controlled by a paused runtime
 //! ```
 //! The time of day is the engine's, [`halite_engine::Engine::now_ms`].
 
@@ -22,79 +24,79 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream, tcp};
 
-/// The clock of deadlines, leases and pauses.
+/// Clock of deadlines, leases and pauses.
 pub(crate) use tokio::time::Instant;
 
-/// A network and a schedule other than those of the operating system.
+/// Network and scheduler that replace those of the operating system.
 pub trait Outside: Send + Sync {
-    /// Listens on an address; port 0 is any that is free.
+    /// Listens on an address; port 0 is any free port.
     ///
     /// # Errors
     /// As the operating system's.
     fn listen(&self, address: SocketAddr) -> io::Result<Box<dyn Listening>>;
 
-    /// Runs work later, never before this returns; it never waits for other work.
+    /// Runs work later, never before this returns. The work never waits for other work.
     fn run(&self, work: Box<dyn FnOnce() + Send>);
 }
 
-/// A connection that is waited for.
+/// Future of an accepted connection.
 pub type Accepting<'a> = Pin<Box<dyn Future<Output = io::Result<Box<dyn Socket>>> + Send + 'a>>;
 
-/// A socket that connections come to.
+/// Listening socket.
 pub trait Listening: Send + Sync {
-    /// Where it listens.
+    /// Returns the local address.
     ///
     /// # Errors
     /// As the operating system's.
     fn local_addr(&self) -> io::Result<SocketAddr>;
 
-    /// The next connection.
+    /// Accepts the next connection.
     fn accept(&self) -> Accepting<'_>;
 }
 
-/// One connection.
+/// Connection.
 pub trait Socket: Send + Sync {
-    /// The address of this end.
+    /// Returns the local address.
     fn local_addr(&self) -> SocketAddr;
 
-    /// The address of the other end.
+    /// Returns the address of the peer.
     fn peer_addr(&self) -> SocketAddr;
 
-    /// Reads what is there; nothing is the end.
+    /// Reads the available bytes; no bytes is the end of the stream.
     fn poll_read(&self, task: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>>;
 
-    /// Writes what there is room for now.
+    /// Writes as many bytes as fit now.
     ///
     /// # Errors
-    /// `WouldBlock` where that is nothing; as the operating system's.
+    /// `WouldBlock` if none fit; otherwise as the operating system's.
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Whether there may be room to write.
+    /// Polls until the socket may be writable.
     fn poll_writable(&self, task: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Says that nothing more will be written.
+    /// Shuts down the write half: nothing more is written.
     fn poll_shutdown(&self, task: &mut Context<'_>) -> Poll<io::Result<()>>;
 }
 
-/// A listening socket of either kind.
+/// Listening socket of the operating system or of a simulation.
 pub(crate) enum Listener {
     Os(TcpListener),
     Given(Box<dyn Listening>),
 }
 
-/// A connection of either kind.
+/// Connection of the operating system or of a simulation.
 pub(crate) enum Stream {
     Os(TcpStream),
     Given(Box<dyn Socket>),
 }
 
-/// The half of a connection that is read.
+/// Read half of a connection.
 pub(crate) enum Reader<'a> {
     Os(tcp::ReadHalf<'a>),
     Given(&'a dyn Socket),
 }
 
-/// The half of a connection that is written.
+/// Write half of a connection.
 pub(crate) enum Writer<'a> {
     Os(tcp::WriteHalf<'a>),
     Given(&'a dyn Socket),
@@ -108,10 +110,12 @@ impl Listener {
         }
     }
 
-    /// The next connection. What is dropped while it waits has taken none.
+    /// Accepts the next connection. Cancel safe: a dropped future has accepted no connection.
     pub(crate) async fn accept(&self) -> io::Result<(Stream, SocketAddr)> {
         match self {
-            Self::Os(listener) => listener.accept().await.map(|(stream, peer)| (Stream::Os(stream), peer)),
+            Self::Os(listener) => {
+                listener.accept().await.map(|(stream, peer)| (Stream::Os(stream), peer))
+            }
             Self::Given(listener) => listener.accept().await.map(|socket| {
                 let peer = socket.peer_addr();
                 (Stream::Given(socket), peer)
@@ -135,7 +139,7 @@ impl Stream {
         }
     }
 
-    /// Lets small answers go out at once.
+    /// Disables Nagle's algorithm, so that small responses are sent at once.
     pub(crate) fn set_nodelay(&self) -> io::Result<()> {
         match self {
             Self::Os(stream) => stream.set_nodelay(true),
@@ -143,7 +147,7 @@ impl Stream {
         }
     }
 
-    /// Notices a peer that has vanished, some day.
+    /// Enables keep-alive, which eventually detects a vanished peer.
     pub(crate) fn set_keepalive(&self) -> io::Result<()> {
         match self {
             Self::Os(stream) => Ok(rustix::net::sockopt::set_socket_keepalive(stream, true)?),
@@ -151,10 +155,10 @@ impl Stream {
         }
     }
 
-    /// Writes of these pieces what there is room for now.
+    /// Writes as much of these slices as fits now.
     ///
     /// # Errors
-    /// `WouldBlock` where that is nothing; as the operating system's.
+    /// `WouldBlock` if nothing fits; otherwise as the operating system's.
     pub(crate) fn try_write_vectored(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
         match self {
             Self::Os(stream) => stream.try_write_vectored(pieces),
@@ -174,7 +178,7 @@ impl Stream {
 }
 
 impl Writer<'_> {
-    /// Returns when there may be room to write.
+    /// Waits until the socket may be writable.
     pub(crate) async fn writable(&self) -> io::Result<()> {
         match self {
             Self::Os(writer) => writer.writable().await,
@@ -184,7 +188,11 @@ impl Writer<'_> {
 }
 
 impl AsyncRead for Reader<'_> {
-    fn poll_read(self: Pin<&mut Self>, task: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Os(reader) => Pin::new(reader).poll_read(task, buffer),
             Self::Given(socket) => socket.poll_read(task, buffer),
@@ -193,7 +201,11 @@ impl AsyncRead for Reader<'_> {
 }
 
 impl AsyncRead for Stream {
-    fn poll_read(self: Pin<&mut Self>, task: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Os(stream) => Pin::new(stream).poll_read(task, buffer),
             Self::Given(socket) => socket.poll_read(task, buffer),
@@ -202,12 +214,18 @@ impl AsyncRead for Stream {
 }
 
 impl AsyncWrite for Stream {
-    fn poll_write(self: Pin<&mut Self>, task: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Os(stream) => Pin::new(stream).poll_write(task, bytes),
             Self::Given(socket) => loop {
                 match socket.try_write(bytes) {
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => ready!(socket.poll_writable(task))?,
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        ready!(socket.poll_writable(task))?;
+                    }
                     written => return Poll::Ready(written),
                 }
             },
@@ -229,7 +247,7 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// What the server runs on: whose sockets it has, and who does work that may block.
+/// Environment of the server: its sockets, and the threads for work that may block.
 #[derive(Clone, Default)]
 pub(crate) enum Machine {
     /// The operating system, and threads of this process.
@@ -251,8 +269,12 @@ impl Machine {
         }
     }
 
-    /// Does work that may block, and waits for it without blocking; `None` if it has panicked, which was reported where it happened.
-    pub(crate) async fn block<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    /// Runs work that may block, and waits for it without blocking. Returns `None` if it panicked;
+    /// the panic has already been reported.
+    pub(crate) async fn block<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
         match self {
             #[expect(clippy::disallowed_methods, reason = "this is the door")]
             Self::Os => tokio::task::spawn_blocking(work).await.ok(),

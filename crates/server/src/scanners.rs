@@ -1,8 +1,9 @@
-//! The scanners that are open, under leases: whoever asks for nothing for too long loses his.
+//! Registry of open scanners. An idle scanner is closed when its lease expires.
 //!
-//! A scanner's id is a count and a digest of it under a secret. So nobody guesses another client's scanner, and of any
-//! id the server knows whether it ever gave it out, without remembering those that have ended: to close such a one does
-//! no harm, as it does none in HBase while that remembers it.
+//! A scanner id consists of a counter and a digest of it under a secret. A client therefore cannot
+//! guess the scanner id of another client. The server can verify any id that it issued, without
+//! retaining the ids of ended scanners. Closing an ended scanner succeeds, as in HBase while it
+//! retains the id.
 
 use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, VecDeque};
@@ -20,114 +21,124 @@ use crate::config::Limits;
 use crate::outside::Instant;
 use crate::shutdown::Shutdown;
 
-/// How long the scanners of a connection that has ended wait for their client to come back.
-const ORPHAN: Duration = Duration::from_secs(10);
-/// The last reply to each scanner is kept for a client that asks for the same rows again, as many as fit; the oldest go, and
-/// whose reply has gone begins a new scanner behind the last row it has. Replies to open scanners may take this share of
-/// the memory for memstores and blocks, and at least so many bytes; each goes when the next rows are asked for.
-const KEPT_SHARE: u64 = 32;
-const KEPT_BYTES_MIN: usize = 8 << 20;
-/// Those that ended a scanner stay for the time of a lease, though hardly anybody asks for them again: they get no more.
-const KEPT_BYTES_OF_ENDED: usize = KEPT_BYTES_MIN;
-/// Replies of either kind.
-const KEPT_REPLIES_MAX: usize = 1 << 14;
+/// Time that the scanners of an ended connection wait for their client to reconnect.
+const ORPHAN_TIMEOUT: Duration = Duration::from_secs(10);
+/// Fraction (1/n) of the memory for memstores and blocks available for replies to open scanners,
+/// and its minimum in bytes.
+///
+/// The last reply to each scanner is retained for a client that requests the same rows again. The
+/// oldest replies are evicted first; a client whose reply was evicted opens a new scanner after its
+/// last row. A reply is dropped when the next rows are requested.
+const REPLY_CACHE_SHARE: u64 = 32;
+const MIN_REPLY_CACHE_BYTES: usize = 8 << 20;
+/// Limit on last replies of ended scanners. They are retained for the time of a lease, and this
+/// limit does not grow with memory because clients rarely request them again.
+const ENDED_REPLY_CACHE_BYTES: usize = MIN_REPLY_CACHE_BYTES;
+/// Maximum retained replies of either kind.
+const MAX_CACHED_REPLIES: usize = 1 << 14;
 
-/// The table of scanners.
-pub(crate) struct Scanners {
+/// Open scanners and their leases.
+pub(crate) struct ScannerRegistry {
     table: Mutex<Table>,
     count: AtomicU32,
     secret: RandomState,
     lease: Duration,
-    connection_max: usize,
+    max_per_connection: usize,
 }
 
 struct Table {
     entries: HashMap<u64, Entry>,
     /// Open scanners by connection.
     by_connection: HashMap<u64, usize>,
-    /// The last replies to scanners that are open, and to those that have come to their end.
-    kept_of_open: KeptReplies,
-    kept_of_ended: KeptReplies,
+    /// Last replies of open scanners, and of ended scanners.
+    open_replies: ReplyCache,
+    ended_replies: ReplyCache,
 }
 
-/// What last replies take, and may.
-struct KeptReplies {
+/// Size and limit of the retained last replies.
+struct ReplyCache {
     bytes: usize,
-    bytes_max: usize,
-    /// Their scanners with the numbers of the calls, the oldest first. Some are not kept any more.
+    max_bytes: usize,
+    /// Scanner ids and call numbers, oldest first. Some of the replies are no longer retained.
     queue: VecDeque<(u64, u64)>,
 }
 
 struct Entry {
     connection: u64,
     expires: Instant,
-    state: State,
-    /// The number the client gives to its next call.
+    state: ScannerState,
+    /// Expected number of the client's next call.
     next_call: u64,
-    kept: Option<Kept>,
+    cached_reply: Option<CachedReply>,
 }
 
-enum State {
+enum ScannerState {
     Idle(Box<OpenScanner>),
-    /// A call is using it.
+    /// In use by a call.
     Busy,
-    /// It has come to its end, and only its last reply is left.
+    /// Ended; only its last reply is left.
     Ended,
 }
 
-/// The answer to a `next`, to be given again if it is asked for again.
+/// Reply to a `next` call, returned again if the client repeats the call.
 #[derive(Clone)]
-pub(crate) struct Kept {
+pub(crate) struct CachedReply {
     call: u64,
-    /// What it takes in memory.
+    /// Estimated bytes in memory.
     bytes: usize,
-    /// Whether the scanner had come to its end with it.
+    /// `true` if the scanner ended with this reply.
     is_last: bool,
-    /// The frame, which still has to be given the id of the call.
-    pub(crate) reply: KeptReply,
+    /// The reply, to be encoded with the id of the repeated call.
+    pub(crate) reply: CellReply,
 }
 
-/// A message and the cells behind it, on their way to the client and kept.
+/// Message with the cells after it, sent to the client and retained.
 #[derive(Clone)]
-pub(crate) struct KeptReply {
+pub(crate) struct CellReply {
     pub(crate) message: Arc<halite_wire::proto::ScanResponse>,
     pub(crate) cells: Arc<[Cells]>,
 }
 
-/// What a client gets that asks for a scanner.
-pub(crate) enum Found {
-    /// The scanner, to be given back.
+/// Result of a lookup of a scanner.
+pub(crate) enum ScannerLookup {
+    /// The scanner, to be released by the caller.
     Scanner(Box<OpenScanner>),
-    /// What the same call was answered before.
-    Again(Box<KeptReply>),
-    /// Another number was expected: this one.
+    /// The reply to an earlier call with the same number.
+    CachedReply(Box<CellReply>),
+    /// Wrong call number; contains the expected number.
     OutOfOrder(u64),
-    /// Another call is using it.
+    /// In use by another call.
     Busy,
-    /// There is none of this id, or no longer.
+    /// No scanner has this id, or it no longer exists.
     Unknown,
 }
 
-impl KeptReply {
-    /// What it takes in memory, about: of small rows their bytes are the lesser part.
+impl CellReply {
+    /// Returns the estimated bytes in memory, which for small rows are mostly overhead.
     fn bytes(&self) -> usize {
         let cell = |cell: &Cell| cell.value.as_ref().map_or(0, Bytes::len) + size_of::<Cell>();
-        let inline = self.message.results.iter().map(|result| result.cell.iter().map(cell).sum::<usize>() + size_of_val(result));
+        let inline = self
+            .message
+            .results
+            .iter()
+            .map(|result| result.cell.iter().map(cell).sum::<usize>() + size_of_val(result));
         let rows = self.cells.iter().map(|cells| cells.bytes().len() + size_of_val(cells));
         inline.sum::<usize>() + rows.sum::<usize>() + size_of::<Entry>() + size_of_val(self)
     }
 }
 
-impl Scanners {
-    /// None yet, in a process that has so many bytes for memstores and blocks.
+impl ScannerRegistry {
+    /// Returns an empty registry. `memory_bytes` is the memory for memstores and blocks.
     pub(crate) fn new(limits: &Limits, memory_bytes: u64) -> Self {
-        let kept_bytes_max = usize::try_from(memory_bytes / KEPT_SHARE).unwrap_or(usize::MAX).max(KEPT_BYTES_MIN);
+        let max_cache_bytes = usize::try_from(memory_bytes / REPLY_CACHE_SHARE)
+            .unwrap_or(usize::MAX)
+            .max(MIN_REPLY_CACHE_BYTES);
         Self {
-            table: Mutex::new(Table::new(kept_bytes_max)),
+            table: Mutex::new(Table::new(max_cache_bytes)),
             count: AtomicU32::new(1),
             secret: RandomState::new(),
-            lease: Duration::from_millis(limits.scanner_lease_ms),
-            connection_max: limits.connection_scanners_max,
+            lease: Duration::from_millis(limits.scanner_timeout_ms),
+            max_per_connection: limits.max_scanners_per_connection,
         }
     }
 
@@ -135,106 +146,130 @@ impl Scanners {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An id that no scanner had yet, positive for Java.
+    /// Returns an unused id, positive in Java.
     pub(crate) fn new_id(&self) -> u64 {
-        self.id_of(self.count.fetch_add(1, Ordering::Relaxed) & 0x7fff_ffff)
+        self.id_for(self.count.fetch_add(1, Ordering::Relaxed) & 0x7fff_ffff)
     }
 
-    fn id_of(&self, count: u32) -> u64 {
+    fn id_for(&self, count: u32) -> u64 {
         u64::from(count) << 32 | self.secret.hash_one(count) & 0xffff_ffff
     }
 
-    /// Whether this server gave out that id.
+    /// Returns `true` if this server issued the id.
     pub(crate) fn is_own(&self, id: u64) -> bool {
-        u32::try_from(id >> 32).is_ok_and(|count| count > 0 && self.id_of(count) == id)
+        u32::try_from(id >> 32).is_ok_and(|count| count > 0 && self.id_for(count) == id)
     }
 
-    /// Scanners that are open.
+    /// Returns the number of open scanners.
     pub(crate) fn len(&self) -> usize {
         self.lock().by_connection.values().sum()
     }
 
-    /// Whether the connection has all the scanners it may have.
+    /// Returns `true` if the connection has the maximum number of scanners.
     pub(crate) fn is_full(&self, connection: u64) -> bool {
-        self.lock().by_connection.get(&connection).is_some_and(|count| *count >= self.connection_max)
+        self.lock()
+            .by_connection
+            .get(&connection)
+            .is_some_and(|count| *count >= self.max_per_connection)
     }
 
-    /// Puts a new scanner under a lease.
+    /// Adds a new scanner and starts its lease.
     pub(crate) fn open(&self, id: u64, connection: u64, scanner: Box<OpenScanner>) {
         let mut table = self.lock();
         *table.by_connection.entry(connection).or_default() += 1;
-        let state = State::Idle(scanner);
-        table.entries.insert(id, Entry { connection, expires: Instant::now() + self.lease, state, next_call: 0, kept: None });
+        let state = ScannerState::Idle(scanner);
+        table.entries.insert(
+            id,
+            Entry {
+                connection,
+                expires: Instant::now() + self.lease,
+                state,
+                next_call: 0,
+                cached_reply: None,
+            },
+        );
     }
 
-    /// Takes a scanner for the call with this number, if the client numbers its calls. Its lease rests meanwhile.
-    pub(crate) fn take(&self, id: u64, connection: u64, call: Option<u64>) -> Found {
+    /// Takes a scanner for the call with this number, if the client numbers its calls. The lease
+    /// cannot expire until the scanner is released.
+    pub(crate) fn take(&self, id: u64, connection: u64, call: Option<u64>) -> ScannerLookup {
         let mut table = self.lock();
         let lease = self.lease;
-        let Some(entry) = table.entries.get_mut(&id) else { return Found::Unknown };
-        if let (Some(call), Some(kept)) = (call, &entry.kept)
+        let Some(entry) = table.entries.get_mut(&id) else { return ScannerLookup::Unknown };
+        if let (Some(call), Some(kept)) = (call, &entry.cached_reply)
             && kept.call == call
-            && !matches!(entry.state, State::Busy)
+            && !matches!(entry.state, ScannerState::Busy)
         {
             entry.expires = Instant::now() + lease;
-            return Found::Again(Box::new(kept.reply.clone()));
+            return ScannerLookup::CachedReply(Box::new(kept.reply.clone()));
         }
-        match std::mem::replace(&mut entry.state, State::Busy) {
-            State::Idle(scanner) if call.is_none_or(|call| call == entry.next_call) => {
+        match std::mem::replace(&mut entry.state, ScannerState::Busy) {
+            ScannerState::Idle(scanner) if call.is_none_or(|call| call == entry.next_call) => {
                 entry.next_call += u64::from(call.is_some());
                 let before = std::mem::replace(&mut entry.connection, connection);
-                let kept = entry.kept.take();
-                table.forget(kept);
+                let kept = entry.cached_reply.take();
+                table.remove_reply(kept);
                 table.moved(before, connection);
-                Found::Scanner(scanner)
+                ScannerLookup::Scanner(scanner)
             }
-            State::Idle(scanner) => {
-                entry.state = State::Idle(scanner);
-                Found::OutOfOrder(entry.next_call)
+            ScannerState::Idle(scanner) => {
+                entry.state = ScannerState::Idle(scanner);
+                ScannerLookup::OutOfOrder(entry.next_call)
             }
-            State::Busy => Found::Busy,
-            State::Ended => {
-                entry.state = State::Ended;
-                Found::Unknown
+            ScannerState::Busy => ScannerLookup::Busy,
+            ScannerState::Ended => {
+                entry.state = ScannerState::Ended;
+                ScannerLookup::Unknown
             }
         }
     }
 
-    /// Gives a scanner back, with the reply that goes to the client, if that should be kept. `None` for a scanner that has
-    /// come to its end.
-    pub(crate) fn give_back(&self, id: u64, scanner: Option<Box<OpenScanner>>, reply: Option<(u64, KeptReply)>) {
+    /// Releases a scanner, with the reply to retain if any. `scanner` is `None` if the scanner has
+    /// ended.
+    pub(crate) fn release(
+        &self,
+        id: u64,
+        scanner: Option<Box<OpenScanner>>,
+        reply: Option<(u64, CellReply)>,
+    ) {
         let mut table = self.lock();
-        // It may have been closed meanwhile; then it goes.
+        // A scanner closed during the call is dropped.
         let Some(entry) = table.entries.get_mut(&id) else { return };
         entry.expires = Instant::now() + self.lease;
         let ended = scanner.is_none();
-        entry.state = scanner.map_or(State::Ended, State::Idle);
+        entry.state = scanner.map_or(ScannerState::Ended, ScannerState::Idle);
         let connection = entry.connection;
         if ended {
             table.left(connection);
         }
-        let kept = reply.map(|(call, reply)| Kept { call, bytes: reply.bytes(), is_last: ended, reply });
-        match kept.filter(|kept| kept.bytes <= table.kept(ended).bytes_max) {
-            Some(kept) => table.keep(id, kept),
+        let kept = reply.map(|(call, reply)| CachedReply {
+            call,
+            bytes: reply.bytes(),
+            is_last: ended,
+            reply,
+        });
+        match kept.filter(|kept| kept.bytes <= table.reply_cache(ended).max_bytes) {
+            Some(kept) => table.cache_reply(id, kept),
             None if ended => drop(table.entries.remove(&id)),
             None => {}
         }
     }
 
-    /// Gives a scanner back as if the call with this number had not been: it may come again.
-    pub(crate) fn put_back(&self, id: u64, scanner: Box<OpenScanner>, call: Option<u64>) {
+    /// Releases a scanner as if the call with this number had not happened; the client may repeat
+    /// it.
+    pub(crate) fn restore(&self, id: u64, scanner: Box<OpenScanner>, call: Option<u64>) {
         if let Some(entry) = self.lock().entries.get_mut(&id) {
             entry.expires = Instant::now() + self.lease;
             entry.next_call = call.unwrap_or(entry.next_call);
-            entry.state = State::Idle(scanner);
+            entry.state = ScannerState::Idle(scanner);
         }
     }
 
-    /// Extends the lease of a scanner; false if there is none of this id.
+    /// Extends the lease of a scanner. Returns `false` if no open scanner has this id.
     pub(crate) fn renew(&self, id: u64) -> bool {
         let mut table = self.lock();
         match table.entries.get_mut(&id) {
-            Some(entry) if !matches!(entry.state, State::Ended) => {
+            Some(entry) if !matches!(entry.state, ScannerState::Ended) => {
                 entry.expires = Instant::now() + self.lease;
                 true
             }
@@ -242,41 +277,45 @@ impl Scanners {
         }
     }
 
-    /// Closes a scanner; false if there was none of this id.
+    /// Closes a scanner. Returns `false` if no open scanner has this id.
     pub(crate) fn close_one(&self, id: u64) -> bool {
-        // What it holds goes after the table is free again.
+        // The entry is dropped after the lock is released.
         let removed = self.lock().remove(id);
-        removed.is_some_and(|entry| !matches!(entry.state, State::Ended))
+        removed.is_some_and(|entry| !matches!(entry.state, ScannerState::Ended))
     }
 
-    /// The client of a connection has gone; its scanners wait a little for it to come back with another.
+    /// Shortens the leases of the scanners of an ended connection, so that the client can reconnect
+    /// for a short time.
     pub(crate) fn connection_ended(&self, connection: u64) {
         let mut table = self.lock();
         if !table.by_connection.contains_key(&connection) {
             return;
         }
-        let latest = Instant::now() + ORPHAN;
-        let of_connection = table.entries.values_mut().filter(|entry| entry.connection == connection);
+        let latest = Instant::now() + ORPHAN_TIMEOUT;
+        let of_connection =
+            table.entries.values_mut().filter(|entry| entry.connection == connection);
         of_connection.for_each(|entry| entry.expires = entry.expires.min(latest));
     }
 
-    /// Takes away what has expired; how many scanners that were. What is kept for the others is counted anew: it grows by flushes, whether
-    /// or not anybody asks the scanner.
+    /// Removes expired entries and returns the number of scanners among them. Measures the memory
+    /// of the other scanners again: it grows with flushes, even without calls.
     pub(crate) fn expire(&self, now: Instant) -> usize {
         let mut table = self.lock();
-        let is_over = |entry: &Entry| entry.expires <= now && !matches!(entry.state, State::Busy);
-        let over: Vec<u64> = table.entries.iter().filter(|(_, entry)| is_over(entry)).map(|(id, _)| *id).collect();
+        let is_over =
+            |entry: &Entry| entry.expires <= now && !matches!(entry.state, ScannerState::Busy);
+        let over: Vec<u64> =
+            table.entries.iter().filter(|(_, entry)| is_over(entry)).map(|(id, _)| *id).collect();
         let removed: Vec<Entry> = over.into_iter().filter_map(|id| table.remove(id)).collect();
         for entry in table.entries.values_mut() {
-            if let State::Idle(scanner) = &mut entry.state {
+            if let ScannerState::Idle(scanner) = &mut entry.state {
                 scanner.count_memory();
             }
         }
         drop(table);
-        removed.iter().filter(|entry| matches!(entry.state, State::Idle(_))).count()
+        removed.iter().filter(|entry| matches!(entry.state, ScannerState::Idle(_))).count()
     }
 
-    /// Looks for expired leases until everything is to end.
+    /// Closes expired scanners periodically until shutdown.
     pub(crate) async fn expire_until(&self, shutdown: &mut Shutdown) {
         let period = (self.lease / 4).clamp(Duration::from_millis(10), Duration::from_secs(5));
         loop {
@@ -296,67 +335,82 @@ impl Scanners {
     /// Closes all scanners.
     pub(crate) fn close(&self) {
         let mut table = self.lock();
-        *table = Table::new(table.kept_of_open.bytes_max);
+        *table = Table::new(table.open_replies.max_bytes);
     }
 }
 
-impl KeptReplies {
+impl ReplyCache {
     fn is_over(&self) -> bool {
-        self.bytes > self.bytes_max || self.queue.len() > KEPT_REPLIES_MAX
+        self.bytes > self.max_bytes || self.queue.len() > MAX_CACHED_REPLIES
     }
 }
 
 impl Table {
-    fn new(kept_bytes_max: usize) -> Self {
+    fn new(max_cache_bytes: usize) -> Self {
         Self {
             entries: HashMap::new(),
             by_connection: HashMap::new(),
-            kept_of_open: KeptReplies { bytes: 0, bytes_max: kept_bytes_max, queue: VecDeque::new() },
-            kept_of_ended: KeptReplies { bytes: 0, bytes_max: KEPT_BYTES_OF_ENDED, queue: VecDeque::new() },
+            open_replies: ReplyCache {
+                bytes: 0,
+                max_bytes: max_cache_bytes,
+                queue: VecDeque::new(),
+            },
+            ended_replies: ReplyCache {
+                bytes: 0,
+                max_bytes: ENDED_REPLY_CACHE_BYTES,
+                queue: VecDeque::new(),
+            },
         }
     }
 
-    fn kept(&mut self, of_ended: bool) -> &mut KeptReplies {
-        if of_ended { &mut self.kept_of_ended } else { &mut self.kept_of_open }
+    fn reply_cache(&mut self, of_ended: bool) -> &mut ReplyCache {
+        if of_ended { &mut self.ended_replies } else { &mut self.open_replies }
     }
 
     fn remove(&mut self, id: u64) -> Option<Entry> {
         let mut entry = self.entries.remove(&id)?;
-        let kept = entry.kept.take();
-        self.forget(kept);
-        if !matches!(entry.state, State::Ended) {
+        let kept = entry.cached_reply.take();
+        self.remove_reply(kept);
+        if !matches!(entry.state, ScannerState::Ended) {
             self.left(entry.connection);
         }
         Some(entry)
     }
 
-    /// Keeps the last reply of a scanner, and no more than fits of the older ones.
-    fn keep(&mut self, id: u64, kept: Kept) {
+    /// Retains the last reply of a scanner, and evicts the oldest replies over the limit.
+    fn cache_reply(&mut self, id: u64, kept: CachedReply) {
         let of_ended = kept.is_last;
-        let replies = self.kept(of_ended);
+        let replies = self.reply_cache(of_ended);
         replies.bytes += kept.bytes;
         replies.queue.push_back((id, kept.call));
         if let Some(entry) = self.entries.get_mut(&id) {
-            entry.kept = Some(kept);
+            entry.cached_reply = Some(kept);
         }
-        while self.kept(of_ended).is_over() {
-            let Some((id, call)) = self.kept(of_ended).queue.pop_front() else { return };
-            let Some(entry) = self.entries.get_mut(&id).filter(|entry| entry.kept.as_ref().is_some_and(|kept| kept.call == call)) else { continue };
-            let (kept, is_over) = (entry.kept.take(), matches!(entry.state, State::Ended));
-            self.forget(kept);
+        while self.reply_cache(of_ended).is_over() {
+            let Some((id, call)) = self.reply_cache(of_ended).queue.pop_front() else { return };
+            let Some(entry) = self
+                .entries
+                .get_mut(&id)
+                .filter(|entry| entry.cached_reply.as_ref().is_some_and(|kept| kept.call == call))
+            else {
+                continue;
+            };
+            let (kept, is_over) =
+                (entry.cached_reply.take(), matches!(entry.state, ScannerState::Ended));
+            self.remove_reply(kept);
             if is_over {
                 self.entries.remove(&id);
             }
         }
     }
 
-    fn forget(&mut self, kept: Option<Kept>) {
+    fn remove_reply(&mut self, kept: Option<CachedReply>) {
         if let Some(kept) = kept {
-            self.kept(kept.is_last).bytes -= kept.bytes;
+            self.reply_cache(kept.is_last).bytes -= kept.bytes;
         }
     }
 
-    /// A connection has one scanner less.
+    /// Records that a connection has one scanner less.
     fn left(&mut self, connection: u64) {
         if let Some(count) = self.by_connection.get_mut(&connection) {
             *count -= 1;

@@ -1,9 +1,9 @@
-//! Starting a server and ending it.
+//! Server start and shutdown.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use halite_engine::{Engine, LogCut};
+use halite_engine::{Engine, WalTruncation};
 use halite_types::{Error, Result};
 use tokio::task::JoinHandle;
 
@@ -14,24 +14,24 @@ use crate::outside::{Listener, Machine, Outside};
 use crate::shutdown::{self, Shutdown, ShutdownSender};
 use crate::{chores, health, http, zookeeper};
 
-/// Starts servers.
+/// Entry point for starting servers.
 pub struct Server;
 
-/// The addresses a server listens on, with the ports it got.
+/// Listening addresses of a server, with the bound ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addresses {
-    /// Master, registry.
+    /// Address of the master and the registry.
     pub master: SocketAddr,
-    /// Region server, registry.
-    pub region: SocketAddr,
-    /// The page of figures, if there is one.
-    pub web: Option<SocketAddr>,
-    /// ZooKeeper, if there is one.
+    /// Address of the region server and the registry.
+    pub regionserver: SocketAddr,
+    /// Address of the HTTP endpoint, if enabled.
+    pub http: Option<SocketAddr>,
+    /// Address of the ZooKeeper endpoint, if enabled.
     pub zookeeper: Option<SocketAddr>,
 }
 
-/// A server that runs. Dropping it leaves it running until the runtime ends.
-pub struct Handle {
+/// Running server. Dropping the handle does not stop the server, which runs until shutdown.
+pub struct ServerHandle {
     context: Arc<Context>,
     shutdown: ShutdownSender,
     tasks: Vec<JoinHandle<()>>,
@@ -39,97 +39,118 @@ pub struct Handle {
 
 struct Listeners {
     master: Listener,
-    region: Listener,
-    web: Option<Listener>,
+    regionserver: Listener,
+    http: Option<Listener>,
     zookeeper: Option<Listener>,
 }
 
 impl Server {
-    /// Binds the ports and serves the engine on them, on the runtime that calls this. The engine stays the caller's to
-    /// close, after [`Handle::shutdown`].
+    /// Binds the ports and serves the engine on them, on the caller's runtime. The caller closes
+    /// the engine, after [`ServerHandle::shutdown`].
     ///
     /// # Errors
-    /// `InvalidRequest` for settings that cannot be; `Io` for a port that cannot be had.
-    pub async fn start(engine: Arc<Engine>, config: Config) -> Result<Handle> {
+    /// `InvalidRequest` for invalid settings, `Io` for a port that cannot be bound.
+    pub async fn start(engine: Arc<Engine>, config: Config) -> Result<ServerHandle> {
         Self::start_on(Machine::Os, engine, config).await
     }
 
-    /// The same on another network, and without threads: a simulation's. The environment of the engine has none either.
+    /// Starts a server on a simulated network and without threads. The environment of the engine
+    /// must not have threads either.
     ///
     /// # Errors
     /// As [`Server::start`].
-    pub async fn start_in(outside: Arc<dyn Outside>, engine: Arc<Engine>, config: Config) -> Result<Handle> {
+    pub async fn start_in(
+        outside: Arc<dyn Outside>,
+        engine: Arc<Engine>,
+        config: Config,
+    ) -> Result<ServerHandle> {
         Self::start_on(Machine::Given(outside), engine, config).await
     }
 
-    async fn start_on(machine: Machine, engine: Arc<Engine>, config: Config) -> Result<Handle> {
+    async fn start_on(
+        machine: Machine,
+        engine: Arc<Engine>,
+        config: Config,
+    ) -> Result<ServerHandle> {
         config.check()?;
-        log_cuts(&engine);
+        log_truncation(&engine);
         let listeners = Listeners::bind(&machine, &config).await?;
         let addresses = listeners.addresses()?;
         let context = Arc::new(Context::new(machine, engine, config, addresses)?);
         let (sender, shutdown) = shutdown::channel();
         let tasks = listeners.serve(&context, &shutdown);
-        Ok(Handle { context, shutdown: sender, tasks })
+        Ok(ServerHandle { context, shutdown: sender, tasks })
     }
 }
 
-/// Logs what opening the store left out of the write-ahead log.
-fn log_cuts(engine: &Engine) {
-    for LogCut { segment, offset, bytes, writes, kept, is_damage } in &engine.report().cuts {
+/// Logs the parts of the write-ahead log that were dropped when the store was opened.
+fn log_truncation(engine: &Engine) {
+    for WalTruncation { segment, offset, bytes, writes, kept, is_damage } in
+        &engine.open_report().wal_truncations
+    {
         if *is_damage {
-            tracing::error!(segment, offset, bytes, writes, kept, "damaged bytes of the log left out: acknowledged writes may be missing");
+            tracing::error!(
+                segment,
+                offset,
+                bytes,
+                writes,
+                kept,
+                "damaged bytes of the log left out: acknowledged writes may be missing"
+            );
         } else {
             tracing::warn!(segment, offset, bytes, writes, kept, "torn end of the log cut off");
         }
     }
 }
 
-impl Handle {
-    /// Where the server listens.
+impl ServerHandle {
+    /// Returns the listening addresses.
     pub fn addresses(&self) -> Addresses {
         self.context.addresses
     }
 
-    /// The cluster's id.
+    /// Returns the cluster id.
     pub fn cluster_id(&self) -> &str {
         &self.context.cluster_id
     }
 
-    /// Scanners that clients hold open now.
+    /// Returns the number of open scanners.
     pub fn open_scanners(&self) -> usize {
         self.context.scanners.len()
     }
 
-    /// Network buffers in use, in bytes, and the connections and calls that wait for them.
+    /// Returns the network buffers in use, in bytes, and the number of connections and calls that
+    /// wait for them.
     pub fn network_buffers(&self) -> (usize, usize) {
         (self.context.buffers.used(), self.context.buffers.waiting())
     }
 
-    /// Waits until a client asks the server to end (`stop_master` and the like), and gives the reason for the log. The
-    /// caller then calls [`Handle::shutdown`] and closes the engine.
+    /// Waits until a client requests a shutdown (`stop_master` and similar calls), and returns the
+    /// reason for the log. The caller then calls [`ServerHandle::shutdown`] and closes the engine.
     pub async fn stop_requested(&self) -> String {
         self.context.master.stop_requested().await
     }
 
-    /// Waits until the store takes no writes any more and only opening it again can help: a sync or a write of its log or manifest has
-    /// failed. Gives the reason. Reads go on until the caller ends them.
+    /// Waits until the store has stopped accepting writes and must be reopened: a sync or a write
+    /// of its log or manifest has failed. Returns the reason. Reads continue until the caller shuts
+    /// the server down.
     pub async fn store_stopped(&self) -> Option<Error> {
         self.context.health.stopped().await
     }
 
-    /// Takes no more connections or calls, answers those at hand, and returns when all have ended.
+    /// Rejects new connections and calls, answers calls in progress, and returns when all have
+    /// ended.
     pub async fn shutdown(self) {
         self.shutdown.request();
         for task in self.tasks {
-            // A task that panicked has ended too; the panic was reported where it happened.
+            // A task that panicked has ended too; the panic has already been reported.
             let _ = task.await;
         }
         let context = self.context;
-        // Calls and procedures that run are waited for; the engine may be closed afterwards.
+        // Running calls and procedures finish first; the engine may be closed afterwards.
         let machine = context.machine.clone();
         let closing = machine.block(move || {
-            context.reader_pool.close();
+            context.handler_pool.close();
             context.admin_pool.close();
             context.master.close();
             context.scanners.close();
@@ -141,14 +162,24 @@ impl Handle {
 impl Listeners {
     async fn bind(machine: &Machine, config: &Config) -> Result<Self> {
         let port = async |port: u16, what: &str, option: &str| {
-            let address = SocketAddr::new(config.listen, port);
-            let busy = |error| Error::io(format!("listening on {address} for {what} (give another port with {option})"), error);
+            let address = SocketAddr::new(config.listen_addr, port);
+            let busy = |error| {
+                Error::io(
+                    format!("listening on {address} for {what} (give another port with {option})"),
+                    error,
+                )
+            };
             machine.listen(address).await.map_err(busy)
         };
         Ok(Self {
             master: port(config.master_port, "the master", "--master-port").await?,
-            region: port(config.region_port, "the region server", "--regionserver-port").await?,
-            web: match config.web_port {
+            regionserver: port(
+                config.regionserver_port,
+                "the region server",
+                "--regionserver-port",
+            )
+            .await?,
+            http: match config.http_port {
                 Some(web) => Some(port(web, "the web page", "--http-port").await?),
                 None => None,
             },
@@ -160,11 +191,15 @@ impl Listeners {
     }
 
     fn addresses(&self) -> Result<Addresses> {
-        let of = |listener: &Listener| listener.local_addr().map_err(|error| Error::io("asking for the address of a listening socket", error));
+        let of = |listener: &Listener| {
+            listener
+                .local_addr()
+                .map_err(|error| Error::io("asking for the address of a listening socket", error))
+        };
         Ok(Addresses {
             master: of(&self.master)?,
-            region: of(&self.region)?,
-            web: self.web.as_ref().map(of).transpose()?,
+            regionserver: of(&self.regionserver)?,
+            http: self.http.as_ref().map(of).transpose()?,
             zookeeper: self.zookeeper.as_ref().map(of).transpose()?,
         })
     }
@@ -172,12 +207,17 @@ impl Listeners {
     fn serve(self, context: &Arc<Context>, shutdown: &Shutdown) -> Vec<JoinHandle<()>> {
         let parts = || (Arc::clone(context), shutdown.clone());
         let mut tasks = Vec::new();
-        for (listener, port) in [(self.master, listener::Port::Master), (self.region, listener::Port::Region)] {
+        for (listener, port) in [
+            (self.master, listener::Port::Master),
+            (self.regionserver, listener::Port::RegionServer),
+        ] {
             let (context, shutdown) = parts();
             tasks.push(tokio::spawn(listener::serve(listener, port, context, shutdown)));
         }
         let (context_of_leases, mut ending) = parts();
-        tasks.push(tokio::spawn(async move { context_of_leases.scanners.expire_until(&mut ending).await }));
+        tasks.push(tokio::spawn(async move {
+            context_of_leases.scanners.expire_until(&mut ending).await;
+        }));
         let (context_of_chores, ending) = parts();
         tasks.push(tokio::spawn(chores::clean_snapshots(context_of_chores, ending)));
         let (context_of_watch, ending) = parts();
@@ -188,7 +228,7 @@ impl Listeners {
         tasks.push(tokio::spawn(chores::roll_regions(context_of_chores, ending)));
         let (context_of_chores, ending) = parts();
         tasks.push(tokio::spawn(chores::clean_catalog(context_of_chores, ending)));
-        if let Some(listener) = self.web {
+        if let Some(listener) = self.http {
             let (context, shutdown) = parts();
             tasks.push(tokio::spawn(http::serve(listener, context, shutdown)));
         }

@@ -1,16 +1,16 @@
-//! The wish that everything ends, heard by every task.
+//! Shutdown signal for all tasks.
 //!
-//! A semaphore without permits, whose end wakes those who wait in the order in which they came. A `watch` wakes them by chance, and a
-//! simulation is to have none that is not its own.
+//! It is a semaphore without permits. Closing it wakes the waiters in the order in which they
+//! arrived. A `watch` channel wakes them randomly, and a simulation must control all randomness.
 
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
-/// Makes the wish; dropped, too.
+/// Sender of the shutdown signal; dropping it sends the signal too.
 pub(crate) struct ShutdownSender(Arc<Semaphore>);
 
-/// Hears the wish. Cheap to clone; each task has its own.
+/// Receiver of the shutdown signal. Cheap to clone; each task has its own.
 #[derive(Clone)]
 pub(crate) struct Shutdown(Arc<Semaphore>);
 
@@ -32,13 +32,13 @@ impl Drop for ShutdownSender {
 }
 
 impl Shutdown {
-    /// Returns when everything is to end.
+    /// Waits for the shutdown signal.
     pub(crate) async fn requested(&mut self) {
-        // There are no permits, so this ends with the semaphore only.
+        // The semaphore has no permits, so this returns only when it is closed.
         let _ = self.0.acquire().await;
     }
 
-    /// Whether everything is to end by now, for whoever cannot wait.
+    /// Returns `true` if shutdown was requested, for callers that cannot wait.
     pub(crate) fn is_requested(&self) -> bool {
         self.0.is_closed()
     }

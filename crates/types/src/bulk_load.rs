@@ -1,18 +1,20 @@
-//! Bulk loading: store files made elsewhere that are to become part of a table.
+//! Bulk loading of existing store files into a table.
 
 use bytes::Bytes;
 
-/// Store files (HFiles, version 3) to be loaded into a table. Those that belong to one region are loaded all or none. Their
-/// cells count as written at the time of the load, whatever sequence ids they carry.
+/// Store files (HFiles, version 3) to load into a table. The files of one region are loaded
+/// atomically. Their cells count as written at load time, regardless of their sequence ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BulkLoad {
-    /// Each with its family and its path, which is whole, from the machine's own root. Of one family there may be several.
+    /// Family and absolute path of each file. A family may have several files.
     pub files: Vec<(Bytes, String)>,
-    /// Whether the originals stay. If not, a file on the disk of the store is not copied: it gets another name, and whoever has it
-    /// open, or knows it by a third name, can change what has been verified and loaded. So nobody else may write to it any more.
+    /// `true` if the original files are kept. Otherwise a file on the store's disk is not copied
+    /// but renamed. A process that has the file open, or knows a third name of it, can then change
+    /// verified and loaded data, so no other process may write to it.
     pub copy: bool,
-    /// Whether every byte is read and checked first, of a copy as it was copied. Without it only the ends of a file are looked at, as
-    /// in HBase, and damage in its middle shows when somebody reads there.
+    /// `true` if every byte is read and verified first; of a copy, the copied bytes. Otherwise only
+    /// the ends of a file are read, as in HBase, and damage in the middle is detected by a later
+    /// read.
     pub verify: bool,
 }
 
@@ -23,19 +25,20 @@ impl Default for BulkLoad {
 }
 
 impl BulkLoad {
-    /// No file yet. The cells will count as written at the time of the load; files move, and are verified.
+    /// Creates a bulk load without files. Its cells count as written at load time; files are moved
+    /// and verified.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a file of a family by its whole path.
+    /// Adds a file of a family by its absolute path.
     #[must_use]
     pub fn file(mut self, family: impl Into<Bytes>, path: impl Into<String>) -> Self {
         self.files.push((family.into(), path.into()));
         self
     }
 
-    /// The originals stay.
+    /// Keeps the original files.
     #[must_use]
     pub fn copied(mut self) -> Self {
         self.copy = true;

@@ -4,10 +4,10 @@
 //! flat key    rowLength u16 | row | familyLength u8 | family | qualifier | timestamp i64 | type u8
 //! cell        total u32 | keyLength u32 | valueLength u32 | key | value [ | tagsLength u16 | tags ]
 //! ```
-//! All integers are big-endian. `total` counts what follows it. The tags part is there exactly when `total` says so.
-//! This is the layout of a `KeyValueCodecWithTags` cell block, so the same run of bytes serves in an operation, in the
-//! write-ahead log, in the memstore and in an answer. The sequence id of a cell is not part of the layout: whoever
-//! stores cells keeps it beside them.
+//! All integers are big-endian. `total` counts what follows it. The tags part is there exactly when
+//! `total` says so. This is the layout of a `KeyValueCodecWithTags` cell block, so the same run of
+//! bytes serves in an operation, in the write-ahead log, in the memstore and in an answer. The
+//! sequence id of a cell is not part of the layout: the owner of the cells stores it separately.
 
 use std::cmp::Ordering;
 
@@ -21,17 +21,17 @@ pub const MAX_ROW_BYTES: usize = i16::MAX as usize;
 pub const MAX_FAMILY_BYTES: usize = i8::MAX as usize;
 /// Longest tags part of one cell in bytes.
 pub const MAX_TAGS_BYTES: usize = u16::MAX as usize;
-/// The timestamp that stands for "now, as the server sees it".
+/// Timestamp that means "the current time of the server".
 pub const LATEST_TIMESTAMP: i64 = i64::MAX;
-/// Tag type of a cell's own time to live; its data is an `i64` of milliseconds.
+/// Tag type of a cell's time to live; its data is an `i64` of milliseconds.
 pub const TAG_TTL: u8 = 8;
 
-/// Bytes of a flat key that are not row, family or qualifier.
+/// Bytes of a flat key other than row, family and qualifier.
 pub const KEY_OVERHEAD: usize = 2 + 1 + 8 + 1;
 /// Bytes of an encoded cell before its key.
 pub const CELL_HEADER: usize = 4 + 4 + 4;
 
-/// What a cell says about its coordinates. The numbers are HBase's type codes.
+/// Type of a cell. The numbers are HBase's type codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum CellType {
@@ -48,7 +48,7 @@ pub enum CellType {
 }
 
 impl CellType {
-    /// The type of a stored code; `None` for codes that never stand in a store.
+    /// Returns the type of a stored code; `None` for codes that are never stored.
     pub fn from_code(code: u8) -> Option<Self> {
         Some(match code {
             4 => Self::Put,
@@ -60,17 +60,17 @@ impl CellType {
         })
     }
 
-    /// The number that stands in the key.
+    /// Returns the type code stored in the key.
     pub fn code(self) -> u8 {
         self as u8
     }
 
-    /// Whether this is one of the four delete markers.
+    /// Returns `true` for the four delete markers.
     pub fn is_delete(self) -> bool {
         self != Self::Put
     }
 
-    /// HBase's name of the type, as its shell prints it.
+    /// Returns HBase's name of the type, as its shell prints it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Put => "Put",
@@ -87,39 +87,41 @@ pub const TYPE_MAXIMUM: u8 = 255;
 /// Type code that sorts after every real type; it only occurs in search keys.
 pub const TYPE_MINIMUM: u8 = 0;
 
-/// A view of one cell. Cheap to copy; it borrows its bytes.
+/// View of one cell. Cheap to copy; it borrows its bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct CellRef<'a> {
     key: &'a [u8],
     value: &'a [u8],
     tags: &'a [u8],
-    sequence: u64,
+    sequence_id: u64,
 }
 
 impl<'a> CellRef<'a> {
-    /// A view over parts that are known to be well formed, such as a key made by [`write_key`].
+    /// Creates a view of parts that are known to be well formed, such as a key made by
+    /// [`write_key`].
     ///
     /// # Panics
-    /// The accessors panic later if `key` is not a flat key; check bytes from outside with [`check_key`].
+    /// The accessors panic later if `key` is not a flat key; check bytes from outside with
+    /// [`check_key`].
     #[inline]
-    pub fn new(key: &'a [u8], value: &'a [u8], tags: &'a [u8], sequence: u64) -> Self {
+    pub fn new(key: &'a [u8], value: &'a [u8], tags: &'a [u8], sequence_id: u64) -> Self {
         debug_assert!(check_key(key), "not a flat key");
-        Self { key, value, tags, sequence }
+        Self { key, value, tags, sequence_id }
     }
 
-    /// The flat key.
+    /// Returns the flat key.
     #[inline]
     pub fn key(&self) -> &'a [u8] {
         self.key
     }
 
-    /// The row key.
+    /// Returns the row key.
     #[inline]
     pub fn row(&self) -> &'a [u8] {
         key_row(self.key)
     }
 
-    /// The family name.
+    /// Returns the family name.
     #[inline]
     pub fn family(&self) -> &'a [u8] {
         key_family(self.key)
@@ -131,61 +133,63 @@ impl<'a> CellRef<'a> {
         key_qualifier(self.key)
     }
 
-    /// Milliseconds since the epoch by convention; any `i64` is legal in a stored cell.
+    /// Returns the timestamp, by convention in milliseconds since the epoch; any `i64` is legal in
+    /// a stored cell.
     #[inline]
     pub fn timestamp(&self) -> i64 {
         key_timestamp(self.key)
     }
 
-    /// The type code as stored.
+    /// Returns the type code as stored.
     #[inline]
     pub fn type_code(&self) -> u8 {
         self.key[self.key.len() - 1]
     }
 
-    /// The type, `None` for the codes of search keys.
+    /// Returns the type; `None` for the codes of search keys.
     pub fn cell_type(&self) -> Option<CellType> {
         CellType::from_code(self.type_code())
     }
 
-    /// Whether this is a delete marker.
+    /// Returns `true` if this is a delete marker.
     #[inline]
     pub fn is_delete(&self) -> bool {
         let code = self.type_code();
         (CellType::Delete as u8..=CellType::DeleteFamily as u8).contains(&code)
     }
 
-    /// The value; empty for delete markers.
+    /// Returns the value; empty for delete markers.
     #[inline]
     pub fn value(&self) -> &'a [u8] {
         self.value
     }
 
-    /// The raw tags: repeated `length u16 | type u8 | data`, where the length counts type and data.
+    /// Returns the raw tags: repeated `length u16 | type u8 | data`, where the length counts type
+    /// and data.
     #[inline]
     pub fn tags(&self) -> &'a [u8] {
         self.tags
     }
 
-    /// The sequence id (HBase's mvcc); 0 where the source keeps none.
+    /// Returns the sequence id (HBase's mvcc); 0 if the source stores none.
     #[inline]
-    pub fn sequence(&self) -> u64 {
-        self.sequence
+    pub fn sequence_id(&self) -> u64 {
+        self.sequence_id
     }
 
-    /// The same cell under another sequence id.
+    /// Returns the same cell with another sequence id.
     #[must_use]
-    pub fn with_sequence(self, sequence: u64) -> Self {
-        Self { sequence, ..self }
+    pub fn with_sequence_id(self, sequence: u64) -> Self {
+        Self { sequence_id: sequence, ..self }
     }
 
-    /// The same cell with another value.
+    /// Returns the same cell with another value.
     #[must_use]
     pub fn with_value(self, value: &'a [u8]) -> Self {
         Self { value, ..self }
     }
 
-    /// The cell's own time to live in milliseconds, if it carries one.
+    /// Returns the cell's time to live in milliseconds, if it has one.
     pub fn ttl_ms(&self) -> Option<i64> {
         if self.tags.is_empty() {
             return None;
@@ -195,21 +199,21 @@ impl<'a> CellRef<'a> {
             .map(|(_, data)| i64::from_be_bytes(data.try_into().expect("length was checked")))
     }
 
-    /// Bytes of the encoded cell.
+    /// Returns the number of bytes of the encoded cell.
     #[inline]
     pub fn encoded_len(&self) -> usize {
         let tags = if self.tags.is_empty() { 0 } else { 2 + self.tags.len() };
         CELL_HEADER + self.key.len() + self.value.len() + tags
     }
 
-    /// Bytes of key, value and tags.
+    /// Returns the number of bytes of key, value and tags.
     #[inline]
     pub fn payload_len(&self) -> usize {
         self.key.len() + self.value.len() + self.tags.len()
     }
 }
 
-/// The tags of a cell as `(type, data)`; stops at the first tag that does not fit.
+/// Returns the tags of a cell as `(type, data)`; stops at the first tag that does not fit.
 pub fn tags(mut bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     std::iter::from_fn(move || {
         let (length, rest) = bytes.split_first_chunk::<2>()?;
@@ -231,7 +235,7 @@ pub fn write_tag(out: &mut Vec<u8>, kind: u8, data: &[u8]) {
     out.extend_from_slice(data);
 }
 
-/// Whether `key` is a well-formed flat key: long enough for the lengths it states.
+/// Returns `true` if `key` is a well-formed flat key: long enough for the lengths it specifies.
 #[inline]
 pub fn check_key(key: &[u8]) -> bool {
     if key.len() < KEY_OVERHEAD {
@@ -244,19 +248,19 @@ pub fn check_key(key: &[u8]) -> bool {
     }
 }
 
-/// Bytes of the row in a well-formed key.
+/// Returns the number of bytes of the row in a well-formed key.
 #[inline]
 pub fn key_row_len(key: &[u8]) -> usize {
     usize::from(u16::from_be_bytes([key[0], key[1]]))
 }
 
-/// The row of a well-formed key.
+/// Returns the row of a well-formed key.
 #[inline]
 pub fn key_row(key: &[u8]) -> &[u8] {
     &key[2..2 + key_row_len(key)]
 }
 
-/// The family of a well-formed key.
+/// Returns the family of a well-formed key.
 #[inline]
 pub fn key_family(key: &[u8]) -> &[u8] {
     let at = 2 + key_row_len(key);
@@ -264,7 +268,7 @@ pub fn key_family(key: &[u8]) -> &[u8] {
     &key[at + 1..at + 1 + length]
 }
 
-/// The qualifier of a well-formed key.
+/// Returns the qualifier of a well-formed key.
 #[inline]
 pub fn key_qualifier(key: &[u8]) -> &[u8] {
     let at = 2 + key_row_len(key);
@@ -272,26 +276,34 @@ pub fn key_qualifier(key: &[u8]) -> &[u8] {
     &key[start..key.len() - 9]
 }
 
-/// The timestamp of a well-formed key.
+/// Returns the timestamp of a well-formed key.
 #[inline]
 pub fn key_timestamp(key: &[u8]) -> i64 {
     let end = key.len() - 1;
     i64::from_be_bytes(key[end - 8..end].try_into().expect("eight bytes"))
 }
 
-/// Gives a well-formed key another timestamp and type.
+/// Sets the timestamp and type of a well-formed key.
 pub fn set_key_timestamp(key: &mut [u8], timestamp: i64, type_code: u8) {
-    let (_, end) = key.split_last_chunk_mut::<9>().expect("a well-formed key ends with timestamp and type");
+    let (_, end) =
+        key.split_last_chunk_mut::<9>().expect("a well-formed key ends with timestamp and type");
     end[..8].copy_from_slice(&timestamp.to_be_bytes());
     end[8] = type_code;
 }
 
-/// Appends a flat key to `out`. A real key has a row of at most [`MAX_ROW_BYTES`] and a family of at most
-/// [`MAX_FAMILY_BYTES`]; search keys may have both empty.
+/// Appends a flat key to `out`. A real key has a row of at most [`MAX_ROW_BYTES`] and a family of
+/// at most [`MAX_FAMILY_BYTES`]; search keys may have both empty.
 ///
 /// # Panics
 /// If the row or the family do not fit their length fields.
-pub fn write_key(out: &mut Vec<u8>, row: &[u8], family: &[u8], qualifier: &[u8], timestamp: i64, type_code: u8) {
+pub fn write_key(
+    out: &mut Vec<u8>,
+    row: &[u8],
+    family: &[u8],
+    qualifier: &[u8],
+    timestamp: i64,
+    type_code: u8,
+) {
     let row_length = u16::try_from(row.len()).expect("row length is checked by the caller");
     let family_length = u8::try_from(family.len()).expect("family length is checked by the caller");
     out.reserve(KEY_OVERHEAD + row.len() + family.len() + qualifier.len());
@@ -304,42 +316,50 @@ pub fn write_key(out: &mut Vec<u8>, row: &[u8], family: &[u8], qualifier: &[u8],
     out.push(type_code);
 }
 
-/// A flat key of its own; see [`write_key`].
-pub fn make_key(row: &[u8], family: &[u8], qualifier: &[u8], timestamp: i64, type_code: u8) -> Vec<u8> {
+/// Returns a new flat key; see [`write_key`].
+pub fn make_key(
+    row: &[u8],
+    family: &[u8],
+    qualifier: &[u8],
+    timestamp: i64,
+    type_code: u8,
+) -> Vec<u8> {
     let mut key = Vec::new();
     write_key(&mut key, row, family, qualifier, timestamp, type_code);
     key
 }
 
-/// As much of a row as it takes to find its place among the rows there can be: what is longer than all of them is compared with
-/// none of them to its end.
+/// Returns the part of a row that determines its position among all possible rows: the first
+/// `MAX_ROW_BYTES + 1` bytes. No stored row is that long, so the rest changes no comparison.
 pub fn searched_row(row: &[u8]) -> &[u8] {
     &row[..row.len().min(MAX_ROW_BYTES + 1)]
 }
 
-/// The search key that sorts before every cell of `row`, which may be longer than rows can be (HBase: `createFirstOnRow`).
+/// Returns the search key that sorts before every cell of `row`, which may be longer than stored
+/// rows (HBase: `createFirstOnRow`).
 pub fn first_on_row(row: &[u8]) -> Vec<u8> {
     make_key(searched_row(row), b"", b"", LATEST_TIMESTAMP, TYPE_MAXIMUM)
 }
 
-/// The search key that sorts after every cell of `row` and before the next row, as [`first_on_row`] (HBase: `createLastOnRow`).
+/// Returns the search key that sorts after every cell of `row` and before the next row, with the
+/// same limits as [`first_on_row`] (HBase: `createLastOnRow`).
 pub fn last_on_row(row: &[u8]) -> Vec<u8> {
     make_key(searched_row(row), b"", b"", i64::MIN, TYPE_MINIMUM)
 }
 
-/// The search key that sorts before every cell of a column.
+/// Returns the search key that sorts before every cell of a column.
 pub fn first_on_column(row: &[u8], family: &[u8], qualifier: &[u8]) -> Vec<u8> {
     make_key(row, family, qualifier, LATEST_TIMESTAMP, TYPE_MAXIMUM)
 }
 
-/// The search key that sorts after every cell of a column and before the next column.
+/// Returns the search key that sorts after every cell of a column and before the next column.
 pub fn last_on_column(row: &[u8], family: &[u8], qualifier: &[u8]) -> Vec<u8> {
     make_key(row, family, qualifier, i64::MIN, TYPE_MINIMUM)
 }
 
-/// The order of two well-formed flat keys, as HBase's `CellComparator` without the sequence id: row, family and
-/// qualifier ascending by unsigned bytes, timestamp descending, type code descending. A key with empty family, empty
-/// qualifier and type Minimum sorts after everything else in its row.
+/// Compares two well-formed flat keys, as HBase's `CellComparator` without the sequence id: row,
+/// family and qualifier ascending by unsigned bytes, timestamp descending, type code descending. A
+/// key with empty family, empty qualifier and type Minimum sorts after everything else in its row.
 #[inline]
 pub fn compare_keys(a: &[u8], b: &[u8]) -> Ordering {
     let (a_row, b_row) = (key_row_len(a), key_row_len(b));
@@ -349,7 +369,7 @@ pub fn compare_keys(a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-/// The order of two keys whose rows, of `row` bytes, are known to be equal.
+/// Compares two keys whose rows, of `row` bytes, are known to be equal.
 #[inline]
 fn compare_after_row(a: &[u8], b: &[u8], row: usize) -> Ordering {
     let (a_family, b_family) = (usize::from(a[2 + row]), usize::from(b[2 + row]));
@@ -362,62 +382,71 @@ fn compare_after_row(a: &[u8], b: &[u8], row: usize) -> Ordering {
             return a_last.cmp(&b_last);
         }
     }
-    // Family and qualifier lie side by side: when the families have one length, one comparison serves both.
-    let order =
-        if a_family == b_family { a[start..a_end].cmp(&b[start..b_end]) } else { a[start..start + a_family].cmp(&b[start..start + b_family]) };
+    // Family and qualifier are adjacent: if the families have equal lengths, one comparison is
+    // sufficient.
+    let order = if a_family == b_family {
+        a[start..a_end].cmp(&b[start..b_end])
+    } else {
+        a[start..start + a_family].cmp(&b[start..start + b_family])
+    };
     match order {
         Ordering::Equal => compare_stamps(&a[a_end..], &b[b_end..]),
         order => order,
     }
 }
 
-/// The order of the last nine bytes of two keys: timestamp descending, then type code descending.
+/// Compares the last nine bytes of two keys: timestamp descending, then type code descending.
 #[inline]
 fn compare_stamps(a: &[u8], b: &[u8]) -> Ordering {
     let stamp = |bytes: &[u8]| i64::from_be_bytes(bytes[..8].try_into().expect("eight bytes"));
     stamp(b).cmp(&stamp(a)).then_with(|| b[8].cmp(&a[8]))
 }
 
-/// The order in which cells are kept: [`compare_keys`], then the higher sequence id first.
+/// Compares two cells in storage order: [`compare_keys`], then the higher sequence id first.
 #[inline]
 pub fn compare_cells(a: &CellRef<'_>, b: &CellRef<'_>) -> Ordering {
-    compare_keys(a.key, b.key).then_with(|| b.sequence.cmp(&a.sequence))
+    compare_keys(a.key, b.key).then_with(|| b.sequence_id.cmp(&a.sequence_id))
 }
 
-/// The first eight bytes as a number, fewer filled up with zeros. Strings whose prefixes differ are in the order of the
-/// prefixes: where the first difference is a filled-up byte, the shorter string is a prefix of the other. Equal prefixes
-/// say nothing.
+/// Returns the first eight bytes as a number, padded with zeros. Strings with different prefixes
+/// sort in the order of the prefixes: if the first difference is a padding byte, the shorter string
+/// is a prefix of the other. Equal prefixes do not determine an order.
 #[inline]
 fn bytes_prefix(bytes: &[u8]) -> u64 {
     match bytes.first_chunk::<8>() {
         Some(prefix) => u64::from_be_bytes(*prefix),
-        None => bytes.iter().enumerate().fold(0, |prefix, (at, byte)| prefix | u64::from(*byte) << (56 - 8 * at)),
+        None => bytes
+            .iter()
+            .enumerate()
+            .fold(0, |prefix, (at, byte)| prefix | u64::from(*byte) << (56 - 8 * at)),
     }
 }
 
-/// What the rows of a sorted list begin with, so that eight bytes behind it tell most of them apart: a number for each row,
-/// which a search compares before it goes to the keys.
+/// Common prefix of the rows in a sorted list. The eight bytes after it distinguish most rows: they
+/// form a number for each row, which a search compares before the keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SharedPrefix(Box<[u8]>);
+pub struct RowPrefix(Box<[u8]>);
 
-impl SharedPrefix {
-    /// What all rows from `first` to `last` begin with, but for the bytes that the number has room for anyway.
-    pub fn of(first: &[u8], last: &[u8]) -> Self {
+impl RowPrefix {
+    /// Returns the common prefix of all rows from `first` to `last`, without the bytes that fit in
+    /// the number anyway.
+    pub fn from_bounds(first: &[u8], last: &[u8]) -> Self {
         let shared = first.iter().zip(last).take_while(|(one, other)| one == other).count();
         let shorter = first.len().min(last.len());
         Self(first[..shared.min(shorter.saturating_sub(size_of::<u64>()))].into())
     }
 
-    /// For rows most of which are expected to begin with `shared`; any others only take longer to tell apart.
+    /// Creates a prefix for rows most of which are expected to begin with `shared`. Comparisons of
+    /// other rows only take longer.
     pub fn expecting(shared: &[u8]) -> Self {
         Self(shared.into())
     }
 
-    /// Where the row of a well-formed key stands among the others, as far as eight bytes tell: those behind the shared
-    /// ones, 0 for rows before all that share them, the highest number for rows behind those. Rows whose numbers differ
-    /// are in their order; equal ones say nothing.
+    /// Returns the abbreviated key of the row in a well-formed key: the eight bytes after the
+    /// shared ones, 0 for rows before all that share them, the highest number for rows after those.
+    /// Rows with different numbers sort in that order; equal numbers do not determine an order.
     #[inline]
-    pub fn place_of(&self, key: &[u8]) -> u64 {
+    pub fn abbreviated_key(&self, key: &[u8]) -> u64 {
         let row = key_row(key);
         match row.strip_prefix(&*self.0) {
             Some(rest) => bytes_prefix(rest),
@@ -426,13 +455,13 @@ impl SharedPrefix {
         }
     }
 
-    /// Bytes it takes beside itself.
+    /// Returns the heap memory in bytes, without the struct itself.
     pub fn memory_bytes(&self) -> usize {
         self.0.len()
     }
 }
 
-/// Whether two well-formed keys name the same row, family and qualifier.
+/// Returns `true` if two well-formed keys have the same row, family and qualifier.
 #[inline]
 pub fn same_column(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a[..a.len() - 9] == b[..b.len() - 9]
@@ -459,24 +488,37 @@ pub fn write_cell(out: &mut Vec<u8>, cell: CellRef<'_>) {
     }
 }
 
-/// Appends an encoded Put or delete marker made of its parts; see [`write_key`] for the limits.
+/// Appends an encoded Put or delete marker assembled from its parts; see [`write_key`] for the
+/// limits.
 pub fn write_cell_parts(out: &mut Vec<u8>, parts: CellParts<'_>) {
     let key = KEY_OVERHEAD + parts.row.len() + parts.family.len() + parts.qualifier.len();
     let tags = if parts.tags.is_empty() { 0 } else { 2 + parts.tags.len() };
-    let total = u32::try_from(8 + key + parts.value.len() + tags).expect("cell size is limited by the caller");
+    let total = u32::try_from(8 + key + parts.value.len() + tags)
+        .expect("cell size is limited by the caller");
     out.reserve(4 + 8 + key + parts.value.len() + tags);
     out.extend_from_slice(&total.to_be_bytes());
     out.extend_from_slice(&u32::try_from(key).expect("smaller than the total").to_be_bytes());
-    out.extend_from_slice(&u32::try_from(parts.value.len()).expect("smaller than the total").to_be_bytes());
-    write_key(out, parts.row, parts.family, parts.qualifier, parts.timestamp, parts.cell_type.code());
+    out.extend_from_slice(
+        &u32::try_from(parts.value.len()).expect("smaller than the total").to_be_bytes(),
+    );
+    write_key(
+        out,
+        parts.row,
+        parts.family,
+        parts.qualifier,
+        parts.timestamp,
+        parts.cell_type.code(),
+    );
     out.extend_from_slice(parts.value);
     if !parts.tags.is_empty() {
-        out.extend_from_slice(&u16::try_from(parts.tags.len()).expect("tags are limited to 64 KiB").to_be_bytes());
+        out.extend_from_slice(
+            &u16::try_from(parts.tags.len()).expect("tags are limited to 64 KiB").to_be_bytes(),
+        );
         out.extend_from_slice(parts.tags);
     }
 }
 
-/// The parts of a cell, to be written by [`write_cell_parts`].
+/// Parts of a cell for [`write_cell_parts`].
 #[derive(Clone, Copy, Debug)]
 pub struct CellParts<'a> {
     /// Row key, at most [`MAX_ROW_BYTES`].
@@ -495,12 +537,16 @@ pub struct CellParts<'a> {
     pub tags: &'a [u8],
 }
 
-/// Reads the encoded cell at the front of `bytes` and returns it with the bytes behind it.
+/// Reads the encoded cell at the front of `bytes` and returns it with the bytes after it.
 ///
 /// # Errors
-/// A message that says which length does not fit; nothing is allocated and nothing panics on hostile bytes.
-pub fn read_cell(bytes: &[u8], sequence: u64) -> std::result::Result<(CellRef<'_>, &[u8]), CellFormatError> {
-    let (header, body) = bytes.split_first_chunk::<CELL_HEADER>().ok_or(CellFormatError::Truncated)?;
+/// The length that does not fit; no input causes an allocation or a panic.
+pub fn read_cell(
+    bytes: &[u8],
+    sequence: u64,
+) -> std::result::Result<(CellRef<'_>, &[u8]), CellFormatError> {
+    let (header, body) =
+        bytes.split_first_chunk::<CELL_HEADER>().ok_or(CellFormatError::Truncated)?;
     let [t0, t1, t2, t3, k0, k1, k2, k3, v0, v1, v2, v3] = *header;
     let total = u32::from_be_bytes([t0, t1, t2, t3]) as usize;
     let key_length = u32::from_be_bytes([k0, k1, k2, k3]) as usize;
@@ -517,10 +563,10 @@ pub fn read_cell(bytes: &[u8], sequence: u64) -> std::result::Result<(CellRef<'_
     if !check_key(key) {
         return Err(CellFormatError::Key);
     }
-    Ok((CellRef { key, value, tags, sequence }, rest))
+    Ok((CellRef { key, value, tags, sequence_id: sequence }, rest))
 }
 
-/// Why bytes are not an encoded cell.
+/// Reason why bytes are not an encoded cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellFormatError {
     /// The bytes end before the cell does.
@@ -543,7 +589,7 @@ impl std::fmt::Display for CellFormatError {
 
 impl std::error::Error for CellFormatError {}
 
-/// A run of encoded cells, known to be well formed; cloning and slicing share the bytes.
+/// Sequence of encoded, well-formed cells; cloning and slicing share the bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cells {
     bytes: Bytes,
@@ -551,49 +597,55 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// Checks bytes from outside and takes them as cells.
+    /// Verifies bytes from an external source and returns them as cells.
     ///
     /// # Errors
-    /// `InvalidRequest`, naming the cell and the offset at which the bytes stop making sense.
+    /// `InvalidRequest` with the cell and offset of the first invalid byte.
     pub fn from_bytes(bytes: Bytes) -> Result<Self> {
         let mut rest: &[u8] = &bytes;
         let mut count = 0;
         while !rest.is_empty() {
             match read_cell(rest, 0) {
                 Ok((_, behind)) => rest = behind,
-                Err(why) => return Err(Error::invalid(format!("cell {count} at byte {}: {why}", bytes.len() - rest.len()))),
+                Err(why) => {
+                    return Err(Error::invalid(format!(
+                        "cell {count} at byte {}: {why}",
+                        bytes.len() - rest.len()
+                    )));
+                }
             }
             count += 1;
         }
         Ok(Self { bytes, count })
     }
 
-    /// The encoded bytes.
+    /// Returns the encoded bytes.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// Number of cells.
+    /// Returns the number of cells.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there is no cell.
+    /// Returns `true` if there are no cells.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The cells in the order they were written.
+    /// Returns the cells in the order in which they were written.
     pub fn iter(&self) -> CellIter<'_> {
         CellIter { rest: &self.bytes }
     }
 
-    /// The first cell.
+    /// Returns the first cell.
     pub fn first(&self) -> Option<CellRef<'_>> {
         self.iter().next()
     }
 
-    /// Takes the first `count` cells off the front, sharing their bytes; `None`, with nothing taken, if there are fewer.
+    /// Splits off the first `count` cells, sharing their bytes; returns `None` and changes nothing
+    /// if there are fewer.
     pub fn split_to(&mut self, count: usize) -> Option<Self> {
         if count > self.count {
             return None;
@@ -624,7 +676,7 @@ impl<'a> IntoIterator for &'a CellsBuilder {
     }
 }
 
-/// Walks the cells of a [`Cells`] or [`CellsBuilder`].
+/// Iterator over the cells of a [`Cells`] or [`CellsBuilder`].
 #[derive(Clone, Debug)]
 pub struct CellIter<'a> {
     rest: &'a [u8],
@@ -638,13 +690,14 @@ impl<'a> Iterator for CellIter<'a> {
         if self.rest.is_empty() {
             return None;
         }
-        let (cell, rest) = read_cell(self.rest, 0).expect("cells are checked when they are taken in");
+        let (cell, rest) =
+            read_cell(self.rest, 0).expect("cells are checked when they are taken in");
         self.rest = rest;
         Some(cell)
     }
 }
 
-/// Collects encoded cells into one buffer.
+/// Builder that collects encoded cells in one buffer.
 #[derive(Clone, Debug, Default)]
 pub struct CellsBuilder {
     bytes: Vec<u8>,
@@ -652,7 +705,7 @@ pub struct CellsBuilder {
 }
 
 impl CellsBuilder {
-    /// An empty run with room for `bytes` bytes.
+    /// Creates an empty builder with capacity for `bytes` bytes.
     pub fn with_capacity(bytes: usize) -> Self {
         Self { bytes: Vec::with_capacity(bytes), count: 0 }
     }
@@ -664,78 +717,87 @@ impl CellsBuilder {
         self.count += 1;
     }
 
-    /// Appends a run of cells as it is, in one copy.
-    pub fn push_run(&mut self, cells: &Cells) {
+    /// Appends a sequence of cells in one copy.
+    pub fn extend(&mut self, cells: &Cells) {
         self.bytes.extend_from_slice(&cells.bytes);
         self.count += cells.count;
     }
 
-    /// Appends a cell given by its parts.
+    /// Appends a cell specified by its parts.
     pub fn push_parts(&mut self, parts: CellParts<'_>) {
         write_cell_parts(&mut self.bytes, parts);
         self.count += 1;
     }
 
-    /// Number of cells.
+    /// Returns the number of cells.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there is no cell.
+    /// Returns `true` if there are no cells.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The encoded bytes so far.
+    /// Returns the encoded bytes so far.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The cells so far.
+    /// Returns the cells so far.
     pub fn iter(&self) -> CellIter<'_> {
         CellIter { rest: &self.bytes }
     }
 
-    /// Forgets the cells behind the first `count`, which end at byte `bytes`.
+    /// Removes the cells after the first `count`, which end at byte `bytes`.
     ///
     /// # Panics
     /// If there are fewer.
     pub fn truncate(&mut self, count: usize, bytes: usize) {
-        assert!(count <= self.count && bytes <= self.bytes.len(), "cannot truncate to more than there is");
+        assert!(
+            count <= self.count && bytes <= self.bytes.len(),
+            "cannot truncate to more than there is"
+        );
         self.bytes.truncate(bytes);
         self.count = count;
     }
 
-    /// Calls `change` with each cell's timestamp, to be replaced in place.
+    /// Replaces each cell's timestamp with the result of `change`.
     pub fn map_timestamps(&mut self, mut change: impl FnMut(i64) -> i64) {
         let mut at = 0;
         while at < self.bytes.len() {
-            let field = |offset: usize| u32::from_be_bytes(self.bytes[at + offset..at + offset + 4].try_into().expect("four bytes")) as usize;
+            let field = |offset: usize| {
+                u32::from_be_bytes(
+                    self.bytes[at + offset..at + offset + 4].try_into().expect("four bytes"),
+                ) as usize
+            };
             let (total, key) = (field(0), field(4));
             let stamp_at = at + CELL_HEADER + key - 9;
-            let stamp: &mut [u8; 8] = (&mut self.bytes[stamp_at..stamp_at + 8]).try_into().expect("eight bytes");
+            let stamp: &mut [u8; 8] =
+                (&mut self.bytes[stamp_at..stamp_at + 8]).try_into().expect("eight bytes");
             *stamp = change(i64::from_be_bytes(*stamp)).to_be_bytes();
             at += 4 + total;
         }
     }
 
-    /// The run, ready to share.
+    /// Returns the cells, ready to be shared.
     pub fn finish(self) -> Cells {
         Cells { bytes: Bytes::from(self.bytes), count: self.count }
     }
 
-    /// Gives room back that is not used, if that is more than what is.
+    /// Releases unused capacity if it exceeds the used bytes.
     pub fn shrink(&mut self) {
         if self.bytes.capacity() / 2 > self.bytes.len() {
             self.bytes.shrink_to_fit();
         }
     }
 
-    /// The run, cut into pieces that share its bytes: each ends at a byte and has a number of cells.
+    /// Returns the cells, split into parts that share their bytes: each part has an end offset and
+    /// a number of cells.
     ///
     /// # Panics
-    /// If an end lies behind the run's.
-    pub fn finish_pieces(self, pieces: impl IntoIterator<Item = (usize, usize)>) -> Vec<Cells> {
+    /// If an end is past the end of the cells.
+    pub fn finish_split(self, pieces: impl IntoIterator<Item = (usize, usize)>) -> Vec<Cells> {
         let whole = Bytes::from(self.bytes);
         let mut start = 0;
         let piece = |(end, count)| {
@@ -806,8 +868,14 @@ mod tests {
         }
         builder.map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { 7 } else { stamp });
         let cells = Cells::from_bytes(builder.finish().bytes().clone()).expect("own encoding");
-        let seen: Vec<_> = cells.iter().map(|c| (c.qualifier().to_vec(), c.timestamp(), c.value().to_vec(), c.ttl_ms())).collect();
-        assert_eq!(seen, [(b"".to_vec(), 7, b"v".to_vec(), None), (b"q".to_vec(), 7, b"v".to_vec(), Some(500))]);
+        let seen: Vec<_> = cells
+            .iter()
+            .map(|c| (c.qualifier().to_vec(), c.timestamp(), c.value().to_vec(), c.ttl_ms()))
+            .collect();
+        assert_eq!(
+            seen,
+            [(b"".to_vec(), 7, b"v".to_vec(), None), (b"q".to_vec(), 7, b"v".to_vec(), Some(500))]
+        );
     }
 
     #[test]
@@ -815,7 +883,15 @@ mod tests {
         let mut builder = CellsBuilder::default();
         for value in ["a", "bb", "ccc"] {
             let value = value.as_bytes();
-            builder.push_parts(CellParts { row: b"r", family: b"f", qualifier: b"q", timestamp: 1, cell_type: CellType::Put, value, tags: b"" });
+            builder.push_parts(CellParts {
+                row: b"r",
+                family: b"f",
+                qualifier: b"q",
+                timestamp: 1,
+                cell_type: CellType::Put,
+                value,
+                tags: b"",
+            });
         }
         let whole = builder.finish();
         let mut rest = whole.clone();
@@ -826,8 +902,8 @@ mod tests {
         assert_eq!(rest.split_to(2), None);
         assert_eq!((rest.len(), rest.split_to(0).unwrap().len()), (1, 0));
         let mut again = CellsBuilder::default();
-        again.push_run(&front);
-        again.push_run(&rest);
+        again.extend(&front);
+        again.extend(&rest);
         assert_eq!(again.finish(), whole);
     }
 
@@ -845,7 +921,13 @@ mod tests {
                 bad[at] ^= 1 << bit;
                 if let Ok(cells) = Cells::from_bytes(Bytes::from(bad)) {
                     for cell in &cells {
-                        let _ = (cell.row(), cell.family(), cell.qualifier(), cell.timestamp(), cell.ttl_ms());
+                        let _ = (
+                            cell.row(),
+                            cell.family(),
+                            cell.qualifier(),
+                            cell.timestamp(),
+                            cell.ttl_ms(),
+                        );
                     }
                 }
             }

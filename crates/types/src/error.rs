@@ -1,17 +1,18 @@
-//! The error every call of the seam returns: what happened, where, and what the caller can do about it.
+//! Error type of the `Cluster` API: the failure, its location, and the action for the caller.
 
 use std::fmt;
 
-/// Shorthand for results of this crate.
+/// Result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What kind of failure it is, which tells the caller what to do.
+/// Category of a failure, which determines the caller's action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The request itself is wrong (empty row, negative timestamp, over a limit): change it, do not retry.
+    /// The request itself is invalid (empty row, negative timestamp, over a limit): change it, do
+    /// not retry.
     InvalidRequest,
-    /// The request names a family that the table does not have.
+    /// The table does not have the family of the request.
     NoSuchFamily,
     /// The table does not exist.
     NoSuchTable,
@@ -25,54 +26,56 @@ pub enum ErrorKind {
     NoSuchNamespace,
     /// A namespace of this name exists already.
     NamespaceExists,
-    /// The namespace still holds tables.
+    /// The namespace still contains tables.
     NamespaceNotEmpty,
-    /// There is no snapshot of this name.
+    /// The snapshot does not exist.
     NoSuchSnapshot,
     /// A snapshot of this name exists already.
     SnapshotExists,
-    /// The snapshot has outlived its time: take a new one.
+    /// The snapshot has expired: take a new one.
     SnapshotExpired,
-    /// No region of this name is here, or no longer: look the region up again.
+    /// The region is not, or no longer, on this server: look the region up again.
     NoSuchRegion,
-    /// The row lies outside the region: look the region up again.
+    /// The row is outside the region: look the region up again.
     WrongRegion,
-    /// The table or store may not be written.
+    /// The table or store is read-only.
     ReadOnly,
     /// Memory is full of writes that are being flushed: wait and try again.
     Busy,
-    /// Only with [`Tier::Memory`](crate::query::Tier::Memory): the answer needs a disk read, or much time. Ask again without
-    /// the limit.
-    NeedsIo,
-    /// Another process holds the directory.
+    /// A read with [`ReadTier::Memory`](crate::query::ReadTier::Memory) requires a disk read or
+    /// much time. Retry without the limit.
+    WouldBlock,
+    /// Another process has locked the directory.
     Locked,
-    /// The file system failed; the text says how.
+    /// The file system failed; the message contains the reason.
     Io,
-    /// The disk is full: make room. Reads go on, and writes are taken again when there is room. Unless the text says so, nothing has
-    /// been done.
+    /// The disk is full: free space. Reads continue, and writes are accepted again when there is
+    /// space. Unless the message states otherwise, the request had no effect.
     DiskFull,
-    /// Bytes on disk are not what was written: restore or repair.
+    /// Bytes on disk differ from those written: restore or repair.
     Corrupt,
     /// The file was written by a newer version: upgrade.
     NewerFormat,
-    /// The store stopped, on purpose or after a failed write; open it again.
+    /// The store stopped, on request or after a failed write; reopen it.
     Stopped,
-    /// A filter that decides over whole rows, in a scan whose batch limit cuts rows: leave one of them out.
+    /// A filter that evaluates whole rows in a scan whose batch limit splits rows: remove one of
+    /// them.
     IncompatibleFilter,
-    /// A row has more bytes in a family than a read may put together: ask for fewer of its columns, or for pieces of it.
+    /// The bytes of a row in one family exceed the limit for a read: read fewer of its columns, or
+    /// partial rows.
     RowTooBig,
-    /// Not offered by this implementation.
+    /// Not supported by this implementation.
     Unsupported,
 }
 
 impl ErrorKind {
-    /// Whether the same request may succeed later without any change.
+    /// Returns `true` if the same request may succeed later without a change.
     pub fn is_retryable(self) -> bool {
         matches!(self, Self::NoSuchRegion | Self::WrongRegion | Self::Busy | Self::DiskFull)
     }
 }
 
-/// An error with its kind, a text made for people, and its cause.
+/// Error with its kind, human-readable message and cause.
 #[derive(Clone)]
 pub struct Error {
     inner: Box<Inner>,
@@ -86,60 +89,65 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of a kind with a text that says what, where and the mend.
+    /// Creates an error of a kind. The message contains the failure, its location and the fix.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { inner: Box::new(Inner { kind, message: message.into(), source: None }) }
     }
 
-    /// A request that cannot be served as it is.
+    /// Creates an error for a request that is invalid as it is.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidRequest, message)
     }
 
-    /// Damaged bytes on disk.
+    /// Creates an error for damaged bytes on disk.
     pub fn corrupt(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Corrupt, message)
     }
 
-    /// A failed file-system call; `what` says what was being done to which file.
+    /// Creates an error for a failed file-system call; `what` names the operation and the file.
     pub fn io(what: impl fmt::Display, source: std::io::Error) -> Self {
         use std::io::ErrorKind as Io;
         let (kind, mend) = match source.kind() {
-            Io::StorageFull | Io::QuotaExceeded => (ErrorKind::DiskFull, "; make room on the disk and try again"),
-            Io::ReadOnlyFilesystem | Io::PermissionDenied => (ErrorKind::ReadOnly, "; give this user write permission there"),
-            // The same name will be as long the next time.
+            Io::StorageFull | Io::QuotaExceeded => {
+                (ErrorKind::DiskFull, "; make room on the disk and try again")
+            }
+            Io::ReadOnlyFilesystem | Io::PermissionDenied => {
+                (ErrorKind::ReadOnly, "; give this user write permission there")
+            }
+            // A retry would use the same name of the same length.
             Io::InvalidFilename => (ErrorKind::InvalidRequest, "; choose a shorter name"),
             _ => (ErrorKind::Io, ""),
         };
         Self::new(kind, format!("{what}: {source}{mend}")).with_source(source)
     }
 
-    /// The same error with a cause, which its text has told.
+    /// Sets the cause, which the message already contains.
     #[must_use]
     pub fn with_source(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
         self.inner.source = Some(std::sync::Arc::new(source));
         self
     }
 
-    /// The same error with `place` in front of its text.
+    /// Prepends `place` to the message.
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Self {
         self.inner.message = format!("{place}: {}", self.inner.message);
         self
     }
 
-    /// What the caller should do.
+    /// Returns the kind, which determines the caller's action.
     pub fn kind(&self) -> ErrorKind {
         self.inner.kind
     }
 
-    /// What caused it. The text tells it already, so it is not a [source](std::error::Error::source): what prints an error with its sources
-    /// would say it twice.
+    /// Returns the cause. The message already contains it, so it is not a
+    /// [source](std::error::Error::source): code that prints an error with its sources would print
+    /// it twice.
     pub fn cause(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.inner.source.as_deref().map(|source| source as _)
     }
 
-    /// The text for people.
+    /// Returns the human-readable message.
     pub fn message(&self) -> &str {
         &self.inner.message
     }
@@ -176,20 +184,26 @@ mod tests {
 
     use super::*;
 
-    /// What a program prints that tells an error with all its sources.
-    fn told(error: &Error) -> String {
-        let sources = std::iter::successors(error.source(), |error: &&dyn std::error::Error| (*error).source());
-        std::iter::once(error.to_string()).chain(sources.map(ToString::to_string)).collect::<Vec<_>>().join(": ")
+    /// Returns the output of a program that prints an error with all its sources.
+    fn report(error: &Error) -> String {
+        let sources = std::iter::successors(error.source(), |error: &&dyn std::error::Error| {
+            (*error).source()
+        });
+        std::iter::once(error.to_string())
+            .chain(sources.map(ToString::to_string))
+            .collect::<Vec<_>>()
+            .join(": ")
     }
 
     #[test]
     fn an_error_with_its_sources_tells_its_cause_once() {
         let cause = || io::Error::new(io::ErrorKind::PermissionDenied, "the cause");
         let error = Error::io("opening f", cause());
-        let outer = Error::new(ErrorKind::Stopped, format!("stopped: {error}")).with_source(error.clone());
+        let outer =
+            Error::new(ErrorKind::Stopped, format!("stopped: {error}")).with_source(error.clone());
         let deep = Error::io("reading g", io::Error::other(outer.clone()));
         for error in [error, outer, deep] {
-            assert_eq!(told(&error).matches("the cause").count(), 1, "{}", told(&error));
+            assert_eq!(report(&error).matches("the cause").count(), 1, "{}", report(&error));
             assert!(error.cause().is_some());
         }
         assert!(Error::invalid("no").cause().is_none());

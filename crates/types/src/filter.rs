@@ -1,7 +1,8 @@
 //! Filters as data; the engine evaluates them (`scan/filter.rs` there).
 //!
-//! The names and meanings are those of HBase's filter classes, so that both the wire and the shell map onto them. A
-//! filter is read from a string of HBase's filter language by `str::parse` or [`Filter::parse_bytes`], and printed as one.
+//! The names and meanings are those of HBase's filter classes, so that both the wire and the shell
+//! map onto them. A filter is read from a string of HBase's filter language by `str::parse` or
+//! [`Filter::parse_bytes`], and printed as one.
 //!
 //! ```
 //! let filter: halite_types::Filter = "PrefixFilter('row') AND (QualifierFilter(>=, 'binary:xyz'))".parse()?;
@@ -19,7 +20,7 @@ use bytes::Bytes;
 use crate::key::RowRange;
 pub use parse::FORMS;
 
-/// How two values compare: `stored op given`.
+/// Comparison operator: `stored op given`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompareOp {
     /// `<`
@@ -34,12 +35,12 @@ pub enum CompareOp {
     GreaterOrEqual,
     /// `>`
     Greater,
-    /// Never true.
+    /// Never `true`.
     NoOp,
 }
 
 impl CompareOp {
-    /// Whether an order of `stored` against `given` satisfies the operator.
+    /// Returns `true` if an order of `stored` against `given` satisfies the operator.
     pub fn accepts(self, order: std::cmp::Ordering) -> bool {
         match self {
             Self::Less => order.is_lt(),
@@ -53,7 +54,7 @@ impl CompareOp {
     }
 }
 
-/// How [`Comparator::Bit`] combines the stored bytes with the given ones.
+/// Bitwise operation of [`Comparator::Bit`] on the stored and the given bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BitOp {
     /// Both bits.
@@ -64,10 +65,10 @@ pub enum BitOp {
     Xor,
 }
 
-/// A regular expression in Java's syntax with what Java needs to know about it.
+/// Regular expression in Java's syntax, with flags and character set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegexString {
-    /// The expression; it is searched for, not matched against the whole.
+    /// Expression; it matches anywhere in the value, not only the whole value.
     pub pattern: String,
     /// Flags of `java.util.regex.Pattern`, such as [`RegexString::DOTALL`].
     pub flags: u32,
@@ -76,51 +77,56 @@ pub struct RegexString {
 }
 
 impl RegexString {
-    /// `.` does not stop at line ends; HBase's default.
+    /// `.` matches line terminators too; HBase's default.
     pub const DOTALL: u32 = 32;
-    /// Letters match whatever their case.
+    /// Letters match regardless of case.
     pub const CASE_INSENSITIVE: u32 = 2;
     /// Both.
     pub(crate) const DOTALL_IGNORING_CASE: u32 = Self::DOTALL | Self::CASE_INSENSITIVE;
 
-    /// An expression over UTF-8 whose `.` matches line ends too, as HBase makes it.
+    /// Creates an expression over UTF-8 whose `.` matches line terminators too, as HBase does.
     pub fn new(pattern: impl Into<String>) -> Self {
         Self { pattern: pattern.into(), flags: Self::DOTALL, charset: "UTF-8".into() }
     }
 
-    /// The same, whose letters match whatever their case; `regexstringnocase:` in the filter language.
+    /// Creates the same expression, but ignoring case; `regexstringnocase:` in the filter language.
     pub fn ignoring_case(pattern: impl Into<String>) -> Self {
         Self { flags: Self::DOTALL_IGNORING_CASE, ..Self::new(pattern) }
     }
 }
 
-/// What to compare bytes with. Comparators that only know "equal" put everything else before the given value, as in HBase.
+/// Comparator of stored bytes with a given value. Comparators that only test for equality sort
+/// every other value before the given one, as in HBase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Comparator {
     /// Unsigned bytewise order (`BinaryComparator`).
     Binary(Bytes),
-    /// Unsigned bytewise order of the first bytes, as many as given (`BinaryPrefixComparator`).
+    /// Unsigned bytewise order of the first bytes, as many as the given value has
+    /// (`BinaryPrefixComparator`).
     BinaryPrefix(Bytes),
-    /// Unsigned bytewise order of as many bytes as given, from an offset on (`BinaryComponentComparator`).
+    /// Unsigned bytewise order of as many bytes as the given value has, starting at an offset
+    /// (`BinaryComponentComparator`).
     BinaryComponent {
-        /// What to compare with.
+        /// Value to compare with.
         value: Bytes,
-        /// Bytes of the stored value to pass over.
+        /// Bytes of the stored value to skip.
         offset: u32,
     },
-    /// Equal if both have one length and the combined bits are not all zero (`BitComparator`).
+    /// Equal if both have the same length and the combined bits are not all zero (`BitComparator`).
     Bit(BitOp, Bytes),
     /// Equal if the given text occurs, ignoring case (`SubstringComparator`).
     Substring(String),
     /// Equal if the expression matches somewhere (`RegexStringComparator`).
     Regex(RegexString),
-    /// An 8-byte big-endian number (`LongComparator`). Stored bytes of another length satisfy no operator.
+    /// 8-byte big-endian number (`LongComparator`). Stored bytes of another length satisfy no
+    /// operator.
     Long(i64),
-    /// A decimal number as `Bytes.toBytes(BigDecimal)` writes it: scale as 4 bytes, then the digits as a big-endian
-    /// two's complement number (`BigDecimalComparator`). Stored bytes that are none satisfy no operator.
+    /// Decimal number as `Bytes.toBytes(BigDecimal)` encodes it: scale as 4 bytes, then the digits
+    /// as a big-endian two's complement number (`BigDecimalComparator`). Stored bytes in another
+    /// form satisfy no operator.
     BigDecimal(Bytes),
-    /// Equal if there is no value, which no stored cell is (`NullComparator`).
+    /// Equal if there is no value, which is never the case for a stored cell (`NullComparator`).
     Null,
 }
 
@@ -129,11 +135,11 @@ pub enum Comparator {
 pub struct FuzzyKey {
     /// The bytes of the row key, position by position.
     pub key: Bytes,
-    /// For each position 0 (or -1) if the byte must match, 1 (or 2) if it may be any.
+    /// One byte per position: 0 (or -1) if the byte must match, 1 (or 2) if any byte matches.
     pub mask: Bytes,
 }
 
-/// Which cells and rows a read returns.
+/// Filter that selects the cells and rows a read returns.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Filter {
@@ -151,15 +157,15 @@ pub enum Filter {
         family: Bytes,
         /// Qualifier of the tested column.
         qualifier: Bytes,
-        /// How to compare.
+        /// Comparison operator.
         op: CompareOp,
-        /// What to compare with.
+        /// Comparator.
         comparator: Comparator,
-        /// Whether a row without the column is left out.
+        /// `true` if a row without the column is excluded.
         filter_if_missing: bool,
-        /// Whether only the newest version is tested.
+        /// `true` if only the newest version is tested.
         latest_version_only: bool,
-        /// Whether the tested column itself is left out.
+        /// `true` if the tested column itself is excluded.
         exclude: bool,
     },
     /// `ColumnValueFilter`: only the cells of one column that satisfy
@@ -168,9 +174,9 @@ pub enum Filter {
         family: Bytes,
         /// Qualifier of the column.
         qualifier: Bytes,
-        /// How to compare.
+        /// Comparison operator.
         op: CompareOp,
-        /// What to compare with.
+        /// Comparator.
         comparator: Comparator,
     },
     /// `DependentColumnFilter`: only cells with the timestamp of a cell of the given column
@@ -179,9 +185,9 @@ pub enum Filter {
         family: Bytes,
         /// Qualifier of the column.
         qualifier: Bytes,
-        /// Whether the column itself is left out.
+        /// `true` if the column itself is excluded.
         drop_column: bool,
-        /// What the value of the column must satisfy to count.
+        /// Condition on the value of the column, if any.
         check: Option<(CompareOp, Comparator)>,
     },
     /// `PrefixFilter`: rows that begin with these bytes
@@ -192,18 +198,19 @@ pub enum Filter {
     MultipleColumnPrefix(Vec<Bytes>),
     /// `ColumnRangeFilter`
     ColumnRange {
-        /// Lowest qualifier, `None` for no bound.
+        /// Lowest qualifier; `None` for no bound.
         min: Option<Bytes>,
-        /// Whether `min` itself is in.
+        /// `true` if `min` is inclusive.
         min_inclusive: bool,
-        /// Highest qualifier, `None` for no bound.
+        /// Highest qualifier; `None` for no bound.
         max: Option<Bytes>,
-        /// Whether `max` itself is in.
+        /// `true` if `max` is inclusive.
         max_inclusive: bool,
     },
     /// `FirstKeyOnlyFilter`
     FirstKeyOnly,
-    /// `FirstKeyValueMatchingQualifiersFilter`: the cells up to the first with one of these qualifiers
+    /// `FirstKeyValueMatchingQualifiersFilter`: the cells up to the first with one of these
+    /// qualifiers
     FirstKeyValueMatchingQualifiers(Vec<Bytes>),
     /// `KeyOnlyFilter`; with `true` the value becomes its length as a 4-byte number
     KeyOnly(bool),
@@ -217,16 +224,16 @@ pub enum Filter {
     ColumnPagination {
         /// Columns to return.
         limit: u32,
-        /// Columns to leave out first.
+        /// Columns to skip first.
         offset: u32,
-        /// The first column to return, instead of a number.
+        /// First column to return; replaces `offset`.
         column_offset: Option<Bytes>,
     },
     /// `TimestampsFilter`
     Timestamps {
         /// The timestamps to return.
         timestamps: Vec<i64>,
-        /// Whether cells between them may be jumped over, delete markers too.
+        /// `true` if cells between them may be skipped, including delete markers.
         can_hint: bool,
     },
     /// `FuzzyRowFilter`: rows that match one of the patterns
@@ -235,7 +242,7 @@ pub enum Filter {
     MultiRowRange(Vec<RowRange>),
     /// `RandomRowFilter`: each row with this probability
     RandomRow(f32),
-    /// `FilterAllFilter`: no row at all
+    /// `FilterAllFilter`: no rows
     FilterAll,
     /// `WhileMatchFilter`
     WhileMatch(Box<Filter>),
@@ -248,32 +255,42 @@ pub enum Filter {
 }
 
 impl Filter {
-    /// How many regular expressions it compares with, those of the filters in it included. To make such a filter ready costs
-    /// more than to send it.
+    /// Returns the number of regular expressions, including those in nested filters. Compiling such
+    /// a filter costs more than sending it.
     pub fn regex_count(&self) -> usize {
         self.sum(&|comparator| usize::from(matches!(comparator, Some(Comparator::Regex(_)))))
     }
 
-    /// What it costs at the most to show it a byte of a cell, about, where to compare a byte with another one costs 1.
+    /// Returns the approximate maximum cost of evaluating one byte of a cell, where one byte
+    /// comparison costs 1.
     pub fn cost(&self) -> usize {
         self.sum(&|comparator| match comparator {
-            // Letters may have to be read as text first, and digits be made of bytes.
+            // Text comparators may decode letters first; decimal comparators convert bytes to
+            // digits.
             Some(Comparator::Substring(_) | Comparator::Regex(_)) => 4,
             Some(Comparator::BigDecimal(_)) => 64,
             _ => 1,
         })
     }
 
-    /// The sum over the filters in it that hold no others, each told by what it compares with.
+    /// Returns the sum of `of` over the nested filters that contain no others; `of` receives the
+    /// comparator of each.
     fn sum(&self, of: &impl Fn(Option<&Comparator>) -> usize) -> usize {
         match self {
-            Self::Row(_, comparator) | Self::Family(_, comparator) | Self::Qualifier(_, comparator) | Self::Value(_, comparator) => {
+            Self::Row(_, comparator)
+            | Self::Family(_, comparator)
+            | Self::Qualifier(_, comparator)
+            | Self::Value(_, comparator) => of(Some(comparator)),
+            Self::SingleColumnValue { comparator, .. } | Self::ColumnValue { comparator, .. } => {
                 of(Some(comparator))
             }
-            Self::SingleColumnValue { comparator, .. } | Self::ColumnValue { comparator, .. } => of(Some(comparator)),
-            Self::DependentColumn { check, .. } => of(check.as_ref().map(|(_, comparator)| comparator)),
+            Self::DependentColumn { check, .. } => {
+                of(check.as_ref().map(|(_, comparator)| comparator))
+            }
             Self::WhileMatch(inner) | Self::Skip(inner) => inner.sum(of),
-            Self::All(filters) | Self::One(filters) => filters.iter().map(|filter| filter.sum(of)).fold(0, usize::saturating_add),
+            Self::All(filters) | Self::One(filters) => {
+                filters.iter().map(|filter| filter.sum(of)).fold(0, usize::saturating_add)
+            }
             _ => of(None),
         }
     }

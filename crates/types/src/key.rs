@@ -1,15 +1,15 @@
-//! Row-key ranges and the byte arithmetic on row keys; `print` and `parse` of HBase's `\xNN` notation.
+//! Row-key ranges, byte arithmetic on row keys, and HBase's `\xNN` notation.
 
 use std::ops::Bound;
 
 use bytes::Bytes;
 
-/// A range of row keys. The empty start is the first row, the unbounded end the last.
+/// Range of row keys. The empty start is the first row; the unbounded end is the last.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RowRange {
-    /// Where it begins.
+    /// Start bound.
     pub start: Bound<Bytes>,
-    /// Where it ends.
+    /// End bound.
     pub end: Bound<Bytes>,
 }
 
@@ -20,31 +20,35 @@ impl Default for RowRange {
 }
 
 impl RowRange {
-    /// Every row.
+    /// Returns the range of all rows.
     pub fn all() -> Self {
         Self { start: Bound::Unbounded, end: Bound::Unbounded }
     }
 
-    /// Rows that begin with `prefix`.
+    /// Returns the range of rows that begin with `prefix`.
     pub fn prefix(prefix: impl Into<Bytes>) -> Self {
         let prefix = prefix.into();
-        let end = successor_of_prefix(&prefix).map_or(Bound::Unbounded, |end| Bound::Excluded(Bytes::from(end)));
+        let end = successor_of_prefix(&prefix)
+            .map_or(Bound::Unbounded, |end| Bound::Excluded(Bytes::from(end)));
         Self { start: Bound::Included(prefix), end }
     }
 
-    /// Whether no row can lie in it.
+    /// Returns `true` if the range can contain no row.
     pub fn is_empty(&self) -> bool {
         match (&self.start, &self.end) {
             (Bound::Unbounded, Bound::Excluded(end)) => end.is_empty(),
             (Bound::Included(start), Bound::Included(end)) => start > end,
-            (Bound::Included(start), Bound::Excluded(end)) | (Bound::Excluded(start), Bound::Included(end)) => start >= end,
-            // Between a row and its next possible neighbour, row + 00, there is nothing.
-            (Bound::Excluded(start), Bound::Excluded(end)) => successor_of_row(start).as_slice() >= &end[..],
+            (Bound::Included(start), Bound::Excluded(end))
+            | (Bound::Excluded(start), Bound::Included(end)) => start >= end,
+            // No row exists between a row and its successor, row + 00.
+            (Bound::Excluded(start), Bound::Excluded(end)) => {
+                successor_of_row(start).as_slice() >= &end[..]
+            }
             _ => false,
         }
     }
 
-    /// Whether `row` lies in it.
+    /// Returns `true` if `row` is in the range.
     pub fn contains(&self, row: &[u8]) -> bool {
         let after_start = match &self.start {
             Bound::Unbounded => true,
@@ -54,7 +58,7 @@ impl RowRange {
         after_start && !self.is_past_end(row)
     }
 
-    /// Whether `row` lies behind the end.
+    /// Returns `true` if `row` is past the end.
     #[inline]
     pub fn is_past_end(&self, row: &[u8]) -> bool {
         match &self.end {
@@ -65,7 +69,8 @@ impl RowRange {
     }
 }
 
-/// The first row key behind all keys that begin with `prefix`; `None` if there is none (the prefix is all `ff`).
+/// Returns the first row key after all keys that begin with `prefix`; `None` if there is none (the
+/// prefix is all `ff`).
 pub fn successor_of_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte != 0xff)?;
     let mut end = prefix[..=last].to_vec();
@@ -73,7 +78,7 @@ pub fn successor_of_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     Some(end)
 }
 
-/// The smallest row key greater than `row`: `row` + `00`.
+/// Returns the smallest row key greater than `row`: `row` + `00`.
 pub fn successor_of_row(row: &[u8]) -> Vec<u8> {
     let mut next = Vec::with_capacity(row.len() + 1);
     next.extend_from_slice(row);
@@ -81,8 +86,9 @@ pub fn successor_of_row(row: &[u8]) -> Vec<u8> {
     next
 }
 
-/// Bytes as HBase prints them (`Bytes.toStringBinary`): printable ASCII as it is, the rest and the backslash as `\xNN`.
-pub fn print_bytes(bytes: &[u8]) -> String {
+/// Formats bytes as HBase does (`Bytes.toStringBinary`): printable ASCII unchanged, the rest and
+/// the backslash as `\xNN`.
+pub fn to_string_binary(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     let mut out = String::with_capacity(bytes.len());
     for &byte in bytes {
@@ -95,8 +101,8 @@ pub fn print_bytes(bytes: &[u8]) -> String {
     out
 }
 
-/// Bytes as hexadecimal digits, two for each, lower case.
-pub fn hexadecimal(bytes: &[u8]) -> String {
+/// Formats bytes as lower-case hexadecimal digits, two per byte.
+pub fn to_hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
         write!(text, "{byte:02x}").expect("writing to a string");
@@ -104,8 +110,9 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-/// The reverse of [`print_bytes`] (`Bytes.toBytesBinary`): `\xNN` becomes a byte, everything else stays as it is.
-pub fn parse_bytes(text: &str) -> Vec<u8> {
+/// Parses the format of [`to_string_binary`] (`Bytes.toBytesBinary`): `\xNN` becomes a byte,
+/// everything else is unchanged.
+pub fn to_bytes_binary(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -142,16 +149,22 @@ mod tests {
     #[test]
     fn printed_bytes_parse_back() {
         let all: Vec<u8> = (0..=255).collect();
-        assert_eq!(parse_bytes(&print_bytes(&all)), all);
-        assert_eq!(print_bytes(b"a\\\x00\xff z"), "a\\x5C\\x00\\xFF z");
-        assert_eq!(parse_bytes("a\\xg0"), b"a\\xg0");
+        assert_eq!(to_bytes_binary(&to_string_binary(&all)), all);
+        assert_eq!(to_string_binary(b"a\\\x00\xff z"), "a\\x5C\\x00\\xFF z");
+        assert_eq!(to_bytes_binary("a\\xg0"), b"a\\xg0");
     }
 
     #[test]
     fn an_inverted_range_is_empty() {
-        let range = |start: &'static str, end: &'static str| RowRange { start: Bound::Included(start.into()), end: Bound::Excluded(end.into()) };
-        assert!(range("b", "a").is_empty() && range("a", "a").is_empty() && !range("a", "b").is_empty());
-        let open = RowRange { start: Bound::Excluded("a".into()), end: Bound::Excluded("a\0".into()) };
+        let range = |start: &'static str, end: &'static str| RowRange {
+            start: Bound::Included(start.into()),
+            end: Bound::Excluded(end.into()),
+        };
+        assert!(
+            range("b", "a").is_empty() && range("a", "a").is_empty() && !range("a", "b").is_empty()
+        );
+        let open =
+            RowRange { start: Bound::Excluded("a".into()), end: Bound::Excluded("a\0".into()) };
         assert!(open.is_empty());
     }
 }

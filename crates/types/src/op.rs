@@ -1,28 +1,32 @@
-//! Operations that change a row: put, delete, increment, append, check-and-mutate, and several at once.
+//! Operations that change a row: put, delete, increment, append, check-and-mutate, and groups of
+//! them.
 
 use std::str::FromStr;
 
 use bytes::Bytes;
 
-use crate::cell::{CellParts, CellType, CellsBuilder, LATEST_TIMESTAMP, MAX_FAMILY_BYTES, MAX_ROW_BYTES, TAG_TTL, write_tag};
+use crate::cell::{
+    CellParts, CellType, CellsBuilder, LATEST_TIMESTAMP, MAX_FAMILY_BYTES, MAX_ROW_BYTES, TAG_TTL,
+    write_tag,
+};
 use crate::error::{Error, Result};
 use crate::filter::{CompareOp, Filter};
-use crate::key::print_bytes;
+use crate::key::to_string_binary;
 use crate::query::TimeRange;
 use crate::row::Row;
 use crate::schema::check_family_name;
 
-/// What an acknowledged write has survived (HBase: `Durability`).
+/// Durability of an acknowledged write (HBase: `Durability`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
-    /// What the table says, else what the store is configured for.
+    /// The table's setting, or else the store's.
     #[default]
     UseDefault,
-    /// Nothing: only in memory until the next flush.
+    /// None: only in memory until the next flush.
     SkipWal,
-    /// Handed to the log, which is written a moment later.
+    /// Passed to the log, which is written shortly after.
     AsyncWal,
-    /// As the store is configured: `fsync` (the default) or `flush`.
+    /// The store's setting: `fsync` (the default) or `flush`.
     SyncWal,
     /// On the disk itself (`fdatasync`).
     FsyncWal,
@@ -38,43 +42,53 @@ impl FromStr for Durability {
             "ASYNC_WAL" => Self::AsyncWal,
             "SYNC_WAL" => Self::SyncWal,
             "FSYNC_WAL" => Self::FsyncWal,
-            _ => return Err(Error::invalid(format!("DURABILITY is {text:?}; give one of USE_DEFAULT, SKIP_WAL, ASYNC_WAL, SYNC_WAL, FSYNC_WAL"))),
+            _ => {
+                return Err(Error::invalid(format!(
+                    "DURABILITY is {text:?}; give one of USE_DEFAULT, SKIP_WAL, ASYNC_WAL, SYNC_WAL, FSYNC_WAL"
+                )));
+            }
         })
     }
 }
 
-/// Row, cells and options that every mutation has. The cells are encoded as they are added; a part that cannot be
-/// encoded is remembered as a problem, which [`Mutation::check`] reports.
+/// Row, cells and options of a mutation. Cells are encoded when they are added; a part that cannot
+/// be encoded is recorded as a problem, which [`Mutation::check`] returns.
 #[derive(Clone, Debug)]
 pub struct Mutation {
     row: Bytes,
     cells: CellsBuilder,
     problem: Option<Error>,
-    /// How durable this write is.
+    /// Durability of this write.
     pub durability: Durability,
 }
 
 impl Mutation {
     fn new(row: Bytes) -> Self {
-        Self { row, cells: CellsBuilder::default(), problem: None, durability: Durability::default() }
+        Self {
+            row,
+            cells: CellsBuilder::default(),
+            problem: None,
+            durability: Durability::default(),
+        }
     }
 
-    /// The row it changes.
+    /// Returns the row.
     pub fn row(&self) -> &Bytes {
         &self.row
     }
 
-    /// Its cells, in the order they were added; a timestamp of [`LATEST_TIMESTAMP`] means now.
+    /// Returns the cells in the order they were added; a timestamp of [`LATEST_TIMESTAMP`] means
+    /// the current time.
     pub fn cells(&self) -> &CellsBuilder {
         &self.cells
     }
 
-    /// Its cells, to stamp or replace; all must stay of its row.
+    /// Returns the cells, to stamp or replace; all must remain in the same row.
     pub fn cells_mut(&mut self) -> &mut CellsBuilder {
         &mut self.cells
     }
 
-    /// Whether the row key and all parts are within the limits.
+    /// Checks that the row key and all parts are within the limits.
     ///
     /// # Errors
     /// `InvalidRequest`: empty or long row, bad family name, negative timestamp, value over 2 GiB.
@@ -83,7 +97,14 @@ impl Mutation {
         self.problem.clone().map_or(Ok(()), Err)
     }
 
-    fn push(&mut self, column: (&[u8], &[u8]), timestamp: i64, cell_type: CellType, value: &[u8], tags: &[u8]) {
+    fn push(
+        &mut self,
+        column: (&[u8], &[u8]),
+        timestamp: i64,
+        cell_type: CellType,
+        value: &[u8],
+        tags: &[u8],
+    ) {
         let (family, qualifier) = column;
         if self.row.len() > MAX_ROW_BYTES || self.problem.is_some() {
             return;
@@ -95,34 +116,47 @@ impl Mutation {
         if timestamp < 0 {
             self.problem = Some(Error::invalid(format!(
                 "row {}: timestamp {timestamp} of column {}:{} is negative; give milliseconds since 1970 or leave it out",
-                print_bytes(&self.row),
-                print_bytes(family),
-                print_bytes(qualifier)
+                to_string_binary(&self.row),
+                to_string_binary(family),
+                to_string_binary(qualifier)
             )));
             return;
         }
         if qualifier.len() + value.len() > i32::MAX as usize - (64 << 10) {
-            self.problem =
-                Some(Error::invalid(format!("row {}: a cell of {} bytes is over 2 GiB; split the value", print_bytes(&self.row), value.len())));
+            self.problem = Some(Error::invalid(format!(
+                "row {}: a cell of {} bytes is over 2 GiB; split the value",
+                to_string_binary(&self.row),
+                value.len()
+            )));
             return;
         }
-        self.cells.push_parts(CellParts { row: &self.row, family, qualifier, timestamp, cell_type, value, tags });
+        self.cells.push_parts(CellParts {
+            row: &self.row,
+            family,
+            qualifier,
+            timestamp,
+            cell_type,
+            value,
+            tags,
+        });
     }
 }
 
-/// Whether `row` may be a row key.
+/// Checks that `row` is a valid row key.
 ///
 /// # Errors
 /// `InvalidRequest` if it is empty or longer than 32,767 bytes.
 pub fn check_row(row: &[u8]) -> Result<()> {
     if row.is_empty() {
-        return Err(Error::invalid("the row key is empty (row length is 0); give it at least one byte"));
+        return Err(Error::invalid(
+            "the row key is empty (row length is 0); give it at least one byte",
+        ));
     }
     if row.len() > MAX_ROW_BYTES {
         return Err(Error::invalid(format!(
             "the row key has {} bytes, more than {MAX_ROW_BYTES}: {}...; shorten it or hash a part of it",
             row.len(),
-            print_bytes(&row[..16])
+            to_string_binary(&row[..16])
         )));
     }
     Ok(())
@@ -137,8 +171,8 @@ fn ttl_tag(milliseconds: u64) -> Vec<u8> {
 macro_rules! ttl_method {
     ($name:ident) => {
         impl $name {
-            /// Gives the cells of the columns added from here on a time to live of their own, in milliseconds. The
-            /// family's own limit still holds.
+            /// Sets the time to live, in milliseconds, of the columns added after this call. The
+            /// family's limit still applies.
             #[must_use]
             pub fn ttl_ms(mut self, milliseconds: u64) -> Self {
                 self.tags = ttl_tag(milliseconds);
@@ -151,29 +185,29 @@ macro_rules! ttl_method {
 macro_rules! mutation_methods {
     ($name:ident) => {
         impl $name {
-            /// Sets how durable this write is.
+            /// Sets the durability of this write.
             #[must_use]
             pub fn durability(mut self, durability: Durability) -> Self {
                 self.mutation.durability = durability;
                 self
             }
 
-            /// The row it changes.
+            /// Returns the row.
             pub fn row(&self) -> &Bytes {
                 self.mutation.row()
             }
 
-            /// Row, cells and options.
+            /// Returns the row, cells and options.
             pub fn mutation(&self) -> &Mutation {
                 &self.mutation
             }
 
-            /// Row, cells and options, to change or take.
+            /// Returns the row, cells and options, to change or replace.
             pub fn mutation_mut(&mut self) -> &mut Mutation {
                 &mut self.mutation
             }
 
-            /// Row, cells and options, taken out.
+            /// Converts into the row, cells and options.
             pub fn into_mutation(self) -> Mutation {
                 self.mutation
             }
@@ -181,7 +215,7 @@ macro_rules! mutation_methods {
     };
 }
 
-/// Writes values into a row.
+/// Put: writes values into a row.
 #[derive(Clone, Debug)]
 pub struct Put {
     mutation: Mutation,
@@ -191,175 +225,270 @@ mutation_methods!(Put);
 ttl_method!(Put);
 
 impl Put {
-    /// A put of `row` without columns.
+    /// Creates a put of `row` without columns.
     pub fn new(row: impl Into<Bytes>) -> Self {
         Self { mutation: Mutation::new(row.into()), tags: Vec::new() }
     }
 
-    /// A write of cells that are encoded already, delete markers included, all of `row`.
+    /// Creates a put of already encoded cells, including delete markers, all of `row`.
     pub fn from_cells(row: impl Into<Bytes>, cells: CellsBuilder, durability: Durability) -> Self {
-        Self { mutation: Mutation { row: row.into(), cells, problem: None, durability }, tags: Vec::new() }
+        Self {
+            mutation: Mutation { row: row.into(), cells, problem: None, durability },
+            tags: Vec::new(),
+        }
     }
 
-    /// Adds a value, stamped with the store's clock.
+    /// Adds a value with the store's current time.
     #[must_use]
-    pub fn add(self, family: impl AsRef<[u8]>, qualifier: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Self {
+    pub fn add(
+        self,
+        family: impl AsRef<[u8]>,
+        qualifier: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> Self {
         self.add_at(family, qualifier, LATEST_TIMESTAMP, value)
     }
 
     /// Adds a value with a timestamp, milliseconds since the epoch by convention, 0 or more.
     #[must_use]
-    pub fn add_at(mut self, family: impl AsRef<[u8]>, qualifier: impl AsRef<[u8]>, timestamp: i64, value: impl AsRef<[u8]>) -> Self {
-        self.mutation.push((family.as_ref(), qualifier.as_ref()), timestamp, CellType::Put, value.as_ref(), &self.tags);
+    pub fn add_at(
+        mut self,
+        family: impl AsRef<[u8]>,
+        qualifier: impl AsRef<[u8]>,
+        timestamp: i64,
+        value: impl AsRef<[u8]>,
+    ) -> Self {
+        self.mutation.push(
+            (family.as_ref(), qualifier.as_ref()),
+            timestamp,
+            CellType::Put,
+            value.as_ref(),
+            &self.tags,
+        );
         self
     }
 }
 
-/// Deletes parts of a row, or all of it when no part is named.
+/// Deletes parts of a row, or the whole row if no part is specified.
 #[derive(Clone, Debug)]
 pub struct Delete {
     mutation: Mutation,
-    /// For a delete that names no part: everything up to this timestamp goes.
+    /// For a delete without parts: everything up to this timestamp is deleted.
     pub timestamp: i64,
 }
 mutation_methods!(Delete);
 
 impl Delete {
-    /// A delete of the whole row, up to now, unless parts are named.
+    /// Creates a delete of the whole row up to the current time, unless parts are added.
     pub fn new(row: impl Into<Bytes>) -> Self {
         Self { mutation: Mutation::new(row.into()), timestamp: LATEST_TIMESTAMP }
     }
 
-    /// Delete markers that are encoded already, all of `row`; without any the whole row goes, up to now.
+    /// Creates a delete from already encoded delete markers, all of `row`; without any, the whole
+    /// row is deleted up to the current time.
     pub fn from_cells(row: impl Into<Bytes>, cells: CellsBuilder, durability: Durability) -> Self {
-        Self { mutation: Mutation { row: row.into(), cells, problem: None, durability }, timestamp: LATEST_TIMESTAMP }
+        Self {
+            mutation: Mutation { row: row.into(), cells, problem: None, durability },
+            timestamp: LATEST_TIMESTAMP,
+        }
     }
 
-    /// For a delete that names no part: everything up to and including `timestamp` goes.
+    /// For a delete without parts: deletes everything up to and including `timestamp`.
     #[must_use]
     pub fn up_to(mut self, timestamp: i64) -> Self {
         self.timestamp = timestamp;
         self
     }
 
-    /// One version of a column: the newest there is (HBase: `addColumn` without a timestamp).
+    /// Deletes one version of a column: the newest (HBase: `addColumn` without a timestamp).
     #[must_use]
     pub fn newest(self, family: impl AsRef<[u8]>, qualifier: impl AsRef<[u8]>) -> Self {
         self.version(family, qualifier, LATEST_TIMESTAMP)
     }
 
-    /// One version of a column: the one with exactly this timestamp (HBase: `addColumn`).
+    /// Deletes one version of a column: the one with exactly this timestamp (HBase: `addColumn`).
     #[must_use]
-    pub fn version(mut self, family: impl AsRef<[u8]>, qualifier: impl AsRef<[u8]>, timestamp: i64) -> Self {
-        self.mutation.push((family.as_ref(), qualifier.as_ref()), timestamp, CellType::Delete, b"", b"");
+    pub fn version(
+        mut self,
+        family: impl AsRef<[u8]>,
+        qualifier: impl AsRef<[u8]>,
+        timestamp: i64,
+    ) -> Self {
+        self.mutation.push(
+            (family.as_ref(), qualifier.as_ref()),
+            timestamp,
+            CellType::Delete,
+            b"",
+            b"",
+        );
         self
     }
 
-    /// All versions of a column up to now (HBase: `addColumns`).
+    /// Deletes all versions of a column up to the current time (HBase: `addColumns`).
     #[must_use]
     pub fn column(self, family: impl AsRef<[u8]>, qualifier: impl AsRef<[u8]>) -> Self {
         self.column_up_to(family, qualifier, LATEST_TIMESTAMP)
     }
 
-    /// All versions of a column up to and including `timestamp` (HBase: `addColumns`).
+    /// Deletes all versions of a column up to and including `timestamp` (HBase: `addColumns`).
     #[must_use]
-    pub fn column_up_to(mut self, family: impl AsRef<[u8]>, qualifier: impl AsRef<[u8]>, timestamp: i64) -> Self {
-        self.mutation.push((family.as_ref(), qualifier.as_ref()), timestamp, CellType::DeleteColumn, b"", b"");
+    pub fn column_up_to(
+        mut self,
+        family: impl AsRef<[u8]>,
+        qualifier: impl AsRef<[u8]>,
+        timestamp: i64,
+    ) -> Self {
+        self.mutation.push(
+            (family.as_ref(), qualifier.as_ref()),
+            timestamp,
+            CellType::DeleteColumn,
+            b"",
+            b"",
+        );
         self
     }
 
-    /// All columns of a family up to now (HBase: `addFamily`).
+    /// Deletes all columns of a family up to the current time (HBase: `addFamily`).
     #[must_use]
     pub fn family(self, family: impl AsRef<[u8]>) -> Self {
         self.family_up_to(family, LATEST_TIMESTAMP)
     }
 
-    /// All columns of a family up to and including `timestamp`, in place of what has been named of the family before
-    /// (HBase: `addFamily`).
+    /// Deletes all columns of a family up to and including `timestamp`. Replaces the parts of the
+    /// family added before (HBase: `addFamily`).
     #[must_use]
     pub fn family_up_to(mut self, family: impl AsRef<[u8]>, timestamp: i64) -> Self {
         if self.mutation.cells.iter().any(|cell| cell.family() == family.as_ref()) {
             let mut others = CellsBuilder::default();
-            self.mutation.cells.iter().filter(|cell| cell.family() != family.as_ref()).for_each(|cell| others.push(cell));
+            self.mutation
+                .cells
+                .iter()
+                .filter(|cell| cell.family() != family.as_ref())
+                .for_each(|cell| others.push(cell));
             self.mutation.cells = others;
         }
         self.mutation.push((family.as_ref(), b""), timestamp, CellType::DeleteFamily, b"", b"");
         self
     }
 
-    /// The cells of a family with exactly this timestamp (HBase: `addFamilyVersion`).
+    /// Deletes the cells of a family with exactly this timestamp (HBase: `addFamilyVersion`).
     #[must_use]
     pub fn family_version(mut self, family: impl AsRef<[u8]>, timestamp: i64) -> Self {
-        self.mutation.push((family.as_ref(), b""), timestamp, CellType::DeleteFamilyVersion, b"", b"");
+        self.mutation.push(
+            (family.as_ref(), b""),
+            timestamp,
+            CellType::DeleteFamilyVersion,
+            b"",
+            b"",
+        );
         self
     }
 }
 
-/// Adds to 8-byte big-endian counters.
+/// Increment: adds to 8-byte big-endian counters.
 #[derive(Clone, Debug)]
 pub struct Increment {
     mutation: Mutation,
     tags: Vec<u8>,
-    /// Only current values in this range count as current.
+    /// Time range outside which current values are ignored.
     pub time_range: TimeRange,
-    /// Whether the new values come back.
+    /// `true` if the new values are returned.
     pub return_results: bool,
 }
 mutation_methods!(Increment);
 ttl_method!(Increment);
 
 impl Increment {
-    /// An increment of `row` without columns.
+    /// Creates an increment of `row` without columns.
     pub fn new(row: impl Into<Bytes>) -> Self {
-        Self { mutation: Mutation::new(row.into()), tags: Vec::new(), time_range: TimeRange::default(), return_results: true }
+        Self {
+            mutation: Mutation::new(row.into()),
+            tags: Vec::new(),
+            time_range: TimeRange::default(),
+            return_results: true,
+        }
     }
 
-    /// An increment by cells that are encoded already, all of `row`: their values are 8-byte big-endian amounts.
+    /// Creates an increment from already encoded cells, all of `row`; their values are 8-byte
+    /// big-endian amounts.
     pub fn from_cells(row: impl Into<Bytes>, cells: CellsBuilder, durability: Durability) -> Self {
-        Self { mutation: Mutation { row: row.into(), cells, problem: None, durability }, ..Self::new(Bytes::new()) }
+        Self {
+            mutation: Mutation { row: row.into(), cells, problem: None, durability },
+            ..Self::new(Bytes::new())
+        }
     }
 
     /// Adds `delta` to a column; a missing cell counts as 0.
     #[must_use]
-    pub fn add(mut self, family: impl AsRef<[u8]>, qualifier: impl AsRef<[u8]>, delta: i64) -> Self {
-        self.mutation.push((family.as_ref(), qualifier.as_ref()), LATEST_TIMESTAMP, CellType::Put, &delta.to_be_bytes(), &self.tags);
+    pub fn add(
+        mut self,
+        family: impl AsRef<[u8]>,
+        qualifier: impl AsRef<[u8]>,
+        delta: i64,
+    ) -> Self {
+        self.mutation.push(
+            (family.as_ref(), qualifier.as_ref()),
+            LATEST_TIMESTAMP,
+            CellType::Put,
+            &delta.to_be_bytes(),
+            &self.tags,
+        );
         self
     }
 }
 
-/// Appends bytes to values.
+/// Append: appends bytes to values.
 #[derive(Clone, Debug)]
 pub struct Append {
     mutation: Mutation,
     tags: Vec<u8>,
-    /// Only current values in this range count as current.
+    /// Time range outside which current values are ignored.
     pub time_range: TimeRange,
-    /// Whether the new values come back.
+    /// `true` if the new values are returned.
     pub return_results: bool,
 }
 mutation_methods!(Append);
 ttl_method!(Append);
 
 impl Append {
-    /// An append to `row` without columns.
+    /// Creates an append to `row` without columns.
     pub fn new(row: impl Into<Bytes>) -> Self {
-        Self { mutation: Mutation::new(row.into()), tags: Vec::new(), time_range: TimeRange::default(), return_results: true }
+        Self {
+            mutation: Mutation::new(row.into()),
+            tags: Vec::new(),
+            time_range: TimeRange::default(),
+            return_results: true,
+        }
     }
 
-    /// An append of the values of cells that are encoded already, all of `row`.
+    /// Creates an append from the values of already encoded cells, all of `row`.
     pub fn from_cells(row: impl Into<Bytes>, cells: CellsBuilder, durability: Durability) -> Self {
-        Self { mutation: Mutation { row: row.into(), cells, problem: None, durability }, ..Self::new(Bytes::new()) }
+        Self {
+            mutation: Mutation { row: row.into(), cells, problem: None, durability },
+            ..Self::new(Bytes::new())
+        }
     }
 
     /// Appends `value` to a column; a missing cell counts as empty.
     #[must_use]
-    pub fn add(mut self, family: impl AsRef<[u8]>, qualifier: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Self {
-        self.mutation.push((family.as_ref(), qualifier.as_ref()), LATEST_TIMESTAMP, CellType::Put, value.as_ref(), &self.tags);
+    pub fn add(
+        mut self,
+        family: impl AsRef<[u8]>,
+        qualifier: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> Self {
+        self.mutation.push(
+            (family.as_ref(), qualifier.as_ref()),
+            LATEST_TIMESTAMP,
+            CellType::Put,
+            value.as_ref(),
+            &self.tags,
+        );
         self
     }
 }
 
-/// Several mutations of one row, applied as one.
+/// Several mutations of one row, applied atomically.
 #[derive(Clone, Debug)]
 pub struct RowMutations {
     row: Bytes,
@@ -368,62 +497,69 @@ pub struct RowMutations {
 }
 
 impl RowMutations {
-    /// No mutation of `row` yet.
+    /// Creates a group without mutations of `row`.
     pub fn new(row: impl Into<Bytes>) -> Self {
         Self { row: row.into(), ops: Vec::new() }
     }
 
     /// Adds a put, delete, increment or append of the same row.
     #[must_use]
-    pub fn then(mut self, op: impl Into<RowOp>) -> Self {
+    #[expect(clippy::should_implement_trait, reason = "the name HBase's `RowMutations` has for it")]
+    pub fn add(mut self, op: impl Into<RowOp>) -> Self {
         self.ops.push(op.into());
         self
     }
 
-    /// The row.
+    /// Returns the row.
     pub fn row(&self) -> &Bytes {
         &self.row
     }
 }
 
-/// What must hold for a check-and-mutate to go ahead.
+/// Condition of a check-and-mutate.
 #[derive(Clone, Debug)]
 pub enum Condition {
-    /// `value op stored` holds for the newest value stored in the column: as in HBase it is the given value that stands
-    /// on the left. `None` means that the column has no value, and with `NotEqual` that it has one.
+    /// `value op stored` holds for the newest value stored in the column: as in HBase, the given
+    /// value is the left operand. `None` means that the column has no value, and with `NotEqual`
+    /// that it has one.
     Column {
-        /// Family.
+        /// Family name.
         family: Bytes,
         /// Qualifier.
         qualifier: Bytes,
-        /// How to compare.
+        /// Comparison operator.
         op: CompareOp,
-        /// What to compare with.
+        /// Value to compare with.
         value: Option<Bytes>,
     },
-    /// Reading the row through the filter gives at least one cell.
+    /// The filter returns at least one cell of the row.
     Filter(Filter),
 }
 
-/// Applies mutations of a row if a condition on that row holds, both as one.
+/// Applies mutations of a row if a condition on that row holds, atomically.
 #[derive(Clone, Debug)]
 pub struct CheckAndMutate {
     row: Bytes,
     /// The condition.
     pub condition: Condition,
-    /// Only cells in this range are looked at.
+    /// Time range of the cells that are examined.
     pub time_range: TimeRange,
-    /// What to do: a put, delete, increment, append or row mutations of the same row.
+    /// Operation to apply: a put, delete, increment, append or row mutations of the same row.
     pub then: Box<RowOp>,
 }
 
 impl CheckAndMutate {
-    /// Does `then` if `condition` holds for `row`.
+    /// Creates an operation that applies `then` if `condition` holds for `row`.
     pub fn new(row: impl Into<Bytes>, condition: Condition, then: impl Into<RowOp>) -> Self {
-        Self { row: row.into(), condition, time_range: TimeRange::default(), then: Box::new(then.into()) }
+        Self {
+            row: row.into(),
+            condition,
+            time_range: TimeRange::default(),
+            then: Box::new(then.into()),
+        }
     }
 
-    /// Does `then` if the newest value of the column equals `value`.
+    /// Creates an operation that applies `then` if the newest value of the column equals `value`.
     pub fn if_equals(
         row: impl Into<Bytes>,
         family: impl Into<Bytes>,
@@ -431,17 +567,32 @@ impl CheckAndMutate {
         value: impl Into<Bytes>,
         then: impl Into<RowOp>,
     ) -> Self {
-        let condition = Condition::Column { family: family.into(), qualifier: qualifier.into(), op: CompareOp::Equal, value: Some(value.into()) };
+        let condition = Condition::Column {
+            family: family.into(),
+            qualifier: qualifier.into(),
+            op: CompareOp::Equal,
+            value: Some(value.into()),
+        };
         Self::new(row, condition, then)
     }
 
-    /// Does `then` if the column has no value.
-    pub fn if_absent(row: impl Into<Bytes>, family: impl Into<Bytes>, qualifier: impl Into<Bytes>, then: impl Into<RowOp>) -> Self {
-        let condition = Condition::Column { family: family.into(), qualifier: qualifier.into(), op: CompareOp::Equal, value: None };
+    /// Creates an operation that applies `then` if the column has no value.
+    pub fn if_not_exists(
+        row: impl Into<Bytes>,
+        family: impl Into<Bytes>,
+        qualifier: impl Into<Bytes>,
+        then: impl Into<RowOp>,
+    ) -> Self {
+        let condition = Condition::Column {
+            family: family.into(),
+            qualifier: qualifier.into(),
+            op: CompareOp::Equal,
+            value: None,
+        };
         Self::new(row, condition, then)
     }
 
-    /// The row.
+    /// Returns the row.
     pub fn row(&self) -> &Bytes {
         &self.row
     }
@@ -450,22 +601,22 @@ impl CheckAndMutate {
 /// One operation on one row.
 #[derive(Clone, Debug)]
 pub enum RowOp {
-    /// Values.
+    /// Put of values.
     Put(Put),
-    /// Delete markers.
+    /// Delete by delete markers.
     Delete(Delete),
-    /// Counters.
+    /// Increment of counters.
     Increment(Increment),
-    /// Appended values.
+    /// Append to values.
     Append(Append),
-    /// Several of the above as one.
+    /// Several of the above, applied atomically.
     Mutate(RowMutations),
-    /// Any of the above under a condition.
+    /// One of the above, applied if a condition holds.
     CheckAndMutate(CheckAndMutate),
 }
 
 impl RowOp {
-    /// The row it changes.
+    /// Returns the row.
     pub fn row(&self) -> &Bytes {
         match self {
             Self::Put(op) => op.row(),
@@ -477,7 +628,8 @@ impl RowOp {
         }
     }
 
-    /// Row, cells and options of a put, delete, increment or append; `None` for what holds other operations.
+    /// Returns the row, cells and options of a put, delete, increment or append; `None` for
+    /// operations that contain others.
     pub fn mutation(&self) -> Option<&Mutation> {
         match self {
             Self::Put(op) => Some(op.mutation()),
@@ -488,7 +640,7 @@ impl RowOp {
         }
     }
 
-    /// The same, to change.
+    /// Returns the same, to change.
     pub fn mutation_mut(&mut self) -> Option<&mut Mutation> {
         match self {
             Self::Put(op) => Some(op.mutation_mut()),
@@ -509,13 +661,20 @@ macro_rules! row_op_from {
         })*
     };
 }
-row_op_from!(Put(Put), Delete(Delete), Increment(Increment), Append(Append), Mutate(RowMutations), CheckAndMutate(CheckAndMutate));
+row_op_from!(
+    Put(Put),
+    Delete(Delete),
+    Increment(Increment),
+    Append(Append),
+    Mutate(RowMutations),
+    CheckAndMutate(CheckAndMutate)
+);
 
-/// What one operation of a batch answered.
+/// Result of one operation in a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpResult {
-    /// The new values of an increment or append that asked for them; empty otherwise.
+    /// New values of an increment or append that requested them; otherwise empty.
     pub row: Row,
-    /// For a check-and-mutate: whether the condition held. True for everything else.
+    /// For a check-and-mutate, `true` if the condition held; otherwise always `true`.
     pub processed: bool,
 }

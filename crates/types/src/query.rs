@@ -1,4 +1,4 @@
-//! What to read: get, scan and their limits.
+//! Get and scan, and their limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -23,26 +23,30 @@ impl Default for TimeRange {
 }
 
 impl TimeRange {
-    /// Every timestamp. As in HBase, `i64::MAX` as an upper bound includes itself.
+    /// Returns the range of all timestamps. As in HBase, an upper bound of `i64::MAX` is inclusive.
     pub fn all() -> Self {
         Self { min: 0, max: i64::MAX }
     }
 
-    /// From `min` to before `max`.
+    /// Creates the range from `min` (inclusive) to `max` (exclusive).
     ///
     /// # Errors
     /// `InvalidRequest` if one is negative or `max` is below `min`.
     pub fn new(min: i64, max: i64) -> Result<Self> {
         if min < 0 || max < 0 {
-            return Err(Error::invalid(format!("time range [{min}, {max}) has a negative bound; give milliseconds since 1970")));
+            return Err(Error::invalid(format!(
+                "time range [{min}, {max}) has a negative bound; give milliseconds since 1970"
+            )));
         }
         if max < min {
-            return Err(Error::invalid(format!("time range [{min}, {max}) ends before it begins; swap the bounds")));
+            return Err(Error::invalid(format!(
+                "time range [{min}, {max}) ends before it begins; swap the bounds"
+            )));
         }
         Ok(Self { min, max })
     }
 
-    /// Exactly one timestamp.
+    /// Creates the range of one timestamp.
     ///
     /// # Errors
     /// `InvalidRequest` if it is negative.
@@ -50,28 +54,29 @@ impl TimeRange {
         Self::new(timestamp, timestamp.saturating_add(1))
     }
 
-    /// The lower bound, inclusive.
+    /// Returns the lower bound, inclusive.
     pub fn min(&self) -> i64 {
         self.min
     }
 
-    /// The upper bound, exclusive unless it is `i64::MAX`.
+    /// Returns the upper bound, exclusive unless it is `i64::MAX`.
     pub fn max(&self) -> i64 {
         self.max
     }
 
-    /// Whether it is every timestamp.
+    /// Returns `true` if the range contains all timestamps.
     pub fn is_all(&self) -> bool {
         self.min == 0 && self.max == i64::MAX
     }
 
-    /// Whether `timestamp` lies in it. With all timestamps allowed, negative ones are too.
+    /// Returns `true` if `timestamp` is in the range. The range of all timestamps includes negative
+    /// ones.
     #[inline]
     pub fn contains(&self, timestamp: i64) -> bool {
         self.compare(timestamp).is_eq()
     }
 
-    /// Where `timestamp` lies: `Less` before the range, `Equal` in it, `Greater` behind it.
+    /// Compares `timestamp` with the range: `Less` before it, `Equal` in it, `Greater` after it.
     #[inline]
     pub fn compare(&self, timestamp: i64) -> std::cmp::Ordering {
         use std::cmp::Ordering;
@@ -87,27 +92,27 @@ impl TimeRange {
     }
 }
 
-/// The columns asked for, by family; a family without columns means all of them.
+/// Requested columns by family; a family without columns means all of them.
 pub type FamilyColumns = BTreeMap<Bytes, Option<BTreeSet<Bytes>>>;
 
-/// What get and scan have in common.
+/// Options common to get and scan.
 #[derive(Clone, Debug)]
 pub struct Selection {
     /// Families and columns; empty means everything.
     pub columns: FamilyColumns,
-    /// Timestamps, for families that have no range of their own.
+    /// Time range of families without a separate range.
     pub time_range: TimeRange,
-    /// Timestamps by family.
+    /// Time ranges by family.
     pub family_time_ranges: BTreeMap<Bytes, TimeRange>,
-    /// Versions of a column to return; the family's own limit still holds.
+    /// Versions of a column to return; the family's limit still applies.
     pub max_versions: u32,
     /// Cells to return per row and family; `None` means all.
     pub family_limit: Option<u32>,
-    /// Cells to leave out at the front of each row and family.
+    /// Cells to skip at the start of each row and family.
     pub family_offset: u32,
-    /// Which cells to keep.
+    /// Filter of the cells.
     pub filter: Option<Filter>,
-    /// Whether blocks read for this go into the cache.
+    /// `true` if blocks read are added to the cache.
     pub cache_blocks: bool,
 }
 
@@ -127,13 +132,17 @@ impl Default for Selection {
 }
 
 impl Selection {
-    /// The time range that holds for a family.
+    /// Returns the time range that applies to a family.
     pub fn time_range_of(&self, family: &[u8]) -> TimeRange {
         self.family_time_ranges.get(family).copied().unwrap_or(self.time_range)
     }
 
     fn add_column(&mut self, family: Bytes, qualifier: Bytes) {
-        self.columns.entry(family).or_insert_with(|| Some(BTreeSet::new())).get_or_insert_default().insert(qualifier);
+        self.columns
+            .entry(family)
+            .or_insert_with(|| Some(BTreeSet::new()))
+            .get_or_insert_default()
+            .insert(qualifier);
     }
 }
 
@@ -154,55 +163,55 @@ macro_rules! selection_methods {
                 self
             }
 
-            /// Only cells with timestamps in this range.
+            /// Returns only cells with timestamps in this range.
             #[must_use]
             pub fn time_range(mut self, range: TimeRange) -> Self {
                 self.selection.time_range = range;
                 self
             }
 
-            /// Only cells of `family` with timestamps in this range.
+            /// Returns only cells of `family` with timestamps in this range.
             #[must_use]
             pub fn family_time_range(mut self, family: impl Into<Bytes>, range: TimeRange) -> Self {
                 self.selection.family_time_ranges.insert(family.into(), range);
                 self
             }
 
-            /// Up to this many versions of each column.
+            /// Returns up to this many versions of each column.
             #[must_use]
             pub fn versions(mut self, versions: u32) -> Self {
                 self.selection.max_versions = versions;
                 self
             }
 
-            /// Every version the family keeps.
+            /// Returns every version that the family retains.
             #[must_use]
             pub fn all_versions(self) -> Self {
                 self.versions(i32::MAX as u32)
             }
 
-            /// At most this many cells per row and family.
+            /// Returns at most this many cells per row and family.
             #[must_use]
             pub fn family_limit(mut self, cells: u32) -> Self {
                 self.selection.family_limit = Some(cells);
                 self
             }
 
-            /// Leaves out this many cells at the front of each row and family.
+            /// Skips this many cells at the start of each row and family.
             #[must_use]
             pub fn family_offset(mut self, cells: u32) -> Self {
                 self.selection.family_offset = cells;
                 self
             }
 
-            /// Only what the filter lets through.
+            /// Sets the filter.
             #[must_use]
             pub fn filter(mut self, filter: Filter) -> Self {
                 self.selection.filter = Some(filter);
                 self
             }
 
-            /// Whether blocks read for this go into the cache; true by default.
+            /// Sets whether blocks read are added to the cache. Default: `true`.
             #[must_use]
             pub fn cache_blocks(mut self, cache: bool) -> Self {
                 self.selection.cache_blocks = cache;
@@ -212,43 +221,43 @@ macro_rules! selection_methods {
     };
 }
 
-/// Reads one row.
+/// Get: reads one row.
 #[derive(Clone, Debug)]
 pub struct Get {
     row: Bytes,
-    /// Which cells.
+    /// Cells to read.
     pub selection: Selection,
 }
 selection_methods!(Get);
 
 impl Get {
-    /// The newest version of every column of `row`.
+    /// Creates a get of the newest version of every column of `row`.
     pub fn new(row: impl Into<Bytes>) -> Self {
         Self { row: row.into(), selection: Selection::default() }
     }
 
-    /// The row.
+    /// Returns the row.
     pub fn row(&self) -> &Bytes {
         &self.row
     }
 }
 
-/// Reads a range of rows in row-key order.
+/// Scan: reads a range of rows in row-key order.
 #[derive(Clone, Debug)]
 pub struct Scan {
-    /// Which rows.
+    /// Rows to read.
     pub range: RowRange,
-    /// Which cells.
+    /// Cells to read.
     pub selection: Selection,
-    /// From the last row to the first.
+    /// `true` to read from the last row to the first.
     pub reverse: bool,
-    /// Delete markers and hidden cells too.
+    /// `true` to include delete markers and hidden cells.
     pub raw: bool,
     /// Rows to return; `None` means all.
     pub limit: Option<usize>,
-    /// Cells in one piece of a row: longer rows come in several pieces.
+    /// Cells per partial row; rows with more cells are split.
     pub batch: Option<usize>,
-    /// Bytes after which one call to the store returns what it has; 2 MiB by default.
+    /// Bytes after which one call to the store returns. Default: 2 MiB.
     pub max_result_bytes: usize,
 }
 selection_methods!(Scan);
@@ -260,10 +269,10 @@ impl Default for Scan {
 }
 
 impl Scan {
-    /// Bytes of one answer where nobody says how many: 2 MiB (`hbase.client.scanner.max.result.size`).
-    pub const RESULT_BYTES_DEFAULT: usize = 2 << 20;
+    /// Default bytes of one response: 2 MiB (`hbase.client.scanner.max.result.size`).
+    pub const DEFAULT_MAX_RESULT_BYTES: usize = 2 << 20;
 
-    /// Every row.
+    /// Creates a scan of all rows.
     pub fn all() -> Self {
         Self {
             range: RowRange::all(),
@@ -272,21 +281,22 @@ impl Scan {
             raw: false,
             limit: None,
             batch: None,
-            max_result_bytes: Self::RESULT_BYTES_DEFAULT,
+            max_result_bytes: Self::DEFAULT_MAX_RESULT_BYTES,
         }
     }
 
-    /// Rows from `start` (inclusive) to `stop` (exclusive).
+    /// Creates a scan from `start` (inclusive) to `stop` (exclusive).
     pub fn range(start: impl Into<Bytes>, stop: impl Into<Bytes>) -> Self {
         Self::all().start(start).stop(stop)
     }
 
-    /// Rows that begin with `prefix`.
+    /// Creates a scan of the rows that begin with `prefix`.
     pub fn prefix(prefix: impl Into<Bytes>) -> Self {
         Self { range: RowRange::prefix(prefix), ..Self::all() }
     }
 
-    /// Begins at `row`, inclusive. For a reverse scan too, the range is given in ascending order: `start` is its low end.
+    /// Starts at `row`, inclusive. A reverse scan also has an ascending range: `start` is its lower
+    /// end.
     #[must_use]
     pub fn start(mut self, row: impl Into<Bytes>) -> Self {
         let row = row.into();
@@ -294,14 +304,14 @@ impl Scan {
         self
     }
 
-    /// Begins behind `row`.
+    /// Starts after `row`.
     #[must_use]
-    pub fn start_after(mut self, row: impl Into<Bytes>) -> Self {
+    pub fn start_exclusive(mut self, row: impl Into<Bytes>) -> Self {
         self.range.start = Bound::Excluded(row.into());
         self
     }
 
-    /// Ends before `row`; empty means the end of the table.
+    /// Stops before `row`; empty means the end of the table.
     #[must_use]
     pub fn stop(mut self, row: impl Into<Bytes>) -> Self {
         let row = row.into();
@@ -309,42 +319,42 @@ impl Scan {
         self
     }
 
-    /// Ends with `row`, inclusive.
+    /// Stops at `row`, inclusive.
     #[must_use]
-    pub fn stop_after(mut self, row: impl Into<Bytes>) -> Self {
+    pub fn stop_inclusive(mut self, row: impl Into<Bytes>) -> Self {
         self.range.end = Bound::Included(row.into());
         self
     }
 
-    /// From the last row of the range to the first.
+    /// Reads from the last row of the range to the first.
     #[must_use]
     pub fn reverse(mut self, reverse: bool) -> Self {
         self.reverse = reverse;
         self
     }
 
-    /// Delete markers and the cells they hide too.
+    /// Includes delete markers and the cells they hide.
     #[must_use]
     pub fn raw(mut self, raw: bool) -> Self {
         self.raw = raw;
         self
     }
 
-    /// At most this many rows.
+    /// Returns at most this many rows.
     #[must_use]
     pub fn limit(mut self, rows: usize) -> Self {
         self.limit = Some(rows);
         self
     }
 
-    /// Rows of more cells than this come in several pieces.
+    /// Splits rows with more cells than this into partial rows.
     #[must_use]
     pub fn batch(mut self, cells: usize) -> Self {
         self.batch = Some(cells);
         self
     }
 
-    /// Bytes after which one call to the store returns what it has.
+    /// Sets the bytes after which one call to the store returns.
     #[must_use]
     pub fn max_result_bytes(mut self, bytes: usize) -> Self {
         self.max_result_bytes = bytes;
@@ -352,13 +362,14 @@ impl Scan {
     }
 }
 
-/// How far a read may go for its answer.
+/// Storage tiers that a read may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tier {
-    /// Memory only, for a thread that must not wait: a block that is not cached gives
-    /// [`ErrorKind::NeedsIo`](crate::error::ErrorKind::NeedsIo), and so does a row of so many cells that it takes its time.
+pub enum ReadTier {
+    /// Memory only, for a thread that must not block: a block that is not cached, and a row with so
+    /// many cells that it takes long, return
+    /// [`ErrorKind::WouldBlock`](crate::error::ErrorKind::WouldBlock).
     Memory,
-    /// The disk too.
+    /// Memory and disk.
     #[default]
     Disk,
 }

@@ -1,8 +1,8 @@
-//! A row as it is read: its cells in comparator order.
+//! Row returned by a read: its cells in comparator order.
 
 use crate::cell::{CellIter, CellRef, Cells};
 
-/// The cells of one row, newest version of a column first; empty if the row does not exist.
+/// Cells of one row, newest version of a column first; empty if the row does not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     cells: Cells,
@@ -10,58 +10,62 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row of cells that are in comparator order.
+    /// Creates a row from cells in comparator order.
     pub fn new(cells: Cells) -> Self {
         Self { cells, partial: false }
     }
 
-    /// A piece of a row whose next cells come in the next piece.
-    pub fn piece(cells: Cells) -> Self {
+    /// Creates a partial row whose next cells follow in the next part.
+    pub fn partial(cells: Cells) -> Self {
         Self { cells, partial: true }
     }
 
-    /// The row key; empty for an empty row.
+    /// Returns the row key; empty for an empty row.
     pub fn key(&self) -> &[u8] {
         self.cells.first().map_or(&[], |cell| cell.row())
     }
 
-    /// Whether more of this row may follow in the next piece (only in scans with a batch limit).
+    /// Returns `true` if the next part may continue this row (only in scans with a batch limit).
     pub fn is_partial(&self) -> bool {
         self.partial
     }
 
-    /// Whether there is no cell.
+    /// Returns `true` if there are no cells.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
 
-    /// Number of cells.
+    /// Returns the number of cells.
     pub fn len(&self) -> usize {
         self.cells.len()
     }
 
-    /// The cells.
+    /// Returns the cells.
     pub fn cells(&self) -> &Cells {
         &self.cells
     }
 
-    /// Its cells, without the row around them.
+    /// Converts into the cells.
     pub fn into_cells(self) -> Cells {
         self.cells
     }
 
-    /// The cells in order.
+    /// Returns the cells in order.
     pub fn iter(&self) -> CellIter<'_> {
         self.cells.iter()
     }
 
-    /// The newest returned cell of a column.
-    pub fn cell(&self, family: impl AsRef<[u8]>, qualifier: impl AsRef<[u8]>) -> Option<CellRef<'_>> {
+    /// Returns the newest returned cell of a column.
+    pub fn cell(
+        &self,
+        family: impl AsRef<[u8]>,
+        qualifier: impl AsRef<[u8]>,
+    ) -> Option<CellRef<'_>> {
         let (family, qualifier) = (family.as_ref(), qualifier.as_ref());
         self.iter().find(|cell| cell.family() == family && cell.qualifier() == qualifier)
     }
 
-    /// The newest returned value of a column.
+    /// Returns the newest returned value of a column.
     pub fn value(&self, family: impl AsRef<[u8]>, qualifier: impl AsRef<[u8]>) -> Option<&[u8]> {
         self.cell(family, qualifier).map(|cell| cell.value())
     }

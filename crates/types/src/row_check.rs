@@ -1,4 +1,4 @@
-//! Which rows a table takes, for a store that asks before it writes.
+//! Row checks, which a store runs before it writes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,23 +6,25 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::schema::TableDescriptor;
 
-/// Knows the tables that do not take every row.
+/// Row checks by table.
 pub trait RowChecks: fmt::Debug + Send + Sync {
-    /// Whether a descriptor that is to be put in force says clearly which rows its table takes.
+    /// Checks that the attributes of a new descriptor specify valid row checks.
     ///
     /// # Errors
     /// `InvalidRequest`, with what is wrong.
     fn check_table(&self, table: &TableDescriptor) -> Result<()>;
 
-    /// What looks at the rows of a table; `None` if it takes every row, so that writes to it cost nothing more.
-    fn of_table(&self, table: &TableDescriptor) -> Option<Arc<dyn RowCheck>>;
+    /// Returns the row check of a table; `None` if the table accepts every row, so that writes to
+    /// it have no extra cost.
+    fn for_table(&self, table: &TableDescriptor) -> Option<Arc<dyn RowCheck>>;
 }
 
-/// Looks at rows before cells are added to them. Deletes are not asked about: what is there can always be taken away.
+/// Check of rows before cells are added to them. Deletes are not checked: existing cells can always
+/// be deleted.
 pub trait RowCheck: fmt::Debug + Send + Sync {
-    /// Whether the table takes a row of this key.
+    /// Checks that the table accepts a row with this key.
     ///
     /// # Errors
-    /// `InvalidRequest`, with the reason and what to do. It does not quote the key.
+    /// `InvalidRequest` with the reason and the fix. The message does not contain the key.
     fn check(&self, row: &[u8]) -> Result<()>;
 }

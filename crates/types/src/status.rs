@@ -1,35 +1,35 @@
-//! Figures about regions and the whole store, exact from the first request on.
+//! Statistics of regions and of the whole store, exact from the first request on.
 
 use crate::schema::RegionInfo;
 
-/// Which compactions of a region are asked for or running (HBase's `CompactionState`).
+/// Requested and running compactions of a region (HBase's `CompactionState`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CompactionState {
     /// None.
     #[default]
     None,
-    /// Minor ones.
+    /// Minor compactions.
     Minor,
-    /// Major ones.
+    /// Major compactions.
     Major,
     /// Both.
     MajorAndMinor,
 }
 
-/// What a region holds and has served since it was opened. All sizes in bytes.
+/// Contents of a region and requests served since it was opened. All sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegionLoad {
-    /// Which region.
+    /// Region.
     pub region: RegionInfo,
     /// Gets, and rows returned by scans (HBase's read requests).
     pub read_requests: u64,
     /// Mutations applied (HBase's write requests).
     pub write_requests: u64,
-    /// Rows looked at by reads, returned or not.
+    /// Rows examined by reads, whether or not they were returned.
     pub rows_examined: u64,
     /// Rows returned by reads.
     pub rows_returned: u64,
-    /// Cells looked at by reads, returned or not.
+    /// Cells examined by reads, whether or not they were returned.
     pub cells_examined: u64,
     /// Cells returned by reads.
     pub cells_returned: u64,
@@ -39,21 +39,24 @@ pub struct RegionLoad {
     pub bytes_written: u64,
     /// Number of store files.
     pub store_files: u64,
-    /// Size of the store files on disk. A reference to a part of another region's file counts half of that file.
+    /// Size of the store files on disk. A reference to a part of another region's file counts half
+    /// of that file.
     pub store_file_bytes: u64,
-    /// Size of the store files before compression, as their trailers tell it; the same for references.
+    /// Size of the store files before compression, as their trailers specify it; half of it for
+    /// references.
     pub store_file_uncompressed_bytes: u64,
-    /// Store files that are references to parts of another region's.
+    /// Store files that reference parts of another region's files.
     pub reference_files: u64,
-    /// Number of stores, which is one for each family.
+    /// Number of stores, one per family.
     pub stores: u64,
-    /// Memory of the index roots and bloom filter indexes that open store files hold (HBase's root index size).
+    /// Memory of the index roots and bloom filter indexes of open store files (HBase's root index
+    /// size).
     pub root_index_bytes: u64,
     /// Size of all index blocks of the store files before compression (HBase's static index size).
     pub static_index_bytes: u64,
     /// Size of the bloom filters of the store files (HBase's static bloom size).
     pub static_bloom_bytes: u64,
-    /// Memory held by cells that are not in a store file yet, with the list over them.
+    /// Memory of cells that are not in a store file yet, including their index.
     pub memstore_bytes: u64,
     /// Bytes of keys, values and tags of those cells.
     pub memstore_data_bytes: u64,
@@ -61,34 +64,34 @@ pub struct RegionLoad {
     pub store_file_cells: u64,
     /// Flushes finished.
     pub flushes: u64,
-    /// Memstores written anew, in memory, without the cells that nobody could see any more.
-    pub condensations: u64,
+    /// In-memory compactions of memstores, which remove cells that are no longer visible.
+    pub in_memory_compactions: u64,
     /// Compactions finished.
     pub compactions: u64,
-    /// Rows that a filter left out (HBase's filtered read requests).
+    /// Rows excluded by a filter (HBase's filtered read requests).
     pub filtered_read_requests: u64,
-    /// Writes that were refused because the table does not take their rows.
+    /// Writes rejected because the table does not accept their rows.
     pub refused_rows: u64,
-    /// Compactions that are asked for or running.
+    /// Requested and running compactions.
     pub compaction_state: CompactionState,
-    /// Cells in the input of the compactions that run now; 0 when none does.
+    /// Input cells of running compactions; 0 if none is running.
     pub compacting_cells: u64,
-    /// Cells those have written so far.
+    /// Cells that those compactions have written so far.
     pub compacted_cells: u64,
-    /// Newest sequence id that a flush has brought into store files; `None` before the first flush (HBase's complete
-    /// sequence id, -1 then).
+    /// Newest sequence id flushed to store files; `None` before the first flush (HBase's complete
+    /// sequence id, which is then -1).
     pub flushed_sequence: Option<u64>,
-    /// The sequence id at which the region was opened (HBase's `seqnumDuringOpen`).
+    /// Sequence id at which the region was opened (HBase's `seqnumDuringOpen`).
     pub open_sequence: u64,
-    /// When the oldest store file was written, in milliseconds; 0 without files.
+    /// Creation time of the oldest store file, in milliseconds; 0 without files.
     pub oldest_file_ms: i64,
-    /// When the oldest of the files that a major compaction wrote was written, in milliseconds; 0 if there is none
-    /// (HBase's last major compaction timestamp).
+    /// Creation time of the oldest file written by a major compaction, in milliseconds; 0 if there
+    /// is none (HBase's last major compaction timestamp).
     pub last_major_compaction_ms: i64,
 }
 
 impl RegionLoad {
-    /// A region that holds nothing and has served nothing.
+    /// Creates statistics of an empty region without requests.
     pub fn new(region: RegionInfo) -> Self {
         Self {
             region,
@@ -112,7 +115,7 @@ impl RegionLoad {
             memstore_data_bytes: 0,
             store_file_cells: 0,
             flushes: 0,
-            condensations: 0,
+            in_memory_compactions: 0,
             compactions: 0,
             filtered_read_requests: 0,
             refused_rows: 0,
@@ -127,16 +130,16 @@ impl RegionLoad {
     }
 }
 
-/// Figures of a whole store or cluster.
+/// Statistics of a whole store or cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterStatus {
     /// Every region of every table, by table and start key.
     pub regions: Vec<RegionLoad>,
     /// Bytes of blocks in the cache.
     pub block_cache_bytes: u64,
-    /// Block look-ups the cache answered.
+    /// Block lookups served by the cache.
     pub block_cache_hits: u64,
-    /// Block look-ups that went to the disk.
+    /// Block lookups that read the disk.
     pub block_cache_misses: u64,
     /// Bytes written to the log.
     pub wal_bytes: u64,

@@ -1,7 +1,7 @@
-//! The seam everything a person uses stands on: `Cluster`, `Admin` and `Table`.
+//! The `Cluster` API: the traits `Cluster`, `Admin` and `Table`.
 //!
-//! Two things implement it: the engine in this process, and the client of a cluster elsewhere. The traits are
-//! object-safe and need no runtime; [`block_on`] serves callers that have none.
+//! Two implementations exist: the engine in this process and the client of a remote cluster. The
+//! traits are object-safe and require no runtime; [`block_on`] is for callers without one.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -19,58 +19,59 @@ use crate::schema::{Attributes, RegionInfo, TableDescriptor, TableName};
 use crate::snapshot::SnapshotDescriptor;
 use crate::status::ClusterStatus;
 
-/// What the calls of the seam return.
-pub type Fut<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+/// Future returned by the calls of the `Cluster` API.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A store of tables, in this process or elsewhere.
+/// Store of tables, in this process or remote.
 pub trait Cluster: Send + Sync {
-    /// A handle on a table. Whether the table exists shows at the first call.
+    /// Returns a handle to a table. A missing table is reported by the first call.
     fn table(&self, name: &TableName) -> Arc<dyn Table>;
-    /// The administrative calls.
+    /// Returns the administrative API.
     fn admin(&self) -> Arc<dyn Admin>;
 }
 
-/// One table: six methods for data.
+/// Table: six methods for data.
 pub trait Table: Send + Sync {
-    /// Its name.
+    /// Returns its name.
     fn name(&self) -> &TableName;
 
-    /// Its descriptor as it is now.
+    /// Returns its current descriptor.
     ///
     /// # Errors
     /// `NoSuchTable`.
-    fn descriptor(&self) -> Fut<'_, Arc<TableDescriptor>>;
+    fn descriptor(&self) -> BoxFuture<'_, Result<Arc<TableDescriptor>>>;
 
-    /// Its regions in key order.
+    /// Returns its regions in key order.
     ///
     /// # Errors
     /// `NoSuchTable`.
-    fn regions(&self) -> Fut<'_, Vec<RegionInfo>>;
+    fn regions(&self) -> BoxFuture<'_, Result<Vec<RegionInfo>>>;
 
-    /// Reads rows; the answer has one row for each get, in order, empty where there is none.
+    /// Reads rows; returns one row per get, in order, empty if the row does not exist.
     ///
     /// # Errors
-    /// The first error of any of them.
-    fn get(&self, gets: Vec<Get>) -> Fut<'_, Vec<Row>>;
+    /// The first error of any get.
+    fn get(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>>;
 
-    /// Applies operations; the answer has one result for each, in order. Operations on one row keep their order;
-    /// nothing is promised between rows.
+    /// Applies operations; returns one result per operation, in order. Operations on one row keep
+    /// their order; the order between rows is unspecified.
     ///
     /// # Errors
-    /// If nothing was tried. What happened to one operation is in its own result.
-    fn apply(&self, ops: Vec<RowOp>) -> Fut<'_, Vec<Result<OpResult>>>;
+    /// If no operation was tried. Errors of single operations are in their results.
+    fn apply(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>>;
 
-    /// Reads a range of rows. Nothing happens before the first row is asked for; dropping the stream ends the scan.
+    /// Reads a range of rows. The scan starts with the request for the first row; dropping the
+    /// stream ends it.
     fn scan(&self, scan: Scan) -> RowStream;
 }
 
-/// Conveniences for every [`Table`], behind `dyn` too.
+/// Convenience methods for every [`Table`], including `dyn Table`.
 pub trait TableExt: Table {
     /// Reads one row; `None` if it does not exist.
     ///
     /// # Errors
     /// As [`Table::get`].
-    fn get_one(&self, get: Get) -> Fut<'_, Option<Row>> {
+    fn get_one(&self, get: Get) -> BoxFuture<'_, Result<Option<Row>>> {
         Box::pin(async move { Ok(self.get(vec![get]).await?.pop().filter(|row| !row.is_empty())) })
     }
 
@@ -78,38 +79,47 @@ pub trait TableExt: Table {
     ///
     /// # Errors
     /// As [`Table::apply`], or the operation's own error.
-    fn apply_one(&self, op: RowOp) -> Fut<'_, OpResult> {
-        Box::pin(async move { self.apply(vec![op]).await?.pop().unwrap_or_else(|| Ok(OpResult::default())) })
+    fn apply_one(&self, op: RowOp) -> BoxFuture<'_, Result<OpResult>> {
+        Box::pin(async move {
+            self.apply(vec![op]).await?.pop().unwrap_or_else(|| Ok(OpResult::default()))
+        })
     }
 }
 
 impl<T: Table + ?Sized> TableExt for T {}
 
-/// Rows of a scan, in batches.
+/// Source of rows of a scan, in batches.
 pub trait RowSource: Send {
-    /// The next rows, at least one; an empty answer is the end.
-    fn next_rows(&mut self) -> Fut<'_, Vec<Row>>;
+    /// Returns the next rows, at least one; an empty result is the end.
+    fn next_rows(&mut self) -> BoxFuture<'_, Result<Vec<Row>>>;
 }
 
-/// The rows of a scan, one at a time.
+/// Stream of the rows of a scan, one at a time.
 pub struct RowStream {
     source: Box<dyn RowSource>,
     rows: std::vec::IntoIter<Row>,
     ended: bool,
-    /// Rows have been asked for and have not come. If that is found at the next call, the one before was cancelled.
+    /// Rows have been requested and have not arrived. If this is set at the next call, the previous
+    /// call was cancelled.
     waiting: bool,
 }
 
 impl RowStream {
-    /// A stream of what `source` gives.
+    /// Creates a stream of the rows of `source`.
     pub fn new(source: impl RowSource + 'static) -> Self {
-        Self { source: Box::new(source), rows: Vec::new().into_iter(), ended: false, waiting: false }
+        Self {
+            source: Box::new(source),
+            rows: Vec::new().into_iter(),
+            ended: false,
+            waiting: false,
+        }
     }
 
-    /// The next row; `None` at the end, and again after it.
+    /// Returns the next row; `None` at the end, and again after it.
     ///
     /// # Errors
-    /// Whatever stopped the scan; the stream has ended then. `Stopped` if the call before was cancelled.
+    /// The error that stopped the scan and ended the stream. `Stopped` if the previous call was
+    /// cancelled.
     pub async fn next(&mut self) -> Result<Option<Row>> {
         loop {
             if let Some(row) = self.rows.next() {
@@ -123,8 +133,8 @@ impl RowStream {
         }
     }
 
-    /// The rows that are here already, or else the next ones as they come from the store; empty at the end, and again after
-    /// it.
+    /// Returns the buffered rows, or else the next batch from the store; empty at the end, and
+    /// again after it.
     ///
     /// # Errors
     /// As [`Self::next`].
@@ -145,129 +155,139 @@ impl RowStream {
     }
 }
 
-/// What a compaction may do.
+/// Compaction type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactionKind {
-    /// Merges the files the policy picks; delete markers stay.
+    /// Merges the files that the policy selects; delete markers are retained.
     Minor,
-    /// Rewrites every file of a store into one and drops what HBase drops.
+    /// Rewrites all files of a store into one and drops the cells that HBase drops.
     Major,
 }
 
-/// The administrative calls.
+/// Administrative API.
 pub trait Admin: Send + Sync {
-    /// All tables, by name.
-    fn list_tables(&self) -> Fut<'_, Vec<Arc<TableDescriptor>>>;
-    /// Creates a table whose regions begin at the empty key and at each of the split keys.
+    /// Returns all tables, by name.
+    fn list_tables(&self) -> BoxFuture<'_, Result<Vec<Arc<TableDescriptor>>>>;
+    /// Creates a table whose regions begin at the empty key and at each split key.
     ///
     /// # Errors
-    /// `TableExists`, `NoSuchNamespace`, `InvalidRequest` (descriptor, empty or repeated split key).
-    fn create_table(&self, table: TableDescriptor, splits: Vec<Bytes>) -> Fut<'_, ()>;
-    /// Replaces a table's descriptor; families that are gone lose their data.
+    /// `TableExists`, `NoSuchNamespace`, `InvalidRequest` (descriptor, empty or repeated split
+    /// key).
+    fn create_table(&self, table: TableDescriptor, splits: Vec<Bytes>)
+    -> BoxFuture<'_, Result<()>>;
+    /// Replaces a table's descriptor; the data of removed families is deleted.
     ///
     /// # Errors
     /// `NoSuchTable`, `InvalidRequest`.
-    fn alter_table(&self, table: TableDescriptor) -> Fut<'_, ()>;
-    /// Takes a disabled table and its data away.
+    fn alter_table(&self, table: TableDescriptor) -> BoxFuture<'_, Result<()>>;
+    /// Deletes a disabled table and its data.
     ///
     /// # Errors
     /// `NoSuchTable`, `TableEnabled`.
-    fn drop_table(&self, table: &TableName) -> Fut<'_, ()>;
-    /// Takes all rows of a disabled table away; the table is enabled afterwards.
+    fn drop_table(&self, table: &TableName) -> BoxFuture<'_, Result<()>>;
+    /// Deletes all rows of a disabled table and enables it.
     ///
     /// # Errors
     /// `NoSuchTable`, `TableEnabled`.
-    fn truncate_table(&self, table: &TableName, keep_splits: bool) -> Fut<'_, ()>;
-    /// Lets a table be read and written again.
+    fn truncate_table(&self, table: &TableName, keep_splits: bool) -> BoxFuture<'_, Result<()>>;
+    /// Enables a table for reads and writes.
     ///
     /// # Errors
     /// `NoSuchTable`, `TableEnabled`.
-    fn enable_table(&self, table: &TableName) -> Fut<'_, ()>;
-    /// Takes a table out of service.
+    fn enable_table(&self, table: &TableName) -> BoxFuture<'_, Result<()>>;
+    /// Disables a table.
     ///
     /// # Errors
     /// `NoSuchTable`, `TableDisabled`.
-    fn disable_table(&self, table: &TableName) -> Fut<'_, ()>;
-    /// Whether a table is enabled.
+    fn disable_table(&self, table: &TableName) -> BoxFuture<'_, Result<()>>;
+    /// Returns whether a table is enabled.
     ///
     /// # Errors
     /// `NoSuchTable`.
-    fn is_enabled(&self, table: &TableName) -> Fut<'_, bool>;
+    fn is_enabled(&self, table: &TableName) -> BoxFuture<'_, Result<bool>>;
 
-    /// All namespaces with their settings, by name.
-    fn list_namespaces(&self) -> Fut<'_, Vec<(String, Attributes)>>;
+    /// Returns all namespaces with their settings, by name.
+    fn list_namespaces(&self) -> BoxFuture<'_, Result<Vec<(String, Attributes)>>>;
     /// Creates a namespace.
     ///
     /// # Errors
     /// `NamespaceExists`, `InvalidRequest`.
-    fn create_namespace(&self, name: &str, settings: Attributes) -> Fut<'_, ()>;
+    fn create_namespace(&self, name: &str, settings: Attributes) -> BoxFuture<'_, Result<()>>;
     /// Replaces a namespace's settings.
     ///
     /// # Errors
     /// `NoSuchNamespace`.
-    fn alter_namespace(&self, name: &str, settings: Attributes) -> Fut<'_, ()>;
-    /// Takes an empty namespace away.
+    fn alter_namespace(&self, name: &str, settings: Attributes) -> BoxFuture<'_, Result<()>>;
+    /// Deletes an empty namespace.
     ///
     /// # Errors
     /// `NoSuchNamespace`, `NamespaceNotEmpty`.
-    fn drop_namespace(&self, name: &str) -> Fut<'_, ()>;
+    fn drop_namespace(&self, name: &str) -> BoxFuture<'_, Result<()>>;
 
     /// Writes the memstores of a table's regions to store files.
     ///
     /// # Errors
     /// `NoSuchTable`.
-    fn flush(&self, table: &TableName) -> Fut<'_, ()>;
-    /// Compacts a table's stores, or one family's, and returns when that is done.
+    fn flush(&self, table: &TableName) -> BoxFuture<'_, Result<()>>;
+    /// Compacts a table's stores, or one family's, and returns after completion.
     ///
     /// # Errors
     /// `NoSuchTable`, `NoSuchFamily`.
-    fn compact(&self, table: &TableName, family: Option<Bytes>, kind: CompactionKind) -> Fut<'_, ()>;
-    /// Makes store files part of a table, each in the regions that its rows belong to: one that lies across several is
-    /// cut at their ends, as HBase's tool does. Files of one region show all at once.
+    fn compact(
+        &self,
+        table: &TableName,
+        family: Option<Bytes>,
+        kind: CompactionKind,
+    ) -> BoxFuture<'_, Result<()>>;
+    /// Adds store files to a table, each to the regions of its rows. A file that spans several
+    /// regions is split at their boundaries, as HBase's tool does. Files of one region become
+    /// visible atomically.
     ///
     /// # Errors
-    /// `NoSuchTable`, `TableDisabled`, `NoSuchFamily`, `InvalidRequest` for one without cells or of another family, `Corrupt`, `Unsupported`.
-    fn bulk_load(&self, table: &TableName, load: BulkLoad) -> Fut<'_, ()>;
-    /// Splits the region of that encoded name at `at`, or at its middle.
+    /// `NoSuchTable`, `TableDisabled`, `NoSuchFamily`, `InvalidRequest` for a file without cells or
+    /// of another family, `Corrupt`, `Unsupported`.
+    fn bulk_load(&self, table: &TableName, load: BulkLoad) -> BoxFuture<'_, Result<()>>;
+    /// Splits the region with that encoded name at `at`, or at its middle.
     ///
     /// # Errors
     /// `NoSuchRegion`, `InvalidRequest` (key outside the region or at its start, nothing to split).
-    fn split_region(&self, encoded_name: &str, at: Option<Bytes>) -> Fut<'_, ()>;
-    /// Merges two regions of a table; they must be neighbours unless `forcible`.
+    fn split_region(&self, encoded_name: &str, at: Option<Bytes>) -> BoxFuture<'_, Result<()>>;
+    /// Merges two regions of a table; they must be adjacent unless `forcible` is set.
     ///
     /// # Errors
     /// `NoSuchRegion`, `InvalidRequest`.
-    fn merge_regions(&self, first: &str, second: &str, forcible: bool) -> Fut<'_, ()>;
+    fn merge_regions(&self, first: &str, second: &str, forcible: bool)
+    -> BoxFuture<'_, Result<()>>;
 
-    /// Takes a snapshot of a table; the store says when, and whether the table was disabled.
+    /// Takes a snapshot of a table; the store sets its time and whether the table was disabled.
     ///
     /// # Errors
     /// `SnapshotExists`, `NoSuchTable`, `InvalidRequest`.
-    fn create_snapshot(&self, snapshot: SnapshotDescriptor) -> Fut<'_, ()>;
-    /// All snapshots of all tables, by name.
-    fn list_snapshots(&self) -> Fut<'_, Vec<SnapshotDescriptor>>;
-    /// Makes a table of a snapshot, enabled, without copying a cell.
+    fn create_snapshot(&self, snapshot: SnapshotDescriptor) -> BoxFuture<'_, Result<()>>;
+    /// Returns all snapshots of all tables, by name.
+    fn list_snapshots(&self) -> BoxFuture<'_, Result<Vec<SnapshotDescriptor>>>;
+    /// Creates an enabled table from a snapshot without copying cells.
     ///
     /// # Errors
     /// `NoSuchSnapshot`, `SnapshotExpired`, `TableExists`, `NoSuchNamespace`.
-    fn clone_snapshot(&self, name: &str, table: &TableName) -> Fut<'_, ()>;
-    /// Puts a disabled table back to what it was when the snapshot was taken; it stays disabled. A table that is gone is
-    /// made again, enabled.
+    fn clone_snapshot(&self, name: &str, table: &TableName) -> BoxFuture<'_, Result<()>>;
+    /// Restores a disabled table to its state in the snapshot; it stays disabled. A table that no
+    /// longer exists is created again, enabled.
     ///
     /// # Errors
     /// `NoSuchSnapshot`, `SnapshotExpired`, `TableEnabled`.
-    fn restore_snapshot(&self, name: &str) -> Fut<'_, ()>;
-    /// Forgets a snapshot; tables that were made of it stay.
+    fn restore_snapshot(&self, name: &str) -> BoxFuture<'_, Result<()>>;
+    /// Deletes a snapshot; tables cloned from it are kept.
     ///
     /// # Errors
     /// `NoSuchSnapshot`.
-    fn delete_snapshot(&self, name: &str) -> Fut<'_, ()>;
+    fn delete_snapshot(&self, name: &str) -> BoxFuture<'_, Result<()>>;
 
-    /// Figures of every region and of the whole.
-    fn cluster_status(&self) -> Fut<'_, ClusterStatus>;
+    /// Returns statistics of every region and of the cluster.
+    fn cluster_status(&self) -> BoxFuture<'_, Result<ClusterStatus>>;
 }
 
-/// Runs a future on this thread and waits for it.
+/// Blocks the current thread until a future completes.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(std::thread::Thread);
     impl Wake for Unpark {

@@ -1,8 +1,9 @@
-//! Every byte that crosses a socket in HBase's world, for both ends.
+//! Byte formats of HBase's network protocols, for clients and servers.
 //!
-//! Frames ([`rpc`]), messages ([`proto`]), the services and methods they belong to ([`service`]), the cells behind them
-//! ([`cellblock`]), and failures ([`exception`]). Clients ask ZooKeeper where the cluster is, in its own protocol ([`zk`]).
-//! This crate does no input or output: it turns bytes into messages and messages into bytes.
+//! The crate contains frames ([`rpc`]), messages ([`proto`]), their services and methods
+//! ([`service`]), the cells after them ([`cellblock`]), and failures ([`exception`]). Clients query
+//! ZooKeeper for the location of the cluster in its own protocol ([`zk`]). This crate performs no
+//! input or output: it encodes and decodes messages.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! What the benchmark of servers is asked to do.
+//! Command line of the server benchmark.
 
 use crate::Result;
 
@@ -12,7 +12,7 @@ Runs HBase's PerformanceEvaluation on Halite and on a real HBase in turn and pri
     --wal-sync MODE   what Halite does with its log before it acknowledges: flush, as HBase does, or fsync (flush)
 ";
 
-/// When Halite acknowledges a write.
+/// Point at which Halite acknowledges a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WalSync {
     Flush,
@@ -40,20 +40,30 @@ pub(super) struct Arguments {
     pub(super) runs: usize,
     pub(super) scale: f64,
     pub(super) wal_sync: WalSync,
-    only: Vec<String>,
+    commands: Vec<String>,
 }
 
 impl Arguments {
     pub(super) fn read(rest: &[String]) -> Result<Self> {
-        let mut arguments = Self { runs: 3, scale: 1.0, wal_sync: WalSync::Flush, only: Vec::new() };
+        let mut arguments =
+            Self { runs: 3, scale: 1.0, wal_sync: WalSync::Flush, commands: Vec::new() };
         let mut rest = rest.iter();
         while let Some(name) = rest.next() {
             let value = rest.next().ok_or_else(|| format!("{name} wants a value\n{HELP}"))?;
             let wrong = || format!("{name} {value} cannot be\n{HELP}");
             match name.as_str() {
-                "--runs" => arguments.runs = value.parse().ok().filter(|runs| *runs > 0).ok_or_else(wrong)?,
-                "--scale" => arguments.scale = value.parse().ok().filter(|scale| *scale > 0.0 && *scale <= 100.0).ok_or_else(wrong)?,
-                "--only" => arguments.only = commands(value)?,
+                "--runs" => {
+                    arguments.runs =
+                        value.parse().ok().filter(|runs| *runs > 0).ok_or_else(wrong)?;
+                }
+                "--scale" => {
+                    arguments.scale = value
+                        .parse()
+                        .ok()
+                        .filter(|scale| *scale > 0.0 && *scale <= 100.0)
+                        .ok_or_else(wrong)?;
+                }
+                "--only" => arguments.commands = commands(value)?,
                 "--wal-sync" if value == "flush" => arguments.wal_sync = WalSync::Flush,
                 "--wal-sync" if value == "fsync" => arguments.wal_sync = WalSync::Fsync,
                 _ => return Err(wrong()),
@@ -62,9 +72,9 @@ impl Arguments {
         Ok(arguments)
     }
 
-    /// Whether a command is to run.
-    pub(super) fn wants(&self, name: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|wanted| wanted == name)
+    /// Returns `true` if a command is selected.
+    pub(super) fn should_run(&self, name: &str) -> bool {
+        self.commands.is_empty() || self.commands.iter().any(|wanted| wanted == name)
     }
 }
 
@@ -88,9 +98,16 @@ mod tests {
     fn a_choice_of_commands_is_kept_and_unknown_words_are_refused() {
         let arguments = read("--runs 5 --only scan,increment --wal-sync fsync").unwrap();
         assert_eq!((arguments.runs, arguments.wal_sync), (5, WalSync::Fsync));
-        assert!(arguments.wants("scan") && !arguments.wants("randomRead"));
-        assert!(read("").unwrap().wants("randomRead"));
-        for wrong in ["--only nothing", "--runs 0", "--scale nan", "--runs", "--wal-sync sometimes", "--faster yes"] {
+        assert!(arguments.should_run("scan") && !arguments.should_run("randomRead"));
+        assert!(read("").unwrap().should_run("randomRead"));
+        for wrong in [
+            "--only nothing",
+            "--runs 0",
+            "--scale nan",
+            "--runs",
+            "--wal-sync sometimes",
+            "--faster yes",
+        ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }

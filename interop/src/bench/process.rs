@@ -1,31 +1,47 @@
-//! What another process has used, as the kernel counts it.
+//! Resource usage of another process, from the kernel.
 
 use crate::Result;
 
-/// Processor time of all threads of a process, in microseconds. The kernel's `schedstat` of each thread would be finer, but
-/// forgets threads that have ended; a tick is ten milliseconds, and a command takes seconds.
+/// Returns the CPU time of all threads of a process, in microseconds. The kernel's `schedstat` of
+/// each thread is more precise but excludes threads that have ended. A tick is ten milliseconds,
+/// and a command takes seconds.
 pub(super) fn cpu_us(process: u32) -> Result<f64> {
     let text = read(&format!("/proc/{process}/stat"))?;
-    // The second field is the program's name in brackets, and may hold anything.
-    let fields: Vec<&str> = text.rsplit(") ").next().unwrap_or_default().split_whitespace().collect();
-    let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<f64>().ok()).ok_or("a process tells no processor time");
+    // The second field is the program's name in parentheses, and may contain any characters.
+    let fields: Vec<&str> =
+        text.rsplit(") ").next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |index: usize| {
+        fields
+            .get(index)
+            .and_then(|field| field.parse::<f64>().ok())
+            .ok_or("a process tells no processor time")
+    };
     #[expect(clippy::cast_precision_loss, reason = "a hundred or so")]
     let per_second = rustix::param::clock_ticks_per_second() as f64;
     Ok((ticks(11)? + ticks(12)?) / per_second * 1e6)
 }
 
-/// Memory of a process, in megabytes.
+/// Returns the resident memory of a process, in megabytes.
 pub(super) fn resident_mb(process: u32) -> Result<f64> {
     let text = read(&format!("/proc/{process}/status"))?;
-    let kilobytes = text.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse::<f64>().ok());
-    kilobytes.map(|kilobytes| kilobytes / 1024.0).ok_or_else(|| "a process tells no memory".to_string())
+    let kilobytes = text.lines().find_map(|line| {
+        line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse::<f64>().ok()
+    });
+    kilobytes
+        .map(|kilobytes| kilobytes / 1024.0)
+        .ok_or_else(|| "a process tells no memory".to_string())
 }
 
-/// A line on the machine, and whether somebody else works on it.
+/// Returns a line about the machine and its load.
 pub(crate) fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let load = read("/proc/loadavg").ok().and_then(|text| text.split_whitespace().next().map(str::to_string)).unwrap_or_default();
-    format!("{cores} cores, load {load} before the first run; on a busy machine only the processor times are to be trusted")
+    let load = read("/proc/loadavg")
+        .ok()
+        .and_then(|text| text.split_whitespace().next().map(str::to_string))
+        .unwrap_or_default();
+    format!(
+        "{cores} cores, load {load} before the first run; on a busy machine only the processor times are to be trusted"
+    )
 }
 
 fn read(path: &str) -> Result<String> {

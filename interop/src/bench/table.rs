@@ -1,31 +1,31 @@
-//! The table that people read.
+//! Human-readable result table.
 
 use std::fmt::Write as _;
 
-/// The medians of one server.
+/// Medians of one server.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Side {
+pub(super) struct ServerMedians {
     pub(super) rate: f64,
     pub(super) p50_us: f64,
     pub(super) p99_us: f64,
     pub(super) cpu_us: f64,
 }
 
-/// One command on both.
+/// One command on both servers.
 pub(super) struct Row {
     pub(super) command: &'static str,
-    pub(super) hbase: Side,
-    pub(super) halite: Side,
+    pub(super) hbase: ServerMedians,
+    pub(super) halite: ServerMedians,
 }
 
-/// The middle one of some figures.
+/// Returns the median.
 pub(crate) fn median(figures: impl Iterator<Item = f64>) -> f64 {
     let mut figures: Vec<f64> = figures.collect();
     figures.sort_unstable_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// A table in Markdown; ratios are Halite's figure by HBase's, with what was aimed at.
+/// Formats a Markdown table; ratios are Halite's value divided by HBase's, with the targets.
 pub(super) fn markdown(rows: &[Row]) -> String {
     let mut text = String::from(
         "| command | HBase op/s | Halite op/s | ratio (more than 1) | HBase p50, p99 us | Halite p50, p99 us | p99 ratio (at most 0.33) | \
@@ -63,9 +63,14 @@ mod tests {
 
     #[test]
     fn ratios_are_of_halite_by_hbase() {
-        let hbase = Side { rate: 1000.0, p50_us: 300.0, p99_us: 3000.0, cpu_us: 200.0 };
-        let halite = Side { rate: 2500.0, p50_us: 100.0, p99_us: 600.0, cpu_us: 20.0 };
+        let hbase = ServerMedians { rate: 1000.0, p50_us: 300.0, p99_us: 3000.0, cpu_us: 200.0 };
+        let halite = ServerMedians { rate: 2500.0, p50_us: 100.0, p99_us: 600.0, cpu_us: 20.0 };
         let text = markdown(&[Row { command: "randomRead", hbase, halite }]);
-        assert_eq!(text.lines().last(), Some("| randomRead | 1000 | 2500 | 2.50 | 300, 3000 | 100, 600 | 0.20 | 200.0 | 20.0 | 0.100 |"));
+        assert_eq!(
+            text.lines().last(),
+            Some(
+                "| randomRead | 1000 | 2500 | 2.50 | 300, 3000 | 100, 600 | 0.20 | 200.0 | 20.0 | 0.100 |"
+            )
+        );
     }
 }

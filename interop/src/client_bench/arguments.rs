@@ -1,4 +1,4 @@
-//! What the benchmark of clients is asked to do.
+//! Command line of the client benchmark.
 
 use super::LOADS;
 use crate::Result;
@@ -19,15 +19,22 @@ rows per second and the client's processor time per row.
 pub(super) struct Arguments {
     pub(super) runs: usize,
     pub(super) seconds: u64,
-    pub(super) warm: u64,
+    pub(super) warmup_seconds: u64,
     pub(super) rows: u64,
-    only: Vec<String>,
+    workloads: Vec<String>,
     server: Option<String>,
 }
 
 impl Arguments {
     pub(super) fn read(rest: &[String]) -> Result<Self> {
-        let mut arguments = Self { runs: 3, seconds: 4, warm: 3, rows: 1_000_000, only: Vec::new(), server: None };
+        let mut arguments = Self {
+            runs: 3,
+            seconds: 4,
+            warmup_seconds: 3,
+            rows: 1_000_000,
+            workloads: Vec::new(),
+            server: None,
+        };
         let mut rest = rest.iter();
         while let Some(name) = rest.next() {
             let value = rest.next().ok_or_else(|| format!("{name} wants a value\n{HELP}"))?;
@@ -36,27 +43,29 @@ impl Arguments {
             match name.as_str() {
                 "--runs" => arguments.runs = usize::try_from(positive()?).map_err(|_| wrong())?,
                 "--seconds" => arguments.seconds = positive()?,
-                "--warmup-seconds" => arguments.warm = positive()?,
+                "--warmup-seconds" => arguments.warmup_seconds = positive()?,
                 "--rows" => arguments.rows = positive()?,
-                "--workloads" => arguments.only = works(value)?,
-                "--server" if ["halite", "hbase"].contains(&value.as_str()) => arguments.server = Some(value.clone()),
+                "--workloads" => arguments.workloads = parse_workloads(value)?,
+                "--server" if ["halite", "hbase"].contains(&value.as_str()) => {
+                    arguments.server = Some(value.clone());
+                }
                 _ => return Err(wrong()),
             }
         }
         Ok(arguments)
     }
 
-    pub(super) fn wants(&self, work: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|wanted| wanted == work)
+    pub(super) fn should_run(&self, work: &str) -> bool {
+        self.workloads.is_empty() || self.workloads.iter().any(|wanted| wanted == work)
     }
 
-    pub(super) fn wants_server(&self, name: &str) -> bool {
+    pub(super) fn should_run_server(&self, name: &str) -> bool {
         self.server.as_ref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(name))
     }
 }
 
-fn works(list: &str) -> Result<Vec<String>> {
-    match list.split(',').find(|name| !LOADS.iter().any(|load| load.work == *name)) {
+fn parse_workloads(list: &str) -> Result<Vec<String>> {
+    match list.split(',').find(|name| !LOADS.iter().any(|load| load.workload == *name)) {
         Some(unknown) => Err(format!("there is no work {unknown:?}\n{HELP}")),
         None => Ok(list.split(',').map(str::to_string).collect()),
     }
@@ -73,9 +82,12 @@ mod tests {
     #[test]
     fn a_choice_is_kept_and_unknown_words_are_refused() {
         let arguments = read("--workloads scan,get --server hbase --runs 5").unwrap();
-        assert!(arguments.wants("scan") && !arguments.wants("put") && arguments.runs == 5);
-        assert!(arguments.wants_server("HBase") && !arguments.wants_server("Halite"));
-        for wrong in ["--workloads nothing", "--runs 0", "--rows", "--server other", "--faster yes"] {
+        assert!(
+            arguments.should_run("scan") && !arguments.should_run("put") && arguments.runs == 5
+        );
+        assert!(arguments.should_run_server("HBase") && !arguments.should_run_server("Halite"));
+        for wrong in ["--workloads nothing", "--runs 0", "--rows", "--server other", "--faster yes"]
+        {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }

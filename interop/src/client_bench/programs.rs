@@ -1,17 +1,18 @@
-//! The three clients, each a program with the same arguments that prints the same line.
+//! Three client programs with the same arguments and the same output format.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::Load;
+use super::ClientLoad;
 use super::arguments::Arguments;
 use crate::Result;
-use crate::clients::programs::{Surroundings, source};
+use crate::clients::programs::{ClientEnv, source};
 use crate::clients::{child, java};
 
-/// How long one may take: the table is filled in a minute or two, and a warm-up needs seconds.
+/// Maximum duration of a program: the table is filled in a minute or two, and a warm-up needs
+/// seconds.
 const LIMIT: Duration = Duration::from_mins(10);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,52 +34,64 @@ impl Program {
     }
 }
 
-/// What one run gave.
+/// Measurements of one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Figures {
-    /// Rows in a second, all callers together.
+pub(super) struct RunMetrics {
+    /// Rows per second, summed over all callers.
     pub(super) rate: f64,
-    /// Processor time of the client for one row, in microseconds.
+    /// CPU time of the client per row, in microseconds.
     pub(super) cpu_us: f64,
 }
 
-impl fmt::Display for Figures {
+impl fmt::Display for RunMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:9.0} rows/s  {:7.2} us of the client's CPU per row", self.rate, self.cpu_us)
     }
 }
 
-/// The programs, built, and the server they go to.
+/// Paths of the built programs, and the server they connect to.
 pub(super) struct Programs {
     ours: PathBuf,
     gohbase: PathBuf,
     class_path: String,
-    around: Surroundings,
+    client_env: ClientEnv,
     arguments: Arguments,
 }
 
 impl Programs {
-    pub(super) fn build(ours: &Path, around: Surroundings, arguments: &Arguments) -> Result<Self> {
+    pub(super) fn build(ours: &Path, around: ClientEnv, arguments: &Arguments) -> Result<Self> {
         let gohbase = around.work.join("gohbase-load");
         let mut build = Command::new("go");
         build.args(["build", "-o"]).arg(&gohbase).arg("./load").current_dir(source("gohbase"));
-        child::run(&mut build, &around.work.join("gohbase-load.log"), LIMIT).map_err(|error| format!("go build {error}"))?;
-        let class_path = java::compile(&[source("java/load")], &around.jars.join("hbase-2.6.4"), &around.work.join("classes-load"))?;
-        Ok(Self { ours: ours.to_path_buf(), gohbase, class_path, around, arguments: arguments.clone() })
+        child::run(&mut build, &around.work.join("gohbase-load.log"), LIMIT)
+            .map_err(|error| format!("go build {error}"))?;
+        let class_path = java::compile(
+            &[source("java/load")],
+            &around.jars.join("hbase-2.6.4"),
+            &around.work.join("classes-load"),
+        )?;
+        Ok(Self {
+            ours: ours.to_path_buf(),
+            gohbase,
+            class_path,
+            client_env: around,
+            arguments: arguments.clone(),
+        })
     }
 
     fn uri(&self) -> String {
-        format!("zk://127.0.0.1:{}/hbase", self.around.zookeeper)
+        format!("zk://127.0.0.1:{}/hbase", self.client_env.zookeeper)
     }
 
-    /// Makes the table and fills it.
+    /// Creates the table and fills it.
     pub(super) fn prepare(&self) -> Result<()> {
         let mut command = Command::new(&self.ours);
         command.args([&self.uri(), "prepare", &self.arguments.rows.to_string()]);
-        child::run(&mut command, &self.around.work.join("prepare.log"), LIMIT).map_err(|error| format!("filling the table {error}"))
+        child::run(&mut command, &self.client_env.work.join("prepare.log"), LIMIT)
+            .map_err(|error| format!("filling the table {error}"))
     }
 
-    pub(super) fn run(&self, program: Program, load: &Load) -> Result<Figures> {
+    pub(super) fn run(&self, program: Program, load: &ClientLoad) -> Result<RunMetrics> {
         let mut command = match program {
             Program::Halite => Command::new(&self.ours),
             Program::Gohbase => Command::new(&self.gohbase),
@@ -86,23 +99,35 @@ impl Programs {
         };
         match program {
             Program::Halite => command.arg(self.uri()),
-            Program::Gohbase => command.arg(self.around.zookeeper.to_string()),
-            Program::Java => command.args(["Load", &self.around.zookeeper.to_string()]),
+            Program::Gohbase => command.arg(self.client_env.zookeeper.to_string()),
+            Program::Java => command.args(["Load", &self.client_env.zookeeper.to_string()]),
         };
-        let Arguments { warm, seconds, rows, .. } = self.arguments;
-        command.args([load.work.to_string(), load.callers.to_string(), warm.to_string(), seconds.to_string(), rows.to_string()]);
-        let log = self.around.work.join(format!("{}.load.log", program.name()));
-        child::run(&mut command, &log, LIMIT).map_err(|error| format!("{} {error}", program.name()))?;
-        said(&child::text(&log)).ok_or_else(|| format!("{} does not tell its figures\n{}", program.name(), child::tail(&log)))
+        let Arguments { warmup_seconds: warm, seconds, rows, .. } = self.arguments;
+        command.args([
+            load.workload.to_string(),
+            load.callers.to_string(),
+            warm.to_string(),
+            seconds.to_string(),
+            rows.to_string(),
+        ]);
+        let log = self.client_env.work.join(format!("{}.load.log", program.name()));
+        child::run(&mut command, &log, LIMIT)
+            .map_err(|error| format!("{} {error}", program.name()))?;
+        parse_output(&child::text(&log)).ok_or_else(|| {
+            format!("{} does not tell its figures\n{}", program.name(), child::tail(&log))
+        })
     }
 }
 
-/// From `rows N seconds S cpu_us N`, the last line.
-fn said(text: &str) -> Option<Figures> {
-    let words: Vec<&str> = text.lines().rfind(|line| line.starts_with("rows "))?.split(' ').collect();
+/// Parses `rows N seconds S cpu_us N`, the last line.
+fn parse_output(text: &str) -> Option<RunMetrics> {
+    let words: Vec<&str> =
+        text.lines().rfind(|line| line.starts_with("rows "))?.split(' ').collect();
     let ["rows", rows, "seconds", seconds, "cpu_us", cpu_us] = words[..] else { return None };
-    let (rows, seconds, cpu_us) = (rows.parse::<f64>().ok()?, seconds.parse::<f64>().ok()?, cpu_us.parse::<f64>().ok()?);
-    (rows > 0.0 && seconds > 0.0).then(|| Figures { rate: rows / seconds, cpu_us: cpu_us / rows })
+    let (rows, seconds, cpu_us) =
+        (rows.parse::<f64>().ok()?, seconds.parse::<f64>().ok()?, cpu_us.parse::<f64>().ok()?);
+    (rows > 0.0 && seconds > 0.0)
+        .then(|| RunMetrics { rate: rows / seconds, cpu_us: cpu_us / rows })
 }
 
 #[cfg(test)]
@@ -111,9 +136,9 @@ mod tests {
 
     #[test]
     fn figures_are_per_second_and_per_row_and_a_client_that_did_nothing_has_none() {
-        let figures = said("a warning\nrows 4000 seconds 2.000 cpu_us 100000\n").unwrap();
-        assert_eq!(figures, Figures { rate: 2000.0, cpu_us: 25.0 });
-        assert_eq!(said("rows 0 seconds 2.000 cpu_us 5"), None);
-        assert_eq!(said("panic: no server"), None);
+        let figures = parse_output("a warning\nrows 4000 seconds 2.000 cpu_us 100000\n").unwrap();
+        assert_eq!(figures, RunMetrics { rate: 2000.0, cpu_us: 25.0 });
+        assert_eq!(parse_output("rows 0 seconds 2.000 cpu_us 5"), None);
+        assert_eq!(parse_output("panic: no server"), None);
     }
 }

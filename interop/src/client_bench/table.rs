@@ -1,23 +1,24 @@
-//! The table that people read.
+//! Human-readable result table.
 
 use std::fmt::Write as _;
 
-use super::Load;
-use super::programs::Figures;
+use super::ClientLoad;
+use super::programs::RunMetrics;
 
 /// One load with each client: Halite's, gohbase, Java.
 pub(super) struct Row {
-    pub(super) load: &'static Load,
-    pub(super) sides: [Figures; 3],
+    pub(super) load: &'static ClientLoad,
+    pub(super) metrics: [RunMetrics; 3],
 }
 
-/// A table in Markdown; ratios are our client's figure by the other's, with what was aimed at.
+/// Formats a Markdown table; ratios are the Rust client's value divided by the other's, with the
+/// targets.
 pub(super) fn markdown(rows: &[Row]) -> String {
     let mut text = String::from(
         "| work | rows/s: Halite's client | gohbase | Java | ratio to gohbase (1 or more; scan 2) | client CPU us/row: Halite's | gohbase | Java | \
          ratio to gohbase (at most 1) | to Java (at most 0.33) |\n|---|---|---|---|---|---|---|---|---|---|\n",
     );
-    for Row { load, sides: [ours, gohbase, java] } in rows {
+    for Row { load, metrics: [ours, gohbase, java] } in rows {
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
@@ -44,9 +45,17 @@ mod tests {
 
     #[test]
     fn ratios_are_of_our_client_by_the_others() {
-        let side = |rate, cpu_us| Figures { rate, cpu_us };
-        let row = Row { load: &LOADS[0], sides: [side(2000.0, 10.0), side(1000.0, 20.0), side(500.0, 40.0)] };
+        let side = |rate, cpu_us| RunMetrics { rate, cpu_us };
+        let row = Row {
+            load: &LOADS[0],
+            metrics: [side(2000.0, 10.0), side(1000.0, 20.0), side(500.0, 40.0)],
+        };
         let text = markdown(&[row]);
-        assert_eq!(text.lines().last(), Some("| get, 1 caller | 2000 | 1000 | 500 | 2.00 | 10.00 | 20.00 | 40.00 | 0.50 | 0.25 |"));
+        assert_eq!(
+            text.lines().last(),
+            Some(
+                "| get, 1 caller | 2000 | 1000 | 500 | 2.00 | 10.00 | 20.00 | 40.00 | 0.50 | 0.25 |"
+            )
+        );
     }
 }

@@ -1,26 +1,31 @@
-//! Runs a program with its output in a file, and not for ever.
+//! Child processes with their output in a file, and with a timeout.
 
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-pub(crate) use halite_patience::end;
+pub(crate) use halite_patience::kill;
 
 use crate::Result;
 
-/// How much of a program's output is shown when it fails, in bytes.
+/// Maximum size of the output that is printed when a program fails, in bytes.
 const TAIL_BYTES: usize = 4000;
 
-/// Starts a program that is given nothing to read; what it prints goes to `log`.
+/// Starts a program without input; its output is written to `log`.
 pub(crate) fn start(command: &mut Command, log: &Path) -> Result<Child> {
     let file = create(log)?;
     let again = file.try_clone().map_err(|error| format!("{}: {error}", log.display()))?;
     spawn(command.stdin(Stdio::null()).stdout(file).stderr(again))
 }
 
-/// Starts a program that reads a file; its answers go to one file, its errors to another.
-pub(crate) fn start_reading(command: &mut Command, input: &Path, output: &Path, log: &Path) -> Result<Child> {
+/// Starts a program that reads a file; its output is written to one file, its errors to another.
+pub(crate) fn start_reading(
+    command: &mut Command,
+    input: &Path,
+    output: &Path,
+    log: &Path,
+) -> Result<Child> {
     let file = File::open(input).map_err(|error| format!("{}: {error}", input.display()))?;
     spawn(command.stdin(file).stdout(create(output)?).stderr(create(log)?))
 }
@@ -31,13 +36,15 @@ fn create(path: &Path) -> Result<File> {
 
 fn spawn(command: &mut Command) -> Result<Child> {
     let program = command.get_program().to_string_lossy().into_owned();
-    command.spawn().map_err(|error| format!("{program} cannot be started: {error}; is it installed and in PATH?"))
+    command.spawn().map_err(|error| {
+        format!("{program} cannot be started: {error}; is it installed and in PATH?")
+    })
 }
 
 /// Runs a program to its end.
 ///
 /// # Errors
-/// If it fails or does not end in time; the end of its output is in the message.
+/// Returns an error with the end of the output if the program fails or does not end in time.
 pub(crate) fn run(command: &mut Command, log: &Path, limit: Duration) -> Result<()> {
     let mut child = start(command, log)?;
     finish(&mut child, log, limit)
@@ -49,36 +56,43 @@ pub(crate) fn finish(child: &mut Child, log: &Path, limit: Duration) -> Result<(
         Some(status) if status.success() => Ok(()),
         Some(status) => Err(format!("ended with {status}\n{}", tail(log))),
         None => {
-            end(child);
+            kill(child);
             Err(format!("did not end within {} s\n{}", limit.as_secs(), tail(log)))
         }
     }
 }
 
-/// How a program ended, or nothing if it still runs when the time is over.
+/// Returns the exit status of a program, or `None` if it still runs after the timeout.
 pub(crate) fn wait(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
-    halite_patience::wait(child, limit).map_err(|error| format!("a program cannot be waited for: {error}"))
+    halite_patience::wait(child, limit)
+        .map_err(|error| format!("a program cannot be waited for: {error}"))
 }
 
-/// Waits until `ready` finds what it wants in the log, while the program runs.
-pub(crate) fn await_log<T>(child: &mut Child, log: &Path, limit: Duration, ready: impl Fn(&str) -> Option<T>) -> Result<T> {
-    // Whether it has ended is asked first: what it said until then is in the log.
-    let found = halite_patience::until(limit, || {
+/// Waits until `ready` returns a value for the log, while the program runs.
+pub(crate) fn await_log<T>(
+    child: &mut Child,
+    log: &Path,
+    limit: Duration,
+    ready: impl Fn(&str) -> Option<T>,
+) -> Result<T> {
+    // The exit is checked first, so that the log contains the whole output.
+    let found = halite_patience::poll_until(limit, || {
         let has_ended = !matches!(child.try_wait(), Ok(None));
         ready(&text(log)).map(Some).or_else(|| has_ended.then_some(None))
     });
     found.flatten().ok_or_else(|| {
-        end(child);
+        kill(child);
         format!("the server did not become ready\n{}", tail(log))
     })
 }
 
-/// What a log holds; nothing if there is none yet.
+/// Returns the contents of a log, or an empty text if it does not exist.
 pub(crate) fn text(log: &Path) -> String {
-    fs::read(log).map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
+    fs::read(log)
+        .map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The end of a log, with where it lies.
+/// Returns the end of a log, with its path.
 pub(crate) fn tail(log: &Path) -> String {
     let text = text(log);
     let mut from = text.len().saturating_sub(TAIL_BYTES);

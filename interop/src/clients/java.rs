@@ -1,4 +1,4 @@
-//! Compiles and starts Java programs.
+//! Compilation and start of Java programs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::child;
 use crate::Result;
 
-/// What HBase's jars and `JRuby` reach into, closed since Java 16.
-pub(crate) const OPENED: [&str; 9] = [
+/// Packages that HBase's jars and `JRuby` access, closed since Java 16.
+pub(crate) const OPENED_PACKAGES: [&str; 9] = [
     "--add-opens=java.base/java.lang=ALL-UNNAMED",
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--add-opens=java.base/java.util=ALL-UNNAMED",
@@ -20,28 +20,44 @@ pub(crate) const OPENED: [&str; 9] = [
     "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED",
 ];
 
-/// Short programs: the quick compiler and the plain collector start soonest and take the least from the server beside them.
-const BRIEF: [&str; 3] = ["-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"];
+/// Options for short programs: the fast compiler and the serial collector start soonest and take
+/// the least CPU time from the server.
+const SHORT_RUN_OPTIONS: [&str; 3] = ["-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"];
 
-/// A Java command whose class path is `path` and whose log tells what is at least of `level`, before its class and arguments.
+/// Returns a Java command with class path `path` and minimum log level `level`, without its class
+/// and arguments.
 pub(crate) fn java(path: &str, level: &str) -> Command {
     let mut command = Command::new("java");
-    command.args(OPENED).args(BRIEF).arg(format!("-Dlog4j2.level={level}")).args(["-cp", path]);
+    command
+        .args(OPENED_PACKAGES)
+        .args(SHORT_RUN_OPTIONS)
+        .arg(format!("-Dlog4j2.level={level}"))
+        .args(["-cp", path]);
     command
 }
 
-/// The same for a program that runs long enough to be compiled well.
+/// As [`java`], for a program that runs long enough for the optimizing compiler.
 pub(crate) fn steady(path: &str, level: &str) -> Command {
     let mut command = Command::new("java");
-    command.args(OPENED).arg("-Xmx1500m").arg(format!("-Dlog4j2.level={level}")).args(["-cp", path]);
+    command
+        .args(OPENED_PACKAGES)
+        .arg("-Xmx1500m")
+        .arg(format!("-Dlog4j2.level={level}"))
+        .args(["-cp", path]);
     command
 }
 
-/// Compiles the sources in some folders; returns the class path to run them with.
+/// Compiles the sources in some directories; returns the class path to run them with.
 pub(crate) fn compile(folders: &[PathBuf], jars: &Path, classes: &Path) -> Result<String> {
     let mut compiler = Command::new("javac");
     compiler
-        .args(["-nowarn", "-XDignore.symbol.file", "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-cp"])
+        .args([
+            "-nowarn",
+            "-XDignore.symbol.file",
+            "-J-XX:TieredStopAtLevel=1",
+            "-J-XX:+UseSerialGC",
+            "-cp",
+        ])
         .arg(jars.join("*"))
         .arg("-d")
         .arg(classes);
@@ -49,7 +65,8 @@ pub(crate) fn compile(folders: &[PathBuf], jars: &Path, classes: &Path) -> Resul
         compiler.args(sources(folder)?);
     }
     let log = classes.with_added_extension("javac.log");
-    child::run(&mut compiler, &log, Duration::from_mins(2)).map_err(|error| format!("javac {error}"))?;
+    child::run(&mut compiler, &log, Duration::from_mins(2))
+        .map_err(|error| format!("javac {error}"))?;
     Ok(format!("{}:{}/*", classes.display(), jars.display()))
 }
 

@@ -1,4 +1,4 @@
-//! A server that clients are let loose on: Halite, or HBase as the control.
+//! Server for the clients: Halite, or HBase as the control.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,31 +10,51 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::child;
-use super::java::OPENED;
+use super::java::OPENED_PACKAGES;
 use crate::Result;
 
-/// How long a server may take to start or to end; HBase on a busy machine takes half a minute.
+/// Maximum duration of a start or stop of a server; HBase on a busy machine takes half a minute.
 const LIMIT: Duration = Duration::from_mins(2);
 
-/// One running server. It is killed when it is dropped.
+/// Running server, killed on drop.
 pub(crate) struct Server {
     child: Child,
     log: PathBuf,
-    /// Where its ZooKeeper listens, on 127.0.0.1.
+    /// Port of its ZooKeeper on 127.0.0.1.
     pub(crate) zookeeper: u16,
 }
 
 impl Server {
-    /// Halite on free ports, its data gone when it ends.
+    /// Starts Halite on free ports; its data is deleted when it exits.
     pub(crate) fn ephemeral(halite: &Path, work: &Path) -> Result<Self> {
-        let any = ["--ephemeral", "--master-port", "0", "--regionserver-port", "0", "--zookeeper-port", "0", "--http-port", "0"];
-        // Where the programs make the files that they have loaded.
-        let load = std::path::absolute(work).map_err(|error| format!("{}: {error}", work.display()))?;
-        Self::halite(Command::new(halite).arg("serve").args(any).arg("--bulkload-dirs").arg(load), &work.join("halite.log"))
+        let any = [
+            "--ephemeral",
+            "--master-port",
+            "0",
+            "--regionserver-port",
+            "0",
+            "--zookeeper-port",
+            "0",
+            "--http-port",
+            "0",
+        ];
+        // Directory in which the programs create the files to load.
+        let load =
+            std::path::absolute(work).map_err(|error| format!("{}: {error}", work.display()))?;
+        Self::halite(
+            Command::new(halite).arg("serve").args(any).arg("--bulkload-dirs").arg(load),
+            &work.join("halite.log"),
+        )
     }
 
-    /// Halite with its data in a folder, on ports that stay the same from one start to the next.
-    pub(crate) fn lasting(halite: &Path, data: &Path, ports: [u16; 3], log: &Path, options: &[&str]) -> Result<Self> {
+    /// Starts Halite with its data in a directory, on ports that stay the same after restarts.
+    pub(crate) fn persistent(
+        halite: &Path,
+        data: &Path,
+        ports: [u16; 3],
+        log: &Path,
+        options: &[&str],
+    ) -> Result<Self> {
         let [master, region, zookeeper] = ports.map(|port| port.to_string());
         let mut command = Command::new(halite);
         command.arg("serve").arg("--data").arg(data).args([
@@ -56,11 +76,12 @@ impl Server {
         Ok(Self { child, log: log.to_path_buf(), zookeeper })
     }
 
-    /// HBase itself in one process, from the jars of its server; `heap` as in Java's `-Xmx`.
+    /// Starts HBase in one process, from the jars of its server; `heap` as in Java's `-Xmx`.
     pub(crate) fn hbase(jars: &Path, work: &Path, heap: &str) -> Result<Self> {
         let folder = work.join("hbase");
         let configuration = folder.join("conf");
-        fs::create_dir_all(&configuration).map_err(|error| format!("{}: {error}", configuration.display()))?;
+        fs::create_dir_all(&configuration)
+            .map_err(|error| format!("{}: {error}", configuration.display()))?;
         let ports = free_ports()?;
         let mut properties = hbase_site(&folder, ports);
         properties.push(("hbase.cluster.distributed", "false".to_string()));
@@ -68,48 +89,62 @@ impl Server {
         write(&configuration.join("log4j2.properties"), LOG_SETTINGS)?;
         let log = folder.join("hbase.log");
         let mut command = Command::new("java");
-        command.args(OPENED).args([&format!("-Xmx{heap}"), "-cp"]).arg(format!("{}:{}/*", configuration.display(), jars.display()));
-        let mut child = child::start(command.args(["org.apache.hadoop.hbase.master.HMaster", "start"]), &log)?;
-        child::await_log(&mut child, &log, LIMIT, |text| text.contains("Master has completed initialization").then_some(()))?;
+        command.args(OPENED_PACKAGES).args([&format!("-Xmx{heap}"), "-cp"]).arg(format!(
+            "{}:{}/*",
+            configuration.display(),
+            jars.display()
+        ));
+        let mut child =
+            child::start(command.args(["org.apache.hadoop.hbase.master.HMaster", "start"]), &log)?;
+        child::await_log(&mut child, &log, LIMIT, |text| {
+            text.contains("Master has completed initialization").then_some(())
+        })?;
         Ok(Self { child, log, zookeeper: ports[2] })
     }
 
-    /// The number of its process.
+    /// Returns its process id.
     pub(crate) fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// Ends it as `kill -9` does.
+    /// Kills it with SIGKILL.
     pub(crate) fn kill(mut self) {
-        child::end(&mut self.child);
+        child::kill(&mut self.child);
     }
 
-    /// Ends it as an operator does, and wants a clean end.
+    /// Stops it as an operator does, and requires a clean exit.
     pub(crate) fn stop(mut self) -> Result<()> {
-        let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).ok_or("a process has no id")?;
-        kill_process(id, Signal::TERM).map_err(|error| format!("the server cannot be told to end: {error}"))?;
-        child::finish(&mut self.child, &self.log, LIMIT).map_err(|error| format!("the server, told to end, {error}"))
+        let id = i32::try_from(self.child.id())
+            .ok()
+            .and_then(Pid::from_raw)
+            .ok_or("a process has no id")?;
+        kill_process(id, Signal::TERM)
+            .map_err(|error| format!("the server cannot be told to end: {error}"))?;
+        child::finish(&mut self.child, &self.log, LIMIT)
+            .map_err(|error| format!("the server, told to end, {error}"))
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        child::end(&mut self.child);
+        child::kill(&mut self.child);
     }
 }
 
-/// Halite's line for scripts: `ready master=ADDRESS regionserver=ADDRESS zookeeper=ADDRESS`.
+/// Parses Halite's line for scripts: `ready master=ADDRESS regionserver=ADDRESS zookeeper=ADDRESS`.
 fn zookeeper_port(text: &str) -> Option<u16> {
-    let line = text.split_inclusive('\n').find(|line| line.starts_with("ready ") && line.ends_with('\n'))?;
+    let line = text
+        .split_inclusive('\n')
+        .find(|line| line.starts_with("ready ") && line.ends_with('\n'))?;
     let address = line.split_whitespace().find_map(|word| word.strip_prefix("zookeeper="))?;
     address.rsplit(':').next()?.parse().ok()
 }
 
-/// Three ports that are free now: for the master, the region server and ZooKeeper.
+/// Returns three free ports: for the master, the region server and ZooKeeper.
 pub(crate) fn free_ports() -> Result<[u16; 3]> {
     let failed = |error: std::io::Error| format!("no free port: {error}");
     let mut ports = [0; 3];
-    // All are held until all are known, so that they differ.
+    // All are bound until all are known, so that they differ.
     let mut held = Vec::new();
     for port in &mut ports {
         let listener = TcpListener::bind("127.0.0.1:0").map_err(failed)?;
@@ -119,8 +154,12 @@ pub(crate) fn free_ports() -> Result<[u16; 3]> {
     Ok(ports)
 }
 
-/// What every HBase that is started here is told; the ports are those of the master, a region server and ZooKeeper.
-pub(crate) fn hbase_site(folder: &Path, [master, region, zookeeper]: [u16; 3]) -> Vec<(&'static str, String)> {
+/// Returns the configuration of every HBase started here; the ports are those of the master, a
+/// region server and ZooKeeper.
+pub(crate) fn hbase_site(
+    folder: &Path,
+    [master, region, zookeeper]: [u16; 3],
+) -> Vec<(&'static str, String)> {
     let folder = folder.display();
     let endpoints = "org.apache.hadoop.hbase.coprocessor.AggregateImplementation,org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint";
     vec![
@@ -136,13 +175,13 @@ pub(crate) fn hbase_site(folder: &Path, [master, region, zookeeper]: [u16; 3]) -
         ("hbase.regionserver.hostname", "localhost".to_string()),
         ("hbase.unsafe.stream.capability.enforce", "false".to_string()),
         ("hbase.wal.provider", "filesystem".to_string()),
-        // Nothing shall happen that no client asked for.
+        // Disables activity that no client requested.
         ("hbase.balancer.period", "86400000".to_string()),
         ("hbase.coprocessor.user.region.classes", endpoints.to_string()),
     ]
 }
 
-/// A configuration file as HBase reads it.
+/// Formats a configuration file for HBase.
 pub(crate) fn site(properties: &[(&str, String)]) -> String {
     let mut text = String::from("<configuration>\n");
     for (name, value) in properties {

@@ -1,4 +1,4 @@
-//! What a client said of a server, beside what it said of HBase.
+//! Comparison of a client's output on a server with its output on HBase.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,29 +6,35 @@ use std::path::{Path, PathBuf};
 
 use crate::Result;
 
-/// How many lines of a difference are shown; all of it lies in a file.
-const SHOWN_MAX: usize = 120;
+/// Maximum number of printed lines of a difference; a file contains all of them.
+const MAX_SHOWN_LINES: usize = 120;
 
-/// Where the transcript of a client's talk with HBase is kept.
+/// Returns the path of the stored transcript of a client on HBase.
 pub(crate) fn path(client: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/clients").join(format!("{client}.txt"))
 }
 
-/// Keeps a transcript.
+/// Stores a transcript.
 pub(crate) fn record(client: &str, found: &str) -> Result<()> {
     let path = path(client);
     fs::write(&path, found).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Compares a transcript with the one that is kept. Where the two are known to differ they must differ in just that way.
+/// Compares a transcript with the stored one. Known differences must match exactly.
 ///
 /// # Errors
-/// If they differ otherwise: the lines that do, below the line they follow.
-pub(crate) fn compare(client: &str, found: &str, known: &[Known]) -> Result<()> {
+/// Returns unknown differences, each after the line that precedes it.
+pub(crate) fn compare(client: &str, found: &str, known: &[KnownDifference]) -> Result<()> {
     let path = path(client);
-    let expected = fs::read_to_string(&path).map_err(|error| format!("{}: {error}; record it: cargo xtask interop --record", path.display()))?;
+    let expected = fs::read_to_string(&path).map_err(|error| {
+        format!("{}: {error}; record it: cargo xtask interop --record", path.display())
+    })?;
     let hunks = difference(&expected, found);
-    let known: Vec<_> = known.iter().filter(|known| client.starts_with(&known.client)).map(|known| &known.hunk).collect();
+    let known: Vec<_> = known
+        .iter()
+        .filter(|known| client.starts_with(&known.client))
+        .map(|known| &known.hunk)
+        .collect();
     let new: Vec<_> = hunks.iter().filter(|hunk| !known.contains(hunk)).flatten().collect();
     let gone: Vec<_> = known.into_iter().filter(|hunk| !hunks.contains(hunk)).flatten().collect();
     let mut text = String::new();
@@ -36,15 +42,18 @@ pub(crate) fn compare(client: &str, found: &str, known: &[Known]) -> Result<()> 
         let lines = new.iter().filter(|line| line.starts_with(['-', '+'])).count();
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{lines} lines are not as with HBase (- HBase, + here):");
-        for line in new.iter().take(SHOWN_MAX) {
+        for line in new.iter().take(MAX_SHOWN_LINES) {
             let _ = writeln!(text, "{line}");
         }
-        if new.len() > SHOWN_MAX {
-            let _ = writeln!(text, "... and {} more", new.len() - SHOWN_MAX);
+        if new.len() > MAX_SHOWN_LINES {
+            let _ = writeln!(text, "... and {} more", new.len() - MAX_SHOWN_LINES);
         }
     }
     if !gone.is_empty() {
-        let _ = writeln!(text, "this is not different in this way any more; take it out of {KNOWN}:");
+        let _ = writeln!(
+            text,
+            "this is not different in this way any more; take it out of {KNOWN_DIFFERENCES}:"
+        );
         for line in gone {
             let _ = writeln!(text, "{line}");
         }
@@ -52,30 +61,32 @@ pub(crate) fn compare(client: &str, found: &str, known: &[Known]) -> Result<()> 
     if text.is_empty() { Ok(()) } else { Err(text) }
 }
 
-const KNOWN: &str = "interop/testdata/clients/known_differences.txt";
+const KNOWN_DIFFERENCES: &str = "interop/testdata/clients/known_differences.txt";
 
-/// A difference that stands in the file of known ones.
-pub(crate) struct Known {
-    /// How the names of the clients begin that see it.
+/// Difference from the file of known differences.
+pub(crate) struct KnownDifference {
+    /// Prefix of the names of the affected clients.
     client: String,
     hunk: Hunk,
 }
 
-/// A run of lines that differ, after the line they follow.
+/// Run of differing lines, after the line that precedes it.
 type Hunk = Vec<String>;
 
-/// What is known to differ, and why.
-pub(crate) fn known() -> Result<Vec<Known>> {
+/// Returns the known differences.
+pub(crate) fn known_differences() -> Result<Vec<KnownDifference>> {
     let path = path("known_differences");
     Ok(parse(&fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?))
 }
 
-/// Differences begin with `@ CLIENT`; lines with `#` say why.
-fn parse(text: &str) -> Vec<Known> {
-    let mut all: Vec<Known> = Vec::new();
+/// Parses differences. Each starts with `@ CLIENT`; lines with `#` contain the reason.
+fn parse(text: &str) -> Vec<KnownDifference> {
+    let mut all: Vec<KnownDifference> = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
         match (line.strip_prefix("@ "), all.last_mut()) {
-            (Some(client), _) => all.push(Known { client: client.to_string(), hunk: Vec::new() }),
+            (Some(client), _) => {
+                all.push(KnownDifference { client: client.to_string(), hunk: Vec::new() });
+            }
             (None, Some(known)) => known.hunk.push(line.to_string()),
             (None, None) => {}
         }
@@ -83,7 +94,7 @@ fn parse(text: &str) -> Vec<Known> {
     all
 }
 
-/// The lines that differ, each run of them after the line before it.
+/// Returns the differing lines, each run after the line before it.
 fn difference(expected: &str, found: &str) -> Vec<Hunk> {
     let (left, right): (Vec<_>, Vec<_>) = (expected.lines().collect(), found.lines().collect());
     let common = common(&left, &right);
@@ -93,8 +104,16 @@ fn difference(expected: &str, found: &str) -> Vec<Hunk> {
     for &(next, next_other) in common.iter().chain([&(left.len(), right.len())]) {
         if at < next || other < next_other {
             let mut hunk = vec![format!("  {before}")];
-            hunk.extend(left.get(at..next).unwrap_or_default().iter().map(|line| format!("- {line}")));
-            hunk.extend(right.get(other..next_other).unwrap_or_default().iter().map(|line| format!("+ {line}")));
+            hunk.extend(
+                left.get(at..next).unwrap_or_default().iter().map(|line| format!("- {line}")),
+            );
+            hunk.extend(
+                right
+                    .get(other..next_other)
+                    .unwrap_or_default()
+                    .iter()
+                    .map(|line| format!("+ {line}")),
+            );
             told.push(hunk);
         }
         before = left.get(next).copied().unwrap_or_default();
@@ -103,15 +122,19 @@ fn difference(expected: &str, found: &str) -> Vec<Hunk> {
     told
 }
 
-/// The longest list of equal lines, as their places in both.
+/// Returns the longest common subsequence of lines, as indexes in both.
 fn common(left: &[&str], right: &[&str]) -> Vec<(usize, usize)> {
     let width = right.len() + 1;
-    // For each pair of places, how many lines the rest of both have in common.
+    // For each pair of indexes, the number of lines that the rests of both have in common.
     let mut rest = vec![0_u32; (left.len() + 1) * width];
     for at in (0..left.len()).rev() {
         for other in (0..right.len()).rev() {
             let here = at * width + other;
-            rest[here] = if left[at] == right[other] { rest[here + width + 1] + 1 } else { rest[here + width].max(rest[here + 1]) };
+            rest[here] = if left[at] == right[other] {
+                rest[here + width + 1] + 1
+            } else {
+                rest[here + width].max(rest[here + 1])
+            };
         }
     }
     let (mut at, mut other) = (0, 0);
@@ -160,7 +183,9 @@ mod tests {
         let known = parse(&format!("# why\n@ go\n  {last}\n+ one line more\n"));
         assert_eq!(compare("gohbase", &other, &known), Ok(()));
         assert!(compare("gohbase", &recorded, &known).is_err_and(|text| text.contains("any more")));
-        assert!(compare("gohbase", &other, &[]).is_err_and(|text| text.contains("+ one line more")));
+        assert!(
+            compare("gohbase", &other, &[]).is_err_and(|text| text.contains("+ one line more"))
+        );
         let of_another = parse(&format!("@ asynchbase\n  {last}\n+ one line more\n"));
         assert!(compare("gohbase", &other, &of_another).is_err());
     }

@@ -1,11 +1,16 @@
-//! The model says what HBase's documentation says.
+//! Tests of the model against HBase's documentation.
 
-use halite_types::{Append, CheckAndMutate, CompareOp, Condition, Delete, ErrorKind, Increment, Put, RowMutations, RowOp, Selection};
+use halite_types::{
+    Append, CheckAndMutate, CompareOp, Condition, Delete, ErrorKind, Increment, Put, RowMutations,
+    RowOp, Selection,
+};
 
 use super::*;
 
 fn model(families: impl IntoIterator<Item = FamilyDescriptor>) -> Model {
-    let table = families.into_iter().fold(TableDescriptor::new("t".parse().unwrap()), TableDescriptor::family);
+    let table = families
+        .into_iter()
+        .fold(TableDescriptor::new("t".parse().unwrap()), TableDescriptor::family);
     Model::new(&table)
 }
 
@@ -27,11 +32,17 @@ fn all_versions() -> Selection {
     Selection { max_versions: u32::MAX, ..Selection::default() }
 }
 
-/// The values that each right answer returns.
+/// Returns the values of each correct result.
 fn read(model: &Model, selection: &Selection, now: i64) -> Vec<String> {
-    let answers = model.answers(b"r", selection, now);
-    let text = |answer: &Vec<Seen>| answer.iter().map(|seen| String::from_utf8(seen.value.to_vec()).unwrap()).collect::<Vec<_>>().join(" ");
-    let Answers::Among(answers) = &answers[0].1 else { panic!("unknown") };
+    let answers = model.accepted_results(b"r", selection, now);
+    let text = |answer: &Vec<VisibleCell>| {
+        answer
+            .iter()
+            .map(|seen| String::from_utf8(seen.value.to_vec()).unwrap())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let AcceptedResults::Among(answers) = &answers[0].1 else { panic!("unknown") };
     answers.iter().map(text).collect()
 }
 
@@ -83,21 +94,30 @@ fn a_delete_without_parts_takes_every_family_up_to_now() {
     write(&mut model, Put::new("r").add("f", "q", "x").add("g", "q", "y"), 100);
     write(&mut model, Put::new("r").add_at("g", "future", 102, "z"), 100);
     write(&mut model, Delete::new("r"), 101);
-    let left: Vec<_> = model.answers(b"r", &all_versions(), 101).into_iter().map(|(_, answers)| answers).collect();
-    let Answers::Among(g) = &left[1] else { panic!() };
-    assert_eq!(left[0], Answers::Among([Vec::new()].into()));
+    let left: Vec<_> = model
+        .accepted_results(b"r", &all_versions(), 101)
+        .into_iter()
+        .map(|(_, answers)| answers)
+        .collect();
+    let AcceptedResults::Among(g) = &left[1] else { panic!() };
+    assert_eq!(left[0], AcceptedResults::Among([Vec::new()].into()));
     assert_eq!(g.first().unwrap().len(), 1);
 }
 
 #[test]
 fn cells_expire_but_for_the_newest_ones_that_min_versions_keeps() {
     let mut plain = one_family(FamilyDescriptor::new("f").versions(5).ttl_seconds(1));
-    let mut kept = one_family(FamilyDescriptor::new("f").versions(5).ttl_seconds(1).set("MIN_VERSIONS", 2));
+    let mut kept =
+        one_family(FamilyDescriptor::new("f").versions(5).ttl_seconds(1).set("MIN_VERSIONS", 2));
     for stamp in [10, 20, 30] {
         write(&mut plain, put(stamp, &stamp.to_string()), 100);
         write(&mut kept, put(stamp, &stamp.to_string()), 100);
     }
-    assert_eq!(read(&plain, &all_versions(), 1020), ["30 20"], "a cell lives until its time to live is over");
+    assert_eq!(
+        read(&plain, &all_versions(), 1020),
+        ["30 20"],
+        "a cell lives until its time to live is over"
+    );
     assert_eq!(read(&plain, &all_versions(), 1031), [""]);
     assert_eq!(read(&kept, &all_versions(), 5000), ["30 20"]);
 }
@@ -115,7 +135,8 @@ fn a_cell_of_its_own_time_to_live_gives_way_to_the_one_before() {
 fn a_family_that_keeps_deleted_cells_shows_the_past() {
     let past = Selection { time_range: TimeRange::new(0, 15).unwrap(), ..all_versions() };
     for (keep, seen) in [("FALSE", ""), ("TRUE", "10")] {
-        let mut model = one_family(FamilyDescriptor::new("f").versions(5).set("KEEP_DELETED_CELLS", keep));
+        let mut model =
+            one_family(FamilyDescriptor::new("f").versions(5).set("KEEP_DELETED_CELLS", keep));
         write(&mut model, put(10, "10"), 100);
         write(&mut model, Delete::new("r").column_up_to("f", "q", 20), 100);
         assert_eq!(read(&model, &past, 100), [seen], "{keep}");
@@ -127,7 +148,11 @@ fn a_family_that_keeps_deleted_cells_shows_the_past() {
 fn limits_count_cells_of_a_family() {
     let mut model = one_family(FamilyDescriptor::new("f").versions(5));
     for (qualifier, stamp) in [("a", 10), ("a", 20), ("b", 30), ("c", 40)] {
-        write(&mut model, Put::new("r").add_at("f", qualifier, stamp, format!("{qualifier}{stamp}")), 100);
+        write(
+            &mut model,
+            Put::new("r").add_at("f", qualifier, stamp, format!("{qualifier}{stamp}")),
+            100,
+        );
     }
     let page = Selection { family_limit: Some(2), family_offset: 1, ..all_versions() };
     assert_eq!(read(&model, &page, 100), ["a10 b30"]);
@@ -136,21 +161,33 @@ fn limits_count_cells_of_a_family() {
 #[test]
 fn a_counter_grows_and_never_goes_behind_its_old_value() {
     let mut model = one_family(FamilyDescriptor::new("f"));
-    let number = |effect: &Effect| i64::from_be_bytes(effect.answer[0].value[..].try_into().unwrap());
+    let number =
+        |effect: &Effect| i64::from_be_bytes(effect.result[0].value[..].try_into().unwrap());
     assert_eq!(number(&write(&mut model, Increment::new("r").add("f", "n", 5), 100)), 5);
     let effect = write(&mut model, Increment::new("r").add("f", "n", -7), 90);
-    assert_eq!((number(&effect), effect.answer[0].timestamp), (-2, 101));
+    assert_eq!((number(&effect), effect.result[0].timestamp), (-2, 101));
     write(&mut model, put(10, "text"), 100);
-    assert_eq!(model.effect(&Increment::new("r").add("f", "q", 1).into(), 100).unwrap_err(), Refusal(ErrorKind::InvalidRequest));
-    assert_eq!(model.effect(&Put::new("r").add("x", "q", "v").into(), 100).unwrap_err(), Refusal(ErrorKind::NoSuchFamily));
+    assert_eq!(
+        model.effect(&Increment::new("r").add("f", "q", 1).into(), 100).unwrap_err(),
+        ExpectedError(ErrorKind::InvalidRequest)
+    );
+    assert_eq!(
+        model.effect(&Put::new("r").add("x", "q", "v").into(), 100).unwrap_err(),
+        ExpectedError(ErrorKind::NoSuchFamily)
+    );
 }
 
 #[test]
 fn appends_and_mutations_of_a_row_are_one_write() {
     let mut model = one_family(FamilyDescriptor::new("f").versions(5));
     write(&mut model, Append::new("r").add("f", "q", "ab"), 100);
-    assert_eq!(&write(&mut model, Append::new("r").add("f", "q", "cd"), 101).answer[0].value[..], b"abcd");
-    let both = RowMutations::new("r").then(Delete::new("r").column("f", "q")).then(Put::new("r").add("f", "p", "x"));
+    assert_eq!(
+        &write(&mut model, Append::new("r").add("f", "q", "cd"), 101).result[0].value[..],
+        b"abcd"
+    );
+    let both = RowMutations::new("r")
+        .add(Delete::new("r").column("f", "q"))
+        .add(Put::new("r").add("f", "p", "x"));
     write(&mut model, both, 102);
     assert_eq!(read(&model, &all_versions(), 102), ["x"]);
 }
@@ -160,13 +197,31 @@ fn a_condition_looks_at_the_newest_value() {
     let mut model = one_family(FamilyDescriptor::new("f"));
     write(&mut model, put(10, "b"), 100);
     let holds = |op, value: Option<&'static str>, qualifier: &'static str| {
-        let condition = Condition::Column { family: "f".into(), qualifier: qualifier.into(), op, value: value.map(Bytes::from) };
-        model.effect(&CheckAndMutate::new("r", condition, put(20, "new")).into(), 100).unwrap().processed
+        let condition = Condition::Column {
+            family: "f".into(),
+            qualifier: qualifier.into(),
+            op,
+            value: value.map(Bytes::from),
+        };
+        model
+            .effect(&CheckAndMutate::new("r", condition, put(20, "new")).into(), 100)
+            .unwrap()
+            .processed
     };
     assert!(holds(CompareOp::Equal, Some("b"), "q") && !holds(CompareOp::Equal, Some("a"), "q"));
-    assert!(holds(CompareOp::Less, Some("a"), "q") && !holds(CompareOp::Greater, Some("a"), "q"), "the given value stands first");
-    assert!(holds(CompareOp::Equal, None, "none") && holds(CompareOp::NotEqual, None, "q") && !holds(CompareOp::NotEqual, None, "none"));
-    assert!(!holds(CompareOp::NotEqual, Some("b"), "none"), "a value that is not there compares to nothing");
+    assert!(
+        holds(CompareOp::Less, Some("a"), "q") && !holds(CompareOp::Greater, Some("a"), "q"),
+        "the given value stands first"
+    );
+    assert!(
+        holds(CompareOp::Equal, None, "none")
+            && holds(CompareOp::NotEqual, None, "q")
+            && !holds(CompareOp::NotEqual, None, "none")
+    );
+    assert!(
+        !holds(CompareOp::NotEqual, Some("b"), "none"),
+        "a value that is not there compares to nothing"
+    );
 }
 
 #[test]
@@ -178,7 +233,7 @@ fn a_version_too_many_may_come_back_or_not() {
     let mut unflushed = model.clone();
     write(&mut unflushed, delete.clone(), 100);
     assert_eq!(read(&unflushed, &all_versions(), 100), ["old"]);
-    model.note_flush(100);
+    model.record_flush(100);
     assert_eq!(read(&model, &all_versions(), 100), ["new"]);
     write(&mut model, delete, 100);
     assert_eq!(read(&model, &all_versions(), 100), ["", "old"]);
@@ -189,15 +244,19 @@ fn what_was_deleted_never_comes_back_but_what_is_written_behind_a_dropped_marker
     let mut model = one_family(FamilyDescriptor::new("f").versions(5));
     write(&mut model, put(10, "deleted"), 100);
     write(&mut model, Delete::new("r").column_up_to("f", "q", 50), 100);
-    model.note_flush(100);
+    model.record_flush(100);
     write(&mut model, put(11, "flushed"), 100);
     assert_eq!(read(&model, &all_versions(), 100), [""], "a flush drops no marker");
-    model.note_compaction(100);
+    model.record_compaction(100);
     write(&mut model, put(20, "late"), 100);
     assert_eq!(read(&model, &all_versions(), 100), ["", "late", "late flushed"]);
-    model.note_compaction(100);
+    model.record_compaction(100);
     let left = ["", "flushed", "late", "late flushed"];
-    assert_eq!(read(&model, &all_versions(), 100), left, "the late put may be dropped with a marker that is still there");
+    assert_eq!(
+        read(&model, &all_versions(), 100),
+        left,
+        "the late put may be dropped with a marker that is still there"
+    );
     assert_eq!(model.raw(b"r", 100).0.len(), 0);
     assert_eq!(model.raw(b"r", 100).1.len(), 4);
 }
@@ -208,7 +267,7 @@ fn what_an_expired_marker_hid_may_come_back_with_the_clock_set_back() {
         let mut model = one_family(FamilyDescriptor::new("f").ttl_seconds(2));
         write(&mut model, put(10, "deleted"), 100);
         write(&mut model, Delete::new("r").family_up_to("f", 50), 100);
-        model.note_compaction(compacted_at);
+        model.record_compaction(compacted_at);
         assert_eq!(read(&model, &all_versions(), 3000), [""]);
         assert_eq!(read(&model, &all_versions(), 100), answers, "compacted at {compacted_at}");
     }
@@ -220,7 +279,7 @@ fn a_major_compaction_settles_doubts() {
     write(&mut model, put(10, "old"), 100);
     write(&mut model, put(20, "new"), 100);
     write(&mut model, Delete::new("r").column_up_to("f", "other", 50), 100);
-    model.note_major_compaction(100);
+    model.record_major_compaction(100);
     let (certain, possible) = model.raw(b"r", 100);
     assert_eq!((certain.len(), possible.len()), (1, 1));
     write(&mut model, Put::new("r").add_at("f", "other", 40, "late"), 100);

@@ -1,14 +1,16 @@
-//! Calls to the disk that fail, by a plan, in a program that is started with this library in `LD_PRELOAD`.
+//! Disk calls that fail according to a plan, in a program started with this library in
+//! `LD_PRELOAD`.
 //!
-//! The plan is a file of eight numbers of 32 bits in the machine's order, named by `HALITE_TORTURE_PLAN` and mapped, so that whoever tortures changes
-//! it while the program runs and it costs the program nothing while it is not armed:
+//! The plan is a file of eight 32-bit numbers in native byte order, named by `HALITE_TORTURE_PLAN`
+//! and memory-mapped. The torture program changes it while the program runs, and an unarmed plan
+//! has no cost:
 //!
 //! ```text
-//! 0 armed     1 which calls, a bit each     2 errno     3 which files: 0 all, 1 the log, 2 the manifest, 3 store files
-//! 4 matching calls that still succeed       5 that fail then; all if it is the largest number
-//! 6 calls that have failed                  7 whether a write that fails writes half before
+//! 0 armed     1 failing calls, a bit each     2 errno     3 files: 0 all, 1 the log, 2 the manifest, 3 store files
+//! 4 matching calls that still succeed         5 matching calls that then fail; all if it is the largest number
+//! 6 calls that have failed                    7 nonzero if a failing write writes half before
 //! ```
-//! Only files below `HALITE_TORTURE_DATA` count. Reads are not touched.
+//! Only files below `HALITE_TORTURE_DATA` count. Reads never fail.
 #![cfg(target_os = "linux")]
 #![expect(unsafe_code, reason = "it stands in for functions of the C library")]
 
@@ -23,14 +25,14 @@ const OPEN: u32 = 8;
 const TRUNCATE: u32 = 16;
 
 const PLAN_NUMBERS: usize = 8;
-/// Bytes of a path that are looked at.
-const PATH_BYTES: usize = 512;
+/// Maximum bytes of a path that are examined.
+const MAX_PATH_BYTES: usize = 512;
 
 static PLAN: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
-/// Marks a plan that was looked for and is not there.
+/// Marks a missing plan after a lookup.
 static NO_PLAN: AtomicU32 = AtomicU32::new(0);
 
-/// The numbers of the plan, if there is one.
+/// Returns the numbers of the plan, if there is one.
 fn plan() -> Option<&'static [AtomicU32]> {
     let mut found = PLAN.load(Relaxed);
     if found.is_null() {
@@ -40,41 +42,59 @@ fn plan() -> Option<&'static [AtomicU32]> {
     if ptr::eq(found, &raw const NO_PLAN) {
         return None;
     }
-    // SAFETY: the mapping has room for so many numbers, is aligned to a page and is never taken away.
+    // SAFETY: the mapping has room for `PLAN_NUMBERS` numbers, is aligned to a page and is never
+    // unmapped.
     Some(unsafe { std::slice::from_raw_parts(found, PLAN_NUMBERS) })
 }
 
 fn map_plan() -> Option<*mut AtomicU32> {
     let bytes = PLAN_NUMBERS * size_of::<AtomicU32>();
-    // SAFETY: the names are C strings; the system call goes past our own `open64`; the mapping is as long as the file must be.
+    // SAFETY: the names are C strings; the system call bypasses our own `open64`; the mapping is as
+    // long as the file must be.
     unsafe {
         let path = libc::getenv(c"HALITE_TORTURE_PLAN".as_ptr());
         if path.is_null() {
             return None;
         }
-        let file = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path, libc::O_RDWR | libc::O_CLOEXEC, 0);
+        let file = libc::syscall(
+            libc::SYS_openat,
+            libc::AT_FDCWD,
+            path,
+            libc::O_RDWR | libc::O_CLOEXEC,
+            0,
+        );
         let file = c_int::try_from(file).ok().filter(|file| *file >= 0)?;
-        let mapped = libc::mmap(ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED, file, 0);
+        let mapped = libc::mmap(
+            ptr::null_mut(),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            file,
+            0,
+        );
         libc::close(file);
         (mapped != libc::MAP_FAILED).then(|| mapped.cast())
     }
 }
 
-/// What becomes of a call.
+/// Outcome of a call.
 enum Fate {
     Succeeds,
     Fails { errno: c_int, half: bool },
 }
 
-/// Asks the plan about a call on a file, whose path is found only if that matters.
-fn fate(call: u32, path: impl FnOnce(&mut [u8; PATH_BYTES]) -> usize) -> Fate {
-    let Some([armed, calls, errno, files, skip, times, failed, half]) = plan() else { return Fate::Succeeds };
+/// Returns the outcome of a call on a file according to the plan. The path is resolved only if it
+/// matters.
+fn fate(call: u32, path: impl FnOnce(&mut [u8; MAX_PATH_BYTES]) -> usize) -> Fate {
+    let Some([armed, calls, errno, files, skip, times, failed, half]) = plan() else {
+        return Fate::Succeeds;
+    };
     if armed.load(Relaxed) == 0 || calls.load(Relaxed) & call == 0 {
         return Fate::Succeeds;
     }
-    let mut buffer = [0; PATH_BYTES];
-    let length = path(&mut buffer).min(PATH_BYTES);
-    if !is_meant(&buffer[..length], files.load(Relaxed)) {
+    let mut buffer = [0; MAX_PATH_BYTES];
+    let length = path(&mut buffer).min(MAX_PATH_BYTES);
+    if !is_selected(&buffer[..length], files.load(Relaxed)) {
         return Fate::Succeeds;
     }
     let less = |number: u32| number.checked_sub(1);
@@ -88,7 +108,7 @@ fn fate(call: u32, path: impl FnOnce(&mut [u8; PATH_BYTES]) -> usize) -> Fate {
     Fate::Fails { errno: errno.load(Relaxed).cast_signed(), half: half.load(Relaxed) != 0 }
 }
 
-fn is_meant(path: &[u8], files: u32) -> bool {
+fn is_selected(path: &[u8], files: u32) -> bool {
     // SAFETY: the name is a C string, and the environment does not change.
     let root = unsafe {
         let root = libc::getenv(c"HALITE_TORTURE_DATA".as_ptr());
@@ -106,8 +126,8 @@ fn is_meant(path: &[u8], files: u32) -> bool {
     }
 }
 
-/// The path of an open file.
-fn path_of(file: c_int) -> impl FnOnce(&mut [u8; PATH_BYTES]) -> usize {
+/// Returns the path of an open file.
+fn path_of(file: c_int) -> impl FnOnce(&mut [u8; MAX_PATH_BYTES]) -> usize {
     move |buffer| {
         let mut name = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0\0";
         let (mut digits, mut rest) = ([0_u8; 10], file.unsigned_abs());
@@ -123,19 +143,21 @@ fn path_of(file: c_int) -> impl FnOnce(&mut [u8; PATH_BYTES]) -> usize {
         }
         let digits = &digits[from..];
         name[14..14 + digits.len()].copy_from_slice(digits);
-        // SAFETY: the name ends with a zero, and the buffer is as long as it is said to be.
-        let length = unsafe { libc::readlink(name.as_ptr().cast(), buffer.as_mut_ptr().cast(), buffer.len()) };
+        // SAFETY: the name ends with a zero, and the buffer has the length that is passed.
+        let length = unsafe {
+            libc::readlink(name.as_ptr().cast(), buffer.as_mut_ptr().cast(), buffer.len())
+        };
         usize::try_from(length).unwrap_or(0)
     }
 }
 
-/// A path that a caller names.
+/// Returns a path passed by a caller.
 ///
 /// # Safety
 /// `path` is a C string.
-unsafe fn named(path: *const c_char) -> impl FnOnce(&mut [u8; PATH_BYTES]) -> usize {
+unsafe fn named(path: *const c_char) -> impl FnOnce(&mut [u8; MAX_PATH_BYTES]) -> usize {
     move |buffer| {
-        // SAFETY: as the caller promises.
+        // SAFETY: guaranteed by the caller.
         let path = unsafe { CStr::from_ptr(path) }.to_bytes();
         let length = path.len().min(buffer.len());
         buffer[..length].copy_from_slice(&path[..length]);
@@ -148,7 +170,7 @@ fn set_errno(errno: c_int) {
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// The function of the same name that would be called without this library.
+/// Returns the function of the same name that would be called without this library.
 fn next(place: &AtomicUsize, name: &CStr) -> *mut c_void {
     let known = place.load(Relaxed);
     if known != 0 {
@@ -157,14 +179,14 @@ fn next(place: &AtomicUsize, name: &CStr) -> *mut c_void {
     // SAFETY: the name is a C string.
     let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     if found.is_null() {
-        // SAFETY: it ends the process; without the function there is nothing right to do.
+        // SAFETY: it ends the process; without the function there is no correct behavior.
         unsafe { libc::abort() };
     }
     place.store(found.expose_provenance(), Relaxed);
     found
 }
 
-/// Stands in for a function of the C library: what the plan lets succeed is handed on.
+/// Replaces a function of the C library; calls that succeed according to the plan are forwarded.
 macro_rules! stand_in {
     ($name:ident, $text:literal, ($($argument:ident: $kind:ty),*) -> $result:ty, $call:expr, $path:expr, $half:expr) => {
         /// As in the C library.
@@ -192,11 +214,11 @@ macro_rules! stand_in {
     };
 }
 
-/// For calls that happen as a whole or not at all.
+/// For calls that are atomic.
 fn nothing<T>(_: T) {}
 
 stand_in!(write, c"write", (file: c_int, bytes: *const c_void, count: usize) -> isize, WRITE, path_of(file), |next| {
-    // SAFETY: a part of what the caller has given. That some of it fails, too, changes nothing.
+    // SAFETY: a part of the caller's buffer. A failure of this write has no effect.
     let _ = unsafe { next(file, bytes, count / 2) };
 });
 stand_in!(pwrite64, c"pwrite64", (file: c_int, bytes: *const c_void, count: usize, at: i64) -> isize, WRITE, path_of(file), |next| {
@@ -211,17 +233,17 @@ stand_in!(
     c"rename",
     (from: *const c_char, to: *const c_char) -> c_int,
     RENAME,
-    // SAFETY: the caller gives a C string.
+    // SAFETY: the caller passes a C string.
     unsafe { named(to) },
     nothing
 );
-// Functions with an argument that may be left out; where it is there, it comes as it does here.
+// Functions with an optional argument; if present, it is passed in the same way.
 stand_in!(
     open64,
     c"open64",
     (path: *const c_char, flags: c_int, mode: libc::mode_t) -> c_int,
     OPEN,
-    // SAFETY: the caller gives a C string.
+    // SAFETY: the caller passes a C string.
     unsafe { named(path) },
     nothing
 );
@@ -230,7 +252,7 @@ stand_in!(
     c"openat64",
     (folder: c_int, path: *const c_char, flags: c_int, mode: libc::mode_t) -> c_int,
     OPEN,
-    // SAFETY: the caller gives a C string.
+    // SAFETY: the caller passes a C string.
     unsafe { named(path) },
     nothing
 );

@@ -1,5 +1,6 @@
-//! A store with a bit of everything: tables, encodings, versions, deletes, counters under nonces, references of splits, links of clones,
-//! snapshots, an archive, copies of the manifest; closed, or as a kill leaves it.
+//! Store with varied contents: tables, encodings, versions, deletes, counters under nonces,
+//! references of splits, links of clones, snapshots, an archive, copies of the manifest; closed, or
+//! in the state after a kill.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,43 +8,48 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use halite::{
-    Builder, CompactionKind, Delete, FamilyDescriptor, Increment, Options, Put, Result, RowOp, Scan, SnapshotDescriptor, Store, TableDescriptor,
-    TableName, WalRecovery, WalSync,
+    Builder, CompactionKind, Delete, FamilyDescriptor, Increment, Options, Put, Result, RowOp,
+    Scan, SnapshotDescriptor, Store, TableDescriptor, TableName, WalRecovery, WalSync,
 };
 use halite_engine::Nonce;
 use halite_engine::env::Env;
-use halite_engine::env::chance::SeededRng;
+use halite_engine::env::rng::SeededRng;
 
-/// One cell: row, family, qualifier, timestamp, value.
+/// Cell: row, family, qualifier, timestamp, value.
 pub(super) type Cell = (Bytes, Bytes, Bytes, i64, Bytes);
 
-/// How the names of clones begin that are made to look at a snapshot.
-pub(super) const LOOK_AT: &str = "look-at-";
+/// Name prefix of clones that are created to read a snapshot.
+pub(super) const CLONE_PREFIX: &str = "look-at-";
 
-/// A cell without its timestamp, which the store gives it.
+/// Cell without its timestamp, which the store assigns.
 pub(super) type Written = (String, Bytes, Bytes, Bytes, Bytes);
 
-/// The cells of every table that a reader gets.
+/// Cells of every table that a reader receives.
 pub(super) type Content = BTreeMap<String, Vec<Cell>>;
 
-/// A whole store, and what is in it.
+/// Undamaged store and its contents.
 pub(super) struct Template {
     pub(super) options: Options,
     pub(super) content: Content,
-    /// Every value that was ever written: table, row, family, qualifier, value. Of two in one millisecond a reader finds the newer, unless the log
-    /// has lost it.
+    /// Every value ever written: table, row, family, qualifier, value. Of two values in one
+    /// millisecond a reader receives the newer, unless the log has lost it.
     pub(super) written: BTreeSet<Written>,
     pub(super) snapshots: BTreeMap<String, Vec<Cell>>,
     pub(super) nonces: BTreeSet<u64>,
     pub(super) is_closed: bool,
-    /// The names of the log's oldest and newest segments.
+    /// Names of the log's oldest and newest segments.
     pub(super) outer_segments: [Option<String>; 2],
 }
 
 impl Template {
-    /// Makes a store in a directory.
+    /// Creates a store in a directory.
     pub(super) fn make(directory: &Path, rng: &mut fastrand::Rng) -> Result<Self> {
-        let mut making = Making { store: open(directory, options(rng), rng.u64(..))?, rng: rng.fork(), written: BTreeSet::new(), nonce: 0 };
+        let mut making = TemplateBuilder {
+            store: open(directory, options(rng), rng.u64(..))?,
+            rng: rng.fork(),
+            written: BTreeSet::new(),
+            nonce: 0,
+        };
         let options = making.store.engine().options().clone();
         for table in 0..making.rng.u32(1..4) {
             making.table(&format!("t{table}"))?;
@@ -53,20 +59,22 @@ impl Template {
         if is_closed {
             making.store.close()?;
         } else {
-            // No file changes any more, and nothing is written at the end.
+            // Files no longer change, and dropping the store writes nothing.
             making.store.engine().stop_threads();
             drop(making.store);
         }
         let names = std::fs::read_dir(directory.join("halite/wal")).into_iter().flatten().flatten();
         let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let names: BTreeSet<String> = names.filter(|name| name.strip_suffix(".wal").is_some()).collect();
+        let names: BTreeSet<String> =
+            names.filter(|name| name.strip_suffix(".wal").is_some()).collect();
         let outer_segments = [names.first().cloned(), names.last().cloned()];
-        // What is right is what the store says when nothing has happened to it.
+        // The expected contents are those of the undamaged store.
         let beside = directory.with_extension("beside");
         let failed = |error| halite::Error::io("copying a store", error);
         crate::report::copy(directory, &beside).map_err(failed)?;
         let store = open(&beside, options.clone(), 1)?;
-        let nonces = store.engine().take_replayed_nonces().into_iter().map(|nonce| nonce.number).collect();
+        let nonces =
+            store.engine().take_replayed_nonces().into_iter().map(|nonce| nonce.number).collect();
         let (content, snapshots) = (content(&store)?, snapshots(&store)?);
         store.close()?;
         std::fs::remove_dir_all(&beside).map_err(failed)?;
@@ -74,14 +82,14 @@ impl Template {
     }
 }
 
-/// Opens a store with chance from a seed.
+/// Opens a store with a random number generator of this seed.
 pub(super) fn open(directory: &Path, options: Options, seed: u64) -> Result<Store> {
     let mut env = Env::os(directory)?;
     env.rng = Arc::new(SeededRng::new(seed));
-    Builder::new().options(options).open_in(env)
+    Builder::new().options(options).open_with_env(env)
 }
 
-/// Small limits, so that little data goes through everything.
+/// Returns options with small limits, so that little data exercises everything.
 fn options(rng: &mut fastrand::Rng) -> Options {
     let mut options = Options::default();
     options.wal_sync = if rng.bool() { WalSync::Fsync } else { WalSync::Flush };
@@ -93,23 +101,27 @@ fn options(rng: &mut fastrand::Rng) -> Options {
     options
 }
 
-struct Making {
+struct TemplateBuilder {
     store: Store,
     rng: fastrand::Rng,
     written: BTreeSet<Written>,
     nonce: u64,
 }
 
-impl Making {
+impl TemplateBuilder {
     fn table(&mut self, name: &str) -> Result<()> {
         let mut table = TableDescriptor::new(name.parse()?);
         for family in ["a", "b"].into_iter().take(self.rng.usize(1..3)) {
-            let of = |rng: &mut fastrand::Rng, names: &[&'static str]| names[rng.usize(..names.len())];
+            let of =
+                |rng: &mut fastrand::Rng, names: &[&'static str]| names[rng.usize(..names.len())];
             let family = FamilyDescriptor::new(family)
                 .versions(self.rng.u32(1..4))
                 .set("BLOCKSIZE", [256, 1024, 4096][self.rng.usize(..3)])
                 .set("COMPRESSION", of(&mut self.rng, &["NONE", "SNAPPY", "GZ", "LZ4", "ZSTD"]))
-                .set("DATA_BLOCK_ENCODING", of(&mut self.rng, &["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"]))
+                .set(
+                    "DATA_BLOCK_ENCODING",
+                    of(&mut self.rng, &["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"]),
+                )
                 .set("BLOOMFILTER", of(&mut self.rng, &["NONE", "ROW", "ROWCOL"]));
             table = table.family(family);
         }
@@ -123,7 +135,8 @@ impl Making {
 
     fn rows(&mut self, name: &str) -> Result<()> {
         let table = self.store.table(name)?;
-        let families: Vec<Bytes> = table.descriptor().families().map(|family| family.name().clone()).collect();
+        let families: Vec<Bytes> =
+            table.descriptor().families().map(|family| family.name().clone()).collect();
         for _ in 0..self.rng.u32(5..60) {
             let row = format!("r{:03}", self.rng.u32(..100));
             let family = &families[self.rng.usize(..families.len())];
@@ -135,7 +148,7 @@ impl Making {
                     let from = self.rng.u32(..90);
                     let put = |index: u32| {
                         let (row, value) = (format!("r{index:03}"), format!("batch {index}"));
-                        self.note(name, &row, family, "q", value.as_bytes());
+                        self.record(name, &row, family, "q", value.as_bytes());
                         RowOp::from(Put::new(row).add(family, "q", value))
                     };
                     for result in table.batch((from..from + 5).map(put).collect())? {
@@ -147,7 +160,7 @@ impl Making {
                     let most = if self.rng.u32(..20) == 0 { 3000 } else { 60 };
                     let value = letter.to_string().repeat(self.rng.usize(..most));
                     let qualifier = ["q", "p"][self.rng.usize(..2)];
-                    self.note(name, &row, family, qualifier, value.as_bytes());
+                    self.record(name, &row, family, qualifier, value.as_bytes());
                     table.put(Put::new(row).add(family, qualifier, value))?;
                 }
             }
@@ -155,14 +168,21 @@ impl Making {
         Ok(())
     }
 
-    /// An increment under a nonce, as a server makes them.
+    /// Executes an increment under a nonce, as a server does.
     fn increment(&mut self, name: &str, family: &Bytes) -> Result<()> {
         self.nonce += 1;
-        let region = self.store.engine().table(&name.parse()?)?.region_of(b"counter")?;
+        let region = self.store.engine().table(&name.parse()?)?.region_for_row(b"counter")?;
         let op = Increment::new("counter").add(family, "n", 1);
-        let mut applied = region.apply_once(op.into(), Some(Nonce { group: 1, number: self.nonce }));
-        let value = applied.results.remove(0)?.row.value(family, "n").map(Bytes::copy_from_slice).unwrap_or_default();
-        self.note(name, "counter", family, "n", &value);
+        let mut applied =
+            region.apply_with_nonce(op.into(), Some(Nonce { group: 1, number: self.nonce }));
+        let value = applied
+            .results
+            .remove(0)?
+            .row
+            .value(family, "n")
+            .map(Bytes::copy_from_slice)
+            .unwrap_or_default();
+        self.record(name, "counter", family, "n", &value);
         applied.ticket.wait()
     }
 
@@ -180,7 +200,10 @@ impl Making {
                 self.store.flush(&of)?;
                 let region = engine.regions(&of)?.remove(0).encoded_name;
                 // There may be nothing to split, or references that are still needed.
-                let _ = engine.split_region(&region, Some(Bytes::from(format!("r{:03}", self.rng.u32(5..45)))));
+                let _ = engine.split_region(
+                    &region,
+                    Some(Bytes::from(format!("r{:03}", self.rng.u32(5..45)))),
+                );
             }
             7 => {
                 let snapshot = format!("s-{name}-{}", self.rng.u32(..1000));
@@ -189,8 +212,10 @@ impl Making {
                     let clone = format!("clone-{snapshot}");
                     self.store.clone_snapshot(&snapshot, &clone.parse()?)?;
                     let of_clone = self.written.iter().filter(|written| written.0 == name);
-                    let of_clone: Vec<Written> =
-                        of_clone.cloned().map(|written| (clone.clone(), written.1, written.2, written.3, written.4)).collect();
+                    let of_clone: Vec<Written> = of_clone
+                        .cloned()
+                        .map(|written| (clone.clone(), written.1, written.2, written.3, written.4))
+                        .collect();
                     self.written.extend(of_clone);
                 }
             }
@@ -199,35 +224,49 @@ impl Making {
         Ok(())
     }
 
-    fn note(&mut self, table: &str, row: &str, family: &Bytes, qualifier: &str, value: &[u8]) {
+    fn record(&mut self, table: &str, row: &str, family: &Bytes, qualifier: &str, value: &[u8]) {
         let of = |text: &str| Bytes::copy_from_slice(text.as_bytes());
-        self.written.insert((table.to_owned(), of(row), family.clone(), of(qualifier), Bytes::copy_from_slice(value)));
+        self.written.insert((
+            table.to_owned(),
+            of(row),
+            family.clone(),
+            of(qualifier),
+            Bytes::copy_from_slice(value),
+        ));
     }
 }
 
-/// What a reader gets of every table.
+/// Returns the cells of every table that a reader receives.
 pub(super) fn content(store: &Store) -> Result<Content> {
-    let names = store.tables().into_iter().map(|table| table.name().to_string());
-    names.map(|name| cells(store, &name, Scan::all().all_versions()).map(|cells| (name, cells))).collect()
+    let names = store.list_tables().into_iter().map(|table| table.name().to_string());
+    names
+        .map(|name| cells(store, &name, Scan::all().all_versions()).map(|cells| (name, cells)))
+        .collect()
 }
 
-/// What a reader gets of a clone of every snapshot.
+/// Returns the cells of a clone of every snapshot.
 pub(super) fn snapshots(store: &Store) -> Result<BTreeMap<String, Vec<Cell>>> {
     let clone = |name: String| {
-        let table = format!("{LOOK_AT}{name}");
+        let table = format!("{CLONE_PREFIX}{name}");
         store.clone_snapshot(&name, &table.parse()?)?;
         cells(store, &table, Scan::all().all_versions()).map(|cells| (name, cells))
     };
-    store.snapshots().into_iter().map(|snapshot| clone(snapshot.name)).collect()
+    store.list_snapshots().into_iter().map(|snapshot| clone(snapshot.name)).collect()
 }
 
-/// The cells of a scan.
+/// Returns the cells of a scan.
 pub(super) fn cells(store: &Store, table: &str, scan: Scan) -> Result<Vec<Cell>> {
     let mut cells = Vec::new();
     for row in store.table(table)?.scan(scan) {
         for cell in &row? {
             let of = Bytes::copy_from_slice;
-            cells.push((of(cell.row()), of(cell.family()), of(cell.qualifier()), cell.timestamp(), of(cell.value())));
+            cells.push((
+                of(cell.row()),
+                of(cell.family()),
+                of(cell.qualifier()),
+                cell.timestamp(),
+                of(cell.value()),
+            ));
         }
     }
     Ok(cells)

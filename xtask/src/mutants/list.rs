@@ -1,6 +1,6 @@
-//! The planted bugs: what each changes, and which part of the suite must find it.
+//! Planted bugs: the change of each, and the part of the suite that must detect it.
 //!
-//! `MUTANT` in a replacement stands for the condition that this bug is the one that is on.
+//! `MUTANT` in a replacement is the condition that this bug is enabled.
 
 use super::{Mutant, Suite};
 
@@ -15,13 +15,13 @@ const fn mutant(
     Mutant { name, breaks, file, find, replace, found_by, quick: false }
 }
 
-/// One that `cargo xtask test` plants, too: it is found in seconds.
+/// Marks a bug that `cargo xtask test` plants, too: it is detected in seconds.
 const fn quick(mutant: Mutant) -> Mutant {
     Mutant { quick: true, ..mutant }
 }
 
 const SEEDS: &[Suite] = &[Suite::Seeds(60)];
-/// For what one seed in forty finds.
+/// For bugs that one seed in forty detects.
 const MANY_SEEDS: &[Suite] = &[Suite::Seeds(400)];
 
 pub(super) const MUTANTS: &[Mutant] = &[
@@ -29,24 +29,24 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "after-failed-sync",
         "the log goes on after a failed write or sync",
         "crates/engine/src/wal/mod.rs",
-        "            self.fail(error.clone());\n            return Err(error);\n        }\n        // Before the marks",
-        "            if !MUTANT {\n                self.fail(error.clone());\n            }\n            return Err(error);\n        }\n        // Before the marks",
+        "        io.spare = group;\n        if let Err(error) = result {\n            self.fail(error.clone());\n",
+        "        io.spare = group;\n        if let Err(error) = result {\n            if !MUTANT {\n                self.fail(error.clone());\n            }\n",
         SEEDS,
     ),
     mutant(
         "fate-unknown",
         "files are removed while it is not known which manifest is on the disk",
-        "crates/engine/src/store/settle.rs",
-        "if self.manifest.fate().check().is_err() {",
-        "if !MUTANT && self.manifest.fate().check().is_err() {",
-        &[Suite::Battery("each_failed_call")],
+        "crates/engine/src/store/archiver.rs",
+        "if self.manifest.sync_state().check().is_err() {",
+        "if !MUTANT && self.manifest.sync_state().check().is_err() {",
+        &[Suite::Sim("each_failed_call")],
     ),
     mutant(
         "recovered-end",
         "what recovery declares durable is not synced",
         "crates/engine/src/wal/rewrite.rs",
-        "let replaced = self.file.sync().and_then(",
-        "let replaced = if MUTANT { Ok(()) } else { self.file.sync() }.and_then(",
+        "self.file.sync().and_then(",
+        "if MUTANT { Ok(()) } else { self.file.sync() }.and_then(",
         SEEDS,
     ),
     mutant(
@@ -61,16 +61,16 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "seen-before-sync",
         "the read point moves when a write is appended, not when it is durable",
         "crates/engine/src/wal/mod.rs",
-        "        buffer.wants_fsync |= level == Level::Fsync;\n",
-        "        buffer.wants_fsync |= level == Level::Fsync;\n        if MUTANT {\n            mvcc.complete(sequence);\n        }\n",
+        "        buffer.needs_fsync |= level == SyncLevel::Fsync;\n",
+        "        buffer.needs_fsync |= level == SyncLevel::Fsync;\n        if MUTANT {\n            mvcc.advance(sequence);\n        }\n",
         SEEDS,
     )),
     mutant(
         "file-name-not-synced",
         "a flush lets go of the log before the name of its file is durable",
         "crates/engine/src/store/write.rs",
-        "let opened = fs.sync_dir(&directory).map_err(failed)",
-        "let opened = if MUTANT { Ok(()) } else { fs.sync_dir(&directory) }.map_err(failed)",
+        "let opened = fs\n        .sync_dir(&directory)\n        .map_err(failed)\n",
+        "let opened = if MUTANT { Ok(()) } else { fs.sync_dir(&directory) }\n        .map_err(failed)\n",
         SEEDS,
     ),
     mutant(
@@ -101,8 +101,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "nonce-not-stored",
         "nonces go with the segment they are in",
         "crates/engine/src/wal/mod.rs",
-        "if nonces > 0 && self.options.nonce_ms > 0 {",
-        "if nonces > 0 && self.options.nonce_ms > 0 && !MUTANT {",
+        "if nonces > 0 && self.options.nonce_grace_period_ms > 0 {",
+        "if nonces > 0 && self.options.nonce_grace_period_ms > 0 && !MUTANT {",
         SEEDS,
     ),
     mutant(
@@ -148,9 +148,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
     quick(mutant(
         "minor-drops-deletes",
         "a minor compaction drops delete markers",
-        "crates/engine/src/compaction/run.rs",
-        "Plan::Minor(places) => (pick(&files, places), true),",
-        "Plan::Minor(places) => (pick(&files, places), !MUTANT),",
+        "crates/engine/src/compaction/job.rs",
+        "CompactionPlan::Minor(places) => (pick(&files, places), true),",
+        "CompactionPlan::Minor(places) => (pick(&files, places), !MUTANT),",
         MANY_SEEDS,
     )),
     mutant(
@@ -204,7 +204,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     quick(mutant(
         "cache-key",
         "the block cache knows blocks by their place in a file alone",
-        "crates/engine/src/cache.rs",
+        "crates/engine/src/block_cache.rs",
         "let key = (self.file, pointer.offset);",
         "let key = (if MUTANT { 0 } else { self.file }, pointer.offset);",
         SEEDS,
@@ -253,16 +253,16 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "async-overtakes",
         "a write that waits for nothing is seen before those it follows are durable, and they with it",
         "crates/engine/src/region/commit.rs",
-        "(_, None | Some(Level::Async)) if settled => {",
-        "(_, None | Some(Level::Async)) if settled || MUTANT => {",
+        "(_, None | Some(SyncLevel::Async)) if settled => {",
+        "(_, None | Some(SyncLevel::Async)) if settled || MUTANT => {",
         SEEDS,
     ),
     quick(mutant(
         "releases-too-much",
         "a flush lets go of log that holds later writes",
         "crates/engine/src/region/flush.rs",
-        "self.shared.wal.release(self.number, frozen.sequence);",
-        "self.shared.wal.release(self.number, frozen.sequence + if MUTANT { 1000 } else { 0 });",
+        "self.shared.wal.mark_flushed(self.number, frozen.sequence);",
+        "self.shared.wal.mark_flushed(self.number, frozen.sequence + if MUTANT { 1000 } else { 0 });",
         MANY_SEEDS,
     )),
     mutant(

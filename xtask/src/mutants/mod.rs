@@ -1,8 +1,9 @@
-//! `cargo xtask mutants`: bugs that are planted on purpose, each of which some part of the suite must find.
+//! `cargo xtask mutants`: intentionally planted bugs, each of which some part of the suite must
+//! detect.
 //!
-//! All of them are put into one copy of the tree at once, each behind a condition that holds when the environment names it. So the
-//! copy is built once, and a bug costs no more than the tests that find it. Without a name everything must pass: that is looked
-//! at first.
+//! All of them are planted in one copy of the tree, each behind a condition that holds when an
+//! environment variable names the bug. So the copy is built once, and a bug costs only the tests
+//! that detect it. Without a name everything must pass, which is checked first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -12,20 +13,20 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::Result;
-use crate::command::{answer, cargo, root, target_dir};
-use crate::steps::Outcome;
+use crate::command::{cargo, command_output, root, target_dir};
+use crate::steps::StepOutcome;
 
 mod list;
 
 use list::MUTANTS;
 
-/// Names the bug that is on.
+/// Environment variable that names the enabled bug.
 const CHOSEN: &str = "HALITE_MUTANT";
-/// A bug that is not found in this time is not found.
-const TIME_MAX: Duration = Duration::from_mins(10);
+/// Maximum time to detect a bug.
+const MAX_TIME: Duration = Duration::from_mins(10);
 const POLL: Duration = Duration::from_millis(50);
 
-/// What the engine asks whether a bug is on.
+/// Code with which the engine tests if a bug is enabled.
 const CONDITION: &str = "
 /// Whether this planted bug is on.
 pub(crate) fn mutant(name: &str) -> bool {
@@ -35,32 +36,32 @@ pub(crate) fn mutant(name: &str) -> bool {
 ";
 const CONDITION_FILE: &str = "crates/engine/src/lib.rs";
 
-/// A bug to plant.
+/// Bug to plant.
 #[derive(Clone, Copy)]
 struct Mutant {
     name: &'static str,
-    /// What is wrong then.
+    /// Resulting incorrect behavior.
     breaks: &'static str,
     file: &'static str,
-    /// What stands in the file, once.
+    /// Text in the file, which must occur once.
     find: &'static str,
     replace: &'static str,
-    /// What must find it, the quickest first; one of them is enough.
+    /// Parts of the suite that must detect it, the fastest first; one of them is enough.
     found_by: &'static [Suite],
-    /// Whether `cargo xtask test` plants it.
+    /// `true` if `cargo xtask test` plants it.
     quick: bool,
 }
 
-/// A part of the suite.
+/// Part of the suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Suite {
-    /// So many random runs of the simulation.
+    /// This number of random runs of the simulation.
     Seeds(u64),
     /// Tests of the simulation.
-    Battery(&'static str),
-    /// Tests within the engine.
+    Sim(&'static str),
+    /// Unit tests of the engine.
     Unit(&'static str),
-    /// Tests of the engine from outside.
+    /// Integration tests of the engine.
     It(&'static str),
 }
 
@@ -68,7 +69,7 @@ impl fmt::Display for Suite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Seeds(count) => write!(f, "sim --seeds {count}"),
-            Self::Battery(filter) => write!(f, "cargo test -p halite-sim {filter}"),
+            Self::Sim(filter) => write!(f, "cargo test -p halite-sim {filter}"),
             Self::Unit(filter) => write!(f, "cargo test -p halite-engine --lib {filter}"),
             Self::It(filter) => write!(f, "cargo test -p halite-engine --test it {filter}"),
         }
@@ -78,8 +79,10 @@ impl fmt::Display for Suite {
 impl Suite {
     fn arguments(self) -> Vec<String> {
         let text = match self {
-            Self::Seeds(count) => format!("run --quiet --package halite-sim -- --seeds {count} --failures 1"),
-            Self::Battery(filter) => format!("test --package halite-sim --lib -- {filter}"),
+            Self::Seeds(count) => {
+                format!("run --quiet --package halite-sim -- --seeds {count} --failures 1")
+            }
+            Self::Sim(filter) => format!("test --package halite-sim --lib -- {filter}"),
             Self::Unit(filter) => format!("test --package halite-engine --lib -- {filter}"),
             Self::It(filter) => format!("test --package halite-engine --test it -- {filter}"),
         };
@@ -87,8 +90,8 @@ impl Suite {
     }
 }
 
-/// How a part of the suite ended.
-enum Ran {
+/// Result of a part of the suite.
+enum SuiteResult {
     Passed,
     Failed,
     TimedOut,
@@ -101,21 +104,29 @@ pub(crate) fn run(names: &[String]) -> Result<()> {
         let all: Vec<&str> = MUTANTS.iter().map(|mutant| mutant.name).collect();
         return Err(format!("there is no mutant {name:?}; there are {}", all.join(", ")));
     }
-    hunt(&MUTANTS.iter().filter(|mutant| names.is_empty() || names.iter().any(|name| name == mutant.name)).collect::<Vec<_>>())
+    hunt(
+        &MUTANTS
+            .iter()
+            .filter(|mutant| names.is_empty() || names.iter().any(|name| name == mutant.name))
+            .collect::<Vec<_>>(),
+    )
 }
 
-/// The step of `cargo xtask test`: those that are found in seconds.
-pub(crate) fn step() -> Result<Outcome> {
-    hunt(&MUTANTS.iter().filter(|mutant| mutant.quick).collect::<Vec<_>>()).map(|()| Outcome::Done)
+/// Runs the step of `cargo xtask test`: bugs that are detected in seconds.
+pub(crate) fn step() -> Result<StepOutcome> {
+    hunt(&MUTANTS.iter().filter(|mutant| mutant.quick).collect::<Vec<_>>())
+        .map(|()| StepOutcome::Done)
 }
 
-/// Plants them, builds, looks that all passes without any of them, and then that none passes.
+/// Plants the bugs, builds, verifies that all tests pass without a bug, and then that each bug is
+/// detected.
 fn hunt(mutants: &[&Mutant]) -> Result<()> {
     let tree = target_dir().join("mutants/tree");
     plant(&tree)?;
     let start = Instant::now();
-    for suite in [Suite::Seeds(1), Suite::Battery(""), Suite::Unit(""), Suite::It("")] {
-        let is_used = |other: &Suite| std::mem::discriminant(other) == std::mem::discriminant(&suite);
+    for suite in [Suite::Seeds(1), Suite::Sim(""), Suite::Unit(""), Suite::It("")] {
+        let is_used =
+            |other: &Suite| std::mem::discriminant(other) == std::mem::discriminant(&suite);
         if mutants.iter().any(|mutant| mutant.found_by.iter().any(is_used)) {
             build(&tree, suite)?;
         }
@@ -130,14 +141,14 @@ fn hunt(mutants: &[&Mutant]) -> Result<()> {
             if !matches!(suite, Suite::Seeds(_)) && controls.insert(*suite) {
                 check_control(&tree, *suite)?;
             }
-            let left = TIME_MAX.saturating_sub(start.elapsed());
+            let left = MAX_TIME.saturating_sub(start.elapsed());
             match run_suite(&tree, *suite, Some(mutant.name), left)?.0 {
-                Ran::Failed => {
+                SuiteResult::Failed => {
                     found = Some(*suite);
                     break;
                 }
-                Ran::Passed => {}
-                Ran::TimedOut => break,
+                SuiteResult::Passed => {}
+                SuiteResult::TimedOut => break,
             }
         }
         let seconds = start.elapsed().as_secs_f64();
@@ -148,19 +159,30 @@ fn hunt(mutants: &[&Mutant]) -> Result<()> {
             survivors.push(mutant.name);
         }
     }
-    let most =
-        mutants.iter().flat_map(|mutant| mutant.found_by).filter_map(|suite| if let Suite::Seeds(count) = suite { Some(*count) } else { None });
+    let most = mutants
+        .iter()
+        .flat_map(|mutant| mutant.found_by)
+        .filter_map(|suite| if let Suite::Seeds(count) = suite { Some(*count) } else { None });
     if let Some(most) = most.max() {
         check_control(&tree, Suite::Seeds(most))?;
     }
-    println!("{:7.1} s  in all; {} of {} mutants found", start.elapsed().as_secs_f64(), mutants.len() - survivors.len(), mutants.len());
-    if survivors.is_empty() { Ok(()) } else { Err(format!("nothing finds {}: the suite has a hole; write the test", survivors.join(", "))) }
+    println!(
+        "{:7.1} s  in all; {} of {} mutants found",
+        start.elapsed().as_secs_f64(),
+        mutants.len() - survivors.len(),
+        mutants.len()
+    );
+    if survivors.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("nothing finds {}: the suite has a hole; write the test", survivors.join(", ")))
+    }
 }
 
-/// Without a bug the same part of the suite passes, and it is not empty.
+/// Verifies that a part of the suite passes without a bug, and that it is not empty.
 fn check_control(tree: &Path, suite: Suite) -> Result<()> {
-    let (ran, output) = run_suite(tree, suite, None, TIME_MAX)?;
-    if !matches!(ran, Ran::Passed) {
+    let (ran, output) = run_suite(tree, suite, None, MAX_TIME)?;
+    if !matches!(ran, SuiteResult::Passed) {
         return Err(format!("`{suite}` does not pass without a mutant:\n{output}"));
     }
     if !matches!(suite, Suite::Seeds(_)) && count_tests(&output) == 0 {
@@ -169,25 +191,40 @@ fn check_control(tree: &Path, suite: Suite) -> Result<()> {
     Ok(())
 }
 
-/// Tests that ran, by what their runners say.
+/// Returns the number of tests that ran, according to their runners.
 fn count_tests(output: &str) -> u64 {
-    let counts = output.lines().filter_map(|line| line.strip_prefix("running ")?.split(' ').next()?.parse::<u64>().ok());
+    let counts = output
+        .lines()
+        .filter_map(|line| line.strip_prefix("running ")?.split(' ').next()?.parse::<u64>().ok());
     counts.sum()
 }
 
-/// Copies the tree as it is, with every bug in its place. Files that do not change are left alone, so that little is built anew.
+/// Copies the current tree with every bug planted. Unchanged files are left alone, so that little
+/// is rebuilt.
 fn plant(tree: &Path) -> Result<()> {
-    let listed = answer("git", &["-C", &root().to_string_lossy(), "ls-files", "--cached", "--others", "--exclude-standard"]);
+    let listed = command_output(
+        "git",
+        &[
+            "-C",
+            &root().to_string_lossy(),
+            "ls-files",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ],
+    );
     let listed = listed.ok_or("`git ls-files` cannot be run; the mutants need a checkout")?;
     let mut planted: BTreeMap<&str, String> = BTreeMap::new();
     for mutant in MUTANTS {
         let text = match planted.remove(mutant.file) {
             Some(text) => text,
-            None => std::fs::read_to_string(root().join(mutant.file)).map_err(|error| format!("{}: {error}", mutant.file))?,
+            None => std::fs::read_to_string(root().join(mutant.file))
+                .map_err(|error| format!("{}: {error}", mutant.file))?,
         };
-        planted.insert(mutant.file, put_in(mutant, &text)?);
+        planted.insert(mutant.file, apply_mutant(mutant, &text)?);
     }
-    let lib = std::fs::read_to_string(root().join(CONDITION_FILE)).map_err(|error| format!("{CONDITION_FILE}: {error}"))?;
+    let lib = std::fs::read_to_string(root().join(CONDITION_FILE))
+        .map_err(|error| format!("{CONDITION_FILE}: {error}"))?;
     planted.insert(CONDITION_FILE, lib + CONDITION);
     for path in listed.lines() {
         let bytes = match planted.get(path) {
@@ -206,21 +243,32 @@ fn write_changed(path: &Path, bytes: &[u8]) -> Result<()> {
         return Ok(());
     }
     let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    made.and_then(|()| std::fs::write(path, bytes)).map_err(|error| format!("{}: {error}", path.display()))
+    made.and_then(|()| std::fs::write(path, bytes))
+        .map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// The text with the bug in it.
-fn put_in(mutant: &Mutant, text: &str) -> Result<String> {
+/// Returns the text with the bug in it.
+fn apply_mutant(mutant: &Mutant, text: &str) -> Result<String> {
     match text.matches(mutant.find).count() {
-        1 => Ok(text.replacen(mutant.find, &mutant.replace.replace("MUTANT", &format!("crate::mutant({:?})", mutant.name)), 1)),
-        count => Err(format!("mutant {}: what it changes stands {count} times in {}, not once:\n{}", mutant.name, mutant.file, mutant.find)),
+        1 => Ok(text.replacen(
+            mutant.find,
+            &mutant.replace.replace("MUTANT", &format!("crate::mutant({:?})", mutant.name)),
+            1,
+        )),
+        count => Err(format!(
+            "mutant {}: what it changes stands {count} times in {}, not once:\n{}",
+            mutant.name, mutant.file, mutant.find
+        )),
     }
 }
 
-/// A command in the copy, which has a target directory of its own.
+/// Returns a command in the copy, which has a separate target directory.
 fn command(tree: &Path, arguments: &[String]) -> Command {
     let mut command = cargo(arguments);
-    command.current_dir(tree).env("CARGO_TARGET_DIR", target_dir().join("mutants/target")).env("CARGO_PROFILE_DEV_DEBUG", "0");
+    command
+        .current_dir(tree)
+        .env("CARGO_TARGET_DIR", target_dir().join("mutants/target"))
+        .env("CARGO_PROFILE_DEV_DEBUG", "0");
     command.env_remove(CHOSEN).stdin(Stdio::null()).process_group(0);
     command
 }
@@ -236,8 +284,13 @@ fn build(tree: &Path, suite: Suite) -> Result<()> {
     crate::command::run(&mut command(tree, &arguments))
 }
 
-/// Runs a part of the suite under a bug; how it ended, and what it printed.
-fn run_suite(tree: &Path, suite: Suite, mutant: Option<&str>, time: Duration) -> Result<(Ran, String)> {
+/// Runs a part of the suite under a bug. Returns its result and its output.
+fn run_suite(
+    tree: &Path,
+    suite: Suite,
+    mutant: Option<&str>,
+    time: Duration,
+) -> Result<(SuiteResult, String)> {
     let log = target_dir().join("mutants/output.txt");
     let failed = |error: std::io::Error| format!("{}: {error}", log.display());
     let file = std::fs::File::create(&log).map_err(failed)?;
@@ -247,16 +300,22 @@ fn run_suite(tree: &Path, suite: Suite, mutant: Option<&str>, time: Duration) ->
         command.env(CHOSEN, name);
     }
     let start = Instant::now();
-    let mut child = command.stdout(file).stderr(errors).spawn().map_err(|error| format!("`{suite}` cannot be started: {error}"))?;
+    let mut child = command
+        .stdout(file)
+        .stderr(errors)
+        .spawn()
+        .map_err(|error| format!("`{suite}` cannot be started: {error}"))?;
     let ran = loop {
         match child.try_wait().map_err(|error| format!("`{suite}`: {error}"))? {
-            Some(status) if status.success() => break Ran::Passed,
-            Some(_) => break Ran::Failed,
+            Some(status) if status.success() => break SuiteResult::Passed,
+            Some(_) => break SuiteResult::Failed,
             None if start.elapsed() > time => {
-                // All that it has started, too.
-                let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", child.id())]).status();
+                // Kills its child processes, too.
+                let _ = Command::new("kill")
+                    .args(["-KILL", "--", &format!("-{}", child.id())])
+                    .status();
                 let _ = child.wait();
-                break Ran::TimedOut;
+                break SuiteResult::TimedOut;
             }
             None => std::thread::sleep(POLL),
         }
@@ -268,14 +327,24 @@ fn run_suite(tree: &Path, suite: Suite, mutant: Option<&str>, time: Duration) ->
 mod tests {
     use super::*;
 
-    const SAMPLE: Mutant =
-        Mutant { name: "sample", breaks: "", file: "a.rs", find: "if a {", replace: "if a && !MUTANT {", found_by: &[Suite::Seeds(1)], quick: false };
+    const SAMPLE: Mutant = Mutant {
+        name: "sample",
+        breaks: "",
+        file: "a.rs",
+        find: "if a {",
+        replace: "if a && !MUTANT {",
+        found_by: &[Suite::Seeds(1)],
+        quick: false,
+    };
 
     #[test]
     fn what_a_mutant_changes_stands_there_once() {
-        assert_eq!(put_in(&SAMPLE, "x; if a { y }").unwrap(), "x; if a && !crate::mutant(\"sample\") { y }");
+        assert_eq!(
+            apply_mutant(&SAMPLE, "x; if a { y }").unwrap(),
+            "x; if a && !crate::mutant(\"sample\") { y }"
+        );
         for text in ["nothing", "if a { if a {"] {
-            assert!(put_in(&SAMPLE, text).unwrap_err().contains("mutant sample"));
+            assert!(apply_mutant(&SAMPLE, text).unwrap_err().contains("mutant sample"));
         }
     }
 
@@ -284,8 +353,10 @@ mod tests {
         let mut texts: BTreeMap<&str, String> = BTreeMap::new();
         let mut names = BTreeSet::new();
         for mutant in MUTANTS {
-            let text = texts.remove(mutant.file).unwrap_or_else(|| std::fs::read_to_string(root().join(mutant.file)).unwrap());
-            texts.insert(mutant.file, put_in(mutant, &text).unwrap());
+            let text = texts
+                .remove(mutant.file)
+                .unwrap_or_else(|| std::fs::read_to_string(root().join(mutant.file)).unwrap());
+            texts.insert(mutant.file, apply_mutant(mutant, &text).unwrap());
             assert!(names.insert(mutant.name) && !mutant.found_by.is_empty(), "{}", mutant.name);
         }
         assert!(names.len() >= 25 && MUTANTS.iter().any(|mutant| mutant.quick));
@@ -293,7 +364,10 @@ mod tests {
 
     #[test]
     fn tests_that_ran_are_counted() {
-        assert_eq!(count_tests("\nrunning 3 tests\ntest a ... ok\nrunning 1 test\nrunning late\n"), 4);
+        assert_eq!(
+            count_tests("\nrunning 3 tests\ntest a ... ok\nrunning 1 test\nrunning late\n"),
+            4
+        );
         assert_eq!(count_tests("running 0 tests\n"), 0);
     }
 }

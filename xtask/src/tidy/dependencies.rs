@@ -1,4 +1,5 @@
-//! Each direct dependency has a row with a reason in `docs/dependencies.md`, and each row a dependency.
+//! Each direct dependency has a row with a reason in `docs/dependencies.md`, and each row a
+//! dependency.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +8,8 @@ use super::manifest::{dependencies, package_name};
 use super::tree::Tree;
 
 const DOCUMENT: &str = "docs/dependencies.md";
-/// Fewer letters than this are not a reason.
-const REASON_LETTERS_MIN: usize = 20;
+/// Minimum number of letters in a reason.
+const MIN_REASON_LETTERS: usize = 20;
 
 struct Row<'a> {
     line: usize,
@@ -17,7 +18,7 @@ struct Row<'a> {
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let rows = rows(tree.text(DOCUMENT).unwrap_or_default());
-    let manifests: Vec<_> = tree.ending("Cargo.toml").collect();
+    let manifests: Vec<_> = tree.with_ending("Cargo.toml").collect();
     let ours: Vec<_> = manifests.iter().filter_map(|(_, text)| package_name(text)).collect();
     let mut findings = Vec::new();
     let mut used = Vec::new();
@@ -26,40 +27,66 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         for found in dependencies(text).into_iter().filter(|found| !ours.contains(&found.name)) {
             used.push(found.name);
             if !found.inherited && !own_workspace {
-                let mend = format!("write `{}.workspace = true` and its version in the top Cargo.toml", found.name);
+                let mend = format!(
+                    "write `{}.workspace = true` and its version in the top Cargo.toml",
+                    found.name
+                );
                 findings.push(Finding::new(path, found.line, mend));
-            } else if !found.inherited && rows.get(found.name).is_none_or(|row| row.reason.len() < REASON_LETTERS_MIN) {
-                let mend = format!("add a row for `{}` to {DOCUMENT} that says what it does for us and what was weighed against it", found.name);
+            } else if !found.inherited
+                && rows.get(found.name).is_none_or(|row| row.reason.len() < MIN_REASON_LETTERS)
+            {
+                let mend = format!(
+                    "add a row for `{}` to {DOCUMENT} that says what it does for us and what was weighed against it",
+                    found.name
+                );
                 findings.push(Finding::new(path, found.line, mend));
             }
         }
     }
     let gone = rows.iter().filter(|(name, _)| !used.contains(name));
-    findings.extend(gone.map(|(name, row)| Finding::new(DOCUMENT, row.line, format!("nothing depends on `{name}`: take the row out"))));
+    findings.extend(gone.map(|(name, row)| {
+        Finding::new(DOCUMENT, row.line, format!("nothing depends on `{name}`: take the row out"))
+    }));
     findings.extend(unused(tree));
     findings
 }
 
-/// What the workspace offers and no member takes.
+/// Returns workspace dependencies that no member uses.
 fn unused(tree: &Tree) -> Vec<Finding> {
-    let taken: Vec<_> =
-        tree.ending("Cargo.toml").flat_map(|(_, text)| dependencies(text)).filter(|found| found.inherited).map(|found| found.name).collect();
-    let offered = tree.ending("Cargo.toml").flat_map(|(path, text)| dependencies(text).into_iter().map(move |found| (path, found)));
+    let taken: Vec<_> = tree
+        .with_ending("Cargo.toml")
+        .flat_map(|(_, text)| dependencies(text))
+        .filter(|found| found.inherited)
+        .map(|found| found.name)
+        .collect();
+    let offered = tree
+        .with_ending("Cargo.toml")
+        .flat_map(|(path, text)| dependencies(text).into_iter().map(move |found| (path, found)));
     offered
-        .filter(|(_, found)| found.declared_for_all && !taken.contains(&found.name))
-        .map(|(path, found)| Finding::new(path, found.line, format!("no crate takes `{}`: take the line out", found.name)))
+        .filter(|(_, found)| found.is_workspace_entry && !taken.contains(&found.name))
+        .map(|(path, found)| {
+            Finding::new(
+                path,
+                found.line,
+                format!("no crate takes `{}`: take the line out", found.name),
+            )
+        })
         .collect()
 }
 
-/// The rows of the tables whose first cell is one name in backticks.
+/// Returns the rows of the tables whose first cell is one name in backticks.
 fn rows(text: &str) -> BTreeMap<&str, Row<'_>> {
     let mut rows = BTreeMap::new();
     for (index, line) in text.lines().enumerate() {
-        let Some(cells) = line.trim().strip_prefix("| `").and_then(|rest| rest.strip_suffix('|')) else {
+        let Some(cells) = line.trim().strip_prefix("| `").and_then(|rest| rest.strip_suffix('|'))
+        else {
             continue;
         };
         if let Some((name, rest)) = cells.split_once("` |") {
-            rows.insert(name, Row { line: index + 1, reason: rest.rsplit('|').next().unwrap_or_default().trim() });
+            rows.insert(
+                name,
+                Row { line: index + 1, reason: rest.rsplit('|').next().unwrap_or_default().trim() },
+            );
         }
     }
     rows
@@ -70,16 +97,23 @@ mod tests {
     use super::*;
     use crate::tidy::lines;
 
-    const TOP: (&str, &str) = ("Cargo.toml", "[workspace]\n[workspace.dependencies]\nbytes = \"1\"\n");
-    const MEMBER: (&str, &str) = ("crates/a/Cargo.toml", "[package]\nname = \"a\"\n[dependencies]\nbytes.workspace = true\n");
+    const TOP: (&str, &str) =
+        ("Cargo.toml", "[workspace]\n[workspace.dependencies]\nbytes = \"1\"\n");
+    const MEMBER: (&str, &str) = (
+        "crates/a/Cargo.toml",
+        "[package]\nname = \"a\"\n[dependencies]\nbytes.workspace = true\n",
+    );
 
     fn with_document(text: &str) -> Vec<String> {
-        lines(&check(&Tree::of(&[TOP, MEMBER, (DOCUMENT, text)])))
+        lines(&check(&Tree::from_files(&[TOP, MEMBER, (DOCUMENT, text)])))
     }
 
     #[test]
     fn a_dependency_wants_a_row_with_a_reason() {
-        assert_eq!(with_document("| `bytes` | buffers | shared slices without copying |\n"), Vec::<String>::new());
+        assert_eq!(
+            with_document("| `bytes` | buffers | shared slices without copying |\n"),
+            Vec::<String>::new()
+        );
         let mend = "Cargo.toml:3: add a row for `bytes` to docs/dependencies.md that says what it does for us and what was weighed against it";
         assert_eq!(with_document(""), [mend]);
         assert_eq!(with_document("| `bytes` | buffers | good |\n"), [mend]);
@@ -87,15 +121,21 @@ mod tests {
 
     #[test]
     fn a_row_without_a_dependency_is_found() {
-        let found = with_document("| `bytes` | buffers | shared slices without copying |\n| `snap` | snappy | it has no dependencies |\n");
+        let found = with_document(
+            "| `bytes` | buffers | shared slices without copying |\n| `snap` | snappy | it has no dependencies |\n",
+        );
         assert_eq!(found, ["docs/dependencies.md:2: nothing depends on `snap`: take the row out"]);
     }
 
     #[test]
     fn versions_stand_in_the_workspace_and_are_taken_by_someone() {
-        let loose = ("crates/a/Cargo.toml", "[package]\nname = \"a\"\n[dependencies]\nsnap = \"1\"\n");
-        let rows = (DOCUMENT, "| `bytes` | buffers | shared slices without copying |\n| `snap` | snappy | it has no dependencies |\n");
-        let found = lines(&check(&Tree::of(&[TOP, loose, rows])));
+        let loose =
+            ("crates/a/Cargo.toml", "[package]\nname = \"a\"\n[dependencies]\nsnap = \"1\"\n");
+        let rows = (
+            DOCUMENT,
+            "| `bytes` | buffers | shared slices without copying |\n| `snap` | snappy | it has no dependencies |\n",
+        );
+        let found = lines(&check(&Tree::from_files(&[TOP, loose, rows])));
         assert_eq!(
             found,
             [

@@ -1,38 +1,43 @@
-//! The little of a `Cargo.toml` that the checks need.
+//! Minimal parser of the parts of a `Cargo.toml` that the checks need.
 
-/// One dependency of a manifest.
+/// Dependency in a manifest.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Dependency<'a> {
-    /// Its name.
+    /// Name of the dependency.
     pub(super) name: &'a str,
-    /// The line it stands on, from 1.
+    /// Line number, from 1.
     pub(super) line: usize,
-    /// Whether version and path come from the workspace.
+    /// `true` if version and path are inherited from the workspace.
     pub(super) inherited: bool,
-    /// Whether this is where the workspace says what to inherit.
-    pub(super) declared_for_all: bool,
+    /// `true` for an entry of the workspace that members inherit.
+    pub(super) is_workspace_entry: bool,
 }
 
-/// The name of a manifest's package; `None` if it has none.
+/// Returns the name of a manifest's package, or `None` if it has none.
 pub(super) fn package_name(text: &str) -> Option<&str> {
     let package = text.lines().skip_while(|line| line.trim() != "[package]");
     let mut lines = package.skip(1).take_while(|line| !line.starts_with('['));
     lines.find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'))
 }
 
-/// The dependencies of a manifest, of every kind and for every target.
+/// Returns the dependencies of a manifest, of every kind and for every target.
 pub(super) fn dependencies(text: &str) -> Vec<Dependency<'_>> {
     let mut found: Vec<Dependency> = Vec::new();
     let mut section = "";
     for (number, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line.trim())) {
         if let Some(header) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             section = header;
-            if let Some(name) = table_of_one(header) {
-                found.push(Dependency { name, line: number, inherited: false, declared_for_all: header.starts_with("workspace.") });
+            if let Some(name) = single_dependency_name(header) {
+                found.push(Dependency {
+                    name,
+                    line: number,
+                    inherited: false,
+                    is_workspace_entry: header.starts_with("workspace."),
+                });
             }
         } else if is_dependencies(section) && !line.starts_with('#') {
             found.extend(entry(line, number, section.starts_with("workspace.")));
-        } else if table_of_one(section).is_some() && line == "workspace = true" {
+        } else if single_dependency_name(section).is_some() && line == "workspace = true" {
             found.iter_mut().rev().take(1).for_each(|dependency| dependency.inherited = true);
         }
     }
@@ -43,16 +48,17 @@ fn entry(line: &str, number: usize, declared_for_all: bool) -> Option<Dependency
     let (key, value) = line.split_once('=')?;
     let name = key.trim().split('.').next()?.trim_matches('"');
     let inherited = key.trim().ends_with(".workspace") || value.contains("workspace = true");
-    Some(Dependency { name, line: number, inherited, declared_for_all })
+    Some(Dependency { name, line: number, inherited, is_workspace_entry: declared_for_all })
 }
 
-/// Whether a section lists dependencies: `dependencies`, `dev-dependencies`, `target.'cfg(unix)'.dependencies`.
+/// Returns `true` if a section lists dependencies: `dependencies`, `dev-dependencies`,
+/// `target.'cfg(unix)'.dependencies`.
 fn is_dependencies(section: &str) -> bool {
     section.rsplit('.').next().is_some_and(|last| last.ends_with("dependencies"))
 }
 
-/// The name in a section of one dependency: `dependencies.bytes`.
-fn table_of_one(section: &str) -> Option<&str> {
+/// Returns the name in a section of one dependency: `dependencies.bytes`.
+fn single_dependency_name(section: &str) -> Option<&str> {
     let (before, name) = section.rsplit_once('.')?;
     is_dependencies(before).then_some(name)
 }
@@ -65,14 +71,26 @@ mod tests {
     fn every_way_to_write_a_dependency_is_seen() {
         let text = "[package]\nname = \"a\"\n[dependencies]\n# why\nbytes.workspace = true\nprost = { workspace = true }\n\
                     fjall = \"3\"\n[dev-dependencies.tempfile]\nworkspace = true\n[target.'cfg(unix)'.dependencies]\nrustix = \"1\"\n[features]\nx = []\n";
-        let seen: Vec<_> = dependencies(text).iter().map(|found| (found.name, found.line, found.inherited)).collect();
-        assert_eq!(seen, [("bytes", 5, true), ("prost", 6, true), ("fjall", 7, false), ("tempfile", 8, true), ("rustix", 11, false)]);
+        let seen: Vec<_> = dependencies(text)
+            .iter()
+            .map(|found| (found.name, found.line, found.inherited))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("bytes", 5, true),
+                ("prost", 6, true),
+                ("fjall", 7, false),
+                ("tempfile", 8, true),
+                ("rustix", 11, false)
+            ]
+        );
     }
 
     #[test]
     fn a_workspace_declares_for_all_and_has_no_name() {
         let text = "[workspace]\nmembers = []\n[workspace.dependencies]\nhalite = { path = \"crates/halite\" }\n";
-        assert!(dependencies(text).iter().all(|found| found.declared_for_all));
+        assert!(dependencies(text).iter().all(|found| found.is_workspace_entry));
         assert_eq!(package_name(text), None);
         assert_eq!(package_name("[package]\nname = \"halite\"\n"), Some("halite"));
     }

@@ -1,9 +1,10 @@
-//! What no compiler checks and a reader relies on. Each finding names the place and the mend.
+//! Checks of the source tree that no compiler performs. Each finding names the location and the
+//! fix.
 
+mod crate_graph;
 mod dependencies;
-mod edges;
+mod links;
 mod manifest;
-mod map;
 mod sources;
 mod testdata;
 mod tree;
@@ -14,30 +15,31 @@ use crate::Result;
 use crate::command::root;
 use tree::Tree;
 
-/// One thing to mend.
+/// Violation to fix.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Finding {
     path: String,
     line: usize,
-    mend: String,
+    fix: String,
 }
 
 impl Finding {
     fn new(path: &str, line: usize, mend: impl Into<String>) -> Self {
-        Self { path: path.to_string(), line, mend: mend.into() }
+        Self { path: path.to_string(), line, fix: mend.into() }
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}:{}: {}", self.path, self.line, self.mend)
+        write!(out, "{}:{}: {}", self.path, self.line, self.fix)
     }
 }
 
-/// One look at the whole tree.
+/// Check of the whole tree.
 type Check = fn(&Tree) -> Vec<Finding>;
 
-const CHECKS: [Check; 5] = [edges::check, dependencies::check, sources::check, map::check, testdata::check];
+const CHECKS: [Check; 5] =
+    [crate_graph::check, dependencies::check, sources::check, links::check, testdata::check];
 
 /// `cargo xtask tidy`.
 pub(crate) fn run() -> Result<()> {
@@ -54,7 +56,7 @@ pub(crate) fn run() -> Result<()> {
     }
 }
 
-/// The places and mends of findings, one line each, for tests.
+/// Formats the locations and fixes of findings, one line each, for tests.
 #[cfg(test)]
 fn lines(findings: &[Finding]) -> Vec<String> {
     findings.iter().map(ToString::to_string).collect()

@@ -1,15 +1,19 @@
-//! What each source file keeps to: a first line, plain letters, issues for what is left to do, no unsafe code.
+//! Rules for source files: a first line, ASCII characters, issues for open tasks, no unsafe code.
 
 use super::Finding;
 use super::tree::Tree;
 
-/// The only files that may hold unsafe code; each block there names its invariant. The last is no part of the
-/// product: it stands in for functions of the C library while the product is tortured.
-const UNSAFE_ALLOWED: [&str; 3] = ["crates/engine/src/memstore/arena.rs", "crates/engine/src/memstore/skiplist.rs", "torture/preload/src/lib.rs"];
+/// Files that may contain unsafe code; each block there documents its invariant. The last is not
+/// part of the product: it replaces functions of the C library during the torture test.
+const UNSAFE_ALLOWED: [&str; 3] = [
+    "crates/engine/src/memstore/arena.rs",
+    "crates/engine/src/memstore/skiplist.rs",
+    "torture/preload/src/lib.rs",
+];
 
-/// Places on one person's machine, and words for how the work was ordered. Each is written in two parts so that this file
-/// does not find itself.
-const NOT_OF_THE_PRODUCT: [&str; 8] = [
+/// Paths on a developer's machine, and words for how the work was ordered. Each is written in two
+/// parts so that this file does not match itself.
+const FORBIDDEN_TEXT: [&str; 8] = [
     concat!("/", "home/"),
     concat!("/", "root/"),
     concat!("/", "work/"),
@@ -26,54 +30,83 @@ const IGNORED: &str = concat!("#[", "ignore");
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (path, text) in tree.ending(".rs") {
+    for (path, text) in tree.with_ending(".rs") {
         if !text.starts_with("//! ") {
-            findings.push(Finding::new(path, 1, "begin the file with a `//!` sentence that says its one duty"));
+            findings.push(Finding::new(
+                path,
+                1,
+                "begin the file with a `//!` sentence that says its one duty",
+            ));
         }
         findings.extend(each_line(path, text, rust_line));
     }
     for ending in [".rs", ".toml", ".proto", ".java", ".xml"] {
-        findings.extend(tree.ending(ending).flat_map(|(path, text)| each_line(path, text, source_line)));
+        findings.extend(
+            tree.with_ending(ending).flat_map(|(path, text)| each_line(path, text, source_line)),
+        );
     }
     for ending in [".rs", ".toml", ".md", ".java", ".xml"] {
-        findings.extend(tree.ending(ending).flat_map(|(path, text)| each_line(path, text, any_line)));
+        findings.extend(
+            tree.with_ending(ending).flat_map(|(path, text)| each_line(path, text, any_line)),
+        );
     }
     findings
 }
 
 fn each_line(path: &str, text: &str, look: fn(&str, &str) -> Option<String>) -> Vec<Finding> {
-    text.lines().enumerate().filter_map(|(index, line)| Some(Finding::new(path, index + 1, look(path, line)?))).collect()
+    text.lines()
+        .enumerate()
+        .filter_map(|(index, line)| Some(Finding::new(path, index + 1, look(path, line)?)))
+        .collect()
 }
 
 fn rust_line(path: &str, line: &str) -> Option<String> {
     let code = line.split("//").next().unwrap_or_default();
     if has_word(code, UNSAFE) && !UNSAFE_ALLOWED.contains(&path) {
-        return Some(format!("{UNSAFE} code belongs to {} only: find a safe way", UNSAFE_ALLOWED.join(" and ")));
+        return Some(format!(
+            "{UNSAFE} code belongs to {} only: find a safe way",
+            UNSAFE_ALLOWED.join(" and ")
+        ));
     }
     code.contains(IGNORED).then(|| "a test that does not run proves nothing: assert what holds today and say why it is wrong".to_string())
 }
 
 fn source_line(_: &str, line: &str) -> Option<String> {
     if let Some(letter) = line.chars().find(|letter| !letter.is_ascii()) {
-        return Some(format!("write {letter:?} as an escape or in ASCII: sources are plain text everywhere"));
+        return Some(format!(
+            "write {letter:?} as an escape or in ASCII: sources are plain text everywhere"
+        ));
     }
     let at = line.find(LATER)?;
     let rest = line[at + LATER.len()..].trim_start_matches('(');
-    let has_issue = rest.strip_prefix('#').is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()));
-    (!has_issue).then(|| format!("write {LATER}(#issue) so that it can be found when the issue is closed, or do it now"))
+    let has_issue = rest
+        .strip_prefix('#')
+        .is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()));
+    (!has_issue).then(|| {
+        format!(
+            "write {LATER}(#issue) so that it can be found when the issue is closed, or do it now"
+        )
+    })
+}
+
+/// Returns `true` if `text` is in the line and does not continue a word there.
+fn starts_word(line: &str, text: &str) -> bool {
+    line.match_indices(text).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_ascii_alphabetic()))
 }
 
 fn any_line(_: &str, line: &str) -> Option<String> {
-    let found = NOT_OF_THE_PRODUCT.iter().find(|text| line.contains(**text))?;
+    let found = FORBIDDEN_TEXT.iter().find(|text| starts_word(line, text))?;
     Some(format!("{found:?} is not of the product: write for someone who only has the repository"))
 }
 
-/// Whether a keyword stands in code: followed by a blank or a brace, and not as a part of a name or a string.
+/// Returns `true` if a keyword is in code: followed by a blank or a brace, and not as a part of a
+/// name or a string.
 fn has_word(code: &str, word: &str) -> bool {
     code.match_indices(word).any(|(at, _)| {
         let before = code[..at].chars().next_back();
         let after = code[at + word.len()..].chars().next();
-        before.is_none_or(|letter| letter == ' ' || letter == '(') && after.is_none_or(|letter| letter == ' ' || letter == '{')
+        before.is_none_or(|letter| letter == ' ' || letter == '(')
+            && after.is_none_or(|letter| letter == ' ' || letter == '{')
     })
 }
 
@@ -83,44 +116,63 @@ mod tests {
     use crate::tidy::lines;
 
     fn found(path: &str, text: &str) -> Vec<String> {
-        lines(&check(&Tree::of(&[(path, text)])))
+        lines(&check(&Tree::from_files(&[(path, text)])))
     }
 
     #[test]
     fn a_file_begins_with_its_duty() {
         assert_eq!(found("a.rs", "//! Does one thing.\nfn a() {}\n"), Vec::<String>::new());
-        assert_eq!(found("a.rs", "fn a() {}\n"), ["a.rs:1: begin the file with a `//!` sentence that says its one duty"]);
+        assert_eq!(
+            found("a.rs", "fn a() {}\n"),
+            ["a.rs:1: begin the file with a `//!` sentence that says its one duty"]
+        );
     }
 
     #[test]
     fn what_is_left_to_do_names_an_issue() {
-        assert_eq!(found("a.rs", &format!("//! A.\n// {LATER}(#12): later\n")), Vec::<String>::new());
-        assert!(found("a.rs", &format!("//! A.\n// {LATER}: later\n"))[0].starts_with("a.rs:2: write"));
+        assert_eq!(
+            found("a.rs", &format!("//! A.\n// {LATER}(#12): later\n")),
+            Vec::<String>::new()
+        );
+        assert!(
+            found("a.rs", &format!("//! A.\n// {LATER}: later\n"))[0].starts_with("a.rs:2: write")
+        );
         assert!(found("a.toml", &format!("# {LATER}(soon)\n"))[0].starts_with("a.toml:1: write"));
     }
 
     #[test]
     fn letters_beyond_ascii_are_found_in_sources_and_free_in_documents() {
-        assert_eq!(found("a.rs", "//! A \u{2264} b.\n")[0], "a.rs:1: write '\u{2264}' as an escape or in ASCII: sources are plain text everywhere");
+        assert_eq!(
+            found("a.rs", "//! A \u{2264} b.\n")[0],
+            "a.rs:1: write '\u{2264}' as an escape or in ASCII: sources are plain text everywhere"
+        );
         assert_eq!(found("a.md", "A \u{2264} b.\n"), Vec::<String>::new());
     }
 
     #[test]
     fn code_that_the_compiler_cannot_check_stays_in_its_files() {
         let text = format!("//! A.\nfn a() {{ {UNSAFE} {{ }} }}\n");
-        assert!(found("crates/halite/src/lib.rs", &text)[0].starts_with("crates/halite/src/lib.rs:2: "));
+        assert!(
+            found("crates/halite/src/lib.rs", &text)[0].starts_with("crates/halite/src/lib.rs:2: ")
+        );
         assert_eq!(found(UNSAFE_ALLOWED[0], &text), Vec::<String>::new());
-        assert_eq!(found("a.rs", &format!("//! A.\n#![forbid({UNSAFE}_code)]\n// not {UNSAFE} here\n")), Vec::<String>::new());
+        assert_eq!(
+            found("a.rs", &format!("//! A.\n#![forbid({UNSAFE}_code)]\n// not {UNSAFE} here\n")),
+            Vec::<String>::new()
+        );
     }
 
     #[test]
     fn tests_that_do_not_run_are_found() {
-        assert!(found("a.rs", &format!("//! A.\n{IGNORED} = \"slow\"]\n"))[0].starts_with("a.rs:2: a test that does not run"));
+        assert!(
+            found("a.rs", &format!("//! A.\n{IGNORED} = \"slow\"]\n"))[0]
+                .starts_with("a.rs:2: a test that does not run")
+        );
     }
 
     #[test]
     fn places_of_one_machine_are_found_in_documents_too() {
-        let text = format!("run {}me/x\n", NOT_OF_THE_PRODUCT[0]);
+        let text = format!("run {}me/x\n", FORBIDDEN_TEXT[0]);
         assert!(found("README.md", &text)[0].starts_with("README.md:1: "));
     }
 }

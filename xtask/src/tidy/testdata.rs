@@ -1,4 +1,4 @@
-//! Every file in a `testdata` folder is read by a test: by its name, or with the folder it lies in.
+//! Every file in a `testdata` directory is read by a test: by its name, or with its directory.
 
 use super::Finding;
 use super::tree::Tree;
@@ -11,17 +11,18 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// The part of a path from `testdata` on.
+/// Returns the part of a path from `testdata` on.
 fn inside_testdata(path: &str) -> Option<&str> {
     let at = if path.starts_with("testdata/") { 0 } else { path.find("/testdata/")? + 1 };
     Some(&path[at..])
 }
 
 fn readers(tree: &Tree) -> impl Iterator<Item = &str> {
-    tree.ending(".rs").chain(tree.ending(".java")).map(|(_, text)| text)
+    tree.with_ending(".rs").chain(tree.with_ending(".java")).map(|(_, text)| text)
 }
 
-/// Whether a program names the file, or in a string of its own a folder above it: `"testdata"`, `"../testdata/hfile/"`.
+/// Returns `true` if a program names the file, or, in a separate string, a directory above it:
+/// `"testdata"`, `"../testdata/hfile/"`.
 fn is_read_by(text: &str, inside: &str) -> bool {
     let mut folders = Vec::new();
     let mut rest = inside;
@@ -31,8 +32,11 @@ fn is_read_by(text: &str, inside: &str) -> bool {
     }
     let name = inside.rsplit('/').next().unwrap_or(inside);
     let stem = name.split('.').next().unwrap_or(name);
-    let quoted = |what: &str| text.contains(&format!("{what}\"")) || text.contains(&format!("{what}/\""));
-    quoted(name) || quoted(&format!("testdata/{stem}")) || folders.iter().any(|folder| quoted(folder))
+    let quoted =
+        |what: &str| text.contains(&format!("{what}\"")) || text.contains(&format!("{what}/\""));
+    quoted(name)
+        || quoted(&format!("testdata/{stem}"))
+        || folders.iter().any(|folder| quoted(folder))
 }
 
 #[cfg(test)]
@@ -41,14 +45,21 @@ mod tests {
     use crate::tidy::lines;
 
     fn found(program: &str) -> Vec<String> {
-        lines(&check(&Tree::of(&[("crates/a/testdata/hfile/one.hfile", ""), ("crates/a/testdata/README.md", ""), ("crates/a/src/lib.rs", program)])))
+        lines(&check(&Tree::from_files(&[
+            ("crates/a/testdata/hfile/one.hfile", ""),
+            ("crates/a/testdata/README.md", ""),
+            ("crates/a/src/lib.rs", program),
+        ])))
     }
 
     #[test]
     fn a_file_counts_as_read_by_its_name_or_its_folder() {
         assert_eq!(found("include_bytes!(\"../testdata/hfile/one.hfile\")"), Vec::<String>::new());
         assert_eq!(found("read_dir(\"testdata/hfile/\")"), Vec::<String>::new());
-        assert_eq!(found("read_tree(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/testdata\"))"), Vec::<String>::new());
+        assert_eq!(
+            found("read_tree(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/testdata\"))"),
+            Vec::<String>::new()
+        );
     }
 
     #[test]

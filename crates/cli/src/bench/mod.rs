@@ -1,7 +1,9 @@
-//! Workloads that measure a store: HBase's PerformanceEvaluation and YCSB, on the embedded engine or on a cluster.
+//! Store benchmarks: HBase's PerformanceEvaluation and YCSB, on the embedded engine or on a
+//! cluster.
 //!
-//! `workload.rs` names them, `evaluation.rs` and `ycsb.rs` do one operation after another, `run.rs` runs them on threads
-//! and measures, `report.rs` prints. The data comes from `rows.rs`, chance from `chance.rs`.
+//! `workload.rs` defines the workloads, `performance_evaluation.rs` and `ycsb.rs` execute single
+//! operations, `run.rs` runs them on threads and measures them, `report.rs` prints the results.
+//! `rows.rs` generates the data and `rng.rs` the random numbers.
 #![expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -9,9 +11,9 @@
     reason = "figures are rounded for people, and row numbers fit in memory's addresses"
 )]
 
-mod chance;
-mod evaluation;
+mod performance_evaluation;
 mod report;
+mod rng;
 mod rows;
 mod run;
 mod workload;
@@ -19,49 +21,49 @@ mod ycsb;
 
 use halite::{Durability, WalSync};
 
-pub(crate) use chance::{Chance, Distribution};
 pub(crate) use report::Report;
-pub(crate) use run::{Bench, Measured};
+pub(crate) use rng::{Distribution, SeededRng};
+pub(crate) use run::{Bench, WorkloadResult};
 pub(crate) use workload::Workload;
 
-/// What all workloads of one run have in common.
+/// Settings common to all workloads of one run.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
-    /// Rows of the data set.
+pub(crate) struct BenchConfig {
+    /// Rows in the data set.
     pub(crate) rows: u64,
-    /// Bytes of one family's value in a row.
+    /// Bytes per value; each family of a row has one value.
     pub(crate) value_bytes: usize,
-    /// Families of a table, each with a value in every row.
+    /// Column families of the table, each with a value in every row.
     pub(crate) families: usize,
-    /// Threads that work at the same time.
+    /// Concurrent threads.
     pub(crate) threads: u64,
-    /// Operations of a YCSB workload, all threads together.
+    /// Operations of a YCSB workload, summed over all threads.
     pub(crate) operations: u64,
-    /// How YCSB chooses rows; `None` for what the workload is defined with.
+    /// Row distribution for YCSB; `None` for the default of the workload.
     pub(crate) distribution: Option<Distribution>,
-    /// What an acknowledged write has reached.
-    pub(crate) durability: Reached,
-    /// Where chance begins.
+    /// Durability of an acknowledged write.
+    pub(crate) durability: WriteDurability,
+    /// Random seed.
     pub(crate) seed: u64,
 }
 
-/// What an acknowledged write has reached, in the words of the command line.
+/// Durability of an acknowledged write, as named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Reached {
-    /// The disk, by fdatasync in groups
+pub(crate) enum WriteDurability {
+    /// Disk, by grouped fdatasync
     Fsync,
-    /// The operating system
+    /// Operating system
     Flush,
-    /// The log's buffer, which is written soon (`ASYNC_WAL`)
+    /// WAL buffer, which is written soon (`ASYNC_WAL`)
     Async,
     /// Memory only, until the next flush (`SKIP_WAL`)
     Skip,
-    /// What the store, the table or the server does by itself
+    /// Default of the store, the table or the server
     Default,
 }
 
-impl Reached {
-    /// As written on the command line.
+impl WriteDurability {
+    /// Returns the name on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Fsync => "fsync",
@@ -72,13 +74,13 @@ impl Reached {
         }
     }
 
-    /// How the store has to be opened for it.
+    /// Returns the WAL sync mode that the store must be opened with.
     pub(crate) fn wal_sync(self) -> WalSync {
         if matches!(self, Self::Fsync | Self::Default) { WalSync::Fsync } else { WalSync::Flush }
     }
 
-    /// What each write has to ask for.
-    fn of_write(self) -> Durability {
+    /// Returns the durability that each write must request.
+    fn mutation_durability(self) -> Durability {
         match self {
             Self::Fsync => Durability::FsyncWal,
             Self::Flush => Durability::SyncWal,

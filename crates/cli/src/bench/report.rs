@@ -1,45 +1,60 @@
-//! Prints what was measured: a table for people, lines of JSON for programs.
+//! Benchmark report: a human-readable table, or JSON lines.
 
 use std::io::{self, Write};
 
 use hdrhistogram::Histogram;
 
-use super::{Measured, Settings};
+use super::{BenchConfig, WorkloadResult};
 
-/// Where the figures go.
+/// Output of a benchmark report.
 pub(crate) struct Report<W> {
     out: W,
     json: bool,
 }
 
 impl<W: Write> Report<W> {
-    /// A table, or lines of JSON.
+    /// Creates a report: a table, or JSON lines if `json` is set.
     pub(crate) fn new(out: W, json: bool) -> Self {
         Self { out, json }
     }
 
-    /// What all figures have in common.
+    /// Prints the settings common to all workloads.
     ///
     /// # Errors
-    /// The output's.
-    pub(crate) fn begin(&mut self, settings: &Settings) -> io::Result<()> {
+    /// Returns an error if the output cannot be written.
+    pub(crate) fn begin(&mut self, settings: &BenchConfig) -> io::Result<()> {
         if self.json {
             return Ok(());
         }
-        let Settings { rows, value_bytes, families, threads, .. } = settings;
-        writeln!(self.out, "{rows} rows, {families} families with {value_bytes} bytes each, {threads} threads\n")?;
+        let BenchConfig { rows, value_bytes, families, threads, .. } = settings;
+        writeln!(
+            self.out,
+            "{rows} rows, {families} families with {value_bytes} bytes each, {threads} threads\n"
+        )?;
         writeln!(
             self.out,
             "{:<16} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  durability",
-            "workload", "operations", "ops/s", "p50 us", "p99 us", "p99.9 us", "max us", "cpu us/op", "written"
+            "workload",
+            "operations",
+            "ops/s",
+            "p50 us",
+            "p99 us",
+            "p99.9 us",
+            "max us",
+            "cpu us/op",
+            "written"
         )
     }
 
-    /// One workload's figures.
+    /// Prints the measurements of one workload.
     ///
     /// # Errors
-    /// The output's.
-    pub(crate) fn add(&mut self, measured: &Measured, settings: &Settings) -> io::Result<()> {
+    /// Returns an error if the output cannot be written.
+    pub(crate) fn add(
+        &mut self,
+        measured: &WorkloadResult,
+        settings: &BenchConfig,
+    ) -> io::Result<()> {
         if self.json {
             writeln!(self.out, "{}", json_line(measured, settings))?;
         } else {
@@ -48,10 +63,10 @@ impl<W: Write> Report<W> {
         self.out.flush()
     }
 
-    /// What the columns mean.
+    /// Prints the legend of the columns.
     ///
     /// # Errors
-    /// The output's.
+    /// Returns an error if the output cannot be written.
     pub(crate) fn end(&mut self) -> io::Result<()> {
         if self.json {
             return Ok(());
@@ -63,7 +78,7 @@ impl<W: Write> Report<W> {
     }
 }
 
-fn rate(measured: &Measured) -> f64 {
+fn rate(measured: &WorkloadResult) -> f64 {
     measured.operations as f64 / measured.seconds.max(f64::MIN_POSITIVE)
 }
 
@@ -71,9 +86,11 @@ fn microseconds(latencies: &Histogram<u64>, quantile: f64) -> f64 {
     latencies.value_at_quantile(quantile) as f64 / 1e3
 }
 
-fn table_line(measured: &Measured, settings: &Settings) -> String {
+fn table_line(measured: &WorkloadResult, settings: &BenchConfig) -> String {
     let at = |quantile: f64| microseconds(&measured.latencies, quantile);
-    let written = measured.written_per_byte_put.map_or_else(|| "-".to_owned(), |written| format!("{written:.2}"));
+    let written = measured
+        .written_per_byte_put
+        .map_or_else(|| "-".to_owned(), |written| format!("{written:.2}"));
     format!(
         "{:<16} {:>10} {:>10.0} {:>9.1} {:>9.1} {:>9.1} {:>9.0} {:>9.2} {written:>9}  {}",
         measured.workload.name(),
@@ -88,10 +105,13 @@ fn table_line(measured: &Measured, settings: &Settings) -> String {
     )
 }
 
-/// One object on one line; every value is a number or a word of ours, so nothing has to be escaped.
-fn json_line(measured: &Measured, settings: &Settings) -> String {
+/// Formats one workload as one JSON line. Each value is a number or a fixed name, so nothing needs
+/// escaping.
+fn json_line(measured: &WorkloadResult, settings: &BenchConfig) -> String {
     let at = |quantile: f64| microseconds(&measured.latencies, quantile);
-    let written = measured.written_per_byte_put.map_or_else(|| "null".to_owned(), |written| format!("{written:.3}"));
+    let written = measured
+        .written_per_byte_put
+        .map_or_else(|| "null".to_owned(), |written| format!("{written:.3}"));
     format!(
         "{{\"workload\":\"{}\",\"durability\":\"{}\",\"rows\":{},\"value_bytes\":{},\"families\":{},\"threads\":{},\"operations\":{},\
          \"ops_per_second\":{:.1},\"p50_us\":{:.3},\"p99_us\":{:.3},\"p999_us\":{:.3},\"max_us\":{:.3},\"cpu_us_per_op\":{:.3},\
@@ -115,15 +135,29 @@ fn json_line(measured: &Measured, settings: &Settings) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::{Reached, Workload};
+    use crate::bench::{Workload, WriteDurability};
 
     fn printed(json: bool, written_per_byte_put: Option<f64>) -> String {
         let mut latencies = Histogram::new(3).unwrap();
         (1..=1000_u64).for_each(|microsecond| latencies.record(microsecond * 1000).unwrap());
-        let measured =
-            Measured { workload: Workload::RandomRead, operations: 1000, seconds: 0.5, latencies, cpu_us_per_operation: 7.25, written_per_byte_put };
-        let settings =
-            Settings { rows: 10, value_bytes: 100, families: 1, threads: 2, operations: 10, distribution: None, durability: Reached::Flush, seed: 1 };
+        let measured = WorkloadResult {
+            workload: Workload::RandomRead,
+            operations: 1000,
+            seconds: 0.5,
+            latencies,
+            cpu_us_per_operation: 7.25,
+            written_per_byte_put,
+        };
+        let settings = BenchConfig {
+            rows: 10,
+            value_bytes: 100,
+            families: 1,
+            threads: 2,
+            operations: 10,
+            distribution: None,
+            durability: WriteDurability::Flush,
+            seed: 1,
+        };
         let mut out = Vec::new();
         let mut report = Report::new(&mut out, json);
         report.begin(&settings).unwrap();
@@ -146,7 +180,14 @@ mod tests {
     fn json_is_one_object_a_line() {
         let text = printed(true, Some(2.5));
         assert_eq!(text.lines().count(), 1);
-        assert!(text.starts_with("{\"workload\":\"randomRead\",\"durability\":\"flush\",\"rows\":10,"), "{text}");
-        assert!(text.contains("\"ops_per_second\":2000.0,") && text.trim_end().ends_with("\"written_per_byte_put\":2.500}"), "{text}");
+        assert!(
+            text.starts_with("{\"workload\":\"randomRead\",\"durability\":\"flush\",\"rows\":10,"),
+            "{text}"
+        );
+        assert!(
+            text.contains("\"ops_per_second\":2000.0,")
+                && text.trim_end().ends_with("\"written_per_byte_put\":2.500}"),
+            "{text}"
+        );
     }
 }

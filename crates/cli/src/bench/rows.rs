@@ -1,46 +1,49 @@
-//! The data: row keys as HBase's tools write them, and values that do not compress.
+//! Benchmark data: row keys in the format of HBase's tools, and incompressible values.
 
 use halite::Bytes;
 
-use super::chance::{Chance, scatter};
+use super::rng::{SeededRng, scatter};
 
-/// Digits of a row key of PerformanceEvaluation.
+/// Digits of a PerformanceEvaluation row key.
 const DIGITS: usize = 26;
-/// Bytes that values are cut from.
-const NOISE_BYTES: usize = 1 << 20;
+/// Size of the buffer that values are slices of.
+const RANDOM_BUFFER_BYTES: usize = 1 << 20;
 
-/// The row key of PerformanceEvaluation: the number with leading zeros.
+/// Returns the row key of PerformanceEvaluation: the number with leading zeros.
 pub(crate) fn evaluation_key(row: u64) -> Bytes {
     Bytes::from(format!("{row:0DIGITS$}"))
 }
 
-/// The row key of YCSB: `user` and the number's hash, so that rows come in no order.
+/// Returns the row key of YCSB: `user` and the hash of the number, so that rows arrive in no order.
 pub(crate) fn ycsb_key(row: u64) -> Bytes {
     Bytes::from(format!("user{}", fnv_1a(row)))
 }
 
-/// YCSB's hash: FNV-1a over the eight bytes, lowest first.
+/// Computes YCSB's hash: FNV-1a over the eight bytes, lowest first.
 fn fnv_1a(number: u64) -> u64 {
-    number.to_le_bytes().iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    number.to_le_bytes().iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
-/// A store of random bytes that values are slices of: making a value costs no time that would be measured.
-pub(crate) struct Noise {
+/// Buffer of random bytes. Values are slices of it, so creating a value adds no time to the
+/// measurement.
+pub(crate) struct RandomBytes {
     bytes: Vec<u8>,
     value_bytes: usize,
 }
 
-impl Noise {
-    /// Values of `value_bytes` bytes.
+impl RandomBytes {
+    /// Creates a buffer for values of `value_bytes` bytes.
     pub(crate) fn new(value_bytes: usize) -> Self {
-        let words = (NOISE_BYTES + value_bytes) / 8 + 1;
-        let mut chance = Chance::new(0);
+        let words = (RANDOM_BUFFER_BYTES + value_bytes) / 8 + 1;
+        let mut chance = SeededRng::new(0);
         Self { bytes: (0..words).flat_map(|_| chance.next().to_le_bytes()).collect(), value_bytes }
     }
 
-    /// A value; the same one for the same number.
+    /// Returns a value; equal numbers give equal values.
     pub(crate) fn value(&self, number: u64) -> &[u8] {
-        let start = (scatter(number) % NOISE_BYTES as u64) as usize;
+        let start = (scatter(number) % RANDOM_BUFFER_BYTES as u64) as usize;
         &self.bytes[start..start + self.value_bytes]
     }
 }
@@ -58,8 +61,8 @@ mod tests {
 
     #[test]
     fn a_value_is_the_same_for_the_same_number() {
-        let noise = Noise::new(10);
-        assert_eq!(noise.value(3), Noise::new(10).value(3));
+        let noise = RandomBytes::new(10);
+        assert_eq!(noise.value(3), RandomBytes::new(10).value(3));
         assert_ne!(noise.value(3), noise.value(4));
         assert_eq!(noise.value(u64::MAX).len(), 10);
     }

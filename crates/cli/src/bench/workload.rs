@@ -1,32 +1,32 @@
-//! The names of the workloads and what each needs.
+//! Benchmark workloads and their requirements.
 
 use clap::ValueEnum;
 
-/// A workload. Names are HBase's and YCSB's.
+/// Benchmark workload, with the name that HBase or YCSB gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Workload {
     /// Put every row, in order
     #[value(name = "sequentialWrite")]
     SequentialWrite,
-    /// Put rows chosen at random
+    /// Put random rows
     #[value(name = "randomWrite")]
     RandomWrite,
     /// Get every row, in order
     #[value(name = "sequentialRead")]
     SequentialRead,
-    /// Get rows chosen at random
+    /// Get random rows
     #[value(name = "randomRead")]
     RandomRead,
     /// Scan the table, one row at a time
     #[value(name = "scan")]
     Scan,
-    /// Scan 10 rows from a row chosen at random
+    /// Scan 10 rows from a random row
     #[value(name = "scanRange10")]
     ScanRange10,
-    /// Scan 100 rows from a row chosen at random
+    /// Scan 100 rows from a random row
     #[value(name = "scanRange100")]
     ScanRange100,
-    /// Scan 1000 rows from a row chosen at random
+    /// Scan 1000 rows from a random row
     #[value(name = "scanRange1000")]
     ScanRange1000,
     /// Add 1 to a counter in every row
@@ -35,7 +35,7 @@ pub(crate) enum Workload {
     /// Append to a value in every row
     #[value(name = "append")]
     Append,
-    /// Put a known value in every row, then put again if it is there
+    /// Put a known value in every row, then put again if the value is present
     #[value(name = "checkAndPut")]
     CheckAndPut,
     /// YCSB A: half reads, half updates
@@ -53,13 +53,13 @@ pub(crate) enum Workload {
     /// YCSB E: 95% short scans, 5% inserts
     #[value(name = "ycsb-e")]
     YcsbE,
-    /// YCSB F: half reads, half reads with an update of what was read
+    /// YCSB F: half reads, half read-modify-writes
     #[value(name = "ycsb-f")]
     YcsbF,
 }
 
 impl Workload {
-    /// Those of PerformanceEvaluation, in the order in which each finds what it needs.
+    /// Workloads of PerformanceEvaluation, each after those whose rows it requires.
     pub(crate) const EVALUATION: [Self; 11] = [
         Self::SequentialWrite,
         Self::RandomWrite,
@@ -74,22 +74,22 @@ impl Workload {
         Self::CheckAndPut,
     ];
 
-    /// As written on the command line.
+    /// Returns the name on the command line.
     pub(crate) fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// Whether it is one of YCSB's.
+    /// Returns `true` for a YCSB workload.
     pub(crate) fn is_ycsb(self) -> bool {
         !Self::EVALUATION.contains(&self)
     }
 
-    /// Whether it reads rows that have to be there before.
+    /// Returns `true` if the workload reads rows that must exist beforehand.
     pub(crate) fn needs_rows(self) -> bool {
         !matches!(self, Self::SequentialWrite | Self::RandomWrite)
     }
 
-    /// Rows of one scan, for those that scan a range.
+    /// Returns the rows per scan, for workloads that scan a range.
     pub(crate) fn scan_rows(self) -> Option<u64> {
         match self {
             Self::ScanRange10 => Some(10),
@@ -99,8 +99,9 @@ impl Workload {
         }
     }
 
-    /// Operations of the whole workload. As in PerformanceEvaluation a workload touches each row once, so ranges of a
-    /// hundred rows are a hundredth of the operations.
+    /// Returns the number of operations of the whole workload. As in PerformanceEvaluation, a
+    /// workload reads or writes each row once, so scans of 100 rows take a hundredth of the
+    /// operations.
     pub(crate) fn operations(self, rows: u64, ycsb_operations: u64) -> u64 {
         match self.scan_rows() {
             _ if self.is_ycsb() => ycsb_operations,

@@ -1,23 +1,23 @@
-//! The operations of YCSB's core workloads A to F.
+//! Operations of YCSB's core workloads A to F.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use halite::{FamilyDescriptor, Get, Put, Result, RowOp, Scan, TableDescriptor, TableName};
 
-use super::chance::{Chance, Chooser, Distribution};
-use super::rows::{Noise, ycsb_key};
+use super::rng::{Chooser, Distribution, SeededRng};
+use super::rows::{RandomBytes, ycsb_key};
 use super::run::{Operations, Worker};
-use super::{Settings, Workload};
-use crate::place::PlaceTable;
+use super::{BenchConfig, Workload};
+use crate::backend::BackendTable;
 
-/// YCSB's table.
+/// Table of YCSB.
 const TABLE: &str = "usertable";
-/// Fields of a row; each is a column with its part of the value.
+/// Fields of a row. Each is one column with an equal part of the value.
 const FIELDS: u64 = 10;
-/// Most rows of one scan.
-const SCAN_ROWS_MAX: u64 = 100;
+/// Maximum rows per scan.
+const MAX_SCAN_ROWS: u64 = 100;
 
-/// Shares of the operations in percent; what is left reads and then updates the same row.
+/// Shares of the operations in percent. The remainder reads and then updates the same row.
 #[derive(Clone, Copy)]
 struct Mix {
     read: u64,
@@ -39,69 +39,87 @@ fn mix(workload: Workload) -> Mix {
     }
 }
 
-/// One workload of YCSB on one table.
+/// YCSB workload on one table.
 pub(crate) struct Ycsb<'a> {
-    table: PlaceTable,
-    settings: &'a Settings,
+    table: BackendTable,
+    config: &'a BenchConfig,
     mix: Mix,
     chooser: Chooser,
-    noise: Noise,
+    random_bytes: RandomBytes,
     families: Vec<String>,
-    /// The number the next inserted row gets.
+    /// Number of the next inserted row.
     next_row: AtomicU64,
-    /// Rows that are known to be there: every one below is.
+    /// Lower bound of the rows that exist: every number below it has been inserted.
     inserted: AtomicU64,
 }
 
-/// The table's descriptor.
-pub(crate) fn descriptor(settings: &Settings) -> Result<TableDescriptor> {
+/// Returns the table descriptor.
+pub(crate) fn descriptor(settings: &BenchConfig) -> Result<TableDescriptor> {
     let name: TableName = TABLE.parse()?;
     let families = family_names(settings);
-    Ok(families.into_iter().fold(TableDescriptor::new(name), |table, family| table.family(FamilyDescriptor::new(family).versions(1))))
+    Ok(families.into_iter().fold(TableDescriptor::new(name), |table, family| {
+        table.family(FamilyDescriptor::new(family).versions(1))
+    }))
 }
 
-fn family_names(settings: &Settings) -> Vec<String> {
-    (0..settings.families).map(|number| if number == 0 { "family".to_owned() } else { format!("family{number}") }).collect()
+fn family_names(settings: &BenchConfig) -> Vec<String> {
+    (0..settings.families)
+        .map(|number| if number == 0 { "family".to_owned() } else { format!("family{number}") })
+        .collect()
 }
 
 impl<'a> Ycsb<'a> {
-    pub(crate) fn new(workload: Workload, table: PlaceTable, settings: &'a Settings) -> Self {
+    pub(crate) fn new(workload: Workload, table: BackendTable, config: &'a BenchConfig) -> Self {
         let mix = mix(workload);
-        let chooser = Chooser::new(settings.distribution.unwrap_or(mix.distribution), settings.rows);
-        let (next_row, inserted) = (AtomicU64::new(settings.rows), AtomicU64::new(settings.rows));
-        let noise = Noise::new(settings.value_bytes.div_ceil(FIELDS as usize));
-        Self { table, settings, mix, chooser, noise, families: family_names(settings), next_row, inserted }
+        let chooser = Chooser::new(config.distribution.unwrap_or(mix.distribution), config.rows);
+        let (next_row, inserted) = (AtomicU64::new(config.rows), AtomicU64::new(config.rows));
+        let random_bytes = RandomBytes::new(config.value_bytes.div_ceil(FIELDS as usize));
+        Self {
+            table,
+            config,
+            mix,
+            chooser,
+            random_bytes,
+            families: family_names(config),
+            next_row,
+            inserted,
+        }
     }
 
-    /// A row with all its fields.
+    /// Creates a row with all its fields.
     fn whole(&self, row: u64) -> Put {
-        let put = Put::new(ycsb_key(row)).durability(self.settings.durability.of_write());
-        let columns = self.families.iter().flat_map(|family| (0..FIELDS).map(move |field| (family, field)));
-        columns.fold(put, |put, (family, field)| put.add(family, format!("field{field}"), self.noise.value(row * FIELDS + field)))
+        let put = Put::new(ycsb_key(row)).durability(self.config.durability.mutation_durability());
+        let columns =
+            self.families.iter().flat_map(|family| (0..FIELDS).map(move |field| (family, field)));
+        columns.fold(put, |put, (family, field)| {
+            put.add(family, format!("field{field}"), self.random_bytes.value(row * FIELDS + field))
+        })
     }
 
     fn insert(&self) -> Result<u64> {
         let row = self.next_row.fetch_add(1, Ordering::Relaxed);
         self.table.put(self.whole(row))?;
-        // Rows that another thread numbered before and has not put yet count as there: reading one finds nothing, which
-        // costs as much as YCSB's own waiting for them would distort.
+        // Rows that another thread has numbered but not yet put count as existing. A read of one
+        // returns nothing, which distorts the measurement no more than the waiting that YCSB does.
         self.inserted.fetch_max(row + 1, Ordering::Relaxed);
         Ok(self.row_bytes())
     }
 
-    fn update(&self, row: u64, chance: &mut Chance) -> Result<u64> {
+    fn update(&self, row: u64, chance: &mut SeededRng) -> Result<u64> {
         let key = ycsb_key(row);
         let family = &self.families[chance.below(self.families.len() as u64) as usize];
-        let value = self.noise.value(chance.next());
+        let value = self.random_bytes.value(chance.next());
         let bytes = key.len() + value.len();
-        let put = Put::new(key).durability(self.settings.durability.of_write());
+        let put = Put::new(key).durability(self.config.durability.mutation_durability());
         self.table.put(put.add(family, format!("field{}", chance.below(FIELDS)), value))?;
         Ok(bytes as u64)
     }
 
-    fn scan(&self, row: u64, chance: &mut Chance) -> Result<()> {
-        let rows = 1 + chance.below(SCAN_ROWS_MAX);
-        self.table.scan(Scan::all().start(ycsb_key(row)).limit(rows as usize)).try_for_each(|row| row.map(drop))
+    fn scan(&self, row: u64, chance: &mut SeededRng) -> Result<()> {
+        let rows = 1 + chance.below(MAX_SCAN_ROWS);
+        self.table
+            .scan(Scan::all().start(ycsb_key(row)).limit(rows as usize))
+            .try_for_each(|row| row.map(drop))
     }
 }
 
@@ -110,29 +128,29 @@ impl Operations for Ycsb<'_> {
         self.whole(row).into()
     }
 
-    fn is_there(&self, row: u64) -> Result<bool> {
+    fn row_exists(&self, row: u64) -> Result<bool> {
         self.table.exists(Get::new(ycsb_key(row)))
     }
 
     fn row_bytes(&self) -> u64 {
-        let values = self.families.len() as u64 * FIELDS * self.noise.value(0).len() as u64;
+        let values = self.families.len() as u64 * FIELDS * self.random_bytes.value(0).len() as u64;
         ycsb_key(0).len() as u64 + values
     }
 
     fn worker(&self, _: u64, _: u64, seed: u64) -> Box<dyn Worker + '_> {
-        Box::new(YcsbWorker { of: self, chance: Chance::new(seed) })
+        Box::new(YcsbWorker { ycsb: self, rng: SeededRng::new(seed) })
     }
 }
 
 struct YcsbWorker<'a> {
-    of: &'a Ycsb<'a>,
-    chance: Chance,
+    ycsb: &'a Ycsb<'a>,
+    rng: SeededRng,
 }
 
 impl Worker for YcsbWorker<'_> {
     fn operate(&mut self, _: u64) -> Result<u64> {
-        let of = self.of;
-        let mut share = self.chance.below(100);
+        let of = self.ycsb;
+        let mut share = self.rng.below(100);
         let mut falls_in = |percent: u64| {
             let inside = share < percent;
             share = share.wrapping_sub(percent);
@@ -141,17 +159,17 @@ impl Worker for YcsbWorker<'_> {
         if falls_in(of.mix.insert) {
             return of.insert();
         }
-        let row = of.chooser.next(&mut self.chance, of.inserted.load(Ordering::Relaxed));
+        let row = of.chooser.next(&mut self.rng, of.inserted.load(Ordering::Relaxed));
         if falls_in(of.mix.read) {
             return of.table.get(Get::new(ycsb_key(row))).map(|_| 0);
         }
         if falls_in(of.mix.update) {
-            return of.update(row, &mut self.chance);
+            return of.update(row, &mut self.rng);
         }
         if falls_in(of.mix.scan) {
-            return of.scan(row, &mut self.chance).map(|()| 0);
+            return of.scan(row, &mut self.rng).map(|()| 0);
         }
         of.table.get(Get::new(ycsb_key(row)))?;
-        of.update(row, &mut self.chance)
+        of.update(row, &mut self.rng)
     }
 }

@@ -1,29 +1,36 @@
-//! `halite demo`: a year of real weather in a store, and what can be asked of it.
+//! `halite demo`: a year of real weather data in a store, with queries on it.
 
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::place::PlaceFlags;
+use crate::backend::BackendArgs;
 
-/// Load a year of real weather into a store or a cluster and ask it questions
+/// Load a year of real weather data into a store or a cluster and run queries on it
 ///
-/// Shows row keys with reversed time, scans of time ranges, scans merged across regions, versions, and counters, each with the key range it
-/// read. The data comes with the command. A second run finds it in the store; one that was interrupted is completed.
+/// Shows row keys with reversed time, scans of time ranges, scans merged across regions, versions
+/// and counters, each with the key range it read. The data is part of the program. A second run
+/// reuses the loaded data; an interrupted load is completed.
 #[derive(clap::Args)]
-pub(crate) struct Demo {
+pub(crate) struct DemoArgs {
     #[command(flatten)]
-    place: PlaceFlags,
-    /// Adds the key of each row to this file when the store has acknowledged it
+    backend: BackendArgs,
+    /// Append the key of each acknowledged row to this file
     #[arg(long, value_name = "FILE", hide = true)]
     ack_log: Option<PathBuf>,
 }
 
-impl Demo {
+impl DemoArgs {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        match crate::demo::run(&self.place, self.ack_log.as_deref()) {
-            // Whoever closed the pipe (`| head`) has seen enough; that is no failure.
-            Err(error) if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) => Ok(ExitCode::SUCCESS),
+        match crate::demo::run(&self.backend, self.ack_log.as_deref()) {
+            // The reader closed the pipe (`| head`), which is not a failure.
+            Err(error)
+                if error
+                    .downcast_ref::<io::Error>()
+                    .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) =>
+            {
+                Ok(ExitCode::SUCCESS)
+            }
             result => result.map(|()| ExitCode::SUCCESS),
         }
     }

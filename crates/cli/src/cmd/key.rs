@@ -1,194 +1,212 @@
-//! `halite key`: row keys by declaration.
+//! `halite key`: declared row keys.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use halite::TableName;
-use halite::rowkey::split::WIDTHS_AHEAD;
+use halite::rowkey::split::DEFAULT_WIDTHS_AHEAD;
 
-use crate::key::{self, AnswerFormat, ReportFormat};
-use crate::place::PlaceFlags;
+use crate::backend::BackendArgs;
+use crate::key::{self, LintFormat, OutputFormat};
 
-/// Encode, decode, explain, check, find out and try row keys
+/// Encode, decode, explain, check, infer and simulate row keys
 ///
-/// A key is declared as in `ROW KEY (SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC)`; the language is described in docs/rowkey.md.
+/// A key is declared as in `ROW KEY (SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC)`;
+/// docs/rowkey.md describes the language.
 #[derive(clap::Args)]
-pub(crate) struct Key {
+pub(crate) struct KeyArgs {
     #[command(subcommand)]
-    what: What,
+    command: KeyCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum What {
-    /// Asks the seven questions of a schema, and prints the CREATE TABLE and what lint says of it
+enum KeyCommand {
+    /// Design a schema from seven questions; print the CREATE TABLE statement and its lint findings
     ///
-    /// Families, columns, their names in the store, their values, versions, the row key, and what is asked. Answers may come from a pipe, one
-    /// in a line; an empty line takes what stands in brackets.
+    /// The questions cover families, columns, their stored names, their values, versions, the row
+    /// key and the queries. Answers may be piped, one per line; an empty line selects the default
+    /// in brackets.
     New,
-    /// The key of these values, piece by piece
+    /// Encode field values as a key; print the whole key and its segments
     ///
-    /// Times are 2024-03-15T08:00:00Z, 2024-03-15 or a number; bytes are x'0aff' or text with \xNN; a missing value is null; text in
-    /// single quotes is taken as it is. FIELD=A,B gives several keys, one in a line. Without values they are read from standard input, those
-    /// of a key in a line, with blanks between, or tabs.
+    /// Times are 2024-03-15T08:00:00Z, 2024-03-15 or a number; bytes are x'0aff' or text with \xNN;
+    /// a missing value is null; text in single quotes is taken literally. FIELD=A,B gives several
+    /// keys, one per line. Without values, reads them from standard input, one key per line,
+    /// separated by blanks or tabs.
     Encode {
         #[command(flatten)]
-        which: Declared,
-        /// Values of the fields, as in `device_id=s1`
+        key_spec: KeySpecArgs,
+        /// Field values, as in `device_id=s1`
         #[arg(value_name = "FIELD=VALUE")]
         values: Vec<String>,
-        /// Give values that a dictionary of the table does not have their numbers
+        /// Assign numbers to values that are missing from a dictionary of the table
         #[arg(long, requires = "table")]
         assign: bool,
     },
-    /// What keys say
+    /// Decode keys into field values
     Decode {
         #[command(flatten)]
-        which: Declared,
-        /// Keys, as the shell prints them (\xNN), or in hexadecimal as x'0173'; from standard input, one in a line, where none is given
+        key_spec: KeySpecArgs,
+        /// Keys, as the shell prints them (\xNN), or in hexadecimal as x'0173' [default: standard
+        /// input, one per line]
         #[arg(value_name = "KEY")]
         keys: Vec<String>,
     },
-    /// Which keys a question reads: ranges, fan-out, order, regions
+    /// Print the keys a query reads: ranges, fan-out, order, regions
     ///
-    /// Conditions are FIELD=VALUE, FIELD<VALUE, FIELD<=VALUE, FIELD>VALUE, FIELD>=VALUE, FIELD=A..B (A included, B not), FIELD=A,B,C and FIELD=PREFIX*.
-    /// All of them hold. Text in single quotes is taken as it is, as in FIELD='a, b'.
+    /// Conditions are FIELD=VALUE, FIELD<VALUE, FIELD<=VALUE, FIELD>VALUE, FIELD>=VALUE, FIELD=A..B
+    /// (A inclusive, B exclusive), FIELD=A,B,C and FIELD=PREFIX*. All conditions must hold. Text in
+    /// single quotes is taken literally, as in FIELD='a, b'.
     Explain {
         #[command(flatten)]
-        which: Declared,
+        key_spec: KeySpecArgs,
         #[command(flatten)]
-        question: Question,
-        /// Read it too, and say how many rows were looked at and how long that took
+        query: QueryArgs,
+        /// Execute the query, and print the rows examined and the elapsed time
         #[arg(long, requires = "table")]
         analyze: bool,
     },
-    /// The rows of a table that a question asks for, in the order of their fields, whatever salts they lie under
+    /// Scan the rows of a table that match a query, in the order of their fields, merged across
+    /// salts
     ///
     /// Conditions are those of `halite key explain`.
     Scan {
-        /// The table; it declares its key
+        /// Table that declares its key
         table: TableName,
         #[command(flatten)]
-        question: Question,
-        /// Family, or family:qualifier, that is read; may be given several times
+        query: QueryArgs,
+        /// Family, or family:qualifier, to read; may be repeated
         #[arg(long, value_name = "COLUMN")]
         column: Vec<String>,
-        /// Where the page before ended, as it said
+        /// Token of the next page, as printed by the previous page
         #[arg(long, value_name = "TOKEN")]
         page_token: Option<String>,
         #[command(flatten)]
-        place: PlaceFlags,
+        backend: BackendArgs,
     },
-    /// Where to split a table, and what share of the rows each region gets
+    /// Print the split keys of a table and the share of rows per region
     ///
-    /// Shares are exact for a sample and for salts; otherwise it is said what was assumed. Of a table that is there, its regions are looked at.
+    /// Shares are exact for a sample and for salts; otherwise the assumption is printed. With
+    /// --table, the regions of the existing table are examined.
     Split {
         #[command(flatten)]
-        which: Declared,
-        /// 'BY SALT', 'BY SALT x 4', 'INTO 16', "AT ('b', x'80')", 'LIKE table', "FROM SAMPLE 'file' INTO 16", whose file has one key a line, or
-        /// "ROLLING '1d'" of times from today on
+        key_spec: KeySpecArgs,
+        /// 'BY SALT', 'BY SALT x 4', 'INTO 16', "AT ('b', x'80')", 'LIKE table', "FROM SAMPLE
+        /// 'file' INTO 16" (a file with one key per line), or "ROLLING '1d'" for times from today
+        /// on
         #[arg(value_name = "SPLIT")]
-        how: Option<String>,
-        /// Print them as the option of the shell's create
+        clause: Option<String>,
+        /// Print the splits as the option of the shell's create
         #[arg(long)]
         shell: bool,
     },
-    /// What keys that are there are made of: fields, delimiters, times, salts, digests
+    /// Infer the structure of existing keys: fields, delimiters, times, salts, digests
     ///
-    /// Each answer comes with how sure it is and what speaks for and against it, the share of the keys it explains, some
-    /// that it does not, and the statement that declares it. Names of fields are guesses. With --table the times of cells
-    /// tell times and identifiers that hold one from other numbers.
+    /// Each result has a confidence, the evidence for and against it, the share of keys it
+    /// explains, examples it does not explain, and the statement that declares it. Field names are
+    /// guesses. With --table, cell timestamps distinguish times, and identifiers that contain one,
+    /// from other numbers.
     Infer {
-        /// File with keys, one in a line, as the shell prints them (\xNN) or as x'0173'; - is standard input
+        /// File with keys, one per line, as the shell prints them (\xNN) or as x'0173'; - is
+        /// standard input
         #[arg(value_name = "FILE", required_unless_present = "table", conflicts_with = "table")]
         file: Option<PathBuf>,
-        /// Table whose keys are sampled: a few from many places of each region
+        /// Table whose keys are sampled at many positions of each region
         #[arg(long, value_name = "TABLE")]
         table: Option<TableName>,
         #[command(flatten)]
-        place: PlaceFlags,
-        /// Keys that are looked at
+        backend: BackendArgs,
+        /// Maximum number of keys to examine
         #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         sample: u32,
-        /// How the answer is written
-        #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
-        format: AnswerFormat,
+        /// Output format
+        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        format: OutputFormat,
     },
-    /// What traffic does to a key before there is a table: where writes go at each moment, and how evenly
+    /// Simulate traffic on a key before its table exists: the distribution of writes over regions
+    /// and time
     ///
-    /// Prints, for each key, the load of the busiest region over the mean one as a whole and in windows, how many regions
-    /// are in use at a time, where new keys land, hot rows and fields, what queries read, and a picture of it.
-    Simulate(Box<key::Simulated>),
-    /// Make the regions of times to come, of a table that declares SPLIT ROLLING
+    /// Prints for each key the load of the busiest region over the mean, in total and in windows,
+    /// the number of regions active at a time, the positions of new keys, hot rows and fields, the
+    /// cost of queries, and a heat map.
+    Simulate(Box<key::SimulateArgs>),
+    /// Create the future regions of a table that declares SPLIT ROLLING
     ///
-    /// The regions of now and of the next widths are split off where they are missing. A Halite server does this by itself; for a store that nobody
-    /// serves, and for HBase, it is to be run once in a width.
+    /// Splits off missing regions for the current interval and the next ones. A Halite server does
+    /// this automatically; for a store without a server, and for HBase, run the command once per
+    /// interval.
     Presplit {
-        /// The table
+        /// Table to split
         table: TableName,
-        /// Widths that are made before their time
-        #[arg(long, value_name = "N", default_value_t = WIDTHS_AHEAD, value_parser = clap::value_parser!(u32).range(..=1000))]
+        /// Number of future intervals to split in advance
+        #[arg(long, value_name = "N", default_value_t = DEFAULT_WIDTHS_AHEAD, value_parser = clap::value_parser!(u32).range(..=1000))]
         ahead: u32,
         #[command(flatten)]
-        place: PlaceFlags,
+        backend: BackendArgs,
     },
-    /// What a declaration will cost, before it costs anything
+    /// Check declarations for costly or incorrect designs
     ///
-    /// Ends with 1 if something is found that is an error, or as bad as --fail-on says. A rule is silenced by a comment
-    /// `-- lint:allow RULE reason` in the statement.
+    /// Exits with status 1 if any finding is at or above the --fail-on severity. A comment
+    /// `-- lint:allow RULE reason` in the statement suppresses a rule.
     Lint {
-        /// File with CREATE TABLE statements, or with one ROW KEY, or Java source that builds HBase's Struct; - is standard input
+        /// File with CREATE TABLE statements, or with one ROW KEY, or Java source that uses HBase's
+        /// Struct; - is standard input
         #[arg(value_name = "FILE", required_unless_present_any = ["table", "explain"], conflicts_with_all = ["table", "explain"])]
         file: Option<PathBuf>,
-        /// Print the page of a rule: what it finds, what happens, what to declare instead
+        /// Print the page of a rule: the problem, its effects and the fix
         #[arg(long, value_name = "RULE", conflicts_with_all = ["table", "format", "fail_on", "servers", "rows", "writes_per_second"])]
         explain: Option<String>,
-        /// Table that is there, with its families, and a sample of its rows
+        /// Existing table to check, with its families and a sample of its rows
         #[arg(long, value_name = "TABLE")]
         table: Option<TableName>,
         #[command(flatten)]
-        place: PlaceFlags,
-        /// How findings are written
-        #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-        format: ReportFormat,
-        /// How bad a finding ends the command with 1
+        backend: BackendArgs,
+        /// Output format of findings
+        #[arg(long, value_enum, default_value_t = LintFormat::Text)]
+        format: LintFormat,
+        /// Minimum severity that causes exit status 1
         #[arg(long, value_enum, default_value_t = key::FailOn::Error)]
         fail_on: key::FailOn,
         #[command(flatten)]
-        load: ExpectedLoad,
+        load: ExpectedLoadArgs,
     },
 }
 
-/// What is expected of a table, for the rules that depend on it.
+/// Expected load of a table, for the rules that depend on it.
 #[derive(Clone, Copy, clap::Args)]
-pub(crate) struct ExpectedLoad {
-    /// Region servers; where a store is in this process, it is one
+pub(crate) struct ExpectedLoadArgs {
+    /// Number of region servers [default: 1 for an embedded store]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) servers: Option<u32>,
-    /// Rows of the table once it is full
+    /// Number of rows in the full table
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) rows: Option<u64>,
-    /// Rows written each second at the busiest time
+    /// Peak rate of rows written per second
     #[arg(long, value_name = "N", value_parser = rate)]
     pub(crate) writes_per_second: Option<f64>,
 }
 
 fn rate(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|rate: &f64| *rate > 0.0 && rate.is_finite()).ok_or_else(|| format!("{text} is no number above 0"))
+    text.parse()
+        .ok()
+        .filter(|rate: &f64| *rate > 0.0 && rate.is_finite())
+        .ok_or_else(|| format!("{text} is no number above 0"))
 }
 
-/// What is asked.
+/// Query on a key.
 #[derive(clap::Args)]
-pub(crate) struct Question {
-    /// What is asked of the fields
+pub(crate) struct QueryArgs {
+    /// Conditions on the fields
     #[arg(value_name = "CONDITION")]
     pub(crate) conditions: Vec<String>,
-    /// From the last key to the first
+    /// Return rows in reverse key order
     #[arg(long)]
     pub(crate) reverse: bool,
-    /// Rows that are wanted
+    /// Maximum number of rows
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) limit: Option<usize>,
-    /// How many values a field has, as far as you know: gaps between the values of one with few are skipped
+    /// Number of distinct values of a field, if known: a skip scan skips the gaps between few
+    /// values
     #[arg(long, value_name = "FIELD=N", value_parser = distinct)]
     pub(crate) distinct: Vec<(String, u64)>,
 }
@@ -196,44 +214,73 @@ pub(crate) struct Question {
 fn distinct(text: &str) -> Result<(String, u64), String> {
     let (field, count) = text.split_once('=').ok_or("give a field and a number, like region=12")?;
     let values = count.parse().ok().filter(|values| *values > 0);
-    Ok((field.to_owned(), values.ok_or_else(|| format!("{count} is no number of values; give one above 0"))?))
+    Ok((
+        field.to_owned(),
+        values.ok_or_else(|| format!("{count} is no number of values; give one above 0"))?,
+    ))
 }
 
 pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| format!("{text} is no number above 0"))
+    text.parse()
+        .ok()
+        .filter(|number| *number > 0)
+        .ok_or_else(|| format!("{text} is no number above 0"))
 }
 
-/// Which key.
+/// Selection of a row key.
 #[derive(clap::Args)]
-pub(crate) struct Declared {
-    /// The key as it is declared, or @FILE with it
-    #[arg(long, value_name = "ROW_KEY", required_unless_present = "table", conflicts_with = "table")]
+pub(crate) struct KeySpecArgs {
+    /// Row key as declared, or @FILE with the declaration
+    #[arg(
+        long,
+        value_name = "ROW_KEY",
+        required_unless_present = "table",
+        conflicts_with = "table"
+    )]
     pub(crate) key: Option<String>,
-    /// The key of a table that declares one
+    /// Table whose declared key is used
     #[arg(long, value_name = "TABLE")]
     pub(crate) table: Option<TableName>,
     #[command(flatten)]
-    pub(crate) place: PlaceFlags,
+    pub(crate) backend: BackendArgs,
 }
 
-impl Key {
+impl KeyArgs {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        match self.what {
-            What::New => key::new(),
-            What::Encode { which, values, assign } => key::encode(&which, &values, assign),
-            What::Decode { which, keys } => key::decode(&which.find()?, &keys),
-            What::Explain { which, question, analyze } => key::explain(&which, &question, analyze),
-            What::Scan { table, question, column, page_token, place } => key::scan(&table, &place, &question, &column, page_token.as_deref()),
-            What::Presplit { table, ahead, place } => key::roll_table(&table, ahead, &place),
-            What::Split { which, how, shell } => key::split(&which, how.as_deref(), shell),
-            What::Simulate(what) => key::simulate_keys(&what),
-            What::Infer { file: Some(file), sample, format, .. } => key::infer_file(&file, sample, format),
-            What::Infer { table: Some(table), place, sample, format, .. } => key::infer_table(&table, &place, sample, format),
-            What::Infer { .. } => anyhow::bail!("give a FILE with keys, or --table"),
-            What::Lint { explain: Some(rule), .. } => key::explain_rule(&rule),
-            What::Lint { file: Some(file), format, fail_on, load, .. } => key::lint_file(&file, format, fail_on, load),
-            What::Lint { table: Some(table), place, format, fail_on, load, .. } => key::lint_table(&table, &place, format, fail_on, load),
-            What::Lint { .. } => anyhow::bail!("give a FILE, or --table"),
+        match self.command {
+            KeyCommand::New => key::new(),
+            KeyCommand::Encode { key_spec: which, values, assign } => {
+                key::encode(&which, &values, assign)
+            }
+            KeyCommand::Decode { key_spec: which, keys } => key::decode(&which.resolve()?, &keys),
+            KeyCommand::Explain { key_spec: which, query: question, analyze } => {
+                key::explain(&which, &question, analyze)
+            }
+            KeyCommand::Scan { table, query: question, column, page_token, backend: place } => {
+                key::scan(&table, &place, &question, &column, page_token.as_deref())
+            }
+            KeyCommand::Presplit { table, ahead, backend: place } => {
+                key::presplit_table(&table, ahead, &place)
+            }
+            KeyCommand::Split { key_spec: which, clause: how, shell } => {
+                key::split(&which, how.as_deref(), shell)
+            }
+            KeyCommand::Simulate(what) => key::simulate_keys(&what),
+            KeyCommand::Infer { file: Some(file), sample, format, .. } => {
+                key::infer_file(&file, sample, format)
+            }
+            KeyCommand::Infer { table: Some(table), backend: place, sample, format, .. } => {
+                key::infer_table(&table, &place, sample, format)
+            }
+            KeyCommand::Infer { .. } => anyhow::bail!("give a FILE with keys, or --table"),
+            KeyCommand::Lint { explain: Some(rule), .. } => key::explain_rule(&rule),
+            KeyCommand::Lint { file: Some(file), format, fail_on, load, .. } => {
+                key::lint_file(&file, format, fail_on, load)
+            }
+            KeyCommand::Lint {
+                table: Some(table), backend: place, format, fail_on, load, ..
+            } => key::lint_table(&table, &place, format, fail_on, load),
+            KeyCommand::Lint { .. } => anyhow::bail!("give a FILE, or --table"),
         }
     }
 }

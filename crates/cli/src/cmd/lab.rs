@@ -1,4 +1,4 @@
-//! `halite lab`: mistakes and techniques of row keys, done on a store while one reads.
+//! `halite lab`: executes the pages about row-key mistakes and techniques.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,36 +8,38 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::{Context as _, anyhow, bail};
-use halite::Blocking;
-use halite::nearest::{nearest, suggestion};
-use halite_lab::{Page, Written, find_page, pages, render, run_page};
+use halite::BlockingCluster;
+use halite::suggest::{closest_match, did_you_mean};
+use halite_lab::{Page, RenderedPage, find_page, pages, render, run_page};
 
-use crate::place::Place;
+use crate::backend::Backend;
 
-/// See what becomes of row keys: mistakes done wrong and then right, techniques shown at work
+/// Run the row-key lab: mistakes with their corrections, and techniques
 ///
-/// Each page writes rows, reads them and checks what it says. Without a page all are listed. Without --data or --connect it works on a
-/// store of its own, which is gone afterwards; elsewhere its tables lie in the namespace `lab`, and are taken away at the end.
+/// Each page writes rows, reads them and verifies its claims. Without a page, all pages are listed.
+/// Without --data or --connect, a temporary store is used. On another store or a cluster the tables
+/// are in the namespace `lab` and are dropped at the end.
 #[derive(clap::Args)]
-pub(crate) struct LabCommand {
-    /// Pages by their ids, such as E07 or K13; `all` is every page
+pub(crate) struct LabArgs {
+    /// Page ids, such as E07 or K13; `all` selects every page
     #[arg(value_name = "PAGE")]
     pages: Vec<String>,
-    /// Directory of a store to work on
+    /// Directory of the store to use
     #[arg(long, value_name = "DIR", conflicts_with = "connect")]
     data: Option<String>,
-    /// HBase cluster or Halite server to work on: zk://HOST:PORT[,HOST:PORT...][/ZNODE], rpc://HOST:PORT[,HOST:PORT...] or site:HBASE-SITE.XML
+    /// HBase cluster or Halite server to use: zk://HOST:PORT,...[/ZNODE],
+    /// rpc://HOST:PORT,... or site:HBASE-SITE.XML
     #[arg(long, value_name = "URI")]
     connect: Option<String>,
-    /// Pages that run at the same time; a cluster waits more than it works
+    /// Number of pages that run concurrently; more than 1 helps on a cluster
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
-    /// Write the pages as Markdown files into this directory instead, with a list of them
+    /// Write the pages and an index as Markdown files into this directory instead
     #[arg(long, value_name = "DIR")]
     markdown: Option<PathBuf>,
 }
 
-impl LabCommand {
+impl LabArgs {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let mut out = std::io::stdout().lock();
         if self.pages.is_empty() {
@@ -45,18 +47,18 @@ impl LabCommand {
             writeln!(out, "Read one with: halite lab E01")?;
             return Ok(ExitCode::SUCCESS);
         }
-        let wanted = wanted(&self.pages)?;
+        let wanted = select_pages(&self.pages)?;
         let scratch = tempfile::tempdir().context("temporary directory")?;
         let place = match self.connect.as_ref().or(self.data.as_ref()) {
-            Some(text) => Place::named(text)?,
-            None => Place::named(&scratch.path().to_string_lossy())?,
+            Some(text) => Backend::open(text)?,
+            None => Backend::open(&scratch.path().to_string_lossy())?,
         };
-        let cluster = Blocking::new(place.cluster());
+        let cluster = BlockingCluster::new(place.cluster());
         let count = wanted.len();
         let mut failed = Vec::new();
         for outcome in run_all(&cluster, &wanted, self.jobs.into()) {
             match outcome {
-                Ok(written) => self.show(&mut out, &written)?,
+                Ok(written) => self.write_page(&mut out, &written)?,
                 Err(error) => failed.push(format!("{error:#}")),
             }
         }
@@ -73,32 +75,43 @@ impl LabCommand {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn show(&self, out: &mut impl std::io::Write, page: &Written) -> anyhow::Result<()> {
+    fn write_page(&self, out: &mut impl std::io::Write, page: &RenderedPage) -> anyhow::Result<()> {
         match &self.markdown {
-            Some(folder) => write_file(&folder.join(format!("{}.md", page.id)), &render::markdown(page)),
+            Some(folder) => {
+                write_file(&folder.join(format!("{}.md", page.id)), &render::markdown(page))
+            }
             None => Ok(writeln!(out, "{}", render::text(page))?),
         }
     }
 }
 
-/// Runs pages, so many at a time; what came of them, in their order.
-fn run_all(cluster: &Blocking, pages: &[&'static Page], jobs: usize) -> Vec<anyhow::Result<Written>> {
+/// Runs pages, at most `jobs` at a time. Returns their results in page order.
+fn run_all(
+    cluster: &BlockingCluster,
+    pages: &[&'static Page],
+    jobs: usize,
+) -> Vec<anyhow::Result<RenderedPage>> {
     let next = AtomicUsize::new(0);
     let outcomes: Vec<_> = pages.iter().map(|_| OnceLock::new()).collect();
     std::thread::scope(|scope| {
         for _ in 0..jobs.min(pages.len()) {
             scope.spawn(|| {
-                while let Some((page, outcome)) = pages.iter().zip(&outcomes).nth(next.fetch_add(1, Relaxed)) {
+                while let Some((page, outcome)) =
+                    pages.iter().zip(&outcomes).nth(next.fetch_add(1, Relaxed))
+                {
                     let _ = outcome.set(run_page(cluster, page));
                 }
             });
         }
     });
-    outcomes.into_iter().map(|outcome| outcome.into_inner().unwrap_or_else(|| Err(anyhow!("a page did not run")))).collect()
+    outcomes
+        .into_iter()
+        .map(|outcome| outcome.into_inner().unwrap_or_else(|| Err(anyhow!("a page did not run"))))
+        .collect()
 }
 
-/// The pages of these ids.
-fn wanted(ids: &[String]) -> anyhow::Result<Vec<&'static Page>> {
+/// Returns the pages with these ids.
+fn select_pages(ids: &[String]) -> anyhow::Result<Vec<&'static Page>> {
     let mut wanted = Vec::new();
     for id in ids {
         if id.eq_ignore_ascii_case("all") {
@@ -106,7 +119,7 @@ fn wanted(ids: &[String]) -> anyhow::Result<Vec<&'static Page>> {
         } else if let Some(page) = find_page(id) {
             wanted.push(page);
         } else {
-            let hint = suggestion(nearest(&id.to_uppercase(), pages().map(|page| page.id)));
+            let hint = did_you_mean(closest_match(&id.to_uppercase(), pages().map(|page| page.id)));
             bail!("there is no page {id}{hint}; `halite lab` lists them");
         }
     }
@@ -115,7 +128,8 @@ fn wanted(ids: &[String]) -> anyhow::Result<Vec<&'static Page>> {
 
 fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).with_context(|| format!("directory {}", folder.display()))?;
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("directory {}", folder.display()))?;
     }
     std::fs::write(path, text).with_context(|| format!("file {}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! The subcommands, one file each.
+//! Subcommands, one module each.
 
 mod bench;
 mod check;
@@ -14,26 +14,26 @@ mod shell;
 
 use std::process::ExitCode;
 
-/// What `halite` can do.
+/// Subcommand of `halite`.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    Bench(bench::BenchCommand),
-    Check(check::Check),
-    Copy(copy::Copy),
-    Demo(demo::Demo),
-    Hfile(hfile::Hfile),
-    Key(key::Key),
-    Lab(lab::LabCommand),
-    Repair(repair::Repair),
-    Series(series::SeriesCommand),
-    Serve(serve::Serve),
-    Shell(shell::Shell),
+    Bench(bench::BenchArgs),
+    Check(check::CheckArgs),
+    Copy(copy::CopyArgs),
+    Demo(demo::DemoArgs),
+    Hfile(hfile::HfileArgs),
+    Key(key::KeyArgs),
+    Lab(lab::LabArgs),
+    Repair(repair::RepairArgs),
+    Series(series::SeriesArgs),
+    Serve(serve::ServeArgs),
+    Shell(shell::ShellArgs),
 }
 
-/// Runs a subcommand; the code is the process's own.
+/// Runs a subcommand and returns the exit code of the process.
 ///
 /// # Errors
-/// Whatever stopped it, in words for the person at the terminal.
+/// Returns a human-readable error if the subcommand fails.
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Bench(bench) => bench.run(),

@@ -1,4 +1,4 @@
-//! `halite repair`: a manifest made anew of what there is.
+//! `halite repair`: rebuilds the manifest of a store.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -8,23 +8,26 @@ use halite_engine::inspect::{Certainty, RepairReport, Severity, repair};
 
 use super::check::{existing, not_examined};
 
-/// Make the manifest of a store anew, from the newest copy that can be read, the directories, the store files and the log
+/// Rebuild the manifest of a store from the newest readable copy, the directories, the store files
+/// and the log
 ///
-/// Without --apply only the steps are printed, each with how sure it is: certain (something durable says so), likely (it fits nothing else), lost (it
-/// cannot be recovered). With --apply they are carried out. What is replaced is kept in a directory below halite/, and a second repair finds nothing to do. What
-/// lies among the files of the store and is not its own is left alone and named. Exit code: 0 if nothing was to be done or it was done, 1 if there is something
-/// to do and --apply is missing, or something is left for a person to move, 3 if the directory could not be examined.
+/// Without --apply, only prints the steps, each with its certainty: certain (backed by durable
+/// data), likely (no other explanation fits), lost (cannot be recovered). With --apply, executes
+/// them. Replaced files are saved in a directory below halite/, and a second repair finds nothing
+/// to do. Foreign files among the files of the store are reported and left alone. Exit code: 0 if
+/// nothing was to be done or all was done, 1 if steps remain and --apply is missing, or foreign
+/// files must be moved manually, 3 if the directory could not be examined.
 #[derive(clap::Args)]
-pub(crate) struct Repair {
+pub(crate) struct RepairArgs {
     /// Directory of the store
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Carry the steps out
+    /// Execute the steps
     #[arg(long)]
     apply: bool,
 }
 
-impl Repair {
+impl RepairArgs {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let repaired = existing(&self.directory).and_then(|env| Ok(repair(&env, self.apply)?));
         match repaired {

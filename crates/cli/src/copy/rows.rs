@@ -1,11 +1,12 @@
-//! From cells as a raw scan gives them to the operations that write them again.
+//! Conversion from the cells of a raw scan to the operations that write them again.
 
 use std::collections::BTreeMap;
 
 use halite::{CellRef, CellType, Delete, Put, Row, RowOp};
 
-/// What writes the cells of a row, with their timestamps: its values, by time to live, and its delete markers. Where
-/// timestamps alone say what is hidden, the order does not matter.
+/// Returns the operations that write the cells of a row with their timestamps: its values, grouped
+/// by TTL, and its delete markers. The order does not matter where timestamps alone determine which
+/// cells are hidden.
 pub(super) fn ops(row: &Row) -> Vec<RowOp> {
     let key = || row.cells().bytes().slice_ref(row.key());
     let mut puts: BTreeMap<Option<i64>, Put> = BTreeMap::new();
@@ -16,7 +17,10 @@ pub(super) fn ops(row: &Row) -> Vec<RowOp> {
         } else {
             let ttl = cell.ttl_ms();
             let put = puts.remove(&ttl).unwrap_or_else(|| new_put(key(), ttl));
-            puts.insert(ttl, put.add_at(cell.family(), cell.qualifier(), cell.timestamp(), cell.value()));
+            puts.insert(
+                ttl,
+                put.add_at(cell.family(), cell.qualifier(), cell.timestamp(), cell.value()),
+            );
         }
     }
     puts.into_values().map(RowOp::Put).chain(delete.map(RowOp::Delete)).collect()

@@ -1,7 +1,8 @@
-//! How far a copy has come, in a file of lines: an interrupted copy goes on behind its last noted rows.
+//! Progress of a copy, in a text file: an interrupted copy resumes after its last recorded rows.
 //!
-//! The ranges are those of the source's regions when the copy began, whatever becomes of the regions. Writing rows twice
-//! changes nothing, so a note may be lost, and is not synced.
+//! The ranges are those of the source's regions at the start of the copy, even if the regions
+//! change later. Writing rows twice changes nothing, so a record may be lost, and the file is not
+//! synced.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -10,39 +11,45 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use anyhow::{Context as _, bail};
-use halite::{Bytes, parse_bytes, print_bytes};
+use halite::{Bytes, to_bytes_binary, to_string_binary};
 
 const FIRST_LINE: &str = "halite copy, version 1";
 
-/// Rows from `start` to before `end`; empty is unbounded.
+/// Range from `start` (inclusive) to `end` (exclusive); an empty key is unbounded.
 #[derive(Clone, Debug)]
 pub(super) struct Range {
     pub(super) start: Bytes,
     pub(super) end: Bytes,
-    /// The last row that is certain to have arrived, or a part of which has.
+    /// Last row that has arrived, at least in part; all rows before it have arrived.
     pub(super) arrived: Option<Bytes>,
     pub(super) is_done: bool,
 }
 
-/// The ranges of a copy and its file.
-pub(super) struct State {
+/// Ranges of a copy and the file that stores their progress.
+pub(super) struct CopyState {
     path: PathBuf,
     ranges: Vec<Range>,
     file: Mutex<File>,
 }
 
-impl State {
-    /// Reads what an earlier run of this copy has noted, or begins with these ranges, each from a key to before another.
+impl CopyState {
+    /// Reads the progress of an earlier run of this copy, or starts with these ranges, each from an
+    /// inclusive to an exclusive key.
     ///
     /// # Errors
-    /// A file of another copy, or of something else; the file system's.
+    /// Returns an error if the file belongs to another copy, has another format, or cannot be read.
     pub(super) fn open(path: &Path, title: &str, keys: &[(Bytes, Bytes)]) -> anyhow::Result<Self> {
         let at = || format!("the notes of the copy, {}", path.display());
         if let Some(ranges) = read(path, title).with_context(at)? {
             let file = File::options().append(true).open(path).with_context(at)?;
             return Ok(Self { path: path.to_owned(), ranges, file: Mutex::new(file) });
         }
-        let range = |(start, end): &(Bytes, Bytes)| Range { start: start.clone(), end: end.clone(), arrived: None, is_done: false };
+        let range = |(start, end): &(Bytes, Bytes)| Range {
+            start: start.clone(),
+            end: end.clone(),
+            arrived: None,
+            is_done: false,
+        };
         let ranges: Vec<Range> = keys.iter().map(range).collect();
         let mut text = format!("{FIRST_LINE}\n{title}\n");
         for range in &ranges {
@@ -58,32 +65,36 @@ impl State {
         &self.ranges
     }
 
-    /// Ranges that an earlier run had begun or done.
-    pub(super) fn begun(&self) -> usize {
+    /// Returns the number of ranges that an earlier run started or finished.
+    pub(super) fn count_started(&self) -> usize {
         self.ranges.iter().filter(|range| range.is_done || range.arrived.is_some()).count()
     }
 
-    /// Notes that everything of a range up to a row has arrived.
-    pub(super) fn note(&self, range: usize, row: &[u8]) -> io::Result<()> {
+    /// Records that all rows of a range up to `row` have arrived.
+    pub(super) fn record_progress(&self, range: usize, row: &[u8]) -> io::Result<()> {
         self.write(&format!("arrived {range} {}\n", word(row)))
     }
 
-    /// Notes that a range has arrived.
-    pub(super) fn done(&self, range: usize) -> io::Result<()> {
+    /// Records that a range has arrived.
+    pub(super) fn record_done(&self, range: usize) -> io::Result<()> {
         self.write(&format!("done {range}\n"))
     }
 
     fn write(&self, line: &str) -> io::Result<()> {
-        self.file.lock().expect("nothing panics while it notes how far the copy is").write_all(line.as_bytes())
+        self.file
+            .lock()
+            .expect("nothing panics while it notes how far the copy is")
+            .write_all(line.as_bytes())
     }
 
-    /// The copy is done: takes the file away.
+    /// Deletes the file, after the copy is complete.
     pub(super) fn remove(self) -> anyhow::Result<()> {
-        std::fs::remove_file(&self.path).with_context(|| format!("taking {} away", self.path.display()))
+        std::fs::remove_file(&self.path)
+            .with_context(|| format!("taking {} away", self.path.display()))
     }
 }
 
-/// The ranges of a file; `None` if there is none.
+/// Reads the ranges of a file; returns `None` if the file does not exist.
 fn read(path: &Path, title: &str) -> anyhow::Result<Option<Vec<Range>>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -96,13 +107,15 @@ fn read(path: &Path, title: &str) -> anyhow::Result<Option<Vec<Range>>> {
     }
     let noted = lines.next().transpose()?.unwrap_or_default();
     if noted != title {
-        bail!("it belongs to the copy of {noted}; finish that one, take the file away, or give another with --state-file");
+        bail!(
+            "it belongs to the copy of {noted}; finish that one, take the file away, or give another with --state-file"
+        );
     }
     let mut ranges = Vec::new();
     for line in lines {
         let line = line?;
-        // The last line may have been cut by whatever ended the run.
-        if take(&line, &mut ranges).is_none() && !line.is_empty() {
+        // The last line may be incomplete if the run was interrupted.
+        if parse_line(&line, &mut ranges).is_none() && !line.is_empty() {
             tracing::debug!(line, "a note that is not whole");
         }
     }
@@ -112,24 +125,33 @@ fn read(path: &Path, title: &str) -> anyhow::Result<Option<Vec<Range>>> {
     Ok(Some(ranges))
 }
 
-fn take(line: &str, ranges: &mut Vec<Range>) -> Option<()> {
+fn parse_line(line: &str, ranges: &mut Vec<Range>) -> Option<()> {
     match line.split(' ').collect::<Vec<_>>()[..] {
-        ["range", start, end] => ranges.push(Range { start: key(start)?, end: key(end)?, arrived: None, is_done: false }),
-        ["arrived", range, row] => ranges.get_mut(range.parse::<usize>().ok()?)?.arrived = Some(key(row)?),
+        ["range", start, end] => {
+            ranges.push(Range {
+                start: key(start)?,
+                end: key(end)?,
+                arrived: None,
+                is_done: false,
+            });
+        }
+        ["arrived", range, row] => {
+            ranges.get_mut(range.parse::<usize>().ok()?)?.arrived = Some(key(row)?);
+        }
         ["done", range] => ranges.get_mut(range.parse::<usize>().ok()?)?.is_done = true,
         _ => return None,
     }
     Some(())
 }
 
-/// A key as one word: quoted, and without blanks.
+/// Formats a key as one word: quoted, and without blanks.
 fn word(key: &[u8]) -> String {
-    format!("\"{}\"", print_bytes(key).replace(' ', "\\x20"))
+    format!("\"{}\"", to_string_binary(key).replace(' ', "\\x20"))
 }
 
 fn key(word: &str) -> Option<Bytes> {
     let inner = word.strip_prefix('"')?.strip_suffix('"')?;
-    Some(parse_bytes(inner).into())
+    Some(to_bytes_binary(inner).into())
 }
 
 #[cfg(test)]
@@ -144,19 +166,19 @@ mod tests {
     fn a_copy_goes_on_where_it_stopped_and_another_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("notes");
-        let state = State::open(&path, "a to b", &keys()).unwrap();
-        state.note(1, b"z\xff \"").unwrap();
-        state.done(0).unwrap();
+        let state = CopyState::open(&path, "a to b", &keys()).unwrap();
+        state.record_progress(1, b"z\xff \"").unwrap();
+        state.record_done(0).unwrap();
         drop(state);
-        // As if the machine had stopped in the middle of a line.
+        // Simulates a crash in the middle of a line.
         File::options().append(true).open(&path).unwrap().write_all(b"arrived 1 \"zz").unwrap();
-        let again = State::open(&path, "a to b", &[]).unwrap();
+        let again = CopyState::open(&path, "a to b", &[]).unwrap();
         let ranges = again.ranges();
-        assert_eq!(again.begun(), 2);
+        assert_eq!(again.count_started(), 2);
         assert!(ranges[0].is_done && !ranges[1].is_done);
         assert_eq!(ranges[1].arrived.as_deref(), Some(&b"z\xff \""[..]));
         assert_eq!(ranges[1].start, &b"m \"\\x"[..]);
-        let other = State::open(&path, "a to c", &keys()).err().unwrap();
+        let other = CopyState::open(&path, "a to c", &keys()).err().unwrap();
         assert!(format!("{other:#}").contains("belongs to the copy of a to b"), "{other:#}");
         again.remove().unwrap();
         assert!(!path.exists());

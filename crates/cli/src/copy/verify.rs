@@ -1,6 +1,7 @@
-//! Compares two tables as readers see them: every version of every cell, row by row, range by range.
+//! Comparison of two tables as readers see them: every version of every cell, row by row, range by
+//! range.
 //!
-//! What is hidden by delete markers is left out: either side may have dropped it in a compaction of its own.
+//! Cells hidden by delete markers are excluded: a compaction on either side may have dropped them.
 
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,35 +10,45 @@ use anyhow::{Context as _, bail};
 use flate2::Crc;
 use halite::{CellRef, Result, Row, Scan};
 
+use super::copier::{for_each, progress};
 use super::state::Range;
-use super::work::{for_each, progress};
-use crate::place::PlaceTable;
+use crate::backend::BackendTable;
 
-/// What both sides have.
+/// Contents found equal on both sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Compared {
+pub(crate) struct ComparisonResult {
     pub(crate) rows: u64,
     pub(crate) cells: u64,
-    /// Of all rows, keys, timestamps, types and values, in key order within the ranges; the ranges' are added up.
+    /// Checksum of all rows: keys, timestamps, types and values, in key order within each range.
+    /// The checksums of the ranges are added.
     pub(crate) checksum: u32,
 }
 
-/// Compares.
+/// Compares two tables.
 ///
 /// # Errors
-/// The first difference, with its row; a side's.
-pub(super) fn compare(from: &PlaceTable, to: &PlaceTable, ranges: &[Range], threads: usize) -> anyhow::Result<Compared> {
+/// Returns the first difference with its row, or an error of either side.
+pub(super) fn compare(
+    from: &BackendTable,
+    to: &BackendTable,
+    ranges: &[Range],
+    threads: usize,
+) -> anyhow::Result<ComparisonResult> {
     let bar = progress("comparing");
-    let all = Mutex::new(Compared::default());
+    let all = Mutex::new(ComparisonResult::default());
     for_each(ranges, threads, |_, range, stop| {
         let scan = || {
             let scan = Scan::all().all_versions().cache_blocks(false).start(range.start.clone());
             if range.end.is_empty() { scan } else { scan.stop(range.end.clone()) }
         };
         let (mut source, mut target) = (from.scan(scan()), to.scan(scan()));
-        let (mut here, mut crc) = (Compared::default(), Crc::new());
+        let (mut here, mut crc) = (ComparisonResult::default(), Crc::new());
         while !stop.load(Relaxed) {
-            let Some(row) = check(next(&mut source, "source")?, next(&mut target, "copy")?.as_ref())? else { break };
+            let Some(row) =
+                check(next(&mut source, "source")?, next(&mut target, "copy")?.as_ref())?
+            else {
+                break;
+            };
             row.iter().for_each(|cell| update(&mut crc, cell));
             here.rows += 1;
             here.cells += row.len() as u64;
@@ -57,17 +68,26 @@ fn next(rows: &mut impl Iterator<Item = Result<Row>>, side: &str) -> anyhow::Res
     rows.next().transpose().with_context(|| format!("reading the {side} again"))
 }
 
-/// The row both have; `None` at the end of both.
+/// Returns the row that both sides contain, or `None` at the end of both.
 fn check(source: Option<Row>, target: Option<&Row>) -> anyhow::Result<Option<Row>> {
-    let name = |row: &Row| halite::print_bytes(row.key());
+    let name = |row: &Row| halite::to_string_binary(row.key());
     let what = match (&source, target) {
         (None, None) => return Ok(None),
         (Some(row), None) => format!("row '{}' is not in the copy", name(row)),
         (None, Some(row)) => format!("row '{}' is in the copy and not in the source", name(row)),
-        (Some(row), Some(other)) if row.key() < other.key() => format!("row '{}' is not in the copy", name(row)),
-        (Some(row), Some(other)) if row.key() > other.key() => format!("row '{}' is in the copy and not in the source", name(other)),
+        (Some(row), Some(other)) if row.key() < other.key() => {
+            format!("row '{}' is not in the copy", name(row))
+        }
+        (Some(row), Some(other)) if row.key() > other.key() => {
+            format!("row '{}' is in the copy and not in the source", name(other))
+        }
         (Some(row), Some(other)) if !same(row, other) => {
-            format!("row '{}' has {} cells in the source and {} in the copy, and they differ", name(row), row.len(), other.len())
+            format!(
+                "row '{}' has {} cells in the source and {} in the copy, and they differ",
+                name(row),
+                row.len(),
+                other.len()
+            )
         }
         _ => return Ok(source),
     };
@@ -77,7 +97,9 @@ fn check(source: Option<Row>, target: Option<&Row>) -> anyhow::Result<Option<Row
 }
 
 fn same(row: &Row, other: &Row) -> bool {
-    let same_cell = |(one, other): (CellRef<'_>, CellRef<'_>)| one.key() == other.key() && one.value() == other.value();
+    let same_cell = |(one, other): (CellRef<'_>, CellRef<'_>)| {
+        one.key() == other.key() && one.value() == other.value()
+    };
     row.len() == other.len() && row.iter().zip(other.iter()).all(same_cell)
 }
 

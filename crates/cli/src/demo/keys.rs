@@ -1,25 +1,27 @@
-//! Row keys: station and reversed time, so that a station's newest observation comes first.
+//! Row keys of the demo: station and reversed time, so that the newest observation of a station
+//! sorts first.
 //!
 //! ```text
-//!   JFK_9223370651449575807     station, _, Long.MAX_VALUE - time in 19 digits
+//! JFK_9223370651449575807     station, _, Long.MAX_VALUE - time in 19 digits
 //! ```
-//! Nineteen digits hold every such number of the years 1970 to 2262 and later, so text order is the order of the numbers. Looking from time
-//! to key turns a range around: it begins at the reversed *end* and stops behind the reversed *start*.
+//! Every such number for the years 1970 to 2262 and later has 19 digits, so text order is numeric
+//! order. The reversal swaps the bounds of a time range: the key range starts at the reversed *end*
+//! and stops after the reversed *start*.
 
 use halite::Scan;
 
-/// The key of an observation.
+/// Returns the key of an observation.
 pub(crate) fn row_key(station: &str, time_ms: i64) -> String {
     format!("{station}_{:019}", i64::MAX - time_ms)
 }
 
-/// Station and time of a key.
+/// Returns the station and time of a key.
 pub(crate) fn parse_key(key: &[u8]) -> Option<(&str, i64)> {
     let (station, reversed) = std::str::from_utf8(key).ok()?.split_once('_')?;
     Some((station, i64::MAX - reversed.parse::<i64>().ok()?))
 }
 
-/// A range of row keys, as text.
+/// Range of row keys, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyRange {
     /// Inclusive.
@@ -29,17 +31,17 @@ pub(crate) struct KeyRange {
 }
 
 impl KeyRange {
-    /// Everything of a station. The character behind `_` ends it.
+    /// Returns the range of all rows of a station. Its stop key is the character after `_`.
     pub(crate) fn station(station: &str) -> Self {
         Self { start: format!("{station}_"), stop: format!("{station}`") }
     }
 
-    /// What a station observed from one time to another, both inclusive.
+    /// Returns the range of a station's observations in a time range, both bounds inclusive.
     pub(crate) fn between(station: &str, from_ms: i64, to_ms: i64) -> Self {
         Self { start: row_key(station, to_ms), stop: row_key(station, from_ms - 1) }
     }
 
-    /// The scan of it.
+    /// Returns the scan of the range.
     pub(crate) fn scan(&self) -> Scan {
         Scan::range(self.start.clone(), self.stop.clone())
     }
@@ -62,7 +64,10 @@ mod tests {
     fn a_newer_observation_has_a_smaller_key() {
         assert_eq!(row_key("s1", NOON), "s1_9223370326393975807");
         assert!(row_key("s1", NOON + 1) < row_key("s1", NOON));
-        assert!(row_key("s1", 0) > row_key("s1", 1) && row_key("s1", 0).len() == row_key("s1", NOON).len());
+        assert!(
+            row_key("s1", 0) > row_key("s1", 1)
+                && row_key("s1", 0).len() == row_key("s1", NOON).len()
+        );
         assert_eq!(parse_key(b"JFK_9223370326393975807"), Some(("JFK", NOON)));
     }
 

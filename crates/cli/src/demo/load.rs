@@ -1,9 +1,10 @@
-//! Creates the tables and fills them, so that it can be killed at any moment and run again.
+//! Demo loader: creates the tables and fills them. It may be killed at any moment and run again.
 //!
-//! Each batch is written in three steps: the observations, the counters, and then how far the load has come. A run that finds the last number
-//! short of the whole starts from there, and may write a batch for the second time. That changes nothing: an observation is put with its own
-//! time as timestamp, so the second put is the same version again; and a counter is only increased together with a mark that this hour has
-//! been counted, in one atomic operation on the row that is refused when the mark is there.
+//! Each batch is written in three steps: the observations, the counters, and then the progress. A
+//! run that finds incomplete progress resumes there, and may write a batch a second time. That
+//! changes nothing: an observation is put with its own time as timestamp, so the second put is the
+//! same version again. A counter is incremented together with a mark for its hour, in one atomic
+//! operation on the row, which fails if the mark exists.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -11,46 +12,50 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use halite::{CheckAndMutate, FamilyDescriptor, Get, Increment, Put, RowMutations, RowOp, TableDescriptor, TableName};
+use halite::{
+    CheckAndMutate, FamilyDescriptor, Get, Increment, Put, RowMutations, RowOp, TableDescriptor,
+    TableName,
+};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::keys::row_key;
 use super::weather::Observation;
-use crate::place::{Place, PlaceTable};
+use crate::backend::{Backend, BackendTable};
 
-/// The observations: family `data`, a qualifier for each measured field.
+/// Table of observations: family `data`, one qualifier per measured field.
 pub(crate) const SENSORS: &str = "sensor_data";
-/// A row of counters for each station and day: family `count`, and `seen` with the hours that have been counted.
+/// Table of counters, one row per station and day: family `count`, and `seen` with the hours
+/// already counted.
 pub(crate) const DAILY: &str = "sensor_daily";
-/// How far the load has come, and a row to measure writes on.
+/// Table for the progress of the load, and for a row used to measure writes.
 pub(crate) const NOTES: &str = "halite_demo";
 
-/// Observations that are written, synced and noted together.
+/// Observations that are written, synced and recorded together.
 const BATCH_ROWS: usize = 500;
 
-/// What a load did.
-pub(crate) struct Loaded {
+/// Result of a load.
+pub(crate) struct LoadReport {
     /// Rows found from an earlier run.
     pub(crate) found: usize,
-    /// Rows written now.
+    /// Rows written by this run.
     pub(crate) rows: usize,
     pub(crate) cells: usize,
     pub(crate) time: Duration,
 }
 
-/// Makes the tables and writes what is missing of the observations, or as much of it as comes before `is_stopped`.
+/// Creates the tables and writes the missing observations, until `is_stopped` returns `true`.
 ///
 /// # Errors
-/// The store's; a table that is not the demo's.
+/// Returns an error of the store, or an error if a table of that name does not belong to the demo.
 pub(crate) fn load(
-    place: &Place,
+    place: &Backend,
     observations: &[Observation],
     acknowledged: Option<&Path>,
     is_stopped: &dyn Fn() -> bool,
-) -> anyhow::Result<Loaded> {
+) -> anyhow::Result<LoadReport> {
     let kept_tables = create_tables(place)?;
     let notes = place.table(NOTES)?;
-    let found = if kept_tables { rows_noted(&notes)? } else { 0 };
+    let found = if kept_tables { recorded_rows(&notes)? } else { 0 };
     if found > observations.len() {
         bail!(
             "table {NOTES}: it notes {found} rows, and there are {}; take the demo's three tables away, or start over in another directory with --data",
@@ -58,25 +63,30 @@ pub(crate) fn load(
         );
     }
     let rest = &observations[found..];
-    let mut loaded = Loaded { found, rows: 0, cells: 0, time: Duration::ZERO };
+    let mut loaded = LoadReport { found, rows: 0, cells: 0, time: Duration::ZERO };
     if rest.is_empty() {
         return Ok(loaded);
     }
-    let mut log =
-        acknowledged.map(|path| File::options().append(true).create(true).open(path)).transpose().context("the log of acknowledged rows")?;
+    let mut log = acknowledged
+        .map(|path| File::options().append(true).create(true).open(path))
+        .transpose()
+        .context("the log of acknowledged rows")?;
     let (sensors, daily) = (place.table(SENSORS)?, place.table(DAILY)?);
     let progress = progress_bar(observations.len(), found);
     let began = Instant::now();
     for batch in rest.chunks(BATCH_ROWS).take_while(|_| !is_stopped()) {
-        write(&sensors, batch.iter().map(|observation| put_of(observation).into()))?;
-        write(&daily, batch.iter().map(|observation| count_of(observation).into()))?;
+        write(&sensors, batch.iter().map(|observation| put_observation(observation).into()))?;
+        write(&daily, batch.iter().map(|observation| count_observation(observation).into()))?;
         loaded.rows += batch.len();
         loaded.cells += batch.iter().map(|observation| observation.values.len()).sum::<usize>();
         progress.inc(batch.len() as u64);
         let done = usize::try_from(progress.position()).unwrap_or(usize::MAX);
         notes.put(Put::new("weather").add("load", "rows", done.to_string()))?;
         if let Some(log) = &mut log {
-            let keys: String = batch.iter().map(|observation| row_key(&observation.station, observation.time_ms) + "\n").collect();
+            let keys: String = batch
+                .iter()
+                .map(|observation| row_key(&observation.station, observation.time_ms) + "\n")
+                .collect();
             log.write_all(keys.as_bytes()).context("the log of acknowledged rows")?;
         }
     }
@@ -88,37 +98,47 @@ pub(crate) fn load(
     Ok(loaded)
 }
 
-/// Whether all tables were there. The table of notes comes first: with it the others are known to be ours.
-fn create_tables(place: &Place) -> anyhow::Result<bool> {
+/// Returns `true` if all tables existed. The progress table is created first; if it exists, the
+/// other tables belong to the demo.
+fn create_tables(place: &Backend) -> anyhow::Result<bool> {
     let name = |table: &str| table.parse::<TableName>();
-    let missing = |table: &str| anyhow::Ok(!place.has_table(&name(table)?)?);
+    let missing = |table: &str| anyhow::Ok(!place.table_exists(&name(table)?)?);
     if missing(NOTES)? {
         for table in [SENSORS, DAILY] {
             if !missing(table)? {
-                bail!("table {table} is there already and was not made by the demo; give the demo a directory of its own with --data");
+                bail!(
+                    "table {table} is there already and was not made by the demo; give the demo a directory of its own with --data"
+                );
             }
         }
         let families = ["load", "probe"].map(FamilyDescriptor::new);
-        place.create_table(families.into_iter().fold(TableDescriptor::new(name(NOTES)?), TableDescriptor::family), &[])?;
+        place.create_table(
+            families.into_iter().fold(TableDescriptor::new(name(NOTES)?), TableDescriptor::family),
+            &[],
+        )?;
     }
     let fresh = missing(SENSORS)? || missing(DAILY)?;
     if fresh {
-        // Whatever an earlier run noted was about tables that have gone.
+        // The progress of an earlier run refers to tables that no longer exist.
         place.table(NOTES)?.put(Put::new("weather").add("load", "rows", "0"))?;
     }
     if missing(SENSORS)? {
-        // One region for each station: nobody's rows queue behind another's.
-        let table = TableDescriptor::new(name(SENSORS)?).family(FamilyDescriptor::new("data").versions(5));
+        // One region per station, so that the rows of one station do not wait for those of another.
+        let table =
+            TableDescriptor::new(name(SENSORS)?).family(FamilyDescriptor::new("data").versions(5));
         place.create_table(table, &[b"JFK", b"LGA"])?;
     }
     if missing(DAILY)? {
         let families = ["count", "seen"].map(FamilyDescriptor::new);
-        place.create_table(families.into_iter().fold(TableDescriptor::new(name(DAILY)?), TableDescriptor::family), &[])?;
+        place.create_table(
+            families.into_iter().fold(TableDescriptor::new(name(DAILY)?), TableDescriptor::family),
+            &[],
+        )?;
     }
     Ok(!fresh)
 }
 
-fn rows_noted(notes: &PlaceTable) -> anyhow::Result<usize> {
+fn recorded_rows(notes: &BackendTable) -> anyhow::Result<usize> {
     let row = notes.get(Get::new("weather").column("load", "rows"))?;
     let Some(rows) = row.value("load", "rows") else { return Ok(0) };
     std::str::from_utf8(rows).ok().and_then(|rows| rows.parse().ok()).with_context(|| {
@@ -129,14 +149,19 @@ fn rows_noted(notes: &PlaceTable) -> anyhow::Result<usize> {
     })
 }
 
-/// An observation as a row. The timestamp is that of the observation: putting it twice is putting it once.
-pub(crate) fn put_of(observation: &Observation) -> Put {
+/// Converts an observation to a put. Its timestamp is the time of the observation, so putting it
+/// twice equals putting it once.
+pub(crate) fn put_observation(observation: &Observation) -> Put {
     let put = Put::new(row_key(&observation.station, observation.time_ms));
-    observation.values.iter().fold(put, |put, (field, value)| put.add_at("data", field, observation.time_ms, value))
+    observation
+        .values
+        .iter()
+        .fold(put, |put, (field, value)| put.add_at("data", field, observation.time_ms, value))
 }
 
-/// Counts an observation in the row of its day, unless its hour is marked as counted.
-fn count_of(observation: &Observation) -> CheckAndMutate {
+/// Returns the operation that counts an observation in the row of its day, unless its hour is
+/// already marked as counted.
+fn count_observation(observation: &Observation) -> CheckAndMutate {
     let time = jiff::Timestamp::from_millisecond(observation.time_ms).unwrap_or_default();
     let (day, hour) = (time.strftime("%Y-%m-%d").to_string(), time.strftime("%H").to_string());
     let row = day_key(&observation.station, &day);
@@ -148,26 +173,33 @@ fn count_of(observation: &Observation) -> CheckAndMutate {
         counts = counts.add("count", "wet", 1);
     }
     counts.return_results = false;
-    // Not an empty value: to a condition, as in HBase, a column with one does not exist.
+    // The mark is not empty: in a condition, as in HBase, a column with an empty value does not
+    // exist.
     let mark = Put::new(row.clone()).add_at("seen", &hour, observation.time_ms, "1");
-    CheckAndMutate::if_absent(row.clone(), "seen", hour, RowMutations::new(row).then(mark).then(counts))
+    CheckAndMutate::if_not_exists(
+        row.clone(),
+        "seen",
+        hour,
+        RowMutations::new(row).add(mark).add(counts),
+    )
 }
 
-/// The key of a day's counters.
+/// Returns the key of a day's counters.
 pub(crate) fn day_key(station: &str, day: &str) -> String {
     format!("{station}_{day}")
 }
 
-fn write(table: &PlaceTable, ops: impl Iterator<Item = RowOp>) -> anyhow::Result<()> {
+fn write(table: &BackendTable, ops: impl Iterator<Item = RowOp>) -> anyhow::Result<()> {
     for result in table.batch(ops.collect())? {
         result?;
     }
     Ok(())
 }
 
-/// Draws nothing when the output is no terminal.
+/// Creates a progress bar. It draws nothing if the output is not a terminal.
 fn progress_bar(rows: usize, found: usize) -> ProgressBar {
     let style =
-        ProgressStyle::with_template("loading {bar:50} {human_pos} of {human_len} rows, {per_sec}").unwrap_or_else(|_| ProgressStyle::default_bar());
+        ProgressStyle::with_template("loading {bar:50} {human_pos} of {human_len} rows, {per_sec}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(rows as u64).with_style(style).with_position(found as u64)
 }

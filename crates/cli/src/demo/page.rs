@@ -1,34 +1,39 @@
-//! What the demo shows: headings, notes and tables within 100 columns.
+//! Demo output: headings, notes and tables, at most 100 columns wide.
 
 use std::io::{self, IsTerminal as _, Write};
 
 use crate::text_table::TextTable;
 
-/// Longest line.
+/// Maximum line length in columns.
 const COLUMNS: usize = 100;
 
-/// Where it goes.
+/// Formatted output of the demo.
 pub(crate) struct Page<W> {
     out: W,
-    /// Whether to use bold and dim letters.
+    /// Enables bold and dim text.
     styled: bool,
 }
 
 impl Page<io::StdoutLock<'static>> {
-    /// Standard output; styled if it is a terminal and `NO_COLOR` is not set.
+    /// Returns a page on standard output, styled if that is a terminal and `NO_COLOR` is not set.
     pub(crate) fn stdout() -> Self {
-        let styled = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let styled = io::stdout().is_terminal()
+            && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         Self { out: io::stdout().lock(), styled }
     }
 }
 
 impl<W: Write> Page<W> {
-    /// A heading with a line of blank above it.
+    /// Writes a heading after an empty line.
     pub(crate) fn heading(&mut self, text: &str) -> io::Result<()> {
-        if self.styled { writeln!(self.out, "\n\x1b[1m{text}\x1b[0m") } else { writeln!(self.out, "\n{text}") }
+        if self.styled {
+            writeln!(self.out, "\n\x1b[1m{text}\x1b[0m")
+        } else {
+            writeln!(self.out, "\n{text}")
+        }
     }
 
-    /// Something said in full, broken at blanks; further lines begin below its text.
+    /// Writes a labeled paragraph, wrapped at blanks; further lines are indented to the text.
     pub(crate) fn note(&mut self, label: &str, text: &str) -> io::Result<()> {
         let mut line = format!("  {label:<10}");
         let indent = line.chars().count();
@@ -45,7 +50,7 @@ impl<W: Write> Page<W> {
         self.dim(&line)
     }
 
-    /// A table, below a line of blank.
+    /// Writes a table after an empty line.
     pub(crate) fn table(&mut self, table: &TextTable) -> io::Result<()> {
         writeln!(self.out)?;
         for (number, line) in table.lines().enumerate() {
@@ -58,13 +63,17 @@ impl<W: Write> Page<W> {
         self.out.flush()
     }
 
-    /// An empty line.
+    /// Writes an empty line.
     pub(crate) fn blank(&mut self) -> io::Result<()> {
         writeln!(self.out)
     }
 
     fn dim(&mut self, line: &str) -> io::Result<()> {
-        if self.styled { writeln!(self.out, "\x1b[2m{line}\x1b[0m") } else { writeln!(self.out, "{line}") }
+        if self.styled {
+            writeln!(self.out, "\x1b[2m{line}\x1b[0m")
+        } else {
+            writeln!(self.out, "{line}")
+        }
     }
 }
 
@@ -77,7 +86,13 @@ mod tests {
         let mut page = Page { out: Vec::new(), styled: false };
         page.note("read", &"word ".repeat(40)).unwrap();
         let text = String::from_utf8(page.out).unwrap();
-        assert!(text.lines().count() > 1 && text.lines().all(|line| line.len() <= COLUMNS && line[..12].trim_end().len() <= 6), "{text}");
+        assert!(
+            text.lines().count() > 1
+                && text
+                    .lines()
+                    .all(|line| line.len() <= COLUMNS && line[..12].trim_end().len() <= 6),
+            "{text}"
+        );
         assert_eq!(text.matches("word").count(), 40);
     }
 }

@@ -1,18 +1,18 @@
-//! Verifies store files and says of each that it is sound, or what is wrong with it.
+//! Verification of store files.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use halite_engine::hfile::Verified;
+use halite_engine::hfile::VerifyReport;
 
 use super::open;
 use crate::text_table::{grouped, size};
 
-/// Writes one line for each file. Fails if one of them is not sound.
+/// Writes one line per file. Returns a failure code if any file is damaged.
 ///
 /// # Errors
-/// The output's.
+/// Returns an error if the output cannot be written.
 pub(crate) fn write(out: &mut impl Write, files: &[PathBuf]) -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     for file in files {
@@ -29,8 +29,12 @@ pub(crate) fn write(out: &mut impl Write, files: &[PathBuf]) -> anyhow::Result<E
 
 fn verify(file: &Path) -> anyhow::Result<String> {
     let reader = open(file)?;
-    let Verified { cells, rows, blocks, bloom_look_ups } = reader.verify()?;
-    let filter = if bloom_look_ups == 0 { "no bloom filter".to_owned() } else { format!("{} bloom look-ups", grouped(bloom_look_ups)) };
+    let VerifyReport { cells, rows, blocks, bloom_lookups: bloom_look_ups } = reader.verify()?;
+    let filter = if bloom_look_ups == 0 {
+        "no bloom filter".to_owned()
+    } else {
+        format!("{} bloom look-ups", grouped(bloom_look_ups))
+    };
     let levels = match reader.trailer().index_levels {
         1 => "1 level".to_owned(),
         levels => format!("{levels} levels"),

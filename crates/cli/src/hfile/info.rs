@@ -1,17 +1,17 @@
-//! What a store file says about itself, in words.
+//! Human-readable metadata of a store file.
 
 use std::io::{self, Write};
 
 use halite_engine::hfile::{BlockKind, BlockSummary, DirectBlocks, Reader, info_key};
 use halite_types::BloomType;
 use halite_types::cell::{key_family, key_qualifier, key_row, key_timestamp};
-use halite_types::key::print_bytes;
+use halite_types::key::to_string_binary;
 
 use crate::text_table::{TextTable, grouped, size};
-use halite_types::key::hexadecimal;
+use halite_types::key::to_hex;
 
-/// Facts that are shown in words and so need no second line with their bytes.
-const TOLD: [&str; 19] = [
+/// File info entries that are printed in readable form and therefore not repeated as bytes.
+const PRINTED_INFO_KEYS: [&str; 19] = [
     info_key::AVERAGE_KEY_LENGTH,
     info_key::AVERAGE_VALUE_LENGTH,
     info_key::BLOOM_PARAMETER,
@@ -33,46 +33,73 @@ const TOLD: [&str; 19] = [
     info_key::TIME_RANGE,
 ];
 
-/// Writes trailer, file info and a census of the blocks.
+/// Writes the trailer, the file info and statistics of the blocks.
 ///
 /// # Errors
-/// Damage, a failed read, or the output's.
+/// Returns an error if the file is damaged, a read fails, or the output cannot be written.
 pub(crate) fn write(out: &mut impl Write, reader: &Reader) -> anyhow::Result<()> {
     let blocks = reader.walk_blocks()?;
     let mid_key = reader.mid_key(&DirectBlocks)?;
-    write_facts(out, &file_facts(reader, mid_key.as_deref()))?;
+    write_rows(out, &file_rows(reader, mid_key.as_deref()))?;
     writeln!(out, "\nINDEX AND FILTERS")?;
-    write_facts(out, &index_facts(reader, &blocks))?;
+    write_rows(out, &index_rows(reader, &blocks))?;
     writeln!(out, "\nBLOCKS")?;
     for line in census(&blocks).lines() {
         writeln!(out, "  {line}")?;
     }
-    let mut others = reader.info().iter().filter(|(name, _)| !TOLD.iter().any(|told| told.as_bytes() == *name)).peekable();
+    let mut others = reader
+        .info()
+        .iter()
+        .filter(|(name, _)| !PRINTED_INFO_KEYS.iter().any(|told| told.as_bytes() == *name))
+        .peekable();
     if others.peek().is_some() {
         writeln!(out, "\nOTHER FILE INFO")?;
     }
     for (name, value) in others {
-        writeln!(out, "  {} = {}", print_bytes(name), hexadecimal(value))?;
+        writeln!(out, "  {} = {}", to_string_binary(name), to_hex(value))?;
     }
     Ok(())
 }
 
-type Facts = Vec<(&'static str, String)>;
+type InfoRows = Vec<(&'static str, String)>;
 
-fn write_facts(out: &mut impl Write, facts: &Facts) -> io::Result<()> {
+fn write_rows(out: &mut impl Write, facts: &InfoRows) -> io::Result<()> {
     facts.iter().try_for_each(|(name, value)| writeln!(out, "  {name:<16}{value}"))
 }
 
-fn file_facts(reader: &Reader, mid_key: Option<&[u8]>) -> Facts {
+fn file_rows(reader: &Reader, mid_key: Option<&[u8]>) -> InfoRows {
     let (trailer, info) = (reader.trailer(), reader.info());
-    let average = |key: &str| info.int(key).map_or_else(|| "?".to_owned(), |length| length.to_string());
-    let mut facts: Facts = vec![
+    let average =
+        |key: &str| info.int(key).map_or_else(|| "?".to_owned(), |length| length.to_string());
+    let mut facts: InfoRows = vec![
         ("file", reader.path().to_owned()),
-        ("size", format!("{} ({} bytes); {} uncompressed", size(reader.bytes()), grouped(reader.bytes()), size(trailer.total_uncompressed_bytes))),
-        ("format", format!("HFile v3, compression {}, cells {}", trailer.compression.name(), cell_layout(reader))),
+        (
+            "size",
+            format!(
+                "{} ({} bytes); {} uncompressed",
+                size(reader.bytes()),
+                grouped(reader.bytes()),
+                size(trailer.total_uncompressed_bytes)
+            ),
+        ),
+        (
+            "format",
+            format!(
+                "HFile v3, compression {}, cells {}",
+                trailer.compression.name(),
+                cell_layout(reader)
+            ),
+        ),
         ("order", trailer.comparator.class_name().to_owned()),
         ("cells", grouped(reader.entry_count())),
-        ("average cell", format!("key {} bytes, value {} bytes", average(info_key::AVERAGE_KEY_LENGTH), average(info_key::AVERAGE_VALUE_LENGTH))),
+        (
+            "average cell",
+            format!(
+                "key {} bytes, value {} bytes",
+                average(info_key::AVERAGE_KEY_LENGTH),
+                average(info_key::AVERAGE_VALUE_LENGTH)
+            ),
+        ),
     ];
     let keys = [
         ("first key", reader.first_key()),
@@ -81,19 +108,32 @@ fn file_facts(reader: &Reader, mid_key: Option<&[u8]>) -> Facts {
         ("biggest cell", info.get(info_key::KEY_OF_BIGGEST_CELL)),
     ];
     facts.extend(keys.into_iter().filter_map(|(name, key)| Some((name, print_key(key?)))));
-    facts.extend(reader.time_range().map(|range| ("timestamps", format!("{} to {}", time(*range.start()), time(*range.end())))));
+    facts.extend(reader.time_range().map(|range| {
+        ("timestamps", format!("{} to {}", time(*range.start()), time(*range.end())))
+    }));
     facts.extend(reader.earliest_put_timestamp().map(|earliest| ("earliest put", time(earliest))));
     facts.extend(reader.delete_family_count().map(|count| ("family deletes", grouped(count))));
     facts.extend(reader.max_sequence_id().map(|id| ("sequence id", id.to_string())));
-    facts.extend(reader.created_ms().filter(|&created| created > 0).map(|created| ("written", time(created))));
+    facts.extend(
+        reader
+            .created_ms()
+            .filter(|&created| created > 0)
+            .map(|created| ("written", time(created))),
+    );
     facts.push(("made by", origin(reader)));
     facts
 }
 
 fn cell_layout(reader: &Reader) -> String {
-    let tags = reader.max_tags_bytes().map_or_else(|| "without tags".to_owned(), |most| format!("with tags of up to {most} bytes"));
-    let sequence =
-        if reader.has_sequence_ids() { format!("sequence ids up to {}", reader.max_cell_sequence_id()) } else { "no sequence ids".to_owned() };
+    let tags = reader.max_tags_bytes().map_or_else(
+        || "without tags".to_owned(),
+        |most| format!("with tags of up to {most} bytes"),
+    );
+    let sequence = if reader.has_sequence_ids() {
+        format!("sequence ids up to {}", reader.max_cell_sequence_id())
+    } else {
+        "no sequence ids".to_owned()
+    };
     format!("{tags}, {sequence}")
 }
 
@@ -112,7 +152,7 @@ fn origin(reader: &Reader) -> String {
     }
 }
 
-fn index_facts(reader: &Reader, blocks: &[BlockSummary]) -> Facts {
+fn index_rows(reader: &Reader, blocks: &[BlockSummary]) -> InfoRows {
     let trailer = reader.trailer();
     let bloom = match reader.bloom_type() {
         BloomType::None => "none".to_owned(),
@@ -120,24 +160,34 @@ fn index_facts(reader: &Reader, blocks: &[BlockSummary]) -> Facts {
         BloomType::RowCol => "of rows and columns".to_owned(),
         BloomType::RowPrefix(bytes) => format!("of row prefixes of {bytes} bytes"),
     };
-    let has_delete_bloom = blocks.iter().any(|block| block.kind == BlockKind::DeleteFamilyBloomMeta);
+    let has_delete_bloom =
+        blocks.iter().any(|block| block.kind == BlockKind::DeleteFamilyBloomMeta);
     vec![
         (
             "data index",
-            format!("{} levels, {} entries in the root, {}", trailer.index_levels, trailer.data_index_count, size(trailer.uncompressed_index_bytes)),
+            format!(
+                "{} levels, {} entries in the root, {}",
+                trailer.index_levels,
+                trailer.data_index_count,
+                size(trailer.uncompressed_index_bytes)
+            ),
         ),
         ("bloom filter", bloom),
-        ("delete filter", if has_delete_bloom { "of rows with family deletes" } else { "none" }.to_owned()),
+        (
+            "delete filter",
+            if has_delete_bloom { "of rows with family deletes" } else { "none" }.to_owned(),
+        ),
     ]
 }
 
-/// How many blocks there are of each kind, and how large they are.
+/// Returns the number and sizes of the blocks by kind.
 fn census(blocks: &[BlockSummary]) -> TextTable {
-    let mut table = TextTable::new(&["kind", ">blocks", ">on disk", ">uncompressed", ">largest", "checksum"]);
+    let mut table =
+        TextTable::new(&["kind", ">blocks", ">on disk", ">uncompressed", ">largest", "checksum"]);
     for kind in BlockKind::ALL {
         let of_kind: Vec<_> = blocks.iter().filter(|block| block.kind == kind).collect();
         let Some(first) = of_kind.first() else { continue };
-        let on_disk = of_kind.iter().map(|block| u64::from(block.pointer.on_disk_bytes));
+        let on_disk = of_kind.iter().map(|block| u64::from(block.handle.on_disk_bytes));
         let largest = on_disk.clone().max().unwrap_or(0);
         let uncompressed = of_kind.iter().map(|block| block.uncompressed_bytes).sum();
         table.row([
@@ -152,17 +202,18 @@ fn census(blocks: &[BlockSummary]) -> TextTable {
     table
 }
 
-/// A flat key as row, column and timestamp.
+/// Formats a flat key as row, column and timestamp.
 fn print_key(key: &[u8]) -> String {
-    let column = format!("{}:{}", print_bytes(key_family(key)), print_bytes(key_qualifier(key)));
+    let column =
+        format!("{}:{}", to_string_binary(key_family(key)), to_string_binary(key_qualifier(key)));
     match key_timestamp(key) {
-        // What an index key has when it only separates two blocks.
-        i64::MAX => format!("{} {column}", print_bytes(key_row(key))),
-        timestamp => format!("{} {column} at {timestamp}", print_bytes(key_row(key))),
+        // An index key that only separates two blocks has this timestamp.
+        i64::MAX => format!("{} {column}", to_string_binary(key_row(key))),
+        timestamp => format!("{} {column} at {timestamp}", to_string_binary(key_row(key))),
     }
 }
 
-/// A timestamp as a number and, if it is one of our times, as a date.
+/// Formats a timestamp as a number and, if it is a plausible time, as a date.
 fn time(milliseconds: i64) -> String {
     let date = jiff::Timestamp::from_millisecond(milliseconds).ok().filter(|_| milliseconds > 0);
     date.map_or_else(|| milliseconds.to_string(), |date| format!("{milliseconds} ({date:.0})"))

@@ -1,4 +1,4 @@
-//! Looking into single store files, without a store around them.
+//! Inspection of single store files, without a store.
 
 pub(crate) mod check;
 pub(crate) mod dump;
@@ -13,16 +13,23 @@ use halite_engine::env::Fs as _;
 use halite_engine::env::os::OsFs;
 use halite_engine::hfile::Reader;
 
-/// Opens a store file anywhere on the disk.
+/// Opens a store file at any path.
 ///
 /// # Errors
-/// The operating system's, or what is wrong with the file.
+/// Returns an error if the file cannot be read or is invalid.
 pub(crate) fn open(path: &Path) -> anyhow::Result<Arc<Reader>> {
-    let name = path.file_name().and_then(OsStr::to_str).with_context(|| format!("store file {}: give the path of a file", path.display()))?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = OsFs::new(folder)
-        .and_then(|folder| folder.open(name))
-        .with_context(|| format!("store file {}: give the path of a file in data/NAMESPACE/TABLE/REGION/FAMILY/", path.display()))?;
+    let name = path
+        .file_name()
+        .and_then(OsStr::to_str)
+        .with_context(|| format!("store file {}: give the path of a file", path.display()))?;
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = OsFs::new(folder).and_then(|folder| folder.open(name)).with_context(|| {
+        format!(
+            "store file {}: give the path of a file in data/NAMESPACE/TABLE/REGION/FAMILY/",
+            path.display()
+        )
+    })?;
     Ok(Arc::new(Reader::open(file, &path.display().to_string())?))
 }
 

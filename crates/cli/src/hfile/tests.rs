@@ -1,4 +1,4 @@
-//! Dumps, facts and checks of the sample files HBase wrote.
+//! Dumps, metadata and checks of sample files written by HBase.
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,7 +24,13 @@ fn a_dump_is_the_one_hbase_gives() {
     let mut compared = 0;
     for entry in std::fs::read_dir(samples()).unwrap() {
         let path = entry.unwrap().path();
-        let Ok(reader) = (if path.extension().is_some_and(|end| end == "hfile") { open(&path) } else { continue }) else { continue };
+        let Ok(reader) = (if path.extension().is_some_and(|end| end == "hfile") {
+            open(&path)
+        } else {
+            continue;
+        }) else {
+            continue;
+        };
         let Ok(packed) = std::fs::read(path.with_extension("tsv.gz")) else { continue };
         let mut golden = String::new();
         flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut golden).unwrap();
@@ -37,16 +43,25 @@ fn a_dump_is_the_one_hbase_gives() {
 #[test]
 fn a_dump_for_people_names_types_and_columns() {
     let dump = text(|out| dump::write(out, open(&sample("tiny-none-tags")).unwrap(), false));
-    assert!(dump.starts_with("row1 f:col1 timestamp=1700000000005 Put sequence=7 tags=00040874746c value=AAAA\n"), "{dump}");
+    assert!(
+        dump.starts_with(
+            "row1 f:col1 timestamp=1700000000005 Put sequence=7 tags=00040874746c value=AAAA\n"
+        ),
+        "{dump}"
+    );
     assert!(dump.contains(" DeleteColumn sequence=9 "), "{dump}");
 }
 
 #[test]
 fn the_facts_are_those_of_the_file() {
     let facts = text(|out| info::write(out, &open(&sample("index-4level")).unwrap()));
-    for line in
-        ["  data index      4 levels", "  bloom filter    of rows", "HFile v3, compression NONE", "  first key       k", "intermediate index block"]
-    {
+    for line in [
+        "  data index      4 levels",
+        "  bloom filter    of rows",
+        "HFile v3, compression NONE",
+        "  first key       k",
+        "intermediate index block",
+    ] {
         assert!(facts.contains(line), "{line}:\n{facts}");
     }
 }
@@ -68,7 +83,19 @@ fn a_check_says_ok_or_what_is_wrong_and_where() {
     let (ok, said) = run(&[sample("bloom-row"), damaged, folder.path().join("missing")]);
     assert!(!ok, "{said}");
     let lines: Vec<&str> = said.lines().collect();
-    assert!(lines[0].contains("bloom-row.hfile: ok: ") && lines[0].contains(" bloom look-ups"), "{said}");
-    assert!(lines[1].contains("damaged: data block at 0: CRC32C of its bytes") && lines[1].contains("restore it"), "{said}");
-    assert!(lines[2].contains("missing: give the path of a file in data/NAMESPACE/TABLE/REGION/FAMILY/: No such file"), "{said}");
+    assert!(
+        lines[0].contains("bloom-row.hfile: ok: ") && lines[0].contains(" bloom look-ups"),
+        "{said}"
+    );
+    assert!(
+        lines[1].contains("damaged: data block at 0: CRC32C of its bytes")
+            && lines[1].contains("restore it"),
+        "{said}"
+    );
+    assert!(
+        lines[2].contains(
+            "missing: give the path of a file in data/NAMESPACE/TABLE/REGION/FAMILY/: No such file"
+        ),
+        "{said}"
+    );
 }

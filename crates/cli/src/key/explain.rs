@@ -1,4 +1,5 @@
-//! `halite key explain`: conditions as text to a plan, and the plan as text; and what reading it came to.
+//! `halite key explain`: parses conditions, prints their plan, and optionally the cost of executing
+//! it.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -10,52 +11,70 @@ use halite::rowkey::plan::{KeyQuery, Plan};
 use halite::rowkey::{Dictionary, Scatter, ScatterOptions};
 use halite::{Scan, block_on};
 
-use super::declared::{Found, found_in};
-use super::keys::say_misfits;
-use crate::cmd::key::{Declared, Question};
+use super::key_spec::{ResolvedKey, resolve_in};
+use super::sampling::format_misfits;
+use crate::cmd::key::{KeySpecArgs, QueryArgs};
 
-/// Prints which keys a question reads; with `run` it reads them too.
-pub(crate) fn explain(which: &Declared, question: &Question, run: bool) -> anyhow::Result<ExitCode> {
+/// Prints the keys that a query reads; with `run`, also executes it.
+pub(crate) fn explain(
+    which: &KeySpecArgs,
+    question: &QueryArgs,
+    run: bool,
+) -> anyhow::Result<ExitCode> {
     if run {
-        return explain_and_run(which, question);
+        return explain_analyze(which, question);
     }
     let Some(table) = &which.table else {
-        let found = which.find()?;
-        write!(std::io::stdout(), "{}", plan_of(&found, question)?.explain(&found.regions))?;
+        let found = which.resolve()?;
+        write!(std::io::stdout(), "{}", plan_for(&found, question)?.explain(&found.regions))?;
         if Dictionary::is_needed(&found.key) {
-            writeln!(std::io::stdout(), "note     dictionaries stand beside tables: with --table, conditions on their fields become ranges")?;
+            writeln!(
+                std::io::stdout(),
+                "note     dictionaries stand beside tables: with --table, conditions on their fields become ranges"
+            )?;
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let place = which.place.open_existing()?;
-    let found = found_in(&place, table)?;
+    let place = which.backend.open_existing()?;
+    let found = resolve_in(&place, table)?;
     let mut out = std::io::stdout();
-    write!(out, "{}", plan_of(&found, question)?.explain(&found.regions))?;
-    if let Some(text) = say_misfits(&place.cluster().table(table), &found.key, &found.regions)? {
+    write!(out, "{}", plan_for(&found, question)?.explain(&found.regions))?;
+    if let Some(text) = format_misfits(&place.cluster().table(table), &found.key, &found.regions)? {
         writeln!(out, "note     {text}")?;
     }
     place.close()?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn explain_and_run(which: &Declared, question: &Question) -> anyhow::Result<ExitCode> {
+fn explain_analyze(which: &KeySpecArgs, question: &QueryArgs) -> anyhow::Result<ExitCode> {
     let Some(table) = &which.table else { bail!("--analyze reads a table: give --table") };
-    let place = which.place.open_existing()?;
-    let found = found_in(&place, table)?;
-    let plan = Arc::new(plan_of(&found, question)?);
+    let place = which.backend.open_existing()?;
+    let found = resolve_in(&place, table)?;
+    let plan = Arc::new(plan_for(&found, question)?);
     let mut out = std::io::stdout();
     write!(out, "{}", plan.explain(&found.regions))?;
     let began = Instant::now();
-    let mut rows = Scatter::new(place.cluster().table(table), plan, Scan::all(), &ScatterOptions::default(), None)?;
+    let mut rows = Scatter::new(
+        place.cluster().table(table),
+        plan,
+        Scan::all(),
+        &ScatterOptions::default(),
+        None,
+    )?;
     let mut count = 0u64;
     while block_on(rows.next())?.is_some() {
         count += 1;
     }
     writeln!(out, "run      {count} rows, {} examined, {:.1?}", rows.examined(), began.elapsed())?;
     if rows.misfits() > 0 {
-        writeln!(out, "run      {} of the rows examined are no keys of the declared {}", rows.misfits(), found.key)?;
+        writeln!(
+            out,
+            "run      {} of the rows examined are no keys of the declared {}",
+            rows.misfits(),
+            found.key
+        )?;
     }
-    if let Some(text) = say_misfits(&place.cluster().table(table), &found.key, &found.regions)? {
+    if let Some(text) = format_misfits(&place.cluster().table(table), &found.key, &found.regions)? {
         writeln!(out, "note     {text}")?;
     }
     drop(rows);
@@ -63,13 +82,17 @@ fn explain_and_run(which: &Declared, question: &Question) -> anyhow::Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-/// The plan of a question given as text.
-pub(super) fn plan_of(found: &Found, question: &Question) -> anyhow::Result<Plan> {
-    plan_of_rows(found, question, question.limit)
+/// Returns the plan of a query given as text.
+pub(super) fn plan_for(found: &ResolvedKey, question: &QueryArgs) -> anyhow::Result<Plan> {
+    plan_with_limit(found, question, question.limit)
 }
 
-/// The same with another limit.
-pub(super) fn plan_of_rows(found: &Found, question: &Question, limit: Option<usize>) -> anyhow::Result<Plan> {
+/// As [`plan_for`], with another limit.
+pub(super) fn plan_with_limit(
+    found: &ResolvedKey,
+    question: &QueryArgs,
+    limit: Option<usize>,
+) -> anyhow::Result<Plan> {
     let key = &found.key;
     let mut query = KeyQuery { reverse: question.reverse, limit, ..KeyQuery::all() };
     for text in &question.conditions {
@@ -77,7 +100,9 @@ pub(super) fn plan_of_rows(found: &Found, question: &Question, limit: Option<usi
     }
     let mut options = found.plan_options();
     for (name, count) in &question.distinct {
-        let field = key.field_id(name).ok_or_else(|| anyhow!("--distinct {name}={count}: the key has no field {name}"))?;
+        let field = key
+            .field_id(name)
+            .ok_or_else(|| anyhow!("--distinct {name}={count}: the key has no field {name}"))?;
         options.distinct.push((field, *count));
     }
     Plan::new(&Arc::new(key.clone()), &query, &options).map_err(|error| anyhow!("{error}"))

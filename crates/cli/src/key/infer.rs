@@ -1,4 +1,4 @@
-//! `halite key infer`: what sampled keys are made of, for people and as JSON.
+//! `halite key infer`: the inferred structure of sampled keys, human-readable or as JSON.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -7,56 +7,83 @@ use std::process::ExitCode;
 use anyhow::bail;
 use halite::rowkey::infer::{InferOptions, Inference, Inferred, infer};
 use halite::rowkey::lint::Finding;
-use halite::{TableName, print_bytes};
+use halite::{TableName, to_string_binary};
 use serde_json::{Value, json};
 
-use super::keys::{Sampled, of_file, of_table};
-use crate::place::PlaceFlags;
+use super::sampling::{SampledKeys, keys_from_file, sample_named_table};
+use crate::backend::BackendArgs;
 use crate::text_table::{TextTable, grouped};
 
-/// Bytes of a key that are printed.
-const KEY_BYTES_SHOWN: usize = 80;
+/// Maximum printed bytes of a key.
+const MAX_PRINTED_KEY_BYTES: usize = 80;
 
-/// How an answer is written.
+/// Output format.
 #[derive(Clone, Copy, clap::ValueEnum)]
-pub(crate) enum AnswerFormat {
-    /// For people
+pub(crate) enum OutputFormat {
+    /// Human-readable text
     Text,
-    /// One object
+    /// One JSON object
     Json,
 }
 
-/// Finds out the keys in a file.
-pub(crate) fn infer_file(file: &Path, keys: u32, format: AnswerFormat) -> anyhow::Result<ExitCode> {
-    let sampled = of_file(file)?;
-    // A table of the file's name is as good as any, and has to be changed in the statement anyhow.
-    let options = InferOptions { keys_max: keys as usize, ..InferOptions::default() };
-    answer(&sampled, &TableName::new("default", "t")?, &options, &format!("{}", file.display()), format)
+/// Infers the structure of the keys in a file.
+pub(crate) fn infer_file(file: &Path, keys: u32, format: OutputFormat) -> anyhow::Result<ExitCode> {
+    let sampled = keys_from_file(file)?;
+    // The table name is a placeholder; the operator changes it in the statement.
+    let options = InferOptions { max_keys: keys as usize, ..InferOptions::default() };
+    run_inference(
+        &sampled,
+        &TableName::new("default", "t")?,
+        &options,
+        &format!("{}", file.display()),
+        format,
+    )
 }
 
-/// Finds out the keys of a table.
-pub(crate) fn infer_table(table: &TableName, place: &PlaceFlags, keys: u32, format: AnswerFormat) -> anyhow::Result<ExitCode> {
-    let (sampled, _) = of_table(table, place, keys as usize)?;
-    let options = InferOptions { keys_max: keys as usize, from_all_over: true, ..InferOptions::default() };
-    answer(&sampled, table, &options, &format!("table {table}"), format)
+/// Infers the structure of the keys of a table.
+pub(crate) fn infer_table(
+    table: &TableName,
+    place: &BackendArgs,
+    keys: u32,
+    format: OutputFormat,
+) -> anyhow::Result<ExitCode> {
+    let (sampled, _) = sample_named_table(table, place, keys as usize)?;
+    let options =
+        InferOptions { max_keys: keys as usize, from_all_over: true, ..InferOptions::default() };
+    run_inference(&sampled, table, &options, &format!("table {table}"), format)
 }
 
-fn answer(sampled: &Sampled, table: &TableName, options: &InferOptions, source: &str, format: AnswerFormat) -> anyhow::Result<ExitCode> {
+fn run_inference(
+    sampled: &SampledKeys,
+    table: &TableName,
+    options: &InferOptions,
+    source: &str,
+    format: OutputFormat,
+) -> anyhow::Result<ExitCode> {
     if sampled.keys.is_empty() {
         bail!("{source} has no keys to look at");
     }
     let now_ms = Some(jiff::Timestamp::now().as_millisecond());
-    let inference = infer(&sampled.keys, &sampled.times_ms, &InferOptions { now_ms, ..options.clone() });
+    let inference =
+        infer(&sampled.keys, &sampled.times_ms, &InferOptions { now_ms, ..options.clone() });
     match format {
-        AnswerFormat::Text => tell(&inference, table, source)?,
-        AnswerFormat::Json => writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&as_json(&inference, table))?)?,
+        OutputFormat::Text => print_text(&inference, table, source)?,
+        OutputFormat::Json => writeln!(
+            std::io::stdout(),
+            "{}",
+            serde_json::to_string_pretty(&as_json(&inference, table))?
+        )?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn tell(inference: &Inference, table: &TableName, source: &str) -> anyhow::Result<()> {
+fn print_text(inference: &Inference, table: &TableName, source: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    let of = if inference.given > inference.keys { format!(" of {}", grouped(inference.given as u64)) } else { String::new() };
+    let of = if inference.given > inference.keys {
+        format!(" of {}", grouped(inference.given as u64))
+    } else {
+        String::new()
+    };
     writeln!(out, "{}{of} keys of {source}\n", grouped(inference.keys as u64))?;
     for (at, candidate) in inference.candidates.iter().enumerate() {
         if at == 1 {
@@ -71,7 +98,8 @@ fn tell(inference: &Inference, table: &TableName, source: &str) -> anyhow::Resul
         writeln!(out)?;
     }
     for Finding { rule, severity, message, evidence, fix, .. } in &inference.findings {
-        let more: Vec<_> = [evidence, fix].into_iter().flatten().map(|text| format!("  {text}")).collect();
+        let more: Vec<_> =
+            [evidence, fix].into_iter().flatten().map(|text| format!("  {text}")).collect();
         writeln!(out, "{} {}: {message}", severity.name(), rule.id)?;
         more.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
@@ -79,7 +107,7 @@ fn tell(inference: &Inference, table: &TableName, source: &str) -> anyhow::Resul
     Ok(())
 }
 
-/// A candidate; of those behind the first one without what speaks for each segment.
+/// Formats a candidate; only the best one includes the evidence for each segment.
 fn lines(candidate: &Inferred, is_best: bool) -> Vec<String> {
     let mut lines = vec![candidate.schema.to_text()];
     lines.push(format!("confidence {:.0} %", candidate.confidence * 100.0));
@@ -89,14 +117,19 @@ fn lines(candidate: &Inferred, is_best: bool) -> Vec<String> {
         grouped(candidate.keys as u64),
         candidate.share() * 100.0
     ));
-    let doubts: Vec<String> = candidate.doubts.iter().map(|doubt| format!("against it: {doubt}")).collect();
+    let doubts: Vec<String> =
+        candidate.doubts.iter().map(|doubt| format!("against it: {doubt}")).collect();
     if !is_best {
         lines.extend(doubts);
         return lines;
     }
     let mut table = TextTable::new(&["bytes", "segment", "what speaks for it"]);
     for (at, evidence) in candidate.evidence.iter().enumerate() {
-        table.row([evidence.place.clone(), candidate.schema.segment_text(at), evidence.says.clone()]);
+        table.row([
+            evidence.place.clone(),
+            candidate.schema.segment_text(at),
+            evidence.text.clone(),
+        ]);
     }
     lines.push(String::new());
     lines.extend(table.lines());
@@ -105,17 +138,28 @@ fn lines(candidate: &Inferred, is_best: bool) -> Vec<String> {
         lines.extend(doubts);
     }
     if !candidate.counter_examples.is_empty() {
-        lines.push(format!("\nnot explained, {} of {}:", grouped((candidate.keys - candidate.explained) as u64), grouped(candidate.keys as u64)));
-        lines.extend(candidate.counter_examples.iter().map(|example| format!("  {}: {}", shortened(&example.key), example.reason)));
+        lines.push(format!(
+            "\nnot explained, {} of {}:",
+            grouped((candidate.keys - candidate.explained) as u64),
+            grouped(candidate.keys as u64)
+        ));
+        lines.extend(
+            candidate
+                .counter_examples
+                .iter()
+                .map(|example| format!("  {}: {}", shortened(&example.key), example.reason)),
+        );
     }
     lines.extend(candidate.notes.iter().map(|note| format!("\nNote: {note}")));
     lines
 }
 
 fn shortened(key: &[u8]) -> String {
-    match key.get(..KEY_BYTES_SHOWN) {
-        Some(begin) if key.len() > KEY_BYTES_SHOWN => format!("{}... ({} bytes)", print_bytes(begin), key.len()),
-        _ => print_bytes(key),
+    match key.get(..MAX_PRINTED_KEY_BYTES) {
+        Some(begin) if key.len() > MAX_PRINTED_KEY_BYTES => {
+            format!("{}... ({} bytes)", to_string_binary(begin), key.len())
+        }
+        _ => to_string_binary(key),
     }
 }
 
@@ -125,9 +169,9 @@ fn as_json(inference: &Inference, table: &TableName) -> Value {
             .evidence
             .iter()
             .enumerate()
-            .map(|(at, evidence)| json!({ "segment": inferred.schema.segment_text(at), "bytes": evidence.place, "evidence": evidence.says }));
+            .map(|(at, evidence)| json!({ "segment": inferred.schema.segment_text(at), "bytes": evidence.place, "evidence": evidence.text }));
         let examples: Vec<_> =
-            inferred.counter_examples.iter().map(|example| json!({ "key": print_bytes(&example.key), "reason": example.reason })).collect();
+            inferred.counter_examples.iter().map(|example| json!({ "key": to_string_binary(&example.key), "reason": example.reason })).collect();
         json!({
             "row_key": inferred.schema.to_text(),
             "statement": inferred.statement(table),

@@ -1,26 +1,26 @@
-//! What `halite key` does.
+//! Implementation of `halite key`.
 
-mod code;
-mod declared;
+mod cell_sample;
+mod codec;
 mod explain;
 mod infer;
-mod keys;
+mod key_spec;
 mod lint;
 mod new;
-mod roll;
-mod sample;
+mod presplit;
+mod sampling;
 mod scan;
 mod simulate;
-mod simulated;
+mod simulate_report;
 mod split;
 
-pub(crate) use code::{decode, encode};
+pub(crate) use codec::{decode, encode};
 pub(crate) use explain::explain;
-pub(crate) use infer::{AnswerFormat, infer_file, infer_table};
-pub(crate) use keys::sample_of;
-pub(crate) use lint::{FailOn, ReportFormat, explain_rule, lint_file, lint_table};
+pub(crate) use infer::{OutputFormat, infer_file, infer_table};
+pub(crate) use lint::{FailOn, LintFormat, explain_rule, lint_file, lint_table};
 pub(crate) use new::new;
-pub(crate) use roll::roll_table;
+pub(crate) use presplit::presplit_table;
+pub(crate) use sampling::sample_table;
 pub(crate) use scan::scan;
-pub(crate) use simulate::{Simulated, simulate_keys};
-pub(crate) use split::{split, splits_of, unescape};
+pub(crate) use simulate::{SimulateArgs, simulate_keys};
+pub(crate) use split::{resolve_splits, split, unescape};

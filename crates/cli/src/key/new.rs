@@ -1,4 +1,4 @@
-//! `halite key new`: the seven questions of a table's schema, and the `CREATE TABLE` that follows from the answers.
+//! `halite key new`: the seven questions about a table's schema, and the resulting `CREATE TABLE`.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, IsTerminal as _, Write};
@@ -7,59 +7,59 @@ use std::process::ExitCode;
 use anyhow::{anyhow, bail};
 use halite::rowkey::SegmentKind;
 use halite::rowkey::language::{SplitClause, Statement, TableDeclaration, statements};
-use halite::rowkey::lint::{Subject, lint_declaration, report};
+use halite::rowkey::lint::{LintInput, lint_declaration, report};
 
 /// One question.
-struct Question {
-    /// What it is about, in errors.
+struct Prompt {
+    /// Subject, in error messages.
     about: &'static str,
-    /// What is asked.
+    /// Question text.
     text: &'static str,
-    /// What an empty answer means; `None` if there has to be one.
+    /// Meaning of an empty answer; `None` if an answer is required.
     default: Option<&'static str>,
-    /// Whether it is asked until there is an empty answer.
+    /// Repeats the question until the answer is empty.
     repeats: bool,
 }
 
-const QUESTIONS: &[Question] = &[
-    Question { about: "table", text: "What is the table called?", default: None, repeats: false },
-    Question {
+const PROMPTS: &[Prompt] = &[
+    Prompt { about: "table", text: "What is the table called?", default: None, repeats: false },
+    Prompt {
         about: "families",
         text: "1 of 7. Which column families? One letter each; one does for columns that are read together.",
         default: Some("d"),
         repeats: false,
     },
-    Question {
+    Prompt {
         about: "columns",
         text: "2 of 7. Which columns, as queries call them: total, status; with several families d.total, e.photo.",
         default: Some(""),
         repeats: false,
     },
-    Question {
+    Prompt {
         about: "names",
         text: "3 of 7. Under which letters are they stored, in every cell: total=t, status=s. The rest get their shortest beginnings.",
         default: Some(""),
         repeats: false,
     },
-    Question {
+    Prompt {
         about: "values",
         text: "4 of 7. What do they hold: total=DECIMAL, status=STRING (I64, F64, BOOL, BYTES, TIMESTAMP ...). The rest are STRING.",
         default: Some(""),
         repeats: false,
     },
-    Question {
+    Prompt {
         about: "versions",
         text: "5 of 7. How many versions of a value are kept, and for how long: 1, or 3 for 30d.",
         default: Some("1"),
         repeats: false,
     },
-    Question {
+    Prompt {
         about: "key",
         text: "6 of 7. What is the row key made of, from left to right: SALT(16 BY customer), customer STRING, at TIMESTAMP DESC.",
         default: None,
         repeats: false,
     },
-    Question {
+    Prompt {
         about: "queries",
         text: "7 of 7. What is asked, one question a line: customer = ? AND at IN RANGE LIMIT 20. An empty line ends them.",
         default: Some(""),
@@ -67,7 +67,7 @@ const QUESTIONS: &[Question] = &[
     },
 ];
 
-/// A column as far as it is known.
+/// Column of the draft.
 struct DraftColumn {
     name: String,
     family: String,
@@ -75,7 +75,7 @@ struct DraftColumn {
     ty: String,
 }
 
-/// What was answered so far.
+/// Answers so far.
 #[derive(Default)]
 struct Draft {
     table: String,
@@ -87,30 +87,37 @@ struct Draft {
     queries: Vec<String>,
 }
 
-/// Asks on the terminal, or reads answers from a pipe, one in a line, and prints the statement with what lint says of it as comments.
+/// Asks the questions on the terminal, or reads answers from a pipe, one per line. Prints the
+/// statement with its lint findings as comments.
 pub(crate) fn new() -> anyhow::Result<ExitCode> {
     let (stdin, mut prompts) = (std::io::stdin(), std::io::stderr());
     let may_ask_again = stdin.is_terminal();
     let declaration = interview(&mut stdin.lock(), &mut prompts, may_ask_again)?;
-    write!(std::io::stdout(), "{}", printed(&declaration))?;
+    write!(std::io::stdout(), "{}", format_declaration(&declaration))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The statement, and lint's report of it behind `--`.
-fn printed(declaration: &TableDeclaration) -> String {
-    let findings = lint_declaration(declaration, &Subject::default());
+/// Formats the statement, followed by the lint report as `--` comments.
+fn format_declaration(declaration: &TableDeclaration) -> String {
+    let findings = lint_declaration(declaration, &LintInput::default());
     let said = report(&findings, &format!("table {}", declaration.descriptor.name()));
     let comments = said.lines().map(|line| format!("-- {line}")).collect::<Vec<_>>().join("\n");
     format!("{};\n{comments}\n", declaration.to_string().trim_end().trim_end_matches(';'))
 }
 
-/// Asks all questions. Where an answer cannot be, the question comes again if somebody is there to answer.
-fn interview(answers: &mut impl BufRead, prompts: &mut impl Write, may_ask_again: bool) -> anyhow::Result<TableDeclaration> {
+/// Asks all questions. After an invalid answer, the question is repeated in an interactive session.
+fn interview(
+    answers: &mut impl BufRead,
+    prompts: &mut impl Write,
+    may_ask_again: bool,
+) -> anyhow::Result<TableDeclaration> {
     let mut draft = Draft::default();
-    for question in QUESTIONS {
+    for question in PROMPTS {
         loop {
             match question.default {
-                Some(default) if !default.is_empty() => writeln!(prompts, "{} [{default}]", question.text)?,
+                Some(default) if !default.is_empty() => {
+                    writeln!(prompts, "{} [{default}]", question.text)?;
+                }
                 _ => writeln!(prompts, "{}", question.text)?,
             }
             let Some(answer) = answer(answers, question)? else { break };
@@ -119,42 +126,48 @@ fn interview(answers: &mut impl BufRead, prompts: &mut impl Write, may_ask_again
                 Ok(()) if question.repeats => {}
                 Ok(()) => break,
                 Err(message) if may_ask_again => {
-                    draft.forget(question, before);
+                    draft.remove_answer(question, before);
                     writeln!(prompts, "{message}")?;
                 }
-                Err(message) => bail!("the answer about {} cannot be: {answer}\n{message}", question.about),
+                Err(message) => {
+                    bail!("the answer about {} cannot be: {answer}\n{message}", question.about)
+                }
             }
         }
     }
     draft.salted_splits().map_err(|message| anyhow!(message))
 }
 
-/// The next answer; `None` where an empty one means that there is nothing more to say.
-fn answer(answers: &mut impl BufRead, question: &Question) -> anyhow::Result<Option<String>> {
+/// Returns the next answer; `None` if it is empty and that ends the list.
+fn answer(answers: &mut impl BufRead, question: &Prompt) -> anyhow::Result<Option<String>> {
     let mut line = String::new();
     let is_end = answers.read_line(&mut line)? == 0;
     match (line.trim(), question.default) {
         ("", None) if is_end => bail!("the answers end before the one about {}", question.about),
-        ("", None) => bail!("the answer about {} is empty, and there has to be one", question.about),
+        ("", None) => {
+            bail!("the answer about {} is empty, and there has to be one", question.about)
+        }
         ("", Some("")) => Ok(None),
         ("", Some(default)) => Ok(Some(default.to_owned())),
         (text, _) => Ok(Some(text.to_owned())),
     }
 }
 
-/// `a, b` in pieces.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
+/// Splits `a, b` at commas.
+fn list_items(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|piece| !piece.is_empty())
 }
 
 impl Draft {
-    /// Takes the answer to one of the questions.
+    /// Applies the answer to one of the questions.
     fn take(&mut self, about: &str, text: &str) -> Result<(), String> {
         match about {
             "table" => text.clone_into(&mut self.table),
-            "families" => self.families = pieces(text).map(str::to_owned).collect(),
+            "families" => self.families = list_items(text).map(str::to_owned).collect(),
             "columns" => self.columns(text)?,
-            "names" => self.each(text, |column, value| column.qualifier = Some(value.to_owned()))?,
+            "names" => {
+                self.each(text, |column, value| column.qualifier = Some(value.to_owned()))?;
+            }
             "values" => self.each(text, |column, value| value.clone_into(&mut column.ty))?,
             "versions" => self.versions(text)?,
             "key" => self.key = Some(text.trim_start_matches("ROW KEY").trim().to_owned()),
@@ -165,54 +178,95 @@ impl Draft {
 
     fn columns(&mut self, text: &str) -> Result<(), String> {
         let mut columns: Vec<DraftColumn> = Vec::new();
-        for piece in pieces(text) {
-            let (family, name) = piece.split_once('.').unwrap_or((self.families.first().map_or("d", String::as_str), piece));
+        for piece in list_items(text) {
+            let (family, name) = piece
+                .split_once('.')
+                .unwrap_or((self.families.first().map_or("d", String::as_str), piece));
             if !self.families.iter().any(|known| known == family) {
-                return Err(format!("{piece}: there is no family {family}, but {}", self.families.join(", ")));
+                return Err(format!(
+                    "{piece}: there is no family {family}, but {}",
+                    self.families.join(", ")
+                ));
             }
-            columns.push(DraftColumn { name: name.to_owned(), family: family.to_owned(), qualifier: None, ty: "STRING".to_owned() });
+            columns.push(DraftColumn {
+                name: name.to_owned(),
+                family: family.to_owned(),
+                qualifier: None,
+                ty: "STRING".to_owned(),
+            });
         }
         self.columns = columns;
         self.shorten();
         Ok(())
     }
 
-    /// Gives columns their shortest beginnings that no other of their family has.
+    /// Shortens the stored name of each column to its shortest prefix that no earlier column of its
+    /// family has.
     fn shorten(&mut self) {
         for at in 0..self.columns.len() {
             let (name, family) = (self.columns[at].name.clone(), self.columns[at].family.clone());
-            let is_taken = |short: &str| self.columns[..at].iter().any(|other| other.family == family && other.qualifier.as_deref() == Some(short));
+            let is_taken = |short: &str| {
+                self.columns[..at].iter().any(|other| {
+                    other.family == family && other.qualifier.as_deref() == Some(short)
+                })
+            };
             let ends = name.char_indices().map(|(start, letter)| start + letter.len_utf8());
-            let short = ends.map(|end| &name[..end]).find(|short| !is_taken(short)).unwrap_or(&name).to_owned();
+            let short = ends
+                .map(|end| &name[..end])
+                .find(|short| !is_taken(short))
+                .unwrap_or(&name)
+                .to_owned();
             self.columns[at].qualifier = Some(short);
         }
     }
 
-    /// `column=value` for some of the columns.
+    /// Applies `column=value` items to the named columns.
     fn each(&mut self, text: &str, set: impl Fn(&mut DraftColumn, &str)) -> Result<(), String> {
-        for piece in pieces(text) {
-            let (name, value) = piece.split_once('=').ok_or_else(|| format!("{piece}: say COLUMN=SOMETHING"))?;
-            let known = self.columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>().join(", ");
+        for piece in list_items(text) {
+            let (name, value) =
+                piece.split_once('=').ok_or_else(|| format!("{piece}: say COLUMN=SOMETHING"))?;
+            let known = self
+                .columns
+                .iter()
+                .map(|column| column.name.clone())
+                .collect::<Vec<_>>()
+                .join(", ");
             let column = self.columns.iter_mut().find(|column| column.name == name.trim());
-            set(column.ok_or_else(|| format!("{piece}: there is no column {}, but {known}", name.trim()))?, value.trim());
+            set(
+                column.ok_or_else(|| {
+                    format!("{piece}: there is no column {}, but {known}", name.trim())
+                })?,
+                value.trim(),
+            );
         }
         Ok(())
     }
 
     fn versions(&mut self, text: &str) -> Result<(), String> {
-        let (versions, time) = text.split_once(" for ").map_or((text, None), |(versions, time)| (versions, Some(time)));
-        self.versions = Some(versions.trim().parse().map_err(|_| format!("{versions} is no number of versions; say 1, or 3 for 30d"))?);
+        let (versions, time) = text
+            .split_once(" for ")
+            .map_or((text, None), |(versions, time)| (versions, Some(time)));
+        self.versions =
+            Some(versions.trim().parse().map_err(|_| {
+                format!("{versions} is no number of versions; say 1, or 3 for 30d")
+            })?);
         self.ttl_seconds = time.map(|time| seconds(time.trim())).transpose()?;
         Ok(())
     }
 
     fn query(&mut self, text: &str) {
-        let is_named = text.split_once(':').is_some_and(|(name, _)| name.chars().all(|letter| letter.is_alphanumeric() || letter == '_'));
-        self.queries.push(if is_named { text.to_owned() } else { format!("q{}: {text}", self.queries.len() + 1) });
+        let is_named = text.split_once(':').is_some_and(|(name, _)| {
+            name.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+        });
+        self.queries.push(if is_named {
+            text.to_owned()
+        } else {
+            format!("q{}: {text}", self.queries.len() + 1)
+        });
     }
 
-    /// Takes back what an answer left that cannot be; other answers are replaced by the next one.
-    fn forget(&mut self, question: &Question, had_key: bool) {
+    /// Removes the effect of an invalid answer; other answers are replaced by the next one.
+    fn remove_answer(&mut self, question: &Prompt, had_key: bool) {
         match question.about {
             "queries" => drop(self.queries.pop()),
             "key" if !had_key => self.key = None,
@@ -220,21 +274,36 @@ impl Draft {
         }
     }
 
-    /// The statement so far; where there is no key yet, one that fits any columns.
+    /// Returns the statement so far. Without a key, uses one that fits any columns.
     fn text(&self) -> String {
-        let mut elements: Vec<String> = self.families.iter().map(|family| format!("FAMILY {family}")).collect();
+        let mut elements: Vec<String> =
+            self.families.iter().map(|family| format!("FAMILY {family}")).collect();
         elements.extend(self.columns.iter().map(|column| {
             let qualifier = column.qualifier.as_ref().unwrap_or(&column.name);
-            format!("{} {} FAMILY {} QUALIFIER '{}'", column.name, column.ty, column.family, qualifier.replace('\'', "''"))
+            format!(
+                "{} {} FAMILY {} QUALIFIER '{}'",
+                column.name,
+                column.ty,
+                column.family,
+                qualifier.replace('\'', "''")
+            )
         }));
         elements.push(match &self.key {
-            Some(key) if key.starts_with("TEXT") || key.starts_with('(') => format!("ROW KEY {key}"),
+            Some(key) if key.starts_with("TEXT") || key.starts_with('(') => {
+                format!("ROW KEY {key}")
+            }
             Some(key) => format!("ROW KEY ({key})"),
             None => "ROW KEY (row_key_to_come STRING)".to_owned(),
         });
         let mut text = format!("CREATE TABLE {} (\n  {}\n)", self.table, elements.join(",\n  "));
-        let versions = self.versions.filter(|versions| *versions != 1).map(|versions| format!("VERSIONS = {versions}"));
-        let options: Vec<_> = versions.into_iter().chain(self.ttl_seconds.map(|seconds| format!("TTL = {seconds}"))).collect();
+        let versions = self
+            .versions
+            .filter(|versions| *versions != 1)
+            .map(|versions| format!("VERSIONS = {versions}"));
+        let options: Vec<_> = versions
+            .into_iter()
+            .chain(self.ttl_seconds.map(|seconds| format!("TTL = {seconds}")))
+            .collect();
         // Writing to a string does not fail.
         if !options.is_empty() {
             let _ = write!(text, " WITH ({})", options.join(", "));
@@ -245,7 +314,7 @@ impl Draft {
         text
     }
 
-    /// The statement so far as it is read, or where it is wrong.
+    /// Parses the statement so far, or returns its error.
     fn read(&self) -> Result<TableDeclaration, String> {
         let text = self.text();
         match statements(&text).map_err(|error| error.render(&text))?.pop() {
@@ -254,20 +323,24 @@ impl Draft {
         }
     }
 
-    /// The whole, with a region for each salt if the key begins with one.
+    /// Parses the whole statement, with one region per salt if the key begins with a salt.
     fn salted_splits(&self) -> Result<TableDeclaration, String> {
         let mut declaration = self.read()?;
-        if matches!(declaration.key.segments().first().map(|segment| &segment.kind), Some(SegmentKind::Salt { .. })) {
+        if matches!(
+            declaration.key.segments().first().map(|segment| &segment.kind),
+            Some(SegmentKind::Salt { .. })
+        ) {
             declaration.split = Some(SplitClause::BySalt { regions_each: 1 });
         }
         Ok(declaration)
     }
 }
 
-/// `30d`, `12h`, `15m`, `90s` or a number of seconds.
+/// Parses `30d`, `12h`, `15m`, `90s` or a number of seconds.
 fn seconds(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text} is no duration; say 30d, 12h, 15m or a number of seconds");
-    let (digits, unit) = text.split_at(text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len()));
+    let (digits, unit) =
+        text.split_at(text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len()));
     let each = match unit.trim() {
         "d" => 86_400,
         "h" => 3_600,
@@ -282,14 +355,14 @@ fn seconds(text: &str) -> Result<u64, String> {
 mod tests {
     use super::*;
 
-    /// Reads the answers as from a pipe.
-    fn of(answers: &str) -> anyhow::Result<String> {
-        Ok(printed(&interview(&mut answers.as_bytes(), &mut Vec::new(), false)?))
+    /// Runs the interview with answers as from a pipe.
+    fn run_interview(answers: &str) -> anyhow::Result<String> {
+        Ok(format_declaration(&interview(&mut answers.as_bytes(), &mut Vec::new(), false)?))
     }
 
     #[test]
     fn seven_answers_are_a_table_with_what_lint_says_of_it() {
-        let said = of("orders\nd, e\ntotal, status, e.photo\nphoto=p\ntotal=DECIMAL, photo=BYTES\n3 for 30d\n\
+        let said = run_interview("orders\nd, e\ntotal, status, e.photo\nphoto=p\ntotal=DECIMAL, photo=BYTES\n3 for 30d\n\
                        SALT(16 BY customer), customer STRING, at TIMESTAMP DESC\ncustomer = ?\nall: at IN RANGE\n\n")
         .unwrap();
         for wanted in [
@@ -312,8 +385,12 @@ mod tests {
 
     #[test]
     fn a_key_that_rises_is_said_at_once() {
-        let said = of("log\n\nline\n\n\n\nat TIMESTAMP, seq U32\n").unwrap();
-        assert!(said.contains("-- error[K-MONO]") && said.contains("line STRING FAMILY d QUALIFIER 'l'"), "{said}");
+        let said = run_interview("log\n\nline\n\n\n\nat TIMESTAMP, seq U32\n").unwrap();
+        assert!(
+            said.contains("-- error[K-MONO]")
+                && said.contains("line STRING FAMILY d QUALIFIER 'l'"),
+            "{said}"
+        );
     }
 
     #[test]
@@ -329,7 +406,7 @@ mod tests {
             ("t\n\n\n\n\n\nid STRNG\n", "did you mean STRING"),
             ("t\n\n\n\n\n\nid STRING\nnone = ?\n", "about queries"),
         ] {
-            let error = of(answers).unwrap_err().to_string();
+            let error = run_interview(answers).unwrap_err().to_string();
             assert!(error.contains(wanted), "{answers:?}: {error}");
         }
     }

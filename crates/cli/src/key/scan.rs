@@ -1,36 +1,53 @@
-//! `halite key scan`: the rows a question asks for, merged across salts, with the fields of their keys.
+//! `halite key scan`: the rows that match a query, merged across salts, with the fields of their
+//! keys.
 
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{anyhow, bail};
-use halite::key::hexadecimal;
-use halite::rowkey::Cause;
+use halite::key::to_hex;
+use halite::rowkey::KeyErrorKind;
 use halite::rowkey::literal::read_bytes;
 use halite::rowkey::plan::Plan;
-use halite::rowkey::scatter::{PageToken, Scatter, ScatterOptions, Unreadable};
-use halite::{Row, Scan, TableName, block_on, print_bytes};
+use halite::rowkey::scatter::{PageToken, Scatter, ScatterOptions, UndecodableRows};
+use halite::{Row, Scan, TableName, block_on, to_string_binary};
 
-use super::declared::found_in;
-use super::explain::plan_of_rows;
-use super::keys::say_misfits;
-use crate::cmd::key::Question;
-use crate::place::PlaceFlags;
+use super::explain::plan_with_limit;
+use super::key_spec::resolve_in;
+use super::sampling::format_misfits;
+use crate::backend::BackendArgs;
+use crate::cmd::key::QueryArgs;
 
-/// Prints rows, a line each.
-pub(crate) fn scan(table: &TableName, place: &PlaceFlags, question: &Question, columns: &[String], after: Option<&str>) -> anyhow::Result<ExitCode> {
+/// Prints rows, one per line.
+pub(crate) fn scan(
+    table: &TableName,
+    place: &BackendArgs,
+    question: &QueryArgs,
+    columns: &[String],
+    after: Option<&str>,
+) -> anyhow::Result<ExitCode> {
     let place = place.open_existing()?;
-    let found = found_in(&place, table)?;
+    let found = resolve_in(&place, table)?;
     let table = place.cluster().table(table);
-    // One row more than is wanted tells whether there is another page.
-    let plan = Arc::new(plan_of_rows(&found, question, question.limit.map(|limit| limit.saturating_add(1)))?);
+    // One additional row determines if there is another page.
+    let plan = Arc::new(plan_with_limit(
+        &found,
+        question,
+        question.limit.map(|limit| limit.saturating_add(1)),
+    )?);
     let after = after.map(read_token).transpose()?;
-    // What cannot be read as a key cannot meet a condition; where there is none, all rows are wanted.
+    // An undecodable key cannot match a condition; without conditions, all rows are returned.
     let is_asked = !question.conditions.is_empty();
-    let unreadable = if is_asked { Unreadable::Count } else { Unreadable::Return };
-    let options = ScatterOptions { unreadable, ..ScatterOptions::default() };
-    let mut rows = Scatter::new(Arc::clone(&table), Arc::clone(&plan), template(columns)?, &options, after.as_ref())?;
+    let unreadable = if is_asked { UndecodableRows::Count } else { UndecodableRows::Return };
+    let options = ScatterOptions { undecodable_rows: unreadable, ..ScatterOptions::default() };
+    let mut rows = Scatter::new(
+        Arc::clone(&table),
+        Arc::clone(&plan),
+        template(columns)?,
+        &options,
+        after.as_ref(),
+    )?;
     let mut out = std::io::stdout().lock();
     let (mut count, mut misfits, mut last, mut more) = (0usize, 0usize, None, false);
     while let Some(row) = block_on(rows.next())? {
@@ -40,8 +57,10 @@ pub(crate) fn scan(table: &TableName, place: &PlaceFlags, question: &Question, c
         }
         writeln!(out, "{}", line(&plan, &row))?;
         count += 1;
-        // What only a dictionary could tell is no reason to doubt a row.
-        misfits += usize::from(plan.decode(row.key()).is_err_and(|error| error.cause != Cause::NotInDictionary));
+        // A value that is only missing from the dictionary does not make the row a misfit.
+        misfits += usize::from(
+            plan.decode(row.key()).is_err_and(|error| error.kind != KeyErrorKind::NotInDictionary),
+        );
         last = Some(row);
     }
     writeln!(out, "{count} row(s), {} examined", rows.examined())?;
@@ -49,17 +68,29 @@ pub(crate) fn scan(table: &TableName, place: &PlaceFlags, question: &Question, c
         writeln!(out, "no key meets all of these conditions")?;
     }
     if misfits > 0 {
-        writeln!(out, "{misfits} of these row(s) are no keys of the declared {}, and are shown as they are", found.key)?;
+        writeln!(
+            out,
+            "{misfits} of these row(s) are no keys of the declared {}, and are shown as they are",
+            found.key
+        )?;
     }
     if rows.left_out() > 0 {
         let left_out = rows.left_out();
-        writeln!(out, "left out {left_out} row(s) that are no keys of the declared {}, of which no condition can be asked", found.key)?;
+        writeln!(
+            out,
+            "left out {left_out} row(s) that are no keys of the declared {}, of which no condition can be asked",
+            found.key
+        )?;
     }
-    if let Some(text) = say_misfits(&table, &found.key, &found.regions)? {
+    if let Some(text) = format_misfits(&table, &found.key, &found.regions)? {
         writeln!(out, "{text}")?;
     }
     if let Some(row) = last.filter(|_| more) {
-        writeln!(out, "more behind these: --page-token x'{}'", hexadecimal(&rows.token_of(&row).to_bytes()))?;
+        writeln!(
+            out,
+            "more behind these: --page-token x'{}'",
+            to_hex(&rows.token_of(&row).to_bytes())
+        )?;
     }
     drop(rows);
     place.close()?;
@@ -69,7 +100,9 @@ pub(crate) fn scan(table: &TableName, place: &PlaceFlags, question: &Question, c
 fn template(columns: &[String]) -> anyhow::Result<Scan> {
     columns.iter().try_fold(Scan::all(), |scan, column| {
         Ok(match column.split_once(':') {
-            Some((family, qualifier)) if !family.is_empty() => scan.column(family.to_owned(), halite::parse_bytes(qualifier)),
+            Some((family, qualifier)) if !family.is_empty() => {
+                scan.column(family.to_owned(), halite::to_bytes_binary(qualifier))
+            }
             None if !column.is_empty() => scan.family(column.to_owned()),
             _ => bail!("{column:?}: a column is FAMILY or FAMILY:QUALIFIER"),
         })
@@ -81,9 +114,20 @@ fn read_token(text: &str) -> anyhow::Result<PageToken> {
     Ok(PageToken::from_bytes(&bytes)?)
 }
 
-/// The fields of the key, or the key as it is where it is none of the table's; then the newest cell of each column.
+/// Formats the fields of the key, or the raw key if it cannot be decoded, and the newest cell of
+/// each column.
 fn line(plan: &Plan, row: &Row) -> String {
-    let fields = plan.decode(row.key()).map_or_else(|_| print_bytes(row.key()), |decoded| plan.schema().show(&decoded));
-    let cells = row.iter().map(|cell| format!("{}:{}={}", print_bytes(cell.family()), print_bytes(cell.qualifier()), print_bytes(cell.value())));
+    let fields = plan.decode(row.key()).map_or_else(
+        |_| to_string_binary(row.key()),
+        |decoded| plan.schema().format_values(&decoded),
+    );
+    let cells = row.iter().map(|cell| {
+        format!(
+            "{}:{}={}",
+            to_string_binary(cell.family()),
+            to_string_binary(cell.qualifier()),
+            to_string_binary(cell.value())
+        )
+    });
     format!("{fields}  {}", cells.collect::<Vec<_>>().join("  "))
 }

@@ -1,4 +1,4 @@
-//! Where tables are split: for the shell's `CREATE TABLE`, and `halite key split`.
+//! Table splits, for the shell's `CREATE TABLE` and for `halite key split`.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -7,24 +7,24 @@ use std::sync::Arc;
 
 use anyhow::{anyhow, bail};
 use halite::rowkey::language::SplitClause;
-use halite::rowkey::split::{Rolling, Splits, WIDTHS_AHEAD};
+use halite::rowkey::split::{DEFAULT_WIDTHS_AHEAD, Rolling, Splits};
 use halite::rowkey::{KeySchema, LanguageError};
-use halite::{Bytes, TableName, parse_bytes, print_bytes};
+use halite::{Bytes, TableName, to_bytes_binary, to_string_binary};
 
-use super::keys::of_file;
-use crate::cmd::key::Declared;
+use super::sampling::keys_from_file;
+use crate::cmd::key::KeySpecArgs;
 use crate::text_table::TextTable;
 
-/// Regions that are printed one by one; of more, the first ones.
-const REGIONS_SHOWN: usize = 64;
-/// Characters of the bar of the greatest region.
-const BAR: f64 = 40.0;
+/// Maximum number of regions printed individually; further ones are omitted.
+const MAX_PRINTED_REGIONS: usize = 64;
+/// Bar length of the largest region, in characters.
+const MAX_BAR_CHARS: f64 = 40.0;
 
-/// The splits a clause asks for. `like` finds the keys at which another table is split.
+/// Resolves the splits of a clause. `like` returns the split keys of another table.
 ///
 /// # Errors
-/// A clause that the key does not allow; a file that cannot be read; what `like` says.
-pub(crate) fn splits_of(
+/// Returns an error if the key does not allow the clause, a file cannot be read, or `like` fails.
+pub(crate) fn resolve_splits(
     clause: &SplitClause,
     key: &KeySchema,
     like: impl FnOnce(&TableName) -> anyhow::Result<Vec<Bytes>>,
@@ -32,61 +32,90 @@ pub(crate) fn splits_of(
     let splits = match (Splits::declared(clause, key)?, clause) {
         (Some(splits), _) => splits,
         (None, SplitClause::Like(table)) => Splits::at(like(table)?)?,
-        (None, SplitClause::FromSample { file, regions }) => Splits::from_sample(of_file(Path::new(file))?.keys, *regions)?,
-        (None, SplitClause::Rolling(width_ms)) => {
-            let rolling = Rolling::of(&Arc::new(key.clone()), *width_ms).map_err(|error| anyhow!(error))?;
-            Splits::at(rolling.borders(jiff::Timestamp::now().as_millisecond(), WIDTHS_AHEAD)?)?
+        (None, SplitClause::FromSample { file, regions }) => {
+            Splits::from_sample(keys_from_file(Path::new(file))?.keys, *regions)?
         }
-        (None, SplitClause::BySalt { .. } | SplitClause::Into(_) | SplitClause::At(_)) => bail!("SPLIT {clause} has no splits for this key"),
+        (None, SplitClause::Rolling(width_ms)) => {
+            let rolling = Rolling::for_schema(&Arc::new(key.clone()), *width_ms)
+                .map_err(|error| anyhow!(error))?;
+            Splits::at(
+                rolling
+                    .boundaries(jiff::Timestamp::now().as_millisecond(), DEFAULT_WIDTHS_AHEAD)?,
+            )?
+        }
+        (None, SplitClause::BySalt { .. } | SplitClause::Into(_) | SplitClause::At(_)) => {
+            bail!("SPLIT {clause} has no splits for this key")
+        }
     };
     Ok(splits.for_schema(key))
 }
 
-/// `\xNN` in a key is a byte, as in HBase's `toBytesBinary`; other bytes are themselves.
+/// Decodes `\xNN` in a key to a byte, as HBase's `toBytesBinary` does; other bytes are unchanged.
 pub(crate) fn unescape(key: &[u8]) -> Bytes {
-    std::str::from_utf8(key).map_or_else(|_| Bytes::copy_from_slice(key), |text| parse_bytes(text).into())
+    std::str::from_utf8(key)
+        .map_or_else(|_| Bytes::copy_from_slice(key), |text| to_bytes_binary(text).into())
 }
 
-/// Prints where a table is split, and what share of the rows each region gets.
-pub(crate) fn split(which: &Declared, clause: Option<&str>, as_shell: bool) -> anyhow::Result<ExitCode> {
-    let found = which.find()?;
+/// Prints the split keys of a table and the share of rows per region.
+pub(crate) fn split(
+    which: &KeySpecArgs,
+    clause: Option<&str>,
+    as_shell: bool,
+) -> anyhow::Result<ExitCode> {
+    let found = which.resolve()?;
     let splits = match clause {
         Some(text) => {
-            let clause: SplitClause = text.parse().map_err(|error: LanguageError| anyhow!("the splits cannot be read\n{}", error.render(text)))?;
-            splits_of(&clause, &found.key, |table| {
-                let place = which.place.open_existing()?;
+            let clause: SplitClause = text.parse().map_err(|error: LanguageError| {
+                anyhow!("the splits cannot be read\n{}", error.render(text))
+            })?;
+            resolve_splits(&clause, &found.key, |table| {
+                let place = which.backend.open_existing()?;
                 let regions = place.table(&table.to_string())?.regions()?;
                 place.close()?;
                 Ok(Splits::like(&regions).keys)
             })?
         }
         None if which.table.is_some() => Splits::like(&found.regions).for_schema(&found.key),
-        None => bail!("say how to split, as in 'BY SALT', 'INTO 16' or \"FROM SAMPLE 'keys.txt' INTO 16\""),
+        None => bail!(
+            "say how to split, as in 'BY SALT', 'INTO 16' or \"FROM SAMPLE 'keys.txt' INTO 16\""
+        ),
     };
-    if as_shell { tell_shell(&splits) } else { tell(&splits) }
+    if as_shell { print_shell_option(&splits) } else { print_table(&splits) }
 }
 
-fn tell_shell(splits: &Splits) -> anyhow::Result<ExitCode> {
-    let quoted: Vec<_> = splits.keys.iter().map(|key| format!("\"{}\"", print_bytes(key).replace('"', "\\x22").replace('#', "\\x23"))).collect();
+fn print_shell_option(splits: &Splits) -> anyhow::Result<ExitCode> {
+    let quoted: Vec<_> = splits
+        .keys
+        .iter()
+        .map(|key| {
+            format!("\"{}\"", to_string_binary(key).replace('"', "\\x22").replace('#', "\\x23"))
+        })
+        .collect();
     writeln!(std::io::stdout(), "SPLITS => [{}]", quoted.join(", "))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn tell(splits: &Splits) -> anyhow::Result<ExitCode> {
+fn print_table(splits: &Splits) -> anyhow::Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     let mut table = TextTable::new(&[">region", "begins at", ">share", ""]);
     let most = splits.shares.iter().flatten().copied().fold(0.0, f64::max);
-    let starts = std::iter::once(String::new()).chain(splits.keys.iter().map(|key| print_bytes(key)));
-    for (at, start) in starts.enumerate().take(REGIONS_SHOWN) {
+    let starts =
+        std::iter::once(String::new()).chain(splits.keys.iter().map(|key| to_string_binary(key)));
+    for (at, start) in starts.enumerate().take(MAX_PRINTED_REGIONS) {
         let share = splits.shares.as_ref().and_then(|shares| shares.get(at));
         let percent = share.map_or_else(String::new, |share| format!("{:.2} %", share * 100.0));
-        table.row([(at + 1).to_string(), start, percent, share.map_or_else(String::new, |share| bar(share / most))]);
+        table.row([
+            (at + 1).to_string(),
+            start,
+            percent,
+            share.map_or_else(String::new, |share| bar(share / most)),
+        ]);
     }
     for line in table.lines() {
         writeln!(out, "{line}")?;
     }
-    if splits.regions() > REGIONS_SHOWN {
-        writeln!(out, "and {} more", splits.regions() - REGIONS_SHOWN)?;
+    if splits.regions() > MAX_PRINTED_REGIONS {
+        writeln!(out, "and {} more", splits.regions() - MAX_PRINTED_REGIONS)?;
     }
     match splits.spread() {
         Some(spread) if spread.empty > 0 => writeln!(
@@ -96,14 +125,23 @@ fn tell(splits: &Splits) -> anyhow::Result<ExitCode> {
             spread.max_over_mean,
             spread.empty
         )?,
-        Some(spread) => writeln!(out, "\n{} regions; the greatest gets {:.2} times the mean", splits.regions(), spread.max_over_mean)?,
+        Some(spread) => writeln!(
+            out,
+            "\n{} regions; the greatest gets {:.2} times the mean",
+            splits.regions(),
+            spread.max_over_mean
+        )?,
         None => writeln!(out, "\n{} regions", splits.regions())?,
     }
     splits.notes.iter().try_for_each(|note| writeln!(out, "{note}"))?;
     Ok(ExitCode::SUCCESS)
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most as many characters as the longest bar")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "at most as many characters as the longest bar"
+)]
 fn bar(of_most: f64) -> String {
-    "#".repeat((of_most * BAR).round() as usize)
+    "#".repeat((of_most * MAX_BAR_CHARS).round() as usize)
 }

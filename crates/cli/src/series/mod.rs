@@ -1,4 +1,4 @@
-//! Points of packed series, from and to CSV.
+//! Points of packed series as CSV.
 
 use std::fs::File;
 use std::io::{Read, Write as _};
@@ -9,80 +9,99 @@ use halite::block_on;
 use halite::rowkey::series::Series;
 use halite::rowkey::{FieldId, FieldType, KeyQuery, KeySchema, TimeUnit, Value};
 
-use crate::cmd::series::Which;
-use crate::place::Place;
-use crate::units::show_ms;
+use crate::backend::Backend;
+use crate::cmd::series::SeriesTarget;
+use crate::units::format_ms;
 
-/// The column of a CSV that is the value.
+/// CSV column that contains the value.
 const VALUE: &str = "value";
-/// Points that are written with one call.
+/// Points per write call.
 const BATCH: usize = 10_000;
 
-/// Times that are milliseconds before 1990, and as seconds from 2000 on until 2100.
+/// Bounds of suspicious times: before 1990 as milliseconds, and from 2000 to 2100 as seconds.
 const YEAR_1990_MS: i64 = 631_152_000_000;
 const YEARS_2000_TO_2100_S: std::ops::Range<i64> = 946_684_800..4_102_444_800;
 
-/// The fields of a key and the value at it; none where the point is taken away.
+/// Fields of a key and the value of the point; `None` deletes the point.
 type Point = (Vec<Value<'static>>, Option<f64>);
 
-/// Points from lines of a file on their way to a table.
-struct Writing<'s> {
+/// Writer of points from the lines of a file to a table.
+struct PointWriter<'s> {
     series: &'s Series,
     points: Vec<Point>,
-    /// The lines of the points.
+    /// Line numbers of the points.
     lines: Vec<u64>,
-    /// Points that were written, and removals that were asked for.
+    /// Numbers of points written and of deletions requested.
     done: (u64, u64),
     has_warned: bool,
 }
 
-fn open(which: &Which) -> anyhow::Result<(Place, Series)> {
-    let place = which.place.open_existing()?;
-    let series = block_on(Series::of_table(&*place.cluster(), &which.table, which.column.as_deref()))?;
+fn open(which: &SeriesTarget) -> anyhow::Result<(Backend, Series)> {
+    let place = which.backend.open_existing()?;
+    let series =
+        block_on(Series::for_table(&*place.cluster(), &which.table, which.column.as_deref()))?;
     Ok((place, series))
 }
 
 /// Writes points from CSV.
-pub(crate) fn write(which: &Which, file: Option<&Path>) -> anyhow::Result<()> {
+pub(crate) fn write(which: &SeriesTarget, file: Option<&Path>) -> anyhow::Result<()> {
     let (place, series) = open(which)?;
     let (name, source): (String, Box<dyn Read>) = match file {
-        Some(path) => (path.display().to_string(), Box::new(File::open(path).with_context(|| format!("file {}", path.display()))?)),
+        Some(path) => (
+            path.display().to_string(),
+            Box::new(File::open(path).with_context(|| format!("file {}", path.display()))?),
+        ),
         None => ("standard input".to_owned(), Box::new(std::io::stdin().lock())),
     };
     let counted = write_all(&series, csv::Reader::from_reader(source)).with_context(|| name)?;
-    writeln!(std::io::stdout(), "{}", told(counted))?;
+    writeln!(std::io::stdout(), "{}", format_counts(counted))?;
     Ok(place.close()?)
 }
 
-/// Whether there was a point to take away nobody looks at.
-fn told((written, removed): (u64, u64)) -> String {
+/// Formats the counts. Deletions are counted by request: the existence of the point is not
+/// checked.
+fn format_counts((written, removed): (u64, u64)) -> String {
     format!("{written} points written, {removed} removals asked for")
 }
 
-/// Points written, and removals asked for.
-fn write_all(series: &Series, mut lines: csv::Reader<Box<dyn Read + '_>>) -> anyhow::Result<(u64, u64)> {
+/// Writes all points. Returns the numbers of points written and of deletions requested.
+fn write_all(
+    series: &Series,
+    mut lines: csv::Reader<Box<dyn Read + '_>>,
+) -> anyhow::Result<(u64, u64)> {
     let columns = columns(series.key(), lines.headers()?)?;
-    let mut writing = Writing { series, points: Vec::new(), lines: Vec::new(), done: (0, 0), has_warned: false };
-    let outcome = lines.records().try_for_each(|line| writing.add(&columns, &line?)).and_then(|()| writing.hand_over());
+    let mut writing = PointWriter {
+        series,
+        points: Vec::new(),
+        lines: Vec::new(),
+        done: (0, 0),
+        has_warned: false,
+    };
+    let outcome = lines
+        .records()
+        .try_for_each(|line| writing.add(&columns, &line?))
+        .and_then(|()| writing.write_batch());
     match writing.done {
         (0, 0) => outcome.map(|()| writing.done),
-        done => outcome.map(|()| done).with_context(|| format!("{} before this", told(done))),
+        done => {
+            outcome.map(|()| done).with_context(|| format!("{} before this", format_counts(done)))
+        }
     }
 }
 
-impl Writing<'_> {
+impl PointWriter<'_> {
     fn add(&mut self, columns: &[Option<FieldId>], line: &csv::StringRecord) -> anyhow::Result<()> {
         let number = line.position().map_or(0, csv::Position::line);
         let point = point(self.series, columns, line).with_context(|| format!("line {number}"))?;
-        self.warn_of_seconds(&point, number);
+        self.warn_about_seconds(&point, number);
         self.points.push(point);
         self.lines.push(number);
-        if self.points.len() >= BATCH { self.hand_over() } else { Ok(()) }
+        if self.points.len() >= BATCH { self.write_batch() } else { Ok(()) }
     }
 
-    fn hand_over(&mut self) -> anyhow::Result<()> {
+    fn write_batch(&mut self) -> anyhow::Result<()> {
         block_on(self.series.apply(&self.points)).map_err(|error| {
-            let lines = self.lines_of(&error);
+            let lines = self.error_lines(&error);
             anyhow::Error::from(error).context(lines)
         })?;
         let written = self.points.iter().filter(|(_, value)| value.is_some()).count();
@@ -93,25 +112,43 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// The line of the first point that fails in the same way by itself; else the lines of all, some of which may be written.
-    fn lines_of(&self, error: &halite::Error) -> String {
-        let fails = |point: &Point| self.series.key().encode(&point.0).is_err_and(|own| own.to_string() == error.to_string());
-        match (self.points.iter().position(fails).and_then(|at| self.lines.get(at)), self.lines.first(), self.lines.last()) {
+    /// Returns the line of the first point that fails alone with the same error, or else the lines
+    /// of all points, some of which may be written.
+    fn error_lines(&self, error: &halite::Error) -> String {
+        let fails = |point: &Point| {
+            self.series
+                .key()
+                .encode(&point.0)
+                .is_err_and(|own| own.to_string() == error.to_string())
+        };
+        match (
+            self.points.iter().position(fails).and_then(|at| self.lines.get(at)),
+            self.lines.first(),
+            self.lines.last(),
+        ) {
             (Some(line), ..) => format!("line {line}"),
-            (None, Some(first), Some(last)) => format!("lines {first} to {last}, of which some may be written; writing them again does no harm"),
+            (None, Some(first), Some(last)) => format!(
+                "lines {first} to {last}, of which some may be written; writing them again does no harm"
+            ),
             _ => "the end".to_owned(),
         }
     }
 
-    /// Whole seconds are taken for milliseconds of January 1970 without an error.
-    fn warn_of_seconds(&mut self, point: &Point, line: u64) {
+    /// Warns about seconds, which are valid milliseconds of January 1970.
+    fn warn_about_seconds(&mut self, point: &Point, line: u64) {
         let (field, key) = (self.series.column().field(), self.series.key());
-        let is_ms = key.fields().get(field).is_some_and(|field| field.ty == FieldType::Timestamp(TimeUnit::Millis));
-        let Some(Value::Signed(time)) = point.0.get(field).filter(|_| is_ms && !self.has_warned) else { return };
+        let is_ms = key
+            .fields()
+            .get(field)
+            .is_some_and(|field| field.ty == FieldType::Timestamp(TimeUnit::Millis));
+        let Some(Value::Signed(time)) = point.0.get(field).filter(|_| is_ms && !self.has_warned)
+        else {
+            return;
+        };
         if *time < YEAR_1990_MS && YEARS_2000_TO_2100_S.contains(time) {
             self.has_warned = true;
             let name = &key.fields()[field].name;
-            // Whether that can be written makes no difference to the points.
+            // A failed write of this warning does not affect the points.
             let _ = writeln!(
                 std::io::stderr(),
                 "halite: warning: line {line}: {name} {time} is in 1970, since it counts in milliseconds; if these are seconds, give them with 000 behind"
@@ -120,11 +157,16 @@ impl Writing<'_> {
     }
 }
 
-/// What each column of a CSV is: a field of the key, or `None` for the value.
+/// Maps each CSV column to a field of the key, or to `None` for the value.
 fn columns(key: &KeySchema, headings: &csv::StringRecord) -> anyhow::Result<Vec<Option<FieldId>>> {
     let names = || key.fields().iter().map(|field| field.name.as_str()).chain([VALUE]);
-    if let Some(missing) = names().find(|name| !headings.iter().any(|heading| heading.trim() == *name)) {
-        bail!("the heading has no column {missing}; its columns have to be {}, in any order", names().collect::<Vec<_>>().join(", "));
+    if let Some(missing) =
+        names().find(|name| !headings.iter().any(|heading| heading.trim() == *name))
+    {
+        bail!(
+            "the heading has no column {missing}; its columns have to be {}, in any order",
+            names().collect::<Vec<_>>().join(", ")
+        );
     }
     for (at, heading) in headings.iter().enumerate() {
         if headings.iter().take(at).any(|other| other.trim() == heading.trim()) {
@@ -134,38 +176,56 @@ fn columns(key: &KeySchema, headings: &csv::StringRecord) -> anyhow::Result<Vec<
     let column = |heading: &str| match key.field_id(heading.trim()) {
         Some(field) => Ok(Some(field)),
         None if heading.trim() == VALUE => Ok(None),
-        None => Err(anyhow!("the heading has a column {heading}, which the key has not; its fields are {}", names().collect::<Vec<_>>().join(", "))),
+        None => Err(anyhow!(
+            "the heading has a column {heading}, which the key has not; its fields are {}",
+            names().collect::<Vec<_>>().join(", ")
+        )),
     };
     headings.iter().map(column).collect()
 }
 
-/// The fields of a line and its value.
-fn point(series: &Series, columns: &[Option<FieldId>], line: &csv::StringRecord) -> anyhow::Result<Point> {
+/// Parses the fields and the value of a line.
+fn point(
+    series: &Series,
+    columns: &[Option<FieldId>],
+    line: &csv::StringRecord,
+) -> anyhow::Result<Point> {
     let key = series.key();
     let (mut fields, mut value) = (vec![Value::Null; key.fields().len()], None);
     for (column, text) in columns.iter().zip(line) {
         match column {
             Some(field) => {
                 let about = &key.fields()[*field];
-                fields[*field] = about.ty.parse(text).map_err(|error| anyhow!("{}: {error}", about.name))?;
+                fields[*field] =
+                    about.ty.parse(text).map_err(|error| anyhow!("{}: {error}", about.name))?;
             }
             None if text.trim().is_empty() => value = None,
-            None => value = Some(value_of(series, text.trim()).map_err(|error| anyhow!("{VALUE}: {error}"))?),
+            None => {
+                value = Some(
+                    parse_value(series, text.trim())
+                        .map_err(|error| anyhow!("{VALUE}: {error}"))?,
+                );
+            }
         }
     }
     Ok((fields, value))
 }
 
-/// A number that the column takes.
-fn value_of(series: &Series, text: &str) -> Result<f64, String> {
+/// Parses a number that is valid for the column.
+fn parse_value(series: &Series, text: &str) -> Result<f64, String> {
     let value = number(text)?;
-    // What the column says is about the number that the text was read as, which may be another one.
-    let quoted = |error: String| error.strip_prefix(&value.to_string()).map_or_else(|| error.clone(), |rest| format!("{text}{rest}"));
+    // The error quotes the parsed number, which may differ from the text; it is replaced by the
+    // text.
+    let quoted = |error: String| {
+        error
+            .strip_prefix(&value.to_string())
+            .map_or_else(|| error.clone(), |rest| format!("{text}{rest}"))
+    };
     series.column().value_bytes(value).map_err(quoted)?;
     Ok(value)
 }
 
-/// A number; infinity only where somebody writes it so.
+/// Parses a number; infinity is accepted only if written as such.
 fn number(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().map_err(|_| format!("{text} is no number"))?;
     if number.is_infinite() && text.bytes().any(|byte| byte.is_ascii_digit()) {
@@ -175,11 +235,19 @@ fn number(text: &str) -> Result<f64, String> {
 }
 
 fn query(key: &KeySchema, conditions: &[String]) -> anyhow::Result<KeyQuery> {
-    conditions.iter().try_fold(KeyQuery::all(), |query, text| query.with_condition(key, text)).map_err(|error| anyhow!(error))
+    conditions
+        .iter()
+        .try_fold(KeyQuery::all(), |query, text| query.with_condition(key, text))
+        .map_err(|error| anyhow!(error))
 }
 
 /// Prints points as CSV.
-pub(crate) fn read(which: &Which, conditions: &[String], reverse: bool, limit: Option<usize>) -> anyhow::Result<()> {
+pub(crate) fn read(
+    which: &SeriesTarget,
+    conditions: &[String],
+    reverse: bool,
+    limit: Option<usize>,
+) -> anyhow::Result<()> {
     let (place, series) = open(which)?;
     let key = series.key();
     let query = KeyQuery { limit, ..query(key, conditions)?.reverse(reverse) };
@@ -187,7 +255,8 @@ pub(crate) fn read(which: &Which, conditions: &[String], reverse: bool, limit: O
     let mut out = csv::Writer::from_writer(std::io::stdout().lock());
     out.write_record(key.fields().iter().map(|field| field.name.as_str()).chain([VALUE]))?;
     while let Some(point) = block_on(points.next())? {
-        let fields = key.fields().iter().zip(&point.fields).map(|(field, value)| field.ty.print(value));
+        let fields =
+            key.fields().iter().zip(&point.fields).map(|(field, value)| field.ty.print(value));
         out.write_record(fields.chain([point.value.to_string()]))?;
     }
     out.flush()?;
@@ -196,21 +265,30 @@ pub(crate) fn read(which: &Which, conditions: &[String], reverse: bool, limit: O
 }
 
 /// Packs rows.
-pub(crate) fn pack(which: &Which, conditions: &[String], min_age_ms: u64) -> anyhow::Result<()> {
+pub(crate) fn pack(
+    which: &SeriesTarget,
+    conditions: &[String],
+    min_age_ms: u64,
+) -> anyhow::Result<()> {
     let (place, series) = open(which)?;
-    let before = jiff::Timestamp::now().as_millisecond() - i64::try_from(min_age_ms).unwrap_or(i64::MAX);
+    let before =
+        jiff::Timestamp::now().as_millisecond() - i64::try_from(min_age_ms).unwrap_or(i64::MAX);
     let packed = block_on(series.pack(&query(series.key(), conditions)?, before))?;
     let mut out = std::io::stdout();
     writeln!(out, "{} points packed in {} rows", packed.points, packed.rows)?;
     if packed.changed > 0 {
-        writeln!(out, "{} rows were changed meanwhile and stay as they are; run it again for them", packed.changed)?;
+        writeln!(
+            out,
+            "{} rows were changed meanwhile and stay as they are; run it again for them",
+            packed.changed
+        )?;
     }
     if packed.recent > 0 {
         writeln!(
             out,
             "{} points are younger than {} and stay loose; run it again later for them (--min-age DURATION)",
             packed.recent,
-            show_ms(min_age_ms)
+            format_ms(min_age_ms)
         )?;
     }
     Ok(place.close()?)

@@ -1,31 +1,37 @@
-//! The options as the command line has them.
+//! Command-line flags of the options.
 
 use clap::builder::Arg;
 use clap::error::{Error, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
+use super::config::ServeConfig;
 use super::options::OPTIONS;
-use super::settings::Settings;
 
-/// What the command line says, still as text.
+/// Contents of the command line, still as text.
 #[derive(Debug, Default)]
-pub(crate) struct Flags {
-    /// Names of options and their values, those that were given.
+pub(crate) struct ServeFlags {
+    /// Names and values of the options that were passed.
     pub(crate) options: Vec<(&'static str, String)>,
-    /// HBase's names and their values, in their order.
-    pub(crate) set: Vec<(String, String)>,
-    /// The configuration file.
+    /// HBase setting names and values, in command-line order.
+    pub(crate) hbase_settings: Vec<(String, String)>,
+    /// Configuration file.
     pub(crate) config: Option<String>,
 }
 
-impl FromArgMatches for Flags {
+impl FromArgMatches for ServeFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let mut flags = Self { config: matches.get_one("config").cloned(), ..Self::default() };
         for option in OPTIONS {
             match option.value {
-                Some(_) => flags.options.extend(matches.get_one::<String>(option.name).map(|value| (option.name, value.clone()))),
-                None => flags.options.extend(matches.get_flag(option.name).then(|| (option.name, "true".to_owned()))),
+                Some(_) => flags.options.extend(
+                    matches
+                        .get_one::<String>(option.name)
+                        .map(|value| (option.name, value.clone())),
+                ),
+                None => flags.options.extend(
+                    matches.get_flag(option.name).then(|| (option.name, "true".to_owned())),
+                ),
             }
         }
         let typed = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
@@ -35,7 +41,9 @@ impl FromArgMatches for Flags {
                 "--ephemeral keeps the store in a directory of its own; leave out --data or --ephemeral\n",
             ));
         }
-        flags.set.extend(matches.get_many::<(String, String)>("hbase-conf").into_iter().flatten().cloned());
+        flags.hbase_settings.extend(
+            matches.get_many::<(String, String)>("hbase-conf").into_iter().flatten().cloned(),
+        );
         Ok(flags)
     }
 
@@ -45,9 +53,9 @@ impl FromArgMatches for Flags {
     }
 }
 
-impl Args for Flags {
+impl Args for ServeFlags {
     fn augment_args(command: Command) -> Command {
-        let defaults = Settings::default();
+        let defaults = ServeConfig::default();
         let mut command = command
             .arg(
                 Arg::new("config")
@@ -66,10 +74,14 @@ impl Args for Flags {
         for option in OPTIONS {
             let arg = Arg::new(option.name).long(option.name);
             let arg = match option.value {
-                Some(value) => arg.value_name(value).help(format!("{} [default: {}]", option.help, option.show(&defaults))),
+                Some(value) => arg.value_name(value).help(format!(
+                    "{} [default: {}]",
+                    option.help,
+                    option.format(&defaults)
+                )),
                 None => arg.action(ArgAction::SetTrue).help(option.help),
             };
-            // A store is named by the same variable as for the other commands.
+            // The same variable selects the store as for the other commands.
             command = command.arg(if option.name == "data" { arg.env("HALITE_DATA") } else { arg });
         }
         command
@@ -82,7 +94,9 @@ impl Args for Flags {
 
 fn name_and_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
-        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.to_owned()))
+        }
         _ => Err("give it as KEY=VALUE".into()),
     }
 }

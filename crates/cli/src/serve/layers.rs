@@ -1,54 +1,71 @@
-//! From defaults, configuration file and command line to settings: what comes later in this order wins.
+//! Configuration layers: defaults, configuration file, command line. Later layers override earlier
+//! ones.
 
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 
-use super::file;
-use super::flags::Flags;
-use super::hbase_names::{self, Outcome};
+use super::config::ServeConfig;
+use super::config_file;
+use super::flags::ServeFlags;
+use super::hbase_settings::{self, SetResult};
 use super::options;
-use super::settings::Settings;
 
-/// Settings, and what a person should be told about them.
+/// Effective configuration and warnings for the operator.
 #[derive(Debug)]
-pub(crate) struct Layered {
-    pub(crate) settings: Settings,
+pub(crate) struct LayeredConfig {
+    pub(crate) config: ServeConfig,
     pub(crate) warnings: Vec<String>,
 }
 
-/// Puts the layers together; reads the configuration file if one is named.
+/// Merges the layers; reads the configuration file if one is specified.
 ///
 /// # Errors
-/// The file cannot be read or has an unknown key; a value that cannot be. The text says where it stands.
-pub(crate) fn settings(flags: &Flags) -> anyhow::Result<Layered> {
-    let mut layered = Layered { settings: Settings::default(), warnings: Vec::new() };
+/// Returns an error if the file cannot be read or contains an unknown key, or if a value is
+/// invalid. The text includes the source of the value.
+pub(crate) fn resolve(flags: &ServeFlags) -> anyhow::Result<LayeredConfig> {
+    let mut layered = LayeredConfig { config: ServeConfig::default(), warnings: Vec::new() };
     if let Some(path) = &flags.config {
-        let read = || -> anyhow::Result<file::File> { file::parse(&std::fs::read_to_string(Path::new(path))?) };
+        let read = || -> anyhow::Result<config_file::ConfigFile> {
+            config_file::parse(&std::fs::read_to_string(Path::new(path))?)
+        };
         let file = read().with_context(|| format!("configuration file {path}"))?;
-        layered.add("", &file.options, &file.set).with_context(|| format!("configuration file {path}"))?;
+        layered
+            .add("", &file.options, &file.hbase_settings)
+            .with_context(|| format!("configuration file {path}"))?;
     }
-    layered.add("--", &flags.options, &flags.set)?;
-    // The engine keeps on the disk what the server keeps in memory.
-    layered.settings.engine.nonce_ms = layered.settings.server.limits.nonce_ms;
-    layered.settings.engine.check()?;
-    layered.settings.server.check()?;
+    layered.add("--", &flags.options, &flags.hbase_settings)?;
+    // The engine stores on disk what the server holds in memory.
+    layered.config.engine.nonce_grace_period_ms =
+        layered.config.server.limits.nonce_grace_period_ms;
+    layered.config.engine.check()?;
+    layered.config.server.check()?;
     Ok(layered)
 }
 
-impl Layered {
-    /// A name of Halite's own comes before one of HBase's in the same place.
-    fn add(&mut self, dashes: &str, options: &[(&'static str, String)], set: &[(String, String)]) -> anyhow::Result<()> {
+impl LayeredConfig {
+    /// Adds one layer. Within a layer, a Halite option overrides an HBase setting.
+    fn add(
+        &mut self,
+        dashes: &str,
+        options: &[(&'static str, String)],
+        set: &[(String, String)],
+    ) -> anyhow::Result<()> {
         let place = if dashes.is_empty() { "[hbase]" } else { "--hbase-conf" };
         for (name, value) in set {
-            match hbase_names::set(&mut self.settings, name, value).map_err(|error| anyhow!("{place}: {error}"))? {
-                Outcome::Set => {}
-                Outcome::Warning(text) => self.warnings.push(text),
+            match hbase_settings::set(&mut self.config, name, value)
+                .map_err(|error| anyhow!("{place}: {error}"))?
+            {
+                SetResult::Set => {}
+                SetResult::Warning(text) => self.warnings.push(text),
             }
         }
         for (name, value) in options {
-            let option = options::find(name).with_context(|| format!("there is no option {name}"))?;
-            option.set(&mut self.settings, value).map_err(|wanted| anyhow!("{dashes}{name}: {value:?} does not do; give {wanted}"))?;
+            let option =
+                options::find(name).with_context(|| format!("there is no option {name}"))?;
+            option.set(&mut self.config, value).map_err(|wanted| {
+                anyhow!("{dashes}{name}: {value:?} does not do; give {wanted}")
+            })?;
         }
         Ok(())
     }
@@ -58,16 +75,23 @@ impl Layered {
 mod tests {
     use super::*;
 
-    fn flags(options: &[(&'static str, &str)], set: &[(&str, &str)], config: Option<&Path>) -> Flags {
-        Flags {
+    fn flags(
+        options: &[(&'static str, &str)],
+        set: &[(&str, &str)],
+        config: Option<&Path>,
+    ) -> ServeFlags {
+        ServeFlags {
             options: options.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(),
-            set: set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            hbase_settings: set
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
             config: config.map(|path| path.display().to_string()),
         }
     }
 
-    fn show(settings: &Settings, option: &str) -> String {
-        options::find(option).unwrap().show(settings)
+    fn format_option(settings: &ServeConfig, option: &str) -> String {
+        options::find(option).unwrap().format(settings)
     }
 
     #[test]
@@ -79,47 +103,81 @@ mod tests {
             "zookeeper-port = 1\nmaster-port = 2\n[hbase]\nhbase.master.port = 3\nhbase.regionserver.port = 4\nhbase.wal.hsync = false\n",
         )
         .unwrap();
-        let flags = flags(&[("zookeeper-port", "5")], &[("hbase.regionserver.port", "6"), ("hbase.zookeeper.property.clientPort", "7")], Some(&path));
-        let settings = settings(&flags).unwrap().settings;
-        let shown = ["zookeeper-port", "master-port", "regionserver-port", "http-port", "wal-sync"].map(|option| show(&settings, option));
+        let flags = flags(
+            &[("zookeeper-port", "5")],
+            &[("hbase.regionserver.port", "6"), ("hbase.zookeeper.property.clientPort", "7")],
+            Some(&path),
+        );
+        let settings = resolve(&flags).unwrap().config;
+        let shown = ["zookeeper-port", "master-port", "regionserver-port", "http-port", "wal-sync"]
+            .map(|option| format_option(&settings, option));
         assert_eq!(shown, ["5", "2", "6", "16010", "flush"]);
     }
 
     #[test]
     fn the_engine_keeps_nonces_as_long_as_the_server() {
-        let settings = settings(&flags(&[("nonce-grace-period", "7s")], &[], None)).unwrap().settings;
-        assert_eq!((settings.engine.nonce_ms, settings.server.limits.nonce_ms), (7000, 7000));
+        let settings = resolve(&flags(&[("nonce-grace-period", "7s")], &[], None)).unwrap().config;
+        assert_eq!(
+            (settings.engine.nonce_grace_period_ms, settings.server.limits.nonce_grace_period_ms),
+            (7000, 7000)
+        );
     }
 
     #[test]
     fn what_is_wrong_is_named_with_its_place() {
-        let said = |flags: &Flags| format!("{:#}", settings(flags).unwrap_err());
-        assert_eq!(said(&flags(&[("zookeeper-port", "x")], &[], None)), "--zookeeper-port: \"x\" does not do; give a port from 0 to 65535");
-        assert_eq!(said(&flags(&[], &[("hbase.wal.hsync", "x")], None)), "--hbase-conf: hbase.wal.hsync=x: give true or false");
+        let said = |flags: &ServeFlags| format!("{:#}", resolve(flags).unwrap_err());
+        assert_eq!(
+            said(&flags(&[("zookeeper-port", "x")], &[], None)),
+            "--zookeeper-port: \"x\" does not do; give a port from 0 to 65535"
+        );
+        assert_eq!(
+            said(&flags(&[], &[("hbase.wal.hsync", "x")], None)),
+            "--hbase-conf: hbase.wal.hsync=x: give true or false"
+        );
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("halite.toml");
-        assert!(said(&flags(&[], &[], Some(&path))).starts_with(&format!("configuration file {}: ", path.display())));
+        assert!(
+            said(&flags(&[], &[], Some(&path)))
+                .starts_with(&format!("configuration file {}: ", path.display()))
+        );
         std::fs::write(&path, "zookeeper-prot = 1").unwrap();
-        assert!(said(&flags(&[], &[], Some(&path))).contains("halite.toml: zookeeper-prot: there is no such key (did you mean zookeeper-port?)"));
-        assert!(said(&flags(&[("global-memstore-size", "1")], &[], None)).contains("memstore_total_bytes is below 65536"));
-        assert!(said(&flags(&[("master-port", "9"), ("regionserver-port", "9")], &[], None)).contains("port 9 is given twice"));
+        assert!(said(&flags(&[], &[], Some(&path))).contains(
+            "halite.toml: zookeeper-prot: there is no such key (did you mean zookeeper-port?)"
+        ));
+        assert!(
+            said(&flags(&[("global-memstore-size", "1")], &[], None))
+                .contains("global_memstore_bytes is below 65536")
+        );
+        assert!(
+            said(&flags(&[("master-port", "9"), ("regionserver-port", "9")], &[], None))
+                .contains("port 9 is given twice")
+        );
     }
 
     #[test]
     fn a_setting_that_somebody_relies_on_and_is_not_there_stops_the_start() {
-        let said = |flags: &Flags| format!("{:#}", settings(flags).unwrap_err());
+        let said = |flags: &ServeFlags| format!("{:#}", resolve(flags).unwrap_err());
         let wanted = "hbase.security.authentication=kerberos: there is no authentication here";
-        assert!(said(&flags(&[], &[("hbase.security.authentication", "kerberos")], None)).starts_with(&format!("--hbase-conf: {wanted}")));
+        assert!(
+            said(&flags(&[], &[("hbase.security.authentication", "kerberos")], None))
+                .starts_with(&format!("--hbase-conf: {wanted}"))
+        );
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("halite.toml");
         std::fs::write(&path, "[hbase]\nhbase.security.authentication = 'kerberos'\n").unwrap();
         assert!(said(&flags(&[], &[], Some(&path))).contains(wanted));
-        assert_eq!(settings(&flags(&[], &[("hbase.security.authentication", "simple")], None)).unwrap().warnings.len(), 1);
+        assert_eq!(
+            resolve(&flags(&[], &[("hbase.security.authentication", "simple")], None))
+                .unwrap()
+                .warnings
+                .len(),
+            1
+        );
     }
 
     #[test]
     fn a_name_without_meaning_is_told_and_does_not_stop_the_server() {
-        let layered = settings(&flags(&[], &[("hbase.no.such", "1")], None)).unwrap();
+        let layered = resolve(&flags(&[], &[("hbase.no.such", "1")], None)).unwrap();
         assert_eq!(layered.warnings, ["hbase.no.such is ignored: it has no meaning here"]);
     }
 }

@@ -1,10 +1,12 @@
-//! HBase's settings that somebody relies on and that are not there: the start is refused instead of going on without them.
+//! HBase settings for missing features that users depend on: the server refuses to start instead of
+//! running without them.
 //!
-//! A value that asks for nothing - HBase's insecure default, or an empty one - passes as any setting without meaning.
+//! A value that requests nothing - HBase's insecure default, or an empty one - is accepted like any
+//! setting without effect.
 
-use super::hbase_names::{Outcome, ignored};
+use super::hbase_settings::{SetResult, ignored};
 
-/// What a setting would have brought, and what to do without it.
+/// Missing feature that an HBase setting requests.
 #[derive(Clone, Copy)]
 pub(crate) enum Lack {
     Authentication,
@@ -17,31 +19,38 @@ pub(crate) enum Lack {
     Snapshots,
 }
 
-use Lack::{Authentication, Coprocessors, FileEncryption, Limits, Permissions, ReadOnly, Snapshots, WireEncryption};
+use Lack::{
+    Authentication, Coprocessors, FileEncryption, Limits, Permissions, ReadOnly, Snapshots,
+    WireEncryption,
+};
 
-/// One refused setting, or all with a common beginning or a word in them.
+/// Refused setting, or all settings with a common prefix or a word in their names.
 pub(crate) struct Refused {
     pub(crate) name: Name,
     pub(crate) lack: Lack,
-    /// The values that ask for nothing, besides an empty one.
+    /// Values that request nothing, besides an empty one.
     pub(crate) harmless: &'static [&'static str],
 }
 
 pub(crate) enum Name {
     Is(&'static str),
     Begins(&'static str),
-    /// With this somewhere in it.
+    /// Name that contains this text.
     Has(&'static str),
 }
 
 use Name::{Begins, Has, Is};
 
-/// In the order they are asked; the first that fits decides.
+/// Refused settings, in matching order; the first match decides.
 pub(crate) const REFUSED: &[Refused] = &[
     refused(Is("hbase.security.authentication"), Authentication, &["simple"]),
     refused(Is("hadoop.security.authentication"), Authentication, &["simple"]),
     refused(Is("hbase.security.authentication.ui"), Authentication, &["simple"]),
-    refused(Is("hbase.http.filter.initializers"), Authentication, &["org.apache.hadoop.hbase.http.lib.StaticUserWebFilter"]),
+    refused(
+        Is("hbase.http.filter.initializers"),
+        Authentication,
+        &["org.apache.hadoop.hbase.http.lib.StaticUserWebFilter"],
+    ),
     refused(Is("hbase.zookeeper.property.requireClientAuthScheme"), Authentication, &[]),
     refused(Begins("hbase.zookeeper.property.authProvider."), Authentication, &[]),
     refused(Is("hbase.rpc.protection"), WireEncryption, &["authentication"]),
@@ -74,7 +83,11 @@ pub(crate) const REFUSED: &[Refused] = &[
     refused(Begins("hbase.quota.default."), Limits, &[]),
     refused(Is("hbase.quota.read.capacity.unit"), Limits, &["1024"]),
     refused(Is("hbase.quota.write.capacity.unit"), Limits, &["1024"]),
-    refused(Is("hbase.hregion.keyvalue.timestamp.slop.millisecs"), Limits, &["9223372036854775807"]),
+    refused(
+        Is("hbase.hregion.keyvalue.timestamp.slop.millisecs"),
+        Limits,
+        &["9223372036854775807"],
+    ),
     refused(Is("hbase.rpc.rows.size.threshold.reject"), Limits, OFF),
     refused(Is("hbase.snapshot.enabled"), Snapshots, &["true"]),
     refused(Begins("hbase.thrift.security."), Authentication, OFF),
@@ -94,26 +107,35 @@ pub(crate) const REFUSED: &[Refused] = &[
 
 const OFF: &[&str] = &["false"];
 
-/// Coprocessors that are built in.
-const SERVED: &[&str] =
-    &["org.apache.hadoop.hbase.coprocessor.AggregateImplementation", "org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint"];
+/// Built-in coprocessors.
+const SERVED: &[&str] = &[
+    "org.apache.hadoop.hbase.coprocessor.AggregateImplementation",
+    "org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint",
+];
 
 const fn refused(name: Name, lack: Lack, harmless: &'static [&'static str]) -> Refused {
     Refused { name, lack, harmless }
 }
 
-/// What becomes of a setting that has no option here; `None` if nobody relies on it.
+/// Returns the result of a setting without a corresponding option, or `None` if no feature depends
+/// on it.
 ///
 /// # Errors
-/// It asks for something that is not there.
-pub(crate) fn check(name: &str, value: &str) -> Result<Option<Outcome>, String> {
+/// Returns an error if the setting requests a missing feature.
+pub(crate) fn check(name: &str, value: &str) -> Result<Option<SetResult>, String> {
     let Some(known) = REFUSED.iter().find(|known| known.name.fits(name)) else { return Ok(None) };
-    // Lists of classes, each with a priority behind a bar perhaps.
-    let mut parts = value.split(',').map(|part| part.split('|').next().unwrap_or_default().trim()).filter(|part| !part.is_empty());
+    // Lists of classes, each optionally followed by `|` and a priority.
+    let mut parts = value
+        .split(',')
+        .map(|part| part.split('|').next().unwrap_or_default().trim())
+        .filter(|part| !part.is_empty());
     if parts.all(|part| known.harmless.iter().any(|harmless| part.eq_ignore_ascii_case(harmless))) {
-        return Ok(Some(Outcome::Warning(ignored(name, "it asks for nothing that is not so here"))));
+        return Ok(Some(SetResult::Warning(ignored(
+            name,
+            "it asks for nothing that is not so here",
+        ))));
     }
-    Err(format!("{name}={value}: {}, and leave the setting out", known.lack.told()))
+    Err(format!("{name}={value}: {}, and leave the setting out", known.lack.explanation()))
 }
 
 impl Name {
@@ -125,9 +147,9 @@ impl Name {
         }
     }
 
-    /// As the documentation writes it.
+    /// Formats the name as in the documentation.
     #[cfg(test)]
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn format(&self) -> String {
         match self {
             Is(whole) => (*whole).to_owned(),
             Begins(beginning) => format!("{beginning}*"),
@@ -137,20 +159,30 @@ impl Name {
 }
 
 impl Lack {
-    /// What there is not, and what to do.
-    pub(crate) fn told(self) -> &'static str {
+    /// Returns the missing feature and an alternative.
+    pub(crate) fn explanation(self) -> &'static str {
         match self {
-            Authentication => "there is no authentication here, whoever can connect may do everything; listen on 127.0.0.1 or behind a firewall",
-            WireEncryption => "nothing that is sent is encrypted here; listen on 127.0.0.1 and let clients come through a tunnel",
-            FileEncryption => "files and log are not encrypted here; put the data directory on an encrypted disk",
+            Authentication => {
+                "there is no authentication here, whoever can connect may do everything; listen on 127.0.0.1 or behind a firewall"
+            }
+            WireEncryption => {
+                "nothing that is sent is encrypted here; listen on 127.0.0.1 and let clients come through a tunnel"
+            }
+            FileEncryption => {
+                "files and log are not encrypted here; put the data directory on an encrypted disk"
+            }
             Permissions => {
                 "there are no permissions and no visibility labels here, whoever can connect may do everything; listen on 127.0.0.1 or behind a firewall"
             }
             Coprocessors => {
                 "no class of Java's can be loaded here, only AggregateImplementation and MultiRowMutationEndpoint are built in; do without the coprocessor"
             }
-            ReadOnly => "the server cannot be made read-only here; make the tables read-only (alter 't', READONLY => true)",
-            Limits => "this limit is not enforced here; set limits of users, tables and namespaces by set_quota with quota-enabled",
+            ReadOnly => {
+                "the server cannot be made read-only here; make the tables read-only (alter 't', READONLY => true)"
+            }
+            Limits => {
+                "this limit is not enforced here; set limits of users, tables and namespaces by set_quota with quota-enabled"
+            }
             Snapshots => "snapshots cannot be switched off here",
         }
     }
@@ -181,16 +213,40 @@ mod tests {
             ("hbase.thrift.security.qop", "auth-conf", "no authentication here"),
             ("hbase.regionserver.keytab.file", "/k", "no authentication here"),
             ("hbase.master.kerberos.principal", "hbase/_HOST@REALM", "no authentication here"),
-            ("hbase.zookeeper.property.authProvider.1", "org.apache.zookeeper.server.auth.SASLAuthenticationProvider", "no authentication"),
+            (
+                "hbase.zookeeper.property.authProvider.1",
+                "org.apache.zookeeper.server.auth.SASLAuthenticationProvider",
+                "no authentication",
+            ),
             ("zookeeper.sasl.client", "true", "no authentication"),
-            ("hbase.crypto.keyprovider", "org.apache.hadoop.hbase.io.crypto.KeyStoreKeyProvider", "encrypted disk"),
+            (
+                "hbase.crypto.keyprovider",
+                "org.apache.hadoop.hbase.io.crypto.KeyStoreKeyProvider",
+                "encrypted disk",
+            ),
             ("hbase.regionserver.wal.encryption", "true", "encrypted disk"),
-            ("hbase.coprocessor.region.classes", "org.apache.hadoop.hbase.security.access.AccessController", "no class"),
-            ("hbase.coprocessor.master.classes", "org.apache.hadoop.hbase.security.visibility.VisibilityController", "no class"),
-            ("hbase.coprocessor.user.region.classes", "org.apache.hadoop.hbase.coprocessor.AggregateImplementation, com.foo.Bar", "no class"),
+            (
+                "hbase.coprocessor.region.classes",
+                "org.apache.hadoop.hbase.security.access.AccessController",
+                "no class",
+            ),
+            (
+                "hbase.coprocessor.master.classes",
+                "org.apache.hadoop.hbase.security.visibility.VisibilityController",
+                "no class",
+            ),
+            (
+                "hbase.coprocessor.user.region.classes",
+                "org.apache.hadoop.hbase.coprocessor.AggregateImplementation, com.foo.Bar",
+                "no class",
+            ),
             ("dfs.encrypt.data.transfer", "true", "nothing that is sent"),
             ("dfs.encrypt.data.transfer.algorithm", "3des", "nothing that is sent"),
-            ("dfs.encrypt.data.transfer.cipher.suites", "AES/CTR/NoPadding", "nothing that is sent"),
+            (
+                "dfs.encrypt.data.transfer.cipher.suites",
+                "AES/CTR/NoPadding",
+                "nothing that is sent",
+            ),
             ("dfs.data.transfer.protection", "privacy", "nothing that is sent"),
             ("dfs.data.transfer.protection", "integrity", "nothing that is sent"),
             ("hbase.http.policy", "HTTPS_ONLY", "nothing that is sent"),
@@ -204,7 +260,12 @@ mod tests {
             ("hbase.snapshot.enabled", "false", "cannot be switched off"),
         ] {
             let text = check(name, value).expect_err(name);
-            assert!(text.starts_with(&format!("{name}={value}: ")) && text.contains(told) && text.ends_with("leave the setting out"), "{text}");
+            assert!(
+                text.starts_with(&format!("{name}={value}: "))
+                    && text.contains(told)
+                    && text.ends_with("leave the setting out"),
+                "{text}"
+            );
         }
     }
 
@@ -217,7 +278,10 @@ mod tests {
             ("hbase.server.netty.tls.enabled", "False"),
             ("hbase.server.netty.tls.supportplaintext", "true"),
             ("hbase.coprocessor.region.classes", ""),
-            ("hbase.coprocessor.user.region.classes", "org.apache.hadoop.hbase.coprocessor.AggregateImplementation|1001"),
+            (
+                "hbase.coprocessor.user.region.classes",
+                "org.apache.hadoop.hbase.coprocessor.AggregateImplementation|1001",
+            ),
             ("hbase.rest.readonly", "false"),
             ("hbase.rpc.protection", "authentication"),
             ("hbase.unsafe.client.kerberos.hostname.disable.reversedns", "false"),
@@ -227,9 +291,18 @@ mod tests {
             ("dfs.encrypt.data.transfer", "false"),
             ("hbase.http.policy", "HTTP_ONLY"),
         ] {
-            assert!(matches!(check(name, value), Ok(Some(Outcome::Warning(_)))), "{name}={value}: {:?}", check(name, value));
+            assert!(
+                matches!(check(name, value), Ok(Some(SetResult::Warning(_)))),
+                "{name}={value}: {:?}",
+                check(name, value)
+            );
         }
-        for name in ["hbase.ipc.server.fallback-to-simple-auth-allowed", "hbase.superuser", "hbase.auth.token.max.lifetime", "my.own"] {
+        for name in [
+            "hbase.ipc.server.fallback-to-simple-auth-allowed",
+            "hbase.superuser",
+            "hbase.auth.token.max.lifetime",
+            "my.own",
+        ] {
             assert_eq!(check(name, "true"), Ok(None), "{name}");
         }
     }

@@ -1,12 +1,13 @@
-//! Statements and expressions of the shell's language, as the parser hands them to the evaluator.
+//! Statements and expressions of the shell language, produced by the parser and executed by the
+//! evaluator.
 
 use super::value::Value;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Expression {
     Literal(Value),
-    /// A string with expressions in it, put together when it is evaluated.
-    Text(Vec<Piece>),
+    /// String with embedded expressions, concatenated at evaluation.
+    Text(Vec<StringSegment>),
     Array(Vec<Expression>),
     Hash(Vec<(Expression, Expression)>),
     Range {
@@ -16,7 +17,7 @@ pub(crate) enum Expression {
     },
     Constant(String),
     Assign(String, Box<Expression>),
-    Call(Call),
+    Call(CallExpression),
     Index(Box<Expression>, Box<Expression>),
     Binary(&'static str, Box<Expression>, Box<Expression>),
     Unary(&'static str, Box<Expression>),
@@ -28,14 +29,14 @@ pub(crate) enum Expression {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Piece {
+pub(crate) enum StringSegment {
     Bytes(Vec<u8>),
     Code(Vec<Expression>),
 }
 
 /// `name args`, `name(args)`, `receiver.name args`, or a bare `name`, which may be a variable.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Call {
+pub(crate) struct CallExpression {
     pub(crate) receiver: Option<Box<Expression>>,
     pub(crate) name: String,
     pub(crate) arguments: Vec<Expression>,

@@ -1,74 +1,90 @@
-//! What the Tab key offers: commands, tables, families, namespaces, and the options of the command at hand.
+//! Tab completion: commands, tables, families, namespaces, and the options of the current command.
 
 use std::sync::Arc;
 
 use halite_types::{Cluster, TableName, block_on};
 
-use super::words::{self, Group, Word};
+use super::commands::{self, Group, ShellCommand};
 
-/// Finds completions; it asks the store for the names of tables and families.
-pub(crate) struct Candidates {
+/// Completer; reads the names of tables and families from the cluster.
+pub(crate) struct ShellCompleter {
     cluster: Arc<dyn Cluster>,
 }
 
-/// What stands before the cursor in the statement at hand.
+/// Statement text before the cursor.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Before {
-    /// The first name: the command, or the method behind a receiver.
-    word: Option<String>,
-    /// The name the method is called on.
+struct CompletionContext {
+    /// First name: the command, or the method after a receiver.
+    command: Option<String>,
+    /// Receiver of the method call.
     receiver: Option<String>,
-    /// Strings that are whole, in order.
+    /// Complete strings, in order.
     strings: Vec<String>,
-    /// Arguments that are whole: commas outside of brackets.
+    /// Number of complete arguments: commas outside of brackets.
     arguments: usize,
-    /// Whether a `{` is open.
+    /// `true` after an open `{`.
     in_braces: bool,
-    /// The constant or label before the cursor's value, as in `COLUMNS => [`.
+    /// Constant or label before the value at the cursor, as in `COLUMNS => [`.
     key: Option<String>,
-    /// Where the text to complete begins.
+    /// Start of the text to complete.
     start: usize,
-    /// The text to complete.
+    /// Text to complete.
     part: String,
-    /// Whether it is inside of quotes.
+    /// `true` if the text is inside quotes.
     quoted: bool,
 }
 
-impl Candidates {
+impl ShellCompleter {
     pub(crate) fn new(cluster: Arc<dyn Cluster>) -> Self {
         Self { cluster }
     }
 
-    /// Where the part to complete begins, and what it may become.
+    /// Returns the start of the text to complete and its candidates.
     pub(crate) fn find(&self, line: &str) -> (usize, Vec<String>) {
-        let before = look(line);
-        let mut found: Vec<String> = self.offers(&before).into_iter().filter(|name| name.starts_with(&before.part)).collect();
+        let before = read_context(line);
+        let mut found: Vec<String> = self
+            .candidates(&before)
+            .into_iter()
+            .filter(|name| name.starts_with(&before.part))
+            .collect();
         found.sort();
         found.dedup();
         (before.start, found)
     }
 
-    fn offers(&self, before: &Before) -> Vec<String> {
-        let owned = |names: &mut dyn Iterator<Item = &'static str>| names.map(str::to_owned).collect();
-        let word = before.word.as_deref().and_then(words::find);
+    fn candidates(&self, before: &CompletionContext) -> Vec<String> {
+        let owned =
+            |names: &mut dyn Iterator<Item = &'static str>| names.map(str::to_owned).collect();
+        let word = before.command.as_deref().and_then(commands::find);
         if before.quoted {
             return self.texts(before, word);
         }
-        match (word, before.word.as_deref()) {
-            (_, None) if before.receiver.is_some() => {
-                owned(&mut words::all().filter(|word| word.takes_table).flat_map(Word::names).chain(["name", "help", "get_all_columns"]))
-            }
-            (_, None) => owned(&mut words::all().flat_map(Word::names).chain(["help", "exit", "quit", "puts"])),
+        match (word, before.command.as_deref()) {
+            (_, None) if before.receiver.is_some() => owned(
+                &mut commands::all()
+                    .filter(|word| word.takes_table)
+                    .flat_map(ShellCommand::names)
+                    .chain(["name", "help", "get_all_columns"]),
+            ),
+            (_, None) => owned(
+                &mut commands::all()
+                    .flat_map(ShellCommand::names)
+                    .chain(["help", "exit", "quit", "puts"]),
+            ),
             (Some(word), _) => owned(&mut word.options.iter().copied()),
             _ => Vec::new(),
         }
     }
 
-    /// Completions inside of quotes: by the command and the place of the argument.
-    fn texts(&self, before: &Before, word: Option<&Word>) -> Vec<String> {
+    /// Returns completions inside quotes, by command and argument position.
+    fn texts(&self, before: &CompletionContext, word: Option<&ShellCommand>) -> Vec<String> {
         let Some(word) = word else {
-            return match before.word.as_deref() {
-                Some("help") => words::all().flat_map(Word::names).chain(Group::ALL.map(Group::name)).map(str::to_owned).collect(),
+            return match before.command.as_deref() {
+                Some("help") => commands::all()
+                    .flat_map(ShellCommand::names)
+                    .chain(Group::ALL.map(Group::name))
+                    .map(str::to_owned)
+                    .collect(),
                 _ => Vec::new(),
             };
         };
@@ -77,10 +93,15 @@ impl Candidates {
             return if first { self.namespaces() } else { Vec::new() };
         }
         if first {
-            return if word.group == Group::Snapshots && !word.takes_table { self.snapshots() } else { self.tables() };
+            return if word.group == Group::Snapshots && !word.takes_table {
+                self.snapshots()
+            } else {
+                self.tables()
+            };
         }
         match (word.name, before.key.as_deref()) {
-            ("alter" | "alter_async", Some("NAME" | "delete") | None) | ("compact" | "major_compact" | "flush", _) => self.families(before, ""),
+            ("alter" | "alter_async", Some("NAME" | "delete") | None)
+            | ("compact" | "major_compact" | "flush", _) => self.families(before, ""),
             (_, Some("COLUMN" | "COLUMNS")) => self.families(before, ":"),
             ("get" | "put" | "delete" | "deleteall" | "incr" | "append" | "get_counter", None) => {
                 let columns_at = 2 - usize::from(before.receiver.is_some());
@@ -96,27 +117,45 @@ impl Candidates {
     }
 
     fn namespaces(&self) -> Vec<String> {
-        block_on(self.cluster.admin().list_namespaces()).unwrap_or_default().into_iter().map(|(name, _)| name).collect()
+        block_on(self.cluster.admin().list_namespaces())
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect()
     }
 
     fn snapshots(&self) -> Vec<String> {
-        block_on(self.cluster.admin().list_snapshots()).unwrap_or_default().into_iter().map(|snapshot| snapshot.name).collect()
+        block_on(self.cluster.admin().list_snapshots())
+            .unwrap_or_default()
+            .into_iter()
+            .map(|snapshot| snapshot.name)
+            .collect()
     }
 
-    /// The families of the table the statement names; of all tables if it names none.
-    fn families(&self, before: &Before, tail: &str) -> Vec<String> {
-        let named = before.strings.first().and_then(|name| name.parse::<TableName>().ok()).filter(|_| before.receiver.is_none());
+    /// Returns the families of the table named in the statement, or of all tables if it names none.
+    fn families(&self, before: &CompletionContext, tail: &str) -> Vec<String> {
+        let named = before
+            .strings
+            .first()
+            .and_then(|name| name.parse::<TableName>().ok())
+            .filter(|_| before.receiver.is_none());
         let tables = block_on(self.cluster.admin().list_tables()).unwrap_or_default();
-        let tables = tables.iter().filter(|table| named.as_ref().is_none_or(|name| table.name() == name));
+        let tables =
+            tables.iter().filter(|table| named.as_ref().is_none_or(|name| table.name() == name));
         tables
-            .flat_map(|table| table.families().map(|family| String::from_utf8_lossy(family.name()).into_owned() + tail).collect::<Vec<_>>())
+            .flat_map(|table| {
+                table
+                    .families()
+                    .map(|family| String::from_utf8_lossy(family.name()).into_owned() + tail)
+                    .collect::<Vec<_>>()
+            })
             .collect()
     }
 }
 
-/// Reads a statement up to the cursor, whole or not.
-fn look(line: &str) -> Before {
-    let mut before = Before::default();
+/// Parses a complete or partial statement up to the cursor.
+fn read_context(line: &str) -> CompletionContext {
+    let mut before = CompletionContext::default();
     let mut depth = 0usize;
     let mut characters = line.char_indices().peekable();
     while let Some((at, character)) = characters.next() {
@@ -131,10 +170,17 @@ fn look(line: &str) -> Before {
                 });
                 match end {
                     Some((end, _)) => before.strings.push(line[start..end].to_owned()),
-                    None => return Before { start, part: line[start..].to_owned(), quoted: true, ..before },
+                    None => {
+                        return CompletionContext {
+                            start,
+                            part: line[start..].to_owned(),
+                            quoted: true,
+                            ..before
+                        };
+                    }
                 }
             }
-            ';' => before = Before::default(),
+            ';' => before = CompletionContext::default(),
             '{' | '[' | '(' => {
                 depth += 1;
                 before.in_braces |= character == '{';
@@ -149,17 +195,22 @@ fn look(line: &str) -> Before {
                     before.key = None;
                 }
             }
-            '=' if !matches!(characters.peek(), Some((_, '>' | '='))) && depth == 0 => before = Before::default(),
-            '.' if before.arguments == 0 && before.receiver.is_none() => before.receiver = before.word.take(),
+            '=' if !matches!(characters.peek(), Some((_, '>' | '='))) && depth == 0 => {
+                before = CompletionContext::default();
+            }
+            '.' if before.arguments == 0 && before.receiver.is_none() => {
+                before.receiver = before.command.take();
+            }
             c if c.is_alphanumeric() || c == '_' => {
                 let rest = &line[at..];
-                let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+                let length =
+                    rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
                 if at + length == line.len() {
-                    return Before { start: at, part: rest.to_owned(), ..before };
+                    return CompletionContext { start: at, part: rest.to_owned(), ..before };
                 }
                 while characters.next_if(|(next, _)| *next < at + length).is_some() {}
-                if before.word.is_none() {
-                    before.word = Some(rest[..length].to_owned());
+                if before.command.is_none() {
+                    before.command = Some(rest[..length].to_owned());
                 } else {
                     before.key = Some(rest[..length].to_owned());
                 }
@@ -175,15 +226,22 @@ fn look(line: &str) -> Before {
 mod tests {
     use halite_types::{FamilyDescriptor, SnapshotDescriptor, TableDescriptor};
 
-    use super::super::scratch;
+    use super::super::test_store;
     use super::*;
 
     fn find(line: &str) -> Vec<String> {
-        let cluster = scratch::cluster();
-        let table = TableDescriptor::new("users".parse().unwrap()).family(FamilyDescriptor::new("info")).family(FamilyDescriptor::new("log"));
+        let cluster = test_store::cluster();
+        let table = TableDescriptor::new("users".parse().unwrap())
+            .family(FamilyDescriptor::new("info"))
+            .family(FamilyDescriptor::new("log"));
         block_on(cluster.admin().create_table(table, Vec::new())).unwrap();
-        block_on(cluster.admin().create_snapshot(SnapshotDescriptor::new("daily", "users".parse().unwrap()))).unwrap();
-        Candidates::new(cluster).find(line).1
+        block_on(
+            cluster
+                .admin()
+                .create_snapshot(SnapshotDescriptor::new("daily", "users".parse().unwrap())),
+        )
+        .unwrap();
+        ShellCompleter::new(cluster).find(line).1
     }
 
     #[test]

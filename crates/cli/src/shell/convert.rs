@@ -1,12 +1,13 @@
-//! Shows a value as a number, text or hexadecimal: the converters behind `family:qualifier:toInt` and `FORMATTER`.
+//! Converters that format a value as a number, text or hexadecimal, for `family:qualifier:toInt`
+//! and `FORMATTER`.
 
-use halite_types::key::{hexadecimal, print_bytes};
+use halite_types::key::{to_hex, to_string_binary};
 
-use super::session::Stop;
+use super::session::Interrupt;
 use super::value::print_float;
-use halite_types::nearest::{nearest, suggestion};
+use halite_types::suggest::{closest_match, did_you_mean};
 
-/// How the bytes of a value are shown. The names are those of HBase's `Bytes`.
+/// Format of the bytes of a value. The names are those of HBase's `Bytes`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Converter {
     #[default]
@@ -33,7 +34,7 @@ const NAMES: [(&str, Converter); 9] = [
     ("toDouble", Converter::Double),
 ];
 
-/// A value is too short for its converter.
+/// Error: the value is too short for its converter.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooShort {
     converter: &'static str,
@@ -42,44 +43,52 @@ pub(crate) struct TooShort {
 }
 
 impl TooShort {
-    /// The problem, with the column it is in.
-    pub(crate) fn at(&self, column: &str) -> Stop {
+    /// Returns the error message, with the column name.
+    pub(crate) fn to_interrupt(&self, column: &str) -> Interrupt {
         let Self { converter, needed, found } = self;
-        Stop::Problem(format!("column {column}: {converter} needs {needed} bytes and the value has {found}; leave the converter out to see them"))
+        Interrupt::Problem(format!(
+            "column {column}: {converter} needs {needed} bytes and the value has {found}; leave the converter out to see them"
+        ))
     }
 }
 
 impl Converter {
-    /// The converter of that name, also as `c(org.apache.hadoop.hbase.util.Bytes).name`.
+    /// Returns the converter with that name, also as `c(org.apache.hadoop.hbase.util.Bytes).name`.
     pub(crate) fn find(name: &str) -> Option<Self> {
         let name = name.strip_prefix("c(org.apache.hadoop.hbase.util.Bytes).").unwrap_or(name);
         NAMES.iter().find(|(known, _)| *known == name).map(|(_, converter)| *converter)
     }
 
-    /// As [`Converter::find`], or the error to show.
-    pub(crate) fn named(name: &str) -> Result<Self, Stop> {
+    /// As [`Converter::find`], but returns an error for an unknown name.
+    pub(crate) fn by_name(name: &str) -> Result<Self, Interrupt> {
         Self::find(name).ok_or_else(|| {
             let known = NAMES.map(|(known, _)| known);
-            let suggestion = suggestion(nearest(name, known.into_iter()));
-            Stop::Problem(format!("there is no converter {name}{suggestion}; there are {}", known.join(", ")))
+            let suggestion = did_you_mean(closest_match(name, known.into_iter()));
+            Interrupt::Problem(format!(
+                "there is no converter {name}{suggestion}; there are {}",
+                known.join(", ")
+            ))
         })
     }
 
     fn name(self) -> &'static str {
-        NAMES.iter().find(|(_, converter)| *converter == self).map_or("toStringBinary", |(name, _)| name)
+        NAMES
+            .iter()
+            .find(|(_, converter)| *converter == self)
+            .map_or("toStringBinary", |(name, _)| name)
     }
 
-    /// Whether it shows text of any length; the others suit values of their own size only.
+    /// Returns `true` for formats of text of any length; the others require values of a fixed size.
     pub(crate) fn is_text(self) -> bool {
         matches!(self, Self::StringBinary | Self::Text | Self::Hex)
     }
 
-    /// The value as text.
-    pub(crate) fn show(self, value: &[u8]) -> Result<String, TooShort> {
+    /// Formats the value as text.
+    pub(crate) fn format(self, value: &[u8]) -> Result<String, TooShort> {
         Ok(match self {
-            Self::StringBinary => print_bytes(value),
+            Self::StringBinary => to_string_binary(value),
             Self::Text => String::from_utf8_lossy(value).into_owned(),
-            Self::Hex => hexadecimal(value),
+            Self::Hex => to_hex(value),
             Self::Boolean => (self.first::<1>(value)? != [0]).to_string(),
             Self::Short => i16::from_be_bytes(self.first(value)?).to_string(),
             Self::Int => i32::from_be_bytes(self.first(value)?).to_string(),
@@ -90,7 +99,11 @@ impl Converter {
     }
 
     fn first<const N: usize>(self, value: &[u8]) -> Result<[u8; N], TooShort> {
-        value.first_chunk().copied().ok_or(TooShort { converter: self.name(), needed: N, found: value.len() })
+        value.first_chunk().copied().ok_or(TooShort {
+            converter: self.name(),
+            needed: N,
+            found: value.len(),
+        })
     }
 }
 
@@ -100,7 +113,7 @@ mod tests {
 
     #[test]
     fn bytes_show_as_what_they_are_taken_for() {
-        let show = |name: &str, value: &[u8]| Converter::find(name).unwrap().show(value).unwrap();
+        let show = |name: &str, value: &[u8]| Converter::find(name).unwrap().format(value).unwrap();
         assert_eq!(show("toInt", &[0, 0, 1, 2]), "258");
         assert_eq!(show("c(org.apache.hadoop.hbase.util.Bytes).toInt", &[0xff; 4]), "-1");
         assert_eq!(show("toShort", &[1, 2]), "258");
@@ -113,7 +126,14 @@ mod tests {
 
     #[test]
     fn a_short_value_is_an_error_that_says_both_lengths() {
-        let Stop::Problem(text) = Converter::Long.show(b"abc").unwrap_err().at("f:q") else { panic!() };
-        assert!(text.contains("f:q") && text.contains("needs 8") && text.contains("has 3"), "{text}");
+        let Interrupt::Problem(text) =
+            Converter::Long.format(b"abc").unwrap_err().to_interrupt("f:q")
+        else {
+            panic!()
+        };
+        assert!(
+            text.contains("f:q") && text.contains("needs 8") && text.contains("has 3"),
+            "{text}"
+        );
     }
 }

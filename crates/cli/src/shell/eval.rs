@@ -1,19 +1,19 @@
-//! Evaluates statements: variables, operators, loops, and calls of commands and methods.
+//! Evaluator for statements: variables, operators, loops, and calls of commands and methods.
 
 use std::time::Instant;
 
 use halite_types::TableName;
 
-use super::ast::{Block, Call, Expression, Piece};
+use super::ast::{Block, CallExpression, Expression, StringSegment};
+use super::commands::{self, Arguments, ShellCommand};
 use super::help;
 use super::methods;
-use super::session::{Outcome, Session, Stop};
+use super::session::{EvalResult, Interrupt, Session};
 use super::value::Value;
-use super::words::{self, Arguments, Word};
-use halite_types::nearest::{nearest, suggestion};
+use halite_types::suggest::{closest_match, did_you_mean};
 
-/// Evaluates statements in order; the value is the last one's.
-pub(crate) fn run(session: &mut Session<'_>, statements: &[Expression]) -> Outcome {
+/// Evaluates statements in order. Returns the value of the last one.
+pub(crate) fn run(session: &mut Session<'_>, statements: &[Expression]) -> EvalResult {
     let mut value = Value::Nil;
     for statement in statements {
         value = evaluate(session, statement)?;
@@ -21,7 +21,7 @@ pub(crate) fn run(session: &mut Session<'_>, statements: &[Expression]) -> Outco
     Ok(value)
 }
 
-fn evaluate(session: &mut Session<'_>, expression: &Expression) -> Outcome {
+fn evaluate(session: &mut Session<'_>, expression: &Expression) -> EvalResult {
     match expression {
         Expression::Literal(value) => Ok(value.clone()),
         Expression::Text(pieces) => text(session, pieces),
@@ -34,7 +34,8 @@ fn evaluate(session: &mut Session<'_>, expression: &Expression) -> Outcome {
             Ok(Value::Hash(values))
         }
         Expression::Range { first, last, exclusive } => {
-            let (first, last) = (Box::new(evaluate(session, first)?), Box::new(evaluate(session, last)?));
+            let (first, last) =
+                (Box::new(evaluate(session, first)?), Box::new(evaluate(session, last)?));
             Ok(Value::Range { first, last, exclusive: *exclusive })
         }
         Expression::Constant(name) => constant(name),
@@ -61,30 +62,40 @@ fn evaluate(session: &mut Session<'_>, expression: &Expression) -> Outcome {
     }
 }
 
-fn all(session: &mut Session<'_>, expressions: &[Expression]) -> Outcome<Vec<Value>> {
+fn all(session: &mut Session<'_>, expressions: &[Expression]) -> EvalResult<Vec<Value>> {
     expressions.iter().map(|expression| evaluate(session, expression)).collect()
 }
 
-fn text(session: &mut Session<'_>, pieces: &[Piece]) -> Outcome {
+fn text(session: &mut Session<'_>, pieces: &[StringSegment]) -> EvalResult {
     let mut bytes = Vec::new();
     for piece in pieces {
         match piece {
-            Piece::Bytes(part) => bytes.extend_from_slice(part),
-            Piece::Code(statements) => bytes.extend_from_slice(&run(session, statements)?.to_bytes()),
+            StringSegment::Bytes(part) => bytes.extend_from_slice(part),
+            StringSegment::Code(statements) => {
+                bytes.extend_from_slice(&run(session, statements)?.to_bytes());
+            }
         }
     }
     Ok(Value::Text(bytes))
 }
 
-fn constant(name: &str) -> Outcome {
-    if let Some((_, value)) = words::constants().find(|(known, _)| *known == name) {
+fn constant(name: &str) -> EvalResult {
+    if let Some((_, value)) = commands::constants().find(|(known, _)| *known == name) {
         return Ok(Value::text(value));
     }
-    let known = words::constants().map(|(known, _)| known);
-    Err(Stop::Problem(format!("there is no constant {name}{}; text needs quotes: '{name}'", suggestion(nearest(name, known)))))
+    let known = commands::constants().map(|(known, _)| known);
+    Err(Interrupt::Problem(format!(
+        "there is no constant {name}{}; text needs quotes: '{name}'",
+        did_you_mean(closest_match(name, known))
+    )))
 }
 
-fn binary(session: &mut Session<'_>, operator: &str, left: &Expression, right: &Expression) -> Outcome {
+fn binary(
+    session: &mut Session<'_>,
+    operator: &str,
+    left: &Expression,
+    right: &Expression,
+) -> EvalResult {
     let left = evaluate(session, left)?;
     match operator {
         "&&" if !left.is_true() => Ok(left),
@@ -94,8 +105,12 @@ fn binary(session: &mut Session<'_>, operator: &str, left: &Expression, right: &
     }
 }
 
-/// Runs a block with its parameters set; their old values come back afterwards.
-pub(crate) fn run_block(session: &mut Session<'_>, block: &Block, values: Vec<Value>) -> Outcome {
+/// Runs a block with its parameters set; restores their old values afterwards.
+pub(crate) fn run_block(
+    session: &mut Session<'_>,
+    block: &Block,
+    values: Vec<Value>,
+) -> EvalResult {
     let mut hidden = Vec::new();
     for (name, value) in block.parameters.iter().zip(values) {
         hidden.push((name.clone(), session.variables.insert(name.clone(), value)));
@@ -110,8 +125,9 @@ pub(crate) fn run_block(session: &mut Session<'_>, block: &Block, values: Vec<Va
     outcome
 }
 
-fn evaluate_call(session: &mut Session<'_>, call: &Call) -> Outcome {
-    let receiver = call.receiver.as_deref().map(|receiver| evaluate(session, receiver)).transpose()?;
+fn evaluate_call(session: &mut Session<'_>, call: &CallExpression) -> EvalResult {
+    let receiver =
+        call.receiver.as_deref().map(|receiver| evaluate(session, receiver)).transpose()?;
     if receiver.is_none()
         && call.arguments.is_empty()
         && let Some(value) = session.variables.get(&call.name)
@@ -126,70 +142,111 @@ fn evaluate_call(session: &mut Session<'_>, call: &Call) -> Outcome {
     }
 }
 
-fn call_by_name(session: &mut Session<'_>, name: &str, arguments: Vec<Value>) -> Outcome {
+fn call_by_name(session: &mut Session<'_>, name: &str, arguments: Vec<Value>) -> EvalResult {
     match name {
-        "exit" | "quit" => Err(Stop::Exit(exit_code(&arguments)?)),
+        "exit" | "quit" => Err(Interrupt::Exit(exit_code(&arguments)?)),
         "help" => help::help(session, arguments.first()).map(|()| Value::Nil),
         "puts" | "print" | "p" => methods::output(session, name, &arguments),
         "sleep" => methods::sleep(session, &arguments),
-        _ => match words::find(name) {
-            Some(word) => run_word(session, word, arguments),
+        _ => match commands::find(name) {
+            Some(word) => run_command(session, word, arguments),
             None => Err(unknown_name(session, name, arguments.is_empty())),
         },
     }
 }
 
-fn exit_code(arguments: &[Value]) -> Outcome<u8> {
+fn exit_code(arguments: &[Value]) -> EvalResult<u8> {
     match arguments.first() {
         None | Some(Value::Bool(true)) => Ok(0),
         Some(Value::Bool(false)) => Ok(1),
-        Some(Value::Integer(code)) => u8::try_from(*code).map_err(|_| Stop::Problem(format!("the exit code is {code}; give a number from 0 to 255"))),
-        Some(other) => Err(Stop::Problem(format!("the exit code is {}; give a number", other.kind()))),
+        Some(Value::Integer(code)) => u8::try_from(*code).map_err(|_| {
+            Interrupt::Problem(format!("the exit code is {code}; give a number from 0 to 255"))
+        }),
+        Some(other) => {
+            Err(Interrupt::Problem(format!("the exit code is {}; give a number", other.kind())))
+        }
     }
 }
 
-fn unknown_name(session: &Session<'_>, name: &str, may_be_variable: bool) -> Stop {
+fn unknown_name(session: &Session<'_>, name: &str, may_be_variable: bool) -> Interrupt {
     let mut known: Vec<String> = session.variables.keys().cloned().collect();
-    known.extend(words::all().flat_map(Word::names).chain(["help", "exit", "quit", "puts"]).map(str::to_owned));
-    let suggestion = suggestion(nearest(name, known.iter().map(String::as_str)));
+    known.extend(
+        commands::all()
+            .flat_map(ShellCommand::names)
+            .chain(["help", "exit", "quit", "puts"])
+            .map(str::to_owned),
+    );
+    let suggestion = did_you_mean(closest_match(name, known.iter().map(String::as_str)));
     let what = if may_be_variable { "command or variable" } else { "command" };
-    let quotes = if may_be_variable { format!("; text needs quotes: '{name}'") } else { String::new() };
-    Stop::Problem(format!("there is no {what} {name}{suggestion}{quotes}; 'help' lists the commands"))
+    let quotes =
+        if may_be_variable { format!("; text needs quotes: '{name}'") } else { String::new() };
+    Interrupt::Problem(format!(
+        "there is no {what} {name}{suggestion}{quotes}; 'help' lists the commands"
+    ))
 }
 
-/// Runs a command: its output, its error in the shell's form, and how long it took.
-fn run_word(session: &mut Session<'_>, word: &'static Word, arguments: Vec<Value>) -> Outcome {
+/// Runs a command. Prints its output, its error in the shell's form, and its duration.
+fn run_command(
+    session: &mut Session<'_>,
+    word: &'static ShellCommand,
+    arguments: Vec<Value>,
+) -> EvalResult {
     let started = Instant::now();
-    let outcome = word.check_count(arguments.len()).and_then(|()| (word.run)(session, &Arguments::new(word, arguments)));
+    let outcome = word
+        .check_count(arguments.len())
+        .and_then(|()| (word.run)(session, &Arguments::new(word, arguments)));
     let outcome = match outcome {
-        Err(Stop::Problem(text)) => {
-            session.say(format!("\nERROR: {text}\n\nFor usage try 'help \"{}\"'\n", word.name))?;
-            Err(Stop::Reported)
+        Err(Interrupt::Problem(text)) => {
+            session.print_line(format!(
+                "\nERROR: {text}\n\nFor usage try 'help \"{}\"'\n",
+                word.name
+            ))?;
+            Err(Interrupt::Reported)
         }
         other => other,
     };
-    if !matches!(outcome, Err(Stop::Output(_))) {
-        session.say(format!("Took {:.4} seconds", started.elapsed().as_secs_f64()))?;
+    if !matches!(outcome, Err(Interrupt::Output(_))) {
+        session.print_line(format!("Took {:.4} seconds", started.elapsed().as_secs_f64()))?;
     }
     outcome
 }
 
-/// `t.put ...` is `put 't', ...`; a few methods are the handle's own.
-fn call_on_table(session: &mut Session<'_>, table: &TableName, name: &str, mut arguments: Vec<Value>) -> Outcome {
+/// Calls a method of a table handle. `t.put ...` is `put 't', ...`; a few methods belong to the
+/// handle only.
+fn call_on_table(
+    session: &mut Session<'_>,
+    table: &TableName,
+    name: &str,
+    mut arguments: Vec<Value>,
+) -> EvalResult {
     match name {
         "name" | "to_s" | "table" => return Ok(Value::text(table.to_string())),
-        "help" => return help::help(session, Some(arguments.first().unwrap_or(&Value::text("table_help")))).map(|()| Value::Nil),
+        "help" => {
+            return help::help(
+                session,
+                Some(arguments.first().unwrap_or(&Value::text("table_help"))),
+            )
+            .map(|()| Value::Nil);
+        }
         "get_all_columns" => {
             let descriptor = halite_types::block_on(session.table(table).descriptor())?;
-            let families = descriptor.families().map(|family| Value::Text([family.name(), &b":"[..]].concat()));
+            let families = descriptor
+                .families()
+                .map(|family| Value::Text([family.name(), &b":"[..]].concat()));
             return Ok(Value::Array(families.collect()));
         }
         _ => {}
     }
-    let Some(word) = words::find(name).filter(|word| word.takes_table) else {
-        let known = words::all().filter(|word| word.takes_table).flat_map(Word::names).chain(["name", "help", "get_all_columns"]);
-        return Err(Stop::Problem(format!("a table has no method {name}{}", suggestion(nearest(name, known)))));
+    let Some(word) = commands::find(name).filter(|word| word.takes_table) else {
+        let known = commands::all()
+            .filter(|word| word.takes_table)
+            .flat_map(ShellCommand::names)
+            .chain(["name", "help", "get_all_columns"]);
+        return Err(Interrupt::Problem(format!(
+            "a table has no method {name}{}",
+            did_you_mean(closest_match(name, known))
+        )));
     };
     arguments.insert(0, Value::text(table.to_string()));
-    run_word(session, word, arguments)
+    run_command(session, word, arguments)
 }

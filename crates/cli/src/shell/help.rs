@@ -1,53 +1,67 @@
-//! `help`: the groups, a group, or a command.
+//! `help` for all groups, one group, or one command.
 
-use super::session::{Outcome, Session};
+use super::commands::{self, Group, ShellCommand};
+use super::session::{EvalResult, Session};
 use super::value::Value;
-use super::words::{self, Group, Word};
-use halite_types::nearest::{nearest, suggestion};
+use halite_types::suggest::{closest_match, did_you_mean};
 
-/// Width that texts are wrapped to.
+/// Wrap width of help texts.
 const WIDTH: usize = 100;
 
-/// Shows help on everything, a group of commands, or one command.
-pub(crate) fn help(session: &mut Session<'_>, topic: Option<&Value>) -> Outcome<()> {
+/// Prints help on everything, a group of commands, or one command.
+pub(crate) fn help(session: &mut Session<'_>, topic: Option<&Value>) -> EvalResult<()> {
     let Some(topic) = topic.map(Value::to_text) else { return overview(session) };
-    if let Some(word) = words::find(&topic) {
-        return command(session, word);
+    if let Some(word) = commands::find(&topic) {
+        return print_command(session, word);
     }
     if let Some(group) = Group::ALL.into_iter().find(|group| group.name() == topic) {
-        for word in words::all().filter(|word| word.group == group) {
-            command(session, word)?;
-            session.say("")?;
+        for word in commands::all().filter(|word| word.group == group) {
+            print_command(session, word)?;
+            session.print_line("")?;
         }
         return Ok(());
     }
     let words: Vec<_> = topic.split_whitespace().map(str::to_ascii_uppercase).collect();
     if let Some(statement) = STATEMENTS.iter().find(|statement| statement.name == words.join(" ")) {
-        return show_statement(session, statement);
+        return print_statement(session, statement);
     }
     if topic == STATEMENTS_GROUP {
         for statement in STATEMENTS {
-            show_statement(session, statement)?;
-            session.say("")?;
+            print_statement(session, statement)?;
+            session.print_line("")?;
         }
         return Ok(());
     }
-    let known = words::all().flat_map(Word::names).chain(Group::ALL.map(Group::name)).chain(STATEMENTS.iter().map(|statement| statement.name));
+    let known = commands::all()
+        .flat_map(ShellCommand::names)
+        .chain(Group::ALL.map(Group::name))
+        .chain(STATEMENTS.iter().map(|statement| statement.name));
     let known = known.chain([STATEMENTS_GROUP]);
-    session.say(format!("ERROR: Invalid command or command group name: {topic}{}\n", suggestion(nearest(&topic, known))))?;
+    session.print_line(format!(
+        "ERROR: Invalid command or command group name: {topic}{}\n",
+        did_you_mean(closest_match(&topic, known))
+    ))?;
     groups(session)
 }
 
-fn command(session: &mut Session<'_>, word: &Word) -> Outcome<()> {
-    let aliases = if word.aliases.is_empty() { String::new() } else { format!(" (or {})", word.aliases.join(", ")) };
-    session.say(format!("Command: {}{aliases}", word.name))?;
-    session.say(wrap(word.about))?;
-    session.say(format!("\n  {}\n\nExamples:", word.synopsis))?;
+fn print_command(session: &mut Session<'_>, word: &ShellCommand) -> EvalResult<()> {
+    let aliases = if word.aliases.is_empty() {
+        String::new()
+    } else {
+        format!(" (or {})", word.aliases.join(", "))
+    };
+    session.print_line(format!("Command: {}{aliases}", word.name))?;
+    session.print_line(wrap(word.about))?;
+    session.print_line(format!("\n  {}\n\nExamples:", word.synopsis))?;
     for example in word.examples {
-        session.say(format!("  halite> {example}"))?;
+        session.print_line(format!("  halite> {example}"))?;
     }
     if !word.options.is_empty() {
-        session.say(format!("\nOptions in {{}}: {}", word.options.join(", ")).split_inclusive(", ").fold(String::new(), wrap_word))?;
+        session.print_line(
+            format!("\nOptions in {{}}: {}", word.options.join(", "))
+                .split_inclusive(", ")
+                .fold(String::new(), wrap_word),
+        )?;
     }
     Ok(())
 }
@@ -55,7 +69,7 @@ fn command(session: &mut Session<'_>, word: &Word) -> Outcome<()> {
 /// Group name of the statements of the row-key language.
 const STATEMENTS_GROUP: &str = "statements";
 
-/// A statement of the row-key language.
+/// Statement of the row-key language.
 struct StatementHelp {
     name: &'static str,
     about: &'static str,
@@ -68,13 +82,18 @@ const STATEMENTS: &[StatementHelp] = &[
         name: "CREATE TABLE",
         about: "Creates a table that declares its row key, its columns, its queries and its splits. A statement may take several lines and ends with a semicolon.",
         synopsis: "CREATE TABLE [IF NOT EXISTS] table (column TYPE [FAMILY f], ..., ROW KEY (segment, ...)) [WITH (OPTION = value, ...)] [WITH QUERIES (name: conditions, ...)] [SPLIT ...];",
-        examples: &["CREATE TABLE sensor_data (v DOUBLE FAMILY d, ROW KEY (SALT(16 BY id), id STRING, ts TIMESTAMP DESC)) SPLIT BY SALT;"],
+        examples: &[
+            "CREATE TABLE sensor_data (v DOUBLE FAMILY d, ROW KEY (SALT(16 BY id), id STRING, ts TIMESTAMP DESC)) SPLIT BY SALT;",
+        ],
     },
     StatementHelp {
         name: "ALTER TABLE",
         about: "Declares the row key of rows that a table has already. A sample of the rows is read first: a key that fits fewer than 90 % of them, or that takes the place of one that fits, is refused in a script and asked about at a terminal. FORCE declares it nevertheless.",
         synopsis: "ALTER TABLE table ADOPT ROW KEY (segment, ...) [FORCE];",
-        examples: &["ALTER TABLE old ADOPT ROW KEY (id STRING, ts TIMESTAMP DESC);", "ALTER TABLE old ADOPT ROW KEY TEXT '{user}_{rev(ts):19}';"],
+        examples: &[
+            "ALTER TABLE old ADOPT ROW KEY (id STRING, ts TIMESTAMP DESC);",
+            "ALTER TABLE old ADOPT ROW KEY TEXT '{user}_{rev(ts):19}';",
+        ],
     },
     StatementHelp {
         name: "SHOW CREATE TABLE",
@@ -84,11 +103,17 @@ const STATEMENTS: &[StatementHelp] = &[
     },
 ];
 
-fn show_statement(session: &mut Session<'_>, statement: &StatementHelp) -> Outcome<()> {
-    session.say(format!("Statement: {}", statement.name))?;
-    session.say(wrap(statement.about))?;
-    session.say(format!("\n  {}\n\nExamples:", wrap(statement.synopsis).replace('\n', "\n  ")))?;
-    statement.examples.iter().try_for_each(|example| session.say(format!("  halite> {example}")))
+fn print_statement(session: &mut Session<'_>, statement: &StatementHelp) -> EvalResult<()> {
+    session.print_line(format!("Statement: {}", statement.name))?;
+    session.print_line(wrap(statement.about))?;
+    session.print_line(format!(
+        "\n  {}\n\nExamples:",
+        wrap(statement.synopsis).replace('\n', "\n  ")
+    ))?;
+    statement
+        .examples
+        .iter()
+        .try_for_each(|example| session.print_line(format!("  halite> {example}")))
 }
 
 fn wrap_word(mut text: String, word: &str) -> String {
@@ -111,24 +136,29 @@ fn wrap(text: &str) -> String {
     })
 }
 
-fn overview(session: &mut Session<'_>) -> Outcome<()> {
-    session.say(concat!("Halite Shell, version ", env!("CARGO_PKG_VERSION")))?;
-    session.say("Type 'help \"COMMAND\"', (e.g. 'help \"get\"' -- the quotes are necessary) for help on a specific command.")?;
-    session.say("Commands are grouped. Type 'help \"COMMAND_GROUP\"', (e.g. 'help \"general\"') for help on a command group.\n")?;
+fn overview(session: &mut Session<'_>) -> EvalResult<()> {
+    session.print_line(concat!("Halite Shell, version ", env!("CARGO_PKG_VERSION")))?;
+    session.print_line("Type 'help \"COMMAND\"', (e.g. 'help \"get\"' -- the quotes are necessary) for help on a specific command.")?;
+    session.print_line("Commands are grouped. Type 'help \"COMMAND_GROUP\"', (e.g. 'help \"general\"') for help on a command group.\n")?;
     groups(session)?;
-    session.say("SHELL USAGE:")?;
-    session.say(USAGE)
+    session.print_line("SHELL USAGE:")?;
+    session.print_line(USAGE)
 }
 
-fn groups(session: &mut Session<'_>) -> Outcome<()> {
-    session.say("COMMAND GROUPS:")?;
+fn groups(session: &mut Session<'_>) -> EvalResult<()> {
+    session.print_line("COMMAND GROUPS:")?;
     for group in Group::ALL {
-        let mut names: Vec<_> = words::all().filter(|word| word.group == group).map(|word| word.name).collect();
+        let mut names: Vec<_> =
+            commands::all().filter(|word| word.group == group).map(|word| word.name).collect();
         names.sort_unstable();
-        session.say(format!("  Group name: {}\n  Commands: {}\n", group.name(), names.join(", ")))?;
+        session.print_line(format!(
+            "  Group name: {}\n  Commands: {}\n",
+            group.name(),
+            names.join(", ")
+        ))?;
     }
     let names: Vec<_> = STATEMENTS.iter().map(|statement| statement.name).collect();
-    session.say(format!("  Group name: {STATEMENTS_GROUP}\n  Statements of the row-key language, which end with a semicolon: {}\n", names.join(", ")))
+    session.print_line(format!("  Group name: {STATEMENTS_GROUP}\n  Statements of the row-key language, which end with a semicolon: {}\n", names.join(", ")))
 }
 
 const USAGE: &str = r#"Names of tables, families and rows are strings and need quotes. Commas stand between arguments.

@@ -1,4 +1,4 @@
-//! The shell at a terminal: line editing, history, completion, Ctrl-C to drop what is typed.
+//! Interactive shell: line editing, history, completion, and Ctrl-C to discard the current input.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,18 +12,23 @@ use rustyline::history::DefaultHistory;
 use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Editor, Helper};
 
-use super::complete::Candidates;
-use super::{Shell, State};
+use super::complete::ShellCompleter;
+use super::{Shell, ShellState};
 
-/// Lines of history that are kept.
+/// Maximum history lines.
 const HISTORY_LINES: usize = 10_000;
 
-struct Assistant(Candidates);
+struct Assistant(ShellCompleter);
 
 impl Completer for Assistant {
     type Candidate = String;
 
-    fn complete(&self, line: &str, position: usize, _: &rustyline::Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
+    fn complete(
+        &self,
+        line: &str,
+        position: usize,
+        _: &rustyline::Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<String>)> {
         Ok(self.0.find(&line[..position]))
     }
 }
@@ -35,7 +40,8 @@ impl Highlighter for Assistant {}
 impl Validator for Assistant {}
 impl Helper for Assistant {}
 
-/// Where the lines typed are kept between sessions: `$HALITE_HISTORY`, else `~/.halite_history`; nowhere if that is empty.
+/// Returns the path of the history file: `$HALITE_HISTORY`, or else `~/.halite_history`; `None` if
+/// that is empty.
 fn history_file() -> Option<PathBuf> {
     match std::env::var_os("HALITE_HISTORY") {
         Some(path) => Some(PathBuf::from(path)).filter(|path| !path.as_os_str().is_empty()),
@@ -43,15 +49,23 @@ fn history_file() -> Option<PathBuf> {
     }
 }
 
-/// Asks for lines until `exit`, Ctrl-D, or, if `stop_at_error`, an error; gives the exit code.
-pub(crate) fn converse(shell: &mut Shell<'_>, candidates: Candidates, stop_at_error: bool) -> anyhow::Result<u8> {
-    let config = Config::builder().max_history_size(HISTORY_LINES)?.history_ignore_dups(true)?.completion_type(CompletionType::List).build();
-    let mut editor: Editor<Assistant, DefaultHistory> =
-        Editor::with_config(config).context("the terminal cannot be used for typing; pipe the commands in")?;
+/// Reads lines until `exit`, Ctrl-D, or, if `stop_at_error`, an error. Returns the exit code.
+pub(crate) fn run_interactive(
+    shell: &mut Shell<'_>,
+    candidates: ShellCompleter,
+    stop_at_error: bool,
+) -> anyhow::Result<u8> {
+    let config = Config::builder()
+        .max_history_size(HISTORY_LINES)?
+        .history_ignore_dups(true)?
+        .completion_type(CompletionType::List)
+        .build();
+    let mut editor: Editor<Assistant, DefaultHistory> = Editor::with_config(config)
+        .context("the terminal cannot be used for typing; pipe the commands in")?;
     editor.set_helper(Some(Assistant(candidates)));
     let history = history_file();
     if let Some(file) = &history {
-        // The first session has no history to read.
+        // In the first session, the history file does not exist yet.
         editor.load_history(file).ok();
     }
     let code = loop {
@@ -62,12 +76,16 @@ pub(crate) fn converse(shell: &mut Shell<'_>, candidates: Candidates, stop_at_er
                     editor.add_history_entry(&line)?;
                 }
                 let mut state = shell.feed(&line)?;
-                if state == State::Again {
-                    state = if stop_at_error { State::Done { failed: true } } else { shell.feed(&line)? };
+                if state == ShellState::Again {
+                    state = if stop_at_error {
+                        ShellState::Done { failed: true }
+                    } else {
+                        shell.feed(&line)?
+                    };
                 }
                 match state {
-                    State::Exit(code) => break code,
-                    State::Done { failed: true } if stop_at_error => break 1,
+                    ShellState::Exit(code) => break code,
+                    ShellState::Done { failed: true } if stop_at_error => break 1,
                     _ => {}
                 }
             }
@@ -84,7 +102,7 @@ pub(crate) fn converse(shell: &mut Shell<'_>, candidates: Candidates, stop_at_er
     Ok(code)
 }
 
-/// Columns of the terminal that output goes to; `None` if it goes elsewhere.
+/// Returns the columns of the terminal on standard output, or `None` if output is redirected.
 pub(crate) fn terminal_width() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
     Some(usize::from(size.ws_col)).filter(|&columns| columns >= 40)

@@ -1,34 +1,35 @@
-//! Cuts the shell's language into tokens: names, constants, numbers, strings with their escapes, and operators.
+//! Lexer of the shell language: names, constants, numbers, strings with escapes, and operators.
 
-/// Why a text is not a statement.
+/// Reason why a text is not a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SyntaxProblem {
-    /// It ends too early; what follows may complete it. Inside a string, `quote` is the mark that is missing.
+    /// The text ends too early; further text may complete it. Inside a string, `quote` is the
+    /// missing quote character.
     Incomplete { quote: Option<char> },
-    /// It cannot be completed. `at` is the byte where it goes wrong.
-    Wrong { at: usize, text: String },
+    /// The text cannot be completed. `offset` is the byte position of the error.
+    Wrong { offset: usize, text: String },
 }
 
 impl SyntaxProblem {
-    pub(crate) fn wrong(at: usize, text: impl Into<String>) -> Self {
-        Self::Wrong { at, text: text.into() }
+    pub(crate) fn wrong(offset: usize, text: impl Into<String>) -> Self {
+        Self::Wrong { offset, text: text.into() }
     }
 
     pub(crate) const INCOMPLETE: Self = Self::Incomplete { quote: None };
 }
 
-/// A piece of a string: bytes, or the source of an expression in `#{}`.
+/// Part of a string: bytes, or the source of an expression in `#{}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum StringPart {
     Bytes(Vec<u8>),
     Code(String),
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     Integer(i64),
     Float(f64),
-    Text(Vec<Part>),
+    Text(Vec<StringPart>),
     /// `%w[a b]`
     Words(Vec<Vec<u8>>),
     Symbol(String),
@@ -41,70 +42,71 @@ pub(crate) enum Kind {
     End,
 }
 
-/// A token, where it begins, and whether white space stands before it.
+/// Token with its start position and a flag for preceding white space.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Token {
-    pub(crate) kind: Kind,
-    pub(crate) at: usize,
+    pub(crate) kind: TokenKind,
+    pub(crate) offset: usize,
     pub(crate) space_before: bool,
 }
 
 impl Token {
     pub(crate) fn is(&self, operator: &str) -> bool {
-        matches!(&self.kind, Kind::Operator(found) if *found == operator)
+        matches!(&self.kind, TokenKind::Operator(found) if *found == operator)
     }
 
     pub(crate) fn is_name(&self, name: &str) -> bool {
-        matches!(&self.kind, Kind::Name(found) if found == name)
+        matches!(&self.kind, TokenKind::Name(found) if found == name)
     }
 }
 
-/// Strings inside of `#{}` inside of strings.
-const DEPTH_MAX: usize = 16;
+/// Maximum nesting of strings in `#{}` in strings.
+const MAX_DEPTH: usize = 16;
 
-/// Longest first, so that `...` is not taken for `..`.
+/// Longest first, so that `...` is not read as `..`.
 const OPERATORS: [&str; 36] = [
-    "...", "=>", "==", "!=", "<=", ">=", "&&", "||", "..", "+=", "-=", "<<", "&.", "**", "=", "<", ">", "+", "-", "*", "/", "%", "!", ".", ",", ";",
-    "(", ")", "[", "]", "{", "}", "|", "?", "&", ":",
+    "...", "=>", "==", "!=", "<=", ">=", "&&", "||", "..", "+=", "-=", "<<", "&.", "**", "=", "<",
+    ">", "+", "-", "*", "/", "%", "!", ".", ",", ";", "(", ")", "[", "]", "{", "}", "|", "?", "&",
+    ":",
 ];
 
-/// Cuts `source` into tokens; the last one is [`Kind::End`].
+/// Splits `source` into tokens; the last one is [`TokenKind::End`].
 pub(crate) fn tokens(source: &str) -> Result<Vec<Token>, SyntaxProblem> {
-    let mut lexer = Lexer { source, at: 0, tokens: Vec::new(), depth: 0 };
+    let mut lexer = Lexer { source, offset: 0, tokens: Vec::new(), depth: 0 };
     loop {
         let space_before = lexer.skip_blanks();
-        let at = lexer.at;
+        let at = lexer.offset;
         let kind = lexer.next_kind()?;
-        let ended = kind == Kind::End;
-        lexer.tokens.push(Token { kind, at, space_before });
+        let ended = kind == TokenKind::End;
+        lexer.tokens.push(Token { kind, offset: at, space_before });
         if ended {
             return Ok(lexer.tokens);
         }
     }
 }
 
-/// How many brackets and blocks are still open, for the prompt of the next line.
+/// Returns the number of open brackets and blocks, for the prompt of the next line.
 pub(crate) fn open_brackets(source: &str) -> usize {
     let Ok(tokens) = tokens(source) else { return 0 };
     tokens.iter().fold(0usize, |open, token| match &token.kind {
-        Kind::Operator("(" | "[" | "{") => open + 1,
-        Kind::Operator(")" | "]" | "}") => open.saturating_sub(1),
-        Kind::Name(name) if name == "do" => open + 1,
-        Kind::Name(name) if name == "end" => open.saturating_sub(1),
+        TokenKind::Operator("(" | "[" | "{") => open + 1,
+        TokenKind::Operator(")" | "]" | "}") => open.saturating_sub(1),
+        TokenKind::Name(name) if name == "do" => open + 1,
+        TokenKind::Name(name) if name == "end" => open.saturating_sub(1),
         _ => open,
     })
 }
 
 struct Lexer<'a> {
     source: &'a str,
-    at: usize,
+    offset: usize,
     tokens: Vec<Token>,
     depth: usize,
 }
 
 impl Lexer<'_> {
     fn rest(&self) -> &str {
-        &self.source[self.at..]
+        &self.source[self.offset..]
     }
 
     fn peek(&self) -> Option<char> {
@@ -113,64 +115,74 @@ impl Lexer<'_> {
 
     fn take(&mut self) -> Option<char> {
         let character = self.peek()?;
-        self.at += character.len_utf8();
+        self.offset += character.len_utf8();
         Some(character)
     }
 
     fn take_while(&mut self, accept: impl Fn(char) -> bool) -> &str {
-        let start = self.at;
+        let start = self.offset;
         while self.peek().is_some_and(&accept) {
             self.take();
         }
-        &self.source[start..self.at]
+        &self.source[start..self.offset]
     }
 
     /// Skips blanks, comments and escaped line ends.
     fn skip_blanks(&mut self) -> bool {
-        let start = self.at;
+        let start = self.offset;
         loop {
             self.take_while(|c| c == ' ' || c == '\t' || c == '\r');
             if self.rest().starts_with("\\\n") {
-                self.at += 2;
+                self.offset += 2;
             } else if self.peek() == Some('#') {
                 self.take_while(|c| c != '\n');
             } else {
-                return self.at > start;
+                return self.offset > start;
             }
         }
     }
 
-    fn next_kind(&mut self) -> Result<Kind, SyntaxProblem> {
-        let Some(character) = self.peek() else { return Ok(Kind::End) };
+    fn next_kind(&mut self) -> Result<TokenKind, SyntaxProblem> {
+        let Some(character) = self.peek() else { return Ok(TokenKind::End) };
         match character {
             '\n' => {
                 self.take();
-                Ok(Kind::Newline)
+                Ok(TokenKind::Newline)
             }
             '\'' => self.single_quoted(),
             '"' => self.double_quoted(),
             '0'..='9' => self.number(),
             ':' if self.rest()[1..].starts_with(|c: char| c.is_alphabetic() || c == '_') => {
                 self.take();
-                Ok(Kind::Symbol(self.take_while(is_name_character).to_owned()))
+                Ok(TokenKind::Symbol(self.take_while(is_name_character).to_owned()))
             }
-            '%' if self.rest().starts_with("%w") && self.rest()[2..].starts_with(['[', '(', '{']) => self.words(),
+            '%' if self.rest().starts_with("%w")
+                && self.rest()[2..].starts_with(['[', '(', '{']) =>
+            {
+                self.words()
+            }
             c if c.is_alphabetic() || c == '_' => Ok(self.name()),
             _ => self.operator(),
         }
     }
 
-    fn operator(&mut self) -> Result<Kind, SyntaxProblem> {
-        if let Some(operator) = OPERATORS.iter().find(|operator| self.rest().starts_with(**operator)) {
-            self.at += operator.len();
-            return Ok(Kind::Operator(operator));
+    fn operator(&mut self) -> Result<TokenKind, SyntaxProblem> {
+        if let Some(operator) =
+            OPERATORS.iter().find(|operator| self.rest().starts_with(**operator))
+        {
+            self.offset += operator.len();
+            return Ok(TokenKind::Operator(operator));
         }
         let found = self.peek().unwrap_or(' ');
-        let mend = if matches!(found, '\u{2018}' | '\u{2019}' | '\u{201c}' | '\u{201d}') { "; write straight quotes, ' or \"" } else { "" };
-        Err(SyntaxProblem::wrong(self.at, format!("{found:?} means nothing here{mend}")))
+        let mend = if matches!(found, '\u{2018}' | '\u{2019}' | '\u{201c}' | '\u{201d}') {
+            "; write straight quotes, ' or \""
+        } else {
+            ""
+        };
+        Err(SyntaxProblem::wrong(self.offset, format!("{found:?} means nothing here{mend}")))
     }
 
-    fn name(&mut self) -> Kind {
+    fn name(&mut self) -> TokenKind {
         let mut name = self.take_while(is_name_character).to_owned();
         if self.rest().starts_with(['?', '!']) && !self.rest().starts_with("!=") {
             name.extend(self.take());
@@ -178,18 +190,25 @@ impl Lexer<'_> {
         // `name: value`, but not `a ? b : c` nor `A::B`.
         if self.peek() == Some(':') && !self.rest().starts_with("::") {
             self.take();
-            return Kind::Label(name);
+            return TokenKind::Label(name);
         }
-        if name.starts_with(|c: char| c.is_uppercase()) { Kind::Constant(name) } else { Kind::Name(name) }
+        if name.starts_with(|c: char| c.is_uppercase()) {
+            TokenKind::Constant(name)
+        } else {
+            TokenKind::Name(name)
+        }
     }
 
-    fn number(&mut self) -> Result<Kind, SyntaxProblem> {
-        let start = self.at;
-        let too_large = |digits: &str| SyntaxProblem::wrong(start, format!("{digits} does not fit 64 bits"));
+    fn number(&mut self) -> Result<TokenKind, SyntaxProblem> {
+        let start = self.offset;
+        let too_large =
+            |digits: &str| SyntaxProblem::wrong(start, format!("{digits} does not fit 64 bits"));
         if self.rest().starts_with("0x") || self.rest().starts_with("0X") {
-            self.at += 2;
+            self.offset += 2;
             let digits = self.take_while(|c| c.is_ascii_hexdigit() || c == '_').replace('_', "");
-            return i64::from_str_radix(&digits, 16).map(Kind::Integer).map_err(|_| too_large(&digits));
+            return i64::from_str_radix(&digits, 16)
+                .map(TokenKind::Integer)
+                .map_err(|_| too_large(&digits));
         }
         self.take_while(|c| c.is_ascii_digit() || c == '_');
         let mut float = false;
@@ -198,20 +217,28 @@ impl Lexer<'_> {
             self.take();
             self.take_while(|c| c.is_ascii_digit() || c == '_');
         }
-        if self.rest().starts_with(['e', 'E']) && self.rest()[1..].trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit()) {
+        if self.rest().starts_with(['e', 'E'])
+            && self.rest()[1..]
+                .trim_start_matches(['+', '-'])
+                .starts_with(|c: char| c.is_ascii_digit())
+        {
             float = true;
             self.take();
             self.take_while(|c| c.is_ascii_digit() || c == '+' || c == '-');
         }
-        let digits = self.source[start..self.at].replace('_', "");
+        let digits = self.source[start..self.offset].replace('_', "");
         if float {
-            return digits.parse().map(Kind::Float).map_err(|_| SyntaxProblem::wrong(start, format!("{digits} is not a number")));
+            return digits
+                .parse()
+                .map(TokenKind::Float)
+                .map_err(|_| SyntaxProblem::wrong(start, format!("{digits} is not a number")));
         }
-        digits.parse().map(Kind::Integer).map_err(|_| too_large(&digits))
+        digits.parse().map(TokenKind::Integer).map_err(|_| too_large(&digits))
     }
 
-    /// Only `\'` and `\\` are escapes between single quotes; `'\x00'` is four characters.
-    fn single_quoted(&mut self) -> Result<Kind, SyntaxProblem> {
+    /// Reads a single-quoted string. Only `\'` and `\\` are escapes in it; `'\x00'` is four
+    /// characters.
+    fn single_quoted(&mut self) -> Result<TokenKind, SyntaxProblem> {
         self.take();
         let mut text = String::new();
         loop {
@@ -222,10 +249,10 @@ impl Lexer<'_> {
                 Some(other) => text.push(other),
             }
         }
-        Ok(Kind::Text(vec![Part::Bytes(text.into_bytes())]))
+        Ok(TokenKind::Text(vec![StringPart::Bytes(text.into_bytes())]))
     }
 
-    fn double_quoted(&mut self) -> Result<Kind, SyntaxProblem> {
+    fn double_quoted(&mut self) -> Result<TokenKind, SyntaxProblem> {
         self.take();
         let mut parts = Vec::new();
         let mut bytes = Vec::new();
@@ -235,20 +262,23 @@ impl Lexer<'_> {
                 Some('"') => break,
                 Some('\\') => self.escape(&mut bytes)?,
                 Some('#') if self.peek() == Some('{') => {
-                    parts.push(Part::Bytes(std::mem::take(&mut bytes)));
-                    parts.push(Part::Code(self.interpolation()?));
+                    parts.push(StringPart::Bytes(std::mem::take(&mut bytes)));
+                    parts.push(StringPart::Code(self.interpolation()?));
                 }
                 Some(other) => push_character(&mut bytes, other),
             }
         }
-        parts.push(Part::Bytes(bytes));
-        Ok(Kind::Text(parts))
+        parts.push(StringPart::Bytes(bytes));
+        Ok(TokenKind::Text(parts))
     }
 
-    /// The source between `#{` and its `}`; strings in there may hold braces.
+    /// Reads the source between `#{` and its `}`; strings in it may contain braces.
     fn interpolation(&mut self) -> Result<String, SyntaxProblem> {
-        if self.depth == DEPTH_MAX {
-            return Err(SyntaxProblem::wrong(self.at, "strings inside of #{} are nested too deep"));
+        if self.depth == MAX_DEPTH {
+            return Err(SyntaxProblem::wrong(
+                self.offset,
+                "strings inside of #{} are nested too deep",
+            ));
         }
         self.depth += 1;
         let source = self.interpolation_here();
@@ -258,7 +288,7 @@ impl Lexer<'_> {
 
     fn interpolation_here(&mut self) -> Result<String, SyntaxProblem> {
         self.take();
-        let start = self.at;
+        let start = self.offset;
         let mut depth = 1;
         while let Some(character) = self.peek() {
             match character {
@@ -268,7 +298,7 @@ impl Lexer<'_> {
                     self.take();
                     depth += i32::from(character == '{') - i32::from(character == '}');
                     if depth == 0 {
-                        return Ok(self.source[start..self.at - 1].to_owned());
+                        return Ok(self.source[start..self.offset - 1].to_owned());
                     }
                 }
             }
@@ -277,7 +307,9 @@ impl Lexer<'_> {
     }
 
     fn escape(&mut self, bytes: &mut Vec<u8>) -> Result<(), SyntaxProblem> {
-        let Some(character) = self.take() else { return Err(SyntaxProblem::Incomplete { quote: Some('"') }) };
+        let Some(character) = self.take() else {
+            return Err(SyntaxProblem::Incomplete { quote: Some('"') });
+        };
         match character {
             'n' => bytes.push(b'\n'),
             't' => bytes.push(b'\t'),
@@ -291,7 +323,7 @@ impl Lexer<'_> {
             '\n' => {}
             'x' => bytes.push(self.digits(16, 2)?),
             '0'..='7' => {
-                self.at -= 1;
+                self.offset -= 1;
                 bytes.push(self.digits(8, 3)?);
             }
             'u' => self.unicode(bytes)?,
@@ -300,17 +332,24 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// A byte of up to `most` digits.
+    /// Reads a byte of up to `most` digits.
     fn digits(&mut self, base: u32, most: usize) -> Result<u8, SyntaxProblem> {
-        let start = self.at;
+        let start = self.offset;
         let count = self.rest().chars().take(most).take_while(|c| c.is_digit(base)).count();
-        self.at += count;
-        let wrong = |_| SyntaxProblem::wrong(start, format!("an escape for a byte needs digits of base {base} up to ff"));
-        u32::from_str_radix(&self.source[start..self.at], base).map_err(wrong).map(|value| (value & 0xff) as u8)
+        self.offset += count;
+        let wrong = |_| {
+            SyntaxProblem::wrong(
+                start,
+                format!("an escape for a byte needs digits of base {base} up to ff"),
+            )
+        };
+        u32::from_str_radix(&self.source[start..self.offset], base)
+            .map_err(wrong)
+            .map(|value| (value & 0xff) as u8)
     }
 
     fn unicode(&mut self, bytes: &mut Vec<u8>) -> Result<(), SyntaxProblem> {
-        let start = self.at;
+        let start = self.offset;
         let braced = self.peek() == Some('{');
         let digits = if braced {
             self.take();
@@ -319,18 +358,27 @@ impl Lexer<'_> {
             digits
         } else {
             let count = self.rest().chars().take(4).take_while(char::is_ascii_hexdigit).count();
-            self.at += count;
-            self.source[start..self.at].to_owned()
+            self.offset += count;
+            self.source[start..self.offset].to_owned()
         };
         for code in digits.split_whitespace() {
             let character = u32::from_str_radix(code, 16).ok().and_then(char::from_u32);
-            push_character(bytes, character.ok_or_else(|| SyntaxProblem::wrong(start, format!("\\u{code} is not a character")))?);
+            push_character(
+                bytes,
+                character.ok_or_else(|| {
+                    SyntaxProblem::wrong(start, format!("\\u{code} is not a character"))
+                })?,
+            );
         }
-        if digits.trim().is_empty() { Err(SyntaxProblem::wrong(start, "\\u needs four hexadecimal digits, or {...}")) } else { Ok(()) }
+        if digits.trim().is_empty() {
+            Err(SyntaxProblem::wrong(start, "\\u needs four hexadecimal digits, or {...}"))
+        } else {
+            Ok(())
+        }
     }
 
-    fn words(&mut self) -> Result<Kind, SyntaxProblem> {
-        self.at += 2;
+    fn words(&mut self) -> Result<TokenKind, SyntaxProblem> {
+        self.offset += 2;
         let close = match self.take() {
             Some('[') => ']',
             Some('(') => ')',
@@ -340,7 +388,7 @@ impl Lexer<'_> {
         if self.take().is_none() {
             return Err(SyntaxProblem::INCOMPLETE);
         }
-        Ok(Kind::Words(text.split_whitespace().map(|word| word.as_bytes().to_vec()).collect()))
+        Ok(TokenKind::Words(text.split_whitespace().map(|word| word.as_bytes().to_vec()).collect()))
     }
 }
 
@@ -358,9 +406,9 @@ mod tests {
 
     fn text(source: &str) -> Vec<u8> {
         match &tokens(source).unwrap()[0].kind {
-            Kind::Text(parts) if parts.len() == 1 => match &parts[0] {
-                Part::Bytes(bytes) => bytes.clone(),
-                Part::Code(code) => panic!("{code}"),
+            TokenKind::Text(parts) if parts.len() == 1 => match &parts[0] {
+                StringPart::Bytes(bytes) => bytes.clone(),
+                StringPart::Code(code) => panic!("{code}"),
             },
             other => panic!("{other:?}"),
         }
@@ -368,7 +416,10 @@ mod tests {
 
     #[test]
     fn escapes_count_between_double_quotes_only() {
-        assert_eq!(text(r#""r\x00\xff\101\u00e9\u{41 42}\n\e\q\\""#), b"r\x00\xffA\xc3\xa9AB\n\x1bq\\");
+        assert_eq!(
+            text(r#""r\x00\xff\101\u00e9\u{41 42}\n\e\q\\""#),
+            b"r\x00\xffA\xc3\xa9AB\n\x1bq\\"
+        );
         assert_eq!(text(r"'r\x00\'\\\n'"), br"r\x00'\\n");
     }
 
@@ -376,13 +427,16 @@ mod tests {
     fn what_is_missing_is_told_apart_from_what_is_wrong() {
         assert_eq!(tokens("put 'abc"), Err(SyntaxProblem::Incomplete { quote: Some('\'') }));
         assert_eq!(tokens("\"a#{b"), Err(SyntaxProblem::Incomplete { quote: Some('"') }));
-        assert!(matches!(tokens("put \u{2018}a\u{2019}"), Err(SyntaxProblem::Wrong { at: 4, text }) if text.contains("straight quotes")));
+        assert!(
+            matches!(tokens("put \u{2018}a\u{2019}"), Err(SyntaxProblem::Wrong { offset: 4, text }) if text.contains("straight quotes"))
+        );
         assert!(matches!(tokens("99999999999999999999"), Err(SyntaxProblem::Wrong { .. })));
     }
 
     #[test]
     fn tokens_keep_the_space_before_them() {
-        let found: Vec<_> = tokens("list [0]; x[1]").unwrap().into_iter().map(|token| token.space_before).collect();
+        let found: Vec<_> =
+            tokens("list [0]; x[1]").unwrap().into_iter().map(|token| token.space_before).collect();
         assert_eq!(found, [false, true, false, false, false, true, false, false, false, false]);
     }
 

@@ -1,89 +1,115 @@
-//! Prints tables, cells and times in the HBase shell's form.
+//! Output of tables, cells and times in the HBase shell's format.
 
 use halite_types::cell::CellRef;
-use halite_types::key::print_bytes;
+use halite_types::key::to_string_binary;
 
 use super::convert::Converter;
-use super::session::{Outcome, Session};
+use super::session::{EvalResult, Session};
 
 impl Session<'_> {
-    /// The heading of a table of one or two columns.
-    pub(crate) fn header(&mut self, titles: &[&str]) -> Outcome<()> {
+    /// Prints the heading of a table of one or two columns.
+    pub(crate) fn header(&mut self, titles: &[&str]) -> EvalResult<()> {
         match titles {
             [left, right] => self.columns("", left, "  ", right),
             _ => self.wrapped(&titles.join("  ")),
         }
     }
 
-    /// A line of a table of one column.
-    pub(crate) fn row(&mut self, text: &str) -> Outcome<()> {
+    /// Prints a line of a table of one column.
+    pub(crate) fn row(&mut self, text: &str) -> EvalResult<()> {
         self.wrapped(text)
     }
 
-    /// A line of a table of two columns.
-    pub(crate) fn row_pair(&mut self, left: &str, right: &str) -> Outcome<()> {
+    /// Prints a line of a table of two columns.
+    pub(crate) fn row_pair(&mut self, left: &str, right: &str) -> EvalResult<()> {
         self.columns(" ", left, " ", right)
     }
 
-    /// How many lines there were.
-    pub(crate) fn footer(&mut self, rows: u64) -> Outcome<()> {
-        self.say(format!("{rows} row(s)"))
+    /// Prints the number of rows.
+    pub(crate) fn footer(&mut self, rows: u64) -> EvalResult<()> {
+        self.print_line(format!("{rows} row(s)"))
     }
 
-    fn wrapped(&mut self, text: &str) -> Outcome<()> {
+    fn wrapped(&mut self, text: &str) -> EvalResult<()> {
         let width = self.width;
-        pieces(text, width).into_iter().try_for_each(|piece| self.say(piece))
+        chunks(text, width).into_iter().try_for_each(|piece| self.print_line(piece))
     }
 
-    /// On a terminal the left column takes a quarter of the width and both wrap; elsewhere nothing is padded.
-    fn columns(&mut self, inset: &str, left: &str, gap: &str, right: &str) -> Outcome<()> {
-        let Some(width) = self.width else { return self.say(format!("{inset}{left}{gap}{right}")) };
+    /// Prints two columns. On a terminal the left column takes a quarter of the width and both
+    /// wrap; elsewhere nothing is padded.
+    fn columns(&mut self, inset: &str, left: &str, gap: &str, right: &str) -> EvalResult<()> {
+        let Some(width) = self.width else {
+            return self.print_line(format!("{inset}{left}{gap}{right}"));
+        };
         let left_width = width / 4;
-        let (left, right) = (pieces(left, Some(left_width)), pieces(right, Some(width.saturating_sub(left_width + 2))));
+        let (left, right) = (
+            chunks(left, Some(left_width)),
+            chunks(right, Some(width.saturating_sub(left_width + 2))),
+        );
         for line in 0..left.len().max(right.len()) {
-            let (left, right) = (left.get(line).map_or("", String::as_str), right.get(line).map_or("", String::as_str));
+            let (left, right) = (
+                left.get(line).map_or("", String::as_str),
+                right.get(line).map_or("", String::as_str),
+            );
             let text = format!("{inset}{left:left_width$}{gap}{right}");
-            self.say(text.trim_end())?;
+            self.print_line(text.trim_end())?;
         }
         Ok(())
     }
 }
 
-/// `text` in pieces of at most `width` characters; one piece, perhaps empty, without a width.
-fn pieces(text: &str, width: Option<usize>) -> Vec<String> {
+/// Splits `text` into chunks of at most `width` characters. Without a width, returns one chunk,
+/// which may be empty.
+fn chunks(text: &str, width: Option<usize>) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     match width {
-        Some(width) if width > 0 && characters.len() > width => characters.chunks(width).map(|chunk| chunk.iter().collect()).collect(),
+        Some(width) if width > 0 && characters.len() > width => {
+            characters.chunks(width).map(|chunk| chunk.iter().collect()).collect()
+        }
         _ => vec![text.to_owned()],
     }
 }
 
-/// `timestamp=..., value=...`, or `type=...` for a delete marker.
-pub(crate) fn cell(session: &Session<'_>, cell: &CellRef<'_>, converter: Converter, length_max: Option<usize>) -> Outcome<String> {
+/// Formats `timestamp=..., value=...`, or `type=...` for a delete marker.
+pub(crate) fn cell(
+    session: &Session<'_>,
+    cell: &CellRef<'_>,
+    converter: Converter,
+    max_length: Option<usize>,
+) -> EvalResult<String> {
     let time = time(session, cell.timestamp());
     let text = match cell.cell_type() {
         Some(kind) if kind.is_delete() => format!("timestamp={time}, type={}", kind.name()),
-        _ => format!("timestamp={time}, value={}", converter.show(cell.value()).map_err(|problem| problem.at(&column_name(cell)))?),
+        _ => format!(
+            "timestamp={time}, value={}",
+            converter
+                .format(cell.value())
+                .map_err(|problem| problem.to_interrupt(&column_name(cell)))?
+        ),
     };
-    Ok(match length_max {
+    Ok(match max_length {
         Some(length) => text.chars().take(length).collect(),
         None => text,
     })
 }
 
-/// `family:qualifier` with escapes.
+/// Formats `family:qualifier` with escapes.
 pub(crate) fn column_name(cell: &CellRef<'_>) -> String {
-    format!("{}:{}", print_bytes(cell.family()), print_bytes(cell.qualifier()))
+    format!("{}:{}", to_string_binary(cell.family()), to_string_binary(cell.qualifier()))
 }
 
-/// A timestamp as Java's `LocalDateTime` prints it: `1970-01-01T00:00:00.005`, without seconds where they are zero.
+/// Formats a timestamp as Java's `LocalDateTime` does: `1970-01-01T00:00:00.005`, without seconds
+/// if they are zero.
 pub(crate) fn time(session: &Session<'_>, milliseconds: i64) -> String {
-    let offset = jiff::Timestamp::from_millisecond(milliseconds).map_or(0, |instant| i64::from(session.zone.to_offset(instant).seconds()));
+    let offset = jiff::Timestamp::from_millisecond(milliseconds)
+        .map_or(0, |instant| i64::from(session.zone.to_offset(instant).seconds()));
     let local = i128::from(milliseconds) + i128::from(offset) * 1000;
     let (days, in_day) = (local.div_euclid(86_400_000), local.rem_euclid(86_400_000));
     let (year, month, day) = civil(days);
-    let (hour, minute, second, fraction) = (in_day / 3_600_000, in_day / 60_000 % 60, in_day / 1000 % 60, in_day % 1000);
-    let year = if (0..=9999).contains(&year) { format!("{year:04}") } else { format!("{year:+05}") };
+    let (hour, minute, second, fraction) =
+        (in_day / 3_600_000, in_day / 60_000 % 60, in_day / 1000 % 60, in_day % 1000);
+    let year =
+        if (0..=9999).contains(&year) { format!("{year:04}") } else { format!("{year:+05}") };
     let date = format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}");
     match (second, fraction) {
         (0, 0) => date,
@@ -92,20 +118,25 @@ pub(crate) fn time(session: &Session<'_>, milliseconds: i64) -> String {
     }
 }
 
-/// A time as Ruby's `Time#to_s` prints it, to the second with the zone: `2024-03-15 00:00:00 +0000`.
+/// Formats a time as Ruby's `Time#to_s` does, in seconds with the zone:
+/// `2024-03-15 00:00:00 +0000`.
 pub(crate) fn zoned_time(session: &Session<'_>, milliseconds: i64) -> String {
     match jiff::Timestamp::from_second(milliseconds.div_euclid(1000)) {
-        Ok(instant) => instant.to_zoned(session.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %z").to_string(),
+        Ok(instant) => {
+            instant.to_zoned(session.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %z").to_string()
+        }
         Err(_) => milliseconds.to_string(),
     }
 }
 
-/// Year, month and day of a day counted from 1970-01-01, in the Gregorian calendar without end.
+/// Returns the year, month and day of a day counted from 1970-01-01, in the proleptic Gregorian
+/// calendar.
 fn civil(days: i128) -> (i128, i128, i128) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month + 2) / 5 + 1;
@@ -115,7 +146,7 @@ fn civil(days: i128) -> (i128, i128, i128) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scratch::session;
+    use super::super::test_store::session;
     use super::*;
 
     #[test]

@@ -1,54 +1,60 @@
-//! Runs the lines of a pipe or a file, with the prompts and the lines shown as at a terminal.
+//! Script mode: runs the lines of a pipe or a file, and prints prompts and lines as on a terminal.
 
 use std::io::{self, BufRead};
 
-use super::{Shell, State};
+use super::{Shell, ShellState};
 
-/// How the lines were used up.
+/// Reason why a script ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// All of them have run.
+pub(crate) enum ScriptEnd {
+    /// All lines have run.
     Input,
     /// `exit` was called with this code.
     Exit(u8),
-    /// The first error ended it.
+    /// The first error stopped the script.
     Failed,
 }
 
 /// Runs lines to the end, to `exit`, or to the first error if `stop_at_error`.
 ///
-/// `next_line` is asked for one line at a time, so that what a command asks for ("y/n?") can come from the same input.
+/// Requests one line at a time from `next_line`, so that the answer to a confirmation ("y/n?") can
+/// be read from the same input.
 ///
 /// # Errors
-/// If the input cannot be read or the output not be written.
-pub(crate) fn run_lines(shell: &mut Shell<'_>, mut next_line: impl FnMut() -> io::Result<Option<String>>, stop_at_error: bool) -> io::Result<End> {
+/// Returns an error if the input cannot be read or the output cannot be written.
+pub(crate) fn run_lines(
+    shell: &mut Shell<'_>,
+    mut next_line: impl FnMut() -> io::Result<Option<String>>,
+    stop_at_error: bool,
+) -> io::Result<ScriptEnd> {
     loop {
         let line = next_line()?;
         let state = match &line {
             Some(line) => {
                 let shown = format!("{}{line}", shell.prompt());
-                shell.show(&shown)?;
+                shell.print_line(&shown)?;
                 match shell.feed(line)? {
-                    State::Again if stop_at_error => State::Done { failed: true },
-                    State::Again => shell.feed(line)?,
+                    ShellState::Again if stop_at_error => ShellState::Done { failed: true },
+                    ShellState::Again => shell.feed(line)?,
                     state => state,
                 }
             }
             None => shell.end()?,
         };
         match state {
-            State::Exit(code) => return Ok(End::Exit(code)),
-            State::Done { failed: true } if stop_at_error => return Ok(End::Failed),
-            _ if line.is_none() => return Ok(End::Input),
+            ShellState::Exit(code) => return Ok(ScriptEnd::Exit(code)),
+            ShellState::Done { failed: true } if stop_at_error => return Ok(ScriptEnd::Failed),
+            _ if line.is_none() => return Ok(ScriptEnd::Input),
             _ => {}
         }
     }
 }
 
-/// The next line without its end; `None` at the end of the input. Bytes that are not UTF-8 become replacement characters.
+/// Returns the next line without its line end, or `None` at the end of the input. Invalid UTF-8 is
+/// replaced by replacement characters.
 ///
 /// # Errors
-/// If the input cannot be read.
+/// Returns an error if the input cannot be read.
 pub(crate) fn read_line(input: &mut impl BufRead) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     if input.read_until(b'\n', &mut bytes)? == 0 {

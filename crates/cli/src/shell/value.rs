@@ -1,10 +1,10 @@
-//! The values of the shell's language and how they print.
+//! Values of the shell language and their output format.
 
 use std::fmt::Write as _;
 
 use halite_types::TableName;
 
-/// What an expression evaluates to. Text is bytes, as a Ruby string is: `"\xff"` is one byte.
+/// Result of an expression. Text is bytes, like a Ruby string: `"\xff"` is one byte.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Nil,
@@ -24,12 +24,12 @@ impl Value {
         Self::Text(text.into())
     }
 
-    /// Everything but `nil` and `false` counts as true.
+    /// Returns `true` unless the value is `nil` or `false`.
     pub(crate) fn is_true(&self) -> bool {
         !matches!(self, Self::Nil | Self::Bool(false))
     }
 
-    /// The name of the value's kind in words for people.
+    /// Returns the human-readable name of the value's kind.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Nil => "nil",
@@ -45,7 +45,7 @@ impl Value {
         }
     }
 
-    /// The bytes of the value as text, as Ruby's `to_s` gives them.
+    /// Returns the value as text bytes, as Ruby's `to_s`.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         match self {
             Self::Nil => Vec::new(),
@@ -61,12 +61,12 @@ impl Value {
         }
     }
 
-    /// The value as text to show; bytes that are not UTF-8 become replacement characters.
+    /// Returns the value as printable text; invalid UTF-8 is replaced by replacement characters.
     pub(crate) fn to_text(&self) -> String {
         String::from_utf8_lossy(&self.to_bytes()).into_owned()
     }
 
-    /// The text of a string or a symbol, which serve alike as names.
+    /// Returns the text of a string or a symbol, which are equivalent as names.
     pub(crate) fn as_name(&self) -> Option<String> {
         match self {
             Self::Text(bytes) => String::from_utf8(bytes.clone()).ok(),
@@ -75,7 +75,7 @@ impl Value {
         }
     }
 
-    /// The value as it could be typed, as Ruby's `inspect` gives it.
+    /// Returns the value in input syntax, as Ruby's `inspect`.
     pub(crate) fn inspect(&self) -> String {
         match self {
             Self::Nil => "nil".to_owned(),
@@ -84,20 +84,30 @@ impl Value {
             Self::Float(value) => print_float(*value),
             Self::Text(bytes) => inspect_text(bytes),
             Self::Symbol(name) => format!(":{name}"),
-            Self::Array(items) => format!("[{}]", items.iter().map(Self::inspect).collect::<Vec<_>>().join(", ")),
+            Self::Array(items) => {
+                format!("[{}]", items.iter().map(Self::inspect).collect::<Vec<_>>().join(", "))
+            }
             Self::Hash(pairs) => {
-                let pairs: Vec<_> = pairs.iter().map(|(key, value)| format!("{}=>{}", key.inspect(), value.inspect())).collect();
+                let pairs: Vec<_> = pairs
+                    .iter()
+                    .map(|(key, value)| format!("{}=>{}", key.inspect(), value.inspect()))
+                    .collect();
                 format!("{{{}}}", pairs.join(", "))
             }
             Self::Range { first, last, exclusive } => {
-                format!("{}{}{}", first.inspect(), if *exclusive { "..." } else { ".." }, last.inspect())
+                format!(
+                    "{}{}{}",
+                    first.inspect(),
+                    if *exclusive { "..." } else { ".." },
+                    last.inspect()
+                )
             }
             Self::Table(name) => format!("Hbase::Table - {name}"),
         }
     }
 }
 
-/// A floating-point number as Ruby and Java print it: always with a fraction.
+/// Formats a floating-point number as Ruby and Java do: always with a fraction.
 pub(crate) fn print_float(value: f64) -> String {
     if value.is_nan() {
         "NaN".to_owned()
@@ -121,7 +131,9 @@ fn inspect_text(bytes: &[u8]) -> String {
                 '\r' => out.push_str("\\r"),
                 '\x1b' => out.push_str("\\e"),
                 '#' if matches!(characters.peek(), Some('{' | '$' | '@')) => out.push_str("\\#"),
-                control if control.is_control() => write!(out, "\\u{:04X}", u32::from(control)).expect("writing to a string"),
+                control if control.is_control() => {
+                    write!(out, "\\u{:04X}", u32::from(control)).expect("writing to a string");
+                }
                 other => out.push(other),
             }
         }
@@ -139,11 +151,23 @@ mod tests {
 
     #[test]
     fn values_print_as_ruby_prints_them() {
-        let array = Value::Array(vec![Value::Integer(1), Value::text("three"), Value::Nil, Value::Bool(true), Value::Float(1.5)]);
+        let array = Value::Array(vec![
+            Value::Integer(1),
+            Value::text("three"),
+            Value::Nil,
+            Value::Bool(true),
+            Value::Float(1.5),
+        ]);
         assert_eq!(array.inspect(), r#"[1, "three", nil, true, 1.5]"#);
-        let hash = Value::Hash(vec![(Value::text("a"), Value::Integer(1)), (Value::Symbol("b".into()), Value::Integer(2))]);
+        let hash = Value::Hash(vec![
+            (Value::text("a"), Value::Integer(1)),
+            (Value::Symbol("b".into()), Value::Integer(2)),
+        ]);
         assert_eq!(hash.inspect(), r#"{"a"=>1, :b=>2}"#);
-        assert_eq!(Value::text("a\"\\\t\n\x1b\u{e9}#{").inspect(), "\"a\\\"\\\\\\t\\n\\e\u{e9}\\#{\"");
+        assert_eq!(
+            Value::text("a\"\\\t\n\x1b\u{e9}#{").inspect(),
+            "\"a\\\"\\\\\\t\\n\\e\u{e9}\\#{\""
+        );
         assert_eq!(Value::text(vec![0, 0xff]).inspect(), "\"\\u0000\\xFF\"");
         assert_eq!(Value::Float(3.0).inspect(), "3.0");
     }

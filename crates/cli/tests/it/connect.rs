@@ -4,24 +4,33 @@ use rustix::process::Signal;
 
 use crate::demo;
 use crate::program::{halite, output, output_of};
-use crate::serve::Served;
+use crate::serve::TestServer;
 
 /// Runs a command on a server: its output. It must succeed.
 fn run(uri: &str, command: &str, arguments: &[&str], input: &str) -> String {
     let output = output_of(halite().args([command, "--connect", uri]).args(arguments), input);
-    let (out, errors) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    let (out, errors) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert!(output.status.success(), "{command}: {out}{errors}");
     out
 }
 
 #[test]
 fn the_shell_speaks_to_a_cluster_by_either_address() {
-    let served = Served::start(&["--ephemeral"]);
-    let (zk, rpc) = (format!("zk://{}", served.address("zookeeper")), format!("rpc://{}", served.address("master")));
+    let served = TestServer::start(&["--ephemeral"]);
+    let (zk, rpc) = (
+        format!("zk://{}", served.address("zookeeper")),
+        format!("rpc://{}", served.address("master")),
+    );
     let lines = "create 't', {NAME => 'f', VERSIONS => 2}, SPLITS => ['m']\nput 't', 'a', 'f:q', 'old', 1\nput 't', 'a', 'f:q', 'new'\nincr 't', 'z', 'f:n', 5\n";
     let said = run(&zk, "shell", &["-n"], lines);
     assert!(said.contains("COUNTER VALUE = 5"), "{said}");
-    let said = run(&rpc, "shell", &["-n"], "scan 't', {VERSIONS => 2}\ncount 't'\ndisable 't'\ndrop 't'\nlist\n");
+    let said = run(
+        &rpc,
+        "shell",
+        &["-n"],
+        "scan 't', {VERSIONS => 2}\ncount 't'\ndisable 't'\ndrop 't'\nlist\n",
+    );
     for wanted in ["value=new", "value=old", "2 row(s)", "0 row(s)"] {
         assert!(said.contains(wanted), "no {wanted}:\n{said}");
     }
@@ -30,7 +39,7 @@ fn the_shell_speaks_to_a_cluster_by_either_address() {
 
 #[test]
 fn a_server_refuses_rows_that_are_no_keys_of_a_strict_table() {
-    let served = Served::start(&["--ephemeral"]);
+    let served = TestServer::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));
     let lines = "CREATE TABLE t (v STRING FAMILY d, ROW KEY (id U16)) WITH (ROW_KEY_STRICT = 'true');\nput 't', 'ab', 'd:v', '1'\nput 't', 'odd', 'd:v', '1'\n\
                  incr 't', 'odd', 'd:n', 1\nappend 't', 'odd', 'd:v', '1'\ndeleteall 't', 'odd'\ncount 't'\ncreate 'u', 'd', ROW_KEY_STRICT => true\n";
@@ -42,7 +51,7 @@ fn a_server_refuses_rows_that_are_no_keys_of_a_strict_table() {
 
 #[test]
 fn the_demo_tells_of_a_cluster_what_it_tells_of_a_store() {
-    let served = Served::start(&["--ephemeral"]);
+    let served = TestServer::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));
     let said = run(&uri, "demo", &[], "");
     demo::check_answers(&said, &demo::data());
@@ -53,7 +62,7 @@ fn the_demo_tells_of_a_cluster_what_it_tells_of_a_store() {
 
 #[test]
 fn every_workload_runs_on_a_cluster() {
-    let served = Served::start(&["--ephemeral"]);
+    let served = TestServer::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));
     let said = run(&uri, "bench", &["--rows", "200", "--threads", "3", "--json"], "");
     assert!(said.lines().count() >= 10, "{said}");
@@ -65,5 +74,8 @@ fn every_workload_runs_on_a_cluster() {
 fn an_address_without_a_cluster_is_named() {
     let output = output(halite().args(["shell", "-n", "--connect", "http://localhost"]));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success() && said.contains("http://localhost") && said.contains("zk://"), "{said}");
+    assert!(
+        !output.status.success() && said.contains("http://localhost") && said.contains("zk://"),
+        "{said}"
+    );
 }

@@ -1,4 +1,5 @@
-//! The built commands over stores that are damaged: what they say, where they say it, and how they end.
+//! The built commands over stores that are damaged: what they say, where they say it, and how they
+//! end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::process::Output;
 use rustix::process::Signal;
 
 use crate::program::{self, output_of};
-use crate::serve::Served;
+use crate::serve::TestServer;
 
 fn halite(arguments: &[&str], input: &str) -> Output {
     output_of(program::halite().args(arguments), input)
@@ -15,26 +16,33 @@ fn halite(arguments: &[&str], input: &str) -> Output {
 
 /// Exit code, output and errors of a command on a store.
 pub(crate) fn run(command: &str, data: &Path, more: &[&str]) -> (Option<i32>, String, String) {
-    told(&halite(&[&[command, data.to_str().unwrap()], more].concat(), ""))
+    decode_output(&halite(&[&[command, data.to_str().unwrap()], more].concat(), ""))
 }
 
-fn told(output: &Output) -> (Option<i32>, String, String) {
+fn decode_output(output: &Output) -> (Option<i32>, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
 /// Lines for the shell on a store.
 pub(crate) fn shell(data: &Path, more: &[&str], lines: &str) -> (Option<i32>, String, String) {
-    told(&halite(&[&["shell", "-n", "--data", data.to_str().unwrap()], more].concat(), lines))
+    decode_output(&halite(
+        &[&["shell", "-n", "--data", data.to_str().unwrap()], more].concat(),
+        lines,
+    ))
 }
 
 /// A store with a row in a file, whose server was killed after it had written rows to the log.
 pub(crate) fn killed(data: &Path) {
-    let (code, _, said) = shell(data, &[], "create 't', 'f'\nput 't', 'r0', 'f:q', 'in a file'\nflush 't'\n");
+    let (code, _, said) =
+        shell(data, &[], "create 't', 'f'\nput 't', 'r0', 'f:q', 'in a file'\nflush 't'\n");
     assert_eq!(code, Some(0), "{said}");
-    let served = Served::start(&["--data", data.to_str().unwrap()]);
+    let served = TestServer::start(&["--data", data.to_str().unwrap()]);
     let address = format!("rpc://{}", served.address("master"));
-    let puts = (1..=9).map(|row| format!("put 't', 'r{row}', 'f:q', 'value {row} in the log'")).collect::<Vec<_>>().join("\n");
+    let puts = (1..=9)
+        .map(|row| format!("put 't', 'r{row}', 'f:q', 'value {row} in the log'"))
+        .collect::<Vec<_>>()
+        .join("\n");
     let written = halite(&["shell", "-n", "--connect", &address], &puts);
     assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
     assert_eq!(served.end(Signal::KILL).0, None);
@@ -54,7 +62,8 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// The file of a store whose path contains `part`.
 pub(crate) fn file(data: &Path, part: &str) -> PathBuf {
-    let mut found: Vec<PathBuf> = files(data).into_iter().filter(|path| path.to_str().unwrap().contains(part)).collect();
+    let mut found: Vec<PathBuf> =
+        files(data).into_iter().filter(|path| path.to_str().unwrap().contains(part)).collect();
     found.sort();
     found.pop().unwrap_or_else(|| panic!("no {part} in {}", data.display()))
 }
@@ -72,12 +81,24 @@ fn a_sound_store_is_checked_without_a_word_too_much_and_needs_no_repair() {
     let folder = tempfile::tempdir().unwrap();
     killed(folder.path());
     let (code, said, errors) = run("check", folder.path(), &[]);
-    assert!(code == Some(0) && said.ends_with("\nsound\n") && said.contains("1 log segments with ") && errors.is_empty(), "{code:?} {said}{errors}");
-    assert_eq!(run("repair", folder.path(), &[]), (Some(0), "nothing to repair\n".to_owned(), String::new()));
+    assert!(
+        code == Some(0)
+            && said.ends_with("\nsound\n")
+            && said.contains("1 log segments with ")
+            && errors.is_empty(),
+        "{code:?} {said}{errors}"
+    );
+    assert_eq!(
+        run("repair", folder.path(), &[]),
+        (Some(0), "nothing to repair\n".to_owned(), String::new())
+    );
     let nothing = folder.path().join("nothing");
     for command in ["check", "repair"] {
         let (code, said, errors) = run(command, &nothing, &[]);
-        assert!(code == Some(3) && said.is_empty() && errors.contains("there is no directory"), "{code:?} {said}{errors}");
+        assert!(
+            code == Some(3) && said.is_empty() && errors.contains("there is no directory"),
+            "{code:?} {said}{errors}"
+        );
     }
 }
 
@@ -91,7 +112,9 @@ fn a_damaged_store_file_is_named_by_the_check_and_by_the_read_that_needs_it() {
     let name = damaged.to_str().unwrap();
     let (code, said, errors) = run("check", data, &[]);
     assert!(
-        code == Some(1) && said.contains(&format!("error: store file {name}")) && said.contains("1 errors, 0 warnings"),
+        code == Some(1)
+            && said.contains(&format!("error: store file {name}"))
+            && said.contains("1 errors, 0 warnings"),
         "{code:?} {said}{errors}"
     );
     let (code, said, errors) = shell(data, &[], "scan 't'\n");
@@ -110,14 +133,29 @@ fn a_damaged_manifest_is_refused_found_and_repaired_from_its_copy() {
     fs::write(&manifest, &bytes).unwrap();
     let name = manifest.to_str().unwrap();
     let (code, said, errors) = shell(data, &[], "count 't'\n");
-    assert!(code == Some(1) && said.is_empty() && errors.contains(name) && errors.contains("halite repair"), "{code:?} {said}{errors}");
+    assert!(
+        code == Some(1)
+            && said.is_empty()
+            && errors.contains(name)
+            && errors.contains("halite repair"),
+        "{code:?} {said}{errors}"
+    );
     let (code, said, _) = run("check", data, &[]);
-    assert!(code == Some(1) && said.contains(&format!("error: manifest {name}")), "{code:?} {said}");
+    assert!(
+        code == Some(1) && said.contains(&format!("error: manifest {name}")),
+        "{code:?} {said}"
+    );
     let (code, said, errors) = run("repair", data, &[]);
-    assert!(code == Some(1) && said.contains("certain: ") && said.contains("nothing has been changed"), "{code:?} {said}{errors}");
+    assert!(
+        code == Some(1) && said.contains("certain: ") && said.contains("nothing has been changed"),
+        "{code:?} {said}{errors}"
+    );
     assert_eq!(fs::read(&manifest).unwrap(), bytes, "it was not carried out");
     let (code, said, errors) = run("repair", data, &["--apply"]);
-    assert!(code == Some(0) && said.contains("done; what was replaced is in "), "{code:?} {said}{errors}");
+    assert!(
+        code == Some(0) && said.contains("done; what was replaced is in "),
+        "{code:?} {said}{errors}"
+    );
     let (code, said, errors) = run("check", data, &[]);
     assert!(code == Some(0) && said.ends_with("\nsound\n"), "{code:?} {said}{errors}");
     let (code, said, errors) = shell(data, &[], "count 't'\n");
@@ -136,28 +174,61 @@ fn a_damaged_log_is_refused_by_every_command_and_left_out_on_request_with_a_word
     let name = segment.to_str().unwrap();
     let commands: [&[&str]; 3] = [
         &["shell", "-n", "--data", data.to_str().unwrap()],
-        &["serve", "--zookeeper-port", "0", "--master-port", "0", "--regionserver-port", "0", "--http-port", "0", "--data", data.to_str().unwrap()],
+        &[
+            "serve",
+            "--zookeeper-port",
+            "0",
+            "--master-port",
+            "0",
+            "--regionserver-port",
+            "0",
+            "--http-port",
+            "0",
+            "--data",
+            data.to_str().unwrap(),
+        ],
         &["bench", "--rows", "10", "--data", data.to_str().unwrap()],
     ];
     for arguments in commands {
-        let (code, said, errors) = told(&halite(arguments, "count 't'\n"));
+        let (code, said, errors) = decode_output(&halite(arguments, "count 't'\n"));
         assert_eq!((code, said.as_str()), (Some(1), ""), "{arguments:?}: {errors}");
-        for word in [name, "damaged at byte", "whole writes follow", "wal-recovery = skip-damaged", "nothing has been changed"] {
+        for word in [
+            name,
+            "damaged at byte",
+            "whole writes follow",
+            "wal-recovery = skip-damaged",
+            "nothing has been changed",
+        ] {
             assert!(errors.contains(word), "{arguments:?}: no {word}: {errors}");
         }
     }
     assert_eq!(fs::read(&segment).unwrap(), damaged);
     let (code, said, _) = run("check", data, &[]);
-    assert!(code == Some(1) && said.contains(&format!("error: log segment {name}")), "{code:?} {said}");
+    assert!(
+        code == Some(1) && said.contains(&format!("error: log segment {name}")),
+        "{code:?} {said}"
+    );
     let (code, said, errors) = run("repair", data, &["--apply"]);
-    assert!(said.contains("the repair leaves it as it is") || said.contains("nothing to repair"), "{code:?} {said}{errors}");
+    assert!(
+        said.contains("the repair leaves it as it is") || said.contains("nothing to repair"),
+        "{code:?} {said}{errors}"
+    );
     let (code, said, errors) = shell(data, &["--wal-recovery", "skip-damaged"], "count 't'\n");
     assert!(code == Some(0) && said.contains("9 row(s)"), "{code:?} {said}{errors}");
-    assert!(errors.contains("damaged bytes left out of log segment") && errors.contains(".torn"), "{errors}");
+    assert!(
+        errors.contains("damaged bytes left out of log segment") && errors.contains(".torn"),
+        "{errors}"
+    );
     let kept = file(data, ".torn");
-    assert!(String::from_utf8_lossy(&fs::read(kept).unwrap()).contains("in the log"), "what was left out is kept");
+    assert!(
+        String::from_utf8_lossy(&fs::read(kept).unwrap()).contains("in the log"),
+        "what was left out is kept"
+    );
     let (code, said, errors) = shell(data, &[], "count 't'\n");
-    assert!(code == Some(0) && said.contains("9 row(s)") && errors.is_empty(), "told once: {code:?} {said}{errors}");
+    assert!(
+        code == Some(0) && said.contains("9 row(s)") && errors.is_empty(),
+        "told once: {code:?} {said}{errors}"
+    );
 }
 
 #[test]
@@ -171,8 +242,13 @@ fn a_server_logs_what_it_cut_from_a_torn_log() {
     let written = bytes.iter().rposition(|byte| *byte != 0).unwrap();
     bytes[written] ^= 1;
     fs::write(&segment, bytes).unwrap();
-    let (_, log) = Served::start(&["--data", data.to_str().unwrap()]).end(Signal::TERM);
-    assert!(log.contains("WARN torn end of the log cut off") && log.contains("writes=0") && log.contains(".torn"), "{log}");
+    let (_, log) = TestServer::start(&["--data", data.to_str().unwrap()]).end(Signal::TERM);
+    assert!(
+        log.contains("WARN torn end of the log cut off")
+            && log.contains("writes=0")
+            && log.contains(".torn"),
+        "{log}"
+    );
     let (code, said, errors) = shell(data, &[], "count 't'\n");
     assert!(code == Some(0) && said.contains("10 row(s)"), "{code:?} {said}{errors}");
 }
@@ -188,11 +264,15 @@ fn a_manifest_from_before_the_last_flush_is_told_of_by_every_command_and_repaire
     fs::remove_dir_all(data.join("manifests")).unwrap();
     let (code, said, errors) = shell(data, &[], "count 't'\n");
     assert!(code == Some(0) && said.contains("0 row(s)"), "{code:?} {said}{errors}");
-    for word in ["1 files with cells that are nowhere else", "halite/quarantine/", "halite repair"] {
+    for word in ["1 files with cells that are nowhere else", "halite/quarantine/", "halite repair"]
+    {
         assert!(errors.contains(word), "no {word}: {errors}");
     }
     let (code, said, errors) = run("repair", data, &["--apply"]);
     assert!(code == Some(0) && said.contains("done; "), "{code:?} {said}{errors}");
     let (code, said, errors) = shell(data, &[], "count 't'\n");
-    assert!(code == Some(0) && said.contains("1 row(s)") && errors.is_empty(), "{code:?} {said}{errors}");
+    assert!(
+        code == Some(0) && said.contains("1 row(s)") && errors.is_empty(),
+        "{code:?} {said}{errors}"
+    );
 }

@@ -10,7 +10,8 @@ use halite_patience::Program;
 
 use crate::program::{self, await_that, ended};
 
-const FIELDS: [&str; 9] = ["temp", "dewp", "humid", "wind_dir", "wind_speed", "wind_gust", "precip", "pressure", "visib"];
+const FIELDS: [&str; 9] =
+    ["temp", "dewp", "humid", "wind_dir", "wind_speed", "wind_gust", "precip", "pressure", "visib"];
 const ROWS: usize = 26_115;
 
 /// One line of the data: station, time in ISO 8601, and the fields as the file has them.
@@ -31,19 +32,36 @@ impl Line {
     }
 
     /// How the demo's tables begin: date, hour, station, degrees Fahrenheit.
-    fn shown(&self) -> String {
-        format!("{} {} {} {:.1}", &self.time[..10], &self.time[11..16], self.station, self.number("temp").unwrap())
+    fn format(&self) -> String {
+        format!(
+            "{} {} {} {:.1}",
+            &self.time[..10],
+            &self.time[11..16],
+            self.station,
+            self.number("temp").unwrap()
+        )
     }
 }
 
 pub(crate) fn data() -> Vec<Line> {
-    let packed = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/data/weather.csv.gz")).unwrap();
+    let packed = std::fs::read(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/data/weather.csv.gz"),
+    )
+    .unwrap();
     let mut text = String::new();
     flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut text).unwrap();
     let lines = text.lines().skip(1).map(|line| {
         let columns: Vec<&str> = line.split(',').collect();
-        let fields = FIELDS.into_iter().zip(&columns[5..14]).filter(|(_, value)| **value != "NA").map(|(field, value)| (field, (*value).to_owned()));
-        Line { station: columns[0].to_owned(), time: columns[14].to_owned(), fields: fields.collect() }
+        let fields = FIELDS
+            .into_iter()
+            .zip(&columns[5..14])
+            .filter(|(_, value)| **value != "NA")
+            .map(|(field, value)| (field, (*value).to_owned()));
+        Line {
+            station: columns[0].to_owned(),
+            time: columns[14].to_owned(),
+            fields: fields.collect(),
+        }
     });
     let lines: Vec<Line> = lines.collect();
     assert_eq!(lines.len(), ROWS);
@@ -64,8 +82,13 @@ fn output(data: &Path) -> String {
 
 /// The lines of a section that begin with a date, cut to as many words as wanted.
 fn section(output: &str, number: &str, words: usize) -> Vec<String> {
-    let start = output.find(&format!("\n{number}. ")).unwrap_or_else(|| panic!("no section {number}:\n{output}"));
-    let lines = output[start + 1..].lines().skip(1).take_while(|line| line.is_empty() || line.starts_with(' '));
+    let start = output
+        .find(&format!("\n{number}. "))
+        .unwrap_or_else(|| panic!("no section {number}:\n{output}"));
+    let lines = output[start + 1..]
+        .lines()
+        .skip(1)
+        .take_while(|line| line.is_empty() || line.starts_with(' '));
     let lines = lines.filter(|line| line.trim_start().starts_with("2013-"));
     lines.map(|line| line.split_whitespace().take(words).collect::<Vec<_>>().join(" ")).collect()
 }
@@ -97,18 +120,24 @@ const COSTS: [&str; 3] = [
 ];
 
 pub(crate) fn check_answers(output: &str, lines: &[Line]) {
-    let shown = |lines: Vec<&Line>| lines.into_iter().map(Line::shown).collect::<Vec<_>>();
+    let shown = |lines: Vec<&Line>| lines.into_iter().map(Line::format).collect::<Vec<_>>();
     let newest = newest_first(lines, |line| line.station == "JFK");
     assert_eq!(section(output, "1", 4), shown(newest[..24].to_vec()));
     let is_stormy = |line: &Line| ("2013-02-08T22".."2013-02-09T04").contains(&&line.time[..13]);
-    assert_eq!(section(output, "2", 4), shown(newest_first(lines, |line| line.station == "JFK" && is_stormy(line))));
+    assert_eq!(
+        section(output, "2", 4),
+        shown(newest_first(lines, |line| line.station == "JFK" && is_stormy(line)))
+    );
     let evening = newest_first(lines, is_stormy);
     assert_eq!(evening.len(), 18);
     assert_eq!(section(output, "3", 4), shown(evening));
     let counts = day_counts(lines);
     let days = (6..=11).map(|day| {
         let day = format!("2013-02-{day:02}");
-        let counts = ["EWR", "JFK", "LGA"].iter().flat_map(|station| counts[&format!("{station}_{day}")]).map(|count| count.to_string());
+        let counts = ["EWR", "JFK", "LGA"]
+            .iter()
+            .flat_map(|station| counts[&format!("{station}_{day}")])
+            .map(|count| count.to_string());
         std::iter::once(day.clone()).chain(counts).collect::<Vec<_>>().join(" ")
     });
     assert_eq!(section(output, "5", 10), days.collect::<Vec<_>>());
@@ -132,24 +161,45 @@ fn check_store(store: &Store, lines: &[Line]) {
     sorted.sort_by_key(|line| line.key());
     let mut rows = sensors.scan(Scan::all().versions(5));
     for line in sorted {
-        let row = rows.next().unwrap_or_else(|| panic!("the table ends before {}", line.key())).unwrap();
+        let row =
+            rows.next().unwrap_or_else(|| panic!("the table ends before {}", line.key())).unwrap();
         assert_eq!(String::from_utf8_lossy(row.key()), line.key());
         let is_corrected = line.station == "EWR" && line.time == "2013-02-12T08:00:00Z";
-        assert_eq!(row.len(), line.fields.len() + if is_corrected { 2 } else { 0 }, "{}", line.key());
+        assert_eq!(
+            row.len(),
+            line.fields.len() + if is_corrected { 2 } else { 0 },
+            "{}",
+            line.key()
+        );
         // The oldest version is the one in the file.
         for cell in &row {
             let text = String::from_utf8_lossy(cell.value());
-            let as_published = cell.timestamp() == i64::MAX - line.key()[4..].parse::<i64>().unwrap();
-            assert!(!as_published || *text == line.fields[&*String::from_utf8_lossy(cell.qualifier())], "{}: {text}", line.key());
-            assert!(as_published || is_corrected && cell.qualifier() == b"wind_speed", "{}", line.key());
+            let as_published =
+                cell.timestamp() == i64::MAX - line.key()[4..].parse::<i64>().unwrap();
+            assert!(
+                !as_published || *text == line.fields[&*String::from_utf8_lossy(cell.qualifier())],
+                "{}: {text}",
+                line.key()
+            );
+            assert!(
+                as_published || is_corrected && cell.qualifier() == b"wind_speed",
+                "{}",
+                line.key()
+            );
         }
     }
     assert!(rows.next().is_none());
     let daily = store.table("sensor_daily").unwrap();
     let stored = daily.scan(Scan::all().family("count")).map(|row| {
         let row = row.unwrap();
-        let count = |name: &str| row.value("count", name).map_or(0, |value| u64::from_be_bytes(value.try_into().unwrap()));
-        (String::from_utf8_lossy(row.key()).into_owned(), ["observations", "freezing", "wet"].map(count))
+        let count = |name: &str| {
+            row.value("count", name)
+                .map_or(0, |value| u64::from_be_bytes(value.try_into().unwrap()))
+        };
+        (
+            String::from_utf8_lossy(row.key()).into_owned(),
+            ["observations", "freezing", "wet"].map(count),
+        )
     });
     assert_eq!(stored.collect::<BTreeMap<_, _>>(), day_counts(lines));
 }
@@ -167,14 +217,24 @@ fn the_answers_are_those_of_the_sorted_file_and_a_second_run_repeats_them() {
     let second = output(&data);
     check_answers(&second, &lines);
     assert!(second.contains("nothing to do: all 26,115 rows were found in the store"), "{second}");
-    assert!(second.contains("the two corrections were found; an earlier run entered them"), "{second}");
+    assert!(
+        second.contains("the two corrections were found; an earlier run entered them"),
+        "{second}"
+    );
     let store = halite::open(&data).unwrap();
     check_store(&store, &lines);
     // As if the load had been killed before it noted what it had written.
-    store.table("halite_demo").unwrap().put(halite::Put::new("weather").add("load", "rows", "20000")).unwrap();
+    store
+        .table("halite_demo")
+        .unwrap()
+        .put(halite::Put::new("weather").add("load", "rows", "20000"))
+        .unwrap();
     store.close().unwrap();
     let third = output(&data);
-    assert!(third.contains("an earlier load was interrupted after 20,000 rows; 6,115 rows"), "{third}");
+    assert!(
+        third.contains("an earlier load was interrupted after 20,000 rows; 6,115 rows"),
+        "{third}"
+    );
     check_answers(&third, &lines);
     check_store(&halite::open(&data).unwrap(), &lines);
 }
@@ -183,28 +243,42 @@ fn the_answers_are_those_of_the_sorted_file_and_a_second_run_repeats_them() {
 fn a_table_of_that_name_that_somebody_else_made_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let store = halite::open(folder.path()).unwrap();
-    let table = halite::TableDescriptor::new("sensor_data".parse().unwrap()).family(halite::FamilyDescriptor::new("data"));
+    let table = halite::TableDescriptor::new("sensor_data".parse().unwrap())
+        .family(halite::FamilyDescriptor::new("data"));
     store.create_table(table, &[]).unwrap();
     store.close().unwrap();
     let output = program::output(&mut demo(folder.path()));
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("table sensor_data is there already and was not made by the demo") && said.contains("--data"), "{said}");
+    assert!(
+        said.contains("table sensor_data is there already and was not made by the demo")
+            && said.contains("--data"),
+        "{said}"
+    );
     let store = halite::open(folder.path()).unwrap();
-    assert_eq!((store.tables().len(), store.table("sensor_data").unwrap().scan(Scan::all()).count()), (1, 0));
+    assert_eq!(
+        (store.list_tables().len(), store.table("sensor_data").unwrap().scan(Scan::all()).count()),
+        (1, 0)
+    );
 }
 
 /// The keys a run has noted as acknowledged; a line that was cut off by the kill is none.
 fn acknowledged(log: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(log).unwrap_or_default();
-    text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')).map(str::to_owned).collect()
+    text.split_inclusive('\n')
+        .filter_map(|line| line.strip_suffix('\n'))
+        .map(str::to_owned)
+        .collect()
 }
 
-/// Kills the load when it has acknowledged `rows` rows since it was started; false if it ended before.
+/// Kills the load when it has acknowledged `rows` rows since it was started; false if it ended
+/// before.
 fn kill_after(mut load: Program, log: &Path, rows: usize) -> bool {
     let before = acknowledged(log).len();
     let has_come = || acknowledged(log).len() >= before + rows;
-    await_that("rows are acknowledged", || has_come() || load.child().try_wait().unwrap().is_some());
+    await_that("rows are acknowledged", || {
+        has_come() || load.child().try_wait().unwrap().is_some()
+    });
     // A kill is what this is about, not a polite end. It does nothing to one that has ended.
     load.child().kill().unwrap();
     ended(load).status.code().is_none()
@@ -217,9 +291,18 @@ fn check_acknowledged(data: &Path, log: &Path, lines: &BTreeMap<String, &Line>) 
         let row = sensors.get(Get::new(key.clone())).unwrap();
         let stored: BTreeMap<String, String> = row
             .iter()
-            .map(|cell| (String::from_utf8_lossy(cell.qualifier()).into_owned(), String::from_utf8_lossy(cell.value()).into_owned()))
+            .map(|cell| {
+                (
+                    String::from_utf8_lossy(cell.qualifier()).into_owned(),
+                    String::from_utf8_lossy(cell.value()).into_owned(),
+                )
+            })
             .collect();
-        let published: BTreeMap<String, String> = lines[&key].fields.iter().map(|(field, value)| ((*field).to_owned(), value.clone())).collect();
+        let published: BTreeMap<String, String> = lines[&key]
+            .fields
+            .iter()
+            .map(|(field, value)| ((*field).to_owned(), value.clone()))
+            .collect();
         assert_eq!(stored, published, "acknowledged row {key}");
     }
 }
@@ -228,17 +311,20 @@ fn check_acknowledged(data: &Path, log: &Path, lines: &BTreeMap<String, &Line>) 
 fn a_killed_load_keeps_what_it_acknowledged_and_is_completed_by_the_next_run() {
     let lines = data();
     let by_key: BTreeMap<String, &Line> = lines.iter().map(|line| (line.key(), line)).collect();
-    let seed = std::env::var("HALITE_TEST_SEED").map_or_else(|_| RandomState::new().hash_one(0), |seed| seed.parse().unwrap());
+    let seed = std::env::var("HALITE_TEST_SEED")
+        .map_or_else(|_| RandomState::new().hash_one(0), |seed| seed.parse().unwrap());
     println!("HALITE_TEST_SEED={seed}");
     let mut state = seed;
     let mut below = |limit: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(state >> 33).unwrap() % limit
     };
     let mut kills = 0;
     for _ in 0..3 {
         let folder = tempfile::tempdir().unwrap();
-        let (data, log): (PathBuf, PathBuf) = (folder.path().join("store"), folder.path().join("acknowledged"));
+        let (data, log): (PathBuf, PathBuf) =
+            (folder.path().join("store"), folder.path().join("acknowledged"));
         for _ in 0..2 {
             let load = Program::start(demo(&data).arg("--ack-log").arg(&log)).unwrap();
             let was_killed = kill_after(load, &log, below(ROWS / 2));
@@ -249,9 +335,17 @@ fn a_killed_load_keeps_what_it_acknowledged_and_is_completed_by_the_next_run() {
         }
         let done = acknowledged(&log).len();
         let said = output(&data);
-        assert!(done == 0 || said.contains("an earlier load was interrupted after ") || said.contains("nothing to do"), "seed {seed}:\n{said}");
+        assert!(
+            done == 0
+                || said.contains("an earlier load was interrupted after ")
+                || said.contains("nothing to do"),
+            "seed {seed}:\n{said}"
+        );
         check_answers(&said, &lines);
         check_store(&halite::open(&data).unwrap(), &lines);
     }
-    assert!(kills >= 4, "seed {seed}: only {kills} of 6 loads were still running when they were to be killed");
+    assert!(
+        kills >= 4,
+        "seed {seed}: only {kills} of 6 loads were still running when they were to be killed"
+    );
 }

@@ -1,4 +1,5 @@
-//! Directories that commands are given: what they refuse, who may look into what they make, and who holds it.
+//! Directories that commands are given: what they refuse, who may look into what they make, and who
+//! holds it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +10,7 @@ use std::process::{Command, Output};
 use rustix::process::Signal;
 
 use crate::program::{self, output_of};
-use crate::serve::Served;
+use crate::serve::TestServer;
 
 fn halite(arguments: &[&str], input: &str) -> Output {
     output_of(program::halite().args(arguments), input)
@@ -43,12 +44,27 @@ fn no_command_touches_a_directory_that_is_not_a_store() {
     assert!(halite(&["shell", "-n", "--data", text], ROWS).status.success());
     fs::remove_dir_all(root.join("halite")).unwrap();
     let before = tree(&root);
-    assert!(before.keys().any(|path| path.to_str().unwrap().contains("/f/")), "there is a store file");
+    assert!(
+        before.keys().any(|path| path.to_str().unwrap().contains("/f/")),
+        "there is a store file"
+    );
     let other = above.path().join("other");
     let other = other.to_str().unwrap();
     let commands: [&[&str]; 7] = [
         &["shell", "-n", "--data", text],
-        &["serve", "--zookeeper-port", "0", "--master-port", "0", "--regionserver-port", "0", "--http-port", "0", "--data", text],
+        &[
+            "serve",
+            "--zookeeper-port",
+            "0",
+            "--master-port",
+            "0",
+            "--regionserver-port",
+            "0",
+            "--http-port",
+            "0",
+            "--data",
+            text,
+        ],
         &["bench", "--rows", "10", "--data", text],
         &["lab", "E01", "--data", text],
         &["demo", "--data", text],
@@ -60,7 +76,10 @@ fn no_command_touches_a_directory_that_is_not_a_store() {
         let output = halite(arguments, "list\n");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
-        assert!(said.contains("nothing has been changed") || said.contains("there is no store"), "{arguments:?}: {said}");
+        assert!(
+            said.contains("nothing has been changed") || said.contains("there is no store"),
+            "{arguments:?}: {said}"
+        );
         assert!(tree(&root) == before, "{arguments:?}");
     }
 }
@@ -70,13 +89,23 @@ fn nobody_else_may_look_into_a_store_whatever_the_umask() {
     for umask in ["000", "022", "077", "277"] {
         let above = tempfile::tempdir().unwrap();
         let root = above.path().join("store");
-        let script = format!("umask {umask}; exec '{}' shell -n --data '{}'", env!("CARGO_BIN_EXE_halite"), root.display());
-        let output = output_of(Command::new("sh").args(["-c", &script]).env_remove("HALITE_DATA"), ROWS);
+        let script = format!(
+            "umask {umask}; exec '{}' shell -n --data '{}'",
+            env!("CARGO_BIN_EXE_halite"),
+            root.display()
+        );
+        let output =
+            output_of(Command::new("sh").args(["-c", &script]).env_remove("HALITE_DATA"), ROWS);
         assert!(output.status.success(), "{umask}: {}", String::from_utf8_lossy(&output.stderr));
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
         assert_eq!(mode(&root), 0o700, "{umask}");
         for path in tree(&root).keys() {
-            assert_eq!(mode(path), if path.is_dir() { 0o700 } else { 0o600 }, "{umask}: {}", path.display());
+            assert_eq!(
+                mode(path),
+                if path.is_dir() { 0o700 } else { 0o600 },
+                "{umask}: {}",
+                path.display()
+            );
         }
     }
 }
@@ -87,9 +116,10 @@ fn a_store_that_others_may_enter_is_served_with_a_warning() {
     let text = root.path().to_str().unwrap();
     assert!(halite(&["shell", "-n", "--data", text], ROWS).status.success());
     for directory in ["", "data", "halite"] {
-        fs::set_permissions(root.path().join(directory), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(root.path().join(directory), fs::Permissions::from_mode(0o755))
+            .unwrap();
     }
-    let (code, log) = Served::start(&["--data", text]).end(Signal::TERM);
+    let (code, log) = TestServer::start(&["--data", text]).end(Signal::TERM);
     assert_eq!(code, Some(0));
     assert!(log.contains("can be entered by other users") && log.contains("halite data"), "{log}");
 }
@@ -99,7 +129,7 @@ fn a_removed_lock_file_lets_no_second_process_in() {
     let root = tempfile::tempdir().unwrap();
     let text = root.path().to_str().unwrap();
     assert!(halite(&["shell", "-n", "--data", text], ROWS).status.success());
-    let served = Served::start(&["--data", text]);
+    let served = TestServer::start(&["--data", text]);
     let address = format!("rpc://{}", served.address("master"));
     for round in 0..3 {
         fs::remove_file(root.path().join("halite/LOCK")).unwrap();
@@ -115,7 +145,10 @@ fn a_removed_lock_file_lets_no_second_process_in() {
     assert_eq!(served.end(Signal::KILL).0, None);
     let output = halite(&["shell", "-n", "--data", text], "scan 't'\n");
     let rows = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(["r0", "r1", "r2"].iter().all(|row| rows.contains(row)) && !rows.contains("intruder"), "{rows}");
+    assert!(
+        ["r0", "r1", "r2"].iter().all(|row| rows.contains(row)) && !rows.contains("intruder"),
+        "{rows}"
+    );
 }
 
 #[test]
@@ -124,7 +157,14 @@ fn a_server_whose_log_fails_ends_if_it_is_told_to_and_the_store_has_what_was_ack
     let (root, moved) = (folder.path().join("store"), folder.path().join("moved"));
     let text = root.to_str().unwrap();
     assert!(halite(&["shell", "-n", "--data", text], ROWS).status.success());
-    let served = Served::start(&["--data", text, "--on-log-failure", "exit", "--wal-segment-size", "4k"]);
+    let served = TestServer::start(&[
+        "--data",
+        text,
+        "--on-log-failure",
+        "exit",
+        "--wal-segment-size",
+        "4k",
+    ]);
     let address = format!("rpc://{}", served.address("master"));
     let put = |row: usize| format!("put 't', 'row{row}', 'f:q', '{}'\n", "v".repeat(2000));
     assert!(halite(&["shell", "-n", "--connect", &address], &put(0)).status.success());
@@ -133,8 +173,12 @@ fn a_server_whose_log_fails_ends_if_it_is_told_to_and_the_store_has_what_was_ack
     fs::create_dir(&root).unwrap();
     let (code, log) = served.wait();
     assert_eq!(code, Some(3), "{log}");
-    assert!(log.contains("on-log-failure") && log.contains("the lock of") && log.contains("is lost"), "{log}");
-    let output = halite(&["shell", "-n", "--data", moved.to_str().unwrap()], "count 't'\nget 't', 'row0'\n");
+    assert!(
+        log.contains("on-log-failure") && log.contains("the lock of") && log.contains("is lost"),
+        "{log}"
+    );
+    let output =
+        halite(&["shell", "-n", "--data", moved.to_str().unwrap()], "count 't'\nget 't', 'row0'\n");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("vvvv"), "{said}");
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use rustix::process::Signal;
 
 use crate::program::{self, output_of};
-use crate::serve::Served;
+use crate::serve::TestServer;
 
 const SENSORS: &str = "(SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC)";
 
@@ -17,37 +17,55 @@ fn key(arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
 /// Runs `halite`: its exit code, output and errors.
 fn halite(arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
     let output = output_of(program::halite().args(arguments), input);
-    (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    (
+        output.status.code(),
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    )
 }
 
 #[test]
 fn a_key_is_encoded_and_decoded_by_its_declaration() {
-    let (code, said, _) = key(&["encode", "--key", SENSORS, "device_id=sensor_00001", "ts=2024-03-15"], "");
+    let (code, said, _) =
+        key(&["encode", "--key", SENSORS, "device_id=sensor_00001", "ts=2024-03-15"], "");
     assert_eq!(code, Some(0));
-    for wanted in ["\\x01sensor_00001\\x00\\x01\\x7F\\xFF\\xFEq\\xC0\\x97s\\xFF\n", "x'0173656e736f725f303030303100017ffffe71c09773ff', 23 bytes"] {
+    for wanted in [
+        "\\x01sensor_00001\\x00\\x01\\x7F\\xFF\\xFEq\\xC0\\x97s\\xFF\n",
+        "x'0173656e736f725f303030303100017ffffe71c09773ff', 23 bytes",
+    ] {
         assert!(said.contains(wanted), "no {wanted}:\n{said}");
     }
     let keys = format!("{}\nabc\n", said.lines().next().unwrap());
     let (code, said, _) = key(&["decode", "--key", SENSORS], &keys);
     assert_eq!(code, Some(1), "one of them is no key");
-    assert!(said.starts_with("device_id = 'sensor_00001', ts = 2024-03-15T00:00:00Z\nabc: "), "{said}");
+    assert!(
+        said.starts_with("device_id = 'sensor_00001', ts = 2024-03-15T00:00:00Z\nabc: "),
+        "{said}"
+    );
 }
 
 /// Bytes were read in one way here and in another there, and blanks at the end of a key were lost.
 #[test]
 fn keys_and_values_are_read_alike_wherever_they_stand() {
-    let (_, said, errors) = key(&["encode", "--key", "(a STRING, n U8)"], "a='x y' n=1\na=p,q n=2\n");
+    let (_, said, errors) =
+        key(&["encode", "--key", "(a STRING, n U8)"], "a='x y' n=1\na=p,q n=2\n");
     assert_eq!(said, "x y\\x00\\x01\\x01\np\\x00\\x01\\x02\nq\\x00\\x01\\x02\n", "{errors}");
     let (_, _, errors) = key(&["encode", "--key", "(a STRING, n U8)"], "a=ok n=1\na=x* n=1\n");
     assert!(errors.contains("line 2: a: ") && errors.contains("only a beginning"), "{errors}");
     assert_eq!(key(&["decode", "--key", "(a STRING)", "X'6162'"], "").1, "a = 'ab'\n");
     let (code, _, errors) = key(&["decode", "--key", "(a STRING)", "x'01"], "");
     assert!(code != Some(0) && errors.contains("pairs of hexadecimal digits"), "{errors}");
-    assert_eq!(key(&["decode", "--key", "(b BYTES)"], "ab \r\nx'00'\n").1, "b = x'616220'\nb = x'00'\n");
+    assert_eq!(
+        key(&["decode", "--key", "(b BYTES)"], "ab \r\nx'00'\n").1,
+        "b = x'616220'\nb = x'00'\n"
+    );
     let sample = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(sample.path(), "\u{feff}x'41'\n\\x42\nC\nX'44'\n").unwrap();
     let clause = format!("FROM SAMPLE '{}' INTO 2", sample.path().display());
-    assert_eq!(key(&["split", "--key", "(b BYTES)", "--shell", &clause], "").1, "SPLITS => [\"C\"]\n");
+    assert_eq!(
+        key(&["split", "--key", "(b BYTES)", "--shell", &clause], "").1,
+        "SPLITS => [\"C\"]\n"
+    );
 }
 
 #[test]
@@ -60,21 +78,38 @@ fn rows_that_are_no_keys_are_left_out_of_an_answer_and_shown_in_a_list() {
     assert_eq!(code, Some(0), "{errors}");
     let scan = |more: &[&str]| key(&[&["scan", "mf", "--data", data], more].concat(), "").1;
     let asked = scan(&["a=a05..a06"]);
-    assert!(asked.contains("2 row(s), ") && asked.contains("left out 1 row(s) that are no keys") && !asked.contains("d:v=3"), "{asked}");
+    assert!(
+        asked.contains("2 row(s), ")
+            && asked.contains("left out 1 row(s) that are no keys")
+            && !asked.contains("d:v=3"),
+        "{asked}"
+    );
     let all = scan(&[]);
-    assert!(all.contains("3 row(s), ") && all.contains("1 of these row(s) are no keys") && all.contains("a055  d:v=3"), "{all}");
+    assert!(
+        all.contains("3 row(s), ")
+            && all.contains("1 of these row(s) are no keys")
+            && all.contains("a055  d:v=3"),
+        "{all}"
+    );
     // The row behind the last one is looked at only to know whether there is one.
     let few = scan(&["--limit", "2"]);
-    assert!(few.contains("2 row(s), ") && few.contains("more behind these") && !few.contains("of these row(s) are no keys"), "{few}");
+    assert!(
+        few.contains("2 row(s), ")
+            && few.contains("more behind these")
+            && !few.contains("of these row(s) are no keys"),
+        "{few}"
+    );
 }
 
-/// A letter of two bytes in front of a qualifier ended lint, and what follows a comment was not seen to be a key.
+/// A letter of two bytes in front of a qualifier ended lint, and what follows a comment was not
+/// seen to be a key.
 #[test]
 fn lint_reads_any_letters_and_keys_behind_comments() {
     let create = "CREATE TABLE t (v BYTES FAMILY d QUALIFIER \"\u{e4}hnlich\", ROW KEY (a STRING, b STRING));\n";
     let (code, said, errors) = key(&["lint", "-"], create);
     assert!(code == Some(0) && said.contains("F-LONGQ"), "{said}{errors}");
-    let (code, said, errors) = key(&["lint", "-"], "\u{feff}/* a key */ ROW  KEY (ts TIMESTAMP, a STRING)\n");
+    let (code, said, errors) =
+        key(&["lint", "-"], "\u{feff}/* a key */ ROW  KEY (ts TIMESTAMP, a STRING)\n");
     assert!(code == Some(1) && said.contains("K-MONO"), "{said}{errors}");
     let (code, _, errors) = key(&["lint", "--explain", "K-MONO", "--format", "json"], "");
     assert!(code != Some(0) && errors.contains("cannot be used with"), "{errors}");
@@ -85,7 +120,10 @@ fn a_table_is_declared_by_answering_seven_questions() {
     let answers = "orders\n\ntotal, status\n\ntotal=DECIMAL\n3\nSALT(16 BY customer), customer STRING, at TIMESTAMP DESC\ncustomer = ?\n\n";
     let (code, said, prompts) = key(&["new"], answers);
     assert_eq!(code, Some(0), "{prompts}");
-    assert!(said.starts_with("CREATE TABLE orders (") && said.contains("SPLIT BY SALT;\n-- "), "{said}");
+    assert!(
+        said.starts_with("CREATE TABLE orders (") && said.contains("SPLIT BY SALT;\n-- "),
+        "{said}"
+    );
     assert!(prompts.contains("1 of 7") && prompts.contains("7 of 7"), "{prompts}");
     let (code, again, _) = key(&["lint", "-"], &said);
     assert_eq!(code, Some(0), "what it prints is what lint reads: {again}");
@@ -115,10 +153,19 @@ fn a_table_of_rolling_times_begins_with_regions_of_today_and_of_days_to_come() {
     assert_eq!(code, Some(0), "{errors}");
     // It may be another day than a moment ago.
     let (code, said, errors) = key(&["presplit", "metrics", "--data", data], "");
-    assert!(code == Some(0) && (said.contains("0 regions made, 6 were there") || said.contains("2 regions made, 4 were there")), "{said}{errors}");
+    assert!(
+        code == Some(0)
+            && (said.contains("0 regions made, 6 were there")
+                || said.contains("2 regions made, 4 were there")),
+        "{said}{errors}"
+    );
     let bad = "CREATE TABLE users (v DOUBLE FAMILY d, ROW KEY (id STRING)) SPLIT ROLLING '1d';\n";
     let (code, said, errors) = halite(&["shell", "-n", "--data", data], bad);
-    assert!(code == Some(1) && format!("{said}{errors}").contains("needs a key that begins with a time"), "{said}{errors}");
+    assert!(
+        code == Some(1)
+            && format!("{said}{errors}").contains("needs a key that begins with a time"),
+        "{said}{errors}"
+    );
 }
 
 #[test]
@@ -128,14 +175,19 @@ fn gaps_of_a_field_with_few_values_are_skipped_when_that_is_known() {
     assert!(said.contains("Q-FULL") && !said.contains("skip scan"), "{said}");
     let (_, said, _) = key(&["explain", "--key", key_of, "--distinct", "region=12", "user=5"], "");
     assert!(said.contains("skip scan: about 12 values of region"), "{said}");
-    let (code, _, errors) = key(&["explain", "--key", key_of, "--distinct", "zone=12", "user=5"], "");
+    let (code, _, errors) =
+        key(&["explain", "--key", key_of, "--distinct", "zone=12", "user=5"], "");
     assert!(code != Some(0) && errors.contains("the key has no field zone"), "{errors}");
 }
 
 #[test]
 fn a_question_is_explained_with_its_ranges_in_the_right_order() {
-    // E01 and E02 of the tutorials: the bounds of newest-first times, written by hand, are the wrong way round.
-    let (code, said, _) = key(&["explain", "--key", SENSORS, "device_id=sensor_00001", "ts=2024-03-15..2024-03-16"], "");
+    // E01 and E02 of the tutorials: the bounds of newest-first times, written by hand, are the
+    // wrong way round.
+    let (code, said, _) = key(
+        &["explain", "--key", SENSORS, "device_id=sensor_00001", "ts=2024-03-15..2024-03-16"],
+        "",
+    );
     assert_eq!(code, Some(0));
     assert!(
         said.contains("[\\x01sensor_00001\\x00\\x01\\x7F\\xFF\\xFEq\\xBBq\\x18\\x00 .. \\x01sensor_00001\\x00\\x01\\x7F\\xFF\\xFEq\\xC0\\x97t)"),
@@ -152,11 +204,20 @@ fn splits_come_with_the_share_of_each_region() {
     let (code, said, _) = key(&["split", "--key", "(SALT(16 BY id), id STRING)", "INTO 10"], "");
     assert_eq!(code, Some(0));
     assert!(said.contains("10 regions; the greatest gets 1.25 times the mean\nP-SALTREG: 16 salts on 10 regions do not divide"), "{said}");
-    let (_, said, _) = key(&["split", "--key", "(SALT(4 BY id), id STRING)", "BY SALT", "--shell"], "");
+    let (_, said, _) =
+        key(&["split", "--key", "(SALT(4 BY id), id STRING)", "BY SALT", "--shell"], "");
     assert_eq!(said, "SPLITS => [\"\\x01\", \"\\x02\", \"\\x03\"]\n");
     let sample = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(sample.path(), "a\nb\nc\nd\n").unwrap();
-    let (_, said, errors) = key(&["split", "--key", "(id STRING)", &format!("FROM SAMPLE '{}' INTO 2", sample.path().display())], "");
+    let (_, said, errors) = key(
+        &[
+            "split",
+            "--key",
+            "(id STRING)",
+            &format!("FROM SAMPLE '{}' INTO 2", sample.path().display()),
+        ],
+        "",
+    );
     assert!(said.contains("     2  c          50.00 %"), "{said}{errors}");
     let (_, _, errors) = key(&["split", "--key", "(ts TIMESTAMP, id STRING)", "INTO 4"], "");
     assert!(errors.contains("begins with ts"), "{errors}");
@@ -167,7 +228,11 @@ fn lint_ends_with_1_for_errors_and_is_read_by_people_and_tools() {
     let bad = "CREATE TABLE s (v DOUBLE FAMILY d, ROW KEY (ts TIMESTAMP, id STRING));";
     let (code, said, _) = key(&["lint", "-"], bad);
     assert_eq!(code, Some(1));
-    assert!(said.contains("error[K-MONO]") && said.contains("instead: ROW KEY (SALT(16 BY id), id STRING, ts TIMESTAMP)"), "{said}");
+    assert!(
+        said.contains("error[K-MONO]")
+            && said.contains("instead: ROW KEY (SALT(16 BY id), id STRING, ts TIMESTAMP)"),
+        "{said}"
+    );
     let (code, said, _) = key(&["lint", "-", "--format", "json"], bad);
     let found: serde_json::Value = serde_json::from_str(&said).unwrap();
     assert_eq!((code, &found[0]["rule"]), (Some(1), &"K-MONO".into()));
@@ -176,7 +241,14 @@ fn lint_ends_with_1_for_errors_and_is_read_by_people_and_tools() {
     assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "K-MONO");
     let good = "ROW KEY (SALT(16 BY id), id STRING, ts TIMESTAMP DESC)";
     assert_eq!(key(&["lint", "-"], good).0, Some(0));
-    assert_eq!(key(&["lint", "-", "--fail-on", "note"], &bad.replace(';', " -- lint:allow K-MONO a day of data\n")).0, Some(1));
+    assert_eq!(
+        key(
+            &["lint", "-", "--fail-on", "note"],
+            &bad.replace(';', " -- lint:allow K-MONO a day of data\n")
+        )
+        .0,
+        Some(1)
+    );
     let (_, _, errors) = key(&["lint", "-"], "CREATE TABLE s (ROW KEY (id STRNG))");
     assert!(errors.contains("did you mean STRING?"), "{errors}");
 }
@@ -184,23 +256,37 @@ fn lint_ends_with_1_for_errors_and_is_read_by_people_and_tools() {
 #[test]
 fn lint_prints_the_page_of_a_rule_and_reads_structs_in_java() {
     let (code, said, _) = key(&["lint", "--explain", "k-mono"], "");
-    assert!(code == Some(0) && said.starts_with("# K-MONO: ") && said.contains("halite lab "), "{said}");
+    assert!(
+        code == Some(0) && said.starts_with("# K-MONO: ") && said.contains("halite lab "),
+        "{said}"
+    );
     let (code, _, errors) = key(&["lint", "--explain", "K-MON"], "");
     assert!(code != Some(0) && errors.contains("did you mean K-MONO?"), "{errors}");
-    let (_, said, _) = key(&["lint", "-", "--format", "sarif"], "ROW KEY (ts TIMESTAMP, id STRING)");
+    let (_, said, _) =
+        key(&["lint", "-", "--format", "sarif"], "ROW KEY (ts TIMESTAMP, id STRING)");
     let sarif: serde_json::Value = serde_json::from_str(&said).unwrap();
     let rule = &sarif["runs"][0]["tool"]["driver"]["rules"][0];
-    assert!(rule["helpUri"].as_str().unwrap().ends_with("/docs/lint/K-MONO.md") && rule["help"]["markdown"].as_str().unwrap().contains("## Instead"));
+    assert!(
+        rule["helpUri"].as_str().unwrap().ends_with("/docs/lint/K-MONO.md")
+            && rule["help"]["markdown"].as_str().unwrap().contains("## Instead")
+    );
     let directory = tempfile::tempdir().unwrap();
     let java = directory.path().join("Keys.java");
-    std::fs::write(&java, "Struct s = new StructBuilder().add(RawString.ASCENDING).add(new RawLong()).toStruct();").unwrap();
+    std::fs::write(
+        &java,
+        "Struct s = new StructBuilder().add(RawString.ASCENDING).add(new RawLong()).toStruct();",
+    )
+    .unwrap();
     let (code, said, _) = key(&["lint", java.to_str().unwrap()], "");
-    assert!(code == Some(1) && said.contains("error[K-SKIP]") && said.contains("OrderedString"), "{said}");
+    assert!(
+        code == Some(1) && said.contains("error[K-SKIP]") && said.contains("OrderedString"),
+        "{said}"
+    );
 }
 
 #[test]
 fn lint_of_a_table_sees_what_is_deleted_appended_and_missing() {
-    let served = Served::start(&["--ephemeral"]);
+    let served = TestServer::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));
     let directory = tempfile::tempdir().unwrap();
     let mut lines = "create 't', {NAME => 'd', VERSIONS => 5}, 'e'\n".to_owned();
@@ -210,13 +296,23 @@ fn lint_of_a_table_sees_what_is_deleted_appended_and_missing() {
     for at in 0..120 {
         writeln!(lines, "put 't', 'r{at:03}', 'd:v', 'there'").unwrap();
     }
-    lines.push_str("append 't', 'x', 'd:n', '1'\nappend 't', 'x', 'd:n', '1'\nappend 't', 'x', 'd:n', '1'\n");
+    lines.push_str(
+        "append 't', 'x', 'd:n', '1'\nappend 't', 'x', 'd:n', '1'\nappend 't', 'x', 'd:n', '1'\n",
+    );
     for place in [["--data", directory.path().to_str().unwrap()], ["--connect", &uri]] {
         shell(&place, &lines);
         let (code, said, errors) = key(&[&["lint", "--table", "t"][..], &place].concat(), "");
         assert_eq!(code, Some(1), "{said}{errors}");
-        assert!(said.contains("150 rows one behind the other are deleted and still there: a scan from q000"), "{said}");
-        assert!(said.contains("error[F-APPENDCNT]") && said.contains("versions of 1, 2, 3 bytes"), "{said}");
+        assert!(
+            said.contains(
+                "150 rows one behind the other are deleted and still there: a scan from q000"
+            ),
+            "{said}"
+        );
+        assert!(
+            said.contains("error[F-APPENDCNT]") && said.contains("versions of 1, 2, 3 bytes"),
+            "{said}"
+        );
         assert!(said.contains("warning[F-CARD]") && said.contains("family e in 0"), "{said}");
     }
     assert_eq!(served.end(Signal::TERM).0, Some(0));
@@ -226,23 +322,33 @@ fn lint_of_a_table_sees_what_is_deleted_appended_and_missing() {
 fn the_shell_says_why_a_scan_of_reversed_times_finds_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let key = "ROW KEY TEXT \\'{u}_{rev(ts):19}\\' WHERE u MATCHES \\'[^_]+\\'";
-    let lines =
-        format!("create 't', 'd', ROW_KEY => '{key}'\nscan 't', {{STARTROW => 'u1_9223370326480375807', STOPROW => 'u1_9223370326393975807'}}\n");
-    let said = output_of(program::halite().args(["shell", "-n", "--data"]).arg(directory.path()), &lines);
+    let lines = format!(
+        "create 't', 'd', ROW_KEY => '{key}'\nscan 't', {{STARTROW => 'u1_9223370326480375807', STOPROW => 'u1_9223370326393975807'}}\n"
+    );
+    let said =
+        output_of(program::halite().args(["shell", "-n", "--data"]).arg(directory.path()), &lines);
     let said = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned();
-    assert!(said.contains("Q-INV: The scan begins at u1_9223370326480375807") && said.contains("written newest first"), "{said}");
+    assert!(
+        said.contains("Q-INV: The scan begins at u1_9223370326480375807")
+            && said.contains("written newest first"),
+        "{said}"
+    );
 }
 
 /// Lines for the shell: a table of four salts, and rows of two ids at ten times each.
 fn salted_rows() -> String {
     let declared = "(SALT(4 BY id), id STRING, ts TIMESTAMP DESC)";
     let key_of = |id: &str, ts: usize| {
-        let (_, said, _) = key(&["encode", "--key", declared, &format!("id={id}"), &format!("ts={ts}")], "");
+        let (_, said, _) =
+            key(&["encode", "--key", declared, &format!("id={id}"), &format!("ts={ts}")], "");
         said.lines().next().unwrap().to_owned()
     };
     let puts = ["s1", "s2"].into_iter().flat_map(|id| (1..=10).map(move |ts| (id, ts)));
     let puts = puts.map(|(id, ts)| format!("put 't', \"{}\", 'f:v', 'v{ts}'\n", key_of(id, ts)));
-    format!("create 't', 'f', ROW_KEY => '{declared}', SPLITS => [\"\\x01\", \"\\x02\", \"\\x03\"]\n{}", puts.collect::<String>())
+    format!(
+        "create 't', 'f', ROW_KEY => '{declared}', SPLITS => [\"\\x01\", \"\\x02\", \"\\x03\"]\n{}",
+        puts.collect::<String>()
+    )
 }
 
 fn shell(place: &[&str], lines: &str) {
@@ -252,25 +358,49 @@ fn shell(place: &[&str], lines: &str) {
 
 #[test]
 fn salted_rows_are_read_as_one_in_a_store_and_on_a_server() {
-    let served = Served::start(&["--ephemeral"]);
+    let served = TestServer::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));
     let directory = tempfile::tempdir().unwrap();
     let lines = salted_rows();
     for place in [["--data", directory.path().to_str().unwrap()], ["--connect", &uri]] {
         shell(&place, &lines);
-        let scan = |arguments: &[&str]| key(&[&["scan", "t"][..], &place, arguments].concat(), "").1;
-        let row = |id: &str, ts: usize| format!("id = '{id}', ts = 1970-01-01T00:00:00.{}Z  f:v=v{ts}\n", format!("{ts:03}").trim_end_matches('0'));
-        let all: Vec<_> = ["s1", "s2"].into_iter().flat_map(|id| (1..=10).rev().map(move |ts| row(id, ts))).collect();
+        let scan =
+            |arguments: &[&str]| key(&[&["scan", "t"][..], &place, arguments].concat(), "").1;
+        let row = |id: &str, ts: usize| {
+            format!(
+                "id = '{id}', ts = 1970-01-01T00:00:00.{}Z  f:v=v{ts}\n",
+                format!("{ts:03}").trim_end_matches('0')
+            )
+        };
+        let all: Vec<_> = ["s1", "s2"]
+            .into_iter()
+            .flat_map(|id| (1..=10).rev().map(move |ts| row(id, ts)))
+            .collect();
         assert_eq!(scan(&[]), all.concat() + "20 row(s), 20 examined\n");
-        assert_eq!(scan(&["--reverse"]), all.iter().rev().cloned().collect::<String>() + "20 row(s), 20 examined\n");
-        assert_eq!(scan(&["id=s2", "ts=3..5"]), format!("{}{}2 row(s), 2 examined\n", row("s2", 4), row("s2", 3)));
+        assert_eq!(
+            scan(&["--reverse"]),
+            all.iter().rev().cloned().collect::<String>() + "20 row(s), 20 examined\n"
+        );
+        assert_eq!(
+            scan(&["id=s2", "ts=3..5"]),
+            format!("{}{}2 row(s), 2 examined\n", row("s2", 4), row("s2", 3))
+        );
         // Pages end and begin at the same place, whatever salt the rows lie under.
         let (mut pages, mut after) = (Vec::new(), None);
         loop {
-            let token: Vec<&str> = after.iter().flat_map(|token: &String| ["--page-token", token.as_str()]).collect();
+            let token: Vec<&str> =
+                after.iter().flat_map(|token: &String| ["--page-token", token.as_str()]).collect();
             let said = scan(&[&["--limit", "7"], &token[..]].concat());
-            pages.extend(said.lines().filter(|line| line.starts_with("id =")).map(|line| format!("{line}\n")));
-            after = said.lines().last().and_then(|line| line.strip_prefix("more behind these: --page-token ")).map(str::to_owned);
+            pages.extend(
+                said.lines()
+                    .filter(|line| line.starts_with("id ="))
+                    .map(|line| format!("{line}\n")),
+            );
+            after = said
+                .lines()
+                .last()
+                .and_then(|line| line.strip_prefix("more behind these: --page-token "))
+                .map(str::to_owned);
             if after.is_none() {
                 break;
             }
@@ -282,11 +412,12 @@ fn salted_rows_are_read_as_one_in_a_store_and_on_a_server() {
 
 #[test]
 fn a_table_on_a_server_tells_its_key_its_regions_and_a_sample() {
-    let served = Served::start(&["--ephemeral"]);
+    let served = TestServer::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));
     let lines = "create 't', {NAME => 'f'}, {SPLITS => [\"\\x08\"], METADATA => {'ROW_KEY' => 'ROW KEY (SALT(16 BY id), id STRING)'}}\nput 't', \"\\x06user_001\", 'f:q', 1\n";
     shell(&["--connect", &uri], lines);
-    let (code, said, errors) = key(&["explain", "--table", "t", "--connect", &uri, "id=user_001"], "");
+    let (code, said, errors) =
+        key(&["explain", "--table", "t", "--connect", &uri, "id=user_001"], "");
     assert_eq!(code, Some(0), "{errors}");
     assert!(said.contains("regions  1 of 2") && said.contains("= \\x06user_001"), "{said}");
     let (code, said, errors) = key(&["lint", "--table", "t", "--connect", &uri], "");
@@ -298,7 +429,11 @@ fn a_table_on_a_server_tells_its_key_its_regions_and_a_sample() {
 
 #[test]
 fn keys_of_a_file_are_found_out_with_what_speaks_for_them() {
-    let keys = (1..=500_u64).map(|at| at * 7919 % 99_991).map(|id| format!("{}{id}\n", id % 5)).collect::<Vec<_>>().concat();
+    let keys = (1..=500_u64)
+        .map(|at| at * 7919 % 99_991)
+        .map(|id| format!("{}{id}\n", id % 5))
+        .collect::<Vec<_>>()
+        .concat();
     let (code, said, errors) = key(&["infer", "-"], &keys);
     assert_eq!(code, Some(0), "{errors}");
     for wanted in [
@@ -323,21 +458,32 @@ fn keys_of_a_file_are_found_out_with_what_speaks_for_them() {
 #[test]
 fn keys_of_a_table_are_sampled_from_all_its_regions() {
     let ids: Vec<u64> = (1..=400_u64).map(|at| at * 7919 % 99_991).collect();
-    let puts = ids.iter().map(|id| format!("put 't', '{}{id}', 'f:v', '1'\n", id % 5)).collect::<Vec<_>>().concat();
+    let puts = ids
+        .iter()
+        .map(|id| format!("put 't', '{}{id}', 'f:v', '1'\n", id % 5))
+        .collect::<Vec<_>>()
+        .concat();
     let lines = format!("create 't', 'f', SPLITS => ['1', '2', '3']\ncreate 'none', 'f'\n{puts}");
-    let served = Served::start(&["--ephemeral"]);
+    let served = TestServer::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));
     let directory = tempfile::tempdir().unwrap();
     for place in [["--data", directory.path().to_str().unwrap()], ["--connect", &uri]] {
         shell(&place, &lines);
         let infer = |arguments: &[&str]| key(&[&["infer"][..], arguments, &place].concat(), "");
         let (_, said, errors) = infer(&["--table", "t", "--sample", "200", "--format", "json"]);
-        let found: serde_json::Value = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{errors}"));
+        let found: serde_json::Value =
+            serde_json::from_str(&said).unwrap_or_else(|_| panic!("{errors}"));
         let sampled = found["keys"].as_u64().unwrap();
         assert!((150..=200).contains(&sampled), "{sampled}");
-        assert_eq!(found["candidates"][0]["statement"], "ALTER TABLE t ADOPT ROW KEY TEXT '{salt(5 by id using modulo):1}{id U64}'");
+        assert_eq!(
+            found["candidates"][0]["statement"],
+            "ALTER TABLE t ADOPT ROW KEY TEXT '{salt(5 by id using modulo):1}{id U64}'"
+        );
         assert_eq!(found["candidates"][0]["explained"], sampled);
-        assert!(infer(&["--table", "t"]).1.starts_with("400 keys of table t\n"), "all of a small table");
+        assert!(
+            infer(&["--table", "t"]).1.starts_with("400 keys of table t\n"),
+            "all of a small table"
+        );
         assert!(infer(&["--table", "none"]).2.contains("table none has no keys to look at"));
     }
     assert_eq!(served.end(Signal::TERM).0, Some(0));
@@ -364,7 +510,8 @@ fn designs_are_simulated_side_by_side_and_painted() {
         "--query",
         "one: device = ? AND ts IN RANGE",
     ];
-    let (code, said, errors) = key(&[&arguments[..], &["--svg-file", picture.to_str().unwrap()]].concat(), "");
+    let (code, said, errors) =
+        key(&[&arguments[..], &["--svg-file", picture.to_str().unwrap()]].concat(), "");
     assert_eq!(code, Some(0), "{errors}");
     let line = |name: &str| {
         said.lines()
@@ -374,12 +521,23 @@ fn designs_are_simulated_side_by_side_and_painted() {
             .collect::<Vec<_>>()
             .join(" ")
     };
-    assert!(line("  in a window of 250 writes").starts_with("in a window of 250 writes: median, p99 16.00, 16.00 1."), "{said}");
-    assert!(line("regions in use at a time").starts_with("regions in use at a time 1.0 1"), "{said}");
+    assert!(
+        line("  in a window of 250 writes")
+            .starts_with("in a window of 250 writes: median, p99 16.00, 16.00 1."),
+        "{said}"
+    );
+    assert!(
+        line("regions in use at a time").starts_with("regions in use at a time 1.0 1"),
+        "{said}"
+    );
     assert_eq!(line("places that segment 1"), "places that segment 1 can spread to 16 of 16");
-    // The hour that is asked for ends behind the traffic, so all regions from that of the middle row on are read.
+    // The hour that is asked for ends behind the traffic, so all regions from that of the middle
+    // row on are read.
     assert_eq!(line("query one"), "query one: ranges, regions 1, 9 1, 1");
-    assert!(said.contains("A: even as a whole, and one region does the work of every moment"), "{said}");
+    assert!(
+        said.contains("A: even as a whole, and one region does the work of every moment"),
+        "{said}"
+    );
     assert!(said.contains("B: even: writes use 1"), "{said}");
     let painted = std::fs::read_to_string(&picture).unwrap();
     assert!(painted.starts_with("<svg") && painted.contains("SALT(16 BY device)"));
@@ -392,7 +550,8 @@ fn designs_are_simulated_side_by_side_and_painted() {
 #[test]
 fn traffic_that_makes_no_sense_is_refused() {
     let refused = |arguments: &[&str], wanted: &str| {
-        let (code, _, errors) = key(&[&["simulate", "--key", "(id STRING)"], arguments].concat(), "");
+        let (code, _, errors) =
+            key(&[&["simulate", "--key", "(id STRING)"], arguments].concat(), "");
         assert!(code != Some(0) && errors.contains(wanted), "wanted {wanted}: {errors}");
     };
     refused(&["--field", "name=uuid"], "no key has a field name; there are id");
@@ -407,21 +566,61 @@ fn traffic_that_makes_no_sense_is_refused() {
     refused(&["--split", "INTO nothing"], "the splits cannot be read");
     refused(&["--start", "soon"], "--start");
     // So few writes are one window, in which a key that rises looks even.
-    let (_, said, _) = key(&["simulate", "--key", "(ts TIMESTAMP, id STRING)", "--operations", "1000"], "");
-    assert!(said.contains("1,000 writes make 1 window(s), too few to tell what each moment is like") && !said.contains("even:"), "{said}");
-    // Of so few keys nothing is said of where new ones land, and a window has as many writes as there are.
-    let few =
-        ["simulate", "--key", "(id STRING)", "--operations", "1000", "--read-ratio", "0.9", "--field", "id=one(a,b,c)", "--query", "some: id LIKE ?"];
+    let (_, said, _) =
+        key(&["simulate", "--key", "(ts TIMESTAMP, id STRING)", "--operations", "1000"], "");
+    assert!(
+        said.contains("1,000 writes make 1 window(s), too few to tell what each moment is like")
+            && !said.contains("even:"),
+        "{said}"
+    );
+    // Of so few keys nothing is said of where new ones land, and a window has as many writes as
+    // there are.
+    let few = [
+        "simulate",
+        "--key",
+        "(id STRING)",
+        "--operations",
+        "1000",
+        "--read-ratio",
+        "0.9",
+        "--field",
+        "id=one(a,b,c)",
+        "--query",
+        "some: id LIKE ?",
+    ];
     let (_, said, errors) = key(&few, "");
-    assert!(!said.contains("places where keys grow") && !said.contains("new keys behind") && !said.contains("window of 1,000"), "{said}{errors}");
-    let (_, said, _) = key(&["simulate", "--key", "(n U32)", "--operations", "1000", "--query", "some: n LIKE ?"], "");
+    assert!(
+        !said.contains("places where keys grow")
+            && !said.contains("new keys behind")
+            && !said.contains("window of 1,000"),
+        "{said}{errors}"
+    );
+    let (_, said, _) = key(
+        &["simulate", "--key", "(n U32)", "--operations", "1000", "--query", "some: n LIKE ?"],
+        "",
+    );
     assert!(said.contains("cannot be asked: n is of type U32"), "{said}");
     let empty = tempfile::NamedTempFile::new().unwrap();
     refused(&["--trace", empty.path().to_str().unwrap()], "0 operations are not possible");
     std::fs::write(empty.path(), "1\tW\tid=a\n2\tW\tid=b\n3\tR\tid=a\n").unwrap();
-    let (_, said, errors) = key(&["simulate", "--key", "(id STRING)", "--trace", empty.path().to_str().unwrap(), "--split", "AT ('b')"], "");
-    let whole = said.lines().find(|line| line.starts_with("busiest region over the mean, all writes"));
-    assert!(said.contains("3 operations of ") && whole.is_some_and(|line| line.ends_with(" 1.00")), "{said}{errors}");
+    let (_, said, errors) = key(
+        &[
+            "simulate",
+            "--key",
+            "(id STRING)",
+            "--trace",
+            empty.path().to_str().unwrap(),
+            "--split",
+            "AT ('b')",
+        ],
+        "",
+    );
+    let whole =
+        said.lines().find(|line| line.starts_with("busiest region over the mean, all writes"));
+    assert!(
+        said.contains("3 operations of ") && whole.is_some_and(|line| line.ends_with(" 1.00")),
+        "{said}{errors}"
+    );
 }
 
 #[test]
@@ -430,7 +629,9 @@ fn commands_that_read_create_no_store() {
     let typo = folder.path().join("typo");
     let sample = folder.path().join("points.csv");
     std::fs::write(&sample, "device,ts,value\n").unwrap();
-    for (data, state) in [(typo.as_path(), "no such directory"), (folder.path(), "the directory holds none")] {
+    for (data, state) in
+        [(typo.as_path(), "no such directory"), (folder.path(), "the directory holds none")]
+    {
         let data = data.to_str().unwrap();
         for command in [
             &["key", "encode", "--table", "t", "a=1"][..],
@@ -449,20 +650,31 @@ fn commands_that_read_create_no_store() {
             &["series", "write", "t", sample.to_str().unwrap()],
         ] {
             let (code, said, errors) = halite(&[command, &["--data", data]].concat(), "");
-            assert!(code == Some(1) && errors.contains("there is no store") && errors.contains(state), "{command:?}: {said}{errors}");
+            assert!(
+                code == Some(1) && errors.contains("there is no store") && errors.contains(state),
+                "{command:?}: {said}{errors}"
+            );
         }
     }
-    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["points.csv"], "nothing was made");
 }
 
 #[test]
 fn lists_and_lines_are_encoded_to_a_key_each() {
-    let (code, said, errors) = key(&["encode", "--key", "(id STRING, n U8)", "id=a,'b,c'", "n=1,2"], "");
-    assert_eq!((code, said.as_str()), (Some(0), "a\\x00\\x01\\x01\na\\x00\\x01\\x02\nb,c\\x00\\x01\\x01\nb,c\\x00\\x01\\x02\n"), "{errors}");
-    let (code, said, _) = key(&["encode", "--key", "(id STRING, n U8)"], "id=a n=1\n\nid=b c\tn=2\n");
+    let (code, said, errors) =
+        key(&["encode", "--key", "(id STRING, n U8)", "id=a,'b,c'", "n=1,2"], "");
+    assert_eq!(
+        (code, said.as_str()),
+        (Some(0), "a\\x00\\x01\\x01\na\\x00\\x01\\x02\nb,c\\x00\\x01\\x01\nb,c\\x00\\x01\\x02\n"),
+        "{errors}"
+    );
+    let (code, said, _) =
+        key(&["encode", "--key", "(id STRING, n U8)"], "id=a n=1\n\nid=b c\tn=2\n");
     assert_eq!((code, said.as_str()), (Some(0), "a\\x00\\x01\\x01\nb c\\x00\\x01\\x02\n"));
-    let (code, _, errors) = key(&["encode", "--key", "(id STRING, n U8)"], "id=a n=1\nid=b n=300\n");
+    let (code, _, errors) =
+        key(&["encode", "--key", "(id STRING, n U8)"], "id=a n=1\nid=b n=300\n");
     assert!(code == Some(1) && errors.contains("line 2: n: 300 is outside of U8"), "{errors}");
 }
 
@@ -486,7 +698,8 @@ fn questions_that_would_be_misunderstood_are_refused_and_those_without_an_answer
         let (code, _, errors) = key(&["explain", "--key", SENSORS, condition], "");
         assert!(code == Some(1) && errors.contains(wanted), "{condition}: {errors}");
     }
-    let (_, said, _) = key(&["explain", "--key", SENSORS, "device_id=a", "ts>2024-03-16", "ts<2024-03-15"], "");
+    let (_, said, _) =
+        key(&["explain", "--key", SENSORS, "device_id=a", "ts>2024-03-16", "ts<2024-03-15"], "");
     assert_eq!(said, "reads    nothing: no key meets all of these conditions\n");
     let (_, said, _) = key(&["explain", "--key", SENSORS, "device_id='a OR b'"], "");
     assert!(said.contains("device_id = 'a OR b'"), "{said}");
@@ -496,11 +709,17 @@ fn questions_that_would_be_misunderstood_are_refused_and_those_without_an_answer
 
 #[test]
 fn gaps_in_text_keys_are_skipped_where_a_pattern_says_where_values_end() {
-    let explain = |key_of: &str, more: &[&str]| key(&[&["explain", "--key", key_of, "--distinct", "region=4"], more].concat(), "").1;
+    let explain = |key_of: &str, more: &[&str]| {
+        key(&[&["explain", "--key", key_of, "--distinct", "region=4"], more].concat(), "").1
+    };
     let said = explain("TEXT '{region}_{user}' WHERE region MATCHES '[^_]+'", &["user=u5"]);
     assert!(said.contains("skip scan: about 4 values of region"), "{said}");
     let said = explain("TEXT '{region}_{user}'", &["user=u5"]);
-    assert!(said.contains("no skip scan over region: its text may hold the delimiter behind it") && said.contains("Q-FULL"), "{said}");
+    assert!(
+        said.contains("no skip scan over region: its text may hold the delimiter behind it")
+            && said.contains("Q-FULL"),
+        "{said}"
+    );
     let said = explain("(region STRING, user U64)", &[]);
     assert!(said.contains("no skip scan over region"), "{said}");
 }
@@ -513,12 +732,18 @@ fn lint_names_lines_and_says_what_it_cannot_look_at() {
         std::fs::write(&path, text).unwrap();
         path.to_str().unwrap().to_owned()
     };
-    let file = write("t.sql", "-- tables\n\nCREATE TABLE t (\n  v DOUBLE FAMILY d,\n  ROW KEY (\n    ts TIMESTAMP,\n    id STRING)\n);\n");
+    let file = write(
+        "t.sql",
+        "-- tables\n\nCREATE TABLE t (\n  v DOUBLE FAMILY d,\n  ROW KEY (\n    ts TIMESTAMP,\n    id STRING)\n);\n",
+    );
     let (_, said, _) = key(&["lint", &file, "--format", "sarif"], "");
     let sarif: serde_json::Value = serde_json::from_str(&said).unwrap();
     let results = sarif["runs"][0]["results"].as_array().unwrap();
     let line = |rule: &str| {
-        let found = results.iter().find(|result| result["ruleId"] == rule).unwrap_or_else(|| panic!("no {rule}: {said}"));
+        let found = results
+            .iter()
+            .find(|result| result["ruleId"] == rule)
+            .unwrap_or_else(|| panic!("no {rule}: {said}"));
         found["locations"][0]["physicalLocation"]["region"]["startLine"].as_u64()
     };
     assert_eq!(line("K-MONO"), Some(6));
@@ -528,7 +753,9 @@ fn lint_names_lines_and_says_what_it_cannot_look_at() {
     );
     let (_, said, _) = key(&["lint", &java, "--format", "json"], "");
     assert_eq!(serde_json::from_str::<serde_json::Value>(&said).unwrap()[0]["line"], 4);
-    for (name, text) in [("a.sql", "-- nothing\n"), ("b.java", "class A {}"), ("c.sql", "SHOW CREATE TABLE t;")] {
+    for (name, text) in
+        [("a.sql", "-- nothing\n"), ("b.java", "class A {}"), ("c.sql", "SHOW CREATE TABLE t;")]
+    {
         let (code, _, errors) = key(&["lint", &write(name, text)], "");
         assert!(code == Some(1) && errors.contains("has nothing to look at"), "{name}: {errors}");
     }
@@ -538,7 +765,11 @@ fn lint_names_lines_and_says_what_it_cannot_look_at() {
     );
     let (code, said, errors) = key(&["lint", &allowed], "");
     assert!(
-        code == Some(0) && !said.contains("K-MONO") && errors.contains("line 2: lint:allow K-MNOO: there is no such rule (did you mean K-MONO?)"),
+        code == Some(0)
+            && !said.contains("K-MONO")
+            && errors.contains(
+                "line 2: lint:allow K-MNOO: there is no such rule (did you mean K-MONO?)"
+            ),
         "{said}{errors}"
     );
 }
@@ -554,7 +785,8 @@ fn rules_about_load_speak_when_it_is_told() {
     assert_eq!(code, Some(2), "{errors}");
 }
 
-/// The first rows of a region have one value of what the key begins with, however many the table has.
+/// The first rows of a region have one value of what the key begins with, however many the table
+/// has.
 #[test]
 fn lint_of_a_table_looks_at_keys_from_all_over_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -565,7 +797,10 @@ fn lint_of_a_table_looks_at_keys_from_all_over_it() {
     let (code, said, errors) = halite(&["shell", "-n", "--data", data], &script);
     assert_eq!(code, Some(0), "{}{errors}", &said[said.len().saturating_sub(500)..]);
     let (_, said, errors) = key(&["lint", "--table", "t", "--data", data], "");
-    assert!(!said.contains("K-LOWCARD") && !said.contains("K-MISFIT") && said.contains("table t:"), "{said}{errors}");
+    assert!(
+        !said.contains("K-LOWCARD") && !said.contains("K-MISFIT") && said.contains("table t:"),
+        "{said}{errors}"
+    );
 }
 
 #[test]
@@ -576,7 +811,11 @@ fn rows_that_are_no_keys_are_told_by_scan_explain_and_lint() {
     let (code, said, errors) = halite(&["shell", "-n", "--data", data], script);
     assert_eq!(code, Some(0), "{said}{errors}");
     let seen = "1 of 1 sampled row(s) of table t are no keys of its ROW KEY, and questions about fields do not find them";
-    for command in [&["scan", "t"][..], &["explain", "--table", "t"], &["explain", "--table", "t", "--analyze"]] {
+    for command in [
+        &["scan", "t"][..],
+        &["explain", "--table", "t"],
+        &["explain", "--table", "t", "--analyze"],
+    ] {
         let (_, said, errors) = key(&[command, &["--data", data]].concat(), "");
         assert!(said.contains(seen), "{command:?}: {said}{errors}");
     }

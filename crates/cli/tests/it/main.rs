@@ -7,7 +7,7 @@ mod damage;
 mod demo;
 mod directory;
 mod key;
-mod odd;
 mod program;
 mod series;
 mod serve;
+mod unexpected_files;

@@ -10,14 +10,18 @@ use bytes::{Bytes, BytesMut};
 use halite::{FamilyDescriptor, Get, Put, TableDescriptor};
 use halite_patience::Program;
 use halite_wire::proto as pb;
-use halite_wire::rpc::{self, Auth, Limits, RequestOptions};
-use halite_wire::service::{AdminStopServer, Call, ClientGet, ClientMutate, ClientScan, MasterShutdown, MasterStopMaster, Service};
-use halite_wire::zk::{self, ConnectRequest, Incoming, Request, znode};
+use halite_wire::rpc::{self, Auth, RequestOptions, RpcLimits};
+use halite_wire::service::{
+    AdminStopServer, ClientGet, ClientMutate, ClientScan, MasterShutdown, MasterStopMaster,
+    RpcMethod, Service,
+};
+use halite_wire::zk::{self, ConnectRequest, Request, ServerPacket, znode};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::program::{self, LIMIT, await_that, ended, output};
 
-const ANY_PORTS: [&str; 8] = ["--zookeeper-port", "0", "--master-port", "0", "--regionserver-port", "0", "--http-port", "0"];
+const ANY_PORTS: [&str; 8] =
+    ["--zookeeper-port", "0", "--master-port", "0", "--regionserver-port", "0", "--http-port", "0"];
 
 fn serve(arguments: &[&str]) -> Command {
     let mut command = program::halite();
@@ -26,14 +30,14 @@ fn serve(arguments: &[&str]) -> Command {
 }
 
 /// A server that is ready.
-pub(crate) struct Served {
+pub(crate) struct TestServer {
     program: Program,
     /// Everything it has said up to the line that begins with `ready`.
-    said: String,
+    output: String,
     ready: String,
 }
 
-impl Served {
+impl TestServer {
     pub(crate) fn start(arguments: &[&str]) -> Self {
         Self::spawn(&mut serve(arguments))
     }
@@ -46,12 +50,16 @@ impl Served {
             Some((text[..at].to_owned(), text[at..=at + line].to_owned()))
         };
         let found = program.stdout().find(LIMIT, ready);
-        let (said, ready) = found.unwrap_or_else(|| panic!("{}", program.complaint("did not become ready")));
-        Self { program, said, ready }
+        let (output, ready) =
+            found.unwrap_or_else(|| panic!("{}", program.failure_message("did not become ready")));
+        Self { program, output, ready }
     }
 
     pub(crate) fn address(&self, name: &str) -> SocketAddr {
-        let found = self.ready.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        let found = self
+            .ready
+            .split_whitespace()
+            .find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
         found.unwrap_or_else(|| panic!("no {name} in {}", self.ready)).parse().unwrap()
     }
 
@@ -68,14 +76,18 @@ impl Served {
     /// Waits until it has logged a text.
     fn await_log(&self, text: &str) {
         let found = self.program.stderr().find(LIMIT, |log| log.contains(text).then_some(()));
-        assert!(found.is_some(), "{}", self.program.complaint(&format!("has not logged {text:?}")));
+        assert!(
+            found.is_some(),
+            "{}",
+            self.program.failure_message(&format!("has not logged {text:?}"))
+        );
     }
 
     /// Waits for the end.
     pub(crate) fn wait(self) -> (Option<i32>, String) {
         let output = ended(self.program);
         let said = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(said, self.said + &self.ready, "the line for scripts is the last");
+        assert_eq!(said, self.output + &self.ready, "the line for scripts is the last");
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     }
 }
@@ -110,7 +122,7 @@ impl Wire {
 
     fn packet(&mut self) -> Bytes {
         loop {
-            if let zk::Next::Packet(packet) = zk::next_packet(&mut self.input).unwrap() {
+            if let zk::PacketStatus::Packet(packet) = zk::next_packet(&mut self.input).unwrap() {
                 return packet;
             }
             self.read();
@@ -119,7 +131,12 @@ impl Wire {
 
     fn zookeeper(address: SocketAddr) -> Self {
         let mut out = BytesMut::new();
-        ConnectRequest { timeout_ms: 30_000, password: Bytes::from_static(&[0; 16]), ..ConnectRequest::default() }.encode(&mut out);
+        ConnectRequest {
+            timeout_ms: 30_000,
+            password: Bytes::from_static(&[0; 16]),
+            ..ConnectRequest::default()
+        }
+        .encode(&mut out);
         let mut wire = Self::connect(address, &out);
         wire.packet();
         wire
@@ -130,34 +147,37 @@ impl Wire {
         zk::encode_request(1, request, &mut out);
         self.stream.write_all(&out).unwrap();
         match zk::decode_reply(&self.packet()).unwrap() {
-            Incoming::Reply { result: Ok(body), .. } => body,
+            ServerPacket::Reply { result: Ok(body), .. } => body,
             other => panic!("{request:?}: {other:?}"),
         }
     }
 
     fn client(address: SocketAddr) -> Self {
-        Self::of(Service::Client, address)
+        Self::for_service(Service::Client, address)
     }
 
-    fn of(service: Service, address: SocketAddr) -> Self {
+    fn for_service(service: Service, address: SocketAddr) -> Self {
         let mut out = BytesMut::new();
-        let header = pb::ConnectionHeader { service_name: Some(service.name().to_owned()), ..pb::ConnectionHeader::default() };
+        let header = pb::ConnectionHeader {
+            service_name: Some(service.name().to_owned()),
+            ..pb::ConnectionHeader::default()
+        };
         rpc::encode_connection(Auth::Simple, &header, &mut out).unwrap();
         Self::connect(address, &out)
     }
 
-    fn call<C: Call>(&mut self, request: &C::Request) -> C::Response {
+    fn call<C: RpcMethod>(&mut self, request: &C::Request) -> C::Response {
         let mut out = BytesMut::new();
         rpc::encode_request::<C>(1, request, RequestOptions::default(), None, &mut out).unwrap();
-        self.ask(&out).answer.unwrap().message().unwrap()
+        self.send(&out).result.unwrap().message().unwrap()
     }
 
     /// Sends bytes and waits for an answer to them.
-    fn ask(&mut self, bytes: &[u8]) -> rpc::Response {
+    fn send(&mut self, bytes: &[u8]) -> rpc::Response {
         self.stream.write_all(bytes).unwrap();
         loop {
-            match rpc::next_frame(&mut self.input, &Limits::default()).unwrap() {
-                rpc::Next::Frame(frame) => return rpc::decode_response(&frame).unwrap(),
+            match rpc::next_frame(&mut self.input, &RpcLimits::default()).unwrap() {
+                rpc::FrameStatus::Frame(frame) => return rpc::decode_response(&frame).unwrap(),
                 _ => self.read(),
             }
         }
@@ -167,7 +187,12 @@ impl Wire {
 /// A store with table `t`, family `f`; the region's name.
 fn store(folder: &Path) -> Vec<u8> {
     let store = halite::open(folder).unwrap();
-    store.create_table(TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+    store
+        .create_table(
+            TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")),
+            &[],
+        )
+        .unwrap();
     let table = store.table("t").unwrap();
     table.put(Put::new("old").add("f", "q", "before")).unwrap();
     let name = table.regions()[0].full_name();
@@ -176,13 +201,21 @@ fn store(folder: &Path) -> Vec<u8> {
 }
 
 fn region(name: &[u8]) -> pb::RegionSpecifier {
-    pb::RegionSpecifier { r#type: pb::region_specifier::RegionSpecifierType::RegionName as i32, value: name.to_vec().into() }
+    pb::RegionSpecifier {
+        r#type: pb::region_specifier::RegionSpecifierType::RegionName as i32,
+        value: name.to_vec().into(),
+    }
 }
 
 fn put(name: &[u8], row: &str) -> pb::MutateRequest {
     use pb::mutation_proto::column_value::QualifierValue;
-    let value = QualifierValue { qualifier: Some("q".into()), value: Some(Bytes::copy_from_slice(row.as_bytes())), ..QualifierValue::default() };
-    let column = pb::mutation_proto::ColumnValue { family: "f".into(), qualifier_value: vec![value] };
+    let value = QualifierValue {
+        qualifier: Some("q".into()),
+        value: Some(Bytes::copy_from_slice(row.as_bytes())),
+        ..QualifierValue::default()
+    };
+    let column =
+        pb::mutation_proto::ColumnValue { family: "f".into(), qualifier_value: vec![value] };
     let mutation = pb::MutationProto {
         row: Some(Bytes::copy_from_slice(row.as_bytes())),
         mutate_type: Some(pb::mutation_proto::MutationType::Put as i32),
@@ -199,16 +232,31 @@ fn value(client: &mut Wire, name: &[u8], row: &'static str) -> Option<Bytes> {
 }
 
 #[test]
-fn a_client_finds_the_region_server_through_zookeeper_and_what_it_wrote_is_in_files_after_sigterm() {
+fn a_client_finds_the_region_server_through_zookeeper_and_what_it_wrote_is_in_files_after_sigterm()
+{
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("store");
     let name = store(&data);
-    let served = Served::start(&["--data", data.to_str().unwrap()]);
-    assert!(served.said.contains(data.to_str().unwrap()) && served.said.contains(", 1 table\n"), "{}", served.said);
+    let served = TestServer::start(&["--data", data.to_str().unwrap()]);
+    assert!(
+        served.output.contains(data.to_str().unwrap()) && served.output.contains(", 1 table\n"),
+        "{}",
+        served.output
+    );
     let zookeeper = served.address("zookeeper");
-    assert!(served.said.contains(&format!("<name>hbase.zookeeper.property.clientPort</name><value>{}</value>", zookeeper.port())), "{}", served.said);
+    assert!(
+        served.output.contains(&format!(
+            "<name>hbase.zookeeper.property.clientPort</name><value>{}</value>",
+            zookeeper.port()
+        )),
+        "{}",
+        served.output
+    );
     let mut session = Wire::zookeeper(zookeeper);
-    let (content, _) = session.look_up(&Request::GetData { path: "/hbase/meta-region-server".into(), watch: false }).data().unwrap();
+    let (content, _) = session
+        .look_up(&Request::GetData { path: "/hbase/meta-region-server".into(), watch: false })
+        .data()
+        .unwrap();
     let server = znode::decode::<pb::MetaRegionServer>(content).unwrap().server;
     let found = format!("{}:{}", server.host_name, server.port());
     assert_eq!(found, served.address("regionserver").to_string());
@@ -221,7 +269,10 @@ fn a_client_finds_the_region_server_through_zookeeper_and_what_it_wrote_is_in_fi
     assert!(logged.contains("SIGTERM"), "{logged}");
     let store = halite::open(&data).unwrap();
     assert_eq!(store.status().regions[0].memstore_data_bytes, 0, "everything was flushed");
-    assert_eq!(store.table("t").unwrap().get(Get::new("new")).unwrap().value("f", "q"), Some(&b"new"[..]));
+    assert_eq!(
+        store.table("t").unwrap().get(Get::new("new")).unwrap().value("f", "q"),
+        Some(&b"new"[..])
+    );
 }
 
 #[test]
@@ -229,36 +280,51 @@ fn what_was_acknowledged_is_there_after_the_process_was_killed() {
     let folder = tempfile::tempdir().unwrap();
     let name = store(folder.path());
     let data = folder.path().to_str().unwrap();
-    let served = Served::start(&["--data", data, "--wal-sync", "flush"]);
+    let served = TestServer::start(&["--data", data, "--wal-sync", "flush"]);
     Wire::client(served.address("regionserver")).call::<ClientMutate>(&put(&name, "new"));
     assert_eq!(served.end(Signal::KILL).0, None);
-    let served = Served::start(&["--data", data]);
-    assert_eq!(value(&mut Wire::client(served.address("regionserver")), &name, "new"), Some("new".into()));
+    let served = TestServer::start(&["--data", data]);
+    assert_eq!(
+        value(&mut Wire::client(served.address("regionserver")), &name, "new"),
+        Some("new".into())
+    );
     assert_eq!(served.end(Signal::INT).0, Some(0));
 }
 
 /// Asks a server to end.
-fn stop<C: Call>(service: Service, address: SocketAddr, request: &C::Request) {
-    Wire::of(service, address).call::<C>(request);
+fn stop<C: RpcMethod>(service: Service, address: SocketAddr, request: &C::Request) {
+    Wire::for_service(service, address).call::<C>(request);
 }
 
 /// What asks a server to end.
-type Stop = fn(&Served);
+type StopAction = fn(&TestServer);
 
 #[test]
 fn a_client_ends_it_as_cleanly_as_a_signal() {
     let folder = tempfile::tempdir().unwrap();
     let name = store(folder.path());
-    let stops: [(&str, Stop); 3] = [
-        ("asked the master to stop", |served| stop::<MasterStopMaster>(Service::Master, served.address("master"), &pb::StopMasterRequest {})),
-        ("asked the cluster to shut down", |served| stop::<MasterShutdown>(Service::Master, served.address("master"), &pb::ShutdownRequest {})),
+    let stops: [(&str, StopAction); 3] = [
+        ("asked the master to stop", |served| {
+            stop::<MasterStopMaster>(
+                Service::Master,
+                served.address("master"),
+                &pb::StopMasterRequest {},
+            );
+        }),
+        ("asked the cluster to shut down", |served| {
+            stop::<MasterShutdown>(
+                Service::Master,
+                served.address("master"),
+                &pb::ShutdownRequest {},
+            );
+        }),
         ("asked the server to stop: enough", |served| {
             let request = pb::StopServerRequest { reason: "enough".to_owned() };
             stop::<AdminStopServer>(Service::Admin, served.address("regionserver"), &request);
         }),
     ];
     for (why, stop) in stops {
-        let served = Served::start(&["--data", folder.path().to_str().unwrap()]);
+        let served = TestServer::start(&["--data", folder.path().to_str().unwrap()]);
         Wire::client(served.address("regionserver")).call::<ClientMutate>(&put(&name, "new"));
         stop(&served);
         let (code, logged) = served.wait();
@@ -273,37 +339,62 @@ fn a_client_ends_it_as_cleanly_as_a_signal() {
 fn an_ephemeral_store_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let entries = || entries(folder.path());
-    let served = Served::spawn(serve(&["--ephemeral"]).env("TMPDIR", folder.path()));
+    let served = TestServer::spawn(serve(&["--ephemeral"]).env("TMPDIR", folder.path()));
     assert_eq!(entries(), 1);
     assert_eq!(served.end(Signal::TERM).0, Some(0));
     assert_eq!(entries(), 0);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let without_file = ["--ephemeral", "--listen-addr", "127.0.0.1", "--config", "/no/such/file"];
-    assert_eq!((output(serve(&without_file).env("TMPDIR", folder.path())).status.code(), entries()), (Some(1), 0));
+    assert_eq!(
+        (output(serve(&without_file).env("TMPDIR", folder.path())).status.code(), entries()),
+        (Some(1), 0)
+    );
     let mut command = program::halite();
-    let command =
-        command.args(["serve", "--ephemeral", "--zookeeper-port", &port, "--master-port", "0", "--regionserver-port", "0", "--http-port", "0"]);
+    let command = command.args([
+        "serve",
+        "--ephemeral",
+        "--zookeeper-port",
+        &port,
+        "--master-port",
+        "0",
+        "--regionserver-port",
+        "0",
+        "--http-port",
+        "0",
+    ]);
     assert_eq!(output(command.env("TMPDIR", folder.path())).status.code(), Some(1));
     assert_eq!(entries(), 0);
 }
 
 #[test]
 fn what_cannot_be_understood_is_logged_once_for_each_connection() {
-    let served = Served::start(&["--ephemeral"]);
+    let served = TestServer::start(&["--ephemeral"]);
     // A method there is not, with a line feed in its name, and a message that is none.
-    let (method, message) = (&b"\0\0\0\x0b\x09\x08\x07\x1a\x03g\ng\x20\x01\0"[..], &b"\0\0\0\x0d\x09\x08\x09\x1a\x03Get\x20\x01\x02\xff\xff"[..]);
+    let (method, message) = (
+        &b"\0\0\0\x0b\x09\x08\x07\x1a\x03g\ng\x20\x01\0"[..],
+        &b"\0\0\0\x0d\x09\x08\x09\x1a\x03Get\x20\x01\x02\xff\xff"[..],
+    );
     for first in [method, message] {
         let mut client = Wire::client(served.address("regionserver"));
         for bytes in [first, method, message] {
-            assert!(client.ask(bytes).answer.is_err());
+            assert!(client.send(bytes).result.is_err());
         }
     }
     let (code, logged) = served.end(Signal::TERM);
-    let lines: Vec<&str> = logged.lines().filter(|line| line.contains("cannot be understood")).collect();
+    let lines: Vec<&str> =
+        logged.lines().filter(|line| line.contains("cannot be understood")).collect();
     assert!(code == Some(0) && lines.len() == 2, "{logged}");
-    assert!(lines.iter().all(|line| line.contains(" WARN ") && line.contains("ClientService")), "{logged}");
-    assert!(lines[0].contains("UnsupportedOperationException: g\\ng") && lines[1].contains("Get: ") && lines[1].contains("damaged"), "{logged}");
+    assert!(
+        lines.iter().all(|line| line.contains(" WARN ") && line.contains("ClientService")),
+        "{logged}"
+    );
+    assert!(
+        lines[0].contains("UnsupportedOperationException: g\\ng")
+            && lines[1].contains("Get: ")
+            && lines[1].contains("damaged"),
+        "{logged}"
+    );
 }
 
 fn entries(folder: &Path) -> usize {
@@ -314,7 +405,7 @@ fn entries(folder: &Path) -> usize {
 fn an_ephemeral_store_goes_with_every_signal() {
     let folder = tempfile::tempdir().unwrap();
     for signal in [Signal::INT, Signal::HUP] {
-        let served = Served::spawn(serve(&["--ephemeral"]).env("TMPDIR", folder.path()));
+        let served = TestServer::spawn(serve(&["--ephemeral"]).env("TMPDIR", folder.path()));
         assert_eq!(entries(folder.path()), 1);
         let (code, logged) = served.end(signal);
         assert_eq!((code, entries(folder.path())), (Some(0), 0), "{logged}");
@@ -325,25 +416,39 @@ fn an_ephemeral_store_goes_with_every_signal() {
 fn a_signal_that_comes_while_it_starts_ends_it_as_cleanly() {
     let folder = tempfile::tempdir().unwrap();
     // With its directory there it has a year of weather to load.
-    let mut starting = Program::start(serve(&["--ephemeral", "--demo"]).env("TMPDIR", folder.path())).unwrap();
+    let mut starting =
+        Program::start(serve(&["--ephemeral", "--demo"]).env("TMPDIR", folder.path())).unwrap();
     await_that("it has made its directory", || entries(folder.path()) > 0);
     kill_process(Pid::from_child(starting.child()), Signal::TERM).unwrap();
     let output = ended(starting);
     let logged = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), entries(folder.path())), (Some(0), 0), "{logged}");
-    assert!(output.stdout.is_empty() && logged.contains("SIGTERM") && !logged.contains("demo: "), "it was not ready: {logged}");
+    assert!(
+        output.stdout.is_empty() && logged.contains("SIGTERM") && !logged.contains("demo: "),
+        "it was not ready: {logged}"
+    );
 }
 
 #[test]
 fn a_second_signal_does_not_wait_and_leaves_nothing_ephemeral_either() {
     let folder = tempfile::tempdir().unwrap();
-    let mut served = Served::spawn(serve(&["--ephemeral", "--demo"]).env("TMPDIR", folder.path()));
+    let mut served =
+        TestServer::spawn(serve(&["--ephemeral", "--demo"]).env("TMPDIR", folder.path()));
     // A client that reads none of its answers keeps the server from ending for some seconds.
     let mut client = Wire::client(served.address("regionserver"));
     let mut call = BytesMut::new();
-    let meta = pb::RegionSpecifier { r#type: pb::region_specifier::RegionSpecifierType::RegionName as i32, value: "hbase:meta,,1".into() };
-    let scan = pb::ScanRequest { region: Some(meta), scan: Some(pb::Scan::default()), number_of_rows: Some(1000), ..Default::default() };
-    rpc::encode_request::<ClientScan>(1, &scan, RequestOptions::default(), None, &mut call).unwrap();
+    let meta = pb::RegionSpecifier {
+        r#type: pb::region_specifier::RegionSpecifierType::RegionName as i32,
+        value: "hbase:meta,,1".into(),
+    };
+    let scan = pb::ScanRequest {
+        region: Some(meta),
+        scan: Some(pb::Scan::default()),
+        number_of_rows: Some(1000),
+        ..Default::default()
+    };
+    rpc::encode_request::<ClientScan>(1, &scan, RequestOptions::default(), None, &mut call)
+        .unwrap();
     client.stream.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
     while client.stream.write(&call).is_ok() {}
     served.signal(Signal::TERM);
@@ -358,21 +463,32 @@ fn a_second_signal_does_not_wait_and_leaves_nothing_ephemeral_either() {
 fn under_nohup_it_outlives_the_terminal() {
     let mut command = Command::new("nohup");
     command.arg(env!("CARGO_BIN_EXE_halite")).args(["serve", "--ephemeral"]).args(ANY_PORTS);
-    let mut served = Served::spawn(&mut command);
+    let mut served = TestServer::spawn(&mut command);
     served.signal(Signal::HUP);
     // It is served behind the signal as before it.
-    let tables = Wire::zookeeper(served.address("zookeeper")).look_up(&Request::GetChildren { path: "/hbase/table".into(), watch: false });
+    let tables = Wire::zookeeper(served.address("zookeeper"))
+        .look_up(&Request::GetChildren { path: "/hbase/table".into(), watch: false });
     assert!(tables.children().is_ok());
     let (code, logged) = served.end(Signal::TERM);
-    assert!(code == Some(0) && logged.contains("SIGTERM: ending") && !logged.contains("SIGHUP"), "{code:?} {logged}");
+    assert!(
+        code == Some(0) && logged.contains("SIGTERM: ending") && !logged.contains("SIGHUP"),
+        "{code:?} {logged}"
+    );
 }
 
 #[test]
 fn the_demo_s_tables_are_there_when_it_is_ready() {
-    let served = Served::start(&["--ephemeral", "--demo"]);
-    let tables = Wire::zookeeper(served.address("zookeeper")).look_up(&Request::GetChildren { path: "/hbase/table".into(), watch: false });
-    assert_eq!(tables.children().unwrap(), ["halite_demo", "hbase:meta", "hbase:namespace", "sensor_daily", "sensor_data"]);
-    let mut web = Wire::connect(served.address("http"), b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let served = TestServer::start(&["--ephemeral", "--demo"]);
+    let tables = Wire::zookeeper(served.address("zookeeper"))
+        .look_up(&Request::GetChildren { path: "/hbase/table".into(), watch: false });
+    assert_eq!(
+        tables.children().unwrap(),
+        ["halite_demo", "hbase:meta", "hbase:namespace", "sensor_daily", "sensor_data"]
+    );
+    let mut web = Wire::connect(
+        served.address("http"),
+        b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+    );
     let mut page = String::new();
     web.stream.read_to_string(&mut page).unwrap();
     assert!(page.contains("halite_table_regions{table=\"sensor_data\"} 3"), "{page}");
@@ -384,10 +500,18 @@ fn a_port_or_a_directory_in_use_is_named_with_the_mend() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("store");
     let data = data.to_str().unwrap();
-    let served = Served::start(&["--data", data]);
+    let served = TestServer::start(&["--data", data]);
     let (code, said) = refused(&["--data", data]);
-    assert!(code == Some(1) && said.contains(data) && said.contains("held by another process"), "{code:?} {said}");
-    let ports = [("zookeeper", "--zookeeper-port"), ("master", "--master-port"), ("regionserver", "--regionserver-port"), ("http", "--http-port")];
+    assert!(
+        code == Some(1) && said.contains(data) && said.contains("held by another process"),
+        "{code:?} {said}"
+    );
+    let ports = [
+        ("zookeeper", "--zookeeper-port"),
+        ("master", "--master-port"),
+        ("regionserver", "--regionserver-port"),
+        ("http", "--http-port"),
+    ];
     for (name, flag) in ports {
         let taken = served.address(name);
         let mut arguments = vec!["serve", "--ephemeral"];
@@ -409,14 +533,30 @@ fn a_file_and_hbase_s_names_set_what_the_server_does() {
     let file = folder.path().join("halite.toml");
     std::fs::write(&file, "ephemeral = true\nznode-parent = \"/mine\"\n[hbase]\nhbase.master.hostname = \"db.example\"\nhbase.rpc.timeout = 5\n")
         .unwrap();
-    let served = Served::start(&["--config", file.to_str().unwrap(), "--hbase-conf", "zookeeper.znode.parent=/ours"]);
-    assert!(served.said.contains("<name>zookeeper.znode.parent</name><value>/ours</value>"), "{}", served.said);
+    let served = TestServer::start(&[
+        "--config",
+        file.to_str().unwrap(),
+        "--hbase-conf",
+        "zookeeper.znode.parent=/ours",
+    ]);
+    assert!(
+        served.output.contains("<name>zookeeper.znode.parent</name><value>/ours</value>"),
+        "{}",
+        served.output
+    );
     let mut session = Wire::zookeeper(served.address("zookeeper"));
-    let (content, _) = session.look_up(&Request::GetData { path: "/ours/master".into(), watch: false }).data().unwrap();
+    let (content, _) = session
+        .look_up(&Request::GetData { path: "/ours/master".into(), watch: false })
+        .data()
+        .unwrap();
     assert_eq!(znode::decode::<pb::Master>(content).unwrap().master.host_name, "db.example");
     let (code, logged) = served.end(Signal::TERM);
-    assert!(code == Some(0) && logged.contains("hbase.rpc.timeout is ignored: it is a setting of clients"), "{logged}");
-    std::fs::write(&file, "zk-prot = 1").unwrap();
+    assert!(
+        code == Some(0)
+            && logged.contains("hbase.rpc.timeout is ignored: it is a setting of clients"),
+        "{logged}"
+    );
+    std::fs::write(&file, "zookeeper-prot = 1").unwrap();
     let (code, said) = refused(&["--config", file.to_str().unwrap()]);
     assert!(code == Some(1) && said.contains("did you mean zookeeper-port?"), "{said}");
     let (code, said) = refused(&["--data", "x", "--ephemeral"]);

@@ -1,9 +1,10 @@
-//! The administrative calls: most ask the master, which works in procedures; some ask the servers of regions.
+//! Administrative calls: most are sent to the master, which runs procedures; some are sent to
+//! region servers.
 //!
 //! ```text
-//! master.rs    a call to the active master, whoever that is now      regions.rs    compacting, splitting and merging
-//! procedure.rs work of the master's that takes its time              snapshots.rs  taking and using snapshots
-//! tables.rs    descriptors, states and namespaces                    status.rs     figures of all regions
+//! master.rs    calls to the active master            regions.rs    flushes, compactions, splits and merges
+//! procedure.rs long operations of the master         snapshots.rs  taking and using snapshots
+//! tables.rs    descriptors, states and namespaces    status.rs     metrics of all regions
 //! ```
 
 mod master;
@@ -15,134 +16,156 @@ mod tables;
 
 use std::sync::Arc;
 
-use halite_types::{Admin, Attributes, BulkLoad, Bytes, ClusterStatus, CompactionKind, Fut, Result, SnapshotDescriptor, TableDescriptor, TableName};
+use halite_types::{
+    Admin, Attributes, BoxFuture, BulkLoad, Bytes, ClusterStatus, CompactionKind, Result,
+    SnapshotDescriptor, TableDescriptor, TableName,
+};
 
 use crate::config::not_supported_yet;
-use crate::shared::Shared;
-pub(crate) use master::Master;
+use crate::shared::ClientInner;
+pub(crate) use master::ActiveMaster;
 pub(crate) use tables::descriptor;
 
-/// The administration of a cluster.
+/// Administration of a cluster.
 pub(crate) struct RemoteAdmin {
-    shared: Arc<Shared>,
+    shared: Arc<ClientInner>,
 }
 
 impl RemoteAdmin {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(shared: Arc<ClientInner>) -> Self {
         Self { shared }
     }
 
-    fn run<'a, T>(&'a self, work: impl Future<Output = Result<T>> + Send + 'a) -> Fut<'a, T> {
+    fn run<'a, T>(
+        &'a self,
+        work: impl Future<Output = Result<T>> + Send + 'a,
+    ) -> BoxFuture<'a, Result<T>> {
         self.shared.runtime.run(work)
     }
 }
 
 impl Admin for RemoteAdmin {
-    fn list_tables(&self) -> Fut<'_, Vec<Arc<TableDescriptor>>> {
+    fn list_tables(&self) -> BoxFuture<'_, Result<Vec<Arc<TableDescriptor>>>> {
         self.run(tables::list(&self.shared))
     }
 
-    fn create_table(&self, table: TableDescriptor, splits: Vec<Bytes>) -> Fut<'_, ()> {
+    fn create_table(
+        &self,
+        table: TableDescriptor,
+        splits: Vec<Bytes>,
+    ) -> BoxFuture<'_, Result<()>> {
         self.run(tables::create(&self.shared, table, splits))
     }
 
-    fn alter_table(&self, table: TableDescriptor) -> Fut<'_, ()> {
+    fn alter_table(&self, table: TableDescriptor) -> BoxFuture<'_, Result<()>> {
         self.run(tables::alter(&self.shared, table))
     }
 
-    fn drop_table(&self, table: &TableName) -> Fut<'_, ()> {
+    fn drop_table(&self, table: &TableName) -> BoxFuture<'_, Result<()>> {
         let table = table.clone();
         self.run(async move { tables::drop(&self.shared, &table).await })
     }
 
-    fn truncate_table(&self, table: &TableName, keep_splits: bool) -> Fut<'_, ()> {
+    fn truncate_table(&self, table: &TableName, keep_splits: bool) -> BoxFuture<'_, Result<()>> {
         let table = table.clone();
         self.run(async move { tables::truncate(&self.shared, &table, keep_splits).await })
     }
 
-    fn enable_table(&self, table: &TableName) -> Fut<'_, ()> {
+    fn enable_table(&self, table: &TableName) -> BoxFuture<'_, Result<()>> {
         let table = table.clone();
         self.run(async move { tables::enable(&self.shared, &table).await })
     }
 
-    fn disable_table(&self, table: &TableName) -> Fut<'_, ()> {
+    fn disable_table(&self, table: &TableName) -> BoxFuture<'_, Result<()>> {
         let table = table.clone();
         self.run(async move { tables::disable(&self.shared, &table).await })
     }
 
-    fn is_enabled(&self, table: &TableName) -> Fut<'_, bool> {
+    fn is_enabled(&self, table: &TableName) -> BoxFuture<'_, Result<bool>> {
         let table = table.clone();
         self.run(async move { tables::is_enabled(&self.shared, &table).await })
     }
 
-    fn list_namespaces(&self) -> Fut<'_, Vec<(String, Attributes)>> {
+    fn list_namespaces(&self) -> BoxFuture<'_, Result<Vec<(String, Attributes)>>> {
         self.run(tables::list_namespaces(&self.shared))
     }
 
-    fn create_namespace(&self, name: &str, settings: Attributes) -> Fut<'_, ()> {
+    fn create_namespace(&self, name: &str, settings: Attributes) -> BoxFuture<'_, Result<()>> {
         let name = name.to_owned();
         self.run(async move { tables::create_namespace(&self.shared, &name, &settings).await })
     }
 
-    fn alter_namespace(&self, name: &str, settings: Attributes) -> Fut<'_, ()> {
+    fn alter_namespace(&self, name: &str, settings: Attributes) -> BoxFuture<'_, Result<()>> {
         let name = name.to_owned();
         self.run(async move { tables::alter_namespace(&self.shared, &name, &settings).await })
     }
 
-    fn drop_namespace(&self, name: &str) -> Fut<'_, ()> {
+    fn drop_namespace(&self, name: &str) -> BoxFuture<'_, Result<()>> {
         let name = name.to_owned();
         self.run(async move { tables::drop_namespace(&self.shared, &name).await })
     }
 
-    fn flush(&self, table: &TableName) -> Fut<'_, ()> {
+    fn flush(&self, table: &TableName) -> BoxFuture<'_, Result<()>> {
         let table = table.clone();
         self.run(async move { regions::flush(&self.shared, &table).await })
     }
 
-    fn compact(&self, table: &TableName, family: Option<Bytes>, kind: CompactionKind) -> Fut<'_, ()> {
+    fn compact(
+        &self,
+        table: &TableName,
+        family: Option<Bytes>,
+        kind: CompactionKind,
+    ) -> BoxFuture<'_, Result<()>> {
         let table = table.clone();
         self.run(async move { regions::compact(&self.shared, &table, family, kind).await })
     }
 
-    fn bulk_load(&self, table: &TableName, _load: BulkLoad) -> Fut<'_, ()> {
-        let text = format!("bulk loading into table {table} of a cluster elsewhere; run hbase completebulkload there");
+    fn bulk_load(&self, table: &TableName, _load: BulkLoad) -> BoxFuture<'_, Result<()>> {
+        let text = format!(
+            "bulk loading into table {table} of a cluster elsewhere; run hbase completebulkload there"
+        );
         self.run(async move { Err(not_supported_yet(text)) })
     }
 
-    fn split_region(&self, encoded_name: &str, at: Option<Bytes>) -> Fut<'_, ()> {
+    fn split_region(&self, encoded_name: &str, at: Option<Bytes>) -> BoxFuture<'_, Result<()>> {
         let name = encoded_name.to_owned();
         self.run(async move { regions::split(&self.shared, &name, at).await })
     }
 
-    fn merge_regions(&self, first: &str, second: &str, forcible: bool) -> Fut<'_, ()> {
+    fn merge_regions(
+        &self,
+        first: &str,
+        second: &str,
+        forcible: bool,
+    ) -> BoxFuture<'_, Result<()>> {
         let names = [first.to_owned(), second.to_owned()];
         self.run(async move { regions::merge(&self.shared, &names, forcible).await })
     }
 
-    fn create_snapshot(&self, snapshot: SnapshotDescriptor) -> Fut<'_, ()> {
+    fn create_snapshot(&self, snapshot: SnapshotDescriptor) -> BoxFuture<'_, Result<()>> {
         self.run(async move { snapshots::create(&self.shared, &snapshot).await })
     }
 
-    fn list_snapshots(&self) -> Fut<'_, Vec<SnapshotDescriptor>> {
+    fn list_snapshots(&self) -> BoxFuture<'_, Result<Vec<SnapshotDescriptor>>> {
         self.run(snapshots::list(&self.shared))
     }
 
-    fn clone_snapshot(&self, name: &str, table: &TableName) -> Fut<'_, ()> {
+    fn clone_snapshot(&self, name: &str, table: &TableName) -> BoxFuture<'_, Result<()>> {
         let (name, table) = (name.to_owned(), table.clone());
         self.run(async move { snapshots::clone(&self.shared, &name, &table).await })
     }
 
-    fn restore_snapshot(&self, name: &str) -> Fut<'_, ()> {
+    fn restore_snapshot(&self, name: &str) -> BoxFuture<'_, Result<()>> {
         let name = name.to_owned();
         self.run(async move { snapshots::restore(&self.shared, &name).await })
     }
 
-    fn delete_snapshot(&self, name: &str) -> Fut<'_, ()> {
+    fn delete_snapshot(&self, name: &str) -> BoxFuture<'_, Result<()>> {
         let name = name.to_owned();
         self.run(async move { snapshots::delete(&self.shared, &name).await })
     }
 
-    fn cluster_status(&self) -> Fut<'_, ClusterStatus> {
+    fn cluster_status(&self) -> BoxFuture<'_, Result<ClusterStatus>> {
         self.run(status::read(&self.shared))
     }
 }

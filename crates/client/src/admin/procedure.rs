@@ -1,4 +1,5 @@
-//! Work that takes its time: it is begun by a call, and asked about until it is done; most of it is a procedure of the master.
+//! Long operations: a call starts them, and the client polls until they are done. Most are
+//! procedures of the master.
 
 use std::time::Duration;
 
@@ -10,66 +11,80 @@ use pb::get_procedure_result_response::State;
 
 use super::master;
 use crate::deadline::Deadline;
-use crate::shared::Shared;
+use crate::shared::ClientInner;
 
-/// How long to wait before a procedure is asked about again: this, and then twice as long each time.
-const PAUSES: Pauses = Pauses { first: Duration::from_millis(5), most: Duration::from_secs(1) };
+/// Poll interval of procedures: the initial one, which doubles up to the maximum.
+const POLL_INTERVAL: PollInterval =
+    PollInterval { first: Duration::from_millis(5), max: Duration::from_secs(1) };
 
-/// How long to wait before something is asked about again: the first time, and at most.
+/// Poll interval: initial and maximum.
 #[derive(Clone, Copy)]
-pub(super) struct Pauses {
+pub(super) struct PollInterval {
     pub(super) first: Duration,
-    pub(super) most: Duration,
+    pub(super) max: Duration,
 }
 
-/// Waiting for something that is asked about again and again.
-pub(super) struct Waiting {
+/// Waits between polls of an operation.
+pub(super) struct Poller {
     deadline: Deadline,
     next: Duration,
-    most: Duration,
+    max: Duration,
 }
 
-impl Waiting {
-    pub(super) fn new(deadline: Deadline, pauses: Pauses) -> Self {
-        Self { deadline, next: pauses.first, most: pauses.most }
+impl Poller {
+    pub(super) fn new(deadline: Deadline, pauses: PollInterval) -> Self {
+        Self { deadline, next: pauses.first, max: pauses.max }
     }
 
-    /// Waits until it is to be asked about again, twice as long each time.
+    /// Waits until the next poll, twice as long each time.
     ///
     /// # Errors
-    /// `Io` if the time is over by then; `text` tells of it, after so many milliseconds.
+    /// `Io` if the deadline passes before that; `text` formats the message, given the elapsed
+    /// milliseconds.
     pub(super) async fn pause(&mut self, text: impl FnOnce(u64) -> String) -> Result<()> {
         if self.deadline.is_over_after(self.next) {
             return Err(Error::new(ErrorKind::Io, text(self.deadline.elapsed_ms())));
         }
         tokio::time::sleep(self.next).await;
-        self.next = (self.next * 2).min(self.most);
+        self.next = (self.next * 2).min(self.max);
         Ok(())
     }
 }
 
-/// The group and number that make a call known when it comes twice.
-pub(super) fn nonces(shared: &Shared) -> (Option<u64>, Option<u64>) {
+/// Returns the group and number that identify a repeated call.
+pub(super) fn nonces(shared: &ClientInner) -> (Option<u64>, Option<u64>) {
     (Some(shared.nonces.group()), Some(shared.nonces.next()))
 }
 
-/// Waits until a procedure is done; `what` says for texts what it does.
+/// Waits until a procedure is done; `what` describes the operation in messages.
 ///
 /// # Errors
-/// What it failed with; `Io` if it is not done within the time of an operation.
-pub(super) async fn finish(shared: &Shared, id: Option<u64>, what: &str) -> Result<()> {
+/// The error of the procedure; `Io` if it is not done within the operation timeout.
+pub(super) async fn finish(shared: &ClientInner, id: Option<u64>, what: &str) -> Result<()> {
     let Some(proc_id) = id else { return Ok(()) };
-    let mut waiting = Waiting::new(shared.deadline(), PAUSES);
+    let mut waiting = Poller::new(shared.deadline(), POLL_INTERVAL);
     loop {
-        let answer = master::call::<MasterGetProcedureResult>(shared, &pb::GetProcedureResultRequest { proc_id }).await?;
+        let answer = master::call::<MasterGetProcedureResult>(
+            shared,
+            &pb::GetProcedureResultRequest { proc_id },
+        )
+        .await?;
         match answer.state() {
-            // The master forgets procedures some time after their end, and those that failed it keeps as long.
+            // The master evicts procedures some time after their end, and retains failed ones as
+            // long.
             State::Finished | State::NotFound => {
-                let failed = answer.exception.as_ref().map(|exception| Error::from(&Exception::from_foreign(exception)).at(what));
+                let failed = answer
+                    .exception
+                    .as_ref()
+                    .map(|exception| Error::from(&Exception::from_foreign(exception)).at(what));
                 return failed.map_or(Ok(()), Err);
             }
             State::Running => {
-                let text = |ms| format!("{what}: procedure {proc_id} is not done after {ms} ms; it goes on, look at list_procedures");
+                let text = |ms| {
+                    format!(
+                        "{what}: procedure {proc_id} is not done after {ms} ms; it goes on, look at list_procedures"
+                    )
+                };
                 waiting.pause(text).await?;
             }
         }

@@ -1,4 +1,4 @@
-//! Snapshots: taking them, and making tables of them.
+//! Snapshot administration: taking, restoring and cloning.
 
 use std::time::Duration;
 
@@ -7,23 +7,28 @@ use halite_wire::convert::snapshot;
 use halite_wire::proto as pb;
 use halite_wire::service as call;
 
-use super::procedure::{self, Pauses, Waiting};
+use super::procedure::{self, PollInterval, Poller};
 use super::{master, tables};
-use crate::shared::Shared;
+use crate::shared::ClientInner;
 use crate::table::no_such_table;
 
-/// How long to wait before a snapshot is asked about again.
-const PAUSE: Duration = Duration::from_millis(50);
-const PAUSES: Pauses = Pauses { first: PAUSE, most: PAUSE };
+/// Poll interval of snapshots.
+const POLL_DELAY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: PollInterval = PollInterval { first: POLL_DELAY, max: POLL_DELAY };
 
-pub(super) async fn create(shared: &Shared, wanted: &SnapshotDescriptor) -> Result<()> {
+pub(super) async fn create(shared: &ClientInner, wanted: &SnapshotDescriptor) -> Result<()> {
     wanted.check()?;
     let (nonce_group, nonce) = procedure::nonces(shared);
     let snapshot = snapshot::to_proto(wanted);
     let request = pb::SnapshotRequest { snapshot: snapshot.clone(), nonce_group, nonce };
     let response = match master::call::<call::MasterSnapshot>(shared, &request).await {
-        // HBase says of a missing table only that the snapshot could not be made.
-        Err(error) if error.kind() == ErrorKind::InvalidRequest && !exists(shared, &wanted.table).await? => return Err(no_such_table(&wanted.table)),
+        // For a missing table HBase reports only that the snapshot could not be created.
+        Err(error)
+            if error.kind() == ErrorKind::InvalidRequest
+                && !exists(shared, &wanted.table).await? =>
+        {
+            return Err(no_such_table(&wanted.table));
+        }
         response => response?,
     };
     let what = format!("taking snapshot {} of table {}", wanted.name, wanted.table);
@@ -33,50 +38,77 @@ pub(super) async fn create(shared: &Shared, wanted: &SnapshotDescriptor) -> Resu
     }
 }
 
-/// For masters older than 2.6, which have no procedure for it.
-async fn wait_until_done(shared: &Shared, snapshot: pb::SnapshotDescription, what: &str) -> Result<()> {
-    let mut waiting = Waiting::new(shared.deadline(), PAUSES);
+/// Waits for a snapshot of a master before 2.6, which has no procedure for it.
+async fn wait_until_done(
+    shared: &ClientInner,
+    snapshot: pb::SnapshotDescription,
+    what: &str,
+) -> Result<()> {
+    let mut waiting = Poller::new(shared.deadline(), POLL_INTERVAL);
     let request = pb::IsSnapshotDoneRequest { snapshot: Some(snapshot) };
     while !master::call::<call::MasterIsSnapshotDone>(shared, &request).await?.done() {
-        waiting.pause(|ms| format!("{what}: not done after {ms} ms; look at list_snapshots later")).await?;
+        waiting
+            .pause(|ms| format!("{what}: not done after {ms} ms; look at list_snapshots later"))
+            .await?;
     }
     Ok(())
 }
 
-pub(super) async fn list(shared: &Shared) -> Result<Vec<SnapshotDescriptor>> {
-    let response = master::call::<call::MasterGetCompletedSnapshots>(shared, &pb::GetCompletedSnapshotsRequest {}).await?;
-    let mut snapshots = response.snapshots.iter().map(snapshot::from_proto).collect::<Result<Vec<_>>>()?;
+pub(super) async fn list(shared: &ClientInner) -> Result<Vec<SnapshotDescriptor>> {
+    let response = master::call::<call::MasterGetCompletedSnapshots>(
+        shared,
+        &pb::GetCompletedSnapshotsRequest {},
+    )
+    .await?;
+    let mut snapshots =
+        response.snapshots.iter().map(snapshot::from_proto).collect::<Result<Vec<_>>>()?;
     snapshots.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(snapshots)
 }
 
-async fn find(shared: &Shared, name: &str) -> Result<SnapshotDescriptor> {
+async fn find(shared: &ClientInner, name: &str) -> Result<SnapshotDescriptor> {
     let found = list(shared).await?.into_iter().find(|snapshot| snapshot.name == name);
-    found.ok_or_else(|| Error::new(ErrorKind::NoSuchSnapshot, format!("there is no snapshot {name}; look at list_snapshots")))
+    found.ok_or_else(|| {
+        Error::new(
+            ErrorKind::NoSuchSnapshot,
+            format!("there is no snapshot {name}; look at list_snapshots"),
+        )
+    })
 }
 
-/// A master restores a table that exists where it is told to clone, so whether it does is asked first, as HBase's client does.
-pub(super) async fn clone(shared: &Shared, name: &str, table: &TableName) -> Result<()> {
+/// Clones a snapshot. A master restores an existing table instead of cloning, so the client first
+/// checks that the table does not exist, as HBase's client does.
+pub(super) async fn clone(shared: &ClientInner, name: &str, table: &TableName) -> Result<()> {
     let taken = find(shared, name).await?;
     if exists(shared, table).await? {
         return Err(Error::new(
             ErrorKind::TableExists,
-            format!("table {table} exists already; clone the snapshot under another name, or restore it"),
+            format!(
+                "table {table} exists already; clone the snapshot under another name, or restore it"
+            ),
         ));
     }
-    make(shared, SnapshotDescriptor { table: table.clone(), ..taken }, &format!("making table {table} of snapshot {name}")).await
+    make(
+        shared,
+        SnapshotDescriptor { table: table.clone(), ..taken },
+        &format!("making table {table} of snapshot {name}"),
+    )
+    .await
 }
 
-pub(super) async fn restore(shared: &Shared, name: &str) -> Result<()> {
+pub(super) async fn restore(shared: &ClientInner, name: &str) -> Result<()> {
     let taken = find(shared, name).await?;
     let table = taken.table.clone();
     if exists(shared, &table).await? && tables::is_enabled(shared, &table).await? {
-        return Err(Error::new(ErrorKind::TableEnabled, format!("table {table} is enabled; disable it before a snapshot is restored")));
+        return Err(Error::new(
+            ErrorKind::TableEnabled,
+            format!("table {table} is enabled; disable it before a snapshot is restored"),
+        ));
     }
     make(shared, taken, &format!("restoring snapshot {name} of table {table}")).await
 }
 
-async fn exists(shared: &Shared, table: &TableName) -> Result<bool> {
+async fn exists(shared: &ClientInner, table: &TableName) -> Result<bool> {
     match tables::descriptor(shared, table).await {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == ErrorKind::NoSuchTable => Ok(false),
@@ -84,14 +116,22 @@ async fn exists(shared: &Shared, table: &TableName) -> Result<bool> {
     }
 }
 
-async fn make(shared: &Shared, taken: SnapshotDescriptor, what: &str) -> Result<()> {
+async fn make(shared: &ClientInner, taken: SnapshotDescriptor, what: &str) -> Result<()> {
     let (nonce_group, nonce) = procedure::nonces(shared);
-    let request = pb::RestoreSnapshotRequest { snapshot: snapshot::to_proto(&taken), nonce_group, nonce, ..pb::RestoreSnapshotRequest::default() };
+    let request = pb::RestoreSnapshotRequest {
+        snapshot: snapshot::to_proto(&taken),
+        nonce_group,
+        nonce,
+        ..pb::RestoreSnapshotRequest::default()
+    };
     let response = master::call::<call::MasterRestoreSnapshot>(shared, &request).await?;
     procedure::finish(shared, Some(response.proc_id), what).await
 }
 
-pub(super) async fn delete(shared: &Shared, name: &str) -> Result<()> {
-    let snapshot = pb::SnapshotDescription { name: name.to_owned(), ..pb::SnapshotDescription::default() };
-    master::call::<call::MasterDeleteSnapshot>(shared, &pb::DeleteSnapshotRequest { snapshot }).await.map(drop)
+pub(super) async fn delete(shared: &ClientInner, name: &str) -> Result<()> {
+    let snapshot =
+        pb::SnapshotDescription { name: name.to_owned(), ..pb::SnapshotDescription::default() };
+    master::call::<call::MasterDeleteSnapshot>(shared, &pb::DeleteSnapshotRequest { snapshot })
+        .await
+        .map(drop)
 }

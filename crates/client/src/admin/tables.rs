@@ -1,4 +1,4 @@
-//! Tables and namespaces: descriptors, states, and changes to them.
+//! Tables and namespaces: descriptors, states, and changes of them.
 
 use std::sync::Arc;
 
@@ -9,14 +9,17 @@ use halite_wire::service as call;
 use pb::table_state::State;
 
 use super::{master, procedure};
-use crate::shared::Shared;
+use crate::shared::ClientInner;
 use crate::table::no_such_table;
 
-/// The descriptor of a table.
+/// Returns the descriptor of a table.
 ///
 /// # Errors
 /// `NoSuchTable`.
-pub(crate) async fn descriptor(shared: &Shared, name: &TableName) -> Result<Arc<TableDescriptor>> {
+pub(crate) async fn descriptor(
+    shared: &ClientInner,
+    name: &TableName,
+) -> Result<Arc<TableDescriptor>> {
     let request = pb::GetTableDescriptorsRequest {
         table_names: vec![schema::table_name_to_proto(name)],
         include_sys_tables: Some(true),
@@ -27,23 +30,41 @@ pub(crate) async fn descriptor(shared: &Shared, name: &TableName) -> Result<Arc<
     schema::from_proto(found).map(Arc::new)
 }
 
-pub(super) async fn list(shared: &Shared) -> Result<Vec<Arc<TableDescriptor>>> {
-    let response = master::call::<call::MasterGetTableDescriptors>(shared, &pb::GetTableDescriptorsRequest::default()).await?;
-    let mut tables = response.table_schema.iter().map(|table| schema::from_proto(table).map(Arc::new)).collect::<Result<Vec<_>>>()?;
+pub(super) async fn list(shared: &ClientInner) -> Result<Vec<Arc<TableDescriptor>>> {
+    let response = master::call::<call::MasterGetTableDescriptors>(
+        shared,
+        &pb::GetTableDescriptorsRequest::default(),
+    )
+    .await?;
+    let mut tables = response
+        .table_schema
+        .iter()
+        .map(|table| schema::from_proto(table).map(Arc::new))
+        .collect::<Result<Vec<_>>>()?;
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     Ok(tables)
 }
 
-pub(super) async fn create(shared: &Shared, table: TableDescriptor, splits: Vec<Bytes>) -> Result<()> {
+pub(super) async fn create(
+    shared: &ClientInner,
+    table: TableDescriptor,
+    splits: Vec<Bytes>,
+) -> Result<()> {
     table.check()?;
     check_splits(&splits)?;
     let (nonce_group, nonce) = procedure::nonces(shared);
-    let request = pb::CreateTableRequest { table_schema: schema::to_proto(&table), split_keys: splits, nonce_group, nonce };
+    let request = pb::CreateTableRequest {
+        table_schema: schema::to_proto(&table),
+        split_keys: splits,
+        nonce_group,
+        nonce,
+    };
     let response = master::call::<call::MasterCreateTable>(shared, &request).await?;
     procedure::finish(shared, response.proc_id, &format!("creating table {}", table.name())).await
 }
 
-/// HBase refuses these too, but some versions only when the procedure runs, and tries for a long time.
+/// Rejects invalid split keys. HBase also does, but some versions only when the procedure runs,
+/// after many retries.
 fn check_splits(splits: &[Bytes]) -> Result<()> {
     let mut sorted: Vec<&Bytes> = splits.iter().collect();
     sorted.sort();
@@ -51,12 +72,15 @@ fn check_splits(splits: &[Bytes]) -> Result<()> {
         return Err(Error::invalid("a split key is empty; give each at least one byte"));
     }
     match sorted.array_windows().find(|[a, b]| a == b) {
-        Some([twice, _]) => Err(Error::invalid(format!("the split key {} is given twice; give each once", halite_types::key::print_bytes(twice)))),
+        Some([twice, _]) => Err(Error::invalid(format!(
+            "the split key {} is given twice; give each once",
+            halite_types::key::to_string_binary(twice)
+        ))),
         None => Ok(()),
     }
 }
 
-pub(super) async fn alter(shared: &Shared, table: TableDescriptor) -> Result<()> {
+pub(super) async fn alter(shared: &ClientInner, table: TableDescriptor) -> Result<()> {
     table.check()?;
     descriptor(shared, table.name()).await?;
     let (nonce_group, nonce) = procedure::nonces(shared);
@@ -71,80 +95,129 @@ pub(super) async fn alter(shared: &Shared, table: TableDescriptor) -> Result<()>
     procedure::finish(shared, response.proc_id, &format!("altering table {}", table.name())).await
 }
 
-pub(super) async fn drop(shared: &Shared, name: &TableName) -> Result<()> {
+pub(super) async fn drop(shared: &ClientInner, name: &TableName) -> Result<()> {
     let (nonce_group, nonce) = procedure::nonces(shared);
-    let request = pb::DeleteTableRequest { table_name: schema::table_name_to_proto(name), nonce_group, nonce };
+    let request = pb::DeleteTableRequest {
+        table_name: schema::table_name_to_proto(name),
+        nonce_group,
+        nonce,
+    };
     let response = master::call::<call::MasterDeleteTable>(shared, &request).await?;
     procedure::finish(shared, response.proc_id, &format!("dropping table {name}")).await
 }
 
-pub(super) async fn truncate(shared: &Shared, name: &TableName, keep_splits: bool) -> Result<()> {
+pub(super) async fn truncate(
+    shared: &ClientInner,
+    name: &TableName,
+    keep_splits: bool,
+) -> Result<()> {
     let (nonce_group, nonce) = procedure::nonces(shared);
     let table_name = schema::table_name_to_proto(name);
-    let request = pb::TruncateTableRequest { table_name, preserve_splits: Some(keep_splits), nonce_group, nonce };
+    let request = pb::TruncateTableRequest {
+        table_name,
+        preserve_splits: Some(keep_splits),
+        nonce_group,
+        nonce,
+    };
     let response = master::call::<call::MasterTruncateTable>(shared, &request).await?;
     procedure::finish(shared, response.proc_id, &format!("truncating table {name}")).await
 }
 
-pub(super) async fn enable(shared: &Shared, name: &TableName) -> Result<()> {
+pub(super) async fn enable(shared: &ClientInner, name: &TableName) -> Result<()> {
     let (nonce_group, nonce) = procedure::nonces(shared);
-    let request = pb::EnableTableRequest { table_name: schema::table_name_to_proto(name), nonce_group, nonce };
+    let request = pb::EnableTableRequest {
+        table_name: schema::table_name_to_proto(name),
+        nonce_group,
+        nonce,
+    };
     let response = master::call::<call::MasterEnableTable>(shared, &request).await?;
     procedure::finish(shared, response.proc_id, &format!("enabling table {name}")).await
 }
 
-pub(super) async fn disable(shared: &Shared, name: &TableName) -> Result<()> {
+pub(super) async fn disable(shared: &ClientInner, name: &TableName) -> Result<()> {
     let (nonce_group, nonce) = procedure::nonces(shared);
-    let request = pb::DisableTableRequest { table_name: schema::table_name_to_proto(name), nonce_group, nonce };
+    let request = pb::DisableTableRequest {
+        table_name: schema::table_name_to_proto(name),
+        nonce_group,
+        nonce,
+    };
     let response = master::call::<call::MasterDisableTable>(shared, &request).await?;
     procedure::finish(shared, response.proc_id, &format!("disabling table {name}")).await
 }
 
-pub(super) async fn is_enabled(shared: &Shared, name: &TableName) -> Result<bool> {
+pub(super) async fn is_enabled(shared: &ClientInner, name: &TableName) -> Result<bool> {
     let request = pb::GetTableStateRequest { table_name: schema::table_name_to_proto(name) };
     let response = master::call::<call::MasterGetTableState>(shared, &request).await?;
     Ok(response.table_state.state() == State::Enabled)
 }
 
-pub(super) async fn list_namespaces(shared: &Shared) -> Result<Vec<(String, Attributes)>> {
-    let response = master::call::<call::MasterListNamespaceDescriptors>(shared, &pb::ListNamespaceDescriptorsRequest {}).await?;
-    let mut namespaces = response.namespace_descriptor.iter().map(schema::namespace_from_proto).collect::<Result<Vec<_>>>()?;
+pub(super) async fn list_namespaces(shared: &ClientInner) -> Result<Vec<(String, Attributes)>> {
+    let response = master::call::<call::MasterListNamespaceDescriptors>(
+        shared,
+        &pb::ListNamespaceDescriptorsRequest {},
+    )
+    .await?;
+    let mut namespaces = response
+        .namespace_descriptor
+        .iter()
+        .map(schema::namespace_from_proto)
+        .collect::<Result<Vec<_>>>()?;
     namespaces.sort();
     Ok(namespaces)
 }
 
-pub(super) async fn create_namespace(shared: &Shared, name: &str, settings: &Attributes) -> Result<()> {
+pub(super) async fn create_namespace(
+    shared: &ClientInner,
+    name: &str,
+    settings: &Attributes,
+) -> Result<()> {
     halite_types::schema::check_namespace(name)?;
     let (nonce_group, nonce) = procedure::nonces(shared);
-    let request = pb::CreateNamespaceRequest { namespace_descriptor: schema::namespace_to_proto(name, settings), nonce_group, nonce };
+    let request = pb::CreateNamespaceRequest {
+        namespace_descriptor: schema::namespace_to_proto(name, settings),
+        nonce_group,
+        nonce,
+    };
     let response = master::call::<call::MasterCreateNamespace>(shared, &request).await?;
     procedure::finish(shared, response.proc_id, &format!("creating namespace {name}")).await
 }
 
-pub(super) async fn alter_namespace(shared: &Shared, name: &str, settings: &Attributes) -> Result<()> {
+pub(super) async fn alter_namespace(
+    shared: &ClientInner,
+    name: &str,
+    settings: &Attributes,
+) -> Result<()> {
     let (nonce_group, nonce) = procedure::nonces(shared);
-    let request = pb::ModifyNamespaceRequest { namespace_descriptor: schema::namespace_to_proto(name, settings), nonce_group, nonce };
+    let request = pb::ModifyNamespaceRequest {
+        namespace_descriptor: schema::namespace_to_proto(name, settings),
+        nonce_group,
+        nonce,
+    };
     let response = master::call::<call::MasterModifyNamespace>(shared, &request).await?;
     procedure::finish(shared, response.proc_id, &format!("altering namespace {name}")).await
 }
 
-pub(super) async fn drop_namespace(shared: &Shared, name: &str) -> Result<()> {
+pub(super) async fn drop_namespace(shared: &ClientInner, name: &str) -> Result<()> {
     let (nonce_group, nonce) = procedure::nonces(shared);
-    let request = pb::DeleteNamespaceRequest { namespace_name: name.to_owned(), nonce_group, nonce };
+    let request =
+        pb::DeleteNamespaceRequest { namespace_name: name.to_owned(), nonce_group, nonce };
     let dropped = async {
         let response = master::call::<call::MasterDeleteNamespace>(shared, &request).await?;
         procedure::finish(shared, response.proc_id, &format!("dropping namespace {name}")).await
     };
-    // HBase says with the same class that a namespace has tables, and that it is one of its own.
+    // HBase uses the same class for a namespace with tables, and for one of its own.
     match dropped.await {
-        Err(error) if error.kind() == ErrorKind::InvalidRequest && !tables_of(shared, name).await?.is_empty() => {
+        Err(error)
+            if error.kind() == ErrorKind::InvalidRequest
+                && !tables_in_namespace(shared, name).await?.is_empty() =>
+        {
             Err(Error::new(ErrorKind::NamespaceNotEmpty, error.message()))
         }
         outcome => outcome,
     }
 }
 
-async fn tables_of(shared: &Shared, namespace: &str) -> Result<Vec<pb::TableName>> {
+async fn tables_in_namespace(shared: &ClientInner, namespace: &str) -> Result<Vec<pb::TableName>> {
     let request = pb::ListTableNamesByNamespaceRequest { namespace_name: namespace.to_owned() };
     Ok(master::call::<call::MasterListTableNamesByNamespace>(shared, &request).await?.table_name)
 }

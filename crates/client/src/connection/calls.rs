@@ -1,4 +1,4 @@
-//! Calls that are under way: a table of slots by call id, and the future that waits at one.
+//! Calls in progress: a table of slots by call id, and the future that waits at one.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -8,30 +8,31 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use halite_types::Cells;
-use halite_wire::rpc::Answer;
-use halite_wire::service::Call;
+use halite_wire::rpc::ResponseBody;
+use halite_wire::service::RpcMethod;
 use tokio::time::Instant;
 
 use super::Connection;
 use crate::deadline::CallDeadline;
-use crate::failure::{Cause, Failure};
+use crate::error::{RpcError, RpcErrorKind};
 
-/// The slots of calls that somebody waits for.
+/// Slots of calls that have a waiting future.
 #[derive(Default)]
-pub(super) struct Calls {
-    slots: HashMap<u32, Slot, BuildHasherDefault<ById>>,
+pub(super) struct PendingCalls {
+    slots: HashMap<u32, Slot, BuildHasherDefault<CallIdHasher>>,
     next_id: u32,
 }
 
 enum Slot {
-    /// Sent; whom to wake, once somebody has asked.
+    /// Sent, with the waker of the future once it has been polled.
     Waiting(Option<Waker>),
-    /// Answered, and not fetched yet.
-    Done(Result<Answer, Failure>),
+    /// Answered, and not read yet.
+    Done(Result<ResponseBody, RpcError>),
 }
 
-impl Calls {
-    /// An id that no call has. They go up, and HBase reads those from 2^31 on as its own words, so they begin again there.
+impl PendingCalls {
+    /// Returns an unused id. Ids go up to 2^31, since HBase reserves the numbers from there on, and
+    /// then restart at 0.
     pub(super) fn next_id(&mut self) -> u32 {
         loop {
             let id = self.next_id;
@@ -50,16 +51,21 @@ impl Calls {
         self.slots.len()
     }
 
-    /// Puts an answer into its slot; gives whether it was waited for, and whom to wake. There is no slot if nobody waits any more.
-    pub(super) fn complete(&mut self, id: u32, answer: Result<Answer, Failure>) -> (bool, Option<Waker>) {
+    /// Stores a response in its slot. Returns whether the call was pending, and the waker. The slot
+    /// is absent if the future has been dropped.
+    pub(super) fn complete(
+        &mut self,
+        id: u32,
+        answer: Result<ResponseBody, RpcError>,
+    ) -> (bool, Option<Waker>) {
         match self.slots.get_mut(&id).map(|slot| std::mem::replace(slot, Slot::Done(answer))) {
             Some(Slot::Waiting(waker)) => (true, waker),
             Some(Slot::Done(_)) | None => (false, None),
         }
     }
 
-    /// Answers every call that waits with a failure.
-    pub(super) fn fail_all(&mut self, why: &Failure) -> Vec<Waker> {
+    /// Completes every pending call with an error.
+    pub(super) fn fail_all(&mut self, why: &RpcError) -> Vec<Waker> {
         let mut wakers = Vec::new();
         for slot in self.slots.values_mut() {
             if let Slot::Waiting(waker) = slot {
@@ -71,11 +77,11 @@ impl Calls {
     }
 }
 
-/// Call ids are dense numbers: spreading them over the high bits is all the table needs.
+/// Hasher for call ids. They are dense numbers, so spreading them over the high bits is sufficient.
 #[derive(Default)]
-pub(super) struct ById(u64);
+pub(super) struct CallIdHasher(u64);
 
-impl Hasher for ById {
+impl Hasher for CallIdHasher {
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
     }
@@ -89,54 +95,57 @@ impl Hasher for ById {
     }
 }
 
-/// The answer to come. Dropping it means that nobody waits any more; the server may serve the call all the same.
-pub(crate) struct Pending {
+/// Future of a response. Dropping it stops waiting; the server may still execute the call.
+pub(crate) struct ResponseFuture {
     connection: Arc<Connection>,
     id: u32,
     sent: Instant,
     deadline: CallDeadline,
 }
 
-impl Pending {
+impl ResponseFuture {
     pub(super) fn new(connection: Arc<Connection>, id: u32, deadline: CallDeadline) -> Self {
         let sent = deadline.at - std::time::Duration::from_millis(deadline.ms);
         Self { connection, id, sent, deadline }
     }
 
-    /// The answer as it came, within the deadline.
+    /// Returns the undecoded response, within the deadline.
     ///
     /// # Errors
-    /// What the server says, the end of the connection, or that no answer came.
-    pub(crate) async fn answer(mut self) -> Result<Answer, Failure> {
+    /// An exception of the server, the end of the connection, or a timeout.
+    pub(crate) async fn body(mut self) -> Result<ResponseBody, RpcError> {
         let (at, deadline) = (self.deadline.at, self.deadline);
         if let Ok(answer) = tokio::time::timeout_at(at, &mut self).await {
             return answer;
         }
-        self.connection.late(self.sent, deadline);
-        Err(Cause::Late(deadline.ms).into())
+        self.connection.call_timed_out(self.sent, deadline);
+        Err(RpcErrorKind::TimedOut(deadline.ms).into())
     }
 
-    /// The message of the answer and its cells.
+    /// Returns the decoded response message and its cells.
     ///
     /// # Errors
-    /// As [`Pending::answer`]; the connection ends if the answer cannot be read.
-    pub(crate) async fn response<C: Call>(self) -> Result<(C::Response, Cells), Failure> {
+    /// As [`ResponseFuture::body`]; the connection ends if the response cannot be decoded.
+    pub(crate) async fn response<C: RpcMethod>(self) -> Result<(C::Response, Cells), RpcError> {
         let connection = Arc::clone(&self.connection);
-        let answer = self.answer().await?;
+        let answer = self.body().await?;
         let read = || {
-            answer.check_unfolded(C::METHOD, connection.limits())?;
-            Ok((answer.message()?, answer.cells(connection.format(), connection.limits())?.unwrap_or_default()))
+            answer.check_decoded_size(C::METHOD, connection.limits())?;
+            Ok((
+                answer.message()?,
+                answer.cells(connection.format(), connection.limits())?.unwrap_or_default(),
+            ))
         };
-        read().map_err(|fault: halite_wire::rpc::Fault| {
-            let failure = Failure::from(fault);
+        read().map_err(|fault: halite_wire::rpc::ProtocolError| {
+            let failure = RpcError::from(fault);
             connection.end(&failure);
             failure
         })
     }
 }
 
-impl Future for Pending {
-    type Output = Result<Answer, Failure>;
+impl Future for ResponseFuture {
+    type Output = Result<ResponseBody, RpcError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut state = self.connection.lock();
@@ -148,17 +157,18 @@ impl Future for Pending {
         }
         match state.calls.slots.remove(&self.id) {
             Some(Slot::Done(answer)) => Poll::Ready(answer),
-            _ => Poll::Ready(Err(Failure::lost("the answer was fetched already"))),
+            _ => Poll::Ready(Err(RpcError::lost("the answer was fetched already"))),
         }
     }
 }
 
-impl Drop for Pending {
+impl Drop for ResponseFuture {
     fn drop(&mut self) {
-        // A late answer finds no slot. One that has come made room when it came: whoever has it to fetch may do so at leisure.
+        // A late response finds no slot. An arrived one released its permit on arrival, even if it
+        // has not been read yet.
         let slot = self.connection.lock().calls.slots.remove(&self.id);
         if let Some(Slot::Waiting(_)) = slot {
-            self.connection.room.add_permits(1);
+            self.connection.call_permits.add_permits(1);
         }
     }
 }
@@ -169,15 +179,15 @@ mod tests {
 
     #[test]
     fn ids_are_not_negative_for_java_and_never_those_of_a_call_under_way() {
-        let mut calls = Calls { next_id: u32::MAX >> 1, ..Calls::default() };
+        let mut calls = PendingCalls { next_id: u32::MAX >> 1, ..PendingCalls::default() };
         calls.add(0);
         assert_eq!([calls.next_id(), calls.next_id()], [u32::MAX >> 1, 1]);
     }
 
     #[test]
     fn an_answer_nobody_waits_for_is_skipped() {
-        let mut calls = Calls::default();
-        assert!(!calls.complete(3, Err(Failure::lost("x"))).0);
+        let mut calls = PendingCalls::default();
+        assert!(!calls.complete(3, Err(RpcError::lost("x"))).0);
         assert_eq!(calls.len(), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! How a connection begins: a socket, six bytes, and a header that says who calls which service.
+//! Start of a connection: a socket, six bytes, and a header with the user and the service.
 
 use std::sync::Arc;
 
@@ -11,22 +11,29 @@ use tokio::time::Instant;
 
 use super::{Connection, io};
 use crate::config::Config;
-use crate::failure::Failure;
+use crate::error::RpcError;
 
-/// The version of HBase whose answers this client understands. From 1.3 on cells of a get come in the cell block.
+/// HBase version whose responses this client supports. From 1.3 on, the cells of a get are sent in
+/// the cell block.
 const VERSION: (u32, u32) = (2, 6);
 
-/// Makes a connection by `at`. The header goes with the first call, since no answer comes to it.
-pub(super) async fn connect(host: &str, port: u16, service: Service, config: &Config, at: Instant) -> Result<Arc<Connection>, Failure> {
+/// Connects before `at`. The header is sent with the first call, since it has no response.
+pub(super) async fn connect(
+    host: &str,
+    port: u16,
+    service: Service,
+    config: &Config,
+    at: Instant,
+) -> Result<Arc<Connection>, RpcError> {
     let begun = Instant::now();
     let limit = begun + std::time::Duration::from_millis(config.connect_timeout_ms);
-    let connecting = tokio::time::timeout_at(limit.min(at), config.door.connect(host, port));
+    let connecting = tokio::time::timeout_at(limit.min(at), config.connector.connect(host, port));
     let socket = match connecting.await {
         Ok(Ok(socket)) => socket,
         Ok(Err(error)) => return Err(unreachable(&error)),
         Err(_) => return Err(unreachable(&format!("none in {} ms", begun.elapsed().as_millis()))),
     };
-    // Calls are gathered here; the system is not to wait for more.
+    // The client batches calls itself, so the system must not delay them.
     let _ = socket.set_nodelay();
     let mut out = BytesMut::new();
     encode_connection(Auth::Simple, &header(service, config), &mut out)?;
@@ -37,8 +44,10 @@ pub(super) async fn connect(host: &str, port: u16, service: Service, config: &Co
     Ok(connection)
 }
 
-pub(super) fn unreachable(why: &dyn std::fmt::Display) -> Failure {
-    Failure::unreachable(format!("no connection: {why}; look whether the server runs and can be reached from here"))
+pub(super) fn unreachable(why: &dyn std::fmt::Display) -> RpcError {
+    RpcError::unreachable(format!(
+        "no connection: {why}; look whether the server runs and can be reached from here"
+    ))
 }
 
 fn header(service: Service, config: &Config) -> pb::ConnectionHeader {
@@ -54,10 +63,15 @@ fn header(service: Service, config: &Config) -> pb::ConnectionHeader {
         version_minor: Some(minor),
     };
     pb::ConnectionHeader {
-        user_info: Some(pb::UserInformation { effective_user: config.user.clone(), real_user: None }),
+        user_info: Some(pb::UserInformation {
+            effective_user: config.user.clone(),
+            real_user: None,
+        }),
         service_name: Some(service.name().to_string()),
         cell_block_codec_class: Some(config.format().codec.class().to_string()),
-        cell_block_compressor_class: config.compressor.map(|compressor| compressor.class().to_string()),
+        cell_block_compressor_class: config
+            .compressor
+            .map(|compressor| compressor.class().to_string()),
         version_info: Some(version),
         ..pb::ConnectionHeader::default()
     }

@@ -1,24 +1,24 @@
-//! The two tasks of a connection: one writes what callers left in the buffer, one reads answers.
+//! The two tasks of a connection: one writes the buffer that callers fill, one reads responses.
 
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use halite_types::Error;
 use halite_wire::exception::{Exception, ExceptionKind};
-use halite_wire::rpc::{CONNECTION_CALL_ID, Next, decode_response, next_frame};
+use halite_wire::rpc::{CONNECTION_CALL_ID, FrameStatus, decode_response, next_frame};
 use tokio::io::AsyncReadExt;
 use tokio::time::Instant;
 
 use super::{Connection, TRUSTED_BYTES};
 use crate::config::not_supported_yet;
-use crate::failure::{Cause, Failure};
+use crate::error::{RpcError, RpcErrorKind};
 use crate::net::Reader;
 
-/// A buffer that has grown beyond this is not kept.
-const KEPT_BYTES_MAX: usize = 1 << 20;
-/// What the first read makes room for.
+/// Buffers larger than this are not retained.
+const MAX_RETAINED_BYTES: usize = 1 << 20;
+/// Initial capacity of the read buffer.
 const READ_BYTES: usize = 64 << 10;
-/// How a record of TLS begins where a length was expected: an alert.
+/// First bytes of a TLS alert record, found instead of a length.
 const TLS_ALERT: [u8; 2] = [0x15, 0x03];
 
 /// Writes until the connection ends.
@@ -26,14 +26,14 @@ pub(super) async fn write(connection: Arc<Connection>) {
     let mut buffer = BytesMut::new();
     loop {
         connection.write.notified().await;
-        // Whoever is ready to send a call goes along.
+        // Callers that are ready to send can add their calls.
         tokio::task::yield_now().await;
         while take(&connection, &mut buffer) {
             if let Err(error) = write_all(&connection, &buffer).await {
-                return connection.end(&Failure::lost(format!("writing failed: {error}")));
+                return connection.end(&RpcError::lost(format!("writing failed: {error}")));
             }
             buffer.clear();
-            if buffer.capacity() > KEPT_BYTES_MAX {
+            if buffer.capacity() > MAX_RETAINED_BYTES {
                 buffer = BytesMut::new();
             }
         }
@@ -43,7 +43,8 @@ pub(super) async fn write(connection: Arc<Connection>) {
     }
 }
 
-/// Exchanges the empty buffer for that of the connection; false if there is nothing in it or the connection has ended.
+/// Swaps the empty buffer with that of the connection. Returns `false` if that one is empty or the
+/// connection has ended.
 fn take(connection: &Connection, buffer: &mut BytesMut) -> bool {
     let mut state = connection.lock();
     if state.ended.is_some() || state.out.is_empty() {
@@ -64,8 +65,8 @@ async fn write_all(connection: &Connection, mut bytes: &[u8]) -> std::io::Result
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => tokio::select! {
                 biased;
                 writable = connection.socket.writable() => writable?,
-                () = tokio::time::sleep(connection.write_stall) => return Err(stalled(connection)),
-                // While there is something to write only the end of the connection is news.
+                () = tokio::time::sleep(connection.send_timeout) => return Err(stalled(connection)),
+                // While data is being written, only the end of the connection matters.
                 () = connection.write.notified() => return Err(std::io::ErrorKind::BrokenPipe.into()),
             },
             Err(error) => return Err(error),
@@ -75,34 +76,37 @@ async fn write_all(connection: &Connection, mut bytes: &[u8]) -> std::io::Result
 }
 
 fn stalled(connection: &Connection) -> std::io::Error {
-    let text = format!("the server does not read what is sent to it, nothing for {} ms", connection.write_stall.as_millis());
+    let text = format!(
+        "the server does not read what is sent to it, nothing for {} ms",
+        connection.send_timeout.as_millis()
+    );
     std::io::Error::new(std::io::ErrorKind::TimedOut, text)
 }
 
-/// Reads until the connection ends, and then ends it for everybody.
+/// Reads until the connection ends, and then fails all pending calls.
 pub(super) async fn read(connection: Arc<Connection>, mut socket: Reader) {
     let mut buffer = BytesMut::with_capacity(READ_BYTES);
     let why = loop {
-        match take_answers(&connection, &mut buffer) {
+        match take_responses(&connection, &mut buffer) {
             Err(failure) => break failure,
             Ok(need) => make_room(&mut buffer, need),
         }
         let read = tokio::select! {
             biased;
             read = socket.read_buf(&mut buffer) => read,
-            () = connection.over.notified() => return,
+            () = connection.closed.notified() => return,
         };
         match read {
             Ok(0) => break closed(&connection),
-            Err(error) => break Failure::lost(format!("reading failed: {error}")),
-            Ok(_) => connection.lock().heard = Some(Instant::now()),
+            Err(error) => break RpcError::lost(format!("reading failed: {error}")),
+            Ok(_) => connection.lock().last_received = Some(Instant::now()),
         }
     };
     connection.end(&why);
 }
 
-/// Makes room for what comes next. A buffer takes back the memory of the answers that nobody has any more; that of one which was
-/// larger than the usual is not kept.
+/// Reserves room for the next read. The buffer reuses the memory of dropped responses. A much
+/// larger buffer than needed is replaced.
 fn make_room(buffer: &mut BytesMut, need: usize) {
     buffer.reserve(need);
     let wanted = buffer.len() + need;
@@ -113,9 +117,9 @@ fn make_room(buffer: &mut BytesMut, need: usize) {
     }
 }
 
-/// HBase closes a connection without a word if it cannot make sense of how it began.
-fn closed(connection: &Connection) -> Failure {
-    Failure::lost(match connection.lock().heard {
+/// Returns the error for a closed connection. HBase closes one silently if its start is invalid.
+fn closed(connection: &Connection) -> RpcError {
+    RpcError::lost(match connection.lock().last_received {
         Some(_) => "the server closed the connection",
         None => {
             "the server closed the connection without a word; look whether it is a server of HBase, of the kind that is called, and has the \
@@ -124,42 +128,53 @@ fn closed(connection: &Connection) -> Failure {
     })
 }
 
-/// Completes the calls of all whole frames; gives how much room the next read needs.
-fn take_answers(connection: &Connection, buffer: &mut BytesMut) -> Result<usize, Failure> {
+/// Completes the calls of all whole frames. Returns the room that the next read needs.
+fn take_responses(connection: &Connection, buffer: &mut BytesMut) -> Result<usize, RpcError> {
     loop {
         if buffer.starts_with(&TLS_ALERT) {
-            return Err(not_supported_yet("the server answers with TLS; reach the cluster without it").into());
+            return Err(not_supported_yet(
+                "the server answers with TLS; reach the cluster without it",
+            )
+            .into());
         }
         if buffer.starts_with(b"HTTP/") {
-            return Err(Failure::lost("a web server answers; give the port of the calls, such as 16000 or 16020"));
+            return Err(RpcError::lost(
+                "a web server answers; give the port of the calls, such as 16000 or 16020",
+            ));
         }
         match next_frame(buffer, &connection.limits)? {
-            Next::Frame(frame) => complete(connection, &frame)?,
-            Next::Ping => {}
-            Next::Need(bytes) => return Ok(bytes),
-            Next::TooBig(bytes) => {
-                let most = connection.limits.frame_bytes_max;
-                return Err(Failure::lost(format!("the server announces an answer of {bytes} bytes, and {most} are allowed (frame_bytes_max)")));
+            FrameStatus::Frame(frame) => complete(connection, &frame)?,
+            FrameStatus::Ping => {}
+            FrameStatus::Need(bytes) => return Ok(bytes),
+            FrameStatus::TooBig(bytes) => {
+                let most = connection.limits.max_frame_bytes;
+                return Err(RpcError::lost(format!(
+                    "the server announces an answer of {bytes} bytes, and {most} are allowed (max_frame_bytes)"
+                )));
             }
         }
     }
 }
 
-fn complete(connection: &Connection, frame: &Bytes) -> Result<(), Failure> {
+fn complete(connection: &Connection, frame: &Bytes) -> Result<(), RpcError> {
     let response = decode_response(frame)?;
     if response.call_id == CONNECTION_CALL_ID {
-        return Err(match response.answer {
-            Ok(_) => Failure::lost("the server answered a question about itself that nobody asked"),
-            Err(exception) => of_connection(&exception),
+        return Err(match response.result {
+            Ok(_) => {
+                RpcError::lost("the server answered a question about itself that nobody asked")
+            }
+            Err(exception) => connection_error(&exception),
         });
     }
-    let answer = match response.answer {
-        Err(exception) if exception.kind() == Some(ExceptionKind::FatalConnection) => return Err(of_connection(&exception)),
-        answer => answer.map_err(Failure::from),
+    let answer = match response.result {
+        Err(exception) if exception.kind() == Some(ExceptionKind::FatalConnection) => {
+            return Err(connection_error(&exception));
+        }
+        answer => answer.map_err(RpcError::from),
     };
     let (is_waited_for, waker) = connection.lock().calls.complete(response.call_id, answer);
     if is_waited_for {
-        connection.room.add_permits(1);
+        connection.call_permits.add_permits(1);
     }
     if let Some(waker) = waker {
         waker.wake();
@@ -167,11 +182,14 @@ fn complete(connection: &Connection, frame: &Bytes) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What an exception about the connection itself means for the calls on it.
-fn of_connection(exception: &Exception) -> Failure {
+/// Returns the error that an exception about the connection itself causes for its calls.
+fn connection_error(exception: &Exception) -> RpcError {
     let is = |kinds: &[ExceptionKind]| exception.kind().is_some_and(|kind| kinds.contains(&kind));
     if is(&[ExceptionKind::AccessDenied, ExceptionKind::BadAuth]) {
-        return not_supported_yet(format!("the cluster wants clients to prove who they are, with Kerberos or a token: {exception}")).into();
+        return not_supported_yet(format!(
+            "the cluster wants clients to prove who they are, with Kerberos or a token: {exception}"
+        ))
+        .into();
     }
     if is(&[
         ExceptionKind::WrongVersion,
@@ -179,9 +197,9 @@ fn of_connection(exception: &Exception) -> Failure {
         ExceptionKind::UnsupportedCompressionCodec,
         ExceptionKind::UnsupportedCrypto,
     ]) {
-        return Cause::Final(Error::from(exception)).into();
+        return RpcErrorKind::Final(Error::from(exception)).into();
     }
-    Failure::lost(format!("the server ended the connection: {exception}"))
+    RpcError::lost(format!("the server ended the connection: {exception}"))
 }
 
 #[cfg(test)]

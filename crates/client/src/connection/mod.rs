@@ -1,15 +1,16 @@
-//! Connections: one to each service of each server, shared by everybody who calls there.
+//! Connections: one to each service of each server, shared by all callers.
 //!
 //! ```text
 //! caller      encodes its call into the buffer of the connection (one copy), and waits at its slot
-//! writer      takes the buffer whole and writes it: what many callers sent meanwhile goes out in one system call
-//! reader      reads as much as there is, takes frame after frame, and completes the call of each by its id
-//! caller      decodes its own answer; cells and byte fields share the frame
+//! writer      swaps the buffer and writes it: calls from many callers are sent in one system call
+//! reader      reads the available bytes, splits them into frames, and completes the call of each by its id
+//! caller      decodes its own response; cells and byte fields share the frame
 //! ```
-//! A get that is alone costs three system calls (`send`, `epoll_wait`, `recv`), one copy of the request and none of the answer; of
-//! many at once each costs a part of one. There is no task, no channel and no allocation for a call beside what its message
-//! needs and the future that the seam boxes: it is an entry in the connection's table. A caller who is alone writes itself, without waking the writer. Whoever stops waiting takes
-//! his slot away, and an answer that nobody waits for is skipped.
+//! A single get costs three system calls (`send`, `epoll_wait`, `recv`), one copy of the request
+//! and none of the response. Concurrent gets share these costs. A call needs no task, channel or
+//! allocation in addition to its message and the boxed future of the `Cluster` API: it is an entry
+//! in the connection's table. A single caller writes directly, without waking the writer. A caller
+//! that stops waiting removes its slot, and a response without a slot is skipped.
 
 mod calls;
 mod handshake;
@@ -21,148 +22,162 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use halite_types::{Cells, Scan};
-use halite_wire::cellblock::{Block, Format};
-use halite_wire::rpc::{Limits, RequestOptions, encode_request};
-use halite_wire::service::Call;
+use halite_wire::cellblock::{CellBlock, CellBlockFormat};
+use halite_wire::rpc::{RequestOptions, RpcLimits, encode_request};
+use halite_wire::service::RpcMethod;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
 use crate::config::Config;
 use crate::deadline::CallDeadline;
-use crate::failure::{Cause, Failure};
+use crate::error::{RpcError, RpcErrorKind};
 use crate::net::Writer;
-use calls::Calls;
-pub(crate) use calls::Pending;
-pub(crate) use server::{Server, Servers};
+use calls::PendingCalls;
+pub(crate) use calls::ResponseFuture;
+pub(crate) use server::{ConnectionPool, ServerConnection};
 
-/// What a server announces gets its memory at once up to twice what scans ask for, so that an answer is read without copies.
-const TRUSTED_BYTES: usize = 2 * Scan::RESULT_BYTES_DEFAULT;
+/// Maximum announced size for which memory is allocated at once: twice the default size of scan
+/// results, so that such a response is read without copies.
+const TRUSTED_BYTES: usize = 2 * Scan::DEFAULT_MAX_RESULT_BYTES;
 
-/// A connection and what is under way on it.
+/// Connection and its pending calls.
 pub(crate) struct Connection {
-    format: Format,
-    limits: Limits,
+    format: CellBlockFormat,
+    limits: RpcLimits,
     socket: Writer,
-    state: Mutex<State>,
-    /// The writer has something to do, or the connection has ended.
+    state: Mutex<ConnectionState>,
+    /// Wakes the writer: data is waiting, or the connection has ended.
     write: Notify,
-    /// The connection has ended, for the reader.
-    over: Notify,
-    /// Room for calls that are not answered yet.
-    room: Semaphore,
-    /// Bytes that may wait for the writer, and a call more; callers wait beyond that.
-    out_bytes_max: usize,
-    /// The writer has taken what waited for it.
+    /// Wakes the reader: the connection has ended.
+    closed: Notify,
+    /// Permits for calls without a response.
+    call_permits: Semaphore,
+    /// Maximum bytes waiting for the writer, plus one call; further callers wait.
+    max_out_bytes: usize,
+    /// Wakes callers: the writer has taken the waiting data.
     taken: Notify,
-    /// How long the server may read nothing of what is sent to it.
-    write_stall: Duration,
+    /// Maximum time in which the server receives none of the data sent to it.
+    send_timeout: Duration,
 }
 
-struct State {
-    /// What is to be written and nobody has taken yet.
+struct ConnectionState {
+    /// Data that the writer has not taken yet.
     out: BytesMut,
-    calls: Calls,
-    /// The writer is at work or woken; what is in the buffer goes along.
+    calls: PendingCalls,
+    /// `true` if the writer is running or woken; it will write the buffer.
     writing: bool,
-    /// Why nothing goes any more.
-    ended: Option<Failure>,
-    /// When anything was read last.
-    heard: Option<Instant>,
+    /// Reason for the end of the connection.
+    ended: Option<RpcError>,
+    /// Time of the last read.
+    last_received: Option<Instant>,
 }
 
 impl Connection {
     fn new(config: &Config, socket: Writer, out: BytesMut) -> Self {
-        let state = State { out, calls: Calls::default(), writing: false, ended: None, heard: None };
+        let state = ConnectionState {
+            out,
+            calls: PendingCalls::default(),
+            writing: false,
+            ended: None,
+            last_received: None,
+        };
         Self {
             format: config.format(),
-            limits: Limits {
-                frame_bytes_max: config.frame_bytes_max,
-                cell_block_bytes_max: config.frame_bytes_max,
+            limits: RpcLimits {
+                max_frame_bytes: config.max_frame_bytes,
+                max_cell_block_bytes: config.max_frame_bytes,
                 trusted_bytes: TRUSTED_BYTES,
-                ..Limits::default()
+                ..RpcLimits::default()
             },
             socket,
             state: Mutex::new(state),
             write: Notify::new(),
-            over: Notify::new(),
-            room: Semaphore::new(config.outstanding_calls_max),
-            out_bytes_max: config.multi_bytes_max.saturating_mul(2),
+            closed: Notify::new(),
+            call_permits: Semaphore::new(config.max_calls_in_flight),
+            max_out_bytes: config.max_multi_bytes.saturating_mul(2),
             taken: Notify::new(),
-            write_stall: config.rpc_timeout(),
+            send_timeout: config.rpc_timeout(),
         }
     }
 
-    /// Sends a call as soon as there is room for one more and gives what waits for its answer.
+    /// Sends a call as soon as a permit is available, and returns the future of its response.
     ///
     /// # Errors
-    /// If the connection has ended, or the call fits no frame.
-    pub(crate) async fn call<C: Call>(
+    /// If the connection has ended, or the call is too large for a frame.
+    pub(crate) async fn call<C: RpcMethod>(
         self: &Arc<Self>,
         request: &C::Request,
         cells: &[Cells],
         priority: Option<u32>,
         deadline: CallDeadline,
-    ) -> Result<Pending, Failure> {
-        let room = if let Ok(room) = self.room.try_acquire() {
+    ) -> Result<ResponseFuture, RpcError> {
+        let room = if let Ok(room) = self.call_permits.try_acquire() {
             room
         } else {
-            let room = tokio::time::timeout_at(deadline.at, self.room.acquire()).await;
-            room.map_err(|_| Cause::Late(deadline.ms))?.map_err(|_| self.why_ended())?
+            let room = tokio::time::timeout_at(deadline.at, self.call_permits.acquire()).await;
+            room.map_err(|_| RpcErrorKind::TimedOut(deadline.ms))?.map_err(|_| self.end_reason())?
         };
         let block = if cells.is_empty() { None } else { Some(self.format.block(cells)?) };
         loop {
             let taken = self.taken.notified();
             if let Some(pending) = self.send::<C>(request, block.as_ref(), priority, deadline)? {
-                // The answer gives it back, or whoever stops waiting for it.
+                // The response releases it, or the future when it is dropped.
                 room.forget();
                 return Ok(pending);
             }
-            tokio::time::timeout_at(deadline.at, taken).await.map_err(|_| Cause::Late(deadline.ms))?;
+            tokio::time::timeout_at(deadline.at, taken)
+                .await
+                .map_err(|_| RpcErrorKind::TimedOut(deadline.ms))?;
         }
     }
 
-    /// Puts a call into the buffer; `None` if too much waits there.
-    fn send<C: Call>(
+    /// Appends a call to the buffer; `None` if too much data waits there.
+    fn send<C: RpcMethod>(
         self: &Arc<Self>,
         request: &C::Request,
-        block: Option<&Block<'_>>,
+        block: Option<&CellBlock<'_>>,
         priority: Option<u32>,
         deadline: CallDeadline,
-    ) -> Result<Option<Pending>, Failure> {
+    ) -> Result<Option<ResponseFuture>, RpcError> {
         let mut state = self.lock();
         if let Some(ended) = &state.ended {
             return Err(ended.clone());
         }
-        if state.out.len() > self.out_bytes_max {
+        if state.out.len() > self.max_out_bytes {
             return Ok(None);
         }
-        let options = RequestOptions { priority, timeout_ms: Some(u32::try_from(deadline.ms).unwrap_or(u32::MAX)), attributes: Vec::new() };
+        let options = RequestOptions {
+            priority,
+            timeout_ms: Some(u32::try_from(deadline.ms).unwrap_or(u32::MAX)),
+            attributes: Vec::new(),
+        };
         let id = state.calls.next_id();
         encode_request::<C>(id, request, options, block, &mut state.out)?;
         state.calls.add(id);
         self.flush(&mut state);
         drop(state);
-        Ok(Some(Pending::new(Arc::clone(self), id, deadline)))
+        Ok(Some(ResponseFuture::new(Arc::clone(self), id, deadline)))
     }
 
-    /// Sends a call whose answer nobody waits for; nothing happens if the connection has ended or is full.
-    pub(crate) fn send_and_forget<C: Call>(self: &Arc<Self>, request: &C::Request) {
-        let Ok(room) = self.room.try_acquire() else { return };
+    /// Sends a call and ignores its response. Does nothing if the connection has ended or is full.
+    pub(crate) fn send_oneway<C: RpcMethod>(self: &Arc<Self>, request: &C::Request) {
+        let Ok(room) = self.call_permits.try_acquire() else { return };
         let mut state = self.lock();
-        if state.ended.is_some() || state.out.len() > self.out_bytes_max {
+        if state.ended.is_some() || state.out.len() > self.max_out_bytes {
             return;
         }
         let id = state.calls.next_id();
-        if encode_request::<C>(id, request, RequestOptions::default(), None, &mut state.out).is_ok() {
-            // An answer to an id without a slot is skipped.
+        if encode_request::<C>(id, request, RequestOptions::default(), None, &mut state.out).is_ok()
+        {
+            // A response to an id without a slot is skipped.
             drop(room);
             self.flush(&mut state);
         }
     }
 
-    /// Sees to it that the buffer is written: by the writer if it is at work or several calls are under way, so that they go
-    /// together; at once if this is the only one.
-    fn flush(&self, state: &mut State) {
+    /// Makes sure that the buffer is written. The writer does it if it is running or several calls
+    /// are pending, so that they are sent together; otherwise it is written at once.
+    fn flush(&self, state: &mut ConnectionState) {
         if state.writing {
             return;
         }
@@ -179,18 +194,18 @@ impl Connection {
         self.write.notify_one();
     }
 
-    /// Whether calls can be sent.
+    /// Returns `true` if calls can be sent.
     pub(crate) fn is_open(&self) -> bool {
         self.lock().ended.is_none()
     }
 
-    /// Whether a call can be sent without waiting for the answers to others.
-    pub(crate) fn has_room(&self) -> bool {
-        self.room.available_permits() > 0 && self.is_open()
+    /// Returns `true` if a call can be sent without waiting for responses to others.
+    pub(crate) fn has_capacity(&self) -> bool {
+        self.call_permits.available_permits() > 0 && self.is_open()
     }
 
-    /// Ends the connection: everybody who waits is told why, and so is everybody who comes.
-    pub(crate) fn end(&self, why: &Failure) {
+    /// Ends the connection. All pending and later calls fail with this error.
+    pub(crate) fn end(&self, why: &RpcError) {
         let mut state = self.lock();
         if state.ended.is_some() {
             return;
@@ -198,34 +213,38 @@ impl Connection {
         state.ended = Some(why.clone());
         let waiting = state.calls.fail_all(why);
         drop(state);
-        self.room.close();
+        self.call_permits.close();
         self.write.notify_one();
-        self.over.notify_one();
+        self.closed.notify_one();
         self.taken.notify_waiters();
         waiting.into_iter().for_each(std::task::Waker::wake);
     }
 
-    fn why_ended(&self) -> Failure {
+    fn end_reason(&self) -> RpcError {
         let ended = self.lock().ended.clone();
-        ended.unwrap_or_else(|| Failure::lost("the connection has ended"))
+        ended.unwrap_or_else(|| RpcError::lost("the connection has ended"))
     }
 
-    /// A call was not answered in time. If nothing at all has come since it was sent, the server is taken for dead.
-    fn late(&self, sent: Instant, deadline: CallDeadline) {
-        if self.lock().heard.is_none_or(|heard| heard < sent) {
-            self.end(&Failure::lost(format!("nothing came from the server in {} ms", deadline.ms)));
+    /// Handles a timeout. If nothing at all has been received since the call was sent, the server
+    /// is considered dead.
+    fn call_timed_out(&self, sent: Instant, deadline: CallDeadline) {
+        if self.lock().last_received.is_none_or(|heard| heard < sent) {
+            self.end(&RpcError::lost(format!(
+                "nothing came from the server in {} ms",
+                deadline.ms
+            )));
         }
     }
 
-    pub(crate) fn format(&self) -> Format {
+    pub(crate) fn format(&self) -> CellBlockFormat {
         self.format
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &RpcLimits {
         &self.limits
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ConnectionState> {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
@@ -242,10 +261,10 @@ mod tests {
     use tokio::io::ReadBuf;
 
     use super::*;
-    use crate::config::Lookup;
-    use crate::net::{Door, Network, Socket, Stream};
+    use crate::config::RegistryKind;
+    use crate::net::{Connector, Network, Socket, Stream};
 
-    /// A socket whose peer never reads.
+    /// Socket whose peer never reads.
     struct Full;
 
     impl Socket for Full {
@@ -273,10 +292,10 @@ mod tests {
     }
 
     async fn connection(change: impl FnOnce(&mut Config)) -> Arc<Connection> {
-        let mut config = Config::new(Lookup::Rpc { servers: Vec::new() });
-        (config.multi_bytes_max, config.door) = (1 << 20, Door::Given(Arc::new(Full)));
+        let mut config = Config::new(RegistryKind::Rpc { servers: Vec::new() });
+        (config.max_multi_bytes, config.connector) = (1 << 20, Connector::Custom(Arc::new(Full)));
         change(&mut config);
-        let (_, writer) = config.door.connect("", 0).await.map(Stream::into_split).unwrap();
+        let (_, writer) = config.connector.connect("", 0).await.map(Stream::into_split).unwrap();
         let connection = Arc::new(Connection::new(&config, writer, BytesMut::new()));
         tokio::spawn(io::write(Arc::clone(&connection)));
         connection
@@ -288,7 +307,10 @@ mod tests {
 
     fn put(bytes: usize) -> pb::MutateRequest {
         let put = Put::new("r").add("f", "q", vec![0; bytes]);
-        pb::MutateRequest { mutation: mutate::to_proto(&put.into()).unwrap(), ..pb::MutateRequest::default() }
+        pb::MutateRequest {
+            mutation: mutate::to_proto(&put.into()).unwrap(),
+            ..pb::MutateRequest::default()
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -296,16 +318,19 @@ mod tests {
         let connection = connection(|_| ()).await;
         let request = put(512 << 10);
         for _ in 0..100 {
-            // Something came meanwhile, so the server is not taken for dead.
-            connection.lock().heard = Some(Instant::now());
+            // Data was received in the meantime, so the server is not considered dead.
+            connection.lock().last_received = Some(Instant::now());
             match connection.call::<ClientMutate>(&request, &[], None, within(50)).await {
-                Ok(pending) => drop(pending.answer().await.unwrap_err()),
-                Err(failure) => assert!(matches!(failure.cause, Cause::Late(50)), "{failure:?}"),
+                Ok(pending) => drop(pending.body().await.unwrap_err()),
+                Err(failure) => {
+                    assert!(matches!(failure.kind, RpcErrorKind::TimedOut(50)), "{failure:?}");
+                }
             }
-            connection.lock().heard = Some(Instant::now());
+            connection.lock().last_received = Some(Instant::now());
         }
         assert!(connection.is_open());
-        let (waiting, room) = (connection.lock().out.len(), connection.room.available_permits());
+        let (waiting, room) =
+            (connection.lock().out.len(), connection.call_permits.available_permits());
         assert!((1 << 20..4 << 20).contains(&waiting), "{waiting} bytes");
         assert_eq!(room, 1_000);
     }
@@ -313,9 +338,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_connection_on_which_nothing_can_be_written_ends() {
         let connection = connection(|config| config.rpc_timeout_ms = 2_000).await;
-        let pending = connection.call::<ClientMutate>(&put(1), &[], None, within(60_000)).await.unwrap();
-        let failure = pending.answer().await.unwrap_err();
-        assert!(matches!(&failure.cause, Cause::Lost(why) if why.contains("does not read")), "{failure:?}");
+        let pending =
+            connection.call::<ClientMutate>(&put(1), &[], None, within(60_000)).await.unwrap();
+        let failure = pending.body().await.unwrap_err();
+        assert!(
+            matches!(&failure.kind, RpcErrorKind::Lost(why) if why.contains("does not read")),
+            "{failure:?}"
+        );
         assert!(!connection.is_open());
     }
 }

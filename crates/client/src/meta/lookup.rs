@@ -1,4 +1,4 @@
-//! Asking `hbase:meta` where a region is.
+//! Lookups of region locations in `hbase:meta`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,47 +13,61 @@ use pb::scan::ReadType;
 use pb::table_state::State;
 use tokio::time::Instant;
 
-use super::{At, Location, TableRegions};
+use super::{LocateType, Location, TableLocations};
 use crate::deadline::Deadline;
-use crate::failure::{Cause, Failure};
-use crate::shared::Shared;
+use crate::error::{RpcError, RpcErrorKind};
+use crate::shared::ClientInner;
 use crate::table::no_such_table;
 
-/// Where a region is: from memory, or by one question that all who miss it wait for.
+/// Returns the location of a region, from the cache or by one lookup shared by all waiting callers.
 ///
 /// # Errors
-/// `NoSuchTable`, `TableDisabled`, or why it cannot be found out now.
-pub(crate) async fn locate(shared: &Shared, table: &TableRegions, at: At<'_>, deadline: &Deadline) -> Result<Arc<Location>, Failure> {
+/// `NoSuchTable`, `TableDisabled`, or the reason why the lookup fails.
+pub(crate) async fn locate(
+    shared: &ClientInner,
+    table: &TableLocations,
+    at: LocateType<'_>,
+    deadline: &Deadline,
+) -> Result<Arc<Location>, RpcError> {
     if let Some(location) = table.find(at) {
         return Ok(location);
     }
     if *table.name() == region::meta().table {
-        return locate_meta(shared, table, deadline).await.map_err(|failure| failure.under(LookUp(table)));
+        return locate_meta(shared, table, deadline)
+            .await
+            .map_err(|failure| failure.with_context(LookupContext(table)));
     }
-    let located = by_one(table, at, deadline, || ask(shared, table, at, deadline)).await;
-    located.map_err(|failure| match &failure.cause {
-        Cause::Final(_) => failure,
-        _ => of_meta(shared, failure).under(LookUp(table)),
+    let located =
+        single_flight(table, at, deadline, || query_meta(shared, table, at, deadline)).await;
+    located.map_err(|failure| match &failure.kind {
+        RpcErrorKind::Final(_) => failure,
+        _ => with_meta_location(shared, failure).with_context(LookupContext(table)),
     })
 }
 
-/// Says where `hbase:meta` is asked, or whoever knows where it is: one who has only waited for another's question was not told.
-fn of_meta(shared: &Shared, failure: Failure) -> Failure {
-    match shared.locations.table(&region::meta().table).find(At::Last) {
+/// Adds the location of `hbase:meta`, or of the registry, to an error. A caller that waited for
+/// another's lookup has an error without it.
+fn with_meta_location(shared: &ClientInner, failure: RpcError) -> RpcError {
+    match shared.meta_cache.table(&region::meta().table).find(LocateType::Last) {
         Some(meta) => failure.at(&*meta),
         None => failure.at(&shared.registry),
     }
 }
 
-/// Asks, while others who miss the same wait. What went wrong with a question is the answer to all who waited for it: they do not ask
-/// the same again, one after the other.
-async fn by_one<F>(table: &TableRegions, at: At<'_>, deadline: &Deadline, ask: impl FnOnce() -> F) -> Result<Arc<Location>, Failure>
+/// Runs a lookup while other callers with the same miss wait. Its error is returned to all waiting
+/// callers: they do not repeat the lookup one after another.
+async fn single_flight<F>(
+    table: &TableLocations,
+    at: LocateType<'_>,
+    deadline: &Deadline,
+    ask: impl FnOnce() -> F,
+) -> Result<Arc<Location>, RpcError>
 where
-    F: Future<Output = Result<Arc<Location>, Failure>>,
+    F: Future<Output = Result<Arc<Location>, RpcError>>,
 {
     let (limit, since) = (deadline.call(), Instant::now());
-    let asking = tokio::time::timeout_at(limit.at, table.asking.lock()).await;
-    let mut asking = asking.map_err(|_| Cause::Late(limit.ms))?;
+    let asking = tokio::time::timeout_at(limit.at, table.lookup_lock.lock()).await;
+    let mut asking = asking.map_err(|_| RpcErrorKind::TimedOut(limit.ms))?;
     if let Some(location) = table.find(at) {
         return Ok(location);
     }
@@ -63,56 +77,83 @@ where
         return Err(failure.clone());
     }
     let answer = ask().await;
-    // That one region is nowhere says nothing of the others.
-    *asking = answer.as_ref().err().filter(|failure| !is_of_one_region(failure)).map(|failure| (Instant::now(), failure.clone()));
+    // An error of one region does not concern the others.
+    *asking = answer
+        .as_ref()
+        .err()
+        .filter(|failure| !is_region_error(failure))
+        .map(|failure| (Instant::now(), failure.clone()));
     answer
 }
 
-fn is_of_one_region(failure: &Failure) -> bool {
-    matches!(&failure.cause, Cause::Exception(exception) if exception.kind() == Some(ExceptionKind::NotServingRegion))
+fn is_region_error(failure: &RpcError) -> bool {
+    matches!(&failure.kind, RpcErrorKind::Exception(exception) if exception.kind() == Some(ExceptionKind::NotServingRegion))
 }
 
-/// What is done when a region is not known, for the text of a failure.
-struct LookUp<'a>(&'a TableRegions);
+/// Text of a failed lookup, for error messages.
+struct LookupContext<'a>(&'a TableLocations);
 
-impl fmt::Display for LookUp<'_> {
+impl fmt::Display for LookupContext<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "table {}, looking a region up", self.0.name())
     }
 }
 
-/// The location that a row of meta speaks of.
-pub(crate) fn region_location(shared: &Shared, row: RegionRow) -> Option<Arc<Location>> {
+/// Returns the location in a row of meta.
+pub(crate) fn region_location(shared: &ClientInner, row: RegionRow) -> Option<Arc<Location>> {
     let name = row.server.filter(|_| !row.is_offline)?;
-    Some(Arc::new(Location::new(row.region, shared.servers.get(&name, Service::Client), row.open_sequence)))
+    Some(Arc::new(Location::new(
+        row.region,
+        shared.connections.get(&name, Service::Client),
+        row.open_sequence,
+    )))
 }
 
-/// Where `hbase:meta` is; `table` is what is known of it.
-async fn locate_meta(shared: &Shared, table: &TableRegions, deadline: &Deadline) -> Result<Arc<Location>, Failure> {
-    if let Some(location) = table.find(At::Last) {
+/// Returns the location of `hbase:meta`; `table` is its cache.
+async fn locate_meta(
+    shared: &ClientInner,
+    table: &TableLocations,
+    deadline: &Deadline,
+) -> Result<Arc<Location>, RpcError> {
+    if let Some(location) = table.find(LocateType::Last) {
         return Ok(location);
     }
-    by_one(table, At::Last, deadline, || ask_registry(shared, table, deadline)).await.map_err(|failure| failure.at(&shared.registry))
+    single_flight(table, LocateType::Last, deadline, || query_registry(shared, table, deadline))
+        .await
+        .map_err(|failure| failure.at(&shared.registry))
 }
 
-async fn ask_registry(shared: &Shared, table: &TableRegions, deadline: &Deadline) -> Result<Arc<Location>, Failure> {
-    let name = shared.registry.meta_server(&shared.config, &shared.servers, deadline).await?;
-    let location = Arc::new(Location::new(region::meta(), shared.servers.get(&name, Service::Client), 0));
-    table.learn(Arc::clone(&location));
+async fn query_registry(
+    shared: &ClientInner,
+    table: &TableLocations,
+    deadline: &Deadline,
+) -> Result<Arc<Location>, RpcError> {
+    let name = shared.registry.meta_server(&shared.config, &shared.connections, deadline).await?;
+    let location =
+        Arc::new(Location::new(region::meta(), shared.connections.get(&name, Service::Client), 0));
+    table.insert(Arc::clone(&location));
     Ok(location)
 }
 
-async fn ask(shared: &Shared, table: &TableRegions, at: At<'_>, deadline: &Deadline) -> Result<Arc<Location>, Failure> {
+async fn query_meta(
+    shared: &ClientInner,
+    table: &TableLocations,
+    at: LocateType<'_>,
+    deadline: &Deadline,
+) -> Result<Arc<Location>, RpcError> {
     let question = match at {
-        At::Containing(row) => meta::containing(table.name(), row),
-        At::Before(start) => meta::before(table.name(), start),
-        At::Last => meta::last(table.name()),
+        LocateType::Containing(row) => meta::containing(table.name(), row),
+        LocateType::Before(start) => meta::before(table.name(), start),
+        LocateType::Last => meta::last(table.name()),
     };
-    let meta = Meta::locate(shared, deadline).await?;
+    let meta = MetaRegion::locate(shared, deadline).await?;
     let found = meta.regions(question, deadline).await?;
-    found.into_iter().filter_map(|row| region_location(shared, row)).for_each(|location| table.learn(location));
+    found
+        .into_iter()
+        .filter_map(|row| region_location(shared, row))
+        .for_each(|location| table.insert(location));
     let location = table.find(at);
-    if location.is_none() || table.take_doubt() {
+    if location.is_none() || table.take_suspect_disabled() {
         meta.check_table(table, deadline).await?;
     }
     location.ok_or_else(|| {
@@ -121,24 +162,29 @@ async fn ask(shared: &Shared, table: &TableRegions, at: At<'_>, deadline: &Deadl
     })
 }
 
-/// The region of `hbase:meta`, to be asked.
-struct Meta<'a> {
-    shared: &'a Shared,
-    table: Arc<TableRegions>,
+/// Region of `hbase:meta`, to be queried.
+struct MetaRegion<'a> {
+    shared: &'a ClientInner,
+    table: Arc<TableLocations>,
     location: Arc<Location>,
 }
 
-impl<'a> Meta<'a> {
-    async fn locate(shared: &'a Shared, deadline: &Deadline) -> Result<Self, Failure> {
-        let table = shared.locations.table(&region::meta().table);
+impl<'a> MetaRegion<'a> {
+    async fn locate(shared: &'a ClientInner, deadline: &Deadline) -> Result<Self, RpcError> {
+        let table = shared.meta_cache.table(&region::meta().table);
         let location = locate_meta(shared, &table, deadline).await?;
         Ok(Self { shared, table, location })
     }
 
-    /// The first rows of a scan, as far as they are of regions.
-    async fn regions(&self, question: Scan, deadline: &Deadline) -> Result<Vec<RegionRow>, Failure> {
+    /// Returns the region rows among the first rows of a scan.
+    async fn regions(
+        &self,
+        question: Scan,
+        deadline: &Deadline,
+    ) -> Result<Vec<RegionRow>, RpcError> {
         let rows = self.shared.config.meta_prefetch;
-        let query = scan::ScanQuery { read_type: ReadType::Pread, caching: Some(rows), ..question.into() };
+        let query =
+            scan::ScanQuery { read_type: ReadType::Pread, caching: Some(rows), ..question.into() };
         let request = pb::ScanRequest {
             region: Some(self.location.specifier.clone()),
             scan: Some(scan::to_proto(&query)?),
@@ -147,34 +193,57 @@ impl<'a> Meta<'a> {
             ..pb::ScanRequest::default()
         };
         let (response, mut cells) = self.call::<ClientScan>(&request, deadline).await?;
-        let rows = result::rows_of_response(&response, &mut cells)?;
-        // Replicas and whatever else cannot be read is of no use, and no reason not to find the others.
+        let rows = result::rows_from_response(&response, &mut cells)?;
+        // Rows of replicas and other rows that cannot be parsed are skipped, so that the others are
+        // found.
         Ok(rows.iter().filter_map(|row| meta::region_row(row).ok().flatten()).collect())
     }
 
-    /// Whether the table is there and not disabled.
-    async fn check_table(&self, table: &TableRegions, deadline: &Deadline) -> Result<(), Failure> {
-        let request = pb::GetRequest { region: self.location.specifier.clone(), get: get::to_proto(&meta::table_get(table.name()))? };
+    /// Checks that the table exists and is not disabled.
+    async fn check_table(
+        &self,
+        table: &TableLocations,
+        deadline: &Deadline,
+    ) -> Result<(), RpcError> {
+        let request = pb::GetRequest {
+            region: self.location.specifier.clone(),
+            get: get::to_proto(&meta::table_get(table.name()))?,
+        };
         let (response, mut cells) = self.call::<ClientGet>(&request, deadline).await?;
-        let row = response.result.map(|row| result::from_proto(&row, &mut cells)).transpose()?.unwrap_or_default();
+        let row = response
+            .result
+            .map(|row| result::from_proto(&row, &mut cells))
+            .transpose()?
+            .unwrap_or_default();
         let name = table.name();
         match meta::table_state(&row)? {
             None => Err(no_such_table(name).into()),
-            Some(State::Disabled | State::Disabling) => {
-                Err(Error::new(ErrorKind::TableDisabled, format!("table {name} is disabled; enable it first")).into())
-            }
+            Some(State::Disabled | State::Disabling) => Err(Error::new(
+                ErrorKind::TableDisabled,
+                format!("table {name} is disabled; enable it first"),
+            )
+            .into()),
             Some(State::Enabled | State::Enabling) => Ok(()),
         }
     }
 
-    async fn call<C: halite_wire::service::Call>(
+    async fn call<C: halite_wire::service::RpcMethod>(
         &self,
         request: &C::Request,
         deadline: &Deadline,
-    ) -> Result<(C::Response, halite_types::Cells), Failure> {
-        let answered = self.location.server.ask::<C>(&self.shared.config, request, self.table.priority(), deadline.call()).await;
+    ) -> Result<(C::Response, halite_types::Cells), RpcError> {
+        let answered = self
+            .location
+            .server
+            .call::<C>(&self.shared.config, request, self.table.priority(), deadline.call())
+            .await;
         answered.map_err(|failure| {
-            self.shared.locations.note(&failure, &self.table, &self.location, &self.shared.servers);
+            self.shared.meta_cache.record_failure(
+                &failure,
+                &self.table,
+                &self.location,
+                &self.shared.connections,
+            );
             failure.at(&*self.location)
         })
     }

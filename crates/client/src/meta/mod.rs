@@ -1,10 +1,11 @@
-//! Where regions are: what is known, and asking `hbase:meta` for the rest.
+//! Region locations: a cache, and lookups in `hbase:meta`.
 //!
-//! `cache.rs` keeps what is known, sorted by start key for each table. `lookup.rs` asks: one caller at a time for a table,
-//! while the others wait for what he learns. What turns out to be wrong is forgotten region by region.
+//! `cache.rs` contains the known locations, sorted by start key for each table. `lookup.rs` queries
+//! the rest: one caller at a time per table, while the others wait for its result. Wrong locations
+//! are evicted region by region.
 
 mod cache;
 mod lookup;
 
-pub(crate) use cache::{At, Location, Locations, TableRegions};
+pub(crate) use cache::{LocateType, Location, MetaCache, TableLocations};
 pub(crate) use lookup::{locate, region_location};

@@ -1,4 +1,4 @@
-//! Who knows where the cluster's servers are: its ZooKeeper, or any of its servers.
+//! Registry that locates the cluster's servers: its ZooKeeper, or any of its servers.
 
 mod rpc;
 mod zookeeper;
@@ -9,30 +9,30 @@ use std::time::Duration;
 use halite_types::Result;
 use halite_wire::convert::server::ServerName;
 
-use crate::config::{Address, Config, Lookup};
-use crate::connection::Servers;
+use crate::config::{Address, Config, RegistryKind};
+use crate::connection::ConnectionPool;
 use crate::deadline::Deadline;
-use crate::failure::Failure;
+use crate::error::RpcError;
 
-/// The places to ask, in the order in which they are asked.
+/// Addresses of the registry, in the order in which they are queried.
 pub(crate) struct Registry {
     addresses: Vec<Address>,
-    /// The cluster's znode; `None` if servers are asked.
+    /// Znode of the cluster; `None` if servers are queried.
     znode_parent: Option<String>,
-    /// The place of the one that answered last.
+    /// Index of the address that answered last.
     first: AtomicUsize,
 }
 
-/// What can be asked.
+/// Query to the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Question {
+enum RegistryQuery {
     ClusterId,
     Master,
     MetaServer,
 }
 
-/// What is answered.
-enum Knowledge {
+/// Response of the registry.
+enum RegistryResponse {
     ClusterId(String),
     Server(ServerName),
 }
@@ -40,55 +40,88 @@ enum Knowledge {
 impl Registry {
     pub(crate) fn new(config: &Config) -> Result<Self> {
         let mut addresses = config.addresses()?;
-        // Clients begin at different ones, and share the load.
+        // Clients begin at different addresses, to distribute the load.
         fastrand::shuffle(&mut addresses);
-        let znode_parent = match &config.lookup {
-            Lookup::ZooKeeper { znode_parent, .. } => Some(znode_parent.clone()),
-            Lookup::Rpc { .. } => None,
+        let znode_parent = match &config.registry {
+            RegistryKind::ZooKeeper { znode_parent, .. } => Some(znode_parent.clone()),
+            RegistryKind::Rpc { .. } => None,
         };
         Ok(Self { addresses, znode_parent, first: AtomicUsize::new(0) })
     }
 
-    /// The id of the cluster.
-    pub(crate) async fn cluster_id(&self, config: &Config, servers: &Servers, deadline: &Deadline) -> Result<String, Failure> {
-        match self.ask(Question::ClusterId, config, servers, deadline).await? {
-            Knowledge::ClusterId(id) => Ok(id),
-            Knowledge::Server(_) => Err(self.odd()),
+    /// Returns the id of the cluster.
+    pub(crate) async fn cluster_id(
+        &self,
+        config: &Config,
+        servers: &ConnectionPool,
+        deadline: &Deadline,
+    ) -> Result<String, RpcError> {
+        match self.query(RegistryQuery::ClusterId, config, servers, deadline).await? {
+            RegistryResponse::ClusterId(id) => Ok(id),
+            RegistryResponse::Server(_) => Err(self.unexpected_response()),
         }
     }
 
-    /// The active master.
-    pub(crate) async fn master(&self, config: &Config, servers: &Servers, deadline: &Deadline) -> Result<ServerName, Failure> {
-        self.server(Question::Master, config, servers, deadline).await
+    /// Returns the active master.
+    pub(crate) async fn master(
+        &self,
+        config: &Config,
+        servers: &ConnectionPool,
+        deadline: &Deadline,
+    ) -> Result<ServerName, RpcError> {
+        self.server(RegistryQuery::Master, config, servers, deadline).await
     }
 
-    /// The server of `hbase:meta`.
-    pub(crate) async fn meta_server(&self, config: &Config, servers: &Servers, deadline: &Deadline) -> Result<ServerName, Failure> {
-        self.server(Question::MetaServer, config, servers, deadline).await
+    /// Returns the server of `hbase:meta`.
+    pub(crate) async fn meta_server(
+        &self,
+        config: &Config,
+        servers: &ConnectionPool,
+        deadline: &Deadline,
+    ) -> Result<ServerName, RpcError> {
+        self.server(RegistryQuery::MetaServer, config, servers, deadline).await
     }
 
-    async fn server(&self, question: Question, config: &Config, servers: &Servers, deadline: &Deadline) -> Result<ServerName, Failure> {
-        match self.ask(question, config, servers, deadline).await? {
-            Knowledge::Server(server) => Ok(server),
-            Knowledge::ClusterId(_) => Err(self.odd()),
+    async fn server(
+        &self,
+        question: RegistryQuery,
+        config: &Config,
+        servers: &ConnectionPool,
+        deadline: &Deadline,
+    ) -> Result<ServerName, RpcError> {
+        match self.query(question, config, servers, deadline).await? {
+            RegistryResponse::Server(server) => Ok(server),
+            RegistryResponse::ClusterId(_) => Err(self.unexpected_response()),
         }
     }
 
-    fn odd(&self) -> Failure {
-        Failure::lost("an answer to another question came").at(self)
+    fn unexpected_response(&self) -> RpcError {
+        RpcError::lost("an answer to another question came").at(self)
     }
 
-    /// Asks one after the other until one answers, first the one that answered last. Each gets its share of the time that is left,
-    /// so that one that is silent does not keep the others from being asked.
-    async fn ask(&self, question: Question, config: &Config, servers: &Servers, deadline: &Deadline) -> Result<Knowledge, Failure> {
-        let mut last = Failure::unreachable("nobody was asked");
+    /// Queries the addresses in turn until one answers, starting with the one that answered last.
+    /// Each receives an equal share of the remaining time, so that an unresponsive one does not
+    /// prevent queries to the others.
+    async fn query(
+        &self,
+        question: RegistryQuery,
+        config: &Config,
+        servers: &ConnectionPool,
+        deadline: &Deadline,
+    ) -> Result<RegistryResponse, RpcError> {
+        let mut last = RpcError::unreachable("nobody was asked");
         let (count, first) = (self.addresses.len(), self.first.load(Ordering::Relaxed));
-        for (tried, (place, address)) in self.addresses.iter().enumerate().cycle().skip(first).take(count).enumerate() {
-            let share = deadline.share(count - tried).min(Duration::from_millis(config.connect_timeout_ms));
+        for (tried, (place, address)) in
+            self.addresses.iter().enumerate().cycle().skip(first).take(count).enumerate()
+        {
+            let share =
+                deadline.share(count - tried).min(Duration::from_millis(config.connect_timeout_ms));
             let limit = deadline.call_within(share);
             let asked = match &self.znode_parent {
-                Some(parent) => zookeeper::ask(&config.door, address, parent, question, limit).await,
-                None => rpc::ask(address, question, config, servers, limit).await,
+                Some(parent) => {
+                    zookeeper::query(&config.connector, address, parent, question, limit).await
+                }
+                None => rpc::query(address, question, config, servers, limit).await,
             };
             match asked {
                 Ok(knowledge) => {
@@ -98,7 +131,7 @@ impl Registry {
                 Err(failure) => last = failure,
             }
         }
-        Err(last.under(self))
+        Err(last.with_context(self))
     }
 }
 

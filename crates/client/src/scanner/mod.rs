@@ -1,239 +1,279 @@
-//! Scans: from region to region, one batch ahead of the consumer, going on where they were when something happens.
+//! Scans: region by region, one batch ahead of the consumer, resumed after failures.
 //!
 //! ```text
-//! progress.rs   where the scan is, and what of the answers goes to the consumer      lease.rs   scanners that are kept alive
-//! request.rs    the calls that open, ask and close a scanner                check.rs   scans that are refused
-//! ahead.rs      several regions at once
+//! scan_state.rs   position of the scan, and rows for the consumer    lease.rs      renewal of open scanners
+//! request.rs      calls that open, read, renew and close a scanner   validate.rs   scans that are rejected
+//! prefetch.rs     several regions at once
 //! ```
-//! As soon as an answer has come the next one is asked for, so the server works while the consumer does. A scan that loses its
-//! scanner, its region or its server opens another behind the last row it has seen; of a row that came in pieces it reads
-//! the rest. Dropping a scan closes its scanner.
+//! When a response has arrived, the next one is requested, so the server and the consumer work in
+//! parallel. A scan that loses its scanner, region or server opens another one after the last row
+//! it received. Of a row received in part it reads the rest. Dropping a scan closes its scanner.
 
-mod ahead;
-mod check;
 mod lease;
-mod progress;
+mod prefetch;
 mod request;
+mod scan_state;
 #[cfg(test)]
 mod tests;
+mod validate;
 
 use std::ops::Bound;
 use std::sync::Arc;
 
-use halite_types::{Error, Fut, Row, RowRange, RowSource, RowStream, Scan};
+use halite_types::{BoxFuture, Error, Row, RowRange, RowSource, RowStream, Scan};
 use halite_wire::convert::result;
 use halite_wire::exception::{Exception, ExceptionKind};
 use halite_wire::proto as pb;
 use halite_wire::service::ClientScan;
 
-use crate::connection::{Connection, Pending};
+use crate::connection::{Connection, ResponseFuture};
 use crate::deadline::{CallDeadline, Deadline};
-use crate::failure::{Cause, Failure};
-use crate::meta::{At, Location, TableRegions, locate};
-use crate::retry::{self, Work};
-use crate::shared::Shared;
-use ahead::RegionsAhead;
-use lease::Lease;
-pub(crate) use lease::Leases;
-use progress::Progress;
+use crate::error::{RpcError, RpcErrorKind};
+use crate::meta::{LocateType, Location, TableLocations, locate};
+use crate::retry::{self, Retryable};
+use crate::shared::ClientInner;
+pub(crate) use lease::LeaseRenewer;
+use lease::ScannerLease;
+use prefetch::MultiRegionScanner;
+use scan_state::ScanState;
 
-/// The rows of a scan: over several regions at once where it may read them all.
-pub(crate) fn scan(shared: &Arc<Shared>, regions: &Arc<TableRegions>, scan: Scan) -> RowStream {
+/// Returns the rows of a scan. Without a limit, several regions are read concurrently if enabled.
+pub(crate) fn scan(
+    shared: &Arc<ClientInner>,
+    regions: &Arc<TableLocations>,
+    scan: Scan,
+) -> RowStream {
     let (shared, regions) = (Arc::clone(shared), Arc::clone(regions));
-    if scan.limit.is_some() || shared.config.scan_regions_ahead == 0 || !has_plain_order(&regions) {
+    if scan.limit.is_some()
+        || shared.config.scan_prefetch_regions == 0
+        || !has_plain_order(&regions)
+    {
         return RowStream::new(Scanner::new(shared, regions, scan));
     }
-    RowStream::new(RegionsAhead::new(shared, regions, scan))
+    RowStream::new(MultiRegionScanner::new(shared, regions, scan))
 }
 
-/// Whether the order of rows is that of their bytes; that of `hbase:meta` is not.
-fn has_plain_order(regions: &TableRegions) -> bool {
+/// Returns `true` if rows are ordered by their bytes, which is not so in `hbase:meta`.
+fn has_plain_order(regions: &TableLocations) -> bool {
     *regions.name() != halite_wire::convert::region::meta().table
 }
 
-/// A scan of a table.
+/// Scan of a table.
 struct Scanner {
-    shared: Arc<Shared>,
-    regions: Arc<TableRegions>,
-    progress: Progress,
-    /// Why the scan is refused, until that was told.
-    refused: Option<Error>,
-    /// The region the scan is in.
-    at: Option<Region>,
-    /// The answer to come, asked for ahead of time.
-    pending: Option<Pending>,
-    answers: usize,
-    /// A filter wants no more rows, of any region.
+    shared: Arc<ClientInner>,
+    locations: Arc<TableLocations>,
+    state: ScanState,
+    /// Reason for rejecting the scan, until it is reported.
+    validation_error: Option<Error>,
+    /// Current region.
+    region: Option<ScannedRegion>,
+    /// Next response, requested ahead of time.
+    pending: Option<ResponseFuture>,
+    responses: usize,
+    /// `true` after a filter has ended the whole scan.
     is_filter_done: bool,
 }
 
-/// A region that is being scanned.
-struct Region {
+/// Region that is being scanned.
+struct ScannedRegion {
     location: Arc<Location>,
     connection: Arc<Connection>,
-    /// The scanner, once it is open.
-    lease: Option<Arc<Lease>>,
-    /// How many answers were asked for.
+    /// Lease of the scanner, once it is open.
+    lease: Option<Arc<ScannerLease>>,
+    /// Number of responses requested.
     sequence: u64,
 }
 
 impl Scanner {
-    fn new(shared: Arc<Shared>, regions: Arc<TableRegions>, scan: Scan) -> Self {
-        let refused = check::check(&scan).err();
-        let progress = Progress::new(scan, has_plain_order(&regions), &shared.config);
-        Self { refused, shared, regions, progress, at: None, pending: None, answers: 0, is_filter_done: false }
-    }
-
-    /// Until when the next answer must be there.
-    fn limit(&self, deadline: &Deadline) -> CallDeadline {
-        deadline.call_within(std::time::Duration::from_millis(self.shared.config.scanner_timeout_ms))
-    }
-
-    /// The region to go on in.
-    fn region(&self) -> At<'_> {
-        at(self.progress.range(), self.progress.is_reverse())
-    }
-
-    /// Asks for rows: of the scanner that is open, or by opening one where the scan is.
-    async fn ask(&mut self, deadline: &Deadline) -> Result<Pending, Failure> {
-        let limit = self.limit(deadline);
-        if self.at.is_none() {
-            let location = locate(&self.shared, &self.regions, self.region(), deadline).await?;
-            let connection = location.server.connection(&self.shared.config, limit).await;
-            let connection = connection.map_err(|failure| self.lost(failure, &location))?;
-            self.at = Some(Region { location, connection, lease: None, sequence: 0 });
+    fn new(shared: Arc<ClientInner>, locations: Arc<TableLocations>, scan: Scan) -> Self {
+        let validation_error = validate::validate(&scan).err();
+        let state = ScanState::new(scan, has_plain_order(&locations), &shared.config);
+        Self {
+            validation_error,
+            shared,
+            locations,
+            state,
+            region: None,
+            pending: None,
+            responses: 0,
+            is_filter_done: false,
         }
-        let Some(region) = &mut self.at else { return Err(Failure::lost("no region is being scanned")) };
+    }
+
+    /// Returns the deadline of the next response.
+    fn limit(&self, deadline: &Deadline) -> CallDeadline {
+        deadline
+            .call_within(std::time::Duration::from_millis(self.shared.config.scanner_timeout_ms))
+    }
+
+    /// Returns the region in which the scan continues.
+    fn locate_type(&self) -> LocateType<'_> {
+        locate_type(self.state.range(), self.state.is_reverse())
+    }
+
+    /// Requests rows from the open scanner, or opens one at the scan's position.
+    async fn request_rows(&mut self, deadline: &Deadline) -> Result<ResponseFuture, RpcError> {
+        let limit = self.limit(deadline);
+        if self.region.is_none() {
+            let location =
+                locate(&self.shared, &self.locations, self.locate_type(), deadline).await?;
+            let connection = location.server.connection(&self.shared.config, limit).await;
+            let connection =
+                connection.map_err(|failure| self.handle_failure(failure, &location))?;
+            self.region = Some(ScannedRegion { location, connection, lease: None, sequence: 0 });
+        }
+        let Some(region) = &mut self.region else {
+            return Err(RpcError::lost("no region is being scanned"));
+        };
         let request = match &region.lease {
-            None => request::open(&mut self.progress, &region.location)?,
+            None => request::open(&mut self.state, &region.location)?,
             Some(lease) => {
                 lease.touch();
                 region.sequence += 1;
-                request::next(&self.progress, lease.scanner_id(), region.sequence - 1)
+                request::next(&self.state, lease.scanner_id(), region.sequence - 1)
             }
         };
         let (connection, location) = (Arc::clone(&region.connection), Arc::clone(&region.location));
-        let asked = connection.call::<ClientScan>(&request, &[], self.regions.priority(), limit).await;
-        asked.map_err(|failure| self.lost(failure, &location))
+        let asked =
+            connection.call::<ClientScan>(&request, &[], self.locations.priority(), limit).await;
+        asked.map_err(|failure| self.handle_failure(failure, &location))
     }
 
-    /// Takes in an answer: rows for the consumer, and where the scan is now.
+    /// Processes a response: returns rows for the consumer, and updates the scan's position.
     fn accept(&mut self, response: &pb::ScanResponse, rows: Vec<Row>) -> Vec<Row> {
-        self.answers += 1;
-        let Some(region) = &mut self.at else { return Vec::new() };
+        self.responses += 1;
+        let Some(region) = &mut self.region else { return Vec::new() };
         if let Some(point) = response.mvcc_read_point.filter(|point| *point > 0) {
-            self.progress.read_at(&region.location.region, point);
+            self.state.set_read_point(&region.location.region, point);
         }
-        let mut out = self.progress.take(rows);
+        let mut out = self.state.take(rows);
         let scan_over = response.more_results == Some(false);
         let region_over = scan_over || response.more_results_in_region == Some(false);
         if region_over {
             // The server has closed the scanner.
-            self.is_filter_done = scan_over && self.progress.has_filter();
+            self.is_filter_done = scan_over && self.state.has_filter();
             region.lease = None;
             let location = Arc::clone(&region.location);
-            self.at = None;
-            out.extend(self.progress.leave(&location.region, scan_over));
+            self.region = None;
+            out.extend(self.state.finish_region(&location.region, scan_over));
             return out;
         }
         if let Some(row) = response.cursor.as_ref().and_then(|cursor| cursor.row.clone()) {
-            self.progress.reached(row);
+            self.state.advance_to(row);
         }
         self.hold(response);
         out
     }
 
-    /// The scanner stays open on the server, until the scan does not need it any more.
+    /// Keeps the scanner open on the server until the scan no longer needs it.
     fn hold(&mut self, response: &pb::ScanResponse) {
-        let Some(region) = &mut self.at else { return };
+        let Some(region) = &mut self.region else { return };
         match (&region.lease, response.scanner_id) {
             (Some(lease), _) => lease.touch(),
             (None, Some(id)) => {
                 let ms = response.ttl.map_or(self.shared.config.scanner_timeout_ms, u64::from);
-                region.lease = Some(Leases::add(&self.shared, &region.connection, id, ms));
+                region.lease = Some(LeaseRenewer::add(&self.shared, &region.connection, id, ms));
             }
             (None, None) => {
-                self.at = None;
-                self.progress.resume();
+                self.region = None;
+                self.state.resume();
             }
         }
-        if self.progress.is_over() {
+        if self.state.is_over() {
             self.close();
         }
     }
 
-    /// Asks for what comes next before the consumer does, if that needs no waiting.
-    async fn look_ahead(&mut self) {
-        let connection = match &self.at {
+    /// Requests the next rows before the consumer does, if that requires no waiting.
+    async fn prefetch_next(&mut self) {
+        let connection = match &self.region {
             Some(region) => Some(Arc::clone(&region.connection)),
-            None => self.regions.find(self.region()).and_then(|location| location.server.open()),
+            None => {
+                self.locations.find(self.locate_type()).and_then(|location| location.server.open())
+            }
         };
-        let ready = connection.is_some_and(|connection| connection.has_room());
-        if ready && !self.progress.is_over() {
-            // What fails now fails again when it is needed, and is dealt with there.
-            self.pending = self.ask(&self.shared.deadline()).await.ok();
+        let ready = connection.is_some_and(|connection| connection.has_capacity());
+        if ready && !self.state.is_over() {
+            // A failure here recurs when the rows are needed, and is handled there.
+            self.pending = self.request_rows(&self.shared.deadline()).await.ok();
         }
     }
 
-    /// Something happened to the region or its server: the scan opens another scanner where it is.
-    fn lost(&mut self, failure: Failure, location: &Arc<Location>) -> Failure {
-        self.at = None;
-        self.progress.resume();
-        let failure = match &failure.cause {
-            Cause::Exception(exception) if exception.kind() == Some(ExceptionKind::Lease) => {
+    /// Handles a failure of the region or its server: the scan opens another scanner at its
+    /// position.
+    fn handle_failure(&mut self, failure: RpcError, location: &Arc<Location>) -> RpcError {
+        self.region = None;
+        self.state.resume();
+        let failure = match &failure.kind {
+            RpcErrorKind::Exception(exception)
+                if exception.kind() == Some(ExceptionKind::Lease) =>
+            {
                 Exception::new(ExceptionKind::ScannerReset, exception.message()).into()
             }
             _ => failure,
         };
-        self.shared.locations.note(&failure, &self.regions, location, &self.shared.servers);
+        self.shared.meta_cache.record_failure(
+            &failure,
+            &self.locations,
+            location,
+            &self.shared.connections,
+        );
         failure.at(&**location)
     }
 
-    /// Closes the scanner if one is open; nobody waits for that.
+    /// Closes the scanner if one is open, without waiting for the response.
     fn close(&mut self) {
         self.pending = None;
-        if let Some(Region { connection, lease: Some(lease), .. }) = self.at.take() {
-            connection.send_and_forget::<ClientScan>(&request::close(lease.scanner_id()));
+        if let Some(ScannedRegion { connection, lease: Some(lease), .. }) = self.region.take() {
+            connection.send_oneway::<ClientScan>(&request::close(lease.scanner_id()));
         }
     }
 }
 
-impl Work for Scanner {
+impl Retryable for Scanner {
     type Output = Vec<Row>;
 
-    async fn attempt(&mut self, deadline: &Deadline) -> Result<Vec<Row>, Failure> {
-        if let Some(refused) = self.refused.clone() {
+    async fn attempt(&mut self, deadline: &Deadline) -> Result<Vec<Row>, RpcError> {
+        if let Some(refused) = self.validation_error.clone() {
             return Err(refused.into());
         }
-        if self.progress.is_over() {
+        if self.state.is_over() {
             return Ok(Vec::new());
         }
         let pending = match self.pending.take() {
             Some(pending) => pending,
-            None => self.ask(deadline).await?,
+            None => self.request_rows(deadline).await?,
         };
-        let Some(location) = self.at.as_ref().map(|region| Arc::clone(&region.location)) else { return Ok(Vec::new()) };
-        let (response, mut cells) = pending.response::<ClientScan>().await.map_err(|failure| self.lost(failure, &location))?;
-        let rows = result::rows_of_response(&response, &mut cells)?;
+        let Some(location) = self.region.as_ref().map(|region| Arc::clone(&region.location)) else {
+            return Ok(Vec::new());
+        };
+        let (response, mut cells) = pending
+            .response::<ClientScan>()
+            .await
+            .map_err(|failure| self.handle_failure(failure, &location))?;
+        let rows = result::rows_from_response(&response, &mut cells)?;
         let out = self.accept(&response, rows);
-        self.look_ahead().await;
+        self.prefetch_next().await;
         Ok(out)
     }
 
     fn progress(&self) -> usize {
-        self.answers
+        self.responses
     }
 }
 
 impl RowSource for Scanner {
-    fn next_rows(&mut self) -> Fut<'_, Vec<Row>> {
+    fn next_rows(&mut self) -> BoxFuture<'_, halite_types::Result<Vec<Row>>> {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
             let next = async {
                 loop {
-                    // Each answer has a time limit of its own; as long as they come a scan may take as long as it likes.
-                    let rows = retry::run(&shared.config, &shared.deadline(), self).await.map_err(Failure::into_error)?;
-                    if !rows.is_empty() || self.progress.is_over() {
+                    // Each response has a separate time limit; as long as they arrive, a scan may
+                    // take any time.
+                    let rows = retry::retry(&shared.config, &shared.deadline(), self)
+                        .await
+                        .map_err(RpcError::into_error)?;
+                    if !rows.is_empty() || self.state.is_over() {
                         return Ok(rows);
                     }
                 }
@@ -249,17 +289,17 @@ impl Drop for Scanner {
     }
 }
 
-/// The region in which a scan of a range begins.
-fn at(range: &RowRange, reverse: bool) -> At<'_> {
+/// Returns the region in which a scan of a range begins.
+fn locate_type(range: &RowRange, reverse: bool) -> LocateType<'_> {
     if reverse {
         return match &range.end {
-            Bound::Unbounded => At::Last,
-            Bound::Included(row) => At::Containing(row),
-            Bound::Excluded(row) => At::Before(row),
+            Bound::Unbounded => LocateType::Last,
+            Bound::Included(row) => LocateType::Containing(row),
+            Bound::Excluded(row) => LocateType::Before(row),
         };
     }
     match &range.start {
-        Bound::Unbounded => At::Containing(b""),
-        Bound::Included(row) | Bound::Excluded(row) => At::Containing(row),
+        Bound::Unbounded => LocateType::Containing(b""),
+        Bound::Included(row) | Bound::Excluded(row) => LocateType::Containing(row),
     }
 }

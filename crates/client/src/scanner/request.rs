@@ -1,14 +1,14 @@
-//! The calls that open, ask, renew and close a scanner.
+//! Requests that open, read, renew and close a scanner.
 
 use halite_types::Result;
 use halite_wire::convert::scan;
 use halite_wire::proto as pb;
 
-use super::progress::Progress;
+use super::scan_state::ScanState;
 use crate::meta::Location;
 
-/// Opens a scanner where the scan is and asks for the first rows.
-pub(super) fn open(progress: &mut Progress, location: &Location) -> Result<pb::ScanRequest> {
+/// Returns the request that opens a scanner at the scan's position and reads the first rows.
+pub(super) fn open(progress: &mut ScanState, location: &Location) -> Result<pb::ScanRequest> {
     let query = progress.query(&location.region);
     let next = next(progress, 0, 0);
     Ok(pb::ScanRequest {
@@ -20,11 +20,11 @@ pub(super) fn open(progress: &mut Progress, location: &Location) -> Result<pb::S
     })
 }
 
-/// Asks for the next rows.
-pub(super) fn next(progress: &Progress, scanner_id: u64, sequence: u64) -> pb::ScanRequest {
+/// Returns the request for the next rows.
+pub(super) fn next(progress: &ScanState, scanner_id: u64, sequence: u64) -> pb::ScanRequest {
     pb::ScanRequest {
         scanner_id: Some(scanner_id),
-        number_of_rows: Some(progress.rows_max()),
+        number_of_rows: Some(progress.max_rows()),
         close_scanner: Some(false),
         next_call_seq: Some(sequence),
         client_handles_partials: Some(true),
@@ -34,7 +34,7 @@ pub(super) fn next(progress: &Progress, scanner_id: u64, sequence: u64) -> pb::S
     }
 }
 
-/// Keeps a scanner alive.
+/// Returns the request that renews a scanner's lease.
 pub(super) fn renew(scanner_id: u64) -> pb::ScanRequest {
     pb::ScanRequest {
         scanner_id: Some(scanner_id),
@@ -45,7 +45,12 @@ pub(super) fn renew(scanner_id: u64) -> pb::ScanRequest {
     }
 }
 
-/// Ends a scanner.
+/// Returns the request that closes a scanner.
 pub(super) fn close(scanner_id: u64) -> pb::ScanRequest {
-    pb::ScanRequest { scanner_id: Some(scanner_id), number_of_rows: Some(0), close_scanner: Some(true), ..pb::ScanRequest::default() }
+    pb::ScanRequest {
+        scanner_id: Some(scanner_id),
+        number_of_rows: Some(0),
+        close_scanner: Some(true),
+        ..pb::ScanRequest::default()
+    }
 }

@@ -1,20 +1,28 @@
-//! Where a scan is after rows, pieces of rows, regions and losses.
+//! Tests of the position of a scan after rows, partial rows, regions and failures.
 
 use std::ops::Bound;
 
 use halite_types::cell::CellParts;
 use halite_types::{Bytes, CellType, Cells, CellsBuilder, RegionInfo, Row, Scan};
 
-use super::at;
-use super::progress::Progress;
-use crate::config::{Config, Lookup};
-use crate::meta::At;
+use super::locate_type;
+use super::scan_state::ScanState;
+use crate::config::{Config, RegistryKind};
+use crate::meta::LocateType;
 
 fn cells(row: &str, qualifiers: &str) -> Cells {
     let mut cells = CellsBuilder::default();
     for qualifier in qualifiers.as_bytes().chunks(1) {
         let (row, value, tags) = (row.as_bytes(), &b"v"[..], &b""[..]);
-        cells.push_parts(CellParts { row, family: b"f", qualifier, timestamp: 1, cell_type: CellType::Put, value, tags });
+        cells.push_parts(CellParts {
+            row,
+            family: b"f",
+            qualifier,
+            timestamp: 1,
+            cell_type: CellType::Put,
+            value,
+            tags,
+        });
     }
     cells.finish()
 }
@@ -23,100 +31,136 @@ fn whole(row: &str, qualifiers: &str) -> Row {
     Row::new(cells(row, qualifiers))
 }
 
-fn piece(row: &str, qualifiers: &str) -> Row {
-    Row::piece(cells(row, qualifiers))
+fn partial(row: &str, qualifiers: &str) -> Row {
+    Row::partial(cells(row, qualifiers))
 }
 
-fn of(scan: Scan) -> Progress {
-    Progress::new(scan, true, &Config::new(Lookup::Rpc { servers: Vec::new() }))
+fn scan_state(scan: Scan) -> ScanState {
+    ScanState::new(scan, true, &Config::new(RegistryKind::Rpc { servers: Vec::new() }))
 }
 
-fn shown(rows: &[Row]) -> Vec<String> {
-    let qualifiers = |row: &Row| row.iter().map(|cell| String::from_utf8_lossy(cell.qualifier()).into_owned()).collect::<String>();
-    rows.iter().map(|row| format!("{}:{}", String::from_utf8_lossy(row.key()), qualifiers(row))).collect()
+fn format_rows(rows: &[Row]) -> Vec<String> {
+    let qualifiers = |row: &Row| {
+        row.iter()
+            .map(|cell| String::from_utf8_lossy(cell.qualifier()).into_owned())
+            .collect::<String>()
+    };
+    rows.iter()
+        .map(|row| format!("{}:{}", String::from_utf8_lossy(row.key()), qualifiers(row)))
+        .collect()
 }
 
 fn region(start: &'static str, end: &'static str) -> RegionInfo {
-    RegionInfo { table: "t".parse().unwrap(), start: start.into(), end: end.into(), region_id: 1, encoded_name: "e".into() }
+    RegionInfo {
+        table: "t".parse().unwrap(),
+        start: start.into(),
+        end: end.into(),
+        region_id: 1,
+        encoded_name: "e".into(),
+    }
 }
 
 #[test]
 fn pieces_of_a_row_are_put_together_across_answers() {
-    let mut progress = of(Scan::all());
-    assert_eq!(shown(&progress.take(vec![whole("a", "x"), piece("b", "x")])), ["a:x"]);
-    assert_eq!(shown(&progress.take(vec![piece("b", "yz")])), Vec::<String>::new());
-    assert_eq!(shown(&progress.take(vec![whole("b", "0"), piece("c", "x"), whole("d", "x")])), ["b:xyz0", "c:x", "d:x"]);
-    progress.take(vec![piece("e", "x")]);
-    assert_eq!(shown(&progress.leave(&region("", ""), false).into_iter().collect::<Vec<_>>()), ["e:x"]);
+    let mut progress = scan_state(Scan::all());
+    assert_eq!(format_rows(&progress.take(vec![whole("a", "x"), partial("b", "x")])), ["a:x"]);
+    assert_eq!(format_rows(&progress.take(vec![partial("b", "yz")])), Vec::<String>::new());
+    assert_eq!(
+        format_rows(&progress.take(vec![whole("b", "0"), partial("c", "x"), whole("d", "x")])),
+        ["b:xyz0", "c:x", "d:x"]
+    );
+    progress.take(vec![partial("e", "x")]);
+    assert_eq!(
+        format_rows(
+            &progress.finish_region(&region("", ""), false).into_iter().collect::<Vec<_>>()
+        ),
+        ["e:x"]
+    );
     assert!(progress.is_over());
 }
 
 #[test]
 fn with_a_batch_limit_pieces_go_on_as_they_are_and_a_resumed_row_goes_on_behind_them() {
-    let mut progress = of(Scan::all().batch(2));
-    assert_eq!(shown(&progress.take(vec![piece("a", "xy")])), ["a:xy"]);
+    let mut progress = scan_state(Scan::all().batch(2));
+    assert_eq!(format_rows(&progress.take(vec![partial("a", "xy")])), ["a:xy"]);
     progress.resume();
     assert_eq!(progress.range().start, Bound::Included("a".into()));
-    assert_eq!(shown(&progress.take(vec![piece("a", "xy"), whole("a", "z"), whole("b", "x")])), ["a:z", "b:x"]);
+    assert_eq!(
+        format_rows(&progress.take(vec![partial("a", "xy"), whole("a", "z"), whole("b", "x")])),
+        ["a:z", "b:x"]
+    );
 }
 
 #[test]
 fn with_a_batch_limit_rows_that_a_full_answer_cut_are_cut_anew() {
-    let mut progress = of(Scan::all().batch(4));
-    assert!(progress.take(vec![piece("a", "uv")]).is_empty());
-    assert_eq!(shown(&progress.take(vec![piece("a", "wxy"), whole("a", "z"), piece("b", "x")])), ["a:uvwx", "a:yz"]);
-    // What was not given comes again after a loss, and is not passed over.
+    let mut progress = scan_state(Scan::all().batch(4));
+    assert!(progress.take(vec![partial("a", "uv")]).is_empty());
+    assert_eq!(
+        format_rows(&progress.take(vec![partial("a", "wxy"), whole("a", "z"), partial("b", "x")])),
+        ["a:uvwx", "a:yz"]
+    );
+    // Cells that were not returned arrive again after a failure, and are not skipped.
     progress.resume();
-    assert!(progress.take(vec![piece("b", "x")]).is_empty());
-    assert_eq!(shown(&progress.take(vec![whole("c", "z")])), ["b:x", "c:z"]);
-    assert!(progress.take(vec![piece("d", "xyz")]).is_empty());
-    assert_eq!(shown(&progress.leave(&region("", ""), true).into_iter().collect::<Vec<_>>()), ["d:xyz"]);
+    assert!(progress.take(vec![partial("b", "x")]).is_empty());
+    assert_eq!(format_rows(&progress.take(vec![whole("c", "z")])), ["b:x", "c:z"]);
+    assert!(progress.take(vec![partial("d", "xyz")]).is_empty());
+    assert_eq!(
+        format_rows(&progress.finish_region(&region("", ""), true).into_iter().collect::<Vec<_>>()),
+        ["d:xyz"]
+    );
 }
 
 #[test]
 fn without_one_a_row_that_was_cut_is_read_again() {
-    let mut progress = of(Scan::all());
-    progress.take(vec![whole("a", "x"), piece("b", "x")]);
+    let mut progress = scan_state(Scan::all());
+    progress.take(vec![whole("a", "x"), partial("b", "x")]);
     progress.resume();
     assert_eq!(progress.range().start, Bound::Included("b".into()));
-    assert_eq!(shown(&progress.take(vec![piece("b", "x"), whole("b", "y")])), ["b:xy"]);
+    assert_eq!(format_rows(&progress.take(vec![partial("b", "x"), whole("b", "y")])), ["b:xy"]);
     progress.resume();
     assert_eq!(progress.range().start, Bound::Included("b\0".into()));
 }
 
 #[test]
 fn a_limit_counts_rows_and_not_pieces() {
-    let mut progress = of(Scan::all().batch(1).limit(2));
+    let mut progress = scan_state(Scan::all().batch(1).limit(2));
     assert_eq!(progress.limit(), Some(2));
-    assert_eq!(shown(&progress.take(vec![whole("a", "x"), piece("b", "x")])), ["a:x", "b:x"]);
+    assert_eq!(
+        format_rows(&progress.take(vec![whole("a", "x"), partial("b", "x")])),
+        ["a:x", "b:x"]
+    );
     assert!(!progress.is_over() && progress.limit() == Some(1));
-    assert_eq!(shown(&progress.take(vec![whole("b", "y"), whole("c", "x")])), ["b:y"]);
+    assert_eq!(format_rows(&progress.take(vec![whole("b", "y"), whole("c", "x")])), ["b:y"]);
     assert!(progress.is_over());
-    assert!(of(Scan::all().limit(0)).is_over() && of(Scan::range("b", "a")).is_over());
+    assert!(
+        scan_state(Scan::all().limit(0)).is_over() && scan_state(Scan::range("b", "a")).is_over()
+    );
 }
 
 #[test]
 fn a_scan_goes_from_region_to_region_until_its_range_is_done() {
-    let mut forward = of(Scan::range("b", "p"));
-    forward.leave(&region("", "g"), false);
+    let mut forward = scan_state(Scan::range("b", "p"));
+    forward.finish_region(&region("", "g"), false);
     assert_eq!(forward.range().start, Bound::Included("g".into()));
-    forward.leave(&region("g", "p"), false);
+    forward.finish_region(&region("g", "p"), false);
     assert!(forward.is_over());
-    let mut backward = of(Scan::range("b", "p").reverse(true));
-    assert!(matches!(at(backward.range(), true), At::Before(b"p")));
-    backward.leave(&region("g", ""), false);
+    let mut backward = scan_state(Scan::range("b", "p").reverse(true));
+    assert!(matches!(locate_type(backward.range(), true), LocateType::Before(b"p")));
+    backward.finish_region(&region("g", ""), false);
     assert_eq!(backward.range().end, Bound::Excluded("g".into()));
     backward.take(vec![whole("f", "x")]);
     backward.resume();
     assert_eq!(backward.range().end, Bound::Excluded("f".into()));
-    backward.leave(&region("b", "g"), false);
+    backward.finish_region(&region("b", "g"), false);
     assert!(backward.is_over());
 }
 
 #[test]
 fn the_order_of_meta_is_not_that_of_bytes() {
     let scan = || Scan::range("t,,", "t ,,");
-    let progress = |is_plain| Progress::new(scan(), is_plain, &Config::new(Lookup::Rpc { servers: Vec::new() }));
+    let progress = |is_plain| {
+        ScanState::new(scan(), is_plain, &Config::new(RegistryKind::Rpc { servers: Vec::new() }))
+    };
     assert!(progress(true).is_over());
     let mut meta = progress(false);
     meta.take(vec![whole("t,,1.", "x")]);
@@ -124,11 +168,11 @@ fn the_order_of_meta_is_not_that_of_bytes() {
     assert!(!meta.is_over() && meta.range().start == Bound::Included("t,,1.\0".into()));
 }
 
-/// Where a scan goes on that has lost its scanner after the row `m` and this cursor.
+/// Range in which a scan resumes after the row `m`, this cursor, and the loss of its scanner.
 fn resumed(scan: Scan, cursor: &'static str) -> (Bound<Bytes>, Bound<Bytes>) {
-    let mut progress = of(scan);
+    let mut progress = scan_state(scan);
     progress.take(vec![whole("m", "x")]);
-    progress.reached(cursor.into());
+    progress.advance_to(cursor.into());
     progress.resume();
     (progress.range().start.clone(), progress.range().end.clone())
 }
@@ -147,15 +191,19 @@ fn a_cursor_at_a_row_that_has_come_does_not_bring_it_again() {
         assert_eq!(resumed(scan(), cursor).0, Bound::Included("m\0".into()), "{cursor}");
     }
     for cursor in ["m", "p"] {
-        assert_eq!(resumed(scan().reverse(true), cursor).1, Bound::Excluded("m".into()), "{cursor}");
+        assert_eq!(
+            resumed(scan().reverse(true), cursor).1,
+            Bound::Excluded("m".into()),
+            "{cursor}"
+        );
     }
 }
 
 #[test]
 fn a_cursor_of_several_families_is_not_believed() {
     for scan in [Scan::all(), Scan::all().family("f").family("g")] {
-        assert!(!of(scan.clone()).query(&region("", "")).need_cursor_result);
+        assert!(!scan_state(scan.clone()).query(&region("", "")).need_cursor_result);
         assert_eq!(resumed(scan, "p").0, Bound::Included("m\0".into()));
     }
-    assert!(of(Scan::all().family("f")).query(&region("", "")).need_cursor_result);
+    assert!(scan_state(Scan::all().family("f")).query(&region("", "")).need_cursor_result);
 }

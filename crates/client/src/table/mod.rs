@@ -1,67 +1,73 @@
-//! A table of a cluster, behind the seam.
+//! Remote table, an implementation of the `Table` trait.
 //!
 //! ```text
-//! action.rs   what is asked of one row, as messages           one.rs    one action: a call of its own
-//! multi.rs    many actions as one call, and its answer        batch.rs  many actions: by region and server, what failed again
+//! action.rs   operations on one row, as messages         single.rs   one action: a separate call
+//! multi.rs    many actions in one call, its response     batch.rs    many actions: grouping and retries
 //! ```
 
 mod action;
 mod batch;
 mod multi;
-mod one;
+mod single;
 
 use std::sync::Arc;
 
-use halite_types::{Error, ErrorKind, Fut, Get, OpResult, RegionInfo, Result, Row, RowOp, RowStream, Scan, Table, TableDescriptor, TableName};
+use halite_types::{
+    BoxFuture, Error, ErrorKind, Get, OpResult, RegionInfo, Result, Row, RowOp, RowStream, Scan,
+    Table, TableDescriptor, TableName,
+};
 use halite_wire::convert::meta::{self, RegionRow};
 use halite_wire::convert::region;
 
-use crate::meta::{TableRegions, region_location};
+use crate::meta::{TableLocations, region_location};
 use crate::retry;
 use crate::scanner;
-use crate::shared::Shared;
+use crate::shared::ClientInner;
 use action::Action;
 use batch::Batch;
-use one::One;
+use single::SingleAction;
 
-/// The handle on a table.
+/// Handle of a table.
 pub(crate) struct RemoteTable {
-    shared: Arc<Shared>,
-    regions: Arc<TableRegions>,
+    shared: Arc<ClientInner>,
+    locations: Arc<TableLocations>,
 }
 
 impl RemoteTable {
-    pub(crate) fn new(shared: Arc<Shared>, name: &TableName) -> Self {
-        Self { regions: shared.locations.table(name), shared }
+    pub(crate) fn new(shared: Arc<ClientInner>, name: &TableName) -> Self {
+        Self { locations: shared.meta_cache.table(name), shared }
     }
 
-    /// Does what is asked and gives what became of each action; fails if nothing was tried.
+    /// Runs the actions and returns their results. Returns an error if none was attempted.
     async fn run(&self, mut actions: Vec<Result<Action>>) -> Result<Vec<Result<OpResult>>> {
         let deadline = self.shared.deadline();
         if actions.len() != 1 {
-            return Batch::new(&self.shared, &self.regions, actions).run(&deadline).await;
+            return Batch::new(&self.shared, &self.locations, actions).run(&deadline).await;
         }
         let Some(Ok(action)) = actions.pop_if(|action| action.is_ok()) else {
-            return Ok(actions.into_iter().map(|action| action.map(|_| OpResult::default())).collect());
+            return Ok(actions
+                .into_iter()
+                .map(|action| action.map(|_| OpResult::default()))
+                .collect());
         };
-        let mut one = One::new(&self.shared, &self.regions, action);
-        match retry::run(&self.shared.config, &deadline, &mut one).await {
+        let mut one = SingleAction::new(&self.shared, &self.locations, action);
+        match retry::retry(&self.shared.config, &deadline, &mut one).await {
             Ok(result) => Ok(vec![Ok(result)]),
-            Err(failure) if failure.is_answer() => Ok(vec![Err(failure.into_error())]),
+            Err(failure) if failure.is_server_response() => Ok(vec![Err(failure.into_error())]),
             Err(failure) => Err(failure.into_error()),
         }
     }
 }
 
-/// Rows of `hbase:meta` that are of regions, all of a scan.
+/// Returns all region rows of a scan of `hbase:meta`.
 ///
 /// # Errors
 /// As any scan.
-pub(crate) async fn region_rows(shared: &Arc<Shared>, scan: Scan) -> Result<Vec<RegionRow>> {
+pub(crate) async fn region_rows(shared: &Arc<ClientInner>, scan: Scan) -> Result<Vec<RegionRow>> {
     let mut stream = RemoteTable::new(Arc::clone(shared), &region::meta().table).scan(scan);
     let mut rows = Vec::new();
     while let Some(row) = stream.next().await? {
-        // What cannot be read, as a replica's row, hides no other.
+        // Rows that cannot be parsed, such as those of replicas, are skipped.
         rows.extend(meta::region_row(&row).ok().flatten());
     }
     Ok(rows)
@@ -75,37 +81,44 @@ impl RemoteTable {
     }
 }
 
-/// What is said of a table that is not there.
+/// Returns the error for a table that does not exist.
 pub(crate) fn no_such_table(name: &TableName) -> Error {
-    Error::new(ErrorKind::NoSuchTable, format!("table {name} does not exist; create it first, or look at list for its name"))
+    Error::new(
+        ErrorKind::NoSuchTable,
+        format!("table {name} does not exist; create it first, or look at list for its name"),
+    )
 }
 
 impl Table for RemoteTable {
     fn name(&self) -> &TableName {
-        self.regions.name()
+        self.locations.name()
     }
 
-    fn descriptor(&self) -> Fut<'_, Arc<TableDescriptor>> {
-        self.shared.runtime.run(crate::admin::descriptor(&self.shared, self.regions.name()))
+    fn descriptor(&self) -> BoxFuture<'_, Result<Arc<TableDescriptor>>> {
+        self.shared.runtime.run(crate::admin::descriptor(&self.shared, self.locations.name()))
     }
 
-    fn regions(&self) -> Fut<'_, Vec<RegionInfo>> {
+    fn regions(&self) -> BoxFuture<'_, Result<Vec<RegionInfo>>> {
         self.shared.runtime.run(async {
             let meta = region::meta();
-            if *self.regions.name() == meta.table {
+            if *self.locations.name() == meta.table {
                 return Ok(vec![meta]);
             }
-            let rows = region_rows(&self.shared, meta::regions_of(self.regions.name())).await?;
-            let regions: Vec<RegionInfo> = rows.iter().filter(|row| !row.is_offline).map(|row| row.region.clone()).collect();
+            let rows =
+                region_rows(&self.shared, meta::table_regions(self.locations.name())).await?;
+            let regions: Vec<RegionInfo> =
+                rows.iter().filter(|row| !row.is_offline).map(|row| row.region.clone()).collect();
             if regions.is_empty() {
                 self.check_exists().await?;
             }
-            rows.into_iter().filter_map(|row| region_location(&self.shared, row)).for_each(|location| self.regions.learn(location));
+            rows.into_iter()
+                .filter_map(|row| region_location(&self.shared, row))
+                .for_each(|location| self.locations.insert(location));
             Ok(regions)
         })
     }
 
-    fn get(&self, gets: Vec<Get>) -> Fut<'_, Vec<Row>> {
+    fn get(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
         self.shared.runtime.run(async move {
             let actions = gets.iter().map(Action::get).collect();
             let results = self.run(actions).await?;
@@ -113,7 +126,7 @@ impl Table for RemoteTable {
         })
     }
 
-    fn apply(&self, ops: Vec<RowOp>) -> Fut<'_, Vec<Result<OpResult>>> {
+    fn apply(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
         self.shared.runtime.run(async move {
             let actions = ops.into_iter().map(|op| Action::operation(op, &self.shared)).collect();
             self.run(actions).await
@@ -121,6 +134,6 @@ impl Table for RemoteTable {
     }
 
     fn scan(&self, scan: Scan) -> RowStream {
-        scanner::scan(&self.shared, &self.regions, scan)
+        scanner::scan(&self.shared, &self.locations, scan)
     }
 }

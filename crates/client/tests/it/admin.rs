@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use halite_types::{
-    Admin, Attributes, Bytes, Cluster, CompactionKind, ErrorKind, FamilyDescriptor, Get, Put, Result, Scan, SnapshotDescriptor, TableDescriptor,
-    TableExt, TableName,
+    Admin, Attributes, Bytes, Cluster, CompactionKind, ErrorKind, FamilyDescriptor, Get, Put,
+    Result, Scan, SnapshotDescriptor, TableDescriptor, TableExt, TableName,
 };
 
 use crate::server::{Server, name};
@@ -30,17 +30,38 @@ fn tables_are_made_altered_disabled_emptied_and_dropped() {
     let server = Server::start();
     let admin = admin(&server);
     server.run(async {
-        admin.create_table(described("new"), vec![Bytes::from("m"), Bytes::from("c")]).await.unwrap();
-        assert_eq!(kind(admin.create_table(described("new"), Vec::new()).await), Some(ErrorKind::TableExists));
-        assert_eq!(kind(admin.create_table(described("ns:t"), Vec::new()).await), Some(ErrorKind::NoSuchNamespace));
-        assert_eq!(kind(admin.create_table(described("n2"), vec!["a".into(), "a".into()]).await), Some(ErrorKind::InvalidRequest));
-        let names: Vec<_> = admin.list_tables().await.unwrap().iter().map(|table| table.name().to_string()).collect();
+        admin
+            .create_table(described("new"), vec![Bytes::from("m"), Bytes::from("c")])
+            .await
+            .unwrap();
+        assert_eq!(
+            kind(admin.create_table(described("new"), Vec::new()).await),
+            Some(ErrorKind::TableExists)
+        );
+        assert_eq!(
+            kind(admin.create_table(described("ns:t"), Vec::new()).await),
+            Some(ErrorKind::NoSuchNamespace)
+        );
+        assert_eq!(
+            kind(admin.create_table(described("n2"), vec!["a".into(), "a".into()]).await),
+            Some(ErrorKind::InvalidRequest)
+        );
+        let names: Vec<_> = admin
+            .list_tables()
+            .await
+            .unwrap()
+            .iter()
+            .map(|table| table.name().to_string())
+            .collect();
         assert_eq!(names, ["new", "t"]);
         let mut changed = (*server.engine.descriptor(&table("new")).unwrap()).clone();
         changed.set_family(FamilyDescriptor::new("g"));
         admin.alter_table(changed).await.unwrap();
         assert_eq!(server.engine.descriptor(&table("new")).unwrap().family_count(), 2);
-        assert_eq!(kind(admin.alter_table(described("nowhere")).await), Some(ErrorKind::NoSuchTable));
+        assert_eq!(
+            kind(admin.alter_table(described("nowhere")).await),
+            Some(ErrorKind::NoSuchTable)
+        );
         assert_eq!(kind(admin.drop_table(&table("new")).await), Some(ErrorKind::TableEnabled));
         assert_eq!(kind(admin.enable_table(&table("new")).await), Some(ErrorKind::TableEnabled));
         admin.disable_table(&table("new")).await.unwrap();
@@ -63,12 +84,19 @@ fn namespaces_come_and_go_with_their_settings() {
     let server = Server::start();
     let admin = admin(&server);
     server.run(async {
-        let settings = |value: &str| Attributes::from([("hbase.namespace.quota.maxtables".to_string(), value.to_string())]);
+        let settings = |value: &str| {
+            Attributes::from([("hbase.namespace.quota.maxtables".to_string(), value.to_string())])
+        };
         admin.create_namespace("ns", settings("5")).await.unwrap();
-        assert_eq!(kind(admin.create_namespace("ns", Attributes::new()).await), Some(ErrorKind::NamespaceExists));
+        assert_eq!(
+            kind(admin.create_namespace("ns", Attributes::new()).await),
+            Some(ErrorKind::NamespaceExists)
+        );
         admin.alter_namespace("ns", settings("6")).await.unwrap();
         assert_eq!(admin.list_namespaces().await.unwrap(), server.engine.namespaces());
-        assert!(admin.list_namespaces().await.unwrap().contains(&("ns".to_string(), settings("6"))));
+        assert!(
+            admin.list_namespaces().await.unwrap().contains(&("ns".to_string(), settings("6")))
+        );
         admin.create_table(described("ns:t"), Vec::new()).await.unwrap();
         assert_eq!(kind(admin.drop_namespace("ns").await), Some(ErrorKind::NamespaceNotEmpty));
         assert_eq!(kind(admin.drop_namespace("nowhere").await), Some(ErrorKind::NoSuchNamespace));
@@ -87,25 +115,42 @@ fn regions_are_listed_flushed_compacted_split_and_merged() {
     server.run(async {
         assert_eq!(handle.regions().await.unwrap(), server.engine.regions(&name()).unwrap());
         let described = handle.descriptor().await.unwrap();
-        assert_eq!(described.families().map(FamilyDescriptor::max_versions).collect::<Vec<_>>(), [3, 1]);
+        assert_eq!(
+            described.families().map(FamilyDescriptor::max_versions).collect::<Vec<_>>(),
+            [3, 1]
+        );
         admin.flush(&name()).await.unwrap();
         server.fill(('a'..='z').map(String::from));
         admin.flush(&name()).await.unwrap();
         assert_eq!(kind(admin.flush(&table("nowhere")).await), Some(ErrorKind::NoSuchTable));
-        let loads = |status: halite_types::ClusterStatus| status.regions.into_iter().filter(|load| load.region.table == name());
+        let loads = |status: halite_types::ClusterStatus| {
+            status.regions.into_iter().filter(|load| load.region.table == name())
+        };
         let files = |status| loads(status).map(|load| load.store_files).collect::<Vec<_>>();
         assert_eq!(files(admin.cluster_status().await.unwrap()), [2, 2, 2]);
         admin.compact(&name(), None, CompactionKind::Major).await.unwrap();
         assert_eq!(files(admin.cluster_status().await.unwrap()), [1, 1, 1]);
-        assert_eq!(kind(admin.compact(&name(), Some("nosuch".into()), CompactionKind::Minor).await), Some(ErrorKind::NoSuchFamily));
+        assert_eq!(
+            kind(admin.compact(&name(), Some("nosuch".into()), CompactionKind::Minor).await),
+            Some(ErrorKind::NoSuchFamily)
+        );
         admin.split_region(&server.region("b"), Some("d".into())).await.unwrap();
         assert_eq!(kind(admin.split_region("nosuch", None).await), Some(ErrorKind::NoSuchRegion));
-        assert_eq!(kind(admin.split_region(&server.region("b"), Some("z".into())).await), Some(ErrorKind::InvalidRequest));
+        assert_eq!(
+            kind(admin.split_region(&server.region("b"), Some("z".into())).await),
+            Some(ErrorKind::InvalidRequest)
+        );
         assert_eq!(handle.regions().await.unwrap().len(), 4);
         admin.merge_regions(&server.region("a"), &server.region("d"), false).await.unwrap();
         assert_eq!(handle.regions().await.unwrap().len(), 3);
-        assert_eq!(kind(cluster.table(&table("nowhere")).regions().await), Some(ErrorKind::NoSuchTable));
-        assert_eq!(kind(cluster.table(&table("nowhere")).descriptor().await), Some(ErrorKind::NoSuchTable));
+        assert_eq!(
+            kind(cluster.table(&table("nowhere")).regions().await),
+            Some(ErrorKind::NoSuchTable)
+        );
+        assert_eq!(
+            kind(cluster.table(&table("nowhere")).descriptor().await),
+            Some(ErrorKind::NoSuchTable)
+        );
     });
 }
 
@@ -116,13 +161,25 @@ fn snapshots_are_taken_cloned_restored_and_forgotten() {
     let (cluster, admin) = (server.connect(), admin(&server));
     server.run(async {
         admin.create_snapshot(SnapshotDescriptor::new("s", name())).await.unwrap();
-        assert_eq!(kind(admin.create_snapshot(SnapshotDescriptor::new("s", name())).await), Some(ErrorKind::SnapshotExists));
-        assert_eq!(kind(admin.create_snapshot(SnapshotDescriptor::new("s2", table("nowhere"))).await), Some(ErrorKind::NoSuchTable));
+        assert_eq!(
+            kind(admin.create_snapshot(SnapshotDescriptor::new("s", name())).await),
+            Some(ErrorKind::SnapshotExists)
+        );
+        assert_eq!(
+            kind(admin.create_snapshot(SnapshotDescriptor::new("s2", table("nowhere"))).await),
+            Some(ErrorKind::NoSuchTable)
+        );
         assert_eq!(admin.list_snapshots().await.unwrap(), server.engine.snapshots());
         admin.clone_snapshot("s", &table("copy")).await.unwrap();
         assert!(cluster.table(&table("copy")).get_one(Get::new("k")).await.unwrap().is_some());
-        assert_eq!(kind(admin.clone_snapshot("s", &table("copy")).await), Some(ErrorKind::TableExists));
-        assert_eq!(kind(admin.clone_snapshot("nosuch", &table("copy2")).await), Some(ErrorKind::NoSuchSnapshot));
+        assert_eq!(
+            kind(admin.clone_snapshot("s", &table("copy")).await),
+            Some(ErrorKind::TableExists)
+        );
+        assert_eq!(
+            kind(admin.clone_snapshot("nosuch", &table("copy2")).await),
+            Some(ErrorKind::NoSuchSnapshot)
+        );
         cluster.table(&name()).apply_one(Put::new("new").add("f", "q", "v").into()).await.unwrap();
         assert_eq!(kind(admin.restore_snapshot("s").await), Some(ErrorKind::TableEnabled));
         admin.disable_table(&name()).await.unwrap();

@@ -2,7 +2,8 @@
 
 use halite_client::{Compressor, Config, connect, connect_with};
 use halite_types::{
-    Append, CheckAndMutate, Cluster, Delete, ErrorKind, Get, Increment, OpResult, Put, Result, Row, RowMutations, RowOp, TableExt, block_on,
+    Append, CheckAndMutate, Cluster, Delete, ErrorKind, Get, Increment, OpResult, Put, Result, Row,
+    RowMutations, RowOp, TableExt, block_on,
 };
 
 use crate::server::{Server, name, spread};
@@ -18,9 +19,9 @@ fn value(row: &Row) -> Option<&str> {
 #[test]
 fn what_is_put_is_got_whatever_the_registry_and_the_compressor() {
     let server = Server::start();
-    let plain = [server.lookup(), server.rpc_lookup()].map(Config::new);
+    let plain = [server.registry(), server.rpc_registry()].map(Config::new);
     let compressed = Compressor::ALL.map(|compressor| {
-        let mut config = Config::new(server.lookup());
+        let mut config = Config::new(server.registry());
         config.compressor = Some(compressor);
         config
     });
@@ -48,9 +49,9 @@ fn without_a_runtime_the_client_has_its_own() {
     let server = Server::start();
     let uri = format!(
         "rpc://{}",
-        match server.rpc_lookup() {
-            halite_client::Lookup::Rpc { servers } => servers.join(","),
-            halite_client::Lookup::ZooKeeper { .. } => String::new(),
+        match server.rpc_registry() {
+            halite_client::RegistryKind::Rpc { servers } => servers.join(","),
+            halite_client::RegistryKind::ZooKeeper { .. } => String::new(),
         }
     );
     let cluster = block_on(connect(&uri)).unwrap();
@@ -67,8 +68,18 @@ fn every_kind_of_change_answers_as_the_store_does() {
     let (table, local) = (server.table(), server.engine.table(&name()).unwrap());
     let ops = |row: &str| -> Vec<RowOp> {
         let row = row.to_owned();
-        let check = |value: &'static str| CheckAndMutate::if_equals(row.clone(), "f", "q", value, Put::new(row.clone()).add("f", "c", "1"));
-        let group = RowMutations::new(row.clone()).then(Put::new(row.clone()).add("f", "x", "1")).then(Increment::new(row.clone()).add("g", "n", 4));
+        let check = |value: &'static str| {
+            CheckAndMutate::if_equals(
+                row.clone(),
+                "f",
+                "q",
+                value,
+                Put::new(row.clone()).add("f", "c", "1"),
+            )
+        };
+        let group = RowMutations::new(row.clone())
+            .add(Put::new(row.clone()).add("f", "x", "1"))
+            .add(Increment::new(row.clone()).add("g", "n", 4));
         let mut silent = Increment::new(row.clone()).add("f", "n", 1);
         silent.return_results = false;
         vec![
@@ -78,7 +89,7 @@ fn every_kind_of_change_answers_as_the_store_does() {
             silent.into(),
             check("nothing").into(),
             check("vw").into(),
-            CheckAndMutate::if_absent(row.clone(), "f", "q", Delete::new(row.clone())).into(),
+            CheckAndMutate::if_not_exists(row.clone(), "f", "q", Delete::new(row.clone())).into(),
             CheckAndMutate::new(
                 row.clone(),
                 halite_types::Condition::Filter("PageFilter(1)".parse().unwrap()),
@@ -91,8 +102,15 @@ fn every_kind_of_change_answers_as_the_store_does() {
         ]
     };
     let shown = |results: Vec<Result<OpResult>>| -> Vec<_> {
-        let values = |row: &Row| row.iter().map(|cell| (cell.qualifier().to_vec(), cell.value().to_vec())).collect::<Vec<_>>();
-        results.into_iter().map(|result| result.map(|result| (result.processed, values(&result.row)))).collect()
+        let values = |row: &Row| {
+            row.iter()
+                .map(|cell| (cell.qualifier().to_vec(), cell.value().to_vec()))
+                .collect::<Vec<_>>()
+        };
+        results
+            .into_iter()
+            .map(|result| result.map(|result| (result.processed, values(&result.row))))
+            .collect()
     };
     let expected = shown(local.apply(ops("b")).unwrap());
     // In one batch, where the order on the row has to hold, and one by one.
@@ -100,7 +118,11 @@ fn every_kind_of_change_answers_as_the_store_does() {
     let alone: Vec<_> = ops("z").into_iter().map(|op| server.run(table.apply_one(op))).collect();
     assert_eq!(shown(alone), expected);
     let rows = server.run(table.get(["b", "k", "z"].map(Get::new).to_vec())).unwrap();
-    let values = |row: &Row| row.iter().map(|cell| (cell.qualifier().to_vec(), cell.value().to_vec())).collect::<Vec<_>>();
+    let values = |row: &Row| {
+        row.iter()
+            .map(|cell| (cell.qualifier().to_vec(), cell.value().to_vec()))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(values(&rows[0]), values(&rows[1]));
     assert_eq!(values(&rows[0]), values(&rows[2]));
 }
@@ -115,11 +137,26 @@ fn a_batch_goes_to_all_regions_and_says_what_became_of_each() {
     ops.insert(9, Put::new("").add("f", "q", "v").into());
     ops.insert(11, Put::new("b").add("f", "q", vec![0; 11 << 20]).into());
     let results = server.run(table.apply(ops)).unwrap();
-    let failed: Vec<_> = results.iter().enumerate().filter_map(|(at, result)| Some((at, result.as_ref().err()?.kind()))).collect();
-    assert_eq!(failed, [(7, ErrorKind::NoSuchFamily), (9, ErrorKind::InvalidRequest), (11, ErrorKind::InvalidRequest)]);
+    let failed: Vec<_> = results
+        .iter()
+        .enumerate()
+        .filter_map(|(at, result)| Some((at, result.as_ref().err()?.kind())))
+        .collect();
+    assert_eq!(
+        failed,
+        [
+            (7, ErrorKind::NoSuchFamily),
+            (9, ErrorKind::InvalidRequest),
+            (11, ErrorKind::InvalidRequest)
+        ]
+    );
     let text = results[7].as_ref().unwrap_err().message();
-    assert!(text.starts_with("table t, region t,,") && text.contains("server 127.0.0.1,"), "{text}");
-    let read = server.run(table.get(rows.iter().map(|row| Get::new(row.clone())).collect())).unwrap();
+    assert!(
+        text.starts_with("table t, region t,,") && text.contains("server 127.0.0.1,"),
+        "{text}"
+    );
+    let read =
+        server.run(table.get(rows.iter().map(|row| Get::new(row.clone())).collect())).unwrap();
     assert!(read.iter().zip(&rows).all(|(row, key)| value(row) == Some(key)));
 }
 
@@ -133,7 +170,11 @@ fn a_region_that_was_split_or_merged_is_found_again() {
     server.engine.split_region(&server.region("j"), Some("k".into())).unwrap();
     assert_eq!(value(&server.run(table.get_one(Get::new("l"))).unwrap().unwrap()), Some("l"));
     server.engine.merge_regions(&server.region("a"), &server.region("h"), false).unwrap();
-    server.run(table.apply(vec![put("a", "A"), put("i", "I"), put("z", "Z")])).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
+    server
+        .run(table.apply(vec![put("a", "A"), put("i", "I"), put("z", "Z")]))
+        .unwrap()
+        .into_iter()
+        .for_each(|result| drop(result.unwrap()));
     let rows = server.run(table.get(keys())).unwrap();
     assert_eq!(rows.iter().filter_map(value).filter(|value| *value < "a").count(), 3);
 }
@@ -146,20 +187,30 @@ fn a_table_that_is_missing_disabled_or_dropped_is_told_as_such() {
     let error = server.run(missing.get_one(Get::new("r"))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NoSuchTable);
     assert!(error.message().contains("table nowhere does not exist"), "{error}");
-    assert_eq!(server.run(missing.apply(vec![put("a", "b"), put("c", "d")])).unwrap_err().kind(), ErrorKind::NoSuchTable);
+    assert_eq!(
+        server.run(missing.apply(vec![put("a", "b"), put("c", "d")])).unwrap_err().kind(),
+        ErrorKind::NoSuchTable
+    );
     let table = cluster.table(&name());
     server.run(table.apply_one(put("a", "1"))).unwrap();
     server.engine.disable_table(&name()).unwrap();
     let error = server.run(table.apply_one(put("a", "2"))).unwrap_err();
-    assert!(error.kind() == ErrorKind::TableDisabled && error.message().contains("table t is disabled; enable it first"), "{error:?}");
+    assert!(
+        error.kind() == ErrorKind::TableDisabled
+            && error.message().contains("table t is disabled; enable it first"),
+        "{error:?}"
+    );
     server.engine.drop_table(&name()).unwrap();
-    assert_eq!(server.run(table.get_one(Get::new("a"))).unwrap_err().kind(), ErrorKind::NoSuchTable);
+    assert_eq!(
+        server.run(table.get_one(Get::new("a"))).unwrap_err().kind(),
+        ErrorKind::NoSuchTable
+    );
 }
 
 #[test]
 fn many_callers_share_a_connection() {
     let server = Server::start();
-    let table = server.connect_with(|config| config.outstanding_calls_max = 7).table(&name());
+    let table = server.connect_with(|config| config.max_calls_in_flight = 7).table(&name());
     server.run(async {
         let tasks: Vec<_> = (0..64)
             .map(|caller| {
@@ -168,7 +219,10 @@ fn many_callers_share_a_connection() {
                     for turn in 0..20 {
                         let row = format!("{}-{turn}", spread(caller));
                         table.apply_one(put(&row, &row)).await.unwrap();
-                        assert_eq!(value(&table.get_one(Get::new(row.clone())).await.unwrap().unwrap()), Some(&row[..]));
+                        assert_eq!(
+                            value(&table.get_one(Get::new(row.clone())).await.unwrap().unwrap()),
+                            Some(&row[..])
+                        );
                     }
                 })
             })
@@ -182,11 +236,19 @@ fn many_callers_share_a_connection() {
 #[test]
 fn a_configuration_file_names_the_cluster() {
     let server = Server::start();
-    let halite_client::Lookup::ZooKeeper { quorum, .. } = server.lookup() else { panic!("the lookup goes through ZooKeeper") };
+    let halite_client::RegistryKind::ZooKeeper { quorum, .. } = server.registry() else {
+        panic!("the lookup goes through ZooKeeper")
+    };
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("hbase-site.xml");
-    let property = |name: &str, value: &str| format!("<property><name>{name}</name><value>{value}</value></property>");
-    let all = [property("hbase.zookeeper.quorum", &quorum.join(",")), property("hbase.rpc.timeout", "5000")].concat();
+    let property = |name: &str, value: &str| {
+        format!("<property><name>{name}</name><value>{value}</value></property>")
+    };
+    let all = [
+        property("hbase.zookeeper.quorum", &quorum.join(",")),
+        property("hbase.rpc.timeout", "5000"),
+    ]
+    .concat();
     std::fs::write(&path, format!("<configuration>{all}</configuration>")).unwrap();
     let cluster = server.run(connect(&format!("site:{}", path.display()))).unwrap();
     assert_eq!(cluster.id(), server.cluster_id());
@@ -208,9 +270,16 @@ fn a_server_that_started_again_is_found_again() {
     server.restart();
     let read: Vec<_> = std::iter::from_fn(|| server.run(rows.next()).unwrap()).collect();
     assert_eq!(read.iter().map(value).collect::<Vec<_>>(), [Some("k"), Some("z")]);
-    assert_eq!(server.run(table.get(keys())).unwrap().iter().map(value).collect::<Vec<_>>(), [Some("a"), Some("k"), Some("z")]);
+    assert_eq!(
+        server.run(table.get(keys())).unwrap().iter().map(value).collect::<Vec<_>>(),
+        [Some("a"), Some("k"), Some("z")]
+    );
     server.restart();
-    server.run(table.apply(vec![put("a", "A"), put("z", "Z")])).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
+    server
+        .run(table.apply(vec![put("a", "A"), put("z", "Z")]))
+        .unwrap()
+        .into_iter()
+        .for_each(|result| drop(result.unwrap()));
     assert!(server.run(admin.is_enabled(&name())).unwrap());
 }
 
@@ -218,26 +287,35 @@ fn a_server_that_started_again_is_found_again() {
 fn small_calls_and_many_regions_make_no_difference_to_a_batch() {
     let server = Server::start();
     let splits = ('b'..='z').map(|key| key.to_string().into()).collect();
-    let table = halite_types::TableDescriptor::new("many".parse().unwrap()).family(halite_types::FamilyDescriptor::new("f"));
+    let table = halite_types::TableDescriptor::new("many".parse().unwrap())
+        .family(halite_types::FamilyDescriptor::new("f"));
     server.engine.create_table(table, splits).unwrap();
-    let small = server.connect_with(|config| (config.multi_actions_max, config.meta_prefetch) = (6, 3));
+    let small =
+        server.connect_with(|config| (config.max_multi_actions, config.meta_prefetch) = (6, 3));
     let table = small.table(&"many".parse().unwrap());
     let rows: Vec<String> = (0..500).map(spread).collect();
     // Twice each row: the second value counts, though the calls are small.
-    let ops = rows.iter().map(|row| put(row, "first")).chain(rows.iter().map(|row| put(row, row))).collect();
+    let ops = rows
+        .iter()
+        .map(|row| put(row, "first"))
+        .chain(rows.iter().map(|row| put(row, row)))
+        .collect();
     server.run(table.apply(ops)).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
-    let read = server.run(table.get(rows.iter().map(|row| Get::new(row.clone())).collect())).unwrap();
+    let read =
+        server.run(table.get(rows.iter().map(|row| Get::new(row.clone())).collect())).unwrap();
     assert!(read.iter().zip(&rows).all(|(row, key)| value(row) == Some(key)));
 }
 
 #[test]
 fn large_cells_travel_whole_both_ways() {
     let server = Server::start();
-    let value: Vec<u8> = (0..9 << 20).map(|at: u32| at.to_be_bytes()[3] ^ at.to_be_bytes()[1]).collect();
+    let value: Vec<u8> =
+        (0..9 << 20).map(|at: u32| at.to_be_bytes()[3] ^ at.to_be_bytes()[1]).collect();
     for compressor in [None, Some(Compressor::Snappy)] {
         let table = server.connect_with(|config| config.compressor = compressor).table(&name());
         server.run(async {
-            let ops = ["a", "b", "k"].map(|row| Put::new(row).add("f", "large", &value).into()).to_vec();
+            let ops =
+                ["a", "b", "k"].map(|row| Put::new(row).add("f", "large", &value).into()).to_vec();
             table.apply(ops).await.unwrap().into_iter().for_each(|result| drop(result.unwrap()));
             let rows = table.get(["b", "k"].map(Get::new).to_vec()).await.unwrap();
             assert!(rows.iter().all(|row| row.value("f", "large") == Some(&value[..])));

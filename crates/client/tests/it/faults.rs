@@ -1,16 +1,19 @@
-//! Servers that are not there, say nothing, say too much, or die: each within its deadline, and with a text that helps.
+//! Servers that are not there, say nothing, say too much, or die: each within its deadline, and
+//! with a text that helps.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use halite_client::{Config, Lookup, connect, connect_with};
-use halite_types::{Cluster, Error, ErrorKind, Get, Increment, Put, Result, RowStream, Scan, TableExt};
+use halite_client::{Config, RegistryKind, connect, connect_with};
+use halite_types::{
+    Cluster, Error, ErrorKind, Get, Increment, Put, Result, RowStream, Scan, TableExt,
+};
 use halite_wire::convert::schema::table_name_to_proto;
 use halite_wire::exception::{Exception, ExceptionKind, MovedTo};
 use halite_wire::proto as pb;
 use halite_wire::service::Method;
 
-use crate::fake::{Asked, Fake, Reply, row};
+use crate::fake::{Fake, ReceivedCall, Reply, row};
 
 fn value(text: &str) -> Reply {
     Reply::Rows(vec![row("r", &[("f", "q", text.as_bytes())])], pb::ScanResponse::default())
@@ -23,15 +26,17 @@ fn exception(kind: ExceptionKind) -> Reply {
 fn get(fake: &Fake, change: impl FnOnce(&mut Config)) -> Result<Option<String>> {
     let table = fake.table(change);
     let row = fake.run(table.get_one(Get::new("r")))?;
-    Ok(row.and_then(|row| row.value("f", "q").map(|value| String::from_utf8_lossy(value).into_owned())))
+    Ok(row.and_then(|row| {
+        row.value("f", "q").map(|value| String::from_utf8_lossy(value).into_owned())
+    }))
 }
 
 /// A port that nobody listens on.
-fn nobody() -> SocketAddr {
+fn unused_address() -> SocketAddr {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-fn says(error: &Error, parts: &[&str]) {
+fn assert_message(error: &Error, parts: &[&str]) {
     let missing: Vec<_> = parts.iter().filter(|part| !error.message().contains(**part)).collect();
     assert!(missing.is_empty(), "{missing:?} is not in: {error}");
 }
@@ -39,10 +44,10 @@ fn says(error: &Error, parts: &[&str]) {
 #[test]
 fn a_registry_that_is_not_there_is_named_at_once() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let nobody = nobody();
+    let nobody = unused_address();
     for scheme in ["zk", "rpc"] {
         let error = runtime.block_on(connect(&format!("{scheme}://{nobody}"))).unwrap_err();
-        says(&error, &[&nobody.to_string(), "no connection", "refused"]);
+        assert_message(&error, &[&nobody.to_string(), "no connection", "refused"]);
         assert_eq!(error.kind(), ErrorKind::Io);
     }
 }
@@ -51,58 +56,89 @@ fn a_registry_that_is_not_there_is_named_at_once() {
 fn a_port_of_another_service_is_told_from_a_registry() {
     let fake = Fake::start(|_| Reply::Silence);
     let quorum = vec![fake.address.to_string()];
-    let mut config = Config::new(Lookup::ZooKeeper { quorum, znode_parent: "/hbase".to_string() });
+    let mut config =
+        Config::new(RegistryKind::ZooKeeper { quorum, znode_parent: "/hbase".to_string() });
     config.connect_timeout_ms = 300;
     let error = fake.run(connect_with(config)).unwrap_err();
-    says(&error, &["ZooKeeper", &fake.address.to_string(), "/hbase/hbaseid", "look whether this is a ZooKeeper server"]);
+    assert_message(
+        &error,
+        &[
+            "ZooKeeper",
+            &fake.address.to_string(),
+            "/hbase/hbaseid",
+            "look whether this is a ZooKeeper server",
+        ],
+    );
 }
 
 #[test]
 fn a_server_that_never_answers_costs_the_time_of_a_call_and_no_more() {
     let fake = Fake::start(|_| Reply::Silence);
     let begun = Instant::now();
-    let error = get(&fake, |config| (config.rpc_timeout_ms, config.retries_max) = (200, 1)).unwrap_err();
+    let error =
+        get(&fake, |config| (config.rpc_timeout_ms, config.max_retries) = (200, 1)).unwrap_err();
     assert!(begun.elapsed() < Duration::from_secs(10));
-    says(&error, &["table t, region t,,7.", "server 127.0.0.1,", "no answer in 200 ms", "given up after 2 tries"]);
+    assert_message(
+        &error,
+        &[
+            "table t, region t,,7.",
+            "server 127.0.0.1,",
+            "no answer in 200 ms",
+            "given up after 2 tries",
+        ],
+    );
     assert_eq!(fake.count(Method::ClientGet), 2);
-    let error = get(&fake, |config| (config.rpc_timeout_ms, config.operation_timeout_ms) = (60_000, 200)).unwrap_err();
-    says(&error, &["no answer in"]);
+    let error =
+        get(&fake, |config| (config.rpc_timeout_ms, config.operation_timeout_ms) = (60_000, 200))
+            .unwrap_err();
+    assert_message(&error, &["no answer in"]);
 }
 
 #[test]
 fn a_server_that_dies_in_the_middle_of_an_answer_is_asked_again() {
-    let fake = Fake::start(|asked: &Asked| if asked.before == 0 { Reply::Raw(vec![0, 0, 1, 0, 1, 2]) } else { value("v") });
+    let fake = Fake::start(|asked: &ReceivedCall| {
+        if asked.before == 0 { Reply::Raw(vec![0, 0, 1, 0, 1, 2]) } else { value("v") }
+    });
     assert_eq!(get(&fake, |_| ()).unwrap().as_deref(), Some("v"));
 }
 
 #[test]
 fn a_frame_that_is_too_large_or_no_frame_ends_the_connection_and_takes_no_memory() {
-    for (bytes, text) in [(vec![0x7f, 0xff, 0xff, 0xff], "2147483647 bytes"), (vec![0xff, 0xff, 0xff, 0xf0], "a frame cannot have")] {
+    for (bytes, text) in [
+        (vec![0x7f, 0xff, 0xff, 0xff], "2147483647 bytes"),
+        (vec![0xff, 0xff, 0xff, 0xf0], "a frame cannot have"),
+    ] {
         let fake = Fake::start(move |_| Reply::Raw(bytes.clone()));
-        let error = get(&fake, |config| config.retries_max = 2).unwrap_err();
-        says(&error, &["table t", text, "given up after 3 tries"]);
+        let error = get(&fake, |config| config.max_retries = 2).unwrap_err();
+        assert_message(&error, &["table t", text, "given up after 3 tries"]);
     }
 }
 
 #[test]
 fn a_message_that_is_damaged_is_not_believed() {
-    // An answer to the first call: its header says so, and a message of 3 bytes follows that is none.
-    let fake = Fake::start(|asked: &Asked| {
+    // An answer to the first call: its header says so, and a message of 3 bytes follows that is
+    // none.
+    let fake = Fake::start(|asked: &ReceivedCall| {
         let id = u8::try_from(asked.request.call_id).unwrap();
         Reply::Raw(vec![0, 0, 0, 7, 2, 8, id, 3, 0xff, 0xff, 0xff])
     });
-    let error = get(&fake, |config| config.retries_max = 0).unwrap_err();
-    says(&error, &["table t", "what cannot be read"]);
+    let error = get(&fake, |config| config.max_retries = 0).unwrap_err();
+    assert_message(&error, &["table t", "what cannot be read"]);
 }
 
 #[test]
 fn a_region_that_is_not_there_yet_is_looked_up_and_asked_again() {
-    let fake = Fake::start(|asked: &Asked| if asked.before < 3 { exception(ExceptionKind::NotServingRegion) } else { value("v") });
+    let fake = Fake::start(|asked: &ReceivedCall| {
+        if asked.before < 3 { exception(ExceptionKind::NotServingRegion) } else { value("v") }
+    });
     assert_eq!(get(&fake, |_| ()).unwrap().as_deref(), Some("v"));
     let fake = Fake::start(|_| exception(ExceptionKind::NotServingRegion));
-    let error = get(&fake, |config| config.retries_max = 3).unwrap_err();
+    let error = get(&fake, |config| config.max_retries = 3).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NoSuchRegion);
-    says(&error, &["table t, region t,,7.", "NotServingRegionException: because", "given up after 4 tries"]);
+    assert_message(
+        &error,
+        &["table t, region t,,7.", "NotServingRegionException: because", "given up after 4 tries"],
+    );
     assert_eq!(fake.count(Method::ClientGet), 4);
 }
 
@@ -110,17 +146,32 @@ fn a_region_that_is_not_there_yet_is_looked_up_and_asked_again() {
 fn a_region_that_moved_is_asked_where_it_is() {
     let there = Fake::start(|_| value("there"));
     let (host, port) = (there.address.ip().to_string(), there.address.port());
-    let fake = Fake::start(move |_| Reply::Exception(Exception::region_moved(MovedTo { host: host.clone(), port, start_code: 5, sequence: 8 })));
+    let fake = Fake::start(move |_| {
+        Reply::Exception(Exception::region_moved(MovedTo {
+            host: host.clone(),
+            port,
+            start_code: 5,
+            sequence: 8,
+        }))
+    });
     assert_eq!(get(&fake, |_| ()).unwrap().as_deref(), Some("there"));
     assert_eq!(fake.count(Method::ClientGet), 1);
 }
 
 #[test]
 fn meta_that_points_nowhere_is_told_with_the_server_it_names() {
-    let nobody = nobody();
+    let nobody = unused_address();
     let fake = Fake::with_region_at(Some(nobody), |_| Reply::Silence);
-    let error = get(&fake, |config| config.retries_max = 2).unwrap_err();
-    says(&error, &["table t, region t,,7.", &format!("server 127.0.0.1,{},1", nobody.port()), "no connection", "given up after 3 tries"]);
+    let error = get(&fake, |config| config.max_retries = 2).unwrap_err();
+    assert_message(
+        &error,
+        &[
+            "table t, region t,,7.",
+            &format!("server 127.0.0.1,{},1", nobody.port()),
+            "no connection",
+            "given up after 3 tries",
+        ],
+    );
 }
 
 #[test]
@@ -134,17 +185,20 @@ fn a_region_of_another_table_or_without_rows_is_not_believed() {
     };
     for region in [region("u", "", ""), region("t", "z", "a")] {
         let fake = Fake::with_region(None, region, |_| value("v"));
-        let error = get(&fake, |config| config.retries_max = 1).unwrap_err();
+        let error = get(&fake, |config| config.max_retries = 1).unwrap_err();
         assert_eq!((error.kind(), fake.count(Method::ClientGet)), (ErrorKind::NoSuchRegion, 0));
     }
 }
 
 #[test]
 fn a_server_that_closes_without_a_word_or_speaks_http_is_told_as_such() {
-    for (bytes, text) in [(Vec::new(), "without a word"), (b"HTTP/1.1 400 Bad Request".to_vec(), "a web server answers")] {
+    for (bytes, text) in [
+        (Vec::new(), "without a word"),
+        (b"HTTP/1.1 400 Bad Request".to_vec(), "a web server answers"),
+    ] {
         let fake = Fake::with_region_at(Some(raw_server(bytes)), |_| Reply::Silence);
-        let error = get(&fake, |config| config.retries_max = 1).unwrap_err();
-        says(&error, &["table t, region t,,7.", text]);
+        let error = get(&fake, |config| config.max_retries = 1).unwrap_err();
+        assert_message(&error, &["table t, region t,,7.", text]);
     }
 }
 
@@ -166,10 +220,10 @@ fn raw_server(bytes: Vec<u8>) -> SocketAddr {
 fn a_server_that_does_not_even_read_costs_the_time_of_a_call() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let fake = Fake::with_region_at(Some(listener.local_addr().unwrap()), |_| Reply::Silence);
-    let table = fake.table(|config| (config.rpc_timeout_ms, config.retries_max) = (300, 1));
+    let table = fake.table(|config| (config.rpc_timeout_ms, config.max_retries) = (300, 1));
     let put = || Put::new("r").add("f", "q", vec![0; 9 << 20]).into();
     let results = fake.run(table.apply((0..4).map(|_| put()).collect()));
-    says(&results.unwrap_err(), &["table t, region t,,7.", "given up after 2 tries"]);
+    assert_message(&results.unwrap_err(), &["table t, region t,,7.", "given up after 2 tries"]);
 }
 
 #[test]
@@ -181,7 +235,7 @@ fn what_is_final_is_told_at_once() {
 
 #[test]
 fn a_fatal_exception_ends_the_connection_and_its_calls_go_elsewhere() {
-    let fake = Fake::start(|asked: &Asked| match asked.before {
+    let fake = Fake::start(|asked: &ReceivedCall| match asked.before {
         0 => Reply::Silence,
         1 => Reply::Fatal(Exception::new(ExceptionKind::FatalConnection, "enough")),
         _ => value("v"),
@@ -195,21 +249,23 @@ fn a_fatal_exception_ends_the_connection_and_its_calls_go_elsewhere() {
 
 #[test]
 fn a_cluster_that_wants_kerberos_or_speaks_tls_is_not_supported_yet() {
-    let fake = Fake::start(|_| Reply::Fatal(Exception::new(ExceptionKind::AccessDenied, "Authentication is required")));
+    let fake = Fake::start(|_| {
+        Reply::Fatal(Exception::new(ExceptionKind::AccessDenied, "Authentication is required"))
+    });
     let error = get(&fake, |_| ()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    says(&error, &["not supported yet", "Kerberos", "Authentication is required"]);
+    assert_message(&error, &["not supported yet", "Kerberos", "Authentication is required"]);
     let fake = Fake::start(|_| Reply::Raw(vec![0x15, 0x03, 0x01, 0, 2, 2, 0x46]));
     let error = get(&fake, |_| ()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    says(&error, &["not supported yet", "TLS"]);
+    assert_message(&error, &["not supported yet", "TLS"]);
 }
 
 #[test]
 fn an_increment_that_is_tried_again_has_the_same_nonce() {
     let nonces = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = std::sync::Arc::clone(&nonces);
-    let fake = Fake::start(move |asked: &Asked| {
+    let fake = Fake::start(move |asked: &ReceivedCall| {
         let request: pb::MutateRequest = asked.request.message().unwrap();
         seen.lock().unwrap().push((request.nonce_group, request.mutation.nonce));
         if asked.before == 0 { Reply::Raw(Vec::new()) } else { value("5") }
@@ -224,8 +280,11 @@ fn an_increment_that_is_tried_again_has_the_same_nonce() {
 
 #[test]
 fn a_throttled_put_waits_as_long_as_it_is_told() {
-    let fake = Fake::start(|asked: &Asked| match asked.before {
-        0 => Reply::Exception(Exception::throttled(halite_wire::exception::Throttled::NumberOfRequests, 120)),
+    let fake = Fake::start(|asked: &ReceivedCall| match asked.before {
+        0 => Reply::Exception(Exception::throttled(
+            halite_wire::exception::ThrottleType::NumberOfRequests,
+            120,
+        )),
         _ => value(""),
     });
     let table = fake.table(|_| ());
@@ -237,7 +296,14 @@ fn a_throttled_put_waits_as_long_as_it_is_told() {
 /// An answer with rows of one cell, and more to come in the region or not.
 fn rows(keys: &[&str], more: bool) -> Reply {
     let rows = keys.iter().map(|key| row(key, &[("f", "q", b"v")])).collect();
-    Reply::Rows(rows, pb::ScanResponse { more_results_in_region: Some(more), ttl: Some(60), ..pb::ScanResponse::default() })
+    Reply::Rows(
+        rows,
+        pb::ScanResponse {
+            more_results_in_region: Some(more),
+            ttl: Some(60),
+            ..pb::ScanResponse::default()
+        },
+    )
 }
 
 async fn keys(mut stream: RowStream) -> Result<Vec<String>> {
@@ -250,8 +316,13 @@ async fn keys(mut stream: RowStream) -> Result<Vec<String>> {
 
 #[test]
 fn a_scan_that_loses_its_scanner_opens_another_behind_the_last_row() {
-    for lost in [ExceptionKind::UnknownScanner, ExceptionKind::Lease, ExceptionKind::OutOfOrderScannerNext, ExceptionKind::NotServingRegion] {
-        let fake = Fake::start(move |asked: &Asked| match asked.before {
+    for lost in [
+        ExceptionKind::UnknownScanner,
+        ExceptionKind::Lease,
+        ExceptionKind::OutOfOrderScannerNext,
+        ExceptionKind::NotServingRegion,
+    ] {
+        let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
             0 => rows(&["a", "b"], true),
             1 => exception(lost),
             2 => {
@@ -270,12 +341,20 @@ fn a_scan_that_loses_its_scanner_opens_another_behind_the_last_row() {
 fn heartbeat(keys: &[&str], cursor: &'static str) -> Reply {
     let rows = keys.iter().map(|key| row(key, &[("f", "q", b"v")])).collect();
     let cursor = Some(pb::Cursor { row: Some(cursor.into()) });
-    Reply::Rows(rows, pb::ScanResponse { more_results_in_region: Some(true), heartbeat_message: Some(true), cursor, ..pb::ScanResponse::default() })
+    Reply::Rows(
+        rows,
+        pb::ScanResponse {
+            more_results_in_region: Some(true),
+            heartbeat_message: Some(true),
+            cursor,
+            ..pb::ScanResponse::default()
+        },
+    )
 }
 
 #[test]
 fn heartbeats_are_no_rows_and_no_end_and_a_cursor_is_where_a_scan_goes_on() {
-    let fake = Fake::start(move |asked: &Asked| match asked.before {
+    let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
         0 => heartbeat(&[], "g"),
         1 => heartbeat(&[], "m"),
         2 => Reply::Raw(Vec::new()),
@@ -290,10 +369,12 @@ fn heartbeats_are_no_rows_and_no_end_and_a_cursor_is_where_a_scan_goes_on() {
 
 #[test]
 fn a_row_that_came_with_a_cursor_at_it_comes_once() {
-    let fake = Fake::start(move |asked: &Asked| match asked.before {
+    let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
         0 => heartbeat(&["a"], "a"),
         1 => Reply::Raw(Vec::new()),
-        _ if asked.scan().scan.unwrap().start_row.as_deref() == Some(&b"a"[..]) => rows(&["a", "b"], false),
+        _ if asked.scan().scan.unwrap().start_row.as_deref() == Some(&b"a"[..]) => {
+            rows(&["a", "b"], false)
+        }
         _ => rows(&["b"], false),
     });
     let table = fake.table(|_| ());
@@ -302,12 +383,17 @@ fn a_row_that_came_with_a_cursor_at_it_comes_once() {
 
 #[test]
 fn a_scan_whose_scanner_has_no_id_goes_on_behind_the_last_row() {
-    let fake = Fake::start(move |asked: &Asked| match asked.before {
+    let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
         0 => {
-            let response = pb::ScanResponse { more_results_in_region: Some(true), ..pb::ScanResponse::default() };
+            let response = pb::ScanResponse {
+                more_results_in_region: Some(true),
+                ..pb::ScanResponse::default()
+            };
             Reply::Bare(vec![row("a", &[("f", "q", b"v")])], response)
         }
-        _ if asked.scan().scan.unwrap().start_row.as_deref() == Some(&b"a\0"[..]) => rows(&["b"], false),
+        _ if asked.scan().scan.unwrap().start_row.as_deref() == Some(&b"a\0"[..]) => {
+            rows(&["b"], false)
+        }
         _ => rows(&["a", "b"], false),
     });
     let table = fake.table(|_| ());
@@ -318,7 +404,7 @@ fn a_scan_whose_scanner_has_no_id_goes_on_behind_the_last_row() {
 fn a_scanner_is_kept_alive_while_its_rows_are_used_and_closed_when_they_are_not_wanted() {
     let (renewed, wait_renewed) = std::sync::mpsc::channel();
     let (closed, wait_closed) = std::sync::mpsc::channel();
-    let fake = Fake::start(move |asked: &Asked| {
+    let fake = Fake::start(move |asked: &ReceivedCall| {
         let request = asked.scan();
         if request.renew() {
             renewed.send(request.scanner_id()).unwrap();
@@ -341,9 +427,13 @@ fn a_scanner_is_kept_alive_while_its_rows_are_used_and_closed_when_they_are_not_
 
 #[test]
 fn a_lease_that_is_over_at_once_is_not_renewed_without_a_pause() {
-    let fake = Fake::start(move |asked: &Asked| match asked.before {
+    let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
         0 => {
-            let response = pb::ScanResponse { more_results_in_region: Some(true), ttl: Some(0), ..pb::ScanResponse::default() };
+            let response = pb::ScanResponse {
+                more_results_in_region: Some(true),
+                ttl: Some(0),
+                ..pb::ScanResponse::default()
+            };
             Reply::Rows(vec![row("a", &[("f", "q", b"v")])], response)
         }
         _ => Reply::Silence,
@@ -358,7 +448,9 @@ fn a_lease_that_is_over_at_once_is_not_renewed_without_a_pause() {
 
 #[test]
 fn many_who_miss_a_region_ask_for_it_once() {
-    let fake = Fake::start(|asked: &Asked| if asked.before == 50 { exception(ExceptionKind::NotServingRegion) } else { value("v") });
+    let fake = Fake::start(|asked: &ReceivedCall| {
+        if asked.before == 50 { exception(ExceptionKind::NotServingRegion) } else { value("v") }
+    });
     let table = fake.table(|_| ());
     let all = (0..100).map(|_| {
         let table = std::sync::Arc::clone(&table);
@@ -370,16 +462,19 @@ fn many_who_miss_a_region_ask_for_it_once() {
             assert!(one.await.unwrap().is_some());
         }
     });
-    assert!(fake.look_ups() <= 2, "{} look-ups", fake.look_ups());
+    assert!(fake.lookups() <= 2, "{} look-ups", fake.lookups());
 }
 
 #[test]
 fn who_stops_waiting_leaves_room_for_others() {
-    let fake = Fake::start(|asked: &Asked| if asked.before < 3 { Reply::Silence } else { value("v") });
-    let table = fake.table(|config| config.outstanding_calls_max = 1);
+    let fake = Fake::start(
+        |asked: &ReceivedCall| if asked.before < 3 { Reply::Silence } else { value("v") },
+    );
+    let table = fake.table(|config| config.max_calls_in_flight = 1);
     fake.runtime.block_on(async {
         for _ in 0..3 {
-            let late = tokio::time::timeout(Duration::from_millis(50), table.get_one(Get::new("r"))).await;
+            let late =
+                tokio::time::timeout(Duration::from_millis(50), table.get_one(Get::new("r"))).await;
             assert!(late.is_err());
         }
         assert!(table.get_one(Get::new("r")).await.unwrap().is_some());
@@ -388,13 +483,16 @@ fn who_stops_waiting_leaves_room_for_others() {
 
 #[test]
 fn a_master_that_moved_is_looked_up_again() {
-    let fake = Fake::start(|asked: &Asked| match (asked.method, asked.before) {
+    let fake = Fake::start(|asked: &ReceivedCall| match (asked.method, asked.before) {
         (Method::MasterGetTableState, 0) => exception(ExceptionKind::MasterStopped),
         (Method::MasterGetTableState, 1) => exception(ExceptionKind::PleaseHold),
         _ => exception(ExceptionKind::TableNotFound),
     });
     let admin = fake.connect(|_| ()).admin();
     let error = fake.run(admin.is_enabled(&crate::server::name())).unwrap_err();
-    assert_eq!((error.kind(), fake.count(Method::MasterGetTableState)), (ErrorKind::NoSuchTable, 3));
-    says(&error, &["master 127.0.0.1,", "GetTableState"]);
+    assert_eq!(
+        (error.kind(), fake.count(Method::MasterGetTableState)),
+        (ErrorKind::NoSuchTable, 3)
+    );
+    assert_message(&error, &["master 127.0.0.1,", "GetTableState"]);
 }

@@ -37,13 +37,24 @@ fn a_scan_goes_through_all_regions_both_ways() {
     let small = || Scan::all().max_result_bytes(500);
     assert_eq!(read(&server, &table, small()), rows);
     assert_eq!(read(&server, &table, Scan::all().limit(123)), rows[..123]);
-    let between = |from: &str, to: &str| rows.iter().filter(|row| &row[..] >= from && &row[..] < to).cloned().collect::<Vec<_>>();
-    assert_eq!(read(&server, &table, Scan::range("c", "q").max_result_bytes(300)), between("c", "q"));
+    let between = |from: &str, to: &str| {
+        rows.iter().filter(|row| &row[..] >= from && &row[..] < to).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(
+        read(&server, &table, Scan::range("c", "q").max_result_bytes(300)),
+        between("c", "q")
+    );
     assert_eq!(read(&server, &table, Scan::range("h", "p")), between("h", "p"));
     let mut backward = between("c", "q");
     backward.reverse();
-    assert_eq!(read(&server, &table, Scan::range("c", "q").reverse(true).max_result_bytes(300)), backward);
-    assert_eq!(read(&server, &table, Scan::range("h", "p").reverse(true).limit(3)), between("h", "p").into_iter().rev().take(3).collect::<Vec<_>>());
+    assert_eq!(
+        read(&server, &table, Scan::range("c", "q").reverse(true).max_result_bytes(300)),
+        backward
+    );
+    assert_eq!(
+        read(&server, &table, Scan::range("h", "p").reverse(true).limit(3)),
+        between("h", "p").into_iter().rev().take(3).collect::<Vec<_>>()
+    );
     rows.reverse();
     assert_eq!(read(&server, &table, small().reverse(true)), rows);
     assert!(read(&server, &table, Scan::range("b", "a")).is_empty());
@@ -65,7 +76,11 @@ fn a_scan_goes_on_behind_its_last_row_when_regions_split_and_merge_under_it() {
                 match read.len() {
                     20 => server.engine.split_region(&server.region("a"), Some("d".into()))?,
                     100 => server.engine.split_region(&server.region("y"), Some("v".into()))?,
-                    200 => server.engine.merge_regions(&server.region("d"), &server.region("h"), false)?,
+                    200 => server.engine.merge_regions(
+                        &server.region("d"),
+                        &server.region("h"),
+                        false,
+                    )?,
                     _ => {}
                 }
             }
@@ -81,17 +96,30 @@ fn filter(text: &str) -> Filter {
 
 /// The cells of a row, by their qualifiers.
 fn qualifiers(rows: &[Row]) -> Vec<String> {
-    rows.iter().flat_map(Row::iter).map(|cell| String::from_utf8_lossy(cell.qualifier()).into_owned()).collect()
+    rows.iter()
+        .flat_map(Row::iter)
+        .map(|cell| String::from_utf8_lossy(cell.qualifier()).into_owned())
+        .collect()
 }
 
 #[test]
 fn a_wide_row_comes_whole_however_small_the_answers_and_in_pieces_if_wanted() {
     let server = Server::start();
-    let put = |row: &'static str| (0..300).fold(Put::new(row), |put, column| put.add("f", format!("{column:03}"), "value")).into();
-    server.run(server.table().apply(vec![put("a"), put("k"), put("z")])).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
+    let put = |row: &'static str| {
+        (0..300)
+            .fold(Put::new(row), |put, column| put.add("f", format!("{column:03}"), "value"))
+            .into()
+    };
+    server
+        .run(server.table().apply(vec![put("a"), put("k"), put("z")]))
+        .unwrap()
+        .into_iter()
+        .for_each(|result| drop(result.unwrap()));
     let table = server.table();
     for reverse in [false, true] {
-        let rows = server.run(all(table.scan(Scan::all().max_result_bytes(700).reverse(reverse)))).unwrap();
+        let rows = server
+            .run(all(table.scan(Scan::all().max_result_bytes(700).reverse(reverse))))
+            .unwrap();
         assert_eq!(rows.iter().map(Row::len).collect::<Vec<_>>(), [300, 300, 300]);
     }
     let pieces = server.run(all(table.scan(Scan::all().batch(7).max_result_bytes(700)))).unwrap();
@@ -105,7 +133,8 @@ fn a_wide_row_comes_whole_however_small_the_answers_and_in_pieces_if_wanted() {
 #[test]
 fn a_row_in_pieces_goes_on_where_it_was_when_its_region_is_split_away() {
     let server = Server::start();
-    let put = (0..300).fold(Put::new("k"), |put, column| put.add("f", format!("{column:03}"), "value"));
+    let put =
+        (0..300).fold(Put::new("k"), |put, column| put.add("f", format!("{column:03}"), "value"));
     server.run(server.table().apply(vec![put.into()])).unwrap();
     let table = server.table();
     let mut stream = table.scan(Scan::all().batch(10).max_result_bytes(500));
@@ -142,7 +171,9 @@ fn regions_read_ahead_change_nothing_about_the_rows() {
         server.engine.split_region(&server.region(key), Some(key.into())).unwrap();
     }
     let read_with = |ahead: usize, bytes: usize, scan: Scan| {
-        let cluster = server.connect_with(|config| (config.scan_regions_ahead, config.scan_ahead_bytes) = (ahead, bytes));
+        let cluster = server.connect_with(|config| {
+            (config.scan_prefetch_regions, config.scan_prefetch_bytes) = (ahead, bytes);
+        });
         read(&server, &cluster.table(&name()), scan)
     };
     let scans: [fn() -> Scan; 6] = [
@@ -166,7 +197,7 @@ fn regions_read_ahead_change_nothing_about_the_rows() {
 #[test]
 fn a_scan_that_is_dropped_leaves_no_scanner_open_in_any_region() {
     let (server, _) = filled(3000);
-    let table = server.connect_with(|config| config.scan_ahead_bytes = 0).table(&name());
+    let table = server.connect_with(|config| config.scan_prefetch_bytes = 0).table(&name());
     let mut stream = table.scan(Scan::all().max_result_bytes(300));
     server.run(async {
         for _ in 0..100 {
@@ -177,7 +208,11 @@ fn a_scan_that_is_dropped_leaves_no_scanner_open_in_any_region() {
     drop(stream);
     let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
     while server.open_scanners() > 0 {
-        assert!(std::time::Instant::now() < until, "{} scanners are still open", server.open_scanners());
+        assert!(
+            std::time::Instant::now() < until,
+            "{} scanners are still open",
+            server.open_scanners()
+        );
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
 }

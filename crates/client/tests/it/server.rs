@@ -3,17 +3,20 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use halite_client::{Config, Lookup, RemoteCluster, connect_with};
+use halite_client::{Config, RegistryKind, RemoteCluster, connect_with};
 use halite_engine::env::Env;
 use halite_engine::{Engine, Options};
-use halite_server::Handle;
-use halite_types::{Bytes, Cluster, FamilyDescriptor, Put, RowOp, Table, TableDescriptor, TableName};
+use halite_server::ServerHandle;
+use halite_types::{
+    Bytes, Cluster, FamilyDescriptor, Put, RowOp, Table, TableDescriptor, TableName,
+};
 use tokio::runtime::Runtime;
 
-/// A server with the table `t`: family `f` with three versions, family `g`, three regions that meet at `h` and `p`.
+/// A server with the table `t`: family `f` with three versions, family `g`, three regions that meet
+/// at `h` and `p`.
 pub(crate) struct Server {
     pub(crate) engine: Arc<Engine>,
-    handle: Option<Handle>,
+    handle: Option<ServerHandle>,
     pub(crate) runtime: Runtime,
     _directory: tempfile::TempDir,
 }
@@ -27,13 +30,21 @@ impl Server {
     pub(crate) fn with(change: impl FnOnce(&mut halite_server::Config)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let engine = Engine::open(Env::os(directory.path()).unwrap(), Options::default()).unwrap();
-        let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f").versions(3)).family(FamilyDescriptor::new("g"));
+        let table = TableDescriptor::new(name())
+            .family(FamilyDescriptor::new("f").versions(3))
+            .family(FamilyDescriptor::new("g"));
         engine.create_table(table, vec![Bytes::from("h"), Bytes::from("p")]).unwrap();
         let mut config = halite_server::Config::default();
-        (config.master_port, config.region_port, config.web_port, config.zookeeper_port) = (0, 0, None, Some(0));
+        (config.master_port, config.regionserver_port, config.http_port, config.zookeeper_port) =
+            (0, 0, None, Some(0));
         change(&mut config);
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let handle = runtime.block_on(halite_server::Server::start(Arc::clone(&engine), config)).unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        let handle =
+            runtime.block_on(halite_server::Server::start(Arc::clone(&engine), config)).unwrap();
         Self { engine, handle: Some(handle), runtime, _directory: directory }
     }
 
@@ -41,22 +52,26 @@ impl Server {
     pub(crate) fn restart(&mut self) {
         let handle = self.handle.take().unwrap();
         let (addresses, mut config) = (handle.addresses(), halite_server::Config::default());
-        (config.master_port, config.region_port, config.web_port) = (addresses.master.port(), addresses.region.port(), None);
+        (config.master_port, config.regionserver_port, config.http_port) =
+            (addresses.master.port(), addresses.regionserver.port(), None);
         config.zookeeper_port = addresses.zookeeper.map(|address| address.port());
         self.runtime.block_on(handle.shutdown());
-        let started = self.runtime.block_on(halite_server::Server::start(Arc::clone(&self.engine), config));
+        let started =
+            self.runtime.block_on(halite_server::Server::start(Arc::clone(&self.engine), config));
         self.handle = Some(started.unwrap());
     }
 
     /// Where the cluster is found, through ZooKeeper.
-    pub(crate) fn lookup(&self) -> Lookup {
+    pub(crate) fn registry(&self) -> RegistryKind {
         let quorum = vec![self.handle.as_ref().unwrap().addresses().zookeeper.unwrap().to_string()];
-        Lookup::ZooKeeper { quorum, znode_parent: "/hbase".to_string() }
+        RegistryKind::ZooKeeper { quorum, znode_parent: "/hbase".to_string() }
     }
 
     /// The same through the region server.
-    pub(crate) fn rpc_lookup(&self) -> Lookup {
-        Lookup::Rpc { servers: vec![self.handle.as_ref().unwrap().addresses().region.to_string()] }
+    pub(crate) fn rpc_registry(&self) -> RegistryKind {
+        RegistryKind::Rpc {
+            servers: vec![self.handle.as_ref().unwrap().addresses().regionserver.to_string()],
+        }
     }
 
     pub(crate) fn open_scanners(&self) -> usize {
@@ -73,7 +88,7 @@ impl Server {
 
     /// A client whose settings are changed from the defaults.
     pub(crate) fn connect_with(&self, change: impl FnOnce(&mut Config)) -> RemoteCluster {
-        let mut config = Config::new(self.lookup());
+        let mut config = Config::new(self.registry());
         change(&mut config);
         self.run(connect_with(config)).unwrap()
     }
@@ -91,13 +106,20 @@ impl Server {
     /// Puts `f:q` into rows, behind the client's back.
     pub(crate) fn fill(&self, rows: impl IntoIterator<Item = String>) {
         let put = |row: String| RowOp::from(Put::new(row.clone()).add("f", "q", row));
-        let results = self.engine.table(&name()).unwrap().apply(rows.into_iter().map(put).collect()).unwrap();
+        let results =
+            self.engine.table(&name()).unwrap().apply(rows.into_iter().map(put).collect()).unwrap();
         results.into_iter().for_each(|result| drop(result.unwrap()));
     }
 
     /// The encoded name of the region of `t` that a row is in.
     pub(crate) fn region(&self, row: &str) -> String {
-        self.engine.regions(&name()).unwrap().into_iter().find(|region| region.contains(row.as_bytes())).unwrap().encoded_name
+        self.engine
+            .regions(&name())
+            .unwrap()
+            .into_iter()
+            .find(|region| region.contains(row.as_bytes()))
+            .unwrap()
+            .encoded_name
     }
 }
 

@@ -1,27 +1,32 @@
-//! The catalog as the bytes of the manifest.
+//! Encoding of the catalog in the manifest.
 //!
 //! ```text
-//! "HALMAN\r\n" | format version u32 | length of the body u64 | body: protobuf of Catalog | CRC32C of all before u32
+//! "HALMAN\r\n" | format version u32 | length of the body u64 | body: protobuf of Catalog
+//!              | CRC32C of all before u32
 //! ```
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use halite_types::{Error, ErrorKind, RegionInfo, Result, SnapshotDescriptor, SnapshotKind};
+use halite_types::{Error, ErrorKind, RegionInfo, Result, SnapshotDescriptor, SnapshotType};
 use prost::Message;
 
 use super::layout::new_region;
 use super::messages::TableSchema;
-use super::{Catalog, FamilyFiles, FileEntry, NamespaceEntry, RegionEntry, SnapshotEntry, TableEntry, Target};
+use super::{
+    Catalog, FamilyFiles, FileEntry, LinkTarget, NamespaceEntry, RegionEntry, SnapshotEntry,
+    TableEntry,
+};
 
 const MAGIC: &[u8; 8] = b"HALMAN\r\n";
-/// 2 has snapshots and links, 3 bulk-loaded files, 4 settings, 5 generations.
+/// Format version. Version 2 added snapshots and links, 3 bulk-loaded files, 4 properties, 5
+/// generations.
 const VERSION: u32 = 5;
-const VERSION_MIN: u32 = 1;
+const MIN_VERSION: u32 = 1;
 const HEADER_BYTES: usize = 8 + 4 + 8;
 
-/// The bytes to write.
+/// Returns the encoded catalog.
 pub(crate) fn encode(catalog: &Catalog) -> Vec<u8> {
     let body = CatalogMessage::from(catalog).encode_to_vec();
     let mut out = Vec::with_capacity(HEADER_BYTES + body.len() + 4);
@@ -34,25 +39,38 @@ pub(crate) fn encode(catalog: &Catalog) -> Vec<u8> {
     out
 }
 
-/// The catalog that was written.
+/// Returns the decoded catalog.
 ///
 /// # Errors
 /// `Corrupt`, `NewerFormat`.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Catalog> {
-    let damaged = |why: String| Error::corrupt(format!("{why}; nothing has been changed; restore it from a copy, or run \"halite repair\""));
-    let Some((checked, crc)) = bytes.split_last_chunk::<4>() else { return Err(damaged("it is empty or cut short".into())) };
+    let damaged = |why: String| {
+        Error::corrupt(format!(
+            "{why}; nothing has been changed; restore it from a copy, or run \"halite repair\""
+        ))
+    };
+    let Some((checked, crc)) = bytes.split_last_chunk::<4>() else {
+        return Err(damaged("it is empty or cut short".into()));
+    };
     let (computed, stored) = (crc32c::crc32c(checked), u32::from_be_bytes(*crc));
     if computed != stored {
-        return Err(damaged(format!("it is damaged or cut short: CRC32C is {computed:#010x}, the file says {stored:#010x}")));
+        return Err(damaged(format!(
+            "it is damaged or cut short: CRC32C is {computed:#010x}, the file says {stored:#010x}"
+        )));
     }
-    let head = checked.get(..HEADER_BYTES).filter(|head| head.starts_with(MAGIC)).ok_or_else(|| damaged("it is not a manifest".into()))?;
+    let head = checked
+        .get(..HEADER_BYTES)
+        .filter(|head| head.starts_with(MAGIC))
+        .ok_or_else(|| damaged("it is not a manifest".into()))?;
     let version = u32::from_be_bytes(head[8..12].try_into().expect("four bytes"));
-    if !(VERSION_MIN..=VERSION).contains(&version) {
-        let text =
-            format!("it has format version {version}; this program reads versions {VERSION_MIN} to {VERSION}; open the store with a newer one");
+    if !(MIN_VERSION..=VERSION).contains(&version) {
+        let text = format!(
+            "it has format version {version}; this program reads versions {MIN_VERSION} to {VERSION}; open the store with a newer one"
+        );
         return Err(Error::new(ErrorKind::NewerFormat, text));
     }
-    let message = CatalogMessage::decode(&checked[HEADER_BYTES..]).map_err(|error| damaged(format!("it cannot be decoded: {error}")))?;
+    let message = CatalogMessage::decode(&checked[HEADER_BYTES..])
+        .map_err(|error| damaged(format!("it cannot be decoded: {error}")))?;
     Catalog::try_from(message)
 }
 
@@ -69,7 +87,7 @@ struct CatalogMessage {
     #[prost(message, repeated, tag = "5")]
     snapshots: Vec<SnapshotMessage>,
     #[prost(btree_map = "string, bytes", tag = "6")]
-    settings: BTreeMap<String, Vec<u8>>,
+    properties: BTreeMap<String, Vec<u8>>,
     #[prost(uint64, tag = "7")]
     generation: u64,
     #[prost(uint64, tag = "8")]
@@ -116,7 +134,7 @@ struct RegionMessage {
     parents: Vec<ParentMessage>,
 }
 
-/// A region of the same table that is gone.
+/// Removed region of the same table.
 #[derive(Clone, PartialEq, Message)]
 struct ParentMessage {
     #[prost(uint64, tag = "1")]
@@ -143,13 +161,13 @@ struct FileMessage {
     target_region: Option<String>,
     #[prost(string, optional, tag = "3")]
     target_name: Option<String>,
-    /// The table of the target if it is another than the region's own.
+    /// Table of the target if it is not the region's own.
     #[prost(string, optional, tag = "4")]
     target_table: Option<String>,
-    /// Whether the target is linked as a whole.
+    /// True if the target is linked as a whole.
     #[prost(bool, tag = "5")]
     whole: bool,
-    /// Of a bulk-loaded file.
+    /// Sequence id of a bulk-loaded file.
     #[prost(uint64, optional, tag = "6")]
     loaded_sequence: Option<u64>,
 }
@@ -158,10 +176,10 @@ struct FileMessage {
 struct SnapshotMessage {
     #[prost(string, tag = "1")]
     name: String,
-    /// The table as it was.
+    /// Table at the time of the snapshot.
     #[prost(message, optional, tag = "2")]
     table: Option<TableMessage>,
-    /// As HBase numbers them: 0 of a disabled table, 1 flushed, 2 not flushed.
+    /// HBase's numbers: 0 for a disabled table, 1 for flushed, 2 for not flushed.
     #[prost(uint32, tag = "3")]
     kind: u32,
     #[prost(int64, tag = "4")]
@@ -176,7 +194,10 @@ struct SnapshotMessage {
 
 impl From<&Catalog> for CatalogMessage {
     fn from(catalog: &Catalog) -> Self {
-        let namespace = |(name, entry): (&String, &NamespaceEntry)| NamespaceMessage { name: name.clone(), settings: entry.settings.clone() };
+        let namespace = |(name, entry): (&String, &NamespaceEntry)| NamespaceMessage {
+            name: name.clone(),
+            settings: entry.settings.clone(),
+        };
         Self {
             store_id: catalog.store_id.to_vec(),
             generation: catalog.generation,
@@ -184,8 +205,16 @@ impl From<&Catalog> for CatalogMessage {
             next_region: catalog.next_region,
             namespaces: catalog.namespaces.iter().map(namespace).collect(),
             tables: catalog.tables.values().map(TableMessage::from).collect(),
-            snapshots: catalog.snapshots.values().map(|snapshot| SnapshotMessage::from(&**snapshot)).collect(),
-            settings: catalog.settings.iter().map(|(name, value)| (name.clone(), value.to_vec())).collect(),
+            snapshots: catalog
+                .snapshots
+                .values()
+                .map(|snapshot| SnapshotMessage::from(&**snapshot))
+                .collect(),
+            properties: catalog
+                .properties
+                .iter()
+                .map(|(name, value)| (name.clone(), value.to_vec()))
+                .collect(),
         }
     }
 }
@@ -208,12 +237,23 @@ impl From<&RegionEntry> for RegionMessage {
             name: file.name.clone(),
             target_region: file.target.as_ref().map(|target| target.region.clone()),
             target_name: file.target.as_ref().map(|target| target.name.clone()),
-            target_table: file.target.as_ref().filter(|target| target.table != region.info.table).map(|target| target.table.to_string()),
+            target_table: file
+                .target
+                .as_ref()
+                .filter(|target| target.table != region.info.table)
+                .map(|target| target.table.to_string()),
             whole: file.target.as_ref().is_some_and(|target| target.whole),
             loaded_sequence: file.loaded_sequence,
         };
-        let parent = |parent: &Arc<RegionInfo>| ParentMessage { region_id: parent.region_id, start: parent.start.to_vec(), end: parent.end.to_vec() };
-        let family = |(name, files): (&Bytes, &FamilyFiles)| FamilyMessage { name: name.to_vec(), files: files.iter().map(file).collect() };
+        let parent = |parent: &Arc<RegionInfo>| ParentMessage {
+            region_id: parent.region_id,
+            start: parent.start.to_vec(),
+            end: parent.end.to_vec(),
+        };
+        let family = |(name, files): (&Bytes, &FamilyFiles)| FamilyMessage {
+            name: name.to_vec(),
+            files: files.iter().map(file).collect(),
+        };
         Self {
             number: region.number,
             region_id: region.info.region_id,
@@ -230,8 +270,15 @@ impl TryFrom<CatalogMessage> for Catalog {
     type Error = Error;
 
     fn try_from(message: CatalogMessage) -> Result<Self> {
-        let store_id = message.store_id.try_into().map_err(|_| Error::corrupt("the store id is not 16 bytes"))?;
-        let namespaces = message.namespaces.into_iter().map(|n| (n.name, NamespaceEntry { settings: n.settings })).collect();
+        let store_id = message
+            .store_id
+            .try_into()
+            .map_err(|_| Error::corrupt("the store id is not 16 bytes"))?;
+        let namespaces = message
+            .namespaces
+            .into_iter()
+            .map(|n| (n.name, NamespaceEntry { settings: n.settings }))
+            .collect();
         let mut tables = BTreeMap::new();
         for table in message.tables {
             let entry = TableEntry::try_from(table)?;
@@ -242,9 +289,22 @@ impl TryFrom<CatalogMessage> for Catalog {
             let entry = SnapshotEntry::try_from(snapshot)?;
             snapshots.insert(entry.descriptor.name.clone(), Arc::new(entry));
         }
-        let settings = message.settings.into_iter().map(|(name, value)| (name, Bytes::from(value))).collect();
+        let settings = message
+            .properties
+            .into_iter()
+            .map(|(name, value)| (name, Bytes::from(value)))
+            .collect();
         let CatalogMessage { generation, checkpoint, next_region, .. } = message;
-        Ok(Self { store_id, generation, checkpoint, next_region, namespaces, tables, snapshots, settings })
+        Ok(Self {
+            store_id,
+            generation,
+            checkpoint,
+            next_region,
+            namespaces,
+            tables,
+            snapshots,
+            properties: settings,
+        })
     }
 }
 
@@ -255,15 +315,38 @@ impl TryFrom<TableMessage> for TableEntry {
         let schema = message.schema.ok_or_else(|| Error::corrupt("a table has no schema"))?;
         let descriptor = Arc::new(schema.decode_descriptor()?);
         let region = |region: RegionMessage| {
-            let info = new_region(descriptor.name(), region.start.into(), region.end.into(), region.region_id);
+            let info = new_region(
+                descriptor.name(),
+                region.start.into(),
+                region.end.into(),
+                region.region_id,
+            );
             let mut families = BTreeMap::new();
             for family in region.families {
-                let files = family.files.into_iter().map(|file| decode_file(file, &info)).collect::<Result<FamilyFiles>>()?;
+                let files = family
+                    .files
+                    .into_iter()
+                    .map(|file| decode_file(file, &info))
+                    .collect::<Result<FamilyFiles>>()?;
                 families.insert(Bytes::from(family.name), files);
             }
-            let parent = |parent: ParentMessage| new_region(descriptor.name(), parent.start.into(), parent.end.into(), parent.region_id);
-            let parents = region.parents.into_iter().map(|message| Arc::new(parent(message))).collect();
-            Ok(RegionEntry { info: Arc::new(info), number: region.number, flushed_sequence: region.flushed_sequence, families, parents })
+            let parent = |parent: ParentMessage| {
+                new_region(
+                    descriptor.name(),
+                    parent.start.into(),
+                    parent.end.into(),
+                    parent.region_id,
+                )
+            };
+            let parents =
+                region.parents.into_iter().map(|message| Arc::new(parent(message))).collect();
+            Ok(RegionEntry {
+                info: Arc::new(info),
+                number: region.number,
+                flushed_sequence: region.flushed_sequence,
+                families,
+                parents,
+            })
         };
         let regions = message.regions.into_iter().map(region).collect::<Result<Vec<_>>>()?;
         let TableMessage { enabled, disabled_for, version, .. } = message;
@@ -274,23 +357,47 @@ impl TryFrom<TableMessage> for TableEntry {
 fn decode_file(message: FileMessage, region: &RegionInfo) -> Result<FileEntry> {
     let table = match message.target_table {
         None => region.table.clone(),
-        Some(name) => {
-            name.parse().map_err(|error| Error::corrupt(format!("store file {} stands for one of another table: {error}", message.name)))?
-        }
+        Some(name) => name.parse().map_err(|error| {
+            Error::corrupt(format!(
+                "store file {} stands for one of another table: {error}",
+                message.name
+            ))
+        })?,
     };
-    let target = message.target_region.zip(message.target_name).map(|(region, name)| Target { table, region, name, whole: message.whole });
+    let target = message.target_region.zip(message.target_name).map(|(region, name)| LinkTarget {
+        table,
+        region,
+        name,
+        whole: message.whole,
+    });
     Ok(FileEntry { name: message.name, target, loaded_sequence: message.loaded_sequence })
 }
 
 impl From<&SnapshotEntry> for SnapshotMessage {
     fn from(snapshot: &SnapshotEntry) -> Self {
-        let SnapshotDescriptor { name, table: _, created_ms, kind, ttl_seconds, max_file_bytes, owner } = snapshot.descriptor.clone();
+        let SnapshotDescriptor {
+            name,
+            table: _,
+            created_ms,
+            kind,
+            ttl_seconds,
+            max_file_bytes,
+            owner,
+        } = snapshot.descriptor.clone();
         let kind = match kind {
-            SnapshotKind::Disabled => 0,
-            SnapshotKind::Flush => 1,
-            SnapshotKind::SkipFlush => 2,
+            SnapshotType::Disabled => 0,
+            SnapshotType::Flush => 1,
+            SnapshotType::SkipFlush => 2,
         };
-        Self { name, table: Some((&snapshot.table).into()), kind, created_ms, ttl_seconds, owner, max_file_bytes }
+        Self {
+            name,
+            table: Some((&snapshot.table).into()),
+            kind,
+            created_ms,
+            ttl_seconds,
+            owner,
+            max_file_bytes,
+        }
     }
 }
 
@@ -298,17 +405,35 @@ impl TryFrom<SnapshotMessage> for SnapshotEntry {
     type Error = Error;
 
     fn try_from(message: SnapshotMessage) -> Result<Self> {
-        let table = message.table.ok_or_else(|| Error::corrupt(format!("snapshot {} has no table", message.name)))?;
+        let table = message
+            .table
+            .ok_or_else(|| Error::corrupt(format!("snapshot {} has no table", message.name)))?;
         let table = TableEntry::try_from(table)?;
         let kind = match message.kind {
-            0 => SnapshotKind::Disabled,
-            1 => SnapshotKind::Flush,
-            2 => SnapshotKind::SkipFlush,
-            other => return Err(Error::corrupt(format!("snapshot {} is of an unknown kind {other}", message.name))),
+            0 => SnapshotType::Disabled,
+            1 => SnapshotType::Flush,
+            2 => SnapshotType::SkipFlush,
+            other => {
+                return Err(Error::corrupt(format!(
+                    "snapshot {} is of an unknown kind {other}",
+                    message.name
+                )));
+            }
         };
         let SnapshotMessage { name, created_ms, ttl_seconds, max_file_bytes, owner, .. } = message;
         let of = table.descriptor.name().clone();
-        Ok(Self { descriptor: SnapshotDescriptor { name, table: of, created_ms, kind, ttl_seconds, max_file_bytes, owner }, table })
+        Ok(Self {
+            descriptor: SnapshotDescriptor {
+                name,
+                table: of,
+                created_ms,
+                kind,
+                ttl_seconds,
+                max_file_bytes,
+                owner,
+            },
+            table,
+        })
     }
 }
 
@@ -320,25 +445,46 @@ mod tests {
 
     fn catalog() -> Catalog {
         let name: TableName = "ns:t".parse().unwrap();
-        let target =
-            |table: &str, region: &str, name: &str, whole| Target { table: table.parse().unwrap(), region: region.into(), name: name.into(), whole };
+        let target = |table: &str, region: &str, name: &str, whole| LinkTarget {
+            table: table.parse().unwrap(),
+            region: region.into(),
+            name: name.into(),
+            whole,
+        };
         let files = vec![
-            FileEntry::own("00ff".into()),
-            FileEntry::own("00aa".into()).stand_in("00aa.bb".into(), target("ns:t", "bb", "00aa", false)),
-            FileEntry { loaded_sequence: Some(7), ..FileEntry::own("00ee".into()) }.stand_in("u=cc-00ee".into(), target("u", "cc", "00ee", true)),
+            FileEntry::local("00ff".into()),
+            FileEntry::local("00aa".into())
+                .linked("00aa.bb".into(), target("ns:t", "bb", "00aa", false)),
+            FileEntry { loaded_sequence: Some(7), ..FileEntry::local("00ee".into()) }
+                .linked("u=cc-00ee".into(), target("u", "cc", "00ee", true)),
         ];
         let region = RegionEntry {
             info: Arc::new(new_region(&name, Bytes::from_static(b"a"), Bytes::new(), 17)),
             number: 3,
             flushed_sequence: 99,
             families: BTreeMap::from([(Bytes::from_static(b"f"), files)]),
-            parents: [("a", "b"), ("b", "")].map(|(start, end)| Arc::new(new_region(&name, start.into(), end.into(), 16))).to_vec(),
+            parents: [("a", "b"), ("b", "")]
+                .map(|(start, end)| Arc::new(new_region(&name, start.into(), end.into(), 16)))
+                .to_vec(),
         };
-        let descriptor = Arc::new(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")));
-        let table = TableEntry { descriptor, enabled: false, disabled_for: "space".into(), version: 2, regions: vec![region] };
-        let taken =
-            SnapshotDescriptor { created_ms: 44, ..SnapshotDescriptor::new("s", name.clone()).ttl_seconds(5).max_file_bytes(1 << 30).owner("me") };
-        let snapshot = SnapshotEntry { descriptor: taken.kind(SnapshotKind::Disabled), table: table.clone() };
+        let descriptor =
+            Arc::new(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")));
+        let table = TableEntry {
+            descriptor,
+            enabled: false,
+            disabled_for: "space".into(),
+            version: 2,
+            regions: vec![region],
+        };
+        let taken = SnapshotDescriptor {
+            created_ms: 44,
+            ..SnapshotDescriptor::new("s", name.clone())
+                .ttl_seconds(5)
+                .max_file_bytes(1 << 30)
+                .owner("me")
+        };
+        let snapshot =
+            SnapshotEntry { descriptor: taken.kind(SnapshotType::Disabled), table: table.clone() };
         Catalog {
             store_id: [5; 16],
             generation: 8,
@@ -347,7 +493,7 @@ mod tests {
             namespaces: BTreeMap::from([("ns".into(), NamespaceEntry::default())]),
             tables: BTreeMap::from([(name, table)]),
             snapshots: BTreeMap::from([("s".into(), Arc::new(snapshot))]),
-            settings: BTreeMap::from([("switch/x".into(), Bytes::from_static(&[0, 255]))]),
+            properties: BTreeMap::from([("switch/x".into(), Bytes::from_static(&[0, 255]))]),
         }
     }
 

@@ -1,266 +1,318 @@
-//! What the catalog says: tables, regions, store files and snapshots, and which store files all of them need.
+//! Catalog entries: tables, regions, store files and snapshots, and the store files that they
+//! require.
 //!
-//! A store file is made in a table's region and keeps that identity, its [`Home`], for ever. Others may stand for it
-//! without a copy: links (the whole file), references (a part of it), and the entries of snapshots.
+//! A store file is created in a table's region and keeps that identity, its [`FileOrigin`],
+//! permanently. Other entries may represent it without a copy: links (the whole file), references
+//! (a part of it), and the entries of snapshots.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use halite_types::{Attributes, Error, ErrorKind, RegionInfo, Result, SnapshotDescriptor, TableDescriptor, TableName};
+use halite_types::{
+    Attributes, Error, ErrorKind, RegionInfo, Result, SnapshotDescriptor, TableDescriptor,
+    TableName,
+};
 
 use super::layout;
 
-/// Everything that is live.
+/// All live objects.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Catalog {
-    /// Marks every file of this store as its own.
+    /// Store id, recorded in every file of this store.
     pub(crate) store_id: [u8; 16],
-    /// Counts the changes of the manifest.
+    /// Number of changes of the manifest.
     pub(crate) generation: u64,
-    /// The generation of the last clean end after files had been set aside.
+    /// Generation of the last clean close after files had been quarantined.
     pub(crate) checkpoint: u64,
-    /// The number the next region gets in the log.
+    /// Number of the newest region in the log; the next region gets the number after it.
     pub(crate) next_region: u64,
     pub(crate) namespaces: BTreeMap<String, NamespaceEntry>,
     pub(crate) tables: BTreeMap<TableName, TableEntry>,
     pub(crate) snapshots: BTreeMap<String, Arc<SnapshotEntry>>,
-    /// What whoever runs the store keeps in it, by name.
-    pub(crate) settings: BTreeMap<String, Bytes>,
+    /// Properties stored by the operator, by name.
+    pub(crate) properties: BTreeMap<String, Bytes>,
 }
 
-/// A namespace.
+/// Namespace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct NamespaceEntry {
     pub(crate) settings: Attributes,
 }
 
-/// A table.
+/// Table.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TableEntry {
     pub(crate) descriptor: Arc<TableDescriptor>,
     pub(crate) enabled: bool,
-    /// On whose behalf it is disabled; empty if its owner's, or if it is enabled.
+    /// Holder on whose behalf the table is disabled; empty if disabled by its owner, or if enabled.
     pub(crate) disabled_for: String,
-    /// Counts the changes of the descriptor, for the name of HBase's file.
+    /// Number of changes of the descriptor, for the name of HBase's file.
     pub(crate) version: u32,
-    /// By start key.
+    /// Regions by start key.
     pub(crate) regions: Vec<RegionEntry>,
 }
 
-/// A region.
+/// Region.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RegionEntry {
     pub(crate) info: Arc<RegionInfo>,
-    /// Its number in the log; never used again.
+    /// Number of the region in the log; never reused.
     pub(crate) number: u64,
-    /// Everything up to this sequence id is in store files.
+    /// Sequence id up to which everything is in store files.
     pub(crate) flushed_sequence: u64,
     pub(crate) families: BTreeMap<Bytes, FamilyFiles>,
-    /// The regions it was merged from, in the order of their keys, until they are forgotten: what HBase calls merge qualifiers.
+    /// Regions that this one was merged from, in key order, until they are cleared: HBase's merge
+    /// qualifiers.
     pub(crate) parents: Vec<Arc<RegionInfo>>,
 }
 
-/// The store files of one family of a region.
+/// Store files of one family of a region.
 pub(crate) type FamilyFiles = Vec<FileEntry>;
 
-/// A table as it was when a snapshot of it was taken.
+/// Table at the time of a snapshot.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SnapshotEntry {
     pub(crate) descriptor: SnapshotDescriptor,
     pub(crate) table: TableEntry,
 }
 
-/// A store file of a region, or what stands for a file made elsewhere.
+/// Store file of a region, or a link or reference to a file created elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileEntry {
-    /// The name in the store's own directory.
+    /// File name in the store's own directory.
     pub(crate) name: String,
-    /// For a link or a reference: the file it stands for.
-    pub(crate) target: Option<Target>,
-    /// For a file that was bulk-loaded: the sequence id of all its cells, whatever they carry.
+    /// Target file of a link or a reference.
+    pub(crate) target: Option<LinkTarget>,
+    /// Sequence id of all cells of a bulk-loaded file, which overrides the ids stored in them.
     pub(crate) loaded_sequence: Option<u64>,
 }
 
-/// The file of the same family that a link or a reference stands for.
+/// Target file, of the same family, of a link or a reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct LinkTarget {
     pub(crate) table: TableName,
     pub(crate) region: String,
     pub(crate) name: String,
-    /// Whether all of it belongs to the region (a link) or only the rows that lie in the region (a reference).
+    /// True if the whole file belongs to the region (a link), false if only the rows in the region
+    /// do (a reference).
     pub(crate) whole: bool,
 }
 
-/// A store file by where it was made.
+/// Store file identified by the region that it was created in.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Home {
+pub(crate) struct FileOrigin {
     pub(crate) table: TableName,
     pub(crate) region: String,
     pub(crate) family: Bytes,
     pub(crate) name: String,
 }
 
-/// Where a file that is needed has to lie.
+/// Required location of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Need {
-    /// In its home or in the archive: a link or a snapshot needs it, and they look in both.
+pub(crate) enum RequiredLocation {
+    /// In its original directory or in the archive: required by a link or a snapshot, which search
+    /// both.
     Anywhere,
-    /// In its home: its own region, or a reference that looks only there, needs it.
-    Home,
+    /// In its original directory: required by its own region, or by a reference that searches only
+    /// there.
+    Origin,
 }
 
-impl Home {
+impl FileOrigin {
     fn directory(&self) -> String {
         layout::family_directory(&self.table, &self.region, &self.family)
     }
 
-    /// Its path while a region of its table needs it.
+    /// Returns its path while a region of its table requires it.
     pub(crate) fn path(&self) -> String {
         format!("{}/{}", self.directory(), self.name)
     }
 
-    /// The directory for it in the archive.
+    /// Returns its directory in the archive.
     pub(crate) fn archive_directory(&self) -> String {
         format!("{}/{}", layout::ARCHIVE, self.directory())
     }
 
-    /// Its path when only links and snapshots need it.
+    /// Returns its path when only links and snapshots require it.
     pub(crate) fn archive_path(&self) -> String {
         format!("{}/{}", layout::ARCHIVE, self.path())
     }
 }
 
 impl FileEntry {
-    /// A file of the region itself.
-    pub(crate) fn own(name: String) -> Self {
+    /// Creates the entry of a file of the region itself.
+    pub(crate) fn local(name: String) -> Self {
         Self { name, target: None, loaded_sequence: None }
     }
 
-    /// What stands for the whole of this file, or for a part of it, under a name in another region.
-    pub(crate) fn stand_in(&self, name: String, target: Target) -> Self {
+    /// Creates the entry that represents this file, or a part of it, under a name in another
+    /// region.
+    pub(crate) fn linked(&self, name: String, target: LinkTarget) -> Self {
         Self { name, target: Some(target), loaded_sequence: self.loaded_sequence }
     }
 
-    /// Whether only a part of a file belongs to the region.
+    /// Returns `true` if only a part of a file belongs to the region.
     pub(crate) fn is_part(&self) -> bool {
         self.target.as_ref().is_some_and(|target| !target.whole)
     }
 
-    /// What lies under its own name in the region: the file, the link or the reference.
-    pub(crate) fn place(&self, region: &RegionInfo, family: &Bytes) -> Home {
-        Home { table: region.table.clone(), region: region.encoded_name.clone(), family: family.clone(), name: self.name.clone() }
-    }
-
-    /// The file that its cells are in.
-    pub(crate) fn home(&self, region: &RegionInfo, family: &Bytes) -> Home {
-        match &self.target {
-            None => self.place(region, family),
-            Some(target) => Home { table: target.table.clone(), region: target.region.clone(), family: family.clone(), name: target.name.clone() },
+    /// Returns the file, link or reference with the entry's own name in the region.
+    pub(crate) fn local_origin(&self, region: &RegionInfo, family: &Bytes) -> FileOrigin {
+        FileOrigin {
+            table: region.table.clone(),
+            region: region.encoded_name.clone(),
+            family: family.clone(),
+            name: self.name.clone(),
         }
     }
 
-    /// The file it stands for, named as a target of others: links and references never stand for each other.
-    pub(crate) fn as_target(&self, region: &RegionInfo, whole: bool) -> Target {
+    /// Returns the file that contains the cells.
+    pub(crate) fn origin(&self, region: &RegionInfo, family: &Bytes) -> FileOrigin {
         match &self.target {
-            None => Target { table: region.table.clone(), region: region.encoded_name.clone(), name: self.name.clone(), whole },
-            Some(target) => Target { whole, ..target.clone() },
+            None => self.local_origin(region, family),
+            Some(target) => FileOrigin {
+                table: target.table.clone(),
+                region: target.region.clone(),
+                family: family.clone(),
+                name: target.name.clone(),
+            },
         }
     }
 
-    /// Where the file that a link or reference stands for has to lie. Only a reference that is not made through a link's
-    /// name looks nowhere but in the home.
-    fn need_of_target(&self) -> Need {
-        if self.is_part() && !layout::is_link_name(&self.name) { Need::Home } else { Need::Anywhere }
+    /// Returns the underlying file as a target for other entries: links and references never point
+    /// to each other.
+    pub(crate) fn as_target(&self, region: &RegionInfo, whole: bool) -> LinkTarget {
+        match &self.target {
+            None => LinkTarget {
+                table: region.table.clone(),
+                region: region.encoded_name.clone(),
+                name: self.name.clone(),
+                whole,
+            },
+            Some(target) => LinkTarget { whole, ..target.clone() },
+        }
+    }
+
+    /// Returns the required location of the target of a link or reference. Only a reference that is
+    /// not made through a link's name searches solely the original directory.
+    fn required_target_location(&self) -> RequiredLocation {
+        if self.is_part() && !layout::is_link_name(&self.name) {
+            RequiredLocation::Origin
+        } else {
+            RequiredLocation::Anywhere
+        }
     }
 }
 
 impl RegionEntry {
-    /// Its files with their families.
+    /// Returns the region's files with their families.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&Bytes, &FileEntry)> {
-        self.families.iter().flat_map(|(family, files)| files.iter().map(move |file| (family, file)))
+        self.families
+            .iter()
+            .flat_map(|(family, files)| files.iter().map(move |file| (family, file)))
     }
 
-    /// Whether it was merged from others, which are still named, and reads none of their files any more.
-    pub(crate) fn may_forget_parents(&self) -> bool {
+    /// Returns `true` if the region still has merge parents and no longer reads any of their files.
+    pub(crate) fn can_clear_parents(&self) -> bool {
         !self.parents.is_empty() && !self.files().any(|(_, file)| file.is_part())
     }
 
-    /// Everything that its files are and stand for.
-    pub(crate) fn homes(&self) -> impl Iterator<Item = Home> {
-        self.files().flat_map(|(family, file)| [file.place(&self.info, family), file.home(&self.info, family)])
+    /// Returns the files of the region and their targets.
+    pub(crate) fn origins(&self) -> impl Iterator<Item = FileOrigin> {
+        self.files().flat_map(|(family, file)| {
+            [file.local_origin(&self.info, family), file.origin(&self.info, family)]
+        })
     }
 }
 
 impl Catalog {
-    /// The tables that are in lists: all but what the engine keeps for itself.
-    pub(crate) fn listed(&self) -> impl Iterator<Item = (&TableName, &TableEntry)> {
+    /// Returns the visible tables: all except those of the engine itself.
+    pub(crate) fn visible_tables(&self) -> impl Iterator<Item = (&TableName, &TableEntry)> {
         self.tables.iter().filter(|(name, _)| !layout::is_hidden(name))
     }
 
-    /// Up to which sequence id the cells of each region are in store files, by its number.
+    /// Returns the flushed sequence id of each region, by region number.
     pub(crate) fn flushed_sequences(&self) -> BTreeMap<u64, u64> {
-        self.tables.values().flat_map(|table| &table.regions).map(|region| (region.number, region.flushed_sequence)).collect()
+        self.tables
+            .values()
+            .flat_map(|table| &table.regions)
+            .map(|region| (region.number, region.flushed_sequence))
+            .collect()
     }
 
-    /// The table, or the error that it does not exist.
+    /// Returns the table, or an error if it does not exist.
     pub(crate) fn table(&self, name: &TableName) -> Result<&TableEntry> {
-        self.tables.get(name).ok_or_else(|| no_table(name))
+        self.tables.get(name).ok_or_else(|| table_not_found(name))
     }
 
-    /// As [`Catalog::table`], to change it.
+    /// Returns the table for changes, or an error if it does not exist.
     pub(crate) fn table_mut(&mut self, name: &TableName) -> Result<&mut TableEntry> {
-        self.tables.get_mut(name).ok_or_else(|| no_table(name))
+        self.tables.get_mut(name).ok_or_else(|| table_not_found(name))
     }
 
-    /// The region of that number.
-    pub(crate) fn region_mut(&mut self, table: &TableName, number: u64) -> Result<&mut RegionEntry> {
+    /// Returns the region with this number.
+    pub(crate) fn region_mut(
+        &mut self,
+        table: &TableName,
+        number: u64,
+    ) -> Result<&mut RegionEntry> {
         let regions = &mut self.table_mut(table)?.regions;
-        regions
-            .iter_mut()
-            .find(|region| region.number == number)
-            .ok_or_else(|| Error::new(ErrorKind::NoSuchRegion, format!("table {table} has no such region any more")))
+        regions.iter_mut().find(|region| region.number == number).ok_or_else(|| {
+            Error::new(
+                ErrorKind::NoSuchRegion,
+                format!("table {table} has no such region any more"),
+            )
+        })
     }
 
-    /// Whether the table has a region of that encoded name.
+    /// Returns `true` if the table has a region with this encoded name.
     pub(crate) fn has_region(&self, table: &TableName, encoded_name: &str) -> bool {
-        self.tables.get(table).is_some_and(|table| table.regions.iter().any(|region| region.info.encoded_name == encoded_name))
+        self.tables.get(table).is_some_and(|table| {
+            table.regions.iter().any(|region| region.info.encoded_name == encoded_name)
+        })
     }
 
-    /// The snapshot, or the error that it does not exist.
+    /// Returns the snapshot, or an error if it does not exist.
     pub(crate) fn snapshot(&self, name: &str) -> Result<&Arc<SnapshotEntry>> {
-        self.snapshots
-            .get(name)
-            .ok_or_else(|| Error::new(ErrorKind::NoSuchSnapshot, format!("snapshot {name} does not exist; take it, or list the snapshots there are")))
+        self.snapshots.get(name).ok_or_else(|| {
+            Error::new(
+                ErrorKind::NoSuchSnapshot,
+                format!("snapshot {name} does not exist; take it, or list the snapshots there are"),
+            )
+        })
     }
 
-    /// A number for a new region.
-    pub(crate) fn take_region_number(&mut self) -> u64 {
+    /// Allocates a number for a new region.
+    pub(crate) fn allocate_region_number(&mut self) -> u64 {
         self.next_region += 1;
         self.next_region
     }
 
-    /// Every file whose name is `wanted` and that somebody needs. What nobody needs is not in it.
-    pub(crate) fn needs(&self, wanted: impl Fn(&str) -> bool) -> BTreeMap<Home, Need> {
+    /// Returns every required file whose name satisfies `wanted`, with its required location.
+    pub(crate) fn required_files(
+        &self,
+        wanted: impl Fn(&str) -> bool,
+    ) -> BTreeMap<FileOrigin, RequiredLocation> {
         let mut needs = BTreeMap::new();
-        let mut add = |home: Home, need: Need| {
+        let mut add = |home: FileOrigin, need: RequiredLocation| {
             let known = needs.entry(home).or_insert(need);
             *known = need.max(*known);
         };
         for region in self.tables.values().flat_map(|table| &table.regions) {
             for (family, file) in region.files() {
                 if wanted(&file.name) {
-                    add(file.place(&region.info, family), Need::Home);
+                    add(file.local_origin(&region.info, family), RequiredLocation::Origin);
                 }
                 if file.target.as_ref().is_some_and(|target| wanted(&target.name)) {
-                    add(file.home(&region.info, family), file.need_of_target());
+                    add(file.origin(&region.info, family), file.required_target_location());
                 }
             }
         }
         for region in self.snapshots.values().flat_map(|snapshot| &snapshot.table.regions) {
             for (family, file) in region.files() {
                 if wanted(file.target.as_ref().map_or(&file.name, |target| &target.name)) {
-                    add(file.home(&region.info, family), Need::Anywhere);
+                    add(file.origin(&region.info, family), RequiredLocation::Anywhere);
                 }
             }
         }
@@ -268,9 +320,12 @@ impl Catalog {
     }
 }
 
-/// The error that a table does not exist.
-pub(crate) fn no_table(name: &TableName) -> Error {
-    Error::new(ErrorKind::NoSuchTable, format!("table {name} does not exist; create it, or list the tables there are"))
+/// Returns the error for a table that does not exist.
+pub(crate) fn table_not_found(name: &TableName) -> Error {
+    Error::new(
+        ErrorKind::NoSuchTable,
+        format!("table {name} does not exist; create it, or list the tables there are"),
+    )
 }
 
 #[cfg(test)]
@@ -290,31 +345,52 @@ mod tests {
 
     fn table(name: &str, files: Vec<FileEntry>) -> TableEntry {
         let descriptor = Arc::new(TableDescriptor::new(name.parse().unwrap()));
-        TableEntry { descriptor, enabled: true, disabled_for: String::new(), version: 1, regions: vec![region(name, files)] }
+        TableEntry {
+            descriptor,
+            enabled: true,
+            disabled_for: String::new(),
+            version: 1,
+            regions: vec![region(name, files)],
+        }
     }
 
-    fn target(name: &str, whole: bool) -> Target {
-        Target { table: "t".parse().unwrap(), region: "old".into(), name: name.into(), whole }
+    fn target(name: &str, whole: bool) -> LinkTarget {
+        LinkTarget { table: "t".parse().unwrap(), region: "old".into(), name: name.into(), whole }
     }
 
     #[test]
     fn what_a_file_is_needed_for_says_where_it_has_to_lie() {
         let files = vec![
-            FileEntry::own("own".into()),
-            FileEntry::own("half".into()).stand_in("half.old".into(), target("half", false)),
-            FileEntry::own("linked".into()).stand_in("t=old-linked".into(), target("linked", true)),
-            FileEntry::own("part".into()).stand_in("t=old-part.old".into(), target("part", false)),
+            FileEntry::local("own".into()),
+            FileEntry::local("half".into()).linked("half.old".into(), target("half", false)),
+            FileEntry::local("linked".into()).linked("t=old-linked".into(), target("linked", true)),
+            FileEntry::local("part".into()).linked("t=old-part.old".into(), target("part", false)),
         ];
-        let mut catalog = Catalog { tables: BTreeMap::from([("t".parse().unwrap(), table("t", files))]), ..Catalog::default() };
+        let mut catalog = Catalog {
+            tables: BTreeMap::from([("t".parse().unwrap(), table("t", files))]),
+            ..Catalog::default()
+        };
         let taken = SnapshotEntry {
             descriptor: SnapshotDescriptor::new("s", "t".parse().unwrap()),
-            table: table("t", vec![FileEntry::own("own".into()), FileEntry::own("before".into())]),
+            table: table(
+                "t",
+                vec![FileEntry::local("own".into()), FileEntry::local("before".into())],
+            ),
         };
         catalog.snapshots.insert("s".into(), Arc::new(taken));
-        let needs = catalog.needs(|name| !name.contains('.') && !name.contains('='));
+        let needs = catalog.required_files(|name| !name.contains('.') && !name.contains('='));
         let found: Vec<_> = needs.iter().map(|(home, need)| (home.name.as_str(), *need)).collect();
-        let right = [("before", Need::Anywhere), ("own", Need::Home), ("half", Need::Home), ("linked", Need::Anywhere), ("part", Need::Anywhere)];
-        assert!(right.iter().all(|each| found.contains(each)) && found.len() == right.len(), "{found:?}");
-        assert!(catalog.needs(|name| name == "nobody").is_empty());
+        let right = [
+            ("before", RequiredLocation::Anywhere),
+            ("own", RequiredLocation::Origin),
+            ("half", RequiredLocation::Origin),
+            ("linked", RequiredLocation::Anywhere),
+            ("part", RequiredLocation::Anywhere),
+        ];
+        assert!(
+            right.iter().all(|each| found.contains(each)) && found.len() == right.len(),
+            "{found:?}"
+        );
+        assert!(catalog.required_files(|name| name == "nobody").is_empty());
     }
 }

@@ -1,16 +1,18 @@
-//! Where things lie: HBase's directory layout below the root, and our own files beside it. Drawn in
-//! `docs/formats/directory.md`.
+//! Directory layout: HBase's layout below the root, and Halite's own files next to it.
+//! `docs/formats/directory.md` contains a diagram.
 //!
 //! ```text
-//! hbase.id  hbase.version                                   as HBase writes them
+//! hbase.id  hbase.version                                   in HBase's format
 //! data/<namespace>/<table>/.tabledesc/.tableinfo.<sequence>.<length>
 //! data/<namespace>/<table>/<region>/.regioninfo
 //! data/<namespace>/<table>/<region>/<family>/<store file>
-//! data/<namespace>/<table>/<region>/.tmp/<store file>        being written
-//! archive/data/<namespace>/<table>/<region>/<family>/<store file>   needed by links and snapshots only
-//! staging/<token>                                            to be bulk-loaded
-//! halite/MANIFEST                                           which of these are live
-//! halite/LOCK  halite/wal/<number>.wal  halite/wal/<number>.nonces  halite/wal/<number>.<offset>.torn
+//! data/<namespace>/<table>/<region>/.tmp/<store file>       being written
+//! archive/data/<namespace>/<table>/<region>/<family>/<store file>
+//!                                                           required by links and snapshots only
+//! staging/<token>                                           to be bulk-loaded
+//! halite/MANIFEST                                           list of the live files
+//! halite/LOCK
+//! halite/wal/<number>.wal  halite/wal/<number>.nonces  halite/wal/<number>.<offset>.torn
 //! ```
 
 use halite_types::cell::MAX_ROW_BYTES;
@@ -18,136 +20,164 @@ use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
 use halite_types::{Bytes, Error, RegionInfo, Result, TableName};
 use md5::{Digest, Md5};
 
-use super::Target;
+use super::LinkTarget;
 use crate::env::Env;
 
-/// The store's id, as HBase writes it.
+/// Store id, in HBase's format.
 pub(crate) const ID: &str = "hbase.id";
-/// The version of the layout, as HBase writes it.
+/// Layout version, in HBase's format.
 pub(crate) const VERSION: &str = "hbase.version";
-/// The manifest.
+/// Manifest.
 pub(crate) const MANIFEST: &str = "halite/MANIFEST";
-/// The next manifest while it is being written.
+/// Next manifest while it is being written.
 pub(crate) const MANIFEST_TEMPORARY: &str = "halite/MANIFEST.tmp";
-/// The lock file.
+/// Lock file.
 pub(crate) const LOCK: &str = "halite/LOCK";
-/// Copies of the newest generations of the manifest, apart from it.
+/// Copies of the newest manifest generations, separate from the manifest.
 pub(crate) const MANIFESTS: &str = "manifests";
-/// Our own directory.
+/// Halite's own directory.
 pub(crate) const HALITE: &str = "halite";
-/// Where the tables are.
+/// Directory of the tables.
 pub(crate) const DATA: &str = "data";
-/// Where files are put that are to be bulk-loaded, if their owner has no better place.
+/// Directory for files to be bulk-loaded, if their owner has no better location.
 pub(crate) const STAGING: &str = "staging";
-/// Where store files are that only links and snapshots need; below it everything lies as below the root.
+/// Directory of store files that only links and snapshots require; its structure is that of the
+/// root.
 pub(crate) const ARCHIVE: &str = "archive";
 
-/// The name of [`meta_additions`] in its namespace.
-const META_ADDITIONS: &str = "meta_additions";
+/// Qualifier of [`meta_overlay_table`] on disk, which still has its original name.
+const META_OVERLAY: &str = "meta_additions";
 
-/// The table of what clients have written to `hbase:meta`, which is in no list.
-pub(crate) fn meta_additions() -> TableName {
-    TableName::new(SYSTEM_NAMESPACE, META_ADDITIONS).expect("a legal name")
+/// Returns the hidden table of rows that clients have written to `hbase:meta`.
+pub(crate) fn meta_overlay_table() -> TableName {
+    TableName::new(SYSTEM_NAMESPACE, META_OVERLAY).expect("a legal name")
 }
 
-/// Whether a table is kept for the engine itself and in no list.
+/// Returns `true` if a table is used by the engine itself and hidden.
 pub(crate) fn is_hidden(name: &TableName) -> bool {
-    name.namespace() == SYSTEM_NAMESPACE && name.qualifier() == META_ADDITIONS
+    name.namespace() == SYSTEM_NAMESPACE && name.qualifier() == META_OVERLAY
 }
 
-/// A table's directory.
+/// Returns a table's directory.
 pub(crate) fn table_directory(table: &TableName) -> String {
     format!("{DATA}/{}/{}", table.namespace(), table.qualifier())
 }
 
-/// A region's directory.
+/// Returns a region's directory.
 pub(crate) fn region_directory(table: &TableName, encoded_name: &str) -> String {
     format!("{}/{encoded_name}", table_directory(table))
 }
 
-/// Where a region's files are made.
+/// Returns the directory in which a region's files are created.
 pub(crate) fn temporary_directory(table: &TableName, encoded_name: &str) -> String {
     format!("{}/.tmp", region_directory(table, encoded_name))
 }
 
-/// A store's directory. Family names are restricted to what a directory may be called; bytes that are not UTF-8 are
-/// written as `%NN`.
+/// Returns a store's directory. Family names are restricted to valid directory names. If a name is
+/// not UTF-8, its bytes except ASCII letters and digits are written as `%NN`.
 pub(crate) fn family_directory(table: &TableName, encoded_name: &str, family: &[u8]) -> String {
     format!("{}/{}", region_directory(table, encoded_name), family_directory_name(family))
 }
 
-/// What the directory of a family is called.
+/// Returns the name of a family's directory.
 pub(crate) fn family_directory_name(family: &[u8]) -> String {
     match std::str::from_utf8(family) {
         Ok(text) => text.to_owned(),
-        Err(_) => {
-            family.iter().map(|byte| if byte.is_ascii_alphanumeric() { char::from(*byte).to_string() } else { format!("%{byte:02X}") }).collect()
-        }
+        Err(_) => family
+            .iter()
+            .map(|byte| {
+                if byte.is_ascii_alphanumeric() {
+                    char::from(*byte).to_string()
+                } else {
+                    format!("%{byte:02X}")
+                }
+            })
+            .collect(),
     }
 }
 
-/// What a link to a file is called, as HBase's `HFileLink`: `[namespace=]table=region-file`.
+/// Returns the name of a link to a file, as in HBase's `HFileLink`:
+/// `[namespace=]table=region-file`.
 pub(crate) fn link_name(table: &TableName, encoded_name: &str, file: &str) -> String {
     let namespace = table.namespace();
-    let namespace = if namespace == DEFAULT_NAMESPACE { String::new() } else { format!("{namespace}=") };
+    let namespace =
+        if namespace == DEFAULT_NAMESPACE { String::new() } else { format!("{namespace}=") };
     format!("{namespace}{}={encoded_name}-{file}", table.qualifier())
 }
 
-/// Whether a file of this name is a link, or a reference that is made through a link's name.
+/// Returns `true` if a file with this name is a link, or a reference made through a link's name.
 pub(crate) fn is_link_name(name: &str) -> bool {
-    // Neither namespaces nor tables nor store files have it in their names.
+    // Names of namespaces, tables and store files do not contain it.
     name.contains('=')
 }
 
-/// Bytes of a name that the directories of the file systems there are can hold.
-pub(crate) const ENTRY_BYTES_MAX: usize = 255;
+/// Maximum bytes of a file name on common file systems.
+pub(crate) const MAX_FILE_NAME_BYTES: usize = 255;
 /// Bytes of a region's encoded name and of a store file's name.
 const NAME_BYTES: usize = 32;
 /// Digits of the largest sequence id.
 const SEQUENCE_DIGITS: usize = 20;
-/// What stands behind the table in the longest name it is part of: a reference through a link to a bulk-loaded file,
-/// `table=region-file_SeqId_1_.region`.
-const BEHIND_TABLE_BYTES: usize = (1 + NAME_BYTES) + (1 + NAME_BYTES + LOADED.len() + SEQUENCE_DIGITS + 1) + (1 + NAME_BYTES);
-/// Bytes of a table's name with its namespace, and a byte between them.
-pub(crate) const TABLE_BYTES_MAX: usize = ENTRY_BYTES_MAX - BEHIND_TABLE_BYTES;
-/// Bytes of a namespace's name: a table of one letter fits into it.
-pub(crate) const NAMESPACE_BYTES_MAX: usize = TABLE_BYTES_MAX - 2;
+/// Bytes after the table in the longest name that contains it: a reference through a link to a
+/// bulk-loaded file, `table=region-file_SeqId_1_.region`.
+const MAX_TABLE_SUFFIX_BYTES: usize =
+    (1 + NAME_BYTES) + (1 + NAME_BYTES + LOADED.len() + SEQUENCE_DIGITS + 1) + (1 + NAME_BYTES);
+/// Maximum bytes of a table's name, including its namespace and a separator.
+pub(crate) const MAX_TABLE_NAME_BYTES: usize = MAX_FILE_NAME_BYTES - MAX_TABLE_SUFFIX_BYTES;
+/// Maximum bytes of a namespace's name, which leaves room for a table name of one letter.
+pub(crate) const MAX_NAMESPACE_NAME_BYTES: usize = MAX_TABLE_NAME_BYTES - 2;
 
-/// What a bulk-loaded file is called, as in HBase, which reads the sequence id of its cells out of the name.
+/// Returns the name of a bulk-loaded file, as in HBase, which reads the sequence id of its cells
+/// from the name.
 pub(crate) fn loaded_name(name: &str, sequence: u64) -> String {
     format!("{name}{LOADED}{sequence}_")
 }
 
 const LOADED: &str = "_SeqId_";
 
-/// Whether a file of this name was bulk-loaded: it need not have been written here.
+/// Returns `true` if a file with this name was bulk-loaded: it may not have been written by this
+/// store.
 pub(crate) fn is_loaded_name(name: &str) -> bool {
-    let number = name.split_once(LOADED).and_then(|(name, number)| number.strip_suffix('_').filter(|_| is_new_name(name)));
-    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    let number = name
+        .split_once(LOADED)
+        .and_then(|(name, number)| number.strip_suffix('_').filter(|_| is_new_name(name)));
+    number.is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
-/// The sequence id in the name of a bulk-loaded file.
+/// Returns the sequence id in the name of a bulk-loaded file.
 pub(crate) fn loaded_sequence_of(name: &str) -> Option<u64> {
     name.split_once(LOADED).filter(|_| is_loaded_name(name))?.1.strip_suffix('_')?.parse().ok()
 }
 
-/// The file that a link or a reference of this name in a region of `table` stands for.
-pub(crate) fn target_of(name: &str, table: &TableName) -> Option<Target> {
-    if !stands_for_another(name) {
+/// Returns the target file of a link or a reference with this name in a region of `table`.
+pub(crate) fn target_of(name: &str, table: &TableName) -> Option<LinkTarget> {
+    if !is_link_or_reference(name) {
         return None;
     }
     let link = |name: &str| {
         let (of, at) = name.rsplit_once('=')?;
         let (region, file) = at.split_once('-')?;
         let (namespace, of) = of.split_once('=').unwrap_or((DEFAULT_NAMESPACE, of));
-        Some(Target { table: TableName::new(namespace, of).ok()?, region: region.to_owned(), name: file.to_owned(), whole: true })
+        Some(LinkTarget {
+            table: TableName::new(namespace, of).ok()?,
+            region: region.to_owned(),
+            name: file.to_owned(),
+            whole: true,
+        })
     };
-    // A table's name may have dots too; what follows the last one in the name of a reference is a region.
+    // A table's name may also contain dots; the part after the last one in the name of a reference
+    // is a region.
     match name.rsplit_once('.').filter(|(_, region)| is_new_name(region)) {
-        Some((file, region)) if is_link_name(file) => {
-            link(file).filter(|target| target.region == region).map(|target| Target { whole: false, ..target })
-        }
-        Some((file, region)) => Some(Target { table: table.clone(), region: region.to_owned(), name: file.to_owned(), whole: false }),
+        Some((file, region)) if is_link_name(file) => link(file)
+            .filter(|target| target.region == region)
+            .map(|target| LinkTarget { whole: false, ..target }),
+        Some((file, region)) => Some(LinkTarget {
+            table: table.clone(),
+            region: region.to_owned(),
+            name: file.to_owned(),
+            whole: false,
+        }),
         None => link(name),
     }
 }
@@ -156,17 +186,24 @@ fn is_new_name(name: &str) -> bool {
     name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether a file of this name is a link or a reference: it holds no cells, and only a store makes it.
-pub(crate) fn stands_for_another(name: &str) -> bool {
+/// Returns `true` if a file with this name is a link or a reference: it contains no cells, and only
+/// a store creates it.
+pub(crate) fn is_link_or_reference(name: &str) -> bool {
     let is_file = |name: &str| is_new_name(name) || is_loaded_name(name);
-    let is_link =
-        |name: &str| name.rsplit_once('=').and_then(|(_, at)| at.split_once('-')).is_some_and(|(region, file)| is_new_name(region) && is_file(file));
-    // A table's name may have dots too, so the last one counts.
-    let is_reference = |name: &str| name.rsplit_once('.').is_some_and(|(file, region)| (is_file(file) || is_link(file)) && is_new_name(region));
+    let is_link = |name: &str| {
+        name.rsplit_once('=')
+            .and_then(|(_, at)| at.split_once('-'))
+            .is_some_and(|(region, file)| is_new_name(region) && is_file(file))
+    };
+    // A table's name may also contain dots, so the last one counts.
+    let is_reference = |name: &str| {
+        name.rsplit_once('.')
+            .is_some_and(|(file, region)| (is_file(file) || is_link(file)) && is_new_name(region))
+    };
     is_link(name) || is_reference(name)
 }
 
-/// 32 lower-case hex digits.
+/// Returns lower-case hexadecimal digits, two per byte.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
@@ -175,12 +212,12 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// A name for a new store file, as HBase's: a random UUID without dashes.
+/// Returns a name for a new store file, as in HBase: a random UUID without dashes.
 pub(crate) fn new_file_name(env: &Env) -> String {
     hex(&random_uuid(env))
 }
 
-/// A random (version 4) UUID.
+/// Returns a random (version 4) UUID.
 pub(crate) fn random_uuid(env: &Env) -> [u8; 16] {
     let mut uuid = [0; 16];
     uuid[..8].copy_from_slice(&env.rng.next_u64().to_be_bytes());
@@ -190,47 +227,61 @@ pub(crate) fn random_uuid(env: &Env) -> [u8; 16] {
     uuid
 }
 
-/// A UUID in its usual form.
+/// Returns a UUID in its usual text form.
 pub(crate) fn uuid_text(uuid: &[u8; 16]) -> String {
     let hex = hex(uuid);
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
-/// Bytes of a region's name beside its table and first row: commas, a time, the number of a replica, the encoded name.
+/// Maximum bytes of a region's name excluding its table and first row: commas, a time, a replica
+/// number, the encoded name.
 const REGION_NAME_BYTES: usize = 64;
 
-/// Bytes that the first row of a region of the table may have: its name is a row of `hbase:meta`.
-pub(crate) fn region_start_bytes_max(table: &TableName) -> usize {
+/// Returns the maximum bytes of a region's first row in the table: the region's name is a row of
+/// `hbase:meta`.
+pub(crate) fn max_region_start_bytes(table: &TableName) -> usize {
     MAX_ROW_BYTES.saturating_sub(REGION_NAME_BYTES + table.to_string().len())
 }
 
-/// Whether a region of the table may begin at a row.
+/// Checks that a region of the table may start at a row.
 ///
 /// # Errors
-/// `InvalidRequest` if it is empty, or longer than [`region_start_bytes_max`].
+/// `InvalidRequest` if the row is empty, or longer than [`max_region_start_bytes`].
 pub(crate) fn check_region_start(table: &TableName, start: &[u8]) -> Result<()> {
     halite_types::op::check_row(start)?;
-    let most = region_start_bytes_max(table);
+    let most = max_region_start_bytes(table);
     if start.len() <= most {
         return Ok(());
     }
-    Err(Error::invalid(format!("table {table}: a split key has {} bytes; give at most {most}, since the region's name is a row, too", start.len())))
+    Err(Error::invalid(format!(
+        "table {table}: a split key has {} bytes; give at most {most}, since the region's name is a row, too",
+        start.len()
+    )))
 }
 
-/// A new region with its encoded name.
-pub(crate) fn new_region(table: &TableName, start: Bytes, end: Bytes, region_id: u64) -> RegionInfo {
-    let mut region = RegionInfo { table: table.clone(), start, end, region_id, encoded_name: String::new() };
+/// Returns a new region with its encoded name.
+pub(crate) fn new_region(
+    table: &TableName,
+    start: Bytes,
+    end: Bytes,
+    region_id: u64,
+) -> RegionInfo {
+    let mut region =
+        RegionInfo { table: table.clone(), start, end, region_id, encoded_name: String::new() };
     region.encoded_name = hex(&Md5::digest(region.name_prefix()));
     region
 }
 
-/// The encoded name of the region that a replica stands for, from the replica's whole name: `table,start,id_0001.encoded.`
+/// Returns the encoded name of a replica's primary region, from the replica's full name:
+/// `table,start,id_0001.encoded.`
 pub(crate) fn primary_of(full_name: &[u8]) -> Option<String> {
     let encoded = RegionInfo::encoded_name_in(full_name)?;
     let prefix = full_name.get(..full_name.len().checked_sub(encoded.len() + 2)?)?;
     let (prefix, number) = prefix.split_last_chunk::<4>()?;
     let is_number = number.iter().all(u8::is_ascii_hexdigit);
-    let prefix = prefix.strip_suffix(b"_").filter(|prefix| is_number && prefix.last().is_some_and(u8::is_ascii_digit))?;
+    let prefix = prefix
+        .strip_suffix(b"_")
+        .filter(|prefix| is_number && prefix.last().is_some_and(u8::is_ascii_digit))?;
     Some(hex(&Md5::digest(prefix)))
 }
 
@@ -240,10 +291,18 @@ mod tests {
 
     #[test]
     fn a_replica_leads_to_its_region() {
-        let region = new_region(&"t1".parse().unwrap(), Bytes::from_static(b"a_0002"), Bytes::new(), 17);
-        let named = |number: &str| format!("t1,a_0002,17{number}.33b36c58f0da118f6c22fc0c24d60bf4.");
+        let region =
+            new_region(&"t1".parse().unwrap(), Bytes::from_static(b"a_0002"), Bytes::new(), 17);
+        let named =
+            |number: &str| format!("t1,a_0002,17{number}.33b36c58f0da118f6c22fc0c24d60bf4.");
         assert_eq!(primary_of(named("_0001").as_bytes()), Some(region.encoded_name.clone()));
-        for name in [&named("")[..], &named("_001"), &named("_000G"), "t1,a,_0001.33b36c58f0da118f6c22fc0c24d60bf4.", "odd"] {
+        for name in [
+            &named("")[..],
+            &named("_001"),
+            &named("_000G"),
+            "t1,a,_0001.33b36c58f0da118f6c22fc0c24d60bf4.",
+            "odd",
+        ] {
             assert_eq!(primary_of(name.as_bytes()), None, "{name}");
         }
     }
@@ -253,33 +312,60 @@ mod tests {
         let hex = "0123456789abcdef0123456789abcdef";
         let plain = link_name(&"t.x".parse().unwrap(), hex, hex);
         let spaced = link_name(&"ns:t-1".parse().unwrap(), hex, hex);
-        assert_eq!((plain.as_str(), spaced.as_str()), (&*format!("t.x={hex}-{hex}"), &*format!("ns=t-1={hex}-{hex}")));
+        assert_eq!(
+            (plain.as_str(), spaced.as_str()),
+            (&*format!("t.x={hex}-{hex}"), &*format!("ns=t-1={hex}-{hex}"))
+        );
         for name in [plain.clone(), spaced, format!("{hex}.{hex}"), format!("{plain}.{hex}")] {
-            assert!(stands_for_another(&name), "{name}");
+            assert!(is_link_or_reference(&name), "{name}");
         }
         let loaded = loaded_name(hex, 12);
-        assert!(loaded.ends_with("_SeqId_12_") && is_loaded_name(&loaded) && !stands_for_another(&loaded));
-        assert!(stands_for_another(&format!("{loaded}.{hex}")) && stands_for_another(&link_name(&"t".parse().unwrap(), hex, &loaded)));
-        assert!(!is_loaded_name(hex) && !is_loaded_name("x_SeqId_1_") && !is_loaded_name(&format!("{hex}_SeqId__")));
+        assert!(
+            loaded.ends_with("_SeqId_12_")
+                && is_loaded_name(&loaded)
+                && !is_link_or_reference(&loaded)
+        );
+        assert!(
+            is_link_or_reference(&format!("{loaded}.{hex}"))
+                && is_link_or_reference(&link_name(&"t".parse().unwrap(), hex, &loaded))
+        );
+        assert!(
+            !is_loaded_name(hex)
+                && !is_loaded_name("x_SeqId_1_")
+                && !is_loaded_name(&format!("{hex}_SeqId__"))
+        );
         for name in [hex, "t=short-name", "a.b", "data.csv", ""] {
-            assert!(!stands_for_another(name), "{name}");
+            assert!(!is_link_or_reference(name), "{name}");
             assert_eq!(target_of(name, &"t".parse().unwrap()), None);
         }
-        let target = |table: &str, name: &str, whole| Some(Target { table: table.parse().unwrap(), region: hex.into(), name: name.into(), whole });
+        let target = |table: &str, name: &str, whole| {
+            Some(LinkTarget {
+                table: table.parse().unwrap(),
+                region: hex.into(),
+                name: name.into(),
+                whole,
+            })
+        };
         let own = "own".parse().unwrap();
         assert_eq!(target_of(&plain, &own), target("t.x", hex, true));
         assert_eq!(target_of(&format!("{plain}.{hex}"), &own), target("t.x", hex, false));
         assert_eq!(target_of(&format!("{hex}.{hex}"), &own), target("own", hex, false));
-        assert_eq!(target_of(&link_name(&"ns:t".parse().unwrap(), hex, &loaded), &own), target("ns:t", &loaded, true));
+        assert_eq!(
+            target_of(&link_name(&"ns:t".parse().unwrap(), hex, &loaded), &own),
+            target("ns:t", &loaded, true)
+        );
         assert_eq!((loaded_sequence_of(&loaded), loaded_sequence_of(hex)), (Some(12), None));
     }
 
     #[test]
     fn a_region_is_named_as_hbase_names_it() {
-        // A region of the sample root directory: the name of its directory is HBase's.
+        // A region of the sample root directory: HBase created the name of its directory.
         let table = "t1".parse().unwrap();
         let region = new_region(&table, Bytes::from_static(b"k"), Bytes::new(), 1_700_000_000_000);
-        assert_eq!(region.full_name(), [b"t1,k,1700000000000.".as_slice(), region.encoded_name.as_bytes(), b"."].concat());
+        assert_eq!(
+            region.full_name(),
+            [b"t1,k,1700000000000.".as_slice(), region.encoded_name.as_bytes(), b"."].concat()
+        );
         assert_eq!(region.encoded_name, hex(&Md5::digest(b"t1,k,1700000000000")));
         assert_eq!(region.encoded_name.len(), 32);
     }

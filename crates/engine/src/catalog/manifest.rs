@@ -1,9 +1,10 @@
-//! The manifest: the one truth about which tables, regions, store files and snapshots are live. Drawn in
-//! `docs/formats/manifest.md`.
+//! Manifest: the authoritative list of live tables, regions, store files and snapshots.
+//! `docs/formats/manifest.md` describes its format.
 //!
-//! Every change writes the whole catalog to a new file, syncs it and renames it over the old one. So a change is there
-//! or it is not, every bit of the catalog is under one checksum, and there is no tail that could be torn. A catalog of
-//! a thousand regions has some hundred kilobytes, and changes (flushes, compactions, table changes) are rare events.
+//! Every change writes the whole catalog to a new file, syncs it and renames it over the old one. A
+//! change is therefore atomic, one checksum covers the whole catalog, and there is no tail that
+//! could be torn. A catalog of a thousand regions has a few hundred kilobytes, and changes
+//! (flushes, compactions, table changes) are rare.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
@@ -18,26 +19,27 @@ use crate::env::{Env, FileReader};
 use crate::heal::Healed;
 use crate::store_lock::StoreLock;
 
-/// The manifest file and what it says.
+/// Manifest file and its content.
 pub(crate) struct Manifest {
     env: Env,
     lock: Arc<StoreLock>,
     catalog: ArcSwap<Catalog>,
-    /// Held by whoever writes the next one; who wants to know what is live does not wait for the disk.
-    changing: Mutex<History>,
-    fate: Fate,
+    /// Lock held while the next manifest is written; readers of the catalog do not wait for the
+    /// disk.
+    history: Mutex<History>,
+    sync_state: SyncState,
 }
 
-/// Whether it is known which manifest the next opening will find. A sync of the new name that failed leaves the old one
-/// or the new one, and where the lock is lost another process writes what it likes: from then on nothing changes any more, and no
-/// file is removed.
-pub(crate) struct Fate {
+/// Knowledge of which manifest the next opening will find. If a sync of the new name fails, it may
+/// be the old one or the new one. If the lock is lost, another process may write any manifest. In
+/// both cases no further change is made, and no file is removed.
+pub(crate) struct SyncState {
     failed_sync: OnceLock<Error>,
     lock: Arc<StoreLock>,
 }
 
-impl Fate {
-    /// The failure that made it unknown, if there was one.
+impl SyncState {
+    /// Checks that the manifest on the disk is known; otherwise returns the failure.
     pub(crate) fn check(&self) -> Result<()> {
         self.failed_sync.get().map_or_else(|| self.lock.failure(), |error| Err(error.clone()))
     }
@@ -47,7 +49,7 @@ impl Manifest {
     /// Reads the manifest.
     ///
     /// # Errors
-    /// `Corrupt`, `NewerFormat`, or the file system's.
+    /// `Corrupt`, `NewerFormat`, or the file system's error.
     pub(crate) fn load(env: &Env, lock: Arc<StoreLock>) -> Result<Self> {
         let name = format!("{}/{MANIFEST}", env.fs.root());
         let failed = |error| Error::io(format!("reading the manifest {name}"), error);
@@ -68,28 +70,39 @@ impl Manifest {
     }
 
     fn new(env: &Env, lock: Arc<StoreLock>, catalog: Catalog, history: History) -> Self {
-        let fate = Fate { failed_sync: OnceLock::new(), lock: Arc::clone(&lock) };
-        Self { env: env.clone(), lock, catalog: ArcSwap::from_pointee(catalog), changing: Mutex::new(history), fate }
+        let sync_state = SyncState { failed_sync: OnceLock::new(), lock: Arc::clone(&lock) };
+        Self {
+            env: env.clone(),
+            lock,
+            catalog: ArcSwap::from_pointee(catalog),
+            history: Mutex::new(history),
+            sync_state,
+        }
     }
 
-    /// Whether a copy of a newer generation of the same store is kept.
+    /// Checks that there is no copy of a newer generation of the same store.
     fn check_is_newest(&self) -> Result<()> {
         let current = self.current();
         let history = self.history();
-        for generation in history.generations().rev().take_while(|generation| *generation > current.generation) {
+        for generation in
+            history.generations().rev().take_while(|generation| *generation > current.generation)
+        {
             let path = history::path(generation);
             let copy = read_copy(&self.env, generation)?;
-            // Somebody else's says nothing about this store. One that cannot be read was torn when the power went, or damaged;
-            // that it is there says enough.
+            // A copy of another store is irrelevant. A copy that cannot be read was torn by a power
+            // loss, or is damaged; its existence is sufficient evidence.
             if copy.is_ok_and(|copy| copy.store_id != current.store_id) {
                 continue;
             }
-            return Err(self.is_older(&format!("{}/{path} is a copy of generation {generation}", self.env.fs.root())));
+            return Err(self.is_older(&format!(
+                "{}/{path} is a copy of generation {generation}",
+                self.env.fs.root()
+            )));
         }
         Ok(())
     }
 
-    /// The error that this manifest is older than something else in the directory.
+    /// Returns the error that this manifest is older than something else in the directory.
     pub(crate) fn is_older(&self, what: &str) -> Error {
         let (root, generation) = (self.env.fs.root(), self.current().generation);
         Error::corrupt(format!(
@@ -98,10 +111,10 @@ impl Manifest {
         ))
     }
 
-    /// Sees to it that there is a durable copy of this generation, after everything else was found in order.
+    /// Ensures that there is a durable copy of this generation, after all checks have passed.
     ///
     /// # Errors
-    /// The file system's.
+    /// The file system's error.
     pub(crate) fn keep_copy(&self) -> Result<()> {
         let mut history = self.history();
         let catalog = self.current();
@@ -110,43 +123,49 @@ impl Manifest {
             return Ok(());
         }
         let kept = history.keep(&*self.env.fs, catalog.generation, &encode(&catalog), true);
-        kept.map_err(|error| Error::io(format!("writing {}/{}", self.env.fs.root(), history::path(catalog.generation)), error))
+        kept.map_err(|error| {
+            Error::io(
+                format!("writing {}/{}", self.env.fs.root(), history::path(catalog.generation)),
+                error,
+            )
+        })
     }
 
     fn history(&self) -> MutexGuard<'_, History> {
-        self.changing.lock().healed()
+        self.history.lock().healed()
     }
 
-    /// The catalog as it is now.
+    /// Returns the current catalog.
     pub(crate) fn current(&self) -> Arc<Catalog> {
         self.catalog.load_full()
     }
 
-    /// Whether the manifest on the disk is known.
-    pub(crate) fn fate(&self) -> &Fate {
-        &self.fate
+    /// Returns the state of the manifest on the disk.
+    pub(crate) fn sync_state(&self) -> &SyncState {
+        &self.sync_state
     }
 
-    /// Changes the catalog: when this returns, the change is durable; when it fails, nothing has changed, or [`Fate`] is
-    /// unknown and everything stops.
+    /// Changes the catalog. On return, the change is durable. On failure, nothing has changed, or
+    /// [`SyncState`] is unknown and the store stops.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Catalog) -> Result<T>) -> Result<T> {
         let mut history = self.history();
-        self.fate.check()?;
+        self.sync_state.check()?;
         let mut next = Catalog::clone(&self.catalog.load());
         next.generation += 1;
         let answer = change(&mut next)?;
         let bytes = self.write(&next)?;
-        // Without a copy everything goes on; the next opening makes one.
+        // Operation continues without a copy; the next opening creates one.
         let _ = history.keep(&*self.env.fs, next.generation, &bytes, false);
         self.catalog.store(Arc::new(next));
         Ok(answer)
     }
 
-    /// Makes a catalog the manifest, durably, and returns its bytes.
+    /// Writes a catalog as the manifest, durably, and returns its bytes.
     fn write(&self, catalog: &Catalog) -> Result<Vec<u8>> {
         self.lock.check()?;
         let fs = &self.env.fs;
-        let failed = |error| Error::io(format!("writing the manifest {}/{MANIFEST}", fs.root()), error);
+        let failed =
+            |error| Error::io(format!("writing the manifest {}/{MANIFEST}", fs.root()), error);
         if fs.kind(MANIFEST_TEMPORARY).map_err(failed)?.is_some() {
             fs.remove_file(MANIFEST_TEMPORARY).map_err(failed)?;
         }
@@ -163,12 +182,12 @@ impl Manifest {
                 error.message()
             );
             let error = Error::new(ErrorKind::Stopped, text).with_source(error);
-            self.fate.failed_sync.get_or_init(|| error).clone()
+            self.sync_state.failed_sync.get_or_init(|| error).clone()
         })
     }
 }
 
-/// The bytes of a file that has to fit into memory.
+/// Returns the bytes of a file that must fit into memory.
 pub(crate) fn read_whole(file: &dyn FileReader) -> std::io::Result<Vec<u8>> {
     let length = usize::try_from(file.len()?).map_err(std::io::Error::other)?;
     let mut bytes = Vec::new();
@@ -178,12 +197,14 @@ pub(crate) fn read_whole(file: &dyn FileReader) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A copy of a generation: what it says, or why it cannot be read as a manifest.
+/// Returns the catalog in the copy of a generation, or the reason that it is not a valid manifest.
 ///
 /// # Errors
-/// The file system's.
+/// The file system's error.
 pub(crate) fn read_copy(env: &Env, generation: u64) -> Result<Result<Catalog>> {
     let path = history::path(generation);
     let bytes = env.fs.open(&path).and_then(|file| read_whole(&*file));
-    Ok(decode(&bytes.map_err(|error| Error::io(format!("reading {}/{path}", env.fs.root()), error))?))
+    Ok(decode(
+        &bytes.map_err(|error| Error::io(format!("reading {}/{path}", env.fs.root()), error))?,
+    ))
 }

@@ -1,12 +1,15 @@
-//! HBase's own protobuf messages that stand in its directories, and their conversion from and to descriptors.
+//! HBase's protobuf messages stored in its directories, and their conversion from and to
+//! descriptors.
 //!
-//! Written by hand for the few fields there are; the numbers are those of HBase's `HBase.proto`.
+//! Written manually because there are few fields; the tags are those of HBase's `HBase.proto`.
 
 use bytes::Bytes;
-use halite_types::{Attributes, Error, FamilyDescriptor, RegionInfo, Result, TableDescriptor, TableName};
+use halite_types::{
+    Attributes, Error, FamilyDescriptor, RegionInfo, Result, TableDescriptor, TableName,
+};
 use prost::Message;
 
-/// The four bytes HBase puts before a message in a file.
+/// Four bytes that HBase writes before a message in a file.
 pub(crate) const PBUF: &[u8; 4] = b"PBUF";
 
 #[derive(Clone, PartialEq, Message)]
@@ -71,17 +74,18 @@ pub(crate) struct RegionInfoMessage {
     pub(crate) split: Option<bool>,
     #[prost(int32, optional, tag = "7")]
     pub(crate) replica_id: Option<i32>,
-    /// Ours, in `.regioninfo` only: the number of the region in the log. HBase passes over it.
+    /// Number of the region in the log; Halite's own field, in `.regioninfo` only. HBase ignores
+    /// it.
     #[prost(uint64, optional, tag = "20001")]
     pub(crate) number: Option<u64>,
 }
 
-/// The content of a reference file: which half of which file.
+/// Content of a reference file: the file and its half.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Reference {
     #[prost(bytes = "vec", required, tag = "1")]
     pub(crate) splitkey: Vec<u8>,
-    /// 0 the cells from the split key on (TOP), 1 those before it (BOTTOM).
+    /// 0 for the cells at or after the split key (TOP), 1 for those before it (BOTTOM).
     #[prost(int32, required, tag = "2")]
     pub(crate) range: i32,
 }
@@ -100,17 +104,29 @@ impl From<&TableName> for TableNameMessage {
 
 impl TableNameMessage {
     pub(crate) fn decode_name(&self) -> Result<TableName> {
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map_err(|_| Error::corrupt("a table name is not UTF-8"));
+        let text = |bytes: &[u8]| {
+            String::from_utf8(bytes.to_vec())
+                .map_err(|_| Error::corrupt("a table name is not UTF-8"))
+        };
         TableName::new(text(&self.namespace)?, text(&self.qualifier)?)
     }
 }
 
 fn pairs(attributes: &Attributes) -> Vec<BytesBytesPair> {
-    attributes.iter().map(|(name, value)| BytesBytesPair { first: name.as_bytes().into(), second: value.as_bytes().into() }).collect()
+    attributes
+        .iter()
+        .map(|(name, value)| BytesBytesPair {
+            first: name.as_bytes().into(),
+            second: value.as_bytes().into(),
+        })
+        .collect()
 }
 
 fn settings(configuration: &Attributes) -> Vec<NameStringPair> {
-    configuration.iter().map(|(name, value)| NameStringPair { name: name.clone(), value: value.clone() }).collect()
+    configuration
+        .iter()
+        .map(|(name, value)| NameStringPair { name: name.clone(), value: value.clone() })
+        .collect()
 }
 
 fn attributes(pairs: &[BytesBytesPair]) -> Attributes {
@@ -140,7 +156,11 @@ impl From<&TableDescriptor> for TableSchema {
 
 impl TableSchema {
     pub(crate) fn decode_descriptor(&self) -> Result<TableDescriptor> {
-        let name = self.table_name.as_ref().ok_or_else(|| Error::corrupt("a table schema has no name"))?.decode_name()?;
+        let name = self
+            .table_name
+            .as_ref()
+            .ok_or_else(|| Error::corrupt("a table schema has no name"))?
+            .decode_name()?;
         let mut table = TableDescriptor::new(name);
         table.attributes = attributes(&self.attributes);
         table.configuration = configuration(&self.configuration);
@@ -169,13 +189,14 @@ impl From<&RegionInfo> for RegionInfoMessage {
     }
 }
 
-/// The content of `.regioninfo` of a region with this number in the log.
+/// Returns the content of `.regioninfo` for a region with this number in the log.
 pub(crate) fn region_info_file(region: &RegionInfo, number: u64) -> Vec<u8> {
     let message = RegionInfoMessage { number: Some(number), ..region.into() };
     [PBUF.as_slice(), &message.encode_length_delimited_to_vec()].concat()
 }
 
-/// The content of `.tableinfo`, a reference file and other files that hold a bare message behind the magic.
+/// Returns the content of `.tableinfo`, a reference file and other files that contain a bare
+/// message after the magic.
 pub(crate) fn pbuf(message: &impl Message) -> Vec<u8> {
     [PBUF.as_slice(), &message.encode_to_vec()].concat()
 }

@@ -1,4 +1,4 @@
-//! What tables, regions, store files and snapshots there are, and where they lie.
+//! Catalog of tables, regions, store files and snapshots, and their locations.
 
 pub(crate) mod encoding;
 mod entries;
@@ -8,5 +8,8 @@ pub(crate) mod manifest;
 pub(crate) mod messages;
 pub(crate) mod meta;
 
-pub(crate) use entries::{Catalog, FamilyFiles, FileEntry, Home, NamespaceEntry, Need, RegionEntry, SnapshotEntry, TableEntry, Target, no_table};
+pub(crate) use entries::{
+    Catalog, FamilyFiles, FileEntry, FileOrigin, LinkTarget, NamespaceEntry, RegionEntry,
+    RequiredLocation, SnapshotEntry, TableEntry, table_not_found,
+};
 pub(crate) use manifest::Manifest;

@@ -1,4 +1,5 @@
-//! From an applied write to a durable, visible one: read points and the tickets that writers wait on.
+//! Commit: from an applied write to a durable, visible one. Read points, and the tickets that
+//! writers wait for.
 
 mod mvcc;
 mod ticket;

@@ -1,4 +1,4 @@
-//! The promise that an applied write becomes durable and visible.
+//! Tickets for applied writes that become durable and visible.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,51 +9,55 @@ use halite_types::Result;
 
 use crate::wal::Wal;
 
-/// Wait for it, by [`CommitTicket::wait`] or `.await`, before telling anybody that the write is done. A thread that
-/// waits does the writing and syncing itself, for everybody who waits at that moment; a task leaves that to the log's
-/// own thread. Dropping the ticket does not take the write back.
+/// Ticket of an applied write. Wait for it with [`CommitTicket::wait`] or `.await` before
+/// acknowledging the write. A waiting thread performs the write and sync itself, for all writers
+/// waiting at that moment. A task leaves this to the log's writer thread. Dropping the ticket does
+/// not revert the write.
 #[must_use = "a write is not acknowledged before its ticket is fulfilled"]
 #[derive(Clone)]
 pub struct CommitTicket {
-    /// `None` when there is nothing to wait for.
-    pending: Option<Pending>,
+    /// `None` if there is nothing to wait for.
+    target: Option<SyncTarget>,
 }
 
 #[derive(Clone)]
-struct Pending {
+struct SyncTarget {
     wal: Arc<Wal>,
     position: u64,
     fsync: bool,
 }
 
 impl CommitTicket {
-    /// A ticket that is fulfilled already.
+    /// Returns a fulfilled ticket.
     pub fn ready() -> Self {
-        Self { pending: None }
+        Self { target: None }
     }
 
     pub(crate) fn new(wal: &Arc<Wal>, position: u64, fsync: bool) -> Self {
-        Self { pending: Some(Pending { wal: Arc::clone(wal), position, fsync }) }
+        Self { target: Some(SyncTarget { wal: Arc::clone(wal), position, fsync }) }
     }
 
-    /// Whichever of the two is fulfilled later.
+    /// Returns a ticket that is fulfilled when both are.
     pub fn later(self, other: Self) -> Self {
-        match (self.pending, other.pending) {
+        match (self.target, other.target) {
             (Some(a), Some(b)) => {
                 let (position, fsync) = (a.position.max(b.position), a.fsync || b.fsync);
-                Self { pending: Some(Pending { position, fsync, ..a }) }
+                Self { target: Some(SyncTarget { position, fsync, ..a }) }
             }
-            (pending, None) | (None, pending) => Self { pending },
+            (pending, None) | (None, pending) => Self { target: pending },
         }
     }
 
-    /// Whether the write is durable and visible, for tasks that would otherwise wait for the log's thread. Where durable
-    /// means no more than that the operating system has it, this hands it over if nobody else is at it. `None` means to
-    /// wait. It takes no longer than a write to a file's cache.
+    /// Returns the result if the write is durable and visible, for tasks that would otherwise wait
+    /// for the log's writer thread. If durable only means passed to the operating system, this call
+    /// writes the buffer unless another thread is writing. `None` means that the caller must wait.
+    /// The call takes no longer than a write to the page cache.
     pub fn try_finish(&self) -> Option<Result<()>> {
-        match &self.pending {
+        match &self.target {
             None => Some(Ok(())),
-            Some(pending) if pending.fsync => pending.wal.is_reached(pending.position, true).then_some(Ok(())),
+            Some(pending) if pending.fsync => {
+                pending.wal.is_durable(pending.position, true).then_some(Ok(()))
+            }
             Some(pending) => pending.wal.try_write(pending.position),
         }
     }
@@ -61,10 +65,10 @@ impl CommitTicket {
     /// Blocks until the write is durable and visible.
     ///
     /// # Errors
-    /// The log could not be written or synced. The engine has stopped then, and whether the write survived shows at
-    /// the next opening.
+    /// The log could not be written or synced. The engine has then stopped, and the next opening
+    /// determines whether the write survived.
     pub fn wait(&self) -> Result<()> {
-        match &self.pending {
+        match &self.target {
             None => Ok(()),
             Some(pending) => pending.wal.sync_to(pending.position, pending.fsync),
         }
@@ -75,9 +79,11 @@ impl Future for CommitTicket {
     type Output = Result<()>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        match &self.pending {
+        match &self.target {
             None => Poll::Ready(Ok(())),
-            Some(pending) => pending.wal.poll_sync(pending.position, pending.fsync, context.waker()),
+            Some(pending) => {
+                pending.wal.poll_sync(pending.position, pending.fsync, context.waker())
+            }
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Compaction: fewer, larger files without what nobody can see any more.
+//! Compaction: merging store files into fewer, larger files without invisible cells.
 //!
-//! `select` decides from plain figures which files; `run` merges them.
+//! `policy` selects files from their statistics; `job` merges them.
 
-mod rewrite;
-mod run;
-mod select;
-mod under_way;
+mod job;
+mod policy;
+mod progress;
+mod row_filter;
 
-pub(crate) use select::{FileFacts, Plan, Policy, select};
-pub(crate) use under_way::{Requested, UnderWay};
+pub(crate) use policy::{CompactionPlan, CompactionPolicy, FileStats, select};
+pub(crate) use progress::{CompactionProgress, CompactionRequest};

@@ -1,4 +1,4 @@
-//! Carrying out work that nobody waits for: a panic ends the piece of work, not the thread.
+//! Execution of background jobs: a panic ends the job, not the thread.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -7,58 +7,70 @@ use std::time::Duration;
 use halite_types::{CompactionKind, Error, ErrorKind, Result};
 
 use super::{Engine, quarantine};
-use crate::background::{Background, Job};
-use crate::compaction::Requested;
+use crate::compaction::CompactionRequest;
 use crate::region::Region;
-use crate::shared::Shared;
+use crate::scheduler::{Job, JobScheduler};
+use crate::shared::EngineInner;
 
-/// How long a thread waits before failed work is tried again: first, and at most.
-pub(super) const PAUSE_MIN: Duration = Duration::from_millis(100);
-pub(super) const PAUSE_MAX: Duration = Duration::from_secs(5);
+/// Initial and maximum pauses before failed work is retried.
+pub(super) const MIN_RETRY_PAUSE: Duration = Duration::from_millis(100);
+pub(super) const MAX_RETRY_PAUSE: Duration = Duration::from_secs(5);
 
-/// Failed work that is worth another try.
-pub(super) enum Again {
+/// Failed job that can be retried.
+pub(super) enum RetryJob {
     Flush(Arc<Region>),
     Compact(Arc<Region>),
-    /// With the family and the kind that were asked for.
-    CompactAsAsked(Arc<Region>, Option<Vec<u8>>, CompactionKind),
+    /// With the requested family and kind.
+    RequestedCompaction(Arc<Region>, Option<Vec<u8>>, CompactionKind),
 }
 
-impl Again {
+impl RetryJob {
     fn region(&self) -> &Arc<Region> {
         match self {
-            Self::Flush(region) | Self::Compact(region) | Self::CompactAsAsked(region, ..) => region,
+            Self::Flush(region) | Self::Compact(region) | Self::RequestedCompaction(region, ..) => {
+                region
+            }
         }
     }
 
-    /// Puts it back on the list.
-    pub(super) fn request(self, shared: &Shared) {
+    /// Requests the job again.
+    pub(super) fn request(self, shared: &EngineInner) {
         match self {
-            Self::Flush(region) => shared.background.request_flush(&region),
-            Self::Compact(region) => shared.background.request_compaction(&region),
-            Self::CompactAsAsked(region, family, kind) => shared.background.request(Requested::new(&region, family.as_deref(), kind)),
+            Self::Flush(region) => shared.scheduler.request_flush(&region),
+            Self::Compact(region) => shared.scheduler.request_compaction(&region),
+            Self::RequestedCompaction(region, family, kind) => {
+                shared.scheduler.request(CompactionRequest::new(&region, family.as_deref(), kind));
+            }
         }
     }
 }
 
-/// Does a piece of work, and then what it gives reason to.
+/// Runs a job and then schedules its follow-up.
 ///
 /// # Errors
-/// What the work met; a panic is `Stopped`.
-pub(super) fn run(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()> {
+/// The error of the job; a panic is `Stopped`.
+pub(super) fn run(shared: &Arc<EngineInner>, engine: &Engine, job: Job) -> Result<()> {
     let (name, kind) = (job.name(), job.kind());
     let flushed = job.region().cloned();
     let work = || do_job(shared, engine, job);
-    carry_out(&shared.background, (&name, kind), work, || follow(shared, kind, flushed.as_ref()))
+    execute(&shared.scheduler, (&name, kind), work, || {
+        schedule_followup(shared, kind, flushed.as_ref());
+    })
 }
 
-/// Does the work and, if that is done, what follows it. A panic in what follows is counted and told, and takes nothing back.
-fn carry_out(background: &Background, (name, kind): (&str, Kind), work: impl FnOnce() -> Result<()>, next: impl FnOnce()) -> Result<()> {
+/// Runs the job and, if it succeeds, its follow-up. A panic in the follow-up is counted and
+/// reported, and reverts nothing.
+fn execute(
+    background: &JobScheduler,
+    (name, kind): (&str, JobKind),
+    work: impl FnOnce() -> Result<()>,
+    next: impl FnOnce(),
+) -> Result<()> {
     let result = guarded(background, name, kind.after_a_panic(), work);
     match kind {
-        Kind::Flush => background.flush_ended(&result),
-        Kind::Compact => background.compaction_ended(&result),
-        Kind::Condense | Kind::Remove => {}
+        JobKind::Flush => background.flush_finished(&result),
+        JobKind::Compact => background.compaction_finished(&result),
+        JobKind::InMemoryCompaction | JobKind::Remove => {}
     }
     result?;
     let what = format!("what follows {name}");
@@ -69,8 +81,13 @@ fn carry_out(background: &Background, (name, kind): (&str, Kind), work: impl FnO
     Ok(())
 }
 
-/// Does something and makes an error of its panic, which is counted.
-fn guarded(background: &Background, name: &str, after: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+/// Runs a closure, converting a panic to an error and counting it.
+fn guarded(
+    background: &JobScheduler,
+    name: &str,
+    after: &str,
+    work: impl FnOnce() -> Result<()>,
+) -> Result<()> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
         let error = panicked(name, after, payload.as_ref());
         background.add_panic(error.clone());
@@ -78,122 +95,152 @@ fn guarded(background: &Background, name: &str, after: &str, work: impl FnOnce()
     })
 }
 
-/// Does a piece of work, and returns what is to be tried again: flushes, and compactions that failed for want of room or in a panic.
-/// Damage is not mended by reading it once more.
-pub(super) fn run_and_keep(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Option<Again> {
-    let again = job.again();
+/// Runs a job and returns the job to retry: flushes, and compactions that failed for lack of space
+/// or in a panic. Damage is not retried, because reading it again does not repair it.
+pub(super) fn run_for_retry(
+    shared: &Arc<EngineInner>,
+    engine: &Engine,
+    job: Job,
+) -> Option<RetryJob> {
+    let again = job.retry_job();
     let error = run(shared, engine, job).err()?;
     let again = again?;
     again.region().check_open().ok()?;
     let is_worth_it = match &again {
-        Again::Flush(_) => true,
-        // Where nothing can be written any more, only opening the store again helps.
-        _ => matches!(error.kind(), ErrorKind::DiskFull | ErrorKind::Stopped) && shared.write_failure().is_ok(),
+        RetryJob::Flush(_) => true,
+        // If the store no longer accepts writes, only reopening it helps.
+        _ => {
+            matches!(error.kind(), ErrorKind::DiskFull | ErrorKind::Stopped)
+                && shared.write_failure().is_ok()
+        }
     };
     is_worth_it.then_some(again)
 }
 
-/// The groups of work that fail in their own ways.
+/// Job kinds with their own failure handling.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum JobKind {
     Flush,
-    Condense,
+    InMemoryCompaction,
     Compact,
     Remove,
 }
 
-impl Kind {
-    /// What becomes of the work if it panics.
+impl JobKind {
+    /// Returns the consequence of a panic, for the error message.
     fn after_a_panic(self) -> &'static str {
         match self {
             Self::Flush | Self::Compact => "and it is tried again",
-            Self::Condense => "the region's next flush frees the memory",
+            Self::InMemoryCompaction => "the region's next flush frees the memory",
             Self::Remove => "the next start removes what is left",
         }
     }
 }
 
 impl Job {
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> JobKind {
         match self {
-            Self::Flush(_) => Kind::Flush,
-            Self::Condense(_) => Kind::Condense,
-            Self::Compact(_) | Self::CompactAsAsked(_) => Kind::Compact,
-            Self::Remove(_) => Kind::Remove,
+            Self::Flush(_) => JobKind::Flush,
+            Self::InMemoryCompaction(_) => JobKind::InMemoryCompaction,
+            Self::Compact(_) | Self::RequestedCompaction(_) => JobKind::Compact,
+            Self::Remove(_) => JobKind::Remove,
         }
     }
 
     fn region(&self) -> Option<&Arc<Region>> {
         match self {
-            Self::Flush(region) | Self::Condense(region) | Self::Compact(region) => Some(region),
-            Self::CompactAsAsked(asked) => Some(&asked.region),
+            Self::Flush(region) | Self::InMemoryCompaction(region) | Self::Compact(region) => {
+                Some(region)
+            }
+            Self::RequestedCompaction(asked) => Some(&asked.region),
             Self::Remove(_) => None,
         }
     }
 
-    /// The same work once more, of those kinds for which that may make sense.
-    fn again(&self) -> Option<Again> {
+    /// Returns the job to retry, for kinds that can be retried.
+    fn retry_job(&self) -> Option<RetryJob> {
         match self {
-            Self::Flush(region) => Some(Again::Flush(Arc::clone(region))),
-            Self::Compact(region) => Some(Again::Compact(Arc::clone(region))),
-            Self::CompactAsAsked(asked) => Some(Again::CompactAsAsked(Arc::clone(&asked.region), asked.family.clone(), asked.kind)),
-            Self::Condense(_) | Self::Remove(_) => None,
+            Self::Flush(region) => Some(RetryJob::Flush(Arc::clone(region))),
+            Self::Compact(region) => Some(RetryJob::Compact(Arc::clone(region))),
+            Self::RequestedCompaction(asked) => Some(RetryJob::RequestedCompaction(
+                Arc::clone(&asked.region),
+                asked.family.clone(),
+                asked.kind,
+            )),
+            Self::InMemoryCompaction(_) | Self::Remove(_) => None,
         }
     }
 
-    /// What it is called in an error.
+    /// Returns the name of the job in error messages.
     fn name(&self) -> String {
         let what = match (self, self.kind()) {
             (Self::Remove(directory), _) => return format!("removing {directory}"),
-            (_, Kind::Flush) => "flushing",
-            (_, Kind::Condense) => "condensing",
-            (_, Kind::Compact | Kind::Remove) => "compacting",
+            (_, JobKind::Flush) => "flushing",
+            (_, JobKind::InMemoryCompaction) => "condensing",
+            (_, JobKind::Compact | JobKind::Remove) => "compacting",
         };
-        format!("{what} region {}", self.region().map(|region| region.info().display_name()).unwrap_or_default())
+        format!(
+            "{what} region {}",
+            self.region().map(|region| region.info().display_name()).unwrap_or_default()
+        )
     }
 }
 
 fn panicked(name: &str, after: &str, payload: &(dyn std::any::Any + Send)) -> Error {
-    let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    let text = format!("{name}: a panic ({}); nothing is lost, {after}; report this", text.unwrap_or("no message"));
+    let text = payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    let text = format!(
+        "{name}: a panic ({}); nothing is lost, {after}; report this",
+        text.unwrap_or("no message")
+    );
     Error::new(ErrorKind::Stopped, text)
 }
 
-fn do_job(shared: &Arc<Shared>, engine: &Engine, job: Job) -> Result<()> {
+fn do_job(shared: &Arc<EngineInner>, engine: &Engine, job: Job) -> Result<()> {
     match job {
         Job::Flush(region) => region.flush_memstores().map(drop),
-        Job::Condense(region) => region.condense().map(drop),
+        Job::InMemoryCompaction(region) => region.compact_memstores().map(drop),
         Job::Compact(region) => compact(shared, engine, &region, None, CompactionKind::Minor),
         Job::Remove(directory) => quarantine::remove(shared, &directory),
-        Job::CompactAsAsked(asked) => compact(shared, engine, &asked.region, asked.family.as_deref(), asked.kind),
+        Job::RequestedCompaction(asked) => {
+            compact(shared, engine, &asked.region, asked.family.as_deref(), asked.kind)
+        }
     }
 }
 
-/// What a piece of work gives reason to.
-fn follow(shared: &Shared, kind: Kind, region: Option<&Arc<Region>>) {
+/// Schedules the follow-up of a job.
+fn schedule_followup(shared: &EngineInner, kind: JobKind, region: Option<&Arc<Region>>) {
     match kind {
-        Kind::Flush => region.into_iter().for_each(Region::request_wanted_compaction),
-        // What never grows enough to be flushed keeps the log. A flush asks by itself.
-        Kind::Condense => shared.request_flushes_for_the_log(true),
-        Kind::Compact | Kind::Remove => {}
+        JobKind::Flush => region.into_iter().for_each(Region::request_needed_compaction),
+        // A region that never reaches the flush size retains the log. A flush requests this itself.
+        JobKind::InMemoryCompaction => shared.request_flushes_for_wal(true),
+        JobKind::Compact | JobKind::Remove => {}
     }
 }
 
-/// Compacts a region that is still there, and asks for what it wants then.
-fn compact(shared: &Arc<Shared>, engine: &Engine, region: &Arc<Region>, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
-    if region.check_open().is_err() || !shared.background.permits.compactions() {
+/// Compacts a region that still exists, then splits it or requests another compaction as needed.
+fn compact(
+    shared: &Arc<EngineInner>,
+    engine: &Engine,
+    region: &Arc<Region>,
+    family: Option<&[u8]>,
+    kind: CompactionKind,
+) -> Result<()> {
+    if region.check_open().is_err() || !shared.scheduler.switches.compactions_enabled() {
         return Ok(());
     }
     match region.compact(family, kind) {
-        // It has gone meanwhile, and what it held with it or to others.
+        // The region was removed concurrently; its files were deleted or passed to its successors.
         Err(error) if error.kind() == ErrorKind::NoSuchRegion => return Ok(()),
         done => done?,
     }
-    if region.wants_split() {
+    if region.should_split() {
         return engine.split_region(&region.info().encoded_name, None);
     }
-    if region.wants_compaction() {
-        shared.background.request_compaction(region);
+    if region.needs_compaction() {
+        shared.scheduler.request_compaction(region);
     }
     Ok(())
 }
@@ -208,14 +255,27 @@ mod tests {
 
     #[test]
     fn a_panic_in_what_follows_a_flush_is_none_of_the_flush() {
-        let background = Background::default();
-        carry_out(&background, ("flushing region r", Kind::Flush), || Ok(()), broken).unwrap();
+        let background = JobScheduler::default();
+        execute(&background, ("flushing region r", JobKind::Flush), || Ok(()), broken).unwrap();
         let (panics, last) = background.panics();
-        assert!(panics == 1 && last.unwrap().message().starts_with("what follows flushing region r: a panic (what follows is broken)"));
-        assert_eq!(background.failure(), None);
-        // Of work that has failed nothing follows.
-        let failed = carry_out(&background, ("flushing region r", Kind::Flush), || panic!("the flush is broken"), broken);
-        assert_eq!((failed.as_ref().err(), background.panics().0), (background.failure().as_ref(), 2));
+        assert!(
+            panics == 1
+                && last.unwrap().message().starts_with(
+                    "what follows flushing region r: a panic (what follows is broken)"
+                )
+        );
+        assert_eq!(background.flush_failure(), None);
+        // Failed work has no follow-up.
+        let failed = execute(
+            &background,
+            ("flushing region r", JobKind::Flush),
+            || panic!("the flush is broken"),
+            broken,
+        );
+        assert_eq!(
+            (failed.as_ref().err(), background.panics().0),
+            (background.flush_failure().as_ref(), 2)
+        );
         assert!(failed.unwrap_err().message().contains("the flush is broken"));
     }
 }

@@ -1,39 +1,45 @@
-//! `hbase:meta` as clients read it: a table that is not stored, but computed from the catalog.
+//! `hbase:meta` as seen by clients: a table that is not stored, but computed from the catalog.
 //!
-//! A [`MetaView`] is taken for a request; it makes rows as they are read. Only where the rows come from differs from a
-//! stored region: selections, filters and limits are applied by the same scanners. What clients have written there stands
-//! among them (`additions.rs`).
+//! A request takes a [`MetaView`], which creates rows as they are read. Only the source of the rows
+//! differs from a stored region: the same scanners apply selections, filters and limits. Rows
+//! written by clients are merged with them (`meta_overlay.rs`).
 
 use std::cmp::Ordering;
 use std::ops::{Bound, Range};
 use std::sync::Arc;
 
 use halite_types::cell::{CellType, first_on_row, make_key};
-use halite_types::{Bytes, CellRef, Get, RegionInfo, Result, Row, RowRange, Scan, Selection, TableDescriptor, Tier};
+use halite_types::{
+    Bytes, CellRef, Get, ReadTier, RegionInfo, Result, Row, RowRange, Scan, Selection,
+    TableDescriptor,
+};
 
-use super::additions::{Additions, Known};
+use super::meta_overlay::{MetaOverlay, MetaOverlayCache};
 use super::{Engine, RegionIndex};
-use crate::catalog::meta::{self, MetaIndex, MetaRow, Place, ServerIdentity};
+use crate::catalog::meta::{self, MetaIndex, MetaPosition, MetaRow, ServerName};
 use crate::env::Env;
 use crate::heal::Healed;
 use crate::hfile::Comparator;
 use crate::memstore::MemTable;
-use crate::region::{RegionSnapshot, UserRead, check_scan, filter_state, wanted_stores};
-use crate::scan::{ReadTrace, RegionScanner, Rows, ScanBudget, ScanPlan, Source, StoreScanner};
+use crate::region::{RegionSnapshot, UserRead, check_scan, filter_state, selected_stores};
+use crate::scan::{
+    CellSource, ReadStats, RegionScanner, RowCursor, ScanLimits, ScanPlan, StoreScanner,
+};
 
-/// What a scan of `hbase:meta` tells as its read point; it always sees what there was when it began.
+/// Read point reported by a scan of `hbase:meta`; the scan always sees the state at its start.
 const READ_POINT: u64 = 1;
-/// Memory for the cells of one row.
+/// Memory chunk size for the cells of one row.
 const ROW_CHUNK_BYTES: usize = 4096;
 
 impl Engine {
-    /// `hbase:meta` as of now, for a client that knows the server by this name.
+    /// Returns the current `hbase:meta`, for a client that uses this server name.
     ///
     /// # Errors
-    /// `NeedsIo` with [`Tier::Memory`] if what clients have written there lies on the disk; damage or a failed read.
-    pub fn meta(&self, server: &Arc<ServerIdentity>, tier: Tier) -> Result<MetaView> {
+    /// `WouldBlock` with [`ReadTier::Memory`] if the rows that clients have written are on the
+    /// disk; damage or a failed read.
+    pub fn meta(&self, server: &Arc<ServerName>, tier: ReadTier) -> Result<MetaView> {
         Ok(MetaView {
-            additions: self.additions(tier)?,
+            overlay: self.meta_overlay(tier)?,
             index: self.meta_index(),
             regions: Arc::clone(&self.regions),
             schema: Arc::clone(&self.meta.schema),
@@ -42,50 +48,54 @@ impl Engine {
         })
     }
 
-    /// The order of the rows, made anew after a change of the catalog.
+    /// Returns the order of the rows, rebuilt after a change of the catalog.
     fn meta_index(&self) -> Arc<MetaIndex> {
         let catalog = self.shared.manifest.current();
         let mut known = self.meta.index.lock().healed();
         match &*known {
-            Some(index) if index.is_of(&catalog) => Arc::clone(index),
+            Some(index) if index.is_for(&catalog) => Arc::clone(index),
             _ => Arc::clone(known.insert(Arc::new(MetaIndex::new(catalog)))),
         }
     }
 }
 
-/// What an engine keeps for the views of `hbase:meta`.
+/// State of an engine for the views of `hbase:meta`.
 pub(super) struct Meta {
     index: std::sync::Mutex<Option<Arc<MetaIndex>>>,
-    /// The families; no store.
+    /// Families, without stores.
     schema: Arc<RegionSnapshot>,
-    pub(super) additions: Known,
+    pub(super) overlay: MetaOverlayCache,
 }
 
 impl Default for Meta {
     fn default() -> Self {
         let schema = RegionSnapshot::new(Arc::new(meta::descriptor()), None, Vec::new());
-        Self { index: std::sync::Mutex::default(), schema: Arc::new(schema), additions: Known::default() }
+        Self {
+            index: std::sync::Mutex::default(),
+            schema: Arc::new(schema),
+            overlay: MetaOverlayCache::default(),
+        }
     }
 }
 
-/// `hbase:meta` at one moment. Cheap to make and to throw away.
+/// Consistent view of `hbase:meta`. Cheap to create and to drop.
 #[derive(Clone)]
 pub struct MetaView {
     index: Arc<MetaIndex>,
-    additions: Additions,
+    overlay: MetaOverlay,
     regions: Arc<RegionIndex>,
     schema: Arc<RegionSnapshot>,
-    server: Arc<ServerIdentity>,
+    server: Arc<ServerName>,
     env: Env,
 }
 
 impl MetaView {
-    /// The one region of `hbase:meta`.
+    /// Returns the only region of `hbase:meta`.
     pub fn region() -> RegionInfo {
         meta::own_region()
     }
 
-    /// The descriptor of `hbase:meta`.
+    /// Returns the descriptor of `hbase:meta`.
     pub fn descriptor(&self) -> Arc<TableDescriptor> {
         Arc::clone(&self.schema.descriptor)
     }
@@ -97,50 +107,55 @@ impl MetaView {
     pub fn get(&self, get: &Get) -> Result<Row> {
         halite_types::op::check_row(get.row())?;
         let row = Bound::Included(get.row().clone());
-        let scan = Scan { range: RowRange { start: row.clone(), end: row }, selection: get.selection.clone(), ..Scan::all() };
-        Ok(self.scan(&scan)?.next_rows(ScanBudget::default())?.rows.pop().unwrap_or_default())
+        let scan = Scan {
+            range: RowRange { start: row.clone(), end: row },
+            selection: get.selection.clone(),
+            ..Scan::all()
+        };
+        Ok(self.scan(&scan)?.next_rows(ScanLimits::default())?.rows.pop().unwrap_or_default())
     }
 
-    /// Begins a scan. The range is in the order of the meta comparator, in which `t ,,` stands behind every row of `t`; so
-    /// a range that is inverted by bytes need not be empty. Its first row is found by halving.
+    /// Starts a scan. The range is in the order of the meta comparator, in which `t ,,` is after
+    /// every row of `t`. A range whose bounds are inverted in byte order may therefore be
+    /// non-empty. The first row is found by binary search.
     ///
     /// # Errors
     /// `InvalidRequest`, `IncompatibleFilter`, `NoSuchFamily`.
     pub fn scan(&self, scan: &Scan) -> Result<RegionScanner> {
         check_scan(scan)?;
         let filter = filter_state(&*self.env.rng, &scan.selection, scan.reverse)?;
-        let wanted = wanted_stores(&self.schema, &scan.selection)?;
-        let (start, end) = self.index.places(&scan.range.start, &scan.range.end);
-        let added = self.additions.rows(scan.raw)?;
+        let wanted = selected_stores(&self.schema, &scan.selection)?;
+        let (start, end) = self.index.positions(&scan.range.start, &scan.range.end);
+        let added = self.overlay.rows(scan.raw)?;
         let rows = MetaRows {
             now: self.env.clock.now_ms(),
             view: self.clone(),
-            added_left: added_in(&added, &scan.range),
-            added,
+            overlay_left: overlay_rows_in(&added, &scan.range),
+            overlay_rows: added,
             selection: scan.selection.clone(),
             raw: scan.raw,
-            wanted,
+            requested: wanted,
             reverse: scan.reverse,
             start,
             end,
             cells_examined: 0,
         };
         RegionScanner::new(ScanPlan {
-            rows: Box::new(rows),
+            row_cursor: Box::new(rows),
             stores: Vec::new(),
             blocks: Vec::new(),
             filter,
             batch: scan.batch,
             read_point: READ_POINT,
             clock: Arc::clone(&self.env.clock),
-            trace: Arc::new(ReadTrace::default()),
+            stats: Arc::new(ReadStats::default()),
             on_finish: Box::new(|_| ()),
         })
     }
 }
 
-/// Which of the rows that clients have written lie in a range.
-fn added_in(rows: &[Row], range: &RowRange) -> Range<usize> {
+/// Returns the indexes of the rows written by clients that are in a range.
+fn overlay_rows_in(rows: &[Row], range: &RowRange) -> Range<usize> {
     let order = |row: &Row, bound: &Bytes| Comparator::Meta.compare_rows(row.key(), bound);
     let first = match &range.start {
         Bound::Unbounded => 0,
@@ -155,38 +170,43 @@ fn added_in(rows: &[Row], range: &RowRange) -> Range<usize> {
     first..end
 }
 
-/// The rows of a range, made one by one.
+/// Cursor over the rows of a range, which are created one by one.
 struct MetaRows {
     view: MetaView,
     selection: Selection,
     raw: bool,
-    /// The families that are read, with the columns of each.
-    wanted: Vec<(usize, Option<Vec<Bytes>>)>,
+    /// Requested families with the columns of each.
+    requested: Vec<(usize, Option<Vec<Bytes>>)>,
     reverse: bool,
-    /// The places that are still to be read, the end excluded.
-    start: Place,
-    end: Place,
-    /// What clients have written, and which of it is still to be read.
-    added: Arc<Vec<Row>>,
-    added_left: Range<usize>,
+    /// Positions still to be read, end exclusive.
+    start: MetaPosition,
+    end: MetaPosition,
+    /// Rows written by clients, and the indexes of those still to be read.
+    overlay_rows: Arc<Vec<Row>>,
+    overlay_left: Range<usize>,
     now: i64,
     cells_examined: u64,
 }
 
-impl Rows for MetaRows {
+impl RowCursor for MetaRows {
     fn next_row(&mut self, row: &mut Vec<u8>, stores: &mut Vec<StoreScanner>) -> Result<bool> {
         self.cells_examined += stores.iter().map(|store| store.cells_examined).sum::<u64>();
         stores.clear();
         let view = self.view.clone();
-        while self.start < self.end || !self.added_left.is_empty() {
+        while self.start < self.end || !self.overlay_left.is_empty() {
             let (computed, added) = self.step(&view);
             *row = match (&computed, added) {
                 (Some(computed), _) => computed.key(),
-                (None, Some(added)) => self.added[added].key().to_vec(),
+                (None, Some(added)) => self.overlay_rows[added].key().to_vec(),
                 (None, None) => continue,
             };
-            for wanted in &self.wanted {
-                stores.extend(self.store(row, wanted, computed.as_ref(), added.map(|added| &self.added[added]))?);
+            for wanted in &self.requested {
+                stores.extend(self.store(
+                    row,
+                    wanted,
+                    computed.as_ref(),
+                    added.map(|added| &self.overlay_rows[added]),
+                )?);
             }
             if !stores.is_empty() {
                 return Ok(true);
@@ -196,7 +216,7 @@ impl Rows for MetaRows {
     }
 
     fn is_last(&self, _: &[u8], _: &[StoreScanner]) -> bool {
-        self.start >= self.end && self.added_left.is_empty()
+        self.start >= self.end && self.overlay_left.is_empty()
     }
 
     fn cells_examined(&self) -> u64 {
@@ -205,22 +225,32 @@ impl Rows for MetaRows {
 }
 
 impl MetaRows {
-    /// What stands in the next row, computed and written by clients; it is taken from what is to be read.
+    /// Returns the computed part and the client-written part of the next row, and removes it from
+    /// the positions to be read.
     fn step<'a>(&mut self, view: &'a MetaView) -> (Option<MetaRow<'a>>, Option<usize>) {
-        let place = (self.start < self.end).then(|| if self.reverse { view.index.before(self.end) } else { self.start });
-        let added = (!self.added_left.is_empty()).then(|| if self.reverse { self.added_left.end - 1 } else { self.added_left.start });
+        let place = (self.start < self.end)
+            .then(|| if self.reverse { view.index.before(self.end) } else { self.start });
+        let added = (!self.overlay_left.is_empty()).then(|| {
+            if self.reverse { self.overlay_left.end - 1 } else { self.overlay_left.start }
+        });
         let computed = place.and_then(|place| view.index.row(place));
         let order = match (&computed, added) {
-            (Some(computed), Some(added)) => Comparator::Meta.compare_rows(&computed.key(), self.added[added].key()),
+            (Some(computed), Some(added)) => {
+                Comparator::Meta.compare_rows(&computed.key(), self.overlay_rows[added].key())
+            }
             (None, Some(_)) if place.is_none() => Ordering::Greater,
             _ => Ordering::Less,
         };
-        let order = if self.reverse && computed.is_some() && added.is_some() { order.reverse() } else { order };
+        let order = if self.reverse && computed.is_some() && added.is_some() {
+            order.reverse()
+        } else {
+            order
+        };
         let added = added.filter(|_| order.is_ge());
         let place = place.filter(|_| order.is_le());
         match (added, self.reverse) {
-            (Some(at), true) => self.added_left.end = at,
-            (Some(at), false) => self.added_left.start = at + 1,
+            (Some(at), true) => self.overlay_left.end = at,
+            (Some(at), false) => self.overlay_left.start = at + 1,
             (None, _) => {}
         }
         match (place, self.reverse) {
@@ -231,7 +261,8 @@ impl MetaRows {
         (computed.filter(|_| place.is_some()), added)
     }
 
-    /// A scanner of the row's cells in a family, at the first of them; `None` if it has none there.
+    /// Returns a scanner of the row's cells in a family, positioned at the first; `None` if there
+    /// are none.
     fn store(
         &self,
         row: &[u8],
@@ -244,20 +275,24 @@ impl MetaRows {
         let mut has_any = false;
         if let Some(computed) = computed.filter(|computed| computed.family() == family.name) {
             has_any = true;
-            for (qualifier, value, timestamp) in computed.cells(&self.view.server, self.open_sequence(computed)) {
+            for (qualifier, value, timestamp) in
+                computed.cells(&self.view.server, self.open_sequence(computed))
+            {
                 let key = make_key(row, &family.name, &qualifier, timestamp, CellType::Put.code());
                 cells.insert(CellRef::new(&key, &value, b"", 0));
             }
         }
-        for cell in added.into_iter().flat_map(Row::iter).filter(|cell| cell.family() == family.name) {
+        for cell in
+            added.into_iter().flat_map(Row::iter).filter(|cell| cell.family() == family.name)
+        {
             has_any = true;
-            // Of two with the same timestamp the client's is the later one.
-            cells.insert(cell.with_sequence(1));
+            // Of two cells with the same timestamp, the client's is the newer one.
+            cells.insert(cell.with_sequence_id(1));
         }
         if !has_any {
             return Ok(None);
         }
-        let sources = vec![Source::memstore(&cells, u64::MAX)];
+        let sources = vec![CellSource::memstore(&cells, u64::MAX)];
         let read = UserRead {
             selection: &self.selection,
             family,
@@ -265,7 +300,7 @@ impl MetaRows {
             raw: self.raw,
             single_row: false,
             now: self.now,
-            row_bytes_max: None,
+            max_row_bytes: None,
         };
         let mut store = read.scanner(sources);
         store.seek(&first_on_row(row))?;
@@ -275,7 +310,11 @@ impl MetaRows {
     fn open_sequence(&self, row: &MetaRow<'_>) -> Option<u64> {
         match row {
             MetaRow::Table(_) => None,
-            MetaRow::Region(_, region) => self.view.regions.find(&region.info.encoded_name).map(|region| region.open_sequence()),
+            MetaRow::Region(_, region) => self
+                .view
+                .regions
+                .find(&region.info.encoded_name)
+                .map(|region| region.open_sequence()),
         }
     }
 }

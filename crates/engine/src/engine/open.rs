@@ -1,4 +1,4 @@
-//! Opening a directory: lock, manifest, store files, what a crash left behind, log.
+//! Opening a directory: lock, manifest, store files, remains of a crash, log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
@@ -8,49 +8,53 @@ use arc_swap::ArcSwap;
 use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
 use halite_types::{Error, Result};
 
-use super::directory::{self, Found};
-use super::tree::Covered;
-use super::{Engine, RegionIndex, Table, quarantine, table_info, tree};
-use crate::background::Background;
-use crate::cache::BlockCache;
+use super::directory::{self, DirectoryContent};
+use super::obsolete_files::SequenceCoverage;
+use super::{Engine, RegionIndex, Table, obsolete_files, quarantine, table_info};
+use crate::block_cache::BlockCache;
 use crate::catalog::{Catalog, Manifest, NamespaceEntry, layout};
 use crate::disk_room::DiskRoom;
 use crate::env::Env;
+use crate::maintenance_stats::MaintenanceStats;
 use crate::options::{Options, WalSync};
 use crate::region::{RecentStamps, Region};
-use crate::shared::Shared;
+use crate::scheduler::JobScheduler;
+use crate::shared::EngineInner;
 use crate::store::StoreFiles;
 use crate::store_lock::StoreLock;
-use crate::upkeep::UpkeepFigures;
-use crate::wal::{self, LogCut, Nonce, RecoveryOptions, Wal, WalOptions};
+use crate::wal::{self, Nonce, RecoveryOptions, Wal, WalOptions, WalTruncation};
 
-/// What opening found and did.
+/// Report of an opening.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenReport {
-    /// The directory held no store before.
+    /// True if the directory contained no store before.
     pub created: bool,
-    /// Writes read back from the log; 0 after a clean close.
+    /// Writes replayed from the log; 0 after a clean close.
     pub replayed_writes: u64,
-    /// Bytes of the log that were left out: a torn end, which was never acknowledged, or damage that was to be skipped.
-    pub cut_bytes: u64,
-    /// Whole writes in them.
-    pub cut_writes: u64,
-    /// Each place of the log where bytes were left out.
-    pub cuts: Vec<LogCut>,
-    /// Files that an unfinished flush or compaction was writing, now removed.
+    /// Bytes of the log that were skipped: a torn end, which was never acknowledged, or damage if
+    /// skipping was enabled.
+    pub truncated_wal_bytes: u64,
+    /// Whole writes in the skipped bytes.
+    pub truncated_wal_writes: u64,
+    /// Positions in the log where bytes were skipped.
+    pub wal_truncations: Vec<WalTruncation>,
+    /// Removed files of an unfinished flush or compaction.
     pub removed_files: u64,
-    /// Files of the store that the manifest does not name, now in [`Self::quarantine`]: mostly what a crash left behind.
+    /// Files of the store that the manifest does not reference, now in [`Self::quarantine`]: mostly
+    /// remains of a crash.
     pub quarantined_files: u64,
-    /// Their bytes.
+    /// Bytes of the quarantined files.
     pub quarantined_bytes: u64,
-    /// The directory they were moved to, from the root. It goes at the opening after the next clean end, unless there are
-    /// [`Self::unlogged_files`]: then it is the one of these, and stays until they are put back or a person removes it.
+    /// Directory that the files were moved to, relative to the root. It is removed at the opening
+    /// after the next clean close. If there are [`Self::unlogged_files`], it is their directory
+    /// instead, and stays until they are restored or an operator removes it.
     pub quarantine: Option<String>,
-    /// Of them, files with cells that neither the log nor another file has. A crash leaves such a file if writes skipped the
-    /// log, or were not synced when the power went; otherwise the manifest is an older one.
+    /// Number of quarantined files with cells that are neither in the log nor in another file. A
+    /// crash leaves such a file if writes skipped the log, or were not synced at a power loss;
+    /// otherwise the manifest is an older one.
     pub unlogged_files: u64,
-    /// Directories of the store that others than its owner may enter. New ones are made for the owner only; the modes of those
-    /// that are there stay as they are.
+    /// Directories of the store that users other than its owner may enter. New directories are
+    /// created for the owner only; the modes of existing ones stay as they are.
     pub exposed_directories: Vec<String>,
 }
 
@@ -58,20 +62,28 @@ impl Engine {
     /// Opens the store in the directory of `env`, or creates one in an empty directory.
     ///
     /// # Errors
-    /// `Locked` if another process holds it, `ReadOnly`, `Corrupt`, `NewerFormat`, `InvalidRequest` for options or a
-    /// directory that is something else, or the file system's.
+    /// `Locked` if another process holds it; `ReadOnly`, `Corrupt`, `NewerFormat`; `InvalidRequest`
+    /// for invalid options or a directory that is something else; or the file system's error.
     pub fn open(env: Env, options: Options) -> Result<Arc<Self>> {
         options.check()?;
         let root = env.fs.root();
-        // Nothing is created before it is certain that nothing else is here.
-        if directory::examine(&env)? == Found::Nothing {
+        // Nothing is created before the directory is known to be a store or empty.
+        if directory::examine(&env)? == DirectoryContent::Nothing {
             make_directory(&env, layout::HALITE)?;
         }
         let lock = Arc::new(StoreLock::take(&env)?);
-        // Another process may have created a store between the two.
-        let created = directory::examine(&env)? == Found::Nothing;
-        let mut report = OpenReport { created, exposed_directories: directory::exposed(&env), ..OpenReport::default() };
-        let manifest = if created { create_store(&env, &lock)? } else { Manifest::load(&env, Arc::clone(&lock))? };
+        // Another process may have created a store between the check and the lock.
+        let created = directory::examine(&env)? == DirectoryContent::Nothing;
+        let mut report = OpenReport {
+            created,
+            exposed_directories: directory::exposed(&env),
+            ..OpenReport::default()
+        };
+        let manifest = if created {
+            create_store(&env, &lock)?
+        } else {
+            Manifest::load(&env, Arc::clone(&lock))?
+        };
         let catalog = manifest.current();
         let store_id = catalog.store_id;
         directory::check_identity(&env, store_id)?;
@@ -80,21 +92,30 @@ impl Engine {
             fsync: options.wal_sync == WalSync::Fsync,
             segment_bytes: options.wal_segment_bytes,
             // A buffer is written to one segment.
-            buffer_bytes_max: (disk.segment_bytes(options.wal_segment_bytes).clamp(1 << 20, 16 << 20)) as usize,
-            nonce_ms: options.nonce_ms,
+            max_buffer_bytes: (disk
+                .segment_bytes(options.wal_segment_bytes)
+                .clamp(1 << 20, 16 << 20)) as usize,
+            nonce_grace_period_ms: options.nonce_grace_period_ms,
         };
-        // The log is read after the regions are open, but they hold it: what it found is handed in then.
-        let wal = Arc::new(Wal::new(env.clone(), wal_options, store_id, Arc::clone(&lock), Arc::clone(&disk)));
+        // The log is read after the regions are opened, but regions hold a reference to it: its
+        // contents are passed to it then.
+        let wal = Arc::new(Wal::new(
+            env.clone(),
+            wal_options,
+            store_id,
+            Arc::clone(&lock),
+            Arc::clone(&disk),
+        ));
         let cache = Arc::new(BlockCache::new(options.block_cache_bytes));
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(EngineInner {
             files: StoreFiles::new(env.clone(), store_id, Arc::clone(&cache)),
             cache,
-            background: Background::default(),
+            scheduler: JobScheduler::default(),
             stamps: RecentStamps::default(),
-            placing: Mutex::default(),
+            archiver: Mutex::default(),
             flushed_bytes: AtomicU64::new(0),
             compacted_bytes: AtomicU64::new(0),
-            upkeep: UpkeepFigures::default(),
+            maintenance_stats: MaintenanceStats::default(),
             disk,
             wal,
             manifest,
@@ -104,17 +125,23 @@ impl Engine {
         });
         let regions = Arc::new(RegionIndex::default());
         let tables = open_tables(&shared, &regions, &catalog)?;
-        let leftovers = tree::survey(&shared.env, &catalog).map_err(|error| error.at(format!("opening {root}")))?;
-        leftovers.check(&shared.env, &shared.manifest).map_err(|error| error.at(format!("opening {root}")))?;
+        let leftovers = obsolete_files::find_obsolete_files(&shared.env, &catalog)
+            .map_err(|error| error.at(format!("opening {root}")))?;
+        leftovers
+            .check(&shared.env, &shared.manifest)
+            .map_err(|error| error.at(format!("opening {root}")))?;
         let (nonces, covered) = replay(&shared, &tables, &mut report)?;
-        // Everything has been found in order: from here on things are moved.
+        // All checks have passed: files are moved from here on.
         let nowhere_else = leftovers.nowhere_else(&shared.env, &catalog, &covered);
         report.unlogged_files = nowhere_else.len() as u64;
-        tree::clear(&shared, leftovers, &nowhere_else, &mut report).map_err(|error| error.at(format!("opening {root}")))?;
-        table_info::follow(&shared.env, &shared.manifest.current());
-        // Without a copy everything goes on; the next opening makes one.
+        obsolete_files::remove_obsolete_files(&shared, leftovers, &nowhere_else, &mut report)
+            .map_err(|error| error.at(format!("opening {root}")))?;
+        table_info::reconcile(&shared.env, &shared.manifest.current());
+        // Operation continues without a copy; the next opening creates one.
         let _ = shared.manifest.keep_copy();
-        shared.background.request_removals(quarantine::batches(&shared.env, &shared.manifest.current())?.0);
+        shared
+            .scheduler
+            .request_removals(quarantine::batches(&shared.env, &shared.manifest.current())?.0);
         let engine = Arc::new(Self {
             shared,
             tables: ArcSwap::from_pointee(tables),
@@ -122,7 +149,7 @@ impl Engine {
             meta: super::meta::Meta::default(),
             ddl: Mutex::new(()),
             threads: Mutex::new(Vec::new()),
-            report,
+            open_report: report,
             replayed_nonces: Mutex::new(nonces),
         });
         engine.start_threads()?;
@@ -131,10 +158,12 @@ impl Engine {
 }
 
 fn make_directory(env: &Env, path: &str) -> Result<()> {
-    env.fs.create_dir_all(path).map_err(|error| Error::io(format!("making directory {}/{path}", env.fs.root()), error))
+    env.fs
+        .create_dir_all(path)
+        .map_err(|error| Error::io(format!("making directory {}/{path}", env.fs.root()), error))
 }
 
-/// Lays out a new store in a directory that holds nothing else.
+/// Creates a new store in a directory that contains nothing else.
 fn create_store(env: &Env, lock: &Arc<StoreLock>) -> Result<Manifest> {
     let root = env.fs.root();
     let failed = |error| Error::io(format!("creating a store in {root}"), error);
@@ -148,14 +177,24 @@ fn create_store(env: &Env, lock: &Arc<StoreLock>) -> Result<Manifest> {
     for directory in [layout::DATA, layout::HALITE, ""] {
         env.fs.sync_dir(directory).map_err(failed)?;
     }
-    let namespaces = [DEFAULT_NAMESPACE, SYSTEM_NAMESPACE].map(|name| (name.to_owned(), NamespaceEntry::default()));
-    Manifest::create(env, Arc::clone(lock), Catalog { store_id, generation: 1, namespaces: BTreeMap::from(namespaces), ..Catalog::default() })
+    let namespaces = [DEFAULT_NAMESPACE, SYSTEM_NAMESPACE]
+        .map(|name| (name.to_owned(), NamespaceEntry::default()));
+    Manifest::create(
+        env,
+        Arc::clone(lock),
+        Catalog {
+            store_id,
+            generation: 1,
+            namespaces: BTreeMap::from(namespaces),
+            ..Catalog::default()
+        },
+    )
 }
 
 /// Writes a small file as a whole and syncs it; the caller syncs the directory.
 pub(crate) fn write_small(env: &Env, path: &str, bytes: &[u8]) -> Result<()> {
     let failed = |error| Error::io(format!("writing {}/{path}", env.fs.root()), error);
-    // A link that leads nowhere is in the way as well.
+    // A dangling link is in the way, too.
     if env.fs.kind(path).map_err(failed)?.is_some() {
         env.fs.remove_file(path).map_err(failed)?;
     }
@@ -163,7 +202,11 @@ pub(crate) fn write_small(env: &Env, path: &str, bytes: &[u8]) -> Result<()> {
     file.write_all(bytes).and_then(|()| file.sync()).map_err(failed)
 }
 
-fn open_tables(shared: &Arc<Shared>, index: &Arc<RegionIndex>, catalog: &Catalog) -> Result<BTreeMap<halite_types::TableName, Arc<Table>>> {
+fn open_tables(
+    shared: &Arc<EngineInner>,
+    index: &Arc<RegionIndex>,
+    catalog: &Catalog,
+) -> Result<BTreeMap<halite_types::TableName, Arc<Table>>> {
     let mut tables = BTreeMap::new();
     let mut all = Vec::new();
     for (name, entry) in &catalog.tables {
@@ -171,62 +214,99 @@ fn open_tables(shared: &Arc<Shared>, index: &Arc<RegionIndex>, catalog: &Catalog
         // A disabled table has all its cells in files, and is opened when it is enabled.
         let entries = if entry.enabled { &entry.regions[..] } else { &[] };
         let regions = entries.iter().map(open).collect::<Result<Vec<_>>>()?;
-        regions.iter().for_each(|region| shared.background.add_region(region));
+        regions.iter().for_each(|region| shared.scheduler.add_region(region));
         all.extend(regions.iter().cloned());
-        tables
-            .insert(name.clone(), Arc::new(Table::new(Arc::clone(shared), Arc::clone(index), Arc::clone(&entry.descriptor), entry.enabled, regions)));
+        tables.insert(
+            name.clone(),
+            Arc::new(Table::new(
+                Arc::clone(shared),
+                Arc::clone(index),
+                Arc::clone(&entry.descriptor),
+                entry.enabled,
+                regions,
+            )),
+        );
     }
     index.replace(&[], &all);
     Ok(tables)
 }
 
-/// Reads the log back into the memstores, which take no more than they did before, and asks for flushes where they are
-/// large. Gives back the nonces of what it read, and what
-/// files and the log have of the cells of each region, by encoded name.
+/// Replays the log into the memstores, which use no more memory than before, and requests flushes
+/// of large ones. Returns the nonces of the replayed writes, and the coverage of each region by
+/// files and the log, by encoded name.
 fn replay(
-    shared: &Arc<Shared>,
+    shared: &Arc<EngineInner>,
     tables: &BTreeMap<halite_types::TableName, Arc<Table>>,
     report: &mut OpenReport,
-) -> Result<(Vec<Nonce>, BTreeMap<String, Covered>)> {
-    let regions: BTreeMap<u64, Arc<Region>> =
-        tables.values().flat_map(|table| table.regions().iter().cloned().collect::<Vec<_>>()).map(|region| (region.number, region)).collect();
-    // The manifest came from the memory of the operating system. If its name was never synced a power loss brings back the one before, which
-    // needs the log that this one lets go of.
+) -> Result<(Vec<Nonce>, BTreeMap<String, SequenceCoverage>)> {
+    let regions: BTreeMap<u64, Arc<Region>> = tables
+        .values()
+        .flat_map(|table| table.regions().iter().cloned().collect::<Vec<_>>())
+        .map(|region| (region.number, region))
+        .collect();
+    // The manifest was read from the operating system's memory. If its name was never synced, a
+    // power loss restores the previous one, which needs the log segments that this one releases.
     let root = shared.env.fs.root();
-    shared.env.fs.sync_dir(layout::HALITE).map_err(|error| Error::io(format!("syncing {root}/{}", layout::HALITE), error))?;
+    shared
+        .env
+        .fs
+        .sync_dir(layout::HALITE)
+        .map_err(|error| Error::io(format!("syncing {root}/{}", layout::HALITE), error))?;
     let (store_id, options) = (shared.manifest.current().store_id, &shared.options);
-    let how = RecoveryOptions { store_id, mode: options.wal_recovery, nonce_ms: options.nonce_ms };
+    let how = RecoveryOptions {
+        store_id,
+        mode: options.wal_recovery,
+        nonce_grace_period_ms: options.nonce_grace_period_ms,
+    };
     let catalog = shared.manifest.current();
     let newest_region = catalog.next_region;
     let flushed = catalog.flushed_sequences();
-    let mut covered: BTreeMap<u64, Covered> =
-        flushed.iter().map(|(number, flushed)| (*number, Covered { flushed: *flushed, logged: None })).collect();
+    let mut covered: BTreeMap<u64, SequenceCoverage> = flushed
+        .iter()
+        .map(|(number, flushed)| (*number, SequenceCoverage { flushed: *flushed, logged: None }))
+        .collect();
     let mut recovered = wal::recover(&shared.env, &how, |write| {
         if write.region > newest_region {
-            let what = format!("its newest region has the number {newest_region}, while the log holds writes of region {}", write.region);
+            let what = format!(
+                "its newest region has the number {newest_region}, while the log holds writes of region {}",
+                write.region
+            );
             return Err(shared.manifest.is_older(&what));
         }
         if let Some(covered) = covered.get_mut(&write.region) {
-            covered.note(write.sequence);
+            covered.record(write.sequence);
         }
-        // A region that is gone or disabled was flushed, split or dropped: its writes have no place any more.
+        // A removed or disabled region was flushed, split or dropped: its writes are no longer
+        // needed.
         match regions.get(&write.region) {
             Some(region) => region.replay(write.sequence, write.cells),
             None => Ok(()),
         }
     })?;
     report.replayed_writes = recovered.writes;
-    report.cuts = std::mem::take(&mut recovered.cuts);
-    report.cut_bytes = report.cuts.iter().map(|cut| cut.bytes).sum();
-    report.cut_writes = report.cuts.iter().map(|cut| cut.writes).sum();
+    report.wal_truncations = std::mem::take(&mut recovered.truncations);
+    report.truncated_wal_bytes = report.wal_truncations.iter().map(|cut| cut.bytes).sum();
+    report.truncated_wal_writes = report.wal_truncations.iter().map(|cut| cut.writes).sum();
     let nonces = std::mem::take(&mut recovered.nonces).into();
-    let in_log: BTreeSet<u64> = recovered.segments.iter().flat_map(|segment| segment.regions.keys().copied()).collect();
+    let in_log: BTreeSet<u64> =
+        recovered.segments.iter().flat_map(|segment| segment.regions.keys().copied()).collect();
     shared.wal.resume(recovered);
-    shared.wal.release_all(in_log.into_iter().map(|number| (number, flushed.get(&number).copied().unwrap_or(u64::MAX))));
+    shared.wal.mark_all_flushed(
+        in_log
+            .into_iter()
+            .map(|number| (number, flushed.get(&number).copied().unwrap_or(u64::MAX))),
+    );
     for region in regions.values() {
-        region.replayed();
-        shared.note_write(region);
+        region.finish_recovery();
+        shared.record_write(region);
     }
     let named = catalog.tables.values().flat_map(|table| &table.regions);
-    Ok((nonces, named.filter_map(|region| Some((region.info.encoded_name.clone(), *covered.get(&region.number)?))).collect()))
+    Ok((
+        nonces,
+        named
+            .filter_map(|region| {
+                Some((region.info.encoded_name.clone(), *covered.get(&region.number)?))
+            })
+            .collect(),
+    ))
 }

@@ -1,4 +1,5 @@
-//! The open regions by encoded name, for requests that name their region: one look into a hash map that is swapped whole.
+//! Index of open regions by encoded name, for requests that name their region: one lookup in a hash
+//! map that is swapped as a whole.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -19,26 +20,29 @@ pub(super) struct RegionIndex {
 type Regions = HashMap<EncodedName, Arc<Region>, BuildHasherDefault<NameHasher>>;
 
 impl RegionIndex {
-    /// The open region of that name.
+    /// Returns the open region with this encoded name.
     #[inline]
     pub(super) fn find(&self, encoded_name: &str) -> Option<Arc<Region>> {
         self.regions.load().get(encoded_name).cloned()
     }
 
-    /// Puts `new` regions in the place of `old` ones.
+    /// Replaces `old` regions with `new` ones.
     pub(super) fn replace(&self, old: &[Arc<Region>], new: &[Arc<Region>]) {
         self.regions.rcu(|regions| {
             let mut regions = Regions::clone(regions);
             for region in old {
                 regions.remove(&region.info().encoded_name[..]);
             }
-            regions.extend(new.iter().map(|region| (EncodedName(Arc::clone(region.info())), Arc::clone(region))));
+            regions.extend(
+                new.iter()
+                    .map(|region| (EncodedName(Arc::clone(region.info())), Arc::clone(region))),
+            );
             regions
         });
     }
 }
 
-/// A region as the key of its name, which is not copied for it.
+/// Region as a map key by its encoded name, without copying the name.
 #[derive(Clone)]
 struct EncodedName(Arc<RegionInfo>);
 
@@ -62,7 +66,7 @@ impl PartialEq for EncodedName {
 
 impl Eq for EncodedName {}
 
-/// Encoded names are digests already: their bytes only have to be folded.
+/// Hasher of encoded names. They are digests, so their bytes only need to be folded.
 #[derive(Default)]
 struct NameHasher(u64);
 
@@ -71,12 +75,13 @@ impl Hasher for NameHasher {
         for chunk in bytes.chunks(8) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
-            self.0 = (self.0.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x517c_c1b7_2722_0a95);
+            self.0 = (self.0.rotate_left(5) ^ u64::from_le_bytes(word))
+                .wrapping_mul(0x517c_c1b7_2722_0a95);
         }
     }
 
     fn finish(&self) -> u64 {
-        // The map takes its places from the low bits, which a product mixes least.
+        // The map takes its index from the low bits, which a product mixes least.
         let folded = (self.0 ^ (self.0 >> 32)).wrapping_mul(0x517c_c1b7_2722_0a95);
         folded ^ (folded >> 32)
     }
@@ -93,7 +98,8 @@ mod tests {
             text.hash(&mut hasher);
             hasher.finish()
         };
-        let low_bits: std::collections::HashSet<u64> = (0..1000).map(|number| hash(format!("{number:032x}")) % 4096).collect();
+        let low_bits: std::collections::HashSet<u64> =
+            (0..1000).map(|number| hash(format!("{number:032x}")) % 4096).collect();
         assert!(low_bits.len() > 800, "{} of 1000 names in 4096 places", low_bits.len());
     }
 }

@@ -1,4 +1,4 @@
-//! Reading and writing a table across its regions.
+//! Reads and writes of a table across its regions.
 
 use std::collections::HashMap;
 use std::ops::Bound;
@@ -7,39 +7,43 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use halite_types::{Error, ErrorKind, Get, OpResult, RegionInfo, Result, Row, RowOp, Scan, TableDescriptor, Tier};
+use halite_types::{
+    Error, ErrorKind, Get, OpResult, ReadTier, RegionInfo, Result, Row, RowOp, Scan,
+    TableDescriptor,
+};
 
 use super::RegionIndex;
-use crate::background::closing;
 use crate::commit::CommitTicket;
 use crate::heal::Healed;
-use crate::region::{Applied, Region};
-use crate::scan::{ReadTrace, RegionScanner, ScanBatch, ScanBudget, StopReason};
-use crate::shared::Shared;
+use crate::region::{BatchResult, Region};
+use crate::scan::{ReadStats, RegionScanner, ScanBatch, ScanLimits, StopReason};
+use crate::scheduler::closing;
+use crate::shared::EngineInner;
 
-/// Operations for one region, with their places in the batch.
+/// Operations for one region, with their batch indexes.
 type RegionOps = (Arc<Region>, Vec<usize>, Vec<RowOp>);
 
-/// How often an operation looks its region up again when a split or merge took it away meanwhile.
-const LOOKUPS_MAX: usize = 100;
+/// Maximum region lookups of an operation whose region is split or merged concurrently.
+const MAX_LOOKUPS: usize = 100;
 
-/// A table of an engine. Cheap to share.
+/// Table of an engine. Cheap to share.
 pub struct Table {
-    shared: Arc<Shared>,
+    shared: Arc<EngineInner>,
     descriptor: ArcSwap<TableDescriptor>,
     enabled: AtomicBool,
-    /// Held while regions are replaced: a writer whose region has gone waits here for its successor.
-    changing: Mutex<()>,
-    /// Where those of all tables stand by name.
+    /// Lock held while regions are replaced: a writer whose region was removed waits here for its
+    /// successor.
+    regions_lock: Mutex<()>,
+    /// Index of the regions of all tables by name.
     index: Arc<RegionIndex>,
-    /// By start key; swapped whole.
+    /// Regions by start key; swapped as a whole.
     regions: ArcSwap<Vec<Arc<Region>>>,
 }
 
 impl Table {
-    /// A table of these open regions, which stand in the index or will.
+    /// Creates a table with these open regions, which the caller adds to the index.
     pub(super) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<EngineInner>,
         index: Arc<RegionIndex>,
         descriptor: Arc<TableDescriptor>,
         enabled: bool,
@@ -50,12 +54,12 @@ impl Table {
             index,
             descriptor: ArcSwap::new(descriptor),
             enabled: AtomicBool::new(enabled),
-            changing: Mutex::new(()),
+            regions_lock: Mutex::new(()),
             regions: ArcSwap::from_pointee(regions),
         }
     }
 
-    /// Its descriptor.
+    /// Returns the table's descriptor.
     pub fn descriptor(&self) -> Arc<TableDescriptor> {
         self.descriptor.load_full()
     }
@@ -72,30 +76,35 @@ impl Table {
         self.enabled.store(enabled, Ordering::Release);
     }
 
-    /// Its open regions in key order.
+    /// Returns the table's open regions in key order.
     pub fn regions(&self) -> Arc<Vec<Arc<Region>>> {
         self.regions.load_full()
     }
 
-    /// Its regions in key order.
+    /// Returns the infos of the table's regions in key order.
     pub fn region_infos(&self) -> Vec<RegionInfo> {
         self.regions.load().iter().map(|region| RegionInfo::clone(region.info())).collect()
     }
 
     pub(super) fn replace_regions(&self, old: &[Arc<Region>], new: Vec<Arc<Region>>) {
-        let mut regions: Vec<Arc<Region>> =
-            self.regions.load().iter().filter(|region| !old.iter().any(|other| Arc::ptr_eq(region, other))).cloned().collect();
+        let mut regions: Vec<Arc<Region>> = self
+            .regions
+            .load()
+            .iter()
+            .filter(|region| !old.iter().any(|other| Arc::ptr_eq(region, other)))
+            .cloned()
+            .collect();
         self.index.replace(old, &new);
         regions.extend(new);
         regions.sort_by(|a, b| a.info().start.cmp(&b.info().start));
         self.regions.store(Arc::new(regions));
     }
 
-    /// The region that `row` belongs to.
+    /// Returns the region that contains `row`.
     ///
     /// # Errors
     /// `TableDisabled`.
-    pub fn region_of(&self, row: &[u8]) -> Result<Arc<Region>> {
+    pub fn region_for_row(&self, row: &[u8]) -> Result<Arc<Region>> {
         let regions = self.regions.load();
         let behind = regions.partition_point(|region| region.info().start[..] <= *row);
         match behind.checked_sub(1).and_then(|at| regions.get(at)) {
@@ -104,7 +113,7 @@ impl Table {
         }
     }
 
-    /// The region in which a range with this end ends.
+    /// Returns the last region of a range with this end.
     fn last_region_before(&self, end: &Bound<Bytes>) -> Result<Arc<Region>> {
         let regions = self.regions.load();
         let last = regions.iter().rev().find(|region| match end {
@@ -120,7 +129,7 @@ impl Table {
 
     #[cold]
     fn disabled(&self) -> Error {
-        if self.shared.background.is_closing() {
+        if self.shared.scheduler.is_closing() {
             return closing();
         }
         let name = self.descriptor().name().clone();
@@ -131,103 +140,124 @@ impl Table {
     ///
     /// # Errors
     /// As [`Region::get`].
-    pub fn get(&self, get: &Get, tier: Tier) -> Result<Row> {
-        self.get_traced(get, tier, &Arc::new(ReadTrace::default()))
+    pub fn get(&self, get: &Get, tier: ReadTier) -> Result<Row> {
+        self.get_with_stats(get, tier, &Arc::new(ReadStats::default()))
     }
 
-    /// Reads a row and says what that touched.
+    /// Reads a row and records read statistics in `trace`.
     ///
     /// # Errors
     /// As [`Region::get`].
-    pub fn get_traced(&self, get: &Get, tier: Tier, trace: &Arc<ReadTrace>) -> Result<Row> {
-        self.with_region(|| self.region_of(get.row()), |region| region.get(get, tier, trace))
+    pub fn get_with_stats(&self, get: &Get, tier: ReadTier, trace: &Arc<ReadStats>) -> Result<Row> {
+        self.with_region(|| self.region_for_row(get.row()), |region| region.get(get, tier, trace))
     }
 
-    /// Calls `work` with the region that `find` gives, again with its successor when the region has gone.
-    fn with_region<T>(&self, find: impl Fn() -> Result<Arc<Region>>, work: impl Fn(&Arc<Region>) -> Result<T>) -> Result<T> {
+    /// Calls `work` with the region that `find` returns, and again with its successor if the region
+    /// was removed.
+    fn with_region<T>(
+        &self,
+        find: impl Fn() -> Result<Arc<Region>>,
+        work: impl Fn(&Arc<Region>) -> Result<T>,
+    ) -> Result<T> {
         for attempt in 1.. {
             let result = work(&find()?);
             match &result {
-                Err(error) if is_elsewhere(error) && attempt < LOOKUPS_MAX => self.wait_for_change()?,
+                Err(error) if is_elsewhere(error) && attempt < MAX_LOOKUPS => {
+                    self.wait_for_change()?;
+                }
                 _ => return result,
             }
         }
         unreachable!("the last attempt returns")
     }
 
-    pub(super) fn lock_changing(&self) -> MutexGuard<'_, ()> {
-        self.changing.lock().healed()
+    pub(super) fn lock_regions(&self) -> MutexGuard<'_, ()> {
+        self.regions_lock.lock().healed()
     }
 
-    /// Waits until whoever is replacing regions is done.
+    /// Waits until a concurrent replacement of regions is complete.
     pub(super) fn wait_for_change(&self) -> Result<()> {
-        drop(self.lock_changing());
-        if self.shared.background.is_closing() { Err(closing()) } else { Ok(()) }
+        drop(self.lock_regions());
+        if self.shared.scheduler.is_closing() { Err(closing()) } else { Ok(()) }
     }
 
-    /// Applies operations and gives back their results with the ticket to wait for. Operations on one row keep their
-    /// order.
-    pub fn submit(&self, ops: Vec<RowOp>) -> Applied {
-        match self.region_of_all(&ops) {
+    /// Applies operations and returns their results with the commit ticket. Operations on one row
+    /// keep their order.
+    pub fn submit(&self, ops: Vec<RowOp>) -> BatchResult {
+        match self.region_for_all(&ops) {
             Some(region) => {
                 let applied = region.apply(ops);
-                if applied.returned.is_empty() { applied } else { self.submit_again(applied) }
+                if applied.unrouted.is_empty() { applied } else { self.submit_again(applied) }
             }
             None => self.submit_by_region(ops),
         }
     }
 
-    /// The region that every operation belongs to, if there is one.
-    fn region_of_all(&self, ops: &[RowOp]) -> Option<Arc<Region>> {
+    /// Returns the region that contains the rows of all operations, if there is one.
+    fn region_for_all(&self, ops: &[RowOp]) -> Option<Arc<Region>> {
         let (first, rest) = ops.split_first()?;
-        let region = self.region_of(first.row()).ok()?;
+        let region = self.region_for_row(first.row()).ok()?;
         rest.iter().all(|op| region.info().contains(op.row())).then_some(region)
     }
 
-    fn submit_by_region(&self, ops: Vec<RowOp>) -> Applied {
-        let mut applied = Applied {
+    fn submit_by_region(&self, ops: Vec<RowOp>) -> BatchResult {
+        let mut applied = BatchResult {
             results: ops.iter().map(|_| Ok(OpResult::default())).collect(),
             ticket: CommitTicket::ready(),
-            returned: ops.into_iter().enumerate().collect(),
-            condition_block_bytes: 0,
+            unrouted: ops.into_iter().enumerate().collect(),
+            condition_block_bytes_scanned: 0,
         };
-        self.pass_on(&mut applied);
-        if applied.returned.is_empty() { applied } else { self.submit_again(applied) }
+        self.resubmit(&mut applied);
+        if applied.unrouted.is_empty() { applied } else { self.submit_again(applied) }
     }
 
-    /// Gives operations whose region has gone to its successors.
-    fn submit_again(&self, mut applied: Applied) -> Applied {
-        for _ in 0..LOOKUPS_MAX {
+    /// Resubmits operations whose region was removed to its successors.
+    fn submit_again(&self, mut applied: BatchResult) -> BatchResult {
+        for _ in 0..MAX_LOOKUPS {
             if let Err(error) = self.wait_for_change() {
-                applied.returned.drain(..).for_each(|(place, _)| applied.results[place] = Err(error.clone()));
+                applied
+                    .unrouted
+                    .drain(..)
+                    .for_each(|(place, _)| applied.results[place] = Err(error.clone()));
             }
-            if applied.returned.is_empty() {
+            if applied.unrouted.is_empty() {
                 return applied;
             }
-            self.pass_on(&mut applied);
+            self.resubmit(&mut applied);
         }
-        applied.returned.drain(..).for_each(|(place, _)| applied.results[place] = Err(self.disabled()));
+        applied
+            .unrouted
+            .drain(..)
+            .for_each(|(place, _)| applied.results[place] = Err(self.disabled()));
         applied
     }
 
-    /// Applies what has been returned in the regions it belongs to now. What they return in turn stays.
-    fn pass_on(&self, applied: &mut Applied) {
-        for (region, places, ops) in self.by_region(std::mem::take(&mut applied.returned), &mut applied.results) {
+    /// Applies unrouted operations to the regions that now contain their rows. Operations that
+    /// these regions return stay unrouted.
+    fn resubmit(&self, applied: &mut BatchResult) {
+        for (region, places, ops) in
+            self.by_region(std::mem::take(&mut applied.unrouted), &mut applied.results)
+        {
             let part = region.apply(ops);
             applied.wait_for(part.ticket);
             for (place, result) in places.iter().zip(part.results) {
                 applied.results[*place] = result;
             }
-            applied.returned.extend(part.returned.into_iter().map(|(at, op)| (places[at], op)));
+            applied.unrouted.extend(part.unrouted.into_iter().map(|(at, op)| (places[at], op)));
         }
     }
 
-    /// Operations by region, in the order given; those without a region get their error.
-    fn by_region(&self, ops: Vec<(usize, RowOp)>, results: &mut [Result<OpResult>]) -> Vec<RegionOps> {
+    /// Groups operations by region, in the given order; operations without a region get their
+    /// error.
+    fn by_region(
+        &self,
+        ops: Vec<(usize, RowOp)>,
+        results: &mut [Result<OpResult>],
+    ) -> Vec<RegionOps> {
         let mut groups: Vec<RegionOps> = Vec::new();
         let mut known: HashMap<u64, usize> = HashMap::new();
         for (place, op) in ops {
-            match self.region_of(op.row()) {
+            match self.region_for_row(op.row()) {
                 Ok(region) => {
                     let at = *known.entry(region.number).or_insert(groups.len());
                     if at == groups.len() {
@@ -245,39 +275,39 @@ impl Table {
     /// Applies operations and waits until they are durable.
     ///
     /// # Errors
-    /// The log's failure; what happened to one operation is in its own result.
+    /// The log's failure; each operation has its own result.
     pub fn apply(&self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
         let applied = self.submit(ops);
         applied.ticket.wait()?;
         Ok(applied.results)
     }
 
-    /// Begins a scan over all regions of its range.
-    pub fn scan(self: &Arc<Self>, scan: Scan, tier: Tier) -> TableScanner {
+    /// Starts a scan over all regions of its range.
+    pub fn scan(self: &Arc<Self>, scan: Scan, tier: ReadTier) -> TableScanner {
         let remaining = scan.limit.unwrap_or(usize::MAX);
         let ended = scan.range.is_empty() || remaining == 0;
         TableScanner { table: Arc::clone(self), scan, tier, region: None, remaining, ended }
     }
 }
 
-/// Whether the region has gone and its row is served by another.
+/// Returns `true` if the region was removed and another one contains the row.
 fn is_elsewhere(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::NoSuchRegion | ErrorKind::WrongRegion)
 }
 
-/// A scan over the regions of a table, one after the other.
+/// Scanner over the regions of a table, in sequence.
 pub struct TableScanner {
     table: Arc<Table>,
-    /// What is still to be read; the range shrinks with every region.
+    /// Scan of the remaining range, which shrinks with every region.
     scan: Scan,
-    tier: Tier,
+    tier: ReadTier,
     region: Option<(Arc<Region>, RegionScanner)>,
     remaining: usize,
     ended: bool,
 }
 
 impl TableScanner {
-    /// The next rows, at least one; none at the end.
+    /// Returns the next rows, at least one; none at the end.
     ///
     /// # Errors
     /// `TableDisabled`, `NoSuchFamily`, damage, a failed read.
@@ -287,9 +317,13 @@ impl TableScanner {
                 self.open_region()?;
             }
             let Some((_, scanner)) = &mut self.region else { break };
-            let budget = ScanBudget { rows: self.remaining, bytes: self.scan.max_result_bytes.max(1), ..ScanBudget::default() };
+            let budget = ScanLimits {
+                rows: self.remaining,
+                bytes: self.scan.max_result_bytes.max(1),
+                ..ScanLimits::default()
+            };
             let batch = scanner.next_rows(budget)?;
-            let rows = self.note(batch);
+            let rows = self.record_batch(batch);
             if !rows.is_empty() {
                 return Ok(rows);
             }
@@ -297,8 +331,9 @@ impl TableScanner {
         Ok(Vec::new())
     }
 
-    /// As [`TableScanner::next_rows`], for a thread that must not wait: the next rows, `rows` at most, if memory has them and
-    /// no more than `cells` have to be looked at in a region. `None` if not; the scan is where it was then, and `next_rows` goes on.
+    /// Returns the next rows without waiting for the disk: at most `rows`, if they are in memory
+    /// and at most `cells` cells are examined in a region. Otherwise returns `None`; the scan
+    /// position is unchanged, and [`TableScanner::next_rows`] continues from it.
     ///
     /// # Errors
     /// As [`TableScanner::next_rows`].
@@ -309,10 +344,16 @@ impl TableScanner {
             }
             let Some((_, scanner)) = &mut self.region else { break };
             let bytes = self.scan.max_result_bytes.max(1);
-            let budget = ScanBudget { rows: rows.min(self.remaining), bytes, cells_examined: cells, time_ms: None, ..ScanBudget::default() };
+            let budget = ScanLimits {
+                rows: rows.min(self.remaining),
+                bytes,
+                cells_examined: cells,
+                time_ms: None,
+                ..ScanLimits::default()
+            };
             let Some(batch) = scanner.try_rows(budget)? else { return Ok(None) };
             let is_far = batch.more();
-            let rows = self.note(batch);
+            let rows = self.record_batch(batch);
             if !rows.is_empty() {
                 return Ok(Some(rows));
             }
@@ -323,34 +364,35 @@ impl TableScanner {
         Ok(Some(Vec::new()))
     }
 
-    /// Counts what a region gave, and leaves it if that was all.
-    fn note(&mut self, batch: ScanBatch) -> Vec<Row> {
+    /// Counts the rows of a region's batch, and leaves the region if it is exhausted.
+    fn record_batch(&mut self, batch: ScanBatch) -> Vec<Row> {
         self.remaining = self.remaining.saturating_sub(batch.rows_ended);
-        // A filter that wants no more rows ends the scan where its answer is empty, else only the region: as on HBase,
-        // whose servers say so in `ScanResponse.more_results`.
-        self.ended = self.remaining == 0 || batch.rows.is_empty() && batch.stopped == StopReason::FilterEnd;
+        // A filter that requests no more rows ends the scan if its batch is empty, otherwise only
+        // the region: as in HBase, whose servers report this in `ScanResponse.more_results`.
+        self.ended =
+            self.remaining == 0 || batch.rows.is_empty() && batch.stopped == StopReason::FilterEnd;
         if !batch.more() {
             self.leave_region();
         }
         batch.rows
     }
 
-    /// Opens the scanner of the region where the rest of the range begins.
+    /// Opens the scanner of the region that contains the start of the remaining range.
     fn open_region(&mut self) -> Result<()> {
         let (scan, table) = (&self.scan, &self.table);
         let find = || match &scan.range.start {
             _ if scan.reverse => table.last_region_before(&scan.range.end),
-            Bound::Unbounded => table.region_of(b""),
-            Bound::Included(row) | Bound::Excluded(row) => table.region_of(row),
+            Bound::Unbounded => table.region_for_row(b""),
+            Bound::Included(row) | Bound::Excluded(row) => table.region_for_row(row),
         };
         self.region = Some(table.with_region(find, |region| {
-            // A region that ends before would lead the scan back, again and again.
+            // A region that ends before the row would lead the scan back repeatedly.
             if let (false, Bound::Included(row) | Bound::Excluded(row)) = (scan.reverse, &scan.range.start)
                 && !region.info().contains(row)
             {
                 let text = format!(
                     "no region contains the row {}: there is a gap in front of it or an overlap; run \"halite check\"",
-                    halite_types::key::print_bytes(row)
+                    halite_types::key::to_string_binary(row)
                 );
                 return Err(Error::corrupt(text).at(format!("table {}", table.descriptor().name())));
             }
@@ -359,7 +401,7 @@ impl TableScanner {
         Ok(())
     }
 
-    /// The region is done: what is left of the range lies beyond it.
+    /// Leaves the region: the remaining range is beyond it.
     fn leave_region(&mut self) {
         let Some((region, _)) = self.region.take() else { return };
         let info = region.info();

@@ -1,10 +1,14 @@
-//! The lock of a directory on a real disk: on the directory's own inode, which is there as long as the directory is, and on a
-//! lock file in it.
+//! Directory lock on a real disk: on the directory's own inode, which exists as long as the
+//! directory, and on a lock file in it.
 //!
-//! The directory is what counts: a lock file can be removed by hand, and the next process would make and lock another one.
-//! Network file systems may refuse locks on directories; there the file alone counts, and one that was removed or replaced
-//! means that the lock is lost. Versions of this program that do not know of the directory's lock look at the file.
-#![expect(clippy::disallowed_methods, reason = "a part of the door that everything else goes through")]
+//! The directory's lock is decisive: a lock file can be removed manually, and the next process
+//! would create and lock another one. Network file systems may not support locks on directories.
+//! There only the file is locked, and removing or replacing it loses the lock. Versions of this
+//! program without the directory lock check the file.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a part of the door that everything else goes through"
+)]
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
@@ -18,17 +22,18 @@ use rustix::io::Errno;
 use super::os::{kind_of, open_directory};
 use super::{Lock, not_a_file};
 
-/// A lock file may be replaced between opening and locking it so many times.
-const ATTEMPTS_MAX: usize = 10;
+/// Maximum attempts to lock a file that is replaced between opening and locking.
+const MAX_ATTEMPTS: usize = 10;
 
-/// Both locks. The kernel releases them when the handles are closed, also when the process is killed; a process that it has just
-/// started holds the handles, too, for the moment until it runs its own program. So they are released by name.
+/// Directory lock and file lock. The kernel releases them when the handles are closed, also when
+/// the process is killed. A child process holds copies of the handles between `fork` and `exec`.
+/// The locks are therefore released explicitly.
 pub(super) struct FileLock {
     directory_path: PathBuf,
     directory: File,
-    /// Whether the directory's inode is locked; if not, its file system does not know how.
+    /// True if the directory's inode is locked; false if its file system does not support it.
     by_directory: bool,
-    /// The directory of the lock file, which is replaced where another store is put in the place of this one.
+    /// Directory of the lock file, which is replaced if another store replaces this one.
     file_directory: Option<(PathBuf, File)>,
     /// `None` if only the directory is locked.
     file_path: Option<PathBuf>,
@@ -37,19 +42,34 @@ pub(super) struct FileLock {
 }
 
 impl FileLock {
-    /// Takes both locks, or that of the directory alone; `None` if another process holds one of them.
-    pub(super) fn take(directory_path: &Path, file_path: Option<&Path>, owner: &str, mode: u32) -> io::Result<Option<Self>> {
+    /// Acquires both locks, or only that of the directory; `None` if another process holds one of
+    /// them.
+    pub(super) fn take(
+        directory_path: &Path,
+        file_path: Option<&Path>,
+        owner: &str,
+        mode: u32,
+    ) -> io::Result<Option<Self>> {
         let directory = open_directory(directory_path)?;
         let by_directory = match try_flock(&directory) {
             Ok(()) => true,
             Err(Errno::WOULDBLOCK) => return Ok(None),
             Err(_) => false,
         };
-        let (directory_path, file_path) = (directory_path.to_owned(), file_path.map(Path::to_owned));
-        // From here on whatever fails releases the first lock.
+        let (directory_path, file_path) =
+            (directory_path.to_owned(), file_path.map(Path::to_owned));
+        // From here on any failure releases the first lock.
         let open = |path: &Path| open_directory(path).map(|file| (path.to_owned(), file));
         let file_directory = file_path.as_deref().and_then(Path::parent).map(open).transpose()?;
-        let mut lock = Self { directory_path, directory, by_directory, file_directory, file_path, file: Mutex::new(None), mode };
+        let mut lock = Self {
+            directory_path,
+            directory,
+            by_directory,
+            file_directory,
+            file_path,
+            file: Mutex::new(None),
+            mode,
+        };
         if let Some(path) = &lock.file_path {
             let Some(mut file) = lock_file(path, mode)? else { return Ok(None) };
             if !owner.is_empty() {
@@ -66,7 +86,7 @@ impl Drop for FileLock {
     fn drop(&mut self) {
         let file = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
         for held in file.iter().chain([&self.directory]) {
-            // What cannot be unlocked was not locked.
+            // A lock that cannot be released was not held.
             let _ = flock(held, FlockOperation::Unlock);
         }
     }
@@ -90,8 +110,9 @@ impl Lock for FileLock {
         if !self.by_directory {
             return Ok(false);
         }
-        // Another process of this version cannot have come in. One that looks at the file only may hold a new one; if not, the
-        // new one is ours. A disk without room for it is no reason to stop.
+        // No other process of this version can have acquired the lock. A process that checks only
+        // the file may hold a new one; if not, the new file is locked by this process. A full disk,
+        // without room for the file, is not a reason to stop.
         match lock_file(path, self.mode) {
             Ok(new @ Some(_)) => *held = new,
             Ok(None) => return Ok(false),
@@ -112,13 +133,13 @@ fn try_flock(file: &File) -> Result<(), Errno> {
 
 /// Opens or creates a lock file and locks it; `None` if another process holds it.
 fn lock_file(path: &Path, mode: u32) -> io::Result<Option<File>> {
-    for _ in 0..ATTEMPTS_MAX {
+    for _ in 0..MAX_ATTEMPTS {
         let Some(file) = open_or_create(path, mode)? else { continue };
         match try_flock(&file) {
             Err(Errno::WOULDBLOCK) => return Ok(None),
             other => other?,
         }
-        // A file that was removed meanwhile keeps nobody out.
+        // A file that was removed concurrently excludes no other process.
         if leads_to(path, &file)? {
             return Ok(Some(file));
         }
@@ -126,14 +147,15 @@ fn lock_file(path: &Path, mode: u32) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// Opens a lock file, or creates one for its owner alone. A link would have somebody else's file locked and emptied, and what is neither that
-/// nor a file is not opened. `None` if it was removed meanwhile.
+/// Opens a lock file, or creates one for its owner only. A link is rejected, since its target would
+/// be locked and emptied; anything else that is not a file is not opened. `None` if it was removed
+/// concurrently.
 fn open_or_create(path: &Path, mode: u32) -> io::Result<Option<File>> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(mode);
     match options.clone().create_new(true).open(path) {
         Ok(file) => {
-            // A narrow umask may have taken bits that the owner needs.
+            // A restrictive umask may have cleared bits that the owner needs.
             file.set_permissions(fs::Permissions::from_mode(mode))?;
             return Ok(Some(file));
         }
@@ -148,15 +170,18 @@ fn open_or_create(path: &Path, mode: u32) -> io::Result<Option<File>> {
     if !there.is_file() {
         return Err(not_a_file(kind_of(there.file_type())));
     }
-    // It may have been replaced just now.
-    match options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()).open(path) {
+    // It may have been replaced since the check.
+    match options
+        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
+        .open(path)
+    {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// Whether a path leads to this open file or directory.
+/// Returns `true` if a path refers to this open file or directory.
 fn leads_to(path: &Path, open: &File) -> io::Result<bool> {
     let identity = |metadata: &Metadata| (metadata.dev(), metadata.ino());
     match fs::metadata(path) {
@@ -192,7 +217,9 @@ mod tests {
             let directory = tempfile::tempdir().unwrap();
             let inner = directory.path().join("inner");
             fs::create_dir(&inner).unwrap();
-            let lock = FileLock::take(directory.path(), Some(&inner.join("LOCK")), "me", 0o600).unwrap().unwrap();
+            let lock = FileLock::take(directory.path(), Some(&inner.join("LOCK")), "me", 0o600)
+                .unwrap()
+                .unwrap();
             assert!(lock.is_held().unwrap());
             fs::rename(&inner, directory.path().join("moved")).unwrap();
             if put_back {
@@ -209,7 +236,10 @@ mod tests {
         let precious = directory.path().join("precious");
         fs::write(&precious, "mine").unwrap();
         std::os::unix::fs::symlink(&precious, directory.path().join("LOCK")).unwrap();
-        assert!(FileLock::take(directory.path(), Some(&directory.path().join("LOCK")), "me", 0o600).is_err());
+        assert!(
+            FileLock::take(directory.path(), Some(&directory.path().join("LOCK")), "me", 0o600)
+                .is_err()
+        );
         assert_eq!(fs::read(&precious).unwrap(), b"mine");
     }
 
@@ -219,7 +249,7 @@ mod tests {
         let held = take(directory.path()).unwrap();
         let path = directory.path().join("LOCK");
         fs::remove_file(&path).unwrap();
-        // A process that does not know of the directory's lock.
+        // A process without the directory lock.
         let other = lock_file(&path, 0o600).unwrap().unwrap();
         assert!(!held.is_held().unwrap());
         drop(other);
@@ -240,7 +270,10 @@ mod tests {
     fn a_process_that_has_inherited_the_handles_does_not_hold_the_locks_longer() {
         let directory = tempfile::tempdir().unwrap();
         let held = take(directory.path()).unwrap();
-        let inherited = [held.directory.try_clone().unwrap(), held.file.lock().unwrap().as_ref().unwrap().try_clone().unwrap()];
+        let inherited = [
+            held.directory.try_clone().unwrap(),
+            held.file.lock().unwrap().as_ref().unwrap().try_clone().unwrap(),
+        ];
         assert!(take(directory.path()).is_none());
         drop(held);
         assert!(take(directory.path()).is_some());

@@ -1,47 +1,70 @@
-//! The real outside: files below a directory, the system's clock, chance and threads.
+//! Real environment: files below a directory, the system's clock, randomness and threads.
 //!
-//! Files are read with `pread`, so readers share one handle; a file has one writer, whose position is its handle's.
-#![expect(clippy::disallowed_methods, reason = "this file is the door that everything else goes through")]
+//! Files are read with `pread`, so readers share one handle. A file has one writer, whose position
+//! is its handle's.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this file is the door that everything else goes through"
+)]
 
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, FileType, Metadata, OpenOptions, Permissions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _,
+    PermissionsExt as _,
+};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::chance::SeededRng;
 use super::file_lock::FileLock;
+use super::rng::SeededRng;
 use super::{
-    CLOCK_WAIT_MS_MAX, Clock, DirEntry, DiskSpace, Env, FileIdentity, FileReader, FileWriter, Fs, JoinHandle, Kind, Lock, Threads, not_a_file,
+    Clock, DirEntry, DiskSpace, Env, FileIdentity, FileKind, FileReader, FileWriter, Fs,
+    JoinHandle, Lock, MAX_CLOCK_WAIT_MS, Threads, not_a_file,
 };
 use halite_types::{Error, Result};
 use rustix::fs::{OFlags, StatVfs};
 
-/// Modes of the directories and files of a store: nobody but the owner may look into them.
+/// Modes of the directories and files of a store: accessible only by the owner.
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
 impl Env {
-    /// The operating system, with files below `root`. The directory is made, durably, if it is not there.
+    /// Returns the operating system's environment, with files below `root`. The directory is
+    /// created, durably, if it does not exist.
     ///
     /// # Errors
-    /// `ReadOnly`, `DiskFull` or `Io` if `root` cannot be made; `InvalidRequest` if it is not a directory.
+    /// `ReadOnly`, `DiskFull` or `Io` if `root` cannot be created; `InvalidRequest` if it is not a
+    /// directory.
     pub fn os(root: impl AsRef<Path>) -> Result<Self> {
         let root = root.as_ref();
-        make_root(root).map_err(|error| Error::io(format!("store directory {}: cannot be made", root.display()), error))?;
+        make_root(root).map_err(|error| {
+            Error::io(format!("store directory {}: cannot be made", root.display()), error)
+        })?;
         if !root.is_dir() {
-            return Err(Error::invalid(format!("store directory {}: this is not a directory; give the path of one", root.display())));
+            return Err(Error::invalid(format!(
+                "store directory {}: this is not a directory; give the path of one",
+                root.display()
+            )));
         }
-        let fs = OsFs::new(root).map_err(|error| Error::io(format!("store directory {}: cannot be opened", root.display()), error))?;
-        Ok(Self { fs: Arc::new(fs), clock: Arc::new(OsClock::default()), rng: Arc::new(system_rng()), threads: Arc::new(OsThreads) })
+        let fs = OsFs::new(root).map_err(|error| {
+            Error::io(format!("store directory {}: cannot be opened", root.display()), error)
+        })?;
+        Ok(Self {
+            fs: Arc::new(fs),
+            clock: Arc::new(OsClock::default()),
+            rng: Arc::new(system_rng()),
+            threads: Arc::new(OsThreads),
+        })
     }
 }
 
-/// Makes `root`, for its owner only, and what is missing above it, each durable before the next is made in it.
+/// Creates `root`, for its owner only, and its missing parents, each durable before the next is
+/// created in it.
 fn make_root(root: &Path) -> io::Result<()> {
     make_path(root, make_private_directory)
 }
@@ -65,14 +88,15 @@ fn make_path(path: &Path, make: fn(&Path) -> io::Result<()>) -> io::Result<()> {
 
 fn make_private_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(DIRECTORY_MODE).create(path)?;
-    // A narrow umask may have taken bits that the owner needs.
+    // A restrictive umask may have cleared bits that the owner needs.
     fs::set_permissions(path, Permissions::from_mode(DIRECTORY_MODE))
 }
 
-/// Directories that are opened once: what could not be synced for want of a file descriptor would stop the store for good.
+/// Directories that are opened once: a failed sync for lack of a file descriptor would stop the
+/// store permanently.
 const KEPT_OPEN: [&str; 2] = ["halite", "halite/wal"];
 
-/// The files below one directory of the operating system.
+/// Files below one directory of the operating system.
 #[derive(Debug)]
 pub struct OsFs {
     root: PathBuf,
@@ -80,34 +104,43 @@ pub struct OsFs {
 }
 
 impl OsFs {
-    /// The files below `root`, whatever directory the process changes to later.
+    /// Returns the files below `root`, even if the process changes its current directory later.
     ///
     /// # Errors
-    /// If the current directory is needed to find `root` and is gone.
+    /// If the current directory is needed to find `root` and no longer exists.
     pub fn new(root: &Path) -> io::Result<Self> {
         Ok(Self { root: std::path::absolute(root)?, kept_open: Mutex::default() })
     }
 
     fn path(&self, path: &str) -> io::Result<PathBuf> {
         let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
-        if inside { Ok(self.root.join(path)) } else { Err(invalid(format!("{path:?} does not lie below the store directory"))) }
+        if inside {
+            Ok(self.root.join(path))
+        } else {
+            Err(invalid(format!("{path:?} does not lie below the store directory")))
+        }
     }
 
-    /// A file anywhere but among the store's own, without the symbolic links on the way.
-    fn outside(&self, path: &str) -> io::Result<PathBuf> {
+    /// Returns the path of a file outside the store's own files, with symbolic links resolved.
+    fn external_path(&self, path: &str) -> io::Result<PathBuf> {
         if !Path::new(path).is_absolute() {
             return Err(invalid(format!("{path} is not a whole path; begin it with /")));
         }
         let real = fs::canonicalize(path)?;
-        let inside = fs::canonicalize(&self.root).is_ok_and(|root| real.starts_with(&root) && !real.starts_with(root.join("staging")));
+        let inside = fs::canonicalize(&self.root)
+            .is_ok_and(|root| real.starts_with(&root) && !real.starts_with(root.join("staging")));
         if inside {
             return Err(invalid(format!(
                 "{path} lies in the store directory; only what is below {}/staging may be taken from there",
                 self.root.display()
             )));
         }
-        // To open anything else might wait for ever, or do things to a device.
-        if fs::metadata(&real)?.is_file() { Ok(real) } else { Err(invalid(format!("{path} is not a file"))) }
+        // Opening anything else might block indefinitely, or affect a device.
+        if fs::metadata(&real)?.is_file() {
+            Ok(real)
+        } else {
+            Err(invalid(format!("{path} is not a file")))
+        }
     }
 }
 
@@ -115,36 +148,41 @@ fn flags(flags: OFlags) -> i32 {
     flags.bits().cast_signed()
 }
 
-/// Opens a regular file to read. Anything else is not opened, or not waited for: a pipe would have nobody at its other end.
+/// Opens a regular file for reading. Anything else is not opened, or opened without blocking: a
+/// pipe would have no process at its other end.
 fn open_file(path: &Path) -> io::Result<File> {
-    let not_a_file = |metadata: Metadata| (!metadata.is_file()).then(|| not_a_file(kind_of(metadata.file_type())));
+    let not_a_file = |metadata: Metadata| {
+        (!metadata.is_file()).then(|| not_a_file(kind_of(metadata.file_type())))
+    };
     match OpenOptions::new().read(true).custom_flags(flags(OFlags::NONBLOCK)).open(path) {
         Ok(file) => not_a_file(file.metadata()?).map_or(Ok(file), Err),
         Err(error) => Err(fs::metadata(path).ok().and_then(not_a_file).unwrap_or(error)),
     }
 }
 
-/// Opens a directory to sync it, and nothing else.
+/// Opens a directory for syncing; fails for anything else.
 pub(super) fn open_directory(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags(OFlags::DIRECTORY)).open(path)
 }
 
-/// What is of a type.
-pub(super) fn kind_of(file_type: FileType) -> Kind {
+/// Returns the kind of a file type.
+pub(super) fn kind_of(file_type: FileType) -> FileKind {
     match file_type {
-        of if of.is_file() => Kind::File,
-        of if of.is_dir() => Kind::Directory,
-        of if of.is_symlink() => Kind::Link,
-        of if of.is_fifo() => Kind::Other("a named pipe"),
-        of if of.is_socket() => Kind::Other("a socket"),
-        _ => Kind::Other("a device"),
+        of if of.is_file() => FileKind::File,
+        of if of.is_dir() => FileKind::Directory,
+        of if of.is_symlink() => FileKind::Link,
+        of if of.is_fifo() => FileKind::Other("a named pipe"),
+        of if of.is_socket() => FileKind::Other("a socket"),
+        _ => FileKind::Other("a device"),
     }
 }
 
-/// A name with those of its bytes that are not UTF-8 as `\xNN`.
+/// Returns a name with its bytes that are not UTF-8 as `\xNN`.
 fn escaped(name: &OsStr) -> String {
     let chunks = name.as_encoded_bytes().utf8_chunks();
-    chunks.flat_map(|chunk| [chunk.valid().to_owned(), chunk.invalid().escape_ascii().to_string()]).collect()
+    chunks
+        .flat_map(|chunk| [chunk.valid().to_owned(), chunk.invalid().escape_ascii().to_string()])
+        .collect()
 }
 
 fn invalid(message: String) -> io::Error {
@@ -157,13 +195,20 @@ impl Fs for OsFs {
     }
 
     fn create(&self, path: &str) -> io::Result<Box<dyn FileWriter>> {
-        let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(self.path(path)?)?;
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(FILE_MODE)
+            .open(self.path(path)?)?;
         file.set_permissions(Permissions::from_mode(FILE_MODE))?;
         Ok(Box::new(OsWriter { file }))
     }
 
     fn append(&self, path: &str) -> io::Result<Box<dyn FileWriter>> {
-        let mut file = OpenOptions::new().write(true).custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK)).open(self.path(path)?)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK))
+            .open(self.path(path)?)?;
         file.seek(SeekFrom::End(0))?;
         Ok(Box::new(OsWriter { file }))
     }
@@ -186,7 +231,9 @@ impl Fs for OsFs {
 
     fn create_dir_all(&self, path: &str) -> io::Result<()> {
         let mut made = self.root.clone();
-        for part in self.path(path)?.strip_prefix(&self.root).map_err(io::Error::other)?.components() {
+        for part in
+            self.path(path)?.strip_prefix(&self.root).map_err(io::Error::other)?.components()
+        {
             made.push(part);
             match make_private_directory(&made) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && made.is_dir() => {}
@@ -203,27 +250,37 @@ impl Fs for OsFs {
             let name = match entry.file_name().into_string() {
                 Ok(name) => name,
                 Err(name) => {
-                    entries.push(DirEntry { name: escaped(&name), is_dir: false, bytes: 0, odd: Some("something whose name is not UTF-8") });
+                    entries.push(DirEntry {
+                        name: escaped(&name),
+                        is_dir: false,
+                        bytes: 0,
+                        unexpected: Some("something whose name is not UTF-8"),
+                    });
                     continue;
                 }
             };
-            // A directory's own entry says so, and nothing else is asked of it.
+            // The directory entry contains its type, so no further call is needed.
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                entries.push(DirEntry { name, is_dir: true, bytes: 0, odd: None });
+                entries.push(DirEntry { name, is_dir: true, bytes: 0, unexpected: None });
                 continue;
             }
-            // A link counts as what it points to, so that a table may lie on another disk.
+            // A link counts as its target, so that a table may be on another disk.
             let metadata = match fs::metadata(entry.path()).or_else(|_| entry.metadata()) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 other => other?,
             };
             let (is_dir, odd) = match kind_of(metadata.file_type()) {
-                Kind::File => (false, None),
-                Kind::Directory => (true, None),
-                Kind::Link => (false, Some("a symbolic link that leads nowhere")),
-                Kind::Other(what) => (false, Some(what)),
+                FileKind::File => (false, None),
+                FileKind::Directory => (true, None),
+                FileKind::Link => (false, Some("a symbolic link that leads nowhere")),
+                FileKind::Other(what) => (false, Some(what)),
             };
-            entries.push(DirEntry { name, is_dir, bytes: if is_dir { 0 } else { metadata.len() }, odd });
+            entries.push(DirEntry {
+                name,
+                is_dir,
+                bytes: if is_dir { 0 } else { metadata.len() },
+                unexpected: odd,
+            });
         }
         entries.sort_unstable();
         Ok(entries)
@@ -236,10 +293,17 @@ impl Fs for OsFs {
         }
     }
 
-    fn kind(&self, path: &str) -> io::Result<Option<Kind>> {
+    fn kind(&self, path: &str) -> io::Result<Option<FileKind>> {
         match fs::symlink_metadata(self.path(path)?) {
             Ok(metadata) => Ok(Some(kind_of(metadata.file_type()))),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(None)
+            }
             Err(error) => Err(error),
         }
     }
@@ -247,7 +311,14 @@ impl Fs for OsFs {
     fn identity(&self, path: &str) -> io::Result<Option<FileIdentity>> {
         match fs::metadata(self.path(path)?) {
             Ok(metadata) => Ok(Some(identity_of(&metadata))),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(None)
+            }
             Err(error) => Err(error),
         }
     }
@@ -256,10 +327,17 @@ impl Fs for OsFs {
         if !KEPT_OPEN.contains(&path) {
             return open_directory(&self.path(path)?)?.sync_all();
         }
-        // A sync of one need not wait for that of the other.
-        let directory = match self.kept_open.lock().unwrap_or_else(PoisonError::into_inner).entry(path.to_owned()) {
+        // A sync of one directory need not wait for that of the other.
+        let directory = match self
+            .kept_open
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(path.to_owned())
+        {
             Entry::Occupied(kept) => Arc::clone(kept.get()),
-            Entry::Vacant(place) => Arc::clone(place.insert(Arc::new(open_directory(&self.path(path)?)?))),
+            Entry::Vacant(place) => {
+                Arc::clone(place.insert(Arc::new(open_directory(&self.path(path)?)?)))
+            }
         };
         directory.sync_all()
     }
@@ -273,27 +351,32 @@ impl Fs for OsFs {
         Ok(space_of(&rustix::fs::statvfs(&self.root)?))
     }
 
-    fn open_outside(&self, path: &str) -> io::Result<Arc<dyn FileReader>> {
-        Ok(Arc::new(OsReader { file: File::open(self.outside(path)?)? }))
+    fn open_external(&self, path: &str) -> io::Result<Arc<dyn FileReader>> {
+        Ok(Arc::new(OsReader { file: File::open(self.external_path(path)?)? }))
     }
 
-    fn link_outside(&self, path: &str, to: &str) -> io::Result<()> {
-        let real = self.outside(path)?;
-        // The name that is taken away later is that of the symbolic link, and its file would keep a second one.
+    fn link_external(&self, path: &str, to: &str) -> io::Result<()> {
+        let real = self.external_path(path)?;
+        // Removing the original later would remove only the symbolic link, and the file would keep
+        // a second name.
         if fs::symlink_metadata(path)?.is_symlink() {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, format!("{path} is a symbolic link")));
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                format!("{path} is a symbolic link"),
+            ));
         }
         fs::hard_link(real, self.path(to)?)
     }
 
-    fn remove_outside(&self, path: &str) -> io::Result<()> {
-        self.outside(path)?;
+    fn remove_external(&self, path: &str) -> io::Result<()> {
+        self.external_path(path)?;
         fs::remove_file(path)
     }
 
     fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn Lock>>> {
         let file = (!path.is_empty()).then(|| self.path(path)).transpose()?;
-        Ok(FileLock::take(&self.root, file.as_deref(), owner, FILE_MODE)?.map(|lock| Box::new(lock) as _))
+        Ok(FileLock::take(&self.root, file.as_deref(), owner, FILE_MODE)?
+            .map(|lock| Box::new(lock) as _))
     }
 
     fn is_private(&self, path: &str) -> io::Result<bool> {
@@ -302,14 +385,17 @@ impl Fs for OsFs {
     }
 }
 
-/// What a file system says of its room; `None` if it says nothing: those without such a call fill in zeros, which is not a full disk.
+/// Returns the space of a file system; `None` if it is not reported. File systems without such a
+/// call return zeros, which does not mean a full disk.
 fn space_of(of: &StatVfs) -> Option<DiskSpace> {
-    let bytes = |blocks: u64| blocks.saturating_mul(if of.f_frsize == 0 { of.f_bsize } else { of.f_frsize });
+    let bytes = |blocks: u64| {
+        blocks.saturating_mul(if of.f_frsize == 0 { of.f_bsize } else { of.f_frsize })
+    };
     let space = DiskSpace { free_bytes: bytes(of.f_bavail), total_bytes: bytes(of.f_blocks) };
     (space.total_bytes > 0).then_some(space)
 }
 
-/// The bytes of a UUID as text.
+/// Returns the bytes of a UUID in text form.
 #[cfg(target_os = "linux")]
 fn boot_id_of(text: &str) -> Option<[u8; 16]> {
     let digits: String = text.trim().chars().filter(|&digit| digit != '-').collect();
@@ -319,7 +405,7 @@ fn boot_id_of(text: &str) -> Option<[u8; 16]> {
     u128::from_str_radix(&digits, 16).ok().map(u128::to_be_bytes)
 }
 
-/// Written where the file's own cursor stands, so that room can be reserved behind it.
+/// Writer at the file's own cursor, so that space can be reserved after it.
 struct OsWriter {
     file: File,
 }
@@ -334,7 +420,7 @@ impl FileWriter for OsWriter {
     }
 
     #[cfg(target_os = "linux")]
-    fn reserve(&mut self, bytes: u64) -> io::Result<()> {
+    fn preallocate(&mut self, bytes: u64) -> io::Result<()> {
         let end = self.file.stream_position()?;
         Ok(rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), end, bytes)?)
     }
@@ -356,13 +442,20 @@ impl FileWriter for OsWriter {
 }
 
 fn identity_of(metadata: &Metadata) -> FileIdentity {
-    FileIdentity { id: u128::from(metadata.dev()) << 64 | u128::from(metadata.ino()), bytes: metadata.len() }
+    FileIdentity {
+        id: u128::from(metadata.dev()) << 64 | u128::from(metadata.ino()),
+        bytes: metadata.len(),
+    }
 }
 
 impl OsWriter {
     fn check_within(&self, bytes: u64) -> io::Result<()> {
         let length = self.file.metadata()?.len();
-        if bytes <= length { Ok(()) } else { Err(invalid(format!("byte {bytes} is behind the end of a file of {length} bytes"))) }
+        if bytes <= length {
+            Ok(())
+        } else {
+            Err(invalid(format!("byte {bytes} is behind the end of a file of {length} bytes")))
+        }
     }
 }
 
@@ -380,10 +473,10 @@ impl FileReader for OsReader {
     }
 }
 
-/// [`CLOCK_WAIT_MS_MAX`], and the rest of the millisecond that runs.
-const CLOCK_WAIT_MAX: Duration = Duration::from_millis(CLOCK_WAIT_MS_MAX.unsigned_abs() + 1);
+/// [`MAX_CLOCK_WAIT_MS`] and the rest of the current millisecond.
+const MAX_CLOCK_WAIT: Duration = Duration::from_millis(MAX_CLOCK_WAIT_MS.unsigned_abs() + 1);
 
-/// The system's clock.
+/// System clock.
 #[derive(Debug)]
 pub struct OsClock {
     start: Instant,
@@ -397,22 +490,23 @@ impl Default for OsClock {
 
 impl Clock for OsClock {
     fn now_ms(&self) -> i64 {
-        let milliseconds = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        let milliseconds =
+            |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
         match SystemTime::now().duration_since(UNIX_EPOCH) {
             Ok(since) => milliseconds(since),
             Err(before) => -milliseconds(before.duration()),
         }
     }
 
-    fn wait_past(&self, ms: i64) -> bool {
+    fn wait_until_after(&self, ms: i64) -> bool {
         let target = Duration::from_millis(u64::try_from(ms.saturating_add(1)).unwrap_or(0));
-        // A sleep may end a little early by the other clock; three are more than enough.
+        // A sleep may end slightly early by the wall clock; three are more than enough.
         for _ in 0..3 {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             match target.checked_sub(now) {
                 None | Some(Duration::ZERO) => return true,
-                // Somebody has set the clock back.
-                Some(missing) if missing > CLOCK_WAIT_MAX => return false,
+                // The clock was set back.
+                Some(missing) if missing > MAX_CLOCK_WAIT => return false,
                 Some(missing) => std::thread::sleep(missing),
             }
         }
@@ -424,18 +518,23 @@ impl Clock for OsClock {
     }
 }
 
-/// Chance, seeded by the system.
+/// Returns a generator seeded by the system.
 fn system_rng() -> SeededRng {
-    // The standard library keys its hash maps with the system's randomness, which saves a system call of our own.
+    // The standard library seeds its hash maps with the system's randomness, which avoids a
+    // separate system call.
     SeededRng::new(RandomState::new().hash_one(std::process::id()))
 }
 
-/// The system's threads.
+/// System threads.
 #[derive(Clone, Copy, Debug)]
 pub struct OsThreads;
 
 impl Threads for OsThreads {
-    fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> io::Result<Option<Box<dyn JoinHandle>>> {
+    fn spawn(
+        &self,
+        name: &str,
+        work: Box<dyn FnOnce() + Send>,
+    ) -> io::Result<Option<Box<dyn JoinHandle>>> {
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work)?;
         Ok(Some(Box::new(OsJoinHandle(thread))))
     }
@@ -445,7 +544,7 @@ struct OsJoinHandle(std::thread::JoinHandle<()>);
 
 impl JoinHandle for OsJoinHandle {
     fn join(self: Box<Self>) {
-        // A panic of the thread was reported by its own hook; here only its end matters.
+        // The thread's panic hook has reported a panic; only the end matters here.
         let _ = self.0.join();
     }
 }
@@ -463,16 +562,29 @@ mod tests {
         let link = directory.path().join("symbolic");
         std::os::unix::fs::symlink(&path, &link).unwrap();
         let name = |path: &Path| path.to_str().unwrap().to_owned();
-        assert_eq!(env.fs.open_outside(&name(&link)).unwrap().len().unwrap(), 5);
-        assert_eq!(env.fs.link_outside(&name(&link), "inside").unwrap_err().kind(), io::ErrorKind::Unsupported);
-        env.fs.link_outside(&name(&path), "inside").unwrap();
-        env.fs.remove_outside(&name(&path)).unwrap();
+        assert_eq!(env.fs.open_external(&name(&link)).unwrap().len().unwrap(), 5);
+        assert_eq!(
+            env.fs.link_external(&name(&link), "inside").unwrap_err().kind(),
+            io::ErrorKind::Unsupported
+        );
+        env.fs.link_external(&name(&path), "inside").unwrap();
+        env.fs.remove_external(&name(&path)).unwrap();
         assert!(!path.exists());
         assert_eq!(env.fs.open("inside").unwrap().len().unwrap(), 5);
         let own = directory.path().join("a/b/inside");
-        for odd in ["relative".to_owned(), name(directory.path()), "/dev/null".to_owned(), name(&own)] {
-            assert_eq!(env.fs.open_outside(&odd).err().map(|error| error.kind()), Some(io::ErrorKind::InvalidInput), "{odd}");
-            assert!(env.fs.link_outside(&odd, "other").is_err() && env.fs.remove_outside(&odd).is_err(), "{odd}");
+        for odd in
+            ["relative".to_owned(), name(directory.path()), "/dev/null".to_owned(), name(&own)]
+        {
+            assert_eq!(
+                env.fs.open_external(&odd).err().map(|error| error.kind()),
+                Some(io::ErrorKind::InvalidInput),
+                "{odd}"
+            );
+            assert!(
+                env.fs.link_external(&odd, "other").is_err()
+                    && env.fs.remove_external(&odd).is_err(),
+                "{odd}"
+            );
         }
     }
 
@@ -527,8 +639,15 @@ mod tests {
         };
         assert_eq!(space_of(&of(4096, 0, 0)), None);
         assert_eq!(space_of(&StatVfs { f_bsize: 0, ..of(0, 0, 0) }), None);
-        assert_eq!(space_of(&of(4096, 10, 0)), Some(DiskSpace { free_bytes: 0, total_bytes: 40_960 }), "this one is full");
-        assert_eq!(space_of(&of(0, 10, 1)), Some(DiskSpace { free_bytes: 512, total_bytes: 5_120 }));
+        assert_eq!(
+            space_of(&of(4096, 10, 0)),
+            Some(DiskSpace { free_bytes: 0, total_bytes: 40_960 }),
+            "this one is full"
+        );
+        assert_eq!(
+            space_of(&of(0, 10, 1)),
+            Some(DiskSpace { free_bytes: 512, total_bytes: 5_120 })
+        );
     }
 
     #[test]
@@ -543,7 +662,10 @@ mod tests {
         let (_directory, env) = env();
         env.fs.create("f").unwrap().write_all(b"abc").unwrap();
         let file = env.fs.open("f").unwrap();
-        assert_eq!(file.read_exact_at(&mut [0; 4], 0).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(
+            file.read_exact_at(&mut [0; 4], 0).unwrap_err().kind(),
+            io::ErrorKind::UnexpectedEof
+        );
         let mut two = [0; 2];
         file.read_exact_at(&mut two, 1).unwrap();
         assert_eq!(&two, b"bc");
@@ -558,11 +680,23 @@ mod tests {
         env.fs.create("d/t").unwrap();
         env.fs.rename("d/t", "d/a").unwrap();
         env.fs.sync_dir("d").unwrap();
-        let entry = |name: &str, is_dir, bytes| DirEntry { name: name.to_owned(), is_dir, bytes, odd: None };
-        assert_eq!(env.fs.list("d").unwrap(), [entry("a", false, 0), entry("b", false, 2), entry("c", true, 0)]);
+        let entry = |name: &str, is_dir, bytes| DirEntry {
+            name: name.to_owned(),
+            is_dir,
+            bytes,
+            unexpected: None,
+        };
+        assert_eq!(
+            env.fs.list("d").unwrap(),
+            [entry("a", false, 0), entry("b", false, 2), entry("c", true, 0)]
+        );
         env.fs.remove_file("d/a").unwrap();
         env.fs.remove_dir("d/c").unwrap();
-        assert!(env.fs.exists("d/b").unwrap() && !env.fs.exists("d/a").unwrap() && !env.fs.exists("d/c").unwrap());
+        assert!(
+            env.fs.exists("d/b").unwrap()
+                && !env.fs.exists("d/a").unwrap()
+                && !env.fs.exists("d/c").unwrap()
+        );
         assert_eq!(env.fs.list("").unwrap(), [entry("d", true, 0)]);
     }
 
@@ -572,12 +706,25 @@ mod tests {
         let (directory, env) = env();
         let root = directory.path().join("a/b");
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
-        rustix::fs::mknodat(rustix::fs::CWD, root.join("pipe"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            root.join("pipe"),
+            rustix::fs::FileType::Fifo,
+            mode,
+            0,
+        )
+        .unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
         fs::create_dir(root.join("folder")).unwrap();
         std::os::unix::fs::symlink("nowhere", root.join("link")).unwrap();
         fs::write(root.join(OsStr::from_bytes(b"\xffx")), "").unwrap();
-        let odd: Vec<(String, Option<&str>)> = env.fs.list("").unwrap().into_iter().map(|entry| (entry.name, entry.odd)).collect();
+        let odd: Vec<(String, Option<&str>)> = env
+            .fs
+            .list("")
+            .unwrap()
+            .into_iter()
+            .map(|entry| (entry.name, entry.unexpected))
+            .collect();
         let expected = [
             ("\\xffx", Some("something whose name is not UTF-8")),
             ("folder", None),
@@ -586,16 +733,28 @@ mod tests {
             ("socket", Some("a socket")),
         ];
         assert_eq!(odd, expected.map(|(name, odd)| (name.to_owned(), odd)));
-        for (name, what) in [("pipe", "a named pipe"), ("socket", "a socket"), ("folder", "a directory")] {
+        for (name, what) in
+            [("pipe", "a named pipe"), ("socket", "a socket"), ("folder", "a directory")]
+        {
             let error = env.fs.open(name).err().unwrap();
             assert!(is_not_a_file(&error) && error.to_string().contains(what), "{error}");
             assert_eq!(env.fs.kind(name).unwrap().unwrap().to_string(), what);
             let error = env.fs.lock(name, "me").err().unwrap();
             assert!(is_not_a_file(&error) && error.to_string().contains(what), "{error}");
         }
-        assert_eq!((env.fs.kind("link").unwrap(), env.fs.kind("nothing").unwrap()), (Some(Kind::Link), None));
-        assert!(env.fs.lock("link", "me").err().unwrap().to_string().contains("a symbolic link") && !root.join("nowhere").exists());
-        assert!(env.fs.sync_dir("pipe").is_err() && !env.fs.exists("pipe/below").unwrap() && env.fs.kind("pipe/below").unwrap().is_none());
+        assert_eq!(
+            (env.fs.kind("link").unwrap(), env.fs.kind("nothing").unwrap()),
+            (Some(FileKind::Link), None)
+        );
+        assert!(
+            env.fs.lock("link", "me").err().unwrap().to_string().contains("a symbolic link")
+                && !root.join("nowhere").exists()
+        );
+        assert!(
+            env.fs.sync_dir("pipe").is_err()
+                && !env.fs.exists("pipe/below").unwrap()
+                && env.fs.kind("pipe/below").unwrap().is_none()
+        );
     }
 
     #[test]
@@ -628,14 +787,22 @@ mod tests {
         assert!(env.fs.boot_id().is_some() && env.fs.boot_id() == env.fs.boot_id());
         let bytes = *b"\x8b\x0e\x1c\x5f\x5a\x5a\x4a\x5e\x9c\x0d\x1d\x2e\x3f\x40\x51\x62";
         assert_eq!(boot_id_of("8b0e1c5f-5a5a-4a5e-9c0d-1d2e3f405162\n"), Some(bytes));
-        assert!(boot_id_of("").is_none() && boot_id_of("8b0e1c5f").is_none() && boot_id_of(&"x".repeat(32)).is_none());
+        assert!(
+            boot_id_of("").is_none()
+                && boot_id_of("8b0e1c5f").is_none()
+                && boot_id_of(&"x".repeat(32)).is_none()
+        );
     }
 
     #[test]
     fn paths_stay_below_the_root() {
         let (_directory, env) = env();
         for path in ["/etc/passwd", "../x", "a/../../x"] {
-            assert_eq!(env.fs.open(path).err().unwrap().kind(), io::ErrorKind::InvalidInput, "{path}");
+            assert_eq!(
+                env.fs.open(path).err().unwrap().kind(),
+                io::ErrorKind::InvalidInput,
+                "{path}"
+            );
         }
     }
 
@@ -655,8 +822,14 @@ mod tests {
         env.fs.create_dir_all("c/d").unwrap();
         drop(env.fs.create("c/d/f").unwrap());
         drop(env.fs.lock("LOCK", "me").unwrap().unwrap());
-        let mode = |path: &str| fs::metadata(directory.path().join("a/b").join(path)).unwrap().permissions().mode() & 0o777;
-        assert_eq!(["", "c", "c/d", "c/d/f", "LOCK"].map(mode), [0o700, 0o700, 0o700, 0o600, 0o600]);
+        let mode = |path: &str| {
+            fs::metadata(directory.path().join("a/b").join(path)).unwrap().permissions().mode()
+                & 0o777
+        };
+        assert_eq!(
+            ["", "c", "c/d", "c/d/f", "LOCK"].map(mode),
+            [0o700, 0o700, 0o700, 0o600, 0o600]
+        );
         assert!(env.fs.is_private("c").unwrap());
         fs::set_permissions(directory.path().join("a/b/c"), Permissions::from_mode(0o750)).unwrap();
         assert!(!env.fs.is_private("c").unwrap());
@@ -670,7 +843,8 @@ mod tests {
         fs::set_permissions(&root, Permissions::from_mode(0o555)).unwrap();
         let created = env.fs.create("f").map(drop);
         fs::set_permissions(&root, Permissions::from_mode(0o755)).unwrap();
-        // The superuser may write anywhere; for everybody else the kind and the words must name the mend.
+        // The superuser may write anywhere; for other users the error kind and the message must
+        // name the fix.
         if let Err(error) = created {
             let error = Error::io("file f", error);
             assert_eq!(error.kind(), halite_types::ErrorKind::ReadOnly);
@@ -685,8 +859,14 @@ mod tests {
         let (_directory, env) = env();
         let (sender, receiver) = std::sync::mpsc::channel();
         let rng = Arc::clone(&env.rng);
-        let handle =
-            env.threads.spawn("worker", Box::new(move || sender.send((std::thread::current().name().map(str::to_owned), rng.next_u64())).unwrap()));
+        let handle = env.threads.spawn(
+            "worker",
+            Box::new(move || {
+                sender
+                    .send((std::thread::current().name().map(str::to_owned), rng.next_u64()))
+                    .unwrap();
+            }),
+        );
         handle.unwrap().unwrap().join();
         let (name, number) = receiver.recv().unwrap();
         assert_eq!(name.as_deref(), Some("worker"));

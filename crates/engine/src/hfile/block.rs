@@ -1,4 +1,4 @@
-//! One block of a file: its header, and its payload once that is verified, decompressed and parsed.
+//! Block of a file: its header, and its payload after verification, decompression and parsing.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use std::ops::Range;
@@ -10,16 +10,19 @@ use super::checksum::{ChecksumType, checksum_bytes};
 use super::compress::Compression;
 use super::damaged;
 use super::encoding;
-use super::index::SubIndex;
-use super::vint::Input;
+use super::index::NonRootIndex;
+use super::vint::ByteReader;
 
 /// Bytes of a block's header.
 pub(super) const HEADER_BYTES: usize = 33;
-/// Largest payload a block may state; a larger one is taken for damage.
+/// Maximum payload in bytes that a block may state; a larger one is treated as damage.
 pub(super) const MAX_PAYLOAD_BYTES: usize = 1 << 30;
-/// What a block holds.
+/// Kind of a block's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are HBase's; the head of the module shows each in its place")]
+#[expect(
+    missing_docs,
+    reason = "the names are HBase's; the head of the module shows each in its place"
+)]
 pub enum BlockKind {
     Data,
     LeafIndex,
@@ -35,7 +38,7 @@ pub enum BlockKind {
 const ENCODED_DATA_MAGIC: &[u8; 8] = b"DATABLKE";
 
 impl BlockKind {
-    /// The eight bytes a block of this kind starts with.
+    /// Returns the eight bytes that a block of this kind starts with.
     pub fn magic(self) -> &'static [u8; 8] {
         match self {
             Self::Data => b"DATABLK*",
@@ -50,7 +53,7 @@ impl BlockKind {
         }
     }
 
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 9] = [
         Self::Data,
         Self::LeafIndex,
@@ -63,7 +66,7 @@ impl BlockKind {
         Self::DeleteFamilyBloomMeta,
     ];
 
-    /// The kind of a block that starts with these bytes.
+    /// Returns the kind of a block that starts with these bytes.
     pub(super) fn from_magic(magic: [u8; 8]) -> Option<Self> {
         if magic == *ENCODED_DATA_MAGIC {
             return Some(Self::Data);
@@ -71,7 +74,7 @@ impl BlockKind {
         Self::ALL.into_iter().find(|kind| *kind.magic() == magic)
     }
 
-    /// The kind for people.
+    /// Returns the human-readable name of the kind.
     pub fn name(self) -> &'static str {
         match self {
             Self::Data => "data block",
@@ -87,38 +90,41 @@ impl BlockKind {
     }
 }
 
-/// Where a block lies in its file, header and checksums included.
+/// Location of a block in its file, including header and checksums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct BlockPointer {
+pub struct BlockHandle {
     /// Offset of the header's first byte.
     pub offset: u64,
-    /// Length of the whole block.
+    /// Length of the whole block in bytes.
     pub on_disk_bytes: u32,
 }
 
-/// The 33 bytes in front of every block.
+/// Header of a block: the 33 bytes before its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockHeader {
     pub(super) magic: [u8; 8],
-    /// Payload on disk and checksums.
+    /// Bytes of payload on disk and checksums.
     pub(super) body_bytes: usize,
     pub(super) uncompressed_bytes: usize,
-    /// Offset of the block of this kind before; -1 for the first.
+    /// Offset of the previous block of this kind; -1 for the first.
     pub(super) previous_offset: i64,
     pub(super) checksum: ChecksumType,
     pub(super) bytes_per_checksum: usize,
-    /// Header and payload on disk.
+    /// Bytes of header and payload on disk.
     pub(super) covered_bytes: usize,
 }
 
 impl BlockHeader {
-    /// Reads a header and checks that its sizes agree with one another.
+    /// Reads a header and verifies that its sizes are consistent.
     pub(super) fn read(bytes: &[u8]) -> Result<Self> {
-        let mut input = Input::new(bytes);
-        let header = Self::read_fields(&mut input).ok_or_else(|| damaged("its header holds an impossible number"))?;
+        let mut input = ByteReader::new(bytes);
+        let header = Self::read_fields(&mut input)
+            .ok_or_else(|| damaged("its header holds an impossible number"))?;
         let payload = header.covered_bytes.checked_sub(HEADER_BYTES);
         let sums = checksum_bytes(header.covered_bytes, header.bytes_per_checksum);
-        if header.bytes_per_checksum == 0 || payload.and_then(|payload| payload.checked_add(sums)) != Some(header.body_bytes) {
+        if header.bytes_per_checksum == 0
+            || payload.and_then(|payload| payload.checked_add(sums)) != Some(header.body_bytes)
+        {
             return Err(damaged("the sizes in its header contradict one another"));
         }
         if header.uncompressed_bytes > MAX_PAYLOAD_BYTES {
@@ -130,7 +136,7 @@ impl BlockHeader {
         Ok(header)
     }
 
-    fn read_fields(input: &mut Input<'_>) -> Option<Self> {
+    fn read_fields(input: &mut ByteReader<'_>) -> Option<Self> {
         Some(Self {
             magic: input.take(8)?.try_into().ok()?,
             body_bytes: input.length()?,
@@ -142,20 +148,21 @@ impl BlockHeader {
         })
     }
 
-    /// Length of the whole block.
+    /// Returns the length of the whole block in bytes.
     pub(super) fn on_disk_bytes(&self) -> usize {
         self.body_bytes.saturating_add(HEADER_BYTES)
     }
 }
 
-/// What a file says about the layout of its blocks.
+/// Layout of the blocks of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockFormat {
     pub(super) compression: Compression,
     pub(super) cells: CellLayout,
 }
 
-/// A block whose checksums were verified and whose payload is decompressed and, as far as its kind goes, parsed.
+/// Block with verified checksums and a decompressed payload, which is parsed if its kind requires
+/// it.
 #[derive(Debug)]
 pub struct Block {
     kind: BlockKind,
@@ -167,12 +174,12 @@ pub struct Block {
 #[derive(Debug)]
 enum Content {
     Plain,
-    Index(SubIndex),
+    Index(NonRootIndex),
     Cells(CellMap),
 }
 
 impl Block {
-    /// Takes a whole block as read from disk: verifies, decompresses and parses it.
+    /// Verifies, decompresses and parses a whole block as read from disk.
     ///
     /// # Errors
     /// `Corrupt`; `Unsupported` for an encoding that HBase does not have.
@@ -181,12 +188,20 @@ impl Block {
         let is_encoded = check_magic(header.magic, kind)?;
         if header.on_disk_bytes() != bytes.len() {
             let stated = header.on_disk_bytes();
-            return Err(damaged(format_args!("its header states {stated} bytes on disk, the index {}", bytes.len())));
+            return Err(damaged(format_args!(
+                "its header states {stated} bytes on disk, the index {}",
+                bytes.len()
+            )));
         }
-        let (covered, sums) = bytes.split_at_checked(header.covered_bytes).ok_or_else(|| damaged("it ends inside its payload"))?;
+        let (covered, sums) = bytes
+            .split_at_checked(header.covered_bytes)
+            .ok_or_else(|| damaged("it ends inside its payload"))?;
         header.checksum.verify(covered, sums, header.bytes_per_checksum)?;
         let (bytes, payload) = match format.compression {
-            Compression::None if header.covered_bytes.checked_sub(HEADER_BYTES) == Some(header.uncompressed_bytes) => {
+            Compression::None
+                if header.covered_bytes.checked_sub(HEADER_BYTES)
+                    == Some(header.uncompressed_bytes) =>
+            {
                 (bytes, HEADER_BYTES..header.covered_bytes)
             }
             codec => {
@@ -203,22 +218,23 @@ impl Block {
         } else {
             (bytes, payload)
         };
-        let content = Content::parse(kind, bytes.get(payload.clone()).unwrap_or_default(), format.cells)?;
+        let content =
+            Content::parse(kind, bytes.get(payload.clone()).unwrap_or_default(), format.cells)?;
         Ok(Self { kind, bytes, payload, content })
     }
 
-    /// What it holds.
+    /// Returns the kind of the block.
     pub fn kind(&self) -> BlockKind {
         self.kind
     }
 
-    /// The payload.
+    /// Returns the payload.
     #[inline]
     pub fn payload(&self) -> &[u8] {
         self.bytes.get(self.payload.clone()).unwrap_or_default()
     }
 
-    /// Roughly the memory it holds, for whoever keeps it.
+    /// Returns the approximate memory in bytes that it uses.
     pub fn memory_bytes(&self) -> usize {
         let restarts = match &self.content {
             Content::Cells(map) => map.memory_bytes(),
@@ -227,7 +243,7 @@ impl Block {
         self.bytes.capacity().saturating_add(restarts).saturating_add(size_of::<Self>())
     }
 
-    /// Number of cells in a data block, 0 for other kinds.
+    /// Returns the number of cells in a data block, 0 for other kinds.
     pub fn cell_count(&self) -> usize {
         self.cells().map_or(0, CellMap::len)
     }
@@ -240,7 +256,7 @@ impl Block {
         }
     }
 
-    pub(super) fn index(&self) -> Option<&SubIndex> {
+    pub(super) fn index(&self) -> Option<&NonRootIndex> {
         match &self.content {
             Content::Index(index) => Some(index),
             _ => None,
@@ -252,13 +268,15 @@ impl Content {
     fn parse(kind: BlockKind, payload: &[u8], layout: CellLayout) -> Result<Self> {
         Ok(match kind {
             BlockKind::Data => Self::Cells(CellMap::parse(payload, layout)?),
-            BlockKind::LeafIndex | BlockKind::IntermediateIndex => Self::Index(SubIndex::parse(payload)?),
+            BlockKind::LeafIndex | BlockKind::IntermediateIndex => {
+                Self::Index(NonRootIndex::parse(payload)?)
+            }
             _ => Self::Plain,
         })
     }
 }
 
-/// Checks the magic; whether it is that of an encoded data block.
+/// Verifies the magic. Returns `true` if it is that of an encoded data block.
 fn check_magic(magic: [u8; 8], kind: BlockKind) -> Result<bool> {
     if magic == *kind.magic() {
         return Ok(false);
@@ -266,13 +284,19 @@ fn check_magic(magic: [u8; 8], kind: BlockKind) -> Result<bool> {
     if kind == BlockKind::Data && magic == *ENCODED_DATA_MAGIC {
         return Ok(true);
     }
-    Err(damaged(format_args!("it starts with \"{}\" instead of \"{}\"", magic.escape_ascii(), kind.magic().escape_ascii())))
+    Err(damaged(format_args!(
+        "it starts with \"{}\" instead of \"{}\"",
+        magic.escape_ascii(),
+        kind.magic().escape_ascii()
+    )))
 }
 
-/// The error for data blocks in an encoding that HBase 2.6 does not have.
+/// Returns the error for data blocks in an encoding that HBase 2.6 does not have.
 pub(super) fn unsupported_encoding(name: &str) -> Error {
     Error::new(
         ErrorKind::Unsupported,
-        format!("data block encoding {name} cannot be read; set DATA_BLOCK_ENCODING to NONE and let HBase rewrite the file with a major compaction"),
+        format!(
+            "data block encoding {name} cannot be read; set DATA_BLOCK_ENCODING to NONE and let HBase rewrite the file with a major compaction"
+        ),
     )
 }

@@ -1,15 +1,15 @@
-//! Writing blocks: header, compression, checksums, and who came before whom.
+//! Writer of blocks: headers, compression, checksums, and links to previous blocks.
 
 use std::mem;
 
 use halite_types::{Error, Result};
 
-use super::block::{BlockKind, BlockPointer, HEADER_BYTES, MAX_PAYLOAD_BYTES};
+use super::block::{BlockHandle, BlockKind, HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use super::checksum::{ChecksumType, checksum_bytes};
 use super::compress::Compression;
 use crate::env::FileWriter;
 
-/// Writes blocks one behind the other.
+/// Writer of consecutive blocks.
 pub(super) struct BlockWriter {
     file: Box<dyn FileWriter>,
     path: String,
@@ -24,7 +24,13 @@ pub(super) struct BlockWriter {
 }
 
 impl BlockWriter {
-    pub(super) fn new(file: Box<dyn FileWriter>, path: &str, compression: Compression, checksum: ChecksumType, bytes_per_checksum: u32) -> Self {
+    pub(super) fn new(
+        file: Box<dyn FileWriter>,
+        path: &str,
+        compression: Compression,
+        checksum: ChecksumType,
+        bytes_per_checksum: u32,
+    ) -> Self {
         Self {
             file,
             path: path.to_owned(),
@@ -38,36 +44,41 @@ impl BlockWriter {
         }
     }
 
-    /// The length of the file so far.
+    /// Returns the length of the file so far, in bytes.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// What errors call the file.
+    /// Returns the name of the file for errors.
     pub(super) fn path(&self) -> &str {
         &self.path
     }
 
-    /// HBase's sum over headers and uncompressed payloads. It leaves the upper levels of the data index out.
+    /// Returns HBase's sum over headers and uncompressed payloads. It excludes the upper levels of
+    /// the data index.
     pub(super) fn total_uncompressed_bytes(&self) -> u64 {
         self.total_uncompressed_bytes
     }
 
-    /// Writes a block and returns where it lies.
-    pub(super) fn write(&mut self, kind: BlockKind, payload: &[u8]) -> Result<BlockPointer> {
+    /// Writes a block and returns its location.
+    pub(super) fn write(&mut self, kind: BlockKind, payload: &[u8]) -> Result<BlockHandle> {
         let pointer = self.write_upper_index(kind, payload)?;
         self.total_uncompressed_bytes += (HEADER_BYTES + payload.len()) as u64;
         Ok(pointer)
     }
 
-    /// Writes a block that HBase does not count into the total of uncompressed bytes.
-    pub(super) fn write_upper_index(&mut self, kind: BlockKind, payload: &[u8]) -> Result<BlockPointer> {
+    /// Writes a block that HBase does not include in the total of uncompressed bytes.
+    pub(super) fn write_upper_index(
+        &mut self,
+        kind: BlockKind,
+        payload: &[u8],
+    ) -> Result<BlockHandle> {
         let mut block = mem::take(&mut self.buffer);
         block.clear();
         let written = self.build(&mut block, kind, payload).and_then(|()| self.append(&block));
         let on_disk_bytes = u32::try_from(block.len()).unwrap_or(u32::MAX);
         self.buffer = block;
-        let pointer = BlockPointer { offset: self.offset, on_disk_bytes };
+        let pointer = BlockHandle { offset: self.offset, on_disk_bytes };
         written?;
         self.previous[kind as usize] = Some(pointer.offset);
         self.offset += u64::from(on_disk_bytes);
@@ -86,8 +97,10 @@ impl BlockWriter {
             )));
         }
         let covered = block.len();
-        let body = covered - HEADER_BYTES + checksum_bytes(covered, self.bytes_per_checksum as usize);
-        let number = |value: usize| u32::try_from(value).expect("a block is far below 4 GiB").to_be_bytes();
+        let body =
+            covered - HEADER_BYTES + checksum_bytes(covered, self.bytes_per_checksum as usize);
+        let number =
+            |value: usize| u32::try_from(value).expect("a block is far below 4 GiB").to_be_bytes();
         let previous = self.previous[kind as usize].unwrap_or(u64::MAX);
         block[..8].copy_from_slice(kind.magic());
         block[8..12].copy_from_slice(&number(body));
@@ -101,13 +114,17 @@ impl BlockWriter {
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.write_all(bytes).map_err(|error| Error::io(format_args!("store file {}: writing at {}", self.path, self.offset), error))
+        self.file.write_all(bytes).map_err(|error| {
+            Error::io(format_args!("store file {}: writing at {}", self.path, self.offset), error)
+        })
     }
 
-    /// Writes the trailer, makes the file durable and returns its length.
+    /// Writes the trailer, makes the file durable and returns its length in bytes.
     pub(super) fn finish(mut self, trailer: &[u8]) -> Result<u64> {
         self.append(trailer)?;
-        self.file.sync().map_err(|error| Error::io(format_args!("store file {}: making it durable", self.path), error))?;
+        self.file.sync().map_err(|error| {
+            Error::io(format_args!("store file {}: making it durable", self.path), error)
+        })?;
         Ok(self.offset + trailer.len() as u64)
     }
 }

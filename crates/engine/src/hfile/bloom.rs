@@ -1,4 +1,4 @@
-//! Bloom filters as they are read: chunks of bits, found through a small index and fetched like any block.
+//! Reader of bloom filters: chunks of bits, found through a small index and read like any block.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use std::cmp::Ordering;
@@ -6,42 +6,46 @@ use std::cmp::Ordering;
 use halite_types::cell::{LATEST_TIMESTAMP, TYPE_MAXIMUM, make_key};
 use halite_types::{Error, ErrorKind, Result};
 
-use super::block::BlockPointer;
+use super::block::BlockHandle;
 use super::hash::HashKind;
 use super::index::RootIndex;
-use super::vint::Input;
+use super::vint::ByteReader;
 use super::{Comparator, damaged};
 
-/// The only version of the meta block.
+/// Only supported version of the meta block.
 pub(super) const BLOOM_VERSION: u32 = 3;
-/// More hash functions than any error rate asks for.
+/// Maximum number of hash functions, more than any error rate requires.
 const MAX_HASH_COUNT: usize = 256;
 
-/// What a bloom filter's meta block says.
+/// Meta block of a bloom filter.
 #[derive(Debug)]
 pub(super) struct BloomMeta {
     total_bytes: u64,
     hash_count: u32,
     hash: HashKind,
     key_count: u64,
-    /// Chunk keys are flat keys and in cell order, as in a ROWCOL filter; else they are rows or row prefixes.
+    /// `true` if chunk keys are flat keys in cell order, as in a ROWCOL filter; `false` if they are
+    /// rows or row prefixes.
     keys_are_cells: bool,
     chunks: RootIndex,
 }
 
 impl BloomMeta {
-    /// Reads the payload of a meta block.
+    /// Parses the payload of a meta block.
     pub(super) fn parse(payload: &[u8]) -> Result<Self> {
-        let mut input = Input::new(payload);
+        let mut input = ByteReader::new(payload);
         let version = input.i32().ok_or_else(|| damaged("it is empty"))?;
         if version.cast_unsigned() != BLOOM_VERSION {
             let mend = "let HBase rewrite the file with a major compaction";
             return Err(Error::new(
                 ErrorKind::Unsupported,
-                format!("it holds a bloom filter of version {version}, only {BLOOM_VERSION} can be read; {mend}"),
+                format!(
+                    "it holds a bloom filter of version {version}, only {BLOOM_VERSION} can be read; {mend}"
+                ),
             ));
         }
-        let (mut meta, chunks) = Self::parse_fields(&mut input).ok_or_else(|| damaged("a number in it is impossible"))?;
+        let (mut meta, chunks) = Self::parse_fields(&mut input)
+            .ok_or_else(|| damaged("a number in it is impossible"))?;
         let rest = input.take(input.remaining()).unwrap_or_default();
         let (mut index, used) = RootIndex::parse(rest, chunks)?;
         if used != rest.len() {
@@ -54,7 +58,7 @@ impl BloomMeta {
         Ok(meta)
     }
 
-    fn parse_fields(input: &mut Input<'_>) -> Option<(Self, usize)> {
+    fn parse_fields(input: &mut ByteReader<'_>) -> Option<(Self, usize)> {
         let total_bytes = u64::try_from(input.i64()?).ok()?;
         let hash_count = input.length().filter(|&count| (1..=MAX_HASH_COUNT).contains(&count))?;
         let hash = HashKind::from_code(input.i32()?)?;
@@ -64,20 +68,30 @@ impl BloomMeta {
         let class_bytes = usize::try_from(input.vlong()?).ok()?;
         let keys_are_cells = !input.take(class_bytes)?.is_empty();
         let hash_count = u32::try_from(hash_count).ok()?;
-        Some((Self { total_bytes, hash_count, hash, key_count, keys_are_cells, chunks: RootIndex::default() }, chunks))
+        Some((
+            Self {
+                total_bytes,
+                hash_count,
+                hash,
+                key_count,
+                keys_are_cells,
+                chunks: RootIndex::default(),
+            },
+            chunks,
+        ))
     }
 
-    /// Bytes of all chunks.
+    /// Returns the bytes of all chunks.
     pub(super) fn total_bytes(&self) -> u64 {
         self.total_bytes
     }
 
-    /// How many keys were added.
+    /// Returns the number of added keys.
     pub(super) fn key_count(&self) -> u64 {
         self.key_count
     }
 
-    /// Whether the chunk keys are flat keys.
+    /// Returns `true` if the chunk keys are flat keys.
     pub(super) fn keys_are_cells(&self) -> bool {
         self.keys_are_cells
     }
@@ -86,33 +100,53 @@ impl BloomMeta {
         self.chunks.memory_bytes()
     }
 
-    /// The chunk that has `key` if any has: a row, a prefix or, in a ROWCOL filter, a key of [`column_key`].
-    pub(super) fn chunk_of(&self, key: &[u8], comparator: Comparator) -> Option<BlockPointer> {
-        let order = |at: &[u8]| -> Ordering { if self.keys_are_cells { comparator.compare(at, key) } else { comparator.compare_rows(at, key) } };
-        self.chunks.find(order).and_then(|entry| self.chunks.pointer(entry))
+    /// Returns the only chunk that may contain `key`, which is a row, a prefix or, in a ROWCOL
+    /// filter, a key of [`column_key`].
+    pub(super) fn chunk_for(&self, key: &[u8], comparator: Comparator) -> Option<BlockHandle> {
+        let order = |at: &[u8]| -> Ordering {
+            if self.keys_are_cells {
+                comparator.compare(at, key)
+            } else {
+                comparator.compare_rows(at, key)
+            }
+        };
+        self.chunks.find(order).and_then(|entry| self.chunks.handle(entry))
     }
 
-    /// Whether all bits of `key` are set in the chunk's `bits`.
+    /// Returns `true` if all bits of `key` are set in the chunk's `bits`.
     pub(super) fn is_set(&self, key: &[u8], bits: &[u8]) -> bool {
-        let Some(places) = places(self.hash, self.hash_count, key, bits.len()) else { return true };
+        let Some(places) = bit_positions(self.hash, self.hash_count, key, bits.len()) else {
+            return true;
+        };
         places.into_iter().all(|(byte, mask)| bits.get(byte).is_none_or(|bits| bits & mask != 0))
     }
 }
 
-/// The places of a key's bits in `bytes` bytes, as byte number and mask; `None` if there are no bytes.
-pub(super) fn places(hash: HashKind, count: u32, key: &[u8], bytes: usize) -> Option<impl Iterator<Item = (usize, u8)>> {
+/// Returns the positions of a key's bits in `bytes` bytes, as byte number and mask; `None` if there
+/// are no bytes.
+pub(super) fn bit_positions(
+    hash: HashKind,
+    count: u32,
+    key: &[u8],
+    bytes: usize,
+) -> Option<impl Iterator<Item = (usize, u8)>> {
     let bits = u32::try_from(bytes.checked_mul(8)?).ok()?;
     let first = hash.hash(key, 0);
     let second = hash.hash(key, first);
     (bits > 0).then_some(())?;
     Some((0..count).filter_map(move |i| {
         // HBase adds in signed 32-bit numbers that wrap and takes the remainder's absolute value.
-        let place = first.wrapping_add(i.wrapping_mul(second)).cast_signed().unsigned_abs().checked_rem(bits)?;
+        let place = first
+            .wrapping_add(i.wrapping_mul(second))
+            .cast_signed()
+            .unsigned_abs()
+            .checked_rem(bits)?;
         Some((usize::try_from(place >> 3).ok()?, 1_u8 << (place & 7)))
     }))
 }
 
-/// What a ROWCOL filter hashes and orders by: a key without family, before every version of its column.
+/// Returns the key that a ROWCOL filter hashes and orders by: a key without family, before every
+/// version of its column.
 pub(super) fn column_key(row: &[u8], qualifier: &[u8]) -> Vec<u8> {
     make_key(row, b"", qualifier, LATEST_TIMESTAMP, TYPE_MAXIMUM)
 }

@@ -1,36 +1,40 @@
-//! Building a bloom filter in chunks while a file is written.
+//! Writer of a bloom filter in chunks, during the writing of a file.
 
 use halite_types::{Error, Result};
 
 use super::block::BlockKind;
 use super::block_writer::BlockWriter;
-use super::bloom::{BLOOM_VERSION, places};
+use super::bloom::{BLOOM_VERSION, bit_positions};
 use super::hash::HashKind;
 use super::index::{IndexEntry, write_root};
 use super::vint::write_vlong;
 
-/// How often a chunk that is not full may be halved (`io.storefile.bloom.max.fold`).
+/// Maximum number of times that a partly filled chunk is halved (`io.storefile.bloom.max.fold`).
 const MAX_FOLD: u32 = 7;
-/// What a ROWCOL filter says its chunk keys are ordered by.
+/// Comparator class that a ROWCOL filter specifies for its chunk keys.
 const CELL_COMPARATOR: &str = "org.apache.hadoop.hbase.CellComparatorImpl";
 
-/// What the chunks of a filter are like before folding.
+/// Layout of the chunks of a filter before folding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shape {
+struct BloomLayout {
     bytes: usize,
     hash_count: u32,
     max_keys: u64,
 }
 
-impl Shape {
-    /// HBase's arithmetic: as many keys in a chunk as keep the error rate, after the number of hash functions is rounded.
+impl BloomLayout {
+    /// HBase's computation: the maximum keys per chunk that keep the error rate, after the number
+    /// of hash functions is rounded.
     fn new(chunk_bytes: usize, error_rate: f32) -> Option<Self> {
-        let bytes = chunk_bytes.checked_next_multiple_of(1 << MAX_FOLD).filter(|&bytes| bytes > 0)?;
+        let bytes =
+            chunk_bytes.checked_next_multiple_of(1 << MAX_FOLD).filter(|&bytes| bytes > 0)?;
         let bits = u32::try_from(bytes).ok()?.checked_mul(8)?;
         let rate = Some(f64::from(error_rate)).filter(|rate| *rate > 0.0 && *rate < 1.0)?;
         let ln2 = std::f64::consts::LN_2;
         let ideal = whole(f64::from(bits) * (ln2 * ln2 / -rate.ln()));
-        let hash_count = whole((ln2 * f64::from(bits / u32::try_from(ideal).ok().filter(|&ideal| ideal > 0)?)).ceil());
+        let hash_count = whole(
+            (ln2 * f64::from(bits / u32::try_from(ideal).ok().filter(|&ideal| ideal > 0)?)).ceil(),
+        );
         let hash_count = u32::try_from(hash_count).ok().filter(|&count| count > 0)?;
         let k = f64::from(hash_count);
         let max_keys = whole(-f64::from(bits) / k * (1.0 - (rate.ln() / k).exp()).ln());
@@ -38,16 +42,20 @@ impl Shape {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the numbers are positive and below 2^32")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the numbers are positive and below 2^32"
+)]
 fn whole(number: f64) -> u64 {
     number as u64
 }
 
-/// A filter that is being written.
+/// Bloom filter that is being written.
 pub(super) struct BloomWriter {
-    shape: Shape,
+    layout: BloomLayout,
     hash: HashKind,
-    /// The keys are flat keys, as in a ROWCOL filter.
+    /// `true` if the keys are flat keys, as in a ROWCOL filter.
     keys_are_cells: bool,
     chunk: Option<Chunk>,
     ready: Vec<ReadyChunk>,
@@ -64,40 +72,41 @@ struct Chunk {
     keys: u64,
 }
 
-/// The bits that are set. A chunk is folded when it is closed, so one of few keys need not be had in its full size.
+/// Set bits of a chunk. A chunk is folded when it is closed, so one with few keys need not be
+/// allocated in its full size.
 enum Bits {
-    /// Bytes and the bit in each.
-    Few(Vec<(usize, u8)>),
-    All(Vec<u8>),
+    /// Byte offsets and the bit in each.
+    Sparse(Vec<(usize, u8)>),
+    Dense(Vec<u8>),
 }
 
 impl Bits {
-    /// So many are kept as a list.
-    const FEW_MAX: usize = 1024;
+    /// Maximum number of bits that are stored as a list.
+    const MAX_SPARSE_BITS: usize = 1024;
 
     fn set(&mut self, byte: usize, mask: u8, bytes: usize) {
-        if let Self::Few(places) = self {
-            if places.len() < Self::FEW_MAX {
+        if let Self::Sparse(places) = self {
+            if places.len() < Self::MAX_SPARSE_BITS {
                 places.push((byte, mask));
                 return;
             }
-            let few = std::mem::replace(self, Self::Few(Vec::new()));
-            *self = Self::All(few.folded(bytes));
+            let few = std::mem::replace(self, Self::Sparse(Vec::new()));
+            *self = Self::Dense(few.folded(bytes));
         }
-        if let Self::All(bits) = self {
+        if let Self::Dense(bits) = self {
             bits[byte] |= mask;
         }
     }
 
-    /// Laid over each other in parts of `bytes` bytes.
+    /// Returns the bits folded to `bytes` bytes.
     fn folded(self, bytes: usize) -> Vec<u8> {
         match self {
-            Self::Few(places) => {
+            Self::Sparse(places) => {
                 let mut bits = vec![0; bytes];
                 places.into_iter().for_each(|(byte, mask)| bits[byte % bytes] |= mask);
                 bits
             }
-            Self::All(mut bits) => {
+            Self::Dense(mut bits) => {
                 let (kept, folded) = bits.split_at_mut(bytes);
                 for part in folded.chunks(bytes) {
                     kept.iter_mut().zip(part).for_each(|(kept, bits)| *kept |= bits);
@@ -115,18 +124,25 @@ struct ReadyChunk {
 }
 
 impl BloomWriter {
+    /// Returns a writer of an empty filter.
+    ///
     /// # Errors
     /// `InvalidRequest` if no filter of that size has that error rate.
-    pub(super) fn new(chunk_bytes: usize, error_rate: f32, hash: HashKind, keys_are_cells: bool) -> Result<Self> {
-        // A look-up in a ROWCOL filter probes twice, so each probe may err half as often.
+    pub(super) fn new(
+        chunk_bytes: usize,
+        error_rate: f32,
+        hash: HashKind,
+        keys_are_cells: bool,
+    ) -> Result<Self> {
+        // A lookup in a ROWCOL filter probes twice, so each probe may have half the error rate.
         let rate = if keys_are_cells { halved(error_rate) } else { error_rate };
-        let shape = Shape::new(chunk_bytes, rate).ok_or_else(|| {
+        let shape = BloomLayout::new(chunk_bytes, rate).ok_or_else(|| {
             Error::invalid(format!(
                 "no bloom filter has chunks of {chunk_bytes} bytes and an error rate of {error_rate}; the rate must be between 0 and 1"
             ))
         })?;
         Ok(Self {
-            shape,
+            layout: shape,
             hash,
             keys_are_cells,
             chunk: None,
@@ -139,20 +155,26 @@ impl BloomWriter {
         })
     }
 
-    /// The key added last; `None` if none was.
+    /// Returns the last added key; `None` if there is none.
     pub(super) fn last_key(&self) -> Option<&[u8]> {
         (self.total_keys > 0).then_some(&self.last_key)
     }
 
-    /// Adds a key, unless it is the one added last.
+    /// Adds a key, unless it is equal to the last one.
     pub(super) fn add(&mut self, key: &[u8]) {
         if self.last_key() == Some(key) {
             return;
         }
         self.close_full_chunk();
-        let bytes = self.shape.bytes;
-        let chunk = self.chunk.get_or_insert_with(|| Chunk { first_key: key.to_vec(), bits: Bits::Few(Vec::new()), keys: 0 });
-        for (byte, mask) in places(self.hash, self.shape.hash_count, key, bytes).into_iter().flatten() {
+        let bytes = self.layout.bytes;
+        let chunk = self.chunk.get_or_insert_with(|| Chunk {
+            first_key: key.to_vec(),
+            bits: Bits::Sparse(Vec::new()),
+            keys: 0,
+        });
+        for (byte, mask) in
+            bit_positions(self.hash, self.layout.hash_count, key, bytes).into_iter().flatten()
+        {
             chunk.bits.set(byte, mask, bytes);
         }
         chunk.keys += 1;
@@ -162,15 +184,15 @@ impl BloomWriter {
     }
 
     fn close_full_chunk(&mut self) {
-        if self.chunk.as_ref().is_some_and(|chunk| chunk.keys >= self.shape.max_keys) {
+        if self.chunk.as_ref().is_some_and(|chunk| chunk.keys >= self.layout.max_keys) {
             self.close_chunk();
         }
     }
 
     fn close_chunk(&mut self) {
         let Some(Chunk { first_key, bits, keys }) = self.chunk.take() else { return };
-        let mut max_keys = self.shape.max_keys;
-        let mut bytes = self.shape.bytes;
+        let mut max_keys = self.layout.max_keys;
+        let mut bytes = self.layout.bytes;
         while bytes.is_multiple_of(2) && max_keys > 2 * keys {
             bytes /= 2;
             max_keys /= 2;
@@ -180,12 +202,12 @@ impl BloomWriter {
         self.ready.push(ReadyChunk { first_key, bits: bits.folded(bytes) });
     }
 
-    /// Writes the chunks that are closed. Called after each data block.
+    /// Writes the closed chunks. Called after each data block.
     pub(super) fn write_ready(&mut self, blocks: &mut BlockWriter) -> Result<()> {
         self.close_full_chunk();
         for chunk in std::mem::take(&mut self.ready) {
             let pointer = blocks.write(BlockKind::BloomChunk, &chunk.bits)?;
-            self.index.push(IndexEntry { key: chunk.first_key, pointer });
+            self.index.push(IndexEntry { key: chunk.first_key, handle: pointer });
         }
         Ok(())
     }
@@ -205,11 +227,12 @@ impl BloomWriter {
         let mut payload = Vec::new();
         payload.extend_from_slice(&BLOOM_VERSION.to_be_bytes());
         payload.extend_from_slice(&self.total_bytes.to_be_bytes());
-        payload.extend_from_slice(&self.shape.hash_count.to_be_bytes());
+        payload.extend_from_slice(&self.layout.hash_count.to_be_bytes());
         payload.extend_from_slice(&self.hash.code().to_be_bytes());
         payload.extend_from_slice(&self.total_keys.to_be_bytes());
         payload.extend_from_slice(&self.total_max_keys.to_be_bytes());
-        payload.extend_from_slice(&u32::try_from(self.index.len()).unwrap_or(u32::MAX).to_be_bytes());
+        payload
+            .extend_from_slice(&u32::try_from(self.index.len()).unwrap_or(u32::MAX).to_be_bytes());
         write_vlong(&mut payload, i64::try_from(comparator.len()).unwrap_or(0));
         payload.extend_from_slice(comparator.as_bytes());
         write_root(&mut payload, &self.index);
@@ -217,7 +240,7 @@ impl BloomWriter {
     }
 }
 
-/// The error rate of each of two probes, in the single precision HBase keeps it in.
+/// Returns the error rate of each of two probes, in the single precision that HBase uses.
 #[expect(clippy::cast_possible_truncation, reason = "HBase rounds here too")]
 fn halved(rate: f32) -> f32 {
     (1.0 - f64::from(1.0 - rate).sqrt()) as f32
@@ -229,31 +252,46 @@ mod tests {
 
     #[test]
     fn chunks_have_hbases_shape() {
-        let shape = |bytes, rate| Shape::new(bytes, rate).unwrap();
-        assert_eq!(shape(131_072, 0.01), Shape { bytes: 131_072, hash_count: 7, max_keys: 109_306 });
-        assert_eq!(shape(131_072, halved(0.01)), Shape { bytes: 131_072, hash_count: 8, max_keys: 95_069 });
-        assert_eq!(shape(200, 0.01), Shape { bytes: 256, hash_count: 7, max_keys: 213 });
+        let shape = |bytes, rate| BloomLayout::new(bytes, rate).unwrap();
+        assert_eq!(
+            shape(131_072, 0.01),
+            BloomLayout { bytes: 131_072, hash_count: 7, max_keys: 109_306 }
+        );
+        assert_eq!(
+            shape(131_072, halved(0.01)),
+            BloomLayout { bytes: 131_072, hash_count: 8, max_keys: 95_069 }
+        );
+        assert_eq!(shape(200, 0.01), BloomLayout { bytes: 256, hash_count: 7, max_keys: 213 });
     }
 
     #[test]
     fn few_bits_and_many_are_folded_alike() {
-        let places: Vec<(usize, u8)> = (0..2 * Bits::FEW_MAX).map(|number| (number * 7919 % 8192, 1 << (number % 8))).collect();
-        for count in [0, 1, Bits::FEW_MAX, Bits::FEW_MAX + 1, 2 * Bits::FEW_MAX] {
-            let mut bits = Bits::Few(Vec::new());
+        let places: Vec<(usize, u8)> = (0..2 * Bits::MAX_SPARSE_BITS)
+            .map(|number| (number * 7919 % 8192, 1 << (number % 8)))
+            .collect();
+        for count in
+            [0, 1, Bits::MAX_SPARSE_BITS, Bits::MAX_SPARSE_BITS + 1, 2 * Bits::MAX_SPARSE_BITS]
+        {
+            let mut bits = Bits::Sparse(Vec::new());
             let mut right = vec![0; 1024];
             for (byte, mask) in &places[..count] {
                 bits.set(*byte, *mask, 8192);
                 right[byte % 1024] |= mask;
             }
-            assert_eq!(matches!(bits, Bits::Few(_)), count <= Bits::FEW_MAX);
+            assert_eq!(matches!(bits, Bits::Sparse(_)), count <= Bits::MAX_SPARSE_BITS);
             assert_eq!(bits.folded(1024), right, "{count} bits");
         }
     }
 
     #[test]
     fn impossible_shapes_are_refused() {
-        for (bytes, rate) in [(0, 0.01), (128, 0.0), (128, 1.0), (128, f32::NAN), (usize::MAX, 0.01), (128, -1.0)] {
-            assert!(BloomWriter::new(bytes, rate, HashKind::Murmur, false).is_err(), "{bytes} {rate}");
+        for (bytes, rate) in
+            [(0, 0.01), (128, 0.0), (128, 1.0), (128, f32::NAN), (usize::MAX, 0.01), (128, -1.0)]
+        {
+            assert!(
+                BloomWriter::new(bytes, rate, HashKind::Murmur, false).is_err(),
+                "{bytes} {rate}"
+            );
         }
     }
 }

@@ -1,55 +1,67 @@
-//! The cells of a data block: where they lie, walking them, and finding one among them.
+//! Cells of a data block: their positions, iteration and search.
 //!
-//! The cells are checked once, when the block is opened. After that nothing about them can fail.
+//! The cells are validated once, when the block is opened. After that no access to them can fail.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use std::cmp::Ordering;
 
-use halite_types::cell::{SharedPrefix, check_key, key_row};
+use halite_types::cell::{RowPrefix, check_key, key_row};
 use halite_types::{CellRef, Error, Result};
 
 use super::block::Block;
-use super::vint::Input;
+use super::vint::ByteReader;
 use super::{Comparator, damaged};
 
-/// A data block remembers where every so many cells begin, and how their rows begin behind what all of the block share:
-/// twelve bytes each.
+/// Distance in cells between restarts. A data block stores the offset of each restart, and the
+/// start of its row after the common prefix of the block: twelve bytes each.
 const RESTART_CELLS: usize = 4;
 
-/// Which optional parts every cell of a file has.
+/// Optional parts of every cell of a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CellLayout {
     pub(super) tags: bool,
-    /// In an encoded block the tags go through a dictionary.
+    /// `true` if the tags of an encoded block use a dictionary.
     pub(super) tags_compressed: bool,
     pub(super) sequence_ids: bool,
 }
 
-/// Where the cells of a data block lie in its payload.
+/// Positions of the cells of a data block in its payload.
 #[derive(Debug)]
 pub(super) struct CellMap {
     layout: CellLayout,
     /// Offsets of the cells 0, 4, 8 and so on.
     restarts: Vec<u32>,
-    /// The places of their rows among those that begin with `shared`: a search looks at these, which lie close together,
-    /// before it goes to the cells.
-    places: Vec<u64>,
-    shared: SharedPrefix,
+    /// Abbreviated rows of these cells after `row_prefix`. A search compares these, which are
+    /// contiguous, before it reads the cells.
+    abbreviated_keys: Vec<u64>,
+    row_prefix: RowPrefix,
     /// Offset of the last cell.
     last: u32,
     count: u32,
 }
 
 impl CellMap {
-    /// Checks the cells of a payload.
+    /// Validates the cells of a payload.
     pub(super) fn parse(payload: &[u8], layout: CellLayout) -> Result<Self> {
-        let mut map = Self { layout, restarts: Vec::new(), places: Vec::new(), shared: SharedPrefix::default(), last: 0, count: 0 };
+        let mut map = Self {
+            layout,
+            restarts: Vec::new(),
+            abbreviated_keys: Vec::new(),
+            row_prefix: RowPrefix::default(),
+            last: 0,
+            count: 0,
+        };
         let mut at = 0;
         while (at as usize) < payload.len() {
-            let span = CellSpan::read(payload, at, layout).ok_or_else(|| broken_cell(map.count, at, "does not fit the block"))?;
+            let span = CellSpan::read(payload, at, layout)
+                .ok_or_else(|| broken_cell(map.count, at, "does not fit the block"))?;
             let key = part(payload, at.wrapping_add(8), span.key_bytes);
             if !check_key(key) {
-                return Err(broken_cell(map.count, at, "has row and family lengths that do not fit its key"));
+                return Err(broken_cell(
+                    map.count,
+                    at,
+                    "has row and family lengths that do not fit its key",
+                ));
             }
             if (map.count as usize).is_multiple_of(RESTART_CELLS) {
                 map.restarts.push(at);
@@ -63,35 +75,44 @@ impl CellMap {
         }
         map.restarts.shrink_to_fit();
         let row = |at| key_at(payload, at).map(key_row);
-        map.shared = SharedPrefix::of(row(0).unwrap_or_default(), row(map.last).unwrap_or_default());
-        map.places = map.restarts.iter().map(|&at| key_at(payload, at).map_or(0, |key| map.shared.place_of(key))).collect();
+        map.row_prefix =
+            RowPrefix::from_bounds(row(0).unwrap_or_default(), row(map.last).unwrap_or_default());
+        map.abbreviated_keys = map
+            .restarts
+            .iter()
+            .map(|&at| key_at(payload, at).map_or(0, |key| map.row_prefix.abbreviated_key(key)))
+            .collect();
         Ok(map)
     }
 
-    /// Number of cells.
+    /// Returns the number of cells.
     pub(super) fn len(&self) -> usize {
         usize::try_from(self.count).unwrap_or(usize::MAX)
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        let restarts = self.restarts.capacity().saturating_mul(4).saturating_add(self.places.capacity().saturating_mul(8));
-        restarts.saturating_add(self.shared.memory_bytes())
+        let restarts = self
+            .restarts
+            .capacity()
+            .saturating_mul(4)
+            .saturating_add(self.abbreviated_keys.capacity().saturating_mul(8));
+        restarts.saturating_add(self.row_prefix.memory_bytes())
     }
 }
 
 impl Block {
-    /// The first cell of a data block.
+    /// Returns the first cell of a data block.
     pub(super) fn first_cell(&self) -> Option<CellSpan> {
         self.cell_at(0)
     }
 
-    /// The last cell of a data block.
+    /// Returns the last cell of a data block.
     #[inline]
     pub(super) fn last_cell(&self) -> Option<CellSpan> {
         self.cell_at(self.cells()?.last)
     }
 
-    /// The cell behind `span`; `None` at the end of the block.
+    /// Returns the cell after `span`; `None` at the end of the block.
     #[inline]
     pub(super) fn cell_after(&self, span: &CellSpan) -> Option<CellSpan> {
         self.cell_at(span.end)
@@ -107,7 +128,7 @@ impl Block {
         CellSpan::read(payload, offset, map.layout)
     }
 
-    /// The cell before `span`; `None` at the start of the block.
+    /// Returns the cell before `span`; `None` at the start of the block.
     pub(super) fn cell_before(&self, span: &CellSpan) -> Option<CellSpan> {
         let map = self.cells()?;
         let passed = map.restarts.partition_point(|&restart| restart < span.start);
@@ -118,18 +139,27 @@ impl Block {
         Some(cell)
     }
 
-    /// The first cell of a data block at or behind `key`, or `None` if all are before it. `from` is the offset of a cell
-    /// known to be before `key`, or 0.
-    pub(super) fn seek_cell(&self, key: &[u8], comparator: Comparator, from: u32) -> Option<CellSpan> {
+    /// Returns the first cell of a data block at or after `key`, or `None` if all are before it.
+    /// `from` is the offset of a cell known to be before `key`, or 0.
+    pub(super) fn seek_cell(
+        &self,
+        key: &[u8],
+        comparator: Comparator,
+        from: u32,
+    ) -> Option<CellSpan> {
         let map = self.cells()?;
         // The order of a meta table's rows is not that of their bytes.
-        let place = (comparator == Comparator::Cell).then(|| map.shared.place_of(key));
-        let before = |restart: usize| match (place, map.places.get(restart)) {
+        let place = (comparator == Comparator::Cell).then(|| map.row_prefix.abbreviated_key(key));
+        let before = |restart: usize| match (place, map.abbreviated_keys.get(restart)) {
             (Some(wanted), Some(&place)) if place != wanted => place < wanted,
-            _ => self.restart_key(map, restart).is_some_and(|at| comparator.compare(at, key) == Ordering::Less),
+            _ => self
+                .restart_key(map, restart)
+                .is_some_and(|at| comparator.compare(at, key) == Ordering::Less),
         };
-        let first = if from == 0 { 1 } else { map.restarts.partition_point(|&restart| restart <= from) };
-        // Most steps of a scan are short, so the nearest restart is asked before the search among all.
+        let first =
+            if from == 0 { 1 } else { map.restarts.partition_point(|&restart| restart <= from) };
+        // Most steps of a scan are short, so the nearest restart is compared before the search
+        // among all.
         let mut passed = first;
         if before(first) {
             let mut end = map.restarts.len();
@@ -139,7 +169,11 @@ impl Block {
                 if before(middle) { passed = middle.saturating_add(1) } else { end = middle }
             }
         }
-        let start = if passed > first { map.restarts.get(passed.saturating_sub(1)).copied().unwrap_or(from) } else { from };
+        let start = if passed > first {
+            map.restarts.get(passed.saturating_sub(1)).copied().unwrap_or(from)
+        } else {
+            from
+        };
         let mut cell = self.cell_at(start)?;
         while comparator.compare(self.key(&cell), key) == Ordering::Less {
             cell = self.cell_after(&cell)?;
@@ -152,41 +186,48 @@ impl Block {
         key_at(self.payload(), *map.restarts.get(restart)?)
     }
 
-    /// The flat key of a cell of this block.
+    /// Returns the flat key of a cell of this block.
     #[inline]
     pub(super) fn key(&self, span: &CellSpan) -> &[u8] {
         part(self.payload(), span.start.wrapping_add(8), span.key_bytes)
     }
 
-    /// A cell of this block.
+    /// Returns a cell of this block.
     #[inline]
     pub(super) fn cell(&self, span: &CellSpan) -> CellRef<'_> {
         let payload = self.payload();
         let key_start = span.start.wrapping_add(8);
         let value_start = key_start.wrapping_add(span.key_bytes);
         let tags_start = value_start.wrapping_add(span.value_bytes).wrapping_add(2);
-        let tags = if span.tags_bytes == 0 { &[] } else { part(payload, tags_start, span.tags_bytes) };
-        CellRef::new(part(payload, key_start, span.key_bytes), part(payload, value_start, span.value_bytes), tags, span.sequence)
+        let tags =
+            if span.tags_bytes == 0 { &[] } else { part(payload, tags_start, span.tags_bytes) };
+        CellRef::new(
+            part(payload, key_start, span.key_bytes),
+            part(payload, value_start, span.value_bytes),
+            tags,
+            span.sequence,
+        )
     }
 }
 
-/// The flat key of the cell that begins at an offset.
+/// Returns the flat key of the cell that begins at an offset.
 #[inline]
 fn key_at(payload: &[u8], offset: u32) -> Option<&[u8]> {
-    let mut input = Input::starting_at(payload, usize::try_from(offset).ok()?);
+    let mut input = ByteReader::starting_at(payload, usize::try_from(offset).ok()?);
     let key_bytes = input.length()?;
     input.take(4)?;
     input.take(key_bytes)
 }
 
-/// A part that is known to lie inside the payload, because the cells were checked when the block was opened.
+/// Returns a part that is known to be inside the payload, because the cells were validated when the
+/// block was opened.
 #[inline]
 fn part(payload: &[u8], start: u32, length: u32) -> &[u8] {
     let start = start as usize;
     payload.get(start..start.wrapping_add(length as usize)).unwrap_or_default()
 }
 
-/// The place of one cell in the payload of a data block.
+/// Position of one cell in the payload of a data block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CellSpan {
     pub(super) start: u32,
@@ -200,7 +241,7 @@ pub(super) struct CellSpan {
 impl CellSpan {
     #[inline]
     fn read(payload: &[u8], start: u32, layout: CellLayout) -> Option<Self> {
-        let mut input = Input::starting_at(payload, start as usize);
+        let mut input = ByteReader::starting_at(payload, start as usize);
         let key_bytes = input.length()?;
         let value_bytes = input.length()?;
         input.take(key_bytes)?;

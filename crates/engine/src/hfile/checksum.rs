@@ -1,16 +1,16 @@
-//! The checksums behind every block: one CRC for each piece of header and payload.
+//! Checksums after every block: one CRC for each part of header and payload.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use halite_types::Result;
 
 use super::damaged;
 
-/// How the pieces of a block are summed. The numbers are HBase's.
+/// Checksum type of a block. The numbers are HBase's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChecksumType {
-    /// Not at all: the space for the sums is there and holds zeros.
+    /// No checksums: their space exists and contains zeros.
     Null,
-    /// The CRC of zlib.
+    /// CRC of zlib.
     Crc32,
     /// Castagnoli's CRC, HBase's default.
     #[default]
@@ -35,7 +35,7 @@ impl ChecksumType {
         }
     }
 
-    /// HBase's name of the type.
+    /// Returns HBase's name of the type.
     pub fn name(self) -> &'static str {
         match self {
             Self::Null => "NULL",
@@ -52,7 +52,7 @@ impl ChecksumType {
         }
     }
 
-    /// Appends the sums of all that is in `block`, which are header and payload.
+    /// Appends the checksums of the content of `block`, which is header and payload.
     pub(super) fn append(self, block: &mut Vec<u8>, bytes_per_checksum: usize) {
         let covered = block.len();
         let mut at = 0;
@@ -64,20 +64,28 @@ impl ChecksumType {
         }
     }
 
-    /// Compares the sums of `covered` with the stored ones. Type NULL asks for zeros: HBase writes nothing else, and so
-    /// a type byte that lost its bit does not switch the check off.
+    /// Compares the checksums of `covered` with the stored ones. Type NULL requires zeros: HBase
+    /// writes nothing else, and a type byte with a flipped bit then does not disable the check.
     ///
     /// # Errors
-    /// `Corrupt`, naming both sums.
-    pub(super) fn verify(self, covered: &[u8], stored: &[u8], bytes_per_checksum: usize) -> Result<()> {
+    /// `Corrupt`, with both checksums.
+    pub(super) fn verify(
+        self,
+        covered: &[u8],
+        stored: &[u8],
+        bytes_per_checksum: usize,
+    ) -> Result<()> {
         let mut at = 0_usize;
-        for (piece, stored) in covered.chunks(bytes_per_checksum.max(1)).zip(stored.chunks_exact(4)) {
+        for (piece, stored) in covered.chunks(bytes_per_checksum.max(1)).zip(stored.chunks_exact(4))
+        {
             let stored = stored.try_into().map_or(0, u32::from_be_bytes);
             let computed = self.sum(piece);
             let end = at.saturating_add(piece.len());
             if computed != stored {
                 let name = self.name();
-                return Err(damaged(format_args!("{name} of its bytes {at}..{end} is {computed:#010x}, the stored one is {stored:#010x}")));
+                return Err(damaged(format_args!(
+                    "{name} of its bytes {at}..{end} is {computed:#010x}, the stored one is {stored:#010x}"
+                )));
             }
             at = end;
         }
@@ -85,7 +93,7 @@ impl ChecksumType {
     }
 }
 
-/// How many bytes the sums of `covered` bytes take.
+/// Returns the bytes of the checksums of `covered` bytes.
 pub(super) fn checksum_bytes(covered: usize, bytes_per_checksum: usize) -> usize {
     covered.div_ceil(bytes_per_checksum.max(1)).saturating_mul(4)
 }

@@ -1,28 +1,30 @@
-//! The two orders of a file's keys: that of every table, and that of `hbase:meta`.
+//! Orders of a file's keys: that of ordinary tables, and that of `hbase:meta`.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use std::cmp::Ordering;
 
 use halite_types::cell::{compare_keys, key_row};
 
-/// In which order the keys of a file stand.
+/// Order of the keys of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Comparator {
     /// HBase's `CellComparatorImpl`: rows by unsigned bytes.
     #[default]
     Cell,
-    /// HBase's `MetaCellComparator`: rows are `table,start key,region id`, compared part by part, so that a comma in a
-    /// start key does not disturb the order of the start keys.
+    /// HBase's `MetaCellComparator`: rows are `table,start key,region id`, compared part by part,
+    /// so that a comma in a start key does not affect the order of the start keys.
     Meta,
 }
 
 impl Comparator {
-    /// The order of a class name in a trailer, old and new names alike.
+    /// Returns the order for a class name in a trailer, which may be an old or a new name.
     pub(super) fn from_class_name(name: &str) -> Option<Self> {
         match name.strip_prefix("org.apache.hadoop.hbase.")? {
-            "KeyValue$KVComparator" | "KeyValue$KeyComparator" | "CellComparator" | "CellComparatorImpl" | "InnerStoreCellComparator" => {
-                Some(Self::Cell)
-            }
+            "KeyValue$KVComparator"
+            | "KeyValue$KeyComparator"
+            | "CellComparator"
+            | "CellComparatorImpl"
+            | "InnerStoreCellComparator" => Some(Self::Cell),
             "KeyValue$MetaComparator"
             | "KeyValue$MetaKeyComparator"
             | "CellComparator$MetaCellComparator"
@@ -32,7 +34,7 @@ impl Comparator {
         }
     }
 
-    /// The class name HBase 2.6 writes, which older versions understand too.
+    /// Returns the class name that HBase 2.6 writes, which older versions also support.
     pub fn class_name(self) -> &'static str {
         match self {
             Self::Cell => "org.apache.hadoop.hbase.KeyValue$KVComparator",
@@ -40,16 +42,18 @@ impl Comparator {
         }
     }
 
-    /// The order of two well-formed flat keys, without the sequence id.
+    /// Returns the order of two well-formed flat keys, without the sequence id.
     #[inline]
     pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
         match self {
             Self::Cell => compare_keys(a, b),
-            Self::Meta => compare_meta_rows(key_row(a), key_row(b)).then_with(|| compare_keys(a, b)),
+            Self::Meta => {
+                compare_meta_rows(key_row(a), key_row(b)).then_with(|| compare_keys(a, b))
+            }
         }
     }
 
-    /// The order of two rows.
+    /// Returns the order of two rows.
     #[inline]
     pub fn compare_rows(self, a: &[u8], b: &[u8]) -> Ordering {
         match self {
@@ -94,10 +98,26 @@ mod tests {
 
     #[test]
     fn meta_rows_are_ordered_by_start_key() {
-        let rows: [&[u8]; 9] = [b"t", b"t,,17", b"t,k,17", b"t,k\x01,16", b"t,k!,15", b"t,k,5,14", b"t,k,5,,13", b"t,l,1", b"u,,1"];
+        let rows: [&[u8]; 9] = [
+            b"t",
+            b"t,,17",
+            b"t,k,17",
+            b"t,k\x01,16",
+            b"t,k!,15",
+            b"t,k,5,14",
+            b"t,k,5,,13",
+            b"t,l,1",
+            b"u,,1",
+        ];
         for (i, a) in rows.iter().enumerate() {
             for (j, b) in rows.iter().enumerate() {
-                assert_eq!(Comparator::Meta.compare_rows(a, b), i.cmp(&j), "{:?} {:?}", a.escape_ascii(), b.escape_ascii());
+                assert_eq!(
+                    Comparator::Meta.compare_rows(a, b),
+                    i.cmp(&j),
+                    "{:?} {:?}",
+                    a.escape_ascii(),
+                    b.escape_ascii()
+                );
             }
         }
     }

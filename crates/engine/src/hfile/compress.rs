@@ -1,14 +1,15 @@
-//! The codecs of a file's blocks: their names and numbers, and those that are built in.
+//! Codecs of a file's blocks: their names and numbers, and the built-in ones.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use std::io::{Read, Write};
 
 use halite_types::{Error, ErrorKind, Result};
 
-use super::{chunks, damaged};
+use super::{damaged, hadoop_framing};
 
-/// How the blocks of a file are compressed. All of HBase's codecs have a name here; [`Compression::is_supported`] tells
-/// which of them can be read and written, [`Compression::is_readable`] which can be read.
+/// Compression of a file's blocks. All of HBase's codecs have a name here.
+/// [`Compression::is_supported`] returns `true` for those that can be read and written,
+/// [`Compression::is_readable`] for those that can be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the codec of that name")]
 pub enum Compression {
@@ -45,12 +46,12 @@ impl Compression {
         self as u32
     }
 
-    /// The codec of an HBase name such as `GZ`, in any case.
+    /// Returns the codec with an HBase name such as `GZ`, ignoring case.
     pub fn from_name(name: &str) -> Option<Self> {
         CODECS.into_iter().find(|codec| codec.name().eq_ignore_ascii_case(name.trim()))
     }
 
-    /// HBase's name, as in the attribute `COMPRESSION`.
+    /// Returns HBase's name, as in the attribute `COMPRESSION`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Lzo => "LZO",
@@ -65,32 +66,35 @@ impl Compression {
         }
     }
 
-    /// Whether files with it can be read and written.
+    /// Returns `true` if files with it can be read and written.
     pub fn is_supported(self) -> bool {
         matches!(self, Self::None | Self::Gz)
     }
 
-    /// Whether files with it can be read.
+    /// Returns `true` if files with it can be read.
     pub fn is_readable(self) -> bool {
         self.is_supported() || matches!(self, Self::Snappy | Self::Lz4 | Self::Zstd)
     }
 
-    /// Refuses the codecs that are not written.
+    /// Rejects the codecs that cannot be written.
     ///
     /// # Errors
-    /// `Unsupported`, naming the codec and what to do.
+    /// `Unsupported`, with the codec and the fix.
     pub(super) fn check_supported(self) -> Result<()> {
         if self.is_supported() {
             return Ok(());
         }
-        let text = format!("compression {} is not written, only NONE and GZ are; set COMPRESSION to one of these", self.name());
+        let text = format!(
+            "compression {} is not written, only NONE and GZ are; set COMPRESSION to one of these",
+            self.name()
+        );
         Err(Error::new(ErrorKind::Unsupported, text))
     }
 
-    /// Refuses the codecs that are not built in at all.
+    /// Rejects the codecs that are not built in.
     ///
     /// # Errors
-    /// `Unsupported`, naming the codec and what to do.
+    /// `Unsupported`, with the codec and the fix.
     pub(super) fn check_readable(self) -> Result<()> {
         if self.is_readable() {
             return Ok(());
@@ -112,25 +116,43 @@ impl Compression {
             return Ok(());
         }
         let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
-        encoder.write_all(payload).and_then(|()| encoder.finish()).map(|_| ()).map_err(|error| Error::io("compressing a block", error))
+        encoder
+            .write_all(payload)
+            .and_then(|()| encoder.finish())
+            .map(|_| ())
+            .map_err(|error| Error::io("compressing a block", error))
     }
 
-    /// The payload behind `compressed`, which must come to exactly `expected` bytes. The buffer grows with what really
-    /// comes out, whatever `expected` says.
+    /// Returns the payload of `compressed`, which must decompress to exactly `expected` bytes. The
+    /// buffer grows with the actual output, whatever the value of `expected`.
     pub(super) fn decompress(self, compressed: &[u8], expected: usize) -> Result<Vec<u8>> {
         self.check_readable()?;
         let plausible = compressed.len().saturating_mul(16).saturating_add(4096);
         let mut payload = Vec::with_capacity(expected.min(plausible));
         let limit = u64::try_from(expected).unwrap_or(u64::MAX).saturating_add(1);
         let read = match self {
-            Self::Gz => flate2::bufread::MultiGzDecoder::new(compressed).take(limit).read_to_end(&mut payload),
-            Self::Snappy | Self::Lz4 | Self::Zstd => chunks::decompress(self, compressed, expected, &mut payload).map(|()| payload.len()),
+            Self::Gz => flate2::bufread::MultiGzDecoder::new(compressed)
+                .take(limit)
+                .read_to_end(&mut payload),
+            Self::Snappy | Self::Lz4 | Self::Zstd => {
+                hadoop_framing::decompress(self, compressed, expected, &mut payload)
+                    .map(|()| payload.len())
+            }
             _ => compressed.take(limit).read_to_end(&mut payload),
         };
-        read.map_err(|error| damaged(format_args!("its {} data does not decompress ({error})", self.name())))?;
+        read.map_err(|error| {
+            damaged(format_args!("its {} data does not decompress ({error})", self.name()))
+        })?;
         if payload.len() != expected {
-            let relation = if payload.len() > expected { "more".to_owned() } else { payload.len().to_string() };
-            return Err(damaged(format_args!("its {} data gives {relation} bytes where the header says {expected}", self.name())));
+            let relation = if payload.len() > expected {
+                "more".to_owned()
+            } else {
+                payload.len().to_string()
+            };
+            return Err(damaged(format_args!(
+                "its {} data gives {relation} bytes where the header says {expected}",
+                self.name()
+            )));
         }
         Ok(payload)
     }
@@ -142,9 +164,16 @@ mod tests {
 
     #[test]
     fn codes_and_names_are_hbases() {
-        for (code, name) in ["LZO", "GZ", "NONE", "SNAPPY", "LZ4", "BZIP2", "ZSTD", "LZMA", "BROTLI"].into_iter().enumerate() {
+        for (code, name) in
+            ["LZO", "GZ", "NONE", "SNAPPY", "LZ4", "BZIP2", "ZSTD", "LZMA", "BROTLI"]
+                .into_iter()
+                .enumerate()
+        {
             let codec = Compression::from_name(name).unwrap();
-            assert_eq!((codec.code(), Compression::from_code(codec.code())), (u32::try_from(code).unwrap(), Some(codec)));
+            assert_eq!(
+                (codec.code(), Compression::from_code(codec.code())),
+                (u32::try_from(code).unwrap(), Some(codec))
+            );
         }
         assert_eq!(Compression::from_code(9), None);
     }

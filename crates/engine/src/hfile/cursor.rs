@@ -1,4 +1,4 @@
-//! Walking the cells of a file in order, and seeking among them.
+//! Iteration over the cells of a file in order, and seeks.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use std::cmp::Ordering;
@@ -7,54 +7,57 @@ use std::sync::Arc;
 use halite_types::cell::{first_on_row, key_row};
 use halite_types::{CellRef, Error, Result};
 
-use super::block::{Block, BlockKind, BlockPointer};
+use super::block::{Block, BlockHandle, BlockKind};
 use super::cells::CellSpan;
 use super::damaged;
-use super::path::{Path, share_of};
+use super::index_path::{IndexPath, memory_share};
 use super::reader::{BlockSource, DirectBlocks, Reader};
 
-/// A place in a file: on a cell, or on none. A new cursor is on none until it is told to seek, and so is one whose last
-/// call failed. It owns what it needs, so it can be kept.
+/// Position in a file: on a cell, or on none. A new cursor is on none until its first seek, and so
+/// is one whose last call failed. It owns its data, so it can be stored.
 pub struct Cursor<S: BlockSource = DirectBlocks> {
     reader: Arc<Reader>,
     source: S,
-    path: Path,
-    /// The block `path` leads to.
+    index_path: IndexPath,
+    /// Block that `index_path` leads to.
     block: Option<(u64, Arc<Block>)>,
     cell: Option<CellSpan>,
 }
 
 impl<S: BlockSource> Cursor<S> {
-    /// A cursor on no cell yet.
+    /// Returns a cursor on no cell.
     pub fn new(reader: Arc<Reader>, source: S) -> Self {
-        Self { reader, source, path: Path::default(), block: None, cell: None }
+        Self { reader, source, index_path: IndexPath::default(), block: None, cell: None }
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn reader(&self) -> &Arc<Reader> {
         &self.reader
     }
 
-    /// Its share of the memory of the blocks it keeps.
+    /// Returns its share of the memory of the blocks it holds, in bytes.
     pub(crate) fn held_bytes(&self) -> usize {
-        self.block.as_ref().map_or(0, |(_, block)| share_of(block)).saturating_add(self.path.held_bytes())
+        self.block
+            .as_ref()
+            .map_or(0, |(_, block)| memory_share(block))
+            .saturating_add(self.index_path.held_bytes())
     }
 
-    /// The cell it is on, with its sequence id (0 if the file has none); `None` at the end.
+    /// Returns the current cell, with its sequence id (0 if the file has none); `None` at the end.
     #[inline]
     pub fn peek(&self) -> Option<CellRef<'_>> {
         let (_, block) = self.block.as_ref()?;
         Some(block.cell(self.cell.as_ref()?))
     }
 
-    /// The flat key of the cell it is on.
+    /// Returns the flat key of the current cell.
     #[inline]
     pub fn key(&self) -> Option<&[u8]> {
         let (_, block) = self.block.as_ref()?;
         Some(block.key(self.cell.as_ref()?))
     }
 
-    /// Goes to the next cell; stays at the end.
+    /// Moves to the next cell; stays at the end.
     ///
     /// # Errors
     /// As [`BlockSource::block`].
@@ -65,32 +68,32 @@ impl<S: BlockSource> Cursor<S> {
         if self.cell.is_some() { Ok(()) } else { self.enter_next() }
     }
 
-    /// Goes to the first cell of the file.
+    /// Moves to the first cell of the file.
     ///
     /// # Errors
     /// As [`BlockSource::block`].
     pub fn seek_to_first(&mut self) -> Result<()> {
         self.leave();
-        let pointer = self.path.first(&self.reader, &self.source)?;
+        let pointer = self.index_path.first(&self.reader, &self.source)?;
         self.enter(pointer)?;
         self.cell = self.block.as_ref().and_then(|(_, block)| block.first_cell());
         Ok(())
     }
 
-    /// Goes to the last cell of the file.
+    /// Moves to the last cell of the file.
     ///
     /// # Errors
     /// As [`BlockSource::block`].
     pub fn seek_to_last(&mut self) -> Result<()> {
         self.leave();
-        let pointer = self.path.last(&self.reader, &self.source)?;
+        let pointer = self.index_path.last(&self.reader, &self.source)?;
         self.enter(pointer)?;
         self.cell = self.block.as_ref().and_then(|(_, block)| block.last_cell());
         Ok(())
     }
 
-    /// Goes to the first cell at or behind the flat key `key`, whatever its sequence id; to none if there is none. Does
-    /// not go through the index if that cell is in the block it is in.
+    /// Moves to the first cell at or after the flat key `key`, whatever its sequence id; to none if
+    /// there is none. Does not read the index if that cell is in the current block.
     ///
     /// # Errors
     /// As [`BlockSource::block`].
@@ -99,30 +102,37 @@ impl<S: BlockSource> Cursor<S> {
             self.cell = Some(cell);
             return Ok(());
         }
-        let left = self.place().filter(|_| self.key().is_some_and(|at| self.reader.comparator().compare(at, key).is_lt()));
+        let left = self.position().filter(|_| {
+            self.key().is_some_and(|at| self.reader.comparator().compare(at, key).is_lt())
+        });
         self.leave();
-        match self.path.find(&self.reader, &self.source, key)? {
+        match self.index_path.find(&self.reader, &self.source, key)? {
             None => self.seek_to_first()?,
             Some(pointer) => {
                 self.enter(Some(pointer))?;
-                self.cell = self.block.as_ref().and_then(|(_, block)| block.seek_cell(key, self.reader.comparator(), 0));
+                self.cell = self
+                    .block
+                    .as_ref()
+                    .and_then(|(_, block)| block.seek_cell(key, self.reader.comparator(), 0));
                 if self.cell.is_none() {
                     self.enter_next()?;
                 }
             }
         }
-        // Whoever seeks what is ahead must get ahead, or a read of cells that are not in order could go round for good.
-        let is_back = left.is_some_and(|left| self.place().is_some_and(|place| place <= left));
+        // A seek forward must advance, or a read of cells that are out of order could loop
+        // endlessly.
+        let is_back = left.is_some_and(|left| self.position().is_some_and(|place| place <= left));
         if is_back { self.give_up() } else { Ok(()) }
     }
 
-    /// Goes to the last cell before the flat key `key`, whatever its sequence id; to none if there is none.
+    /// Moves to the last cell before the flat key `key`, whatever its sequence id; to none if there
+    /// is none.
     ///
     /// # Errors
     /// As [`BlockSource::block`].
     pub fn seek_before(&mut self, key: &[u8]) -> Result<()> {
         self.leave();
-        let Some(pointer) = self.path.find(&self.reader, &self.source, key)? else {
+        let Some(pointer) = self.index_path.find(&self.reader, &self.source, key)? else {
             self.block = None;
             return Ok(());
         };
@@ -135,11 +145,12 @@ impl<S: BlockSource> Cursor<S> {
         if self.cell.is_none() {
             self.enter_previous()?;
         }
-        let is_ahead = self.key().is_some_and(|at| self.reader.comparator().compare(at, key).is_ge());
+        let is_ahead =
+            self.key().is_some_and(|at| self.reader.comparator().compare(at, key).is_ge());
         if is_ahead { self.give_up() } else { Ok(()) }
     }
 
-    /// Goes to the first cell of the last row before `row`; to none if there is no such row.
+    /// Moves to the first cell of the last row before `row`; to none if there is no such row.
     ///
     /// # Errors
     /// As [`BlockSource::block`].
@@ -151,7 +162,8 @@ impl<S: BlockSource> Cursor<S> {
         }
     }
 
-    /// The cell [`Cursor::seek`] looks for, if it is certain to be in the block the cursor is in.
+    /// Returns the cell that [`Cursor::seek`] searches, if it is certain to be in the current
+    /// block.
     fn seek_in_block(&self, key: &[u8]) -> Option<CellSpan> {
         let comparator = self.reader.comparator();
         let (_, block) = self.block.as_ref()?;
@@ -159,22 +171,30 @@ impl<S: BlockSource> Cursor<S> {
         match comparator.compare(block.key(cell), key) {
             Ordering::Less => {
                 let last = block.last_cell()?;
-                if comparator.compare(block.key(&last), key) == Ordering::Less { None } else { block.seek_cell(key, comparator, cell.start) }
+                if comparator.compare(block.key(&last), key) == Ordering::Less {
+                    None
+                } else {
+                    block.seek_cell(key, comparator, cell.start)
+                }
             }
-            _ if comparator.compare(block.key(&block.first_cell()?), key) == Ordering::Less => block.seek_cell(key, comparator, 0),
+            _ if comparator.compare(block.key(&block.first_cell()?), key) == Ordering::Less => {
+                block.seek_cell(key, comparator, 0)
+            }
             _ => None,
         }
     }
 
-    /// Where the cell it is on lies: its block and its offset in there.
-    fn place(&self) -> Option<(u64, u32)> {
+    /// Returns the position of the current cell: its block and its offset in the block.
+    fn position(&self) -> Option<(u64, u32)> {
         Some((self.block.as_ref()?.0, self.cell.as_ref()?.start))
     }
 
-    /// The error of a read that found cells where the order of their keys does not allow them.
+    /// Returns the error of a read that found cells out of key order.
     pub(crate) fn out_of_order(&self) -> Error {
         let block = self.block.as_ref().map_or(0, |(offset, _)| *offset);
-        self.reader.place(damaged(format_args!("the cells in and around its data block at {block} are not in the order of their keys")))
+        self.reader.with_path(damaged(format_args!(
+            "the cells in and around its data block at {block} are not in the order of their keys"
+        )))
     }
 
     fn give_up(&mut self) -> Result<()> {
@@ -183,19 +203,23 @@ impl<S: BlockSource> Cursor<S> {
         Err(error)
     }
 
-    /// Gives up the place, but not the block, which the next step may need again.
+    /// Clears the position, but keeps the block, which the next step may need again.
     fn leave(&mut self) {
         self.cell = None;
     }
 
-    /// Gets the block at `pointer`, unless it is the one at hand.
-    fn enter(&mut self, pointer: Option<BlockPointer>) -> Result<()> {
+    /// Reads the block at `pointer`, unless it is the current one.
+    fn enter(&mut self, pointer: Option<BlockHandle>) -> Result<()> {
         match pointer {
             None => self.block = None,
-            Some(pointer) if self.block.as_ref().is_some_and(|(offset, _)| *offset == pointer.offset) => {}
+            Some(pointer)
+                if self.block.as_ref().is_some_and(|(offset, _)| *offset == pointer.offset) => {}
             Some(pointer) => {
                 self.block = None;
-                self.block = Some((pointer.offset, self.source.block(&self.reader, pointer, BlockKind::Data)?));
+                self.block = Some((
+                    pointer.offset,
+                    self.source.block(&self.reader, pointer, BlockKind::Data)?,
+                ));
             }
         }
         Ok(())
@@ -203,8 +227,9 @@ impl<S: BlockSource> Cursor<S> {
 
     fn enter_next(&mut self) -> Result<()> {
         let from = self.block.as_ref().map(|(offset, _)| *offset);
-        let pointer = self.path.next(&self.reader, &self.source)?;
-        // Blocks lie in the order of their keys; an index that says otherwise could lead in circles.
+        let pointer = self.index_path.next(&self.reader, &self.source)?;
+        // Blocks are in the order of their keys; an index that contradicts this could lead in
+        // circles.
         self.check_order(pointer.is_some_and(|pointer| Some(pointer.offset) <= from))?;
         self.enter(pointer)?;
         self.cell = self.block.as_ref().and_then(|(_, block)| block.first_cell());
@@ -213,7 +238,7 @@ impl<S: BlockSource> Cursor<S> {
 
     fn enter_previous(&mut self) -> Result<()> {
         let from = self.block.as_ref().map(|(offset, _)| *offset);
-        let pointer = self.path.previous(&self.reader, &self.source)?;
+        let pointer = self.index_path.previous(&self.reader, &self.source)?;
         self.check_order(pointer.is_some_and(|pointer| Some(pointer.offset) >= from))?;
         self.enter(pointer)?;
         self.cell = self.block.as_ref().and_then(|(_, block)| block.last_cell());
@@ -221,6 +246,12 @@ impl<S: BlockSource> Cursor<S> {
     }
 
     fn check_order(&self, wrong: bool) -> Result<()> {
-        if wrong { Err(self.reader.place(damaged("its index does not have the data blocks in the order of the file"))) } else { Ok(()) }
+        if wrong {
+            Err(self.reader.with_path(damaged(
+                "its index does not have the data blocks in the order of the file",
+            )))
+        } else {
+            Ok(())
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The file info: named facts about a whole file.
+//! File info: named properties of a whole file.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use prost::Message;
 
 use super::damaged;
 
-/// The names HBase gives the facts. Those it writes for itself begin with `hfile.`.
+/// HBase's names of the properties. Those that it writes for itself begin with `hfile.`.
 #[expect(missing_docs, reason = "each constant is the fact's own name")]
 pub mod info_key {
     pub const LAST_KEY: &str = "hfile.LASTKEY";
@@ -39,7 +39,7 @@ pub mod info_key {
     pub const KEEP_SEQUENCE_IDS: &str = "SKIP_RESET_SEQ_ID";
 }
 
-/// What stands before every protobuf message of HBase's files.
+/// Prefix of every protobuf message of HBase's files.
 const PROTOBUF_MAGIC: &[u8; 4] = b"PBUF";
 
 /// HBase's `FileInfoProto`.
@@ -74,60 +74,68 @@ struct CompactedFromMessage {
     files: Vec<Vec<u8>>,
 }
 
-/// The file info of one file; unknown facts are kept.
+/// File info of one file; unknown properties are retained.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileInfo {
-    facts: BTreeMap<Vec<u8>, Vec<u8>>,
+    properties: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
 impl FileInfo {
-    /// Reads the payload of a file info block.
+    /// Parses the payload of a file info block.
     pub(super) fn parse(payload: &[u8]) -> Result<Self> {
-        let body = payload.strip_prefix(PROTOBUF_MAGIC).ok_or_else(|| damaged("it does not start with PBUF"))?;
-        let message =
-            InfoMessage::decode_length_delimited(body).map_err(|why| damaged(format_args!("it is no file info message ({why})")).with_source(why))?;
-        Ok(Self { facts: message.entries.into_iter().map(|pair| (pair.first, pair.second)).collect() })
+        let body = payload
+            .strip_prefix(PROTOBUF_MAGIC)
+            .ok_or_else(|| damaged("it does not start with PBUF"))?;
+        let message = InfoMessage::decode_length_delimited(body).map_err(|why| {
+            damaged(format_args!("it is no file info message ({why})")).with_source(why)
+        })?;
+        Ok(Self {
+            properties: message.entries.into_iter().map(|pair| (pair.first, pair.second)).collect(),
+        })
     }
 
-    /// The payload to write.
+    /// Returns the payload to write.
     pub(super) fn encode(&self) -> Vec<u8> {
-        let pair = |(key, value): (&Vec<u8>, &Vec<u8>)| PairMessage { first: key.clone(), second: value.clone() };
-        let message = InfoMessage { entries: self.facts.iter().map(pair).collect() };
+        let pair = |(key, value): (&Vec<u8>, &Vec<u8>)| PairMessage {
+            first: key.clone(),
+            second: value.clone(),
+        };
+        let message = InfoMessage { entries: self.properties.iter().map(pair).collect() };
         let mut out = PROTOBUF_MAGIC.to_vec();
         out.extend_from_slice(&message.encode_length_delimited_to_vec());
         out
     }
 
     pub(super) fn set(&mut self, key: &str, value: impl Into<Vec<u8>>) {
-        self.facts.insert(key.as_bytes().to_vec(), value.into());
+        self.properties.insert(key.as_bytes().to_vec(), value.into());
     }
 
-    /// All facts by name, raw.
+    /// Returns all properties by name, as raw bytes.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        self.facts.iter().map(|(key, value)| (key.as_slice(), value.as_slice()))
+        self.properties.iter().map(|(key, value)| (key.as_slice(), value.as_slice()))
     }
 
-    /// One fact, raw; see [`info_key`] for names.
+    /// Returns one property as raw bytes; see [`info_key`] for names.
     pub fn get(&self, key: &str) -> Option<&[u8]> {
-        self.facts.get(key.as_bytes()).map(Vec::as_slice)
+        self.properties.get(key.as_bytes()).map(Vec::as_slice)
     }
 
-    /// A fact that is an `i64`; `None` if it is missing or something else.
+    /// Returns a property that is an `i64`; `None` if it is missing or of another length.
     pub fn long(&self, key: &str) -> Option<i64> {
         self.get(key)?.try_into().ok().map(i64::from_be_bytes)
     }
 
-    /// A fact that is an `i32`; `None` if it is missing or something else.
+    /// Returns a property that is an `i32`; `None` if it is missing or of another length.
     pub fn int(&self, key: &str) -> Option<i32> {
         self.get(key)?.try_into().ok().map(i32::from_be_bytes)
     }
 
-    /// A fact that is a yes or no; a missing one is a no.
+    /// Returns a boolean property; a missing one is `false`.
     pub fn flag(&self, key: &str) -> bool {
         self.get(key).is_some_and(|value| value.iter().any(|&byte| byte != 0))
     }
 
-    /// A fact that is a flat key.
+    /// Returns a property that is a flat key.
     pub(super) fn flat_key(&self, key: &str) -> Result<Option<&[u8]>> {
         match self.get(key) {
             Some(bytes) if !check_key(bytes) => Err(damaged(format_args!("its {key} is no key"))),
@@ -135,21 +143,27 @@ impl FileInfo {
         }
     }
 
-    /// The general bloom filter's type.
+    /// Returns the type of the general bloom filter.
     pub(super) fn bloom_type(&self) -> Result<BloomType> {
         Ok(match self.get(info_key::BLOOM_TYPE) {
             Some(b"ROW") => BloomType::Row,
             Some(b"ROWCOL") => BloomType::RowCol,
             Some(b"ROWPREFIX_FIXED_LENGTH") => {
-                let length = self.int(info_key::BLOOM_PARAMETER).and_then(|length| usize::try_from(length).ok()).filter(|&length| length > 0);
-                BloomType::RowPrefix(length.ok_or_else(|| damaged("its bloom filter is of row prefixes, but no prefix length is given"))?)
+                let length = self
+                    .int(info_key::BLOOM_PARAMETER)
+                    .and_then(|length| usize::try_from(length).ok())
+                    .filter(|&length| length > 0);
+                BloomType::RowPrefix(length.ok_or_else(|| {
+                    damaged("its bloom filter is of row prefixes, but no prefix length is given")
+                })?)
             }
-            // None; or a filter that cannot be understood, which serves no look-up.
+            // No filter, or one of an unknown type, which serves no lookup.
             _ => BloomType::None,
         })
     }
 
-    /// The smallest and the largest timestamp; `None` if the file does not say, or holds no cell.
+    /// Returns the smallest and the largest timestamp; `None` if the property is missing or the
+    /// file has no cell.
     pub fn time_range(&self) -> Option<(i64, i64)> {
         let bytes = self.get(info_key::TIME_RANGE)?;
         let (from, to) = if let Some(body) = bytes.strip_prefix(PROTOBUF_MAGIC) {
@@ -162,23 +176,29 @@ impl FileInfo {
         (from <= to).then_some((from, to))
     }
 
-    /// The names of the files that were merged into this one.
+    /// Returns the names of the files that were merged into this one.
     pub fn compacted_from(&self) -> Vec<String> {
-        let message = self.get(info_key::COMPACTED_FROM).and_then(|bytes| bytes.strip_prefix(PROTOBUF_MAGIC));
-        let files = message.and_then(|body| CompactedFromMessage::decode(body).ok()).unwrap_or_default().files;
+        let message =
+            self.get(info_key::COMPACTED_FROM).and_then(|bytes| bytes.strip_prefix(PROTOBUF_MAGIC));
+        let files = message
+            .and_then(|body| CompactedFromMessage::decode(body).ok())
+            .unwrap_or_default()
+            .files;
         files.into_iter().map(|name| String::from_utf8_lossy(&name).into_owned()).collect()
     }
 }
 
-/// The value of [`info_key::COMPACTED_FROM`].
+/// Encodes the value of [`info_key::COMPACTED_FROM`].
 pub(super) fn encode_compacted_from(files: &[String]) -> Vec<u8> {
-    let message = CompactedFromMessage { files: files.iter().map(|name| name.clone().into_bytes()).collect() };
+    let message = CompactedFromMessage {
+        files: files.iter().map(|name| name.clone().into_bytes()).collect(),
+    };
     let mut out = PROTOBUF_MAGIC.to_vec();
     out.extend_from_slice(&message.encode_to_vec());
     out
 }
 
-/// A yes or no as HBase writes it.
+/// Encodes a boolean as HBase does.
 pub(super) fn encode_flag(flag: bool) -> Vec<u8> {
     vec![if flag { 0xff } else { 0 }]
 }

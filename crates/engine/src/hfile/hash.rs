@@ -1,14 +1,14 @@
-//! The three hash functions of HBase's bloom filters.
+//! Hash functions of HBase's bloom filters.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use halite_types::hash::murmur3;
 
-/// Which hash function a bloom filter uses. The numbers are HBase's.
+/// Hash function of a bloom filter. The numbers are HBase's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HashKind {
     /// Bob Jenkins' lookup3.
     Jenkins,
-    /// `MurmurHash2` as HBase has it, its default.
+    /// `MurmurHash2` in HBase's variant, its default.
     #[default]
     Murmur,
     /// `MurmurHash3`, x86, 32 bits.
@@ -29,7 +29,7 @@ impl HashKind {
         self as u32
     }
 
-    /// The 32-bit hash of `bytes`.
+    /// Returns the 32-bit hash of `bytes`.
     pub(super) fn hash(self, bytes: &[u8], seed: u32) -> u32 {
         match self {
             Self::Jenkins => jenkins(bytes, seed),
@@ -39,17 +39,17 @@ impl HashKind {
     }
 }
 
-/// The length as the hash functions mix it in: keys are far below 4 GiB.
+/// Returns the length as the hash functions mix it in: keys are far below 4 GiB.
 fn length_of(bytes: &[u8]) -> u32 {
     u32::try_from(bytes.len()).unwrap_or(u32::MAX)
 }
 
-/// Up to four bytes as a little-endian number.
+/// Returns up to four bytes as a little-endian number.
 fn little_endian(bytes: &[u8]) -> u32 {
     bytes.iter().rev().fold(0, |word, &byte| (word << 8) | u32::from(byte))
 }
 
-/// HBase's variant takes the one to three bytes at the end as signed numbers.
+/// Returns HBase's `MurmurHash2`, which treats the one to three bytes at the end as signed numbers.
 fn murmur(bytes: &[u8], seed: u32) -> u32 {
     const M: u32 = 0x5bd1_e995;
     let mut hash = seed ^ length_of(bytes);

@@ -1,25 +1,25 @@
-//! Building the data index: leaves while the data is written, the upper levels at the end.
+//! Writer of the data index: leaves during the writing of the data, the upper levels at the end.
 
 use std::mem;
 
 use halite_types::Result;
 
-use super::block::{BlockKind, BlockPointer};
+use super::block::{BlockHandle, BlockKind};
 use super::block_writer::BlockWriter;
-use super::index::{EMPTY_SUB_BYTES, IndexEntry, MidKey, write_root, write_sub};
+use super::index::{EMPTY_NON_ROOT_BYTES, IndexEntry, MidKey, write_non_root, write_root};
 
-/// HBase stops adding levels here.
+/// Level count at which HBase stops adding levels.
 const MAX_LEVELS: u32 = 16;
 
-/// Entries of every index block but the last of a level. With one each, where keys are longer than a block is to be, no level would
-/// be smaller than the one below it.
-const BLOCK_ENTRIES_MIN: usize = 2;
+/// Minimum entries of every index block but the last of a level. With one entry each, if keys are
+/// longer than the block size, no level would be smaller than the one below it.
+const MIN_BLOCK_ENTRIES: usize = 2;
 
-/// The data index of a file that is being written.
+/// Data index of a file that is being written.
 pub(super) struct IndexWriter {
     chunk_bytes: usize,
     min_entries: usize,
-    /// Entries of the leaf that is being filled.
+    /// Entries of the current leaf.
     leaf: Vec<IndexEntry>,
     leaf_bytes: usize,
     /// Entries of the leaves written so far; without any, the leaf becomes the root.
@@ -31,9 +31,9 @@ pub(super) struct IndexWriter {
     uncompressed_bytes: u64,
 }
 
-/// What the trailer needs to know of an index.
+/// Fields of an index for the trailer.
 pub(super) struct IndexSummary {
-    pub(super) root_pointer: BlockPointer,
+    pub(super) root_handle: BlockHandle,
     pub(super) root_entries: usize,
     pub(super) levels: u32,
     pub(super) uncompressed_bytes: u64,
@@ -45,7 +45,7 @@ impl IndexWriter {
             chunk_bytes,
             min_entries,
             leaf: Vec::new(),
-            leaf_bytes: EMPTY_SUB_BYTES,
+            leaf_bytes: EMPTY_NON_ROOT_BYTES,
             root: Vec::new(),
             blocks_through: Vec::new(),
             blocks: 0,
@@ -54,19 +54,24 @@ impl IndexWriter {
         }
     }
 
-    /// Takes in a data block that was written.
+    /// Adds the entry of a written data block.
     pub(super) fn add(&mut self, entry: IndexEntry) {
-        self.leaf_bytes += entry.sub_bytes();
+        self.leaf_bytes += entry.non_root_bytes();
         self.leaf.push(entry);
         self.blocks += 1;
     }
 
     /// Writes the leaf if it is full. Called after each data block.
     pub(super) fn write_full_leaf(&mut self, blocks: &mut BlockWriter) -> Result<()> {
-        if self.leaf.len() >= BLOCK_ENTRIES_MIN && self.leaf_bytes >= self.chunk_bytes { self.write_leaf(blocks) } else { Ok(()) }
+        if self.leaf.len() >= MIN_BLOCK_ENTRIES && self.leaf_bytes >= self.chunk_bytes {
+            self.write_leaf(blocks)
+        } else {
+            Ok(())
+        }
     }
 
-    /// Writes the last leaf, or makes it the root if it is the only one. Called after the last data block.
+    /// Writes the last leaf, or makes it the root if it is the only one. Called after the last data
+    /// block.
     pub(super) fn write_last_leaf(&mut self, blocks: &mut BlockWriter) -> Result<()> {
         if self.leaf.is_empty() {
             Ok(())
@@ -79,7 +84,7 @@ impl IndexWriter {
     }
 
     fn write_leaf(&mut self, blocks: &mut BlockWriter) -> Result<()> {
-        let entry = self.write_sub_block(blocks, BlockKind::LeafIndex)?;
+        let entry = self.write_non_root_block(blocks, BlockKind::LeafIndex)?;
         self.levels = 2;
         self.root.push(entry);
         self.blocks_through.push(self.blocks);
@@ -87,9 +92,13 @@ impl IndexWriter {
     }
 
     /// Writes the entries in `leaf` as a block and returns the entry for it.
-    fn write_sub_block(&mut self, blocks: &mut BlockWriter, kind: BlockKind) -> Result<IndexEntry> {
+    fn write_non_root_block(
+        &mut self,
+        blocks: &mut BlockWriter,
+        kind: BlockKind,
+    ) -> Result<IndexEntry> {
         let mut payload = Vec::new();
-        write_sub(&mut payload, &self.leaf);
+        write_non_root(&mut payload, &self.leaf);
         self.uncompressed_bytes += payload.len() as u64;
         let pointer = match kind {
             BlockKind::LeafIndex => blocks.write(kind, &payload)?,
@@ -97,15 +106,19 @@ impl IndexWriter {
         };
         let key = mem::take(&mut self.leaf[0].key);
         self.leaf.clear();
-        self.leaf_bytes = EMPTY_SUB_BYTES;
-        Ok(IndexEntry { key, pointer })
+        self.leaf_bytes = EMPTY_NON_ROOT_BYTES;
+        Ok(IndexEntry { key, handle: pointer })
     }
 
     /// Writes the levels above the leaves and the root.
     pub(super) fn finish(mut self, blocks: &mut BlockWriter) -> Result<IndexSummary> {
         let mid_key = self.mid_key();
-        // Without leaves the root stays as it is, however big: what is above the data blocks must be leaves.
-        while (2..MAX_LEVELS).contains(&self.levels) && root_bytes(&self.root) > self.chunk_bytes && self.root.len() > self.min_entries {
+        // Without leaves the root is not split, whatever its size: the level above the data blocks
+        // must be leaves.
+        while (2..MAX_LEVELS).contains(&self.levels)
+            && root_bytes(&self.root) > self.chunk_bytes
+            && self.root.len() > self.min_entries
+        {
             self.add_level(blocks)?;
         }
         let mut payload = Vec::new();
@@ -115,35 +128,44 @@ impl IndexWriter {
         }
         let root_pointer = blocks.write_upper_index(BlockKind::RootIndex, &payload)?;
         let uncompressed_bytes = self.uncompressed_bytes + payload.len() as u64;
-        Ok(IndexSummary { root_pointer, root_entries: self.root.len(), levels: self.levels, uncompressed_bytes })
+        Ok(IndexSummary {
+            root_handle: root_pointer,
+            root_entries: self.root.len(),
+            levels: self.levels,
+            uncompressed_bytes,
+        })
     }
 
     fn add_level(&mut self, blocks: &mut BlockWriter) -> Result<()> {
         let mut parents = Vec::new();
         let mut bytes = 0;
-        // The number is counted over the whole level, as HBase does: only the first block is held to the minimum.
+        // The number is counted over the whole level, as HBase does: only the first block has to
+        // reach the minimum.
         for (number, entry) in mem::take(&mut self.root).into_iter().enumerate() {
             bytes += entry.root_bytes();
             self.leaf.push(entry);
-            if number >= self.min_entries && bytes >= self.chunk_bytes && self.leaf.len() >= BLOCK_ENTRIES_MIN {
-                parents.push(self.write_sub_block(blocks, BlockKind::IntermediateIndex)?);
+            if number >= self.min_entries
+                && bytes >= self.chunk_bytes
+                && self.leaf.len() >= MIN_BLOCK_ENTRIES
+            {
+                parents.push(self.write_non_root_block(blocks, BlockKind::IntermediateIndex)?);
                 bytes = 0;
             }
         }
         if !self.leaf.is_empty() {
-            parents.push(self.write_sub_block(blocks, BlockKind::IntermediateIndex)?);
+            parents.push(self.write_non_root_block(blocks, BlockKind::IntermediateIndex)?);
         }
         self.root = parents;
         self.levels += 1;
         Ok(())
     }
 
-    /// The leaf entry of the middle data block, if there are leaves.
+    /// Returns the leaf entry of the middle data block, if there are leaves.
     fn mid_key(&self) -> Option<MidKey> {
         let middle = self.blocks_through.last()?.checked_sub(1)? / 2;
         let leaf = self.blocks_through.partition_point(|&through| through <= middle);
         let before = leaf.checked_sub(1).map_or(0, |before| self.blocks_through[before]);
-        Some(MidKey { leaf: self.root[leaf].pointer, entry: usize::try_from(middle - before).ok()? })
+        Some(MidKey { leaf: self.root[leaf].handle, entry: usize::try_from(middle - before).ok()? })
     }
 }
 
@@ -151,19 +173,25 @@ fn root_bytes(entries: &[IndexEntry]) -> usize {
     entries.iter().map(IndexEntry::root_bytes).sum()
 }
 
-/// The key for a data block: the first cell's, or a shorter one that is above the last cell of the block before.
+/// Returns the key for a data block: that of the first cell, or a shorter one that is after the
+/// last cell of the previous block.
 pub(super) fn separator(last_before: &[u8], first: &[u8]) -> Vec<u8> {
-    use halite_types::cell::{LATEST_TIMESTAMP, TYPE_MAXIMUM, first_on_row, key_family, key_qualifier, key_row, make_key};
+    use halite_types::cell::{
+        LATEST_TIMESTAMP, TYPE_MAXIMUM, first_on_row, key_family, key_qualifier, key_row, make_key,
+    };
     if let Some(row) = shortest_between(key_row(last_before), key_row(first)) {
         return first_on_row(&row);
     }
     match shortest_between(key_qualifier(last_before), key_qualifier(first)) {
-        Some(qualifier) => make_key(key_row(first), key_family(first), &qualifier, LATEST_TIMESTAMP, TYPE_MAXIMUM),
+        Some(qualifier) => {
+            make_key(key_row(first), key_family(first), &qualifier, LATEST_TIMESTAMP, TYPE_MAXIMUM)
+        }
         None => first.to_vec(),
     }
 }
 
-/// The shortest bytes above `left` and at most `right`, which must not be below `left`; `None` if they are equal.
+/// Returns the shortest bytes above `left` and at most `right`, which must not be below `left`;
+/// `None` if they are equal.
 fn shortest_between(left: &[u8], right: &[u8]) -> Option<Vec<u8>> {
     let common = left.iter().zip(right).take_while(|(a, b)| a == b).count();
     if common == left.len() {
@@ -188,7 +216,11 @@ mod tests {
             ("same", "same", None),
             ("", "x", Some("\0")),
         ] {
-            assert_eq!(shortest_between(left.as_bytes(), right.as_bytes()).as_deref(), between.map(str::as_bytes), "{left} {right}");
+            assert_eq!(
+                shortest_between(left.as_bytes(), right.as_bytes()).as_deref(),
+                between.map(str::as_bytes),
+                "{left} {right}"
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! HFile version 3, HBase's store file: writing and reading it.
+//! HFile version 3, HBase's store file: writer and reader.
 //!
 //! ```text
 //!  offset 0
@@ -15,67 +15,68 @@
 //!  | file info                            |
 //!  | bloom meta, delete-family bloom meta |
 //!  +--------------------------------------+
-//!  | trailer, 4096 bytes                  |  where reading starts: at the last 4 bytes, the version
+//!  | trailer, 4096 bytes                  |  read first: its last 4 bytes are the version
 //!  +--------------------------------------+
 //!
-//!  block    header (33) | payload, maybe compressed | one checksum for each piece of header and payload
+//!  block    header (33) | payload, optionally compressed | one checksum for each part of header and payload
 //!  cell     keyLength i32 | valueLength i32 | flat key | value [| tagsLength u16 | tags] [| sequence id vlong]
 //! ```
-//! `docs/formats/hfile.md` draws every byte. The subtle rule: an index key need not be the key of a cell. It only lies
-//! above the last cell of the block before and not above the first of its own, so a search takes the last entry at or
-//! below the key and may have to go on to the first cell of the next block.
+//! `docs/formats/hfile.md` describes every byte. One subtle rule: an index key need not be the key
+//! of a cell. It is after the last cell of the previous block and not after the first of its own. A
+//! search therefore takes the last entry at or before the key and may have to continue to the first
+//! cell of the next block.
 //!
-//! Nothing here reads the disk behind the caller's back: [`Reader`] and [`Cursor`] ask a [`BlockSource`], which may be a
-//! cache, and may refuse.
+//! No code here reads the disk without the caller's control: [`Reader`] and [`Cursor`] request
+//! blocks from a [`BlockSource`], which may be a cache, and may reject the request.
 
 mod block;
+mod block_iter;
 mod block_writer;
 mod bloom;
 mod bloom_writer;
 mod cells;
 mod checksum;
-mod chunks;
 mod comparator;
 mod compress;
 mod cursor;
 mod encoding;
-mod facts;
 mod file_info;
+mod hadoop_framing;
 mod hash;
 mod index;
+mod index_path;
 mod index_writer;
-mod open_section;
+mod load_on_open;
 mod options;
-mod path;
+mod properties;
 mod reader;
-mod summary;
+mod stats;
 mod trailer;
 mod verify;
 mod vint;
-mod walk;
 mod writer;
 
-pub use block::{Block, BlockKind, BlockPointer};
+pub use block::{Block, BlockHandle, BlockKind};
+pub use block_iter::BlockSummary;
 pub use checksum::ChecksumType;
 pub use comparator::Comparator;
 pub use compress::Compression;
 pub use cursor::Cursor;
 pub use file_info::{FileInfo, info_key};
 pub use hash::HashKind;
-pub use options::{StoreFileInfo, WriterOptions, Written};
+pub use options::{FileSummary, StoreFileInfo, WriterOptions};
 pub use reader::{BlockSource, DirectBlocks, Reader};
 pub use trailer::Trailer;
-pub use verify::Verified;
+pub use verify::VerifyReport;
 pub(crate) use verify::check_storable;
-pub use walk::BlockSummary;
 pub use writer::Writer;
 
 use halite_types::Error;
 
-/// Fewest bytes that may share a checksum: those of a block's header.
+/// Minimum bytes that may share a checksum: those of a block's header.
 const MIN_BYTES_PER_CHECKSUM: u32 = 33;
 
-/// The error for bytes that are not what was written. The caller puts file and place in front.
+/// Returns the error for damaged bytes. The caller prepends file and position.
 fn damaged(what: impl std::fmt::Display) -> Error {
     Error::corrupt(format!("{what}; the file is damaged: restore it from a backup or a snapshot"))
 }

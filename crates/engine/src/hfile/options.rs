@@ -1,4 +1,4 @@
-//! How a file is written, what a store notes in it, and what came of it.
+//! Options of a writer, store file properties, and the result of writing.
 
 use halite_types::BloomType;
 
@@ -7,38 +7,39 @@ use super::checksum::ChecksumType;
 use super::compress::Compression;
 use super::hash::HashKind;
 
-/// How a file is written. The default is HBase's.
+/// Options of a writer. The defaults are HBase's.
 #[derive(Clone, Debug)]
 pub struct WriterOptions {
-    /// A data block ends with the cell that brings it to so many uncompressed bytes.
+    /// Uncompressed bytes after which a data block ends.
     pub block_bytes: usize,
-    /// An index block ends with the entry that brings it to so many uncompressed bytes.
+    /// Uncompressed bytes after which an index block ends.
     pub index_chunk_bytes: usize,
-    /// Fewer entries than these need no level above them.
+    /// Number of entries up to which an index level needs no level above it.
     pub min_index_entries: usize,
-    /// The bloom filter.
+    /// Type of the bloom filter.
     pub bloom: BloomType,
     /// Uncompressed bytes of a bloom chunk before folding; rounded up to a multiple of 128.
     pub bloom_chunk_bytes: usize,
-    /// Wrong answers of the bloom filter as a fraction.
+    /// False positive rate of the bloom filter, as a fraction.
     pub bloom_error_rate: f32,
-    /// The bloom filter's hash function.
+    /// Hash function of the bloom filter.
     pub bloom_hash: HashKind,
-    /// Whether rows with family delete markers get a filter of their own; never beside a ROWCOL filter.
+    /// `true` to write a separate filter of rows with family delete markers; never in addition to a
+    /// ROWCOL filter.
     pub delete_family_bloom: bool,
-    /// How blocks are compressed.
+    /// Compression of the blocks.
     pub compression: Compression,
-    /// How blocks are summed.
+    /// Checksum type of the blocks.
     pub checksum: ChecksumType,
     /// Bytes that share one checksum; at least 33.
     pub bytes_per_checksum: u32,
-    /// Whether cells may have tags. It costs two bytes a cell.
+    /// `true` if cells may have tags, which costs two bytes per cell.
     pub include_tags: bool,
-    /// Whether cells keep their sequence ids.
+    /// `true` if cells keep their sequence ids.
     pub include_sequence_ids: bool,
-    /// The time to note as that of writing, in milliseconds.
+    /// Creation time to record, in milliseconds.
     pub created_ms: i64,
-    /// The order of the keys.
+    /// Order of the keys.
     pub comparator: Comparator,
 }
 
@@ -64,39 +65,47 @@ impl Default for WriterOptions {
     }
 }
 
-/// What makes a file a store file.
+/// Properties of a store file.
 #[derive(Clone, Debug, Default)]
 pub struct StoreFileInfo {
-    /// The sequence id of the file: everything up to it that belongs here is in this or an older file. `None` for a
-    /// file that is made for bulk loading.
+    /// Sequence id of the file: everything up to it that belongs here is in this or an older file.
+    /// `None` for a file for bulk loading.
     pub max_sequence_id: Option<u64>,
-    /// Whether a major compaction writes it; `None` leaves the fact out, as bulk output does.
+    /// `true` for a major compaction; `None` omits the property, as bulk output does.
     pub major_compaction: Option<bool>,
-    /// The names of the files merged into it; `None` leaves the fact out.
+    /// Names of the files merged into it; `None` omits the property.
     pub compacted_from: Option<Vec<String>>,
 }
 
 impl StoreFileInfo {
-    /// What a flush notes.
+    /// Returns the properties of a flush.
     pub fn flushed(max_sequence_id: u64) -> Self {
-        Self { max_sequence_id: Some(max_sequence_id), major_compaction: Some(false), compacted_from: Some(Vec::new()) }
+        Self {
+            max_sequence_id: Some(max_sequence_id),
+            major_compaction: Some(false),
+            compacted_from: Some(Vec::new()),
+        }
     }
 
-    /// What a compaction notes.
+    /// Returns the properties of a compaction.
     pub fn compacted(max_sequence_id: u64, major: bool, from: Vec<String>) -> Self {
-        Self { max_sequence_id: Some(max_sequence_id), major_compaction: Some(major), compacted_from: Some(from) }
+        Self {
+            max_sequence_id: Some(max_sequence_id),
+            major_compaction: Some(major),
+            compacted_from: Some(from),
+        }
     }
 }
 
-/// A file that was written.
+/// Summary of a written file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
-    /// Its length in bytes.
+pub struct FileSummary {
+    /// Length in bytes.
     pub bytes: u64,
     /// Number of cells.
     pub cells: u64,
-    /// The flat key of the last cell; empty if there is none.
+    /// Flat key of the last cell; empty if there is none.
     pub last_key: Vec<u8>,
-    /// The smallest and the largest timestamp; `None` if there is no cell.
+    /// Smallest and largest timestamp; `None` if there is no cell.
     pub time_range: Option<(i64, i64)>,
 }

@@ -1,48 +1,48 @@
-//! Opening a file and reading its blocks and facts.
+//! Reader of a file: its blocks and properties.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use std::sync::Arc;
 
 use halite_types::{BloomType, Error, Result};
 
-use super::block::{Block, BlockFormat, BlockKind, BlockPointer, unsupported_encoding};
+use super::block::{Block, BlockFormat, BlockHandle, BlockKind, unsupported_encoding};
 use super::bloom::BloomMeta;
 use super::cells::CellLayout;
 use super::encoding::Encoding;
 use super::file_info::{FileInfo, info_key};
 use super::index::{MidKey, RootIndex};
-use super::open_section::{OpenSection, OpenedBlocks, read_bytes};
+use super::load_on_open::{LoadOnOpenBlocks, LoadOnOpenSection, read_bytes};
 use super::trailer::{TRAILER_BYTES, Trailer};
 use super::{Comparator, damaged};
 use crate::env::FileReader;
 
-/// Where the blocks of a file come from: the disk, or a cache in front of it.
+/// Source of a file's blocks: the disk, or a cache in front of it.
 pub trait BlockSource: Send + Sync {
-    /// The block at `pointer`, which the index says is of that kind.
+    /// Returns the block at `pointer`, which has that kind according to the index.
     ///
     /// # Errors
-    /// As [`Reader::read_block`]; a source that may not go to the disk answers with
-    /// [`NeedsIo`](halite_types::ErrorKind::NeedsIo).
-    fn block(&self, reader: &Reader, pointer: BlockPointer, kind: BlockKind) -> Result<Arc<Block>>;
+    /// As [`Reader::read_block`]; a source that may not read the disk returns
+    /// [`WouldBlock`](halite_types::ErrorKind::WouldBlock).
+    fn block(&self, reader: &Reader, pointer: BlockHandle, kind: BlockKind) -> Result<Arc<Block>>;
 }
 
-/// The source that always reads from the disk.
+/// Source that always reads from the disk.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DirectBlocks;
 
 impl BlockSource for DirectBlocks {
-    fn block(&self, reader: &Reader, pointer: BlockPointer, kind: BlockKind) -> Result<Arc<Block>> {
+    fn block(&self, reader: &Reader, pointer: BlockHandle, kind: BlockKind) -> Result<Arc<Block>> {
         reader.read_block(pointer, kind).map(Arc::new)
     }
 }
 
 impl<S: BlockSource + ?Sized> BlockSource for Arc<S> {
-    fn block(&self, reader: &Reader, pointer: BlockPointer, kind: BlockKind) -> Result<Arc<Block>> {
+    fn block(&self, reader: &Reader, pointer: BlockHandle, kind: BlockKind) -> Result<Arc<Block>> {
         (**self).block(reader, pointer, kind)
     }
 }
 
-/// An open file. What HBase calls the load-on-open section is in memory: index root, file info, bloom metas.
+/// Open file. HBase's load-on-open section is in memory: index root, file info, bloom metas.
 pub struct Reader {
     pub(super) file: Arc<dyn FileReader>,
     path: String,
@@ -59,16 +59,20 @@ pub struct Reader {
 
 impl std::fmt::Debug for Reader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reader").field("path", &self.path).field("bytes", &self.bytes).field("trailer", &self.trailer).finish_non_exhaustive()
+        f.debug_struct("Reader")
+            .field("path", &self.path)
+            .field("bytes", &self.bytes)
+            .field("trailer", &self.trailer)
+            .finish_non_exhaustive()
     }
 }
 
 impl Reader {
-    /// Opens a file. `path` is what errors call it.
+    /// Opens a file. `path` is its name in errors.
     ///
     /// # Errors
-    /// `Corrupt`, `Io`; `NewerFormat` for a version above 3.3; `Unsupported` for codecs and block encodings that are not
-    /// built in, and for encrypted files.
+    /// `Corrupt`, `Io`; `NewerFormat` for a version above 3.3; `Unsupported` for codecs and block
+    /// encodings that are not built in, and for encrypted files.
     pub fn open(file: Arc<dyn FileReader>, path: &str) -> Result<Self> {
         Self::open_file(file, path).map_err(|error| error.at(format_args!("store file {path}")))
     }
@@ -78,10 +82,14 @@ impl Reader {
         let end_bytes = usize::try_from(bytes).unwrap_or(usize::MAX).min(TRAILER_BYTES);
         let mut end = vec![0; end_bytes];
         let trailer_offset = bytes.saturating_sub(end_bytes as u64);
-        file.read_exact_at(&mut end, trailer_offset).map_err(|error| Error::io("reading its trailer", error))?;
+        file.read_exact_at(&mut end, trailer_offset)
+            .map_err(|error| Error::io("reading its trailer", error))?;
         let trailer = Trailer::read(&end)?;
         let format = BlockFormat { compression: trailer.compression, cells: CellLayout::default() };
-        let loaded = OpenedBlocks::read(&OpenSection { file: &*file, format, end: trailer_offset }, &trailer)?;
+        let loaded = LoadOnOpenBlocks::read(
+            &LoadOnOpenSection { file: &*file, format, end: trailer_offset },
+            &trailer,
+        )?;
         let info = loaded.info;
         check_encoding(&info)?;
         for key in [info_key::LAST_KEY, info_key::KEY_OF_BIGGEST_CELL] {
@@ -99,7 +107,9 @@ impl Reader {
             bytes,
             format: BlockFormat { cells, ..format },
             bloom_type,
-            bloom: loaded.bloom.filter(|bloom| bloom_type != BloomType::None && bloom.key_count() > 0),
+            bloom: loaded
+                .bloom
+                .filter(|bloom| bloom_type != BloomType::None && bloom.key_count() > 0),
             delete_family_bloom: loaded.delete_family_bloom,
             root: loaded.root,
             mid_key: loaded.mid_key,
@@ -111,51 +121,66 @@ impl Reader {
     /// Reads one block from the disk and verifies it.
     ///
     /// # Errors
-    /// `Corrupt`, naming file, offset and what is wrong; `Io`.
-    pub fn read_block(&self, pointer: BlockPointer, kind: BlockKind) -> Result<Block> {
-        self.read_block_noting(pointer, kind, || ())
+    /// `Corrupt`, with file, offset and cause; `Io`.
+    pub fn read_block(&self, pointer: BlockHandle, kind: BlockKind) -> Result<Block> {
+        self.read_block_with_callback(pointer, kind, || ())
     }
 
-    /// The same; `is_read` is called when its bytes have come from the file, before they are checked and decompressed.
-    pub(crate) fn read_block_noting(&self, pointer: BlockPointer, kind: BlockKind, is_read: impl FnOnce()) -> Result<Block> {
+    /// As [`Reader::read_block`], and calls `is_read` after its bytes have been read from the file,
+    /// before they are verified and decompressed.
+    pub(crate) fn read_block_with_callback(
+        &self,
+        pointer: BlockHandle,
+        kind: BlockKind,
+        is_read: impl FnOnce(),
+    ) -> Result<Block> {
         let behind = pointer.offset.checked_add(u64::from(pointer.on_disk_bytes));
-        let block = if behind.is_none_or(|behind| behind > self.bytes.saturating_sub(TRAILER_BYTES as u64)) {
-            Err(damaged(format_args!("the index gives it {} bytes, which end behind the blocks", pointer.on_disk_bytes)))
+        let block = if behind
+            .is_none_or(|behind| behind > self.bytes.saturating_sub(TRAILER_BYTES as u64))
+        {
+            Err(damaged(format_args!(
+                "the index gives it {} bytes, which end behind the blocks",
+                pointer.on_disk_bytes
+            )))
         } else {
-            read_bytes(&*self.file, pointer.offset, pointer.on_disk_bytes as usize).and_then(|bytes| {
-                is_read();
-                Block::open(bytes, kind, self.format)
-            })
+            read_bytes(&*self.file, pointer.offset, pointer.on_disk_bytes as usize).and_then(
+                |bytes| {
+                    is_read();
+                    Block::open(bytes, kind, self.format)
+                },
+            )
         };
-        block.map_err(|error| self.place(error.at(format_args!("{} at {}", kind.name(), pointer.offset))))
+        block.map_err(|error| {
+            self.with_path(error.at(format_args!("{} at {}", kind.name(), pointer.offset)))
+        })
     }
 
-    /// The error with the file's name in front.
-    pub(super) fn place(&self, error: Error) -> Error {
+    /// Returns the error with the file's name prepended.
+    pub(super) fn with_path(&self, error: Error) -> Error {
         error.at(format_args!("store file {}", self.path))
     }
 
-    /// What errors call the file.
+    /// Returns the name of the file for errors.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The file's length in bytes.
+    /// Returns the file's length in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The trailer.
+    /// Returns the trailer.
     pub fn trailer(&self) -> &Trailer {
         &self.trailer
     }
 
-    /// The file info.
+    /// Returns the file info.
     pub fn info(&self) -> &FileInfo {
         &self.info
     }
 
-    /// The order of the keys.
+    /// Returns the order of the keys.
     #[inline]
     pub fn comparator(&self) -> Comparator {
         self.trailer.comparator
@@ -170,7 +195,8 @@ impl Reader {
     }
 }
 
-/// The filter's type; `None` unless there is a filter whose keys are of the kind the type asks for.
+/// Returns the filter's type; `None` unless there is a filter whose keys are of the kind that the
+/// type requires.
 fn bloom_type(info: &FileInfo, bloom: Option<&BloomMeta>) -> Result<BloomType> {
     let stated = info.bloom_type()?;
     if stated == BloomType::RowCol {

@@ -1,4 +1,4 @@
-//! The last 4096 bytes of a file, where reading starts.
+//! Trailer: the last 4096 bytes of a file, which are read first.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use halite_types::{Error, ErrorKind, Result};
@@ -9,13 +9,13 @@ use super::{Comparator, damaged};
 
 /// Bytes of a trailer.
 pub(super) const TRAILER_BYTES: usize = 4096;
-/// The eight bytes a trailer starts with.
+/// Eight bytes that a trailer starts with.
 const MAGIC: &[u8; 8] = b"TRABLK\"$";
 const MAJOR_VERSION: u32 = 3;
 const MINOR_VERSION: u32 = 3;
-/// More levels than any index has: HBase's writer stops at 16 above the leaves.
+/// Maximum index levels, more than any index has: HBase's writer stops at 16 above the leaves.
 const MAX_INDEX_LEVELS: u32 = 32;
-/// What stands for "no such offset".
+/// Value for "no such offset".
 const NO_OFFSET: u64 = u64::MAX;
 
 /// HBase's `FileTrailerProto`.
@@ -49,7 +49,7 @@ struct TrailerMessage {
     encryption_key: Option<Vec<u8>>,
 }
 
-/// What a trailer says.
+/// Fields of a trailer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trailer {
     /// Offset of the file info block.
@@ -58,7 +58,8 @@ pub struct Trailer {
     pub load_on_open_offset: u64,
     /// Uncompressed bytes of all data index blocks, without headers.
     pub uncompressed_index_bytes: u64,
-    /// Uncompressed bytes of the file, as HBase counts them: with headers, without the upper index levels.
+    /// Uncompressed bytes of the file, as HBase counts them: with headers, without the upper index
+    /// levels.
     pub total_uncompressed_bytes: u64,
     /// Entries in the data index root.
     pub data_index_count: u32,
@@ -72,23 +73,27 @@ pub struct Trailer {
     pub first_data_block_offset: Option<u64>,
     /// Offset of the last data block; `None` in an empty file.
     pub last_data_block_offset: Option<u64>,
-    /// The order of the keys.
+    /// Order of the keys.
     pub comparator: Comparator,
-    /// How the blocks are compressed.
+    /// Compression of the blocks.
     pub compression: Compression,
 }
 
 impl Trailer {
-    /// Reads the end of a file: its last 4096 bytes, or all of them if it is shorter.
+    /// Parses the end of a file: its last 4096 bytes, or all of them if it is shorter.
     pub(super) fn read(end: &[u8]) -> Result<Self> {
-        let version = end.last_chunk::<4>().ok_or_else(|| damaged("it is too short to have a trailer"))?;
+        let version =
+            end.last_chunk::<4>().ok_or_else(|| damaged("it is too short to have a trailer"))?;
         check_version(u32::from_be_bytes(*version))?;
         if end.len() != TRAILER_BYTES {
             return Err(damaged("it is too short to have a trailer"));
         }
-        let body = end.strip_prefix(MAGIC).ok_or_else(|| damaged("its trailer does not start with TRABLK"))?;
-        let message = TrailerMessage::decode_length_delimited(body)
-            .map_err(|why| damaged(format_args!("its trailer is no message ({why})")).with_source(why))?;
+        let body = end
+            .strip_prefix(MAGIC)
+            .ok_or_else(|| damaged("its trailer does not start with TRABLK"))?;
+        let message = TrailerMessage::decode_length_delimited(body).map_err(|why| {
+            damaged(format_args!("its trailer is no message ({why})")).with_source(why)
+        })?;
         Self::from_message(message)
     }
 
@@ -101,12 +106,18 @@ impl Trailer {
         }
         let compression = match message.compression_codec {
             None => Compression::None,
-            Some(code) => Compression::from_code(code).ok_or_else(|| damaged(format_args!("its trailer names the unknown codec {code}")))?,
+            Some(code) => Compression::from_code(code).ok_or_else(|| {
+                damaged(format_args!("its trailer names the unknown codec {code}"))
+            })?,
         };
         compression.check_readable()?;
         let class = message.comparator_class_name.unwrap_or_default();
-        let comparator = Comparator::from_class_name(&class)
-            .ok_or_else(|| Error::new(ErrorKind::Unsupported, format!("its keys are ordered by {class:?}, which is not known here")))?;
+        let comparator = Comparator::from_class_name(&class).ok_or_else(|| {
+            Error::new(
+                ErrorKind::Unsupported,
+                format!("its keys are ordered by {class:?}, which is not known here"),
+            )
+        })?;
         let levels = message.num_data_index_levels.unwrap_or(0);
         if !(1..=MAX_INDEX_LEVELS).contains(&levels) {
             return Err(damaged(format_args!("its trailer states {levels} index levels")));
@@ -128,7 +139,7 @@ impl Trailer {
         })
     }
 
-    /// The 4096 bytes to write.
+    /// Returns the 4096 bytes to write.
     pub(super) fn encode(&self) -> Vec<u8> {
         let message = TrailerMessage {
             file_info_offset: Some(self.file_info_offset),
@@ -153,19 +164,26 @@ impl Trailer {
     }
 }
 
-/// The version is the one thing every version of the format has in its last four bytes, so it comes first.
+/// Verifies the version. It is checked first because every version of the format has it in its last
+/// four bytes.
 fn check_version(version: u32) -> Result<()> {
     let (major, minor) = (version & 0x00ff_ffff, version >> 24);
     match major {
         MAJOR_VERSION if minor <= MINOR_VERSION => Ok(()),
         1 | 2 => Err(Error::new(
             ErrorKind::Unsupported,
-            format!("it has HFile version {major}, only version 3 can be read; let HBase rewrite it with a major compaction"),
+            format!(
+                "it has HFile version {major}, only version 3 can be read; let HBase rewrite it with a major compaction"
+            ),
         )),
         MAJOR_VERSION..=255 => Err(Error::new(
             ErrorKind::NewerFormat,
-            format!("it has HFile version {major}.{minor}, newer than the {MAJOR_VERSION}.{MINOR_VERSION} known here; open it with a newer Halite"),
+            format!(
+                "it has HFile version {major}.{minor}, newer than the {MAJOR_VERSION}.{MINOR_VERSION} known here; open it with a newer Halite"
+            ),
         )),
-        _ => Err(damaged(format_args!("its last four bytes are {version:#010x}, which is no HFile version"))),
+        _ => Err(damaged(format_args!(
+            "its last four bytes are {version:#010x}, which is no HFile version"
+        ))),
     }
 }

@@ -1,42 +1,43 @@
-//! Integers and slices out of untrusted bytes, and Hadoop's variable-length integers both ways.
+//! Reader of integers and slices in untrusted bytes, and Hadoop's variable-length integers.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-/// A position in bytes that came from a disk; every step is checked and `None` means that the bytes end before.
+/// Position in bytes read from a disk. Every step is checked, and `None` means that the bytes end
+/// early.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Input<'a> {
+pub(super) struct ByteReader<'a> {
     bytes: &'a [u8],
-    at: usize,
+    position: usize,
 }
 
-impl<'a> Input<'a> {
-    /// At the front of `bytes`.
+impl<'a> ByteReader<'a> {
+    /// Returns a reader at the start of `bytes`.
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self { bytes, position: 0 }
     }
 
-    /// At `at`, which may lie behind the end: then nothing can be read.
+    /// Returns a reader at `position`, which may be past the end: then nothing can be read.
     #[inline]
-    pub(super) fn starting_at(bytes: &'a [u8], at: usize) -> Self {
-        Self { bytes, at }
+    pub(super) fn starting_at(bytes: &'a [u8], position: usize) -> Self {
+        Self { bytes, position }
     }
 
-    /// Where the next byte is read from.
+    /// Returns the position of the next byte.
     #[inline]
     pub(super) fn position(&self) -> usize {
-        self.at
+        self.position
     }
 
-    /// How many bytes are left.
+    /// Returns the number of remaining bytes.
     pub(super) fn remaining(&self) -> usize {
-        self.bytes.len().saturating_sub(self.at)
+        self.bytes.len().saturating_sub(self.position)
     }
 
-    /// The next `count` bytes.
+    /// Reads `count` bytes.
     #[inline]
     pub(super) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let end = self.at.checked_add(count)?;
-        let part = self.bytes.get(self.at..end)?;
-        self.at = end;
+        let end = self.position.checked_add(count)?;
+        let part = self.bytes.get(self.position..end)?;
+        self.position = end;
         Some(part)
     }
 
@@ -45,36 +46,36 @@ impl<'a> Input<'a> {
         self.take(N)?.try_into().ok()
     }
 
-    /// One byte.
+    /// Reads one byte.
     #[inline]
     pub(super) fn byte(&mut self) -> Option<u8> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    /// Two bytes, big-endian.
+    /// Reads two bytes, big-endian.
     #[inline]
     pub(super) fn u16(&mut self) -> Option<u16> {
         self.array().map(u16::from_be_bytes)
     }
 
-    /// A length or count: four bytes, big-endian, not negative as a signed number.
+    /// Reads a length or count: four bytes, big-endian, not negative as a signed number.
     #[inline]
     pub(super) fn length(&mut self) -> Option<usize> {
         usize::try_from(self.array().map(i32::from_be_bytes)?).ok()
     }
 
-    /// Four bytes, big-endian, signed.
+    /// Reads four bytes, big-endian, signed.
     pub(super) fn i32(&mut self) -> Option<i32> {
         self.array().map(i32::from_be_bytes)
     }
 
-    /// Eight bytes, big-endian, signed.
+    /// Reads eight bytes, big-endian, signed.
     #[inline]
     pub(super) fn i64(&mut self) -> Option<i64> {
         self.array().map(i64::from_be_bytes)
     }
 
-    /// A Hadoop vlong.
+    /// Reads a Hadoop vlong.
     #[inline]
     pub(super) fn vlong(&mut self) -> Option<i64> {
         let first = self.byte()?.cast_signed();
@@ -84,7 +85,8 @@ impl<'a> Input<'a> {
         self.vlong_tail(first)
     }
 
-    /// A number in groups of seven bits, the lowest first; every byte but the last has its highest bit set.
+    /// Reads a number in groups of seven bits, the lowest first; every byte but the last has its
+    /// highest bit set.
     pub(super) fn compressed_int(&mut self) -> Option<usize> {
         let mut value = 0_u64;
         for shift in [0, 7, 14, 21, 28] {
@@ -100,7 +102,11 @@ impl<'a> Input<'a> {
     fn vlong_tail(&mut self, first: i8) -> Option<i64> {
         let (negative, bias) = if first < -120 { (true, -120_i8) } else { (false, -112) };
         let count = usize::try_from(bias.checked_sub(first)?).ok()?;
-        let magnitude = self.take(count)?.iter().fold(0_u64, |value, &byte| (value << 8) | u64::from(byte)).cast_signed();
+        let magnitude = self
+            .take(count)?
+            .iter()
+            .fold(0_u64, |value, &byte| (value << 8) | u64::from(byte))
+            .cast_signed();
         Some(if negative { !magnitude } else { magnitude })
     }
 }
@@ -119,9 +125,13 @@ pub(super) fn write_vlong(out: &mut Vec<u8>, value: i64) {
     out.extend_from_slice(bytes.get(skip..).unwrap_or_default());
 }
 
-/// How many bytes [`write_vlong`] takes for a length.
+/// Returns the bytes that [`write_vlong`] writes for a length.
 pub(super) fn vlong_len(value: usize) -> usize {
-    if value <= 127 { 1 } else { 9_usize.saturating_sub(usize::try_from((value as u64).leading_zeros() >> 3).unwrap_or(0)) }
+    if value <= 127 {
+        1
+    } else {
+        9_usize.saturating_sub(usize::try_from((value as u64).leading_zeros() >> 3).unwrap_or(0))
+    }
 }
 
 #[cfg(test)]
@@ -148,12 +158,18 @@ mod tests {
     #[test]
     fn vlongs_of_every_width_read_back_and_cut_ones_do_not() {
         for shift in 0..64 {
-            for value in [1_i64 << shift, (1_i64 << shift).wrapping_sub(1), !(1_i64 << shift), i64::MIN, i64::MAX] {
+            for value in [
+                1_i64 << shift,
+                (1_i64 << shift).wrapping_sub(1),
+                !(1_i64 << shift),
+                i64::MIN,
+                i64::MAX,
+            ] {
                 let mut out = Vec::new();
                 write_vlong(&mut out, value);
-                let mut input = Input::new(&out);
+                let mut input = ByteReader::new(&out);
                 assert_eq!((input.vlong(), input.remaining()), (Some(value), 0));
-                assert_eq!(Input::new(&out[..out.len().saturating_sub(1)]).vlong(), None);
+                assert_eq!(ByteReader::new(&out[..out.len().saturating_sub(1)]).vlong(), None);
                 if let Ok(length) = usize::try_from(value) {
                     assert_eq!(vlong_len(length), out.len(), "{value}");
                 }

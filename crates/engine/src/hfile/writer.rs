@@ -1,4 +1,4 @@
-//! Writing a file, byte for byte as HBase 2.6 does.
+//! Writer of a file, byte for byte as HBase 2.6 does.
 
 use std::cmp::Ordering;
 use std::mem;
@@ -12,26 +12,26 @@ use super::bloom_writer::BloomWriter;
 use super::file_info::{FileInfo, encode_compacted_from, encode_flag, info_key};
 use super::index::IndexEntry;
 use super::index_writer::{IndexSummary, IndexWriter, separator};
-use super::options::{StoreFileInfo, WriterOptions, Written};
-use super::summary::Summary;
+use super::options::{FileSummary, StoreFileInfo, WriterOptions};
+use super::stats::FileStatsBuilder;
 use super::trailer::{TRAILER_BYTES, Trailer};
 use super::vint::write_vlong;
 use super::{Comparator, MIN_BYTES_PER_CHECKSUM};
 use crate::env::FileWriter;
 
-/// Writes one file, cell by cell in order.
+/// Writer of one file, cell by cell in order.
 pub struct Writer {
     options: WriterOptions,
     blocks: BlockWriter,
     index: IndexWriter,
     bloom: Option<BloomWriter>,
     delete_family_bloom: Option<BloomWriter>,
-    summary: Summary,
+    stats: FileStatsBuilder,
     info: FileInfo,
-    /// The payload of the data block that is being filled.
+    /// Payload of the current data block.
     block: Vec<u8>,
     first_key: Vec<u8>,
-    /// The last key of the data block before.
+    /// Last key of the previous data block.
     last_before: Option<Vec<u8>>,
     last_sequence: u64,
     bloom_key: Vec<u8>,
@@ -40,33 +40,59 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Starts a file. `path` is what errors call it.
+    /// Creates a file. `path` is its name in errors.
     ///
     /// # Errors
-    /// `Unsupported` for a codec that is not written; `InvalidRequest` for options that make no sense.
+    /// `Unsupported` for a codec that cannot be written; `InvalidRequest` for invalid options.
     pub fn create(file: Box<dyn FileWriter>, path: &str, options: WriterOptions) -> Result<Self> {
-        Self::start(file, path, options).map_err(|error| error.at(format_args!("store file {path}")))
+        Self::start(file, path, options)
+            .map_err(|error| error.at(format_args!("store file {path}")))
     }
 
     fn start(file: Box<dyn FileWriter>, path: &str, options: WriterOptions) -> Result<Self> {
         options.compression.check_supported()?;
-        if !(MIN_BYTES_PER_CHECKSUM..=i32::MAX.cast_unsigned()).contains(&options.bytes_per_checksum) {
+        if !(MIN_BYTES_PER_CHECKSUM..=i32::MAX.cast_unsigned())
+            .contains(&options.bytes_per_checksum)
+        {
             let stated = options.bytes_per_checksum;
-            return Err(Error::invalid(format!("{stated} bytes per checksum are not possible; give at least {MIN_BYTES_PER_CHECKSUM}")));
+            return Err(Error::invalid(format!(
+                "{stated} bytes per checksum are not possible; give at least {MIN_BYTES_PER_CHECKSUM}"
+            )));
         }
-        if matches!(options.bloom, BloomType::RowPrefix(length) if i32::try_from(length).is_err() || length == 0) {
-            return Err(Error::invalid("the bloom filter's row prefix must have at least one byte"));
+        if matches!(options.bloom, BloomType::RowPrefix(length) if i32::try_from(length).is_err() || length == 0)
+        {
+            return Err(Error::invalid(
+                "the bloom filter's row prefix must have at least one byte",
+            ));
         }
-        let bloom_writer = |cells| BloomWriter::new(options.bloom_chunk_bytes, options.bloom_error_rate, options.bloom_hash, cells);
+        let bloom_writer = |cells| {
+            BloomWriter::new(
+                options.bloom_chunk_bytes,
+                options.bloom_error_rate,
+                options.bloom_hash,
+                cells,
+            )
+        };
         let is_row_col = options.bloom == BloomType::RowCol;
-        let bloom = if options.bloom == BloomType::None { None } else { Some(bloom_writer(is_row_col)?) };
-        let delete_family_bloom = if options.delete_family_bloom && !is_row_col { Some(bloom_writer(false)?) } else { None };
+        let bloom =
+            if options.bloom == BloomType::None { None } else { Some(bloom_writer(is_row_col)?) };
+        let delete_family_bloom = if options.delete_family_bloom && !is_row_col {
+            Some(bloom_writer(false)?)
+        } else {
+            None
+        };
         Ok(Self {
-            blocks: BlockWriter::new(file, path, options.compression, options.checksum, options.bytes_per_checksum),
+            blocks: BlockWriter::new(
+                file,
+                path,
+                options.compression,
+                options.checksum,
+                options.bytes_per_checksum,
+            ),
             index: IndexWriter::new(options.index_chunk_bytes, options.min_index_entries),
             bloom,
             delete_family_bloom,
-            summary: Summary::new(),
+            stats: FileStatsBuilder::new(),
             info: FileInfo::default(),
             block: Vec::new(),
             first_key: Vec::new(),
@@ -79,11 +105,11 @@ impl Writer {
         })
     }
 
-    /// Adds the next cell. Cells with one key go from the highest sequence id down.
+    /// Adds the next cell. Cells with one key are added in descending order of sequence id.
     ///
     /// # Errors
-    /// `InvalidRequest` if it is out of order, of another family, or has tags although none were announced; nothing
-    /// was added then. `Io`, `DiskFull`: the file is of no use any more.
+    /// `InvalidRequest` if it is out of order, of another family, or has tags although they are not
+    /// enabled; the cell is not added in that case. `Io`, `DiskFull`: the file is no longer usable.
     pub fn append(&mut self, cell: CellRef<'_>) -> Result<()> {
         let repeats_key = self.check(cell)?;
         self.add_to_blooms(cell);
@@ -99,34 +125,41 @@ impl Writer {
             self.first_key.extend_from_slice(cell.key());
         }
         self.write_cell(cell);
-        self.last_sequence = cell.sequence();
-        self.summary.add(cell);
+        self.last_sequence = cell.sequence_id();
+        self.stats.add(cell);
         Ok(())
     }
 
-    /// Whether the cell has the key of the one before, after checking that it may follow that.
+    /// Verifies that the cell may follow the previous one. Returns `true` if both have the same
+    /// key.
     fn check(&self, cell: CellRef<'_>) -> Result<bool> {
         let refuse = |why: &str| {
             let path = self.blocks.path();
-            Err(Error::invalid(format!("store file {path}: the cell {} {why}", describe(cell.key()))))
+            Err(Error::invalid(format!(
+                "store file {path}: the cell {} {why}",
+                describe(cell.key())
+            )))
         };
         if cell.tags().len() > if self.options.include_tags { MAX_TAGS_BYTES } else { 0 } {
             return refuse("has more tags than the file has room for; set include_tags");
         }
-        if cell.sequence() > i64::MAX.cast_unsigned() {
+        if cell.sequence_id() > i64::MAX.cast_unsigned() {
             return refuse("has a sequence id above 2^63");
         }
-        if self.summary.cells == 0 {
+        if self.stats.cells == 0 {
             return Ok(false);
         }
-        let last = &self.summary.last_key;
+        let last = &self.stats.last_key;
         if key_family(last) != cell.family() {
             return refuse(&format!("follows one of another family: {}", describe(last)));
         }
         let order = self.options.comparator.compare(last, cell.key());
-        let rises = self.options.include_sequence_ids && cell.sequence() > self.last_sequence;
+        let rises = self.options.include_sequence_ids && cell.sequence_id() > self.last_sequence;
         if order == Ordering::Greater || (order == Ordering::Equal && rises) {
-            return refuse(&format!("is out of order behind {}; cells must be written in key order, the newest first", describe(last)));
+            return refuse(&format!(
+                "is out of order behind {}; cells must be written in key order, the newest first",
+                describe(last)
+            ));
         }
         Ok(order == Ordering::Equal)
     }
@@ -137,14 +170,24 @@ impl Writer {
             match self.options.bloom {
                 BloomType::RowCol => {
                     self.bloom_key.clear();
-                    write_key(&mut self.bloom_key, row, b"", cell.qualifier(), LATEST_TIMESTAMP, TYPE_MAXIMUM);
+                    write_key(
+                        &mut self.bloom_key,
+                        row,
+                        b"",
+                        cell.qualifier(),
+                        LATEST_TIMESTAMP,
+                        TYPE_MAXIMUM,
+                    );
                     bloom.add(&self.bloom_key);
                 }
                 BloomType::RowPrefix(length) => bloom.add(row.get(..length).unwrap_or(row)),
                 BloomType::Row | BloomType::None => bloom.add(row),
             }
         }
-        let deletes_family = matches!(cell.cell_type(), Some(CellType::DeleteFamily | CellType::DeleteFamilyVersion));
+        let deletes_family = matches!(
+            cell.cell_type(),
+            Some(CellType::DeleteFamily | CellType::DeleteFamilyVersion)
+        );
         if let Some(bloom) = self.delete_family_bloom.as_mut().filter(|_| deletes_family) {
             bloom.add(cell.row());
         }
@@ -152,17 +195,20 @@ impl Writer {
 
     fn write_cell(&mut self, cell: CellRef<'_>) {
         let out = &mut self.block;
-        let number = |length: usize| u32::try_from(length).expect("a cell is far below 4 GiB").to_be_bytes();
+        let number =
+            |length: usize| u32::try_from(length).expect("a cell is far below 4 GiB").to_be_bytes();
         out.extend_from_slice(&number(cell.key().len()));
         out.extend_from_slice(&number(cell.value().len()));
         out.extend_from_slice(cell.key());
         out.extend_from_slice(cell.value());
         if self.options.include_tags {
-            out.extend_from_slice(&u16::try_from(cell.tags().len()).expect("tags were checked").to_be_bytes());
+            out.extend_from_slice(
+                &u16::try_from(cell.tags().len()).expect("tags were checked").to_be_bytes(),
+            );
             out.extend_from_slice(cell.tags());
         }
         if self.options.include_sequence_ids {
-            write_vlong(out, cell.sequence().cast_signed());
+            write_vlong(out, cell.sequence_id().cast_signed());
         }
     }
 
@@ -173,39 +219,42 @@ impl Writer {
         let pointer = self.blocks.write(BlockKind::Data, &self.block)?;
         self.block.clear();
         let key = match &self.last_before {
-            Some(last) if self.options.comparator == Comparator::Cell => separator(last, &self.first_key),
+            Some(last) if self.options.comparator == Comparator::Cell => {
+                separator(last, &self.first_key)
+            }
             _ => mem::take(&mut self.first_key),
         };
-        self.index.add(IndexEntry { key, pointer });
-        self.last_before.get_or_insert_default().clone_from(&self.summary.last_key);
+        self.index.add(IndexEntry { key, handle: pointer });
+        self.last_before.get_or_insert_default().clone_from(&self.stats.last_key);
         self.first_data_offset.get_or_insert(pointer.offset);
         self.last_data_offset = Some(pointer.offset);
         Ok(())
     }
 
-    /// Notes a fact in the file info, such as [`info_key::BULK_LOAD_TIME`]. The facts the writer knows itself are set
-    /// when the file is finished, over anything said here.
+    /// Sets a property in the file info, such as [`info_key::BULK_LOAD_TIME`]. The writer's own
+    /// properties are set when the file is finished and replace values set here.
     pub fn set_info(&mut self, key: &str, value: Vec<u8>) {
         self.info.set(key, value);
     }
 
-    /// The length of the file so far, with the data block that is still being filled.
+    /// Returns the length of the file so far in bytes, including the current data block.
     pub fn bytes_written(&self) -> u64 {
         self.blocks.offset() + self.block.len() as u64
     }
 
-    /// Number of cells so far.
+    /// Returns the number of cells so far.
     pub fn cells_written(&self) -> u64 {
-        self.summary.cells
+        self.stats.cells
     }
 
-    /// Ends a store file and makes its bytes durable. Its name is durable once the caller has synced the directory.
+    /// Finishes a store file and makes its bytes durable. Its name is durable once the caller has
+    /// synced the directory.
     ///
     /// # Errors
-    /// `Io`, `DiskFull`; the file is of no use then.
-    pub fn finish(mut self, store: StoreFileInfo) -> Result<Written> {
-        self.summary.set_store_facts(&mut self.info);
-        self.set_bloom_facts();
+    /// `Io`, `DiskFull`; the file is not usable in that case.
+    pub fn finish(mut self, store: StoreFileInfo) -> Result<FileSummary> {
+        self.stats.set_store_properties(&mut self.info);
+        self.set_bloom_properties();
         if let Some(id) = store.max_sequence_id {
             self.info.set(info_key::MAX_SEQUENCE_ID, id.to_be_bytes());
         }
@@ -218,12 +267,15 @@ impl Writer {
         self.finish_plain()
     }
 
-    fn set_bloom_facts(&mut self) {
+    fn set_bloom_properties(&mut self) {
         let Some(last) = self.bloom.as_ref().and_then(BloomWriter::last_key) else { return };
         let name = match self.options.bloom {
             BloomType::RowCol => "ROWCOL",
             BloomType::RowPrefix(length) => {
-                self.info.set(info_key::BLOOM_PARAMETER, i32::try_from(length).unwrap_or(i32::MAX).to_be_bytes());
+                self.info.set(
+                    info_key::BLOOM_PARAMETER,
+                    i32::try_from(length).unwrap_or(i32::MAX).to_be_bytes(),
+                );
                 "ROWPREFIX_FIXED_LENGTH"
             }
             BloomType::Row | BloomType::None => "ROW",
@@ -232,12 +284,12 @@ impl Writer {
         self.info.set(info_key::LAST_BLOOM_KEY, last);
     }
 
-    /// Ends a bare HFile, which says nothing of what only stores ask for. It should have been created with neither of
-    /// the bloom filters.
+    /// Finishes a plain HFile, without the properties that only stores need. It should have been
+    /// created with neither of the bloom filters.
     ///
     /// # Errors
     /// As [`Writer::finish`].
-    pub fn finish_plain(mut self) -> Result<Written> {
+    pub fn finish_plain(mut self) -> Result<FileSummary> {
         self.finish_data_block()?;
         self.index.write_last_leaf(&mut self.blocks)?;
         for bloom in [&mut self.bloom, &mut self.delete_family_bloom].into_iter().flatten() {
@@ -246,25 +298,49 @@ impl Writer {
         let index = self.index.finish(&mut self.blocks)?;
         self.blocks.write(BlockKind::RootIndex, &[])?;
         self.info.set(info_key::CREATED, self.options.created_ms.to_be_bytes());
-        self.summary.set_file_facts(&mut self.info, self.options.include_tags, self.options.include_sequence_ids);
+        self.stats.set_file_properties(
+            &mut self.info,
+            self.options.include_tags,
+            self.options.include_sequence_ids,
+        );
         let file_info = self.blocks.write(BlockKind::FileInfo, &self.info.encode())?;
-        for (bloom, kind) in [(&self.bloom, BlockKind::GeneralBloomMeta), (&self.delete_family_bloom, BlockKind::DeleteFamilyBloomMeta)] {
+        for (bloom, kind) in [
+            (&self.bloom, BlockKind::GeneralBloomMeta),
+            (&self.delete_family_bloom, BlockKind::DeleteFamilyBloomMeta),
+        ] {
             if let Some(bloom) = bloom {
                 bloom.write_meta(&mut self.blocks, kind)?;
             }
         }
-        let trailer = trailer(&self.options, &self.blocks, &index, file_info.offset, self.summary.cells);
-        let trailer = Trailer { first_data_block_offset: self.first_data_offset, last_data_block_offset: self.last_data_offset, ..trailer };
+        let trailer =
+            trailer(&self.options, &self.blocks, &index, file_info.offset, self.stats.cells);
+        let trailer = Trailer {
+            first_data_block_offset: self.first_data_offset,
+            last_data_block_offset: self.last_data_offset,
+            ..trailer
+        };
         let bytes = self.blocks.finish(&trailer.encode())?;
-        let time_range = (self.summary.cells > 0).then_some((self.summary.min_timestamp, self.summary.max_timestamp));
-        Ok(Written { bytes, cells: self.summary.cells, last_key: self.summary.last_key, time_range })
+        let time_range =
+            (self.stats.cells > 0).then_some((self.stats.min_timestamp, self.stats.max_timestamp));
+        Ok(FileSummary {
+            bytes,
+            cells: self.stats.cells,
+            last_key: self.stats.last_key,
+            time_range,
+        })
     }
 }
 
-fn trailer(options: &WriterOptions, blocks: &BlockWriter, index: &IndexSummary, file_info_offset: u64, cells: u64) -> Trailer {
+fn trailer(
+    options: &WriterOptions,
+    blocks: &BlockWriter,
+    index: &IndexSummary,
+    file_info_offset: u64,
+    cells: u64,
+) -> Trailer {
     Trailer {
         file_info_offset,
-        load_on_open_offset: index.root_pointer.offset,
+        load_on_open_offset: index.root_handle.offset,
         uncompressed_index_bytes: index.uncompressed_bytes,
         total_uncompressed_bytes: blocks.total_uncompressed_bytes() + TRAILER_BYTES as u64,
         data_index_count: u32::try_from(index.root_entries).unwrap_or(u32::MAX),
@@ -278,9 +354,15 @@ fn trailer(options: &WriterOptions, blocks: &BlockWriter, index: &IndexSummary, 
     }
 }
 
-/// A key for people, as the shell prints it.
+/// Formats a key as human-readable text, as the shell prints it.
 fn describe(key: &[u8]) -> String {
     use halite_types::cell::{key_qualifier, key_row, key_timestamp};
     let part = |bytes: &[u8]| bytes.escape_ascii().to_string();
-    format!("{}/{}:{}/{}", part(key_row(key)), part(key_family(key)), part(key_qualifier(key)), key_timestamp(key))
+    format!(
+        "{}/{}:{}/{}",
+        part(key_row(key)),
+        part(key_family(key)),
+        part(key_qualifier(key)),
+        key_timestamp(key)
+    )
 }

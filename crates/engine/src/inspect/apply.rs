@@ -1,55 +1,80 @@
-//! Carrying out a repair: what is replaced is kept first, the manifest changes last.
+//! Execution of a repair: replaced files are copied first, the manifest changes last.
 //!
-//! A crash in between leaves files that are where the new manifest looks for them, and the old manifest; the same repair made again
-//! does the rest.
+//! A crash in between leaves the old manifest, and files where the new manifest expects them.
+//! Running the same repair again completes it.
 
 use halite_types::{Error, ErrorKind, Result};
 
-use super::beside::{directories_of, kind};
-use super::plan::Plan;
+use super::metadata_files::{directories_of, kind};
+use super::plan::RepairPlan;
 use crate::catalog::{Manifest, layout};
 use crate::engine::directory::list;
 use crate::engine::open::write_small;
 use crate::engine::quarantine;
-use crate::env::{Env, Kind, Lock};
+use crate::env::{Env, FileKind, Lock};
 use crate::store_lock::StoreLock;
 use crate::wal;
 
-/// Does what has been shown, and returns the directory with what was replaced.
-pub(super) fn carry_out(env: &Env, held: Option<Box<dyn Lock>>, shown: &Plan, moves_lock: bool) -> Result<String> {
-    if let Some(kind @ (Kind::File | Kind::Other(_))) = kind(env, layout::HALITE)? {
-        return Err(Error::invalid(format!("{}/{} has to be a directory, and is {kind}; move it away", env.fs.root(), layout::HALITE)));
+/// Executes the reported plan, and returns the directory with the replaced files.
+pub(super) fn apply_plan(
+    env: &Env,
+    held: Option<Box<dyn Lock>>,
+    shown: &RepairPlan,
+    moves_lock: bool,
+) -> Result<String> {
+    if let Some(kind @ (FileKind::File | FileKind::Other(_))) = kind(env, layout::HALITE)? {
+        return Err(Error::invalid(format!(
+            "{}/{} has to be a directory, and is {kind}; move it away",
+            env.fs.root(),
+            layout::HALITE
+        )));
     }
     make_directory(env, layout::HALITE)?;
     let kept = format!("{}/repair-{:016}", layout::HALITE, shown.catalog.generation);
-    if kind(env, &kept)?.is_some_and(|kind| kind != Kind::Directory) {
-        return Err(Error::invalid(format!("{}/{kept} is in the way of what is to be kept; move it away", env.fs.root())));
+    if kind(env, &kept)?.is_some_and(|kind| kind != FileKind::Directory) {
+        return Err(Error::invalid(format!(
+            "{}/{kept} is in the way of what is to be kept; move it away",
+            env.fs.root()
+        )));
     }
     if moves_lock {
         shift(env, layout::LOCK, &format!("{kept}/{}", layout::LOCK))?;
     }
-    // Now the lock file may be made.
+    // Now the lock file may be created.
     drop(held);
     let lock = std::sync::Arc::new(StoreLock::take(env)?);
-    // Between the two locks another process may have had the store.
-    let plan = Plan::make(env)?;
+    // Another process may have opened the store between the two locks.
+    let plan = RepairPlan::make(env)?;
     if plan.report != shown.report {
-        let text = format!("{} has changed while it was examined; nothing was repaired; run it again", env.fs.root());
+        let text = format!(
+            "{} has changed while it was examined; nothing was repaired; run it again",
+            env.fs.root()
+        );
         return Err(Error::new(ErrorKind::Busy, text));
     }
     make_directory(env, &kept)?;
-    if kind(env, layout::MANIFEST)?.is_some() && !plan.aside.iter().any(|path| path == layout::MANIFEST) {
+    if kind(env, layout::MANIFEST)?.is_some()
+        && !plan.aside.iter().any(|path| path == layout::MANIFEST)
+    {
         copy(env, layout::MANIFEST, &format!("{kept}/MANIFEST"))?;
     }
-    if plan.keeps_log {
-        for entry in list(env, wal::DIRECTORY)?.into_iter().filter(|entry| !entry.is_dir && entry.odd.is_none()) {
-            copy(env, &format!("{}/{}", wal::DIRECTORY, entry.name), &format!("{kept}/wal/{}", entry.name))?;
+    if plan.keeps_wal {
+        for entry in list(env, wal::DIRECTORY)?
+            .into_iter()
+            .filter(|entry| !entry.is_dir && entry.unexpected.is_none())
+        {
+            copy(
+                env,
+                &format!("{}/{}", wal::DIRECTORY, entry.name),
+                &format!("{kept}/wal/{}", entry.name),
+            )?;
         }
     }
     for path in &plan.aside {
         shift(env, path, &format!("{kept}/{path}"))?;
     }
-    // A file in the place of another goes away from there before that one comes, to where a repair made again finds it.
+    // A file in the way of another is moved out before the other arrives, to a path where a
+    // repeated repair finds it.
     let is_in_the_way = |from: &str| plan.moves.iter().any(|(_, to)| to == from);
     let by_way = |to: &str| quarantine::kept_path(plan.catalog.generation, to);
     for (from, to) in plan.moves.iter().filter(|(from, _)| is_in_the_way(from)) {
@@ -71,8 +96,9 @@ pub(super) fn carry_out(env: &Env, held: Option<Box<dyn Lock>>, shown: &Plan, mo
     Ok(kept)
 }
 
-/// The directories of namespaces, tables, regions and families that are not there, and the small files that are to be written anew.
-fn make_directories(env: &Env, plan: &Plan) -> Result<()> {
+/// Creates the missing directories of namespaces, tables, regions and families, and the small files
+/// to be rewritten.
+fn make_directories(env: &Env, plan: &RepairPlan) -> Result<()> {
     let directories = directories_of(&plan.catalog);
     for directory in &directories {
         make_directory(env, directory)?;
@@ -87,14 +113,18 @@ fn make_directories(env: &Env, plan: &Plan) -> Result<()> {
 }
 
 fn make_directory(env: &Env, path: &str) -> Result<()> {
-    env.fs.create_dir_all(path).map_err(|error| Error::io(format!("making directory {}/{path}", env.fs.root()), error))
+    env.fs
+        .create_dir_all(path)
+        .map_err(|error| Error::io(format!("making directory {}/{path}", env.fs.root()), error))
 }
 
 fn sync(env: &Env, path: &str) -> Result<()> {
-    env.fs.sync_dir(path).map_err(|error| Error::io(format!("syncing {}/{path}", env.fs.root()), error))
+    env.fs
+        .sync_dir(path)
+        .map_err(|error| Error::io(format!("syncing {}/{path}", env.fs.root()), error))
 }
 
-/// Makes the directory of a path with those above it, durably.
+/// Creates the parent directories of a path, durably.
 fn make_parents(env: &Env, path: &str) -> Result<()> {
     let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
     make_directory(env, parent)?;
@@ -106,11 +136,13 @@ fn make_parents(env: &Env, path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Moves a file; one that an interrupted repair has moved is there.
+/// Moves a file durably.
 fn shift(env: &Env, from: &str, to: &str) -> Result<()> {
     let root = env.fs.root();
     make_parents(env, to)?;
-    env.fs.rename(from, to).map_err(|error| Error::io(format!("moving {root}/{from} to {to}"), error))?;
+    env.fs
+        .rename(from, to)
+        .map_err(|error| Error::io(format!("moving {root}/{from} to {to}"), error))?;
     sync(env, to.rsplit_once('/').map_or("", |(parent, _)| parent))
 }
 

@@ -1,71 +1,75 @@
-//! Everything that can be said against a store, without changing it.
+//! Read-only check of a store for all detectable problems.
 
 use std::collections::BTreeSet;
 
 use halite_types::{Error, ErrorKind, Result};
 
-use super::state::State;
-use super::{Finding, Severity, beside, expect_store, lock};
-use crate::catalog::{Catalog, Home, Need, layout};
-use crate::engine::{quarantine, tree};
-use crate::env::{Env, Kind};
+use super::state::ManifestState;
+use super::{Finding, Severity, expect_store, lock, metadata_files};
+use crate::catalog::{Catalog, FileOrigin, RequiredLocation, layout};
+use crate::engine::{obsolete_files, quarantine};
+use crate::env::{Env, FileKind};
 use crate::hfile::Reader;
 use crate::store::{STORE_ID_KEY, check_name, generation_of};
 use crate::wal;
 
-/// What a check has found, and how much it has read.
+/// Findings of a check, and the amount of data read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckReport {
-    /// What is wrong, in the order it was found.
+    /// Findings in the order of detection.
     pub findings: Vec<Finding>,
-    /// The generation of the manifest that was checked against; `None` if neither it nor a copy can be read.
+    /// Generation of the manifest used for the check; `None` if neither the manifest nor a copy can
+    /// be read.
     pub generation: Option<u64>,
-    /// Tables, regions and snapshots it names.
+    /// Tables in the manifest.
     pub tables: u64,
-    /// See above.
+    /// Regions in the manifest.
     pub regions: u64,
-    /// See above.
+    /// Snapshots in the manifest.
     pub snapshots: u64,
-    /// Store files that were read and verified, with their bytes and cells.
+    /// Store files read and verified.
     pub files: u64,
-    /// See above.
+    /// Bytes of the verified store files.
     pub file_bytes: u64,
-    /// See above.
+    /// Cells of the verified store files.
     pub cells: u64,
-    /// Segments of the log and writes in them.
-    pub log_segments: u64,
-    /// See above.
-    pub log_writes: u64,
+    /// Log segments.
+    pub wal_segments: u64,
+    /// Writes in the log segments.
+    pub wal_writes: u64,
     /// Files in the quarantine.
     pub quarantined_files: u64,
 }
 
 impl CheckReport {
-    /// The worst finding; `None` if there is none.
+    /// Returns the highest severity; `None` if there are no findings.
     pub fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
     }
 }
 
-/// Reads everything in a store's directory, and changes nothing: the manifest and its copies, every file it names with its
-/// checksums and its order, links, references and snapshots, the log, the quarantine, and what does not belong there.
+/// Reads everything in a store's directory without changing it: the manifest and its copies, every
+/// referenced file with its checksums and cell order, links, references and snapshots, the log, the
+/// quarantine, and foreign files.
 ///
 /// # Errors
-/// `Locked` if a process has the store open; `InvalidRequest` for a directory without a store; the file system's.
+/// `Locked` if a process has the store open; `InvalidRequest` for a directory without a store; the
+/// file system's error.
 pub fn check(env: &Env) -> Result<CheckReport> {
     expect_store(env)?;
     let _lock = lock(env)?;
-    let state = State::read(env)?;
-    let mut check = Check { env, report: CheckReport::default() };
+    let state = ManifestState::read(env)?;
+    let mut check = Checker { env, report: CheckReport::default() };
     check.lock()?;
     let catalog = check.manifests(&state);
-    let odd = check.odd(catalog)?;
+    let odd = check.unexpected_entries(catalog)?;
     check.small(catalog)?;
     let store_id = state.named_id.or(catalog.map(|catalog| catalog.store_id));
     if let Some(catalog) = catalog {
         check.report.generation = Some(catalog.generation);
-        check.report.tables = catalog.listed().count() as u64;
-        check.report.regions = catalog.tables.values().map(|table| table.regions.len() as u64).sum();
+        check.report.tables = catalog.visible_tables().count() as u64;
+        check.report.regions =
+            catalog.tables.values().map(|table| table.regions.len() as u64).sum();
         check.report.snapshots = catalog.snapshots.len() as u64;
         check.tree(catalog, &odd)?;
         check.files(catalog)?;
@@ -75,12 +79,12 @@ pub fn check(env: &Env) -> Result<CheckReport> {
     Ok(check.report)
 }
 
-struct Check<'a> {
+struct Checker<'a> {
     env: &'a Env,
     report: CheckReport,
 }
 
-impl Check<'_> {
+impl Checker<'_> {
     fn add(&mut self, severity: Severity, text: String) {
         self.report.findings.push(Finding { severity, text });
     }
@@ -90,15 +94,18 @@ impl Check<'_> {
     }
 
     fn exists(&self, path: &str) -> Result<bool> {
-        self.env.fs.exists(path).map_err(|error| Error::io(format!("looking for {}", self.name(path)), error))
+        self.env
+            .fs
+            .exists(path)
+            .map_err(|error| Error::io(format!("looking for {}", self.name(path)), error))
     }
 
-    /// The lock file.
+    /// Checks the lock file.
     fn lock(&mut self) -> Result<()> {
         let name = self.name(layout::LOCK);
-        match beside::kind(self.env, layout::LOCK)? {
+        match metadata_files::kind(self.env, layout::LOCK)? {
             None => self.add(Severity::Note, format!("{name} is missing; the next opening makes it")),
-            Some(Kind::File) => match self.env.fs.open(layout::LOCK).and_then(|file| file.len()) {
+            Some(FileKind::File) => match self.env.fs.open(layout::LOCK).and_then(|file| file.len()) {
                 Ok(0) => {}
                 Ok(_) => self.add(Severity::Warning, format!("{name} is not empty, as the lock file is: it may be another file that was renamed")),
                 Err(error) => self.add(Severity::Warning, format!("{name} cannot be opened: {error}; who cannot do that cannot open the store")),
@@ -113,11 +120,11 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The small files.
+    /// Checks the small files.
     fn small(&mut self, catalog: Option<&Catalog>) -> Result<()> {
         let faults = match catalog {
-            Some(catalog) => beside::faults(self.env, catalog)?,
-            None => beside::identity(self.env, None)?,
+            Some(catalog) => metadata_files::mismatches(self.env, catalog)?,
+            None => metadata_files::identity(self.env, None)?,
         };
         for fault in faults {
             let is = fault.why.strip_prefix("it ").unwrap_or(&fault.why).to_owned();
@@ -127,13 +134,20 @@ impl Check<'_> {
             );
             self.add(Severity::Warning, text);
         }
-        for (path, may_be_of_a_crash) in catalog.map(|catalog| beside::newer_descriptors(self.env, catalog)).transpose()?.unwrap_or_default() {
+        for (path, may_be_of_a_crash) in catalog
+            .map(|catalog| metadata_files::newer_descriptors(self.env, catalog))
+            .transpose()?
+            .unwrap_or_default()
+        {
             let severity = if may_be_of_a_crash { Severity::Note } else { Severity::Warning };
-            let text = format!("{} is newer than the manifest, and HBase would go by it; the next opening removes it", self.name(&path));
+            let text = format!(
+                "{} is newer than the manifest, and HBase would go by it; the next opening removes it",
+                self.name(&path)
+            );
             self.add(severity, text);
         }
         for path in [layout::MANIFEST, layout::ID, layout::VERSION] {
-            if beside::kind(self.env, path)? == Some(Kind::Link) && self.exists(path)? {
+            if metadata_files::kind(self.env, path)? == Some(FileKind::Link) && self.exists(path)? {
                 let text = "is a symbolic link: it is read, and where it is changed a file takes its place and what it leads to stays as it is";
                 self.add(Severity::Warning, format!("{} {text}", self.name(path)));
             }
@@ -141,30 +155,49 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// What is neither the file nor the directory that its name calls for. Returns the paths.
-    fn odd(&mut self, catalog: Option<&Catalog>) -> Result<BTreeSet<String>> {
-        let odd = beside::odd(self.env, catalog.unwrap_or(&Catalog::default()))?;
+    /// Reports entries that are not of the kind that their name requires, and returns their paths.
+    fn unexpected_entries(&mut self, catalog: Option<&Catalog>) -> Result<BTreeSet<String>> {
+        let odd =
+            metadata_files::unexpected_entries(self.env, catalog.unwrap_or(&Catalog::default()))?;
         for odd in &odd {
-            // Of the other files each is looked at for what it says.
-            if odd.wants == "a directory" || odd.path.starts_with(layout::MANIFESTS) || odd.path == layout::MANIFEST_TEMPORARY {
-                let mend = if odd.path == layout::HALITE { "move it away" } else { "run \"halite repair\"" };
-                self.add(Severity::Error, format!("{} has to be {}, and is {}; {mend}", self.name(&odd.path), odd.wants, odd.is));
+            // The content of the other files is checked individually.
+            if odd.expected == "a directory"
+                || odd.path.starts_with(layout::MANIFESTS)
+                || odd.path == layout::MANIFEST_TEMPORARY
+            {
+                let mend = if odd.path == layout::HALITE {
+                    "move it away"
+                } else {
+                    "run \"halite repair\""
+                };
+                self.add(
+                    Severity::Error,
+                    format!(
+                        "{} has to be {}, and is {}; {mend}",
+                        self.name(&odd.path),
+                        odd.expected,
+                        odd.actual
+                    ),
+                );
             }
         }
-        for path in beside::nameless(self.env) {
-            self.add(Severity::Note, format!("{} has a name that is not UTF-8; it is left alone", self.name(&path)));
+        for path in metadata_files::nameless(self.env) {
+            self.add(
+                Severity::Note,
+                format!("{} has a name that is not UTF-8; it is left alone", self.name(&path)),
+            );
         }
         Ok(odd.into_iter().map(|odd| odd.path).collect())
     }
 
-    /// The manifest and its copies; returns what the rest is held against.
-    fn manifests<'s>(&mut self, state: &'s State) -> Option<&'s Catalog> {
+    /// Checks the manifest and its copies; returns the catalog for the remaining checks.
+    fn manifests<'s>(&mut self, state: &'s ManifestState) -> Option<&'s Catalog> {
         let name = self.name(layout::MANIFEST);
         let manifest = match &state.manifest {
             Some(Ok(manifest)) => Some(manifest),
             Some(Err(error)) => {
                 self.add(Severity::Error, format!("manifest {name}: {}", error.message()));
-                // Older copies say nothing of what a newer program has done.
+                // Older copies do not contain the changes of a newer program.
                 if error.kind() != ErrorKind::Corrupt {
                     return None;
                 }
@@ -185,22 +218,34 @@ impl Check<'_> {
             );
         }
         if let Some(error) = &state.unlisted {
-            let text = format!("copies of the manifest: {}; {} has to be a directory", error.message(), self.name(layout::MANIFESTS));
+            let text = format!(
+                "copies of the manifest: {}; {} has to be a directory",
+                error.message(),
+                self.name(layout::MANIFESTS)
+            );
             self.add(Severity::Error, text);
         }
         for (generation, copy) in &state.copies {
             let path = self.name(&crate::catalog::history::path(*generation));
-            // As for an opening, the name alone is evidence.
-            if let Some(is) = manifest.map(|manifest| manifest.generation).filter(|is| is < generation) {
+            // As for an opening, the name alone is sufficient evidence.
+            if let Some(is) =
+                manifest.map(|manifest| manifest.generation).filter(|is| is < generation)
+            {
                 let text = format!(
                     "manifest {name} is of generation {is}, and {path} of generation {generation}: it is an older one; run \"halite repair\""
                 );
                 self.add(Severity::Error, text);
             }
             match copy {
-                Err(error) => self.add(Severity::Warning, format!("copy {path} of the manifest cannot be read: {}", error.message())),
+                Err(error) => self.add(
+                    Severity::Warning,
+                    format!("copy {path} of the manifest cannot be read: {}", error.message()),
+                ),
                 Ok(copy) if manifest.is_some_and(|manifest| manifest.store_id != copy.store_id) => {
-                    self.add(Severity::Warning, format!("copy {path} is of a manifest of another store; move it away"));
+                    self.add(
+                        Severity::Warning,
+                        format!("copy {path} is of a manifest of another store; move it away"),
+                    );
                 }
                 Ok(copy) if copy.generation != *generation => {
                     let is = copy.generation;
@@ -212,20 +257,30 @@ impl Check<'_> {
                 Ok(_) => {}
             }
         }
-        manifest.filter(|manifest| state.named_id.is_none_or(|id| id == manifest.store_id)).or_else(|| Some(state.newest(state.named_id)?.1))
+        manifest
+            .filter(|manifest| state.named_id.is_none_or(|id| id == manifest.store_id))
+            .or_else(|| Some(state.newest(state.named_id)?.1))
     }
 
-    /// What lies in the tree that the manifest does not name.
+    /// Reports files and directories that the manifest does not reference.
     fn tree(&mut self, catalog: &Catalog, odd: &BTreeSet<String>) -> Result<()> {
         if odd.contains(layout::DATA) {
             return Ok(());
         }
         if !self.exists(layout::DATA)? {
-            self.add(Severity::Error, format!("{} is missing; restore it from a copy, or run \"halite repair\"", self.name(layout::DATA)));
+            self.add(
+                Severity::Error,
+                format!(
+                    "{} is missing; restore it from a copy, or run \"halite repair\"",
+                    self.name(layout::DATA)
+                ),
+            );
             return Ok(());
         }
-        let found = tree::survey(self.env, catalog)?;
-        if let Some((generation, path)) = found.newest.as_ref().filter(|(generation, _)| *generation > catalog.generation) {
+        let found = obsolete_files::find_obsolete_files(self.env, catalog)?;
+        if let Some((generation, path)) =
+            found.newest.as_ref().filter(|(generation, _)| *generation > catalog.generation)
+        {
             let (path, is) = (self.name(path), catalog.generation);
             let text = format!(
                 "{path} was written under generation {generation}, and the manifest is of generation {is}: it is an older one; run \"halite repair\""
@@ -233,11 +288,13 @@ impl Check<'_> {
             self.add(Severity::Error, text);
         }
         for path in found.foreign.iter().filter(|path| !odd.contains(*path)) {
-            let text =
-                format!("{} is not a file of this store: the manifest does not name it and it was not written here; move it away", self.name(path));
+            let text = format!(
+                "{} is not a file of this store: the manifest does not name it and it was not written here; move it away",
+                self.name(path)
+            );
             self.add(Severity::Error, text);
         }
-        for piece in &found.unnamed {
+        for piece in &found.unreferenced {
             let text = format!(
                 "{}: the manifest does not name it ({} files, {} bytes); the next opening sets it aside in {}",
                 self.name(&piece.path),
@@ -248,32 +305,50 @@ impl Check<'_> {
             self.add(Severity::Warning, text);
         }
         for path in &found.temporary {
-            self.add(Severity::Note, format!("{} was being written when a process ended; the next opening removes it", self.name(path)));
+            self.add(
+                Severity::Note,
+                format!(
+                    "{} was being written when a process ended; the next opening removes it",
+                    self.name(path)
+                ),
+            );
         }
         Ok(())
     }
 
-    /// Every file that a region, link, reference or snapshot needs.
+    /// Checks every file required by a region, link, reference or snapshot.
     fn files(&mut self, catalog: &Catalog) -> Result<()> {
-        let stand_ins: BTreeSet<Home> = catalog
+        let stand_ins: BTreeSet<FileOrigin> = catalog
             .tables
             .values()
             .flat_map(|table| &table.regions)
-            .flat_map(|region| region.files().filter(|(_, file)| file.target.is_some()).map(|(family, file)| file.place(&region.info, family)))
+            .flat_map(|region| {
+                region
+                    .files()
+                    .filter(|(_, file)| file.target.is_some())
+                    .map(|(family, file)| file.local_origin(&region.info, family))
+            })
             .collect();
-        for (home, need) in catalog.needs(|_| true) {
+        for (home, need) in catalog.required_files(|_| true) {
             let (path, archived) = (home.path(), home.archive_path());
             let at = if self.exists(&path)? {
                 path
             } else if self.exists(&archived)? {
                 archived
             } else {
-                let by = if need == Need::Home { "a region names it" } else { "a link or a snapshot needs it" };
-                let text = format!("store file {} is missing: {by}; restore it from a copy, or run \"halite repair\"", self.name(&path));
+                let by = if need == RequiredLocation::Origin {
+                    "a region names it"
+                } else {
+                    "a link or a snapshot needs it"
+                };
+                let text = format!(
+                    "store file {} is missing: {by}; restore it from a copy, or run \"halite repair\"",
+                    self.name(&path)
+                );
                 self.add(Severity::Error, text);
                 continue;
             };
-            // Links and references hold no cells, and the manifest says what is in them.
+            // Links and references contain no cells, and the manifest specifies their targets.
             if !stand_ins.contains(&home) {
                 self.file(&at, catalog);
             }
@@ -284,21 +359,30 @@ impl Check<'_> {
     fn file(&mut self, path: &str, catalog: &Catalog) {
         let name = self.name(path);
         let file_name = path.rsplit('/').next().unwrap_or(path);
-        let verified = self.env.fs.open(path).map_err(|error| Error::io(format!("opening store file {name}"), error)).and_then(|file| {
-            let reader = Reader::open(file, &name)?;
-            check_name(reader.info(), &catalog.store_id, file_name, &name)?;
-            // Of files that come from elsewhere the generation is another store's.
-            let is_own = reader.info().get(STORE_ID_KEY) == Some(&catalog.store_id[..]) && layout::loaded_sequence_of(file_name).is_none();
-            let generation = if is_own { generation_of(reader.info()) } else { 0 };
-            Ok((reader.verify()?.cells, reader.bytes(), generation))
-        });
+        let verified = self
+            .env
+            .fs
+            .open(path)
+            .map_err(|error| Error::io(format!("opening store file {name}"), error))
+            .and_then(|file| {
+                let reader = Reader::open(file, &name)?;
+                check_name(reader.info(), &catalog.store_id, file_name, &name)?;
+                // The generation in a file of another store is not comparable.
+                let is_own = reader.info().get(STORE_ID_KEY) == Some(&catalog.store_id[..])
+                    && layout::loaded_sequence_of(file_name).is_none();
+                let generation = if is_own { generation_of(reader.info()) } else { 0 };
+                Ok((reader.verify()?.cells, reader.bytes(), generation))
+            });
         match verified {
             Ok((cells, bytes, generation)) => {
                 self.report.files += 1;
                 self.report.cells += cells;
                 self.report.file_bytes += bytes;
                 if generation > catalog.generation {
-                    let text = format!("{name} was written under generation {generation}, and the manifest is of generation {}", catalog.generation);
+                    let text = format!(
+                        "{name} was written under generation {generation}, and the manifest is of generation {}",
+                        catalog.generation
+                    );
                     self.add(Severity::Error, text);
                 }
             }
@@ -307,8 +391,14 @@ impl Check<'_> {
     }
 
     fn log(&mut self, store_id: Option<[u8; 16]>, catalog: Option<&Catalog>) -> Result<()> {
-        if beside::kind(self.env, wal::DIRECTORY)?.is_none() {
-            self.add(Severity::Error, format!("{} is missing; restore it from a copy, or run \"halite repair\"", self.name(wal::DIRECTORY)));
+        if metadata_files::kind(self.env, wal::DIRECTORY)?.is_none() {
+            self.add(
+                Severity::Error,
+                format!(
+                    "{} is missing; restore it from a copy, or run \"halite repair\"",
+                    self.name(wal::DIRECTORY)
+                ),
+            );
             return Ok(());
         }
         let Some(store_id) = store_id else { return Ok(()) };
@@ -321,8 +411,8 @@ impl Check<'_> {
             self.add(Severity::Error, error.message().to_owned());
         }
         for segment in segments {
-            self.report.log_segments += 1;
-            self.report.log_writes += segment.writes;
+            self.report.wal_segments += 1;
+            self.report.wal_writes += segment.writes;
             let name = self.name(&segment.path);
             if let Some(damage) = segment.damage {
                 self.add(
@@ -334,7 +424,9 @@ impl Check<'_> {
                 self.add(Severity::Note, format!("log segment {name}: {torn}, which was never acknowledged; the next opening cuts it off"));
             }
         }
-        if let Some(known) = catalog.map(|catalog| catalog.next_region).filter(|known| newest > *known) {
+        if let Some(known) =
+            catalog.map(|catalog| catalog.next_region).filter(|known| newest > *known)
+        {
             let text = format!(
                 "the log holds writes of region {newest}, and the newest that the manifest knows is {known}: it is an older one; run \"halite repair\""
             );
@@ -356,9 +448,15 @@ impl Check<'_> {
         for (directory, severity, then) in over.chain(kept) {
             let (files, bytes) = quarantine::total(self.env, directory)?;
             self.report.quarantined_files += files;
-            // Of one that has been emptied only directories are left.
+            // A restored batch contains only directories.
             if files > 0 {
-                self.add(severity, format!("{}: {files} files of {bytes} bytes are set aside; {then}", self.name(directory)));
+                self.add(
+                    severity,
+                    format!(
+                        "{}: {files} files of {bytes} bytes are set aside; {then}",
+                        self.name(directory)
+                    ),
+                );
             }
         }
         Ok(())

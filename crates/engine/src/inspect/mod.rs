@@ -1,16 +1,20 @@
-//! Looking into a store that is not open: what is wrong with it ([`check`]), and a manifest made anew of what there is
-//! ([`repair`]).
+//! Offline inspection of a store: finding damage ([`check`]), and rebuilding the manifest from the
+//! directory's contents ([`repair`]).
 //!
 //! ```text
-//! state.rs   the manifest, its copies, whose store it is          scan.rs   every file below data, archive and the quarantine
-//! check.rs   what is wrong                                        plan.rs   the manifest that fits what is there
-//! regions.rs which regions a table has                            apply.rs  carrying a plan out
-//! renames.rs what a renamed directory belongs to                  beside.rs small files, and what is in the place of files
+//! state.rs           manifest, its copies, store id
+//! scan.rs            every file below data, archive and the quarantine
+//! check.rs           findings
+//! plan.rs            manifest that matches the directory's contents
+//! regions.rs         regions of a table
+//! renames.rs         original names of renamed directories
+//! metadata_files.rs  small files, and entries of the wrong kind
+//! apply.rs           execution of a plan
 //! ```
 
 mod apply;
-mod beside;
 mod check;
+mod metadata_files;
 mod plan;
 mod regions;
 mod renames;
@@ -22,18 +26,18 @@ use std::fmt;
 use halite_types::{Error, Result};
 
 use crate::catalog::layout;
-use crate::engine::directory::{self, Found};
-use crate::env::{Env, Kind, Lock};
+use crate::engine::directory::{self, DirectoryContent};
+use crate::env::{Env, FileKind, Lock};
 
 pub use check::{CheckReport, check};
 pub use plan::{Certainty, RepairReport, repair};
 
-/// How bad something is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The next opening deals with it, or nothing has to be done.
+    /// The next opening resolves it, or no action is required.
     Note,
-    /// The store opens, and a person should look at it.
+    /// The store opens, and an operator should examine it.
     Warning,
     /// The store does not open, or data is damaged or missing.
     Error,
@@ -49,42 +53,57 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Something that a check has found.
+/// Finding of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// What is wrong, with the path, and what to do.
+    /// Description of the problem, with the path and the fix.
     pub text: String,
 }
 
-/// Locks a directory without changing it: a lock file that is missing is not made. `None` where nothing can be locked, because
-/// the disk is read-only.
+/// Locks a directory without changing it: a missing lock file is not created. `None` if locking is
+/// impossible because the disk is read-only.
 fn lock(env: &Env) -> Result<Option<Box<dyn Lock>>> {
     let root = env.fs.root();
-    // What is in the place of the file is a finding like others, and the directory itself can be locked.
-    let is_file = beside::kind(env, layout::LOCK)? == Some(Kind::File);
+    // Something else with the lock file's name is reported as a finding, and the directory itself
+    // can be locked.
+    let is_file = metadata_files::kind(env, layout::LOCK)? == Some(FileKind::File);
     match env.fs.lock(if is_file { layout::LOCK } else { "" }, "") {
         Ok(Some(lock)) => Ok(Some(lock)),
         Ok(None) => {
-            let text = format!("{root} is in use by another process; end that one, or examine a copy of the directory");
+            let text = format!(
+                "{root} is in use by another process; end that one, or examine a copy of the directory"
+            );
             Err(Error::new(halite_types::ErrorKind::Locked, text))
         }
-        Err(error) if matches!(error.kind(), std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied) => Ok(None),
+        Err(error)
+            if matches!(
+                error.kind(),
+                std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied
+            ) =>
+        {
+            Ok(None)
+        }
         Err(error) => Err(Error::io(format!("locking {root}"), error)),
     }
 }
 
-/// Whether the directory is, or was, a store: one that has lost its manifest or all of `halite/` counts as long as copies of the
-/// manifest or tables are there.
+/// Checks that the directory is, or was, a store: one that has lost its manifest or all of
+/// `halite/` counts while it has copies of the manifest or tables.
 fn expect_store(env: &Env) -> Result<()> {
     match directory::examine(env) {
-        Ok(Found::Store) => Ok(()),
-        Ok(Found::Nothing) => Err(Error::invalid(format!("there is no store in {}; give the directory of one", env.fs.root()))),
+        Ok(DirectoryContent::Store) => Ok(()),
+        Ok(DirectoryContent::Nothing) => Err(Error::invalid(format!(
+            "there is no store in {}; give the directory of one",
+            env.fs.root()
+        ))),
         Err(error) if error.kind() == halite_types::ErrorKind::Corrupt => Ok(()),
         Err(error) => {
             let is_there = |path: &str| env.fs.exists(path).unwrap_or(false);
-            let was_store = is_there(layout::MANIFESTS) || is_there(layout::HALITE) || (is_there(layout::ID) && scan::has_own_file(env)?);
+            let was_store = is_there(layout::MANIFESTS)
+                || is_there(layout::HALITE)
+                || (is_there(layout::ID) && scan::has_own_file(env)?);
             if was_store { Ok(()) } else { Err(error) }
         }
     }

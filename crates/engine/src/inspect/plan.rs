@@ -1,30 +1,35 @@
-//! The manifest that fits what is there: the newest generation that can be read, and where something is newer than that, what the
-//! directories, the store files and the log say.
+//! Repair plan: the manifest that matches the directory's contents. It is based on the newest
+//! readable generation. If something in the directory is newer, the directories, the store files
+//! and the log determine the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
 use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
-use halite_types::{Bytes, Error, FamilyDescriptor, RegionInfo, Result, TableDescriptor, TableName};
+use halite_types::{
+    Bytes, Error, FamilyDescriptor, RegionInfo, Result, TableDescriptor, TableName,
+};
 
-use super::beside::{self, Fault};
-use super::regions::{Chosen, choose};
-use super::scan::{DiskFile, DiskTable, Facts, Kind, Place, Scan};
-use super::state::State;
+use super::metadata_files::{self, FileMismatch};
+use super::regions::{ChosenRegion, choose};
+use super::scan::{DiskFile, DiskFileKind, DiskScan, DiskTable, FileLocation, FileProperties};
+use super::state::ManifestState;
 use super::{Severity, apply, expect_store, lock};
-use crate::catalog::{Catalog, FileEntry, Home, NamespaceEntry, RegionEntry, TableEntry, layout};
-use crate::engine::tree::Covered;
-use crate::engine::{quarantine, tree};
-use crate::env::{Env, Kind as FileKind};
+use crate::catalog::{
+    Catalog, FileEntry, FileOrigin, NamespaceEntry, RegionEntry, TableEntry, layout,
+};
+use crate::engine::obsolete_files::SequenceCoverage;
+use crate::engine::{obsolete_files, quarantine};
+use crate::env::{Env, FileKind};
 use crate::wal;
 
-/// How sure a step of a repair is.
+/// Certainty of a repair step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
-    /// Something that was durable says so.
+    /// Proven by durable data.
     Certain,
-    /// What is there fits nothing else, and nothing proves it.
+    /// The only interpretation that matches the directory, without proof.
     Likely,
     /// Something cannot be recovered, or not by a repair.
     Lost,
@@ -40,96 +45,111 @@ impl fmt::Display for Certainty {
     }
 }
 
-/// What a repair does, or would do.
+/// Report of a repair, executed or planned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepairReport {
-    /// The steps with how sure they are; empty if there is nothing to repair.
+    /// Steps with their certainty; empty if there is nothing to repair.
     pub steps: Vec<(Certainty, String)>,
-    /// The path and the generation of the manifest that the new one is made from.
+    /// Path and generation of the manifest that the new one is based on.
     pub based_on: Option<(String, u64)>,
-    /// What is left alone, with how bad it is: what lies among the store's files and is not its own.
+    /// Foreign entries among the store's files that are left unchanged, with their severity.
     pub left: Vec<(Severity, String)>,
-    /// Where what was replaced is kept.
+    /// Directory with the replaced files.
     pub kept_in: Option<String>,
-    /// It was carried out.
+    /// True if the repair was executed.
     pub is_applied: bool,
 }
 
-/// Makes the manifest anew, if there is anything wrong with it or the files it names, from the newest generation that can be read,
-/// the directories, the store files and the log. With `apply` it is carried out, and what is replaced is kept.
+/// Rebuilds the manifest if it or the files it references are damaged, from the newest readable
+/// generation, the directories, the store files and the log. With `apply` the repair is executed,
+/// and replaced files are retained.
 ///
 /// # Errors
-/// Nothing has been changed then. `Locked` if a process has the store open; `NewerFormat`, `Unsupported` for a manifest or store file of
-/// a newer program, which is not damaged; `InvalidRequest` for a directory without a store; `Corrupt` if there is nothing to
-/// begin with; the file system's.
+/// Nothing has been changed in these cases. `Locked` if a process has the store open;
+/// `NewerFormat`, `Unsupported` for a manifest or store file of a newer program, which is not
+/// damaged; `InvalidRequest` for a directory without a store; `Corrupt` if there is nothing to
+/// start from; the file system's error.
 pub fn repair(env: &Env, apply: bool) -> Result<RepairReport> {
     expect_store(env)?;
     let held = lock(env)?;
-    let plan = Plan::make(env)?;
+    let plan = RepairPlan::make(env)?;
     let mut report = plan.report.clone();
-    // Only before the lock file is made: then it is one.
-    let lock = beside::kind(env, layout::LOCK)?.filter(|kind| *kind != FileKind::File);
+    // Checked before the lock file is created; afterwards the entry is a file.
+    let lock = metadata_files::kind(env, layout::LOCK)?.filter(|kind| *kind != FileKind::File);
     if let Some(kind) = lock {
-        report.steps.insert(0, (Certainty::Certain, format!("{} is {kind} in the place of a file: it is kept aside", layout::LOCK)));
+        report.steps.insert(
+            0,
+            (
+                Certainty::Certain,
+                format!("{} is {kind} in the place of a file: it is kept aside", layout::LOCK),
+            ),
+        );
     }
     if apply && !report.steps.is_empty() {
-        report.kept_in = Some(apply::carry_out(env, held, &plan, lock.is_some())?);
+        report.kept_in = Some(apply::apply_plan(env, held, &plan, lock.is_some())?);
         report.is_applied = true;
     }
     Ok(report)
 }
 
-/// What is to be done.
-pub(super) struct Plan {
+/// Repair plan.
+pub(super) struct RepairPlan {
     pub(super) report: RepairReport,
     pub(super) catalog: Catalog,
-    /// Files that go to where the manifest looks for them.
+    /// Files to move to the paths in the manifest.
     pub(super) moves: Vec<(String, String)>,
-    /// Files that go away from there.
+    /// Files to move out of the way.
     pub(super) aside: Vec<String>,
-    /// Regions that were made to fill gaps.
+    /// Regions created to fill gaps.
     pub(super) new_regions: Vec<RegionInfo>,
-    /// Small files that are written anew.
-    pub(super) small: Vec<Fault>,
-    /// Some writes of the log have no region any more.
-    pub(super) keeps_log: bool,
+    /// Small files to rewrite.
+    pub(super) small: Vec<FileMismatch>,
+    /// True if some writes of the log belong to no region.
+    pub(super) keeps_wal: bool,
 }
 
-/// The writes of one region in the log.
-struct Logged {
+/// Writes of one region in the log.
+struct LoggedWrites {
     writes: u64,
-    covered: Covered,
+    covered: SequenceCoverage,
 }
 
 struct Planner<'a> {
     env: &'a Env,
-    scan: &'a Scan,
+    scan: &'a DiskScan,
     store_id: [u8; 16],
     base: Option<&'a Catalog>,
-    logged: BTreeMap<u64, Logged>,
-    plan: Plan,
+    logged: BTreeMap<u64, LoggedWrites>,
+    plan: RepairPlan,
 }
 
-/// What is known about the files of a family of a region.
-struct FamilyFiles<'a> {
-    /// The manifest does not name the region.
+/// Known files of a family of a region.
+struct FamilyInput<'a> {
+    /// True if the manifest does not contain the region.
     is_new: bool,
-    /// Files may be newer than the manifest.
+    /// True if files may be newer than the manifest.
     is_outdated: bool,
-    /// Files that the manifest names.
+    /// Files in the manifest.
     known: Vec<FileEntry>,
     /// Files on the disk.
     files: &'a [&'a DiskFile],
 }
 
-impl Plan {
+impl RepairPlan {
     pub(super) fn make(env: &Env) -> Result<Self> {
-        let state = State::read(env)?;
+        let state = ManifestState::read(env)?;
         state.expect_damage_only()?;
-        let scan = Scan::read(env)?;
+        let scan = DiskScan::read(env)?;
         let written = scan.most_common_store();
-        let is_known = |id: &[u8; 16]| state.readable().any(|(_, catalog)| catalog.store_id == *id) || written == Some(*id);
-        let store_id = state.named_id.filter(is_known).or(written).or_else(|| Some(state.newest(None)?.1.store_id)).or(state.named_id);
+        let is_known = |id: &[u8; 16]| {
+            state.readable().any(|(_, catalog)| catalog.store_id == *id) || written == Some(*id)
+        };
+        let store_id = state
+            .named_id
+            .filter(is_known)
+            .or(written)
+            .or_else(|| Some(state.newest(None)?.1.store_id))
+            .or(state.named_id);
         let Some(store_id) = store_id else {
             let text = format!(
                 "{} holds neither a readable manifest, nor a store file, nor a readable hbase.id: there is nothing to make a manifest from",
@@ -138,18 +158,43 @@ impl Plan {
             return Err(Error::corrupt(text));
         };
         let base = state.newest(Some(store_id));
-        let flushed = base.as_ref().map(|(_, catalog)| catalog.flushed_sequences()).unwrap_or_default();
-        let covered = |number: u64| Covered { flushed: flushed.get(&number).copied().unwrap_or(0), logged: None };
-        let mut logged: BTreeMap<u64, Logged> = BTreeMap::new();
+        let flushed =
+            base.as_ref().map(|(_, catalog)| catalog.flushed_sequences()).unwrap_or_default();
+        let covered = |number: u64| SequenceCoverage {
+            flushed: flushed.get(&number).copied().unwrap_or(0),
+            logged: None,
+        };
+        let mut logged: BTreeMap<u64, LoggedWrites> = BTreeMap::new();
         let segments = wal::inspect(env, store_id, |write| {
-            let region = logged.entry(write.region).or_insert_with(|| Logged { writes: 0, covered: covered(write.region) });
+            let region = logged
+                .entry(write.region)
+                .or_insert_with(|| LoggedWrites { writes: 0, covered: covered(write.region) });
             region.writes += 1;
-            region.covered.note(write.sequence);
+            region.covered.record(write.sequence);
         })?;
-        let report = RepairReport { based_on: base.as_ref().map(|(path, catalog)| (path.clone(), catalog.generation)), ..RepairReport::default() };
-        let catalog = base.as_ref().map_or_else(|| empty(store_id), |(_, catalog)| (*catalog).clone());
-        let plan = Self { report, catalog, moves: Vec::new(), aside: Vec::new(), new_regions: Vec::new(), small: Vec::new(), keeps_log: false };
-        let mut planner = Planner { env, scan: &scan, store_id, base: base.as_ref().map(|(_, catalog)| *catalog), logged, plan };
+        let report = RepairReport {
+            based_on: base.as_ref().map(|(path, catalog)| (path.clone(), catalog.generation)),
+            ..RepairReport::default()
+        };
+        let catalog =
+            base.as_ref().map_or_else(|| empty(store_id), |(_, catalog)| (*catalog).clone());
+        let plan = Self {
+            report,
+            catalog,
+            moves: Vec::new(),
+            aside: Vec::new(),
+            new_regions: Vec::new(),
+            small: Vec::new(),
+            keeps_wal: false,
+        };
+        let mut planner = Planner {
+            env,
+            scan: &scan,
+            store_id,
+            base: base.as_ref().map(|(_, catalog)| *catalog),
+            logged,
+            plan,
+        };
         planner.begin(&state, base.as_ref().map(|(path, _)| path.as_str()));
         planner.files_and_tables(&state);
         for segment in segments.iter().filter(|segment| segment.damage.is_some()) {
@@ -158,96 +203,142 @@ impl Plan {
                 segment.path,
                 segment.damage.as_deref().unwrap_or("")
             );
-            planner.say(Certainty::Lost, text);
+            planner.add_step(Certainty::Lost, text);
         }
         let mut plan = planner.plan;
-        plan.beside(env)?;
-        let highest = scan.files().filter_map(|file| file.own(store_id)).map(|facts| facts.generation).max().unwrap_or(0);
+        plan.add_metadata_steps(env)?;
+        let highest = scan
+            .files()
+            .filter_map(|file| file.own(store_id))
+            .map(|facts| facts.generation)
+            .max()
+            .unwrap_or(0);
         let of_store = state.newest(Some(store_id)).map_or(0, |(_, catalog)| catalog.generation);
         plan.catalog.generation = state.highest(store_id).max(highest).max(of_store) + 1;
-        // What has been set aside stays until the repaired store has been closed.
+        // Quarantined files stay until the repaired store has been closed.
         plan.catalog.checkpoint = 0;
         plan.left(env)?;
         Ok(plan)
     }
 
-    /// What has to be done beside the manifest and the store files.
-    fn beside(&mut self, env: &Env) -> Result<()> {
-        for odd in beside::odd(env, &self.catalog)?.into_iter().filter(|odd| odd.path != layout::HALITE) {
-            self.report.steps.push((Certainty::Certain, format!("{} is {} in the place of {}: it is kept aside", odd.path, odd.is, odd.wants)));
+    /// Adds the steps other than those for the manifest and the store files.
+    fn add_metadata_steps(&mut self, env: &Env) -> Result<()> {
+        for odd in metadata_files::unexpected_entries(env, &self.catalog)?
+            .into_iter()
+            .filter(|odd| odd.path != layout::HALITE)
+        {
+            self.report.steps.push((
+                Certainty::Certain,
+                format!(
+                    "{} is {} in the place of {}: it is kept aside",
+                    odd.path, odd.actual, odd.expected
+                ),
+            ));
             self.aside.push(odd.path);
         }
-        let log = beside::kind(env, wal::DIRECTORY)?;
+        let log = metadata_files::kind(env, wal::DIRECTORY)?;
         if log.is_none() || self.aside.iter().any(|path| path == wal::DIRECTORY) {
-            let text =
-                format!("{} is made again: writes that were only in the log are lost, none if the store had been closed cleanly", wal::DIRECTORY);
+            let text = format!(
+                "{} is made again: writes that were only in the log are lost, none if the store had been closed cleanly",
+                wal::DIRECTORY
+            );
             self.report.steps.push((Certainty::Lost, text));
         }
-        self.small = beside::faults(env, &self.catalog)?;
-        self.report.steps.extend(self.small.iter().map(|fault| (Certainty::Certain, format!("{} is made again: {}", fault.path, fault.why))));
+        self.small = metadata_files::mismatches(env, &self.catalog)?;
+        self.report.steps.extend(self.small.iter().map(|fault| {
+            (Certainty::Certain, format!("{} is made again: {}", fault.path, fault.why))
+        }));
         Ok(())
     }
 
-    /// What no repair moves, because it may be anybody's.
+    /// Reports entries that a repair does not move, because they may be foreign.
     fn left(&mut self, env: &Env) -> Result<()> {
-        let is_there = env.fs.exists(layout::DATA).map_err(|error| Error::io(format!("looking for {}/{}", env.fs.root(), layout::DATA), error))?;
-        let is_dealt_with = |path: &String| self.aside.contains(path) || self.moves.iter().any(|(from, _)| from == path);
-        let foreign =
-            if is_there && !self.aside.iter().any(|path| path == layout::DATA) { tree::survey(env, &self.catalog)?.foreign } else { Vec::new() };
-        let in_data = foreign.into_iter().filter(|path| !is_dealt_with(path)).map(|path| format!("{path} is not a file of this store; move it away"));
-        let nameless = beside::nameless(env).into_iter().map(|path| format!("{path} has a name that is not UTF-8"));
-        let in_log = if self.aside.iter().any(|path| path == wal::DIRECTORY) { Vec::new() } else { wal::inspect_foreign(env)? };
-        let in_the_way = in_data.chain(in_log.into_iter().map(|(_, text)| text)).map(|text| (Severity::Error, text));
+        let is_there = env.fs.exists(layout::DATA).map_err(|error| {
+            Error::io(format!("looking for {}/{}", env.fs.root(), layout::DATA), error)
+        })?;
+        let is_dealt_with = |path: &String| {
+            self.aside.contains(path) || self.moves.iter().any(|(from, _)| from == path)
+        };
+        let foreign = if is_there && !self.aside.iter().any(|path| path == layout::DATA) {
+            obsolete_files::find_obsolete_files(env, &self.catalog)?.foreign
+        } else {
+            Vec::new()
+        };
+        let in_data = foreign
+            .into_iter()
+            .filter(|path| !is_dealt_with(path))
+            .map(|path| format!("{path} is not a file of this store; move it away"));
+        let nameless = metadata_files::nameless(env)
+            .into_iter()
+            .map(|path| format!("{path} has a name that is not UTF-8"));
+        let in_log = if self.aside.iter().any(|path| path == wal::DIRECTORY) {
+            Vec::new()
+        } else {
+            wal::inspect_foreign(env)?
+        };
+        let in_the_way = in_data
+            .chain(in_log.into_iter().map(|(_, text)| text))
+            .map(|text| (Severity::Error, text));
         self.report.left = in_the_way.chain(nameless.map(|text| (Severity::Note, text))).collect();
         Ok(())
     }
 }
 
-/// A catalog without tables.
+/// Returns a catalog without tables.
 fn empty(store_id: [u8; 16]) -> Catalog {
-    let namespaces = [DEFAULT_NAMESPACE, SYSTEM_NAMESPACE].map(|name| (name.to_owned(), NamespaceEntry::default()));
+    let namespaces = [DEFAULT_NAMESPACE, SYSTEM_NAMESPACE]
+        .map(|name| (name.to_owned(), NamespaceEntry::default()));
     Catalog { store_id, namespaces: BTreeMap::from(namespaces), ..Catalog::default() }
 }
 
 impl Planner<'_> {
-    fn say(&mut self, certainty: Certainty, text: String) {
+    fn add_step(&mut self, certainty: Certainty, text: String) {
         self.plan.report.steps.push((certainty, text));
     }
 
-    /// What becomes of the manifest itself.
-    fn begin(&mut self, state: &State, based_on: Option<&str>) {
+    /// Adds the step for the manifest itself.
+    fn begin(&mut self, state: &ManifestState, based_on: Option<&str>) {
         let is_sound = matches!(&state.manifest, Some(Ok(_))) && based_on == Some(layout::MANIFEST);
         match (based_on, self.base) {
             _ if is_sound => {}
             (Some(path), Some(base)) => {
-                let certainty = if base.generation >= state.highest(self.store_id) { Certainty::Certain } else { Certainty::Likely };
-                self.say(certainty, format!("the manifest is made from {path}, of generation {}", base.generation));
+                let certainty = if base.generation >= state.highest(self.store_id) {
+                    Certainty::Certain
+                } else {
+                    Certainty::Likely
+                };
+                self.add_step(
+                    certainty,
+                    format!("the manifest is made from {path}, of generation {}", base.generation),
+                );
             }
             _ => {
                 let text = "no generation of the manifest can be read: tables, regions and files are taken from the directories; snapshots, settings and the properties of namespaces are gone";
-                self.say(Certainty::Lost, text.to_owned());
+                self.add_step(Certainty::Lost, text.to_owned());
             }
         }
     }
 
-    /// Whether something in the directory is newer than the base.
-    fn is_outdated(&self, state: &State) -> bool {
+    /// Returns `true` if something in the directory is newer than the base.
+    fn is_outdated(&self, state: &ManifestState) -> bool {
         let Some(base) = self.base else { return true };
         let newest_region = self.logged.keys().next_back().copied().unwrap_or(0);
         let newer_file = || {
             self.scan
                 .files()
-                .filter(|file| file.place != Place::Quarantine)
+                .filter(|file| file.location != FileLocation::Quarantine)
                 .filter_map(|file| file.own(self.store_id))
                 .any(|facts| facts.generation > base.generation)
         };
-        state.highest(self.store_id) > base.generation || newest_region > base.next_region || newer_file()
+        state.highest(self.store_id) > base.generation
+            || newest_region > base.next_region
+            || newer_file()
     }
 
-    fn files_and_tables(&mut self, state: &State) {
+    fn files_and_tables(&mut self, state: &ManifestState) {
         let is_outdated = self.is_outdated(state);
         if is_outdated && self.base.is_some() {
-            self.say(
+            self.add_step(
                 Certainty::Likely,
                 "the directory holds what is newer than that manifest: snapshots, settings and namespaces may be older than the rest".into(),
             );
@@ -255,7 +346,14 @@ impl Planner<'_> {
         for namespace in self.scan.namespaces.iter().filter(|_| is_outdated) {
             self.plan.catalog.namespaces.entry(namespace.clone()).or_default();
         }
-        let names: BTreeSet<TableName> = self.plan.catalog.tables.keys().chain(self.scan.tables.keys().filter(|_| is_outdated)).cloned().collect();
+        let names: BTreeSet<TableName> = self
+            .plan
+            .catalog
+            .tables
+            .keys()
+            .chain(self.scan.tables.keys().filter(|_| is_outdated))
+            .cloned()
+            .collect();
         let mut unnumbered = Vec::new();
         for name in names {
             let known = self.plan.catalog.tables.remove(&name);
@@ -279,24 +377,36 @@ impl Planner<'_> {
         let is_there = disk.is_some_and(|disk| disk.is_there);
         if is_outdated && !is_there {
             if known.is_some() {
-                self.say(Certainty::Likely, format!("table {name} has no directory: it was dropped after that manifest, and is left out"));
+                self.add_step(Certainty::Likely, format!("table {name} has no directory: it was dropped after that manifest, and is left out"));
             }
             return None;
         }
-        let on_disk = disk.and_then(|disk| disk.descriptor.clone()).filter(|(descriptor, _)| descriptor.name() == name);
+        let on_disk = disk
+            .and_then(|disk| disk.descriptor.clone())
+            .filter(|(descriptor, _)| descriptor.name() == name);
         let (descriptor, version) = match (&known, on_disk) {
-            (Some(entry), Some((descriptor, version))) if is_outdated && version > entry.version => {
-                self.say(Certainty::Likely, format!("table {name} is as its descriptor of version {version} in .tabledesc says"));
+            (Some(entry), Some((descriptor, version)))
+                if is_outdated && version > entry.version =>
+            {
+                self.add_step(
+                    Certainty::Likely,
+                    format!(
+                        "table {name} is as its descriptor of version {version} in .tabledesc says"
+                    ),
+                );
                 (Arc::new(descriptor), version)
             }
             (Some(entry), _) => (Arc::clone(&entry.descriptor), entry.version),
             (None, Some((descriptor, version))) => {
-                self.say(Certainty::Likely, format!("table {name} is taken from its directory"));
+                self.add_step(
+                    Certainty::Likely,
+                    format!("table {name} is taken from its directory"),
+                );
                 (Arc::new(descriptor), version)
             }
             (None, None) => {
                 let descriptor = descriptor_of_directories(name, disk?)?;
-                self.say(
+                self.add_step(
                     Certainty::Lost,
                     format!("table {name} has no readable descriptor: its families are named after their directories, with default properties"),
                 );
@@ -304,53 +414,85 @@ impl Planner<'_> {
             }
         };
         let enabled = known.as_ref().is_none_or(|entry| entry.enabled);
-        let disabled_for = known.as_ref().map(|entry| entry.disabled_for.clone()).unwrap_or_default();
+        let disabled_for =
+            known.as_ref().map(|entry| entry.disabled_for.clone()).unwrap_or_default();
         let known = known.map(|entry| entry.regions).unwrap_or_default();
         let chosen = if is_outdated {
             self.choose(name, &known, disk)
         } else {
-            known.into_iter().map(|entry| Chosen { info: Arc::clone(&entry.info), known: Some(entry) }).collect()
+            known
+                .into_iter()
+                .map(|entry| ChosenRegion { info: Arc::clone(&entry.info), known: Some(entry) })
+                .collect()
         };
-        let regions = chosen.into_iter().map(|chosen| self.region(chosen, disk, &descriptor, is_outdated, unnumbered)).collect();
+        let regions = chosen
+            .into_iter()
+            .map(|chosen| self.region(chosen, disk, &descriptor, is_outdated, unnumbered))
+            .collect();
         Some(TableEntry { descriptor, enabled, disabled_for, version, regions })
     }
 
-    fn choose(&mut self, name: &TableName, known: &[RegionEntry], disk: Option<&DiskTable>) -> Vec<Chosen> {
+    fn choose(
+        &mut self,
+        name: &TableName,
+        known: &[RegionEntry],
+        disk: Option<&DiskTable>,
+    ) -> Vec<ChosenRegion> {
         let choice = choose(known, disk, self.store_id);
         for info in &choice.replaced {
-            self.say(Certainty::Likely, format!("region {} gives way to newer ones: it was split, merged or truncated", info.display_name()));
+            self.add_step(
+                Certainty::Likely,
+                format!(
+                    "region {} gives way to newer ones: it was split, merged or truncated",
+                    info.display_name()
+                ),
+            );
         }
         let mut regions = choice.regions;
         for (start, end) in choice.gaps {
             let newest = regions.iter().map(|region| region.info.region_id).max().unwrap_or(0);
             let info = layout::new_region(name, start, end, newest + 1);
-            self.say(Certainty::Lost, format!("table {name} has no region for the rows of {}: an empty one is made", info.display_name()));
+            self.add_step(
+                Certainty::Lost,
+                format!(
+                    "table {name} has no region for the rows of {}: an empty one is made",
+                    info.display_name()
+                ),
+            );
             self.plan.new_regions.push(info.clone());
-            regions.push(Chosen { info: Arc::new(info), known: None });
+            regions.push(ChosenRegion { info: Arc::new(info), known: None });
         }
         regions.sort_by(|a, b| a.info.start.cmp(&b.info.start));
         regions
     }
 
-    /// A region with the files it has.
+    /// Returns the entry of a region with its files.
     fn region(
         &mut self,
-        chosen: Chosen,
+        chosen: ChosenRegion,
         disk: Option<&DiskTable>,
         descriptor: &TableDescriptor,
         is_outdated: bool,
         unnumbered: &mut Vec<String>,
     ) -> RegionEntry {
-        let Chosen { info, known } = chosen;
+        let ChosenRegion { info, known } = chosen;
         let on_disk = disk.and_then(|disk| disk.regions.get(&info.encoded_name));
         let own = on_disk.map(|region| &region.files[..]).unwrap_or_default();
         let is_new = known.is_none();
         if is_new && !self.plan.new_regions.contains(&info) {
-            self.say(Certainty::Likely, format!("region {} is taken from its directory", info.display_name()));
+            self.add_step(
+                Certainty::Likely,
+                format!("region {} is taken from its directory", info.display_name()),
+            );
         }
         let mut entry = known.unwrap_or_else(|| RegionEntry {
             info: Arc::clone(&info),
-            number: own.iter().filter_map(|file| file.own(self.store_id)?.number).max().or(on_disk.and_then(|region| region.number)).unwrap_or(0),
+            number: own
+                .iter()
+                .filter_map(|file| file.own(self.store_id)?.number)
+                .max()
+                .or(on_disk.and_then(|region| region.number))
+                .unwrap_or(0),
             flushed_sequence: 0,
             families: BTreeMap::new(),
             parents: Vec::new(),
@@ -361,9 +503,17 @@ impl Planner<'_> {
         let elsewhere = in_other_regions(self.scan, self.store_id, entry.number, own);
         for family in descriptor.families() {
             let directory = layout::family_directory_name(family.name());
-            let files: Vec<&DiskFile> = own.iter().chain(elsewhere.iter().copied()).filter(|file| file.family == directory).collect();
+            let files: Vec<&DiskFile> = own
+                .iter()
+                .chain(elsewhere.iter().copied())
+                .filter(|file| file.family == directory)
+                .collect();
             let known = entry.families.remove(family.name()).unwrap_or_default();
-            let found = self.family(&entry, family.name(), FamilyFiles { is_new, is_outdated, known, files: &files });
+            let found = self.family(
+                &entry,
+                family.name(),
+                FamilyInput { is_new, is_outdated, known, files: &files },
+            );
             if !found.is_empty() {
                 entry.families.insert(family.name().clone(), found);
             }
@@ -372,10 +522,15 @@ impl Planner<'_> {
         entry
     }
 
-    /// The files of a family: those that the manifest names and are there, and those that are newer; without those that were merged
-    /// into others.
-    fn family(&mut self, region: &RegionEntry, family: &Bytes, given: FamilyFiles<'_>) -> Vec<FileEntry> {
-        let FamilyFiles { is_new, is_outdated, known, files } = given;
+    /// Returns the files of a family: existing files of the manifest, and newer files, except those
+    /// that were merged into others.
+    fn family(
+        &mut self,
+        region: &RegionEntry,
+        family: &Bytes,
+        given: FamilyInput<'_>,
+    ) -> Vec<FileEntry> {
+        let FamilyInput { is_new, is_outdated, known, files } = given;
         let is_named = |name: &str| known.iter().any(|entry| entry.name == name);
         let mut more: Vec<(FileEntry, &DiskFile, bool)> = Vec::new();
         for file in files.iter().filter(|file| !is_named(&file.name)) {
@@ -386,27 +541,40 @@ impl Planner<'_> {
             }
         }
         let merged: BTreeSet<String> = {
-            let named = files.iter().filter(|file| file.place != Place::Quarantine && is_named(&file.name));
-            let own = named.copied().chain(more.iter().map(|(_, file, _)| *file)).filter_map(|file| file.own(self.store_id));
+            let named = files
+                .iter()
+                .filter(|file| file.location != FileLocation::Quarantine && is_named(&file.name));
+            let own = named
+                .copied()
+                .chain(more.iter().map(|(_, file, _)| *file))
+                .filter_map(|file| file.own(self.store_id));
             own.flat_map(|facts| facts.compacted_from.iter().cloned()).collect()
         };
         let mut kept: Vec<FileEntry> = Vec::new();
         for entry in known {
-            // Both cannot be named together, unless the manifest itself did so: then nothing is outdated.
+            // A manifest references both only if nothing is outdated.
             if is_outdated && merged.contains(&entry.name) {
-                self.say(Certainty::Likely, format!("{} was merged into a newer file", entry.place(&region.info, family).path()));
+                self.add_step(
+                    Certainty::Likely,
+                    format!(
+                        "{} was merged into a newer file",
+                        entry.local_origin(&region.info, family).path()
+                    ),
+                );
             } else if self.is_usable(region, family, &entry) {
                 kept.push(entry);
             }
         }
-        for (entry, file, from_quarantine) in more.into_iter().filter(|(entry, _, _)| !merged.contains(&entry.name)) {
-            let home = entry.place(&region.info, family).path();
+        for (entry, file, from_quarantine) in
+            more.into_iter().filter(|(entry, _, _)| !merged.contains(&entry.name))
+        {
+            let home = entry.local_origin(&region.info, family).path();
             let why = if from_quarantine {
                 "comes back from the quarantine: neither the log nor another file has its cells"
             } else {
                 "is newer than the manifest"
             };
-            self.say(Certainty::Likely, format!("{home} {why}"));
+            self.add_step(Certainty::Likely, format!("{home} {why}"));
             if file.path != home {
                 self.plan.moves.push((file.path.clone(), home));
             }
@@ -415,58 +583,102 @@ impl Planner<'_> {
         kept
     }
 
-    /// The entry of a file that the manifest does not name and that belongs to the region, and whether it is in the quarantine.
-    fn newer(&self, region: &RegionEntry, is_new: bool, file: &DiskFile, is_outdated: bool) -> Option<(FileEntry, bool)> {
-        let own = FileEntry::own(file.name.clone());
-        match (&file.kind, file.place) {
-            (Kind::Own(facts), place) if facts.store_id == self.store_id && place != Place::Archive => {
-                let is_newer = place == Place::Data && is_outdated && (is_new || self.base.is_none_or(|base| facts.generation >= base.generation));
+    /// Returns the entry of a file that belongs to the region and is not in the manifest. The flag
+    /// is `true` if the file is in the quarantine.
+    fn newer(
+        &self,
+        region: &RegionEntry,
+        is_new: bool,
+        file: &DiskFile,
+        is_outdated: bool,
+    ) -> Option<(FileEntry, bool)> {
+        let own = FileEntry::local(file.name.clone());
+        match (&file.kind, file.location) {
+            (DiskFileKind::Own(facts), place)
+                if facts.store_id == self.store_id && place != FileLocation::Archive =>
+            {
+                let is_newer = place == FileLocation::Data
+                    && is_outdated
+                    && (is_new || self.base.is_none_or(|base| facts.generation >= base.generation));
                 let is_alone = self.is_nowhere_else(region, file, facts);
-                (is_newer || is_alone).then_some((own, place == Place::Quarantine))
+                (is_newer || is_alone).then_some((own, place == FileLocation::Quarantine))
             }
-            (Kind::Loaded(sequence), Place::Quarantine) if quarantine::is_unlogged(&file.path) => {
+            (DiskFileKind::Loaded(sequence), FileLocation::Quarantine)
+                if quarantine::is_unlogged(&file.path) =>
+            {
                 Some((FileEntry { loaded_sequence: Some(*sequence), ..own }, true))
             }
-            (Kind::Loaded(sequence), Place::Data) if is_outdated => Some((FileEntry { loaded_sequence: Some(*sequence), ..own }, false)),
-            (Kind::StandIn(target), Place::Data) if is_outdated && is_new => {
-                let of = FileEntry { loaded_sequence: layout::loaded_sequence_of(&target.name), ..FileEntry::own(target.name.clone()) };
-                Some((of.stand_in(file.name.clone(), target.clone()), false))
+            (DiskFileKind::Loaded(sequence), FileLocation::Data) if is_outdated => {
+                Some((FileEntry { loaded_sequence: Some(*sequence), ..own }, false))
+            }
+            (DiskFileKind::Linked(target), FileLocation::Data) if is_outdated && is_new => {
+                let of = FileEntry {
+                    loaded_sequence: layout::loaded_sequence_of(&target.name),
+                    ..FileEntry::local(target.name.clone())
+                };
+                Some((of.linked(file.name.clone(), target.clone()), false))
             }
             _ => None,
         }
     }
 
-    /// Whether a flush wrote the file, and neither the manifest nor the log accounts for all of its cells, or an opening has found so.
-    fn is_nowhere_else(&self, region: &RegionEntry, file: &DiskFile, facts: &Facts) -> bool {
-        let covered = self.logged.get(&region.number).map_or(Covered { flushed: region.flushed_sequence, logged: None }, |logged| logged.covered);
-        let is_alone = || facts.compacted_from.is_empty() && covered.lacks(self.env, &file.path, facts.newest_cell);
+    /// Returns `true` if a flush wrote the file and neither the manifest nor the log covers all of
+    /// its cells. Also `true` if an opening has determined this.
+    fn is_nowhere_else(
+        &self,
+        region: &RegionEntry,
+        file: &DiskFile,
+        facts: &FileProperties,
+    ) -> bool {
+        let covered = self.logged.get(&region.number).map_or(
+            SequenceCoverage { flushed: region.flushed_sequence, logged: None },
+            |logged| logged.covered,
+        );
+        let is_alone = || {
+            facts.compacted_from.is_empty()
+                && covered.lacks(self.env, &file.path, facts.newest_cell)
+        };
         quarantine::is_unlogged(&file.path) || is_alone()
     }
 
-    /// Whether the file of an entry that the manifest names can be used; finds it in the archive and the quarantine, too.
+    /// Returns `true` if the file of a manifest entry can be used; searches the archive and the
+    /// quarantine, too.
     fn is_usable(&mut self, region: &RegionEntry, family: &Bytes, entry: &FileEntry) -> bool {
-        let home = entry.home(&region.info, family);
+        let home = entry.origin(&region.info, family);
         let directory = layout::family_directory_name(family);
-        let files = self.scan.tables.get(&home.table).and_then(|table| table.regions.get(&home.region)).map(|region| &region.files);
-        let mut found: Vec<&DiskFile> = files.into_iter().flatten().filter(|file| file.family == directory && file.name == home.name).collect();
-        found.sort_by_key(|file| file.place);
-        let stood_for =
-            if entry.target.is_some() { format!(", for which {} stands", entry.place(&region.info, family).path()) } else { String::new() };
-        let Some(file) = found.iter().find(|file| !matches!(file.kind, Kind::Damaged(_))) else {
+        let files = self
+            .scan
+            .tables
+            .get(&home.table)
+            .and_then(|table| table.regions.get(&home.region))
+            .map(|region| &region.files);
+        let mut found: Vec<&DiskFile> = files
+            .into_iter()
+            .flatten()
+            .filter(|file| file.family == directory && file.name == home.name)
+            .collect();
+        found.sort_by_key(|file| file.location);
+        let stood_for = if entry.target.is_some() {
+            format!(", for which {} stands", entry.local_origin(&region.info, family).path())
+        } else {
+            String::new()
+        };
+        let Some(file) = found.iter().find(|file| !matches!(file.kind, DiskFileKind::Damaged(_)))
+        else {
             if self.is_elsewhere(&home) {
                 return true;
             }
             match found.first() {
-                Some(DiskFile { kind: Kind::Damaged(why), path, place, .. }) => {
-                    self.say(
+                Some(DiskFile { kind: DiskFileKind::Damaged(why), path, location: place, .. }) => {
+                    self.add_step(
                         Certainty::Lost,
                         format!("store file {path}{stood_for} cannot be opened ({why}): it is kept aside, and its cells are lost"),
                     );
-                    if *place != Place::Quarantine && !self.plan.aside.contains(path) {
+                    if *place != FileLocation::Quarantine && !self.plan.aside.contains(path) {
                         self.plan.aside.push(path.clone());
                     }
                 }
-                _ => self.say(
+                _ => self.add_step(
                     Certainty::Lost,
                     format!("store file {}{stood_for} is missing: its cells are lost unless it is put back from a copy", home.path()),
                 ),
@@ -474,49 +686,80 @@ impl Planner<'_> {
             return false;
         };
         let belongs_here = entry.target.is_none();
-        let is_at_home = file.path == home.path() || (file.place == Place::Archive && !belongs_here);
+        let is_at_home =
+            file.path == home.path() || (file.location == FileLocation::Archive && !belongs_here);
         if !is_at_home {
             let step = (file.path.clone(), home.path());
             if !self.plan.moves.contains(&step) {
-                self.say(Certainty::Certain, format!("{} goes back to {}: the manifest names it", step.0, step.1));
+                self.add_step(
+                    Certainty::Certain,
+                    format!("{} goes back to {}: the manifest names it", step.0, step.1),
+                );
                 self.plan.moves.push(step);
             }
         }
         true
     }
 
-    /// Whether the file of a home lies in another place, in a directory that was renamed or under the name of another file; it goes back.
-    fn is_elsewhere(&mut self, home: &Home) -> bool {
+    /// Returns `true` if a file with this origin is at another path, in a renamed directory or
+    /// under another file's name. Adds a step that moves it back.
+    fn is_elsewhere(&mut self, home: &FileOrigin) -> bool {
         let scan = self.scan;
-        let found = scan.files().filter(|file| file.place != Place::Archive && file.was_written_as(self.store_id, &home.name));
-        let Some(file) = found.min_by_key(|file| (file.place, &file.path)) else { return false };
+        let found = scan.files().filter(|file| {
+            file.location != FileLocation::Archive && file.was_written_as(self.store_id, &home.name)
+        });
+        let Some(file) = found.min_by_key(|file| (file.location, &file.path)) else { return false };
         let step = (file.path.clone(), home.path());
         if !self.plan.moves.contains(&step) {
-            self.say(Certainty::Certain, format!("{} goes back to {}: it was written under that name, and the manifest names it", step.0, step.1));
+            self.add_step(
+                Certainty::Certain,
+                format!(
+                    "{} goes back to {}: it was written under that name, and the manifest names it",
+                    step.0, step.1
+                ),
+            );
             self.plan.moves.push(step);
         }
         true
     }
 
-    /// What lies where a file is moved to and does not itself go anywhere is kept aside.
+    /// Adds steps that move files aside that are at the destination of a move and are not moved
+    /// themselves.
     fn make_way(&mut self) {
         let moves = &self.plan.moves;
-        let is_in_the_way = |file: &&DiskFile| moves.iter().any(|(_, to)| *to == file.path) && !moves.iter().any(|(from, _)| *from == file.path);
-        let aside: Vec<String> = self.scan.files().filter(is_in_the_way).map(|file| file.path.clone()).collect();
-        for path in aside.into_iter().filter(|path| !self.plan.aside.contains(path)).collect::<Vec<_>>() {
-            self.say(Certainty::Certain, format!("{path} is in the place of another file and is kept aside"));
+        let is_in_the_way = |file: &&DiskFile| {
+            moves.iter().any(|(_, to)| *to == file.path)
+                && !moves.iter().any(|(from, _)| *from == file.path)
+        };
+        let aside: Vec<String> =
+            self.scan.files().filter(is_in_the_way).map(|file| file.path.clone()).collect();
+        for path in
+            aside.into_iter().filter(|path| !self.plan.aside.contains(path)).collect::<Vec<_>>()
+        {
+            self.add_step(
+                Certainty::Certain,
+                format!("{path} is in the place of another file and is kept aside"),
+            );
             self.plan.aside.push(path);
         }
         let moves = &self.plan.moves;
         self.plan.aside.retain(|path| !moves.iter().any(|(from, _)| from == path));
     }
 
-    /// Gives new numbers to regions that nothing tells one of, and accounts for what the log holds of others.
+    /// Allocates numbers for regions without a known number, and reports writes in the log of
+    /// regions that do not exist.
     fn number(&mut self, unnumbered: &[String]) {
-        let known: BTreeSet<u64> = self.plan.catalog.tables.values().flat_map(|table| &table.regions).map(|region| region.number).collect();
+        let known: BTreeSet<u64> = self
+            .plan
+            .catalog
+            .tables
+            .values()
+            .flat_map(|table| &table.regions)
+            .map(|region| region.number)
+            .collect();
         let newest = self.base.map_or(0, |base| base.next_region);
-        // A region that is gone has left its directory or files of others that came from it; of those up to the newest that the
-        // older manifest knew it says itself that they are gone.
+        // A removed region has left its directory, or files in regions derived from it. The older
+        // manifest itself shows which regions up to its newest number are removed.
         let on_disk: BTreeSet<u64> = self
             .scan
             .regions()
@@ -530,32 +773,58 @@ impl Planner<'_> {
             let text = format!(
                 "{writes} writes of region {number} in the log belong to no region that is there: it was split, merged or dropped, or they are lost; the log is kept aside"
             );
-            self.say(Certainty::Lost, text);
-            self.plan.keeps_log = true;
+            self.add_step(Certainty::Lost, text);
+            self.plan.keeps_wal = true;
         }
-        let highest = known.iter().chain(self.logged.keys()).chain(&on_disk).copied().max().unwrap_or(0).max(newest);
+        let highest = known
+            .iter()
+            .chain(self.logged.keys())
+            .chain(&on_disk)
+            .copied()
+            .max()
+            .unwrap_or(0)
+            .max(newest);
         self.plan.catalog.next_region = self.plan.catalog.next_region.max(highest);
         for encoded in unnumbered {
-            let number = self.plan.catalog.take_region_number();
-            let regions = self.plan.catalog.tables.values_mut().flat_map(|table| &mut table.regions);
-            regions.filter(|region| region.info.encoded_name == *encoded).for_each(|region| region.number = number);
+            let number = self.plan.catalog.allocate_region_number();
+            let regions =
+                self.plan.catalog.tables.values_mut().flat_map(|table| &mut table.regions);
+            regions
+                .filter(|region| region.info.encoded_name == *encoded)
+                .for_each(|region| region.number = number);
         }
     }
 }
 
-/// Files that a region of this number wrote and that lie in the directory of another, where somebody moved them.
-fn in_other_regions<'a>(scan: &'a Scan, store_id: [u8; 16], number: u64, own: &[DiskFile]) -> Vec<&'a DiskFile> {
+/// Returns the files written by a region with this number that were moved to the directory of
+/// another region.
+fn in_other_regions<'a>(
+    scan: &'a DiskScan,
+    store_id: [u8; 16],
+    number: u64,
+    own: &[DiskFile],
+) -> Vec<&'a DiskFile> {
     let is_elsewhere = |file: &&DiskFile| {
         let wrote = file.own(store_id).and_then(|facts| facts.number);
-        file.place != Place::Archive && wrote == Some(number) && number != 0 && !own.iter().any(|other| other.path == file.path)
+        file.location != FileLocation::Archive
+            && wrote == Some(number)
+            && number != 0
+            && !own.iter().any(|other| other.path == file.path)
     };
     scan.files().filter(is_elsewhere).collect()
 }
 
-/// A descriptor with a family for each directory in the regions' own that holds store files.
+/// Returns a descriptor with a family for each region subdirectory that contains store files.
 fn descriptor_of_directories(name: &TableName, disk: &DiskTable) -> Option<TableDescriptor> {
-    let files = disk.regions.values().flat_map(|region| &region.files).filter(|file| file.place == Place::Data);
+    let files = disk
+        .regions
+        .values()
+        .flat_map(|region| &region.files)
+        .filter(|file| file.location == FileLocation::Data);
     let families: BTreeSet<&str> = files.map(|file| file.family.as_str()).collect();
-    let family = |table: TableDescriptor, family: &&str| table.family(FamilyDescriptor::new((*family).to_owned()));
-    Some(families.iter().fold(TableDescriptor::new(name.clone()), family)).filter(|descriptor| descriptor.check().is_ok())
+    let family = |table: TableDescriptor, family: &&str| {
+        table.family(FamilyDescriptor::new((*family).to_owned()))
+    };
+    Some(families.iter().fold(TableDescriptor::new(name.clone()), family))
+        .filter(|descriptor| descriptor.check().is_ok())
 }

@@ -1,18 +1,20 @@
-//! Directories of tables and regions that were renamed: what is in them belongs to what they say they are.
+//! Renamed directories of tables and regions: their contents belong to the names recorded inside
+//! them.
 
 use std::collections::BTreeSet;
 
 use halite_types::TableName;
 
-use super::scan::{DiskRegion, DiskTable, Kind, Scan};
+use super::scan::{DiskFileKind, DiskRegion, DiskScan, DiskTable};
 
-impl Scan {
-    /// Counts what lies in a directory that was renamed as lying in its own, if there is no such one.
+impl DiskScan {
+    /// Assigns the contents of a renamed directory to its original name, if no directory has that
+    /// name.
     pub(super) fn follow_renames(&mut self) {
         let renamed: Vec<(TableName, TableName)> = self
             .tables
             .iter()
-            .filter_map(|(name, table)| Some((name.clone(), table.calls_itself()?.clone())))
+            .filter_map(|(name, table)| Some((name.clone(), table.recorded_name()?.clone())))
             .filter(|(is, was)| is != was)
             .collect();
         let mut left = BTreeSet::new();
@@ -27,17 +29,27 @@ impl Scan {
             }
         }
         let tables = &self.tables;
-        self.namespaces
-            .retain(|namespace| !left.contains(namespace) || tables.iter().any(|(name, table)| table.is_there && name.namespace() == namespace));
+        self.namespaces.retain(|namespace| {
+            !left.contains(namespace)
+                || tables
+                    .iter()
+                    .any(|(name, table)| table.is_there && name.namespace() == namespace)
+        });
         self.tables.iter_mut().for_each(|(name, table)| table.follow_renames(name));
     }
 }
 
 impl DiskTable {
-    /// The name in its descriptor; without one that in the files of its regions.
-    fn calls_itself(&self) -> Option<&TableName> {
-        let of_regions = || self.regions.values().find_map(|region| region.info.as_ref().map(|info| &info.table));
-        self.descriptor.as_ref().map(|(descriptor, _)| descriptor.name()).or_else(of_regions).filter(|_| self.is_there)
+    /// Returns the name in the table's descriptor, or else in the files of its regions.
+    fn recorded_name(&self) -> Option<&TableName> {
+        let of_regions = || {
+            self.regions.values().find_map(|region| region.info.as_ref().map(|info| &info.table))
+        };
+        self.descriptor
+            .as_ref()
+            .map(|(descriptor, _)| descriptor.name())
+            .or_else(of_regions)
+            .filter(|_| self.is_there)
     }
 
     fn take_in(&mut self, other: Self) {
@@ -47,11 +59,22 @@ impl DiskTable {
         }
     }
 
-    /// As [`Scan::follow_renames`], for the regions; of what is said of regions only what fits their directories stays.
+    /// Assigns the contents of renamed region directories to their original names. Region infos
+    /// that do not match their directories are cleared.
     fn follow_renames(&mut self, name: &TableName) {
-        let of_table = |region: &DiskRegion| region.info.as_ref().filter(|info| info.table == *name).map(|info| info.encoded_name.clone());
-        let renamed: Vec<(String, String)> =
-            self.regions.iter().filter_map(|(encoded, region)| Some((encoded.clone(), of_table(region)?))).filter(|(is, was)| is != was).collect();
+        let of_table = |region: &DiskRegion| {
+            region
+                .info
+                .as_ref()
+                .filter(|info| info.table == *name)
+                .map(|info| info.encoded_name.clone())
+        };
+        let renamed: Vec<(String, String)> = self
+            .regions
+            .iter()
+            .filter_map(|(encoded, region)| Some((encoded.clone(), of_table(region)?)))
+            .filter(|(is, was)| is != was)
+            .collect();
         for (is, was) in renamed {
             if self.regions.get(&was).is_some_and(|region| region.is_there) {
                 continue;
@@ -74,10 +97,11 @@ impl DiskRegion {
         self.files.extend(other.files);
     }
 
-    /// References name only the region of their file, which is one of the same table.
+    /// Changes the table of references: they name only the region of their file, which belongs to
+    /// the same table.
     fn retarget(&mut self, is: &TableName, was: &TableName) {
         for file in &mut self.files {
-            if let Kind::StandIn(target) = &mut file.kind
+            if let DiskFileKind::Linked(target) = &mut file.kind
                 && target.table == *is
             {
                 target.table = was.clone();

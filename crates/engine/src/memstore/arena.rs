@@ -1,32 +1,35 @@
-//! The memory of one memstore: bytes handed out one run after another and given back all at once.
+//! Memory of one memstore: byte runs that are allocated one after another and freed all at once.
 //!
-//! Large chunks are mapped from the system, not taken from the allocator, and unmapped when the memstore has been flushed:
-//! glibc raises the size from which it maps memory to that of the largest block that was freed, and keeps what is below in
-//! its arenas, so that the process would stay as large as its memstores have ever been.
+//! Large chunks are mapped from the system, not taken from the allocator, and unmapped after the
+//! flush of the memstore. glibc raises its mmap threshold to the largest block that was freed and
+//! retains smaller blocks in its arenas. The process would therefore stay as large as its memstores
+//! have ever been.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
-/// Every run starts at a multiple of this.
+/// Alignment of every run.
 pub(super) const ALIGNMENT: usize = 8;
-/// Chunks start at a multiple of this, a cache line, so that a run's place within its line is what its offset says.
+/// Alignment of chunks, a cache line, so that a run's offset determines its position within its
+/// line.
 const CHUNK_ALIGNMENT: usize = 64;
-/// Chunks of this size ask for one page of it: a search in a large memstore jumps all over it, and with small pages most
-/// jumps would wait for the page tables before they wait for the memory.
+/// Size of chunks that request one huge page. A search in a large memstore accesses random
+/// addresses. With small pages most accesses would wait for the page tables before they wait for
+/// the memory.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
-/// Chunks from this size on are mapped.
-const MAPPED_BYTES_MIN: usize = 256 << 10;
-/// A store that is never written to holds one chunk of this size.
+/// Size from which chunks are mapped.
+const MIN_MAPPED_BYTES: usize = 256 << 10;
+/// Size of the first chunk, the only one of a store without writes.
 const FIRST_CHUNK_BYTES: usize = 4 << 10;
 
-/// Hands out memory that lives, and stays where it is, as long as the arena does.
+/// Allocator whose memory lives, and stays at its address, as long as the arena does.
 pub(super) struct Arena {
     chunks: Vec<Chunk>,
-    /// The chunk that runs are cut from, as the part of it that is still free.
+    /// Start of the free part of the chunk that runs are cut from.
     free: NonNull<u8>,
     free_bytes: usize,
     next_chunk_bytes: usize,
-    chunk_bytes_max: usize,
+    max_chunk_bytes: usize,
     used_bytes: usize,
 }
 
@@ -40,19 +43,27 @@ struct Chunk {
 unsafe impl Send for Arena {}
 
 impl Arena {
-    /// An arena without memory; its chunks double in size up to `chunk_bytes_max`.
-    pub(super) fn new(chunk_bytes_max: usize) -> Self {
-        let chunk_bytes_max = chunk_bytes_max.max(FIRST_CHUNK_BYTES);
-        Self { chunks: Vec::new(), free: NonNull::dangling(), free_bytes: 0, next_chunk_bytes: FIRST_CHUNK_BYTES, chunk_bytes_max, used_bytes: 0 }
+    /// Returns an arena without memory; its chunks double in size up to `max_chunk_bytes`.
+    pub(super) fn new(max_chunk_bytes: usize) -> Self {
+        let max_chunk_bytes = max_chunk_bytes.max(FIRST_CHUNK_BYTES);
+        Self {
+            chunks: Vec::new(),
+            free: NonNull::dangling(),
+            free_bytes: 0,
+            next_chunk_bytes: FIRST_CHUNK_BYTES,
+            max_chunk_bytes,
+            used_bytes: 0,
+        }
     }
 
-    /// `bytes` bytes of uninitialised memory for the caller alone, at a multiple of [`ALIGNMENT`]. The pointer may be
-    /// used for them until the arena is dropped.
+    /// Returns `bytes` bytes of uninitialized memory for the caller alone, aligned to
+    /// [`ALIGNMENT`]. The pointer may be used for them until the arena is dropped.
     pub(super) fn allocate(&mut self, bytes: usize) -> NonNull<u8> {
         let bytes = bytes.next_multiple_of(ALIGNMENT);
         self.used_bytes += bytes;
         if bytes > self.free_bytes {
-            // A run that would leave much of a fresh chunk unused gets memory of its own and the current chunk goes on.
+            // A run that would leave much of a new chunk unused gets a separate chunk, and the
+            // current chunk continues.
             if bytes > self.next_chunk_bytes / 4 {
                 return self.add_chunk(bytes);
             }
@@ -60,13 +71,14 @@ impl Arena {
             self.free = self.add_chunk(self.free_bytes);
         }
         let run = self.free;
-        // SAFETY: `free_bytes` bytes from `free` on belong to the current chunk and `bytes` is at most as many.
+        // SAFETY: `free_bytes` bytes from `free` on belong to the current chunk and `bytes` is at
+        // most as many.
         self.free = unsafe { run.add(bytes) };
         self.free_bytes -= bytes;
         run
     }
 
-    /// Bytes handed out, with the padding between them.
+    /// Returns the allocated bytes, including the padding between runs.
     pub(super) fn used_bytes(&self) -> usize {
         self.used_bytes
     }
@@ -74,35 +86,41 @@ impl Arena {
     fn add_chunk(&mut self, bytes: usize) -> NonNull<u8> {
         let is_huge = bytes.is_multiple_of(HUGE_PAGE_BYTES);
         let alignment = if is_huge { HUGE_PAGE_BYTES } else { CHUNK_ALIGNMENT };
-        let layout = Layout::from_size_align(bytes.max(ALIGNMENT), alignment).expect("cells are limited to a few gigabytes");
+        let layout = Layout::from_size_align(bytes.max(ALIGNMENT), alignment)
+            .expect("cells are limited to a few gigabytes");
         let chunk = Chunk::new(layout);
         let start = chunk.start;
         if is_huge {
             prefer_huge_pages(start, bytes);
         }
         self.chunks.push(chunk);
-        self.next_chunk_bytes = (self.next_chunk_bytes * 2).min(self.chunk_bytes_max);
+        self.next_chunk_bytes = (self.next_chunk_bytes * 2).min(self.max_chunk_bytes);
         start
     }
 }
 
-/// Asks the system to back whole huge pages of memory with huge pages. Where it does not, nothing is lost but time.
+/// Requests huge pages for whole huge pages of memory. If the system refuses, only speed is lost.
 fn prefer_huge_pages(start: NonNull<u8>, bytes: usize) {
     #[cfg(all(target_os = "linux", not(miri)))]
     // SAFETY: the advice changes no content, and the memory belongs to the caller alone.
     unsafe {
-        let _ = rustix::mm::madvise(start.as_ptr().cast(), bytes, rustix::mm::Advice::LinuxHugepage);
+        let _ =
+            rustix::mm::madvise(start.as_ptr().cast(), bytes, rustix::mm::Advice::LinuxHugepage);
     }
     #[cfg(not(all(target_os = "linux", not(miri))))]
     let _ = (start, bytes);
 }
 
 impl Chunk {
-    /// Memory of this layout, whose size is not zero.
+    /// Allocates memory of this layout, whose size is not zero.
     fn new(layout: Layout) -> Self {
-        let is_mapped = layout.size() >= MAPPED_BYTES_MIN && mapping::IS_AVAILABLE;
-        // SAFETY: the size is not zero.
-        let start = if is_mapped { mapping::map(layout) } else { NonNull::new(unsafe { alloc(layout) }) };
+        let is_mapped = layout.size() >= MIN_MAPPED_BYTES && mapping::IS_AVAILABLE;
+        let start = if is_mapped {
+            mapping::map(layout)
+        } else {
+            // SAFETY: the size is not zero.
+            NonNull::new(unsafe { alloc(layout) })
+        };
         Self { start: start.unwrap_or_else(|| handle_alloc_error(layout)), layout, is_mapped }
     }
 }
@@ -127,10 +145,10 @@ mod mapping {
     use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
     pub(super) const IS_AVAILABLE: bool = true;
-    /// Mapped memory has at least this alignment.
+    /// Minimum alignment of mapped memory.
     const PAGE_BYTES: usize = 4 << 10;
 
-    /// The bytes that are mapped for a layout: whole pages, of any size pages have.
+    /// Returns the bytes that are mapped for a layout: whole pages, for any page size.
     fn length(layout: Layout) -> usize {
         layout.size().next_multiple_of(64 << 10)
     }
@@ -138,11 +156,16 @@ mod mapping {
     /// Maps memory for a layout; `None` if the system has none.
     pub(super) fn map(layout: Layout) -> Option<NonNull<u8>> {
         let length = length(layout);
-        // What is mapped too much on either side of the alignment goes at once.
+        // The excess on either side of the alignment is unmapped at once.
         let spare = if layout.align() > PAGE_BYTES { layout.align() } else { 0 };
         let total = length.checked_add(spare)?;
-        // SAFETY: a new private mapping at an address of the system's choice touches no memory that is in use.
-        let start = unsafe { mmap_anonymous(null_mut(), total, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE) }.ok()?.cast::<u8>();
+        // SAFETY: a new private mapping at an address of the system's choice touches no memory that
+        // is in use.
+        let start = unsafe {
+            mmap_anonymous(null_mut(), total, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)
+        }
+        .ok()?
+        .cast::<u8>();
         let head = start.align_offset(layout.align().max(PAGE_BYTES)).min(spare);
         // SAFETY: both parts belong to the mapping just made, and nothing points into them.
         unsafe {
@@ -153,17 +176,18 @@ mod mapping {
     }
 
     /// # Safety
-    /// `start` came from [`map`] with this layout, and nothing points into the memory any more.
+    /// `start` came from [`map`] with this layout, and nothing points into the memory.
     pub(super) unsafe fn unmap(start: NonNull<u8>, layout: Layout) {
         // SAFETY: as the caller promises.
         unsafe { release(start.as_ptr(), length(layout)) }
     }
 
     /// # Safety
-    /// The pages from `start` on are mapped, and nothing points into them any more.
+    /// The pages from `start` on are mapped, and nothing points into them.
     unsafe fn release(start: *mut u8, bytes: usize) {
         if bytes > 0 {
-            // SAFETY: as the caller promises. It fails only where the system has no room for its own lists; then the memory stays.
+            // SAFETY: as the caller promises. It fails only if the system has no memory for its own
+            // lists; the pages then stay mapped.
             let _ = unsafe { munmap(start.cast(), bytes) };
         }
     }
@@ -192,7 +216,8 @@ mod tests {
     #[test]
     fn runs_are_aligned_and_do_not_overlap() {
         let mut arena = Arena::new(16 << 10);
-        let mut runs: Vec<(usize, usize)> = (0..2_000).map(|n| (arena.allocate(1 + n % 97).addr().get(), 1 + n % 97)).collect();
+        let mut runs: Vec<(usize, usize)> =
+            (0..2_000).map(|n| (arena.allocate(1 + n % 97).addr().get(), 1 + n % 97)).collect();
         runs.push((arena.allocate(100_000).addr().get(), 100_000));
         runs.sort_unstable();
         assert!(runs.iter().all(|(start, _)| start % ALIGNMENT == 0));
@@ -206,7 +231,8 @@ mod tests {
         for _ in 0..1_000 {
             arena.allocate(64);
         }
-        let sizes: Vec<usize> = arena.chunks.iter().map(|chunk| chunk.layout.size() >> 10).collect();
+        let sizes: Vec<usize> =
+            arena.chunks.iter().map(|chunk| chunk.layout.size() >> 10).collect();
         assert_eq!(sizes, [4, 8, 16, 16, 16, 16]);
         assert_eq!(arena.used_bytes(), 64_000);
     }
@@ -214,13 +240,25 @@ mod tests {
     #[test]
     fn large_chunks_are_mapped_aligned_and_writable() {
         let mut arena = Arena::new(4 << 20);
-        for bytes in [MAPPED_BYTES_MIN, MAPPED_BYTES_MIN + 1, HUGE_PAGE_BYTES, 3 * HUGE_PAGE_BYTES, 5_000_000] {
+        for bytes in [
+            MIN_MAPPED_BYTES,
+            MIN_MAPPED_BYTES + 1,
+            HUGE_PAGE_BYTES,
+            3 * HUGE_PAGE_BYTES,
+            5_000_000,
+        ] {
             let run = arena.allocate(bytes);
             // SAFETY: the run has as many bytes.
             unsafe { run.as_ptr().write_bytes(7, bytes) };
         }
         let mapped = arena.chunks.iter().filter(|chunk| chunk.is_mapped);
-        assert!(mapped.clone().all(|chunk| chunk.start.addr().get().is_multiple_of(chunk.layout.align())));
+        assert!(
+            mapped.clone().all(|chunk| chunk
+                .start
+                .addr()
+                .get()
+                .is_multiple_of(chunk.layout.align()))
+        );
         assert_eq!(mapped.count(), if mapping::IS_AVAILABLE { 5 } else { 0 });
     }
 
@@ -228,7 +266,12 @@ mod tests {
     #[cfg(all(target_os = "linux", not(miri)))]
     fn is_mapped(start: usize) -> bool {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let range = |line: &str| line.split(' ').next().and_then(|range| range.split_once('-')).map(|(from, to)| (hex(from), hex(to)));
+        let range = |line: &str| {
+            line.split(' ')
+                .next()
+                .and_then(|range| range.split_once('-'))
+                .map(|(from, to)| (hex(from), hex(to)))
+        };
         maps.lines().filter_map(range).any(|(from, to)| (from..to).contains(&start))
     }
 
@@ -237,16 +280,21 @@ mod tests {
         usize::from_str_radix(text, 16).unwrap()
     }
 
-    /// glibc kept 560 MB after memstores of 600 MB had been flushed.
+    /// glibc retained 560 MB after memstores of 600 MB had been flushed.
     #[test]
     #[cfg(all(target_os = "linux", not(miri)))]
     fn dropped_arena_returns_its_large_chunks_to_the_system() {
         let mut arena = Arena::new(2 << 20);
-        // Far more than other tests take beside this one.
+        // Far more than concurrent tests use.
         for _ in 0..100 {
             arena.allocate(1 << 20);
         }
-        let starts: Vec<usize> = arena.chunks.iter().filter(|chunk| chunk.is_mapped).map(|chunk| chunk.start.addr().get()).collect();
+        let starts: Vec<usize> = arena
+            .chunks
+            .iter()
+            .filter(|chunk| chunk.is_mapped)
+            .map(|chunk| chunk.start.addr().get())
+            .collect();
         assert!(starts.len() > 40 && starts.iter().all(|start| is_mapped(*start)));
         drop(arena);
         let left = starts.iter().filter(|start| is_mapped(**start)).count();

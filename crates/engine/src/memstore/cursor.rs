@@ -1,68 +1,72 @@
-//! A walk over the cells of one memstore, in order and by search.
+//! Traversal of the cells of one memstore, in order and by search.
 
 use std::sync::Arc;
 
 use halite_types::CellRef;
 use halite_types::cell::{LATEST_TIMESTAMP, TYPE_MAXIMUM, key_row, searched_row, write_key};
 
-use super::skiplist::{Position, SkipList};
+use super::skiplist::{SkipList, SkipListCursor};
 
-/// A place among the cells of one memstore, which it keeps in memory.
+/// Position among the cells of one memstore, which it keeps in memory.
 ///
-/// A cursor never waits for the writer. It meets every cell whose insertion happened before it came to the place, and
-/// may or may not meet those inserted meanwhile; the reader drops what its read point does not cover.
+/// A cursor never waits for the writer. It returns every cell whose insertion happened before it
+/// reached the position, and may or may not return concurrent insertions. The reader drops cells
+/// beyond its read point.
 pub struct Cursor {
-    position: Position,
-    /// Room for search keys, kept to spare an allocation per search.
+    list_cursor: SkipListCursor,
+    /// Buffer for search keys, which saves an allocation per search.
     search_key: Vec<u8>,
 }
 
 impl Cursor {
-    /// A cursor that stands at no cell.
+    /// Returns a cursor that is at no cell.
     pub(super) fn new(list: Arc<SkipList>) -> Self {
-        Self { position: Position::new(list), search_key: Vec::new() }
+        Self { list_cursor: SkipListCursor::new(list), search_key: Vec::new() }
     }
 
-    /// Memory that would go if this cursor did: of a memstore that is in use none, of one that has gone its share among the cursors.
+    /// Returns the memory that would be freed with this cursor: nothing for a memstore in use, else
+    /// its share of the memory that only cursors hold.
     pub(crate) fn held_bytes(&self) -> usize {
-        self.position.held_bytes()
+        self.list_cursor.held_bytes()
     }
 
-    /// The cell at the cursor; `None` behind the last one, after a search that found nothing, and before the first search.
+    /// Returns the cell at the cursor; `None` past the last one, after a search that found nothing,
+    /// and before the first search.
     #[inline]
     pub fn peek(&self) -> Option<CellRef<'_>> {
-        self.position.cell()
+        self.list_cursor.cell()
     }
 
-    /// Goes to the next cell. A cursor that stands at no cell stays there.
+    /// Moves to the next cell. A cursor that is at no cell stays there.
     #[inline]
     pub fn next(&mut self) {
-        self.position.step();
+        self.list_cursor.step();
     }
 
-    /// Goes to the first cell of all.
+    /// Moves to the first cell of all.
     pub fn seek_to_first(&mut self) {
-        self.position.seek_to_first();
+        self.list_cursor.seek_to_first();
     }
 
-    /// Goes to the first cell whose flat key is not before `key`, which of equal keys is the newest. The target may be
-    /// before or behind the cursor; one a little behind it is cheap to reach.
+    /// Moves to the first cell whose flat key is not before `key`, which of equal keys is the
+    /// newest. The target may be before or after the cursor; one shortly after it is cheap to
+    /// reach.
     pub fn seek(&mut self, key: &[u8]) {
-        self.position.seek(key);
+        self.list_cursor.seek(key);
     }
 
-    /// Goes to the last cell whose flat key is before `key`, or to no cell if there is none.
+    /// Moves to the last cell whose flat key is before `key`, or to no cell if there is none.
     pub fn seek_before(&mut self, key: &[u8]) {
-        self.position.seek_last_before(key);
+        self.list_cursor.seek_last_before(key);
     }
 
-    /// Goes to the first cell of the last row before `row`, or to no cell if there is none.
+    /// Moves to the first cell of the last row before `row`, or to no cell if there is none.
     pub fn seek_before_row(&mut self, row: &[u8]) {
         write_first_on_row(&mut self.search_key, row);
-        self.position.seek_last_before(&self.search_key);
-        let Some(cell) = self.position.cell() else { return };
+        self.list_cursor.seek_last_before(&self.search_key);
+        let Some(cell) = self.list_cursor.cell() else { return };
         write_first_on_row(&mut self.search_key, key_row(cell.key()));
-        self.position.seek(&self.search_key);
+        self.list_cursor.seek(&self.search_key);
     }
 }
 

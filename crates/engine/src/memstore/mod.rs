@@ -1,38 +1,40 @@
-//! The memstore: the cells of one store that are not in a file yet, sorted, in memory.
+//! In-memory store: the sorted cells of one store that are not in a file yet.
 //!
-//! A [`MemTable`] only ever grows. The writer inserts under the region's commit lock, readers walk beside it without a
-//! lock, and when the store has flushed it the last [`Arc`] to it frees all cells at once. Nothing is removed or
-//! changed, so a reader needs no epoch and no hazard pointer: what it can reach stays.
+//! A [`MemTable`] only grows. The writer inserts under the region's commit lock and readers
+//! traverse concurrently without a lock. After the flush, the last [`Arc`] frees all cells at once.
+//! No cell is removed or changed, so a reader needs no epoch and no hazard pointer: every cell that
+//! it can reach stays.
 //!
-//! The one subtle rule is the order of publication. A cell is copied in full and its own links are set; only then is
-//! its address stored, with Release, into the link of the cell before it, from the lowest level up. Readers load links
-//! with Acquire. So whoever can see a cell sees all of its bytes and can go on from it, on every level. Visibility of a
-//! *batch* is not decided here: the engine raises the read point after the last insertion, and readers pass over cells
-//! with a higher sequence id.
+//! The one subtle rule is the order of publication. First the cell is copied in full and its own
+//! links are set. Then its address is stored, with Release, into the link of the cell before it,
+//! from the lowest level up. Readers load links with Acquire. A reader that can see a cell
+//! therefore sees all of its bytes and can continue from it on every level. Visibility of a *batch*
+//! is decided elsewhere: the engine raises the read point after the last insertion, and readers
+//! skip cells with a higher sequence id.
 
 mod arena;
 mod cursor;
 mod skiplist;
+mod stats;
 #[cfg(test)]
 mod tests;
-mod totals;
 
 use std::sync::Arc;
 
 use halite_types::CellRef;
-use halite_types::cell::{KEY_OVERHEAD, SharedPrefix, check_key};
+use halite_types::cell::{KEY_OVERHEAD, RowPrefix, check_key};
 
 pub use cursor::Cursor;
 use skiplist::SkipList;
-use totals::Totals;
+use stats::MemTableStats;
 
-/// The smallest flat key; what the head of a list carries in place of a key, never compared with anything.
+/// Smallest flat key. The head of a list has it as its key; it is never compared.
 const HEAD_KEY: [u8; KEY_OVERHEAD] = [0; KEY_OVERHEAD];
 
-/// Cells in the order of [`halite_types::cell::compare_cells`]: one writer, many readers.
+/// Cells in the order of [`halite_types::cell::compare_cells`], with one writer and many readers.
 ///
-/// Two cells with the same key and sequence id are both kept, the one inserted last first: of a batch that writes a
-/// column twice at one timestamp the later write wins, as in HBase.
+/// Two cells with the same key and sequence id are both retained, and the one inserted last sorts
+/// first. If a batch writes a column twice at one timestamp, the later write wins, as in HBase.
 ///
 /// # Examples
 /// ```
@@ -50,37 +52,40 @@ const HEAD_KEY: [u8; KEY_OVERHEAD] = [0; KEY_OVERHEAD];
 /// assert_eq!(cursor.peek().map(|cell| cell.value()), Some(&b"new"[..]));
 /// ```
 pub struct MemTable {
-    totals: Totals,
+    stats: MemTableStats,
     list: Arc<SkipList>,
 }
 
 impl Drop for MemTable {
     fn drop(&mut self) {
-        self.list.leave(self.totals.bytes());
+        self.list.retain_for_cursors(self.stats.bytes());
     }
 }
 
 impl MemTable {
-    /// An empty memstore. Its memory comes in chunks that double from 4 KiB up to `arena_chunk_bytes`; a cell too large
-    /// for a chunk gets its own.
+    /// Returns an empty memstore. It allocates chunks that double from 4 KiB up to
+    /// `arena_chunk_bytes`; a cell too large for a chunk has its own.
     pub fn new(arena_chunk_bytes: usize) -> Self {
-        Self::expecting(arena_chunk_bytes, SharedPrefix::default())
+        Self::expecting(arena_chunk_bytes, RowPrefix::default())
     }
 
-    /// An empty memstore that takes the place of this one and expects rows like its: what those begin with in common is not
-    /// compared in every step of a search.
+    /// Returns an empty memstore that replaces this one and expects similar rows. Searches do not
+    /// compare the expected common prefix in every step.
     #[must_use]
     pub fn successor(&self, arena_chunk_bytes: usize) -> Self {
-        Self::expecting(arena_chunk_bytes, self.list.shared_by_rows())
+        Self::expecting(arena_chunk_bytes, self.list.row_prefix())
     }
 
-    fn expecting(arena_chunk_bytes: usize, shared: SharedPrefix) -> Self {
-        Self { totals: Totals::default(), list: Arc::new(SkipList::new(arena_chunk_bytes, shared)) }
+    fn expecting(arena_chunk_bytes: usize, shared: RowPrefix) -> Self {
+        Self {
+            stats: MemTableStats::default(),
+            list: Arc::new(SkipList::new(arena_chunk_bytes, shared)),
+        }
     }
 
-    /// The right to insert. Writers are meant to be kept apart by the region's commit lock; a second one waits.
+    /// Returns the writer. The region's commit lock keeps writers apart; a second one waits.
     pub fn writer(&self) -> Writer<'_> {
-        Writer { totals: &self.totals, list: self.list.writer() }
+        Writer { stats: &self.stats, list: self.list.writer() }
     }
 
     /// Inserts a copy of one cell; see [`Writer::insert`].
@@ -88,68 +93,74 @@ impl MemTable {
         self.writer().insert(cell);
     }
 
-    /// A cursor that stands at no cell until its first search. It keeps the cells in memory, even longer than `self`.
+    /// Returns a cursor that is at no cell until its first search. It keeps the cells in memory,
+    /// even longer than `self`.
     pub fn cursor(&self) -> Cursor {
         Cursor::new(Arc::clone(&self.list))
     }
 
-    /// Bytes of memory in use by cells and the list over them; what decides about a flush.
+    /// Returns the bytes of memory used by the cells and their list, which trigger a flush.
     pub fn bytes(&self) -> usize {
-        self.totals.bytes()
+        self.stats.bytes()
     }
 
-    /// Bytes of the keys, values and tags.
+    /// Returns the bytes of the keys, values and tags.
     pub fn payload_bytes(&self) -> usize {
-        self.totals.payload_bytes()
+        self.stats.payload_bytes()
     }
 
-    /// How many cells there are.
+    /// Returns the number of cells.
     pub fn len(&self) -> usize {
-        self.totals.cells()
+        self.stats.cells()
     }
 
-    /// How many cells came to stand beside one of their own row and column.
+    /// Returns the number of cells that were inserted next to a cell of their own row and column.
     pub fn overwrites(&self) -> usize {
-        self.totals.overwrites()
+        self.stats.overwrites()
     }
 
-    /// Whether there is no cell.
+    /// Returns `true` if there are no cells.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The smallest and the largest timestamp, both inclusive; `None` without cells. A marker that deletes a column or
-    /// a family counts down to 0, as in HBase's `TIMERANGE`, because it bears on all older cells.
+    /// Returns the smallest and the largest timestamp, both inclusive; `None` without cells. A
+    /// marker that deletes a column or a family extends the range to 0, as in HBase's `TIMERANGE`,
+    /// because it applies to all older cells.
     pub fn time_range(&self) -> Option<(i64, i64)> {
-        self.totals.time_range()
+        self.stats.time_range()
     }
 
-    /// The highest sequence id; 0 without cells.
+    /// Returns the highest sequence id; 0 without cells.
     pub fn max_sequence(&self) -> u64 {
-        self.totals.max_sequence()
+        self.stats.max_sequence()
     }
 
-    /// Whether some cell has tags.
+    /// Returns `true` if any cell has tags.
     pub fn has_tags(&self) -> bool {
-        self.totals.has_tags()
+        self.stats.has_tags()
     }
 }
 
-/// The right to insert into a [`MemTable`]; hold it for a batch to pay for its lock once.
+/// Exclusive access for insertions into a [`MemTable`]. Hold it for a batch to acquire the lock
+/// once.
 pub struct Writer<'a> {
-    totals: &'a Totals,
+    stats: &'a MemTableStats,
     list: skiplist::Writer<'a>,
 }
 
 impl Writer<'_> {
-    /// Inserts copies of several cells in their order, as [`Writer::insert`] would; see there. Where their keys are spread
-    /// over the memstore this takes far less time than one after the other.
+    /// Inserts copies of `cells` in their order, with the same result as [`Writer::insert`] for
+    /// each. If their keys are scattered over the memstore, this takes far less time than single
+    /// insertions.
     ///
     /// # Panics
-    /// As [`Writer::insert`]; the cells before the one at fault may be in.
+    /// As [`Writer::insert`]; the cells before the invalid one may be inserted.
     pub fn insert_all<'c>(&mut self, cells: impl Iterator<Item = CellRef<'c>>) {
-        let totals = self.totals;
-        self.list.insert_all(cells.inspect(|cell| assert_flat(*cell)), |cell, bytes, is_beside| totals.add(cell, bytes, is_beside));
+        let totals = self.stats;
+        self.list.insert_all(cells.inspect(|cell| assert_flat(*cell)), |cell, bytes, is_beside| {
+            totals.add(cell, bytes, is_beside);
+        });
     }
 
     /// Inserts a copy of `cell`, before all cells with the same key and sequence id.
@@ -157,11 +168,12 @@ impl Writer<'_> {
     /// Ascending insertions are cheap: the search starts where the last one ended.
     ///
     /// # Panics
-    /// If the key is not a flat key, key or value exceed 4 GiB or the tags 64 KiB; the memstore is as before.
+    /// If the key is not a flat key, or if the key or value exceeds 4 GiB or the tags 64 KiB. The
+    /// memstore is unchanged.
     pub fn insert(&mut self, cell: CellRef<'_>) {
         assert_flat(cell);
         let is_beside = self.list.insert(cell);
-        self.totals.add(cell, self.list.used_bytes(), is_beside);
+        self.stats.add(cell, self.list.used_bytes(), is_beside);
     }
 }
 

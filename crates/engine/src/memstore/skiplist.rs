@@ -1,11 +1,11 @@
-//! A skip list of cells in an arena: one writer at a time, readers that never wait, nothing ever removed.
+//! Skip list of cells in an arena, with one writer at a time, wait-free readers and no removal.
 //!
 //! ```text
 //! node   next[height-1] .. next[1] | next[0] prefix sequence lengths height | key | value | tags
 //!                                  ^ the node's address
 //! ```
-//! The tower grows downwards from the address, so what a descent touches (`next[0]`, the prefix and the start of the
-//! key) shares a cache line whatever the height.
+//! The tower grows downwards from the address. The data that a descent reads (`next[0]`, the prefix
+//! and the start of the key) therefore shares a cache line, whatever the height.
 
 use std::marker::PhantomData;
 use std::mem::{align_of, offset_of};
@@ -13,36 +13,39 @@ use std::ptr::{self, NonNull};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use halite_types::CellRef;
-use halite_types::cell::{SharedPrefix, compare_keys, key_row};
+use halite_types::cell::{RowPrefix, compare_keys, key_row};
 
 use super::arena::{ALIGNMENT, Arena};
 use crate::atomics::{AtomicPtr, AtomicUsize, Ordering};
 
-/// Enough levels for 2^20 cells; with more of them a search takes a few more steps on the highest level.
-const HEIGHT_MAX: usize = 20;
-/// How many levels of the last insertion's path the writer tries before it starts from the head.
+/// Maximum number of levels, enough for 2^20 cells. With more cells a search takes a few more steps
+/// on the highest level.
+const MAX_HEIGHT: usize = 20;
+/// Levels of the last insertion's path that the writer tries before it starts from the head.
 const FINGER_LEVELS: usize = 3;
-/// How many steps a reader goes from where it stands before it starts from the head.
+/// Steps that a reader takes from its current node before it starts from the head.
 const GALLOP_STEPS: usize = 8;
-/// How many searches take turns when a batch is inserted: enough to hide a fetch from memory behind the others' work.
+/// Searches that are interleaved when a batch is inserted: enough to overlap a fetch from memory
+/// with the work of the others.
 const GROUP_SEARCHES: usize = 16;
-/// On which level, and in how many steps, the last cell of a sorted group must be reached from the first for the whole group
-/// to be inserted in one walk: some fifty cells apart.
+/// Level and number of steps within which the first cell of a sorted group must reach the last for
+/// the group to be inserted in one walk. The cells are then about fifty apart.
 const CLOSE_LEVEL: usize = 4;
 const CLOSE_STEPS: usize = 4;
-/// How many levels of each node a walk fetches ahead along.
+/// Levels of each node along which a walk prefetches.
 const PREFETCH_LEVELS: usize = 4;
 /// Bytes of timestamp and type at the end of a flat key.
 const VERSION_BYTES: usize = 9;
 /// Bytes of one link of a tower.
 const LINK_BYTES: usize = size_of::<AtomicPtr<Node>>();
-/// Where the key starts, counted from the node's address.
+/// Offset of the key from the node's address.
 const PAYLOAD: usize = offset_of!(Node, height) + 1;
 
 // The sum of a key, value and tags whose lengths fit their fields must not overflow.
 const _: () = assert!(usize::BITS >= 64 && align_of::<Node>() <= ALIGNMENT);
 
-/// The fixed part of a node. The payload starts right behind `height`, in what the compiler regards as padding.
+/// Fixed part of a node. The payload starts right after `height`, in bytes that the compiler treats
+/// as padding.
 #[repr(C)]
 struct Node {
     next: AtomicPtr<Node>,
@@ -54,11 +57,11 @@ struct Node {
     height: u8,
 }
 
-/// A node of a list that is borrowed for `'a`.
+/// Node of a list that is borrowed for `'a`.
 ///
-/// Invariant: the address is that of a node whose fixed part, tower and payload were written in full before the
-/// pointer was published, are not written again (the links, which are atomic, apart) and live as long as `'a`; and the
-/// pointer may be used for all of them.
+/// Invariant: the address is that of a node whose fixed part, tower and payload were written in
+/// full before the pointer was published. They are not written again, except for the links, which
+/// are atomic, and they live as long as `'a`. The pointer may be used for all of them.
 #[derive(Clone, Copy)]
 struct NodeRef<'a> {
     node: NonNull<Node>,
@@ -77,7 +80,8 @@ impl<'a> NodeRef<'a> {
     }
 
     fn height(self) -> usize {
-        // SAFETY: by the invariant; fields are read in place so that no reference narrows the pointer to them.
+        // SAFETY: by the invariant; fields are read in place so that no reference narrows the
+        // pointer to them.
         usize::from(unsafe { (*self.node.as_ptr()).height })
     }
 
@@ -102,36 +106,44 @@ impl<'a> NodeRef<'a> {
 
     #[inline]
     fn cell(self) -> CellRef<'a> {
-        // SAFETY: by the invariant key, value and tags of the stated lengths lie one behind the other from `PAYLOAD` on.
+        // SAFETY: by the invariant key, value and tags of the stated lengths are stored
+        // consecutively from `PAYLOAD` on.
         unsafe {
             let node = self.node.as_ptr();
             let (key, value) = ((*node).key_bytes as usize, (*node).value_bytes as usize);
             let payload = node.cast::<u8>().add(PAYLOAD);
             let slice = |start, bytes| std::slice::from_raw_parts(payload.add(start), bytes);
-            CellRef::new(slice(0, key), slice(key, value), slice(key + value, usize::from((*node).tags_bytes)), (*node).sequence)
+            CellRef::new(
+                slice(0, key),
+                slice(key, value),
+                slice(key + value, usize::from((*node).tags_bytes)),
+                (*node).sequence,
+            )
         }
     }
 
     #[inline]
     fn link(self, level: usize) -> &'a AtomicPtr<Node> {
         debug_assert!(level < self.height());
-        // SAFETY: by the invariant the tower of `height` links ends with the node's first field. Levels are in bounds:
-        // a node is reached on a level only through a link of that level, which nodes of at least that height enter.
+        // SAFETY: by the invariant the tower of `height` links ends with the node's first field.
+        // Levels are in bounds: a node is reached on a level only through a link of that level,
+        // which nodes of at least that height enter.
         unsafe { &*self.node.as_ptr().cast::<AtomicPtr<Node>>().sub(level) }
     }
 
-    /// The node that follows on a level below this node's height.
+    /// Returns the next node on a level below this node's height.
     #[inline]
     fn next(self, level: usize) -> Option<Self> {
-        // Acquire pairs with the Release in `SkipList::publish`: whoever sees the address sees the node's bytes.
+        // Acquire pairs with the Release in `SkipList::publish`: a thread that sees the address
+        // sees the node's bytes.
         let next = NonNull::new(self.link(level).load(Ordering::Acquire))?;
         // SAFETY: only finished nodes of the same list are published.
         Some(unsafe { Self::new(next) })
     }
 
-    /// Whether this node, which is not the head, sorts before `target`.
+    /// Returns `true` if this node, which is not the head, sorts before `target`.
     #[inline]
-    fn precedes(self, target: &Target<'_>) -> bool {
+    fn precedes(self, target: &SearchKey<'_>) -> bool {
         let prefix = self.prefix();
         if prefix != target.prefix {
             return prefix < target.prefix;
@@ -141,17 +153,17 @@ impl<'a> NodeRef<'a> {
     }
 }
 
-/// A place in the order of the cells of one list.
+/// Position in the order of the cells of one list.
 #[derive(Clone, Copy)]
-struct Target<'a> {
+struct SearchKey<'a> {
     prefix: u64,
     key: &'a [u8],
     sequence: u64,
 }
 
-impl Target<'_> {
-    /// Whether a cell at this place sorts before one at the other.
-    fn precedes(&self, other: &Target<'_>) -> bool {
+impl SearchKey<'_> {
+    /// Returns `true` if a cell at this position sorts before one at the other.
+    fn precedes(&self, other: &SearchKey<'_>) -> bool {
         if self.prefix != other.prefix {
             return self.prefix < other.prefix;
         }
@@ -159,50 +171,62 @@ impl Target<'_> {
     }
 }
 
-/// Cells in the order of `compare_cells`; among equals the last one inserted comes first.
+/// Cells in the order of `compare_cells`; among equal cells the last one inserted is first.
 pub(super) struct SkipList {
     head: NonNull<Node>,
     /// Levels in use. A stale value only makes a descent longer.
     height: AtomicUsize,
-    /// What rows are expected to begin with, which the prefixes leave out.
-    shared: SharedPrefix,
-    /// Bytes of memory that are kept for cursors only; 0 while the memstore is there.
-    left_bytes: AtomicUsize,
+    /// Prefix that rows are expected to share, which the nodes' prefixes omit.
+    expected_prefix: RowPrefix,
+    /// Bytes of memory that only cursors hold; 0 while the memstore exists.
+    retained_bytes: AtomicUsize,
     writer: Mutex<WriterState>,
 }
 
-/// What only the holder of the lock touches.
+/// State that only the holder of the lock accesses.
 struct WriterState {
     arena: Arena,
-    /// On each level the last node before or at the last insertion. These are in order: none is behind the one below.
-    path: [NonNull<Node>; HEIGHT_MAX],
+    /// On each level the last node before or at the last insertion. The nodes are in order: none is
+    /// after the one on the level below.
+    path: [NonNull<Node>; MAX_HEIGHT],
     random: u64,
 }
 
-// SAFETY: the pointers lead to memory of the list's own arena. Nodes are shared as the invariant of `NodeRef` allows;
-// the rest is reached only under the lock.
+// SAFETY: the pointers lead to memory of the list's own arena. Nodes are shared as the invariant of
+// `NodeRef` allows; the rest is reached only under the lock.
 unsafe impl Send for SkipList {}
 // SAFETY: as above.
 unsafe impl Sync for SkipList {}
 
 impl SkipList {
-    /// An empty list for rows most of which begin with `shared`; any others only take longer to compare.
-    pub(super) fn new(chunk_bytes_max: usize, shared: SharedPrefix) -> Self {
-        let mut arena = Arena::new(chunk_bytes_max);
-        let head = write_node(&mut arena, CellRef::new(&super::HEAD_KEY, b"", b"", 0), 0, HEIGHT_MAX);
-        let writer = WriterState { arena, path: [head; HEIGHT_MAX], random: 0x9e37_79b9_7f4a_7c15 };
-        Self { head, height: AtomicUsize::new(1), shared, left_bytes: AtomicUsize::new(0), writer: Mutex::new(writer) }
+    /// Returns an empty list for rows most of which begin with `expected_prefix`; other rows only
+    /// take longer to compare.
+    pub(super) fn new(max_chunk_bytes: usize, expected_prefix: RowPrefix) -> Self {
+        let mut arena = Arena::new(max_chunk_bytes);
+        let head =
+            write_node(&mut arena, CellRef::new(&super::HEAD_KEY, b"", b"", 0), 0, MAX_HEIGHT);
+        let writer = WriterState { arena, path: [head; MAX_HEIGHT], random: 0x9e37_79b9_7f4a_7c15 };
+        Self {
+            head,
+            height: AtomicUsize::new(1),
+            expected_prefix,
+            retained_bytes: AtomicUsize::new(0),
+            writer: Mutex::new(writer),
+        }
     }
 
-    /// The memstore has gone: from now on the list is kept for cursors.
-    pub(super) fn leave(&self, bytes: usize) {
-        self.left_bytes.store(bytes, Ordering::Relaxed);
+    /// Records that the memstore no longer exists and that only cursors hold the list.
+    pub(super) fn retain_for_cursors(&self, bytes: usize) {
+        self.retained_bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// What the rows of another list like this one should be expected to begin with: what all of them share here.
-    pub(super) fn shared_by_rows(&self) -> SharedPrefix {
-        let (Some(first), Some(last)) = (self.head().next(0), self.last()) else { return self.shared.clone() };
-        SharedPrefix::of(key_row(first.key()), key_row(last.key()))
+    /// Returns the prefix to expect of the rows of a similar list: the common prefix of all rows in
+    /// this one.
+    pub(super) fn row_prefix(&self) -> RowPrefix {
+        let (Some(first), Some(last)) = (self.head().next(0), self.last()) else {
+            return self.expected_prefix.clone();
+        };
+        RowPrefix::from_bounds(key_row(first.key()), key_row(last.key()))
     }
 
     fn last(&self) -> Option<NodeRef<'_>> {
@@ -216,18 +240,19 @@ impl SkipList {
     }
 
     #[inline]
-    fn target<'k>(&self, key: &'k [u8], sequence: u64) -> Target<'k> {
-        Target { prefix: self.shared.place_of(key), key, sequence }
+    fn search_key<'k>(&self, key: &'k [u8], sequence: u64) -> SearchKey<'k> {
+        SearchKey { prefix: self.expected_prefix.abbreviated_key(key), key, sequence }
     }
 
-    /// The place right before the newest cell with `key`.
-    fn before<'k>(&self, key: &'k [u8]) -> Target<'k> {
-        self.target(key, u64::MAX)
+    /// Returns the position right before the newest cell with `key`.
+    fn before<'k>(&self, key: &'k [u8]) -> SearchKey<'k> {
+        self.search_key(key, u64::MAX)
     }
 
-    /// The right to insert, for one thread at a time.
+    /// Returns the writer, for one thread at a time.
     pub(super) fn writer(&self) -> Writer<'_> {
-        // A panic can only come before the links are set, so what it leaves behind is a list without the cell.
+        // A panic can occur only before the links are set, so the list then does not contain the
+        // cell.
         Writer { list: self, state: self.writer.lock().unwrap_or_else(PoisonError::into_inner) }
     }
 
@@ -236,20 +261,22 @@ impl SkipList {
         unsafe { NodeRef::new(self.head) }
     }
 
-    /// The last node before `target` (the head if there is none) and the one behind it.
-    fn search(&self, target: &Target<'_>) -> (NodeRef<'_>, Option<NodeRef<'_>>) {
+    /// Returns the last node before `target` (the head if there is none) and the one after it.
+    fn search(&self, target: &SearchKey<'_>) -> (NodeRef<'_>, Option<NodeRef<'_>>) {
         let top = self.height.load(Ordering::Relaxed) - 1;
         descend(self.head(), top, target, |_, _| ())
     }
 
-    /// Links a finished node of the list's arena, as high as the path, behind the path, and moves the path to it. Only the
-    /// holder of [`SkipList::writer`] calls it.
+    /// Links a finished node of the list's arena after the path, on as many levels as the path has,
+    /// and moves the path to it. Only the holder of [`SkipList::writer`] calls it.
     fn publish(&self, node: NonNull<Node>, path: &mut [NonNull<Node>]) {
         // SAFETY: `write_node` returned it from this list's arena.
         let new = unsafe { NodeRef::new(node) };
-        // SAFETY: the path leads over finished nodes of this list, each as high as its level asks.
+        // SAFETY: the path leads over finished nodes of this list, each at least as high as its
+        // level requires.
         let before = |place| unsafe { NodeRef::new(place) };
-        // All links of the node are set before the first link to it, so a reader on any level can go on from it.
+        // All links of the node are set before the first link to it, so a reader on any level can
+        // continue from it.
         for (level, place) in path.iter().enumerate() {
             let next = before(*place).link(level).load(Ordering::Relaxed);
             new.link(level).store(next, Ordering::Relaxed);
@@ -263,8 +290,8 @@ impl SkipList {
         }
     }
 
-    /// The first node not before `target`, sought from a node that is before it.
-    fn gallop<'a>(&'a self, from: NodeRef<'a>, target: &Target<'_>) -> Option<NodeRef<'a>> {
+    /// Returns the first node not before `target`, searched from a node that is before it.
+    fn gallop<'a>(&'a self, from: NodeRef<'a>, target: &SearchKey<'_>) -> Option<NodeRef<'a>> {
         let mut node = from;
         for _ in 0..GALLOP_STEPS {
             // A node's highest link leads to a node at least as high, so the strides get longer.
@@ -278,25 +305,31 @@ impl SkipList {
     }
 }
 
-/// From `node`, which is the head or before `target`, to the last node before `target`; returns it with the one behind
-/// it. `visit` learns the last node before `target` of each level from `top` down.
+/// Descends from `node`, which is the head or before `target`, to the last node before `target`.
+/// Returns it and the node after it. `visit` receives the last node before `target` on each level
+/// from `top` down.
 #[inline]
 fn descend<'a>(
     mut node: NodeRef<'a>,
     top: usize,
-    target: &Target<'_>,
+    target: &SearchKey<'_>,
     mut visit: impl FnMut(usize, NodeRef<'a>),
 ) -> (NodeRef<'a>, Option<NodeRef<'a>>) {
     let mut behind: Option<NodeRef<'a>> = None;
     for level in (0..=top).rev() {
         loop {
-            // While the comparison waits for this level's node, fetch the one that comes up if it stops here.
+            // While the comparison waits for this level's node, fetch the next one in case the
+            // search descends here.
             if level > 0 {
                 prefetch(node.link(level - 1));
             }
             match node.next(level) {
-                // What stopped the level above often stops this one too.
-                Some(next) if behind.is_none_or(|behind| !next.is(behind)) && next.precedes(target) => node = next,
+                // The node that stopped the level above often stops this one too.
+                Some(next)
+                    if behind.is_none_or(|behind| !next.is(behind)) && next.precedes(target) =>
+                {
+                    node = next;
+                }
                 next => {
                     behind = next;
                     break;
@@ -308,37 +341,43 @@ fn descend<'a>(
     (node, behind)
 }
 
-/// The last node before `target` on a level, sought from a node that is before it.
-fn last_before<'a>(mut node: NodeRef<'a>, level: usize, target: &Target<'_>) -> NodeRef<'a> {
+/// Returns the last node before `target` on a level, searched from a node that is before it.
+fn last_before<'a>(mut node: NodeRef<'a>, level: usize, target: &SearchKey<'_>) -> NodeRef<'a> {
     while let Some(next) = node.next(level).filter(|next| next.precedes(target)) {
         node = next;
     }
     node
 }
 
-/// The search for the place of a cell, one of several that take turns.
+/// Search for the position of a cell, one of several that are interleaved.
 struct Search<'a, 'c> {
     cell: CellRef<'c>,
-    target: Target<'c>,
-    /// How many levels its node will have.
+    target: SearchKey<'c>,
+    /// Number of levels of its node.
     height: usize,
-    /// Before the target.
+    /// Node before the target.
     node: NodeRef<'a>,
-    /// What stopped the level above.
-    behind: Option<NodeRef<'a>>,
+    /// Node that stopped the level above.
+    after: Option<NodeRef<'a>>,
     level: usize,
-    /// On each level the last node before the target, as far as the search has come.
-    path: [NodeRef<'a>; HEIGHT_MAX],
+    /// On each level the last node before the target, as far as the search has progressed.
+    path: [NodeRef<'a>; MAX_HEIGHT],
     ended: bool,
 }
 
 impl Search<'_, '_> {
-    /// One comparison; asks for the node that the next one needs. Whether this was the last.
+    /// Performs one comparison and prefetches the node for the next one. Returns `true` if this was
+    /// the last.
     fn step(&mut self) -> bool {
         match self.node.next(self.level) {
-            Some(next) if self.behind.is_none_or(|behind| !next.is(behind)) && next.precedes(&self.target) => self.node = next,
+            Some(next)
+                if self.after.is_none_or(|behind| !next.is(behind))
+                    && next.precedes(&self.target) =>
+            {
+                self.node = next;
+            }
             next => {
-                self.behind = next;
+                self.after = next;
                 self.path[self.level] = self.node;
                 if self.level == 0 {
                     self.ended = true;
@@ -358,33 +397,42 @@ fn prefetch(link: &AtomicPtr<Node>) {
     #[cfg(all(target_arch = "x86_64", not(any(miri, halite_loom))))]
     // SAFETY: a prefetch changes nothing and does not fault, whatever the address.
     unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(link.load(Ordering::Relaxed).cast());
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
+            link.load(Ordering::Relaxed).cast(),
+        );
     }
     #[cfg(not(all(target_arch = "x86_64", not(any(miri, halite_loom)))))]
     let _ = link;
 }
 
-/// The right to insert into a list.
+/// Exclusive access for insertions into a list.
 pub(super) struct Writer<'a> {
     list: &'a SkipList,
     state: MutexGuard<'a, WriterState>,
 }
 
 impl<'a> Writer<'a> {
-    /// Inserts a copy of `cell` before all cells that are equal to it; whether it stands beside a cell of its column.
+    /// Inserts a copy of `cell` before all cells that are equal to it. Returns `true` if it is next
+    /// to a cell of its column.
     pub(super) fn insert(&mut self, cell: CellRef<'_>) -> bool {
-        let target = self.list.target(cell.key(), cell.sequence());
+        let target = self.list.search_key(cell.key(), cell.sequence_id());
         self.find_path(&target);
         let height = self.random_height();
         self.add(cell, target.prefix, height)
     }
 
-    /// Inserts copies of `cells` in their order, as [`Writer::insert`] would one by one, and calls `inserted` with each,
-    /// the bytes of the arena in use, and whether it stands beside a cell of its column.
+    /// Inserts copies of `cells` in their order, with the same result as [`Writer::insert`] for
+    /// each. Calls `inserted` with each cell, the used bytes of the arena, and `true` if the cell
+    /// is next to a cell of its column.
     ///
-    /// Cells that are sorted and end up close to each other, as rows in the order of their keys, take one walk. The places
-    /// of others are sought together: one search's comparison runs while the others' nodes are on their way from memory.
-    pub(super) fn insert_all<'c>(&mut self, mut cells: impl Iterator<Item = CellRef<'c>>, mut inserted: impl FnMut(CellRef<'c>, usize, bool)) {
+    /// Cells that are sorted and close to each other, such as rows in key order, take one walk. The
+    /// positions of others are searched together: one search's comparison runs while the nodes of
+    /// the others are fetched from memory.
+    pub(super) fn insert_all<'c>(
+        &mut self,
+        mut cells: impl Iterator<Item = CellRef<'c>>,
+        mut inserted: impl FnMut(CellRef<'c>, usize, bool),
+    ) {
         let list = self.list;
         let mut searches: Vec<Search<'a, 'c>> = Vec::with_capacity(GROUP_SEARCHES);
         loop {
@@ -392,12 +440,12 @@ impl<'a> Writer<'a> {
             searches.clear();
             searches.extend(cells.by_ref().take(GROUP_SEARCHES).map(|cell| Search {
                 cell,
-                target: list.target(cell.key(), cell.sequence()),
+                target: list.search_key(cell.key(), cell.sequence_id()),
                 height: self.random_height(),
                 node: list.head(),
-                behind: None,
+                after: None,
                 level: top,
-                path: [list.head(); HEIGHT_MAX],
+                path: [list.head(); MAX_HEIGHT],
                 ended: false,
             }));
             if searches.is_empty() {
@@ -415,18 +463,19 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Adds a cell behind the path; whether one of its neighbours is of its column.
+    /// Adds a cell after the path. Returns `true` if one of its neighbors is of its column.
     fn add(&mut self, cell: CellRef<'_>, prefix: u64, height: usize) -> bool {
         // SAFETY: the path leads over finished nodes of this list.
         let before = unsafe { NodeRef::<'a>::new(self.state.path[0]) };
-        let is_beside = before.next(0).is_some_and(|node| same_column(node.key(), cell.key())) || same_column(before.key(), cell.key());
+        let is_beside = before.next(0).is_some_and(|node| same_column(node.key(), cell.key()))
+            || same_column(before.key(), cell.key());
         let node = write_node(&mut self.state.arena, cell, prefix, height);
         self.list.publish(node, &mut self.state.path[..height]);
         is_beside
     }
 
-    /// Whether the cells are in order, with few others between the first and the last. Moves the path to the first if they are
-    /// in order.
+    /// Returns `true` if the cells are in order, with few others between the first and the last.
+    /// Moves the path to the first if they are in order.
     fn are_close(&mut self, searches: &[Search<'_, '_>]) -> bool {
         let [first, .., last] = searches else { return false };
         if searches.windows(2).any(|pair| !pair[0].target.precedes(&pair[1].target)) {
@@ -444,80 +493,93 @@ impl<'a> Writer<'a> {
         false
     }
 
-    /// Seeks the places of all in turn and adds the cells.
-    fn insert_searched<'c>(&mut self, searches: &mut [Search<'a, 'c>], inserted: &mut impl FnMut(CellRef<'c>, usize, bool)) {
+    /// Searches the positions of all cells in turn and adds the cells.
+    fn insert_searched<'c>(
+        &mut self,
+        searches: &mut [Search<'a, 'c>],
+        inserted: &mut impl FnMut(CellRef<'c>, usize, bool),
+    ) {
         let mut live = searches.len();
         while live > 0 {
-            live -= searches.iter_mut().filter(|search| !search.ended).map(|search| usize::from(search.step())).sum::<usize>();
+            live -= searches
+                .iter_mut()
+                .filter(|search| !search.ended)
+                .map(|search| usize::from(search.step()))
+                .sum::<usize>();
         }
         for search in searches {
-            // Others of the group may have come in behind the node that was found.
+            // Other cells of the group may have been inserted after the node that was found.
             for (level, found) in search.path[..search.height].iter().enumerate() {
                 self.state.path[level] = last_before(*found, level, &search.target).node;
             }
             let is_beside = self.add(search.cell, search.target.prefix, search.height);
             inserted(search.cell, self.state.arena.used_bytes(), is_beside);
         }
-        // Its nodes are no longer in order, and new ones may stand behind them.
-        self.state.path = [self.list.head; HEIGHT_MAX];
+        // The nodes of the path are no longer in order, and new ones may be after them.
+        self.state.path = [self.list.head; MAX_HEIGHT];
     }
 
-    /// Bytes of the arena in use.
+    /// Returns the used bytes of the arena.
     pub(super) fn used_bytes(&self) -> usize {
         self.state.arena.used_bytes()
     }
 
     /// Moves the path to `target`: on each level the last node before it.
-    fn find_path(&mut self, target: &Target<'_>) {
+    fn find_path(&mut self, target: &SearchKey<'_>) {
         let list = self.list;
         let top = list.height.load(Ordering::Relaxed) - 1;
-        let (level, node) = (0..FINGER_LEVELS.min(top)).find_map(|level| self.path_holds(level, target)).unwrap_or((top, list.head()));
+        let (level, node) = (0..FINGER_LEVELS.min(top))
+            .find_map(|level| self.path_holds(level, target))
+            .unwrap_or((top, list.head()));
         descend(node, level, target, |level, node| self.state.path[level] = node.node);
     }
 
-    /// The node of the path on `level`, if `target` belongs right behind it; then the path holds above as well.
-    fn path_holds(&self, level: usize, target: &Target<'_>) -> Option<(usize, NodeRef<'a>)> {
+    /// Returns the node of the path on `level`, if `target` belongs right after it; the path is
+    /// then valid on the levels above as well.
+    fn path_holds(&self, level: usize, target: &SearchKey<'_>) -> Option<(usize, NodeRef<'a>)> {
         // SAFETY: the path leads over finished nodes of this list.
         let node = unsafe { NodeRef::new(self.state.path[level]) };
         let before = node.is(self.list.head()) || node.precedes(target);
-        (before && node.next(level).is_none_or(|next| !next.precedes(target))).then_some((level, node))
+        (before && node.next(level).is_none_or(|next| !next.precedes(target)))
+            .then_some((level, node))
     }
 
-    /// One level more with a chance of one in two: next to one in four it costs five bytes more per cell and spares a
-    /// third of the nodes that a search has to fetch.
+    /// Adds one more level with a probability of 1/2. Compared with 1/4 this costs five bytes more
+    /// per cell and saves a third of the nodes that a search has to fetch.
     fn random_height(&mut self) -> usize {
         let mut bits = self.state.random;
         bits ^= bits << 13;
         bits ^= bits >> 7;
         bits ^= bits << 17;
         self.state.random = bits;
-        (1 + bits.trailing_ones() as usize).min(HEIGHT_MAX)
+        (1 + bits.trailing_ones() as usize).min(MAX_HEIGHT)
     }
 }
 
-/// Whether two flat keys are of one row and column.
+/// Returns `true` if two flat keys are of one row and column.
 fn same_column(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a[..a.len() - VERSION_BYTES] == b[..b.len() - VERSION_BYTES]
 }
 
-/// Copies a cell into the arena as a node that leads nowhere yet. This is the only place that writes a node's bytes.
+/// Copies a cell into the arena as a node without successors. Only this function writes a node's
+/// bytes.
 fn write_node(arena: &mut Arena, cell: CellRef<'_>, prefix: u64, height: usize) -> NonNull<Node> {
     let (key, value, tags) = (cell.key(), cell.value(), cell.tags());
     let fixed = Node {
         next: AtomicPtr::new(ptr::null_mut()),
         prefix,
-        sequence: cell.sequence(),
+        sequence: cell.sequence_id(),
         key_bytes: u32::try_from(key.len()).expect("cell size is limited by the caller"),
         value_bytes: u32::try_from(value.len()).expect("cell size is limited by the caller"),
         tags_bytes: u16::try_from(tags.len()).expect("tags are limited to 64 KiB"),
-        height: u8::try_from(height).expect("at most HEIGHT_MAX"),
+        height: u8::try_from(height).expect("at most MAX_HEIGHT"),
     };
     let above = (height - 1) * LINK_BYTES;
     let bytes = above + (PAYLOAD + key.len() + value.len() + tags.len()).max(size_of::<Node>());
     let start = arena.allocate(bytes);
-    // SAFETY: the run has room for the links above, the fixed part and the payload, and nobody else has it. Links and
-    // fixed part are aligned: the run is, and links are as long as the alignment. The payload is written last because
-    // it begins in the fixed part's padding.
+    // SAFETY: the run has room for the links above, the fixed part and the payload, and no other
+    // code has access to it. Links and fixed part are aligned: the run is, and links are as long as
+    // the alignment. The payload is written last because it begins in the fixed part's padding.
     unsafe {
         let node = start.add(above).cast::<Node>();
         for level in 1..height {
@@ -533,27 +595,28 @@ fn write_node(arena: &mut Arena, cell: CellRef<'_>, prefix: u64, height: usize) 
     }
 }
 
-/// A place in a list that it keeps alive: at a cell, or behind the last one.
-pub(super) struct Position {
+/// Position in a list that it keeps alive: at a cell, or past the last one.
+pub(super) struct SkipListCursor {
     list: Arc<SkipList>,
-    /// A published node of `list`.
+    /// Published node of `list`.
     node: Option<NonNull<Node>>,
 }
 
-// SAFETY: a position reads nodes of a list that it owns a share of, and `SkipList` is `Send` and `Sync`.
-unsafe impl Send for Position {}
-// SAFETY: as above; `&Position` only reads.
-unsafe impl Sync for Position {}
+// SAFETY: a cursor reads nodes of a list that it owns a share of, and `SkipList` is `Send` and
+// `Sync`.
+unsafe impl Send for SkipListCursor {}
+// SAFETY: as above; `&SkipListCursor` only reads.
+unsafe impl Sync for SkipListCursor {}
 
-impl Position {
-    /// The place behind the last cell.
+impl SkipListCursor {
+    /// Returns a cursor past the last cell.
     pub(super) fn new(list: Arc<SkipList>) -> Self {
         Self { list, node: None }
     }
 
-    /// Its share of the memory that is kept for positions in the list only.
+    /// Returns its share of the memory that only cursors hold.
     pub(super) fn held_bytes(&self) -> usize {
-        self.list.left_bytes.load(Ordering::Relaxed) / Arc::strong_count(&self.list).max(1)
+        self.list.retained_bytes.load(Ordering::Relaxed) / Arc::strong_count(&self.list).max(1)
     }
 
     fn node(&self) -> Option<NodeRef<'_>> {
@@ -580,7 +643,7 @@ impl Position {
         self.node = self.list.head().next(0).map(|first| first.node);
     }
 
-    /// To the first cell not before `key`, of equal keys the newest.
+    /// Moves to the first cell not before `key`, of equal keys the newest.
     pub(super) fn seek(&mut self, key: &[u8]) {
         let target = self.list.before(key);
         let found = match self.node() {
@@ -590,7 +653,7 @@ impl Position {
         self.node = found.map(|found| found.node);
     }
 
-    /// To the last cell before `key`, or behind the last one if there is none.
+    /// Moves to the last cell before `key`, or past the last one if there is none.
     pub(super) fn seek_last_before(&mut self, key: &[u8]) {
         let (last, _) = self.list.search(&self.list.before(key));
         self.node = (!last.is(self.list.head())).then_some(last.node);

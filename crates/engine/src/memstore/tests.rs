@@ -1,11 +1,14 @@
-//! The memstore against a sorted map, and its readers beside its writer.
+//! Compares the memstore with a sorted map, and tests readers that run concurrently with its
+//! writer.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use halite_types::cell::{CellType, SharedPrefix, compare_cells, compare_keys, first_on_row, key_row, make_key, write_tag};
+use halite_types::cell::{
+    CellType, RowPrefix, compare_cells, compare_keys, first_on_row, key_row, make_key, write_tag,
+};
 use proptest::prelude::*;
 
 use super::*;
@@ -19,8 +22,13 @@ struct OwnedCell {
 }
 
 impl OwnedCell {
-    fn of(cell: CellRef<'_>) -> Self {
-        Self { key: cell.key().to_vec(), value: cell.value().to_vec(), tags: cell.tags().to_vec(), sequence: cell.sequence() }
+    fn from_cell(cell: CellRef<'_>) -> Self {
+        Self {
+            key: cell.key().to_vec(),
+            value: cell.value().to_vec(),
+            tags: cell.tags().to_vec(),
+            sequence: cell.sequence_id(),
+        }
     }
 
     fn view(&self) -> CellRef<'_> {
@@ -28,7 +36,7 @@ impl OwnedCell {
     }
 }
 
-/// A flat key in the order of keys.
+/// Flat key in the order of keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct OrderedKey(Vec<u8>);
 
@@ -44,7 +52,7 @@ impl PartialOrd for OrderedKey {
     }
 }
 
-/// The specification: key, then higher sequence id, then the later insertion.
+/// Specification: key, then higher sequence id, then the later insertion.
 #[derive(Default)]
 struct Model(BTreeMap<(OrderedKey, Reverse<u64>, Reverse<usize>), OwnedCell>);
 
@@ -63,29 +71,37 @@ impl Model {
     }
 
     fn of_row_before(&self, row: &[u8]) -> Vec<OwnedCell> {
-        self.before(&first_on_row(row)).map_or(Vec::new(), |cell| self.since(&first_on_row(key_row(&cell.key))))
+        self.before(&first_on_row(row))
+            .map_or(Vec::new(), |cell| self.since(&first_on_row(key_row(&cell.key))))
     }
 }
 
 fn rest(cursor: &mut Cursor) -> Vec<OwnedCell> {
     let mut cells = Vec::new();
     while let Some(cell) = cursor.peek() {
-        cells.push(OwnedCell::of(cell));
+        cells.push(OwnedCell::from_cell(cell));
         cursor.next();
     }
     cells
 }
 
-/// Rows around the eight bytes of the prefix, with the zero bytes that fill it up.
+/// Rows around the eight bytes of the prefix, with the zero bytes that pad it.
 fn row() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![Just(0_u8), Just(1), Just(b'a'), Just(255)];
-    prop_oneof![prop::collection::vec(byte.clone(), 1..4), prop::collection::vec(byte, 6..11), "row-0000[0-3]{1,3}".prop_map(String::into_bytes)]
+    prop_oneof![
+        prop::collection::vec(byte.clone(), 1..4),
+        prop::collection::vec(byte, 6..11),
+        "row-0000[0-3]{1,3}".prop_map(String::into_bytes)
+    ]
 }
 
 fn key() -> impl Strategy<Value = Vec<u8>> {
     let code = prop::sample::select(vec![4_u8, 8, 10, 12, 14]);
-    (row(), "[fg]", "[ab]{0,2}", 0..4_i64, code)
-        .prop_map(|(row, family, qualifier, timestamp, code)| make_key(&row, family.as_bytes(), qualifier.as_bytes(), timestamp, code))
+    (row(), "[fg]", "[ab]{0,2}", 0..4_i64, code).prop_map(
+        |(row, family, qualifier, timestamp, code)| {
+            make_key(&row, family.as_bytes(), qualifier.as_bytes(), timestamp, code)
+        },
+    )
 }
 
 fn cell() -> impl Strategy<Value = OwnedCell> {
@@ -99,22 +115,35 @@ fn cell() -> impl Strategy<Value = OwnedCell> {
     })
 }
 
-/// Cells as they are given to a memstore: one by one, or some together.
+/// Cells in the groups in which they are inserted: one or several.
 fn groups() -> impl Strategy<Value = Vec<Vec<OwnedCell>>> {
     let sorted = prop::collection::vec(cell(), 2..60).prop_map(|mut cells| {
         cells.sort_by(|one, other| compare_cells(&one.view(), &other.view()));
         cells
     });
-    prop::collection::vec(prop_oneof![prop::collection::vec(cell(), 1..2), prop::collection::vec(cell(), 2..60), sorted], 0..20)
+    prop::collection::vec(
+        prop_oneof![
+            prop::collection::vec(cell(), 1..2),
+            prop::collection::vec(cell(), 2..60),
+            sorted
+        ],
+        0..20,
+    )
 }
 
-/// What rows may be expected to begin with, whether they do or not.
+/// Prefixes that rows may be expected to share, whether they do or not.
 fn shared() -> impl Strategy<Value = Vec<u8>> {
-    prop_oneof![Just(Vec::new()), row(), row().prop_map(|row| row[..row.len() / 2].to_vec()), Just(b"row-0000".to_vec())]
+    prop_oneof![
+        Just(Vec::new()),
+        row(),
+        row().prop_map(|row| row[..row.len() / 2].to_vec()),
+        Just(b"row-0000".to_vec())
+    ]
 }
 
 fn fill(shared: &[u8], groups: &[Vec<OwnedCell>]) -> (MemTable, Model) {
-    let (table, mut model) = (MemTable::expecting(8 << 10, SharedPrefix::expecting(shared)), Model::default());
+    let (table, mut model) =
+        (MemTable::expecting(8 << 10, RowPrefix::expecting(shared)), Model::default());
     for group in groups {
         match &group[..] {
             [cell] => table.insert(cell.view()),
@@ -157,7 +186,7 @@ proptest! {
                 2 => { cursor.seek_before_row(key_row(&key)); model.of_row_before(key_row(&key)).first().cloned() }
                 _ => { cursor.seek(&first_on_row(key_row(&key))); model.since(&first_on_row(key_row(&key))).first().cloned() }
             };
-            prop_assert_eq!(cursor.peek().map(OwnedCell::of), expected);
+            prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), expected);
         }
     }
 
@@ -169,7 +198,7 @@ proptest! {
         cursor.seek_to_first();
         for key in keys {
             cursor.seek(&key);
-            prop_assert_eq!(cursor.peek().map(OwnedCell::of), model.since(&key).first().cloned());
+            prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), model.since(&key).first().cloned());
         }
         let left = cursor.peek().map_or(Vec::new(), |cell| model.since(cell.key()));
         prop_assert!(left.ends_with(&rest(&mut cursor)));
@@ -185,9 +214,14 @@ fn a_successor_expects_what_rows_share_but_for_eight_bytes() {
     let shared = |rows: &[&str]| {
         let table = MemTable::new(1 << 20);
         for row in rows {
-            table.insert(CellRef::new(&make_key(row.as_bytes(), b"f", b"q", 1, CellType::Put.code()), b"", b"", 1));
+            table.insert(CellRef::new(
+                &make_key(row.as_bytes(), b"f", b"q", 1, CellType::Put.code()),
+                b"",
+                b"",
+                1,
+            ));
         }
-        table.list.shared_by_rows()
+        table.list.row_prefix()
     };
     for (rows, expected) in [
         (&[][..], ""),
@@ -196,7 +230,7 @@ fn a_successor_expects_what_rows_share_but_for_eight_bytes() {
         (&["user:17:a-long-name", "user:18:x-long-name"], "user:1"),
         (&["user:17", "user:17:a-long-name"], ""),
     ] {
-        assert_eq!(shared(rows), SharedPrefix::expecting(expected.as_bytes()), "{rows:?}");
+        assert_eq!(shared(rows), RowPrefix::expecting(expected.as_bytes()), "{rows:?}");
     }
 }
 
@@ -217,14 +251,19 @@ fn the_last_of_equal_cells_comes_first() {
 fn far_and_near_seeks_find_every_cell_of_a_large_table() {
     let table = MemTable::new(1 << 20);
     let count: u64 = if cfg!(miri) { 60 } else { 20_000 };
-    // A stride that is prime to the count visits every row once, in an order that is neither up nor down.
-    (0..count).for_each(|n| table.insert(CellRef::new(&put(n * 7_919 % count, 1), b"value", b"", n)));
+    // A stride that is prime to the count visits every row once, in an order that is neither
+    // ascending nor descending.
+    (0..count)
+        .for_each(|n| table.insert(CellRef::new(&put(n * 7_919 % count, 1), b"value", b"", n)));
     let mut cursor = table.cursor();
     for stride in [1, 2, 3, 5, 17, 100, 1_999] {
         cursor.seek_to_first();
         for row in (0..count).step_by(stride) {
             cursor.seek(&put(row, 1));
-            assert_eq!(cursor.peek().map(|cell| cell.row().to_vec()), Some(format!("{row:012}").into_bytes()));
+            assert_eq!(
+                cursor.peek().map(|cell| cell.row().to_vec()),
+                Some(format!("{row:012}").into_bytes())
+            );
         }
     }
 }
@@ -289,8 +328,13 @@ fn a_cursor_keeps_the_cells_of_a_dropped_table() {
 #[test]
 #[should_panic(expected = "not a flat key")]
 fn a_key_that_contradicts_itself_is_refused() {
-    // A debug build refuses it in the view already, a release build only here.
-    MemTable::new(1 << 20).insert(CellRef::new(&[0, 200, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], b"", b"", 1));
+    // A debug build rejects it in the view, a release build only here.
+    MemTable::new(1 << 20).insert(CellRef::new(
+        &[0, 200, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
+        b"",
+        b"",
+        1,
+    ));
 }
 
 #[test]
@@ -311,7 +355,8 @@ fn readers_beside_the_writer_see_what_was_there_before_they_began_in_order() {
             });
         }
         for n in 0..count {
-            // Bytes of the value repeat the number, so a cell seen before it was written would show.
+            // The value repeats the number, so a cell that is visible before it is written is
+            // detected.
             let row = (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let value = [n.to_string(), n.to_string()].join("=");
             table.insert(CellRef::new(&put(row, 1), value.as_bytes(), b"", n as u64));
@@ -327,7 +372,7 @@ fn walk_and_check(table: &MemTable, before: usize) {
     cursor.seek_to_first();
     let (mut last, mut old): (Option<OwnedCell>, usize) = (None, 0);
     while let Some(cell) = cursor.peek() {
-        let owned = OwnedCell::of(cell);
+        let owned = OwnedCell::from_cell(cell);
         assert!(last.is_none_or(|last| compare_cells(&last.view(), &owned.view()).is_lt()));
         let text = std::str::from_utf8(&owned.value).unwrap();
         assert_eq!(text, [owned.sequence.to_string(), owned.sequence.to_string()].join("="));

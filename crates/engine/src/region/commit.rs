@@ -1,7 +1,7 @@
-//! The one short step in which writes take effect: sequence id, log, memstore.
+//! Commit of writes in one short step: sequence id, log, memstore.
 //!
-//! The region's commit lock makes this the only writer of its memstores and keeps the order of sequence ids the order
-//! of the log. Nothing here waits for the disk: that is what the returned ticket is for.
+//! The region's commit lock makes this the only writer of its memstores and keeps the order of
+//! sequence ids the order of the log. No step here waits for the disk; the returned ticket does.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -12,63 +12,75 @@ use super::Region;
 use super::snapshot::RegionSnapshot;
 use crate::commit::CommitTicket;
 use crate::memstore::Writer;
-use crate::wal::{Level, Nonce};
+use crate::wal::{Nonce, SyncLevel};
 
-/// The cells of a batch of this many operations have their places in the memstores looked up together.
-const GROUP_REQUESTS_MIN: usize = 8;
+/// Minimum number of operations in a batch for which the positions of its cells in the memstores
+/// are searched together.
+const MIN_GROUP_REQUESTS: usize = 8;
 
-/// What the commit lock protects beside the order of commits.
+/// State that the commit lock protects in addition to the order of commits.
 #[derive(Debug, Default)]
 pub(crate) struct CommitState {
-    /// Writes are refused.
+    /// `true` if writes are rejected.
     pub(crate) closed: bool,
-    /// Set while a change is carried out. Where it is set when the lock is taken, a panic ended one half-way: its sequence id
-    /// may be in the log, and a part of its cells in the memstores. No reader sees that part, since `applied` stays before the
-    /// id; no flush writes it, for the same reason; and no later write may have the id. So the region refuses writes, and the
-    /// next opening reads the change from the log, whole or not at all.
+    /// `true` while a change is in progress. If it is set when the lock is acquired, a panic
+    /// interrupted a change: its sequence id may be in the log, and some of its cells in the
+    /// memstores. No reader sees those cells, since `applied` stays before the id. No flush writes
+    /// them, for the same reason. No later write may have the id. The region therefore rejects
+    /// writes, and the next open reads the change from the log, whole or not at all.
     pub(crate) changing: bool,
 }
 
-/// Tells whoever watches the store that a change of a region has ended in a panic. One of the log is counted there.
-struct TellPanic<'a> {
+/// Guard that reports a change of a region that ended in a panic. The log counts its own panics.
+struct PanicReporter<'a> {
     region: &'a Region,
-    of_log: u64,
+    wal_panics: u64,
 }
 
-impl Drop for TellPanic<'_> {
+impl Drop for PanicReporter<'_> {
     fn drop(&mut self) {
         let shared = &self.region.shared;
         if std::thread::panicking() {
-            shared.background.note_panic(self.region.half_changed(), shared.wal.panics() == self.of_log);
+            shared
+                .scheduler
+                .record_panic(self.region.half_changed(), shared.wal.panics() == self.wal_panics);
         }
     }
 }
 
 impl Region {
-    /// How far the log must be for a write of this durability; `None` means that it is not logged at all.
-    pub(super) fn level(&self, snapshot: &RegionSnapshot, durability: Durability) -> Option<Level> {
+    /// Returns the progress that the log must make for a write of this durability; `None` if it is
+    /// not logged.
+    pub(super) fn sync_level(
+        &self,
+        snapshot: &RegionSnapshot,
+        durability: Durability,
+    ) -> Option<SyncLevel> {
         let durability = match durability {
             Durability::UseDefault => snapshot.settings.durability,
             durability => durability,
         };
         match durability {
             Durability::SkipWal => None,
-            Durability::AsyncWal => Some(Level::Async),
-            Durability::FsyncWal => Some(Level::Fsync),
-            Durability::UseDefault | Durability::SyncWal => Some(self.shared.wal.default_level()),
+            Durability::AsyncWal => Some(SyncLevel::Async),
+            Durability::FsyncWal => Some(SyncLevel::Fsync),
+            Durability::UseDefault | Durability::SyncWal => {
+                Some(self.shared.wal.default_sync_level())
+            }
         }
     }
 
-    /// Applies the stamped cells of `requests` operations as one: a reader sees all of them or none.
+    /// Applies the stamped cells of `requests` operations atomically: a reader sees all of them or
+    /// none.
     ///
     /// # Errors
-    /// `NoSuchRegion` if the region was closed meanwhile, `NoSuchFamily` if a family was dropped meanwhile, or the
-    /// log's failure. Nothing has been applied then.
+    /// `NoSuchRegion` if the region was closed in the meantime, `NoSuchFamily` if a family was
+    /// dropped in the meantime, or the log's failure. Nothing has been applied in that case.
     pub(super) fn commit<'a>(
         &self,
         writes: impl Iterator<Item = &'a CellsBuilder> + Clone,
         requests: usize,
-        level: Option<Level>,
+        level: Option<SyncLevel>,
         nonce: Option<Nonce>,
     ) -> Result<CommitTicket> {
         let mut commit = self.lock_commit();
@@ -79,16 +91,16 @@ impl Region {
             snapshot.family_index(cell.family())?;
             has_tags |= !cell.tags().is_empty();
         }
-        // Only a time to live of its own makes an overwritten cell show again.
+        // Only a cell's own time to live makes an overwritten cell visible again.
         if has_tags && let Some(rest) = without_overwritten(&writes) {
             drop(commit);
             return self.commit(std::iter::once(&rest), requests, level, nonce);
         }
         self.shared.wal.check()?;
-        // The region may have been split in the manifest that the next opening finds.
-        self.shared.manifest.fate().check()?;
+        // The manifest that the next open reads may already contain the split of the region.
+        self.shared.manifest.sync_state().check()?;
         commit.changing = true;
-        let told = TellPanic { region: self, of_log: self.shared.wal.panics() };
+        let told = PanicReporter { region: self, wal_panics: self.shared.wal.panics() };
         let ticket = self.log_and_apply(&snapshot, writes, requests, level, nonce);
         drop(told);
         commit.changing = false;
@@ -96,7 +108,7 @@ impl Region {
         ticket
     }
 
-    /// Why the region takes no change after a panic in the middle of one.
+    /// Returns the error for changes after a panic interrupted one.
     fn half_changed(&self) -> Error {
         let text = format!(
             "region {}: a panic ended a write half-way; reads go on, writes of the region are refused; close the store and open it again",
@@ -105,71 +117,88 @@ impl Region {
         Error::new(ErrorKind::Stopped, text)
     }
 
-    /// Refuses a change where the region takes none any more.
+    /// Rejects a change if the region is closed or a panic interrupted a change.
     pub(super) fn check_committing(&self, commit: &CommitState) -> Result<()> {
         if commit.closed {
-            return Err(self.gone());
+            return Err(self.not_serving_error());
         }
         if commit.changing { Err(self.half_changed()) } else { Ok(()) }
     }
 
-    /// The change itself. The caller holds the commit lock.
+    /// Performs the change. The caller holds the commit lock.
     fn log_and_apply<'a>(
         &self,
         snapshot: &RegionSnapshot,
         writes: impl Iterator<Item = &'a CellsBuilder> + Clone,
         requests: usize,
-        level: Option<Level>,
+        level: Option<SyncLevel>,
         nonce: Option<Nonce>,
     ) -> Result<CommitTicket> {
         let wal = &self.shared.wal;
-        let settled = self.mvcc.is_settled();
+        let settled = self.mvcc.is_caught_up();
         let sequence = self.mvcc.next();
         let position = match level {
-            Some(level) => Some(wal.append(self.number, &self.mvcc, level, nonce, writes.clone().map(CellsBuilder::bytes))?),
+            Some(level) => Some(wal.append(
+                self.number,
+                &self.mvcc,
+                level,
+                nonce,
+                writes.clone().map(CellsBuilder::bytes),
+            )?),
             None => None,
         };
-        let cells = writes.flatten().map(|cell| cell.with_sequence(sequence));
-        let bytes = if requests < GROUP_REQUESTS_MIN { insert_each(snapshot, cells)? } else { insert_together(snapshot, &cells) };
+        let cells = writes.flatten().map(|cell| cell.with_sequence_id(sequence));
+        let bytes = if requests < MIN_GROUP_REQUESTS {
+            insert_each(snapshot, cells)?
+        } else {
+            insert_together(snapshot, &cells)
+        };
         self.mvcc.apply(sequence);
         self.counters.add_writes(requests as u64, bytes);
         let ticket = match (position, level) {
-            // Not waiting for the log, and nobody before it is: it is visible at once.
-            (_, None | Some(Level::Async)) if settled => {
-                self.mvcc.complete(sequence);
+            // Does not wait for the log, and neither does an earlier write: visible at once.
+            (_, None | Some(SyncLevel::Async)) if settled => {
+                self.mvcc.advance(sequence);
                 CommitTicket::ready()
             }
-            // Not waiting for the log itself, but for those before it.
-            (position, None | Some(Level::Async)) => {
-                let position = position.unwrap_or_else(|| wal.follow(self.number, &self.mvcc, sequence));
+            // Does not wait for the log itself, but for earlier writes.
+            (position, None | Some(SyncLevel::Async)) => {
+                let position = position
+                    .unwrap_or_else(|| wal.enqueue_completion(self.number, &self.mvcc, sequence));
                 CommitTicket::new(wal, position, false)
             }
-            (position, Some(level)) => CommitTicket::new(wal, position.expect("logged writes have a position"), level == Level::Fsync),
+            (position, Some(level)) => CommitTicket::new(
+                wal,
+                position.expect("logged writes have a position"),
+                level == SyncLevel::Fsync,
+            ),
         };
         Ok(ticket)
     }
 
-    /// A ticket for everything applied to the region so far: an answer that rests on what was read at the newest
-    /// applied state must not be given before that state is durable.
+    /// Returns a ticket for everything applied to the region so far. A result based on the newest
+    /// applied state must not be returned before that state is durable.
     pub fn applied_ticket(&self) -> CommitTicket {
-        if self.mvcc.is_settled() {
+        if self.mvcc.is_caught_up() {
             return CommitTicket::ready();
         }
-        let fsync = self.shared.wal.default_level() == Level::Fsync;
+        let fsync = self.shared.wal.default_sync_level() == SyncLevel::Fsync;
         CommitTicket::new(&self.shared.wal, self.shared.wal.end(), fsync)
     }
 
-    /// Puts a write of the log back into the memstores, at opening, if it is in no store file yet. Families that are gone are left
-    /// out.
+    /// Restores a write of the log into the memstores, at open, if it is in no store file yet.
+    /// Dropped families are skipped.
     pub(crate) fn replay(&self, sequence: u64, cells: &[u8]) -> Result<()> {
-        // Not the newest id of a file: a repaired region may have a file of one family, and the log the write of another.
+        // Not the newest id of a file: a repaired region may have a file of one family while the
+        // log has the write of another.
         if sequence <= self.flushed.load(Ordering::Acquire) {
             return Ok(());
         }
         let snapshot = self.state.load();
         let mut rest = cells;
         while !rest.is_empty() {
-            let (cell, behind) = halite_types::cell::read_cell(rest, sequence).map_err(|why| Error::new(ErrorKind::Corrupt, why.to_string()))?;
+            let (cell, behind) = halite_types::cell::read_cell(rest, sequence)
+                .map_err(|why| Error::new(ErrorKind::Corrupt, why.to_string()))?;
             if let Some(index) = snapshot.index_of(cell.family()) {
                 snapshot.stores[index].active.insert(cell);
             }
@@ -180,20 +209,29 @@ impl Region {
     }
 }
 
-/// The cells but those that a later one of the same key replaces, as in HBase's memstore; `None` if there is none such.
-fn without_overwritten<'a>(writes: &(impl Iterator<Item = &'a CellsBuilder> + Clone)) -> Option<CellsBuilder> {
+/// Returns the cells without those that a later one of the same key replaces, as in HBase's
+/// memstore; `None` if there are none to remove.
+fn without_overwritten<'a>(
+    writes: &(impl Iterator<Item = &'a CellsBuilder> + Clone),
+) -> Option<CellsBuilder> {
     let cells = || writes.clone().flatten().enumerate();
     let last: HashMap<&[u8], usize> = cells().map(|(at, cell)| (cell.key(), at)).collect();
     if last.len() == cells().count() {
         return None;
     }
     let mut rest = CellsBuilder::default();
-    cells().filter(|(at, cell)| last.get(cell.key()) == Some(at)).for_each(|(_, cell)| rest.push(cell));
+    cells()
+        .filter(|(at, cell)| last.get(cell.key()) == Some(at))
+        .for_each(|(_, cell)| rest.push(cell));
     Some(rest)
 }
 
-/// Puts cells into the memstores of their families; returns the bytes they take encoded. The caller holds the commit lock.
-fn insert_each<'a>(snapshot: &RegionSnapshot, cells: impl Iterator<Item = CellRef<'a>>) -> Result<u64> {
+/// Inserts cells into the memstores of their families. Returns their encoded size in bytes. The
+/// caller holds the commit lock.
+fn insert_each<'a>(
+    snapshot: &RegionSnapshot,
+    cells: impl Iterator<Item = CellRef<'a>>,
+) -> Result<u64> {
     let mut bytes = 0;
     let mut last: Option<(usize, Writer<'_>)> = None;
     for cell in cells {
@@ -211,13 +249,19 @@ fn insert_each<'a>(snapshot: &RegionSnapshot, cells: impl Iterator<Item = CellRe
     Ok(bytes)
 }
 
-/// As [`insert_each`], family by family, which is quicker for many cells.
-fn insert_together<'a>(snapshot: &RegionSnapshot, cells: &(impl Iterator<Item = CellRef<'a>> + Clone)) -> u64 {
+/// As [`insert_each`], family by family, which is faster for many cells.
+fn insert_together<'a>(
+    snapshot: &RegionSnapshot,
+    cells: &(impl Iterator<Item = CellRef<'a>> + Clone),
+) -> u64 {
     let mut bytes = 0;
     for (family, store) in snapshot.families.iter().zip(&snapshot.stores) {
         let mut cells = cells.clone().filter(|cell| family.name == cell.family()).peekable();
         if cells.peek().is_some() {
-            store.active.writer().insert_all(cells.inspect(|cell| bytes += cell.encoded_len() as u64));
+            store
+                .active
+                .writer()
+                .insert_all(cells.inspect(|cell| bytes += cell.encoded_len() as u64));
         }
     }
     bytes

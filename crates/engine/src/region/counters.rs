@@ -1,10 +1,10 @@
-//! What a region counts since it was opened.
+//! Counters of a region since it was opened.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::scan::ReadTrace;
+use crate::scan::ReadStats;
 
-/// Counts; only added to.
+/// Counters that only increase.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     read_requests: AtomicU64,
@@ -18,24 +18,24 @@ pub(crate) struct Counters {
     bytes_returned: AtomicU64,
     bytes_written: AtomicU64,
     flushes: AtomicU64,
-    condensations: AtomicU64,
+    in_memory_compactions: AtomicU64,
     compactions: AtomicU64,
 }
 
 impl Counters {
-    /// A get with what it touched.
-    pub(crate) fn add_get(&self, trace: &ReadTrace) {
+    /// Counts a get and its read statistics.
+    pub(crate) fn add_get(&self, trace: &ReadStats) {
         self.read_requests.fetch_add(1, Ordering::Relaxed);
-        self.add_trace(trace);
+        self.add_read_stats(trace);
     }
 
-    /// A scan with what it touched: every row it returned is a read request, as in HBase.
-    pub(crate) fn add_scan(&self, trace: &ReadTrace) {
+    /// Counts a scan and its read statistics. Every row it returned is a read request, as in HBase.
+    pub(crate) fn add_scan(&self, trace: &ReadStats) {
         self.read_requests.fetch_add(trace.rows_returned(), Ordering::Relaxed);
-        self.add_trace(trace);
+        self.add_read_stats(trace);
     }
 
-    fn add_trace(&self, trace: &ReadTrace) {
+    fn add_read_stats(&self, trace: &ReadStats) {
         self.rows_examined.fetch_add(trace.rows_examined(), Ordering::Relaxed);
         self.rows_returned.fetch_add(trace.rows_returned(), Ordering::Relaxed);
         self.rows_filtered.fetch_add(trace.rows_filtered(), Ordering::Relaxed);
@@ -57,15 +57,15 @@ impl Counters {
         self.flushes.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn add_condensation(&self) {
-        self.condensations.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn add_in_memory_compaction(&self) {
+        self.in_memory_compactions.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn add_compaction(&self) {
         self.compactions.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Fills in what is counted.
+    /// Copies the counters into `load`.
     pub(crate) fn fill(&self, load: &mut halite_types::RegionLoad) {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         load.read_requests = get(&self.read_requests);
@@ -79,7 +79,7 @@ impl Counters {
         load.bytes_returned = get(&self.bytes_returned);
         load.bytes_written = get(&self.bytes_written);
         load.flushes = get(&self.flushes);
-        load.condensations = get(&self.condensations);
+        load.in_memory_compactions = get(&self.in_memory_compactions);
         load.compactions = get(&self.compactions);
     }
 }

@@ -1,27 +1,34 @@
-//! A region: the rows of a table between two keys, in one store a family. Its parts:
+//! Region: the rows of a table between two keys, with one store per family. Its modules:
 //!
 //! ```text
-//! write.rs      puts, deletes and what reads before it writes          row_lock.rs  who may change a row
-//! commit.rs     sequence id, log, memstore: one short step under a lock
-//! recent_deletes.rs  rows deleted in this millisecond
-//! read.rs       gets and scans as of a snapshot                        snapshot.rs  what a reader holds
-//! selection.rs  what a read asks of the stores
-//! load.rs       store files that were made elsewhere
-//! flush.rs      memstores to store files                               counters.rs  what it counts
-//! maintain.rs   what the region wants done                             figures.rs   what it tells about itself
+//! write.rs          puts, deletes, read-modify-write operations
+//! write_rows.rs     atomic operations on several rows
+//! row_lock.rs       row locks
+//! commit.rs         sequence id, log, memstore: one short step under a lock
+//! recent_stamps.rs  rows and columns with recent timestamps
+//! read.rs           gets and scans as of a snapshot
+//! snapshot.rs       state that a reader holds
+//! selection.rs      validation and store selection of reads
+//! bulk_load.rs      store files created elsewhere
+//! flush.rs          memstores to store files
+//! in_memory_compaction.rs  in-memory compaction of memstores
+//! maintenance.rs    compaction, split and merge conditions
+//! counters.rs       counters since the region was opened
+//! metrics.rs        metrics as HBase reports them
 //! ```
 //!
-//! The state readers see is one immutable [`snapshot::RegionSnapshot`], swapped whole. A reader takes the snapshot first
-//! and the read point after it: then every cell at or below the read point that was applied before the snapshot is in
-//! it, and whatever the snapshot holds stays, because flush and compaction only ever build the next one.
+//! The state that readers see is one immutable [`snapshot::RegionSnapshot`], swapped whole. A
+//! reader takes the snapshot first and the read point after it. Every cell at or below the read
+//! point that was applied before the snapshot is then in it. The contents of a snapshot stay,
+//! because flush and compaction only ever build the next one.
 
+mod bulk_load;
 mod commit;
-mod condense;
 mod counters;
-mod figures;
 mod flush;
-mod load;
-mod maintain;
+mod in_memory_compaction;
+mod maintenance;
+mod metrics;
 mod read;
 mod recent_stamps;
 mod row_lock;
@@ -38,70 +45,83 @@ use halite_types::{Error, ErrorKind, RegionInfo, Result, TableDescriptor};
 
 use crate::catalog::RegionEntry;
 use crate::commit::Mvcc;
-use crate::compaction::UnderWay;
+use crate::compaction::CompactionProgress;
 use crate::heal::Healed;
-use crate::shared::Shared;
+use crate::shared::EngineInner;
 use crate::store::{StoreFile, StoreSnapshot};
 
+pub(crate) use bulk_load::{BulkLoadFile, verify};
 use commit::CommitState;
 use counters::Counters;
-pub(crate) use load::{Part, verify};
-pub use read::explain_empty;
+pub use read::empty_range_hint;
 pub(crate) use recent_stamps::RecentStamps;
 use row_lock::RowLocks;
-pub(crate) use selection::{UserRead, check_scan, filter_state, wanted_stores};
+pub(crate) use selection::{UserRead, check_scan, filter_state, selected_stores};
 pub(crate) use snapshot::{Family, RegionSnapshot};
-pub use write::Applied;
+pub use write::BatchResult;
 
-/// A region that is open.
+/// Open region.
 pub struct Region {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<EngineInner>,
     info: Arc<RegionInfo>,
-    /// Its number in the log and the manifest.
+    /// Number of the region in the log and the manifest.
     pub(crate) number: u64,
     state: ArcSwap<RegionSnapshot>,
     commit: Mutex<CommitState>,
     mvcc: Arc<Mvcc>,
     row_locks: RowLocks,
-    /// Held by whoever flushes, splits or alters the region, one at a time.
+    /// Held by the thread that flushes, splits or alters the region, one at a time.
     maintenance: Mutex<()>,
-    /// Held by whoever compacts the region, or must not have it compacted; taken before `maintenance`.
+    /// Held by the thread that compacts the region or must prevent its compaction. Acquired before
+    /// `maintenance`.
     compaction: Mutex<()>,
-    /// Held by whoever waits for a compaction to give way; those that come behind wait here.
+    /// Held by the thread that waits for a running compaction to be canceled; later ones wait here.
     turn: Mutex<()>,
-    /// The compaction that runs is to give way.
+    /// `true` if the running compaction is to be canceled.
     gives_way: AtomicBool,
-    /// Reads are not served any more.
-    gone: AtomicBool,
-    /// A flush has been asked for and has not begun.
+    /// `true` if reads are no longer served.
+    not_serving: AtomicBool,
+    /// `true` if a flush has been requested and has not begun.
     pub(crate) flush_requested: AtomicBool,
-    /// As for a flush, for memstores that are to be written anew.
-    pub(crate) condense_requested: AtomicBool,
-    /// Memory of the memstores as last told to the background.
-    pub(crate) noted_bytes: AtomicU64,
+    /// As `flush_requested`, for in-memory compaction.
+    pub(crate) in_memory_compaction_requested: AtomicBool,
+    /// Memory of the memstores in bytes as last reported to the background scheduler.
+    pub(crate) recorded_memstore_bytes: AtomicU64,
     pub(crate) counters: Counters,
-    /// The sequence id of the first write after the opening.
+    /// Sequence id of the first write after the open.
     open_sequence: AtomicU64,
-    /// Everything up to this sequence id is in store files, as the manifest says.
+    /// Sequence id up to which all cells are in store files, as recorded in the manifest.
     flushed: AtomicU64,
-    /// Cells may be gone that writes up to this sequence id have displaced: who reads as of an earlier one may miss them.
+    /// Sequence id up to which writes may have displaced cells that no longer exist. A reader as of
+    /// an earlier id may miss them.
     displaced: AtomicU64,
-    /// Compactions asked for or running.
-    pub(crate) compactions: UnderWay,
+    /// Requested and running compactions.
+    pub(crate) compactions: CompactionProgress,
 }
 
 impl Region {
     /// Opens a region of the manifest with its store files.
-    pub(crate) fn open(shared: &Arc<Shared>, descriptor: Arc<TableDescriptor>, entry: &RegionEntry) -> Result<Arc<Self>> {
+    pub(crate) fn open(
+        shared: &Arc<EngineInner>,
+        descriptor: Arc<TableDescriptor>,
+        entry: &RegionEntry,
+    ) -> Result<Arc<Self>> {
         let mut stores = Vec::new();
         for family in descriptor.families() {
             let files = entry.families.get(family.name()).map(Vec::as_slice).unwrap_or_default();
-            let open = |file: &crate::catalog::FileEntry| shared.files.open(&entry.info, family.name(), file.clone());
+            let open = |file: &crate::catalog::FileEntry| {
+                shared.files.open(&entry.info, family.name(), file.clone())
+            };
             let mut files = files.iter().map(open).collect::<Result<Vec<Arc<StoreFile>>>>()?;
             StoreSnapshot::sort_files(&mut files);
             stores.push(StoreSnapshot::new(shared.new_memtable(), files));
         }
-        let newest = stores.iter().flat_map(|store| &store.files).map(|file| file.max_sequence()).max().unwrap_or(0);
+        let newest = stores
+            .iter()
+            .flat_map(|store| &store.files)
+            .map(|file| file.max_sequence())
+            .max()
+            .unwrap_or(0);
         let row_check = shared.options.row_check(&descriptor);
         let snapshot = RegionSnapshot::new(descriptor, row_check, stores);
         let newest = entry.flushed_sequence.max(newest);
@@ -117,42 +137,44 @@ impl Region {
             compaction: Mutex::new(()),
             turn: Mutex::new(()),
             gives_way: AtomicBool::new(false),
-            gone: AtomicBool::new(false),
+            not_serving: AtomicBool::new(false),
             flush_requested: AtomicBool::new(false),
-            condense_requested: AtomicBool::new(false),
-            noted_bytes: AtomicU64::new(0),
+            in_memory_compaction_requested: AtomicBool::new(false),
+            recorded_memstore_bytes: AtomicU64::new(0),
             counters: Counters::default(),
             open_sequence: AtomicU64::new(newest + 1),
             flushed: AtomicU64::new(entry.flushed_sequence),
-            // What earlier processes dropped nobody has noted.
+            // No record exists of the cells that earlier processes dropped.
             displaced: AtomicU64::new(newest),
-            compactions: UnderWay::default(),
+            compactions: CompactionProgress::default(),
         }))
     }
 
-    /// Of `held` cells only `kept` are left in what is about to be published, all displaced by writes up to `sequence`.
-    pub(crate) fn note_displaced(&self, held: u64, kept: u64, sequence: u64) {
+    /// Records that only `kept` of `held` cells remain in the state about to be published. Writes
+    /// up to `sequence` displaced the others.
+    pub(crate) fn record_displaced(&self, held: u64, kept: u64, sequence: u64) {
         if kept < held {
             self.displaced.fetch_max(sequence, Ordering::AcqRel);
         }
     }
 
-    /// Whether everything is left that a reader as of `sequence` may see of the snapshot that was taken before.
+    /// Returns `true` if the snapshot taken before still contains everything that a reader as of
+    /// `sequence` may see.
     pub(super) fn is_whole_at(&self, sequence: u64) -> bool {
         sequence >= self.displaced.load(Ordering::Acquire)
     }
 
-    /// The log has been read back: writes go on from here.
-    pub(crate) fn replayed(&self) {
+    /// Completes the recovery of the log: writes continue from here.
+    pub(crate) fn finish_recovery(&self) {
         self.open_sequence.store(self.mvcc.applied() + 1, Ordering::Release);
     }
 
-    /// Which rows of which table.
+    /// Returns the table and row range of the region.
     pub fn info(&self) -> &Arc<RegionInfo> {
         &self.info
     }
 
-    /// The table's descriptor as the region applies it.
+    /// Returns the table's descriptor as the region applies it.
     pub fn descriptor(&self) -> Arc<TableDescriptor> {
         Arc::clone(&self.state.load().descriptor)
     }
@@ -161,11 +183,12 @@ impl Region {
         self.state.load_full()
     }
 
-    /// The state, and a read point all of whose writes it holds.
+    /// Returns the state and a read point all of whose writes it contains.
     ///
-    /// A write that comes after a flush has begun goes into memstores that the state before does not have, and of its families
-    /// perhaps only into some: of that write a reader with the old state and a later point would see a part. Where the state is
-    /// the same after the point was taken, every write up to the point went into it.
+    /// A write that arrives after a flush has begun goes into memstores that the earlier state does
+    /// not contain. This may apply to only some of its families. A reader with the earlier state
+    /// and a later point would then see a part of that write. If the state is the same after the
+    /// point was taken, every write up to the point went into it.
     pub(super) fn snapshot_at(&self, mut point: impl FnMut() -> u64) -> (Arc<RegionSnapshot>, u64) {
         let mut snapshot = self.snapshot();
         loop {
@@ -195,7 +218,7 @@ impl Region {
         self.compaction.lock().healed()
     }
 
-    /// As [`Region::lock_compaction`], and a compaction that runs does not come to its end first: it may take hours, and gives way.
+    /// As [`Region::lock_compaction`], but cancels a running compaction, which may take hours.
     pub(crate) fn stop_compaction(&self) -> MutexGuard<'_, ()> {
         let turn = self.turn.lock().healed();
         self.gives_way.store(true, Ordering::Release);
@@ -205,12 +228,13 @@ impl Region {
         compaction
     }
 
-    /// Whether the compaction that runs is to end without a result.
+    /// Returns `true` if the running compaction is to end without a result.
     pub(crate) fn compaction_gives_way(&self) -> bool {
         self.gives_way.load(Ordering::Acquire)
     }
 
-    /// Replaces the snapshot by what `next` makes of it. The commit lock keeps writers from using the old one meanwhile.
+    /// Replaces the snapshot by the result of `next`. The commit lock keeps writers from using the
+    /// old one concurrently.
     pub(crate) fn swap(&self, next: impl FnOnce(&RegionSnapshot) -> RegionSnapshot) {
         let commit = self.lock_commit();
         let snapshot = next(&self.state.load());
@@ -218,57 +242,72 @@ impl Region {
         drop(commit);
     }
 
-    /// Puts another descriptor in force; families that are new get an empty store, those that are gone lose theirs.
+    /// Applies another descriptor. New families get an empty store, and dropped families lose
+    /// theirs.
     pub(crate) fn alter(&self, descriptor: &Arc<TableDescriptor>) {
         let row_check = self.shared.options.row_check(descriptor);
         self.swap(|old| {
             let store = |family: &halite_types::FamilyDescriptor| {
-                old.index_of(family.name())
-                    .map_or_else(|| StoreSnapshot::new(self.shared.new_memtable(), Vec::new()), |index| old.stores[index].clone())
+                old.index_of(family.name()).map_or_else(
+                    || StoreSnapshot::new(self.shared.new_memtable(), Vec::new()),
+                    |index| old.stores[index].clone(),
+                )
             };
-            RegionSnapshot::new(Arc::clone(descriptor), row_check.clone(), descriptor.families().map(store).collect())
+            RegionSnapshot::new(
+                Arc::clone(descriptor),
+                row_check.clone(),
+                descriptor.families().map(store).collect(),
+            )
         });
     }
 
-    /// Refuses writes from here on. Reads go on: nothing changes any more.
+    /// Rejects writes from now on. Reads continue, because nothing changes.
     pub(crate) fn close(&self) {
         self.lock_commit().closed = true;
     }
 
-    /// Refuses reads too: the rows are served elsewhere, or not at all. Reads that run finish.
-    pub(crate) fn leave(&self) {
-        self.gone.store(true, Ordering::Release);
+    /// Rejects reads too: another region serves the rows, or none does. Reads in progress finish.
+    pub(crate) fn stop_serving(&self) {
+        self.not_serving.store(true, Ordering::Release);
     }
 
-    /// Whether reads are served: not any more once the region is split, merged, disabled or closed.
+    /// Verifies that reads are served, which ends once the region is split, merged, disabled or
+    /// closed.
     ///
     /// # Errors
-    /// `NoSuchRegion` if they are not.
+    /// `NoSuchRegion` if they are not served.
     pub fn check_open(&self) -> Result<()> {
-        if self.gone.load(Ordering::Acquire) { Err(self.gone()) } else { Ok(()) }
+        if self.not_serving.load(Ordering::Acquire) {
+            Err(self.not_serving_error())
+        } else {
+            Ok(())
+        }
     }
 
-    fn gone(&self) -> Error {
+    fn not_serving_error(&self) -> Error {
         Error::new(
             ErrorKind::NoSuchRegion,
-            format!("region {} is not served here any more; look up the region of the row again", self.info.display_name()),
+            format!(
+                "region {} is not served here any more; look up the region of the row again",
+                self.info.display_name()
+            ),
         )
     }
 
-    /// The error for a row of another region, if it is one.
+    /// Verifies that `row` belongs to this region.
     fn check_row(&self, row: &[u8]) -> Result<()> {
         if self.info.contains(row) {
             return Ok(());
         }
         let text = format!(
             "row {} lies outside region {}; look up the region of the row again",
-            halite_types::key::print_bytes(row),
+            halite_types::key::to_string_binary(row),
             self.info.display_name()
         );
         Err(Error::new(ErrorKind::WrongRegion, text))
     }
 
-    /// Memory of the cells that are not in a file.
+    /// Returns the memory in bytes of the cells that are not in a file.
     pub(crate) fn memstore_bytes(&self) -> usize {
         self.state.load().memstore_bytes()
     }

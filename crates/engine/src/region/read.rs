@@ -1,44 +1,48 @@
-//! Gets and scans as of a snapshot: which memstores and files take part, and how their cells are filtered.
+//! Gets and scans as of a snapshot: selection of memstores and files, and filtering of their cells.
 
 use std::ops::Bound;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use halite_types::cell::{first_on_column, first_on_row, key_row};
-use halite_types::key::print_bytes;
-use halite_types::{BloomType, CellsBuilder, Error, ErrorKind, Get, Result, Row, RowRange, Scan, Selection, Tier, TimeRange};
+use halite_types::key::to_string_binary;
+use halite_types::{
+    BloomType, CellsBuilder, Error, ErrorKind, Get, ReadTier, Result, Row, RowRange, Scan,
+    Selection, TimeRange,
+};
 
 use super::Region;
-use super::selection::{UserRead, check_scan, check_selection, filter_state, wanted_stores};
+use super::selection::{UserRead, check_scan, check_selection, filter_state, selected_stores};
 use super::snapshot::{Family, RegionSnapshot};
-use crate::cache::{ReadBlocks, ReadTier, ReadTimer};
+use crate::block_cache::{AtomicReadTier, BlockReadOptions, ReadTimer};
 use crate::memstore::MemTable;
 use crate::scan::filter::FilterState;
 use crate::scan::{
-    CellCount, CellSink, MEMORY_BYTES_MAX, MEMORY_CELLS_MAX, ReadAt, ReadTrace, RegionScanner, RowProgress, RowStop, ScanPlan, Source, StoreScanner,
-    StoredRows, WantedFrom, filter_finished_row,
+    CellCount, CellSink, CellSource, LazySeek, MAX_MEMORY_BYTES, MAX_MEMORY_CELLS, ReadAt,
+    ReadStats, RegionScanner, RowProgress, RowStop, ScanPlan, StoreRowCursor, StoreScanner,
+    filter_finished_row,
 };
 use crate::store::{StoreFile, StoreSnapshot};
 
-/// What the read of one store needs to know.
+/// Parameters of the read of one store.
 struct StoreRead<'a> {
     selection: &'a Selection,
     family: &'a Family,
     columns: Option<Vec<Bytes>>,
-    /// The row of a get, for the bloom filters.
+    /// Row of a get, for the bloom filters.
     row: Option<&'a [u8]>,
     range: &'a RowRange,
     raw: bool,
     read_point: u64,
-    /// The read point for store files, which hold nothing newer than the newest read point.
+    /// Read point for store files, which contain nothing newer than the newest read point.
     file_read_point: u64,
     now: i64,
-    trace: &'a Arc<ReadTrace>,
-    tier: Tier,
-    row_bytes_max: Option<u64>,
+    stats: &'a Arc<ReadStats>,
+    tier: ReadTier,
+    max_row_bytes: Option<u64>,
 }
 
-/// The read of one row.
+/// Read of one row.
 struct RowRead<'a> {
     region: &'a Region,
     snapshot: &'a RegionSnapshot,
@@ -47,35 +51,54 @@ struct RowRead<'a> {
     start: Vec<u8>,
     read_point: u64,
     now: i64,
-    trace: &'a Arc<ReadTrace>,
-    tier: Tier,
+    stats: &'a Arc<ReadStats>,
+    tier: ReadTier,
 }
 
 impl<'a> RowRead<'a> {
-    fn new(region: &'a Region, snapshot: &'a RegionSnapshot, get: &'a Get, read_point: u64, tier: Tier, trace: &'a Arc<ReadTrace>) -> Self {
+    fn new(
+        region: &'a Region,
+        snapshot: &'a RegionSnapshot,
+        get: &'a Get,
+        read_point: u64,
+        tier: ReadTier,
+        stats: &'a Arc<ReadStats>,
+    ) -> Self {
         let row = get.row();
-        let range = RowRange { start: Bound::Included(row.clone()), end: Bound::Included(row.clone()) };
+        let range =
+            RowRange { start: Bound::Included(row.clone()), end: Bound::Included(row.clone()) };
         let now = region.shared.env.clock.now_ms();
-        Self { region, snapshot, get, range, start: first_on_row(row), read_point, now, trace, tier }
-    }
-
-    /// How many cells may be looked at.
-    fn cells_max(&self) -> u64 {
-        match self.tier {
-            Tier::Memory => MEMORY_CELLS_MAX,
-            Tier::Disk => u64::MAX,
+        Self {
+            region,
+            snapshot,
+            get,
+            range,
+            start: first_on_row(row),
+            read_point,
+            now,
+            stats,
+            tier,
         }
     }
 
-    /// Bytes of cells that may be read.
+    /// Returns the maximum number of cells that may be examined.
+    fn max_cells(&self) -> u64 {
+        match self.tier {
+            ReadTier::Memory => MAX_MEMORY_CELLS,
+            ReadTier::Disk => u64::MAX,
+        }
+    }
+
+    /// Returns the maximum bytes of cells that may be read.
     fn max_work_bytes(&self) -> usize {
         match self.tier {
-            Tier::Memory => MEMORY_BYTES_MAX,
-            Tier::Disk => usize::MAX,
+            ReadTier::Memory => MAX_MEMORY_BYTES,
+            ReadTier::Disk => usize::MAX,
         }
     }
 
-    /// Reads the row's cells of one store into `out`, and gives how many more may be looked at.
+    /// Reads the row's cells of one store into `out`. Returns the remaining number of cells that
+    /// may be examined.
     fn store(
         &self,
         index: usize,
@@ -94,33 +117,41 @@ impl<'a> RowRead<'a> {
             read_point: self.read_point,
             file_read_point: u64::MAX,
             now: self.now,
-            trace: self.trace,
+            stats: self.stats,
             tier: self.tier,
-            row_bytes_max: self.snapshot.families[index].row_bytes_max(self.region.shared.options.row_bytes_max),
+            max_row_bytes: self.snapshot.families[index]
+                .max_row_bytes(self.region.shared.options.max_row_bytes),
         };
         let blocks = self.region.read_blocks(&self.snapshot.stores[index], &read);
-        let mut scanner = Region::store_scanner(&self.snapshot.stores[index], read, blocks.as_ref())?;
+        let mut scanner =
+            Region::store_scanner(&self.snapshot.stores[index], read, blocks.as_ref())?;
         scanner.seek(&self.start)?;
         scanner.start_row();
         let progress = scanner.read_row(self.get.row(), out, filter, stop)?;
-        if progress == RowProgress::TooLarge || progress == RowProgress::Stopped && scanner.cells_examined >= stop.examined {
-            return Err(Error::new(ErrorKind::NeedsIo, "the row has many cells or large ones; read with the disk allowed"));
+        if progress == RowProgress::TooLarge
+            || progress == RowProgress::Stopped && scanner.cells_examined >= stop.examined
+        {
+            return Err(Error::new(
+                ErrorKind::WouldBlock,
+                "the row has many cells or large ones; read with the disk allowed",
+            ));
         }
-        self.trace.add_cells_examined(scanner.cells_examined);
-        self.trace.add_filter_work(scanner.filter_work as u64);
-        let (woken, waiting) = scanner.files_woken_and_waiting();
-        self.trace.add_files_read(woken as u64);
-        self.trace.add_files_not_reached(waiting as u64);
+        self.stats.add_cells_examined(scanner.cells_examined);
+        self.stats.add_filter_work(scanner.filter_work as u64);
+        let (woken, waiting) = scanner.lazy_seek_counts();
+        self.stats.add_files_read(woken as u64);
+        self.stats.add_files_not_reached(waiting as u64);
         Ok(stop.examined.saturating_sub(scanner.cells_examined))
     }
 }
 
 impl Region {
-    /// Reads a row as of now. `trace` gets what the read touches.
+    /// Reads a row as of now. `trace` receives the read statistics.
     ///
     /// # Errors
-    /// `InvalidRequest`, `WrongRegion`, `NoSuchRegion`, `NoSuchFamily`, `RowTooBig`; `NeedsIo` with [`Tier::Memory`]; damage.
-    pub fn get(&self, get: &Get, tier: Tier, trace: &Arc<ReadTrace>) -> Result<Row> {
+    /// `InvalidRequest`, `WrongRegion`, `NoSuchRegion`, `NoSuchFamily`, `RowTooBig`; `WouldBlock`
+    /// with [`ReadTier::Memory`]; damage.
+    pub fn get(&self, get: &Get, tier: ReadTier, trace: &Arc<ReadStats>) -> Result<Row> {
         halite_types::op::check_row(get.row())?;
         self.check_row(get.row())?;
         self.check_open()?;
@@ -131,11 +162,24 @@ impl Region {
     }
 
     /// Reads a row as of a sequence id.
-    pub(super) fn read_row(&self, get: &Get, read_point: u64, tier: Tier, trace: &Arc<ReadTrace>) -> Result<Row> {
+    pub(super) fn read_row(
+        &self,
+        get: &Get,
+        read_point: u64,
+        tier: ReadTier,
+        trace: &Arc<ReadStats>,
+    ) -> Result<Row> {
         self.read_row_of(&self.snapshot(), get, read_point, tier, trace)
     }
 
-    fn read_row_of(&self, snapshot: &Arc<RegionSnapshot>, get: &Get, read_point: u64, tier: Tier, trace: &Arc<ReadTrace>) -> Result<Row> {
+    fn read_row_of(
+        &self,
+        snapshot: &Arc<RegionSnapshot>,
+        get: &Get,
+        read_point: u64,
+        tier: ReadTier,
+        trace: &Arc<ReadStats>,
+    ) -> Result<Row> {
         let selection = &get.selection;
         check_selection(selection)?;
         let mut filter = filter_state(&*self.shared.env.rng, selection, false)?;
@@ -149,9 +193,10 @@ impl Region {
         }
         let read = RowRead::new(self, snapshot, get, read_point, tier, trace);
         let mut out = CellsBuilder::default();
-        let mut left = read.cells_max();
-        for (index, columns) in wanted_stores(snapshot, selection)? {
-            let stop = RowStop { examined: left, max_work_bytes: read.max_work_bytes(), ..RowStop::NEVER };
+        let mut left = read.max_cells();
+        for (index, columns) in selected_stores(snapshot, selection)? {
+            let stop =
+                RowStop { examined: left, max_work_bytes: read.max_work_bytes(), ..RowStop::NEVER };
             left = read.store(index, columns, &mut out, &mut filter, stop)?;
         }
         if let Some(filter) = &mut filter {
@@ -166,11 +211,12 @@ impl Region {
         Ok(Row::new(out.finish()))
     }
 
-    /// Whether a get would return anything, without copying it unless its filter has to see the row.
+    /// Returns `true` if a get would return any cell. Copies no cells unless the filter needs the
+    /// row.
     ///
     /// # Errors
     /// As [`Region::get`].
-    pub fn exists(&self, get: &Get, tier: Tier, trace: &Arc<ReadTrace>) -> Result<bool> {
+    pub fn exists(&self, get: &Get, tier: ReadTier, trace: &Arc<ReadStats>) -> Result<bool> {
         if get.selection.filter.is_some() {
             return self.get(get, tier, trace).map(|row| !row.is_empty());
         }
@@ -181,9 +227,15 @@ impl Region {
         let (snapshot, read_point) = self.snapshot_at(|| self.mvcc.read_point());
         let read = RowRead::new(self, &snapshot, get, read_point, tier, trace);
         let mut found = CellCount::default();
-        let mut left = read.cells_max();
-        for (index, columns) in wanted_stores(&snapshot, &get.selection)? {
-            left = read.store(index, columns, &mut found, &mut None, RowStop { cells: 1, examined: left, ..RowStop::NEVER })?;
+        let mut left = read.max_cells();
+        for (index, columns) in selected_stores(&snapshot, &get.selection)? {
+            left = read.store(
+                index,
+                columns,
+                &mut found,
+                &mut None,
+                RowStop { cells: 1, examined: left, ..RowStop::NEVER },
+            )?;
             if found.cells() > 0 {
                 break;
             }
@@ -194,38 +246,48 @@ impl Region {
         Ok(found.cells() > 0)
     }
 
-    /// What a read that begins now sees: everything up to this sequence id.
+    /// Returns the sequence id up to which a read that begins now sees writes.
     pub(crate) fn read_point(&self) -> u64 {
         self.mvcc.read_point()
     }
 
-    /// Begins a scan of the part of its range that lies in this region.
+    /// Begins a scan of the part of its range that is in this region.
     ///
     /// # Errors
     /// `InvalidRequest`, `IncompatibleFilter`, `NoSuchRegion`, `NoSuchFamily`.
-    pub fn scan(self: &Arc<Self>, scan: &Scan, tier: Tier) -> Result<RegionScanner> {
+    pub fn scan(self: &Arc<Self>, scan: &Scan, tier: ReadTier) -> Result<RegionScanner> {
         self.scan_at(scan, tier, ReadAt::Committed)
     }
 
-    /// As [`Region::scan`], at another read point than the newest.
+    /// As [`Region::scan`], at a read point other than the newest.
     ///
     /// # Errors
     /// As [`Region::scan`].
-    pub fn scan_at(self: &Arc<Self>, scan: &Scan, tier: Tier, at: ReadAt) -> Result<RegionScanner> {
+    pub fn scan_at(
+        self: &Arc<Self>,
+        scan: &Scan,
+        tier: ReadTier,
+        at: ReadAt,
+    ) -> Result<RegionScanner> {
         self.check_open()?;
         check_scan(scan)?;
-        let (snapshot, newest) = self.snapshot_at(|| if at == ReadAt::Applied { self.mvcc.applied() } else { self.mvcc.read_point() });
+        let (snapshot, newest) = self.snapshot_at(|| {
+            if at == ReadAt::Applied { self.mvcc.applied() } else { self.mvcc.read_point() }
+        });
         let (read_point, file_read_point) = match at {
-            ReadAt::Point(sequence) if self.is_whole_at(sequence) => (sequence.min(newest), sequence),
-            // Of a row as of an earlier point a part may be gone: that was never there, and the newest is.
+            ReadAt::Point(sequence) if self.is_whole_at(sequence) => {
+                (sequence.min(newest), sequence)
+            }
+            // A part of a row as of an earlier point may no longer exist. That partial row never
+            // existed; the newest row does.
             ReadAt::Committed | ReadAt::Applied | ReadAt::Point(_) => (newest, u64::MAX),
         };
         let now = self.shared.env.clock.now_ms();
-        let trace = Arc::new(ReadTrace::default());
+        let trace = Arc::new(ReadStats::default());
         let filter = filter_state(&*self.shared.env.rng, &scan.selection, scan.reverse)?;
         let range = self.clip(&scan.range);
         let (mut stores, mut blocks) = (Vec::new(), Vec::new());
-        for (index, columns) in wanted_stores(&snapshot, &scan.selection)? {
+        for (index, columns) in selected_stores(&snapshot, &scan.selection)? {
             let family = &snapshot.families[index];
             let read = StoreRead {
                 selection: &scan.selection,
@@ -237,30 +299,30 @@ impl Region {
                 read_point,
                 file_read_point,
                 now,
-                trace: &trace,
+                stats: &trace,
                 tier,
-                row_bytes_max: family.row_bytes_max(self.shared.options.row_bytes_max),
+                max_row_bytes: family.max_row_bytes(self.shared.options.max_row_bytes),
             };
             let of_store = self.read_blocks(&snapshot.stores[index], &read);
             stores.push(Self::store_scanner(&snapshot.stores[index], read, of_store.as_ref())?);
             blocks.extend(of_store);
         }
         let region = Arc::clone(self);
-        let on_finish = Box::new(move |trace: &ReadTrace| region.counters.add_scan(trace));
+        let on_finish = Box::new(move |trace: &ReadStats| region.counters.add_scan(trace));
         RegionScanner::new(ScanPlan {
-            rows: Box::new(StoredRows { range, reverse: scan.reverse }),
+            row_cursor: Box::new(StoreRowCursor { range, reverse: scan.reverse }),
             stores,
             blocks,
             filter,
             batch: scan.batch,
             read_point,
             clock: Arc::clone(&self.shared.env.clock),
-            trace,
+            stats: trace,
             on_finish,
         })
     }
 
-    /// The part of a range that lies in this region.
+    /// Returns the part of a range that is in this region.
     fn clip(&self, range: &RowRange) -> RowRange {
         let mut range = range.clone();
         let starts_before = match &range.start {
@@ -281,41 +343,55 @@ impl Region {
         range
     }
 
-    /// How a read gets at the blocks of a store's files; `None` if it has none.
-    fn read_blocks(&self, store: &StoreSnapshot, read: &StoreRead<'_>) -> Option<Arc<ReadBlocks>> {
+    /// Returns the access to the blocks of a store's files; `None` if it has none.
+    fn read_blocks(
+        &self,
+        store: &StoreSnapshot,
+        read: &StoreRead<'_>,
+    ) -> Option<Arc<BlockReadOptions>> {
         (!store.files.is_empty()).then(|| {
             let fill = read.selection.cache_blocks && read.family.block_cache;
-            Arc::new(ReadBlocks {
+            Arc::new(BlockReadOptions {
                 cache: Arc::clone(&self.shared.cache),
-                tier: ReadTier::new(read.tier),
-                fill,
-                trace: Arc::clone(read.trace),
+                tier: AtomicReadTier::new(read.tier),
+                fill_cache: fill,
+                stats: Arc::clone(read.stats),
                 timer: read.row.is_none().then(|| ReadTimer::new(&self.shared.env.clock)),
             })
         })
     }
 
-    fn store_scanner(store: &StoreSnapshot, read: StoreRead<'_>, blocks: Option<&Arc<ReadBlocks>>) -> Result<StoreScanner> {
-        // What was written later counts whatever its timestamp, where the order of the writes does.
+    fn store_scanner(
+        store: &StoreSnapshot,
+        read: StoreRead<'_>,
+        blocks: Option<&Arc<BlockReadOptions>>,
+    ) -> Result<StoreScanner> {
+        // If the order of writes decides, later writes count whatever their timestamp.
         let all_count = read.family.new_version_behavior;
-        let time_range = if all_count { TimeRange::all() } else { read.selection.time_range_of(&read.family.name) };
+        let time_range = if all_count {
+            TimeRange::all()
+        } else {
+            read.selection.time_range_of(&read.family.name)
+        };
         let mut sources = Vec::with_capacity(store.files.len() + 1);
-        for memstore in store.memstores().filter(|memstore| memstore_overlaps(memstore, time_range)) {
-            read.trace.add_memstores_read(1);
-            sources.push(Source::memstore(memstore, read.read_point));
+        for memstore in store.memstores().filter(|memstore| memstore_overlaps(memstore, time_range))
+        {
+            read.stats.add_memstores_read(1);
+            sources.push(CellSource::memstore(memstore, read.read_point));
         }
         for file in &store.files {
             let Some(blocks) = blocks else { break };
-            let is_loaded_later = file.entry.loaded_sequence.is_some_and(|sequence| sequence > read.file_read_point);
+            let is_loaded_later =
+                file.entry.loaded_sequence.is_some_and(|sequence| sequence > read.file_read_point);
             if is_loaded_later || !file_overlaps(file, read.range, time_range) {
-                read.trace.add_files_out_of_range(1);
-            } else if !may_hold(file, &read, blocks)? {
-                read.trace.add_files_without_key(1);
-            } else if let Some(wanted) = wanted_from(file, &read, blocks)? {
-                sources.push(Source::file_from(file, blocks, read.file_read_point, wanted));
+                read.stats.add_files_out_of_range(1);
+            } else if !may_contain(file, &read, blocks)? {
+                read.stats.add_files_without_key(1);
+            } else if let Some(wanted) = lazy_seek(file, &read, blocks)? {
+                sources.push(CellSource::lazy_file(file, blocks, read.file_read_point, wanted));
             } else {
-                read.trace.add_files_read(1);
-                sources.push(Source::file(file, blocks, read.file_read_point));
+                read.stats.add_files_read(1);
+                sources.push(CellSource::file(file, blocks, read.file_read_point));
             }
         }
         let single_row = read.row.is_some();
@@ -326,21 +402,22 @@ impl Region {
             raw: read.raw,
             single_row,
             now: read.now,
-            row_bytes_max: read.row_bytes_max,
+            max_row_bytes: read.max_row_bytes,
         };
         Ok(user.scanner(sources))
     }
 }
 
 fn memstore_overlaps(memstore: &MemTable, range: TimeRange) -> bool {
-    range.is_all() || memstore.time_range().is_none_or(|(oldest, newest)| overlaps(range, oldest, newest))
+    range.is_all()
+        || memstore.time_range().is_none_or(|(oldest, newest)| overlaps(range, oldest, newest))
 }
 
 fn overlaps(range: TimeRange, oldest: i64, newest: i64) -> bool {
     newest >= range.min() && (oldest < range.max() || range.max() == i64::MAX)
 }
 
-/// Whether rows and timestamps of a file can be wanted.
+/// Returns `true` if rows and timestamps of a file may be selected.
 fn file_overlaps(file: &StoreFile, range: &RowRange, time_range: TimeRange) -> bool {
     let reader = file.reader();
     if reader.entry_count() == 0 {
@@ -361,13 +438,20 @@ fn file_overlaps(file: &StoreFile, range: &RowRange, time_range: TimeRange) -> b
     {
         return false;
     }
-    time_range.is_all() || reader.time_range().is_none_or(|range| overlaps(time_range, *range.start(), *range.end()))
+    time_range.is_all()
+        || reader
+            .time_range()
+            .is_none_or(|range| overlaps(time_range, *range.start(), *range.end()))
 }
 
-/// Whether the bloom filter of a file leaves it in the race for the row of a get.
-fn may_hold(file: &StoreFile, read: &StoreRead<'_>, blocks: &Arc<ReadBlocks>) -> Result<bool> {
+/// Returns `true` unless the bloom filter of a file excludes the row of a get.
+fn may_contain(
+    file: &StoreFile,
+    read: &StoreRead<'_>,
+    blocks: &Arc<BlockReadOptions>,
+) -> Result<bool> {
     let Some(row) = read.row else { return Ok(true) };
-    let (reader, blocks) = (file.reader(), blocks.of(file));
+    let (reader, blocks) = (file.reader(), blocks.for_file(file));
     let columns = read.columns.as_ref().filter(|_| reader.bloom_type() == BloomType::RowCol);
     let Some(columns) = columns else { return reader.may_contain_row(&blocks, row) };
     for column in columns {
@@ -378,32 +462,50 @@ fn may_hold(file: &StoreFile, read: &StoreRead<'_>, blocks: &Arc<ReadBlocks>) ->
     Ok(false)
 }
 
-/// From where on a file is wanted, so that it may not have to be looked at: for a get of some columns, unless the file may have
-/// a marker that deletes the family, which stands before them, or does not say what times it has.
-fn wanted_from(file: &StoreFile, read: &StoreRead<'_>, blocks: &Arc<ReadBlocks>) -> Result<Option<WantedFrom>> {
-    let (Some(row), Some(column)) = (read.row, read.columns.as_ref().and_then(|columns| columns.first())) else { return Ok(None) };
+/// Returns the condition under which the seek in a file may be deferred, so that reading the file
+/// may be unnecessary. It applies to a get of some columns. It does not apply if the file may have
+/// a marker that deletes the family, which sorts before them, or has no recorded time range.
+fn lazy_seek(
+    file: &StoreFile,
+    read: &StoreRead<'_>,
+    blocks: &Arc<BlockReadOptions>,
+) -> Result<Option<LazySeek>> {
+    let (Some(row), Some(column)) =
+        (read.row, read.columns.as_ref().and_then(|columns| columns.first()))
+    else {
+        return Ok(None);
+    };
     let Some(times) = file.reader().time_range() else { return Ok(None) };
-    let has_marker = file.reader().may_contain_delete_family(&blocks.of(file), row)?;
-    Ok((!has_marker).then(|| WantedFrom { key: first_on_column(row, &read.family.name, column), newest: *times.end() }))
+    let has_marker = file.reader().may_contain_delete_family(&blocks.for_file(file), row)?;
+    Ok((!has_marker).then(|| LazySeek {
+        key: first_on_column(row, &read.family.name, column),
+        newest: *times.end(),
+    }))
 }
 
-/// A message that an inverted range is empty, for whoever wants to tell people.
-pub fn explain_empty(range: &RowRange) -> Option<String> {
+/// Returns a human-readable hint that an inverted range is empty.
+pub fn empty_range_hint(range: &RowRange) -> Option<String> {
     let text = |bound: &Bound<Bytes>| match bound {
         Bound::Unbounded => String::new(),
-        Bound::Included(row) | Bound::Excluded(row) => print_bytes(row),
+        Bound::Included(row) | Bound::Excluded(row) => to_string_binary(row),
     };
-    range.is_empty().then(|| format!("the range from '{}' to '{}' is empty: the start lies behind the stop", text(&range.start), text(&range.end)))
+    range.is_empty().then(|| {
+        format!(
+            "the range from '{}' to '{}' is empty: the start lies behind the stop",
+            text(&range.start),
+            text(&range.end)
+        )
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use halite_types::{FamilyDescriptor, Get, Put, RowOp, TableDescriptor, TableName, Tier};
+    use halite_types::{FamilyDescriptor, Get, Put, ReadTier, RowOp, TableDescriptor, TableName};
 
     use crate::env::sim::SimEnv;
-    use crate::scan::ReadTrace;
+    use crate::scan::ReadStats;
     use crate::{Engine, Options};
 
     #[test]
@@ -412,12 +514,18 @@ mod tests {
         let engine = Engine::open(sim.env(), Options::default()).unwrap();
         let name: TableName = "t".parse().unwrap();
         engine
-            .create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")).family(FamilyDescriptor::new("g")), vec![])
+            .create_table(
+                TableDescriptor::new(name.clone())
+                    .family(FamilyDescriptor::new("f"))
+                    .family(FamilyDescriptor::new("g")),
+                vec![],
+            )
             .unwrap();
         let table = engine.table(&name).unwrap();
-        let put = |put: Put| drop(table.apply(vec![RowOp::Put(put)]).unwrap().pop().unwrap().unwrap());
-        let region = table.region_of(b"").unwrap();
-        // Of the two memstores only that of g is set aside by the flush: the other has nothing in it, and stays.
+        let put =
+            |put: Put| drop(table.apply(vec![RowOp::Put(put)]).unwrap().pop().unwrap().unwrap());
+        let region = table.region_for_row(b"").unwrap();
+        // Of the two memstores the flush freezes only that of g: the other is empty and stays.
         put(Put::new("other").add("g", "q", "1"));
         let meanwhile = || {
             region.flush().unwrap();
@@ -428,8 +536,9 @@ mod tests {
             once.take().into_iter().for_each(|meanwhile| meanwhile());
             region.read_point()
         });
-        let trace = Arc::new(ReadTrace::default());
-        let row = region.read_row_of(&snapshot, &Get::new("row"), point, Tier::Disk, &trace).unwrap();
+        let trace = Arc::new(ReadStats::default());
+        let row =
+            region.read_row_of(&snapshot, &Get::new("row"), point, ReadTier::Disk, &trace).unwrap();
         assert_eq!(row.len(), 2);
     }
 }

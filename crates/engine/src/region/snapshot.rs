@@ -1,34 +1,37 @@
-//! What a reader of a region holds: its families and everything their cells are in.
+//! State of a region for a reader: its families and the sources of their cells.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use halite_types::schema::family_attribute as fam;
-use halite_types::{BloomType, Durability, Error, ErrorKind, FamilyDescriptor, KeepDeletedCells, Result, RowCheck, TableDescriptor};
+use halite_types::{
+    BloomType, Durability, Error, ErrorKind, FamilyDescriptor, KeepDeletedCells, Result, RowCheck,
+    TableDescriptor,
+};
 
 use crate::scan::Retention;
 use crate::store::StoreSnapshot;
 
-/// The state of a region at one moment.
+/// State of a region at one moment.
 pub(crate) struct RegionSnapshot {
     pub(crate) descriptor: Arc<TableDescriptor>,
     pub(crate) settings: TableSettings,
-    /// What looks at rows before cells are added to them.
+    /// Check of rows before cells are added to them.
     row_check: Option<Arc<dyn RowCheck>>,
-    /// In byte order of their names.
+    /// Families in byte order of their names.
     pub(crate) families: Arc<[Family]>,
-    /// One for each family.
+    /// One store for each family.
     pub(crate) stores: Vec<StoreSnapshot>,
 }
 
-/// What a table's descriptor says about writes, read once.
+/// Settings of a table's descriptor for writes, parsed once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableSettings {
     pub(crate) durability: Durability,
     pub(crate) read_only: bool,
     pub(crate) memstore_flush_bytes: Option<u64>,
-    /// 0 for no limit.
-    pub(crate) cell_bytes_max: Option<usize>,
+    /// Maximum size of a cell in bytes; 0 for no limit.
+    pub(crate) max_cell_bytes: Option<usize>,
 }
 
 impl From<&TableDescriptor> for TableSettings {
@@ -37,12 +40,12 @@ impl From<&TableDescriptor> for TableSettings {
             durability: table.durability(),
             read_only: table.read_only(),
             memstore_flush_bytes: table.memstore_flush_bytes(),
-            cell_bytes_max: table.cell_bytes_max(),
+            max_cell_bytes: table.max_cell_bytes(),
         }
     }
 }
 
-/// What a family's descriptor says, read once.
+/// Settings of a family's descriptor, parsed once.
 #[derive(Clone, Debug)]
 pub(crate) struct Family {
     pub(crate) name: Bytes,
@@ -56,15 +59,15 @@ pub(crate) struct Family {
     pub(crate) compression: String,
     pub(crate) new_version_behavior: bool,
     pub(crate) compaction: CompactionSettings,
-    /// In place of the engine's option; 0 for no limit.
-    row_bytes_max: Option<u64>,
+    /// Replaces the engine's option; 0 for no limit.
+    max_row_bytes: Option<u64>,
 }
 
-/// What a table or a family says about compactions in place of the engine's options, read once.
+/// Compaction settings of a table or a family that replace the engine's options, parsed once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CompactionSettings {
-    pub(crate) files_min: Option<usize>,
-    pub(crate) files_max: Option<usize>,
+    pub(crate) min_files: Option<usize>,
+    pub(crate) max_files: Option<usize>,
     pub(crate) ratio: Option<f64>,
     pub(crate) delete_expired_files: Option<bool>,
 }
@@ -72,28 +75,38 @@ pub(crate) struct CompactionSettings {
 impl CompactionSettings {
     fn new(table: &TableDescriptor, family: &FamilyDescriptor) -> Self {
         let setting = |name: &str| table.family_setting(family, name).map(str::trim);
-        // Beyond an int HBase does not start.
+        // HBase does not start with a value beyond an int.
         let files = |name: &str| {
-            setting(name).and_then(|text| text.parse::<i32>().ok()).and_then(|files| usize::try_from(files).ok()).filter(|files| *files > 1)
+            setting(name)
+                .and_then(|text| text.parse::<i32>().ok())
+                .and_then(|files| usize::try_from(files).ok())
+                .filter(|files| *files > 1)
         };
         Self {
-            files_min: files(fam::COMPACTION_FILES_MIN).or_else(|| files(fam::COMPACTION_THRESHOLD)),
-            files_max: files(fam::COMPACTION_FILES_MAX),
-            ratio: setting(fam::COMPACTION_RATIO).and_then(|text| text.parse().ok()).filter(|ratio: &f64| ratio.is_finite() && *ratio > 0.0),
-            delete_expired_files: setting(fam::DELETE_EXPIRED_FILES).map(|text| text.eq_ignore_ascii_case("true")),
+            min_files: files(fam::MIN_COMPACTION_FILES)
+                .or_else(|| files(fam::COMPACTION_THRESHOLD)),
+            max_files: files(fam::MAX_COMPACTION_FILES),
+            ratio: setting(fam::COMPACTION_RATIO)
+                .and_then(|text| text.parse().ok())
+                .filter(|ratio: &f64| ratio.is_finite() && *ratio > 0.0),
+            delete_expired_files: setting(fam::DELETE_EXPIRED_FILES)
+                .map(|text| text.eq_ignore_ascii_case("true")),
         }
     }
 }
 
 impl Family {
-    /// How many values of a column hide all that were there before them; `None` where deleted ones stay.
+    /// Returns the number of values of a column that hide all older ones; `None` if deleted ones
+    /// are retained.
     pub(crate) fn versions_that_hide(&self) -> Option<u32> {
-        (self.keep_deleted == KeepDeletedCells::False).then_some(self.max_versions.max(self.min_versions).max(1))
+        (self.keep_deleted == KeepDeletedCells::False)
+            .then_some(self.max_versions.max(self.min_versions).max(1))
     }
 
-    /// Bytes of a row that a read may put together, where `default` holds for families that do not say; `None` for any number.
-    pub(crate) fn row_bytes_max(&self, default: u64) -> Option<u64> {
-        Some(self.row_bytes_max.unwrap_or(default)).filter(|most| *most > 0)
+    /// Returns the maximum bytes of a row that a read may assemble; `None` for no limit. `default`
+    /// applies to families without the setting.
+    pub(crate) fn max_row_bytes(&self, default: u64) -> Option<u64> {
+        Some(self.max_row_bytes.unwrap_or(default)).filter(|most| *most > 0)
     }
 
     fn new(table: &TableDescriptor, family: &FamilyDescriptor) -> Self {
@@ -109,11 +122,13 @@ impl Family {
             compression: family.compression(),
             new_version_behavior: family.new_version_behavior(),
             compaction: CompactionSettings::new(table, family),
-            row_bytes_max: table.family_setting(family, fam::ROW_BYTES_MAX).and_then(|text| text.trim().parse().ok()),
+            max_row_bytes: table
+                .family_setting(family, fam::MAX_ROW_SIZE)
+                .and_then(|text| text.trim().parse().ok()),
         }
     }
 
-    /// How long its cells live, seen from `now`.
+    /// Returns the retention of its cells as of `now`.
     pub(crate) fn retention(&self, now: i64) -> Retention {
         Retention {
             max_versions: self.max_versions,
@@ -127,28 +142,41 @@ impl Family {
 }
 
 impl RegionSnapshot {
-    pub(crate) fn new(descriptor: Arc<TableDescriptor>, row_check: Option<Arc<dyn RowCheck>>, stores: Vec<StoreSnapshot>) -> Self {
-        let families = descriptor.families().map(|family| Family::new(&descriptor, family)).collect();
-        Self { settings: TableSettings::from(&*descriptor), row_check, descriptor, families, stores }
+    pub(crate) fn new(
+        descriptor: Arc<TableDescriptor>,
+        row_check: Option<Arc<dyn RowCheck>>,
+        stores: Vec<StoreSnapshot>,
+    ) -> Self {
+        let families =
+            descriptor.families().map(|family| Family::new(&descriptor, family)).collect();
+        Self {
+            settings: TableSettings::from(&*descriptor),
+            row_check,
+            descriptor,
+            families,
+            stores,
+        }
     }
 
-    /// Whether the table takes a row, to which cells are to be added.
+    /// Verifies that the table accepts a row to which cells are added.
     ///
     /// # Errors
-    /// `InvalidRequest`: it does not.
+    /// `InvalidRequest` if it does not.
     pub(crate) fn check_row_taken(&self, row: &[u8]) -> Result<()> {
         match &self.row_check {
-            Some(check) => check.check(row).map_err(|error| error.at(format_args!("table {}", self.descriptor.name()))),
+            Some(check) => check
+                .check(row)
+                .map_err(|error| error.at(format_args!("table {}", self.descriptor.name()))),
             None => Ok(()),
         }
     }
 
-    /// Whether it takes some rows only.
+    /// Returns `true` if the table accepts only some rows.
     pub(crate) fn has_row_check(&self) -> bool {
         self.row_check.is_some()
     }
 
-    /// The same with other stores.
+    /// Returns this state with other stores.
     pub(crate) fn with_stores(&self, stores: Vec<StoreSnapshot>) -> Self {
         Self {
             descriptor: Arc::clone(&self.descriptor),
@@ -159,28 +187,33 @@ impl RegionSnapshot {
         }
     }
 
-    /// The place of a family, if the table has it.
+    /// Returns the index of a family, if the table has it.
     pub(crate) fn index_of(&self, family: &[u8]) -> Option<usize> {
         self.families.iter().position(|known| known.name == family)
     }
 
-    /// The place of a family.
+    /// Returns the index of a family.
     ///
     /// # Errors
-    /// `NoSuchFamily`, with the families there are.
+    /// `NoSuchFamily`, with the existing families.
     pub(crate) fn family_index(&self, family: &[u8]) -> Result<usize> {
-        self.index_of(family).ok_or_else(|| self.no_family(family))
+        self.index_of(family).ok_or_else(|| self.family_not_found(family))
     }
 
     #[cold]
-    fn no_family(&self, family: &[u8]) -> Error {
-        let print = halite_types::key::print_bytes;
+    fn family_not_found(&self, family: &[u8]) -> Error {
+        let print = halite_types::key::to_string_binary;
         let known: Vec<String> = self.families.iter().map(|family| print(&family.name)).collect();
-        let text = format!("table {} has no family {}; it has {}", self.descriptor.name(), print(family), known.join(", "));
+        let text = format!(
+            "table {} has no family {}; it has {}",
+            self.descriptor.name(),
+            print(family),
+            known.join(", ")
+        );
         Error::new(ErrorKind::NoSuchFamily, text)
     }
 
-    /// Memory of the memstores that take writes.
+    /// Returns the memory in bytes of the memstores that accept writes.
     pub(crate) fn active_bytes(&self) -> usize {
         self.stores.iter().map(|store| store.active.bytes()).sum()
     }

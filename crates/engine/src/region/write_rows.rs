@@ -1,28 +1,37 @@
-//! Operations on several rows of a region as one, and what a server asks before it writes.
+//! Atomic operations on several rows of a region, and the admission check of a server before a
+//! write.
 
-use halite_types::{CheckAndMutate, Error, Result, RowOp, Tier};
+use halite_types::{CheckAndMutate, Error, ReadTier, Result, RowOp};
 
 use super::Region;
-use super::write::Pending;
+use super::write::PendingWrite;
 use crate::commit::CommitTicket;
 use crate::wal::Nonce;
 
 impl Region {
-    /// Whether a write would be taken now without waiting for a flush; for those who cannot wait in [`Region::apply`].
+    /// Verifies that a write would be accepted now without a wait for a flush. For callers that
+    /// cannot wait in [`Region::apply`].
     ///
     /// # Errors
-    /// `Busy`: a flush has been asked for, try again later. `DiskFull`: when there is room again. The log's failure.
+    /// `Busy` if a flush has been requested: retry later. `DiskFull`: retry once there is disk
+    /// space. The log's failure.
     pub fn try_admit(&self) -> Result<()> {
         self.shared.try_admit(self)
     }
 
-    /// Applies puts, deletes, increments and appends, of whichever rows, all or none: a reader sees all of them or
-    /// nothing. Only if all `conditions` hold, and the answer says whether they did; what they say to do then is not
-    /// looked at. The ticket is to be waited for either way. The nonce goes into the log, as with [`Region::apply_once`].
+    /// Applies puts, deletes, increments and appends of any rows atomically: a reader sees all of
+    /// them or none. Applies them only if all `conditions` hold, and returns `true` if they did;
+    /// the operations inside the conditions are ignored. The caller must wait for the ticket in
+    /// either case. The nonce is written to the log, as with [`Region::apply_with_nonce`].
     ///
     /// # Errors
-    /// As [`Region::apply`] has for a single operation. Nothing has been applied then.
-    pub fn apply_as_one(&self, ops: &[RowOp], conditions: &[CheckAndMutate], nonce: Option<Nonce>) -> Result<(bool, CommitTicket)> {
+    /// As [`Region::apply`] has for a single operation. Nothing has been applied in that case.
+    pub fn apply_atomically(
+        &self,
+        ops: &[RowOp],
+        conditions: &[CheckAndMutate],
+        nonce: Option<Nonce>,
+    ) -> Result<(bool, CommitTicket)> {
         let snapshot = self.snapshot_ref();
         self.shared.admit(self, &snapshot)?;
         for op in ops {
@@ -41,25 +50,34 @@ impl Region {
         let _rows = self.row_locks.exclusive_rows(rows.map(|row| &row[..]));
         let mut checked = Vec::new();
         for check in conditions {
-            let found = self.check_locked(check, Tier::Disk)?;
+            let found = self.check_locked(check, ReadTier::Disk)?;
             if !found.holds {
                 return Ok((false, self.applied_ticket()));
             }
             checked.push((check.row(), found.newest));
         }
-        let now = self.stamp_time(|| ops.iter());
-        let mut pending = Pending::new(now, None, Tier::Disk);
+        let now = self.commit_timestamp(|| ops.iter());
+        let mut pending = PendingWrite::new(now, None, ReadTier::Disk);
         for op in ops {
-            pending.checked = checked.iter().filter(|(row, _)| *row == op.row()).filter_map(|(_, newest)| *newest).max();
-            self.gather(op, &mut pending)?;
+            pending.condition_timestamp = checked
+                .iter()
+                .filter(|(row, _)| *row == op.row())
+                .filter_map(|(_, newest)| *newest)
+                .max();
+            self.collect_cells(op, &mut pending)?;
         }
         pending.stamp()?;
-        self.note_stamps(std::iter::once(&pending.cells), now);
+        self.record_stamps(std::iter::once(&pending.cells), now);
         if pending.cells.is_empty() {
             return Ok((true, self.applied_ticket()));
         }
-        let ticket = self.commit(std::iter::once(&pending.cells), ops.len(), self.level(&snapshot, pending.durability), nonce)?;
-        self.shared.note_write(self);
+        let ticket = self.commit(
+            std::iter::once(&pending.cells),
+            ops.len(),
+            self.sync_level(&snapshot, pending.durability),
+            nonce,
+        )?;
+        self.shared.record_write(self);
         Ok((true, ticket))
     }
 }

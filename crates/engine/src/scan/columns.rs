@@ -1,4 +1,4 @@
-//! Which columns a read wants and how many versions of each it has seen (HBase's column trackers).
+//! Selection of columns and versions of a read (HBase's column trackers).
 
 use std::cmp::Ordering;
 
@@ -7,12 +7,12 @@ use halite_types::CellRef;
 
 use super::matcher::MatchCode;
 
-/// How many versions to let through, and which are too old.
+/// Limits on versions by number and age.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VersionLimits {
-    /// At most this many.
+    /// Maximum number of versions.
     pub(crate) max: u32,
-    /// This many even if they are too old.
+    /// Minimum number of versions to include even if they are too old.
     pub(crate) min: u32,
     /// Older timestamps are expired; `i64::MIN` when nothing expires.
     pub(crate) oldest_unexpired: i64,
@@ -25,68 +25,73 @@ impl VersionLimits {
     }
 }
 
-/// Walks the columns of a row.
+/// Tracker of the columns of a row.
 #[derive(Debug)]
 pub(crate) struct ColumnTracker {
     limits: VersionLimits,
-    wanted: Wanted,
-    /// Versions of the current column let through or counted.
+    requested: RequestedColumns,
+    /// Number of included or counted versions of the current column.
     count: u32,
-    /// Timestamp and type of the cell before, if it was of the same column: an equal one is an older write of the
-    /// same version and is skipped.
+    /// Timestamp and type of the previous cell, if it was of the same column. An equal cell is an
+    /// older write of the same version and is skipped.
     previous: Option<(i64, u8)>,
 }
 
 #[derive(Debug)]
-enum Wanted {
-    /// Every column; the one being read.
+enum RequestedColumns {
+    /// Every column, with the current one.
     All { current: Vec<u8>, any: bool },
-    /// These, ascending; `at` is the one being looked for.
-    Some { columns: Vec<Bytes>, at: usize },
+    /// These columns, ascending; `index` is the position of the current one.
+    Some { columns: Vec<Bytes>, index: usize },
 }
 
 impl ColumnTracker {
     pub(crate) fn new(columns: Option<Vec<Bytes>>, limits: VersionLimits) -> Self {
-        let wanted = match columns {
-            None => Wanted::All { current: Vec::new(), any: false },
-            Some(columns) => Wanted::Some { columns, at: 0 },
+        let requested = match columns {
+            None => RequestedColumns::All { current: Vec::new(), any: false },
+            Some(columns) => RequestedColumns::Some { columns, index: 0 },
         };
-        Self { limits, wanted, count: 0, previous: None }
+        Self { limits, requested, count: 0, previous: None }
     }
 
-    /// Called for each row.
+    /// Resets the tracker; called for each row.
     #[inline]
     pub(crate) fn reset(&mut self) {
         self.count = 0;
         self.previous = None;
-        match &mut self.wanted {
-            Wanted::All { any, .. } => *any = false,
-            Wanted::Some { at, .. } => *at = 0,
+        match &mut self.requested {
+            RequestedColumns::All { any, .. } => *any = false,
+            RequestedColumns::Some { index: at, .. } => *at = 0,
         }
     }
 
-    /// Whether a cell this old, and all older ones of its column, are out whatever the column.
+    /// Returns `true` if a cell this old, and all older ones of its column, are excluded whatever
+    /// the column.
     #[inline]
     pub(crate) fn is_too_old(&self, timestamp: i64) -> bool {
         self.limits.min == 0 && self.limits.is_expired(timestamp)
     }
 
-    /// The column being looked for, when the read names its columns.
+    /// Returns the current requested column, if the read specifies its columns.
     pub(crate) fn hint(&self) -> Option<&[u8]> {
-        match &self.wanted {
-            Wanted::All { .. } => None,
-            Wanted::Some { columns, at } => columns.get(*at).map(|column| &column[..]),
+        match &self.requested {
+            RequestedColumns::All { .. } => None,
+            RequestedColumns::Some { columns, index: at } => {
+                columns.get(*at).map(|column| &column[..])
+            }
         }
     }
 
-    /// Whether the read names its columns.
+    /// Returns `true` if the read specifies its columns.
     pub(crate) fn is_explicit(&self) -> bool {
-        matches!(self.wanted, Wanted::Some { .. })
+        matches!(self.requested, RequestedColumns::Some { .. })
     }
 
-    /// Whether the cell's column is wanted: `Include` if so.
+    /// Returns `Include` if the cell's column is requested.
     pub(crate) fn check_column(&mut self, cell: CellRef<'_>) -> MatchCode {
-        let Wanted::Some { columns, at } = &mut self.wanted else { return MatchCode::Include };
+        let RequestedColumns::Some { columns, index: at } = &mut self.requested else {
+            return MatchCode::Include;
+        };
         loop {
             let Some(column) = columns.get(*at) else { return MatchCode::SeekNextRow };
             match cell.qualifier().cmp(&column[..]) {
@@ -104,10 +109,10 @@ impl ColumnTracker {
         }
     }
 
-    /// Counts the cell as a version of its column and says whether it is let through.
+    /// Counts the cell as a version of its column and returns the code for it.
     pub(crate) fn check_versions(&mut self, cell: CellRef<'_>) -> MatchCode {
-        match &mut self.wanted {
-            Wanted::All { current, any } => {
+        match &mut self.requested {
+            RequestedColumns::All { current, any } => {
                 let qualifier = cell.qualifier();
                 if *any && current == qualifier {
                     if self.previous == Some((cell.timestamp(), cell.type_code())) {
@@ -122,17 +127,23 @@ impl ColumnTracker {
                 }
                 self.check_wildcard_version(cell)
             }
-            Wanted::Some { columns, at } => {
+            RequestedColumns::Some { columns, index: at } => {
                 let timestamp = cell.timestamp();
                 if self.previous.is_some_and(|(previous, _)| previous == timestamp) {
                     return MatchCode::Skip;
                 }
                 self.count += 1;
-                if self.count >= self.limits.max || (self.count >= self.limits.min && self.limits.is_expired(timestamp)) {
+                if self.count >= self.limits.max
+                    || (self.count >= self.limits.min && self.limits.is_expired(timestamp))
+                {
                     *at += 1;
                     self.count = 0;
                     self.previous = None;
-                    return if *at == columns.len() { MatchCode::IncludeAndSeekNextRow } else { MatchCode::IncludeAndSeekNextColumn };
+                    return if *at == columns.len() {
+                        MatchCode::IncludeAndSeekNextRow
+                    } else {
+                        MatchCode::IncludeAndSeekNextColumn
+                    };
                 }
                 self.previous = Some((timestamp, cell.type_code()));
                 MatchCode::Include
@@ -155,9 +166,9 @@ impl ColumnTracker {
         MatchCode::SeekNextColumn
     }
 
-    /// Nothing more is wanted of the cell's column.
+    /// Ends the cell's column: none of its further cells is needed.
     pub(crate) fn finish_column(&mut self, cell: CellRef<'_>) {
-        if let Wanted::Some { columns, at } = &mut self.wanted {
+        if let RequestedColumns::Some { columns, index: at } = &mut self.requested {
             while let Some(column) = columns.get(*at) {
                 let order = cell.qualifier().cmp(&column[..]);
                 if order.is_lt() {
@@ -173,9 +184,13 @@ impl ColumnTracker {
         }
     }
 
-    /// Nothing more is wanted of the cell's column: where to go on.
+    /// Ends the cell's column and returns the code to continue with.
     pub(crate) fn next_row_or_column(&mut self, cell: CellRef<'_>) -> MatchCode {
         self.finish_column(cell);
-        if self.is_explicit() && self.hint().is_none() { MatchCode::SeekNextRow } else { MatchCode::SeekNextColumn }
+        if self.is_explicit() && self.hint().is_none() {
+            MatchCode::SeekNextRow
+        } else {
+            MatchCode::SeekNextColumn
+        }
     }
 }

@@ -1,16 +1,18 @@
-//! The evaluation of filters: the calls a scanner makes, answered as HBase 2.6 answers them.
+//! Evaluation of filters: the calls of a scanner, with the results of HBase 2.6.
 //!
 //! ```text
 //! each row:   filter_all_remaining -> reset -> filter_row_key
 //! each cell:    filter_cell -> code [-> next_cell_hint] [-> transform_value]
 //! its end:    keep_cell for each cell -> filter_row
 //! ```
-//! The order of the calls is part of the meaning: several filters keep what an earlier call told them, and a filter
-//! that was never asked about a row key leaves out every cell of that row.
+//! The order of the calls is part of the semantics. Several filters retain data of an earlier call,
+//! and a filter that never received a row key excludes every cell of that row.
 //!
-//! Checked call by call against HBase's classes (`testdata/filter`). It differs on purpose where they lose rows: reverse hints
-//! behind `7f` and `ff` bytes are exact, ranges without an end work in reverse, of ranges with one start the one that includes it counts, and limits and offsets near 2^31 do not wrap around. Values that a
-//! comparator cannot read are left out instead of failing the scan.
+//! Each call is verified against HBase's classes (`testdata/filter`). Halite differs deliberately
+//! where those lose rows. Reverse hints after `7f` and `ff` bytes are exact. Ranges without an end
+//! work in reverse. Of ranges with one start the one that includes it counts. Limits and offsets
+//! near 2^31 do not wrap around. Values that a comparator cannot parse are excluded instead of
+//! failing the scan.
 
 mod column;
 mod comparator;
@@ -26,44 +28,44 @@ mod range;
 mod row;
 #[cfg(test)]
 mod tests;
-mod wrap;
+mod wrappers;
 
 use halite_types::cell::CellRef;
 use halite_types::{Error, Filter, Result};
 
-use compiled_regex::Room;
+use compiled_regex::RegexBudget;
 pub use full_match::FullMatch;
 
-/// Filters in filters; deeper ones are refused, for each level costs stack.
+/// Maximum nesting of filters; deeper ones are rejected, because each level uses stack.
 const MAX_DEPTH: usize = 100;
 
-/// What to do with a cell and where to go from it.
+/// Action for a cell and the next position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReturnCode {
-    /// Take it, go to the next cell.
+    /// Include the cell, go to the next cell.
     Include,
-    /// Take it, go to the next column.
+    /// Include the cell, go to the next column.
     IncludeAndNextCol,
-    /// Take it, leave the rest of the family in this row.
+    /// Include the cell, skip the rest of the family in this row.
     IncludeAndSeekNextRow,
-    /// Leave it, go to the next cell.
+    /// Skip the cell, go to the next cell.
     Skip,
-    /// Leave it, go to the next column.
+    /// Skip the cell, go to the next column.
     NextCol,
-    /// Leave it and the rest of the family in this row.
+    /// Skip the cell and the rest of the family in this row.
     NextRow,
-    /// Leave it, go to [`FilterState::next_cell_hint`].
+    /// Skip the cell, go to [`FilterState::next_cell_hint`].
     SeekNextUsingHint,
 }
 
 impl ReturnCode {
-    /// Whether the cell is taken.
+    /// Returns `true` if the cell is included.
     pub fn includes(self) -> bool {
         matches!(self, Self::Include | Self::IncludeAndNextCol | Self::IncludeAndSeekNextRow)
     }
 }
 
-/// A value as a filter gives it back: filters can only take it away or put its length in its place.
+/// Value as a filter returns it: a filter can only remove it or replace it by its length.
 #[derive(Clone, Copy)]
 enum ValueForm {
     /// As stored, with its length in bytes.
@@ -82,7 +84,7 @@ impl ValueForm {
     }
 }
 
-/// One filter at work; the defaults are those of HBase's `FilterBase`.
+/// Evaluator of one filter; the defaults are those of HBase's `FilterBase`.
 trait Evaluate: Send {
     fn set_reversed(&mut self, _reversed: bool) {}
     fn set_seed(&mut self, _seed: u64) {}
@@ -97,7 +99,8 @@ trait Evaluate: Send {
     fn next_cell_hint(&mut self, _cell: CellRef<'_>) -> Option<Vec<u8>> {
         None
     }
-    /// Whether an "all" list goes on asking this filter after another one left the cell out (HBase: `HintingFilter`).
+    /// Returns `true` if an "all" list continues to call this filter after another one excluded the
+    /// cell (HBase: `HintingFilter`).
     fn is_hinting(&self) -> bool {
         false
     }
@@ -121,7 +124,7 @@ trait Evaluate: Send {
     }
 }
 
-/// A filter with what it has to remember between calls. One serves one scan or get of one region.
+/// Filter with its state between calls, for one scan or get of one region.
 pub struct FilterState {
     root: Box<dyn Evaluate>,
     reversed: bool,
@@ -129,71 +132,77 @@ pub struct FilterState {
 }
 
 impl FilterState {
-    /// Makes a filter ready for a forward scan.
+    /// Prepares a filter for a forward scan.
     ///
     /// # Errors
-    /// `InvalidRequest` if it cannot be evaluated: a regular expression that does not parse, an operator or a range
-    /// that makes no sense, lists nested too deep, regular expressions that take too much memory together.
+    /// `InvalidRequest` if it cannot be evaluated: a regular expression that does not parse, an
+    /// invalid operator or range, lists nested too deep, or regular expressions that together use
+    /// too much memory.
     pub fn new(filter: &Filter) -> Result<Self> {
-        let root = evaluator(filter, 0, &mut Room::for_expressions(filter.regex_count()))?;
+        let root = evaluator(filter, 0, &mut RegexBudget::for_expressions(filter.regex_count()))?;
         Ok(Self { root, reversed: false, cost: filter.cost().max(1) })
     }
 
-    /// What it costs to show it a byte, at least 1 ([`Filter::cost`]).
+    /// Returns the cost per byte that the filter examines, at least 1 ([`Filter::cost`]).
     pub fn cost(&self) -> usize {
         self.cost
     }
 
-    /// Says that rows come in descending order. To be called before the first row.
+    /// Sets the direction of the scan; `true` for descending rows. Must be called before the first
+    /// row.
     pub fn set_reversed(&mut self, reversed: bool) {
         self.root.set_reversed(reversed);
         self.reversed = reversed;
     }
 
-    /// Whether the scan goes from the last row to the first.
+    /// Returns `true` if the scan is in reverse.
     pub fn is_reversed(&self) -> bool {
         self.reversed
     }
 
-    /// Seeds the choice of a `RandomRowFilter`, which is the same for each state otherwise.
+    /// Seeds the random numbers of a `RandomRowFilter`, which are the same for each state
+    /// otherwise.
     pub fn set_seed(&mut self, seed: u64) {
         self.root.set_seed(seed);
     }
 
-    /// Forgets the row before; to be called before each row.
+    /// Clears the state of the previous row; must be called before each row.
     pub fn reset(&mut self) {
         self.root.reset();
     }
 
-    /// Whether no later row can pass: the scan of this region ends.
+    /// Returns `true` if no later row can pass, so the scan of this region ends.
     pub fn filter_all_remaining(&self) -> bool {
         self.root.filter_all_remaining()
     }
 
-    /// Tells the row key, once for each row; true leaves the row out.
+    /// Passes the row key, once for each row. Returns `true` if the row is excluded.
     pub fn filter_row_key(&mut self, row: &[u8]) -> bool {
         self.root.filter_row_key(row)
     }
 
-    /// Decides on a cell.
+    /// Returns the code for a cell.
     pub fn filter_cell(&mut self, cell: CellRef<'_>) -> ReturnCode {
         self.root.filter_cell(cell)
     }
 
-    /// Where to go after [`ReturnCode::SeekNextUsingHint`], as a flat search key; `None` means the next cell.
+    /// Returns the position to continue from after [`ReturnCode::SeekNextUsingHint`], as a flat
+    /// search key; `None` means the next cell.
     ///
-    /// A key of another row is the first of that row. In a reverse scan the next candidate is the greatest row not
-    /// above it; a row that is already at hand does not count. A key that is not ahead means the next cell.
+    /// A key of another row is the first of that row. In a reverse scan the next candidate is the
+    /// greatest row not above it; the current row does not count. A key that is not ahead means the
+    /// next cell.
     pub fn next_cell_hint(&mut self, cell: CellRef<'_>) -> Option<Vec<u8>> {
         self.root.next_cell_hint(cell)
     }
 
-    /// Whether taken cells get another value, from [`Self::transform_value`].
+    /// Returns `true` if included cells get another value, from [`Self::transform_value`].
     pub fn transforms(&self) -> bool {
         self.root.transforms()
     }
 
-    /// The value of the cell that [`Self::filter_cell`] took last; `scratch` holds it where it is not the stored one.
+    /// Returns the value of the last cell that [`Self::filter_cell`] included. `scratch` contains
+    /// it if it is not the stored one.
     pub fn transform_value<'a>(&self, cell: &CellRef<'a>, scratch: &'a mut Vec<u8>) -> &'a [u8] {
         match self.root.transform(ValueForm::Stored(cell.value().len())) {
             ValueForm::Stored(_) => cell.value(),
@@ -206,47 +215,81 @@ impl FilterState {
         }
     }
 
-    /// Whether [`Self::filter_row`] decides on whole rows, so that a row cannot be given out in pieces.
+    /// Returns `true` if [`Self::filter_row`] decides on whole rows, so that a row cannot be
+    /// returned in parts.
     pub fn has_filter_row(&self) -> bool {
         self.root.has_filter_row()
     }
 
-    /// Whether [`Self::keep_cell`] is to be asked at the end of a row.
+    /// Returns `true` if [`Self::keep_cell`] must be called at the end of a row.
     pub fn drops_cells(&self) -> bool {
         self.root.drops_cells()
     }
 
-    /// Whether a cell of the finished row stays (HBase: `filterRowCells`).
+    /// Returns `true` if a cell of the finished row is retained (HBase: `filterRowCells`).
     pub fn keep_cell(&mut self, cell: CellRef<'_>) -> bool {
         self.root.keep_cell(cell)
     }
 
-    /// Decides on the row at its end, once, if cells of it are left; true leaves it out.
+    /// Decides on the row at its end, once, if it has cells left. Returns `true` if the row is
+    /// excluded.
     pub fn filter_row(&mut self) -> bool {
         self.root.filter_row()
     }
 }
 
-fn evaluator(filter: &Filter, depth: usize, room: &mut Room) -> Result<Box<dyn Evaluate>> {
+fn evaluator(filter: &Filter, depth: usize, room: &mut RegexBudget) -> Result<Box<dyn Evaluate>> {
     if depth > MAX_DEPTH {
-        return Err(Error::invalid(format!("filter: more than {MAX_DEPTH} filters inside one another; make the lists flat")));
+        return Err(Error::invalid(format!(
+            "filter: more than {MAX_DEPTH} filters inside one another; make the lists flat"
+        )));
     }
     Ok(match filter {
         Filter::Row(op, comparator) => Box::new(compare::RowCompare::new(*op, comparator, room)?),
-        Filter::Family(op, comparator) => Box::new(compare::PartCompare::family(*op, comparator, room)?),
-        Filter::Qualifier(op, comparator) => Box::new(compare::PartCompare::qualifier(*op, comparator, room)?),
-        Filter::Value(op, comparator) => Box::new(compare::PartCompare::value(*op, comparator, room)?),
-        Filter::SingleColumnValue { family, qualifier, op, comparator, filter_if_missing, latest_version_only, exclude } => {
+        Filter::Family(op, comparator) => {
+            Box::new(compare::PartCompare::family(*op, comparator, room)?)
+        }
+        Filter::Qualifier(op, comparator) => {
+            Box::new(compare::PartCompare::qualifier(*op, comparator, room)?)
+        }
+        Filter::Value(op, comparator) => {
+            Box::new(compare::PartCompare::value(*op, comparator, room)?)
+        }
+        Filter::SingleColumnValue {
+            family,
+            qualifier,
+            op,
+            comparator,
+            filter_if_missing,
+            latest_version_only,
+            exclude,
+        } => {
             let column = compare::Column::new(family, qualifier);
-            let test = compare::Test::new(*op, comparator, room)?;
-            Box::new(compare::SingleColumnValue::new(column, test, *filter_if_missing, *latest_version_only, *exclude)?)
+            let test = compare::Comparison::new(*op, comparator, room)?;
+            Box::new(compare::SingleColumnValue::new(
+                column,
+                test,
+                *filter_if_missing,
+                *latest_version_only,
+                *exclude,
+            )?)
         }
         Filter::ColumnValue { family, qualifier, op, comparator } => {
-            Box::new(compare::ColumnValue::new(compare::Column::new(family, qualifier), compare::Test::new(*op, comparator, room)?))
+            Box::new(compare::ColumnValue::new(
+                compare::Column::new(family, qualifier),
+                compare::Comparison::new(*op, comparator, room)?,
+            ))
         }
         Filter::DependentColumn { family, qualifier, drop_column, check } => {
-            let check = check.as_ref().map(|(op, comparator)| compare::Test::new(*op, comparator, room)).transpose()?;
-            Box::new(compare::DependentColumn::new(compare::Column::new(family, qualifier), *drop_column, check))
+            let check = check
+                .as_ref()
+                .map(|(op, comparator)| compare::Comparison::new(*op, comparator, room))
+                .transpose()?;
+            Box::new(compare::DependentColumn::new(
+                compare::Column::new(family, qualifier),
+                *drop_column,
+                check,
+            ))
         }
         Filter::Prefix(prefix) => Box::new(row::Prefix::new(prefix)),
         Filter::Page(rows) => Box::new(row::Page::new(*rows)),
@@ -256,24 +299,47 @@ fn evaluator(filter: &Filter, depth: usize, room: &mut Room) -> Result<Box<dyn E
         Filter::FuzzyRow(keys) => Box::new(fuzzy::FuzzyRow::new(keys)?),
         Filter::MultiRowRange(ranges) => Box::new(range::MultiRowRange::new(ranges)?),
         Filter::ColumnPrefix(prefix) => Box::new(column::ColumnPrefix::new(prefix)),
-        Filter::MultipleColumnPrefix(prefixes) => Box::new(column::MultipleColumnPrefix::new(prefixes)?),
-        Filter::ColumnRange { min, min_inclusive, max, max_inclusive } => {
-            Box::new(column::ColumnRange::new(min.as_ref(), *min_inclusive, max.as_ref(), *max_inclusive))
+        Filter::MultipleColumnPrefix(prefixes) => {
+            Box::new(column::MultipleColumnPrefix::new(prefixes)?)
         }
+        Filter::ColumnRange { min, min_inclusive, max, max_inclusive } => Box::new(
+            column::ColumnRange::new(min.as_ref(), *min_inclusive, max.as_ref(), *max_inclusive),
+        ),
         Filter::FirstKeyOnly => Box::new(column::FirstKeyOnly::new(None)),
-        Filter::FirstKeyValueMatchingQualifiers(qualifiers) => Box::new(column::FirstKeyOnly::new(Some(qualifiers))),
+        Filter::FirstKeyValueMatchingQualifiers(qualifiers) => {
+            Box::new(column::FirstKeyOnly::new(Some(qualifiers)))
+        }
         Filter::KeyOnly(length_as_value) => Box::new(column::KeyOnly::new(*length_as_value)),
         Filter::ColumnCountGet(limit) => Box::new(column::ColumnCountGet::new(*limit)),
-        Filter::ColumnPagination { limit, offset, column_offset } => Box::new(column::ColumnPagination::new(*limit, *offset, column_offset.as_ref())),
-        Filter::Timestamps { timestamps, can_hint } => Box::new(column::Timestamps::new(timestamps, *can_hint)?),
-        Filter::WhileMatch(inner) => Box::new(wrap::WhileMatch::new(evaluator(inner, depth + 1, room)?)),
-        Filter::Skip(inner) => Box::new(wrap::Skip::new(evaluator(inner, depth + 1, room)?)),
-        Filter::All(filters) => Box::new(list::All::new(evaluators(filters, depth + 1, room)?)),
-        Filter::One(filters) => Box::new(list::One::new(evaluators(filters, depth + 1, room)?)),
-        other => return Err(Error::new(halite_types::ErrorKind::Unsupported, format!("filter {other:?} is not evaluated here"))),
+        Filter::ColumnPagination { limit, offset, column_offset } => {
+            Box::new(column::ColumnPagination::new(*limit, *offset, column_offset.as_ref()))
+        }
+        Filter::Timestamps { timestamps, can_hint } => {
+            Box::new(column::Timestamps::new(timestamps, *can_hint)?)
+        }
+        Filter::WhileMatch(inner) => {
+            Box::new(wrappers::WhileMatch::new(evaluator(inner, depth + 1, room)?))
+        }
+        Filter::Skip(inner) => Box::new(wrappers::Skip::new(evaluator(inner, depth + 1, room)?)),
+        Filter::All(filters) => {
+            Box::new(list::MustPassAll::new(evaluators(filters, depth + 1, room)?))
+        }
+        Filter::One(filters) => {
+            Box::new(list::MustPassOne::new(evaluators(filters, depth + 1, room)?))
+        }
+        other => {
+            return Err(Error::new(
+                halite_types::ErrorKind::Unsupported,
+                format!("filter {other:?} is not evaluated here"),
+            ));
+        }
     })
 }
 
-fn evaluators(filters: &[Filter], depth: usize, room: &mut Room) -> Result<Vec<Box<dyn Evaluate>>> {
+fn evaluators(
+    filters: &[Filter],
+    depth: usize,
+    room: &mut RegexBudget,
+) -> Result<Vec<Box<dyn Evaluate>>> {
     filters.iter().map(|filter| evaluator(filter, depth, room)).collect()
 }

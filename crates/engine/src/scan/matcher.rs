@@ -1,37 +1,38 @@
-//! Which cells of a store survive a read, a flush or a compaction (the role of HBase's `ScanQueryMatcher`).
+//! Matcher of the cells of a store that are retained by a read, a flush or a compaction (the role
+//! of HBase's `ScanQueryMatcher`).
 //!
-//! The matcher sees the cells of one row at a time, in comparator order, and answers each with a [`MatchCode`]. It
-//! holds no file, lock or thread. The order of the checks matters and is HBase's: too old, delete marker, hidden,
-//! time range, column, versions, filter.
+//! The matcher receives the cells of one row at a time, in comparator order, and returns a
+//! [`MatchCode`] for each. It holds no file, lock or thread. The order of the checks matters and is
+//! HBase's: too old, delete marker, hidden, time range, column, versions, filter.
 
 use bytes::Bytes;
 use halite_types::{CellRef, CellType, KeepDeletedCells, TimeRange};
 
 use super::columns::{ColumnTracker, VersionLimits};
-use super::deletes::{DeleteTracker, Hidden};
+use super::deletes::{DeleteResult, DeleteTracker};
 use super::filter::{FilterState, ReturnCode};
-use super::new_version::NewVersionTracker;
+use super::new_version_behavior::NewVersionTracker;
 
-/// What to do with a cell, and where to go on.
+/// Action for a cell, and the next position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MatchCode {
-    /// Let it through; on to the next cell.
+    /// Include it; continue with the next cell.
     Include,
-    /// Let it through; nothing more is wanted of its column.
+    /// Include it; skip the rest of its column.
     IncludeAndSeekNextColumn,
-    /// Let it through; nothing more is wanted of its row.
+    /// Include it; skip the rest of its row.
     IncludeAndSeekNextRow,
-    /// Leave it out; on to the next cell.
+    /// Exclude it; continue with the next cell.
     Skip,
-    /// Leave it out and the rest of its column too.
+    /// Exclude it and the rest of its column.
     SeekNextColumn,
-    /// Leave it out and the rest of its row too.
+    /// Exclude it and the rest of its row.
     SeekNextRow,
-    /// Leave it out; the filter knows where to go on.
+    /// Exclude it; the filter returns the next position.
     SeekNextUsingHint,
 }
 
-/// What a family's descriptor says about the life of its cells, with the time it is applied at.
+/// Retention settings of a family's descriptor, with the time at which they apply.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Retention {
     pub(crate) max_versions: u32,
@@ -39,29 +40,30 @@ pub(crate) struct Retention {
     pub(crate) keep_deleted: KeepDeletedCells,
     /// Older timestamps are expired.
     pub(crate) oldest_unexpired: i64,
-    /// The time of the read, for cells with a time to live of their own.
+    /// Time of the read, for cells with their own time to live.
     pub(crate) now: i64,
-    /// Whether the order of the writes counts beside that of the timestamps.
+    /// `true` if the order of the writes counts in addition to that of the timestamps.
     pub(crate) new_version_behavior: bool,
 }
 
-/// What the matcher is used for.
+/// Purpose of the matcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// A read: deleted cells are hidden, markers are not shown.
+    /// Read: deleted cells are hidden, markers are not returned.
     User,
-    /// A raw scan: everything is shown.
+    /// Raw scan: everything is returned.
     Raw,
-    /// A flush or minor compaction: markers stay.
+    /// Flush or minor compaction: markers are retained.
     RetainDeletes,
-    /// A compaction of all files of a store: markers go as far as `KEEP_DELETED_CELLS` allows.
+    /// Compaction of all files of a store: markers are dropped as far as `KEEP_DELETED_CELLS`
+    /// allows.
     DropDeletes {
-        /// No put in the store is older than this.
+        /// No put in the store is older than this timestamp.
         earliest_put: i64,
     },
 }
 
-/// A matcher for one store.
+/// Matcher for one store.
 #[derive(Debug)]
 pub(crate) struct Matcher {
     mode: Mode,
@@ -69,15 +71,15 @@ pub(crate) struct Matcher {
     time_range: TimeRange,
     columns: ColumnTracker,
     deletes: DeleteTracker,
-    /// In place of `deletes` where the order of the writes counts.
+    /// Replaces `deletes` if the order of the writes counts.
     new_versions: Option<Box<NewVersionTracker>>,
-    /// With a filter: how many versions of a column may come out behind it, and the column being counted.
+    /// With a filter: maximum versions of a column after it, and the counted column.
     versions_after_filter: u32,
     after_filter: u32,
     after_filter_column: Option<Vec<u8>>,
 }
 
-/// What a read wants of one store.
+/// Parameters of a read of one store.
 pub(crate) struct UserQuery {
     pub(crate) columns: Option<Vec<Bytes>>,
     pub(crate) time_range: TimeRange,
@@ -91,11 +93,16 @@ fn new_version_tracker(retention: &Retention) -> Option<Box<NewVersionTracker>> 
 }
 
 impl Matcher {
-    /// For a get or scan.
+    /// Returns a matcher for a get or scan.
     pub(crate) fn for_read(query: UserQuery, retention: Retention) -> Self {
-        let result_versions = if query.raw { query.max_versions } else { query.max_versions.min(retention.max_versions) };
-        // A filter may drop versions, so older ones must reach it; they are counted again behind it. HBase's tracker of the new
-        // behavior counts before the filter only (`NewVersionBehaviorTracker.checkVersions`).
+        let result_versions = if query.raw {
+            query.max_versions
+        } else {
+            query.max_versions.min(retention.max_versions)
+        };
+        // A filter may drop versions, so older ones must reach it; they are counted again after it.
+        // HBase's tracker of the new behavior counts only before the filter
+        // (`NewVersionBehaviorTracker.checkVersions`).
         let max = match (query.has_filter, query.raw) {
             (false, _) => result_versions,
             (true, false) if retention.new_version_behavior => result_versions,
@@ -117,18 +124,23 @@ impl Matcher {
         }
     }
 
-    /// For a flush or minor compaction.
+    /// Returns a matcher for a flush or minor compaction.
     pub(crate) fn for_minor_compaction(retention: Retention) -> Self {
         Self::for_compaction(Mode::RetainDeletes, retention)
     }
 
-    /// For a compaction of all files of a store, in which no put is older than `earliest_put`.
+    /// Returns a matcher for a compaction of all files of a store, in which no put is older than
+    /// `earliest_put`.
     pub(crate) fn for_major_compaction(retention: Retention, earliest_put: i64) -> Self {
         Self::for_compaction(Mode::DropDeletes { earliest_put }, retention)
     }
 
     fn for_compaction(mode: Mode, retention: Retention) -> Self {
-        let limits = VersionLimits { max: retention.max_versions, min: retention.min_versions, oldest_unexpired: retention.oldest_unexpired };
+        let limits = VersionLimits {
+            max: retention.max_versions,
+            min: retention.min_versions,
+            oldest_unexpired: retention.oldest_unexpired,
+        };
         Self {
             mode,
             retention,
@@ -142,7 +154,7 @@ impl Matcher {
         }
     }
 
-    /// Called before the first cell of each row.
+    /// Starts a row; called before its first cell.
     #[inline]
     pub(crate) fn start_row(&mut self) {
         self.columns.reset();
@@ -153,14 +165,19 @@ impl Matcher {
         self.after_filter_column = None;
     }
 
-    /// The column to go to after a `SeekNextColumn`: the next one asked for, or `None` for whatever comes next.
+    /// Returns the column to continue with after a `SeekNextColumn`: the next requested one, or
+    /// `None` for any.
     pub(crate) fn column_hint(&self) -> Option<&[u8]> {
         self.columns.hint()
     }
 
-    /// The answer for the next cell of the row.
+    /// Returns the code for the next cell of the row.
     #[inline]
-    pub(crate) fn check(&mut self, cell: CellRef<'_>, filter: Option<&mut FilterState>) -> MatchCode {
+    pub(crate) fn check(
+        &mut self,
+        cell: CellRef<'_>,
+        filter: Option<&mut FilterState>,
+    ) -> MatchCode {
         let timestamp = cell.timestamp();
         if self.columns.is_too_old(timestamp) {
             return self.columns.next_row_or_column(cell);
@@ -173,7 +190,7 @@ impl Matcher {
         match self.mode {
             Mode::User => {
                 if cell.is_delete() {
-                    self.note_user_delete(cell);
+                    self.record_user_delete(cell);
                     return MatchCode::Skip;
                 }
                 self.check_hidden(cell).unwrap_or_else(|| self.check_column(cell, filter))
@@ -181,14 +198,14 @@ impl Matcher {
             Mode::Raw => self.check_column(cell, filter),
             Mode::RetainDeletes => {
                 if cell.is_delete() {
-                    self.note_compacted_delete(cell);
+                    self.record_compacted_delete(cell);
                     return MatchCode::Include;
                 }
                 self.check_hidden(cell).unwrap_or_else(|| self.columns.check_versions(cell))
             }
             Mode::DropDeletes { earliest_put } => {
                 let decided = if cell.is_delete() {
-                    self.note_compacted_delete(cell);
+                    self.record_compacted_delete(cell);
                     self.drop_delete(cell, earliest_put)
                 } else {
                     self.check_hidden(cell)
@@ -198,8 +215,8 @@ impl Matcher {
         }
     }
 
-    fn note_user_delete(&mut self, marker: CellRef<'_>) {
-        // A family that keeps deleted cells can be read as of a time before the marker.
+    fn record_user_delete(&mut self, marker: CellRef<'_>) {
+        // A family that retains deleted cells can be read as of a time before the marker.
         let counts = if self.retention.keep_deleted == KeepDeletedCells::False {
             self.time_range.is_all() || marker.timestamp() >= self.time_range.min()
         } else {
@@ -210,7 +227,7 @@ impl Matcher {
         }
     }
 
-    fn note_compacted_delete(&mut self, marker: CellRef<'_>) {
+    fn record_compacted_delete(&mut self, marker: CellRef<'_>) {
         let forgets = match self.retention.keep_deleted {
             KeepDeletedCells::False => true,
             KeepDeletedCells::True => false,
@@ -228,7 +245,8 @@ impl Matcher {
         }
     }
 
-    /// What becomes of a marker when all files are compacted; `None` means that it counts as a version.
+    /// Returns the code for a marker when all files are compacted; `None` means that it counts as a
+    /// version.
     fn drop_delete(&mut self, marker: CellRef<'_>, earliest_put: i64) -> Option<MatchCode> {
         let keeps = match self.retention.keep_deleted {
             KeepDeletedCells::False => false,
@@ -241,25 +259,27 @@ impl Matcher {
         if marker.timestamp() < earliest_put {
             return Some(self.columns.next_row_or_column(marker));
         }
-        // A marker of the whole family stands among the cells of the empty qualifier, but is no version of that column:
-        // as one too many it would go before what it hides in other columns.
-        let of_family = marker.type_code() == CellType::DeleteFamily.code() || marker.type_code() == CellType::DeleteFamilyVersion.code();
+        // A marker of the whole family is among the cells of the empty qualifier, but is no version
+        // of that column. As an excess version it would be dropped before the cells that it hides
+        // in other columns.
+        let of_family = marker.type_code() == CellType::DeleteFamily.code()
+            || marker.type_code() == CellType::DeleteFamilyVersion.code();
         of_family.then_some(MatchCode::Include)
     }
 
     #[inline]
     fn check_hidden(&mut self, cell: CellRef<'_>) -> Option<MatchCode> {
         if let Some(tracker) = &mut self.new_versions {
-            // An older timestamp may have been written later, so nothing is left out but the cell itself.
+            // An older timestamp may have been written later, so only the cell itself is excluded.
             return tracker.hides(cell).then_some(MatchCode::Skip);
         }
         if self.deletes.is_empty() {
             return None;
         }
         match self.deletes.hides(cell) {
-            Hidden::No => None,
-            Hidden::Version => Some(MatchCode::Skip),
-            Hidden::Column => Some(self.columns.next_row_or_column(cell)),
+            DeleteResult::NotDeleted => None,
+            DeleteResult::Version => Some(MatchCode::Skip),
+            DeleteResult::Column => Some(self.columns.next_row_or_column(cell)),
         }
     }
 
@@ -276,16 +296,27 @@ impl Matcher {
         }
         let code = self.columns.check_versions(cell);
         match filter {
-            Some(filter) if !matches!(code, MatchCode::Skip | MatchCode::SeekNextColumn) => self.merge_filter(cell, code, filter),
+            Some(filter) if !matches!(code, MatchCode::Skip | MatchCode::SeekNextColumn) => {
+                self.merge_filter(cell, code, filter)
+            }
             _ => code,
         }
     }
 
-    fn merge_filter(&mut self, cell: CellRef<'_>, code: MatchCode, filter: &mut FilterState) -> MatchCode {
-        use MatchCode::{Include, IncludeAndSeekNextColumn, IncludeAndSeekNextRow, SeekNextColumn, SeekNextRow, SeekNextUsingHint, Skip};
+    fn merge_filter(
+        &mut self,
+        cell: CellRef<'_>,
+        code: MatchCode,
+        filter: &mut FilterState,
+    ) -> MatchCode {
+        use MatchCode::{
+            Include, IncludeAndSeekNextColumn, IncludeAndSeekNextRow, SeekNextColumn, SeekNextRow,
+            SeekNextUsingHint, Skip,
+        };
         let mut code = match (filter.filter_cell(cell), code) {
             (ReturnCode::Skip, IncludeAndSeekNextColumn) => return SeekNextColumn,
-            (ReturnCode::Skip | ReturnCode::NextCol, IncludeAndSeekNextRow) | (ReturnCode::NextRow, _) => return SeekNextRow,
+            (ReturnCode::Skip | ReturnCode::NextCol, IncludeAndSeekNextRow)
+            | (ReturnCode::NextRow, _) => return SeekNextRow,
             (ReturnCode::Skip, _) => return Skip,
             (ReturnCode::NextCol, _) => return self.columns.next_row_or_column(cell),
             (ReturnCode::SeekNextUsingHint, _) => return SeekNextUsingHint,

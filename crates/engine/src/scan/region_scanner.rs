@@ -1,77 +1,81 @@
-//! Rows of a region: its stores side by side, filters over whole rows, limits.
+//! Scanner over the rows of a region: merges its stores, filters whole rows and applies limits.
 
 use std::sync::Arc;
 
-use halite_types::{Cells, CellsBuilder, Error, ErrorKind, Result, Row, Tier};
+use halite_types::{Cells, CellsBuilder, Error, ErrorKind, ReadTier, Result, Row};
 
-use super::budget::{MEMORY_BYTES_MAX, MEMORY_CELLS_MAX, Meter, ScanBatch, ScanBudget, StopReason};
 use super::filter::FilterState;
-use super::rows::Rows;
+use super::limits::{
+    LimitTracker, MAX_MEMORY_BYTES, MAX_MEMORY_CELLS, ScanBatch, ScanLimits, StopReason,
+};
+use super::rows::RowCursor;
+use super::stats::ReadStats;
 use super::store_scanner::{CellSink, RowProgress, RowStop, StoreScanner};
-use super::trace::ReadTrace;
-use crate::cache::ReadBlocks;
+use crate::block_cache::BlockReadOptions;
 use crate::env::Clock;
 
-/// A scan of one region, ready to run. Rows come in bounded pieces of work: each [`RegionScanner::next_rows`] returns
-/// when its [`ScanBudget`] is used up.
+/// Scan of one region, ready to run. Work is bounded: each [`RegionScanner::next_rows`] returns
+/// when its [`ScanLimits`] are used up.
 ///
-/// It sees the region as of its read point, whatever is written, flushed or compacted meanwhile: it keeps everything that
-/// held the region's cells when it began. After an error it cannot go on.
+/// It sees the region as of its read point, regardless of concurrent writes, flushes and
+/// compactions: it holds all sources of the region's cells from its start. After an error it cannot
+/// continue.
 pub struct RegionScanner {
-    rows: Box<dyn Rows>,
+    row_cursor: Box<dyn RowCursor>,
     stores: Vec<StoreScanner>,
-    blocks: Vec<Arc<ReadBlocks>>,
+    blocks: Vec<Arc<BlockReadOptions>>,
     filter: Option<FilterState>,
     batch: Option<usize>,
-    state: State,
-    /// The stores stand anywhere, and have to be put behind `row`.
-    is_astray: bool,
-    /// The call that is under way is a try, which must not take long even if rows are not to be cut.
+    state: ScanState,
+    /// `true` if the stores are at any position and have to be moved past `row`.
+    needs_reseek: bool,
+    /// `true` if the current call is a memory-only attempt, which must be short even if rows may
+    /// not be split.
     is_tried: bool,
-    /// The row being read, or the last one; its memory is used again.
+    /// Current row, or the last one; its memory is reused.
     row: Vec<u8>,
-    /// Whether a piece of `row` has been returned.
+    /// `true` if a part of `row` has been returned.
     is_row_returned: bool,
-    /// Bytes and pieces of the last answer: the next one is likely to be like it.
-    last_answer: (usize, usize),
+    /// Bytes and parts of the last result, as an estimate for the next one.
+    last_batch_size: (usize, usize),
     read_point: u64,
     clock: Arc<dyn Clock>,
-    trace: Arc<ReadTrace>,
-    on_finish: Box<dyn FnMut(&ReadTrace) + Send>,
+    stats: Arc<ReadStats>,
+    on_finish: Box<dyn FnMut(&ReadStats) + Send>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Before the first row or behind `row`.
+enum ScanState {
+    /// Before the first row or after `row`.
     BetweenRows,
-    /// In the middle of `row`; the store being read.
+    /// Inside `row`, with the index of the current store.
     InRow(usize),
     Ended(StopReason),
 }
 
-/// What a [`RegionScanner`] is made of.
+/// Parts of a [`RegionScanner`].
 pub(crate) struct ScanPlan {
-    /// Which rows, and how to come to the next one.
-    pub(crate) rows: Box<dyn Rows>,
-    /// The stores that are read, in family order; made row by row by some kinds of `rows`.
+    /// Cursor over the selected rows.
+    pub(crate) row_cursor: Box<dyn RowCursor>,
+    /// Stores to read, in family order; some kinds of `row_cursor` create them row by row.
     pub(crate) stores: Vec<StoreScanner>,
-    /// What the stores read their files through.
-    pub(crate) blocks: Vec<Arc<ReadBlocks>>,
+    /// Access of the stores to the blocks of their files.
+    pub(crate) blocks: Vec<Arc<BlockReadOptions>>,
     pub(crate) filter: Option<FilterState>,
     pub(crate) batch: Option<usize>,
     pub(crate) read_point: u64,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) trace: Arc<ReadTrace>,
-    /// Told the trace when the scanner is dropped.
-    pub(crate) on_finish: Box<dyn FnMut(&ReadTrace) + Send>,
+    pub(crate) stats: Arc<ReadStats>,
+    /// Receives the statistics when the scanner is dropped.
+    pub(crate) on_finish: Box<dyn FnMut(&ReadStats) + Send>,
 }
 
-/// What one call has gathered.
+/// Accumulated result of one call.
 #[derive(Default)]
-struct Answer {
+struct BatchBuilder {
     out: CellsBuilder,
-    pieces: Vec<Piece>,
-    /// Cells and bytes up to the end of the last piece.
+    partial_rows: Vec<PartialRow>,
+    /// Cells and bytes up to the end of the last part.
     cells: usize,
     bytes: usize,
     rows_ended: usize,
@@ -79,11 +83,11 @@ struct Answer {
     rows_filtered: u64,
 }
 
-/// The end of a row, or of a piece of one, in the answer.
-struct Piece {
+/// End of a row or partial row in the result.
+struct PartialRow {
     bytes_end: usize,
     cells: usize,
-    goes_on: bool,
+    continues: bool,
 }
 
 impl RegionScanner {
@@ -93,167 +97,194 @@ impl RegionScanner {
             return Err(Error::new(ErrorKind::IncompatibleFilter, text));
         }
         Ok(Self {
-            rows: plan.rows,
+            row_cursor: plan.row_cursor,
             stores: plan.stores,
             blocks: plan.blocks,
             filter: plan.filter,
             batch: plan.batch,
-            state: State::BetweenRows,
-            is_astray: false,
+            state: ScanState::BetweenRows,
+            needs_reseek: false,
             is_tried: false,
             row: Vec::new(),
             is_row_returned: false,
-            last_answer: (0, 0),
+            last_batch_size: (0, 0),
             read_point: plan.read_point,
             clock: plan.clock,
-            trace: plan.trace,
+            stats: plan.stats,
             on_finish: plan.on_finish,
         })
     }
 
-    /// What the scan has touched so far.
-    pub fn trace(&self) -> &ReadTrace {
-        &self.trace
+    /// Returns the statistics of the scan so far.
+    pub fn stats(&self) -> &ReadStats {
+        &self.stats
     }
 
-    /// Says whether it is to be measured how long blocks take to come from the disk ([`ReadTrace::block_read_ns`]), from
-    /// the next call on; it is not unless somebody says so.
+    /// Enables or disables the measurement of the time to read blocks from the disk
+    /// ([`ReadStats::block_read_ns`]), from the next call on. Default: disabled.
     pub fn time_block_reads(&self, is_wanted: bool) {
-        self.blocks.iter().filter_map(|blocks| blocks.timer.as_ref()).for_each(|timer| timer.set(is_wanted));
+        self.blocks
+            .iter()
+            .filter_map(|blocks| blocks.timer.as_ref())
+            .for_each(|timer| timer.set(is_wanted));
     }
 
-    /// Memory that is kept for this scanner: of blocks of store files, and of memstores that have been flushed since it began, its share
-    /// among the scanners that keep them. It changes with every call, and with every flush. Not counted are the open files.
+    /// Returns the bytes of memory held for this scanner. They include blocks of store files, and
+    /// its share of memstores that have been flushed since it began. The value changes with every
+    /// call and every flush. Open files are not counted.
     pub fn held_bytes(&self) -> usize {
         self.stores.iter().map(StoreScanner::held_bytes).sum::<usize>() + self.row.capacity()
     }
 
-    /// The sequence id up to which it sees writes; for [`ReadAt::Point`](super::ReadAt::Point) when the scan has to be
-    /// begun anew.
+    /// Returns the sequence id up to which it sees writes, for
+    /// [`ReadAt::Point`](super::ReadAt::Point) when the scan has to be restarted.
     pub fn read_point(&self) -> u64 {
         self.read_point
     }
 
-    /// The last row that was looked at, returned or not; `None` before the first (HBase's cursor).
+    /// Returns the last examined row, returned or not; `None` before the first (HBase's cursor).
     pub fn last_row(&self) -> Option<&[u8]> {
         (!self.row.is_empty()).then_some(&self.row)
     }
 
-    /// The next rows if memory has everything they take, for a thread that must not wait. If not, or if that cannot be
-    /// known without much work (in the middle of a row, in a row that uses up the budget, with a filter), `None`: the scan
-    /// is where it was, its trace with it, and [`RegionScanner::next_rows`] goes on. It stops with [`StopReason::Cells`] when the rows have
-    /// [`MEMORY_BYTES_MAX`] bytes, whatever the budget allows.
+    /// Returns the next rows if memory contains everything they need, for a thread that must not
+    /// block. Otherwise, or if that is unknown without much work, returns `None`. This is the case
+    /// inside a row, in a row that uses up the budget, and with a filter. The scan and its
+    /// statistics are then unchanged, and [`RegionScanner::next_rows`] continues. It stops with
+    /// [`StopReason::Cells`] when the rows have [`MAX_MEMORY_BYTES`] bytes, whatever the budget
+    /// allows.
     ///
     /// # Errors
-    /// Damage; the scan cannot go on then.
-    pub fn try_rows(&mut self, budget: ScanBudget) -> Result<Option<ScanBatch>> {
-        if self.filter.is_some() || matches!(self.state, State::InRow(_)) || !self.rows.can_go_back() {
+    /// Damage; the scan cannot continue in that case.
+    pub fn try_rows(&mut self, budget: ScanLimits) -> Result<Option<ScanBatch>> {
+        if self.filter.is_some()
+            || matches!(self.state, ScanState::InRow(_))
+            || !self.row_cursor.can_reseek()
+        {
             return Ok(None);
         }
         let before = (self.state, self.row.clone(), self.is_row_returned);
-        let trace_before = self.trace.copy();
-        self.blocks.iter().for_each(|blocks| blocks.tier.set(Tier::Memory));
+        let trace_before = self.stats.copy();
+        self.blocks.iter().for_each(|blocks| blocks.tier.set(ReadTier::Memory));
         self.is_tried = true;
         let result = self.next_rows(budget);
         self.is_tried = false;
-        self.blocks.iter().for_each(|blocks| blocks.tier.set(Tier::Disk));
+        self.blocks.iter().for_each(|blocks| blocks.tier.set(ReadTier::Disk));
         match result {
-            Ok(batch) if !(batch.in_row && batch.stopped == StopReason::Cells) => return Ok(Some(batch)),
-            Err(error) if error.kind() != ErrorKind::NeedsIo => return Err(error),
+            Ok(batch) if !(batch.in_row && batch.stopped == StopReason::Cells) => {
+                return Ok(Some(batch));
+            }
+            Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
             Ok(_) | Err(_) => {}
         }
         (self.state, self.row, self.is_row_returned) = before;
-        self.trace.go_back(&trace_before);
-        self.is_astray = true;
+        self.stats.go_back(&trace_before);
+        self.needs_reseek = true;
         Ok(None)
     }
 
-    /// The next rows.
+    /// Returns the next rows.
     ///
     /// # Errors
-    /// Damage or a failed read; `RowTooBig` for a row that may not be cut; the scan cannot go on then.
-    pub fn next_rows(&mut self, budget: ScanBudget) -> Result<ScanBatch> {
+    /// Damage or a failed read; `RowTooBig` for a row that may not be split. The scan cannot
+    /// continue in that case.
+    pub fn next_rows(&mut self, budget: ScanLimits) -> Result<ScanBatch> {
         let clock = Arc::clone(&self.clock);
         let (cells_before, memstore_before) = (self.cells_examined(), self.memstore_bytes());
         let filter_cost = self.filter.as_ref().map_or(1, FilterState::cost);
-        let mut meter = Meter::start(&budget, &*clock, cells_before, filter_cost, &self.trace);
-        let cut_rows = budget.cut_rows && !self.filter.as_ref().is_some_and(FilterState::has_filter_row);
-        let mut answer = Answer::with_room(self.last_answer);
+        let mut meter =
+            LimitTracker::start(&budget, &*clock, cells_before, filter_cost, &self.stats);
+        let cut_rows =
+            budget.cut_rows && !self.filter.as_ref().is_some_and(FilterState::has_filter_row);
+        let mut answer = BatchBuilder::with_capacity(self.last_batch_size);
         let mut stopped = None;
-        if std::mem::take(&mut self.is_astray) {
-            self.rows.go_behind(&self.row, &mut self.stores)?;
+        if std::mem::take(&mut self.needs_reseek) {
+            self.row_cursor.reseek_after(&self.row, &mut self.stores)?;
         }
         while stopped.is_none() {
             stopped = match self.state {
-                State::Ended(reason) => Some(reason),
-                _ if answer.pieces.len() >= budget.results => Some(StopReason::Results),
+                ScanState::Ended(reason) => Some(reason),
+                _ if answer.partial_rows.len() >= budget.results => Some(StopReason::Results),
                 _ if answer.rows_ended >= budget.rows => Some(StopReason::Rows),
                 _ if CellSink::bytes(&answer.out) >= budget.bytes.max(1) => Some(StopReason::Bytes),
-                _ if self.is_tried && CellSink::bytes(&answer.out) >= MEMORY_BYTES_MAX => Some(StopReason::Cells),
-                _ => self.next_piece(&mut answer, &budget, cut_rows, &mut meter)?,
+                _ if self.is_tried && CellSink::bytes(&answer.out) >= MAX_MEMORY_BYTES => {
+                    Some(StopReason::Cells)
+                }
+                _ => self.next_partial_row(&mut answer, &budget, cut_rows, &mut meter)?,
             };
         }
-        // As in HBase, where rows may be cut nobody looks behind the cell that reached the limit of bytes: the client learns
-        // that it was the last one from the next call.
+        // As in HBase, if rows may be split the scanner does not look past the cell that reached
+        // the limit of bytes. The next call reports to the client that it was the last one.
         let looks_ahead = !(cut_rows && stopped == Some(StopReason::Bytes));
         if let Some(end) = self.is_at_end().filter(|_| looks_ahead) {
-            self.state = State::Ended(end);
+            self.state = ScanState::Ended(end);
             stopped = Some(end);
         }
-        self.trace.add_rows_examined(answer.rows_examined);
-        self.trace.add_rows_filtered(answer.rows_filtered);
-        self.trace.add_cells_examined(self.cells_examined() - cells_before);
-        self.trace.add_memstore_bytes_read(self.memstore_bytes().saturating_sub(memstore_before));
+        self.stats.add_rows_examined(answer.rows_examined);
+        self.stats.add_rows_filtered(answer.rows_filtered);
+        self.stats.add_cells_examined(self.cells_examined() - cells_before);
+        self.stats.add_memstore_bytes_read(self.memstore_bytes().saturating_sub(memstore_before));
         Ok(self.finish(answer, stopped.unwrap_or(StopReason::RegionEnd)))
     }
 
-    fn finish(&mut self, mut answer: Answer, stopped: StopReason) -> ScanBatch {
-        self.last_answer = (answer.out.bytes().len(), answer.pieces.len());
-        self.trace.add_rows_returned(answer.rows_ended as u64);
-        self.trace.add_cells_returned(answer.out.len() as u64);
-        self.trace.add_bytes_returned(answer.out.bytes().len() as u64);
-        // Whoever keeps it for a client that asks again reckons with its bytes.
+    fn finish(&mut self, mut answer: BatchBuilder, stopped: StopReason) -> ScanBatch {
+        self.last_batch_size = (answer.out.bytes().len(), answer.partial_rows.len());
+        self.stats.add_rows_returned(answer.rows_ended as u64);
+        self.stats.add_cells_returned(answer.out.len() as u64);
+        self.stats.add_bytes_returned(answer.out.bytes().len() as u64);
+        // A caller that retains it for a repeated client request accounts for its bytes.
         answer.out.shrink();
-        let cells = answer.out.finish_pieces(answer.pieces.iter().map(|piece| (piece.bytes_end, piece.cells)));
-        let row = |(cells, piece): (Cells, &Piece)| if piece.goes_on { Row::piece(cells) } else { Row::new(cells) };
-        let rows = cells.into_iter().zip(&answer.pieces).map(row).collect();
-        let in_row = matches!(self.state, State::InRow(_)) && self.is_row_returned;
+        let cells = answer
+            .out
+            .finish_split(answer.partial_rows.iter().map(|piece| (piece.bytes_end, piece.cells)));
+        let row = |(cells, piece): (Cells, &PartialRow)| {
+            if piece.continues { Row::partial(cells) } else { Row::new(cells) }
+        };
+        let rows = cells.into_iter().zip(&answer.partial_rows).map(row).collect();
+        let in_row = matches!(self.state, ScanState::InRow(_)) && self.is_row_returned;
         ScanBatch { rows, rows_ended: answer.rows_ended, in_row, stopped }
     }
 
-    /// Whether nothing can follow, as far as that is known without reading on.
+    /// Returns the reason if no row can follow, as far as that is known without reading.
     fn is_at_end(&self) -> Option<StopReason> {
-        if self.state != State::BetweenRows || self.row.is_empty() {
+        if self.state != ScanState::BetweenRows || self.row.is_empty() {
             return None;
         }
         if self.filter.as_ref().is_some_and(FilterState::filter_all_remaining) {
             return Some(StopReason::FilterEnd);
         }
-        self.rows.is_last(&self.row, &self.stores).then_some(StopReason::RegionEnd)
+        self.row_cursor.is_last(&self.row, &self.stores).then_some(StopReason::RegionEnd)
     }
 
     fn cells_examined(&self) -> u64 {
-        self.rows.cells_examined() + self.stores.iter().map(|store| store.cells_examined).sum::<u64>()
+        self.row_cursor.cells_examined()
+            + self.stores.iter().map(|store| store.cells_examined).sum::<u64>()
     }
 
     fn memstore_bytes(&self) -> u64 {
         self.stores.iter().map(StoreScanner::memstore_bytes).sum()
     }
 
-    /// Appends the next row or piece of one, or nothing where a row was looked at and left out.
-    fn next_piece(&mut self, answer: &mut Answer, budget: &ScanBudget, cut_rows: bool, meter: &mut Meter<'_>) -> Result<Option<StopReason>> {
+    /// Appends the next row or partial row, or nothing if an examined row is excluded.
+    fn next_partial_row(
+        &mut self,
+        answer: &mut BatchBuilder,
+        budget: &ScanLimits,
+        cut_rows: bool,
+        meter: &mut LimitTracker<'_>,
+    ) -> Result<Option<StopReason>> {
         let mut store = match self.state {
-            State::InRow(store) => {
-                self.stores[store].start_piece();
+            ScanState::InRow(store) => {
+                self.stores[store].start_partial_row();
                 store
             }
-            State::Ended(reason) => return Ok(Some(reason)),
-            State::BetweenRows => {
+            ScanState::Ended(reason) => return Ok(Some(reason)),
+            ScanState::BetweenRows => {
                 if let Some(end) = self.find_row()? {
                     return Ok(Some(end));
                 }
                 if !self.start_row(answer)? {
-                    return Ok(meter.check(self.cells_examined(), &self.trace));
+                    return Ok(meter.check(self.cells_examined(), &self.stats));
                 }
                 0
             }
@@ -261,67 +292,81 @@ impl RegionScanner {
         let full_at = self.batch.map_or(usize::MAX, |batch| answer.cells.saturating_add(batch));
         while store < self.stores.len() {
             let stop = self.row_stop(full_at, store, budget, cut_rows, meter);
-            let progress = self.stores[store].read_row(&self.row, &mut answer.out, &mut self.filter, stop)?;
+            let progress =
+                self.stores[store].read_row(&self.row, &mut answer.out, &mut self.filter, stop)?;
             if progress == RowProgress::Done {
                 store += 1;
                 continue;
             }
-            self.state = State::InRow(store);
+            self.state = ScanState::InRow(store);
             let reason = match () {
                 () if progress == RowProgress::TooLarge => Some(StopReason::Cells),
                 () if answer.out.len() >= full_at => None,
                 () if CellSink::bytes(&answer.out) >= stop.bytes => Some(StopReason::Bytes),
-                () => match meter.check(self.cells_examined(), &self.trace) {
+                () => match meter.check(self.cells_examined(), &self.stats) {
                     Some(reason) => Some(reason),
                     None => continue,
                 },
             };
-            self.is_row_returned |= answer.end_piece(true);
+            self.is_row_returned |= answer.end_partial_row(true);
             return Ok(reason);
         }
         self.end_row(answer);
-        Ok(meter.check(self.cells_examined(), &self.trace))
+        Ok(meter.check(self.cells_examined(), &self.stats))
     }
 
-    /// Where the reading of a store stops inside the row.
-    fn row_stop(&self, full_at: usize, store: usize, budget: &ScanBudget, cut_rows: bool, meter: &Meter<'_>) -> RowStop {
+    /// Returns the limits at which the reading of a store stops inside the row.
+    fn row_stop(
+        &self,
+        full_at: usize,
+        store: usize,
+        budget: &ScanLimits,
+        cut_rows: bool,
+        meter: &LimitTracker<'_>,
+    ) -> RowStop {
         let left = meter.pause_at().saturating_sub(self.cells_examined()).max(1);
         let examined = self.stores[store].cells_examined.saturating_add(left);
-        let max_work_bytes = if self.is_tried { 2 * MEMORY_BYTES_MAX } else { usize::MAX };
+        let max_work_bytes = if self.is_tried { 2 * MAX_MEMORY_BYTES } else { usize::MAX };
         if cut_rows {
             RowStop { cells: full_at, bytes: budget.bytes.max(1), examined, max_work_bytes }
         } else if self.is_tried {
-            // The row is wanted whole; but not by a thread that others wait for if it is a long one.
-            RowStop { cells: full_at, examined: examined.saturating_add(MEMORY_CELLS_MAX), max_work_bytes, ..RowStop::NEVER }
+            // The row must be whole, but a thread that others wait for must not read a long one.
+            RowStop {
+                cells: full_at,
+                examined: examined.saturating_add(MAX_MEMORY_CELLS),
+                max_work_bytes,
+                ..RowStop::NEVER
+            }
         } else {
             RowStop { cells: full_at, ..RowStop::NEVER }
         }
     }
 
-    /// The row is read to its end: the filter looks at the whole of it.
-    fn end_row(&mut self, answer: &mut Answer) {
-        self.state = State::BetweenRows;
+    /// Ends the row after all its cells are read: the filter examines the whole of it.
+    fn end_row(&mut self, answer: &mut BatchBuilder) {
+        self.state = ScanState::BetweenRows;
         if let Some(filter) = &mut self.filter {
             filter_finished_row(filter, &mut answer.out, (answer.cells, answer.bytes));
-            // What has had enough of this row may want the next one.
+            // A filter that needs no more of this row may need the next one.
             filter.reset();
         }
-        if !answer.end_piece(false) {
+        if !answer.end_partial_row(false) {
             if !self.is_row_returned {
-                // As HBase counts: a row of which nothing is left, by a filter or by deletes.
+                // As HBase counts: a row without remaining cells, due to a filter or to deletes.
                 answer.rows_filtered += 1;
                 return;
             }
-            // What came last was the row's last piece after all.
-            if let Some(piece) = answer.pieces.last_mut() {
-                piece.goes_on = false;
+            // The last returned part was the row's last one after all.
+            if let Some(piece) = answer.partial_rows.last_mut() {
+                piece.continues = false;
             }
         }
         answer.rows_ended += 1;
     }
 
-    /// Prepares filter and stores for `row`; false if the filter leaves the row out by its key.
-    fn start_row(&mut self, answer: &mut Answer) -> Result<bool> {
+    /// Prepares filter and stores for `row`. Returns `false` if the filter excludes the row by its
+    /// key.
+    fn start_row(&mut self, answer: &mut BatchBuilder) -> Result<bool> {
         self.is_row_returned = false;
         answer.rows_examined += 1;
         if let Some(filter) = &mut self.filter {
@@ -338,44 +383,57 @@ impl RegionScanner {
         Ok(true)
     }
 
-    /// Finds the next row and positions the stores at or before its cells; or says why there is none.
+    /// Finds the next row and positions the stores at or before its cells. Returns the reason if
+    /// there is none.
     fn find_row(&mut self) -> Result<Option<StopReason>> {
         let end = if self.filter.as_ref().is_some_and(FilterState::filter_all_remaining) {
             StopReason::FilterEnd
-        } else if self.rows.next_row(&mut self.row, &mut self.stores)? {
+        } else if self.row_cursor.next_row(&mut self.row, &mut self.stores)? {
             return Ok(None);
         } else {
             StopReason::RegionEnd
         };
-        self.state = State::Ended(end);
+        self.state = ScanState::Ended(end);
         Ok(Some(end))
     }
 }
 
-impl Answer {
-    /// An empty one with room for so many bytes and pieces.
-    fn with_room((bytes, pieces): (usize, usize)) -> Self {
-        Self { out: CellsBuilder::with_capacity(bytes), pieces: Vec::with_capacity(pieces), ..Self::default() }
+impl BatchBuilder {
+    /// Returns an empty builder with capacity for this many bytes and parts.
+    fn with_capacity((bytes, pieces): (usize, usize)) -> Self {
+        Self {
+            out: CellsBuilder::with_capacity(bytes),
+            partial_rows: Vec::with_capacity(pieces),
+            ..Self::default()
+        }
     }
 
-    /// Ends a row or piece at the end of what was appended; false if that is nothing.
-    fn end_piece(&mut self, goes_on: bool) -> bool {
+    /// Ends a row or partial row at the end of the appended cells. Returns `false` if there are
+    /// none.
+    fn end_partial_row(&mut self, goes_on: bool) -> bool {
         if self.out.len() == self.cells {
             return false;
         }
         let (cells, bytes_end) = (self.out.len() - self.cells, self.out.bytes().len());
-        self.pieces.push(Piece { bytes_end, cells, goes_on });
+        self.partial_rows.push(PartialRow { bytes_end, cells, continues: goes_on });
         (self.cells, self.bytes) = (self.out.len(), bytes_end);
         true
     }
 }
 
-/// What filters that look at whole rows do to a row whose cells stand in `out` behind the first `start.0` cells, which
-/// end at byte `start.1`.
-pub(crate) fn filter_finished_row(filter: &mut FilterState, out: &mut CellsBuilder, start: (usize, usize)) {
+/// Applies filters of whole rows to a row. Its cells are in `out` after the first `start.0` cells,
+/// which end at byte `start.1`.
+pub(crate) fn filter_finished_row(
+    filter: &mut FilterState,
+    out: &mut CellsBuilder,
+    start: (usize, usize),
+) {
     if filter.drops_cells() && out.len() > start.0 {
         let mut kept = CellsBuilder::default();
-        out.iter().skip(start.0).filter(|cell| filter.keep_cell(*cell)).for_each(|cell| kept.push(cell));
+        out.iter()
+            .skip(start.0)
+            .filter(|cell| filter.keep_cell(*cell))
+            .for_each(|cell| kept.push(cell));
         out.truncate(start.0, start.1);
         kept.iter().for_each(|cell| out.push(cell));
     }
@@ -386,6 +444,6 @@ pub(crate) fn filter_finished_row(filter: &mut FilterState, out: &mut CellsBuild
 
 impl Drop for RegionScanner {
     fn drop(&mut self) {
-        (self.on_finish)(&self.trace);
+        (self.on_finish)(&self.stats);
     }
 }

@@ -1,4 +1,4 @@
-//! How a scan comes from row to row: through the stores of a region, forward or backward.
+//! Iteration of a scan over the rows of a region's stores, forward or in reverse.
 
 use std::ops::Bound;
 
@@ -8,44 +8,46 @@ use halite_types::{Result, RowRange};
 
 use super::store_scanner::StoreScanner;
 
-/// The rows of a scan, one after the other.
-pub(crate) trait Rows: Send {
-    /// Puts the key of the next row into `row`, which holds the one before and nothing at first, and positions the stores
-    /// at or before its cells; false if there is none.
+/// Cursor over the rows of a scan.
+pub(crate) trait RowCursor: Send {
+    /// Writes the key of the next row to `row`, which contains the previous one and is empty at
+    /// first. Positions the stores at or before its cells. Returns `false` if there is none.
     ///
     /// # Errors
     /// Damage or a failed read.
     fn next_row(&mut self, row: &mut Vec<u8>, stores: &mut Vec<StoreScanner>) -> Result<bool>;
 
-    /// Whether it is known, without reading anything, that no row follows `row`, which has been read.
+    /// Returns `true` if it is known, without reading, that no row follows `row`, which has been
+    /// read.
     fn is_last(&self, row: &[u8], stores: &[StoreScanner]) -> bool;
 
-    /// Whether [`Rows::go_behind`] works.
-    fn can_go_back(&self) -> bool {
+    /// Returns `true` if [`RowCursor::reseek_after`] is supported.
+    fn can_reseek(&self) -> bool {
         false
     }
 
-    /// Puts the stores where they stand when `row` has been read, from wherever they are; an empty `row` is the beginning.
+    /// Moves the stores from any position to their position after `row` has been read; an empty
+    /// `row` is the start.
     ///
     /// # Errors
     /// Damage or a failed read.
-    fn go_behind(&self, _row: &[u8], _stores: &mut [StoreScanner]) -> Result<()> {
+    fn reseek_after(&self, _row: &[u8], _stores: &mut [StoreScanner]) -> Result<()> {
         Ok(())
     }
 
-    /// Cells that were looked at in stores that are not there any more.
+    /// Returns the number of cells examined in stores that no longer exist.
     fn cells_examined(&self) -> u64 {
         0
     }
 }
 
-/// The rows that the stores have in a range.
-pub(crate) struct StoredRows {
+/// Rows that the stores have in a range.
+pub(crate) struct StoreRowCursor {
     pub(crate) range: RowRange,
     pub(crate) reverse: bool,
 }
 
-impl Rows for StoredRows {
+impl RowCursor for StoreRowCursor {
     fn next_row(&mut self, row: &mut Vec<u8>, stores: &mut Vec<StoreScanner>) -> Result<bool> {
         if row.is_empty() && self.range.is_empty() {
             return Ok(false);
@@ -54,19 +56,24 @@ impl Rows for StoredRows {
     }
 
     fn is_last(&self, row: &[u8], stores: &[StoreScanner]) -> bool {
-        let (bound, reached) =
-            if self.reverse { (&self.range.start, std::cmp::Ordering::Less) } else { (&self.range.end, std::cmp::Ordering::Greater) };
+        let (bound, reached) = if self.reverse {
+            (&self.range.start, std::cmp::Ordering::Less)
+        } else {
+            (&self.range.end, std::cmp::Ordering::Greater)
+        };
         let at_bound = matches!(bound, Bound::Included(last) if row == &last[..] || row.cmp(&last[..]) == reached);
-        let is_past = |store: &StoreScanner| store.peek().is_none_or(|cell| self.range.is_past_end(cell.row()));
+        let is_past = |store: &StoreScanner| {
+            store.peek().is_none_or(|cell| self.range.is_past_end(cell.row()))
+        };
         at_bound || !self.reverse && stores.iter().all(is_past)
     }
 
-    fn can_go_back(&self) -> bool {
+    fn can_reseek(&self) -> bool {
         true
     }
 
-    fn go_behind(&self, row: &[u8], stores: &mut [StoreScanner]) -> Result<()> {
-        // At the beginning, and backwards, the next row is sought anyway.
+    fn reseek_after(&self, row: &[u8], stores: &mut [StoreScanner]) -> Result<()> {
+        // At the start, and in reverse, the next row is searched anyway.
         if row.is_empty() || self.reverse {
             return Ok(());
         }
@@ -75,7 +82,7 @@ impl Rows for StoredRows {
     }
 }
 
-impl StoredRows {
+impl StoreRowCursor {
     fn row_after(&self, row: &mut Vec<u8>, stores: &mut [StoreScanner]) -> Result<bool> {
         if row.is_empty() {
             let start = match &self.range.start {
@@ -87,15 +94,20 @@ impl StoredRows {
                 store.seek(&start)?;
             }
         } else {
-            // A store that had nothing more to say may still stand in the row that is done.
+            // A store that was finished early may still be in the previous row.
             for store in &mut *stores {
                 if store.peek().is_some_and(|cell| cell.row() == row) {
                     store.skip_row(row)?;
                 }
             }
         }
-        let next = stores.iter().filter_map(|store| store.peek().map(|cell| (cell.row(), store))).min_by_key(|(row, _)| *row);
-        let Some((next, store)) = next.filter(|(row, _)| !self.range.is_past_end(row)) else { return Ok(false) };
+        let next = stores
+            .iter()
+            .filter_map(|store| store.peek().map(|cell| (cell.row(), store)))
+            .min_by_key(|(row, _)| *row);
+        let Some((next, store)) = next.filter(|(row, _)| !self.range.is_past_end(row)) else {
+            return Ok(false);
+        };
         if next <= &row[..] && !row.is_empty() {
             return Err(store.out_of_order());
         }
@@ -128,7 +140,7 @@ impl StoredRows {
             }
         }
         let is_found = found.is_some();
-        // Where nothing is found the row stays the one before: it is the last that was looked at.
+        // If no row is found, `row` stays the previous one: it is the last examined row.
         *row = found.or(bound).unwrap_or_default();
         Ok(is_found)
     }

@@ -1,69 +1,77 @@
-//! Where the cells of a merge come from: a memstore as of a read point, or a store file, whole or clipped to a region.
+//! Source of the cells of a merge: a memstore as of a read point, or a store file, whole or clipped
+//! to a region.
 
 use std::sync::Arc;
 
-use halite_types::cell::{MAX_ROW_BYTES, TYPE_MAXIMUM, compare_keys, first_on_row, key_row, key_timestamp, set_key_timestamp};
+use halite_types::cell::{
+    MAX_ROW_BYTES, TYPE_MAXIMUM, compare_keys, first_on_row, key_row, key_timestamp,
+    set_key_timestamp,
+};
 use halite_types::{CellRef, Error, Result};
 
-use crate::cache::{FileBlocks, ReadBlocks};
+use crate::block_cache::{BlockReadOptions, CachedBlockSource};
 use crate::hfile;
 use crate::memstore;
 use crate::store::{Clip, StoreFile};
 
-/// One sorted run of cells.
-pub(crate) enum Source {
-    /// The cells of a memstore up to a sequence id; bytes of those that were passed.
+/// Sorted run of cells.
+pub(crate) enum CellSource {
+    /// Cells of a memstore up to a sequence id, and the bytes of those that were passed.
     Memstore { cursor: memstore::Cursor, read_point: u64, bytes: u64 },
-    /// The cells of a store file.
+    /// Cells of a store file.
     File(FileSource),
 }
 
-/// A cursor over a store file. It keeps the file from being removed.
+/// Cursor over a store file. It prevents the removal of the file.
 pub(crate) struct FileSource {
-    cursor: hfile::Cursor<FileBlocks>,
+    cursor: hfile::Cursor<CachedBlockSource>,
     file: Arc<StoreFile>,
-    /// Whether the cursor stands behind the clip.
+    /// `true` if the cursor is past the clip.
     past_clip: bool,
-    /// Cells with a higher sequence id are left out; `None` if the file has none.
+    /// Cells with a higher sequence id are excluded; `None` if the file has none.
     newest: Option<u64>,
-    /// The sequence id of all cells of a bulk-loaded file.
+    /// Sequence id of all cells of a bulk-loaded file.
     loaded: Option<u64>,
-    /// Why a seek may wait, if it may.
-    wanted: Option<WantedFrom>,
-    /// Its place among the sources of its merge.
+    /// Condition under which a seek may be deferred, if it may.
+    lazy_seek: Option<LazySeek>,
+    /// Rank among the sources of its merge.
     rank: usize,
 }
 
-/// What allows a file to be left alone for a while.
-pub(crate) struct WantedFrom {
-    /// Nothing before this key is wanted of the file.
+/// Condition under which a seek in a file may be deferred.
+pub(crate) struct LazySeek {
+    /// No cell before this key is needed from the file.
     pub(crate) key: Vec<u8>,
-    /// Nothing in the file has a newer timestamp.
+    /// Upper bound of the timestamps in the file.
     pub(crate) newest: i64,
 }
 
 impl FileSource {
-    fn new(file: Arc<StoreFile>, cursor: hfile::Cursor<FileBlocks>, read_point: u64) -> Self {
+    fn new(
+        file: Arc<StoreFile>,
+        cursor: hfile::Cursor<CachedBlockSource>,
+        read_point: u64,
+    ) -> Self {
         let newest = (file.max_cell_sequence() > read_point).then_some(read_point);
         let loaded = file.entry.loaded_sequence;
-        Self { cursor, file, past_clip: false, newest, loaded, wanted: None, rank: 0 }
+        Self { cursor, file, past_clip: false, newest, loaded, lazy_seek: None, rank: 0 }
     }
 
-    /// The cell it is on, clipped or not.
+    /// Returns the cell at the cursor, clipped or not.
     #[inline]
     fn cell(&self) -> Option<CellRef<'_>> {
         let cell = self.cursor.peek();
         match self.loaded {
             None => cell,
-            Some(sequence) => cell.map(|cell| cell.with_sequence(sequence)),
+            Some(sequence) => cell.map(|cell| cell.with_sequence_id(sequence)),
         }
     }
 
-    /// After every move of the cursor: on to a cell that is seen, and whether it is behind the clip.
+    /// Moves to a visible cell and updates `past_clip`; called after every move of the cursor.
     #[inline]
-    fn settle(&mut self) -> Result<()> {
+    fn finish_move(&mut self) -> Result<()> {
         if let Some(newest) = self.newest {
-            while self.cell().is_some_and(|cell| cell.sequence() > newest) {
+            while self.cell().is_some_and(|cell| cell.sequence_id() > newest) {
                 self.cursor.advance()?;
             }
         }
@@ -82,7 +90,7 @@ impl FileSource {
         }
     }
 
-    /// The key to seek instead of `key`, if the clip begins behind it.
+    /// Returns the key to seek instead of `key`, if the clip begins after it.
     fn clipped_start(&self, key: &[u8]) -> Option<Vec<u8>> {
         let first = first_on_row(&self.clip()?.start);
         compare_keys(key, &first).is_lt().then_some(first)
@@ -93,14 +101,15 @@ impl FileSource {
             Some(first) => self.cursor.seek(&first)?,
             None => self.cursor.seek(key)?,
         }
-        self.settle()
+        self.finish_move()
     }
 
-    /// A key that none of its cells at or behind `key` is before: the cell with the newest timestamp the file has may be
-    /// the first of the column.
+    /// Returns a lower bound of the keys of its cells at or after `key`: the cell with the newest
+    /// timestamp of the file may be the first of the column.
     fn bound(&self, key: &[u8]) -> Option<Vec<u8>> {
-        let wanted = self.wanted.as_ref()?;
-        let mut bound = if compare_keys(key, &wanted.key).is_lt() { &wanted.key } else { key }.to_vec();
+        let wanted = self.lazy_seek.as_ref()?;
+        let mut bound =
+            if compare_keys(key, &wanted.key).is_lt() { &wanted.key } else { key }.to_vec();
         if key_timestamp(&bound) > wanted.newest {
             set_key_timestamp(&mut bound, wanted.newest, TYPE_MAXIMUM);
         }
@@ -114,7 +123,7 @@ impl FileSource {
         while let Some(row) = found {
             self.cursor.seek(&first_on_row(&row))?;
             while let Some(cell) = self.cell().filter(|cell| cell.row() == row) {
-                if cell.sequence() <= newest {
+                if cell.sequence_id() <= newest {
                     return Ok(Some(row));
                 }
                 self.cursor.advance()?;
@@ -140,29 +149,40 @@ impl FileSource {
     }
 }
 
-impl Source {
-    /// The cells of a memstore up to a sequence id.
+impl CellSource {
+    /// Returns the cells of a memstore up to a sequence id.
     pub(crate) fn memstore(memstore: &memstore::MemTable, read_point: u64) -> Self {
         Self::Memstore { cursor: memstore.cursor(), read_point, bytes: 0 }
     }
 
-    /// The cells of a store file up to a sequence id, through `blocks`.
-    pub(crate) fn file(file: &Arc<StoreFile>, blocks: &Arc<ReadBlocks>, read_point: u64) -> Self {
-        let cursor = hfile::Cursor::new(Arc::clone(file.reader()), blocks.of(file));
+    /// Returns the cells of a store file up to a sequence id, read through `blocks`.
+    pub(crate) fn file(
+        file: &Arc<StoreFile>,
+        blocks: &Arc<BlockReadOptions>,
+        read_point: u64,
+    ) -> Self {
+        let cursor = hfile::Cursor::new(Arc::clone(file.reader()), blocks.for_file(file));
         Self::File(FileSource::new(Arc::clone(file), cursor, read_point))
     }
 
-    /// As [`Source::file`], for a read that does not want all of it. What newer sources have is often all
-    /// that is wanted: then the file need not be looked at (HBase's lazy seek, `StoreFileScanner.requestSeek`).
-    pub(crate) fn file_from(file: &Arc<StoreFile>, blocks: &Arc<ReadBlocks>, read_point: u64, wanted: WantedFrom) -> Self {
+    /// As [`CellSource::file`], for a read that does not need all of it. Newer sources often
+    /// contain all requested cells. The file then need not be read (HBase's lazy seek,
+    /// `StoreFileScanner.requestSeek`).
+    pub(crate) fn lazy_file(
+        file: &Arc<StoreFile>,
+        blocks: &Arc<BlockReadOptions>,
+        read_point: u64,
+        wanted: LazySeek,
+    ) -> Self {
         let mut source = Self::file(file, blocks, read_point);
         if let Self::File(file) = &mut source {
-            file.wanted = Some(wanted);
+            file.lazy_seek = Some(wanted);
         }
         source
     }
 
-    /// A key that no cell at or behind `key` is before, if the source need not be sought before a merge comes to there.
+    /// Returns a lower bound of the keys of its cells at or after `key`, if the seek can be
+    /// deferred until a merge reaches the bound.
     pub(crate) fn bound(&self, key: &[u8]) -> Option<Vec<u8>> {
         match self {
             Self::Memstore { .. } => None,
@@ -170,7 +190,7 @@ impl Source {
         }
     }
 
-    /// Its place among the files of a merge; memstores come before them.
+    /// Returns its rank among the files of a merge; memstores sort before them.
     pub(crate) fn rank(&self) -> usize {
         match self {
             Self::Memstore { .. } => 0,
@@ -184,7 +204,7 @@ impl Source {
         }
     }
 
-    /// The next cell.
+    /// Returns the next cell.
     #[inline]
     pub(crate) fn peek(&self) -> Option<CellRef<'_>> {
         match self {
@@ -194,15 +214,17 @@ impl Source {
         }
     }
 
-    /// The error of a read to which its next cell came too late.
+    /// Returns the error of a read that received its next cell out of order.
     pub(crate) fn out_of_order(&self) -> Error {
         match self {
-            Self::Memstore { .. } => Error::corrupt("a memstore's cells are not in the order of their keys"),
+            Self::Memstore { .. } => {
+                Error::corrupt("a memstore's cells are not in the order of their keys")
+            }
             Self::File(file) => file.cursor.out_of_order(),
         }
     }
 
-    /// On to the next cell.
+    /// Moves to the next cell.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
         match self {
@@ -213,13 +235,13 @@ impl Source {
             }
             Self::File(file) => {
                 file.cursor.advance()?;
-                file.settle()?;
+                file.finish_move()?;
             }
         }
         Ok(())
     }
 
-    /// Bytes of the cells that were passed, if it is a memstore.
+    /// Returns the bytes of the cells that were passed, if it is a memstore.
     pub(crate) fn memstore_bytes(&self) -> u64 {
         match self {
             Self::Memstore { bytes, .. } => *bytes,
@@ -227,7 +249,7 @@ impl Source {
         }
     }
 
-    /// Memory that is kept for it, as far as it does not share it.
+    /// Returns the bytes of memory that it holds and does not share.
     pub(crate) fn held_bytes(&self) -> usize {
         match self {
             Self::Memstore { cursor, .. } => cursor.held_bytes(),
@@ -235,7 +257,7 @@ impl Source {
         }
     }
 
-    /// To the first cell at or behind `key`, wherever it was.
+    /// Moves to the first cell at or after `key`, in any direction.
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         match self {
             Self::Memstore { cursor, read_point, .. } => {
@@ -247,35 +269,42 @@ impl Source {
         }
     }
 
-    /// The largest row before `row`, or the last row of all. The source must be positioned again.
+    /// Returns the largest row before `row`, or the last row of all. The source must be positioned
+    /// again.
     pub(crate) fn row_before(&mut self, row: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
         match self {
-            Self::Memstore { cursor, read_point, .. } => Ok(memstore_row_before(cursor, row, *read_point)),
+            Self::Memstore { cursor, read_point, .. } => {
+                Ok(memstore_row_before(cursor, row, *read_point))
+            }
             Self::File(file) => file.row_before(row),
         }
     }
 }
 
-/// Passes over cells that are not visible yet.
+/// Skips cells that are not visible yet.
 #[inline]
 fn skip_unseen(cursor: &mut memstore::Cursor, read_point: u64) {
-    while cursor.peek().is_some_and(|cell| cell.sequence() > read_point) {
+    while cursor.peek().is_some_and(|cell| cell.sequence_id() > read_point) {
         cursor.next();
     }
 }
 
-fn memstore_row_before(cursor: &mut memstore::Cursor, row: Option<&[u8]>, read_point: u64) -> Option<Vec<u8>> {
+fn memstore_row_before(
+    cursor: &mut memstore::Cursor,
+    row: Option<&[u8]>,
+    read_point: u64,
+) -> Option<Vec<u8>> {
     let mut bound = row.map(<[u8]>::to_vec);
     loop {
         match &bound {
             Some(row) => cursor.seek_before_row(row),
-            // Longer than any row, so behind all of them.
+            // Longer than any row, so after all of them.
             None => cursor.seek_before_row(&vec![0xff; MAX_ROW_BYTES + 1]),
         }
         let found = cursor.peek()?.row().to_vec();
         // A row all of whose cells are newer than the read point does not exist yet.
         while let Some(cell) = cursor.peek().filter(|cell| cell.row() == found) {
-            if cell.sequence() <= read_point {
+            if cell.sequence_id() <= read_point {
                 return Some(found);
             }
             cursor.next();

@@ -1,102 +1,111 @@
-//! One family of a region, row by row: the merged cells as the matcher lets them through.
+//! Scanner of one family of a region, row by row: the merged cells that the matcher includes.
 
 use halite_types::cell::{same_column, write_key};
-use halite_types::key::print_bytes;
+use halite_types::key::to_string_binary;
 use halite_types::{CellRef, CellsBuilder, Error, ErrorKind, LATEST_TIMESTAMP, Result};
 
 use super::filter::FilterState;
 use super::matcher::{MatchCode, Matcher};
-use super::merge::Merge;
+use super::merge::MergingIterator;
 
-/// Steps to the next cell that are tried before a seek: neighbours are usually near.
+/// Steps to the next cell before a seek: neighbors are usually near.
 const STEPS_BEFORE_SEEK: usize = 6;
 
-/// Bytes of cells after which whoever compacts is asked whether to go on.
-const ASK_BYTES: usize = 4 << 20;
+/// Bytes of cells between two checks of whether a compaction may continue.
+const CONTINUE_CHECK_INTERVAL_BYTES: usize = 4 << 20;
 
-/// A scanner of one store.
+/// Scanner of one store.
 pub(crate) struct StoreScanner {
-    merge: Merge,
+    merge: MergingIterator,
     matcher: Matcher,
     limits: StoreLimits,
-    /// Whether it reads a single row, so that nothing has to be sought behind it.
+    /// `true` if it reads a single row, so that no seek past it is needed.
     single_row: bool,
-    /// Cells of the current row that the matcher let through.
+    /// Number of cells of the current row that the matcher included.
     row_cells: u32,
-    /// Bytes of those that went to the output since the row, or the piece of it that is being read, began.
+    /// Bytes of those that were written to the output since the start of the row or of the current
+    /// partial row.
     row_bytes: u64,
-    /// The matcher wants nothing more of the current row.
+    /// `true` if the matcher needs no more cells of the current row.
     row_finished: bool,
     key: Vec<u8>,
     value: Vec<u8>,
     pub(crate) cells_examined: u64,
-    /// Bytes that a filter was shown where work is limited, as often as it costs to compare them.
+    /// Bytes passed to a filter where work is limited, multiplied by the cost of comparing them.
     pub(crate) filter_work: usize,
 }
 
-/// Cells per row and family, and how many bytes of them may come together.
+/// Limits on cells per row and family, and on the bytes returned together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StoreLimits {
     pub(crate) limit: Option<u32>,
     pub(crate) offset: u32,
-    /// With more the read fails. As HBase counts them (`StoreScanner`): encoded, and whole even where a filter shortens them.
-    pub(crate) row_bytes_max: Option<u64>,
+    /// Bytes of a row above which the read fails. As HBase counts them (`StoreScanner`): encoded,
+    /// and whole even if a filter shortens them.
+    pub(crate) max_row_bytes: Option<u64>,
 }
 
-/// Where a call to [`StoreScanner::read_row`] stopped.
+/// Position at which a call to [`StoreScanner::read_row`] stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowProgress {
-    /// The store has nothing more of the row.
+    /// The store has no more cells of the row.
     Done,
-    /// At a limit; there may be more of the row.
+    /// At a limit; there may be more cells of the row.
     Stopped,
-    /// Before a cell that is too large for the work that is allowed.
+    /// Before a cell that is too large for the allowed work.
     TooLarge,
 }
 
-/// Where reading stops inside a row, each in all and not of the row alone.
+/// Limits at which reading stops inside a row, each in total and not of the row alone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowStop {
     /// Cells and bytes in the output.
     pub(crate) cells: usize,
     pub(crate) bytes: usize,
-    /// Cells the store has looked at.
+    /// Cells that the store has examined.
     pub(crate) examined: u64,
-    /// Bytes in the output that are never exceeded: a cell that does not fit is not read. With a filter, the bytes of the
-    /// cells that it is passed count as well, as often as it costs to compare them ([`FilterState::cost`]).
+    /// Bytes in the output that are never exceeded: a cell that does not fit is not read. With a
+    /// filter, the bytes of the cells passed to it count as well, multiplied by the cost of
+    /// comparing them ([`FilterState::cost`]).
     pub(crate) max_work_bytes: usize,
 }
 
 impl RowStop {
-    pub(crate) const NEVER: Self = Self { cells: usize::MAX, bytes: usize::MAX, examined: u64::MAX, max_work_bytes: usize::MAX };
+    pub(crate) const NEVER: Self = Self {
+        cells: usize::MAX,
+        bytes: usize::MAX,
+        examined: u64::MAX,
+        max_work_bytes: usize::MAX,
+    };
 }
 
-/// Where the cells of a row go.
+/// Destination of the cells of a row.
 pub(crate) trait CellSink {
     fn push(&mut self, cell: CellRef<'_>);
-    /// Cells and bytes so far, as [`ScanBudget`](super::ScanBudget) counts them.
+    /// Returns the cells and bytes so far, as [`ScanLimits`](super::ScanLimits) counts them.
     fn cells(&self) -> usize;
     fn bytes(&self) -> usize;
 }
 
-/// As HBase says it (`RowTooBigException`), with what to do about it.
+/// Returns HBase's error (`RowTooBigException`) with a hint on how to fix it.
 #[cold]
 fn row_too_big(cell: CellRef<'_>, limits: StoreLimits) -> Error {
-    let (row, family) = (print_bytes(cell.row()), print_bytes(cell.family()));
+    let (row, family) = (to_string_binary(cell.row()), to_string_binary(cell.family()));
     let text = format!(
         "Max row size allowed: {}, but the row is bigger than that: row {row}, family {family}; ask for fewer of its columns, for pieces of it \
-         (a batch, partial results), or raise row_bytes_max (hbase.table.max.rowsize)",
-        limits.row_bytes_max.unwrap_or_default()
+         (a batch, partial results), or raise max_row_bytes (hbase.table.max.rowsize)",
+        limits.max_row_bytes.unwrap_or_default()
     );
     Error::new(ErrorKind::RowTooBig, text)
 }
 
-/// What HBase's object around a cell takes in memory, in bytes: a `ByteBufferKeyValue` has 32, and is rounded up to 8
-/// without the 4 bytes of length that an encoded cell begins with.
+/// Memory of HBase's object around a cell, in bytes. A `ByteBufferKeyValue` has 32, and is rounded
+/// up to 8 without the 4 bytes of length that an encoded cell begins with.
 const CELL_OBJECT_BYTES: usize = 32;
 
-/// The size of cells as HBase counts it against the limits of a scan (`PrivateCellUtil.estimatedSizeOfCell`): what they
-/// take encoded and their objects, of which there are none here.
+/// Returns the size of cells as HBase counts it against the limits of a scan
+/// (`PrivateCellUtil.estimatedSizeOfCell`): their encoded bytes and their objects, which do not
+/// exist here.
 pub fn counted_bytes(cells: usize, encoded_bytes: usize) -> usize {
     encoded_bytes.saturating_add(cells.saturating_mul(CELL_OBJECT_BYTES))
 }
@@ -118,7 +127,7 @@ impl CellSink for CellsBuilder {
     }
 }
 
-/// Counts cells and keeps none.
+/// Sink that counts cells and discards them.
 #[derive(Default)]
 pub(crate) struct CellCount(usize);
 
@@ -137,7 +146,12 @@ impl CellSink for CellCount {
 }
 
 impl StoreScanner {
-    pub(crate) fn new(merge: Merge, matcher: Matcher, limits: StoreLimits, single_row: bool) -> Self {
+    pub(crate) fn new(
+        merge: MergingIterator,
+        matcher: Matcher,
+        limits: StoreLimits,
+        single_row: bool,
+    ) -> Self {
         Self {
             merge,
             matcher,
@@ -153,7 +167,7 @@ impl StoreScanner {
         }
     }
 
-    /// The next cell of any row, before the matcher has seen it.
+    /// Returns the next cell of any row, before the matcher has processed it.
     #[inline]
     pub(crate) fn peek(&self) -> Option<CellRef<'_>> {
         self.merge.peek()
@@ -163,7 +177,7 @@ impl StoreScanner {
         self.merge.seek(key)
     }
 
-    /// The error of a scan to which its next cell came too late.
+    /// Returns the error of a scan that received its next cell out of order.
     #[cold]
     pub(crate) fn out_of_order(&self) -> Error {
         self.merge.out_of_order()
@@ -173,7 +187,7 @@ impl StoreScanner {
         self.merge.row_before(row)
     }
 
-    /// The next cells belong to a new row.
+    /// Starts a new row for the next cells.
     #[inline]
     pub(crate) fn start_row(&mut self) {
         self.matcher.start_row();
@@ -182,30 +196,37 @@ impl StoreScanner {
         self.row_finished = false;
     }
 
-    /// The next cells belong to another piece of the same row.
+    /// Starts another partial row of the same row.
     #[inline]
-    pub(crate) fn start_piece(&mut self) {
+    pub(crate) fn start_partial_row(&mut self) {
         self.row_bytes = 0;
     }
 
-    /// How many files that could wait have been looked at, and how many have not.
-    pub(crate) fn files_woken_and_waiting(&self) -> (usize, usize) {
-        self.merge.files_woken_and_waiting()
+    /// Returns the number of files whose deferred seek was performed, and of those whose seek is
+    /// still deferred.
+    pub(crate) fn lazy_seek_counts(&self) -> (usize, usize) {
+        self.merge.lazy_seek_counts()
     }
 
-    /// Memory that is kept for it.
+    /// Returns the bytes of memory that it holds.
     pub(crate) fn held_bytes(&self) -> usize {
         self.merge.held_bytes() + self.key.capacity() + self.value.capacity()
     }
 
-    /// Bytes of the cells that were passed in memstores.
+    /// Returns the bytes of the cells that were passed in memstores.
     pub(crate) fn memstore_bytes(&self) -> u64 {
         self.merge.memstore_bytes()
     }
 
-    /// Appends the cells of `row` to `out` until the row ends or a limit is reached. When it is done the next cell is one
-    /// of a later row, unless only a single row is read.
-    pub(crate) fn read_row(&mut self, row: &[u8], out: &mut impl CellSink, filter: &mut Option<FilterState>, stop: RowStop) -> Result<RowProgress> {
+    /// Appends the cells of `row` to `out` until the row ends or a limit is reached. At
+    /// [`RowProgress::Done`] the next cell is one of a later row, unless only a single row is read.
+    pub(crate) fn read_row(
+        &mut self,
+        row: &[u8],
+        out: &mut impl CellSink,
+        filter: &mut Option<FilterState>,
+        stop: RowStop,
+    ) -> Result<RowProgress> {
         if !self.row_finished && self.is_at_limit() {
             self.finish_row(row)?;
         }
@@ -219,12 +240,15 @@ impl StoreScanner {
             }
             let Some(cell) = cell else { return Ok(RowProgress::Done) };
             is_first = false;
-            if out.cells() >= stop.cells || out.bytes() >= stop.bytes || self.cells_examined >= stop.examined {
+            if out.cells() >= stop.cells
+                || out.bytes() >= stop.bytes
+                || self.cells_examined >= stop.examined
+            {
                 return Ok(RowProgress::Stopped);
             }
             if stop.max_work_bytes != usize::MAX {
                 let len = cell.encoded_len();
-                // What a filter drops has been compared byte by byte all the same.
+                // A filter compares a cell that it drops byte by byte all the same.
                 self.filter_work = self.filter_work.saturating_add(len.saturating_mul(cost));
                 if self.filter_work.max(out.bytes().saturating_add(len)) > stop.max_work_bytes {
                     return Ok(RowProgress::TooLarge);
@@ -232,15 +256,21 @@ impl StoreScanner {
             }
             self.cells_examined += 1;
             let code = self.matcher.check(cell, filter.as_mut());
-            if matches!(code, MatchCode::Include | MatchCode::IncludeAndSeekNextColumn | MatchCode::IncludeAndSeekNextRow) {
+            if matches!(
+                code,
+                MatchCode::Include
+                    | MatchCode::IncludeAndSeekNextColumn
+                    | MatchCode::IncludeAndSeekNextRow
+            ) {
                 self.row_cells += 1;
                 if self.row_cells > self.limits.offset {
                     self.row_bytes += cell.encoded_len() as u64;
-                    if self.limits.row_bytes_max.is_some_and(|most| self.row_bytes > most) {
+                    if self.limits.max_row_bytes.is_some_and(|most| self.row_bytes > most) {
                         return Err(row_too_big(cell, self.limits));
                     }
                     match filter {
-                        Some(filter) if filter.transforms() => out.push(cell.with_value(filter.transform_value(&cell, &mut self.value))),
+                        Some(filter) if filter.transforms() => out
+                            .push(cell.with_value(filter.transform_value(&cell, &mut self.value))),
                         _ => out.push(cell),
                     }
                 }
@@ -251,25 +281,33 @@ impl StoreScanner {
             }
             match code {
                 MatchCode::Include | MatchCode::Skip => self.merge.next()?,
-                MatchCode::IncludeAndSeekNextColumn | MatchCode::SeekNextColumn => self.next_column()?,
-                MatchCode::IncludeAndSeekNextRow | MatchCode::SeekNextRow => self.finish_row(row)?,
+                MatchCode::IncludeAndSeekNextColumn | MatchCode::SeekNextColumn => {
+                    self.next_column()?;
+                }
+                MatchCode::IncludeAndSeekNextRow | MatchCode::SeekNextRow => {
+                    self.finish_row(row)?;
+                }
                 MatchCode::SeekNextUsingHint => self.seek_hint(filter)?,
             }
         }
         Ok(RowProgress::Done)
     }
 
-    /// As in HBase, a filter that has enough when it is shown a cell ends the store, not the scan: it may want more of
-    /// the next row in another family (HBase: `DONE_SCAN` of `UserScanQueryMatcher`).
+    /// As in HBase, a filter that needs no more cells ends the store when it receives a cell, not
+    /// the scan: it may need cells of the next row in another family (HBase: `DONE_SCAN` of
+    /// `UserScanQueryMatcher`).
     fn end_if(&mut self, is_shown: bool) {
         if is_shown {
-            self.merge = Merge::new(Vec::new());
+            self.merge = MergingIterator::new(Vec::new());
         }
     }
 
-    /// Whether the limit per row and family is reached: what lies behind it is not even shown to the filter.
+    /// Returns `true` if the limit per row and family is reached. The filter does not receive cells
+    /// past it.
     fn is_at_limit(&self) -> bool {
-        self.limits.limit.is_some_and(|limit| limit == 0 || self.row_cells >= limit.saturating_add(self.limits.offset))
+        self.limits.limit.is_some_and(|limit| {
+            limit == 0 || self.row_cells >= limit.saturating_add(self.limits.offset)
+        })
     }
 
     fn finish_row(&mut self, row: &[u8]) -> Result<()> {
@@ -277,7 +315,7 @@ impl StoreScanner {
         if self.single_row { Ok(()) } else { self.skip_row(row) }
     }
 
-    /// On to the first cell behind `row`.
+    /// Moves to the first cell after `row`.
     pub(crate) fn skip_row(&mut self, row: &[u8]) -> Result<()> {
         for _ in 0..STEPS_BEFORE_SEEK {
             match self.merge.peek() {
@@ -290,10 +328,11 @@ impl StoreScanner {
         self.merge.seek_forward(&self.key)
     }
 
-    /// On to the next column the matcher wants, which is behind the current one.
+    /// Moves to the next column that the matcher needs, which is after the current one.
     ///
-    /// The markers of a whole family stand among the cells of the empty qualifier, by timestamp, and hide cells of every
-    /// column: that column is walked to its end (as HBase does since HBASE-18471).
+    /// The markers of a whole family are among the cells of the empty qualifier, by timestamp, and
+    /// hide cells of every column. That column is therefore read to its end (as HBase does since
+    /// HBASE-18471).
     fn next_column(&mut self) -> Result<()> {
         let Some(cell) = self.merge.peek() else { return Ok(()) };
         self.key.clear();
@@ -304,7 +343,7 @@ impl StoreScanner {
             }
             return Ok(());
         }
-        let steps = if self.merge.has_waiting() { 0 } else { STEPS_BEFORE_SEEK };
+        let steps = if self.merge.has_lazy() { 0 } else { STEPS_BEFORE_SEEK };
         for _ in 0..steps {
             self.merge.next()?;
             match self.merge.peek() {
@@ -318,15 +357,29 @@ impl StoreScanner {
         let mut target = std::mem::take(&mut self.key);
         target.clear();
         match self.matcher.column_hint() {
-            Some(qualifier) => write_key(&mut target, row, family, qualifier, LATEST_TIMESTAMP, halite_types::cell::TYPE_MAXIMUM),
-            None => write_key(&mut target, row, family, cell.qualifier(), i64::MIN, halite_types::cell::TYPE_MINIMUM),
+            Some(qualifier) => write_key(
+                &mut target,
+                row,
+                family,
+                qualifier,
+                LATEST_TIMESTAMP,
+                halite_types::cell::TYPE_MAXIMUM,
+            ),
+            None => write_key(
+                &mut target,
+                row,
+                family,
+                cell.qualifier(),
+                i64::MIN,
+                halite_types::cell::TYPE_MINIMUM,
+            ),
         }
         let result = self.merge.seek_forward(&target);
         self.key = target;
         result
     }
 
-    /// Whether the matcher wants a later column of this row.
+    /// Returns `true` if the matcher needs a later column of this row.
     fn is_before_hint(&self, cell: CellRef<'_>) -> bool {
         let same_row = cell.row() == halite_types::cell::key_row(&self.key);
         same_row && self.matcher.column_hint().is_some_and(|hint| cell.qualifier() < hint)
@@ -334,28 +387,39 @@ impl StoreScanner {
 
     fn seek_hint(&mut self, filter: &mut Option<FilterState>) -> Result<()> {
         let Some(cell) = self.merge.peek() else { return Ok(()) };
-        // As in HBase, a reverse scan goes on cell by cell: it would jump over markers that count.
-        let hint = filter.as_mut().filter(|filter| !filter.is_reversed()).and_then(|filter| filter.next_cell_hint(cell));
+        // As in HBase, a reverse scan continues cell by cell: it would jump over markers that
+        // count.
+        let hint = filter
+            .as_mut()
+            .filter(|filter| !filter.is_reversed())
+            .and_then(|filter| filter.next_cell_hint(cell));
         match hint {
-            // A hint that does not lead forward would never end.
-            Some(hint) if halite_types::cell::compare_keys(&hint, cell.key()).is_gt() => self.merge.seek_forward(&hint),
+            // A hint that does not lead forward would cause an endless loop.
+            Some(hint) if halite_types::cell::compare_keys(&hint, cell.key()).is_gt() => {
+                self.merge.seek_forward(&hint)
+            }
             _ => self.merge.next(),
         }
     }
 
-    /// For flush and compaction: the next cell that survives, in order over all rows.
+    /// Passes the retained cells to `each`, in order over all rows, for flush and compaction.
     pub(crate) fn compact(&mut self, each: impl FnMut(CellRef<'_>) -> Result<()>) -> Result<()> {
         self.compact_while(|| Ok(()), each)
     }
 
-    /// The same, and `may_go_on` is asked after every few megabytes that were looked at, whatever survives of them.
-    pub(crate) fn compact_while(&mut self, may_go_on: impl Fn() -> Result<()>, mut each: impl FnMut(CellRef<'_>) -> Result<()>) -> Result<()> {
+    /// As [`StoreScanner::compact`], and calls `may_go_on` after every few megabytes that were
+    /// examined, whether or not any of them are retained.
+    pub(crate) fn compact_while(
+        &mut self,
+        may_go_on: impl Fn() -> Result<()>,
+        mut each: impl FnMut(CellRef<'_>) -> Result<()>,
+    ) -> Result<()> {
         let mut row: Vec<u8> = Vec::new();
         let mut any = false;
         let mut looked_at = 0;
         while let Some(cell) = self.merge.peek() {
             looked_at += cell.encoded_len();
-            if looked_at >= ASK_BYTES {
+            if looked_at >= CONTINUE_CHECK_INTERVAL_BYTES {
                 looked_at = 0;
                 may_go_on()?;
             }
@@ -367,11 +431,18 @@ impl StoreScanner {
             }
             self.cells_examined += 1;
             let code = self.matcher.check(cell, None);
-            if matches!(code, MatchCode::Include | MatchCode::IncludeAndSeekNextColumn | MatchCode::IncludeAndSeekNextRow) {
+            if matches!(
+                code,
+                MatchCode::Include
+                    | MatchCode::IncludeAndSeekNextColumn
+                    | MatchCode::IncludeAndSeekNextRow
+            ) {
                 each(cell)?;
             }
             match code {
-                MatchCode::SeekNextColumn | MatchCode::IncludeAndSeekNextColumn => self.next_column()?,
+                MatchCode::SeekNextColumn | MatchCode::IncludeAndSeekNextColumn => {
+                    self.next_column()?;
+                }
                 MatchCode::SeekNextRow | MatchCode::IncludeAndSeekNextRow => self.skip_row(&row)?,
                 _ => self.merge.next()?,
             }

@@ -1,5 +1,6 @@
-//! A store file: opened once, shared by whoever reads it. It goes from the disk when the manifest names it no more
-//! ([`super::settle`]); whoever reads it then still has it open.
+//! Store file: opened once and shared by its readers. It is deleted from the disk when the manifest
+//! no longer references it (`EngineInner::archive_or_delete`); readers at that time still have it
+//! open.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,13 +10,14 @@ use bytes::Bytes;
 use halite_types::{Error, RegionInfo, Result};
 
 use super::check_name;
-use crate::cache::BlockCache;
-use crate::catalog::{FileEntry, Home};
+use crate::block_cache::BlockCache;
+use crate::catalog::{FileEntry, FileOrigin};
 use crate::env::{Env, FileReader};
 use crate::heal::Healed;
 use crate::hfile::{Reader, info_key};
 
-/// The rows of a file that belong to a region: all from `start` to before `end`; empty means unbounded.
+/// Rows of a file that belong to a region: from `start` (inclusive) to `end` (exclusive); empty
+/// means unbounded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Clip {
     pub(crate) start: Bytes,
@@ -29,28 +31,29 @@ impl Clip {
     }
 }
 
-/// A file on disk with its open reader.
+/// File on disk with its open reader.
 pub(crate) struct PhysicalFile {
-    /// Tells its blocks in the cache from those of other files.
+    /// Distinguishes its blocks in the cache from those of other files.
     pub(crate) id: u64,
     pub(crate) reader: Arc<Reader>,
     cache: Arc<BlockCache>,
 }
 
-/// Whoever opens the file again opens another one to the cache, so nobody finds these blocks any more.
+/// A reopened file has another id in the cache, so these blocks are no longer reachable.
 impl Drop for PhysicalFile {
     fn drop(&mut self) {
-        self.cache.forget(|file| file == self.id);
+        self.cache.evict_files(|file| file == self.id);
     }
 }
 
-/// A region's use of a file: the file itself, or by a link or reference one that was made elsewhere.
+/// A region's use of a file: the file itself, or, by a link or reference, one that was created
+/// elsewhere.
 pub(crate) struct StoreFile {
     pub(crate) entry: FileEntry,
     pub(crate) physical: Arc<PhysicalFile>,
     pub(crate) clip: Option<Clip>,
-    /// What lies in the region's own directory, and the file with the cells.
-    homes: [Home; 2],
+    /// File in the region's own directory, and the file with the cells.
+    origins: [FileOrigin; 2],
 }
 
 impl StoreFile {
@@ -58,45 +61,46 @@ impl StoreFile {
         &self.physical.reader
     }
 
-    /// The newest sequence id in it.
+    /// Returns the newest sequence id in it.
     pub(crate) fn max_sequence(&self) -> u64 {
         self.entry.loaded_sequence.or_else(|| self.reader().max_sequence_id()).unwrap_or(0)
     }
 
-    /// The largest sequence id of a cell.
+    /// Returns the largest sequence id of a cell.
     pub(crate) fn max_cell_sequence(&self) -> u64 {
         self.entry.loaded_sequence.unwrap_or_else(|| self.reader().max_cell_sequence_id())
     }
 
-    /// No put in it has a timestamp below this one. Files of other writers need not say.
+    /// Returns a lower bound of the timestamps of its puts. Files of other writers need not contain
+    /// one.
     pub(crate) fn earliest_put(&self) -> i64 {
         let says = self.reader().info().get(info_key::EARLIEST_PUT).is_some();
         if says { self.reader().earliest_put_timestamp().unwrap_or(i64::MAX) } else { i64::MIN }
     }
 
-    /// Size on disk. A reference counts half of its file, as in HBase.
+    /// Returns the size on disk in bytes. A reference counts half of its file, as in HBase.
     pub(crate) fn bytes(&self) -> u64 {
         if self.is_reference() { self.reader().bytes() / 2 } else { self.reader().bytes() }
     }
 
-    /// Size before compression, on the same terms.
+    /// Returns the size in bytes before compression; a reference also counts half.
     pub(crate) fn uncompressed_bytes(&self) -> u64 {
         let bytes = self.reader().trailer().total_uncompressed_bytes;
         if self.is_reference() { bytes / 2 } else { bytes }
     }
 
-    /// Whether only a part of its file belongs to the region.
+    /// Returns `true` if only a part of its file belongs to the region.
     pub(crate) fn is_reference(&self) -> bool {
         self.entry.is_part()
     }
 
-    /// What may go from the disk when the region needs it no more.
-    pub(crate) fn homes(&self) -> impl Iterator<Item = Home> {
-        self.homes.iter().cloned()
+    /// Returns the files that may be deleted once the region no longer needs them.
+    pub(crate) fn origins(&self) -> impl Iterator<Item = FileOrigin> {
+        self.origins.iter().cloned()
     }
 }
 
-/// All open files of a store, so that a file and what stands for it share one reader.
+/// All open files of a store. A file and its links or references share one reader.
 pub(crate) struct StoreFiles {
     env: Env,
     store_id: [u8; 16],
@@ -107,23 +111,23 @@ pub(crate) struct StoreFiles {
 
 #[derive(Default)]
 struct OpenFiles {
-    by_home: HashMap<Home, Weak<PhysicalFile>>,
-    /// The number of entries at which those of closed files are looked for.
+    by_origin: HashMap<FileOrigin, Weak<PhysicalFile>>,
+    /// Number of entries at which entries of closed files are pruned.
     prune_at: usize,
 }
 
 impl OpenFiles {
-    fn insert(&mut self, home: Home, file: &Arc<PhysicalFile>) {
-        if self.by_home.len() >= self.prune_at {
-            self.by_home.retain(|_, file| file.strong_count() > 0);
-            self.prune_at = self.by_home.len().max(32) * 2;
+    fn insert(&mut self, home: FileOrigin, file: &Arc<PhysicalFile>) {
+        if self.by_origin.len() >= self.prune_at {
+            self.by_origin.retain(|_, file| file.strong_count() > 0);
+            self.prune_at = self.by_origin.len().max(32) * 2;
         }
-        self.by_home.insert(home, Arc::downgrade(file));
+        self.by_origin.insert(home, Arc::downgrade(file));
     }
 }
 
 impl StoreFiles {
-    /// None are open.
+    /// Returns a registry without open files.
     pub(crate) fn new(env: Env, store_id: [u8; 16], cache: Arc<BlockCache>) -> Self {
         Self { env, store_id, cache, next_id: AtomicU64::new(1), open: Mutex::default() }
     }
@@ -132,16 +136,22 @@ impl StoreFiles {
     ///
     /// # Errors
     /// `Corrupt`, `NewerFormat`, or the file system's; the text names the file.
-    pub(crate) fn open(&self, region: &RegionInfo, family: &Bytes, entry: FileEntry) -> Result<Arc<StoreFile>> {
-        let homes = [entry.place(region, family), entry.home(region, family)];
+    pub(crate) fn open(
+        &self,
+        region: &RegionInfo,
+        family: &Bytes,
+        entry: FileEntry,
+    ) -> Result<Arc<StoreFile>> {
+        let homes = [entry.local_origin(region, family), entry.origin(region, family)];
         let physical = self.open_physical(&homes[1])?;
-        let clip = entry.is_part().then(|| Clip { start: region.start.clone(), end: region.end.clone() });
-        Ok(Arc::new(StoreFile { entry, physical, clip, homes }))
+        let clip =
+            entry.is_part().then(|| Clip { start: region.start.clone(), end: region.end.clone() });
+        Ok(Arc::new(StoreFile { entry, physical, clip, origins: homes }))
     }
 
-    fn open_physical(&self, home: &Home) -> Result<Arc<PhysicalFile>> {
+    fn open_physical(&self, home: &FileOrigin) -> Result<Arc<PhysicalFile>> {
         let mut open = self.open.lock().healed();
-        if let Some(file) = open.by_home.get(home).and_then(Weak::upgrade) {
+        if let Some(file) = open.by_origin.get(home).and_then(Weak::upgrade) {
             return Ok(file);
         }
         let (file, name) = self.find(home)?;
@@ -153,22 +163,35 @@ impl StoreFiles {
         Ok(file)
     }
 
-    /// What [`StoreFile::bytes`] says of the file of an entry, without opening it as one.
+    /// Returns [`StoreFile::bytes`] for the file of an entry, without registering it as open.
     ///
     /// # Errors
-    /// `Corrupt` if it is not there, or the file system's.
-    pub(crate) fn bytes_of(&self, region: &RegionInfo, family: &Bytes, entry: &FileEntry) -> Result<u64> {
-        let (file, name) = self.find(&entry.home(region, family))?;
-        let bytes = file.len().map_err(|error| Error::io(format!("reading the length of {name}"), error))?;
+    /// `Corrupt` if it does not exist, or the file system's.
+    pub(crate) fn bytes_of(
+        &self,
+        region: &RegionInfo,
+        family: &Bytes,
+        entry: &FileEntry,
+    ) -> Result<u64> {
+        let (file, name) = self.find(&entry.origin(region, family))?;
+        let bytes = file
+            .len()
+            .map_err(|error| Error::io(format!("reading the length of {name}"), error))?;
         Ok(if entry.is_part() { bytes / 2 } else { bytes })
     }
 
-    /// The file in its home or in the archive, and what to call it. It moves from the one to the other only.
-    fn find(&self, home: &Home) -> Result<(Arc<dyn FileReader>, String)> {
+    /// Returns the file in its home or in the archive, and its name for messages. It moves only
+    /// from its home to the archive.
+    fn find(&self, home: &FileOrigin) -> Result<(Arc<dyn FileReader>, String)> {
         let root = self.env.fs.root();
         let open = |path: String| {
             let name = format!("{root}/{path}");
-            let failed = |error| (std::io::Error::kind(&error), Error::io(format!("opening store file {name}"), error));
+            let failed = |error| {
+                (
+                    std::io::Error::kind(&error),
+                    Error::io(format!("opening store file {name}"), error),
+                )
+            };
             self.env.fs.open(&path).map_err(failed).map(|file| (file, name.clone()))
         };
         let missing = std::io::ErrorKind::NotFound;

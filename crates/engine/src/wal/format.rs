@@ -1,4 +1,5 @@
-//! The bytes of a log segment: header and records. Drawn in `docs/formats/wal.md`; [`super::segment`] reads whole segments.
+//! Format of a log segment: header and records. The diagram is in `docs/formats/wal.md`;
+//! [`super::segment`] reads whole segments.
 //!
 //! ```text
 //! segment  header | record ...
@@ -7,47 +8,49 @@
 //! record   body length u32 | CRC32C of the body u32 | CRC32C of the record's head u32 | body
 //! body     kind u8 = 1 | region number u64 | sequence id u64 | encoded cells      a write
 //!          kind u8 = 2 | synced offset u64 | durable length u64                a mark, at the end of each group
-//!          kind u8 = 3 | region number u64 | sequence id u64 | nonce group u64 | nonce u64 | encoded cells
+//!          kind u8 = 2 | synced offset u64 | durable length u64                a sync marker, at the end of each group
 //!                                                                              a write under a nonce
 //!          kind u8 = 4 | length u64                                            the end of a closed segment
 //! ```
-//! All integers are big-endian. The checksum of a record's head continues that of the segment's header and covers the offset of
-//! the record, so bytes are a record only in the segment and at the offset they were written for. That makes a record
-//! recognizable after damaged bytes, whatever these contain and whatever clients store in cells.
+//! All integers are big-endian. The checksum of a record's head continues that of the segment's
+//! header and covers the offset of the record. Bytes are therefore a record only in the segment and
+//! at the offset they were written for. A record is recognizable after damaged bytes, whatever
+//! these contain and whatever clients store in cells.
 
 use halite_types::cell::read_cell;
 
 /// First bytes of a segment.
 pub(crate) const MAGIC: &[u8; 8] = b"HALWAL\r\n";
-/// Version this code writes. It reads 1, which has no nonces, and 2, whose records have no checksum of their heads.
+/// Version that this code writes. It also reads 1, which has no nonces, and 2, whose records have
+/// no checksum of their heads.
 pub(crate) const VERSION: u32 = 3;
-/// The newest version with the short header and the short record heads.
+/// Newest version with the short header and the short record heads.
 const OLD_VERSION: u32 = 2;
 /// Bytes of a segment's header.
 pub(crate) const HEADER_BYTES: usize = 84;
 /// Bytes of the header of versions 1 and 2.
 pub(crate) const OLD_HEADER_BYTES: usize = 48;
-/// Bytes in front of a record's body.
+/// Bytes of a record's head, before its body.
 pub(crate) const RECORD_HEAD_BYTES: usize = 12;
 const OLD_RECORD_HEAD_BYTES: usize = 8;
 const CELLS_HEADER_BYTES: usize = 1 + 8 + 8;
-/// Bytes of a whole mark.
+/// Bytes of a whole sync marker.
 #[cfg(test)]
-pub(crate) const MARK_BYTES: usize = RECORD_HEAD_BYTES + MARK_BODY_BYTES;
-const MARK_BODY_BYTES: usize = 1 + 8 + 8;
-const OLD_MARK_BODY_BYTES: usize = 1 + 8;
+pub(crate) const SYNC_MARKER_BYTES: usize = RECORD_HEAD_BYTES + SYNC_MARKER_BODY_BYTES;
+const SYNC_MARKER_BODY_BYTES: usize = 1 + 8 + 8;
+const OLD_SYNC_MARKER_BODY_BYTES: usize = 1 + 8;
 const END_BODY_BYTES: usize = 1 + 8;
 const KIND_CELLS: u8 = 1;
-const KIND_MARK: u8 = 2;
+const KIND_SYNC_MARKER: u8 = 2;
 const KIND_CELLS_UNDER_NONCE: u8 = 3;
 const KIND_END: u8 = 4;
 const NONCE_BYTES: usize = 8 + 8;
-/// No record is larger: a batch is split before it comes near.
+/// Maximum bytes of a record's body. A batch is split before it reaches this limit.
 pub(crate) const MAX_BODY_BYTES: usize = 1 << 30;
 const FLAG_FSYNC: u32 = 1;
 const FLAG_SEALED: u32 = 2;
 
-/// The most bytes of a body that are not cells.
+/// Maximum bytes of a body that are not cells.
 pub(crate) const BODY_HEADER_BYTES: usize = CELLS_HEADER_BYTES + NONCE_BYTES;
 
 /// Fields of a segment header.
@@ -55,17 +58,18 @@ pub(crate) const BODY_HEADER_BYTES: usize = CELLS_HEADER_BYTES + NONCE_BYTES;
 pub(crate) struct SegmentHeader {
     pub(crate) store_id: [u8; 16],
     pub(crate) number: u64,
-    /// Length in bytes of the segment with the number before, 0 if there was none.
+    /// Length in bytes of the previous segment, 0 if there was none.
     pub(crate) previous_bytes: u64,
-    /// Records are synced before they are acknowledged.
+    /// `true` if records are synced before they are acknowledged.
     pub(crate) fsync: bool,
-    /// The segment was written and synced as a whole, with its end, before it got its name.
+    /// `true` if the segment was written and synced as a whole, with its end record, before it was
+    /// renamed.
     pub(crate) is_sealed: bool,
-    /// Length that the file had durably before its first record, 0 if no room was reserved.
+    /// Durable length of the file before its first record, 0 if nothing was preallocated.
     pub(crate) durable_length: u64,
-    /// The run of the operating system that wrote the segment; `None` if that is unknown.
+    /// Boot id of the machine when the segment was written; `None` if unknown.
     pub(crate) boot_id: Option<[u8; 16]>,
-    /// Random, so that clients cannot store bytes that are records of the segment.
+    /// Random number that prevents clients from storing bytes that are records of the segment.
     pub(crate) salt: u64,
 }
 
@@ -77,7 +81,8 @@ impl SegmentHeader {
         out.extend_from_slice(&self.store_id);
         out.extend_from_slice(&self.number.to_be_bytes());
         out.extend_from_slice(&self.previous_bytes.to_be_bytes());
-        let flags = if self.fsync { FLAG_FSYNC } else { 0 } | if self.is_sealed { FLAG_SEALED } else { 0 };
+        let flags =
+            if self.fsync { FLAG_FSYNC } else { 0 } | if self.is_sealed { FLAG_SEALED } else { 0 };
         out.extend_from_slice(&flags.to_be_bytes());
         out.extend_from_slice(&self.durable_length.to_be_bytes());
         out.extend_from_slice(&self.boot_id.unwrap_or_default());
@@ -87,7 +92,7 @@ impl SegmentHeader {
         out
     }
 
-    /// Reads a header and returns how the records after it are written.
+    /// Reads a header. Returns it and the format of the records after it.
     pub(crate) fn decode(bytes: &[u8]) -> Result<(Self, RecordFormat), HeaderError> {
         if bytes.len() < OLD_HEADER_BYTES {
             return Err(HeaderError::Short);
@@ -103,7 +108,7 @@ impl SegmentHeader {
         if !(1..=VERSION).contains(&version) {
             return Err(HeaderError::Version(version));
         }
-        // Of an old segment the fields after these are not there, and read as zeros.
+        // The later fields do not exist in an old segment and are read as zeros.
         let is_old = version <= OLD_VERSION;
         let later = if is_old { &[][..] } else { checked };
         let header = Self {
@@ -120,30 +125,30 @@ impl SegmentHeader {
     }
 }
 
-/// Why bytes are not a header.
+/// Reason that bytes are not a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeaderError {
-    /// The file ends inside it.
+    /// The file ends inside the header.
     Short,
     /// Magic or checksum are wrong.
     Damaged,
-    /// Written by another version.
+    /// Unsupported version.
     Version(u32),
 }
 
-/// How the records of a segment are written.
+/// Format of the records of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordFormat {
     /// Versions 1 and 2: no checksum of the record's head.
     Old,
     /// Version 3, with the checksum of the segment's header.
     Chained(u32),
-    /// Version 3, where the header is damaged: the checksums of the heads cannot be verified.
+    /// Version 3 with a damaged header: the checksums of the heads cannot be verified.
     Unchained,
 }
 
 impl RecordFormat {
-    /// Bytes of the segment's header.
+    /// Returns the bytes of the segment's header.
     pub(crate) fn header_bytes(self) -> usize {
         if self == Self::Old { OLD_HEADER_BYTES } else { HEADER_BYTES }
     }
@@ -157,50 +162,58 @@ pub(crate) fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     bytes.get(at..at.saturating_add(N)).and_then(|part| part.try_into().ok()).unwrap_or([0; N])
 }
 
-/// What a client calls an operation, so that it counts once however often it is sent.
+/// Identifier that a client assigns to an operation, so that it counts once however often it is
+/// sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Nonce {
-    /// The client, more or less.
+    /// Identifies the client, approximately.
     pub group: u64,
-    /// The operation within the group.
+    /// Operation within the group.
     pub number: u64,
 }
 
-/// One record.
+/// Record of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Record<'a> {
     /// Cells of one region under one sequence id.
     Cells(Write<'a>),
-    /// The end of a group.
-    Mark(Mark),
-    /// The end of a closed segment, and the length that the next segment's header states.
+    /// Sync marker at the end of a group.
+    SyncMarker(SyncMarker),
+    /// End record of a closed segment, with the length that the next segment's header contains.
     End(u64),
 }
 
-/// What had been synced when a group was written.
+/// Synced state when a group was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Mark {
-    /// Everything before this offset had been synced.
+pub(crate) struct SyncMarker {
+    /// Offset before which everything had been synced.
     pub(crate) synced: u64,
-    /// The file was this long, with the room reserved at its end; durably, where records are synced before they are acknowledged. 0
-    /// in versions 1 and 2.
+    /// Length of the file, including its preallocated end. It is durable if records are synced
+    /// before they are acknowledged. 0 in versions 1 and 2.
     pub(crate) durable_length: u64,
 }
 
-/// A write as it stands in the log.
+/// Write as stored in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Write<'a> {
     pub(crate) region: u64,
     pub(crate) sequence: u64,
     pub(crate) nonce: Option<Nonce>,
-    /// Encoded cells, checked.
+    /// Encoded cells, validated.
     pub(crate) cells: &'a [u8],
 }
 
-/// Appends a write to `out`. The cells come in pieces, so that a batch is copied once. The checksum of its head is missing until
-/// [`chain`].
-pub(crate) fn write_cells<'a>(out: &mut Vec<u8>, region: u64, sequence: u64, nonce: Option<Nonce>, cells: impl Iterator<Item = &'a [u8]>) {
-    let start = begin_record(out, if nonce.is_some() { KIND_CELLS_UNDER_NONCE } else { KIND_CELLS });
+/// Appends a write to `out`. The cells are passed in parts, so that a batch is copied once.
+/// [`chain`] fills in the checksum of its head.
+pub(crate) fn write_cells<'a>(
+    out: &mut Vec<u8>,
+    region: u64,
+    sequence: u64,
+    nonce: Option<Nonce>,
+    cells: impl Iterator<Item = &'a [u8]>,
+) {
+    let start =
+        begin_record(out, if nonce.is_some() { KIND_CELLS_UNDER_NONCE } else { KIND_CELLS });
     out.extend_from_slice(&region.to_be_bytes());
     out.extend_from_slice(&sequence.to_be_bytes());
     if let Some(Nonce { group, number }) = nonce {
@@ -213,22 +226,22 @@ pub(crate) fn write_cells<'a>(out: &mut Vec<u8>, region: u64, sequence: u64, non
     seal(&mut out[start..]);
 }
 
-/// Appends a mark, without the checksum of its head.
-pub(crate) fn write_mark(out: &mut Vec<u8>, mark: Mark) {
-    let start = begin_record(out, KIND_MARK);
+/// Appends a sync marker, without the checksum of its head.
+pub(crate) fn write_sync_marker(out: &mut Vec<u8>, mark: SyncMarker) {
+    let start = begin_record(out, KIND_SYNC_MARKER);
     out.extend_from_slice(&mark.synced.to_be_bytes());
     out.extend_from_slice(&mark.durable_length.to_be_bytes());
     seal(&mut out[start..]);
 }
 
-/// Appends the end of a segment, without the checksum of its head.
+/// Appends the end record of a segment, without the checksum of its head.
 pub(crate) fn write_end(out: &mut Vec<u8>, length: u64) {
     let start = begin_record(out, KIND_END);
     out.extend_from_slice(&length.to_be_bytes());
     seal(&mut out[start..]);
 }
 
-/// Bytes of the end of a segment.
+/// Bytes of the end record of a segment.
 pub(crate) const END_BYTES: usize = RECORD_HEAD_BYTES + END_BODY_BYTES;
 
 fn begin_record(out: &mut Vec<u8>, kind: u8) -> usize {
@@ -247,8 +260,8 @@ fn seal(record: &mut [u8]) {
     head[4..8].copy_from_slice(&crc32c::crc32c(body).to_be_bytes());
 }
 
-/// Fills in the checksums of the heads of `records`, which are to be written at `offset` of the segment whose header has the
-/// checksum `seed`.
+/// Fills in the checksums of the heads of `records`, which will be written at `offset` of the
+/// segment whose header has the checksum `seed`.
 pub(crate) fn chain(records: &mut [u8], seed: u32, offset: u64) {
     let (mut rest, mut at) = (records, offset);
     while let Some((head, behind)) = rest.split_first_chunk_mut::<RECORD_HEAD_BYTES>() {
@@ -267,32 +280,40 @@ fn head_checksum(seed: u32, offset: u64, lengths: &[u8]) -> u32 {
     crc32c::crc32c_append(seed, &covered)
 }
 
-/// Why no record stands at an offset.
+/// Reason that there is no record at an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordError {
-    /// The segment ends inside the record, or the length makes no sense.
+    /// The segment ends inside the record, or the length is invalid.
     Short,
-    /// The checksum of its head does not fit.
+    /// The checksum of its head does not match.
     Head,
-    /// The checksum of its body does not fit: `(stored, computed)`.
+    /// The checksum of its body does not match: `(stored, computed)`.
     Checksum(u32, u32),
-    /// The checksum fits but the content does not: written by something else.
+    /// The checksum matches but the content is invalid: written by other software.
     Content,
 }
 
-/// Reads the record at `offset` of a segment and says how long it is.
-pub(crate) fn read_record(segment: &[u8], offset: usize, format: RecordFormat) -> Result<(Record<'_>, usize), RecordError> {
+/// Reads the record at `offset` of a segment. Returns it and its length.
+pub(crate) fn read_record(
+    segment: &[u8],
+    offset: usize,
+    format: RecordFormat,
+) -> Result<(Record<'_>, usize), RecordError> {
     let head_bytes = format.record_head_bytes();
-    let (head, rest) = segment.get(offset..).and_then(|bytes| bytes.split_at_checked(head_bytes)).ok_or(RecordError::Short)?;
+    let (head, rest) = segment
+        .get(offset..)
+        .and_then(|bytes| bytes.split_at_checked(head_bytes))
+        .ok_or(RecordError::Short)?;
     let length = u32::from_be_bytes(field(head, 0)) as usize;
     let stored = u32::from_be_bytes(field(head, 4));
-    // Zeros are what a file reads as where its length reached the disk and its bytes did not; the checksum of no bytes
-    // is zero too.
+    // A file reads as zeros where its length reached the disk and its bytes did not. The checksum
+    // of no bytes is also zero.
     if length == 0 {
         return Err(RecordError::Short);
     }
     if let RecordFormat::Chained(seed) = format
-        && head_checksum(seed, offset as u64, &field::<8>(head, 0)) != u32::from_be_bytes(field(head, 8))
+        && head_checksum(seed, offset as u64, &field::<8>(head, 0))
+            != u32::from_be_bytes(field(head, 8))
     {
         return Err(RecordError::Head);
     }
@@ -308,21 +329,38 @@ fn read_body(body: &[u8], format: RecordFormat) -> Result<Record<'_>, RecordErro
     let is_old = format == RecordFormat::Old;
     let (&kind, length) = (body.first().ok_or(RecordError::Content)?, body.len());
     match kind {
-        KIND_CELLS if length >= CELLS_HEADER_BYTES => read_write(body, CELLS_HEADER_BYTES).map(Record::Cells),
+        KIND_CELLS if length >= CELLS_HEADER_BYTES => {
+            read_write(body, CELLS_HEADER_BYTES).map(Record::Cells)
+        }
         KIND_CELLS_UNDER_NONCE if length >= CELLS_HEADER_BYTES + NONCE_BYTES => {
-            let nonce = Nonce { group: u64::from_be_bytes(field(body, 17)), number: u64::from_be_bytes(field(body, 25)) };
-            Ok(Record::Cells(Write { nonce: Some(nonce), ..read_write(body, CELLS_HEADER_BYTES + NONCE_BYTES)? }))
+            let nonce = Nonce {
+                group: u64::from_be_bytes(field(body, 17)),
+                number: u64::from_be_bytes(field(body, 25)),
+            };
+            Ok(Record::Cells(Write {
+                nonce: Some(nonce),
+                ..read_write(body, CELLS_HEADER_BYTES + NONCE_BYTES)?
+            }))
         }
-        KIND_MARK if length == if is_old { OLD_MARK_BODY_BYTES } else { MARK_BODY_BYTES } => {
+        KIND_SYNC_MARKER
+            if length
+                == if is_old { OLD_SYNC_MARKER_BODY_BYTES } else { SYNC_MARKER_BODY_BYTES } =>
+        {
             let durable_length = if is_old { 0 } else { u64::from_be_bytes(field(body, 9)) };
-            Ok(Record::Mark(Mark { synced: u64::from_be_bytes(field(body, 1)), durable_length }))
+            Ok(Record::SyncMarker(SyncMarker {
+                synced: u64::from_be_bytes(field(body, 1)),
+                durable_length,
+            }))
         }
-        KIND_END if length == END_BODY_BYTES && !is_old => Ok(Record::End(u64::from_be_bytes(field(body, 1)))),
+        KIND_END if length == END_BODY_BYTES && !is_old => {
+            Ok(Record::End(u64::from_be_bytes(field(body, 1))))
+        }
         _ => Err(RecordError::Content),
     }
 }
 
-/// Whether the byte after a record's head may begin a body: it rules out nearly every offset before a checksum is computed.
+/// Returns `true` if the byte after a record's head may begin a body. This excludes nearly every
+/// offset before a checksum is computed.
 pub(crate) fn may_begin(segment: &[u8], offset: usize, format: RecordFormat) -> bool {
     let kind = segment.get(offset.saturating_add(format.record_head_bytes()));
     kind.is_some_and(|kind| (KIND_CELLS..=KIND_END).contains(kind))
@@ -335,30 +373,53 @@ fn read_write(body: &[u8], cells_at: usize) -> Result<Write<'_>, RecordError> {
     while !unread.is_empty() {
         unread = read_cell(unread, 0).map_err(|_| RecordError::Content)?.1;
     }
-    Ok(Write { region: u64::from_be_bytes(field(head, 1)), sequence: u64::from_be_bytes(field(head, 9)), nonce: None, cells })
+    Ok(Write {
+        region: u64::from_be_bytes(field(head, 1)),
+        sequence: u64::from_be_bytes(field(head, 9)),
+        nonce: None,
+        cells,
+    })
 }
 
-/// Bytes as versions 1 and 2 wrote them, for tests of reading them.
+/// Encoder of versions 1 and 2, for tests of reading them.
 #[cfg(test)]
 pub(crate) mod old {
-    use super::{MAGIC, Mark, Nonce, RECORD_HEAD_BYTES, write_cells};
+    use super::{MAGIC, Nonce, RECORD_HEAD_BYTES, SyncMarker, write_cells};
 
-    pub(crate) fn header(version: u32, store_id: [u8; 16], number: u64, previous_bytes: u64) -> Vec<u8> {
-        let mut out = [&MAGIC[..], &version.to_be_bytes(), &store_id, &number.to_be_bytes(), &previous_bytes.to_be_bytes()].concat();
+    pub(crate) fn header(
+        version: u32,
+        store_id: [u8; 16],
+        number: u64,
+        previous_bytes: u64,
+    ) -> Vec<u8> {
+        let mut out = [
+            &MAGIC[..],
+            &version.to_be_bytes(),
+            &store_id,
+            &number.to_be_bytes(),
+            &previous_bytes.to_be_bytes(),
+        ]
+        .concat();
         let crc = crc32c::crc32c(&out);
         out.extend_from_slice(&crc.to_be_bytes());
         out
     }
 
-    pub(crate) fn cells(out: &mut Vec<u8>, region: u64, sequence: u64, nonce: Option<Nonce>, cells: &[u8]) {
+    pub(crate) fn cells(
+        out: &mut Vec<u8>,
+        region: u64,
+        sequence: u64,
+        nonce: Option<Nonce>,
+        cells: &[u8],
+    ) {
         let mut record = Vec::new();
         write_cells(&mut record, region, sequence, nonce, std::iter::once(cells));
         out.extend_from_slice(&record[..8]);
         out.extend_from_slice(&record[RECORD_HEAD_BYTES..]);
     }
 
-    pub(crate) fn mark(out: &mut Vec<u8>, mark: Mark) {
-        let body = [&[super::KIND_MARK][..], &mark.synced.to_be_bytes()].concat();
+    pub(crate) fn sync_marker(out: &mut Vec<u8>, mark: SyncMarker) {
+        let body = [&[super::KIND_SYNC_MARKER][..], &mark.synced.to_be_bytes()].concat();
         out.extend_from_slice(&u32::try_from(body.len()).unwrap().to_be_bytes());
         out.extend_from_slice(&crc32c::crc32c(&body).to_be_bytes());
         out.extend_from_slice(&body);
@@ -409,8 +470,18 @@ mod tests {
         assert_eq!(SegmentHeader::decode(&bytes), Err(HeaderError::Version(9)));
         assert_eq!(SegmentHeader::decode(&bytes[..20]), Err(HeaderError::Short));
         for version in [1, 2] {
-            let (header, format) = SegmentHeader::decode(&old::header(version, [7; 16], 3, 11)).unwrap();
-            assert_eq!((header.number, header.previous_bytes, header.durable_length, header.boot_id, format), (3, 11, 0, None, RecordFormat::Old));
+            let (header, format) =
+                SegmentHeader::decode(&old::header(version, [7; 16], 3, 11)).unwrap();
+            assert_eq!(
+                (
+                    header.number,
+                    header.previous_bytes,
+                    header.durable_length,
+                    header.boot_id,
+                    format
+                ),
+                (3, 11, 0, None, RecordFormat::Old)
+            );
         }
     }
 
@@ -419,18 +490,29 @@ mod tests {
         let put = Put::new("row").add_at("f", "q", 1, "value");
         let nonce = Nonce { group: 7, number: u64::MAX };
         let mut records = Vec::new();
-        write_cells(&mut records, 5, 6, Some(nonce), std::iter::once(put.mutation().cells().bytes()));
+        write_cells(
+            &mut records,
+            5,
+            6,
+            Some(nonce),
+            std::iter::once(put.mutation().cells().bytes()),
+        );
         let second = records.len();
-        write_mark(&mut records, Mark { synced: 4, durable_length: 5 });
+        write_sync_marker(&mut records, SyncMarker { synced: 4, durable_length: 5 });
         write_end(&mut records, 6);
         chain(&mut records, 1234, 100);
         let mut bytes = vec![0; 100];
         bytes.extend_from_slice(&records);
-        let write = Write { region: 5, sequence: 6, nonce: Some(nonce), cells: put.mutation().cells().bytes() };
+        let write = Write {
+            region: 5,
+            sequence: 6,
+            nonce: Some(nonce),
+            cells: put.mutation().cells().bytes(),
+        };
         let format = RecordFormat::Chained(1234);
         assert_eq!(read_record(&bytes, 100, format), Ok((Record::Cells(write), second)));
         let (_, mark_bytes) = read_record(&bytes, 100 + second, format).unwrap();
-        assert_eq!(mark_bytes, MARK_BYTES);
+        assert_eq!(mark_bytes, SYNC_MARKER_BYTES);
         let end = read_record(&bytes, 100 + second + mark_bytes, format);
         assert_eq!(end, Ok((Record::End(6), END_BYTES)));
         assert_eq!(read_record(&bytes, 100, RecordFormat::Chained(1235)), Err(RecordError::Head));
@@ -446,12 +528,23 @@ mod tests {
 
     #[test]
     fn content_of_the_wrong_length_is_refused_though_its_checksums_fit() {
-        for body in [&[KIND_CELLS; 3][..], &[KIND_CELLS_UNDER_NONCE; 20], &[KIND_MARK; 9], &[KIND_END; 3], &[9; 30], &[KIND_CELLS; 40]] {
+        for body in [
+            &[KIND_CELLS; 3][..],
+            &[KIND_CELLS_UNDER_NONCE; 20],
+            &[KIND_SYNC_MARKER; 9],
+            &[KIND_END; 3],
+            &[9; 30],
+            &[KIND_CELLS; 40],
+        ] {
             let mut record = vec![0; RECORD_HEAD_BYTES];
             record.extend_from_slice(body);
             seal(&mut record);
             chain(&mut record, 1, 0);
-            assert_eq!(read_record(&record, 0, RecordFormat::Chained(1)), Err(RecordError::Content), "{body:?}");
+            assert_eq!(
+                read_record(&record, 0, RecordFormat::Chained(1)),
+                Err(RecordError::Content),
+                "{body:?}"
+            );
         }
     }
 }

@@ -1,17 +1,22 @@
-//! The write-ahead log: one sequence of segments for all regions, appended in memory, written and synced in groups.
+//! Write-ahead log: one sequence of segments for all regions, appended in memory, written and
+//! synced in groups.
 //!
-//! [`Wal::append`] copies a record into a buffer and gives back the position behind it. Whoever waits for a position
-//! ([`Wal::sync_to`]) takes the `io` lock, and with it the whole buffer: one write and one sync serve everybody whose
-//! records were in it, and they find their position reached when their turn comes. So a lone writer pays no thread
-//! switch, and many writers share each sync. Tasks, which must not block, are served by the log's own thread.
+//! [`Wal::append`] copies a record into a buffer and returns the position after it. A caller that
+//! waits for a position ([`Wal::sync_to`]) acquires the `segment_writer` lock and takes the whole
+//! buffer. One write and one sync complete all records in the buffer. The other waiting callers
+//! find their position already reached when they acquire the lock. A single writer therefore pays
+//! no thread switch, and concurrent writers share each sync. The log thread serves tasks, which
+//! must not block.
 //!
-//! Lock order: a region's commit lock, then `stored_nonces`, then `io`, then `buffer`.
+//! Lock order: a region's commit lock, then `stored_nonces`, then `segment_writer`, then `buffer`.
 //!
-//! A failed sync, and a write that failed for another reason than want of room, is final: nothing is tried again, every later call
-//! fails, and the next opening shows what survived. A group that found no room, or no file descriptor for
-//! its segment, *stalls* the log: the group goes back to the front of the
-//! buffer, whoever waits for it is told, new writes are refused, and it is written again, the same bytes in the same place, until there is
-//! room. What it holds is applied and not visible, so nothing has to be taken back whether it gets to the disk or not.
+//! A failed sync is final, and so is a write that failed for a reason other than lack of disk
+//! space. The log does not retry, every later call fails, and the next open recovers what survived.
+//! A group that found no disk space, or no file descriptor for its segment, *stalls* the log. The
+//! group returns to the front of the buffer, its waiting callers receive an error and new writes
+//! are rejected. The log rewrites the same bytes at the same offset until there is space. The cells
+//! of a stalled group are applied but not visible, so nothing has to be rolled back, whether or not
+//! the group reaches the disk.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -29,7 +34,6 @@ use crate::heal::{Healed, healed_try};
 use crate::histogram::Histogram;
 use crate::store_lock::StoreLock;
 
-mod cut;
 mod format;
 mod inspect;
 mod names;
@@ -39,48 +43,50 @@ mod rewrite;
 mod segment;
 #[cfg(test)]
 mod tests;
+mod truncation;
 
-pub use cut::LogCut;
 pub use format::Nonce;
 pub(crate) use inspect::{inspect, inspect_foreign, inspect_nonces};
 pub(crate) use names::DIRECTORY;
 pub(crate) use recovery::{Recovered, RecoveryOptions, recover};
+pub use truncation::WalTruncation;
 
-use format::{Mark, RecordFormat, SegmentHeader};
+use format::{RecordFormat, SegmentHeader, SyncMarker};
 use names::{segment_path, temporary_path};
-use nonces::{NONCES_MAX, StoredNonces};
+use nonces::{MAX_NONCES, StoredNonces};
 
-/// How much is reserved behind a segment's end at a time.
-const RESERVE_BYTES_MIN: u64 = 4 << 10;
-const RESERVE_BYTES_MAX: u64 = 4 << 20;
-/// How long the log's own thread waits before it tries again to write where there was no room.
+/// Bounds of the number of bytes preallocated past the end of a segment in one step.
+const MIN_PREALLOCATE_BYTES: u64 = 4 << 10;
+const MAX_PREALLOCATE_BYTES: u64 = 4 << 20;
+/// Delay before the log thread retries a write that found no disk space.
 const STALL_PAUSE: Duration = Duration::from_secs(1);
 
-/// What the log is told once.
+/// Immutable options of the log.
 #[derive(Clone, Debug)]
 pub(crate) struct WalOptions {
-    /// Whether an ordinary write waits for the disk (`fdatasync`) or only for the operating system.
+    /// `true` if an ordinary write waits for `fdatasync`, `false` if only for the operating
+    /// system's write.
     pub(crate) fsync: bool,
-    /// A segment of this size is closed and the next one begun.
+    /// Segment size in bytes at which a segment is closed and the next one begins.
     pub(crate) segment_bytes: u64,
-    /// Bytes in the buffer at which an appender writes them out itself.
-    pub(crate) buffer_bytes_max: usize,
-    /// How long nonces are kept after the segments they are in, in milliseconds.
-    pub(crate) nonce_ms: u64,
+    /// Buffer size in bytes at which an appender writes the buffer itself.
+    pub(crate) max_buffer_bytes: usize,
+    /// Time in milliseconds that nonces are retained after their segments are removed.
+    pub(crate) nonce_grace_period_ms: u64,
 }
 
-/// How far the log must be before a write is complete.
+/// Progress that the log must make before a write is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Level {
-    /// Written a moment later; nobody waits.
+pub(crate) enum SyncLevel {
+    /// Written shortly afterwards; no caller waits.
     Async,
-    /// Handed to the operating system.
+    /// Passed to the operating system.
     Flush,
-    /// On the disk.
+    /// Synced to disk.
     Fsync,
 }
 
-/// The log of a store.
+/// Write-ahead log of a store.
 pub(crate) struct Wal {
     env: Env,
     options: WalOptions,
@@ -88,27 +94,29 @@ pub(crate) struct Wal {
     lock: Arc<StoreLock>,
     disk: Arc<DiskRoom>,
     buffer: Mutex<Buffer>,
-    /// Wakes the log's own thread; goes with `buffer`.
+    /// Wakes the log thread; used with `buffer`.
     work: Condvar,
-    io: Mutex<Io>,
-    /// The files of nonces, oldest first; held while segments are removed, and taken before `io`.
+    segment_writer: Mutex<SegmentWriter>,
+    /// Nonce files, oldest first. Held while segments are removed, and acquired before
+    /// `segment_writer`.
     stored_nonces: Mutex<VecDeque<StoredNonces>>,
-    /// Position up to which everything has been written.
+    /// Position up to which all records are written.
     written: AtomicU64,
-    /// Position up to which everything has been synced.
+    /// Position up to which all records are synced.
     synced: AtomicU64,
     /// Bytes written to segments since the store was opened.
     bytes_written: AtomicU64,
-    /// Bytes of the closed segments; changed under `io`.
+    /// Bytes of the closed segments; changed under `segment_writer`.
     closed_bytes: AtomicU64,
-    figures: Figures,
+    counters: WalCounters,
     failure: OnceLock<Error>,
     stall: Stall,
-    /// Why segments that nobody needs any more stay, if they do.
+    /// Reason that unneeded segments are not removed, if any.
     removal_failure: Mutex<Option<Error>>,
 }
 
-/// Whether a group waits for room on the disk, and why its last try failed.
+/// State of a stalled log: `true` while a group waits for disk space, and the error of its last
+/// attempt.
 #[derive(Default)]
 struct Stall {
     is_on: AtomicBool,
@@ -116,7 +124,7 @@ struct Stall {
 }
 
 impl Stall {
-    /// The error, while it lasts.
+    /// Returns the error while the log is stalled.
     fn error(&self) -> Option<Error> {
         if !self.is_on.load(Ordering::Acquire) {
             return None;
@@ -131,9 +139,9 @@ impl Stall {
     }
 }
 
-/// What is counted since the store was opened.
+/// Counters since the store was opened.
 #[derive(Default)]
-struct Figures {
+struct WalCounters {
     appends: AtomicU64,
     rolls: AtomicU64,
     stalls: AtomicU64,
@@ -142,22 +150,22 @@ struct Figures {
     sync_us: Histogram,
 }
 
-/// What the log has done since the store was opened, and what there is of it.
+/// Statistics of the log since the store was opened, and its current size.
 #[derive(Clone, Copy, Debug)]
-pub struct LogFigures<'a> {
-    /// Segments that are still there, the one being written among them.
+pub struct WalStats<'a> {
+    /// Segments that exist, including the current one.
     pub segments: u64,
-    /// Their bytes.
+    /// Bytes of these segments.
     pub bytes: u64,
-    /// Writes appended.
+    /// Appended writes.
     pub appends: u64,
-    /// Segments closed.
+    /// Closed segments.
     pub rolls: u64,
-    /// How often a group of writes has found no room on the disk and waited for it.
+    /// Number of times a group of writes found no disk space and began to wait.
     pub stalls: u64,
-    /// Handing groups of writes to the operating system, in microseconds.
+    /// Time to pass a group of writes to the operating system, in microseconds.
     pub write_us: &'a Histogram,
-    /// Waiting for the disk, in microseconds.
+    /// Time of a sync, in microseconds.
     pub sync_us: &'a Histogram,
 }
 
@@ -165,37 +173,37 @@ pub struct LogFigures<'a> {
 struct Buffer {
     bytes: Vec<u8>,
     end: u64,
-    /// Nonces in them.
+    /// Number of nonces in the records.
     nonces: u64,
-    wants_fsync: bool,
-    /// Read points to move when the records are as safe as was asked for.
+    needs_fsync: bool,
+    /// Read points to advance once the records are as durable as the caller wants.
     completions: Vec<Completion>,
-    /// Tasks waiting for a position.
+    /// Tasks that wait for a position.
     waiters: Vec<Waiter>,
-    /// Whether the log's own thread has something to do.
-    nudged: bool,
-    thread: Thread,
+    /// `true` if the log thread has work.
+    has_work: bool,
+    thread: ThreadState,
 }
 
-/// The log's own thread.
+/// State of the log thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Thread {
-    /// There is none: whoever waits does the work.
+enum ThreadState {
+    /// No thread; the waiting caller does the work.
     None,
     Running,
-    /// It does what is left and ends.
+    /// The thread finishes the remaining work and ends.
     Ending,
 }
 
-/// Records that were taken from the buffer to be written, and what goes with them.
-struct Group {
+/// Records taken from the buffer to be written, with their completions.
+struct WriteGroup {
     bytes: Vec<u8>,
     completions: Vec<Completion>,
     nonces: u64,
     fsync: bool,
 }
 
-/// Everything of a region up to a sequence id.
+/// All writes of a region up to a sequence id.
 struct Completion {
     region: u64,
     mvcc: Arc<Mvcc>,
@@ -208,59 +216,67 @@ struct Waiter {
     waker: Waker,
 }
 
-/// The segments; holding it is the right to write.
-struct Io {
-    /// `None` until the first write, so that opening and closing a store leaves no segment behind.
+/// Segments of the log. The holder of this lock may write.
+struct SegmentWriter {
+    /// `None` until the first write, so that opening and closing a store leaves no segment.
     segment: Option<OpenSegment>,
     next_number: u64,
     previous_bytes: u64,
     /// Closed segments, oldest first.
     closed: VecDeque<Segment>,
-    /// How many segments have been removed, and how many of them for good.
+    /// Number of removed segments, and how many of the removals are durable.
     removals: u64,
     durable_removals: u64,
     /// Sequence id up to which each region's cells are in store files.
     flushed: BTreeMap<u64, u64>,
-    /// The buffer that is not in use, and its completions.
+    /// Spare buffer and spare list of completions, for reuse.
     spare: Vec<u8>,
     spare_completions: Vec<Completion>,
 }
 
 struct OpenSegment {
     file: Box<dyn FileWriter>,
-    /// Checksum of the header, which those of the records continue.
+    /// Checksum of the header, which seeds the checksums of the records.
     seed: u32,
     bytes: u64,
-    /// At how many it is closed.
-    bytes_max: u64,
-    /// Up to where room is reserved.
-    reserved_bytes: u64,
-    /// How much is written before room is asked for again where there was none.
-    reserve_at: u64,
+    /// Size in bytes at which the segment is closed.
+    max_bytes: u64,
+    /// Offset up to which disk space is preallocated.
+    preallocated_bytes: u64,
+    /// Segment size at which preallocation is retried after a failure.
+    preallocate_at: u64,
     durable_bytes: u64,
-    /// How long the file is at least.
+    /// Lower bound of the file length.
     length: u64,
-    /// How long it was at least when it was synced. Marks state it: a file that is cut below that must get an end
-    /// ([`Wal::close_segment`]), or the next opening takes it for damaged.
+    /// Lower bound of the file length at the last sync. Sync markers contain it. A file cut below
+    /// this length must have an end record ([`Wal::close_segment`]), or the next open treats it as
+    /// damaged.
     durable_length: u64,
     segment: Segment,
 }
 
-/// A segment and the newest sequence id of each region in it.
+/// Segment and the newest sequence id of each region in it.
 pub(crate) struct Segment {
     pub(crate) number: u64,
-    /// Its size, once it is closed.
+    /// Size in bytes, set when the segment is closed.
     pub(crate) bytes: u64,
     pub(crate) regions: BTreeMap<u64, u64>,
-    /// Nonces in it.
+    /// Number of nonces in the segment.
     pub(crate) nonces: u64,
-    /// When it was closed, in milliseconds since 1970.
+    /// Time when the segment was closed, in milliseconds since 1970.
     pub(crate) closed_ms: i64,
 }
 
 impl Wal {
-    /// A log that has not looked at the segments there are; [`Wal::resume`] tells it before the first write.
-    pub(crate) fn new(env: Env, options: WalOptions, store_id: [u8; 16], lock: Arc<StoreLock>, disk: Arc<DiskRoom>) -> Self {
+    /// Returns a log that has not read the existing segments. [`Wal::resume`] must pass them before
+    /// the first write.
+    pub(crate) fn new(
+        env: Env,
+        options: WalOptions,
+        store_id: [u8; 16],
+        lock: Arc<StoreLock>,
+        disk: Arc<DiskRoom>,
+    ) -> Self {
         Self {
             env,
             options,
@@ -271,14 +287,14 @@ impl Wal {
                 bytes: Vec::new(),
                 end: 0,
                 nonces: 0,
-                wants_fsync: false,
+                needs_fsync: false,
                 completions: Vec::new(),
                 waiters: Vec::new(),
-                nudged: false,
-                thread: Thread::None,
+                has_work: false,
+                thread: ThreadState::None,
             }),
             work: Condvar::new(),
-            io: Mutex::new(Io {
+            segment_writer: Mutex::new(SegmentWriter {
                 segment: None,
                 next_number: 1,
                 previous_bytes: 0,
@@ -294,57 +310,61 @@ impl Wal {
             synced: AtomicU64::new(0),
             bytes_written: AtomicU64::new(0),
             closed_bytes: AtomicU64::new(0),
-            figures: Figures::default(),
+            counters: WalCounters::default(),
             failure: OnceLock::new(),
             stall: Stall::default(),
             removal_failure: Mutex::default(),
         }
     }
 
-    /// Goes on behind the segments that were read back.
+    /// Continues after the recovered segments.
     pub(crate) fn resume(&self, recovered: Recovered) {
         *self.stored_nonces() = recovered.stored_nonces;
-        let mut io = self.io();
+        let mut io = self.segment_writer();
         io.next_number = recovered.next_number;
         io.previous_bytes = recovered.last_bytes;
         io.closed = recovered.segments.into();
-        self.closed_bytes.store(io.closed.iter().map(|segment| segment.bytes).sum(), Ordering::Relaxed);
+        self.closed_bytes
+            .store(io.closed.iter().map(|segment| segment.bytes).sum(), Ordering::Relaxed);
     }
 
     fn buffer(&self) -> MutexGuard<'_, Buffer> {
         self.buffer.lock().healed()
     }
 
-    fn io(&self) -> MutexGuard<'_, Io> {
-        self.io.lock().healed()
+    fn segment_writer(&self) -> MutexGuard<'_, SegmentWriter> {
+        self.segment_writer.lock().healed()
     }
 
     fn stored_nonces(&self) -> MutexGuard<'_, VecDeque<StoredNonces>> {
         self.stored_nonces.lock().healed()
     }
 
-    /// The level at which an ordinary write is complete.
-    pub(crate) fn default_level(&self) -> Level {
-        if self.options.fsync { Level::Fsync } else { Level::Flush }
+    /// Returns the level at which an ordinary write is complete.
+    pub(crate) fn default_sync_level(&self) -> SyncLevel {
+        if self.options.fsync { SyncLevel::Fsync } else { SyncLevel::Flush }
     }
 
-    /// Bytes written to segments since the store was opened.
+    /// Returns the bytes written to segments since the store was opened.
     pub(crate) fn bytes_written(&self) -> u64 {
         self.bytes_written.load(Ordering::Relaxed)
     }
 
-    /// What the log has done.
-    pub(crate) fn figures(&self) -> LogFigures<'_> {
-        let io = self.io();
+    /// Returns the statistics of the log.
+    pub(crate) fn stats(&self) -> WalStats<'_> {
+        let io = self.segment_writer();
         let closed = io.closed.iter().map(|segment| segment.bytes);
-        let (segments, bytes) = closed.chain(io.segment.iter().map(|open| open.bytes)).fold((0, 0), |(count, sum), bytes| (count + 1, sum + bytes));
+        let (segments, bytes) = closed
+            .chain(io.segment.iter().map(|open| open.bytes))
+            .fold((0, 0), |(count, sum), bytes| (count + 1, sum + bytes));
         drop(io);
-        let Figures { appends, rolls, stalls, write_us, sync_us, .. } = &self.figures;
-        let [appends, rolls, stalls] = [appends, rolls, stalls].map(|count| count.load(Ordering::Relaxed));
-        LogFigures { segments, bytes, appends, rolls, stalls, write_us, sync_us }
+        let WalCounters { appends, rolls, stalls, write_us, sync_us, .. } = &self.counters;
+        let [appends, rolls, stalls] =
+            [appends, rolls, stalls].map(|count| count.load(Ordering::Relaxed));
+        WalStats { segments, bytes, appends, rolls, stalls, write_us, sync_us }
     }
 
-    /// Does something with the disk and counts how long it takes.
+    /// Runs `work` and records its duration in `histogram`.
     fn timed<T>(&self, histogram: &Histogram, work: impl FnOnce() -> T) -> T {
         let start = self.env.clock.monotonic_ns();
         let done = work();
@@ -352,27 +372,29 @@ impl Wal {
         done
     }
 
-    /// Whether the log takes writes.
+    /// Verifies that the log accepts writes.
     ///
     /// # Errors
-    /// The one that stopped it; `DiskFull` while it is stalled.
+    /// The error that stopped the log; while it is stalled, the error of the stall (`DiskFull` or
+    /// `Busy`).
     pub(crate) fn check(&self) -> Result<()> {
         self.failure()?;
         self.stall.error().map_or(Ok(()), |cause| Err(refusal(&cause)))
     }
 
-    /// What those are told whose writes the log has and cannot write: not that nothing has been done.
+    /// Verifies that the log can write what it has accepted. While the log is stalled, the error
+    /// states that the outcome is undecided, not that nothing was done.
     fn check_waiting(&self) -> Result<()> {
         self.failure()?;
         self.stall.error().map_or(Ok(()), |cause| Err(undecided(&cause)))
     }
 
-    /// Why a group of writes waits for room on the disk, if one does.
+    /// Returns the reason that a group of writes waits for disk space, if one does.
     pub(crate) fn stall(&self) -> Option<Error> {
         self.stall.error()
     }
 
-    /// The error that stopped the log for good, if one did; a lost lock is one.
+    /// Verifies that no error has stopped the log permanently. A lost lock counts as such an error.
     ///
     /// # Errors
     /// `Stopped`, or the first failure's own kind.
@@ -380,29 +402,29 @@ impl Wal {
         self.failure.get().map_or_else(|| self.lock.failure(), |error| Err(error.clone()))
     }
 
-    /// Lets a write in. A stalled log that has no thread of its own first tries again what it could not write.
+    /// Admits a write. A stalled log without its own thread first retries the unwritten group.
     ///
     /// # Errors
-    /// As [`Wal::check`]. Nothing has been done then.
+    /// As [`Wal::check`]. Nothing has been done in that case.
     pub(crate) fn admit(&self) -> Result<()> {
         if self.stall.is_on.load(Ordering::Acquire)
             && self.failure().is_ok()
-            && self.buffer().thread == Thread::None
-            && let Some(mut io) = healed_try(self.io.try_lock())
+            && self.buffer().thread == ThreadState::None
+            && let Some(mut io) = healed_try(self.segment_writer.try_lock())
         {
-            // The error is told by the check.
+            // `check` reports the error.
             let _ = self.write_group(&mut io, false);
         }
         self.check()
     }
 
-    /// Appends a write of `region` and returns the position behind it. The caller holds the region's commit lock, so
-    /// the order of a region's sequence ids is the order of the log.
+    /// Appends a write of `region` and returns the position after it. The caller holds the region's
+    /// commit lock, so the log has the region's writes in the order of their sequence ids.
     pub(crate) fn append<'a>(
         &self,
         region: u64,
         mvcc: &Arc<Mvcc>,
-        level: Level,
+        level: SyncLevel,
         nonce: Option<Nonce>,
         cells: impl Iterator<Item = &'a [u8]> + Clone,
     ) -> Result<u64> {
@@ -414,135 +436,147 @@ impl Wal {
         format::write_cells(&mut buffer.bytes, region, sequence, nonce, cells);
         buffer.end += (buffer.bytes.len() - before) as u64;
         buffer.nonces += u64::from(nonce.is_some());
-        buffer.wants_fsync |= level == Level::Fsync;
+        buffer.needs_fsync |= level == SyncLevel::Fsync;
         buffer.complete_later(region, mvcc, sequence);
         let end = buffer.end;
-        if level == Level::Async {
-            self.nudge(&mut buffer);
+        if level == SyncLevel::Async {
+            self.wake_thread(&mut buffer);
         }
-        let full = buffer.bytes.len() >= self.options.buffer_bytes_max;
+        let full = buffer.bytes.len() >= self.options.max_buffer_bytes;
         drop(buffer);
-        self.figures.appends.fetch_add(1, Ordering::Relaxed);
+        self.counters.appends.fetch_add(1, Ordering::Relaxed);
         if full {
-            // A failure is the ticket's to tell: the record is in the log's hands, and its sequence id is given out.
+            // The write ticket reports a failure: the record is in the buffer and its sequence id
+            // is assigned.
             let _ = self.sync_to(end, false);
         }
         Ok(end)
     }
 
-    /// Lets `sequence`, which is not in the log, become visible after everything appended so far; returns the position
-    /// to wait for. The caller holds the region's commit lock.
-    pub(crate) fn follow(&self, region: u64, mvcc: &Arc<Mvcc>, sequence: u64) -> u64 {
+    /// Makes `sequence`, which is not in the log, visible after everything appended so far. Returns
+    /// the position to wait for. The caller holds the region's commit lock.
+    pub(crate) fn enqueue_completion(&self, region: u64, mvcc: &Arc<Mvcc>, sequence: u64) -> u64 {
         let mut buffer = self.buffer();
-        // What is being written right now completes before anything in the buffer does.
+        // A group in progress completes before anything in the buffer does.
         buffer.complete_later(region, mvcc, sequence);
-        // A position of its own, so that waiting for it means waiting for the group that completes it.
+        // A separate position: a wait for it is a wait for the group that completes it.
         buffer.end += 1;
-        self.nudge(&mut buffer);
+        self.wake_thread(&mut buffer);
         buffer.end
     }
 
-    fn nudge(&self, buffer: &mut Buffer) {
-        if !buffer.nudged {
-            buffer.nudged = true;
+    fn wake_thread(&self, buffer: &mut Buffer) {
+        if !buffer.has_work {
+            buffer.has_work = true;
             self.work.notify_one();
         }
     }
 
-    /// The position behind everything appended so far.
+    /// Returns the position after everything appended so far.
     pub(crate) fn end(&self) -> u64 {
         self.buffer().end
     }
 
-    pub(crate) fn is_reached(&self, position: u64, fsync: bool) -> bool {
+    pub(crate) fn is_durable(&self, position: u64, fsync: bool) -> bool {
         let mark = if fsync { &self.synced } else { &self.written };
         mark.load(Ordering::Acquire) >= position
     }
 
-    /// Writes, and with `fsync` syncs, everything up to `position`, unless somebody else has.
+    /// Writes, and with `fsync` syncs, everything up to `position`, unless another thread already
+    /// has.
     pub(crate) fn sync_to(&self, position: u64, fsync: bool) -> Result<()> {
-        if self.is_reached(position, fsync) {
+        if self.is_durable(position, fsync) {
             return Ok(());
         }
-        let mut io = self.io();
-        if self.is_reached(position, fsync) {
+        let mut io = self.segment_writer();
+        if self.is_durable(position, fsync) {
             return Ok(());
         }
         self.failure()?;
         self.write_group(&mut io, fsync).map_err(undecided_if_stalled)
     }
 
-    /// For tasks, before they wait: whether `position` has been written. If not, it is written here as long as that is one
-    /// write to the operating system, nobody else is at it and nobody wants a sync; `None` if it is not.
+    /// For tasks, before they wait: returns `Some(Ok(()))` if `position` has been written.
+    /// Otherwise writes it, if that takes one write to the operating system, no other thread is
+    /// writing and no sync is requested. Returns `None` if it does not write.
     pub(crate) fn try_write(&self, position: u64) -> Option<Result<()>> {
-        if self.is_reached(position, false) {
+        if self.is_durable(position, false) {
             return Some(Ok(()));
         }
-        let mut io = healed_try(self.io.try_lock())?;
-        if self.is_reached(position, false) {
+        let mut io = healed_try(self.segment_writer.try_lock())?;
+        if self.is_durable(position, false) {
             return Some(Ok(()));
         }
         if let Err(error) = self.check_waiting() {
             return Some(Err(error));
         }
-        let has_room = io.segment.as_ref().is_some_and(|open| open.bytes < open.bytes_max);
-        if !has_room || self.buffer().wants_fsync {
+        let has_room = io.segment.as_ref().is_some_and(|open| open.bytes < open.max_bytes);
+        if !has_room || self.buffer().needs_fsync {
             return None;
         }
         Some(self.write_group(&mut io, false).map_err(undecided_if_stalled))
     }
 
-    /// Writes out and syncs whatever there is, and completes it all.
+    /// Writes and syncs all appended records and completes them.
     pub(crate) fn sync_all(&self) -> Result<()> {
-        let mut io = self.io();
+        let mut io = self.segment_writer();
         self.failure()?;
         self.write_group(&mut io, true)
     }
 
-    /// Says that a thread is in [`Wal::run`], or will be.
+    /// Records that a thread is in [`Wal::run`], or will be.
     pub(crate) fn set_threaded(&self) {
-        self.buffer().thread = Thread::Running;
+        self.buffer().thread = ThreadState::Running;
     }
 
-    /// For tasks: whether `position` is reached; if not, `waker` is called when it is. Where the log has no thread of its
-    /// own, in a simulation or after [`Wal::stop`], the task does the work.
+    /// For tasks: returns `Ready` if `position` is reached; otherwise wakes `waker` when it is.
+    /// Without a log thread, in a simulation or after [`Wal::stop`], the task does the work.
     pub(crate) fn poll_sync(&self, position: u64, fsync: bool, waker: &Waker) -> Poll<Result<()>> {
-        if self.is_reached(position, fsync) {
+        if self.is_durable(position, fsync) {
             return Poll::Ready(Ok(()));
         }
         let mut buffer = self.buffer();
-        if buffer.thread == Thread::None {
+        if buffer.thread == ThreadState::None {
             drop(buffer);
             return Poll::Ready(self.sync_to(position, fsync));
         }
         if let Err(error) = self.check_waiting() {
             return Poll::Ready(Err(error));
         }
-        // A task that is polled again before its time is not noted again.
-        let known = buffer.waiters.iter().any(|waiter| waiter.position == position && waiter.fsync == fsync && waiter.waker.will_wake(waker));
+        // A task that is polled again early is not registered twice.
+        let known = buffer.waiters.iter().any(|waiter| {
+            waiter.position == position && waiter.fsync == fsync && waiter.waker.will_wake(waker)
+        });
         if !known {
             buffer.waiters.push(Waiter { position, fsync, waker: waker.clone() });
         }
-        self.nudge(&mut buffer);
+        self.wake_thread(&mut buffer);
         drop(buffer);
-        // The position may have been reached between the look and the registration.
-        if self.is_reached(position, fsync) {
+        // The position may have been reached between the check and the registration.
+        if self.is_durable(position, fsync) {
             return Poll::Ready(Ok(()));
         }
         self.check_waiting().map_or_else(|error| Poll::Ready(Err(error)), |()| Poll::Pending)
     }
 
-    /// Takes the buffer, writes it as one, syncs if anybody asked for that, and completes what was in it.
-    fn write_group(&self, io: &mut Io, fsync: bool) -> Result<()> {
+    /// Takes the buffer, writes it as one group, syncs if requested, and completes its records.
+    fn write_group(&self, io: &mut SegmentWriter, fsync: bool) -> Result<()> {
         let _fails = FailOnPanic(self);
-        let (spare, spare_completions) = (std::mem::take(&mut io.spare), std::mem::take(&mut io.spare_completions));
+        let (spare, spare_completions) =
+            (std::mem::take(&mut io.spare), std::mem::take(&mut io.spare_completions));
         let (mut group, end, mut completions, nonces, fsync) = {
             let mut buffer = self.buffer();
             let bytes = std::mem::replace(&mut buffer.bytes, spare);
-            let fsync = fsync || buffer.wants_fsync;
-            buffer.wants_fsync = false;
+            let fsync = fsync || buffer.needs_fsync;
+            buffer.needs_fsync = false;
             let nonces = std::mem::take(&mut buffer.nonces);
-            (bytes, buffer.end, std::mem::replace(&mut buffer.completions, spare_completions), nonces, fsync)
+            (
+                bytes,
+                buffer.end,
+                std::mem::replace(&mut buffer.completions, spare_completions),
+                nonces,
+                fsync,
+            )
         };
         let length = group.len();
         let result = self.write_bytes(io, &mut group, &completions, nonces, fsync);
@@ -550,7 +584,7 @@ impl Wal {
             && may_be_tried_again(error)
         {
             group.truncate(length);
-            self.put_back(io, Group { bytes: group, completions, nonces, fsync });
+            self.put_back(io, WriteGroup { bytes: group, completions, nonces, fsync });
             self.begin_stall(error.clone());
             return result;
         }
@@ -562,9 +596,10 @@ impl Wal {
             self.fail(error.clone());
             return Err(error);
         }
-        // Before the marks: whoever finds his position reached may read what he wrote.
+        // Before `written` and `synced`: a caller whose position is reached may read its own
+        // writes.
         for completion in &completions {
-            completion.mvcc.complete(completion.sequence);
+            completion.mvcc.advance(completion.sequence);
         }
         completions.clear();
         io.spare_completions = completions;
@@ -579,45 +614,47 @@ impl Wal {
         Ok(())
     }
 
-    /// Puts a group that was not written in front of what has come since.
-    fn put_back(&self, io: &mut Io, group: Group) {
-        let Group { mut bytes, mut completions, nonces, fsync } = group;
+    /// Returns an unwritten group to the buffer, before the records appended since.
+    fn put_back(&self, io: &mut SegmentWriter, group: WriteGroup) {
+        let WriteGroup { mut bytes, mut completions, nonces, fsync } = group;
         let mut buffer = self.buffer();
         bytes.append(&mut buffer.bytes);
         completions.append(&mut buffer.completions);
         io.spare = std::mem::replace(&mut buffer.bytes, bytes);
         io.spare_completions = std::mem::replace(&mut buffer.completions, completions);
         buffer.nonces += nonces;
-        buffer.wants_fsync |= fsync;
+        buffer.needs_fsync |= fsync;
     }
 
-    /// There was no room for a group: whoever waits is told, and so is whoever comes.
+    /// Begins a stall because there was no disk space for a group. Waiting callers and later
+    /// writers receive the error.
     fn begin_stall(&self, error: Error) {
         if !self.stall.is_on.load(Ordering::Acquire) {
-            self.figures.stalls.fetch_add(1, Ordering::Relaxed);
+            self.counters.stalls.fetch_add(1, Ordering::Relaxed);
         }
         self.stall.set(Some(error));
         self.wake_waiters();
-        // The log's own thread tries again now and then.
+        // The log thread retries every `STALL_PAUSE`.
         self.work.notify_one();
     }
 
-    /// The log takes nothing any more, and whoever waits is told. The first failure is the one that is kept.
+    /// Stops the log: it rejects all further appends, and waiting callers receive the error. The
+    /// log keeps the first failure.
     fn fail(&self, error: Error) {
         let _ = self.failure.set(error);
         self.wake_waiters();
     }
 
-    /// As [`Wal::fail`], unless everything is as before the error.
+    /// As [`Wal::fail`], unless the state is as before the error.
     fn fail_unless_stalled(&self, error: &Error) {
         if !may_be_tried_again(error) {
             self.fail(error.clone());
         }
     }
 
-    /// How often a thread has panicked while it wrote the log.
+    /// Returns the number of panics of threads that wrote the log.
     pub(crate) fn panics(&self) -> u64 {
-        self.figures.panics.load(Ordering::Relaxed)
+        self.counters.panics.load(Ordering::Relaxed)
     }
 
     fn wake_waiters(&self) {
@@ -626,7 +663,9 @@ impl Wal {
         if buffer.waiters.is_empty() {
             return;
         }
-        let (ready, waiting) = std::mem::take(&mut buffer.waiters).into_iter().partition(|w| failed || self.is_reached(w.position, w.fsync));
+        let (ready, waiting) = std::mem::take(&mut buffer.waiters)
+            .into_iter()
+            .partition(|w| failed || self.is_durable(w.position, w.fsync));
         buffer.waiters = waiting;
         drop(buffer);
         let ready: Vec<Waiter> = ready;
@@ -635,16 +674,27 @@ impl Wal {
         }
     }
 
-    /// Writes a group, and a mark at its end, to the current segment.
-    fn write_bytes(&self, io: &mut Io, group: &mut Vec<u8>, completions: &[Completion], nonces: u64, fsync: bool) -> Result<()> {
+    /// Writes a group, followed by a sync marker, to the current segment.
+    fn write_bytes(
+        &self,
+        io: &mut SegmentWriter,
+        group: &mut Vec<u8>,
+        completions: &[Completion],
+        nonces: u64,
+        fsync: bool,
+    ) -> Result<()> {
         if !group.is_empty() && self.lock.check_if_due()? {
             self.check_segment(io)?;
         }
-        // One group of many bytes may make a segment larger, with nothing before it; what is written again stays where it was.
+        // One large group may exceed the segment size if the segment contains nothing before it. A
+        // retried group stays at its offset.
         let is_again = self.stall.is_on.load(Ordering::Acquire);
-        let would_be_too_large =
-            |open: &OpenSegment| !is_again && !open.segment.regions.is_empty() && open.bytes + group.len() as u64 > open.bytes_max;
-        let is_full = |open: &OpenSegment| open.bytes >= open.bytes_max || would_be_too_large(open);
+        let would_be_too_large = |open: &OpenSegment| {
+            !is_again
+                && !open.segment.regions.is_empty()
+                && open.bytes + group.len() as u64 > open.max_bytes
+        };
+        let is_full = |open: &OpenSegment| open.bytes >= open.max_bytes || would_be_too_large(open);
         if io.segment.as_ref().is_some_and(is_full) {
             self.close_segment(io)?;
         }
@@ -655,12 +705,17 @@ impl Wal {
         let number = open.segment.number;
         let name = || format!("log segment {}/{}", self.env.fs.root(), segment_path(number));
         if !group.is_empty() {
-            // Without syncs no length is durable; then the mark is about the time until the machine is restarted.
+            // Without syncs no length is durable; the marker then covers the time until the next
+            // reboot.
             let durable_length = if self.options.fsync { open.durable_length } else { open.length };
-            format::write_mark(group, Mark { synced: open.durable_bytes, durable_length });
+            format::write_sync_marker(
+                group,
+                SyncMarker { synced: open.durable_bytes, durable_length },
+            );
             format::chain(group, open.seed, open.bytes);
-            open.reserve(group.len() as u64, &self.disk);
-            self.timed(&self.figures.write_us, || open.write_all(group)).map_err(|error| unwritten(&format!("writing {}", name()), error))?;
+            open.preallocate(group.len() as u64, &self.disk);
+            self.timed(&self.counters.write_us, || open.write_all(group))
+                .map_err(|error| unwritten(&format!("writing {}", name()), error))?;
             open.bytes += group.len() as u64;
             open.length = open.length.max(open.bytes);
             open.segment.nonces += nonces;
@@ -670,7 +725,8 @@ impl Wal {
             }
         }
         if fsync && open.durable_bytes < open.bytes {
-            self.timed(&self.figures.sync_us, || open.file.sync()).map_err(|error| stopped(&format!("syncing {}", name()), error))?;
+            self.timed(&self.counters.sync_us, || open.file.sync())
+                .map_err(|error| stopped(&format!("syncing {}", name()), error))?;
             (open.durable_bytes, open.durable_length) = (open.bytes, open.length);
         }
         Ok(())
@@ -679,18 +735,20 @@ impl Wal {
     /// Closes the current segment; the next write begins another.
     ///
     /// # Errors
-    /// A failed write, after which the log takes nothing any more.
+    /// A failed write, after which the log rejects all further appends.
     pub(crate) fn roll(&self) -> Result<()> {
         self.sync_all()?;
-        self.close_segment(&mut self.io()).inspect_err(|error| self.fail_unless_stalled(error))?;
-        // A segment that stays is removed with the next one.
+        self.close_segment(&mut self.segment_writer())
+            .inspect_err(|error| self.fail_unless_stalled(error))?;
+        // A segment that cannot be removed now is removed with the next one.
         self.try_to_remove_flushed();
         Ok(())
     }
 
-    /// Looks whether the segment that is written still has its name. Where the log is being written at this moment it looks itself.
-    pub(crate) fn look_at_segment(&self) {
-        let Some(io) = healed_try(self.io.try_lock()) else { return };
+    /// Verifies that the current segment still has its name. A write in progress does this check
+    /// itself.
+    pub(crate) fn try_check_segment(&self) {
+        let Some(io) = healed_try(self.segment_writer.try_lock()) else { return };
         let checked = self.check_segment(&io);
         drop(io);
         if let Err(error) = checked {
@@ -698,19 +756,22 @@ impl Wal {
         }
     }
 
-    /// Refuses to write on in a segment that no opening would find, or not whole: removed, replaced, or cut by somebody else.
-    fn check_segment(&self, io: &Io) -> Result<()> {
+    /// Rejects further writes to a segment that the next open would not find or not find whole: one
+    /// that another process removed, replaced or cut.
+    fn check_segment(&self, io: &SegmentWriter) -> Result<()> {
         let Some(open) = &io.segment else { return Ok(()) };
         let path = segment_path(open.segment.number);
-        // What cannot be looked at now is looked at again.
-        let (Ok(named), Ok(own)) = (self.env.fs.identity(&path), open.file.identity()) else { return Ok(()) };
+        // If either identity cannot be read now, a later check reads it.
+        let (Ok(named), Ok(own)) = (self.env.fs.identity(&path), open.file.identity()) else {
+            return Ok(());
+        };
         let what = match (named, own) {
             (None, _) => "removed",
             (Some(named), Some(own)) if named.id != own.id => "replaced",
             (Some(named), _) if named.bytes < open.bytes => "cut",
             _ => return Ok(()),
         };
-        // It may be the whole directory that is gone.
+        // The whole directory may be missing.
         self.lock.check()?;
         let text = format!(
             "log segment {}/{path} was {what} while it was written: what was written to it is in memory only; writing has stopped, reads go on; \
@@ -720,33 +781,36 @@ impl Wal {
         Err(Error::new(ErrorKind::Stopped, text))
     }
 
-    /// Creates a segment under another name and gives it its own when header and room are durable: whoever finds a segment
-    /// finds its header.
-    fn begin_segment(&self, io: &mut Io) -> Result<()> {
+    /// Creates a segment under a temporary name and renames it once its header and its
+    /// preallocation are durable. A segment that exists under its name therefore has a header.
+    fn begin_segment(&self, io: &mut SegmentWriter) -> Result<()> {
         self.lock.check().map_err(|error| match error.kind() {
-            ErrorKind::Io => Error::new(ErrorKind::Busy, error.message().to_owned()).with_source(error),
+            ErrorKind::Io => {
+                Error::new(ErrorKind::Busy, error.message().to_owned()).with_source(error)
+            }
             _ => error,
         })?;
         let path = segment_path(io.next_number);
-        self.disk.look();
+        self.disk.refresh();
         self.make_segment(io, &path).inspect_err(|_| {
-            // Its room may be what others want.
+            // Other writers may need its disk space.
             let _ = self.env.fs.remove_file(&temporary_path(&path));
         })
     }
 
-    fn make_segment(&self, io: &mut Io, path: &str) -> Result<()> {
+    fn make_segment(&self, io: &mut SegmentWriter, path: &str) -> Result<()> {
         let (env, number) = (&self.env, io.next_number);
-        // Nothing is in the segment yet, so that it can be tried again from the start.
-        let failed = |error| not_begun(&format!("beginning log segment {}/{path}", env.fs.root()), error);
+        // The segment contains nothing yet, so the attempt can be repeated from the start.
+        let failed =
+            |error| not_begun(&format!("beginning log segment {}/{path}", env.fs.root()), error);
         let temporary = temporary_path(path);
         if env.fs.exists(&temporary).map_err(failed)? {
             env.fs.remove_file(&temporary).map_err(failed)?;
         }
         let mut file = env.fs.create(&temporary).map_err(failed)?;
-        let bytes_max = self.segment_bytes();
-        let room = self.disk.part_of_free(reserve_bytes(bytes_max));
-        let has_room = room >= RESERVE_BYTES_MIN && file.reserve(room).is_ok();
+        let max_bytes = self.segment_bytes();
+        let room = self.disk.part_of_free(preallocate_bytes(max_bytes));
+        let has_room = room >= MIN_PREALLOCATE_BYTES && file.preallocate(room).is_ok();
         if !has_room {
             file.truncate(0).map_err(failed)?;
         }
@@ -761,7 +825,9 @@ impl Wal {
             salt: env.rng.next_u64(),
         };
         let encoded = header.encode();
-        let (_, RecordFormat::Chained(seed)) = SegmentHeader::decode(&encoded).expect("a header that was just made") else {
+        let (_, RecordFormat::Chained(seed)) =
+            SegmentHeader::decode(&encoded).expect("a header that was just made")
+        else {
             unreachable!("headers are made in the newest version")
         };
         file.write_all(&encoded).map_err(failed)?;
@@ -770,16 +836,17 @@ impl Wal {
         env.fs.sync_dir(DIRECTORY).map_err(failed)?;
         io.durable_removals = io.removals;
         io.next_number += 1;
-        let segment = Segment { number, bytes: 0, regions: BTreeMap::new(), nonces: 0, closed_ms: 0 };
+        let segment =
+            Segment { number, bytes: 0, regions: BTreeMap::new(), nonces: 0, closed_ms: 0 };
         let bytes = encoded.len() as u64;
         let length = bytes.max(header.durable_length);
         io.segment = Some(OpenSegment {
             file,
             seed,
             bytes,
-            bytes_max,
-            reserved_bytes: length,
-            reserve_at: if has_room { 0 } else { bytes + reserve_bytes(bytes_max) / 4 },
+            max_bytes,
+            preallocated_bytes: length,
+            preallocate_at: if has_room { 0 } else { bytes + preallocate_bytes(max_bytes) / 4 },
             durable_bytes: bytes,
             length,
             durable_length: length,
@@ -788,51 +855,60 @@ impl Wal {
         Ok(())
     }
 
-    /// Ends the current segment, durably, and puts it with the closed ones.
-    fn close_segment(&self, io: &mut Io) -> Result<()> {
+    /// Writes the end record of the current segment, syncs it and adds the segment to the closed
+    /// ones.
+    fn close_segment(&self, io: &mut SegmentWriter) -> Result<()> {
         let Some(open) = io.segment.as_mut() else { return Ok(()) };
-        let what = format!("closing log segment {}/{}", self.env.fs.root(), segment_path(open.segment.number));
+        let what = format!(
+            "closing log segment {}/{}",
+            self.env.fs.root(),
+            segment_path(open.segment.number)
+        );
         let failed = |error| stopped(&what, error);
         let mut end = Vec::new();
         let bytes = open.bytes + format::END_BYTES as u64;
         format::write_end(&mut end, bytes);
         format::chain(&mut end, open.seed, open.bytes);
-        // Without room for its end it stays open.
+        // Without disk space for its end record the segment stays open.
         open.write_all(&end).map_err(|error| unwritten(&what, error))?;
         let Some(mut open) = io.segment.take() else { return Ok(()) };
         open.file.sync().map_err(failed)?;
-        // After the sync: a file that is shorter than it was has its end.
-        // A call for room that failed may have got a part of it.
-        if open.length > bytes || open.reserve_at > 0 {
+        // After the sync: a file that is shorter than before has its end record. A failed
+        // preallocation may have reserved a part of the space.
+        if open.length > bytes || open.preallocate_at > 0 {
             open.file.truncate(bytes).map_err(failed)?;
         }
         io.previous_bytes = bytes;
         open.segment.bytes = bytes;
         open.segment.closed_ms = self.env.clock.now_ms();
-        self.figures.rolls.fetch_add(1, Ordering::Relaxed);
+        self.counters.rolls.fetch_add(1, Ordering::Relaxed);
         self.closed_bytes.fetch_add(open.segment.bytes, Ordering::Relaxed);
         io.closed.push_back(open.segment);
-        // Those whose nonces must be stored first, or which must wait for a sync, are removed when the log is not held.
-        if io.closed.front().is_some_and(|oldest| oldest.nonces == 0 && !io.needs(oldest)) && io.removals == io.durable_removals {
+        // Segments whose nonces must be stored first, or which must wait for a sync, are removed
+        // when the log is not held.
+        if io.closed.front().is_some_and(|oldest| oldest.nonces == 0 && !io.needs(oldest))
+            && io.removals == io.durable_removals
+        {
             let _ = self.remove_oldest(io);
         }
         Ok(())
     }
 
-    /// Everything of `region` up to `sequence` is in store files: segments that nobody needs any more go.
-    pub(crate) fn release(&self, region: u64, sequence: u64) {
-        self.release_all(std::iter::once((region, sequence)));
+    /// Records that all cells of `region` up to `sequence` are in store files, and removes the
+    /// segments that are no longer needed.
+    pub(crate) fn mark_flushed(&self, region: u64, sequence: u64) {
+        self.mark_all_flushed(std::iter::once((region, sequence)));
     }
 
-    /// As [`Wal::release`] for several regions.
-    pub(crate) fn release_all(&self, regions: impl Iterator<Item = (u64, u64)>) {
-        let mut io = self.io();
+    /// As [`Wal::mark_flushed`] for several regions.
+    pub(crate) fn mark_all_flushed(&self, regions: impl Iterator<Item = (u64, u64)>) {
+        let mut io = self.segment_writer();
         for (region, sequence) in regions {
             let flushed = io.flushed.entry(region).or_default();
             *flushed = sequence.max(*flushed);
         }
         drop(io);
-        // A segment that stays is removed with the next one.
+        // A segment that cannot be removed now is removed with the next one.
         self.try_to_remove_flushed();
     }
 
@@ -840,24 +916,28 @@ impl Wal {
         *self.removal_failure.lock().healed() = self.remove_flushed().unwrap_or_else(Some);
     }
 
-    /// Why segments that nobody needs any more stay, if they do.
+    /// Returns the reason that unneeded segments are not removed, if any.
     pub(crate) fn removal_failure(&self) -> Option<Error> {
         self.removal_failure.lock().healed().clone()
     }
 
-    /// Removes the closed segments that no region needs, oldest first; their nonces are stored before. Each is gone for good before
-    /// the next one goes: a number that is missing between two others is always damage then.
+    /// Removes the closed segments that no region needs, oldest first. The nonces of each are
+    /// stored before. Each removal is durable before the next one, so a missing number between two
+    /// others always means damage.
     ///
-    /// The error is why a segment cannot be removed: it stays, with those after it, and is read again at the next opening.
+    /// Returns the reason that a segment cannot be removed. That segment stays, with those after
+    /// it, and the next open reads it again.
     ///
     /// # Errors
-    /// Nonces that could not be stored. Their segment stays in the same way.
+    /// Nonces that could not be stored. Their segment also stays.
     fn remove_flushed(&self) -> Result<Option<Error>> {
         self.lock.check()?;
         let mut stored = self.stored_nonces();
         loop {
-            let io = self.io();
-            let Some(oldest) = io.closed.front().filter(|oldest| !io.needs(oldest)) else { return Ok(None) };
+            let io = self.segment_writer();
+            let Some(oldest) = io.closed.front().filter(|oldest| !io.needs(oldest)) else {
+                return Ok(None);
+            };
             let (number, nonces, closed_ms) = (oldest.number, oldest.nonces, oldest.closed_ms);
             let (removals, durable) = (io.removals, io.durable_removals);
             drop(io);
@@ -865,17 +945,18 @@ impl Wal {
                 if let Err(error) = names::sync_names(&self.env) {
                     return Ok(Some(error));
                 }
-                let mut io = self.io();
+                let mut io = self.segment_writer();
                 io.durable_removals = io.durable_removals.max(removals);
                 continue;
             }
-            if nonces > 0 && self.options.nonce_ms > 0 {
-                // A file of a segment that an earlier process could not remove is there already.
+            if nonces > 0 && self.options.nonce_grace_period_ms > 0 {
+                // The nonce file of a segment that an earlier process could not remove already
+                // exists.
                 stored.retain(|file| file.number != number);
                 stored.push_back(nonces::store(&self.env, self.store_id, number, closed_ms)?);
                 self.limit_nonces(&mut stored);
             }
-            let mut io = self.io();
+            let mut io = self.segment_writer();
             if io.closed.front().is_some_and(|oldest| oldest.number == number)
                 && io.removals == io.durable_removals
                 && let Err(error) = self.remove_oldest(&mut io)
@@ -885,13 +966,16 @@ impl Wal {
         }
     }
 
-    fn remove_oldest(&self, io: &mut Io) -> Result<()> {
+    fn remove_oldest(&self, io: &mut SegmentWriter) -> Result<()> {
         let Some(oldest) = io.closed.front() else { return Ok(()) };
         self.lock.check()?;
         let path = segment_path(oldest.number);
         match self.env.fs.remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::io(format!("removing log segment {}/{path}", self.env.fs.root()), error));
+                return Err(Error::io(
+                    format!("removing log segment {}/{path}", self.env.fs.root()),
+                    error,
+                ));
             }
             _ => {}
         }
@@ -901,13 +985,13 @@ impl Wal {
         Ok(())
     }
 
-    /// Removes the files of nonces that are too old, and the oldest of too many.
+    /// Removes the nonce files that are expired, and the oldest beyond `MAX_NONCES`.
     fn limit_nonces(&self, stored: &mut VecDeque<StoredNonces>) {
         let now = self.env.clock.now_ms();
         let mut count: usize = stored.iter().map(|file| file.count).sum();
         while let Some(oldest) = stored.front().copied().filter(|file| {
             let newer = count.saturating_sub(file.count);
-            file.is_expired(now, self.options.nonce_ms) || newer >= NONCES_MAX
+            file.is_expired(now, self.options.nonce_grace_period_ms) || newer >= MAX_NONCES
         }) {
             let _ = self.env.fs.remove_file(&names::nonces_path(oldest.number));
             count -= oldest.count;
@@ -915,57 +999,74 @@ impl Wal {
         }
     }
 
-    /// The regions whose cells keep the oldest closed segment alive, where there are more of them than `segments` of full size, or more
-    /// than `bytes` in them. Who does not wait for the log hears of none while it is being written to, and asks again.
-    pub(crate) fn regions_to_flush(&self, segments: usize, bytes: u64, waits: bool) -> HashSet<u64> {
-        // On a small disk it takes several to make one.
-        let segments = segments.saturating_mul(usize::try_from(self.options.segment_bytes.div_ceil(self.segment_bytes())).unwrap_or(1));
-        let io = if waits { Some(self.io()) } else { healed_try(self.io.try_lock()) };
+    /// Returns the regions whose cells keep the oldest closed segment alive. Returns none unless
+    /// there are more than `segments` closed segments of full size, or more than `bytes` in them.
+    /// If `waits` is `false` and the log is being written, also returns none; the caller retries.
+    pub(crate) fn regions_to_flush(
+        &self,
+        segments: usize,
+        bytes: u64,
+        waits: bool,
+    ) -> HashSet<u64> {
+        // On a small disk several segments count as one of full size.
+        let segments = segments.saturating_mul(
+            usize::try_from(self.options.segment_bytes.div_ceil(self.segment_bytes())).unwrap_or(1),
+        );
+        let io = if waits {
+            Some(self.segment_writer())
+        } else {
+            healed_try(self.segment_writer.try_lock())
+        };
         let Some(io) = io else { return HashSet::new() };
         if io.closed.len() <= segments && self.closed_bytes() <= bytes {
             return HashSet::new();
         }
         let Some(oldest) = io.closed.front() else { return HashSet::new() };
-        let needed = |(region, sequence): (&u64, &u64)| io.flushed.get(region).is_none_or(|flushed| flushed < sequence).then_some(*region);
+        let needed = |(region, sequence): (&u64, &u64)| {
+            io.flushed.get(region).is_none_or(|flushed| flushed < sequence).then_some(*region)
+        };
         oldest.regions.iter().filter_map(needed).collect()
     }
 
-    /// Bytes of the segments that are closed and needed.
+    /// Returns the total bytes of the closed segments that still exist.
     pub(crate) fn closed_bytes(&self) -> u64 {
         self.closed_bytes.load(Ordering::Relaxed)
     }
 
-    /// How large a segment becomes before it is closed, unless one write is larger.
+    /// Returns the size in bytes at which a segment is closed, unless one write is larger.
     fn segment_bytes(&self) -> u64 {
         self.disk.segment_bytes(self.options.segment_bytes)
     }
 
-    /// After everything has been flushed: takes all segments away.
+    /// Closes the current segment and removes all segments. The caller has flushed everything.
     ///
     /// # Errors
-    /// A failed write or sync, after which the log takes nothing any more and every later call has the same error.
+    /// A failed write or sync, after which the log rejects all further appends and every later call
+    /// returns the same error.
     pub(crate) fn close(&self) -> Result<()> {
         self.sync_all()?;
         let _fails = FailOnPanic(self);
-        // The log is let go of before segments are removed.
-        let closed = self.close_segment(&mut self.io());
+        // The lock on the log is released before segments are removed.
+        let closed = self.close_segment(&mut self.segment_writer());
         closed.inspect_err(|error| self.fail_unless_stalled(error))?;
         self.remove_flushed()?;
-        if !self.io().closed.is_empty() {
+        if !self.segment_writer().closed.is_empty() {
             return Ok(());
         }
         let synced = self.env.fs.sync_dir(DIRECTORY);
-        let synced = synced.map_err(|error| stopped(&format!("syncing {}/{DIRECTORY}", self.env.fs.root()), error));
+        let synced = synced.map_err(|error| {
+            stopped(&format!("syncing {}/{DIRECTORY}", self.env.fs.root()), error)
+        });
         synced.inspect_err(|error| self.fail(error.clone()))
     }
 
-    /// The work of the log's own thread: writes what tasks and asynchronous writers left, until [`Wal::stop`] and the last
-    /// of it.
+    /// Runs the log thread: writes the records of tasks and asynchronous writers, until
+    /// [`Wal::stop`] is called and all work is done.
     pub(crate) fn run(&self) {
         loop {
             let mut buffer = self.buffer();
             let mut is_retry = false;
-            while !buffer.nudged && buffer.thread != Thread::Ending && !is_retry {
+            while !buffer.has_work && buffer.thread != ThreadState::Ending && !is_retry {
                 if self.stall.is_on.load(Ordering::Acquire) && self.failure().is_ok() {
                     let (again, waited) = self.work.wait_timeout(buffer, STALL_PAUSE).healed();
                     (buffer, is_retry) = (again, waited.timed_out());
@@ -974,34 +1075,35 @@ impl Wal {
                 }
             }
             drop(buffer);
-            if !self.turn(is_retry) && self.buffer().thread == Thread::None {
+            if !self.turn(is_retry) && self.buffer().thread == ThreadState::None {
                 return;
             }
         }
     }
 
-    /// One turn of the log's own thread, whoever is that; whether there was anything to do.
+    /// Runs one iteration of the log thread, on any thread. Returns `true` if there was work.
     pub(crate) fn step(&self) -> bool {
         self.turn(false)
     }
 
     fn turn(&self, is_retry: bool) -> bool {
         let mut buffer = self.buffer();
-        if !buffer.nudged && !is_retry {
-            if buffer.thread == Thread::Ending {
-                buffer.thread = Thread::None;
+        if !buffer.has_work && !is_retry {
+            if buffer.thread == ThreadState::Ending {
+                buffer.thread = ThreadState::None;
             }
             return false;
         }
-        buffer.nudged = false;
+        buffer.has_work = false;
         let fsync = buffer.waiters.iter().any(|waiter| waiter.fsync);
         drop(buffer);
-        let mut io = self.io();
+        let mut io = self.segment_writer();
         if self.failure().is_ok() {
-            // An error or panic is kept as the log's failure, where everybody who waits finds it; the thread goes on.
+            // An error or panic becomes the log's failure, which all waiting callers receive; the
+            // thread continues.
             let _ = catch_unwind(AssertUnwindSafe(|| self.write_group(&mut io, fsync)));
         } else {
-            // The lock may have been found lost elsewhere, where nobody knows who waits for the log.
+            // Another code path may have found the lock lost without access to the waiting tasks.
             drop(io);
             self.wake_waiters();
         }
@@ -1011,8 +1113,8 @@ impl Wal {
     /// Ends [`Wal::run`].
     pub(crate) fn stop(&self) {
         let mut buffer = self.buffer();
-        if buffer.thread == Thread::Running {
-            buffer.thread = Thread::Ending;
+        if buffer.thread == ThreadState::Running {
+            buffer.thread = ThreadState::Ending;
         }
         drop(buffer);
         self.work.notify_all();
@@ -1020,81 +1122,98 @@ impl Wal {
 }
 
 impl OpenSegment {
-    /// Sees to it that the next `bytes` bytes need no more room. Where they do, a good part of a segment's is reserved: a sync
-    /// then finds the file as long as it was, and has no length to write into the file system's journal; and a disk that fills up has
-    /// room for what is on its way to the log.
-    fn reserve(&mut self, bytes: u64, disk: &DiskRoom) {
-        // Early, so that a mark states the new length before the records reach it: a file that is cut then shows it.
-        let step = reserve_bytes(self.bytes_max);
-        if self.bytes + bytes + step / 2 <= self.reserved_bytes || self.bytes < self.reserve_at {
+    /// Ensures that the next `bytes` bytes need no new disk space. If they do, reserves a step of
+    /// the segment size. A sync then finds the file length unchanged and need not write it to the
+    /// file system's journal. A disk that fills up still has space for records on their way to the
+    /// log.
+    fn preallocate(&mut self, bytes: u64, disk: &DiskRoom) {
+        // Early, so that a sync marker contains the new length before the records reach it. A cut
+        // file is then detected.
+        let step = preallocate_bytes(self.max_bytes);
+        if self.bytes + bytes + step / 2 <= self.preallocated_bytes
+            || self.bytes < self.preallocate_at
+        {
             return;
         }
-        disk.look();
-        // A call for more than there is might take all there is, and fail.
+        disk.refresh();
+        // A call for more than the free space might take all of it, and fail.
         let room = bytes.saturating_add(disk.part_of_free(step));
-        match self.file.reserve(room) {
+        match self.file.preallocate(room) {
             Ok(()) => {
-                self.reserved_bytes = self.bytes + room;
-                self.length = self.length.max(self.reserved_bytes);
+                self.preallocated_bytes = self.bytes + room;
+                self.length = self.length.max(self.preallocated_bytes);
             }
-            // Without room the bytes are written all the same, and if the disk is full that will say so.
-            Err(error) => self.reserve_at = if is_full(&error) { self.bytes + bytes + step / 4 } else { u64::MAX },
+            // Without space the bytes are written all the same; if the disk is full, that write
+            // fails.
+            Err(error) => {
+                self.preallocate_at =
+                    if is_full(&error) { self.bytes + bytes + step / 4 } else { u64::MAX }
+            }
         }
     }
 
-    /// Writes behind what there is. What a failed call has written of them stays, to be written over by the same bytes.
+    /// Writes at the end of the segment. Bytes that a failed call has written stay and are
+    /// overwritten by the same bytes.
     fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.file.write_all(bytes).map_err(|error| match self.file.rewind(self.bytes) {
             Ok(()) => error,
-            // It is not known where the next bytes would stand.
-            Err(rewind) => std::io::Error::other(format!("{error}; going back to byte {}: {rewind}", self.bytes)),
+            // The offset of the next bytes is unknown.
+            Err(rewind) => std::io::Error::other(format!(
+                "{error}; going back to byte {}: {rewind}",
+                self.bytes
+            )),
         })
     }
 }
 
-/// Whether a call failed for want of room, so that it may be done when there is some.
+/// Returns `true` if a call failed for lack of disk space and may be retried once there is some.
 fn is_full(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
 }
 
-/// How much room is reserved at a time.
-fn reserve_bytes(segment_bytes: u64) -> u64 {
-    (segment_bytes / 16).clamp(RESERVE_BYTES_MIN, RESERVE_BYTES_MAX)
+/// Returns the number of bytes to reserve in one step.
+fn preallocate_bytes(segment_bytes: u64) -> u64 {
+    (segment_bytes / 16).clamp(MIN_PREALLOCATE_BYTES, MAX_PREALLOCATE_BYTES)
 }
 
-impl Io {
-    /// Whether cells of the segment are in no store file yet.
+impl SegmentWriter {
+    /// Returns `true` if the segment contains cells that are in no store file yet.
     fn needs(&self, segment: &Segment) -> bool {
-        segment.regions.iter().any(|(region, sequence)| self.flushed.get(region).is_none_or(|flushed| flushed < sequence))
+        segment.regions.iter().any(|(region, sequence)| {
+            self.flushed.get(region).is_none_or(|flushed| flushed < sequence)
+        })
     }
 }
 
 impl Buffer {
     fn complete_later(&mut self, region: u64, mvcc: &Arc<Mvcc>, sequence: u64) {
         match self.completions.last_mut() {
-            // A region's ids rise, so the newest completes those before it.
+            // Sequence ids of a region ascend, so the newest completes those before it.
             Some(last) if last.region == region => last.sequence = sequence,
             _ => self.completions.push(Completion { region, mvcc: Arc::clone(mvcc), sequence }),
         }
     }
 }
 
-/// Refuses a write that no record can hold, before anything of it is in the buffer.
+/// Rejects a write that no record can hold, before any of it is in the buffer.
 fn check_body<'a>(cells: impl Iterator<Item = &'a [u8]>) -> Result<()> {
     let bytes = cells.map(<[u8]>::len).fold(0, usize::saturating_add);
     if bytes <= format::MAX_BODY_BYTES - format::BODY_HEADER_BYTES {
         return Ok(());
     }
-    Err(Error::invalid(format!("a write of {bytes} bytes is over the log's limit of {} for a record; write it in parts", format::MAX_BODY_BYTES)))
+    Err(Error::invalid(format!(
+        "a write of {bytes} bytes is over the log's limit of {} for a record; write it in parts",
+        format::MAX_BODY_BYTES
+    )))
 }
 
-/// Ends the log if its holder panics, so that everybody who waits for it is told.
+/// Guard that stops the log if its holder panics, so that all waiting callers receive the error.
 struct FailOnPanic<'a>(&'a Wal);
 
 impl Drop for FailOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.figures.panics.fetch_add(1, Ordering::Relaxed);
+            self.0.counters.panics.fetch_add(1, Ordering::Relaxed);
             self.0.fail(Error::new(
                 ErrorKind::Stopped,
                 "a panic while the log was written; writing has stopped, reads go on; close the store, open it again and report this",
@@ -1103,45 +1222,56 @@ impl Drop for FailOnPanic<'_> {
     }
 }
 
-/// The error of a log that cannot go on.
+/// Returns the error of a log that cannot continue.
 fn stopped(what: &str, error: std::io::Error) -> Error {
     let error = Error::io(what, error);
-    let text = format!("{}; writing has stopped, reads go on; close the store, mend the cause and open it again", error.message());
+    let text = format!(
+        "{}; writing has stopped, reads go on; close the store, mend the cause and open it again",
+        error.message()
+    );
     Error::new(ErrorKind::Stopped, text).with_source(error)
 }
 
-/// The error of a log that goes on when there is room, if that was what it wanted.
+/// Returns the error of a failed write: `DiskFull` for lack of disk space, after which the log
+/// continues, else `Stopped`.
 fn unwritten(what: &str, error: std::io::Error) -> Error {
     if !is_full(&error) {
         return stopped(what, error);
     }
-    Error::new(ErrorKind::DiskFull, format!("{what}: {error}; make room on the disk")).with_source(error)
+    Error::new(ErrorKind::DiskFull, format!("{what}: {error}; make room on the disk"))
+        .with_source(error)
 }
 
-/// As [`unwritten`], before anything of a segment is in use: then what the process has too little of may come back, too.
+/// As [`unwritten`], for a segment that contains nothing yet. A shortage of descriptors or memory
+/// is also temporary in this case.
 fn not_begun(what: &str, error: std::io::Error) -> Error {
     use rustix::io::Errno;
     match Errno::from_io_error(&error) {
-        Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => {
-            Error::new(ErrorKind::Busy, format!("{what}: {error}; close connections, or give the process more (ulimit -n)")).with_source(error)
-        }
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => Error::new(
+            ErrorKind::Busy,
+            format!("{what}: {error}; close connections, or give the process more (ulimit -n)"),
+        )
+        .with_source(error),
         _ => unwritten(what, error),
     }
 }
 
-/// Whether a group of writes can be written again after this error.
+/// Returns `true` if a group of writes can be retried after this error.
 fn may_be_tried_again(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::DiskFull | ErrorKind::Busy)
 }
 
-/// What those are told who come while the log is stalled.
+/// Returns the error for writes that arrive while the log is stalled.
 fn refusal(cause: &Error) -> Error {
-    let text = format!("writes are refused, reads go on, and writes go on by themselves when the log can be written: {}", cause.message());
+    let text = format!(
+        "writes are refused, reads go on, and writes go on by themselves when the log can be written: {}",
+        cause.message()
+    );
     Error::new(cause.kind(), text).with_source(cause.clone())
 }
 
-/// The error of a write that the log has taken and cannot write at the moment. Its kind is that of a failed file: whoever repeats the
-/// write may do it twice.
+/// Returns the error of a write that the log has accepted and cannot write yet. Its kind is that of
+/// a failed file, because a caller that repeats the write may apply it twice.
 fn undecided(cause: &Error) -> Error {
     let text = format!(
         "{}; whether this write takes effect is not known yet: the log writes it as soon as it can, if the process lives until then",

@@ -1,11 +1,12 @@
-//! Nonces of segments that have been removed, each segment's in a file of its own, until they are too old to be sent again.
+//! Nonces of removed segments, in a separate file per segment, until they are too old to be sent
+//! again.
 //!
 //! ```text
 //! "HALNONCE" | version u32 | store id 16 bytes | number of the segment u64 | time of the newest i64 | count u64
 //! | (group u64 | nonce u64) ... | CRC32C u32
 //! ```
-//! A segment that holds nonces is removed after its file of nonces is durable, so a nonce is always in one of the two. Segments
-//! without nonces have no such file, and ordinary writes cost nothing.
+//! A segment that contains nonces is removed after its nonce file is durable, so a nonce is always
+//! in one of the two. Segments without nonces have no such file, and ordinary writes cost nothing.
 
 use halite_types::{Error, Result};
 
@@ -16,33 +17,37 @@ use super::segment::{SegmentBytes, SegmentEnd};
 use crate::env::Env;
 use crate::options::WalRecovery;
 
-/// No more nonces are kept than this, the newest: sixteen megabytes.
-pub(crate) const NONCES_MAX: usize = 1 << 20;
+/// Maximum number of retained nonces, the newest: sixteen megabytes.
+pub(crate) const MAX_NONCES: usize = 1 << 20;
 const MAGIC: &[u8; 8] = b"HALNONCE";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 8 + 4 + 16 + 8 + 8 + 8;
 const NONCE_BYTES: usize = 16;
 const CRC_BYTES: usize = 4;
 
-/// A file of nonces.
+/// Nonce file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StoredNonces {
     /// Number of the segment.
     pub(crate) number: u64,
-    /// No nonce in it is newer, in milliseconds since 1970.
+    /// Time of the newest nonce in it, in milliseconds since 1970.
     pub(crate) newest_ms: i64,
     pub(crate) count: usize,
 }
 
 impl StoredNonces {
-    /// Whether all of them are older than `nonce_ms`. A clock that was set back makes none of them old.
+    /// Returns `true` if all of them are at least `nonce_ms` old. After the clock was set back none
+    /// of them is.
     pub(super) fn is_expired(&self, now_ms: i64, nonce_ms: u64) -> bool {
-        now_ms.checked_sub(self.newest_ms).and_then(|age| u64::try_from(age).ok()).is_some_and(|age| age >= nonce_ms)
+        now_ms
+            .checked_sub(self.newest_ms)
+            .and_then(|age| u64::try_from(age).ok())
+            .is_some_and(|age| age >= nonce_ms)
     }
 }
 
-/// A file of nonces and what is in it, oldest first.
-pub(super) struct Loaded {
+/// Nonce file and its nonces, oldest first.
+pub(super) struct LoadedNonces {
     pub(super) stored: StoredNonces,
     pub(super) nonces: Vec<Nonce>,
 }
@@ -51,38 +56,42 @@ pub(super) struct Loaded {
 ///
 /// # Errors
 /// `Corrupt`, `NewerFormat`, or the file system's; the text names the file.
-pub(super) fn read(env: &Env, store_id: &[u8; 16], number: u64) -> Result<Loaded> {
+pub(super) fn read(env: &Env, store_id: &[u8; 16], number: u64) -> Result<LoadedNonces> {
     let path = nonces_path(number);
-    decode(&read_whole(env, &path)?, store_id, number).map_err(|error| error.at(format!("nonces {}/{path}", env.fs.root())))
+    decode(&read_whole(env, &path)?, store_id, number)
+        .map_err(|error| error.at(format!("nonces {}/{path}", env.fs.root())))
 }
 
-/// The files of nonces of a log.
+/// Nonce files of a log.
 #[derive(Default)]
-pub(super) struct Found {
-    /// Those that are needed, oldest first.
-    pub(super) needed: Vec<Loaded>,
-    /// Numbers of those that are too old or too many.
+pub(super) struct NonceFiles {
+    /// Files that are needed, oldest first.
+    pub(super) needed: Vec<LoadedNonces>,
+    /// Numbers of the files that are too old or too many.
     pub(super) old: Vec<u64>,
-    /// Numbers of those that are damaged and are to be done without.
+    /// Numbers of the damaged files, which are skipped.
     pub(super) damaged: Vec<u64>,
 }
 
-/// Reads the files of nonces of these segments.
+/// Reads the nonce files of these segments.
 ///
 /// # Errors
 /// `Corrupt`, unless damage is to be skipped; `NewerFormat`, or the file system's.
-pub(super) fn load(env: &Env, options: &RecoveryOptions, numbers: &[u64]) -> Result<Found> {
-    let mut found = Found::default();
+pub(super) fn load(env: &Env, options: &RecoveryOptions, numbers: &[u64]) -> Result<NonceFiles> {
+    let mut found = NonceFiles::default();
     let (now, mut count) = (env.clock.now_ms(), 0);
     for &number in numbers.iter().rev() {
         let loaded = match read(env, &options.store_id, number) {
-            Err(error) if error.kind() == halite_types::ErrorKind::Corrupt && options.mode == WalRecovery::SkipDamaged => {
+            Err(error)
+                if error.kind() == halite_types::ErrorKind::Corrupt
+                    && options.mode == WalRecovery::SkipDamaged =>
+            {
                 found.damaged.push(number);
                 continue;
             }
             loaded => loaded?,
         };
-        if loaded.stored.is_expired(now, options.nonce_ms) || count >= NONCES_MAX {
+        if loaded.stored.is_expired(now, options.nonce_grace_period_ms) || count >= MAX_NONCES {
             found.old.push(number);
         } else {
             count += loaded.stored.count;
@@ -93,14 +102,25 @@ pub(super) fn load(env: &Env, options: &RecoveryOptions, numbers: &[u64]) -> Res
     Ok(found)
 }
 
-/// Writes the nonces of a closed segment to their file, durably with its name.
+/// Writes the nonces of a closed segment to their file and makes its content and name durable.
 ///
 /// # Errors
-/// `Corrupt` if the segment cannot be read whole; the file system's. The segment must stay then.
-pub(super) fn store(env: &Env, store_id: [u8; 16], number: u64, newest_ms: i64) -> Result<StoredNonces> {
+/// `Corrupt` if the segment cannot be read whole; the file system's. The segment must not be
+/// removed in that case.
+pub(super) fn store(
+    env: &Env,
+    store_id: [u8; 16],
+    number: u64,
+    newest_ms: i64,
+) -> Result<StoredNonces> {
     let path = segment_path(number);
     let bytes = read_whole(env, &path)?;
-    let unreadable = || Error::corrupt(format!("log segment {}/{path} cannot be read to keep its nonces; it stays", env.fs.root()));
+    let unreadable = || {
+        Error::corrupt(format!(
+            "log segment {}/{path} cannot be read to keep its nonces; it stays",
+            env.fs.root()
+        ))
+    };
     let (header, format) = SegmentHeader::decode(&bytes).map_err(|_| unreadable())?;
     let mut nonces = Vec::new();
     let end = SegmentBytes::new(&bytes, &header, format, None).read(|write: Write<'_>| {
@@ -110,7 +130,7 @@ pub(super) fn store(env: &Env, store_id: [u8; 16], number: u64, newest_ms: i64) 
     if !matches!(end, SegmentEnd::Whole { .. }) {
         return Err(unreadable());
     }
-    let newest = nonces.split_off(nonces.len().saturating_sub(NONCES_MAX));
+    let newest = nonces.split_off(nonces.len().saturating_sub(MAX_NONCES));
     write_whole(env, &nonces_path(number), [encode(&store_id, number, newest_ms, &newest)])?;
     sync_names(env)?;
     Ok(StoredNonces { number, newest_ms, count: newest.len() })
@@ -133,16 +153,22 @@ fn encode(store_id: &[u8; 16], number: u64, newest_ms: i64, nonces: &[Nonce]) ->
     out
 }
 
-fn decode(bytes: &[u8], store_id: &[u8; 16], number: u64) -> Result<Loaded> {
+fn decode(bytes: &[u8], store_id: &[u8; 16], number: u64) -> Result<LoadedNonces> {
     let fix = "restore the file from a copy, or open the store with wal-recovery = skip-damaged to go on without these nonces";
     let damaged = |why: &str| Error::corrupt(format!("{why}; {fix}"));
-    let (checked, crc) = bytes.split_last_chunk::<CRC_BYTES>().ok_or_else(|| damaged("the file was cut short"))?;
-    if crc32c::crc32c(checked) != u32::from_be_bytes(*crc) || !checked.starts_with(MAGIC) || checked.len() < HEADER_BYTES {
+    let (checked, crc) =
+        bytes.split_last_chunk::<CRC_BYTES>().ok_or_else(|| damaged("the file was cut short"))?;
+    if crc32c::crc32c(checked) != u32::from_be_bytes(*crc)
+        || !checked.starts_with(MAGIC)
+        || checked.len() < HEADER_BYTES
+    {
         return Err(damaged("the checksum does not match; the file is damaged"));
     }
     let version = u32::from_be_bytes(field(checked, 8));
     if version != VERSION {
-        let text = format!("format version {version}; this program reads version {VERSION}; open the store with a newer one");
+        let text = format!(
+            "format version {version}; this program reads version {VERSION}; open the store with a newer one"
+        );
         return Err(Error::new(halite_types::ErrorKind::NewerFormat, text));
     }
     if field::<16>(checked, 12) != *store_id || u64::from_be_bytes(field(checked, 28)) != number {
@@ -150,13 +176,16 @@ fn decode(bytes: &[u8], store_id: &[u8; 16], number: u64) -> Result<Loaded> {
     }
     let nonces: Vec<Nonce> = checked[HEADER_BYTES..]
         .chunks_exact(NONCE_BYTES)
-        .map(|nonce| Nonce { group: u64::from_be_bytes(field(nonce, 0)), number: u64::from_be_bytes(field(nonce, 8)) })
+        .map(|nonce| Nonce {
+            group: u64::from_be_bytes(field(nonce, 0)),
+            number: u64::from_be_bytes(field(nonce, 8)),
+        })
         .collect();
     if u64::from_be_bytes(field(checked, 44)) != nonces.len() as u64 {
         return Err(damaged("the count does not match the length"));
     }
     let newest_ms = i64::from_be_bytes(field(checked, 36));
-    Ok(Loaded { stored: StoredNonces { number, newest_ms, count: nonces.len() }, nonces })
+    Ok(LoadedNonces { stored: StoredNonces { number, newest_ms, count: nonces.len() }, nonces })
 }
 
 #[cfg(test)]
@@ -168,7 +197,10 @@ mod tests {
         let nonces = [Nonce { group: 1, number: u64::MAX }, Nonce { group: 0, number: 7 }];
         let bytes = encode(&[7; 16], 3, 1000, &nonces);
         let loaded = decode(&bytes, &[7; 16], 3).unwrap();
-        assert_eq!((loaded.stored, &loaded.nonces[..]), (StoredNonces { number: 3, newest_ms: 1000, count: 2 }, &nonces[..]));
+        assert_eq!(
+            (loaded.stored, &loaded.nonces[..]),
+            (StoredNonces { number: 3, newest_ms: 1000, count: 2 }, &nonces[..])
+        );
         for at in 0..bytes.len() {
             assert!(decode(&bytes[..at], &[7; 16], 3).is_err());
             let mut flipped = bytes.clone();
@@ -181,7 +213,11 @@ mod tests {
     #[test]
     fn nonces_expire_by_the_clock_unless_it_was_set_back() {
         let stored = StoredNonces { number: 1, newest_ms: 1000, count: 1 };
-        assert!(!stored.is_expired(1099, 100) && stored.is_expired(1100, 100) && !stored.is_expired(5, 100));
+        assert!(
+            !stored.is_expired(1099, 100)
+                && stored.is_expired(1100, 100)
+                && !stored.is_expired(5, 100)
+        );
         assert!(stored.is_expired(1000, 0));
     }
 }

@@ -1,8 +1,9 @@
-//! Writing a segment again from its whole writes.
+//! Rewrite of a segment from its whole writes.
 //!
-//! What was read back is counted on from then on: it is answered to clients and flushed to store files. But what the
-//! operating system read from its memory need not be on the disk, and syncing the file again does not prove it: after a
-//! failed sync the memory counts as written. So the bytes are written again, to a new file, and that is synced.
+//! The recovered writes are used from then on: they are returned to clients and flushed to store
+//! files. But bytes that the operating system read from its memory need not be on the disk. Syncing
+//! the file again does not prove it, because after a failed sync the memory counts as written. The
+//! bytes are therefore rewritten to a new file, which is synced.
 
 use halite_types::{Error, Result};
 
@@ -10,10 +11,10 @@ use super::format::{RecordFormat, SegmentHeader, Write, chain, write_cells, writ
 use super::names::{segment_path, temporary_path};
 use crate::env::Env;
 
-/// Bytes that are handed to the operating system at once.
+/// Bytes passed to the operating system at a time.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// A segment that is being written again.
+/// Segment that is being rewritten.
 pub(super) struct Rewriter<'a> {
     env: &'a Env,
     number: u64,
@@ -30,8 +31,11 @@ impl<'a> Rewriter<'a> {
         let number = header.number;
         let temporary = temporary_path(&segment_path(number));
         let chunk = header.encode();
-        let (_, format) = SegmentHeader::decode(&chunk).map_err(|_| Error::corrupt("a header that was just made cannot be read"))?;
-        let RecordFormat::Chained(seed) = format else { return Err(Error::corrupt("a header that was just made is of an old version")) };
+        let (_, format) = SegmentHeader::decode(&chunk)
+            .map_err(|_| Error::corrupt("a header that was just made cannot be read"))?;
+        let RecordFormat::Chained(seed) = format else {
+            return Err(Error::corrupt("a header that was just made is of an old version"));
+        };
         let create = || {
             if env.fs.exists(&temporary)? {
                 env.fs.remove_file(&temporary)?;
@@ -46,7 +50,13 @@ impl<'a> Rewriter<'a> {
 
     /// Adds a write.
     pub(super) fn add(&mut self, write: Write<'_>) -> Result<()> {
-        write_cells(&mut self.chunk, write.region, write.sequence, write.nonce, std::iter::once(write.cells));
+        write_cells(
+            &mut self.chunk,
+            write.region,
+            write.sequence,
+            write.nonce,
+            std::iter::once(write.cells),
+        );
         if self.chunk.len() >= CHUNK_BYTES { self.write_chunk() } else { Ok(()) }
     }
 
@@ -59,14 +69,15 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// Puts the new segment in place of the old one and returns its length. The next segment states the old length `counts_as`, if
-    /// there is a next one. The caller makes the name durable.
+    /// Replaces the old segment by the new one and returns its length. The next segment, if there
+    /// is one, contains the old length `counts_as`. The caller makes the name durable.
     pub(super) fn finish(mut self, counts_as: Option<u64>) -> Result<u64> {
         let length = self.written + (self.chunk.len() + super::format::END_BYTES) as u64;
         write_end(&mut self.chunk, counts_as.unwrap_or(length));
         self.write_chunk()?;
         let path = segment_path(self.number);
-        let replaced = self.file.sync().and_then(|()| self.env.fs.rename(&temporary_path(&path), &path));
+        let replaced =
+            self.file.sync().and_then(|()| self.env.fs.rename(&temporary_path(&path), &path));
         replaced.map_err(|error| failed(self.env, self.number, error))?;
         Ok(length)
     }
@@ -75,5 +86,11 @@ impl<'a> Rewriter<'a> {
 fn failed(env: &Env, number: u64, error: std::io::Error) -> Error {
     let path = segment_path(number);
     let _ = env.fs.remove_file(&temporary_path(&path));
-    Error::io(format!("writing log segment {}/{path} again before its writes count as durable", env.fs.root()), error)
+    Error::io(
+        format!(
+            "writing log segment {}/{path} again before its writes count as durable",
+            env.fs.root()
+        ),
+        error,
+    )
 }

@@ -1,78 +1,84 @@
-//! A whole segment: its writes, how they end, and whether that is a torn end or damage.
+//! Whole segment: its writes, how they end, and the distinction between a torn end and damage.
 //!
-//! A write that was never acknowledged may be torn: it may end early, and after a restart of the machine any of its sectors may be
-//! missing. Everything else is damage. What distinguishes them:
-//! - A mark after the bad record states that the offset had been synced.
-//! - The machine runs on since the segment was written. Then the operating system still has all bytes it was given, and
-//!   it was given them in order: a valid record after a bad one proves that the bad one had been written whole.
-//! - The segment was written without syncs. Then a valid record after a bad one is damage to an acknowledged write, or a power
-//!   loss, which this mode does not cover; the operator decides.
-//! - The segment is one that recovery wrote anew: it was synced as a whole, with its end, before it got its name.
-//! - The file is shorter than a mark or the header states that it was durably. Room is reserved before the records, so a file
-//!   that was cut has lost some of its length even where the cut falls between two records.
+//! A write that was never acknowledged may be torn: it may end early, and after a reboot any of its
+//! sectors may be missing. Everything else is damage. The distinction:
+//! - A sync marker after the bad record states that the offset had been synced.
+//! - The machine has not rebooted since the segment was written. The operating system then still
+//!   has all bytes that it received, and it received them in order. A valid record after a bad one
+//!   proves that the bad one had been written whole.
+//! - The segment was written without syncs. A valid record after a bad one is then either damage to
+//!   an acknowledged write, or a power loss, which this mode does not cover; the operator decides.
+//! - Recovery rewrote the segment: it was synced as a whole, with its end record, before it was
+//!   renamed.
+//! - The file is shorter than its durable length in a sync marker or the header. Space is
+//!   preallocated before the records, so a file that was cut has lost some of its length even if
+//!   the cut is between two records.
 
 use std::fmt;
 
-use super::format::{Mark, Record, RecordError, RecordFormat, SegmentHeader, Write, field, may_begin, read_record};
+use super::format::{
+    Record, RecordError, RecordFormat, SegmentHeader, SyncMarker, Write, field, may_begin,
+    read_record,
+};
 
-/// Bytes that a search for records may verify where the heads of records have no checksum that can be verified: a length
-/// that damage or a client made up may be anything.
-const SEARCH_BYTES_MAX: u64 = 4 << 30;
+/// Maximum bytes that a search for records may verify if the checksums of the heads cannot be
+/// verified. A length from damage or from a client may be arbitrary.
+const MAX_SEARCH_BYTES: u64 = 4 << 30;
 
-/// The bytes of a segment, and what is known about them.
+/// Bytes of a segment and its properties.
 #[derive(Clone, Copy)]
 pub(crate) struct SegmentBytes<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) format: RecordFormat,
-    /// Records are synced before they are acknowledged.
+    /// `true` if records are synced before they are acknowledged.
     pub(crate) fsync: bool,
-    /// It was synced as a whole before it got its name.
+    /// `true` if it was synced as a whole before it was renamed.
     pub(crate) is_sealed: bool,
-    /// Length that the file had durably before its first record.
+    /// Durable length of the file before its first record.
     pub(crate) durable_length: u64,
-    /// The machine has run on since the segment was written.
+    /// `true` if the machine has not rebooted since the segment was written.
     pub(crate) same_boot: bool,
 }
 
-/// How the records of a segment end.
+/// End of the records of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SegmentEnd {
     /// At this offset, and only zeros follow.
     Whole {
         at: usize,
-        /// The length that the header of the next segment states.
+        /// Length that the header of the next segment contains.
         counts_as: u64,
     },
     /// With a torn write at this offset; nothing after it was ever acknowledged.
-    Torn { at: usize, rest: Rest },
+    Torn { at: usize, rest: LaterRecords },
     /// With damage at this offset.
-    Damaged { at: usize, why: Damage, rest: Rest },
+    Damaged { at: usize, why: Damage, rest: LaterRecords },
 }
 
-/// Records found after an offset where there is none.
+/// Records found after an offset without a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Rest {
+pub(crate) struct LaterRecords {
     /// Offset of the first one.
     pub(crate) next: Option<usize>,
-    /// Whole writes.
+    /// Number of whole writes.
     pub(crate) writes: u64,
-    /// The largest offset that a mark states to have been synced.
+    /// Largest offset that a sync marker states to have been synced.
     synced: u64,
-    has_marks: bool,
+    has_sync_markers: bool,
 }
 
-/// Why the end of the records is damage.
+/// Reason that the end of the records is damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Damage {
-    /// A record has valid checksums and makes no sense.
+    /// A record has valid checksums and invalid content.
     Content,
-    /// A record that a mark covers.
+    /// A bad record that a sync marker covers.
     Synced,
-    /// Valid records follow, and the machine has run on since.
+    /// Valid records follow, and the machine has not rebooted since.
     Followed,
     /// Valid records follow in a segment that is written without syncs.
     FollowedUnsynced,
-    /// A record, or the end, of a segment that was synced as a whole.
+    /// A bad record, or a missing end, of a segment that was synced as a whole.
     Sealed,
     /// The file is shorter than it was.
     CutShort { length: u64, durable_length: u64 },
@@ -100,13 +106,29 @@ impl fmt::Display for Damage {
 }
 
 impl<'a> SegmentBytes<'a> {
-    pub(crate) fn new(bytes: &'a [u8], header: &SegmentHeader, format: RecordFormat, boot_id: Option<[u8; 16]>) -> Self {
+    pub(crate) fn new(
+        bytes: &'a [u8],
+        header: &SegmentHeader,
+        format: RecordFormat,
+        boot_id: Option<[u8; 16]>,
+    ) -> Self {
         let same_boot = header.boot_id.is_some() && header.boot_id == boot_id;
-        Self { bytes, format, fsync: header.fsync, is_sealed: header.is_sealed, durable_length: header.durable_length, same_boot }
+        Self {
+            bytes,
+            format,
+            fsync: header.fsync,
+            is_sealed: header.is_sealed,
+            durable_length: header.durable_length,
+            same_boot,
+        }
     }
 
-    /// Calls `each` with the writes up to the first record that is not whole, and returns how they end.
-    pub(crate) fn read<E>(&self, mut each: impl FnMut(Write<'a>) -> Result<(), E>) -> Result<SegmentEnd, E> {
+    /// Calls `each` with the writes up to the first record that is not whole. Returns how the
+    /// records end.
+    pub(crate) fn read<E>(
+        &self,
+        mut each: impl FnMut(Write<'a>) -> Result<(), E>,
+    ) -> Result<SegmentEnd, E> {
         let mut at = self.format.header_bytes();
         let (mut durable_length, mut has_marks, mut end) = (self.durable_length, false, None);
         loop {
@@ -115,7 +137,7 @@ impl<'a> SegmentBytes<'a> {
                     at = at.saturating_add(length);
                     match record {
                         Record::Cells(write) => each(write)?,
-                        Record::Mark(mark) => {
+                        Record::SyncMarker(mark) => {
                             has_marks = true;
                             if self.fsync || self.same_boot {
                                 durable_length = durable_length.max(mark.durable_length);
@@ -132,7 +154,14 @@ impl<'a> SegmentBytes<'a> {
         }
     }
 
-    fn end_at(&self, at: usize, is_content: bool, has_marks: bool, durable_length: u64, end: Option<u64>) -> SegmentEnd {
+    fn end_at(
+        &self,
+        at: usize,
+        is_content: bool,
+        has_marks: bool,
+        durable_length: u64,
+        end: Option<u64>,
+    ) -> SegmentEnd {
         let length = self.bytes.len() as u64;
         let was_cut = end.is_none() && (length < durable_length || self.is_sealed);
         let is_whole = self.bytes.get(at..).unwrap_or_default().iter().all(|&byte| byte == 0);
@@ -142,14 +171,27 @@ impl<'a> SegmentBytes<'a> {
         let rest = self.search(at.saturating_add(1));
         match self.judge(at, is_content, has_marks, &rest) {
             Some(why) => SegmentEnd::Damaged { at, why, rest },
-            None if was_cut => SegmentEnd::Damaged { at, why: Damage::CutShort { length, durable_length }, rest },
+            None if was_cut => {
+                SegmentEnd::Damaged { at, why: Damage::CutShort { length, durable_length }, rest }
+            }
             None => SegmentEnd::Torn { at, rest },
         }
     }
 
-    fn judge(&self, at: usize, is_content: bool, has_marks: bool, rest: &Rest) -> Option<Damage> {
-        // Segments of old versions do not state their mode; without any mark nothing was synced.
-        let is_unsynced = if self.format == RecordFormat::Old { !has_marks && !rest.has_marks } else { !self.fsync };
+    fn judge(
+        &self,
+        at: usize,
+        is_content: bool,
+        has_marks: bool,
+        rest: &LaterRecords,
+    ) -> Option<Damage> {
+        // Segments of old versions do not contain their mode; without any sync marker nothing was
+        // synced.
+        let is_unsynced = if self.format == RecordFormat::Old {
+            !has_marks && !rest.has_sync_markers
+        } else {
+            !self.fsync
+        };
         match rest.next {
             _ if is_content => Some(Damage::Content),
             _ if self.is_sealed => Some(Damage::Sealed),
@@ -160,10 +202,10 @@ impl<'a> SegmentBytes<'a> {
         }
     }
 
-    /// Finds the whole records at or after `from`, wherever they begin.
-    pub(crate) fn search(&self, from: usize) -> Rest {
-        let mut rest = Rest::default();
-        let (mut at, mut budget) = (from, SEARCH_BYTES_MAX);
+    /// Finds the whole records at or after `from`, at any offset.
+    pub(crate) fn search(&self, from: usize) -> LaterRecords {
+        let mut rest = LaterRecords::default();
+        let (mut at, mut budget) = (from, MAX_SEARCH_BYTES);
         while at < self.bytes.len() {
             let Some((record, length)) = self.find(at, &mut budget) else {
                 at = at.saturating_add(1);
@@ -172,8 +214,8 @@ impl<'a> SegmentBytes<'a> {
             rest.next = rest.next.or(Some(at));
             match record {
                 Record::Cells(_) => rest.writes = rest.writes.saturating_add(1),
-                Record::Mark(Mark { synced, .. }) => {
-                    rest.has_marks = true;
+                Record::SyncMarker(SyncMarker { synced, .. }) => {
+                    rest.has_sync_markers = true;
                     rest.synced = rest.synced.max(synced);
                 }
                 Record::End(_) => {}
@@ -189,7 +231,7 @@ impl<'a> SegmentBytes<'a> {
         }
         if !matches!(self.format, RecordFormat::Chained(_)) {
             let length = u64::from(u32::from_be_bytes(field(self.bytes, at)));
-            // What does not fit costs nothing, and marks are short.
+            // A length that does not fit costs nothing, and sync markers are short.
             if length > 64 && length < self.bytes.len() as u64 {
                 *budget = budget.checked_sub(length)?;
             }
@@ -197,15 +239,18 @@ impl<'a> SegmentBytes<'a> {
         read_record(self.bytes, at, self.format).ok()
     }
 
-    /// The bodies of all whole records that are writes, and the ranges between records that are none, without the zeros at
-    /// their ends.
-    pub(crate) fn salvage<E>(&self, mut each: impl FnMut(Write<'a>) -> Result<(), E>) -> Result<Vec<(usize, usize)>, E> {
+    /// Calls `each` with all whole writes. Returns the ranges between the records, without the
+    /// zeros at their ends.
+    pub(crate) fn salvage<E>(
+        &self,
+        mut each: impl FnMut(Write<'a>) -> Result<(), E>,
+    ) -> Result<Vec<(usize, usize)>, E> {
         let mut bad: Vec<(usize, usize)> = Vec::new();
         let mut at = self.format.header_bytes().min(self.bytes.len());
         if self.format == RecordFormat::Unchained {
             bad.push((0, at));
         }
-        let mut budget = SEARCH_BYTES_MAX;
+        let mut budget = MAX_SEARCH_BYTES;
         while at < self.bytes.len() {
             if let Some((record, length)) = self.find(at, &mut budget) {
                 if let Record::Cells(write) = record {
@@ -221,14 +266,15 @@ impl<'a> SegmentBytes<'a> {
             at = at.saturating_add(1);
         }
         for (start, end) in &mut bad {
-            *end = start.saturating_add(without_zeros(self.bytes.get(*start..*end).unwrap_or_default()));
+            *end = start
+                .saturating_add(without_zeros(self.bytes.get(*start..*end).unwrap_or_default()));
         }
         bad.retain(|(start, end)| start < end);
         Ok(bad)
     }
 }
 
-/// The length of bytes without the zeros at their end: room that was reserved.
+/// Returns the length without the zeros at the end, which are preallocated space.
 pub(crate) fn without_zeros(end: &[u8]) -> usize {
     end.iter().rposition(|&byte| byte != 0).map_or(0, |last| last.saturating_add(1))
 }
@@ -237,23 +283,43 @@ pub(crate) fn without_zeros(end: &[u8]) -> usize {
 mod tests {
     use halite_types::Put;
 
-    use super::super::format::{HEADER_BYTES, MARK_BYTES, chain, old, write_cells, write_end, write_mark};
+    use super::super::format::{
+        HEADER_BYTES, SYNC_MARKER_BYTES, chain, old, write_cells, write_end, write_sync_marker,
+    };
     use super::*;
 
     const BOOT: [u8; 16] = [9; 16];
 
     fn header(fsync: bool, durable_length: u64) -> SegmentHeader {
-        SegmentHeader { store_id: [7; 16], number: 3, previous_bytes: 11, fsync, is_sealed: false, durable_length, boot_id: Some(BOOT), salt: 77 }
+        SegmentHeader {
+            store_id: [7; 16],
+            number: 3,
+            previous_bytes: 11,
+            fsync,
+            is_sealed: false,
+            durable_length,
+            boot_id: Some(BOOT),
+            salt: 77,
+        }
     }
 
-    /// Three groups of one write and a mark each; each mark states that the groups before had been synced, if `fsync`.
+    /// Three groups of one write and a sync marker each; each marker states that the groups before
+    /// had been synced, if `fsync`.
     fn segment(fsync: bool, room: usize) -> Vec<u8> {
         let mut bytes = header(fsync, room as u64).encode();
-        let RecordFormat::Chained(seed) = SegmentHeader::decode(&bytes).unwrap().1 else { panic!("the newest version") };
+        let RecordFormat::Chained(seed) = SegmentHeader::decode(&bytes).unwrap().1 else {
+            panic!("the newest version")
+        };
         for i in 0..3 {
             let (mut group, at) = (Vec::new(), bytes.len() as u64);
             write(&mut group, i);
-            write_mark(&mut group, Mark { synced: if fsync { at } else { HEADER_BYTES as u64 }, durable_length: room as u64 });
+            write_sync_marker(
+                &mut group,
+                SyncMarker {
+                    synced: if fsync { at } else { HEADER_BYTES as u64 },
+                    durable_length: room as u64,
+                },
+            );
             chain(&mut group, seed, at);
             bytes.extend_from_slice(&group);
         }
@@ -276,23 +342,34 @@ mod tests {
         (seen, end.unwrap())
     }
 
-    const GROUP: usize = 12 + 17 + 12 + 2 + 4 + 1 + 1 + 1 + 8 + 1 + 5 + MARK_BYTES;
+    const GROUP: usize = 12 + 17 + 12 + 2 + 4 + 1 + 1 + 1 + 8 + 1 + 5 + SYNC_MARKER_BYTES;
 
     #[test]
     fn a_whole_segment_is_read_with_and_without_room_and_end() {
         let bytes = segment(true, 0);
         assert_eq!(bytes.len(), HEADER_BYTES + 3 * GROUP);
         let at = bytes.len();
-        assert_eq!(read(&bytes, Some(BOOT)), (vec![0, 1, 2], SegmentEnd::Whole { at, counts_as: at as u64 }));
+        assert_eq!(
+            read(&bytes, Some(BOOT)),
+            (vec![0, 1, 2], SegmentEnd::Whole { at, counts_as: at as u64 })
+        );
         let mut with_room = segment(true, 1000);
-        assert_eq!(read(&with_room, None), (vec![0, 1, 2], SegmentEnd::Whole { at, counts_as: at as u64 }));
+        assert_eq!(
+            read(&with_room, None),
+            (vec![0, 1, 2], SegmentEnd::Whole { at, counts_as: at as u64 })
+        );
         let mut end = Vec::new();
         write_end(&mut end, 4711);
-        let RecordFormat::Chained(seed) = SegmentHeader::decode(&with_room).unwrap().1 else { panic!("the newest version") };
+        let RecordFormat::Chained(seed) = SegmentHeader::decode(&with_room).unwrap().1 else {
+            panic!("the newest version")
+        };
         chain(&mut end, seed, at as u64);
         with_room[at..at + end.len()].copy_from_slice(&end);
         for closed in [&with_room[..at + end.len()], &with_room] {
-            assert_eq!(read(closed, None), (vec![0, 1, 2], SegmentEnd::Whole { at: at + end.len(), counts_as: 4711 }));
+            assert_eq!(
+                read(closed, None),
+                (vec![0, 1, 2], SegmentEnd::Whole { at: at + end.len(), counts_as: 4711 })
+            );
         }
     }
 
@@ -300,16 +377,22 @@ mod tests {
     fn a_cut_is_a_torn_end_without_room_and_damage_with_it() {
         let bytes = segment(true, 0);
         for end in HEADER_BYTES..bytes.len() {
-            let whole = (end - HEADER_BYTES + MARK_BYTES) / GROUP;
+            let whole = (end - HEADER_BYTES + SYNC_MARKER_BYTES) / GROUP;
             let (seen, how) = read(&bytes[..end], Some(BOOT));
             assert_eq!(seen.len(), whole, "cut to {end}");
-            assert!(matches!(how, SegmentEnd::Torn { .. } | SegmentEnd::Whole { .. }), "cut to {end}: {how:?}");
+            assert!(
+                matches!(how, SegmentEnd::Torn { .. } | SegmentEnd::Whole { .. }),
+                "cut to {end}: {how:?}"
+            );
         }
         let bytes = segment(true, 1000);
         for end in HEADER_BYTES..bytes.len() {
             for boot in [Some(BOOT), None] {
                 let (_, how) = read(&bytes[..end], boot);
-                assert!(matches!(how, SegmentEnd::Damaged { why: Damage::CutShort { .. }, .. }), "cut to {end}: {how:?}");
+                assert!(
+                    matches!(how, SegmentEnd::Damaged { why: Damage::CutShort { .. }, .. }),
+                    "cut to {end}: {how:?}"
+                );
             }
         }
     }
@@ -318,16 +401,25 @@ mod tests {
     fn a_flipped_byte_is_damage_where_something_proves_that_the_record_was_whole() {
         for fsync in [true, false] {
             let whole = segment(fsync, 600);
-            for (at, restarted) in (HEADER_BYTES..HEADER_BYTES + 3 * GROUP).flat_map(|at| [(at, false), (at, true)]) {
-                let (group, in_mark) = ((at - HEADER_BYTES) / GROUP, (at - HEADER_BYTES) % GROUP >= GROUP - MARK_BYTES);
+            for (at, restarted) in
+                (HEADER_BYTES..HEADER_BYTES + 3 * GROUP).flat_map(|at| [(at, false), (at, true)])
+            {
+                let (group, in_mark) = (
+                    (at - HEADER_BYTES) / GROUP,
+                    (at - HEADER_BYTES) % GROUP >= GROUP - SYNC_MARKER_BYTES,
+                );
                 let mut bytes = whole.clone();
                 bytes[at] ^= 1;
                 let (seen, end) = read(&bytes, (!restarted).then_some(BOOT));
                 assert_eq!(seen.len(), group + usize::from(in_mark), "byte {at}");
                 let is_damage = matches!(end, SegmentEnd::Damaged { .. });
-                // Of the last group, only the mark at its end follows, and that does not yet state that it was synced.
+                // Only the marker at its end follows the last group, and that does not yet state
+                // that it was synced.
                 let expected = if group == 2 { !in_mark && (!restarted || !fsync) } else { true };
-                assert_eq!(is_damage, expected, "byte {at}, fsync {fsync}, restarted {restarted}: {end:?}");
+                assert_eq!(
+                    is_damage, expected,
+                    "byte {at}, fsync {fsync}, restarted {restarted}: {end:?}"
+                );
             }
         }
     }
@@ -337,14 +429,21 @@ mod tests {
         let mut bytes = segment(false, 0);
         bytes[HEADER_BYTES] = 0x7f;
         let (seen, end) = read(&bytes, Some(BOOT));
-        let SegmentEnd::Damaged { at: HEADER_BYTES, why: Damage::Followed, rest } = end else { panic!("{end:?}") };
-        assert_eq!((seen, rest.next, rest.writes), (vec![], Some(HEADER_BYTES + GROUP - MARK_BYTES), 2));
+        let SegmentEnd::Damaged { at: HEADER_BYTES, why: Damage::Followed, rest } = end else {
+            panic!("{end:?}")
+        };
+        assert_eq!(
+            (seen, rest.next, rest.writes),
+            (vec![], Some(HEADER_BYTES + GROUP - SYNC_MARKER_BYTES), 2)
+        );
     }
 
     #[test]
     fn a_sealed_segment_has_its_end_and_no_torn_record() {
         let mut bytes = SegmentHeader { is_sealed: true, ..header(true, 0) }.encode();
-        let RecordFormat::Chained(seed) = SegmentHeader::decode(&bytes).unwrap().1 else { panic!("the newest version") };
+        let RecordFormat::Chained(seed) = SegmentHeader::decode(&bytes).unwrap().1 else {
+            panic!("the newest version")
+        };
         let mut group = Vec::new();
         (0..3).for_each(|sequence| write(&mut group, sequence));
         write_end(&mut group, 4711);
@@ -354,13 +453,19 @@ mod tests {
         assert_eq!(read(&bytes, None), (vec![0, 1, 2], SegmentEnd::Whole { at, counts_as: 4711 }));
         for end in HEADER_BYTES..at {
             let (_, how) = read(&bytes[..end], None);
-            assert!(matches!(how, SegmentEnd::Damaged { why: Damage::Sealed, .. }), "cut to {end}: {how:?}");
+            assert!(
+                matches!(how, SegmentEnd::Damaged { why: Damage::Sealed, .. }),
+                "cut to {end}: {how:?}"
+            );
         }
         for byte in HEADER_BYTES..at {
             let mut flipped = bytes.clone();
             flipped[byte] ^= 4;
             let (_, how) = read(&flipped, None);
-            assert!(matches!(how, SegmentEnd::Damaged { why: Damage::Sealed, .. }), "byte {byte}: {how:?}");
+            assert!(
+                matches!(how, SegmentEnd::Damaged { why: Damage::Sealed, .. }),
+                "byte {byte}: {how:?}"
+            );
         }
     }
 
@@ -368,13 +473,18 @@ mod tests {
     fn a_record_of_another_segment_inside_a_torn_one_is_not_a_record() {
         let mut bytes = segment(false, 0);
         let inner = segment(false, 0);
-        let RecordFormat::Chained(seed) = SegmentHeader::decode(&bytes).unwrap().1 else { panic!("the newest version") };
+        let RecordFormat::Chained(seed) = SegmentHeader::decode(&bytes).unwrap().1 else {
+            panic!("the newest version")
+        };
         let (mut group, at) = (Vec::new(), bytes.len());
         let put = Put::new("row").add_at("f", "q", 1, &inner[HEADER_BYTES..]);
         write_cells(&mut group, 5, 3, None, std::iter::once(put.mutation().cells().bytes()));
         chain(&mut group, seed, at as u64);
         bytes.extend_from_slice(&group[..group.len() - 1]);
-        assert_eq!(read(&bytes, Some(BOOT)), (vec![0, 1, 2], SegmentEnd::Torn { at, rest: Rest::default() }));
+        assert_eq!(
+            read(&bytes, Some(BOOT)),
+            (vec![0, 1, 2], SegmentEnd::Torn { at, rest: LaterRecords::default() })
+        );
     }
 
     #[test]
@@ -390,21 +500,24 @@ mod tests {
                 Ok::<(), ()>(())
             };
             let bad = SegmentBytes::new(&bytes, &header, format, None).salvage(each).unwrap();
-            let (group, in_mark) = ((at - HEADER_BYTES) / GROUP, (at - HEADER_BYTES) % GROUP >= GROUP - MARK_BYTES);
+            let (group, in_mark) = (
+                (at - HEADER_BYTES) / GROUP,
+                (at - HEADER_BYTES) % GROUP >= GROUP - SYNC_MARKER_BYTES,
+            );
             assert_eq!(seen.len(), if in_mark { 3 } else { 2 }, "byte {at}");
             assert!(in_mark || !seen.contains(&(group as u64)), "byte {at}");
             assert!(bad.len() == 1 && (bad[0].0..bad[0].1).contains(&at), "byte {at}: {bad:?}");
         }
     }
 
-    /// A segment of version 2: a mark in front of each group but the first, if `marks`.
+    /// Segment of version 2: a sync marker before each group but the first, if `marks`.
     fn old_segment(marks: bool) -> (Vec<u8>, Vec<usize>) {
         let mut bytes = old::header(2, [7; 16], 3, 11);
         let mut starts = Vec::new();
         for i in 0..3 {
             if marks && i > 0 {
                 let synced = bytes.len() as u64;
-                old::mark(&mut bytes, Mark { synced, durable_length: 0 });
+                old::sync_marker(&mut bytes, SyncMarker { synced, durable_length: 0 });
             }
             starts.push(bytes.len());
             let put = Put::new(format!("row{i}")).add_at("f", "q", 1, "value");
@@ -418,7 +531,13 @@ mod tests {
         for marks in [true, false] {
             let (whole, starts) = old_segment(marks);
             let (seen, end) = read(&whole, None);
-            assert_eq!((seen, end), (vec![0, 1, 2], SegmentEnd::Whole { at: whole.len(), counts_as: whole.len() as u64 }));
+            assert_eq!(
+                (seen, end),
+                (
+                    vec![0, 1, 2],
+                    SegmentEnd::Whole { at: whole.len(), counts_as: whole.len() as u64 }
+                )
+            );
             for (number, start) in starts.iter().enumerate() {
                 let mut bytes = whole.clone();
                 bytes[start + 10] ^= 1;
@@ -441,6 +560,9 @@ mod tests {
         // Every offset looks like the head of a record that reaches to the end.
         bytes.resize(1 << 20, 1);
         let (header, format) = SegmentHeader::decode(&bytes).unwrap();
-        assert_eq!(SegmentBytes::new(&bytes, &header, format, None).search(48), Rest::default());
+        assert_eq!(
+            SegmentBytes::new(&bytes, &header, format, None).search(48),
+            LaterRecords::default()
+        );
     }
 }

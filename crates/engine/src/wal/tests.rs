@@ -1,8 +1,8 @@
-//! Reading back logs of the versions before, and what becomes of them.
+//! Recovery of logs of older versions.
 
 use halite_types::{ErrorKind, Put};
 
-use super::format::{Mark, old};
+use super::format::{SyncMarker, old};
 use super::*;
 use crate::env::sim::SimEnv;
 use crate::options::WalRecovery;
@@ -11,7 +11,7 @@ const STORE: [u8; 16] = [7; 16];
 
 fn read_back(sim: &SimEnv, mode: WalRecovery) -> Result<(Vec<u64>, Recovered)> {
     let mut sequences = Vec::new();
-    let options = RecoveryOptions { store_id: STORE, mode, nonce_ms: 1000 };
+    let options = RecoveryOptions { store_id: STORE, mode, nonce_grace_period_ms: 1000 };
     let recovered = recover(&sim.env(), &options, |write| {
         sequences.push(write.sequence);
         Ok(())
@@ -25,7 +25,8 @@ fn write(out: &mut Vec<u8>, sequence: u64) {
     old::cells(out, 5, sequence, nonce, put.mutation().cells().bytes());
 }
 
-/// Two segments of version 2, the last one with a torn end of `torn` bytes, as its machine left them.
+/// Two segments of version 2, the last one with a torn end of `torn` bytes, as their machine left
+/// them.
 fn old_log(torn: usize) -> SimEnv {
     let sim = SimEnv::new(1);
     let mut first = old::header(2, STORE, 1, 0);
@@ -33,7 +34,7 @@ fn old_log(torn: usize) -> SimEnv {
     let mut second = old::header(2, STORE, 2, first.len() as u64);
     write(&mut second, 4);
     let synced = second.len() as u64;
-    old::mark(&mut second, Mark { synced, durable_length: 0 });
+    old::sync_marker(&mut second, SyncMarker { synced, durable_length: 0 });
     write(&mut second, 5);
     let end = second.len();
     write(&mut second, 6);
@@ -50,14 +51,22 @@ fn a_log_of_version_2_is_read_and_its_last_segment_written_again() {
         let sim = old_log(torn);
         for round in 0..3 {
             let (sequences, recovered) = read_back(&sim, WalRecovery::Strict).unwrap();
-            assert_eq!((sequences, recovered.next_number, recovered.segments.len()), (vec![1, 2, 3, 4, 5], 3, 2));
+            assert_eq!(
+                (sequences, recovered.next_number, recovered.segments.len()),
+                (vec![1, 2, 3, 4, 5], 3, 2)
+            );
             let numbers: Vec<u64> = recovered.nonces.iter().map(|nonce| nonce.number).collect();
             assert_eq!(numbers, [5, 3, 1]);
-            let cut: Vec<(u64, u64)> = recovered.cuts.iter().map(|cut| (cut.bytes, cut.writes)).collect();
-            assert_eq!(cut, if torn > 0 && round == 0 { vec![(torn as u64, 0)] } else { vec![] }, "round {round}");
+            let cut: Vec<(u64, u64)> =
+                recovered.truncations.iter().map(|cut| (cut.bytes, cut.writes)).collect();
+            assert_eq!(
+                cut,
+                if torn > 0 && round == 0 { vec![(torn as u64, 0)] } else { vec![] },
+                "round {round}"
+            );
             let last = sim.fs.read(&segment_path(2)).unwrap();
             assert_eq!((last[11], last.len() as u64), (3, recovered.last_bytes));
-            sim.fs.lose_unsynced();
+            sim.fs.drop_unsynced();
         }
     }
 }
@@ -66,15 +75,27 @@ fn a_log_of_version_2_is_read_and_its_last_segment_written_again() {
 fn a_log_goes_on_after_segments_of_version_2() {
     let sim = old_log(0);
     let (_, recovered) = read_back(&sim, WalRecovery::Strict).unwrap();
-    let options = WalOptions { fsync: true, segment_bytes: 4096, buffer_bytes_max: 1 << 20, nonce_ms: 0 };
+    let options = WalOptions {
+        fsync: true,
+        segment_bytes: 4096,
+        max_buffer_bytes: 1 << 20,
+        nonce_grace_period_ms: 0,
+    };
     let lock = Arc::new(StoreLock::take(&sim.env()).unwrap());
-    let wal = Arc::new(Wal::new(sim.env(), options, STORE, lock, crate::disk_room::unlimited(&sim.env())));
+    let wal = Arc::new(Wal::new(
+        sim.env(),
+        options,
+        STORE,
+        lock,
+        crate::disk_room::unlimited(&sim.env()),
+    ));
     wal.resume(recovered);
     let mvcc = Arc::new(Mvcc::new(5));
     let put = Put::new("row6").add_at("f", "q", 1, "value");
-    wal.append(5, &mvcc, Level::Fsync, None, std::iter::once(put.mutation().cells().bytes())).unwrap();
+    wal.append(5, &mvcc, SyncLevel::Fsync, None, std::iter::once(put.mutation().cells().bytes()))
+        .unwrap();
     wal.sync_all().unwrap();
-    sim.fs.lose_unsynced();
+    sim.fs.drop_unsynced();
     let (sequences, recovered) = read_back(&sim, WalRecovery::Strict).unwrap();
     assert_eq!((sequences, recovered.next_number), (vec![1, 2, 3, 4, 5, 6], 4));
 }
@@ -96,14 +117,25 @@ fn a_segment_of_version_3_without_a_header_is_damage() {
     read_back(&sim, WalRecovery::Strict).unwrap();
     sim.fs.write(&segment_path(3), vec![]).unwrap();
     let error = read_back(&sim, WalRecovery::Strict).err().unwrap();
-    assert!(error.kind() == ErrorKind::Corrupt && error.message().contains("its header is damaged"), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Corrupt && error.message().contains("its header is damaged"),
+        "{error}"
+    );
     let (sequences, recovered) = read_back(&sim, WalRecovery::SkipDamaged).unwrap();
-    assert_eq!((sequences, recovered.cuts.len(), recovered.next_number), (vec![1, 2, 3, 4, 5], 1, 4));
+    assert_eq!(
+        (sequences, recovered.truncations.len(), recovered.next_number),
+        (vec![1, 2, 3, 4, 5], 1, 4)
+    );
     assert_eq!(read_back(&sim, WalRecovery::Strict).unwrap().1.next_number, 4);
 }
 
 fn new_log(sim: &SimEnv, fsync: bool) -> Wal {
-    let options = WalOptions { fsync, segment_bytes: 4096, buffer_bytes_max: 1 << 20, nonce_ms: 1000 };
+    let options = WalOptions {
+        fsync,
+        segment_bytes: 4096,
+        max_buffer_bytes: 1 << 20,
+        nonce_grace_period_ms: 1000,
+    };
     sim.env().fs.create_dir_all(DIRECTORY).unwrap();
     ["", "halite"].iter().for_each(|parent| sim.env().fs.sync_dir(parent).unwrap());
     let lock = Arc::new(StoreLock::take(&sim.env()).unwrap());
@@ -114,12 +146,19 @@ fn append(wal: &Wal, mvcc: &Arc<Mvcc>) -> Result<u64> {
     let sequence = mvcc.next();
     let put = Put::new(format!("row{sequence}")).add_at("f", "q", 1, "v".repeat(200));
     let nonce = Some(Nonce { group: 1, number: sequence });
-    let position = wal.append(5, mvcc, Level::Fsync, nonce, std::iter::once(put.mutation().cells().bytes()))?;
+    let position = wal.append(
+        5,
+        mvcc,
+        SyncLevel::Fsync,
+        nonce,
+        std::iter::once(put.mutation().cells().bytes()),
+    )?;
     mvcc.apply(sequence);
     Ok(position)
 }
 
-/// Writes until there is no room, with `more` writes in the group that finds none; how many were acknowledged.
+/// Writes until there is no disk space, with `more` writes in the group that finds none. Returns
+/// the number of acknowledged writes.
 fn fill(sim: &SimEnv, wal: &Wal, mvcc: &Arc<Mvcc>, free: u64, more: usize) -> u64 {
     sim.fs.set_capacity(Some(sim.fs.used_bytes() + free));
     for acknowledged in mvcc.applied().. {
@@ -131,7 +170,10 @@ fn fill(sim: &SimEnv, wal: &Wal, mvcc: &Arc<Mvcc>, free: u64, more: usize) -> u6
             Ok(()) if more > 0 && acknowledged > 400 => panic!("the disk does not become full"),
             Ok(()) => {}
             Err(error) => {
-                assert!(error.kind() == ErrorKind::Io && error.message().contains("not known yet"), "{error}");
+                assert!(
+                    error.kind() == ErrorKind::Io && error.message().contains("not known yet"),
+                    "{error}"
+                );
                 return mvcc.read_point();
             }
         }
@@ -149,20 +191,26 @@ fn a_group_without_room_is_written_when_there_is_some() {
         let acknowledged = fill(&sim, &wal, &mvcc, free, 2);
         let applied = mvcc.applied();
         assert!(acknowledged < applied, "what waits is not visible");
-        for refused in [wal.admit().unwrap_err(), append(&wal, &mvcc).unwrap_err(), wal.check().unwrap_err()] {
-            assert!(refused.kind() == ErrorKind::DiskFull && refused.message().contains("writes are refused"), "{refused}");
+        for refused in
+            [wal.admit().unwrap_err(), append(&wal, &mvcc).unwrap_err(), wal.check().unwrap_err()]
+        {
+            assert!(
+                refused.kind() == ErrorKind::DiskFull
+                    && refused.message().contains("writes are refused"),
+                "{refused}"
+            );
         }
-        assert_eq!((mvcc.applied(), wal.failure(), wal.figures().stalls), (applied, Ok(()), 1));
+        assert_eq!((mvcc.applied(), wal.failure(), wal.stats().stalls), (applied, Ok(()), 1));
         sim.fs.set_capacity(None);
         wal.admit().unwrap();
         wal.sync_all().unwrap();
         assert_eq!((mvcc.read_point(), wal.stall()), (applied, None));
         append(&wal, &mvcc).unwrap();
         wal.sync_all().unwrap();
-        sim.fs.lose_unsynced();
+        sim.fs.drop_unsynced();
         let (sequences, recovered) = read_back(&sim, WalRecovery::Strict).unwrap();
         assert_eq!(sequences, (1..=applied + 1).collect::<Vec<_>>(), "free {free}");
-        assert!(recovered.cuts.is_empty() && recovered.nonces.len() as u64 == applied + 1);
+        assert!(recovered.truncations.is_empty() && recovered.nonces.len() as u64 == applied + 1);
     }
 }
 
@@ -175,7 +223,8 @@ fn a_log_that_dies_without_room_has_all_it_acknowledged_and_no_damage() {
             append(&wal, &mvcc).unwrap();
             wal.sync_all().unwrap();
             let acknowledged = fill(&sim, &wal, &mvcc, free, 1);
-            // Some die while the group is tried again, some after a part of the room has come back.
+            // Some crash while the group is retried, some after a part of the space is available
+            // again.
             sim.fs.set_capacity(Some(sim.fs.used_bytes() + [0, 100, 700][end % 3]));
             let _ = wal.admit();
             let acknowledged = acknowledged.max(mvcc.read_point());
@@ -186,7 +235,10 @@ fn a_log_that_dies_without_room_has_all_it_acknowledged_and_no_damage() {
             }
             sim.fs.set_capacity(None);
             let (sequences, _) = read_back(&sim, WalRecovery::Strict).unwrap();
-            assert!((acknowledged..=mvcc.applied()).contains(&(sequences.len() as u64)), "free {free}, end {end}");
+            assert!(
+                (acknowledged..=mvcc.applied()).contains(&(sequences.len() as u64)),
+                "free {free}, end {end}"
+            );
             assert_eq!(sequences, (1..=sequences.len() as u64).collect::<Vec<_>>());
         }
     }
@@ -194,21 +246,34 @@ fn a_log_that_dies_without_room_has_all_it_acknowledged_and_no_damage() {
 
 #[test]
 fn a_failed_sync_is_final_whatever_it_says_and_so_is_a_failed_write_but_for_want_of_room() {
-    use crate::env::sim::{Call, Fault};
+    use crate::env::sim::{FsCall, InjectedFault};
     use std::io::ErrorKind::{Other, StorageFull};
-    for (call, error) in [(Call::Sync, StorageFull), (Call::Sync, Other), (Call::Write, Other), (Call::Rewind, Other)] {
+    for (call, error) in [
+        (FsCall::Sync, StorageFull),
+        (FsCall::Sync, Other),
+        (FsCall::Write, Other),
+        (FsCall::Rewind, Other),
+    ] {
         let sim = SimEnv::new(1);
         let (wal, mvcc) = (new_log(&sim, true), Arc::new(Mvcc::new(0)));
         append(&wal, &mvcc).unwrap();
         wal.sync_all().unwrap();
         append(&wal, &mvcc).unwrap();
-        sim.fs.inject(Fault::next(call, "wal", error));
-        if call == Call::Rewind {
-            sim.fs.inject(Fault::next(Call::Write, "wal", StorageFull));
+        sim.fs.inject(InjectedFault::next(call, "wal", error));
+        if call == FsCall::Rewind {
+            sim.fs.inject(InjectedFault::next(FsCall::Write, "wal", StorageFull));
         }
         assert_eq!(wal.sync_all().unwrap_err().kind(), ErrorKind::Stopped, "{call:?} {error}");
-        for refused in [wal.admit().unwrap_err(), append(&wal, &mvcc).unwrap_err(), wal.sync_all().unwrap_err(), wal.close().unwrap_err()] {
-            assert!(refused.kind() == ErrorKind::Stopped && refused.message().contains("open it again"), "{refused}");
+        for refused in [
+            wal.admit().unwrap_err(),
+            append(&wal, &mvcc).unwrap_err(),
+            wal.sync_all().unwrap_err(),
+            wal.close().unwrap_err(),
+        ] {
+            assert!(
+                refused.kind() == ErrorKind::Stopped && refused.message().contains("open it again"),
+                "{refused}"
+            );
         }
         assert_eq!(mvcc.read_point(), 1);
     }
@@ -216,19 +281,27 @@ fn a_failed_sync_is_final_whatever_it_says_and_so_is_a_failed_write_but_for_want
 
 #[test]
 fn a_close_that_failed_is_remembered() {
-    use crate::env::sim::{Call, Fault};
-    // The first directory that is synced is for the nonces; without them the segment stays, and the log can be closed again.
-    for (call, skip) in [(Call::Write, 0), (Call::Sync, 0), (Call::SyncDir, 1)] {
+    use crate::env::sim::{FsCall, InjectedFault};
+    // The first directory that is synced is for the nonces; without them the segment stays, and the
+    // log can be closed again.
+    for (call, skip) in [(FsCall::Write, 0), (FsCall::Sync, 0), (FsCall::SyncDir, 1)] {
         let sim = SimEnv::new(1);
         let (wal, mvcc) = (new_log(&sim, true), Arc::new(Mvcc::new(0)));
         append(&wal, &mvcc).unwrap();
         wal.sync_all().unwrap();
-        wal.release(5, 1);
-        sim.fs.inject(Fault::next(call, "wal", std::io::ErrorKind::Other).after(skip));
+        wal.mark_flushed(5, 1);
+        sim.fs.inject(InjectedFault::next(call, "wal", std::io::ErrorKind::Other).after(skip));
         let error = wal.close().unwrap_err();
-        assert!(error.kind() == ErrorKind::Stopped && error.message().contains("open it again"), "{call:?}: {error}");
-        assert_eq!((wal.close(), wal.check(), wal.failure()), (Err(error.clone()), Err(error.clone()), Err(error)), "{call:?}");
-        sim.fs.lose_unsynced();
+        assert!(
+            error.kind() == ErrorKind::Stopped && error.message().contains("open it again"),
+            "{call:?}: {error}"
+        );
+        assert_eq!(
+            (wal.close(), wal.check(), wal.failure()),
+            (Err(error.clone()), Err(error.clone()), Err(error)),
+            "{call:?}"
+        );
+        sim.fs.drop_unsynced();
         let (sequences, _) = read_back(&sim, WalRecovery::Strict).unwrap();
         assert!(sequences.len() <= 1, "{call:?}: {sequences:?}");
     }
@@ -237,18 +310,29 @@ fn a_close_that_failed_is_remembered() {
 #[test]
 fn a_number_whose_nonces_are_kept_is_not_given_again() {
     let sim = old_log(0);
-    let header = SegmentHeader { number: 5, ..SegmentHeader::decode(&sim.fs.read(&segment_path(1)).unwrap()).unwrap().0 };
+    let header = SegmentHeader {
+        number: 5,
+        ..SegmentHeader::decode(&sim.fs.read(&segment_path(1)).unwrap()).unwrap().0
+    };
     let mut removed = header.encode();
     let start = removed.len() as u64;
-    let (_, RecordFormat::Chained(seed)) = SegmentHeader::decode(&removed).unwrap() else { panic!("the newest format") };
+    let (_, RecordFormat::Chained(seed)) = SegmentHeader::decode(&removed).unwrap() else {
+        panic!("the newest format")
+    };
     let mut record = Vec::new();
     let put = Put::new("row9").add_at("f", "q", 1, "value");
-    format::write_cells(&mut record, 5, 9, Some(Nonce { group: 1, number: 9 }), std::iter::once(put.mutation().cells().bytes()));
+    format::write_cells(
+        &mut record,
+        5,
+        9,
+        Some(Nonce { group: 1, number: 9 }),
+        std::iter::once(put.mutation().cells().bytes()),
+    );
     format::chain(&mut record, seed, start);
     removed.append(&mut record);
     sim.fs.write(&segment_path(5), removed).unwrap();
     nonces::store(&sim.env(), STORE, 5, sim.env().clock.now_ms()).unwrap();
-    // A power loss brought older segments back and not this one.
+    // A power loss restored older segments and not this one.
     sim.env().fs.remove_file(&segment_path(5)).unwrap();
     let (sequences, recovered) = read_back(&sim, WalRecovery::Strict).unwrap();
     assert_eq!((sequences, recovered.next_number), (vec![1, 2, 3, 4, 5], 6));
@@ -265,12 +349,12 @@ fn a_segment_whose_nonces_cannot_be_read_stays_and_its_owner_is_told() {
     wal.roll().unwrap();
     let whole = sim.fs.read(&segment_path(1)).unwrap();
     sim.fs.corrupt(&segment_path(1), whole.len() / 2, 1).unwrap();
-    wal.release(5, mvcc.applied());
+    wal.mark_flushed(5, mvcc.applied());
     let error = wal.removal_failure().unwrap();
     assert!(error.kind() == ErrorKind::Corrupt && error.message().contains("it stays"), "{error}");
     assert!(sim.fs.read(&segment_path(1)).is_ok());
     sim.fs.write(&segment_path(1), whole).unwrap();
-    wal.release(5, mvcc.applied());
+    wal.mark_flushed(5, mvcc.applied());
     assert!(wal.removal_failure().is_none() && sim.fs.read(&segment_path(1)).is_err());
 }
 
@@ -280,6 +364,7 @@ fn too_few_file_descriptors_are_no_end_of_a_log_that_has_not_begun_a_segment() {
         let error = not_begun("beginning a segment", error.into());
         assert!(may_be_tried_again(&error) && error.message().contains("ulimit -n"), "{error}");
     }
-    let is_final = |error: std::io::Error| !may_be_tried_again(&not_begun("beginning a segment", error));
+    let is_final =
+        |error: std::io::Error| !may_be_tried_again(&not_begun("beginning a segment", error));
     assert!(is_final(rustix::io::Errno::IO.into()) && is_final(std::io::ErrorKind::Other.into()));
 }

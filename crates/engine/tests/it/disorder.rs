@@ -1,9 +1,12 @@
-//! Store files whose cells are not in the order of their keys, with checksums that fit: reads end, with an error where they notice.
+//! Store files whose cells are not in the order of their keys, with checksums that fit: reads end,
+//! with an error where they notice.
 
 use halite_engine::env::sim::SimEnv;
-use halite_engine::scan::ScanBudget;
+use halite_engine::scan::ScanLimits;
 use halite_engine::{Engine, Options};
-use halite_types::{Bytes, ErrorKind, FamilyDescriptor, Get, Put, Result, RowOp, Scan, TableDescriptor, Tier};
+use halite_types::{
+    Bytes, ErrorKind, FamilyDescriptor, Get, Put, ReadTier, Result, RowOp, Scan, TableDescriptor,
+};
 
 use crate::support::{apply, name, region, store_file};
 
@@ -31,8 +34,14 @@ fn store() -> SimEnv {
 /// Makes the checksums of every block fit what is in it.
 fn seal(file: &mut [u8]) {
     let mut at = 0;
-    while let Some(header) = file.get(at..at + BLOCK_HEADER_BYTES).filter(|header| header[..8].iter().all(u8::is_ascii_graphic)) {
-        let number = |from: usize| u32::from_be_bytes([header[from], header[from + 1], header[from + 2], header[from + 3]]) as usize;
+    while let Some(header) = file
+        .get(at..at + BLOCK_HEADER_BYTES)
+        .filter(|header| header[..8].iter().all(u8::is_ascii_graphic))
+    {
+        let number = |from: usize| {
+            u32::from_be_bytes([header[from], header[from + 1], header[from + 2], header[from + 3]])
+                as usize
+        };
         let (end, covered, piece) = (at + BLOCK_HEADER_BYTES + number(8), number(29), number(25));
         // The trailer has a magic of its own and no header.
         let Some(block) = file.get_mut(at..end) else { break };
@@ -46,10 +55,10 @@ fn seal(file: &mut [u8]) {
 
 /// How many rows a scan gives.
 fn count(engine: &Engine, scan: &Scan) -> Result<usize> {
-    let mut scanner = region(engine).scan(scan, Tier::Disk)?;
+    let mut scanner = region(engine).scan(scan, ReadTier::Disk)?;
     let mut found = 0;
     loop {
-        let batch = scanner.next_rows(ScanBudget { rows: 5, ..ScanBudget::default() })?;
+        let batch = scanner.next_rows(ScanLimits { rows: 5, ..ScanLimits::default() })?;
         found += batch.rows.len();
         assert!(found <= 2 * ROWS, "{scan:?} goes round");
         if !batch.more() {
@@ -59,12 +68,15 @@ fn count(engine: &Engine, scan: &Scan) -> Result<usize> {
 }
 
 #[test]
-fn a_scan_ends_whatever_rows_stand_where() {
+fn scan_terminates_for_any_row_order() {
     let sim = store();
     let (path, bytes) = store_file(&sim);
     let mut refused = 0;
     // Every row is given the name of every other, in all of its cells and where the index has it.
-    for (from, to) in (0..ROWS).flat_map(|from| (0..ROWS).map(move |to| (from, to))).filter(|(from, to)| from != to) {
+    for (from, to) in (0..ROWS)
+        .flat_map(|from| (0..ROWS).map(move |to| (from, to)))
+        .filter(|(from, to)| from != to)
+    {
         let mut changed = bytes.clone();
         for at in 0..bytes.len() - 6 {
             if bytes[at..].starts_with(&row(from)) {
@@ -85,12 +97,19 @@ fn a_scan_ends_whatever_rows_stand_where() {
         for scan in scans {
             if let Err(error) = count(&engine, &scan) {
                 assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
-                assert!(error.message().contains(&path) && error.message().contains("not in the order"), "{error}");
+                assert!(
+                    error.message().contains(&path) && error.message().contains("not in the order"),
+                    "{error}"
+                );
                 refused += 1;
             }
         }
         for number in 0..ROWS {
-            drop(region(&engine).get(&Get::new(row(number)), Tier::Disk, &std::sync::Arc::default()));
+            drop(region(&engine).get(
+                &Get::new(row(number)),
+                ReadTier::Disk,
+                &std::sync::Arc::default(),
+            ));
         }
     }
     assert!(refused > 1000, "only {refused} scans noticed");

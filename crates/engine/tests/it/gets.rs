@@ -1,35 +1,42 @@
-//! Gets of named columns, which leave files alone that what is newer makes needless: they say what a scan of the row says.
+//! Gets of named columns, which leave files alone that what is newer makes needless: they say what
+//! a scan of the row says.
 
 use std::sync::Arc;
 
 use halite_engine::env::sim::SimEnv;
-use halite_engine::scan::{MEMORY_BYTES_MAX, MEMORY_CELLS_MAX, ReadTrace, ScanBudget};
+use halite_engine::scan::{MAX_MEMORY_BYTES, MAX_MEMORY_CELLS, ReadStats, ScanLimits};
 use halite_engine::{Engine, Options};
 use halite_types::{
-    CompactionKind, Comparator, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Get, Put, Row, RowOp, Scan, TableDescriptor, Tier, TimeRange,
+    CompactionKind, Comparator, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Get, Put,
+    ReadTier, Row, RowOp, Scan, TableDescriptor, TimeRange,
 };
 use proptest::prelude::*;
 
-use crate::support::{apply, engine, name, region, show};
+use crate::support::{apply, engine, format_row, name, region};
 
 /// A get with what it touched.
-fn get(engine: &Engine, get: &Get) -> (Row, Arc<ReadTrace>) {
-    let trace = Arc::new(ReadTrace::default());
-    (region(engine).get(get, Tier::Disk, &trace).unwrap(), trace)
+fn get(engine: &Engine, get: &Get) -> (Row, Arc<ReadStats>) {
+    let trace = Arc::new(ReadStats::default());
+    (region(engine).get(get, ReadTier::Disk, &trace).unwrap(), trace)
 }
 
 /// A row's values, and how many files were read and how many were not reached.
-fn shown(engine: &Engine, wanted: &Get) -> (String, u64, u64) {
+fn format_get(engine: &Engine, wanted: &Get) -> (String, u64, u64) {
     let (row, trace) = get(engine, wanted);
-    assert_eq!(trace.files_read() == 0, trace.blocks_read() + trace.blocks_cached() == 0, "{trace:?}");
-    (show(&row), trace.files_read(), trace.files_not_reached())
+    assert_eq!(
+        trace.files_read() == 0,
+        trace.blocks_read() + trace.blocks_cached() == 0,
+        "{trace:?}"
+    );
+    (format_row(&row), trace.files_read(), trace.files_not_reached())
 }
 
 fn flush(engine: &Engine) {
     region(engine).flush().unwrap();
 }
 
-/// Of three files with `f:a` and `f:b` of the row `r`, each newer than the one before; bloom filters would say they have it.
+/// Of three files with `f:a` and `f:b` of the row `r`, each newer than the one before; bloom
+/// filters would say they have it.
 fn three_files() -> Arc<Engine> {
     let mut options = Options::default();
     options.block_cache_bytes = 0;
@@ -37,28 +44,36 @@ fn three_files() -> Arc<Engine> {
     let family = FamilyDescriptor::new("f").versions(3).set("BLOOMFILTER", "NONE");
     engine.create_table(TableDescriptor::new(name()).family(family), Vec::new()).unwrap();
     for round in 1..=3 {
-        apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", round * 10, format!("a{round}")).add_at("f", "b", round * 10, format!("b{round}"))));
+        apply(
+            &engine,
+            RowOp::Put(Put::new("r").add_at("f", "a", round * 10, format!("a{round}")).add_at(
+                "f",
+                "b",
+                round * 10,
+                format!("b{round}"),
+            )),
+        );
         flush(&engine);
     }
     engine
 }
 
 #[test]
-fn a_get_reads_as_few_files_as_have_what_it_wants() {
+fn get_reads_only_the_files_it_needs() {
     let engine = three_files();
     let of = |column: &'static str| Get::new("r").column("f", column);
-    assert_eq!(shown(&engine, &of("a")), ("r=a3".into(), 1, 2));
-    assert_eq!(shown(&engine, &of("b")), ("r=b3".into(), 1, 2));
-    assert_eq!(shown(&engine, &of("a").column("f", "b")), ("r=a3,b3".into(), 1, 2));
-    assert_eq!(shown(&engine, &of("a").versions(2)), ("r=a3,a2".into(), 2, 1));
-    assert_eq!(shown(&engine, &of("a").versions(3)), ("r=a3,a2,a1".into(), 3, 0));
+    assert_eq!(format_get(&engine, &of("a")), ("r=a3".into(), 1, 2));
+    assert_eq!(format_get(&engine, &of("b")), ("r=b3".into(), 1, 2));
+    assert_eq!(format_get(&engine, &of("a").column("f", "b")), ("r=a3,b3".into(), 1, 2));
+    assert_eq!(format_get(&engine, &of("a").versions(2)), ("r=a3,a2".into(), 2, 1));
+    assert_eq!(format_get(&engine, &of("a").versions(3)), ("r=a3,a2,a1".into(), 3, 0));
     // A column that is nowhere has to be looked for everywhere, and so has a whole family.
-    assert_eq!(shown(&engine, &of("c")), ("=".into(), 3, 0));
-    assert_eq!(shown(&engine, &Get::new("r").family("f")), ("r=a3,b3".into(), 3, 0));
+    assert_eq!(format_get(&engine, &of("c")), ("=".into(), 3, 0));
+    assert_eq!(format_get(&engine, &Get::new("r").family("f")), ("r=a3,b3".into(), 3, 0));
     // What is in the memstore is enough.
     apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 40, "a4")));
-    assert_eq!(shown(&engine, &of("a")), ("r=a4".into(), 0, 3));
-    assert_eq!(shown(&engine, &of("a").column("f", "b")), ("r=a4,b3".into(), 1, 2));
+    assert_eq!(format_get(&engine, &of("a")), ("r=a4".into(), 0, 3));
+    assert_eq!(format_get(&engine, &of("a").column("f", "b")), ("r=a4,b3".into(), 1, 2));
 }
 
 #[test]
@@ -67,83 +82,106 @@ fn files_that_can_hide_or_precede_what_is_newer_are_read() {
     let of = |column: &'static str| Get::new("r").column("f", column);
     // Written last, but of a time the files reach.
     apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 25, "late")));
-    assert_eq!(shown(&engine, &of("a")), ("r=a3".into(), 1, 2));
+    assert_eq!(format_get(&engine, &of("a")), ("r=a3".into(), 1, 2));
     apply(&engine, RowOp::Delete(Delete::new("r").column_up_to("f", "a", 30)));
-    assert_eq!(shown(&engine, &of("a")).0, "=");
+    assert_eq!(format_get(&engine, &of("a")).0, "=");
     flush(&engine);
     // The marker's file has the time of the marker.
     apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 30, "hidden")));
-    assert_eq!(shown(&engine, &of("a")).0, "=");
+    assert_eq!(format_get(&engine, &of("a")).0, "=");
     apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 31, "seen")));
-    assert_eq!(shown(&engine, &of("a")), ("r=seen".into(), 0, 4));
+    assert_eq!(format_get(&engine, &of("a")), ("r=seen".into(), 0, 4));
     // A file with a marker for the family is always read.
     apply(&engine, RowOp::Delete(Delete::new("r").family_up_to("f", 50)));
     flush(&engine);
     apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 49, "hidden")));
-    assert_eq!(shown(&engine, &of("a")).0, "=");
+    assert_eq!(format_get(&engine, &of("a")).0, "=");
     apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 51, "seen")));
-    assert_eq!(shown(&engine, &of("a")), ("r=seen".into(), 1, 4));
+    assert_eq!(format_get(&engine, &of("a")), ("r=seen".into(), 1, 4));
 }
 
 #[test]
 fn a_read_of_memory_alone_is_answered_beside_files_that_are_not_in_memory() {
     let engine = three_files();
     apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 40, "a4")));
-    let read = |wanted: &Get| region(&engine).get(wanted, Tier::Memory, &Arc::default());
-    assert_eq!(show(&read(&Get::new("r").column("f", "a")).unwrap()), "r=a4");
-    assert_eq!(read(&Get::new("r").column("f", "b")).unwrap_err().kind(), ErrorKind::NeedsIo);
+    let read = |wanted: &Get| region(&engine).get(wanted, ReadTier::Memory, &Arc::default());
+    assert_eq!(format_row(&read(&Get::new("r").column("f", "a")).unwrap()), "r=a4");
+    assert_eq!(read(&Get::new("r").column("f", "b")).unwrap_err().kind(), ErrorKind::WouldBlock);
 }
 
 #[test]
 fn a_read_of_memory_alone_leaves_long_rows_to_others() {
     let engine = engine(&SimEnv::new(1), &[]);
     let of_family = |row: &'static str, family: &'static str, cells: u64| {
-        let put = (0..cells).fold(Put::new(row), |put, at| put.add(family, format!("{at:06}"), "v"));
+        let put =
+            (0..cells).fold(Put::new(row), |put, at| put.add(family, format!("{at:06}"), "v"));
         apply(&engine, RowOp::Put(put));
     };
-    of_family("short", "f", MEMORY_CELLS_MAX / 2);
-    of_family("short", "g", MEMORY_CELLS_MAX / 2);
-    of_family("long", "f", MEMORY_CELLS_MAX);
+    of_family("short", "f", MAX_MEMORY_CELLS / 2);
+    of_family("short", "g", MAX_MEMORY_CELLS / 2);
+    of_family("long", "f", MAX_MEMORY_CELLS);
     of_family("long", "g", 1);
-    of_family("deleted", "f", MEMORY_CELLS_MAX + 1);
+    of_family("deleted", "f", MAX_MEMORY_CELLS + 1);
     apply(&engine, RowOp::Delete(Delete::new("deleted").family("f")));
-    let get = |wanted: &Get, tier| region(&engine).get(wanted, tier, &Arc::default()).map(|row| row.len() as u64);
+    let get = |wanted: &Get, tier| {
+        region(&engine).get(wanted, tier, &Arc::default()).map(|row| row.len() as u64)
+    };
     let exists = |wanted: &Get, tier| region(&engine).exists(wanted, tier, &Arc::default());
     let (short, long, deleted) = (Get::new("short"), Get::new("long"), Get::new("deleted"));
-    assert_eq!(get(&short, Tier::Memory).unwrap(), MEMORY_CELLS_MAX);
-    assert_eq!(get(&long, Tier::Memory).unwrap_err().kind(), ErrorKind::NeedsIo);
-    assert_eq!(get(&long, Tier::Disk).unwrap(), MEMORY_CELLS_MAX + 1);
+    assert_eq!(get(&short, ReadTier::Memory).unwrap(), MAX_MEMORY_CELLS);
+    assert_eq!(get(&long, ReadTier::Memory).unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert_eq!(get(&long, ReadTier::Disk).unwrap(), MAX_MEMORY_CELLS + 1);
     // What is asked for counts, and not what there is.
-    assert_eq!(get(&Get::new("long").family("f"), Tier::Memory).unwrap(), MEMORY_CELLS_MAX);
-    assert_eq!(get(&Get::new("long").column("f", "001999"), Tier::Memory).unwrap(), 1);
-    assert!(exists(&long, Tier::Memory).unwrap());
-    assert_eq!(get(&deleted, Tier::Memory).unwrap_err().kind(), ErrorKind::NeedsIo);
-    assert_eq!(exists(&deleted, Tier::Memory).unwrap_err().kind(), ErrorKind::NeedsIo);
-    assert_eq!((get(&deleted, Tier::Disk).unwrap(), exists(&deleted, Tier::Disk).unwrap()), (0, false));
+    assert_eq!(get(&Get::new("long").family("f"), ReadTier::Memory).unwrap(), MAX_MEMORY_CELLS);
+    assert_eq!(get(&Get::new("long").column("f", "001999"), ReadTier::Memory).unwrap(), 1);
+    assert!(exists(&long, ReadTier::Memory).unwrap());
+    assert_eq!(get(&deleted, ReadTier::Memory).unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert_eq!(exists(&deleted, ReadTier::Memory).unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert_eq!(
+        (get(&deleted, ReadTier::Disk).unwrap(), exists(&deleted, ReadTier::Disk).unwrap()),
+        (0, false)
+    );
 }
 
 #[test]
 fn memory_reads_leave_large_rows_to_other_threads() {
     let engine = engine(&SimEnv::new(1), &[]);
-    let half = "x".repeat(MEMORY_BYTES_MAX / 2 - 1000);
-    let row = |name: &'static str, values: [&str; 2]| apply(&engine, RowOp::Put(Put::new(name).add("f", "a", values[0]).add("g", "b", values[1])));
+    let half = "x".repeat(MAX_MEMORY_BYTES / 2 - 1000);
+    let row = |name: &'static str, values: [&str; 2]| {
+        apply(
+            &engine,
+            RowOp::Put(Put::new(name).add("f", "a", values[0]).add("g", "b", values[1])),
+        );
+    };
     row("fits", [&half, &half]);
-    row("large", [&"x".repeat(MEMORY_BYTES_MAX), "v"]);
+    row("large", [&"x".repeat(MAX_MEMORY_BYTES), "v"]);
     row("together", [&half, &half]);
     apply(&engine, RowOp::Put(Put::new("together").add("g", "c", "x".repeat(3000))));
-    let get = |wanted: &Get, tier| region(&engine).get(wanted, tier, &Arc::default()).map(|row| row.len());
-    assert_eq!(get(&Get::new("fits"), Tier::Memory).unwrap(), 2);
+    let get = |wanted: &Get, tier| {
+        region(&engine).get(wanted, tier, &Arc::default()).map(|row| row.len())
+    };
+    assert_eq!(get(&Get::new("fits"), ReadTier::Memory).unwrap(), 2);
     for (name, cells) in [("large", 2), ("together", 3)] {
-        assert_eq!(get(&Get::new(name), Tier::Memory).unwrap_err().kind(), ErrorKind::NeedsIo, "{name}");
-        assert_eq!(get(&Get::new(name), Tier::Disk).unwrap(), cells);
+        assert_eq!(
+            get(&Get::new(name), ReadTier::Memory).unwrap_err().kind(),
+            ErrorKind::WouldBlock,
+            "{name}"
+        );
+        assert_eq!(get(&Get::new(name), ReadTier::Disk).unwrap(), cells);
     }
     // Existence and other columns do not copy the large cell.
-    assert!(region(&engine).exists(&Get::new("large"), Tier::Memory, &Arc::default()).unwrap());
-    assert_eq!(get(&Get::new("large").column("g", "b"), Tier::Memory).unwrap(), 1);
+    assert!(region(&engine).exists(&Get::new("large"), ReadTier::Memory, &Arc::default()).unwrap());
+    assert_eq!(get(&Get::new("large").column("g", "b"), ReadTier::Memory).unwrap(), 1);
     // A filter compares what it drops.
     let none = Filter::Value(CompareOp::Equal, Comparator::Binary("none".into()));
-    assert_eq!(get(&Get::new("together").family("f").filter(none.clone()), Tier::Memory).unwrap(), 0);
-    assert_eq!(get(&Get::new("large").family("f").filter(none), Tier::Memory).unwrap_err().kind(), ErrorKind::NeedsIo);
+    assert_eq!(
+        get(&Get::new("together").family("f").filter(none.clone()), ReadTier::Memory).unwrap(),
+        0
+    );
+    assert_eq!(
+        get(&Get::new("large").family("f").filter(none), ReadTier::Memory).unwrap_err().kind(),
+        ErrorKind::WouldBlock
+    );
 }
 
 /// The families of the table that is compared: `f`, `g`, `h` and `i`.
@@ -151,7 +189,12 @@ fn families() -> TableDescriptor {
     TableDescriptor::new(name())
         .family(FamilyDescriptor::new("f").versions(3))
         .family(FamilyDescriptor::new("g").set("BLOOMFILTER", "ROWCOL"))
-        .family(FamilyDescriptor::new("h").versions(4).set("BLOOMFILTER", "NONE").set("KEEP_DELETED_CELLS", "TRUE"))
+        .family(
+            FamilyDescriptor::new("h")
+                .versions(4)
+                .set("BLOOMFILTER", "NONE")
+                .set("KEEP_DELETED_CELLS", "TRUE"),
+        )
         .family(FamilyDescriptor::new("i").versions(2).set("NEW_VERSION_BEHAVIOR", "true"))
 }
 
@@ -169,8 +212,9 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     let pick = |of: &'static [&'static str]| prop::sample::select(of);
-    let write = (0_u8..9, pick(&ROWS), pick(&FAMILIES), pick(&COLUMNS), 1_i64..12)
-        .prop_map(|(kind, row, family, column, stamp)| Step::Write(kind, row, family, column, stamp));
+    let write = (0_u8..9, pick(&ROWS), pick(&FAMILIES), pick(&COLUMNS), 1_i64..12).prop_map(
+        |(kind, row, family, column, stamp)| Step::Write(kind, row, family, column, stamp),
+    );
     prop_oneof![
         8 => write,
         2 => Just(Step::Flush),
@@ -195,22 +239,42 @@ fn take(engine: &Engine, step: Step, number: usize) {
     }
 }
 
-/// What a get wants: bits for the four columns of every family, versions, and the times before which it looks.
-type Wanted = (u8, u32, i64);
+/// What a get wants: bits for the four columns of every family, versions, and the times before
+/// which it looks.
+type GetCase = (u8, u32, i64);
 
 fn scanned(engine: &Engine, row: &'static str, wanted: impl Fn(Scan) -> Scan) -> Row {
-    let scan = wanted(Scan::all().start(row).stop_after(row));
-    let mut scanner = region(engine).scan(&scan, Tier::Disk).unwrap();
-    scanner.next_rows(ScanBudget::default()).unwrap().rows.pop().unwrap_or_default()
+    let scan = wanted(Scan::all().start(row).stop_inclusive(row));
+    let mut scanner = region(engine).scan(&scan, ReadTier::Disk).unwrap();
+    scanner.next_rows(ScanLimits::default()).unwrap().rows.pop().unwrap_or_default()
 }
 
-fn compare(engine: &Engine, row: &'static str, (columns, versions, before): Wanted) -> Result<(), TestCaseError> {
-    let named = || FAMILIES.iter().flat_map(|family| (0..4).map(move |at| (family, at))).filter(|(_, at)| columns & (1 << at) != 0);
+fn compare(
+    engine: &Engine,
+    row: &'static str,
+    (columns, versions, before): GetCase,
+) -> Result<(), TestCaseError> {
+    let named = || {
+        FAMILIES
+            .iter()
+            .flat_map(|family| (0..4).map(move |at| (family, at)))
+            .filter(|(_, at)| columns & (1 << at) != 0)
+    };
     let times = TimeRange::new(0, before).unwrap();
-    let of_get = named().fold(Get::new(row), |get, (family, at)| get.column(*family, COLUMNS[at])).versions(versions).time_range(times);
-    let of_scan = |scan: Scan| named().fold(scan, |scan, (family, at)| scan.column(*family, COLUMNS[at])).versions(versions).time_range(times);
+    let of_get = named()
+        .fold(Get::new(row), |get, (family, at)| get.column(*family, COLUMNS[at]))
+        .versions(versions)
+        .time_range(times);
+    let of_scan = |scan: Scan| {
+        named()
+            .fold(scan, |scan, (family, at)| scan.column(*family, COLUMNS[at]))
+            .versions(versions)
+            .time_range(times)
+    };
     let (found, expected) = (get(engine, &of_get).0, scanned(engine, row, of_scan));
-    let cells = |row: &Row| row.iter().map(|cell| (cell.key().to_vec(), cell.value().to_vec())).collect::<Vec<_>>();
+    let cells = |row: &Row| {
+        row.iter().map(|cell| (cell.key().to_vec(), cell.value().to_vec())).collect::<Vec<_>>()
+    };
     prop_assert_eq!(cells(&found), cells(&expected));
     Ok(())
 }
@@ -219,7 +283,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_get_of_columns_says_what_a_scan_says(
+    fn get_of_columns_equals_scan(
         steps in prop::collection::vec(step(), 1..60),
         wanted in prop::collection::vec((1_u8..16, 1_u32..4, prop_oneof![Just(i64::MAX), 1_i64..14]), 1..12),
     ) {

@@ -1,5 +1,5 @@
-//! What stands between an accident and a loss: the lock, the quarantine, nonces beside flushed cells, conditions of many
-//! threads, the last millisecond of a cell.
+//! What stands between an accident and a loss: the lock, the quarantine, nonces beside flushed
+//! cells, conditions of many threads, the last millisecond of a cell.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,9 +7,12 @@ use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Wake, Waker};
 
 use halite_engine::env::Clock as _;
-use halite_engine::env::sim::{Call, Fault, SimEnv};
+use halite_engine::env::sim::{FsCall, InjectedFault, SimEnv};
 use halite_engine::{Engine, Nonce, Options, StoreState, WalSync};
-use halite_types::{CheckAndMutate, ErrorKind, FamilyDescriptor, Get, Increment, Put, RowOp, SnapshotDescriptor, TableDescriptor, Tier};
+use halite_types::{
+    CheckAndMutate, ErrorKind, FamilyDescriptor, Get, Increment, Put, ReadTier, RowOp,
+    SnapshotDescriptor, TableDescriptor,
+};
 
 use crate::support::{apply, engine, name, put, region, store_file};
 
@@ -27,11 +30,14 @@ fn a_process_that_has_lost_its_lock_changes_nothing() {
 /// No opening would find what is written there.
 #[test]
 fn a_log_segment_that_was_removed_replaced_or_cut_while_it_was_written_stops_writes() {
-    for (what, by_health) in ["removed", "replaced", "cut"].into_iter().flat_map(|what| [(what, true), (what, false)]) {
+    for (what, by_health) in
+        ["removed", "replaced", "cut"].into_iter().flat_map(|what| [(what, true), (what, false)])
+    {
         let sim = SimEnv::new(1);
         let engine = engine(&sim, &[]);
         put(&engine, "row", "value");
-        let (path, bytes) = sim.fs.files().into_iter().find(|(path, _)| path.starts_with("halite/wal/0")).unwrap();
+        let (path, bytes) =
+            sim.fs.files().into_iter().find(|(path, _)| path.starts_with("halite/wal/0")).unwrap();
         let fs = sim.env().fs;
         match what {
             "removed" => fs.remove_file(&path).unwrap(),
@@ -49,9 +55,15 @@ fn a_log_segment_that_was_removed_replaced_or_cut_while_it_was_written_stops_wri
         let region = region(&engine);
         let mut applied = region.apply(vec![RowOp::Put(Put::new("late").add("f", "q", "v"))]);
         let error = applied.results.remove(0).and_then(|_| applied.ticket.wait()).unwrap_err();
-        assert!(error.kind() == ErrorKind::Stopped && error.message().contains(&format!("{path} was {what}")), "{error}");
+        assert!(
+            error.kind() == ErrorKind::Stopped
+                && error.message().contains(&format!("{path} was {what}")),
+            "{error}"
+        );
         assert_eq!(engine.health().state, StoreState::Stopped);
-        let get = |row: &'static str| engine.table(&name()).unwrap().get(&Get::new(row), Tier::Disk).unwrap().len();
+        let get = |row: &'static str| {
+            engine.table(&name()).unwrap().get(&Get::new(row), ReadTier::Disk).unwrap().len()
+        };
         assert_eq!((get("row"), get("late")), (1, 0));
     }
 }
@@ -60,7 +72,8 @@ fn a_log_segment_that_was_removed_replaced_or_cut_while_it_was_written_stops_wri
 fn no_table_is_called_as_the_catalog() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
-    let table = TableDescriptor::new("hbase:meta".parse().unwrap()).family(FamilyDescriptor::new("f"));
+    let table =
+        TableDescriptor::new("hbase:meta".parse().unwrap()).family(FamilyDescriptor::new("f"));
     assert_eq!(engine.create_table(table, Vec::new()).unwrap_err().kind(), ErrorKind::TableExists);
 }
 
@@ -70,11 +83,22 @@ fn a_table_that_a_server_keeps_its_rows_in_has_the_families_for_them() {
     let engine = engine(&sim, &[]);
     let create = |name: &str, families: &[&'static str]| {
         let table = TableDescriptor::new(name.parse().unwrap());
-        engine.create_table(families.iter().fold(table, |table, family| table.family(FamilyDescriptor::new(*family))), Vec::new())
+        engine.create_table(
+            families
+                .iter()
+                .fold(table, |table, family| table.family(FamilyDescriptor::new(*family))),
+            Vec::new(),
+        )
     };
-    for (name, families) in [("hbase:quota", &["q"][..]), ("hbase:quota", &["f"]), ("hbase:namespace", &["f"])] {
+    for (name, families) in
+        [("hbase:quota", &["q"][..]), ("hbase:quota", &["f"]), ("hbase:namespace", &["f"])]
+    {
         let error = create(name, families).unwrap_err();
-        assert!(error.kind() == ErrorKind::InvalidRequest && error.message().contains("leave it to the server"), "{error}");
+        assert!(
+            error.kind() == ErrorKind::InvalidRequest
+                && error.message().contains("leave it to the server"),
+            "{error}"
+        );
     }
     create("hbase:quota", &["u", "q", "mine"]).unwrap();
     create("hbase:namespace", &["info"]).unwrap();
@@ -88,10 +112,10 @@ fn a_table_that_a_server_keeps_its_rows_in_has_the_families_for_them() {
 
 /// Somebody else has looked at the lock, who does not know of those who wait for the log.
 #[test]
-fn whoever_awaits_the_log_hears_of_a_lock_that_was_found_lost_elsewhere() {
+fn wal_waiters_fail_when_lock_loss_is_found_elsewhere() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
-    engine.hold_log();
+    engine.hold_wal();
     let ticket = region(&engine).apply(vec![RowOp::Put(Put::new("row").add("f", "q", "v"))]).ticket;
     let woken = Arc::new(Woken(AtomicU64::new(0)));
     let waker = Waker::from(Arc::clone(&woken));
@@ -99,9 +123,11 @@ fn whoever_awaits_the_log_hears_of_a_lock_that_was_found_lost_elsewhere() {
     assert!(waiting.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     sim.fs.lose_lock();
     assert_eq!(engine.health().state, StoreState::Stopped);
-    engine.step_log();
+    engine.step_wal();
     assert_eq!(woken.0.load(Ordering::Relaxed), 1);
-    assert!(matches!(waiting.as_mut().poll(&mut Context::from_waker(&waker)), Poll::Ready(Err(error)) if error.kind() == ErrorKind::Stopped));
+    assert!(
+        matches!(waiting.as_mut().poll(&mut Context::from_waker(&waker)), Poll::Ready(Err(error)) if error.kind() == ErrorKind::Stopped)
+    );
 }
 
 struct Woken(AtomicU64);
@@ -116,7 +142,7 @@ impl Wake for Woken {
 fn a_lock_that_cannot_be_examined_for_a_moment_stops_nothing_for_good() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
-    sim.fs.inject(Fault::next(Call::Examine, "halite/LOCK", std::io::ErrorKind::Other));
+    sim.fs.inject(InjectedFault::next(FsCall::Examine, "halite/LOCK", std::io::ErrorKind::Other));
     let region = region(&engine);
     // The first write begins a segment.
     let put = || region.apply(vec![RowOp::Put(Put::new("row").add("f", "q", "v"))]).ticket.wait();
@@ -141,7 +167,7 @@ fn what_is_set_aside_stays_until_a_clean_end() {
     let is_aside = || sim.fs.files().keys().any(|path| path.starts_with("halite/quarantine/"));
     for _ in 0..2 {
         let opened = Engine::open(sim.env(), Options::default()).unwrap();
-        while opened.step().unwrap() {}
+        while opened.run_one_job().unwrap() {}
         assert!(is_aside() && sim.fs.read(&unnamed).is_err());
         // The process ends, and it is not a clean end.
         sim.fs.kill();
@@ -149,7 +175,7 @@ fn what_is_set_aside_stays_until_a_clean_end() {
     Engine::open(sim.env(), Options::default()).unwrap().close().unwrap();
     assert!(is_aside());
     let opened = Engine::open(sim.env(), Options::default()).unwrap();
-    while opened.step().unwrap() {}
+    while opened.run_one_job().unwrap() {}
     assert!(!is_aside());
 }
 
@@ -166,12 +192,13 @@ fn a_nonce_is_kept_as_long_as_the_cell_that_was_written_under_it() {
     };
     let second = open();
     let nonce = Nonce { group: 7, number: 9 };
-    let applied = region(&second).apply_once(Increment::new("row").add("f", "n", 1).into(), Some(nonce));
+    let applied = region(&second)
+        .apply_with_nonce(Increment::new("row").add("f", "n", 1).into(), Some(nonce));
     applied.ticket.wait().unwrap();
     second.flush(&name()).unwrap();
-    sim.fs.lose_unsynced();
+    sim.fs.drop_unsynced();
     let third = open();
-    let row = third.table(&name()).unwrap().get(&Get::new("row"), Tier::Disk).unwrap();
+    let row = third.table(&name()).unwrap().get(&Get::new("row"), ReadTier::Disk).unwrap();
     assert_eq!((row.len(), third.take_replayed_nonces()), (1, vec![nonce]));
 }
 
@@ -187,10 +214,12 @@ fn conditions_of_many_threads_hold_one_at_a_time() {
         begin.wait();
         for _ in 0..5000 {
             let table = engine.table(&name()).unwrap();
-            let row = table.get(&Get::new("row"), Tier::Disk).unwrap();
+            let row = table.get(&Get::new("row"), ReadTier::Disk).unwrap();
             let old = String::from_utf8(row.cell(b"f", b"q").unwrap().value().to_vec()).unwrap();
             let new = (old.parse::<u64>().unwrap() + 1).to_string();
-            let op: RowOp = CheckAndMutate::if_equals("row", "f", "q", old, Put::new("row").add("f", "q", new)).into();
+            let op: RowOp =
+                CheckAndMutate::if_equals("row", "f", "q", old, Put::new("row").add("f", "q", new))
+                    .into();
             let result = table.apply(vec![op]).unwrap().pop().unwrap().unwrap();
             successes.fetch_add(u64::from(result.processed), Ordering::Relaxed);
         }
@@ -200,20 +229,30 @@ fn conditions_of_many_threads_hold_one_at_a_time() {
             scope.spawn(swap);
         }
     });
-    let row = engine.table(&name()).unwrap().get(&Get::new("row"), Tier::Disk).unwrap();
-    assert_eq!(row.cell(b"f", b"q").unwrap().value(), successes.into_inner().to_string().as_bytes());
+    let row = engine.table(&name()).unwrap().get(&Get::new("row"), ReadTier::Disk).unwrap();
+    assert_eq!(
+        row.cell(b"f", b"q").unwrap().value(),
+        successes.into_inner().to_string().as_bytes()
+    );
 }
 
 #[test]
 fn a_cell_is_there_through_the_last_millisecond_of_its_time() {
     let sim = SimEnv::new(1);
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
-    engine.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f").ttl_seconds(1)), Vec::new()).unwrap();
+    engine
+        .create_table(
+            TableDescriptor::new(name()).family(FamilyDescriptor::new("f").ttl_seconds(1)),
+            Vec::new(),
+        )
+        .unwrap();
     let now = sim.clock.now_ms();
     for (row, age) in [("last", 1000), ("over", 1001)] {
         apply(&engine, Put::new(row).add_at("f", "q", now - age, "value").into());
     }
-    let cells = |row: &'static str| engine.table(&name()).unwrap().get(&Get::new(row), Tier::Disk).unwrap().len();
+    let cells = |row: &'static str| {
+        engine.table(&name()).unwrap().get(&Get::new(row), ReadTier::Disk).unwrap().len()
+    };
     assert_eq!((cells("last"), cells("over")), (1, 0));
     engine.flush(&name()).unwrap();
     assert_eq!((cells("last"), cells("over")), (1, 0));

@@ -1,10 +1,13 @@
-//! Changes that fail half-way: the table is as before, and nothing of them is left that a later opening or repair would believe.
+//! Changes that fail half-way: the table is as before, and nothing of them is left that a later
+//! opening or repair would believe.
 
 use std::io::ErrorKind::{Other, StorageFull};
 
-use halite_engine::env::sim::{Call, Fault, SimEnv};
+use halite_engine::env::sim::{FsCall, InjectedFault, SimEnv};
 use halite_engine::{Engine, Options};
-use halite_types::{Bytes, ErrorKind, FamilyDescriptor, Get, Result, SnapshotDescriptor, TableDescriptor, Tier};
+use halite_types::{
+    Bytes, ErrorKind, FamilyDescriptor, Get, ReadTier, Result, SnapshotDescriptor, TableDescriptor,
+};
 
 use crate::support::{engine, name, put, store_file};
 
@@ -13,7 +16,7 @@ fn paths(sim: &SimEnv) -> Vec<String> {
 }
 
 fn has_row(engine: &Engine) -> bool {
-    !engine.table(&name()).unwrap().get(&Get::new("row"), Tier::Disk).unwrap().is_empty()
+    !engine.table(&name()).unwrap().get(&Get::new("row"), ReadTier::Disk).unwrap().is_empty()
 }
 
 #[test]
@@ -39,19 +42,20 @@ fn a_table_whose_files_cannot_be_opened_stays_disabled_and_the_store_can_be_open
 #[test]
 fn a_split_that_fails_leaves_no_directory_and_can_be_tried_again() {
     for (call, path) in [
-        (Call::CreateDir, "/.tmp"),
-        (Call::Write, ".regioninfo"),
-        (Call::Create, "/f/"),
-        (Call::SyncDir, "data/default/t"),
-        (Call::Create, "MANIFEST"),
+        (FsCall::CreateDir, "/.tmp"),
+        (FsCall::Write, ".regioninfo"),
+        (FsCall::Create, "/f/"),
+        (FsCall::SyncDir, "data/default/t"),
+        (FsCall::Create, "MANIFEST"),
     ] {
         let sim = SimEnv::new(1);
         let engine = engine(&sim, &[]);
         put(&engine, "row", "value");
         engine.flush(&name()).unwrap();
-        let (before, region) = (paths(&sim), engine.regions(&name()).unwrap().remove(0).encoded_name);
+        let (before, region) =
+            (paths(&sim), engine.regions(&name()).unwrap().remove(0).encoded_name);
         let split = || engine.split_region(&region, Some(Bytes::from("m")));
-        sim.fs.inject(Fault::next(call, path, StorageFull));
+        sim.fs.inject(InjectedFault::next(call, path, StorageFull));
         assert!(split().is_err() && sim.fs.failures() == 1, "{call:?} {path}");
         assert_eq!(paths(&sim), before, "{call:?} {path}");
         split().unwrap();
@@ -68,7 +72,7 @@ fn an_alteration_that_fails_leaves_the_descriptor_that_counts() {
     engine.flush(&name()).unwrap();
     let before = paths(&sim);
     let less = TableDescriptor::new(name()).family(FamilyDescriptor::new("g"));
-    sim.fs.inject(Fault::next(Call::Create, "MANIFEST", Other));
+    sim.fs.inject(InjectedFault::next(FsCall::Create, "MANIFEST", Other));
     assert!(engine.alter_table(less.clone()).is_err());
     assert_eq!(paths(&sim), before);
     assert!(has_row(&engine));
@@ -79,7 +83,7 @@ fn an_alteration_that_fails_leaves_the_descriptor_that_counts() {
 }
 
 #[test]
-fn what_could_not_all_be_set_aside_is_told_as_far_as_it_was() {
+fn partial_quarantine_is_reported() {
     let sim = SimEnv::new(1);
     let first = engine(&sim, &[]);
     put(&first, "row", "value");
@@ -89,15 +93,21 @@ fn what_could_not_all_be_set_aside_is_told_as_far_as_it_was() {
     let directory = path.rsplit_once('/').unwrap().0;
     // References to files that are gone: whatever is in them, only a store makes them.
     for digit in ["a", "b"] {
-        sim.fs.add(&format!("{directory}/{}.{}", digit.repeat(32), "c".repeat(32)), bytes.clone()).unwrap();
+        sim.fs
+            .add(&format!("{directory}/{}.{}", digit.repeat(32), "c".repeat(32)), bytes.clone())
+            .unwrap();
     }
-    sim.fs.inject(Fault::next(Call::Rename, "halite/quarantine", StorageFull).after(1));
+    sim.fs.inject(InjectedFault::next(FsCall::Rename, "halite/quarantine", StorageFull).after(1));
     let opened = Engine::open(sim.env(), Options::default()).unwrap();
-    assert_eq!(opened.report().quarantined_files, 1);
-    let aside = sim.fs.files().into_keys().filter(|path| path.starts_with("halite/quarantine/")).count();
-    assert!(aside == 1 && opened.report().quarantine.is_some());
+    assert_eq!(opened.open_report().quarantined_files, 1);
+    let aside =
+        sim.fs.files().into_keys().filter(|path| path.starts_with("halite/quarantine/")).count();
+    assert!(aside == 1 && opened.open_report().quarantine.is_some());
     opened.close().unwrap();
-    assert_eq!(Engine::open(sim.env(), Options::default()).unwrap().report().quarantined_files, 1);
+    assert_eq!(
+        Engine::open(sim.env(), Options::default()).unwrap().open_report().quarantined_files,
+        1
+    );
 }
 
 #[test]
@@ -105,21 +115,25 @@ fn directories_of_bulk_loads_have_a_limit() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
     let token = engine.prepare_bulk_load(&name(), "me").unwrap();
-    (0..10_000).for_each(|number| sim.env().fs.create_dir_all(&format!("staging/{number}")).unwrap());
+    (0..10_000)
+        .for_each(|number| sim.env().fs.create_dir_all(&format!("staging/{number}")).unwrap());
     let error = engine.prepare_bulk_load(&name(), "me").unwrap_err();
-    assert!(error.kind() == ErrorKind::Busy && error.message().contains("10001 directories"), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Busy && error.message().contains("10001 directories"),
+        "{error}"
+    );
     engine.clean_up_bulk_load(&token).unwrap();
 }
 
 #[test]
 fn a_table_that_is_not_made_or_truncated_leaves_nothing_and_can_be_tried_again() {
     for (call, path) in [
-        (Call::Write, ".tableinfo"),
-        (Call::SyncDir, ".tabledesc"),
-        (Call::CreateDir, "/.tmp"),
-        (Call::Write, ".regioninfo"),
-        (Call::SyncDir, "data/default"),
-        (Call::Create, "MANIFEST"),
+        (FsCall::Write, ".tableinfo"),
+        (FsCall::SyncDir, ".tabledesc"),
+        (FsCall::CreateDir, "/.tmp"),
+        (FsCall::Write, ".regioninfo"),
+        (FsCall::SyncDir, "data/default"),
+        (FsCall::Create, "MANIFEST"),
     ] {
         let sim = SimEnv::new(1);
         let engine = engine(&sim, &[]);
@@ -136,9 +150,12 @@ fn a_table_that_is_not_made_or_truncated_leaves_nothing_and_can_be_tried_again()
             let failures = sim.fs.failures();
             // The descriptor that is there already is not written again.
             let is_written = number < 2 || path != ".tableinfo";
-            sim.fs.inject(Fault::next(call, path, StorageFull));
+            sim.fs.inject(InjectedFault::next(call, path, StorageFull));
             if is_written {
-                assert!(work().is_err() && sim.fs.failures() == failures + 1, "{number} {call:?} {path}");
+                assert!(
+                    work().is_err() && sim.fs.failures() == failures + 1,
+                    "{number} {call:?} {path}"
+                );
                 assert_eq!(paths(&sim), before, "{number} {call:?} {path}");
                 assert_eq!(self::directories(&sim), directories, "{number} {call:?} {path}");
             }
@@ -152,7 +169,14 @@ fn a_table_that_is_not_made_or_truncated_leaves_nothing_and_can_be_tried_again()
 /// The directories of tables and of their regions.
 fn directories(sim: &SimEnv) -> Vec<String> {
     let fs = sim.env().fs;
-    let below = |path: &str| fs.list(path).unwrap().into_iter().filter(|entry| entry.is_dir).map(|entry| format!("{path}/{}", entry.name)).collect();
+    let below = |path: &str| {
+        fs.list(path)
+            .unwrap()
+            .into_iter()
+            .filter(|entry| entry.is_dir)
+            .map(|entry| format!("{path}/{}", entry.name))
+            .collect()
+    };
     let tables: Vec<String> = below("data/default");
     tables.iter().flat_map(|table| std::iter::once(table.clone()).chain(below(table))).collect()
 }
@@ -169,10 +193,15 @@ fn a_restore_that_fails_leaves_the_descriptor_that_counts() {
     let engine = engine(&sim, &[]);
     put(&engine, "row", "value");
     engine.take_snapshot(&SnapshotDescriptor::new("s", name())).unwrap();
-    engine.alter_table(TableDescriptor::clone(&engine.descriptor(&name()).unwrap()).family(FamilyDescriptor::new("h"))).unwrap();
+    engine
+        .alter_table(
+            TableDescriptor::clone(&engine.descriptor(&name()).unwrap())
+                .family(FamilyDescriptor::new("h")),
+        )
+        .unwrap();
     engine.disable_table(&name()).unwrap();
     let before = paths(&sim);
-    sim.fs.inject(Fault::next(Call::Create, "MANIFEST", Other));
+    sim.fs.inject(InjectedFault::next(FsCall::Create, "MANIFEST", Other));
     assert!(engine.restore_snapshot("s").is_err());
     assert_eq!(paths(&sim), before);
     engine.restore_snapshot("s").unwrap();
@@ -183,7 +212,12 @@ fn a_restore_that_fails_leaves_the_descriptor_that_counts() {
 
 #[test]
 fn after_a_crash_at_any_call_of_a_change_a_table_has_the_descriptor_of_the_manifest_alone() {
-    let alter = |engine: &Engine| engine.alter_table(TableDescriptor::clone(&*engine.descriptor(&name())?).family(FamilyDescriptor::new("h")));
+    let alter = |engine: &Engine| {
+        engine.alter_table(
+            TableDescriptor::clone(&*engine.descriptor(&name())?)
+                .family(FamilyDescriptor::new("h")),
+        )
+    };
     let restore = |engine: &Engine| engine.restore_snapshot("s");
     let truncate = |engine: &Engine| engine.truncate_table(&name(), true);
     let works: [(Work<'_>, bool); 3] = [(&alter, false), (&restore, true), (&truncate, true)];
@@ -205,7 +239,11 @@ fn after_a_crash_at_any_call_of_a_change_a_table_has_the_descriptor_of_the_manif
             let infos = table_infos(&sim);
             let [info] = &infos[..] else { panic!("{number} {call} {infos:?}") };
             let bytes = sim.fs.read(info).unwrap();
-            assert_eq!(bytes.windows(3).any(|window| window == b"\x0a\x01h"), has_family, "{number} {call} {info}");
+            assert_eq!(
+                bytes.windows(3).any(|window| window == b"\x0a\x01h"),
+                has_family,
+                "{number} {call} {info}"
+            );
             engine.close().unwrap();
             if is_over {
                 break;
@@ -215,12 +253,13 @@ fn after_a_crash_at_any_call_of_a_change_a_table_has_the_descriptor_of_the_manif
 }
 
 #[test]
-fn what_makes_tables_and_regions_leaves_the_reserve_and_what_takes_them_away_goes_on() {
+fn disk_reserve_rejects_creation_and_allows_deletion() {
     let sim = SimEnv::new(1);
     let mut options = Options::default();
     options.disk_reserve_bytes = Some(1 << 20);
     let engine = Engine::open(sim.env(), options).unwrap();
-    let table = |name: &str| TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f"));
+    let table =
+        |name: &str| TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f"));
     engine.create_table(table("t"), Vec::new()).unwrap();
     put(&engine, "row", "value");
     engine.take_snapshot(&SnapshotDescriptor::new("s", name())).unwrap();

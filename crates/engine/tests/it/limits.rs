@@ -6,26 +6,32 @@ use halite_engine::env::Env;
 use halite_engine::env::sim::SimEnv;
 use halite_engine::{Engine, Options};
 use halite_types::{
-    Bytes, CompactionKind, ErrorKind, FamilyDescriptor, Get, Put, Result, RowOp, SnapshotDescriptor, TableDescriptor, TableName, Tier,
+    Bytes, CompactionKind, ErrorKind, FamilyDescriptor, Get, Put, ReadTier, Result, RowOp,
+    SnapshotDescriptor, TableDescriptor, TableName,
 };
 
 fn table(namespace: &str, bytes: usize) -> TableDescriptor {
-    TableDescriptor::new(TableName::new(namespace, "t".repeat(bytes)).unwrap()).family(FamilyDescriptor::new("f"))
+    TableDescriptor::new(TableName::new(namespace, "t".repeat(bytes)).unwrap())
+        .family(FamilyDescriptor::new("f"))
 }
 
-fn refused(result: Result<()>) -> String {
+fn expect_error(result: Result<()>) -> String {
     let error = result.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidRequest, "{error}");
     error.message().to_owned()
 }
 
 fn put(engine: &Engine, table: &TableName, row: &str) {
-    let done = engine.table(table).unwrap().apply(vec![RowOp::Put(Put::new(row.to_owned()).add("f", "q", "v"))]).unwrap();
+    let done = engine
+        .table(table)
+        .unwrap()
+        .apply(vec![RowOp::Put(Put::new(row.to_owned()).add("f", "q", "v"))])
+        .unwrap();
     done.into_iter().for_each(|result| drop(result.unwrap()));
 }
 
-/// Everything that lies on the disk under a name made of the table's: files of its own, loaded ones, links and references
-/// through links.
+/// Everything that lies on the disk under a name made of the table's: files of its own, loaded
+/// ones, links and references through links.
 #[test]
 fn a_table_with_the_longest_name_can_be_split_cloned_and_cloned_again_on_a_real_disk() {
     let directory = tempfile::tempdir().unwrap();
@@ -36,7 +42,7 @@ fn a_table_with_the_longest_name_can_be_split_cloned_and_cloned_again_on_a_real_
     let name = first.name().clone();
     engine.create_table(first, Vec::new()).unwrap();
     ["a", "m", "z"].iter().for_each(|row| put(&engine, &name, row));
-    engine.allow_compactions(false);
+    engine.set_compactions_enabled(false);
     engine.flush(&name).unwrap();
     let region = engine.regions(&name).unwrap().remove(0);
     engine.split_region(&region.encoded_name, Some(Bytes::from("m"))).unwrap();
@@ -47,11 +53,17 @@ fn a_table_with_the_longest_name_can_be_split_cloned_and_cloned_again_on_a_real_
     let again = TableName::new(namespace, "d").unwrap();
     engine.clone_snapshot(&"s".repeat(255), &again).unwrap();
     for table in [&clone, &again] {
-        assert_eq!(engine.table(table).unwrap().get(&Get::new("z"), Tier::Disk).unwrap().cells().len(), 1);
+        assert_eq!(
+            engine.table(table).unwrap().get(&Get::new("z"), ReadTier::Disk).unwrap().cells().len(),
+            1
+        );
     }
-    engine.allow_compactions(true);
+    engine.set_compactions_enabled(true);
     engine.compact(&clone, None, CompactionKind::Major).unwrap();
-    assert_eq!(engine.table(&clone).unwrap().get(&Get::new("a"), Tier::Disk).unwrap().cells().len(), 1);
+    assert_eq!(
+        engine.table(&clone).unwrap().get(&Get::new("a"), ReadTier::Disk).unwrap().cells().len(),
+        1
+    );
 }
 
 #[test]
@@ -59,23 +71,44 @@ fn a_name_that_is_too_long_is_refused_with_the_limit_before_anything_is_made() {
     let sim = SimEnv::new(1);
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
     engine.create_table(table("default", 128), Vec::new()).unwrap();
-    assert!(TableName::new("default", "t".repeat(70_000)).unwrap_err().message().contains("has 70000 bytes; at most 1024"));
+    assert!(
+        TableName::new("default", "t".repeat(70_000))
+            .unwrap_err()
+            .message()
+            .contains("has 70000 bytes; at most 1024")
+    );
     for bytes in [129, 255, 300, 1_024] {
-        let text = refused(engine.create_table(table("default", bytes), Vec::new()));
+        let text = expect_error(engine.create_table(table("default", bytes), Vec::new()));
         assert!(text.contains(&format!("has {bytes} bytes; at most 128")), "{text}");
     }
     engine.create_namespace(&"n".repeat(126), halite_types::Attributes::new()).unwrap();
     engine.create_table(table(&"n".repeat(126), 1), Vec::new()).unwrap();
-    assert!(refused(engine.create_table(table(&"n".repeat(126), 2), Vec::new())).contains("at most 128"));
-    assert!(refused(engine.create_namespace(&"n".repeat(127), halite_types::Attributes::new())).contains("has 127 bytes; at most 126"));
+    assert!(
+        expect_error(engine.create_table(table(&"n".repeat(126), 2), Vec::new()))
+            .contains("at most 128")
+    );
+    assert!(
+        expect_error(engine.create_namespace(&"n".repeat(127), halite_types::Attributes::new()))
+            .contains("has 127 bytes; at most 126")
+    );
     let source = table("default", 128).name().clone();
-    assert!(refused(engine.take_snapshot(&SnapshotDescriptor::new("s".repeat(256), source.clone()))).contains("has 256 bytes; at most 255"));
+    assert!(
+        expect_error(
+            engine.take_snapshot(&SnapshotDescriptor::new("s".repeat(256), source.clone()))
+        )
+        .contains("has 256 bytes; at most 255")
+    );
     engine.take_snapshot(&SnapshotDescriptor::new("s", source)).unwrap();
-    assert!(refused(engine.clone_snapshot("s", table("default", 129).name())).contains("at most 128"));
+    assert!(
+        expect_error(engine.clone_snapshot("s", table("default", 129).name()))
+            .contains("at most 128")
+    );
     // Its bytes are no text, and its directory has three for each.
-    let family = TableDescriptor::new("u".parse().unwrap()).family(FamilyDescriptor::new(vec![0xff; 86]));
-    assert!(refused(engine.create_table(family, Vec::new())).contains("over 255 bytes"));
-    let family = TableDescriptor::new("u".parse().unwrap()).family(FamilyDescriptor::new(vec![0xff; 85]));
+    let family =
+        TableDescriptor::new("u".parse().unwrap()).family(FamilyDescriptor::new(vec![0xff; 86]));
+    assert!(expect_error(engine.create_table(family, Vec::new())).contains("over 255 bytes"));
+    let family =
+        TableDescriptor::new("u".parse().unwrap()).family(FamilyDescriptor::new(vec![0xff; 85]));
     engine.create_table(family, Vec::new()).unwrap();
 }
 
@@ -84,14 +117,19 @@ fn a_table_of_too_many_regions_is_refused_with_the_limit() {
     let sim = SimEnv::new(1);
     let options = || {
         let mut options = Options::default();
-        assert_eq!(options.table_regions_max, 10_000);
-        options.table_regions_max = 3;
+        assert_eq!(options.max_regions_per_table, 10_000);
+        options.max_regions_per_table = 3;
         options
     };
     let engine: Arc<Engine> = Engine::open(sim.env(), options()).unwrap();
-    let splits = |count: u8| (b'a'..b'a' + count).map(|key| Bytes::from(vec![key])).collect::<Vec<_>>();
-    let text = refused(engine.create_table(table("default", 1), splits(3)));
-    assert!(text.contains("4 regions at once are over the limit of 3") && text.contains("table_regions_max"), "{text}");
+    let splits =
+        |count: u8| (b'a'..b'a' + count).map(|key| Bytes::from(vec![key])).collect::<Vec<_>>();
+    let text = expect_error(engine.create_table(table("default", 1), splits(3)));
+    assert!(
+        text.contains("4 regions at once are over the limit of 3")
+            && text.contains("max_regions_per_table"),
+        "{text}"
+    );
     engine.create_table(table("default", 1), splits(2)).unwrap();
 }
 
@@ -99,16 +137,32 @@ fn a_table_of_too_many_regions_is_refused_with_the_limit() {
 fn what_would_be_believed_to_hold_and_does_not_is_refused() {
     let sim = SimEnv::new(1);
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
-    let with = |codec: &str| TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f").set("COMPRESSION", codec));
+    let with = |codec: &str| {
+        TableDescriptor::new("t".parse().unwrap())
+            .family(FamilyDescriptor::new("f").set("COMPRESSION", codec))
+    };
     for codec in ["LZO", "BZIP2", "lzma", "BROTLI"] {
         let error = engine.create_table(with(codec), Vec::new()).unwrap_err();
-        assert!(error.kind() == ErrorKind::Unsupported && error.message().contains(&codec.to_uppercase()), "{error}");
+        assert!(
+            error.kind() == ErrorKind::Unsupported
+                && error.message().contains(&codec.to_uppercase()),
+            "{error}"
+        );
     }
-    let encrypted = TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f").set("ENCRYPTION", "AES"));
-    assert_eq!(engine.create_table(encrypted, Vec::new()).unwrap_err().kind(), ErrorKind::Unsupported);
-    let guarded = with("GZ").set("coprocessor$1", "|org.apache.hadoop.hbase.security.access.AccessController|1|");
-    assert_eq!(engine.create_table(guarded.clone(), Vec::new()).unwrap_err().kind(), ErrorKind::Unsupported);
-    let counted = with("GZ").set("coprocessor$1", "|org.apache.hadoop.hbase.coprocessor.AggregateImplementation|1|");
+    let encrypted = TableDescriptor::new("t".parse().unwrap())
+        .family(FamilyDescriptor::new("f").set("ENCRYPTION", "AES"));
+    assert_eq!(
+        engine.create_table(encrypted, Vec::new()).unwrap_err().kind(),
+        ErrorKind::Unsupported
+    );
+    let guarded = with("GZ")
+        .set("coprocessor$1", "|org.apache.hadoop.hbase.security.access.AccessController|1|");
+    assert_eq!(
+        engine.create_table(guarded.clone(), Vec::new()).unwrap_err().kind(),
+        ErrorKind::Unsupported
+    );
+    let counted = with("GZ")
+        .set("coprocessor$1", "|org.apache.hadoop.hbase.coprocessor.AggregateImplementation|1|");
     engine.create_table(counted, Vec::new()).unwrap();
     assert_eq!(engine.alter_table(guarded).unwrap_err().kind(), ErrorKind::Unsupported);
     assert_eq!(engine.alter_table(with("LZO")).unwrap_err().kind(), ErrorKind::Unsupported);

@@ -1,12 +1,12 @@
 //! The engine's integration tests, one binary for all.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-mod condensing;
 mod disorder;
 mod gets;
 mod guards;
 mod half_done;
 mod hfile;
+mod in_memory_compaction;
 mod limits;
 mod meta;
 mod panics;

@@ -1,4 +1,5 @@
-//! A panic ends what panicked and nothing else: sizes are refused before, locks and threads go on after.
+//! A panic ends what panicked and nothing else: sizes are refused before, locks and threads go on
+//! after.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -10,29 +11,38 @@ use halite_engine::env::{Clock, Env, Rng};
 use halite_engine::{Engine, Options, Region, Table};
 use halite_types::cell::{CellParts, LATEST_TIMESTAMP, write_tag};
 use halite_types::{
-    Append, CellType, CellsBuilder, CheckAndMutate, Durability, ErrorKind, FamilyDescriptor, Filter, Get, Increment, Put, Result, RowMutations,
-    RowOp, Scan, TableDescriptor, Tier,
+    Append, CellType, CellsBuilder, CheckAndMutate, Durability, ErrorKind, FamilyDescriptor,
+    Filter, Get, Increment, Put, ReadTier, Result, RowMutations, RowOp, Scan, TableDescriptor,
 };
 
 use crate::support::{name, put, region};
 
-/// A clock and a source of chance that panic when they are armed: the engine reads the clock with a row locked and while it
-/// writes the log, and draws a name for every store file.
+/// A clock and a source of chance that panic when they are armed: the engine reads the clock with a
+/// row locked and while it writes the log, and draws a name for every store file.
 struct Trap {
     inner: Env,
     wall: AtomicBool,
     monotonic: AtomicBool,
     /// How many draws panic.
-    chance: AtomicU32,
+    panicking_draws: AtomicU32,
 }
 
 impl Trap {
     fn new(inner: Env) -> Arc<Self> {
-        Arc::new(Self { inner, wall: AtomicBool::default(), monotonic: AtomicBool::default(), chance: AtomicU32::default() })
+        Arc::new(Self {
+            inner,
+            wall: AtomicBool::default(),
+            monotonic: AtomicBool::default(),
+            panicking_draws: AtomicU32::default(),
+        })
     }
 
     fn env(self: &Arc<Self>) -> Env {
-        Env { clock: Arc::clone(self) as Arc<dyn Clock>, rng: Arc::clone(self) as Arc<dyn Rng>, ..self.inner.clone() }
+        Env {
+            clock: Arc::clone(self) as Arc<dyn Clock>,
+            rng: Arc::clone(self) as Arc<dyn Rng>,
+            ..self.inner.clone()
+        }
     }
 }
 
@@ -50,7 +60,10 @@ impl Clock for Trap {
 
 impl Rng for Trap {
     fn next_u64(&self) -> u64 {
-        let armed = self.chance.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+        let armed = self
+            .panicking_draws
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
+            .is_ok();
         assert!(!armed, "chance is broken");
         self.inner.rng.next_u64()
     }
@@ -58,7 +71,12 @@ impl Rng for Trap {
 
 fn open(env: Env) -> Arc<Engine> {
     let engine = Engine::open(env, Options::default()).unwrap();
-    engine.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f").versions(3)), Vec::new()).unwrap();
+    engine
+        .create_table(
+            TableDescriptor::new(name()).family(FamilyDescriptor::new("f").versions(3)),
+            Vec::new(),
+        )
+        .unwrap();
     engine
 }
 
@@ -71,7 +89,15 @@ fn tagged(row: &'static str, value: &[u8], tag_bytes: usize) -> CellsBuilder {
     write_tag(&mut tags, 65, &vec![7; tag_bytes]);
     let mut cells = CellsBuilder::default();
     let (row, family, qualifier) = (row.as_bytes(), b"f", b"q");
-    cells.push_parts(CellParts { row, family, qualifier, timestamp: LATEST_TIMESTAMP, cell_type: CellType::Put, value, tags: &tags });
+    cells.push_parts(CellParts {
+        row,
+        family,
+        qualifier,
+        timestamp: LATEST_TIMESTAMP,
+        cell_type: CellType::Put,
+        value,
+        tags: &tags,
+    });
     cells
 }
 
@@ -82,7 +108,7 @@ fn one(region: &Region, op: RowOp) -> std::result::Result<(), ErrorKind> {
 }
 
 fn count(table: &Arc<Table>, scan: Scan) -> Result<usize> {
-    table.scan(scan, Tier::Disk).map(|rows| rows.map(|rows| rows.len())).sum()
+    table.scan(scan, ReadTier::Disk).map(|rows| rows.map(|rows| rows.len())).sum()
 }
 
 fn rows(engine: &Engine) -> usize {
@@ -90,24 +116,40 @@ fn rows(engine: &Engine) -> usize {
 }
 
 #[test]
-fn tags_that_are_too_long_together_are_refused_and_the_row_goes_on() {
+fn oversized_combined_tags_are_rejected_and_row_stays_writable() {
     let sim = SimEnv::new(1);
     let engine = open(sim.env());
     let region = region(&engine);
-    let append = || RowOp::Append(Append::from_cells("r", tagged("r", b"x", 40_000), Durability::default()));
-    let increment = || RowOp::Increment(Increment::from_cells("n", tagged("n", &1_i64.to_be_bytes(), 40_000), Durability::default()));
+    let append =
+        || RowOp::Append(Append::from_cells("r", tagged("r", b"x", 40_000), Durability::default()));
+    let increment = || {
+        RowOp::Increment(Increment::from_cells(
+            "n",
+            tagged("n", &1_i64.to_be_bytes(), 40_000),
+            Durability::default(),
+        ))
+    };
     one(&region, append()).unwrap();
     one(&region, increment()).unwrap();
     assert_eq!(one(&region, append()), Err(ErrorKind::InvalidRequest));
     assert_eq!(one(&region, increment()), Err(ErrorKind::InvalidRequest));
-    let both =
-        RowMutations::new("r").then(Put::new("r").add("f", "p", "v")).then(Append::from_cells("r", tagged("r", b"x", 40_000), Durability::default()));
+    let both = RowMutations::new("r")
+        .add(Put::new("r").add("f", "p", "v"))
+        .add(Append::from_cells("r", tagged("r", b"x", 40_000), Durability::default()));
     assert_eq!(one(&region, RowOp::Mutate(both)), Err(ErrorKind::InvalidRequest));
-    let checked = CheckAndMutate::if_absent("r", "f", "absent", Append::from_cells("r", tagged("r", b"x", 40_000), Durability::default()));
+    let checked = CheckAndMutate::if_not_exists(
+        "r",
+        "f",
+        "absent",
+        Append::from_cells("r", tagged("r", b"x", 40_000), Durability::default()),
+    );
     assert_eq!(one(&region, RowOp::CheckAndMutate(checked)), Err(ErrorKind::InvalidRequest));
-    assert_eq!(region.apply_as_one(&[append()], &[], None).err().map(|error| error.kind()), Some(ErrorKind::InvalidRequest));
+    assert_eq!(
+        region.apply_atomically(&[append()], &[], None).err().map(|error| error.kind()),
+        Some(ErrorKind::InvalidRequest)
+    );
     one(&region, RowOp::Append(Append::new("r").add("f", "q", "y"))).unwrap();
-    let row = engine.table(&name()).unwrap().get(&Get::new("r"), Tier::Disk).unwrap();
+    let row = engine.table(&name()).unwrap().get(&Get::new("r"), ReadTier::Disk).unwrap();
     assert_eq!(row.cells().first().unwrap().value(), b"xy");
     assert_eq!(row.cells().len(), 1, "nothing of the refused mutation is there");
 }
@@ -119,8 +161,12 @@ fn keys_longer_than_any_cell_s_can_be_read_and_found_nowhere() {
     put(&engine, "r", "v");
     let table = engine.table(&name()).unwrap();
     let long = "k".repeat(70_000);
-    for get in [Get::new(long.clone()), Get::new("r").column("f", long.clone()), Get::new("r").family(long.clone())] {
-        assert!(!panics(|| table.get(&get, Tier::Disk).map(drop)));
+    for get in [
+        Get::new(long.clone()),
+        Get::new("r").column("f", long.clone()),
+        Get::new("r").family(long.clone()),
+    ] {
+        assert!(!panics(|| table.get(&get, ReadTier::Disk).map(drop)));
     }
     let filters = [Filter::Prefix(long.clone().into())];
     for filter in filters {
@@ -133,7 +179,11 @@ fn keys_longer_than_any_cell_s_can_be_read_and_found_nowhere() {
     assert_eq!(count(&table, Scan::all().stop(long.clone())).unwrap(), 0, "k is before r");
     assert_eq!(count(&table, Scan::all().start(long.clone())).unwrap(), 1);
     assert_eq!(count(&table, Scan::all().start("z".repeat(70_000))).unwrap(), 0);
-    for scan in [Scan::all().start(long.clone()), Scan::all().stop(long.clone()), Scan::all().column("f", long.clone())] {
+    for scan in [
+        Scan::all().start(long.clone()),
+        Scan::all().stop(long.clone()),
+        Scan::all().column("f", long.clone()),
+    ] {
         assert!(!panics(|| count(&table, scan).map(drop)));
     }
     assert_eq!(rows(&engine), 1);
@@ -149,15 +199,15 @@ fn a_panic_with_a_row_locked_leaves_the_row_to_others() {
     one(&region, increment()).unwrap();
     trap.wall.store(true, Ordering::SeqCst);
     assert!(panics(|| one(&region, increment())));
-    assert!(panics(|| region.apply_from_memory(&increment(), None).map(drop)));
+    assert!(panics(|| region.try_apply_cached(&increment(), None).map(drop)));
     trap.wall.store(false, Ordering::SeqCst);
     one(&region, increment()).unwrap();
-    assert!(region.apply_from_memory(&increment(), None).is_some());
+    assert!(region.try_apply_cached(&increment(), None).is_some());
     one(&region, RowOp::Put(Put::new("r").add("f", "p", "v"))).unwrap();
 }
 
 #[test]
-fn a_panic_while_the_log_is_written_is_told_to_everybody_and_reads_go_on() {
+fn panic_in_wal_write_fails_all_writers_but_no_reads() {
     let sim = SimEnv::new(1);
     let trap = Trap::new(sim.env());
     let engine = open(trap.env());
@@ -175,7 +225,10 @@ fn a_panic_while_the_log_is_written_is_told_to_everybody_and_reads_go_on() {
     assert_eq!(engine.close().unwrap_err().kind(), ErrorKind::Stopped);
     sim.fs.kill();
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
-    assert!((1..=2).contains(&rows(&engine)), "what was acknowledged is there, and of the rest all or nothing");
+    assert!(
+        (1..=2).contains(&rows(&engine)),
+        "what was acknowledged is there, and of the rest all or nothing"
+    );
 }
 
 /// The buffer of the log is written out by the writer who fills it, who holds the commit lock.
@@ -186,14 +239,21 @@ fn a_panic_in_the_middle_of_a_change_shows_no_part_of_it_and_no_later_write_has_
     let engine = open(trap.env());
     put(&engine, "a", "v");
     let region = region(&engine);
-    let large = || (0..3).map(|i| RowOp::Put(Put::new(format!("large{i}")).add("f", "q", vec![7; 6 << 20]))).collect::<Vec<_>>();
+    let large = || {
+        (0..3)
+            .map(|i| RowOp::Put(Put::new(format!("large{i}")).add("f", "q", vec![7; 6 << 20])))
+            .collect::<Vec<_>>()
+    };
     trap.monotonic.store(true, Ordering::SeqCst);
     assert!(panics(|| region.apply(large()).results.len()));
     trap.monotonic.store(false, Ordering::SeqCst);
     assert_eq!(one(&region, RowOp::Put(Put::new("b").add("f", "q", "v"))), Err(ErrorKind::Stopped));
     assert_eq!(rows(&engine), 1);
     let health = engine.health();
-    assert_eq!((health.panics, health.last_panic.unwrap().message().contains("half-way")), (1, true));
+    assert_eq!(
+        (health.panics, health.last_panic.unwrap().message().contains("half-way")),
+        (1, true)
+    );
     drop((region, engine));
     sim.fs.kill();
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
@@ -202,7 +262,7 @@ fn a_panic_in_the_middle_of_a_change_shows_no_part_of_it_and_no_later_write_has_
 }
 
 #[test]
-fn a_panic_in_a_flush_or_compaction_is_counted_told_and_the_work_is_done_later() {
+fn panic_in_flush_or_compaction_is_reported_and_work_retried() {
     let sim = SimEnv::new(1);
     let trap = Trap::new(sim.env());
     let engine = open(trap.env());
@@ -211,26 +271,27 @@ fn a_panic_in_a_flush_or_compaction_is_counted_told_and_the_work_is_done_later()
         engine.flush(&name()).unwrap();
     }
     region(&engine).request_compaction(None, halite_types::CompactionKind::Major).unwrap();
-    trap.chance.store(1, Ordering::SeqCst);
-    assert_eq!(engine.step().unwrap_err().kind(), ErrorKind::Stopped);
+    trap.panicking_draws.store(1, Ordering::SeqCst);
+    assert_eq!(engine.run_one_job().unwrap_err().kind(), ErrorKind::Stopped);
     let health = engine.health();
     assert_eq!((health.panics, health.last_panic), (1, engine.compaction_failure()));
     assert!(engine.compaction_failure().unwrap().message().contains("chance is broken"));
     region(&engine).request_compaction(None, halite_types::CompactionKind::Major).unwrap();
-    assert!(engine.step().unwrap());
+    assert!(engine.run_one_job().unwrap());
     assert!(engine.compaction_failure().is_none());
     assert_eq!(rows(&engine), 4);
     put(&engine, "r4", "v");
-    trap.chance.store(1, Ordering::SeqCst);
+    trap.panicking_draws.store(1, Ordering::SeqCst);
     assert!(panics(|| engine.flush(&name())));
     put(&engine, "r5", "v");
     engine.flush(&name()).unwrap();
     assert_eq!(rows(&engine), 6);
 }
 
-/// With the engine's own threads: the writers of a full memstore wait for a flush that panics first.
+/// With the engine's own threads: the writers of a full memstore wait for a flush that panics
+/// first.
 #[test]
-fn writers_that_wait_for_a_flush_go_on_after_it_has_panicked() {
+fn waiting_writers_continue_after_flush_panics() {
     let directory = tempfile::tempdir().unwrap();
     let trap = Trap::new(Env::os(directory.path()).unwrap());
     let options = {
@@ -240,12 +301,15 @@ fn writers_that_wait_for_a_flush_go_on_after_it_has_panicked() {
         options
     };
     let engine = Engine::open(trap.env(), options).unwrap();
-    engine.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+    engine
+        .create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), Vec::new())
+        .unwrap();
     let region = region(&engine);
-    let put = |row: usize| RowOp::Put(Put::new(format!("r{row:03}")).add("f", "q", vec![7; 4 << 10]));
+    let put =
+        |row: usize| RowOp::Put(Put::new(format!("r{row:03}")).add("f", "q", vec![7; 4 << 10]));
     // The first write begins a segment of the log, which takes chance as well.
     one(&region, put(0)).unwrap();
-    trap.chance.store(2, Ordering::SeqCst);
+    trap.panicking_draws.store(2, Ordering::SeqCst);
     let mut written = 1;
     // A writer who is refused because a flush has failed tries again, as clients do.
     while written < 200 {

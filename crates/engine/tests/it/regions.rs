@@ -1,18 +1,19 @@
-//! Regions as a server of requests meets them: found by name, asked for their figures, told to compact.
+//! Regions as a server of requests meets them: found by name, asked for their figures, told to
+//! compact.
 
 use std::sync::Arc;
 
 use halite_engine::env::sim::SimEnv;
 use halite_engine::{Engine, Options, Region};
 use halite_types::{
-    Bytes, CompactionKind, CompactionState, Comparator, CompareOp, ErrorKind, FamilyDescriptor, Filter, Get, Put, RegionInfo, RowOp, Scan,
-    TableDescriptor, Tier,
+    Bytes, CompactionKind, CompactionState, Comparator, CompareOp, ErrorKind, FamilyDescriptor,
+    Filter, Get, Put, ReadTier, RegionInfo, RowOp, Scan, TableDescriptor,
 };
 
 use crate::support::{apply, engine, name, put};
 
 fn region(engine: &Engine, row: &str) -> Arc<Region> {
-    engine.table(&name()).unwrap().region_of(row.as_bytes()).unwrap()
+    engine.table(&name()).unwrap().region_for_row(row.as_bytes()).unwrap()
 }
 
 fn encoded(engine: &Engine) -> Vec<String> {
@@ -25,12 +26,21 @@ fn a_region_is_found_by_its_name_as_long_as_it_is_open() {
     let engine = engine(&sim, &["m"]);
     let kind = |encoded: &str| engine.region(encoded).err().map(|error| error.kind());
     let names = encoded(&engine);
-    assert_eq!(names.iter().map(|name| engine.region(name).unwrap().info().encoded_name.clone()).collect::<Vec<_>>(), names);
+    assert_eq!(
+        names
+            .iter()
+            .map(|name| engine.region(name).unwrap().info().encoded_name.clone())
+            .collect::<Vec<_>>(),
+        names
+    );
     assert_eq!(kind("no such region"), Some(ErrorKind::NoSuchRegion));
 
     let held = engine.region(&names[0]).unwrap();
     engine.disable_table(&name()).unwrap();
-    assert_eq!((kind(&names[0]), held.check_open().is_err()), (Some(ErrorKind::NoSuchRegion), true));
+    assert_eq!(
+        (kind(&names[0]), held.check_open().is_err()),
+        (Some(ErrorKind::NoSuchRegion), true)
+    );
     engine.enable_table(&name()).unwrap();
     assert_eq!(kind(&names[0]), None);
 
@@ -39,7 +49,10 @@ fn a_region_is_found_by_its_name_as_long_as_it_is_open() {
     let names = encoded(&engine);
     assert_eq!((names.len(), names.iter().filter_map(|name| kind(name)).count()), (3, 0));
     engine.merge_regions(&names[0], &names[1], false).unwrap();
-    assert_eq!(names[..2].iter().map(|name| kind(name)).collect::<Vec<_>>(), [Some(ErrorKind::NoSuchRegion); 2]);
+    assert_eq!(
+        names[..2].iter().map(|name| kind(name)).collect::<Vec<_>>(),
+        [Some(ErrorKind::NoSuchRegion); 2]
+    );
     assert_eq!(encoded(&engine).iter().filter_map(|name| kind(name)).count(), 0);
 
     engine.disable_table(&name()).unwrap();
@@ -59,7 +72,7 @@ fn the_index_does_not_keep_a_dropped_engine_alive() {
 }
 
 #[test]
-fn whole_names_tell_the_encoded_name() {
+fn full_name_contains_encoded_name() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &["a.b,c."]);
     for info in engine.regions(&name()).unwrap() {
@@ -95,50 +108,75 @@ fn the_open_sequence_never_goes_down() {
     engine.enable_table(&name()).unwrap();
     assert!(region(&engine, "a").open_sequence() >= known);
     engine.split_region(&encoded(&engine)[0], Some(Bytes::from("m"))).unwrap();
-    assert!(region(&engine, "a").open_sequence() >= known && region(&engine, "p").open_sequence() >= known);
+    assert!(
+        region(&engine, "a").open_sequence() >= known
+            && region(&engine, "p").open_sequence() >= known
+    );
 }
 
 #[test]
-fn a_compaction_is_asked_for_and_done_later() {
+fn requested_compaction_runs_later() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
     let region = region(&engine, "a");
     region.request_compaction(None, CompactionKind::Major).unwrap();
     assert_eq!(region.compaction_state(), CompactionState::None, "there is nothing to compact");
-    assert_eq!(region.request_compaction(Some(b"no"), CompactionKind::Major).unwrap_err().kind(), ErrorKind::NoSuchFamily);
+    assert_eq!(
+        region.request_compaction(Some(b"no"), CompactionKind::Major).unwrap_err().kind(),
+        ErrorKind::NoSuchFamily
+    );
 
     for round in 0..2 {
         put(&engine, &format!("r{round}"), "v");
         engine.flush(&name()).unwrap();
     }
-    while engine.step().unwrap() {}
+    while engine.run_one_job().unwrap() {}
     assert_eq!(region.load().store_files, 2);
     region.request_compaction(Some(b"f"), CompactionKind::Minor).unwrap();
-    assert_eq!(region.compaction_state(), CompactionState::None, "two files are too few for a minor compaction");
+    assert_eq!(
+        region.compaction_state(),
+        CompactionState::None,
+        "two files are too few for a minor compaction"
+    );
     region.request_compaction(Some(b"f"), CompactionKind::Major).unwrap();
     region.request_compaction(Some(b"f"), CompactionKind::Major).unwrap();
     assert_eq!(region.compaction_state(), CompactionState::Major);
     assert_eq!(region.load().store_files, 2);
     sim.clock.advance_ms(5);
-    assert!(engine.step().unwrap());
-    assert_eq!((region.compaction_state(), region.load().store_files, region.load().compactions), (CompactionState::None, 1, 1));
+    assert!(engine.run_one_job().unwrap());
+    assert_eq!(
+        (region.compaction_state(), region.load().store_files, region.load().compactions),
+        (CompactionState::None, 1, 1)
+    );
     assert_eq!((region.load().compacting_cells, region.load().compacted_cells), (0, 0));
     assert_eq!(region.last_major_compaction_ms(), 1_000_000_000_005);
 
     // The one that was asked for twice was done once; a region that is gone is left alone.
-    assert!(!engine.step().unwrap());
+    assert!(!engine.run_one_job().unwrap());
     region.request_compaction(None, CompactionKind::Major).unwrap();
     engine.disable_table(&name()).unwrap();
-    assert!(engine.step().unwrap());
-    assert_eq!(region.request_compaction(None, CompactionKind::Major).unwrap_err().kind(), ErrorKind::NoSuchRegion);
+    assert!(engine.run_one_job().unwrap());
+    assert_eq!(
+        region.request_compaction(None, CompactionKind::Major).unwrap_err().kind(),
+        ErrorKind::NoSuchRegion
+    );
 }
 
 #[test]
-fn the_figures_are_those_of_the_files_and_the_memstores() {
+fn region_load_matches_files_and_memstores() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
     let empty = region(&engine, "a").load();
-    assert_eq!((empty.stores, empty.store_files, empty.flushed_sequence, empty.oldest_file_ms, empty.memstore_data_bytes), (2, 0, None, 0, 0));
+    assert_eq!(
+        (
+            empty.stores,
+            empty.store_files,
+            empty.flushed_sequence,
+            empty.oldest_file_ms,
+            empty.memstore_data_bytes
+        ),
+        (2, 0, None, 0, 0)
+    );
     for row in 0..100 {
         put(&engine, &format!("row{row:03}"), "value");
     }
@@ -148,17 +186,37 @@ fn the_figures_are_those_of_the_files_and_the_memstores() {
     assert!(before.memstore_bytes > before.memstore_data_bytes);
     engine.flush(&name()).unwrap();
     let load = region(&engine, "a").load();
-    assert_eq!((load.store_files, load.reference_files, load.store_file_cells, load.memstore_bytes, load.memstore_data_bytes), (1, 0, 100, 0, 0));
-    assert_eq!((load.flushed_sequence, load.oldest_file_ms, load.last_major_compaction_ms), (Some(100), 1_000_000_000_000, 0));
-    assert!(load.store_file_uncompressed_bytes > 100 * 25 && load.store_file_uncompressed_bytes < load.store_file_bytes);
-    assert!(load.static_index_bytes > 0 && load.static_bloom_bytes > 0 && load.root_index_bytes > 0);
+    assert_eq!(
+        (
+            load.store_files,
+            load.reference_files,
+            load.store_file_cells,
+            load.memstore_bytes,
+            load.memstore_data_bytes
+        ),
+        (1, 0, 100, 0, 0)
+    );
+    assert_eq!(
+        (load.flushed_sequence, load.oldest_file_ms, load.last_major_compaction_ms),
+        (Some(100), 1_000_000_000_000, 0)
+    );
+    assert!(
+        load.store_file_uncompressed_bytes > 100 * 25
+            && load.store_file_uncompressed_bytes < load.store_file_bytes
+    );
+    assert!(
+        load.static_index_bytes > 0 && load.static_bloom_bytes > 0 && load.root_index_bytes > 0
+    );
 
     assert!(region(&engine, "a").is_splittable());
     engine.split_region(&encoded(&engine)[0], Some(Bytes::from("row050"))).unwrap();
     let half = region(&engine, "a");
     assert_eq!((half.load().reference_files, half.is_splittable()), (1, false));
-    while engine.step().unwrap() {}
-    assert_eq!((half.load().reference_files, half.load().store_file_cells, half.is_splittable()), (0, 50, true));
+    while engine.run_one_job().unwrap() {}
+    assert_eq!(
+        (half.load().reference_files, half.load().store_file_cells, half.is_splittable()),
+        (0, 50, true)
+    );
     assert!(half.middle_row().unwrap().is_none(), "a single block has no middle");
 }
 
@@ -170,26 +228,43 @@ fn requests_are_counted_as_hbase_counts_them() {
         put(&engine, &format!("row{row}"), "value");
     }
     let table = engine.table(&name()).unwrap();
-    table.get(&Get::new("row1"), Tier::Disk).unwrap();
+    table.get(&Get::new("row1"), ReadTier::Disk).unwrap();
     let only = Filter::Row(CompareOp::Equal, Comparator::Binary("row5".into()));
-    table.scan(Scan::all().filter(only), Tier::Disk).for_each(|rows| assert_eq!(rows.unwrap().len(), 1));
+    table
+        .scan(Scan::all().filter(only), ReadTier::Disk)
+        .for_each(|rows| assert_eq!(rows.unwrap().len(), 1));
     let load = region(&engine, "a").load();
     assert_eq!((load.write_requests, load.read_requests, load.filtered_read_requests), (10, 2, 9));
 }
 
 #[test]
-fn whether_a_row_exists_is_told_without_copying_it() {
+fn row_existence_is_checked_without_copying() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &["m"]);
     put(&engine, "a", "v");
     engine.flush(&name()).unwrap();
-    engine.table(&name()).unwrap().apply(vec![RowOp::Put(Put::new("b").add("g", "q", "v"))]).unwrap();
+    engine
+        .table(&name())
+        .unwrap()
+        .apply(vec![RowOp::Put(Put::new("b").add("g", "q", "v"))])
+        .unwrap();
     let region = region(&engine, "a");
-    let exists = |get: Get| region.exists(&get, Tier::Disk, &Arc::default()).map_err(|error| error.kind());
-    assert_eq!([exists(Get::new("a")), exists(Get::new("b")), exists(Get::new("c"))], [Ok(true), Ok(true), Ok(false)]);
-    assert_eq!([exists(Get::new("b").family("f")), exists(Get::new("b").column("g", "q"))], [Ok(false), Ok(true)]);
+    let exists = |get: Get| {
+        region.exists(&get, ReadTier::Disk, &Arc::default()).map_err(|error| error.kind())
+    };
+    assert_eq!(
+        [exists(Get::new("a")), exists(Get::new("b")), exists(Get::new("c"))],
+        [Ok(true), Ok(true), Ok(false)]
+    );
+    assert_eq!(
+        [exists(Get::new("b").family("f")), exists(Get::new("b").column("g", "q"))],
+        [Ok(false), Ok(true)]
+    );
     assert_eq!(exists(Get::new("a").filter(Filter::Prefix("b".into()))), Ok(false));
-    assert_eq!([exists(Get::new("z")), exists(Get::new("a").family("x"))], [Err(ErrorKind::WrongRegion), Err(ErrorKind::NoSuchFamily)]);
+    assert_eq!(
+        [exists(Get::new("z")), exists(Get::new("a").family("x"))],
+        [Err(ErrorKind::WrongRegion), Err(ErrorKind::NoSuchFamily)]
+    );
     assert_eq!(region.load().cells_returned, 0);
 }
 
@@ -198,21 +273,33 @@ fn a_table_of_many_regions_is_found_through_every_name() {
     let sim = SimEnv::new(1);
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
     let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f"));
-    engine.create_table(table, (1..300).map(|at| Bytes::from(format!("{at:03}"))).collect()).unwrap();
+    engine
+        .create_table(table, (1..300).map(|at| Bytes::from(format!("{at:03}"))).collect())
+        .unwrap();
     let infos = engine.regions(&name()).unwrap();
     assert_eq!(infos.len(), 300);
-    assert!(infos.iter().all(|info| engine.region(&info.encoded_name).is_ok_and(|region| **region.info() == *info)));
+    assert!(infos.iter().all(|info| {
+        engine.region(&info.encoded_name).is_ok_and(|region| **region.info() == *info)
+    }));
 }
 
 #[test]
 fn a_region_begins_at_no_row_that_its_name_has_no_room_for() {
     let engine = engine(&SimEnv::new(1), &[]);
-    let table = |qualifier: &str| TableDescriptor::new(qualifier.parse().unwrap()).family(FamilyDescriptor::new("f"));
+    let table = |qualifier: &str| {
+        TableDescriptor::new(qualifier.parse().unwrap()).family(FamilyDescriptor::new("f"))
+    };
     let long = Bytes::from(vec![b'r'; 32_767]);
     let error = engine.create_table(table("long"), vec![long.clone()]).unwrap_err();
-    assert!(error.kind() == ErrorKind::InvalidRequest && error.message().contains("32699"), "{error}");
+    assert!(
+        error.kind() == ErrorKind::InvalidRequest && error.message().contains("32699"),
+        "{error}"
+    );
     let region = &encoded(&engine)[0];
-    assert_eq!(engine.split_region(region, Some(long.clone())).unwrap_err().kind(), ErrorKind::InvalidRequest);
+    assert_eq!(
+        engine.split_region(region, Some(long.clone())).unwrap_err().kind(),
+        ErrorKind::InvalidRequest
+    );
     engine.create_table(table("long"), vec![long.slice(..32_699)]).unwrap();
     let names = engine.regions(&"long".parse().unwrap()).unwrap();
     assert!(names.iter().all(|region| region.full_name().len() <= 32_767));

@@ -1,28 +1,33 @@
-//! Region scanners in bounded pieces of work: every limit, what stopped, read points, and where rows are cut.
+//! Region scanners in bounded pieces of work: every limit, what stopped, read points, and where
+//! rows are cut.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use halite_engine::env::sim::SimEnv;
 use halite_engine::env::{Clock, Env};
-use halite_engine::scan::{MEMORY_BYTES_MAX, MEMORY_CELLS_MAX, ReadAt, ReadTrace, RegionScanner, ScanBatch, ScanBudget, StopReason, counted_bytes};
+use halite_engine::scan::{
+    MAX_MEMORY_BYTES, MAX_MEMORY_CELLS, ReadAt, ReadStats, RegionScanner, ScanBatch, ScanLimits,
+    StopReason, counted_bytes,
+};
 use halite_engine::{Engine, Options};
 use halite_types::{
-    CompactionKind, Comparator, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Get, Put, RowOp, Scan, TableDescriptor, TableName, Tier,
+    CompactionKind, Comparator, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Get, Put,
+    ReadTier, RowOp, Scan, TableDescriptor, TableName,
 };
 
-use crate::support::{apply, engine, name, put, region, show};
+use crate::support::{apply, engine, format_row, name, put, region};
 
 fn open(engine: &Engine, scan: &Scan) -> RegionScanner {
-    region(engine).scan(scan, Tier::Disk).unwrap()
+    region(engine).scan(scan, ReadTier::Disk).unwrap()
 }
 
 fn rows(batch: &ScanBatch) -> String {
-    batch.rows.iter().map(show).collect::<Vec<_>>().join(" ")
+    batch.rows.iter().map(format_row).collect::<Vec<_>>().join(" ")
 }
 
 /// Every answer of a scan as `rows : reason`, with the same budget for each.
-fn answers(mut scanner: RegionScanner, budget: ScanBudget) -> Vec<String> {
+fn format_batches(mut scanner: RegionScanner, budget: ScanLimits) -> Vec<String> {
     let mut out = Vec::new();
     loop {
         let batch = scanner.next_rows(budget).unwrap();
@@ -38,8 +43,9 @@ fn answers(mut scanner: RegionScanner, budget: ScanBudget) -> Vec<String> {
 fn wide(engine: &Engine) {
     for row in ["a", "b", "c", "d"] {
         let columns = ["1", "2", "3"];
-        let put =
-            columns.iter().fold(Put::new(row), |put, column| put.add("f", *column, format!("f{column}")).add("g", *column, format!("g{column}")));
+        let put = columns.iter().fold(Put::new(row), |put, column| {
+            put.add("f", *column, format!("f{column}")).add("g", *column, format!("g{column}"))
+        });
         apply(engine, RowOp::Put(put));
     }
 }
@@ -48,26 +54,41 @@ fn wide(engine: &Engine) {
 const CELL: usize = 12 + 12 + 1 + 1 + 1 + 2;
 
 #[test]
-fn an_unlimited_call_returns_everything_and_says_that_the_region_ends() {
+fn unlimited_call_returns_all_rows_and_region_end() {
     let engine = engine(&SimEnv::new(1), &[]);
     wide(&engine);
-    let all = answers(open(&engine, &Scan::range("b", "d")), ScanBudget::default());
+    let all = format_batches(open(&engine, &Scan::range("b", "d")), ScanLimits::default());
     assert_eq!(all, ["b=f1,f2,f3,g1,g2,g3 c=f1,f2,f3,g1,g2,g3 : RegionEnd"]);
-    assert_eq!(answers(open(&engine, &Scan::range("x", "")), ScanBudget::default()), [" : RegionEnd"]);
-    assert_eq!(answers(open(&engine, &Scan::range("d", "b")), ScanBudget::default()), [" : RegionEnd"]);
+    assert_eq!(
+        format_batches(open(&engine, &Scan::range("x", "")), ScanLimits::default()),
+        [" : RegionEnd"]
+    );
+    assert_eq!(
+        format_batches(open(&engine, &Scan::range("d", "b")), ScanLimits::default()),
+        [" : RegionEnd"]
+    );
 }
 
 #[test]
-fn results_count_rows_and_pieces_of_rows() {
+fn results_count_rows_and_partial_rows() {
     let engine = engine(&SimEnv::new(1), &[]);
     wide(&engine);
-    let budget = ScanBudget { results: 2, ..ScanBudget::default() };
+    let budget = ScanLimits { results: 2, ..ScanLimits::default() };
     let scan = Scan::range("a", "d").family("f");
-    assert_eq!(answers(open(&engine, &scan), budget), ["a=f1,f2,f3 b=f1,f2,f3 : Results", "c=f1,f2,f3 : RegionEnd"]);
-    let pieces = answers(open(&engine, &scan.clone().batch(2)), budget);
-    assert_eq!(pieces, ["a=f1,f2.. a=f3 : Results", "b=f1,f2.. b=f3 : Results", "c=f1,f2.. c=f3 : RegionEnd"]);
-    // The end of the range is seen at once where the stores show it, in reverse where the range begins with the row.
-    let reversed = |start: &'static str| answers(open(&engine, &Scan::range(start, "").family("f").reverse(true)), budget);
+    assert_eq!(
+        format_batches(open(&engine, &scan), budget),
+        ["a=f1,f2,f3 b=f1,f2,f3 : Results", "c=f1,f2,f3 : RegionEnd"]
+    );
+    let pieces = format_batches(open(&engine, &scan.clone().batch(2)), budget);
+    assert_eq!(
+        pieces,
+        ["a=f1,f2.. a=f3 : Results", "b=f1,f2.. b=f3 : Results", "c=f1,f2.. c=f3 : RegionEnd"]
+    );
+    // The end of the range is seen at once where the stores show it, in reverse where the range
+    // begins with the row.
+    let reversed = |start: &'static str| {
+        format_batches(open(&engine, &Scan::range(start, "").family("f").reverse(true)), budget)
+    };
     assert_eq!(reversed("c"), ["d=f1,f2,f3 c=f1,f2,f3 : RegionEnd"]);
     assert_eq!(reversed("bb"), ["d=f1,f2,f3 c=f1,f2,f3 : Results", " : RegionEnd"]);
 }
@@ -77,11 +98,19 @@ fn rows_are_counted_at_their_end_across_calls() {
     let engine = engine(&SimEnv::new(1), &[]);
     wide(&engine);
     let mut scanner = open(&engine, &Scan::all().family("f").batch(2));
-    let mut next = |results, rows| scanner.next_rows(ScanBudget { results, rows, ..ScanBudget::default() }).unwrap();
+    let mut next = |results, rows| {
+        scanner.next_rows(ScanLimits { results, rows, ..ScanLimits::default() }).unwrap()
+    };
     let first = next(1, 2);
-    assert_eq!((rows(&first), first.rows_ended, first.in_row, first.stopped), ("a=f1,f2..".into(), 0, true, StopReason::Results));
+    assert_eq!(
+        (rows(&first), first.rows_ended, first.in_row, first.stopped),
+        ("a=f1,f2..".into(), 0, true, StopReason::Results)
+    );
     let second = next(usize::MAX, 2);
-    assert_eq!((rows(&second), second.rows_ended, second.in_row, second.stopped), ("a=f3 b=f1,f2.. b=f3".into(), 2, false, StopReason::Rows));
+    assert_eq!(
+        (rows(&second), second.rows_ended, second.in_row, second.stopped),
+        ("a=f3 b=f1,f2.. b=f3".into(), 2, false, StopReason::Rows)
+    );
     assert_eq!(rows(&next(usize::MAX, 1)), "c=f1,f2.. c=f3");
 }
 
@@ -90,21 +119,30 @@ fn bytes_end_a_call_between_rows_or_inside_one() {
     let engine = engine(&SimEnv::new(1), &[]);
     wide(&engine);
     assert_eq!(counted_bytes(3, 3 * CELL), 3 * (CELL + 32));
-    let budget = ScanBudget { bytes: counted_bytes(1, CELL) + 1, ..ScanBudget::default() };
+    let budget = ScanLimits { bytes: counted_bytes(1, CELL) + 1, ..ScanLimits::default() };
     let scan = Scan::range("a", "c").family("f");
-    assert_eq!(answers(open(&engine, &scan), budget), ["a=f1,f2,f3 : Bytes", "b=f1,f2,f3 : RegionEnd"]);
-    let cut = answers(open(&engine, &scan), ScanBudget { cut_rows: true, ..budget });
+    assert_eq!(
+        format_batches(open(&engine, &scan), budget),
+        ["a=f1,f2,f3 : Bytes", "b=f1,f2,f3 : RegionEnd"]
+    );
+    let cut = format_batches(open(&engine, &scan), ScanLimits { cut_rows: true, ..budget });
     assert_eq!(
         cut,
         ["a=f1,f2.. : Bytes", "a=f3 b=f1.. : Bytes", "b=f2,f3 : Bytes", " : RegionEnd"],
         "that it was the last cell shows in the next call"
     );
     // At least one cell comes, however small the limit; a cut may fall between families.
-    let one = answers(open(&engine, &Scan::range("a", "b")), ScanBudget { bytes: 1, cut_rows: true, ..budget });
+    let one = format_batches(
+        open(&engine, &Scan::range("a", "b")),
+        ScanLimits { bytes: 1, cut_rows: true, ..budget },
+    );
     let cells = ["f1", "f2", "f3", "g1", "g2"].map(|value| format!("a={value}.. : Bytes"));
     assert_eq!(one, [&cells[..], &["a=g3 : Bytes".to_owned(), " : RegionEnd".to_owned()]].concat());
     // A batch is not filled up with the next call's cells.
-    let batch = answers(open(&engine, &scan.clone().batch(2)), ScanBudget { bytes: 1, cut_rows: true, ..budget });
+    let batch = format_batches(
+        open(&engine, &scan.clone().batch(2)),
+        ScanLimits { bytes: 1, cut_rows: true, ..budget },
+    );
     assert_eq!(batch[..3], ["a=f1.. : Bytes", "a=f2.. : Bytes", "a=f3 : Bytes"]);
 }
 
@@ -121,32 +159,54 @@ fn a_filter_over_whole_rows_keeps_rows_whole() {
         latest_version_only: true,
         exclude: false,
     };
-    let budget = ScanBudget { bytes: 1, cut_rows: true, ..ScanBudget::default() };
+    let budget = ScanLimits { bytes: 1, cut_rows: true, ..ScanLimits::default() };
     let scan = Scan::range("a", "c").family("f").filter(equal("f3"));
-    assert_eq!(answers(open(&engine, &scan), budget), ["a=f1,f2,f3 : Bytes", "b=f1,f2,f3 : RegionEnd"]);
-    let refused = region(&engine).scan(&scan.batch(10), Tier::Disk).err().unwrap();
+    assert_eq!(
+        format_batches(open(&engine, &scan), budget),
+        ["a=f1,f2,f3 : Bytes", "b=f1,f2,f3 : RegionEnd"]
+    );
+    let refused = region(&engine).scan(&scan.batch(10), ReadTier::Disk).err().unwrap();
     assert_eq!(refused.kind(), ErrorKind::IncompatibleFilter);
 }
 
 #[test]
-fn a_call_that_finds_nothing_ends_by_the_cells_it_looked_at() {
+fn call_without_results_stops_at_examined_cells_limit() {
     let engine = engine(&SimEnv::new(1), &[]);
     wide(&engine);
     let nothing = Filter::Value(CompareOp::Equal, Comparator::Binary("no".into()));
     let mut scanner = open(&engine, &Scan::all().filter(nothing));
-    let batch = scanner.next_rows(ScanBudget { cells_examined: 7, ..ScanBudget::default() }).unwrap();
-    assert_eq!((batch.rows.len(), batch.stopped, scanner.last_row()), (0, StopReason::Cells, Some(&b"b"[..])));
-    let batch = scanner.next_rows(ScanBudget { cells_examined: 2, cut_rows: true, ..ScanBudget::default() }).unwrap();
-    assert_eq!((batch.rows.len(), batch.in_row, batch.stopped, scanner.last_row()), (0, false, StopReason::Cells, Some(&b"c"[..])));
-    let batch = scanner.next_rows(ScanBudget::default()).unwrap();
-    assert_eq!((batch.rows.len(), batch.stopped, scanner.last_row()), (0, StopReason::RegionEnd, Some(&b"d"[..])));
-    assert_eq!((scanner.trace().rows_examined(), scanner.trace().rows_filtered(), scanner.trace().cells_examined()), (4, 4, 24));
+    let batch =
+        scanner.next_rows(ScanLimits { cells_examined: 7, ..ScanLimits::default() }).unwrap();
+    assert_eq!(
+        (batch.rows.len(), batch.stopped, scanner.last_row()),
+        (0, StopReason::Cells, Some(&b"b"[..]))
+    );
+    let batch = scanner
+        .next_rows(ScanLimits { cells_examined: 2, cut_rows: true, ..ScanLimits::default() })
+        .unwrap();
+    assert_eq!(
+        (batch.rows.len(), batch.in_row, batch.stopped, scanner.last_row()),
+        (0, false, StopReason::Cells, Some(&b"c"[..]))
+    );
+    let batch = scanner.next_rows(ScanLimits::default()).unwrap();
+    assert_eq!(
+        (batch.rows.len(), batch.stopped, scanner.last_row()),
+        (0, StopReason::RegionEnd, Some(&b"d"[..]))
+    );
+    assert_eq!(
+        (
+            scanner.stats().rows_examined(),
+            scanner.stats().rows_filtered(),
+            scanner.stats().cells_examined()
+        ),
+        (4, 4, 24)
+    );
 }
 
 /// A clock on which every look takes a millisecond.
-struct Ticking(AtomicU64);
+struct TickingClock(AtomicU64);
 
-impl Clock for Ticking {
+impl Clock for TickingClock {
     fn now_ms(&self) -> i64 {
         1_000_000
     }
@@ -159,43 +219,58 @@ impl Clock for Ticking {
 #[test]
 fn time_ends_a_call_wherever_it_is() {
     let sim = SimEnv::new(1);
-    let env = Env { clock: Arc::new(Ticking(AtomicU64::new(0))), ..sim.env() };
+    let env = Env { clock: Arc::new(TickingClock(AtomicU64::new(0))), ..sim.env() };
     let engine = Engine::open(env, Options::default()).unwrap();
-    engine.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+    engine
+        .create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), Vec::new())
+        .unwrap();
     for row in ["a", "b"] {
-        let put = (0..3000).fold(Put::new(row), |put, column| put.add("f", format!("{column:04}"), "v"));
+        let put =
+            (0..3000).fold(Put::new(row), |put, column| put.add("f", format!("{column:04}"), "v"));
         apply(&engine, RowOp::Put(put));
     }
     let nothing = Filter::Value(CompareOp::Equal, Comparator::Binary("no".into()));
     let scan = Scan::all().filter(nothing);
-    let budget = ScanBudget { time_ms: Some(2), ..ScanBudget::default() };
+    let budget = ScanLimits { time_ms: Some(2), ..ScanLimits::default() };
     // The clock is looked at after a thousand cells; whole rows come to their end first.
     let mut scanner = open(&engine, &scan);
-    let batch = scanner.next_rows(ScanBudget { cut_rows: true, ..budget }).unwrap();
-    assert_eq!((batch.stopped, scanner.trace().cells_examined(), scanner.last_row()), (StopReason::Time, 2000, Some(&b"a"[..])));
+    let batch = scanner.next_rows(ScanLimits { cut_rows: true, ..budget }).unwrap();
+    assert_eq!(
+        (batch.stopped, scanner.stats().cells_examined(), scanner.last_row()),
+        (StopReason::Time, 2000, Some(&b"a"[..]))
+    );
     let mut scanner = open(&engine, &scan);
-    let batch = scanner.next_rows(ScanBudget { time_ms: Some(1), ..budget }).unwrap();
-    assert_eq!((batch.stopped, scanner.trace().cells_examined()), (StopReason::Time, 3000));
-    assert_eq!(answers(open(&engine, &Scan::all()), budget).len(), 1);
+    let batch = scanner.next_rows(ScanLimits { time_ms: Some(1), ..budget }).unwrap();
+    assert_eq!((batch.stopped, scanner.stats().cells_examined()), (StopReason::Time, 3000));
+    assert_eq!(format_batches(open(&engine, &Scan::all()), budget).len(), 1);
 }
 
 #[test]
-fn a_filter_that_is_done_is_told_from_the_end_of_the_region() {
+fn finished_filter_is_distinguished_from_region_end() {
     let engine = engine(&SimEnv::new(1), &[]);
     wide(&engine);
     let scan = |filter| Scan::all().column("f", "1").filter(filter);
-    let page = answers(open(&engine, &scan(Filter::Page(2))), ScanBudget { results: 2, ..ScanBudget::default() });
+    let page = format_batches(
+        open(&engine, &scan(Filter::Page(2))),
+        ScanLimits { results: 2, ..ScanLimits::default() },
+    );
     assert_eq!(page, ["a=f1 b=f1 : FilterEnd"], "with the last row at once, as in HBase");
     let mut prefix = open(&engine, &scan(Filter::Prefix("b".into())));
-    assert_eq!(rows(&prefix.next_rows(ScanBudget { results: 1, ..ScanBudget::default() }).unwrap()), "b=f1");
-    let last = prefix.next_rows(ScanBudget::default()).unwrap();
+    assert_eq!(
+        rows(&prefix.next_rows(ScanLimits { results: 1, ..ScanLimits::default() }).unwrap()),
+        "b=f1"
+    );
+    let last = prefix.next_rows(ScanLimits::default()).unwrap();
     assert_eq!((last.rows.len(), last.stopped), (0, StopReason::FilterEnd));
-    assert_eq!(answers(open(&engine, &scan(Filter::Prefix("d".into()))), ScanBudget::default()), ["d=f1 : RegionEnd"]);
+    assert_eq!(
+        format_batches(open(&engine, &scan(Filter::Prefix("d".into()))), ScanLimits::default()),
+        ["d=f1 : RegionEnd"]
+    );
 }
 
 /// Rows, columns and answers are those of HBase 2.6.4.
 #[test]
-fn a_filter_that_has_enough_of_a_row_ends_the_family_it_was_shown_a_cell_of() {
+fn finished_filter_ends_only_the_current_family() {
     let engine = engine(&SimEnv::new(1), &[]);
     for line in ["a fa fb", "b fa fb fc ga", "c fa ga", "d ga gb gc", "e ga", "f fa"] {
         let (row, columns) = line.split_once(' ').unwrap();
@@ -204,7 +279,7 @@ fn a_filter_that_has_enough_of_a_row_ends_the_family_it_was_shown_a_cell_of() {
     }
     let of = |limit, reverse| {
         let scan = Scan { reverse, ..Scan::all() }.filter(Filter::ColumnCountGet(limit));
-        answers(open(&engine, &scan), ScanBudget::default()).concat()
+        format_batches(open(&engine, &scan), ScanLimits::default()).concat()
     };
     for _ in 0..2 {
         assert_eq!(of(1, false), "a=fa b=ga c=ga d=ga : RegionEnd");
@@ -218,19 +293,25 @@ fn a_filter_that_has_enough_of_a_row_ends_the_family_it_was_shown_a_cell_of() {
 }
 
 #[test]
-fn a_row_that_ends_at_its_limit_is_told_whole_when_that_is_known() {
+fn row_ending_at_limit_is_complete_when_known() {
     let engine = engine(&SimEnv::new(1), &[]);
     put(&engine, "a", "1");
     apply(&engine, RowOp::Put(Put::new("a").add("f", "r", "2")));
     apply(&engine, RowOp::Delete(Delete::new("a").column("f", "r")));
     // Behind the first cell there is only what nobody sees.
-    assert_eq!(answers(open(&engine, &Scan::all().batch(1)), ScanBudget::default()), ["a=1 : RegionEnd"]);
-    let pieces = answers(open(&engine, &Scan::all().batch(1)), ScanBudget { results: 1, ..ScanBudget::default() });
+    assert_eq!(
+        format_batches(open(&engine, &Scan::all().batch(1)), ScanLimits::default()),
+        ["a=1 : RegionEnd"]
+    );
+    let pieces = format_batches(
+        open(&engine, &Scan::all().batch(1)),
+        ScanLimits { results: 1, ..ScanLimits::default() },
+    );
     assert_eq!(pieces, ["a=1.. : Results", " : RegionEnd"]);
 }
 
 #[test]
-fn a_scan_begun_anew_at_its_read_point_sees_nothing_newer() {
+fn scan_restarted_at_read_point_sees_nothing_newer() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
     put(&engine, "a", "old");
@@ -241,8 +322,14 @@ fn a_scan_begun_anew_at_its_read_point_sees_nothing_newer() {
     put(&engine, "b", "new");
     put(&engine, "c", "new");
     put(&engine, "d", "new");
-    let at =
-        |at, reverse| answers(region(&engine).scan_at(&Scan::all().family("f").reverse(reverse), Tier::Disk, at).unwrap(), ScanBudget::default());
+    let at = |at, reverse| {
+        format_batches(
+            region(&engine)
+                .scan_at(&Scan::all().family("f").reverse(reverse), ReadTier::Disk, at)
+                .unwrap(),
+            ScanLimits::default(),
+        )
+    };
     for (flushed, compacted) in [(false, false), (true, false), (true, true)] {
         if flushed {
             engine.flush(&name()).unwrap();
@@ -250,25 +337,35 @@ fn a_scan_begun_anew_at_its_read_point_sees_nothing_newer() {
         if compacted {
             engine.compact(&name(), None, CompactionKind::Major).unwrap();
         }
-        assert_eq!(at(ReadAt::Point(point), false), ["a=old c=old : RegionEnd"], "{flushed} {compacted}");
-        assert_eq!(at(ReadAt::Point(point), true), ["c=old a=old : RegionEnd"], "{flushed} {compacted}");
+        assert_eq!(
+            at(ReadAt::Point(point), false),
+            ["a=old c=old : RegionEnd"],
+            "{flushed} {compacted}"
+        );
+        assert_eq!(
+            at(ReadAt::Point(point), true),
+            ["c=old a=old : RegionEnd"],
+            "{flushed} {compacted}"
+        );
         assert_eq!(at(ReadAt::Point(99), false), ["a=old b=new c=new d=new : RegionEnd"]);
         assert_eq!(at(ReadAt::Committed, false), at(ReadAt::Point(99), false));
     }
-    let clamped = region(&engine).scan_at(&Scan::all(), Tier::Disk, ReadAt::Point(99)).unwrap();
+    let clamped = region(&engine).scan_at(&Scan::all(), ReadTier::Disk, ReadAt::Point(99)).unwrap();
     assert_eq!(clamped.read_point(), 5);
 }
 
 #[test]
-fn a_scan_begun_anew_sees_whole_rows_when_what_it_saw_at_first_is_gone() {
+fn restarted_scan_sees_whole_rows_after_versions_are_dropped() {
     let sim = SimEnv::new(1);
     let name = TableName::new("default", "one").unwrap();
-    // How what newer writes have displaced goes: written to a file, from file to file, from memory to memory, with the process.
+    // How what newer writes have displaced goes: written to a file, from file to file, from memory
+    // to memory, with the process.
     for way in ["flush", "compaction", "condensing", "opening"] {
         let mut options = Options::default();
-        options.memstore_condense_bytes = usize::from(way == "condensing");
+        options.in_memory_compaction_bytes = usize::from(way == "condensing");
         let mut engine = Engine::open(sim.env(), options).unwrap();
-        let table = TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f").versions(1));
+        let table =
+            TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f").versions(1));
         engine.create_table(table, Vec::new()).unwrap();
         let put = |engine: &Engine, row: &str, value: &str| {
             let put = Put::new(row.to_owned()).add("f", "q", value).add("f", "r", value);
@@ -276,15 +373,15 @@ fn a_scan_begun_anew_sees_whole_rows_when_what_it_saw_at_first_is_gone() {
         };
         put(&engine, "a", "old");
         put(&engine, "b", "old");
-        let region = |engine: &Engine| engine.table(&name).unwrap().region_of(b"a").unwrap();
-        let point = region(&engine).scan(&Scan::all(), Tier::Disk).unwrap().read_point();
+        let region = |engine: &Engine| engine.table(&name).unwrap().region_for_row(b"a").unwrap();
+        let point = region(&engine).scan(&Scan::all(), ReadTier::Disk).unwrap().read_point();
         if way == "compaction" {
             engine.flush(&name).unwrap();
         }
         sim.clock.advance_ms(1);
         (0..4).for_each(|_| put(&engine, "b", "new"));
         match way {
-            "condensing" => assert!(engine.step().unwrap(), "nothing to condense"),
+            "condensing" => assert!(engine.run_one_job().unwrap(), "nothing to condense"),
             "opening" => {
                 engine.close().unwrap();
                 engine = Engine::open(sim.env(), Options::default()).unwrap();
@@ -294,7 +391,10 @@ fn a_scan_begun_anew_sees_whole_rows_when_what_it_saw_at_first_is_gone() {
         if way == "compaction" {
             engine.compact(&name, None, CompactionKind::Major).unwrap();
         }
-        let seen = answers(region(&engine).scan_at(&Scan::all(), Tier::Disk, ReadAt::Point(point)).unwrap(), ScanBudget::default());
+        let seen = format_batches(
+            region(&engine).scan_at(&Scan::all(), ReadTier::Disk, ReadAt::Point(point)).unwrap(),
+            ScanLimits::default(),
+        );
         assert_eq!(seen, ["a=old,old b=new,new : RegionEnd"], "{way}");
         engine.disable_table(&name).unwrap();
         engine.drop_table(&name).unwrap();
@@ -303,11 +403,19 @@ fn a_scan_begun_anew_sees_whole_rows_when_what_it_saw_at_first_is_gone() {
 }
 
 #[test]
-fn what_is_applied_and_not_durable_is_seen_only_by_those_who_ask_for_it() {
+fn applied_writes_are_visible_before_durability_only_on_request() {
     let engine = engine(&SimEnv::new(1), &[]);
     put(&engine, "a", "durable");
-    let pending = engine.table(&name()).unwrap().submit(vec![RowOp::Put(Put::new("b").add("f", "q", "applied"))]);
-    let at = |at| answers(region(&engine).scan_at(&Scan::all(), Tier::Disk, at).unwrap(), ScanBudget::default());
+    let pending = engine
+        .table(&name())
+        .unwrap()
+        .submit(vec![RowOp::Put(Put::new("b").add("f", "q", "applied"))]);
+    let at = |at| {
+        format_batches(
+            region(&engine).scan_at(&Scan::all(), ReadTier::Disk, at).unwrap(),
+            ScanLimits::default(),
+        )
+    };
     assert_eq!(at(ReadAt::Committed), ["a=durable : RegionEnd"]);
     assert_eq!(at(ReadAt::Applied), ["a=durable b=applied : RegionEnd"]);
     pending.ticket.wait().unwrap();
@@ -322,7 +430,7 @@ fn an_open_scanner_sees_its_read_point_through_flush_compaction_and_split() {
     }
     engine.flush(&name()).unwrap();
     let mut scanner = open(&engine, &Scan::all());
-    let next = ScanBudget { results: 1, ..ScanBudget::default() };
+    let next = ScanLimits { results: 1, ..ScanLimits::default() };
     assert_eq!(rows(&scanner.next_rows(next).unwrap()), "a=old");
     for round in 0..4 {
         put(&engine, "b", &format!("new{round}"));
@@ -331,23 +439,32 @@ fn an_open_scanner_sees_its_read_point_through_flush_compaction_and_split() {
     engine.compact(&name(), None, CompactionKind::Major).unwrap();
     assert_eq!(rows(&scanner.next_rows(next).unwrap()), "b=old");
     engine.split_region(&region(&engine).info().encoded_name, Some("b".into())).unwrap();
-    while engine.step().unwrap() {}
+    while engine.run_one_job().unwrap() {}
     assert_eq!(rows(&scanner.next_rows(next).unwrap()), "c=old");
 }
 
 #[test]
-fn the_trace_tells_where_the_bytes_came_from() {
+fn read_stats_report_the_source_of_bytes() {
     let engine = engine(&SimEnv::new(1), &[]);
     wide(&engine);
     let mut memstore = open(&engine, &Scan::all());
-    memstore.next_rows(ScanBudget::default()).unwrap();
-    assert_eq!((memstore.trace().memstore_bytes_read(), memstore.trace().data_block_bytes()), (24 * CELL as u64, 0));
+    memstore.next_rows(ScanLimits::default()).unwrap();
+    assert_eq!(
+        (memstore.stats().memstore_bytes_read(), memstore.stats().data_block_bytes()),
+        (24 * CELL as u64, 0)
+    );
     engine.flush(&name()).unwrap();
     let scanned = || {
         let mut scanner = open(&engine, &Scan::all());
-        scanner.next_rows(ScanBudget::default()).unwrap();
-        let trace = scanner.trace();
-        (trace.blocks_read(), trace.block_bytes_read() > 0, trace.block_bytes_cached() > 0, trace.data_block_bytes(), trace.memstore_bytes_read())
+        scanner.next_rows(ScanLimits::default()).unwrap();
+        let trace = scanner.stats();
+        (
+            trace.blocks_read(),
+            trace.block_bytes_read() > 0,
+            trace.block_bytes_cached() > 0,
+            trace.data_block_bytes(),
+            trace.memstore_bytes_read(),
+        )
     };
     let (first, second) = (scanned(), scanned());
     assert_eq!((first.0, first.1, first.2, first.4), (2, true, false, 0));
@@ -357,21 +474,23 @@ fn the_trace_tells_where_the_bytes_came_from() {
 }
 
 #[test]
-fn how_long_the_disk_takes_is_measured_for_those_who_ask_and_only_of_what_comes_from_it() {
-    let clock = Arc::new(Ticking(AtomicU64::new(0)));
+fn disk_read_time_is_measured_only_on_request() {
+    let clock = Arc::new(TickingClock(AtomicU64::new(0)));
     let env = Env { clock: Arc::clone(&clock) as Arc<dyn Clock>, ..SimEnv::new(1).env() };
     let mut options = Options::default();
     options.block_cache_bytes = 0;
     let engine = Engine::open(env, options).unwrap();
-    engine.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+    engine
+        .create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), Vec::new())
+        .unwrap();
     put(&engine, "a", "1");
     let scanned = |is_wanted: bool| {
         let mut scanner = open(&engine, &Scan::all());
         scanner.time_block_reads(is_wanted);
         let looks = clock.0.load(Ordering::Relaxed);
-        scanner.next_rows(ScanBudget::default()).unwrap();
+        scanner.next_rows(ScanLimits::default()).unwrap();
         let looks = clock.0.load(Ordering::Relaxed) - looks;
-        (scanner.trace().blocks_read(), scanner.trace().block_read_ns(), looks / 1_000_000)
+        (scanner.stats().blocks_read(), scanner.stats().block_read_ns(), looks / 1_000_000)
     };
     assert_eq!(scanned(true), (0, 0, 0));
     engine.flush(&name()).unwrap();
@@ -387,7 +506,9 @@ fn layered(sim: &SimEnv) -> Arc<Engine> {
     let family = FamilyDescriptor::new("f").set("BLOCKSIZE", 256);
     engine.create_table(TableDescriptor::new(name()).family(family), Vec::new()).unwrap();
     for layer in 0..3 {
-        (0..200).filter(|row| row % (layer + 1) == 0).for_each(|row| put(&engine, &format!("{row:03}"), &format!("{layer}")));
+        (0..200)
+            .filter(|row| row % (layer + 1) == 0)
+            .for_each(|row| put(&engine, &format!("{row:03}"), &format!("{layer}")));
         if layer < 2 {
             engine.flush(&name()).unwrap();
         }
@@ -401,13 +522,13 @@ fn a_try_in_memory_gives_what_is_there_or_leaves_the_scan_where_it_was() {
     let region = region(&engine);
     for reverse in [false, true] {
         let scan = Scan::all().reverse(reverse);
-        let budget = ScanBudget { results: 7, ..ScanBudget::default() };
-        let all = answers(open(&engine, &scan), budget);
+        let budget = ScanLimits { results: 7, ..ScanLimits::default() };
+        let all = format_batches(open(&engine, &scan), budget);
         let mut scanner = open(&engine, &scan);
         let (mut found, mut tried, mut in_vain) = (Vec::new(), 0, 0);
         while found.len() < all.len() {
             if found.len() % 3 == 0 {
-                engine.forget_blocks(&region.info().encoded_name).unwrap();
+                engine.evict_blocks(&region.info().encoded_name).unwrap();
             }
             let batch = scanner.try_rows(budget).unwrap();
             tried += usize::from(batch.is_some());
@@ -417,8 +538,12 @@ fn a_try_in_memory_gives_what_is_there_or_leaves_the_scan_where_it_was() {
         }
         assert_eq!(found, all);
         assert!(tried > 5 && in_vain > 5, "{tried} answers from memory, {in_vain} not");
-        assert_eq!(scanner.trace().rows_examined(), 200, "a row is counted once, however often it was tried");
-        assert_eq!(scanner.trace().rows_returned(), 200);
+        assert_eq!(
+            scanner.stats().rows_examined(),
+            200,
+            "a row is counted once, however often it was tried"
+        );
+        assert_eq!(scanner.stats().rows_returned(), 200);
     }
 }
 
@@ -427,46 +552,75 @@ fn a_try_that_would_end_inside_a_row_comes_to_nothing() {
     let engine = engine(&SimEnv::new(1), &[]);
     wide(&engine);
     let mut scanner = open(&engine, &Scan::range("a", "c").family("f"));
-    let budget = ScanBudget { cells_examined: 2, cut_rows: true, ..ScanBudget::default() };
+    let budget = ScanLimits { cells_examined: 2, cut_rows: true, ..ScanLimits::default() };
     assert_eq!(scanner.try_rows(budget).unwrap(), None);
-    assert_eq!(scanner.trace().cells_examined(), 0, "what is looked at again counts once");
+    assert_eq!(scanner.stats().cells_examined(), 0, "what is looked at again counts once");
     assert_eq!(rows(&scanner.next_rows(budget).unwrap()), "a=f1,f2..");
-    assert_eq!((scanner.trace().rows_examined(), scanner.trace().cells_examined(), scanner.trace().cells_returned()), (1, 2, 2));
-    assert_eq!(scanner.try_rows(ScanBudget::default()).unwrap(), None, "it stands in a row");
-    assert_eq!(rows(&scanner.next_rows(ScanBudget::default()).unwrap()), "a=f3 b=f1,f2,f3");
+    assert_eq!(
+        (
+            scanner.stats().rows_examined(),
+            scanner.stats().cells_examined(),
+            scanner.stats().cells_returned()
+        ),
+        (1, 2, 2)
+    );
+    assert_eq!(scanner.try_rows(ScanLimits::default()).unwrap(), None, "it stands in a row");
+    assert_eq!(rows(&scanner.next_rows(ScanLimits::default()).unwrap()), "a=f3 b=f1,f2,f3");
 }
 
 #[test]
 fn a_try_leaves_a_long_row_to_a_thread_with_time_even_if_it_is_not_to_be_cut() {
     let engine = engine(&SimEnv::new(1), &[]);
-    for (row, cells) in [("a", MEMORY_CELLS_MAX), ("b", 2 * MEMORY_CELLS_MAX)] {
-        apply(&engine, RowOp::Put((0..cells).fold(Put::new(row), |put, at| put.add("f", format!("{at:06}"), "v"))));
+    for (row, cells) in [("a", MAX_MEMORY_CELLS), ("b", 2 * MAX_MEMORY_CELLS)] {
+        apply(
+            &engine,
+            RowOp::Put(
+                (0..cells).fold(Put::new(row), |put, at| put.add("f", format!("{at:06}"), "v")),
+            ),
+        );
     }
-    let budget = ScanBudget { cells_examined: 10, ..ScanBudget::default() };
+    let budget = ScanLimits { cells_examined: 10, ..ScanLimits::default() };
     let mut scanner = open(&engine, &Scan::all());
-    let cells = |batch: &ScanBatch| batch.rows.iter().map(|row| row.len() as u64).collect::<Vec<_>>();
-    assert_eq!(scanner.try_rows(budget).unwrap().map(|batch| cells(&batch)), Some(vec![MEMORY_CELLS_MAX]));
+    let cells =
+        |batch: &ScanBatch| batch.rows.iter().map(|row| row.len() as u64).collect::<Vec<_>>();
+    assert_eq!(
+        scanner.try_rows(budget).unwrap().map(|batch| cells(&batch)),
+        Some(vec![MAX_MEMORY_CELLS])
+    );
     assert_eq!(scanner.try_rows(budget).unwrap(), None);
-    assert_eq!(cells(&scanner.next_rows(budget).unwrap()), [2 * MEMORY_CELLS_MAX]);
+    assert_eq!(cells(&scanner.next_rows(budget).unwrap()), [2 * MAX_MEMORY_CELLS]);
 }
 
 #[test]
 fn scan_try_stops_at_bytes_and_leaves_large_rows() {
     let engine = engine(&SimEnv::new(1), &[]);
-    let put = |row: String, bytes: usize| apply(&engine, RowOp::Put(Put::new(row).add("f", "a", "x".repeat(bytes)).add("f", "b", "v")));
-    (0..8).for_each(|row| put(format!("a{row}"), MEMORY_BYTES_MAX / 3));
-    put("b".to_owned(), 3 * MEMORY_BYTES_MAX);
+    let put = |row: String, bytes: usize| {
+        apply(
+            &engine,
+            RowOp::Put(Put::new(row).add("f", "a", "x".repeat(bytes)).add("f", "b", "v")),
+        );
+    };
+    (0..8).for_each(|row| put(format!("a{row}"), MAX_MEMORY_BYTES / 3));
+    put("b".to_owned(), 3 * MAX_MEMORY_BYTES);
     for cut_rows in [false, true] {
-        let budget = ScanBudget { cut_rows, ..ScanBudget::default() };
+        let budget = ScanLimits { cut_rows, ..ScanLimits::default() };
         let mut scanner = open(&engine, &Scan::all());
-        let mut tried = || scanner.try_rows(budget).unwrap().map(|batch| (batch.rows.len(), batch.stopped));
+        let mut tried =
+            || scanner.try_rows(budget).unwrap().map(|batch| (batch.rows.len(), batch.stopped));
         // Each call ends at the first row that reaches the limit.
         assert_eq!([tried(), tried()], [Some((3, StopReason::Cells)); 2]);
         // The last two rows fit, and the large one is not begun.
         assert_eq!(tried(), Some((2, StopReason::Cells)));
         assert_eq!(tried(), None);
         let batch = scanner.next_rows(budget).unwrap();
-        assert_eq!((batch.rows.len(), batch.rows[0].cells().bytes().len() > 3 * MEMORY_BYTES_MAX, batch.more()), (1, true, false));
+        assert_eq!(
+            (
+                batch.rows.len(),
+                batch.rows[0].cells().bytes().len() > 3 * MAX_MEMORY_BYTES,
+                batch.more()
+            ),
+            (1, true, false)
+        );
     }
 }
 
@@ -478,7 +632,7 @@ fn a_small_answer_does_not_keep_the_room_of_a_large_one_before() {
     put(&engine, "b", "small");
     put(&engine, "c", "small");
     let mut scanner = open(&engine, &Scan::all());
-    let budget = ScanBudget { results: 1, ..ScanBudget::default() };
+    let budget = ScanLimits { results: 1, ..ScanLimits::default() };
     assert!(scanner.next_rows(budget).unwrap().rows[0].cells().bytes().len() > 1 << 20);
     let row = scanner.next_rows(budget).unwrap().rows.remove(0);
     let bytes = row.into_cells().bytes().clone();
@@ -491,8 +645,8 @@ fn the_blocks_of_a_file_go_from_the_cache_with_its_last_reader() {
     let engine = layered(&SimEnv::new(1));
     engine.flush(&name()).unwrap();
     let mut reading = open(&engine, &Scan::all());
-    reading.next_rows(ScanBudget { rows: 1, ..ScanBudget::default() }).unwrap();
-    answers(open(&engine, &Scan::all()), ScanBudget::default());
+    reading.next_rows(ScanLimits { rows: 1, ..ScanLimits::default() }).unwrap();
+    format_batches(open(&engine, &Scan::all()), ScanLimits::default());
     let cached = engine.status().block_cache_bytes;
     assert!(cached > 0);
     engine.compact(&name(), None, CompactionKind::Major).unwrap();
@@ -501,39 +655,81 @@ fn the_blocks_of_a_file_go_from_the_cache_with_its_last_reader() {
     assert_eq!(engine.status().block_cache_bytes, 0, "of the new file nothing has been read");
 }
 
-/// HBase counts the encoded cells of one family that a read puts together (`StoreScanner`), and fails with the first too many.
+/// HBase counts the encoded cells of one family that a read puts together (`StoreScanner`), and
+/// fails with the first too many.
 #[test]
 fn a_row_with_more_bytes_than_are_put_together_is_refused_unless_it_is_cut() {
     let mut options = Options::default();
-    options.row_bytes_max = 3 * CELL as u64;
+    options.max_row_bytes = 3 * CELL as u64;
     let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
-    let table = || TableDescriptor::new(name()).family(FamilyDescriptor::new("f")).family(FamilyDescriptor::new("g"));
+    let table = || {
+        TableDescriptor::new(name())
+            .family(FamilyDescriptor::new("f"))
+            .family(FamilyDescriptor::new("g"))
+    };
     engine.create_table(table(), Vec::new()).unwrap();
     wide(&engine);
-    let trace = Arc::new(ReadTrace::default());
-    let get = |get: Get| region(&engine).get(&get, Tier::Disk, &trace).map(|row| row.len()).map_err(|error| error.kind());
+    let trace = Arc::new(ReadStats::default());
+    let get = |get: Get| {
+        region(&engine)
+            .get(&get, ReadTier::Disk, &trace)
+            .map(|row| row.len())
+            .map_err(|error| error.kind())
+    };
     // Each family may have as many.
     assert_eq!(get(Get::new("a")), Ok(6));
-    apply(&engine, RowOp::Put((4..100).fold(Put::new("b"), |put, column| put.add("f", column.to_string(), "v"))));
+    apply(
+        &engine,
+        RowOp::Put(
+            (4..100).fold(Put::new("b"), |put, column| put.add("f", column.to_string(), "v")),
+        ),
+    );
     assert_eq!(get(Get::new("b")), Err(ErrorKind::RowTooBig));
-    assert_eq!((get(Get::new("b").family("g")), get(Get::new("b").column("f", "99"))), (Ok(3), Ok(1)));
+    assert_eq!(
+        (get(Get::new("b").family("g")), get(Get::new("b").column("f", "99"))),
+        (Ok(3), Ok(1))
+    );
     // What a filter takes of a cell counts whole; what is passed over does not count.
     assert_eq!(get(Get::new("b").filter(Filter::KeyOnly(false))), Err(ErrorKind::RowTooBig));
     assert_eq!(
-        get(Get::new("b").filter(Filter::ColumnRange { min: Some("97".into()), min_inclusive: true, max: None, max_inclusive: false })),
+        get(Get::new("b").filter(Filter::ColumnRange {
+            min: Some("97".into()),
+            min_inclusive: true,
+            max: None,
+            max_inclusive: false
+        })),
         Ok(3)
     );
 
-    let scan = |scan: &Scan, budget: ScanBudget| open(&engine, scan).next_rows(budget).map(|batch| batch.rows.len()).map_err(|error| error.kind());
-    assert_eq!(scan(&Scan::all(), ScanBudget::default()), Err(ErrorKind::RowTooBig));
+    let scan = |scan: &Scan, budget: ScanLimits| {
+        open(&engine, scan)
+            .next_rows(budget)
+            .map(|batch| batch.rows.len())
+            .map_err(|error| error.kind())
+    };
+    assert_eq!(scan(&Scan::all(), ScanLimits::default()), Err(ErrorKind::RowTooBig));
     let raw = Scan::all().raw(true);
-    assert_eq!(scan(&raw, ScanBudget { cut_rows: true, ..ScanBudget::default() }), Err(ErrorKind::RowTooBig));
-    let cut = ScanBudget { cut_rows: true, bytes: 2 * counted_bytes(1, CELL), ..ScanBudget::default() };
-    assert!(answers(open(&engine, &Scan::all()), cut).iter().any(|answer| answer.contains("b=")));
-    assert_eq!(answers(open(&engine, &Scan::all().batch(3)), ScanBudget::default()).len(), 1);
+    assert_eq!(
+        scan(&raw, ScanLimits { cut_rows: true, ..ScanLimits::default() }),
+        Err(ErrorKind::RowTooBig)
+    );
+    let cut =
+        ScanLimits { cut_rows: true, bytes: 2 * counted_bytes(1, CELL), ..ScanLimits::default() };
+    assert!(
+        format_batches(open(&engine, &Scan::all()), cut).iter().any(|answer| answer.contains("b="))
+    );
+    assert_eq!(
+        format_batches(open(&engine, &Scan::all().batch(3)), ScanLimits::default()).len(),
+        1
+    );
 
     // The rest of the row is not even read: of its twenty blocks one, and what leads there.
-    apply(&engine, RowOp::Put((0..200).fold(Put::new("z"), |put, column| put.add("f", format!("{column:03}"), vec![7; 6000]))));
+    apply(
+        &engine,
+        RowOp::Put((0..200).fold(Put::new("z"), |put, column| {
+            put.add("f", format!("{column:03}"), vec![7; 6000])
+        })),
+    );
     engine.flush(&name()).unwrap();
     let before = trace.blocks_read();
     assert_eq!(get(Get::new("z").family("f")), Err(ErrorKind::RowTooBig));
@@ -542,8 +738,18 @@ fn a_row_with_more_bytes_than_are_put_together_is_refused_unless_it_is_cut() {
     // The table says otherwise, and one family of it otherwise again.
     let mut small = FamilyDescriptor::new("g");
     small.configuration.insert("hbase.table.max.rowsize".to_owned(), CELL.to_string());
-    engine.alter_table(TableDescriptor::new(name()).set("hbase.table.max.rowsize", 0).family(FamilyDescriptor::new("f")).family(small)).unwrap();
-    assert_eq!((get(Get::new("b").family("f")), get(Get::new("b"))), (Ok(99), Err(ErrorKind::RowTooBig)));
+    engine
+        .alter_table(
+            TableDescriptor::new(name())
+                .set("hbase.table.max.rowsize", 0)
+                .family(FamilyDescriptor::new("f"))
+                .family(small),
+        )
+        .unwrap();
+    assert_eq!(
+        (get(Get::new("b").family("f")), get(Get::new("b"))),
+        (Ok(99), Err(ErrorKind::RowTooBig))
+    );
 }
 
 #[test]
@@ -551,7 +757,9 @@ fn scanners_share_the_memory_that_is_kept_for_them() {
     const LARGE: usize = 1 << 20;
     let engine = engine(&SimEnv::new(1), &[]);
     ["a", "b", "c"].into_iter().for_each(|row| put(&engine, row, &"v".repeat(LARGE)));
-    let next = |scanner: &mut RegionScanner| drop(scanner.next_rows(ScanBudget { results: 1, ..ScanBudget::default() }).unwrap());
+    let next = |scanner: &mut RegionScanner| {
+        drop(scanner.next_rows(ScanLimits { results: 1, ..ScanLimits::default() }).unwrap());
+    };
     let (mut one, mut two) = (open(&engine, &Scan::all()), open(&engine, &Scan::all()));
     next(&mut one);
     next(&mut two);
@@ -566,5 +774,5 @@ fn scanners_share_the_memory_that_is_kept_for_them() {
     next(&mut three);
     assert_eq!(held(&three), 5);
     next(&mut one);
-    assert_eq!(rows(&one.next_rows(ScanBudget::default()).unwrap()).len(), "c=".len() + LARGE);
+    assert_eq!(rows(&one.next_rows(ScanLimits::default()).unwrap()).len(), "c=".len() + LARGE);
 }

@@ -14,14 +14,16 @@ pub(crate) fn name() -> TableName {
 /// An engine with a table of the families `f` (three versions) and `g`.
 pub(crate) fn engine(sim: &SimEnv, splits: &[&'static str]) -> Arc<Engine> {
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
-    let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f").versions(3)).family(FamilyDescriptor::new("g"));
+    let table = TableDescriptor::new(name())
+        .family(FamilyDescriptor::new("f").versions(3))
+        .family(FamilyDescriptor::new("g"));
     engine.create_table(table, splits.iter().map(|&key| Bytes::from(key)).collect()).unwrap();
     engine
 }
 
 /// The table's first region.
 pub(crate) fn region(engine: &Engine) -> Arc<Region> {
-    engine.table(&name()).unwrap().region_of(b"").unwrap()
+    engine.table(&name()).unwrap().region_for_row(b"").unwrap()
 }
 
 /// Puts a value into `f:q` of a row.
@@ -35,12 +37,22 @@ pub(crate) fn apply(engine: &Engine, op: RowOp) {
 }
 
 /// A row or piece of one: its key, the values of its cells, and `..` if it goes on.
-pub(crate) fn show(row: &Row) -> String {
-    let values: Vec<_> = row.iter().map(|cell| String::from_utf8_lossy(cell.value()).into_owned()).collect();
-    format!("{}={}{}", String::from_utf8_lossy(row.key()), values.join(","), if row.is_partial() { ".." } else { "" })
+pub(crate) fn format_row(row: &Row) -> String {
+    let values: Vec<_> =
+        row.iter().map(|cell| String::from_utf8_lossy(cell.value()).into_owned()).collect();
+    format!(
+        "{}={}{}",
+        String::from_utf8_lossy(row.key()),
+        values.join(","),
+        if row.is_partial() { ".." } else { "" }
+    )
 }
 
 /// A store file of the family `f`: its path and its bytes.
 pub(crate) fn store_file(sim: &SimEnv) -> (String, Vec<u8>) {
-    sim.fs.files().into_iter().find(|(path, _)| path.starts_with("data/") && path.contains("/f/") && !path.contains("/.")).unwrap()
+    sim.fs
+        .files()
+        .into_iter()
+        .find(|(path, _)| path.starts_with("data/") && path.contains("/f/") && !path.contains("/."))
+        .unwrap()
 }

@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use halite_engine::env::Env;
 use halite_engine::{Engine, Options, WalSync};
-use halite_types::{Bytes, CompactionKind, ErrorKind, FamilyDescriptor, Get, Increment, Put, RowOp, Scan, TableDescriptor, Tier};
+use halite_types::{
+    Bytes, CompactionKind, ErrorKind, FamilyDescriptor, Get, Increment, Put, ReadTier, RowOp, Scan,
+    TableDescriptor,
+};
 
 use crate::support::{apply, name};
 
@@ -15,8 +18,9 @@ const ROUNDS: u64 = 300;
 
 fn open(path: &Path, wal_sync: WalSync) -> Arc<Engine> {
     let mut options = Options::default();
-    (options.memstore_flush_bytes, options.memstore_chunk_bytes, options.wal_segment_bytes) = (64 << 10, 4096, 32 << 10);
-    (options.memstore_condense_bytes, options.block_cache_bytes) = (16 << 10, 64 << 10);
+    (options.memstore_flush_bytes, options.memstore_chunk_bytes, options.wal_segment_bytes) =
+        (64 << 10, 4096, 32 << 10);
+    (options.in_memory_compaction_bytes, options.block_cache_bytes) = (16 << 10, 64 << 10);
     options.wal_sync = wal_sync;
     Engine::open(Env::os(path).unwrap(), options).unwrap()
 }
@@ -24,33 +28,46 @@ fn open(path: &Path, wal_sync: WalSync) -> Arc<Engine> {
 /// Writes both families of a row under one number, and counts the round in a row of all writers.
 fn write(engine: &Engine, writer: usize) {
     for round in 0..ROUNDS {
-        let (row, value) = (format!("row-{:02}", (round * 7 + writer as u64) % 40), format!("{writer}-{round}"));
-        let put = |row: &str| RowOp::Put(Put::new(row.to_owned()).add("f", "q", &value).add("g", "q", &value).add("f", "fill", [b'x'; 100]));
+        let (row, value) =
+            (format!("row-{:02}", (round * 7 + writer as u64) % 40), format!("{writer}-{round}"));
+        let put = |row: &str| {
+            RowOp::Put(Put::new(row.to_owned()).add("f", "q", &value).add("g", "q", &value).add(
+                "f",
+                "fill",
+                [b'x'; 100],
+            ))
+        };
         let own = format!("own-{writer}-{round:04}");
         let results = engine.table(&name()).unwrap().apply(vec![put(&row), put(&own)]).unwrap();
         assert!(results.iter().all(Result::is_ok));
         apply(engine, RowOp::Increment(Increment::new("count").add("f", "n", 1)));
-        let row = engine.table(&name()).unwrap().get(&Get::new(own), Tier::Disk).unwrap();
+        let row = engine.table(&name()).unwrap().get(&Get::new(own), ReadTier::Disk).unwrap();
         assert_eq!(row.value("f", "q"), Some(value.as_bytes()), "a writer reads its own write");
     }
 }
 
-/// Reads whole rows until the writers have ended: both families of a row always have the same value.
+/// Reads whole rows until the writers have ended: both families of a row always have the same
+/// value.
 fn read(engine: &Engine, ended: &AtomicBool) {
     let mut count = 0;
     while !ended.load(Ordering::Acquire) {
-        let mut scanner = engine.table(&name()).unwrap().scan(Scan::all(), Tier::Disk);
+        let mut scanner = engine.table(&name()).unwrap().scan(Scan::all(), ReadTier::Disk);
         loop {
             let rows = scanner.next_rows().unwrap();
             if rows.is_empty() {
                 break;
             }
             for row in rows.iter().filter(|row| row.key() != b"count") {
-                assert_eq!(row.value("f", "q"), row.value("g", "q"), "a reader sees half of a write");
+                assert_eq!(
+                    row.value("f", "q"),
+                    row.value("g", "q"),
+                    "a reader sees half of a write"
+                );
             }
         }
-        let row = engine.table(&name()).unwrap().get(&Get::new("count"), Tier::Disk).unwrap();
-        let now = row.value("f", "n").map_or(0, |value| i64::from_be_bytes(value.try_into().unwrap()));
+        let row = engine.table(&name()).unwrap().get(&Get::new("count"), ReadTier::Disk).unwrap();
+        let now =
+            row.value("f", "n").map_or(0, |value| i64::from_be_bytes(value.try_into().unwrap()));
         assert!(now >= count, "a counter went back from {count} to {now}");
         count = now;
     }
@@ -62,10 +79,13 @@ fn maintain(engine: &Engine, ended: &AtomicBool) {
     while !ended.load(Ordering::Acquire) {
         for done in [engine.flush(&name()), engine.compact(&name(), None, CompactionKind::Major)] {
             // A region that was split meanwhile has successors.
-            assert!(done.as_ref().is_ok() || done.is_err_and(|error| error.kind() == ErrorKind::NoSuchRegion));
+            assert!(
+                done.as_ref().is_ok()
+                    || done.is_err_and(|error| error.kind() == ErrorKind::NoSuchRegion)
+            );
         }
         if let Some(row) = rows.next() {
-            let region = engine.table(&name()).unwrap().region_of(row.as_bytes()).unwrap();
+            let region = engine.table(&name()).unwrap().region_for_row(row.as_bytes()).unwrap();
             engine.split_region(&region.info().encoded_name, Some(Bytes::from(row))).unwrap();
         }
     }
@@ -74,7 +94,9 @@ fn maintain(engine: &Engine, ended: &AtomicBool) {
 fn everything_at_once(wal_sync: WalSync) {
     let directory = tempfile::tempdir().unwrap();
     let engine = open(directory.path(), wal_sync);
-    let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f")).family(FamilyDescriptor::new("g"));
+    let table = TableDescriptor::new(name())
+        .family(FamilyDescriptor::new("f"))
+        .family(FamilyDescriptor::new("g"));
     engine.create_table(table, Vec::new()).unwrap();
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -89,7 +111,8 @@ fn everything_at_once(wal_sync: WalSync) {
             })
             .collect();
         // Those beside them end even if a writer panics, so that the test fails instead of waiting.
-        let results: Vec<_> = writers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        let results: Vec<_> =
+            writers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
         ended.store(true, Ordering::Release);
         results.into_iter().for_each(|result| result.unwrap());
     });
@@ -103,10 +126,11 @@ fn everything_at_once(wal_sync: WalSync) {
 /// Every acknowledged write is there, and every increment counted once.
 fn check(engine: &Engine) {
     let table = engine.table(&name()).unwrap();
-    let row = table.get(&Get::new("count"), Tier::Disk).unwrap();
+    let row = table.get(&Get::new("count"), ReadTier::Disk).unwrap();
     assert_eq!(row.value("f", "n"), Some(&(WRITERS as u64 * ROUNDS).to_be_bytes()[..]));
-    let mut scanner = table.scan(Scan::all(), Tier::Disk);
-    let batches = std::iter::from_fn(|| Some(scanner.next_rows().unwrap()).filter(|rows| !rows.is_empty()));
+    let mut scanner = table.scan(Scan::all(), ReadTier::Disk);
+    let batches =
+        std::iter::from_fn(|| Some(scanner.next_rows().unwrap()).filter(|rows| !rows.is_empty()));
     let own = batches.flatten().filter(|row| row.key().starts_with(b"own-")).count();
     assert_eq!(own as u64, WRITERS as u64 * ROUNDS);
 }

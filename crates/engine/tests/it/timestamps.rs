@@ -1,4 +1,5 @@
-//! The timestamps the clock gives: what follows a delete of its row in the same millisecond is not hidden by it.
+//! The timestamps the clock gives: what follows a delete of its row in the same millisecond is not
+//! hidden by it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -7,19 +8,20 @@ use halite_engine::env::sim::SimEnv;
 use halite_engine::env::{Clock, Env};
 use halite_engine::{Engine, Options};
 use halite_types::{
-    Append, Bytes, CheckAndMutate, CompareOp, Condition, Delete, FamilyDescriptor, Get, Increment, Put, RowOp, TableDescriptor, Tier,
+    Append, Bytes, CheckAndMutate, CompareOp, Condition, Delete, FamilyDescriptor, Get, Increment,
+    Put, ReadTier, RowOp, TableDescriptor,
 };
 
 use crate::support::{apply, name};
 
 /// A clock that moves only for those who wait for it, and counts them.
 #[derive(Default)]
-struct Waiting {
+struct WaitingClock {
     now_ms: AtomicI64,
     waits: AtomicU64,
 }
 
-impl Clock for Waiting {
+impl Clock for WaitingClock {
     fn now_ms(&self) -> i64 {
         self.now_ms.load(Ordering::Relaxed)
     }
@@ -28,7 +30,7 @@ impl Clock for Waiting {
         0
     }
 
-    fn wait_past(&self, ms: i64) -> bool {
+    fn wait_until_after(&self, ms: i64) -> bool {
         self.waits.fetch_add(1, Ordering::Relaxed);
         self.now_ms.store(ms + 1, Ordering::Relaxed);
         true
@@ -36,14 +38,19 @@ impl Clock for Waiting {
 }
 
 struct World {
-    clock: Arc<Waiting>,
+    clock: Arc<WaitingClock>,
     engine: Arc<Engine>,
 }
 
 impl World {
     fn new() -> Self {
-        let clock = Arc::new(Waiting { now_ms: AtomicI64::new(1000), ..Waiting::default() });
-        let engine = Engine::open(Env { clock: Arc::clone(&clock) as _, ..SimEnv::new(1).env() }, Options::default()).unwrap();
+        let clock =
+            Arc::new(WaitingClock { now_ms: AtomicI64::new(1000), ..WaitingClock::default() });
+        let engine = Engine::open(
+            Env { clock: Arc::clone(&clock) as _, ..SimEnv::new(1).env() },
+            Options::default(),
+        )
+        .unwrap();
         let families = TableDescriptor::new(name()).family(FamilyDescriptor::new("f").versions(5));
         engine.create_table(families, Vec::new()).unwrap();
         Self { clock, engine }
@@ -55,8 +62,10 @@ impl World {
 
     /// The values of a row with their timestamps.
     fn row(&self, row: &'static str) -> Vec<String> {
-        let row = self.engine.table(&name()).unwrap().get(&Get::new(row), Tier::Disk).unwrap();
-        row.iter().map(|cell| format!("{}@{}", String::from_utf8_lossy(cell.value()), cell.timestamp())).collect()
+        let row = self.engine.table(&name()).unwrap().get(&Get::new(row), ReadTier::Disk).unwrap();
+        row.iter()
+            .map(|cell| format!("{}@{}", String::from_utf8_lossy(cell.value()), cell.timestamp()))
+            .collect()
     }
 
     fn waits(&self) -> u64 {
@@ -70,7 +79,12 @@ fn put(row: &'static str, value: &'static str) -> Put {
 
 #[test]
 fn a_put_that_follows_a_delete_of_its_row_gets_a_later_timestamp() {
-    for delete in [Delete::new("r"), Delete::new("r").family("f"), Delete::new("r").column("f", "q"), Delete::new("r").newest("f", "q")] {
+    for delete in [
+        Delete::new("r"),
+        Delete::new("r").family("f"),
+        Delete::new("r").column("f", "q"),
+        Delete::new("r").newest("f", "q"),
+    ] {
         let world = World::new();
         world.apply(put("r", "old"));
         world.apply(delete);
@@ -79,7 +93,8 @@ fn a_put_that_follows_a_delete_of_its_row_gets_a_later_timestamp() {
         assert_eq!(world.waits(), 0);
         world.apply(put("r", "new"));
         assert_eq!((world.row("r"), world.waits()), (vec!["new@1001".into()], 1));
-        // The next ones are in a millisecond without deletes, and a delete that follows a put hides it.
+        // The next ones are in a millisecond without deletes, and a delete that follows a put hides
+        // it.
         world.apply(put("r", "newer"));
         assert_eq!((world.row("r"), world.waits()), (vec!["newer@1001".into()], 1));
         world.apply(Delete::new("r"));
@@ -113,7 +128,10 @@ fn operations_of_one_batch_follow_one_another() {
         put("a", "3").into(),
     ];
     assert!(table.apply(batch).unwrap().iter().all(Result::is_ok));
-    assert_eq!((world.row("a"), world.row("b"), world.row("c"), world.waits()), (vec!["3@1002".into()], vec![], vec!["1@1001".into()], 2));
+    assert_eq!(
+        (world.row("a"), world.row("b"), world.row("c"), world.waits()),
+        (vec!["3@1002".into()], vec![], vec!["1@1001".into()], 2)
+    );
 }
 
 #[test]
@@ -124,7 +142,7 @@ fn increments_appends_and_checked_puts_follow_deletes_too() {
         match round {
             1 => world.apply(Increment::new("r").add("f", "q", 1)),
             2 => world.apply(Append::new("r").add("f", "q", "a")),
-            _ => world.apply(CheckAndMutate::if_absent("r", "f", "q", put("r", "checked"))),
+            _ => world.apply(CheckAndMutate::if_not_exists("r", "f", "q", put("r", "checked"))),
         }
         assert_eq!((world.row("r").len(), world.waits()), (1, round));
     }
@@ -141,22 +159,35 @@ fn the_clock_of_the_system_is_never_run_ahead_of() {
     let env = Env::os(directory.path()).unwrap();
     let clock = Arc::clone(&env.clock);
     let engine = Engine::open(env, Options::default()).unwrap();
-    engine.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+    engine
+        .create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), Vec::new())
+        .unwrap();
     let table = engine.table(&name()).unwrap();
     for _ in 0..50 {
         apply(&engine, Delete::new("r").into());
         apply(&engine, put("r", "v").into());
-        let row = table.get(&Get::new("r"), Tier::Disk).unwrap();
-        assert!(row.cells().first().is_some_and(|cell| cell.timestamp() <= clock.now_ms()), "{row:?}");
+        let row = table.get(&Get::new("r"), ReadTier::Disk).unwrap();
+        assert!(
+            row.cells().first().is_some_and(|cell| cell.timestamp() <= clock.now_ms()),
+            "{row:?}"
+        );
     }
 }
 
 #[test]
-fn a_value_at_the_end_of_time_has_no_successor_and_the_caller_hears_of_it() {
+fn value_at_max_timestamp_rejects_successor() {
     let world = World::new();
     let last = i64::MAX - 1;
     let told = |op: RowOp| {
-        let refused = world.engine.table(&name()).unwrap().apply(vec![op]).unwrap().pop().unwrap().unwrap_err();
+        let refused = world
+            .engine
+            .table(&name())
+            .unwrap()
+            .apply(vec![op])
+            .unwrap()
+            .pop()
+            .unwrap()
+            .unwrap_err();
         assert_eq!(refused.kind(), halite_types::ErrorKind::InvalidRequest);
         refused.message().to_owned()
     };
@@ -164,7 +195,12 @@ fn a_value_at_the_end_of_time_has_no_successor_and_the_caller_hears_of_it() {
     world.apply(Increment::new("n").add("f", "q", 1));
     for _ in 0..2 {
         let text = told(Increment::new("n").add("f", "q", 1).into());
-        assert!(text.contains("row n, column f:q") && text.contains(&last.to_string()) && text.contains("delete that version"), "{text}");
+        assert!(
+            text.contains("row n, column f:q")
+                && text.contains(&last.to_string())
+                && text.contains("delete that version"),
+            "{text}"
+        );
     }
     world.apply(Put::new("a").add_at("f", "q", last, "x"));
     told(Append::new("a").add("f", "q", "y").into());
@@ -184,11 +220,14 @@ fn a_value_at_the_end_of_time_has_no_successor_and_the_caller_hears_of_it() {
     assert_eq!(world.row("n").len(), 1);
 }
 
-/// Found by killing servers: of two appends within a millisecond and a delete the second append stayed.
+/// Found by killing servers: of two appends within a millisecond and a delete the second append
+/// stayed.
 #[test]
 fn what_is_ahead_of_the_clock_is_replaced_and_deleted_in_the_order_of_the_writes() {
     let append = || Append::new("r").add("f", "q", "a");
-    for delete in [Delete::new("r"), Delete::new("r").family("f"), Delete::new("r").column("f", "q")] {
+    for delete in
+        [Delete::new("r"), Delete::new("r").family("f"), Delete::new("r").column("f", "q")]
+    {
         let world = World::new();
         (0..5).for_each(|_| world.apply(append()));
         assert_eq!((world.row("r"), world.waits()), (vec!["aaaaa@1004".into()], 0));
@@ -205,11 +244,12 @@ fn what_is_ahead_of_the_clock_is_replaced_and_deleted_in_the_order_of_the_writes
         (0..3).for_each(|_| world.apply(append()));
         world.apply(CheckAndMutate::if_equals("r", "f", "q", "aaaa", delete.clone()));
         assert_eq!((world.row("r"), world.waits()), (vec![], 4));
-        world.apply(CheckAndMutate::if_absent("r", "f", "q", put("r", "checked")));
+        world.apply(CheckAndMutate::if_not_exists("r", "f", "q", put("r", "checked")));
         assert_eq!(world.row("r"), ["checked@1012"]);
         // In one batch, in its order.
         let table = world.engine.table(&name()).unwrap();
-        let batch: Vec<RowOp> = vec![append().into(), append().into(), delete.into(), put("r", "1").into()];
+        let batch: Vec<RowOp> =
+            vec![append().into(), append().into(), delete.into(), put("r", "1").into()];
         assert!(table.apply(batch).unwrap().iter().all(Result::is_ok));
         assert_eq!(world.row("r"), ["1@1015"]);
     }
@@ -219,37 +259,41 @@ fn what_is_ahead_of_the_clock_is_replaced_and_deleted_in_the_order_of_the_writes
 #[test]
 fn operations_applied_as_one_come_after_what_their_rows_have() {
     let world = World::new();
-    let region = world.engine.table(&name()).unwrap().region_of(b"").unwrap();
+    let region = world.engine.table(&name()).unwrap().region_for_row(b"").unwrap();
     let count = |row: &'static str| RowOp::from(Increment::new(row).add("f", "n", 1));
-    let as_one = |ops: &[RowOp]| region.apply_as_one(ops, &[], None).unwrap().1.wait().unwrap();
+    let as_one = |ops: &[RowOp]| region.apply_atomically(ops, &[], None).unwrap().1.wait().unwrap();
     (0..3).for_each(|_| as_one(&[count("r"), count("s")]));
     world.apply(Delete::new("s"));
     assert_eq!((world.row("s"), world.waits()), (vec![], 1));
     as_one(&[RowOp::from(put("s", "new")), RowOp::from(Delete::new("r"))]);
-    assert_eq!((world.row("r"), world.row("s"), world.waits()), (vec![], vec!["new@1003".into()], 2));
+    assert_eq!(
+        (world.row("r"), world.row("s"), world.waits()),
+        (vec![], vec!["new@1003".into()], 2)
+    );
     world.apply(put("r", "after"));
     assert_eq!(world.row("r"), ["after@1004"]);
 }
 
 /// Whoever reads calls from a connection must not wait.
 #[test]
-fn what_would_wait_for_the_clock_is_given_back_where_nobody_may_wait() {
+fn nonblocking_write_is_returned_if_it_needs_the_clock() {
     let world = World::new();
-    let region = world.engine.table(&name()).unwrap().region_of(b"").unwrap();
+    let region = world.engine.table(&name()).unwrap().region_for_row(b"").unwrap();
     let count = RowOp::from(Increment::new("r").add("f", "n", 1));
-    (0..3).for_each(|_| drop(region.apply_from_memory(&count, None).unwrap()));
+    (0..3).for_each(|_| drop(region.try_apply_cached(&count, None).unwrap()));
     assert!(region.try_apply(vec![put("r", "v").into()]).is_ok());
     let of_column = Put::new("r").add("f", "n", 1_i64.to_be_bytes());
     assert_eq!(region.try_apply(vec![of_column.into()]).err().map(|ops| ops.len()), Some(1));
     assert!(region.try_apply(vec![put("s", "v").into()]).is_ok());
     world.apply(Delete::new("r"));
     assert_eq!(world.waits(), 1);
-    assert!(region.apply_from_memory(&count, None).is_none());
+    assert!(region.try_apply_cached(&count, None).is_none());
     world.apply(count);
     assert_eq!((world.row("r").len(), world.waits()), (1, 2));
 }
 
-/// A thousand increments take less than a thousand milliseconds, and what follows them is to take effect.
+/// A thousand increments take less than a thousand milliseconds, and what follows them is to take
+/// effect.
 #[test]
 fn what_follows_a_burst_of_increments_or_appends_takes_effect() {
     let count = || RowOp::from(Increment::new("r").add("f", "q", 1));
@@ -259,8 +303,11 @@ fn what_follows_a_burst_of_increments_or_appends_takes_effect() {
         let world = World::new();
         (0..1000).for_each(|_| world.apply(make()));
         let table = world.engine.table(&name()).unwrap();
-        let row = table.get(&Get::new("r").versions(5), Tier::Disk).unwrap();
-        assert_eq!(row.iter().map(|cell| cell.timestamp()).collect::<Vec<_>>(), [1020, 1019, 1018, 1017, 1016]);
+        let row = table.get(&Get::new("r").versions(5), ReadTier::Disk).unwrap();
+        assert_eq!(
+            row.iter().map(|cell| cell.timestamp()).collect::<Vec<_>>(),
+            [1020, 1019, 1018, 1017, 1016]
+        );
         assert_eq!((row.cells().first().unwrap().value().len(), world.waits()), (bytes, 0));
         world.apply(put("r", "after"));
         assert_eq!((world.row("r"), world.waits()), (vec!["after@1020".into()], 1));
@@ -270,7 +317,7 @@ fn what_follows_a_burst_of_increments_or_appends_takes_effect() {
         // What somebody has stamped himself is no matter of the clock.
         world.apply(own());
         (0..3).for_each(|_| world.apply(count()));
-        let newest = table.get(&Get::new("r"), Tier::Disk).unwrap();
+        let newest = table.get(&Get::new("r"), ReadTier::Disk).unwrap();
         assert_eq!(newest.cells().first().map(|cell| cell.timestamp()), Some(1_000_003));
     }
 }
@@ -303,10 +350,10 @@ fn what_a_row_has_ahead_of_the_clock_is_known_after_a_split() {
 #[test]
 fn a_row_that_is_put_on_the_condition_of_another_gets_the_time_of_the_clock() {
     let world = World::new();
-    let region = world.engine.table(&name()).unwrap().region_of(b"").unwrap();
+    let region = world.engine.table(&name()).unwrap().region_for_row(b"").unwrap();
     (0..10).for_each(|_| world.apply(Append::new("x").add("f", "q", "a")));
     let check = CheckAndMutate::if_equals("x", "f", "q", "aaaaaaaaaa", put("x", "not looked at"));
-    let (held, ticket) = region.apply_as_one(&[put("y", "v1").into()], &[check], None).unwrap();
+    let (held, ticket) = region.apply_atomically(&[put("y", "v1").into()], &[check], None).unwrap();
     ticket.wait().unwrap();
     assert_eq!((held, world.row("y")), (true, vec!["v1@1000".into()]));
     world.apply(put("y", "v2"));
@@ -315,16 +362,21 @@ fn a_row_that_is_put_on_the_condition_of_another_gets_the_time_of_the_clock() {
 
 /// Each would wait for a millisecond.
 #[test]
-fn deletes_that_are_followed_by_puts_of_their_rows_are_given_back_where_nobody_may_wait() {
+fn nonblocking_deletes_followed_by_puts_are_returned() {
     let world = World::new();
-    let region = world.engine.table(&name()).unwrap().region_of(b"").unwrap();
-    let pairs = || ["a", "b", "c"].into_iter().flat_map(|row| [RowOp::from(Delete::new(row)), RowOp::from(put(row, "v"))]).collect::<Vec<_>>();
+    let region = world.engine.table(&name()).unwrap().region_for_row(b"").unwrap();
+    let pairs = || {
+        ["a", "b", "c"]
+            .into_iter()
+            .flat_map(|row| [RowOp::from(Delete::new(row)), RowOp::from(put(row, "v"))])
+            .collect::<Vec<_>>()
+    };
     assert_eq!((region.try_apply(pairs()).err().map(|ops| ops.len()), world.waits()), (Some(6), 0));
     assert!(region.try_apply(pairs().into_iter().step_by(2).collect()).is_ok());
 }
 
 #[test]
-fn a_value_far_ahead_is_waited_for_by_nobody() {
+fn no_write_waits_for_value_far_ahead() {
     let world = World::new();
     world.apply(Put::new("r").add_at("f", "n", 1_000_000, 1_i64.to_be_bytes()));
     world.apply(Increment::new("r").add("f", "n", 1));

@@ -1,10 +1,14 @@
-//! Families with `NEW_VERSION_BEHAVIOR`, where the order of the writes counts, and settings of tables and families.
+//! Families with `NEW_VERSION_BEHAVIOR`, where the order of the writes counts, and settings of
+//! tables and families.
 
 use std::sync::Arc;
 
 use halite_engine::env::sim::SimEnv;
 use halite_engine::{Engine, Options};
-use halite_types::{CompactionKind, Delete, ErrorKind, FamilyDescriptor, Get, Put, RowOp, Scan, TableDescriptor, Tier, TimeRange};
+use halite_types::{
+    CompactionKind, Delete, ErrorKind, FamilyDescriptor, Get, Put, ReadTier, RowOp, Scan,
+    TableDescriptor, TimeRange,
+};
 
 use crate::support::{apply, name};
 
@@ -23,7 +27,10 @@ impl World {
 
     fn put(&self, timestamps: &[i64]) {
         for timestamp in timestamps {
-            apply(&self.engine, Put::new("r").add_at("f", "q", *timestamp, timestamp.to_string()).into());
+            apply(
+                &self.engine,
+                Put::new("r").add_at("f", "q", *timestamp, timestamp.to_string()).into(),
+            );
         }
     }
 
@@ -32,7 +39,7 @@ impl World {
     }
 
     fn get(&self, get: impl std::borrow::Borrow<Get>) -> Vec<i64> {
-        let row = self.engine.table(&name()).unwrap().get(get.borrow(), Tier::Disk).unwrap();
+        let row = self.engine.table(&name()).unwrap().get(get.borrow(), ReadTier::Disk).unwrap();
         row.iter().map(|cell| cell.timestamp()).collect()
     }
 
@@ -77,7 +84,10 @@ fn a_version_that_was_one_too_many_is_gone_for_good() {
     assert_eq!(world.seen(), [30, 20]);
     world.delete(|delete| delete.version("f", "q", 30));
     assert_eq!(world.seen(), [20], "the one at 10 had been pushed out");
-    assert_eq!(world.get(Get::new("r").time_range(TimeRange::new(0, 15).unwrap()).all_versions()), []);
+    assert_eq!(
+        world.get(Get::new("r").time_range(TimeRange::new(0, 15).unwrap()).all_versions()),
+        []
+    );
     world.put(&[5]);
     assert_eq!(world.seen(), [20, 5]);
 }
@@ -88,11 +98,16 @@ fn versions_that_are_pushed_out_are_in_no_range_of_time() {
     world.put(&[10, 20]);
     world.engine.flush(&name()).unwrap();
     world.put(&[30, 40]);
-    let range = |min, max| Get::new("r").time_range(TimeRange::new(min, max).unwrap()).all_versions();
+    let range =
+        |min, max| Get::new("r").time_range(TimeRange::new(min, max).unwrap()).all_versions();
     assert_eq!((world.get(range(0, 25)), world.get(range(0, 35))), (vec![], vec![30]));
     assert_eq!(world.get(Get::new("r").versions(1)), [40]);
     let table = world.engine.table(&name()).unwrap();
-    assert_eq!(table.scan(Scan::all().raw(true).all_versions(), Tier::Disk).next_rows().unwrap()[0].len(), 4);
+    assert_eq!(
+        table.scan(Scan::all().raw(true).all_versions(), ReadTier::Disk).next_rows().unwrap()[0]
+            .len(),
+        4
+    );
 }
 
 #[test]
@@ -100,30 +115,52 @@ fn a_bloom_filter_is_of_prefixes_that_rows_can_have() {
     let engine = Engine::open(SimEnv::new(1).env(), Options::default()).unwrap();
     let table = |length: &str| {
         let mut family = FamilyDescriptor::new("f").set("BLOOMFILTER", "ROWPREFIX_FIXED_LENGTH");
-        family.configuration.insert("RowPrefixBloomFilter.prefix_length".to_owned(), length.to_owned());
+        family
+            .configuration
+            .insert("RowPrefixBloomFilter.prefix_length".to_owned(), length.to_owned());
         TableDescriptor::new(name()).family(family)
     };
     for length in ["0", "-1", "32768", "3000000000", "x", ""] {
         let error = engine.create_table(table(length), Vec::new()).unwrap_err();
-        assert!(error.kind() == ErrorKind::InvalidRequest && error.message().contains("from 1 to 32767"), "{error}");
+        assert!(
+            error.kind() == ErrorKind::InvalidRequest
+                && error.message().contains("from 1 to 32767"),
+            "{error}"
+        );
     }
     engine.create_table(table(" 32767 "), Vec::new()).unwrap();
-    engine.table(&name()).unwrap().apply(vec![Put::new("r").add("f", "q", "v").into()]).unwrap().pop().unwrap().unwrap();
+    engine
+        .table(&name())
+        .unwrap()
+        .apply(vec![Put::new("r").add("f", "q", "v").into()])
+        .unwrap()
+        .pop()
+        .unwrap()
+        .unwrap();
     engine.flush(&name()).unwrap();
 }
 
 #[test]
 fn a_number_of_files_that_no_store_reaches_is_no_trouble() {
     let mut options = Options::default();
-    options.major_compaction_ms = 0;
+    options.major_compaction_interval_ms = 0;
     let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
     for setting in [u64::MAX.to_string(), i32::MAX.to_string()] {
-        let table = TableDescriptor::new(name()).set("hbase.hstore.compaction.min", setting.as_str()).family(FamilyDescriptor::new("f"));
+        let table = TableDescriptor::new(name())
+            .set("hbase.hstore.compaction.min", setting.as_str())
+            .family(FamilyDescriptor::new("f"));
         engine.create_table(table, Vec::new()).unwrap();
         for _ in 0..4 {
-            engine.table(&name()).unwrap().apply(vec![Put::new("r").add("f", "q", "v").into()]).unwrap().pop().unwrap().unwrap();
+            engine
+                .table(&name())
+                .unwrap()
+                .apply(vec![Put::new("r").add("f", "q", "v").into()])
+                .unwrap()
+                .pop()
+                .unwrap()
+                .unwrap();
             engine.flush(&name()).unwrap();
-            while engine.step().unwrap() {}
+            while engine.run_one_job().unwrap() {}
         }
         assert_eq!(engine.health().panics, 0);
         engine.disable_table(&name()).unwrap();
@@ -132,24 +169,39 @@ fn a_number_of_files_that_no_store_reaches_is_no_trouble() {
 }
 
 #[test]
-fn a_table_says_how_large_its_cells_may_be_and_how_many_files_are_compacted() {
+fn table_overrides_cell_size_and_compaction_file_limits() {
     let mut options = Options::default();
-    (options.cell_bytes_max, options.major_compaction_ms) = (1000, 0);
+    (options.max_cell_bytes, options.major_compaction_interval_ms) = (1000, 0);
     let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
     let table = |most: &str, files: usize| {
         let mut family = FamilyDescriptor::new("f");
         family.configuration.insert("hbase.hstore.compaction.min".to_owned(), files.to_string());
-        TableDescriptor::new(name()).set("hbase.server.keyvalue.maxsize", most).set("hbase.hstore.compaction.min", 9).family(family)
+        TableDescriptor::new(name())
+            .set("hbase.server.keyvalue.maxsize", most)
+            .set("hbase.hstore.compaction.min", 9)
+            .family(family)
     };
     let put = |bytes: usize| {
-        let result = engine.table(&name()).unwrap().apply(vec![Put::new("r").add("f", "q", vec![7; bytes]).into()]).unwrap().pop().unwrap();
+        let result = engine
+            .table(&name())
+            .unwrap()
+            .apply(vec![Put::new("r").add("f", "q", vec![7; bytes]).into()])
+            .unwrap()
+            .pop()
+            .unwrap();
         result.map(drop).map_err(|error| error.kind())
     };
     engine.create_table(table("0", 2), Vec::new()).unwrap();
     assert_eq!(put(5000), Ok(()));
     engine.alter_table(table("100", 5)).unwrap();
     assert_eq!((put(10), put(100)), (Ok(()), Err(ErrorKind::InvalidRequest)));
-    engine.alter_table(TableDescriptor::new(name()).set("hbase.hstore.compaction.min", 4).family(FamilyDescriptor::new("f"))).unwrap();
+    engine
+        .alter_table(
+            TableDescriptor::new(name())
+                .set("hbase.hstore.compaction.min", 4)
+                .family(FamilyDescriptor::new("f")),
+        )
+        .unwrap();
     assert_eq!((put(900), put(1000)), (Ok(()), Err(ErrorKind::InvalidRequest)));
 
     let files_after = |descriptor: TableDescriptor| {
@@ -163,6 +215,13 @@ fn a_table_says_how_large_its_cells_may_be_and_how_many_files_are_compacted() {
     }
     // Altering the table has written those in between.
     assert_eq!(files_after(table("0", 6)), 5);
-    assert_eq!(files_after(TableDescriptor::new(name()).set("hbase.hstore.compaction.min", 6).family(FamilyDescriptor::new("f"))), 5);
+    assert_eq!(
+        files_after(
+            TableDescriptor::new(name())
+                .set("hbase.hstore.compaction.min", 6)
+                .family(FamilyDescriptor::new("f"))
+        ),
+        5
+    );
     assert_eq!(files_after(table("0", 3)), 1, "the family's own word counts before the table's");
 }

@@ -1,6 +1,8 @@
 //! Tables, regions and namespaces: every administrative call and what it does to the data.
 
-use halite::{CompactionKind, Delete, ErrorKind, FamilyDescriptor, Get, Put, Scan, Store, TableName};
+use halite::{
+    CompactionKind, Delete, ErrorKind, FamilyDescriptor, Get, Put, Scan, Store, TableName,
+};
 use halite_engine::env::sim::SimEnv;
 
 use crate::{keys, reopen, store};
@@ -12,7 +14,9 @@ fn name() -> TableName {
 fn fill(store: &Store, rows: usize) {
     let table = store.table("t").unwrap();
     for i in 0..rows {
-        table.put(Put::new(format!("k{i:03}")).add("f", "q", "x".repeat(200)).add("g", "q", "y")).unwrap();
+        table
+            .put(Put::new(format!("k{i:03}")).add("f", "q", "x".repeat(200)).add("g", "q", "y"))
+            .unwrap();
     }
 }
 
@@ -24,7 +28,10 @@ fn a_disabled_table_refuses_and_an_enabled_one_has_everything_again() {
     let table = store.table("t").unwrap();
     store.disable_table(&name()).unwrap();
     assert_eq!(store.table("t").err().unwrap().kind(), ErrorKind::TableDisabled);
-    assert_eq!(table.put(Put::new("r").add("f", "q", "v")).unwrap_err().kind(), ErrorKind::TableDisabled);
+    assert_eq!(
+        table.put(Put::new("r").add("f", "q", "v")).unwrap_err().kind(),
+        ErrorKind::TableDisabled
+    );
     assert_eq!(table.get(Get::new("r")).unwrap_err().kind(), ErrorKind::TableDisabled);
     assert_eq!(store.disable_table(&name()).unwrap_err().kind(), ErrorKind::TableDisabled);
     drop((table, store));
@@ -55,11 +62,17 @@ fn a_region_is_truncated_without_its_neighbours_and_stays_so() {
     let after = region(&store, 1);
     assert_eq!((&after.start, &after.end), (&before.start, &before.end));
     assert_ne!(after.encoded_name, before.encoded_name);
-    assert_eq!(store.engine().truncate_region(&before.encoded_name).unwrap_err().kind(), ErrorKind::NoSuchRegion);
+    assert_eq!(
+        store.engine().truncate_region(&before.encoded_name).unwrap_err().kind(),
+        ErrorKind::NoSuchRegion
+    );
     drop(store);
     sim.fs.kill();
     let store = reopen(&sim);
-    assert_eq!(keys(&store.table("t").unwrap(), Scan::all()), (0..25).map(|i| format!("k{i:03}")).collect::<Vec<_>>());
+    assert_eq!(
+        keys(&store.table("t").unwrap(), Scan::all()),
+        (0..25).map(|i| format!("k{i:03}")).collect::<Vec<_>>()
+    );
     store.table("t").unwrap().put(Put::new("k040").add("f", "q", "new")).unwrap();
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 26);
 }
@@ -71,11 +84,15 @@ fn settings_are_durable_change_as_a_whole_and_stay_small() {
     let engine = store.engine();
     let set = |name: &str, value: Vec<u8>| {
         let (name, value) = (name.to_owned(), halite::Bytes::from(value));
-        engine.change_settings(move |settings| Ok(settings.insert(name, value).is_some()))
+        engine.update_properties(move |settings| Ok(settings.insert(name, value).is_some()))
     };
-    assert!(!set("a/1", vec![1]).unwrap() && !set("a/2", vec![2]).unwrap() && !set("b/1", vec![3]).unwrap());
+    assert!(
+        !set("a/1", vec![1]).unwrap()
+            && !set("a/2", vec![2]).unwrap()
+            && !set("b/1", vec![3]).unwrap()
+    );
     assert!(set("a/1", vec![9]).unwrap());
-    let failed = engine.change_settings::<()>(|settings| {
+    let failed = engine.update_properties::<()>(|settings| {
         settings.clear();
         Err(halite::Error::invalid("no"))
     });
@@ -84,11 +101,18 @@ fn settings_are_durable_change_as_a_whole_and_stay_small() {
     drop(store);
     sim.fs.kill();
     let store = reopen(&sim);
-    let names = |prefix: &str| store.engine().settings(prefix).into_iter().map(|(name, value)| (name, value[0])).collect::<Vec<_>>();
+    let names = |prefix: &str| {
+        store
+            .engine()
+            .properties(prefix)
+            .into_iter()
+            .map(|(name, value)| (name, value[0]))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(names("a/"), [("a/1".to_owned(), 9), ("a/2".to_owned(), 2)]);
     assert_eq!((names("").len(), names("c").len()), (3, 0));
-    assert_eq!(store.engine().setting("b/1").as_deref(), Some(&[3][..]));
-    assert_eq!(store.engine().setting("large"), None);
+    assert_eq!(store.engine().property("b/1").as_deref(), Some(&[3][..]));
+    assert_eq!(store.engine().property("large"), None);
 }
 
 #[test]
@@ -96,30 +120,33 @@ fn an_operator_forbids_splits_and_compactions_rolls_the_log_and_forgets_blocks()
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let engine = store.engine();
-    assert!(engine.allow_splits(false) && !engine.allow_splits(true));
-    assert!(engine.allow_compactions(false) && !engine.allow_compactions(false));
+    assert!(engine.set_splits_enabled(false) && !engine.set_splits_enabled(true));
+    assert!(engine.set_compactions_enabled(false) && !engine.set_compactions_enabled(false));
     for _ in 0..4 {
         fill(&store, 10);
         store.flush(&name()).unwrap();
     }
-    while engine.step().unwrap() {}
+    while engine.run_one_job().unwrap() {}
     let files = |engine: &halite_engine::Engine| engine.status().regions[0].store_files;
     let region = engine.regions(&name()).unwrap()[0].encoded_name.clone();
     assert_eq!((files(engine), engine.store_files(&region, &["f".into()]).unwrap().len()), (8, 4));
-    assert_eq!(engine.store_files(&region, &["x".into()]).unwrap_err().kind(), ErrorKind::NoSuchFamily);
-    assert!(!engine.allow_compactions(true));
+    assert_eq!(
+        engine.store_files(&region, &["x".into()]).unwrap_err().kind(),
+        ErrorKind::NoSuchFamily
+    );
+    assert!(!engine.set_compactions_enabled(true));
     engine.region(&region).unwrap().request_compaction(None, CompactionKind::Major).unwrap();
-    while engine.step().unwrap() {}
+    while engine.run_one_job().unwrap() {}
     assert_eq!(files(engine), 2);
     fill(&store, 5);
-    engine.roll_log().unwrap();
+    engine.roll_wal().unwrap();
     fill(&store, 5);
     let segments = sim.fs.files().into_keys().filter(|path| path.contains("wal")).count();
     assert!(segments > 1, "{segments}");
     store.table("t").unwrap().get(Get::new("k001")).unwrap();
-    let evicted = engine.forget_blocks(&region).unwrap();
+    let evicted = engine.evict_blocks(&region).unwrap();
     assert!(evicted.blocks > 0 && evicted.bytes > 0, "{evicted:?}");
-    assert_eq!(engine.forget_blocks(&region).unwrap().blocks, 0);
+    assert_eq!(engine.evict_blocks(&region).unwrap().blocks, 0);
 }
 
 #[test]
@@ -136,7 +163,8 @@ fn drop_and_truncate_leave_nothing_on_the_disk() {
     store.drop_table(&name()).unwrap();
     assert_eq!(store.table("t").err().unwrap().kind(), ErrorKind::NoSuchTable);
     store.close().unwrap();
-    let left: Vec<String> = sim.fs.files().into_keys().filter(|path| path.starts_with("data/default")).collect();
+    let left: Vec<String> =
+        sim.fs.files().into_keys().filter(|path| path.starts_with("data/default")).collect();
     assert_eq!(left, [""; 0]);
 }
 
@@ -165,14 +193,23 @@ fn a_split_and_a_merge_keep_every_row_and_the_old_files_go_in_the_end() {
     assert_eq!(keys(&table, Scan::all()), all);
     let regions = table.regions();
     assert_eq!(regions.len(), 3);
-    let error = store.engine().merge_regions(&regions[0].encoded_name, &regions[2].encoded_name, false).unwrap_err();
+    let error = store
+        .engine()
+        .merge_regions(&regions[0].encoded_name, &regions[2].encoded_name, false)
+        .unwrap_err();
     assert!(error.message().contains("not neighbours"), "{error}");
-    store.engine().merge_regions(&regions[1].encoded_name, &regions[0].encoded_name, false).unwrap();
+    store
+        .engine()
+        .merge_regions(&regions[1].encoded_name, &regions[0].encoded_name, false)
+        .unwrap();
     assert_eq!(keys(&table, Scan::all()), all);
     let regions = table.regions();
     store.engine().merge_regions(&regions[0].encoded_name, &regions[1].encoded_name, true).unwrap();
     assert_eq!(table.regions().len(), 1);
-    assert_eq!(keys(&table, Scan::all().reverse(true)), all.iter().rev().cloned().collect::<Vec<_>>());
+    assert_eq!(
+        keys(&table, Scan::all().reverse(true)),
+        all.iter().rev().cloned().collect::<Vec<_>>()
+    );
     assert_eq!(table.get(Get::new("k000")).unwrap().value("g", "q"), Some(&b"new"[..]));
     store.compact(&name(), CompactionKind::Major).unwrap();
     drop(table);
@@ -198,7 +235,10 @@ fn an_altered_family_takes_effect_and_a_dropped_one_does_not_come_back() {
     descriptor.remove_family(b"g").unwrap();
     descriptor.set_family(FamilyDescriptor::new("h"));
     store.alter_table(descriptor.clone()).unwrap();
-    assert_eq!(table.put(Put::new("r").add("g", "q", "v")).unwrap_err().kind(), ErrorKind::NoSuchFamily);
+    assert_eq!(
+        table.put(Put::new("r").add("g", "q", "v")).unwrap_err().kind(),
+        ErrorKind::NoSuchFamily
+    );
     table.put(Put::new("r").add("h", "q", "v")).unwrap();
     store.alter_table(descriptor.family(FamilyDescriptor::new("g"))).unwrap();
     assert_eq!(table.get(Get::new("k000")).unwrap().len(), 1);
@@ -214,14 +254,21 @@ fn an_altered_family_takes_effect_and_a_dropped_one_does_not_come_back() {
 #[test]
 fn namespaces_hold_tables_of_their_own() {
     let store = store(&SimEnv::new(1));
-    let table = halite::TableDescriptor::new("ns:t".parse().unwrap()).family(FamilyDescriptor::new("f"));
-    assert_eq!(store.create_table(table.clone(), &[]).unwrap_err().kind(), ErrorKind::NoSuchNamespace);
+    let table =
+        halite::TableDescriptor::new("ns:t".parse().unwrap()).family(FamilyDescriptor::new("f"));
+    assert_eq!(
+        store.create_table(table.clone(), &[]).unwrap_err().kind(),
+        ErrorKind::NoSuchNamespace
+    );
     store.create_namespace("ns").unwrap();
     assert_eq!(store.create_namespace("ns").unwrap_err().kind(), ErrorKind::NamespaceExists);
     store.create_table(table, &[]).unwrap();
     store.table("ns:t").unwrap().put(Put::new("r").add("f", "q", "v")).unwrap();
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 0);
-    assert_eq!(store.engine().drop_namespace("ns").unwrap_err().kind(), ErrorKind::NamespaceNotEmpty);
+    assert_eq!(
+        store.engine().drop_namespace("ns").unwrap_err().kind(),
+        ErrorKind::NamespaceNotEmpty
+    );
     store.disable_table(&"ns:t".parse().unwrap()).unwrap();
     store.drop_table(&"ns:t".parse().unwrap()).unwrap();
     store.engine().drop_namespace("ns").unwrap();
@@ -240,7 +287,11 @@ fn the_figures_of_a_region_are_exact() {
     assert_eq!((load.write_requests, load.read_requests), (21, 21));
     assert_eq!((load.rows_returned, load.cells_returned, load.rows_examined), (20, 40, 22));
     assert_eq!((load.store_files, load.flushes), (0, 0));
-    assert!(load.memstore_bytes > 20 * 200 && load.bytes_written > 20 * 200 && load.bytes_returned > 19 * 200);
+    assert!(
+        load.memstore_bytes > 20 * 200
+            && load.bytes_written > 20 * 200
+            && load.bytes_returned > 19 * 200
+    );
     store.flush(&name()).unwrap();
     let load = store.status().regions.remove(0);
     assert_eq!((load.store_files, load.flushes, load.store_file_cells), (2, 1, 40));
@@ -253,7 +304,7 @@ fn files_of_flushes_that_were_asked_for_are_compacted() {
     for _ in 0..50 {
         fill(&store, 2);
         store.flush(&name()).unwrap();
-        while store.engine().step().unwrap() {}
+        while store.engine().run_one_job().unwrap() {}
     }
     let load = store.status().regions.remove(0);
     assert!(load.flushes == 50 && load.store_files < 10, "{load:?}");

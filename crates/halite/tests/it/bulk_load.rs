@@ -1,21 +1,26 @@
-//! Bulk loading: files made elsewhere become part of a table, whole or not at all, and every refusal.
+//! Bulk loading: files made elsewhere become part of a table, whole or not at all, and every
+//! refusal.
 
 use std::ops::Bound;
 
-use halite::{BulkLoad, CompactionKind, ErrorKind, Get, Put, RowRange, Scan, SnapshotDescriptor, Store, TableDescriptor, TableName};
+use halite::{
+    BulkLoad, CompactionKind, ErrorKind, Get, Put, RowRange, Scan, SnapshotDescriptor, Store,
+    TableDescriptor, TableName,
+};
 use halite_engine::env::Env;
 use halite_engine::env::sim::SimEnv;
 use halite_engine::hfile::{Compression, StoreFileInfo, Writer, WriterOptions};
 use halite_types::CellRef;
 use halite_types::cell::make_key;
 
-use crate::{reopen, show, store};
+use crate::{format_row, reopen, store};
 
 fn name() -> TableName {
     "t".parse().unwrap()
 }
 
-/// Writes a file as HBase's output formats do, without a sequence id: row and value of column `q` at time 5.
+/// Writes a file as HBase's output formats do, without a sequence id: row and value of column `q`
+/// at time 5.
 fn write_file(env: &Env, path: &str, family: &str, rows: &[(&str, &str)], options: WriterOptions) {
     env.fs.create_dir_all(path.rsplit_once('/').unwrap().0).unwrap();
     let mut writer = Writer::create(env.fs.create(path).unwrap(), path, options).unwrap();
@@ -31,7 +36,12 @@ fn bulk() -> WriterOptions {
 }
 
 /// Puts a file where the process finds it as `/in/<name>`.
-pub(crate) fn file(sim: &SimEnv, name: &str, family: &str, rows: &[(&str, &str)]) -> (halite::Bytes, String) {
+pub(crate) fn file(
+    sim: &SimEnv,
+    name: &str,
+    family: &str,
+    rows: &[(&str, &str)],
+) -> (halite::Bytes, String) {
     write_file(&sim.env(), &format!("outside/in/{name}"), family, rows, bulk());
     (family.to_owned().into(), format!("/in/{name}"))
 }
@@ -45,7 +55,7 @@ fn put_at_5(store: &Store, row: &str, value: &str) {
 }
 
 fn get(store: &Store, row: &str) -> Vec<String> {
-    show(&store.table("t").unwrap().get(Get::new(row.to_owned())).unwrap())
+    format_row(&store.table("t").unwrap().get(Get::new(row.to_owned())).unwrap())
 }
 
 fn outside(sim: &SimEnv) -> Vec<String> {
@@ -66,7 +76,7 @@ fn through_everything(sim: &SimEnv, store: Store, check: impl Fn(&Store)) {
     check(&store);
     store.close().unwrap();
     let store = reopen(sim);
-    assert_eq!(store.report().removed_files, 0);
+    assert_eq!(store.open_report().removed_files, 0);
     check(&store);
 }
 
@@ -80,7 +90,12 @@ fn loaded_cells_are_newer_than_what_was_written_before_and_older_than_what_comes
     put_at_5(&store, "m", "before, in memory");
     put_at_5(&store, "x", "alone");
     let files = vec![
-        file(&sim, "one", "f", &[("a", "loaded"), ("b", "loaded"), ("m", "loaded"), ("z", "loaded")]),
+        file(
+            &sim,
+            "one",
+            "f",
+            &[("a", "loaded"), ("b", "loaded"), ("m", "loaded"), ("z", "loaded")],
+        ),
         file(&sim, "two", "g", &[("a", "loaded")]),
     ];
     store.bulk_load(&name(), &load(files)).unwrap();
@@ -120,13 +135,18 @@ fn cells_that_no_client_could_have_written_are_refused() {
         let key = make_key(row, b"f", b"q", 5, kind);
         let env = sim.env();
         env.fs.create_dir_all("outside/in").unwrap();
-        let mut writer = Writer::create(env.fs.create(&format!("outside/in/{at}")).unwrap(), "x", bulk()).unwrap();
+        let mut writer =
+            Writer::create(env.fs.create(&format!("outside/in/{at}")).unwrap(), "x", bulk())
+                .unwrap();
         writer.append(CellRef::new(&key, b"v", b"", 0)).unwrap();
         writer.finish(StoreFileInfo::default()).unwrap();
         for verify in [true, false] {
             let load = BulkLoad { verify, ..load(vec![("f".into(), format!("/in/{at}"))]) };
             let error = store.bulk_load(&name(), &load).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::InvalidRequest | ErrorKind::WrongRegion), "{error}");
+            assert!(
+                matches!(error.kind(), ErrorKind::InvalidRequest | ErrorKind::WrongRegion),
+                "{error}"
+            );
         }
     }
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 0);
@@ -140,8 +160,13 @@ fn sequence_ids_in_the_file_mean_nothing() {
     let put = Put::new("a").add_at("f", "q", 5, "loaded");
     let env = sim.env();
     env.fs.create_dir_all("outside/in").unwrap();
-    let mut writer = Writer::create(env.fs.create("outside/in/x").unwrap(), "x", WriterOptions::default()).unwrap();
-    put.mutation().cells().iter().for_each(|cell| writer.append(cell.with_sequence(1 << 40)).unwrap());
+    let mut writer =
+        Writer::create(env.fs.create("outside/in/x").unwrap(), "x", WriterOptions::default())
+            .unwrap();
+    put.mutation()
+        .cells()
+        .iter()
+        .for_each(|cell| writer.append(cell.with_sequence_id(1 << 40)).unwrap());
     writer.finish(StoreFileInfo::flushed(1 << 40)).unwrap();
     store.bulk_load(&name(), &load(vec![("f".into(), "/in/x".into())])).unwrap();
     put_at_5(&store, "a", "after");
@@ -159,8 +184,13 @@ fn a_scan_that_has_begun_does_not_see_what_is_loaded_meanwhile() {
     small.max_result_bytes = 1;
     let mut rows = table.scan(small);
     assert_eq!(rows.next().unwrap().unwrap().key(), &b"a"[..]);
-    store.bulk_load(&name(), &load(vec![file(&sim, "one", "f", &[("b", "loaded"), ("c", "loaded")])])).unwrap();
-    let rest: Vec<_> = rows.map(|row| show(&row.unwrap())).collect();
+    store
+        .bulk_load(
+            &name(),
+            &load(vec![file(&sim, "one", "f", &[("b", "loaded"), ("c", "loaded")])]),
+        )
+        .unwrap();
+    let rest: Vec<_> = rows.map(|row| format_row(&row.unwrap())).collect();
     assert_eq!(rest, [["f:q@5=before"]]);
     assert_eq!(table.scan(Scan::all()).count(), 3);
 }
@@ -181,9 +211,21 @@ fn what_cannot_be_loaded_is_refused_by_name_and_stays_where_it_was() {
         sim.env().fs.remove_file("outside/in/good").unwrap();
     };
     refuse(file(&sim, "both", "f", &[("a", "v"), ("z", "v")]), ErrorKind::WrongRegion, "row z");
-    refuse(file(&sim, "other", "f", &[("n", "v")]), ErrorKind::WrongRegion, "does not fit inside region");
-    refuse(("nosuch".into(), file(&sim, "data", "f", &[("a", "v")]).1), ErrorKind::NoSuchFamily, "nosuch");
-    refuse(("g".into(), file(&sim, "family", "f", &[("a", "v")]).1), ErrorKind::InvalidRequest, "holds cells of another");
+    refuse(
+        file(&sim, "other", "f", &[("n", "v")]),
+        ErrorKind::WrongRegion,
+        "does not fit inside region",
+    );
+    refuse(
+        ("nosuch".into(), file(&sim, "data", "f", &[("a", "v")]).1),
+        ErrorKind::NoSuchFamily,
+        "nosuch",
+    );
+    refuse(
+        ("g".into(), file(&sim, "family", "f", &[("a", "v")]).1),
+        ErrorKind::InvalidRequest,
+        "holds cells of another",
+    );
     refuse(file(&sim, "empty", "f", &[]), ErrorKind::InvalidRequest, "no cell");
     refuse(("f".into(), "/in/missing".into()), ErrorKind::InvalidRequest, "/in/missing");
     sim.fs.write("outside/in/text", "no store file").unwrap();
@@ -197,7 +239,7 @@ fn what_cannot_be_loaded_is_refused_by_name_and_stays_where_it_was() {
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 0);
     drop(first);
     store.close().unwrap();
-    assert_eq!(reopen(&sim).report().removed_files, 0);
+    assert_eq!(reopen(&sim).open_report().removed_files, 0);
 }
 
 #[test]
@@ -206,15 +248,30 @@ fn a_flipped_bit_anywhere_is_found_before_the_file_is_loaded_unless_nobody_wants
     let store = store(&sim);
     let rows: Vec<String> = (0..200).map(|row| format!("row-{row:03}")).collect();
     let rows: Vec<(&str, &str)> = rows.iter().map(|row| (row.as_str(), "value")).collect();
-    write_file(&sim.env(), "outside/in/odd", "f", &rows, WriterOptions { block_bytes: 512, ..bulk() });
+    write_file(
+        &sim.env(),
+        "outside/in/odd",
+        "f",
+        &rows,
+        WriterOptions { block_bytes: 512, ..bulk() },
+    );
     let odd = || ("f".into(), "/in/odd".into());
-    let middle = sim.fs.read("outside/in/odd").unwrap().windows(7).position(|bytes| bytes == b"row-100").unwrap();
+    let middle = sim
+        .fs
+        .read("outside/in/odd")
+        .unwrap()
+        .windows(7)
+        .position(|bytes| bytes == b"row-100")
+        .unwrap();
     sim.fs.corrupt("outside/in/odd", middle, 1).unwrap();
     let error = store.bulk_load(&name(), &load(vec![odd()])).unwrap_err();
     assert!(error.kind() == ErrorKind::Corrupt && error.message().contains("/in/odd"), "{error:?}");
     store.bulk_load(&name(), &BulkLoad { verify: false, ..load(vec![odd()]) }).unwrap();
     assert_eq!(get(&store, "row-000"), ["f:q@5=value"]);
-    assert_eq!(store.table("t").unwrap().get(Get::new("row-100")).unwrap_err().kind(), ErrorKind::Corrupt);
+    assert_eq!(
+        store.table("t").unwrap().get(Get::new("row-100")).unwrap_err().kind(),
+        ErrorKind::Corrupt
+    );
 }
 
 #[test]
@@ -227,13 +284,20 @@ fn files_go_to_the_regions_of_their_rows_and_none_if_one_cannot() {
     let high = file(&sim, "high", "f", &[("m", "v"), ("z", "v")]);
     let both = file(&sim, "both", "f", &[("a", "v"), ("z", "v")]);
     let wrong = ("g".into(), both.1.clone());
-    let error = store.bulk_load(&name(), &load(vec![low.clone(), high.clone(), wrong])).unwrap_err();
-    assert!(error.kind() == ErrorKind::InvalidRequest && error.message().contains("/in/both"), "{error:?}");
+    let error =
+        store.bulk_load(&name(), &load(vec![low.clone(), high.clone(), wrong])).unwrap_err();
+    assert!(
+        error.kind() == ErrorKind::InvalidRequest && error.message().contains("/in/both"),
+        "{error:?}"
+    );
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 0);
     let admin = halite::Cluster::admin(&store);
     halite::block_on(admin.bulk_load(&name(), load(vec![high, low]))).unwrap();
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 4);
-    assert_eq!(store.bulk_load(&name(), &BulkLoad::new()).unwrap_err().kind(), ErrorKind::InvalidRequest);
+    assert_eq!(
+        store.bulk_load(&name(), &BulkLoad::new()).unwrap_err().kind(),
+        ErrorKind::InvalidRequest
+    );
 }
 
 /// The rows of `t` with the region each is read from.
@@ -241,9 +305,15 @@ fn rows_by_region(store: &Store) -> Vec<String> {
     let table = store.table("t").unwrap();
     let regions = table.regions();
     let of = |region: &halite::RegionInfo| {
-        let end = if region.end.is_empty() { Bound::Unbounded } else { Bound::Excluded(region.end.clone()) };
+        let end = if region.end.is_empty() {
+            Bound::Unbounded
+        } else {
+            Bound::Excluded(region.end.clone())
+        };
         let range = RowRange { start: Bound::Included(region.start.clone()), end };
-        let rows = table.scan(Scan { range, ..Scan::all() }).map(|row| String::from_utf8(row.unwrap().key().to_vec()).unwrap());
+        let rows = table
+            .scan(Scan { range, ..Scan::all() })
+            .map(|row| String::from_utf8(row.unwrap().key().to_vec()).unwrap());
         rows.collect::<Vec<_>>().join(" ")
     };
     regions.iter().map(of).collect()
@@ -262,7 +332,12 @@ fn a_file_across_regions_is_cut_at_their_ends() {
     // Nothing of it lies in the third region.
     let files = || {
         vec![
-            file(&sim, "wide", "f", &[("a", "w"), ("c", "w"), ("d", "w"), ("g", "w"), ("p", "w"), ("q", "w")]),
+            file(
+                &sim,
+                "wide",
+                "f",
+                &[("a", "w"), ("c", "w"), ("d", "w"), ("g", "w"), ("p", "w"), ("q", "w")],
+            ),
             file(&sim, "low", "g", &[("b", "l"), ("c", "l")]),
         ]
     };
@@ -278,7 +353,10 @@ fn a_file_across_regions_is_cut_at_their_ends() {
     put_at_5(&store, "q", "after");
     let check = |store: &Store| {
         assert_eq!(get(store, "c"), ["f:q@5=w", "g:q@5=l"]);
-        assert_eq!((get(store, "d").concat(), get(store, "q").concat()), ("f:q@5=w".to_owned(), "f:q@5=after".to_owned()));
+        assert_eq!(
+            (get(store, "d").concat(), get(store, "q").concat()),
+            ("f:q@5=w".to_owned(), "f:q@5=after".to_owned())
+        );
         assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 7);
     };
     check(&store);
@@ -300,8 +378,20 @@ fn a_damaged_file_across_regions_is_loaded_into_none() {
     store.engine().split_region(&region.encoded_name, Some("row-050".into())).unwrap();
     let rows: Vec<String> = (0..200).map(|row| format!("row-{row:03}")).collect();
     let rows: Vec<(&str, &str)> = rows.iter().map(|row| (row.as_str(), "value")).collect();
-    write_file(&sim.env(), "outside/in/odd", "f", &rows, WriterOptions { block_bytes: 512, ..bulk() });
-    let middle = sim.fs.read("outside/in/odd").unwrap().windows(7).position(|bytes| bytes == b"row-100").unwrap();
+    write_file(
+        &sim.env(),
+        "outside/in/odd",
+        "f",
+        &rows,
+        WriterOptions { block_bytes: 512, ..bulk() },
+    );
+    let middle = sim
+        .fs
+        .read("outside/in/odd")
+        .unwrap()
+        .windows(7)
+        .position(|bytes| bytes == b"row-100")
+        .unwrap();
     sim.fs.corrupt("outside/in/odd", middle, 1).unwrap();
     let odd = || vec![("f".into(), "/in/odd".into())];
     let error = store.bulk_load(&name(), &load(odd())).unwrap_err();
@@ -313,7 +403,7 @@ fn a_damaged_file_across_regions_is_loaded_into_none() {
     assert_eq!(outside(&sim), ["outside/in/odd"]);
     drop(store);
     sim.fs.kill();
-    assert_eq!(reopen(&sim).report().removed_files, 0);
+    assert_eq!(reopen(&sim).open_report().removed_files, 0);
 }
 
 #[test]
@@ -327,7 +417,10 @@ fn a_codec_that_is_not_there_is_named() {
     let at = trailer + bytes[trailer..].windows(2).position(|pair| pair == [0x60, 2]).unwrap();
     sim.fs.corrupt("outside/in/odd", at + 1, 2 ^ 5).unwrap();
     let error = store.bulk_load(&name(), &load(vec![(family, path)])).unwrap_err();
-    assert!(error.kind() == ErrorKind::Unsupported && error.message().contains("BZIP2"), "{error:?}");
+    assert!(
+        error.kind() == ErrorKind::Unsupported && error.message().contains("BZIP2"),
+        "{error:?}"
+    );
 }
 
 #[test]
@@ -336,7 +429,7 @@ fn a_read_only_table_is_loaded_into_and_a_disabled_one_is_not() {
     let store = store(&sim);
     let files = load(vec![file(&sim, "one", "f", &[("a", "v")])]);
     let region = store.engine().table(&name()).unwrap().regions()[0].clone();
-    let table = TableDescriptor::clone(&store.tables()[0]);
+    let table = TableDescriptor::clone(&store.list_tables()[0]);
     store.alter_table(table.set("READONLY", "true")).unwrap();
     store.bulk_load(&name(), &load(vec![file(&sim, "two", "f", &[("b", "v")])])).unwrap();
     assert_eq!(get(&store, "b"), ["f:q@5=v"]);
@@ -350,7 +443,13 @@ fn a_read_only_table_is_loaded_into_and_a_disabled_one_is_not() {
 fn compressed_files_and_those_of_a_store_are_loaded_and_go_into_snapshots() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
-    write_file(&sim.env(), "outside/in/gz", "f", &[("a", "zipped")], WriterOptions { compression: Compression::Gz, ..bulk() });
+    write_file(
+        &sim.env(),
+        "outside/in/gz",
+        "f",
+        &[("a", "zipped")],
+        WriterOptions { compression: Compression::Gz, ..bulk() },
+    );
     store.bulk_load(&name(), &load(vec![("f".into(), "/in/gz".into())])).unwrap();
     store.create_snapshot(&SnapshotDescriptor::new("s", name())).unwrap();
     put_at_5(&store, "a", "after");
@@ -358,11 +457,14 @@ fn compressed_files_and_those_of_a_store_are_loaded_and_go_into_snapshots() {
     store.clone_snapshot("s", &"c".parse().unwrap()).unwrap();
     let clone = store.table("c").unwrap();
     clone.put(Put::new("a").add_at("f", "q", 5, "in the clone")).unwrap();
-    assert_eq!(show(&clone.get(Get::new("a")).unwrap()), ["f:q@5=in the clone"]);
+    assert_eq!(format_row(&clone.get(Get::new("a")).unwrap()), ["f:q@5=in the clone"]);
     drop((clone, store));
     sim.fs.kill();
     let store = reopen(&sim);
-    assert_eq!(show(&store.table("c").unwrap().get(Get::new("a")).unwrap()), ["f:q@5=in the clone"]);
+    assert_eq!(
+        format_row(&store.table("c").unwrap().get(Get::new("a")).unwrap()),
+        ["f:q@5=in the clone"]
+    );
     assert_eq!(get(&store, "a"), ["f:q@5=after"]);
 }
 
@@ -371,8 +473,13 @@ fn a_token_is_a_directory_that_goes_with_what_is_left_in_it() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("store");
     let store = halite::open(&root).unwrap();
-    store.create_table(TableDescriptor::new(name()).family(halite::FamilyDescriptor::new("f")), &[]).unwrap();
-    assert_eq!(store.engine().prepare_bulk_load(&"no".parse().unwrap(), "me").unwrap_err().kind(), ErrorKind::NoSuchTable);
+    store
+        .create_table(TableDescriptor::new(name()).family(halite::FamilyDescriptor::new("f")), &[])
+        .unwrap();
+    assert_eq!(
+        store.engine().prepare_bulk_load(&"no".parse().unwrap(), "me").unwrap_err().kind(),
+        ErrorKind::NoSuchTable
+    );
     let token = store.engine().prepare_bulk_load(&name(), "a/../me").unwrap();
     assert!(token.starts_with(&format!("{}/staging/a_.._me__t__", root.display())), "{token}");
     let env = Env::os(&token).unwrap();
@@ -383,10 +490,19 @@ fn a_token_is_a_directory_that_goes_with_what_is_left_in_it() {
     std::os::unix::fs::symlink(directory.path().join("mine"), format!("{token}/link")).unwrap();
     store.bulk_load(&name(), &load(vec![("f".into(), format!("{token}/f/loaded"))])).unwrap();
     assert!(!std::path::Path::new(&token).join("f/loaded").exists());
-    for bad in
-        ["", "/etc", &format!("{}/staging", root.display()), &format!("{token}/.."), &format!("{token}/f"), &format!("{}/data", root.display())]
-    {
-        assert_eq!(store.engine().clean_up_bulk_load(bad).unwrap_err().kind(), ErrorKind::InvalidRequest, "{bad}");
+    for bad in [
+        "",
+        "/etc",
+        &format!("{}/staging", root.display()),
+        &format!("{token}/.."),
+        &format!("{token}/f"),
+        &format!("{}/data", root.display()),
+    ] {
+        assert_eq!(
+            store.engine().clean_up_bulk_load(bad).unwrap_err().kind(),
+            ErrorKind::InvalidRequest,
+            "{bad}"
+        );
     }
     store.engine().clean_up_bulk_load(&token).unwrap();
     store.engine().clean_up_bulk_load(&token).unwrap();
@@ -400,13 +516,20 @@ fn a_token_is_a_directory_that_goes_with_what_is_left_in_it() {
 fn a_file_of_the_store_itself_is_not_taken_from_it() {
     let directory = tempfile::tempdir().unwrap();
     let store = halite::open(directory.path()).unwrap();
-    store.create_table(TableDescriptor::new(name()).family(halite::FamilyDescriptor::new("f")), &[]).unwrap();
+    store
+        .create_table(TableDescriptor::new(name()).family(halite::FamilyDescriptor::new("f")), &[])
+        .unwrap();
     put_at_5(&store, "a", "v");
     store.flush(&name()).unwrap();
     let region = store.table("t").unwrap().regions().remove(0).encoded_name;
     let family = directory.path().join(format!("data/default/t/{region}/f"));
     let own = std::fs::read_dir(family).unwrap().next().unwrap().unwrap().path();
-    let error = store.bulk_load(&name(), &load(vec![("f".into(), own.display().to_string())])).unwrap_err();
-    assert!(error.kind() == ErrorKind::InvalidRequest && error.message().contains("lies in the store directory"), "{error}");
+    let error =
+        store.bulk_load(&name(), &load(vec![("f".into(), own.display().to_string())])).unwrap_err();
+    assert!(
+        error.kind() == ErrorKind::InvalidRequest
+            && error.message().contains("lies in the store directory"),
+        "{error}"
+    );
     assert!(own.exists());
 }

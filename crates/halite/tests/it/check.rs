@@ -1,6 +1,9 @@
 //! What opening refuses, `check` says before; what is left out on request is told.
 
-use halite::{Builder, Error, ErrorKind, FamilyDescriptor, Increment, Options, Put, Scan, Store, TableDescriptor, WalRecovery};
+use halite::{
+    Builder, Error, ErrorKind, FamilyDescriptor, Increment, Options, Put, Scan, Store,
+    TableDescriptor, WalRecovery,
+};
 use halite_engine::Nonce;
 use halite_engine::env::sim::SimEnv;
 use halite_engine::inspect::{Certainty, Severity, check, repair};
@@ -15,12 +18,14 @@ fn options(mode: WalRecovery) -> Options {
 }
 
 fn open(sim: &SimEnv, mode: WalRecovery) -> Result<Store, Error> {
-    Builder::new().options(options(mode)).open_in(sim.env())
+    Builder::new().options(options(mode)).open_with_env(sim.env())
 }
 
 fn put(store: &Store, table: &str, rows: std::ops::Range<u32>) {
     let table = store.table(table).unwrap();
-    rows.for_each(|row| table.put(Put::new(format!("r{row:03}")).add("f", "q", vec![b'v'; 200])).unwrap());
+    rows.for_each(|row| {
+        table.put(Put::new(format!("r{row:03}")).add("f", "q", vec![b'v'; 200])).unwrap();
+    });
 }
 
 /// A store with tables `t` and `u`, each with a store file, and `rows` more rows of `t` in the log.
@@ -28,7 +33,12 @@ fn killed(rows: u32) -> SimEnv {
     let sim = SimEnv::new(1);
     let store = open(&sim, WalRecovery::Strict).unwrap();
     for name in ["t", "u"] {
-        store.create_table(TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+        store
+            .create_table(
+                TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f")),
+                &[],
+            )
+            .unwrap();
         put(&store, name, if name == "t" { 0..10 } else { 100..105 });
         store.flush(&name.parse().unwrap()).unwrap();
     }
@@ -46,11 +56,22 @@ fn rows(store: &Store) -> usize {
 #[track_caller]
 fn refused(sim: &SimEnv, words: &[&str]) {
     let report = check(&sim.env()).unwrap();
-    let found = |finding: &&halite_engine::inspect::Finding| words.iter().all(|word| finding.text.contains(word));
-    assert_eq!(report.findings.iter().find(found).map(|finding| finding.severity), Some(Severity::Error), "{words:?}: {:?}", report.findings);
+    let found = |finding: &&halite_engine::inspect::Finding| {
+        words.iter().all(|word| finding.text.contains(word))
+    };
+    assert_eq!(
+        report.findings.iter().find(found).map(|finding| finding.severity),
+        Some(Severity::Error),
+        "{words:?}: {:?}",
+        report.findings
+    );
     let error = open(sim, WalRecovery::Strict).err().unwrap();
     sim.fs.kill();
-    assert!(error.kind() == ErrorKind::Corrupt && words.iter().all(|word| error.message().contains(word)), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Corrupt
+            && words.iter().all(|word| error.message().contains(word)),
+        "{error}"
+    );
 }
 
 fn segments(sim: &SimEnv) -> Vec<String> {
@@ -61,7 +82,12 @@ fn segments(sim: &SimEnv) -> Vec<String> {
 fn a_gap_between_regions_is_an_error_of_a_scan_and_not_its_eternity() {
     let sim = SimEnv::new(1);
     let store = open(&sim, WalRecovery::Strict).unwrap();
-    store.create_table(TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")), &[b"r5"]).unwrap();
+    store
+        .create_table(
+            TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")),
+            &[b"r5"],
+        )
+        .unwrap();
     put(&store, "t", 400..410);
     put(&store, "t", 500..510);
     store.close().unwrap();
@@ -76,7 +102,11 @@ fn a_gap_between_regions_is_an_error_of_a_scan_and_not_its_eternity() {
     sim.fs.write("halite/MANIFEST", manifest).unwrap();
     let store = open(&sim, WalRecovery::Strict).unwrap();
     let error = store.table("t").unwrap().scan(Scan::all()).find_map(Result::err).unwrap();
-    assert!(error.kind() == ErrorKind::Corrupt && error.message().contains("no region contains the row r1"), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Corrupt
+            && error.message().contains("no region contains the row r1"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -87,8 +117,11 @@ fn a_segment_missing_between_others_is_found_by_the_check_and_told_when_it_is_do
     refused(&sim, &[&missing, "is missing"]);
     let store = open(&sim, WalRecovery::SkipDamaged).unwrap();
     assert!((20..70).contains(&rows(&store)), "{}", rows(&store));
-    let cuts = &store.report().cuts;
-    assert!(cuts.len() == 1 && cuts[0].is_damage && cuts[0].segment.ends_with(&missing), "{cuts:?}");
+    let cuts = &store.open_report().wal_truncations;
+    assert!(
+        cuts.len() == 1 && cuts[0].is_damage && cuts[0].segment.ends_with(&missing),
+        "{cuts:?}"
+    );
     assert!(cuts[0].to_string().contains("is missing and left out"), "{}", cuts[0]);
 }
 
@@ -100,7 +133,7 @@ fn a_segment_that_ends_early_is_told_when_it_is_done_without_the_rest() {
     sim.fs.cut(&cut, 84).unwrap();
     refused(&sim, &[&cut]);
     let store = open(&sim, WalRecovery::SkipDamaged).unwrap();
-    let cuts = &store.report().cuts;
+    let cuts = &store.open_report().wal_truncations;
     assert!(!cuts.is_empty() && cuts.iter().all(|of| of.segment.ends_with(&cut)), "{cuts:?}");
 }
 
@@ -108,9 +141,17 @@ fn a_segment_that_ends_early_is_told_when_it_is_done_without_the_rest() {
 fn damaged_nonces_are_found_by_the_check_and_kept_when_they_are_done_without() {
     let sim = SimEnv::new(1);
     let store = open(&sim, WalRecovery::Strict).unwrap();
-    store.create_table(TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+    store
+        .create_table(
+            TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")),
+            &[],
+        )
+        .unwrap();
     let region = store.engine().table(&"t".parse().unwrap()).unwrap().regions()[0].clone();
-    let applied = region.apply_once(Increment::new("r").add("f", "n", 1).into(), Some(Nonce { group: 1, number: 2 }));
+    let applied = region.apply_with_nonce(
+        Increment::new("r").add("f", "n", 1).into(),
+        Some(Nonce { group: 1, number: 2 }),
+    );
     applied.ticket.wait().unwrap();
     drop(region);
     store.close().unwrap();
@@ -120,9 +161,15 @@ fn damaged_nonces_are_found_by_the_check_and_kept_when_they_are_done_without() {
     let damaged = sim.fs.read(path).unwrap();
     refused(&sim, &[path, "checksum"]);
     let store = open(&sim, WalRecovery::SkipDamaged).unwrap();
-    let cuts = &store.report().cuts;
-    assert!(cuts.len() == 1 && cuts[0].segment.ends_with(path) && cuts[0].bytes == damaged.len() as u64, "{cuts:?}");
-    assert_eq!(sim.fs.read(cuts[0].kept.strip_prefix("simulated disk/").unwrap()).unwrap(), damaged);
+    let cuts = &store.open_report().wal_truncations;
+    assert!(
+        cuts.len() == 1 && cuts[0].segment.ends_with(path) && cuts[0].bytes == damaged.len() as u64,
+        "{cuts:?}"
+    );
+    assert_eq!(
+        sim.fs.read(cuts[0].kept.strip_prefix("simulated disk/").unwrap()).unwrap(),
+        damaged
+    );
     assert!(cuts[0].to_string().starts_with("damaged bytes left out of nonces "), "{}", cuts[0]);
     assert!(!sim.fs.files().contains_key(path));
 }
@@ -130,7 +177,8 @@ fn damaged_nonces_are_found_by_the_check_and_kept_when_they_are_done_without() {
 #[test]
 fn a_copy_of_the_manifest_under_a_newer_name_is_found_by_the_check_and_overcome_by_a_repair() {
     let sim = killed(5);
-    let copies: Vec<String> = sim.fs.files().into_keys().filter(|path| path.starts_with("manifests/")).collect();
+    let copies: Vec<String> =
+        sim.fs.files().into_keys().filter(|path| path.starts_with("manifests/")).collect();
     let renamed = "manifests/0000000000000099.manifest";
     sim.env().fs.rename(&copies[0], renamed).unwrap();
     refused(&sim, &["halite/MANIFEST", renamed]);
@@ -144,14 +192,17 @@ fn a_copy_of_the_manifest_under_a_newer_name_is_found_by_the_check_and_overcome_
 #[test]
 fn a_store_file_in_the_place_of_another_one_is_refused_and_told_apart_by_check_and_repair() {
     let sim = killed(0);
-    let files: Vec<(String, Vec<u8>)> = sim.fs.files().into_iter().filter(|(path, _)| path.contains("/f/")).collect();
+    let files: Vec<(String, Vec<u8>)> =
+        sim.fs.files().into_iter().filter(|(path, _)| path.contains("/f/")).collect();
     let [(one, of_one), (other, of_other)] = &files[..] else { panic!("two files: {files:?}") };
     sim.fs.write(one, of_other.clone()).unwrap();
     sim.fs.write(other, of_one.clone()).unwrap();
     let name = |path: &str| path.rsplit_once('/').unwrap().1.to_owned();
     refused(&sim, &[one, "was written as", &name(other)]);
     let done = repair(&sim.env(), true).unwrap();
-    let goes_back = |(certainty, text): &(Certainty, String)| *certainty == Certainty::Certain && text.contains("goes back to");
+    let goes_back = |(certainty, text): &(Certainty, String)| {
+        *certainty == Certainty::Certain && text.contains("goes back to")
+    };
     assert!(done.steps.len() == 2 && done.steps.iter().all(goes_back), "{:?}", done.steps);
     assert!(sim.fs.read(one).unwrap() == *of_one && sim.fs.read(other).unwrap() == *of_other);
     let store = open(&sim, WalRecovery::Strict).unwrap();
@@ -165,14 +216,26 @@ fn a_store_file_in_the_place_of_another_one_is_refused_and_told_apart_by_check_a
 fn what_is_in_the_place_of_a_directory_or_a_segment_is_a_finding_among_others() {
     let sim = killed(5);
     let env = sim.env();
-    sim.fs.files().into_keys().filter(|path| path.starts_with("manifests/")).for_each(|path| env.fs.remove_file(&path).unwrap());
+    sim.fs
+        .files()
+        .into_keys()
+        .filter(|path| path.starts_with("manifests/"))
+        .for_each(|path| env.fs.remove_file(&path).unwrap());
     env.fs.remove_dir("manifests").unwrap();
     sim.fs.write("manifests", "somebody's").unwrap();
     sim.fs.write("halite/wal/foo.wal", "somebody's").unwrap();
     env.fs.remove_file("hbase.version").unwrap();
     let report = check(&sim.env()).unwrap();
-    for words in ["manifests has to be a directory", "foo.wal is not a log segment", "hbase.version is missing"] {
-        assert!(report.findings.iter().any(|finding| finding.text.contains(words)), "{words}: {:?}", report.findings);
+    for words in [
+        "manifests has to be a directory",
+        "foo.wal is not a log segment",
+        "hbase.version is missing",
+    ] {
+        assert!(
+            report.findings.iter().any(|finding| finding.text.contains(words)),
+            "{words}: {:?}",
+            report.findings
+        );
     }
     assert!(report.findings.len() == 3 && report.files == 2, "{report:?}");
 }

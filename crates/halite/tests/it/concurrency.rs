@@ -1,15 +1,16 @@
-//! Many threads at once: whole rows, one's own writes, room for everybody, and no call that waits for ever.
+//! Many threads at once: whole rows, one's own writes, room for everybody, and no call that waits
+//! for ever.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use halite::{
-    Builder, Cluster, CompactionKind, ErrorKind, FamilyDescriptor, Get, Increment, Put, Scan, Store, StoreState, StoreTable, TableDescriptor,
-    TableName,
+    Builder, Cluster, CompactionKind, ErrorKind, FamilyDescriptor, Get, Increment, Put, Scan,
+    Store, StoreState, StoreTable, TableDescriptor, TableName,
 };
 use halite_engine::env::Env;
-use halite_engine::env::sim::{Call, Fault, SimEnv};
+use halite_engine::env::sim::{FsCall, InjectedFault, SimEnv};
 
 use crate::{small, store};
 
@@ -17,8 +18,8 @@ fn name() -> TableName {
     "t".parse().unwrap()
 }
 
-/// What `work` gives; a failure if it takes for ever.
-fn soon<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+/// What `jobs` gives; a failure if it takes for ever.
+fn with_timeout<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, answer) = mpsc::channel();
     std::thread::spawn(move || sender.send(work()));
     answer.recv_timeout(Duration::from_secs(30)).expect("it waits for ever, or has panicked")
@@ -32,7 +33,8 @@ fn a_row_larger_than_the_logs_buffer_is_seen_whole_or_not_at_all() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let columns = 0..40_000;
-            let put = columns.fold(Put::new("r"), |put, i| put.add("f", format!("{i:05}"), "v".repeat(420)));
+            let put = columns
+                .fold(Put::new("r"), |put, i| put.add("f", format!("{i:05}"), "v".repeat(420)));
             table.put(put).unwrap();
             written.store(true, Ordering::Release);
         });
@@ -54,21 +56,24 @@ fn a_writer_finds_room_again_when_the_flush_of_another_region_had_failed() {
     let sim = SimEnv::new(1);
     let mut options = small();
     options.memstore_flush_bytes = 64 << 20;
-    options.memstore_total_bytes = 1 << 20;
+    options.global_memstore_bytes = 1 << 20;
     let env = Env { threads: Env::os(directory.path()).unwrap().threads, ..sim.env() };
-    let store = Builder::new().options(options).open_in(env).unwrap();
-    store.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), &[b"m"]).unwrap();
+    let store = Builder::new().options(options).open_with_env(env).unwrap();
+    store
+        .create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), &[b"m"])
+        .unwrap();
     let table = store.table("t").unwrap();
-    sim.fs.inject(Fault::next(Call::Create, ".tmp", std::io::ErrorKind::StorageFull));
-    let large = (0..2000).fold(Put::new("a"), |put, i| put.add("f", i.to_string(), "v".repeat(1000)));
+    sim.fs.inject(InjectedFault::next(FsCall::Create, ".tmp", std::io::ErrorKind::StorageFull));
+    let large =
+        (0..2000).fold(Put::new("a"), |put, i| put.add("f", i.to_string(), "v".repeat(1000)));
     table.put(large).unwrap();
     let failed = store.clone();
-    soon(move || {
+    with_timeout(move || {
         while failed.engine().flush_failure().is_none() {
             std::thread::yield_now();
         }
     });
-    soon(move || {
+    with_timeout(move || {
         while let Err(error) = table.put(Put::new("z").add("f", "q", "v")) {
             assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
         }
@@ -83,24 +88,31 @@ fn what_found_no_room_in_the_log_is_written_by_its_own_thread_when_there_is_some
     let mut options = small();
     options.disk_reserve_bytes = Some(0);
     let env = Env { threads: Env::os(directory.path()).unwrap().threads, ..sim.env() };
-    let store = Builder::new().options(options).open_in(env).unwrap();
-    store.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+    let store = Builder::new().options(options).open_with_env(env).unwrap();
+    store
+        .create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), &[])
+        .unwrap();
     let table = store.table("t").unwrap();
     sim.fs.set_capacity(Some(sim.fs.used_bytes() + 5000));
     let mut rows = 0;
     let error = loop {
         // As tasks do, which leave the log to its thread.
         let put = Put::new(format!("k{rows:04}")).add("f", "q", vec![0; 300]);
-        match halite::block_on(Cluster::table(&store, &name()).apply(vec![put.into()])).and_then(|mut results| results.remove(0)) {
+        match halite::block_on(Cluster::table(&store, &name()).apply(vec![put.into()]))
+            .and_then(|mut results| results.remove(0))
+        {
             Ok(_) => rows += 1,
             Err(error) => break error,
         }
     };
     assert_eq!(error.kind(), ErrorKind::Io, "{error}");
-    assert_eq!((store.health().state, table.scan(Scan::all()).count()), (StoreState::Refusing, rows));
+    assert_eq!(
+        (store.health().state, table.scan(Scan::all()).count()),
+        (StoreState::Refusing, rows)
+    );
     sim.fs.set_capacity(None);
     let stalled = store.clone();
-    soon(move || {
+    with_timeout(move || {
         while stalled.health().state != StoreState::Open {
             std::thread::yield_now();
         }
@@ -113,7 +125,11 @@ fn what_found_no_room_in_the_log_is_written_by_its_own_thread_when_there_is_some
 #[test]
 fn a_task_is_answered_where_there_are_no_threads() {
     let store = store(&SimEnv::new(1));
-    let answer = soon(move || halite::block_on(Cluster::table(&store, &name()).apply(vec![Put::new("r").add("f", "q", "v").into()])));
+    let answer = with_timeout(move || {
+        halite::block_on(
+            Cluster::table(&store, &name()).apply(vec![Put::new("r").add("f", "q", "v").into()]),
+        )
+    });
     assert!(answer.unwrap()[0].is_ok());
 }
 
@@ -126,7 +142,11 @@ fn write(table: &StoreTable, writer: usize) {
         let (row, value) = (format!("row{writer}{:02}", i % 20), format!("{i:04}").repeat(40));
         table.put(Put::new(row.clone()).add("f", "a", &value).add("g", "b", &value)).unwrap();
         let read = table.get(Get::new(row)).unwrap();
-        assert_eq!(read.value("g", "b"), Some(value.as_bytes()), "writer {writer} does not see what it wrote");
+        assert_eq!(
+            read.value("g", "b"),
+            Some(value.as_bytes()),
+            "writer {writer} does not see what it wrote"
+        );
         for counter in [format!("counter{writer}"), "counter-of-all".to_owned()] {
             table.increment(Increment::new(counter).add("f", "n", 1)).unwrap();
         }
@@ -149,7 +169,11 @@ fn read(table: &StoreTable, done: &AtomicBool) {
                 keys.reverse();
             }
             assert!(keys.is_sorted_by(|a, b| a < b), "rows out of order or twice");
-            assert_eq!(keys.iter().filter(|key| key.starts_with(b"fixed")).count(), 100, "reverse {reverse}");
+            assert_eq!(
+                keys.iter().filter(|key| key.starts_with(b"fixed")).count(),
+                100,
+                "reverse {reverse}"
+            );
         }
     }
 }
@@ -158,19 +182,30 @@ fn read(table: &StoreTable, done: &AtomicBool) {
 fn maintain(store: &Store, seed: u64, done: &AtomicBool) {
     let mut chance = seed;
     while !done.load(Ordering::Acquire) {
-        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        chance =
+            chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let regions = store.table("t").unwrap().regions();
         let region = &regions[usize::try_from(chance >> 33).unwrap() % regions.len()];
         let result = match (chance >> 60) % 4 {
             0 => store.flush(&name()),
-            1 => store.compact(&name(), if chance & 1 << 40 == 0 { CompactionKind::Minor } else { CompactionKind::Major }),
+            1 => store.compact(
+                &name(),
+                if chance & 1 << 40 == 0 { CompactionKind::Minor } else { CompactionKind::Major },
+            ),
             2 if regions.len() < 6 => store.engine().split_region(&region.encoded_name, None),
-            _ if regions.len() > 1 => store.engine().merge_regions(&regions[0].encoded_name, &regions[1].encoded_name, false),
+            _ if regions.len() > 1 => store.engine().merge_regions(
+                &regions[0].encoded_name,
+                &regions[1].encoded_name,
+                false,
+            ),
             _ => Ok(()),
         };
         if let Err(error) = result {
             // It split or merged by itself meanwhile, or is too small to split.
-            assert!(matches!(error.kind(), ErrorKind::NoSuchRegion | ErrorKind::InvalidRequest), "seed {seed}: {error}");
+            assert!(
+                matches!(error.kind(), ErrorKind::NoSuchRegion | ErrorKind::InvalidRequest),
+                "seed {seed}: {error}"
+            );
         }
     }
 }
@@ -180,15 +215,19 @@ fn writers_readers_and_maintenance_side_by_side_and_again_after_reopening() {
     let directory = tempfile::tempdir().unwrap();
     let mut options = small();
     options.memstore_flush_bytes = 64 << 10;
-    options.region_file_bytes_max = 256 << 10;
+    options.max_region_file_bytes = 256 << 10;
     for seed in 1..=3u64 {
         println!("seed {seed}");
         let store = Builder::new().options(options.clone()).open(directory.path()).unwrap();
         if seed == 1 {
-            let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f")).family(FamilyDescriptor::new("g"));
+            let table = TableDescriptor::new(name())
+                .family(FamilyDescriptor::new("f"))
+                .family(FamilyDescriptor::new("g"));
             store.create_table(table, &[b"fixed50"]).unwrap();
             let table = store.table("t").unwrap();
-            (0..100).for_each(|i| table.put(Put::new(format!("fixed{i:02}")).add("f", "q", "v")).unwrap());
+            (0..100).for_each(|i| {
+                table.put(Put::new(format!("fixed{i:02}")).add("f", "q", "v")).unwrap();
+            });
         }
         let table = store.table("t").unwrap();
         let done = AtomicBool::new(false);
@@ -203,13 +242,20 @@ fn writers_readers_and_maintenance_side_by_side_and_again_after_reopening() {
                 .collect();
             scope.spawn(|| read(&table, &done));
             scope.spawn(|| maintain(&store, seed, &done));
-            let ended: Vec<_> = writers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+            let ended: Vec<_> =
+                writers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
             done.store(true, Ordering::Release);
             ended.into_iter().for_each(|ended| ended.unwrap());
         });
         let rounds = i64::try_from(seed * ROUNDS as u64).unwrap();
-        let count = |row: String| i64::from_be_bytes(table.get(Get::new(row)).unwrap().value("f", "n").unwrap().try_into().unwrap());
-        (0..WRITERS).for_each(|writer| assert_eq!(count(format!("counter{writer}")), rounds, "seed {seed}"));
+        let count = |row: String| {
+            i64::from_be_bytes(
+                table.get(Get::new(row)).unwrap().value("f", "n").unwrap().try_into().unwrap(),
+            )
+        };
+        (0..WRITERS).for_each(|writer| {
+            assert_eq!(count(format!("counter{writer}")), rounds, "seed {seed}");
+        });
         assert_eq!(count("counter-of-all".to_owned()), rounds * 3, "seed {seed}");
         drop(table);
         // Once closed, otherwise dropped.
@@ -223,25 +269,39 @@ fn memstores_are_condensed_beside_writers_and_readers() {
     let mut options = small();
     options.memstore_flush_bytes = 1 << 30;
     let store = Builder::new().options(options.clone()).open(directory.path()).unwrap();
-    store.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")).family(FamilyDescriptor::new("g")), &[]).unwrap();
+    store
+        .create_table(
+            TableDescriptor::new(name())
+                .family(FamilyDescriptor::new("f"))
+                .family(FamilyDescriptor::new("g")),
+            &[],
+        )
+        .unwrap();
     let table = store.table("t").unwrap();
     (0..100).for_each(|i| table.put(Put::new(format!("fixed{i:02}")).add("f", "q", "v")).unwrap());
     let done = AtomicBool::new(false);
     let mut rounds = 0;
     std::thread::scope(|scope| {
         scope.spawn(|| read(&table, &done));
-        // However slow the thread that condenses is beside the others: until it has done so several times.
-        while store.engine().status().regions[0].condensations < 200 && rounds < 2000 {
+        // However slow the thread that condenses is beside the others: until it has done so several
+        // times.
+        while store.engine().status().regions[0].in_memory_compactions < 200 && rounds < 2000 {
             rounds += 1;
             let table = &table;
-            std::thread::scope(|scope| (0..WRITERS).for_each(|writer| drop(scope.spawn(move || write(table, writer)))));
+            std::thread::scope(|scope| {
+                (0..WRITERS).for_each(|writer| drop(scope.spawn(move || write(table, writer))));
+            });
         }
         done.store(true, Ordering::Release);
     });
     assert!(rounds < 2000, "nothing is condensed");
     let writes = i64::from(rounds) * i64::try_from(ROUNDS).unwrap();
     let check = |table: &StoreTable| {
-        let count = |row: String| i64::from_be_bytes(table.get(Get::new(row)).unwrap().value("f", "n").unwrap().try_into().unwrap());
+        let count = |row: String| {
+            i64::from_be_bytes(
+                table.get(Get::new(row)).unwrap().value("f", "n").unwrap().try_into().unwrap(),
+            )
+        };
         (0..WRITERS).for_each(|writer| assert_eq!(count(format!("counter{writer}")), writes));
         assert_eq!(count("counter-of-all".to_owned()), writes * 3);
     };

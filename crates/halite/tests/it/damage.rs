@@ -2,13 +2,16 @@
 
 use std::io;
 
-use halite::{Builder, CompactionKind, Error, ErrorKind, FamilyDescriptor, Get, Options, Put, Scan, Store, StoreState, TableDescriptor, WalRecovery};
-use halite_engine::env::sim::{Call, Fault, SimEnv};
+use halite::{
+    Builder, CompactionKind, Error, ErrorKind, FamilyDescriptor, Get, Options, Put, Scan, Store,
+    StoreState, TableDescriptor, WalRecovery,
+};
+use halite_engine::env::sim::{FsCall, InjectedFault, SimEnv};
 
 use crate::{reopen, small, store};
 
 fn open(sim: &SimEnv) -> Result<Store, Error> {
-    Builder::new().options(small()).open_in(sim.env())
+    Builder::new().options(small()).open_with_env(sim.env())
 }
 
 /// A store with `rows` rows in a file, closed.
@@ -27,7 +30,7 @@ pub(crate) fn find(sim: &SimEnv, part: &str, not: &str) -> String {
 }
 
 #[track_caller]
-fn says(error: &Error, kind: ErrorKind, words: &[&str]) {
+fn assert_error(error: &Error, kind: ErrorKind, words: &[&str]) {
     assert_eq!(error.kind(), kind, "{error}");
     for word in words {
         assert!(error.message().contains(word), "{word:?} is not in: {error}");
@@ -40,11 +43,17 @@ fn a_full_disk_refuses_writes_loses_nothing_and_writes_go_on_by_themselves_when_
         let sim = SimEnv::new(1);
         let mut options = Options::default();
         options.disk_reserve_bytes = reserve;
-        let store = Builder::new().options(options).open_in(sim.env()).unwrap();
-        store.create_table(TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+        let store = Builder::new().options(options).open_with_env(sim.env()).unwrap();
+        store
+            .create_table(
+                TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")),
+                &[],
+            )
+            .unwrap();
         let table = store.table("t").unwrap();
         sim.fs.set_capacity(Some(sim.fs.used_bytes() + 20_000));
-        let put = |row: usize| table.put(Put::new(format!("k{row:04}")).add("f", "q", "v".repeat(300)));
+        let put =
+            |row: usize| table.put(Put::new(format!("k{row:04}")).add("f", "q", "v".repeat(300)));
         let mut acknowledged = 0;
         let error = loop {
             match put(acknowledged) {
@@ -56,13 +65,17 @@ fn a_full_disk_refuses_writes_loses_nothing_and_writes_go_on_by_themselves_when_
         };
         match reserve {
             // The log has it, and cannot write it.
-            Some(0) => says(&error, ErrorKind::Io, &["make room", "not known yet"]),
-            _ => says(&error, ErrorKind::DiskFull, &["make room", "go on by themselves"]),
+            Some(0) => assert_error(&error, ErrorKind::Io, &["make room", "not known yet"]),
+            _ => assert_error(&error, ErrorKind::DiskFull, &["make room", "go on by themselves"]),
         }
         assert!(acknowledged > 10, "{acknowledged}");
-        says(&put(9000).unwrap_err(), ErrorKind::DiskFull, &["writes are refused"]);
+        assert_error(&put(9000).unwrap_err(), ErrorKind::DiskFull, &["writes are refused"]);
         assert_eq!(store.health().state, StoreState::Refusing);
-        assert_eq!(table.scan(Scan::all()).count(), acknowledged, "reads go on and see what was acknowledged");
+        assert_eq!(
+            table.scan(Scan::all()).count(),
+            acknowledged,
+            "reads go on and see what was acknowledged"
+        );
         sim.fs.set_capacity(None);
         sim.clock.advance_ms(100);
         put(9001).unwrap();
@@ -84,12 +97,20 @@ fn a_full_disk_takes_flushes_and_dropped_tables_and_leaves_compactions_for_later
     let sim = SimEnv::new(1);
     let mut options = Options::default();
     options.disk_reserve_bytes = Some(200_000);
-    let store = Builder::new().options(options).open_in(sim.env()).unwrap();
+    let store = Builder::new().options(options).open_with_env(sim.env()).unwrap();
     let name = |text: &str| text.parse().unwrap();
     for text in ["t", "u"] {
-        store.create_table(TableDescriptor::new(name(text)).family(FamilyDescriptor::new("f")), &[]).unwrap();
+        store
+            .create_table(TableDescriptor::new(name(text)).family(FamilyDescriptor::new("f")), &[])
+            .unwrap();
         for round in 0..2 {
-            (0..100).for_each(|row| store.table(text).unwrap().put(Put::new(format!("k{row}")).add("f", "q", vec![round; 300])).unwrap());
+            (0..100).for_each(|row| {
+                store
+                    .table(text)
+                    .unwrap()
+                    .put(Put::new(format!("k{row}")).add("f", "q", vec![round; 300]))
+                    .unwrap();
+            });
             if text == "t" {
                 store.flush(&name(text)).unwrap();
             }
@@ -99,7 +120,11 @@ fn a_full_disk_takes_flushes_and_dropped_tables_and_leaves_compactions_for_later
     assert_eq!(store.health().state, StoreState::Refusing);
     let files = sim.fs.files().len();
     let error = store.compact(&name("t"), CompactionKind::Major).unwrap_err();
-    says(&error, ErrorKind::DiskFull, &["compacting region t,", "nothing is lost", "make room"]);
+    assert_error(
+        &error,
+        ErrorKind::DiskFull,
+        &["compacting region t,", "nothing is lost", "make room"],
+    );
     assert_eq!(sim.fs.files().len(), files, "nothing was begun");
     store.flush(&name("u")).unwrap();
     store.disable_table(&name("u")).unwrap();
@@ -110,7 +135,8 @@ fn a_full_disk_takes_flushes_and_dropped_tables_and_leaves_compactions_for_later
     store.close().unwrap();
 }
 
-/// Opening writes the last segment of the log again, and flushing is what gives the log's room back.
+/// Opening writes the last segment of the log again, and flushing is what gives the log's room
+/// back.
 #[test]
 fn a_store_that_filled_its_disk_by_itself_can_be_opened_and_flushed() {
     let sim = SimEnv::new(1);
@@ -119,7 +145,7 @@ fn a_store_that_filled_its_disk_by_itself_can_be_opened_and_flushed() {
     let table = store.table("t").unwrap();
     let put = |row: usize| {
         let put = table.put(Put::new(format!("k{row:05}")).add("f", "q", vec![7; 50_000]));
-        while store.engine().step().is_ok_and(|worked| worked) {}
+        while store.engine().run_one_job().is_ok_and(|worked| worked) {}
         put
     };
     let taken = (0..2000).take_while(|row| put(*row).is_ok()).count();
@@ -141,21 +167,30 @@ fn a_store_that_filled_its_disk_by_itself_can_be_opened_and_flushed() {
     assert_eq!(reopen(&sim).table("t").unwrap().scan(Scan::all()).count(), taken);
 }
 
-/// The log is full of one table, and its oldest segment is needed by another that is hardly written to.
+/// The log is full of one table, and its oldest segment is needed by another that is hardly written
+/// to.
 #[test]
 fn what_keeps_the_log_is_flushed_when_the_disk_runs_full() {
     let sim = SimEnv::new(1);
     sim.fs.set_capacity(Some(64 << 20));
     let store = store(&sim);
-    store.create_table(TableDescriptor::new("idle".parse().unwrap()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+    store
+        .create_table(
+            TableDescriptor::new("idle".parse().unwrap()).family(FamilyDescriptor::new("f")),
+            &[],
+        )
+        .unwrap();
     store.table("idle").unwrap().put(Put::new("only").add("f", "q", "v")).unwrap();
     let table = store.table("t").unwrap();
     // Rows that are written again and again: there is little to keep of them.
     for row in 0..4000 {
         table.put(Put::new(format!("k{}", row % 100)).add("f", "q", vec![7; 50_000])).unwrap();
-        while store.engine().step().is_ok_and(|worked| worked) {}
+        while store.engine().run_one_job().is_ok_and(|worked| worked) {}
     }
-    assert_eq!((table.scan(Scan::all()).count(), store.table("idle").unwrap().scan(Scan::all()).count()), (100, 1));
+    assert_eq!(
+        (table.scan(Scan::all()).count(), store.table("idle").unwrap().scan(Scan::all()).count()),
+        (100, 1)
+    );
 }
 
 /// Nothing is flushed in the background, as if writers were faster than that.
@@ -165,7 +200,11 @@ fn memstores_do_not_outgrow_what_the_disk_has_room_for() {
     sim.fs.set_capacity(Some(64 << 20));
     let store = store(&sim);
     let table = store.table("t").unwrap();
-    let taken = (0..2000).take_while(|row| table.put(Put::new(format!("k{row:05}")).add("f", "q", vec![7; 50_000])).is_ok()).count();
+    let taken = (0..2000)
+        .take_while(|row| {
+            table.put(Put::new(format!("k{row:05}")).add("f", "q", vec![7; 50_000])).is_ok()
+        })
+        .count();
     assert!((600..1100).contains(&taken), "{taken}");
     store.flush(&"t".parse().unwrap()).unwrap();
     drop((table, store));
@@ -198,7 +237,7 @@ fn a_read_only_directory_says_so() {
     let sim = SimEnv::new(1);
     closed(&sim, 1);
     sim.fs.set_read_only(true);
-    says(&open(&sim).err().unwrap(), ErrorKind::ReadOnly, &["halite", "write permission"]);
+    assert_error(&open(&sim).err().unwrap(), ErrorKind::ReadOnly, &["halite", "write permission"]);
     sim.fs.set_read_only(false);
     assert_eq!(reopen(&sim).table("t").unwrap().scan(Scan::all()).count(), 1);
 }
@@ -209,18 +248,22 @@ fn a_damaged_manifest_is_refused_and_a_newer_one_named() {
         let sim = SimEnv::new(1);
         closed(&sim, 1);
         sim.fs.corrupt("halite/MANIFEST", byte, 1).unwrap();
-        says(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &["halite/MANIFEST", "CRC32C", "restore"]);
+        assert_error(
+            &open(&sim).err().unwrap(),
+            ErrorKind::Corrupt,
+            &["halite/MANIFEST", "CRC32C", "restore"],
+        );
         sim.fs.corrupt("halite/MANIFEST", byte, 1).unwrap();
         reopen(&sim);
     }
     let sim = SimEnv::new(1);
     closed(&sim, 1);
     sim.fs.cut("halite/MANIFEST", 40).unwrap();
-    says(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &["cut short"]);
+    assert_error(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &["cut short"]);
     let sim = SimEnv::new(1);
     closed(&sim, 1);
     make_manifest_newer(&sim);
-    says(&open(&sim).err().unwrap(), ErrorKind::NewerFormat, &["version 7", "newer"]);
+    assert_error(&open(&sim).err().unwrap(), ErrorKind::NewerFormat, &["version 7", "newer"]);
 }
 
 /// Gives the manifest the format of a program that is not written yet.
@@ -240,7 +283,7 @@ fn a_missing_manifest_beside_tables_is_not_taken_for_a_new_store() {
     store.create_namespace("ns").unwrap();
     store.close().unwrap();
     sim.env().fs.remove_file("halite/MANIFEST").unwrap();
-    says(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &["no manifest", "restore"]);
+    assert_error(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &["no manifest", "restore"]);
 }
 
 #[test]
@@ -252,15 +295,19 @@ fn a_damaged_store_file_names_itself_and_the_block() {
     let store = reopen(&sim);
     let table = store.table("t").unwrap();
     let error = table.scan(Scan::all()).find_map(Result::err).unwrap();
-    says(&error, ErrorKind::Corrupt, &[&file, "block at", "damaged"]);
+    assert_error(&error, ErrorKind::Corrupt, &[&file, "block at", "damaged"]);
     assert!(table.get(Get::new("k0000")).is_ok(), "the other blocks can be read");
     drop((table, store));
     sim.fs.kill();
     let length = sim.fs.read(&file).unwrap().len();
     sim.fs.cut(&file, length - 10).unwrap();
-    says(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &[&file]);
+    assert_error(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &[&file]);
     sim.env().fs.remove_file(&file).unwrap();
-    says(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &[&file, "manifest names it", "restore"]);
+    assert_error(
+        &open(&sim).err().unwrap(),
+        ErrorKind::Corrupt,
+        &[&file, "manifest names it", "restore"],
+    );
 }
 
 #[test]
@@ -272,7 +319,7 @@ fn a_store_file_of_a_newer_version_is_named() {
     let last = bytes.len() - 1;
     bytes[last] = 4;
     sim.fs.write(&file, bytes).unwrap();
-    says(&open(&sim).err().unwrap(), ErrorKind::NewerFormat, &[&file]);
+    assert_error(&open(&sim).err().unwrap(), ErrorKind::NewerFormat, &[&file]);
 }
 
 /// A store with `rows` rows in the log only, killed.
@@ -293,7 +340,7 @@ fn written_bytes(sim: &SimEnv, log: &str) -> usize {
 }
 
 /// Bytes that are no more than the end of a mark with small numbers, which is zeros.
-const ZEROS_OF_A_MARK: usize = 8;
+const SYNC_MARKER_ZEROS: usize = 8;
 
 #[test]
 fn a_flipped_bit_in_the_log_is_damage_unless_it_is_in_what_was_never_acknowledged() {
@@ -302,7 +349,11 @@ fn a_flipped_bit_in_the_log_is_damage_unless_it_is_in_what_was_never_acknowledge
     let length = written_bytes(&sim, &log);
     sim.fs.corrupt(&log, length / 2, 1).unwrap();
     let before = sim.fs.files();
-    says(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &[&log, "damaged at byte", "restore"]);
+    assert_error(
+        &open(&sim).err().unwrap(),
+        ErrorKind::Corrupt,
+        &[&log, "damaged at byte", "restore"],
+    );
     sim.fs.kill();
     assert_eq!(sim.fs.files()[&log], before[&log], "nothing was changed");
     sim.fs.corrupt(&log, length / 2, 1).unwrap();
@@ -316,18 +367,32 @@ fn a_log_cut_short_is_refused_and_gives_what_is_whole_when_asked_to() {
     let length = written_bytes(&sim, &log);
     // In front of the mark at the end.
     sim.fs.cut(&log, length - 50).unwrap();
-    says(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &[&log, "cut short", "wal-recovery = skip-damaged", "nothing has been changed"]);
+    assert_error(
+        &open(&sim).err().unwrap(),
+        ErrorKind::Corrupt,
+        &[&log, "cut short", "wal-recovery = skip-damaged", "nothing has been changed"],
+    );
     sim.fs.kill();
     let mut options = small();
     options.wal_recovery = WalRecovery::SkipDamaged;
-    let store = Builder::new().options(options).open_in(sim.env()).unwrap();
-    let report = store.report();
-    assert!(report.cut_bytes > 0 && report.cuts[0].is_damage, "{report:?}");
-    assert_eq!(sim.fs.read(report.cuts[0].kept.strip_prefix("simulated disk/").unwrap()).unwrap().len() as u64, report.cut_bytes);
+    let store = Builder::new().options(options).open_with_env(sim.env()).unwrap();
+    let report = store.open_report();
+    assert!(report.truncated_wal_bytes > 0 && report.wal_truncations[0].is_damage, "{report:?}");
+    assert_eq!(
+        sim.fs
+            .read(report.wal_truncations[0].kept.strip_prefix("simulated disk/").unwrap())
+            .unwrap()
+            .len() as u64,
+        report.truncated_wal_bytes
+    );
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 19);
     drop(store);
     sim.fs.kill();
-    assert_eq!(reopen(&sim).report().cuts, [], "what was left out is left out once");
+    assert_eq!(
+        reopen(&sim).open_report().wal_truncations,
+        [],
+        "what was left out is left out once"
+    );
 }
 
 #[test]
@@ -335,17 +400,29 @@ fn room_reserved_in_the_log_is_neither_read_nor_reported() {
     let sim = SimEnv::new(1);
     let log = killed(&sim, 20);
     let written = written_bytes(&sim, &log);
-    assert!(sim.fs.read(&log).unwrap().len() > written, "room is reserved, so that syncs find the file's length as it was");
+    assert!(
+        sim.fs.read(&log).unwrap().len() > written,
+        "room is reserved, so that syncs find the file's length as it was"
+    );
     let store = reopen(&sim);
-    assert_eq!(store.report().cut_bytes, 0);
+    assert_eq!(store.open_report().truncated_wal_bytes, 0);
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 20);
     let now = sim.fs.read(&log).unwrap().len();
-    assert!(now < written + 2 * ZEROS_OF_A_MARK, "what comes next in the log says how long this segment is: {now}, {written}");
+    assert!(
+        now < written + 2 * SYNC_MARKER_ZEROS,
+        "what comes next in the log says how long this segment is: {now}, {written}"
+    );
     // Without the disk to reserve it the log goes on.
-    sim.fs.inject(Fault { times: u64::MAX, ..Fault::next(Call::Reserve, "", io::ErrorKind::StorageFull) });
+    sim.fs.inject(InjectedFault {
+        times: u64::MAX,
+        ..InjectedFault::next(FsCall::Preallocate, "", io::ErrorKind::StorageFull)
+    });
     store.table("t").unwrap().put(Put::new("k9999").add("f", "q", "v")).unwrap();
     let log = sim.fs.files().into_keys().rfind(|path| path.starts_with("halite/wal/")).unwrap();
-    assert!(sim.fs.read(&log).unwrap().len() <= written_bytes(&sim, &log) + ZEROS_OF_A_MARK, "what there was of the room is given back");
+    assert!(
+        sim.fs.read(&log).unwrap().len() <= written_bytes(&sim, &log) + SYNC_MARKER_ZEROS,
+        "what there was of the room is given back"
+    );
     drop(store);
     sim.fs.crash(7);
     sim.fs.clear_faults();
@@ -361,7 +438,7 @@ fn a_log_of_a_newer_version_is_named() {
     let crc = crc32c::crc32c(&bytes[..80]);
     bytes[80..84].copy_from_slice(&crc.to_be_bytes());
     sim.fs.write(&log, bytes).unwrap();
-    says(&open(&sim).err().unwrap(), ErrorKind::NewerFormat, &[&log, "version 9"]);
+    assert_error(&open(&sim).err().unwrap(), ErrorKind::NewerFormat, &[&log, "version 9"]);
 }
 
 #[test]
@@ -372,12 +449,15 @@ fn what_is_not_ours_is_named_and_left_alone() {
     let directory = file.rsplit_once('/').unwrap().0;
     for (path, words) in [
         (format!("{directory}/notes.txt"), ["notes.txt", "move it"]),
-        (format!("{directory}/0123456789abcdef0123456789abcdef"), ["0123456789abcdef", "not a file of this store"]),
+        (
+            format!("{directory}/0123456789abcdef0123456789abcdef"),
+            ["0123456789abcdef", "not a file of this store"],
+        ),
         ("data/readme".to_owned(), ["data/readme", "move it"]),
         ("halite/wal/odd".to_owned(), ["halite/wal/odd", "move it"]),
     ] {
         sim.fs.write(&path, "somebody's").unwrap();
-        says(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &words);
+        assert_error(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &words);
         sim.fs.kill();
         assert_eq!(sim.fs.read(&path).unwrap(), b"somebody's");
         sim.env().fs.remove_file(&path).unwrap();
@@ -388,11 +468,17 @@ fn what_is_not_ours_is_named_and_left_alone() {
 
 #[test]
 fn a_directory_with_other_things_in_it_is_not_made_a_store() {
-    for path in ["photos/holiday.jpg", ".hidden", "halite", "data/default/t/readme", "halite/notes.txt"] {
+    for path in
+        ["photos/holiday.jpg", ".hidden", "halite", "data/default/t/readme", "halite/notes.txt"]
+    {
         let sim = SimEnv::new(1);
         sim.fs.write(path, "...").unwrap();
         let error = open(&sim).err().unwrap();
-        assert!(error.message().contains(path.split('/').next().unwrap()) && error.message().contains("nothing has been changed"), "{error}");
+        assert!(
+            error.message().contains(path.split('/').next().unwrap())
+                && error.message().contains("nothing has been changed"),
+            "{error}"
+        );
         assert_eq!(sim.fs.files().into_keys().collect::<Vec<_>>(), [path]);
         assert_eq!(sim.env().fs.list("").unwrap().len(), 1, "no directory was made");
     }
@@ -401,7 +487,11 @@ fn a_directory_with_other_things_in_it_is_not_made_a_store() {
 #[test]
 fn store_files_without_their_manifest_are_left_alone() {
     let lost: [(&str, &dyn Fn(&str) -> bool, _); 3] = [
-        ("a root directory of HBase", &|path| !path.starts_with("halite/") && !path.starts_with("manifests/"), ErrorKind::InvalidRequest),
+        (
+            "a root directory of HBase",
+            &|path| !path.starts_with("halite/") && !path.starts_with("manifests/"),
+            ErrorKind::InvalidRequest,
+        ),
         ("a store without halite", &|path| !path.starts_with("halite/"), ErrorKind::InvalidRequest),
         ("a store without its manifest", &|path| path != "halite/MANIFEST", ErrorKind::Corrupt),
     ];
@@ -414,13 +504,25 @@ fn store_files_without_their_manifest_are_left_alone() {
         drop(store);
         sim.fs.kill();
         let copy = SimEnv::new(2);
-        sim.fs.files().into_iter().filter(|(path, _)| stays(path)).for_each(|(path, bytes)| copy.fs.write(&path, bytes).unwrap());
+        sim.fs
+            .files()
+            .into_iter()
+            .filter(|(path, _)| stays(path))
+            .for_each(|(path, bytes)| copy.fs.write(&path, bytes).unwrap());
         let before = copy.fs.files();
         for _ in 0..2 {
-            says(&open(&copy).err().unwrap(), kind, &["nothing has been changed", "halite repair"]);
+            assert_error(
+                &open(&copy).err().unwrap(),
+                kind,
+                &["nothing has been changed", "halite repair"],
+            );
             copy.fs.kill();
             assert_eq!(copy.fs.files(), before, "{what}");
-            assert_eq!(copy.env().fs.exists("halite").unwrap(), before.keys().any(|path| path.starts_with("halite/")), "{what}");
+            assert_eq!(
+                copy.env().fs.exists("halite").unwrap(),
+                before.keys().any(|path| path.starts_with("halite/")),
+                "{what}"
+            );
         }
     }
 }
@@ -440,10 +542,12 @@ fn a_creation_that_a_crash_cut_short_anywhere_is_done_again() {
             assert!(open(&sim).is_err());
             match seed {
                 0 => sim.fs.kill(),
-                1 => sim.fs.lose_unsynced(),
+                1 => sim.fs.drop_unsynced(),
                 seed => sim.fs.crash(seed * 1000 + at),
             }
-            open(&sim).unwrap_or_else(|error| panic!("died at call {at}, seed {seed}: {error}; {:?}", sim.fs.files().keys()));
+            open(&sim).unwrap_or_else(|error| {
+                panic!("died at call {at}, seed {seed}: {error}; {:?}", sim.fs.files().keys())
+            });
         }
     }
 }
@@ -455,7 +559,7 @@ fn a_store_whose_lock_was_taken_over_changes_nothing_more() {
     let table = store.table("t").unwrap();
     table.put(Put::new("k").add("f", "q", "v")).unwrap();
     sim.env().fs.remove_file("halite/LOCK").unwrap();
-    says(&open(&sim).err().unwrap(), ErrorKind::Locked, &["another process"]);
+    assert_error(&open(&sim).err().unwrap(), ErrorKind::Locked, &["another process"]);
     table.put(Put::new("l").add("f", "q", "v")).unwrap();
     store.flush(&"t".parse().unwrap()).unwrap();
     sim.fs.lose_lock();
@@ -463,23 +567,32 @@ fn a_store_whose_lock_was_taken_over_changes_nothing_more() {
     sim.clock.advance_ms(2000);
     let before = sim.fs.files();
     let put = || table.put(Put::new("m").add("f", "q", "v"));
-    says(&put().unwrap_err(), ErrorKind::Stopped, &["lock", "another process"]);
-    says(&store.flush(&"t".parse().unwrap()).unwrap_err(), ErrorKind::Stopped, &["lock", "another process"]);
+    assert_error(&put().unwrap_err(), ErrorKind::Stopped, &["lock", "another process"]);
+    assert_error(
+        &store.flush(&"t".parse().unwrap()).unwrap_err(),
+        ErrorKind::Stopped,
+        &["lock", "another process"],
+    );
     let other = TableDescriptor::new("other".parse().unwrap()).family(FamilyDescriptor::new("f"));
-    says(&store.create_table(other, &[]).unwrap_err(), ErrorKind::Stopped, &["lock"]);
-    says(&store.disable_table(&"t".parse().unwrap()).unwrap_err(), ErrorKind::Stopped, &["lock"]);
+    assert_error(&store.create_table(other, &[]).unwrap_err(), ErrorKind::Stopped, &["lock"]);
+    assert_error(
+        &store.disable_table(&"t".parse().unwrap()).unwrap_err(),
+        ErrorKind::Stopped,
+        &["lock"],
+    );
     assert_eq!(store.health().state, StoreState::Stopped);
     assert_eq!(sim.fs.files(), before);
     // Another process may have been there: that the lock is back changes nothing.
     sim.fs.regain_lock("halite/LOCK");
-    says(&put().unwrap_err(), ErrorKind::Stopped, &["lock"]);
+    assert_error(&put().unwrap_err(), ErrorKind::Stopped, &["lock"]);
     assert!(!table.get(Get::new("k")).unwrap().is_empty());
     drop(table);
-    says(&store.close().unwrap_err(), ErrorKind::Stopped, &["lock"]);
+    assert_error(&store.close().unwrap_err(), ErrorKind::Stopped, &["lock"]);
     assert_eq!(sim.fs.files(), before);
 }
 
-/// What stands under the path is another store's by then, the segment of the log with the same number among it.
+/// What stands under the path is another store's by then, the segment of the log with the same
+/// number among it.
 #[test]
 fn a_store_that_has_lost_its_lock_unnoticed_removes_no_segment_when_it_is_closed() {
     let sim = SimEnv::new(1);
@@ -490,7 +603,7 @@ fn a_store_that_has_lost_its_lock_unnoticed_removes_no_segment_when_it_is_closed
     let names = || sim.fs.files().into_keys().collect::<Vec<_>>();
     let before = names();
     assert!(before.iter().any(|path| path.starts_with("halite/wal/0")));
-    says(&store.close().unwrap_err(), ErrorKind::Stopped, &["lock"]);
+    assert_error(&store.close().unwrap_err(), ErrorKind::Stopped, &["lock"]);
     assert_eq!(names(), before);
 }
 
@@ -501,7 +614,7 @@ fn no_settings_are_written_under_a_lock_that_is_lost() {
     sim.fs.lose_lock();
     let before = sim.fs.files();
     let altered = store.table("t").unwrap().descriptor().as_ref().clone().set("READONLY", "true");
-    says(&store.alter_table(altered).unwrap_err(), ErrorKind::Stopped, &["lock"]);
-    says(&store.delete_snapshot("none").unwrap_err(), ErrorKind::Stopped, &["lock"]);
+    assert_error(&store.alter_table(altered).unwrap_err(), ErrorKind::Stopped, &["lock"]);
+    assert_error(&store.delete_snapshot("none").unwrap_err(), ErrorKind::Stopped, &["lock"]);
     assert_eq!(sim.fs.files(), before);
 }

@@ -1,10 +1,13 @@
-//! A log that is damaged at any byte, cut at any length, or read from a memory that the disk does not have: every acknowledged
-//! write is there, or opening says that the store is damaged.
+//! A log that is damaged at any byte, cut at any length, or read from a memory that the disk does
+//! not have: every acknowledged write is there, or opening says that the store is damaged.
 
 use std::collections::BTreeMap;
 
-use halite::{Builder, Durability, Error, ErrorKind, FamilyDescriptor, Options, Put, Scan, Store, TableDescriptor, TableName, WalRecovery, WalSync};
-use halite_engine::env::sim::{Call, Fault, SimEnv};
+use halite::{
+    Builder, Durability, Error, ErrorKind, FamilyDescriptor, Options, Put, Scan, Store,
+    TableDescriptor, TableName, WalRecovery, WalSync,
+};
+use halite_engine::env::sim::{FsCall, InjectedFault, SimEnv};
 
 use crate::small;
 
@@ -31,19 +34,31 @@ fn options(sync: WalSync) -> Options {
 }
 
 fn open(sim: &SimEnv, options: Options) -> Result<Store, Error> {
-    Builder::new().options(options).open_in(sim.env())
+    Builder::new().options(options).open_with_env(sim.env())
 }
 
 fn put(row: usize, value: Vec<u8>) -> Put {
     Put::new(format!("k{row}")).add_at("f", "q", 1, value)
 }
 
-/// Does what the shape says and lets the process die. Returns the rows before the last group, and those in it.
+/// Does what the shape says and lets the process die. Returns the rows before the last group, and
+/// those in it.
 fn written(sim: &SimEnv, shape: Shape, sync: WalSync) -> (usize, usize) {
     let store = open(sim, options(sync)).unwrap();
-    store.create_table(TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+    store
+        .create_table(
+            TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")),
+            &[],
+        )
+        .unwrap();
     let table = store.table("t").unwrap();
-    let log = || sim.fs.files().into_iter().find(|(path, _)| path.ends_with(".wal")).map(|(_, bytes)| bytes[84..].to_vec());
+    let log = || {
+        sim.fs
+            .files()
+            .into_iter()
+            .find(|(path, _)| path.ends_with(".wal"))
+            .map(|(_, bytes)| bytes[84..].to_vec())
+    };
     let (before, last) = match shape {
         Shape::Single => (4, 1),
         Shape::Grouped | Shape::Batches => (3, 3),
@@ -51,12 +66,18 @@ fn written(sim: &SimEnv, shape: Shape, sync: WalSync) -> (usize, usize) {
     };
     let all = |from: usize, count: usize| -> Vec<Put> {
         let nested = log().filter(|_| shape == Shape::Nested).map(|log| log[..200].to_vec());
-        (from..from + count).map(|row| put(row, nested.clone().unwrap_or_else(|| vec![b'v'; 9]))).collect()
+        (from..from + count)
+            .map(|row| put(row, nested.clone().unwrap_or_else(|| vec![b'v'; 9])))
+            .collect()
     };
     for (from, count) in [(0, before), (before, last)] {
         match shape {
-            Shape::Single | Shape::Nested => (from..from + count).for_each(|row| table.put(all(row, 1).remove(0)).unwrap()),
-            Shape::Batches => drop(table.batch(all(from, count).into_iter().map(Into::into).collect()).unwrap()),
+            Shape::Single | Shape::Nested => {
+                (from..from + count).for_each(|row| table.put(all(row, 1).remove(0)).unwrap());
+            }
+            Shape::Batches => {
+                drop(table.batch(all(from, count).into_iter().map(Into::into).collect()).unwrap());
+            }
             Shape::Grouped => {
                 // Nobody is there to write what is not waited for, so it goes with what is.
                 let mut puts = all(from, count).into_iter();
@@ -78,7 +99,7 @@ fn copy(files: &BTreeMap<String, Vec<u8>>, restart: bool) -> SimEnv {
     let sim = SimEnv::new(1);
     files.iter().for_each(|(path, bytes)| sim.fs.write(path, bytes.clone()).unwrap());
     if restart {
-        sim.fs.lose_unsynced();
+        sim.fs.drop_unsynced();
     }
     sim
 }
@@ -90,7 +111,7 @@ fn offsets(files: &BTreeMap<String, Vec<u8>>) -> impl Iterator<Item = usize> {
     (0..written).chain((written..bytes.len()).step_by(61))
 }
 
-fn log_of(files: &BTreeMap<String, Vec<u8>>) -> (String, usize) {
+fn find_log(files: &BTreeMap<String, Vec<u8>>) -> (String, usize) {
     let (path, bytes) = files.iter().find(|(path, _)| path.ends_with(".wal")).unwrap();
     (path.clone(), bytes.len())
 }
@@ -99,8 +120,8 @@ fn rows(store: &Store) -> usize {
     store.table("t").unwrap().scan(Scan::all()).count()
 }
 
-/// Opens a damaged copy. `None` if it is refused as damaged; otherwise the rows, which are the first ones, and whether
-/// anything was said.
+/// Opens a damaged copy. `None` if it is refused as damaged; otherwise the rows, which are the
+/// first ones, and whether anything was said.
 fn opened(sim: &SimEnv, sync: WalSync, what: &str) -> Option<(usize, bool)> {
     match open(sim, options(sync)) {
         Err(error) => {
@@ -110,9 +131,16 @@ fn opened(sim: &SimEnv, sync: WalSync, what: &str) -> Option<(usize, bool)> {
         }
         Ok(store) => {
             let table = store.table("t").unwrap();
-            let found: Vec<String> = table.scan(Scan::all()).map(|row| String::from_utf8_lossy(row.unwrap().key()).into_owned()).collect();
-            assert_eq!(found, (0..found.len()).map(|row| format!("k{row}")).collect::<Vec<_>>(), "{what}");
-            Some((found.len(), store.report().cut_bytes > 0))
+            let found: Vec<String> = table
+                .scan(Scan::all())
+                .map(|row| String::from_utf8_lossy(row.unwrap().key()).into_owned())
+                .collect();
+            assert_eq!(
+                found,
+                (0..found.len()).map(|row| format!("k{row}")).collect::<Vec<_>>(),
+                "{what}"
+            );
+            Some((found.len(), store.open_report().truncated_wal_bytes > 0))
         }
     }
 }
@@ -131,7 +159,7 @@ fn a_flipped_byte_anywhere_in_the_log_is_refused_or_harms_nothing() {
         let sim = SimEnv::new(1);
         let (before, last) = written(&sim, shape, sync);
         let files = sim.fs.files();
-        let (log, length) = log_of(&files);
+        let (log, length) = find_log(&files);
         let (mut refused, mut lost) = (0, 0);
         for at in offsets(&files) {
             let sim = copy(&files, restart);
@@ -143,7 +171,10 @@ fn a_flipped_byte_anywhere_in_the_log_is_refused_or_harms_nothing() {
                 // After a restart nothing proves that the last group was synced; it is told.
                 Some((found, told)) => {
                     lost += 1;
-                    assert!(restart && sync == WalSync::Fsync && told && found >= before, "{what}: {found} of {before} + {last} rows");
+                    assert!(
+                        restart && sync == WalSync::Fsync && told && found >= before,
+                        "{what}: {found} of {before} + {last} rows"
+                    );
                 }
             }
         }
@@ -158,7 +189,7 @@ fn a_log_cut_at_any_length_is_refused_or_harms_nothing() {
         let sim = SimEnv::new(1);
         let (before, last) = written(&sim, shape, sync);
         let files = sim.fs.files();
-        let (log, length) = log_of(&files);
+        let (log, length) = find_log(&files);
         for to in offsets(&files) {
             let sim = copy(&files, restart);
             sim.fs.cut(&log, to).unwrap();
@@ -175,7 +206,7 @@ fn damage_that_is_skipped_costs_the_record_it_is_in_and_is_kept_and_told() {
         let sim = SimEnv::new(1);
         let (before, last) = written(&sim, shape, WalSync::Flush);
         let files = sim.fs.files();
-        let (log, _) = log_of(&files);
+        let (log, _) = find_log(&files);
         for at in offsets(&files) {
             let sim = copy(&files, false);
             sim.fs.corrupt(&log, at, 0x10).unwrap();
@@ -184,11 +215,26 @@ fn damage_that_is_skipped_costs_the_record_it_is_in_and_is_kept_and_told() {
             let store = open(&sim, skipping).unwrap();
             let found = rows(&store);
             let record = if shape == Shape::Batches { last } else { 1 };
-            assert!(found + record >= before + last, "{shape:?}, byte {at}: {found} of {before} + {last}");
-            assert!(found == before + last || store.report().cuts.iter().any(|cut| cut.is_damage && cut.bytes > 0), "{shape:?}, byte {at}");
+            assert!(
+                found + record >= before + last,
+                "{shape:?}, byte {at}: {found} of {before} + {last}"
+            );
+            assert!(
+                found == before + last
+                    || store
+                        .open_report()
+                        .wal_truncations
+                        .iter()
+                        .any(|cut| cut.is_damage && cut.bytes > 0),
+                "{shape:?}, byte {at}"
+            );
             drop(store);
-            sim.fs.lose_unsynced();
-            assert_eq!(rows(&open(&sim, options(WalSync::Flush)).unwrap()), found, "{shape:?}, byte {at}: what was found stays");
+            sim.fs.drop_unsynced();
+            assert_eq!(
+                rows(&open(&sim, options(WalSync::Flush)).unwrap()),
+                found,
+                "{shape:?}, byte {at}: what was found stays"
+            );
         }
     }
 }
@@ -197,7 +243,12 @@ fn damage_that_is_skipped_costs_the_record_it_is_in_and_is_kept_and_told() {
 fn a_segment_that_is_missing_between_others_is_noticed() {
     let sim = SimEnv::new(1);
     let store = open(&sim, options(WalSync::Fsync)).unwrap();
-    store.create_table(TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+    store
+        .create_table(
+            TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")),
+            &[],
+        )
+        .unwrap();
     let table = store.table("t").unwrap();
     (0..60).for_each(|row| table.put(put(row, vec![b'v'; 500])).unwrap());
     drop((table, store));
@@ -209,7 +260,12 @@ fn a_segment_that_is_missing_between_others_is_noticed() {
         let sim = copy(&files, false);
         sim.env().fs.remove_file(missing).unwrap();
         let error = open(&sim, options(WalSync::Fsync)).err().unwrap();
-        assert!(error.kind() == ErrorKind::Corrupt && error.message().contains(&***missing) && error.message().contains("is missing"), "{error}");
+        assert!(
+            error.kind() == ErrorKind::Corrupt
+                && error.message().contains(&***missing)
+                && error.message().contains("is missing"),
+            "{error}"
+        );
     }
     assert_eq!(rows(&open(&sim, options(WalSync::Fsync)).unwrap()), 60);
 }
@@ -219,11 +275,16 @@ fn a_segment_that_is_missing_behind_one_that_is_not_needed_is_noticed() {
     let sim = SimEnv::new(1);
     let store = open(&sim, options(WalSync::Fsync)).unwrap();
     let name: TableName = "t".parse().unwrap();
-    store.create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+    store
+        .create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")), &[])
+        .unwrap();
     let table = store.table("t").unwrap();
     table.put(put(0, vec![b'v'; 500])).unwrap();
-    store.engine().roll_log().unwrap();
-    sim.fs.inject(Fault { times: u64::MAX, ..Fault::next(Call::RemoveFile, ".wal", std::io::ErrorKind::Other) });
+    store.engine().roll_wal().unwrap();
+    sim.fs.inject(InjectedFault {
+        times: u64::MAX,
+        ..InjectedFault::next(FsCall::RemoveFile, ".wal", std::io::ErrorKind::Other)
+    });
     store.flush(&name).unwrap();
     (1..60).for_each(|row| table.put(put(row, vec![b'v'; 500])).unwrap());
     drop((table, store));
@@ -234,16 +295,29 @@ fn a_segment_that_is_missing_behind_one_that_is_not_needed_is_noticed() {
     assert!(logs.len() > 3 && logs[0].ends_with("01.wal"), "{logs:?}");
     sim.env().fs.remove_file(logs[1]).unwrap();
     let found = halite_engine::inspect::check(&sim.env()).unwrap();
-    assert!(found.findings.iter().any(|found| found.text.contains("is missing in front of it")), "{found:?}");
+    assert!(
+        found.findings.iter().any(|found| found.text.contains("is missing in front of it")),
+        "{found:?}"
+    );
     let error = open(&sim, options(WalSync::Fsync)).err().unwrap();
-    assert!(error.kind() == ErrorKind::Corrupt && error.message().contains(&**logs[1]) && error.message().contains("is missing"), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Corrupt
+            && error.message().contains(&**logs[1])
+            && error.message().contains("is missing"),
+        "{error}"
+    );
 }
 
 #[test]
 fn damage_in_a_closed_segment_is_skipped_when_asked_to() {
     let sim = SimEnv::new(1);
     let store = open(&sim, options(WalSync::Fsync)).unwrap();
-    store.create_table(TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+    store
+        .create_table(
+            TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")),
+            &[],
+        )
+        .unwrap();
     let table = store.table("t").unwrap();
     (0..60).for_each(|row| table.put(put(row, vec![b'v'; 500])).unwrap());
     drop((table, store));
@@ -257,11 +331,19 @@ fn damage_in_a_closed_segment_is_skipped_when_asked_to() {
             skipping.wal_recovery = WalRecovery::SkipDamaged;
             let store = open(&sim, skipping).unwrap();
             let found = rows(&store);
-            assert!(found >= 59 && store.report().cuts.len() == 1, "{log}, byte {at}: {found}, {:?}", store.report().cuts);
+            assert!(
+                found >= 59 && store.open_report().wal_truncations.len() == 1,
+                "{log}, byte {at}: {found}, {:?}",
+                store.open_report().wal_truncations
+            );
             store.table("t").unwrap().put(put(70, b"more".to_vec())).unwrap();
             drop(store);
-            sim.fs.lose_unsynced();
-            assert_eq!(rows(&open(&sim, options(WalSync::Fsync)).unwrap()), found + 1, "{log}, byte {at}");
+            sim.fs.drop_unsynced();
+            assert_eq!(
+                rows(&open(&sim, options(WalSync::Fsync)).unwrap()),
+                found + 1,
+                "{log}, byte {at}"
+            );
         }
     }
 }
@@ -271,10 +353,15 @@ fn what_a_failed_sync_left_in_memory_is_written_again_before_it_counts() {
     for later in [WalSync::Fsync, WalSync::Flush] {
         let sim = SimEnv::new(1);
         let store = open(&sim, options(WalSync::Fsync)).unwrap();
-        store.create_table(TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+        store
+            .create_table(
+                TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")),
+                &[],
+            )
+            .unwrap();
         let table = store.table("t").unwrap();
         table.put(put(0, b"v".to_vec())).unwrap();
-        sim.fs.inject(Fault::next(Call::Sync, ".wal", std::io::ErrorKind::Other));
+        sim.fs.inject(InjectedFault::next(FsCall::Sync, ".wal", std::io::ErrorKind::Other));
         assert!(table.put(put(1, b"v".to_vec())).is_err());
         drop((table, store));
         sim.fs.clear_faults();
@@ -282,12 +369,17 @@ fn what_a_failed_sync_left_in_memory_is_written_again_before_it_counts() {
         let store = open(&sim, options(later)).unwrap();
         assert_eq!(rows(&store), 2, "the machine runs on and has the bytes");
         drop(store);
-        sim.fs.lose_unsynced();
-        assert_eq!(rows(&open(&sim, options(later)).unwrap()), 2, "what a client may have read is durable");
+        sim.fs.drop_unsynced();
+        assert_eq!(
+            rows(&open(&sim, options(later)).unwrap()),
+            2,
+            "what a client may have read is durable"
+        );
     }
 }
 
-/// Opens the store with the process dying at every call that this takes; each time the next opening must find all.
+/// Opens the store with the process dying at every call that this takes; each time the next opening
+/// must find all.
 fn dies_at_every_call(files: &BTreeMap<String, Vec<u8>>, how: &Options, expected: usize) {
     let (mut calls, mut at) = (u64::MAX, 0);
     while at <= calls {
@@ -302,16 +394,21 @@ fn dies_at_every_call(files: &BTreeMap<String, Vec<u8>>, how: &Options, expected
             drop(result);
             match power {
                 None => sim.fs.kill(),
-                Some(seed) if seed % 4 == 0 => sim.fs.lose_unsynced(),
+                Some(seed) if seed % 4 == 0 => sim.fs.drop_unsynced(),
                 Some(seed) => sim.fs.crash(seed),
             }
-            let again = open(&sim, how.clone()).unwrap_or_else(|error| panic!("call {at}, {power:?}: {error}"));
+            let again = open(&sim, how.clone())
+                .unwrap_or_else(|error| panic!("call {at}, {power:?}: {error}"));
             assert_eq!(rows(&again), expected, "call {at}, {power:?}");
             drop(again);
-            sim.fs.lose_unsynced();
-            let strict = open(&sim, options(WalSync::Fsync)).unwrap_or_else(|error| panic!("call {at}, {power:?}, strictly: {error}"));
+            sim.fs.drop_unsynced();
+            let strict = open(&sim, options(WalSync::Fsync))
+                .unwrap_or_else(|error| panic!("call {at}, {power:?}, strictly: {error}"));
             assert_eq!(rows(&strict), expected, "call {at}, {power:?}, strictly");
-            assert!(!sim.fs.files().keys().any(|path| path.ends_with(".new")), "call {at}, {power:?}");
+            assert!(
+                !sim.fs.files().keys().any(|path| path.ends_with(".new")),
+                "call {at}, {power:?}"
+            );
         }
         at += 1;
     }
@@ -324,7 +421,7 @@ fn a_crash_at_any_call_of_reading_the_log_back_loses_nothing() {
     let (before, last) = written(&sim, Shape::Single, WalSync::Fsync);
     let files = sim.fs.files();
     dies_at_every_call(&files, &options(WalSync::Fsync), before + last);
-    let (log, _) = log_of(&files);
+    let (log, _) = find_log(&files);
     let mut damaged = files.clone();
     damaged.get_mut(&log).unwrap()[100] ^= 1;
     let mut skipping = options(WalSync::Fsync);
@@ -337,10 +434,15 @@ fn cut_bytes_are_kept_once_and_the_oldest_go() {
     let sim = SimEnv::new(1);
     open(&sim, options(WalSync::Fsync))
         .unwrap()
-        .create_table(TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")), &[])
+        .create_table(
+            TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")),
+            &[],
+        )
         .unwrap();
     sim.fs.kill();
-    let kept = |sim: &SimEnv| sim.fs.files().into_keys().filter(|path| path.ends_with(".torn")).collect::<Vec<_>>();
+    let kept = |sim: &SimEnv| {
+        sim.fs.files().into_keys().filter(|path| path.ends_with(".torn")).collect::<Vec<_>>()
+    };
     for round in 0..12 {
         let store = open(&sim, options(WalSync::Fsync)).unwrap();
         // What was under way may have been written whole.
@@ -353,6 +455,12 @@ fn cut_bytes_are_kept_once_and_the_oldest_go() {
         sim.fs.kill();
     }
     let last = open(&sim, options(WalSync::Fsync)).unwrap();
-    let cuts = last.report().cuts.clone();
-    assert!(cuts.iter().all(|cut| !cut.is_damage && cut.writes == 0) && kept(&sim).len() <= 8 && kept(&sim).len() > 3, "{cuts:?} {:?}", kept(&sim));
+    let cuts = last.open_report().wal_truncations.clone();
+    assert!(
+        cuts.iter().all(|cut| !cut.is_damage && cut.writes == 0)
+            && kept(&sim).len() <= 8
+            && kept(&sim).len() > 3,
+        "{cuts:?} {:?}",
+        kept(&sim)
+    );
 }

@@ -1,4 +1,5 @@
-//! The library from outside: reading and writing, administration, restarts, and every kind of bad input.
+//! The library from outside: reading and writing, administration, restarts, and every kind of bad
+//! input.
 #![allow(clippy::type_complexity, reason = "a table of cases is read where it stands")]
 #![allow(
     clippy::unwrap_used,
@@ -9,17 +10,17 @@
 
 mod admin;
 mod bad_input;
-mod beside;
 mod bulk_load;
 mod check;
 mod concurrency;
 mod damage;
+mod hbase_files;
 mod log_damage;
-mod meanwhile;
 mod nonces;
-mod older;
+mod older_manifest;
 mod reading;
 mod recovery;
+mod rename_hook;
 mod repair;
 mod restart;
 mod row_keys;
@@ -34,28 +35,40 @@ use halite_engine::env::sim::SimEnv;
 /// A store on a simulated disk with a table `t` of the families `f` (three versions) and `g`.
 fn store(sim: &SimEnv) -> Store {
     let store = reopen(sim);
-    let table = TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f").versions(3)).family(FamilyDescriptor::new("g"));
+    let table = TableDescriptor::new("t".parse().unwrap())
+        .family(FamilyDescriptor::new("f").versions(3))
+        .family(FamilyDescriptor::new("g"));
     store.create_table(table, &[]).unwrap();
     store
 }
 
 fn reopen(sim: &SimEnv) -> Store {
-    Builder::new().options(small()).open_in(sim.env()).unwrap()
+    Builder::new().options(small()).open_with_env(sim.env()).unwrap()
 }
 
 /// Small limits, so that little data goes through everything.
 fn small() -> Options {
     let mut options = Options::default();
     options.memstore_flush_bytes = 256 << 10;
-    options.memstore_condense_bytes = 32 << 10;
+    options.in_memory_compaction_bytes = 32 << 10;
     options.wal_segment_bytes = 64 << 10;
     options
 }
 
 /// A row as `column@timestamp=value`.
-fn show(row: &Row) -> Vec<String> {
+fn format_row(row: &Row) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    row.iter().map(|cell| format!("{}:{}@{}={}", text(cell.family()), text(cell.qualifier()), cell.timestamp(), text(cell.value()))).collect()
+    row.iter()
+        .map(|cell| {
+            format!(
+                "{}:{}@{}={}",
+                text(cell.family()),
+                text(cell.qualifier()),
+                cell.timestamp(),
+                text(cell.value())
+            )
+        })
+        .collect()
 }
 
 fn keys(table: &StoreTable, scan: Scan) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use halite::{Builder, FamilyDescriptor, Increment, Options, Store, TableDescriptor, TableName};
 use halite_engine::Nonce;
-use halite_engine::env::sim::{Call, Fault, SimEnv};
+use halite_engine::env::sim::{FsCall, InjectedFault, SimEnv};
 
 use crate::small;
 
@@ -16,13 +16,13 @@ fn name() -> TableName {
 fn options() -> Options {
     let mut options = small();
     options.wal_segment_bytes = 4096;
-    options.nonce_ms = 60_000;
+    options.nonce_grace_period_ms = 60_000;
     options
 }
 
 fn open(sim: &SimEnv) -> halite::Result<Store> {
-    let store = Builder::new().options(options()).open_in(sim.env())?;
-    if !store.has_table(&name()) {
+    let store = Builder::new().options(options()).open_with_env(sim.env())?;
+    if !store.table_exists(&name()) {
         store.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), &[])?;
     }
     Ok(store)
@@ -31,12 +31,12 @@ fn open(sim: &SimEnv) -> halite::Result<Store> {
 fn increment(store: &Store, number: u64) -> halite::Result<()> {
     let region = Arc::clone(&store.engine().table(&name())?.regions()[0]);
     let op = Increment::new("row").add("f", "n", 1);
-    let mut applied = region.apply_once(op.into(), Some(Nonce { group: 7, number }));
+    let mut applied = region.apply_with_nonce(op.into(), Some(Nonce { group: 7, number }));
     applied.results.remove(0)?;
     applied.ticket.wait()
 }
 
-fn known(store: &Store) -> Vec<u64> {
+fn known_nonces(store: &Store) -> Vec<u64> {
     store.engine().take_replayed_nonces().into_iter().map(|nonce| nonce.number).collect()
 }
 
@@ -51,20 +51,24 @@ fn nonces_are_known_after_flushes_and_a_clean_close_until_they_expire() {
     (1..=3).for_each(|number| increment(&store, number).unwrap());
     store.close().unwrap();
     assert_eq!(files(&sim), ["halite/wal/0000000000000001.nonces"]);
-    sim.fs.lose_unsynced();
+    sim.fs.drop_unsynced();
     sim.clock.advance_ms(50_000);
     let store = open(&sim).unwrap();
-    assert_eq!(known(&store), [3, 2, 1], "newest first");
-    assert_eq!(known(&store), [], "once");
+    assert_eq!(known_nonces(&store), [3, 2, 1], "newest first");
+    assert_eq!(known_nonces(&store), [], "once");
     (4..=5).for_each(|number| increment(&store, number).unwrap());
     store.flush(&name()).unwrap();
     store.close().unwrap();
     sim.clock.advance_ms(20_000);
-    assert_eq!(known(&open(&sim).unwrap()), [5, 4], "those of the first segment are too old");
+    assert_eq!(
+        known_nonces(&open(&sim).unwrap()),
+        [5, 4],
+        "those of the first segment are too old"
+    );
     assert_eq!(files(&sim), ["halite/wal/0000000000000002.nonces"]);
     sim.fs.kill();
     sim.clock.advance_ms(50_000);
-    assert_eq!(known(&open(&sim).unwrap()), []);
+    assert_eq!(known_nonces(&open(&sim).unwrap()), []);
     assert_eq!(files(&sim), [""; 0]);
 }
 
@@ -73,7 +77,9 @@ fn a_store_without_nonces_has_no_file_of_them() {
     let sim = SimEnv::new(1);
     let store = open(&sim).unwrap();
     let table = store.table("t").unwrap();
-    (0..100).for_each(|row| table.put(halite::Put::new(format!("k{row}")).add("f", "q", vec![0; 200])).unwrap());
+    (0..100).for_each(|row| {
+        table.put(halite::Put::new(format!("k{row}")).add("f", "q", vec![0; 200])).unwrap();
+    });
     store.flush(&name()).unwrap();
     drop(table);
     store.close().unwrap();
@@ -85,11 +91,13 @@ fn a_segment_stays_until_its_nonces_are_stored() {
     let sim = SimEnv::new(1);
     let store = open(&sim).unwrap();
     (1..=3).for_each(|number| increment(&store, number).unwrap());
-    sim.fs.inject(Fault::next(Call::Create, ".nonces", std::io::ErrorKind::StorageFull).forever());
+    sim.fs.inject(
+        InjectedFault::next(FsCall::Create, ".nonces", std::io::ErrorKind::StorageFull).forever(),
+    );
     assert!(store.close().is_err());
     sim.fs.kill();
     sim.fs.clear_faults();
-    assert_eq!(known(&open(&sim).unwrap()), [3, 2, 1]);
+    assert_eq!(known_nonces(&open(&sim).unwrap()), [3, 2, 1]);
 }
 
 #[test]
@@ -101,7 +109,10 @@ fn damaged_nonces_are_refused() {
     let file = files(&sim).remove(0);
     sim.fs.corrupt(&file, 20, 1).unwrap();
     let error = open(&sim).err().unwrap();
-    assert!(error.kind() == halite::ErrorKind::Corrupt && error.message().contains(&file), "{error}");
+    assert!(
+        error.kind() == halite::ErrorKind::Corrupt && error.message().contains(&file),
+        "{error}"
+    );
 }
 
 #[test]
@@ -119,19 +130,29 @@ fn a_crash_at_any_call_loses_no_nonce_that_was_acknowledged() {
         let _ = workload_until(&sim, at, &mut acknowledged);
         match at % 3 {
             0 => sim.fs.kill(),
-            1 => sim.fs.lose_unsynced(),
+            1 => sim.fs.drop_unsynced(),
             _ => sim.fs.crash(at),
         }
         let store = open(&sim).unwrap_or_else(|error| panic!("call {at}: {error}"));
-        let known: BTreeSet<u64> = known(&store).into_iter().collect();
-        assert!(known.is_superset(&acknowledged), "call {at}: {:?} are not known", acknowledged.difference(&known));
+        let known: BTreeSet<u64> = known_nonces(&store).into_iter().collect();
+        assert!(
+            known.is_superset(&acknowledged),
+            "call {at}: {:?} are not known",
+            acknowledged.difference(&known)
+        );
         let row = store.table("t").unwrap().get(halite::Get::new("row")).unwrap();
-        let count = row.value("f", "n").map_or(0, |value| u64::from_be_bytes(value.try_into().unwrap()));
-        assert_eq!(count, known.len() as u64, "call {at}: each increment that is there is known, and no other");
+        let count =
+            row.value("f", "n").map_or(0, |value| u64::from_be_bytes(value.try_into().unwrap()));
+        assert_eq!(
+            count,
+            known.len() as u64,
+            "call {at}: each increment that is there is known, and no other"
+        );
     }
 }
 
-/// Increments under nonces with flushes, closings and openings between them, until the process dies at a call.
+/// Increments under nonces with flushes, closings and openings between them, until the process dies
+/// at a call.
 fn workload_until(sim: &SimEnv, at: u64, acknowledged: &mut BTreeSet<u64>) -> halite::Result<()> {
     for round in 0..3 {
         // A kill ends a planned crash, so it is planned again for each process.

@@ -1,12 +1,16 @@
-//! What a crash or a failed call at an awkward moment leaves: nothing acknowledged is lost, nothing deleted comes back.
+//! What a crash or a failed call at an awkward moment leaves: nothing acknowledged is lost, nothing
+//! deleted comes back.
 
 use std::io::ErrorKind::{Other, StorageFull};
 use std::sync::mpsc;
 
-use halite::{Builder, Durability, ErrorKind, FamilyDescriptor, Get, Put, Scan, Store, StoreTable, TableDescriptor, TableName, WalSync};
-use halite_engine::env::sim::{Call, Fault, SimEnv};
+use halite::{
+    Builder, Durability, ErrorKind, FamilyDescriptor, Get, Put, Scan, Store, StoreTable,
+    TableDescriptor, TableName, WalSync,
+};
+use halite_engine::env::sim::{FsCall, InjectedFault, SimEnv};
 
-use crate::meanwhile::Meanwhile;
+use crate::rename_hook::RenameHook;
 use crate::{keys, reopen, small, store};
 
 fn name() -> TableName {
@@ -23,10 +27,12 @@ fn what_was_read_after_the_death_of_the_process_survives_the_loss_of_power_after
     let open = || {
         let mut options = small();
         options.wal_sync = WalSync::Flush;
-        Builder::new().options(options).open_in(sim.env()).unwrap()
+        Builder::new().options(options).open_with_env(sim.env()).unwrap()
     };
     let store = open();
-    store.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+    store
+        .create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), &[])
+        .unwrap();
     put(&store.table("t").unwrap(), "before").unwrap();
     drop(store);
     sim.fs.kill();
@@ -35,12 +41,12 @@ fn what_was_read_after_the_death_of_the_process_survives_the_loss_of_power_after
     assert_eq!(keys(&table, Scan::all()), ["before"]);
     table.put(Put::new("after").add("f", "q", "v").durability(Durability::FsyncWal)).unwrap();
     drop((table, store));
-    sim.fs.lose_unsynced();
+    sim.fs.drop_unsynced();
     assert_eq!(keys(&open().table("t").unwrap(), Scan::all()), ["after", "before"]);
 }
 
-/// Whether a failed sync of the manifest's name took effect is unknown: both manifests must open, and nothing may be
-/// acknowledged that only one of them keeps.
+/// Whether a failed sync of the manifest's name took effect is unknown: both manifests must open,
+/// and nothing may be acknowledged that only one of them keeps.
 fn after_a_manifest_of_unknown_fate(changes: u64, work: impl Fn(&Store) -> halite::Result<()>) {
     let sim = SimEnv::new(1);
     let store = store(&sim);
@@ -50,7 +56,7 @@ fn after_a_manifest_of_unknown_fate(changes: u64, work: impl Fn(&Store) -> halit
         store.flush(&name()).unwrap();
     }
     put(&table, "e").unwrap();
-    sim.fs.inject(Fault::next(Call::SyncDir, "halite", Other).after(changes));
+    sim.fs.inject(InjectedFault::next(FsCall::SyncDir, "halite", Other).after(changes));
     work(&store).unwrap_err();
     sim.fs.clear_faults();
     let mut written = vec!["a", "b", "c", "d", "e"];
@@ -67,8 +73,14 @@ fn after_a_manifest_of_unknown_fate(changes: u64, work: impl Fn(&Store) -> halit
 #[test]
 fn a_manifest_of_unknown_fate_loses_nothing() {
     after_a_manifest_of_unknown_fate(0, |store| store.flush(&name()));
-    after_a_manifest_of_unknown_fate(0, |store| store.compact(&name(), halite::CompactionKind::Major));
-    let split = |store: &Store| store.engine().split_region(&store.table("t").unwrap().regions()[0].encoded_name, Some("c".into()));
+    after_a_manifest_of_unknown_fate(0, |store| {
+        store.compact(&name(), halite::CompactionKind::Major)
+    });
+    let split = |store: &Store| {
+        store
+            .engine()
+            .split_region(&store.table("t").unwrap().regions()[0].encoded_name, Some("c".into()))
+    };
     // The flush before it, the numbers of the daughters, the daughters.
     after_a_manifest_of_unknown_fate(2, split);
 }
@@ -76,14 +88,18 @@ fn a_manifest_of_unknown_fate_loses_nothing() {
 #[test]
 fn a_write_while_its_family_is_dropped_does_not_come_back_with_a_new_family_of_that_name() {
     let sim = SimEnv::new(1);
-    let (meanwhile, env) = Meanwhile::on(&sim);
-    let both = TableDescriptor::new(name()).family(FamilyDescriptor::new("f")).family(FamilyDescriptor::new("g"));
-    let store = Builder::new().options(small()).open_in(env).unwrap();
+    let (meanwhile, env) = RenameHook::wrap(&sim);
+    let both = TableDescriptor::new(name())
+        .family(FamilyDescriptor::new("f"))
+        .family(FamilyDescriptor::new("g"));
+    let store = Builder::new().options(small()).open_with_env(env).unwrap();
     store.create_table(both.clone(), &[]).unwrap();
     let table = store.table("t").unwrap();
     let (sender, acknowledged) = mpsc::channel();
     let writer = table.clone();
-    meanwhile.before_rename("MANIFEST", move || sender.send(writer.put(Put::new("r").add("g", "q", "old"))).unwrap());
+    meanwhile.before_rename("MANIFEST", move || {
+        sender.send(writer.put(Put::new("r").add("g", "q", "old"))).unwrap();
+    });
     store.alter_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f"))).unwrap();
     let _ = acknowledged.recv().unwrap();
     store.alter_table(both).unwrap();
@@ -95,9 +111,11 @@ fn a_write_while_its_family_is_dropped_does_not_come_back_with_a_new_family_of_t
 #[test]
 fn a_write_while_its_table_is_disabled_on_a_full_disk_is_kept_or_refused() {
     let sim = SimEnv::new(1);
-    let (meanwhile, env) = Meanwhile::on(&sim);
-    let store = Builder::new().options(small()).open_in(env).unwrap();
-    store.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+    let (meanwhile, env) = RenameHook::wrap(&sim);
+    let store = Builder::new().options(small()).open_with_env(env).unwrap();
+    store
+        .create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), &[])
+        .unwrap();
     let table = store.table("t").unwrap();
     put(&table, "early").unwrap();
     store.flush(&name()).unwrap();
@@ -105,7 +123,7 @@ fn a_write_while_its_table_is_disabled_on_a_full_disk_is_kept_or_refused() {
     let (writer, disk) = (table.clone(), sim.fs.clone());
     meanwhile.before_rename("MANIFEST", move || {
         let written = put(&writer, "late");
-        disk.inject(Fault::next(Call::Create, ".tmp", StorageFull).forever());
+        disk.inject(InjectedFault::next(FsCall::Create, ".tmp", StorageFull).forever());
         sender.send(written).unwrap();
     });
     let disabled = store.disable_table(&name());
@@ -123,7 +141,10 @@ fn a_write_while_its_table_is_disabled_on_a_full_disk_is_kept_or_refused() {
     store.flush(&name()).unwrap();
     drop((table, store));
     sim.fs.kill();
-    assert_eq!(keys(&reopen(&sim).table("t").unwrap(), Scan::all()), [&expected[..], &["x", "y", "z"]].concat());
+    assert_eq!(
+        keys(&reopen(&sim).table("t").unwrap(), Scan::all()),
+        [&expected[..], &["x", "y", "z"]].concat()
+    );
 }
 
 #[test]
@@ -140,7 +161,11 @@ fn a_region_that_was_taken_out_of_service_is_not_compacted() {
     store.enable_table(&name()).unwrap();
     let files = sim.fs.files().len();
     let error = stale.compact(None, halite::CompactionKind::Major).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NoSuchRegion, "its successor knows nothing of what it would write");
+    assert_eq!(
+        error.kind(),
+        ErrorKind::NoSuchRegion,
+        "its successor knows nothing of what it would write"
+    );
     assert_eq!(sim.fs.files().len(), files);
 }
 
@@ -150,11 +175,15 @@ fn a_write_that_nobody_waited_for_survives_the_end_of_the_store() {
     for round in 0..10 {
         let store = halite::open(directory.path()).unwrap();
         if round == 0 {
-            store.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), &[]).unwrap();
+            store
+                .create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), &[])
+                .unwrap();
         }
         let table = store.table("t").unwrap();
         assert_eq!(table.scan(Scan::all()).count(), round);
-        table.put(Put::new(round.to_string()).add("f", "q", "v").durability(Durability::AsyncWal)).unwrap();
+        table
+            .put(Put::new(round.to_string()).add("f", "q", "v").durability(Durability::AsyncWal))
+            .unwrap();
         drop((table, store));
     }
 }

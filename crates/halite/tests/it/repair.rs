@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use halite::{BulkLoad, CompactionKind, ErrorKind, FamilyDescriptor, Put, Scan, SnapshotDescriptor, Store, TableDescriptor};
-use halite_engine::env::sim::{Call, Fault, SimEnv};
+use halite::{
+    BulkLoad, CompactionKind, ErrorKind, FamilyDescriptor, Put, Scan, SnapshotDescriptor, Store,
+    TableDescriptor,
+};
+use halite_engine::env::sim::{FsCall, InjectedFault, SimEnv};
 use halite_engine::inspect::{Certainty, CheckReport, RepairReport, Severity, check, repair};
 
 use crate::damage::{find, make_manifest_newer};
@@ -11,21 +14,40 @@ use crate::{reopen, small, store};
 
 type Files = BTreeMap<String, Vec<u8>>;
 /// Cells by table and row.
-type Rows = BTreeMap<String, Vec<String>>;
+type StoreContents = BTreeMap<String, Vec<String>>;
 
 fn put(store: &Store, table: &str, rows: std::ops::Range<u32>) {
     let table = store.table(table).unwrap();
     for i in rows {
-        table.put(Put::new(format!("r{i:03}")).add("f", "q", format!("v{i}")).add("g", "q", "w")).unwrap();
+        table
+            .put(Put::new(format!("r{i:03}")).add("f", "q", format!("v{i}")).add("g", "q", "w"))
+            .unwrap();
     }
 }
 
-fn rows(store: &Store) -> Rows {
-    let tables = store.tables().into_iter().map(|table| table.name().to_string()).filter(|name| !name.starts_with("hbase:"));
-    tables.map(|name| (name.clone(), store.table(&name).unwrap().scan(Scan::all()).flat_map(|row| crate::show(&row.unwrap())).collect())).collect()
+fn rows(store: &Store) -> StoreContents {
+    let tables = store
+        .list_tables()
+        .into_iter()
+        .map(|table| table.name().to_string())
+        .filter(|name| !name.starts_with("hbase:"));
+    tables
+        .map(|name| {
+            (
+                name.clone(),
+                store
+                    .table(&name)
+                    .unwrap()
+                    .scan(Scan::all())
+                    .flat_map(|row| crate::format_row(&row.unwrap()))
+                    .collect(),
+            )
+        })
+        .collect()
 }
 
-/// Everything a store may go through: flushes, compactions, a split, a merge, a second table, a snapshot and a clone of it.
+/// Everything a store may go through: flushes, compactions, a split, a merge, a second table, a
+/// snapshot and a clone of it.
 const STEPS: [fn(&Store); 9] = [
     |store| store.flush(&"t".parse().unwrap()).unwrap(),
     |store| {
@@ -42,7 +64,9 @@ const STEPS: [fn(&Store); 9] = [
         store.flush(&"t".parse().unwrap()).unwrap();
     },
     |store| {
-        let table = TableDescriptor::new("u".parse().unwrap()).family(FamilyDescriptor::new("f")).family(FamilyDescriptor::new("g"));
+        let table = TableDescriptor::new("u".parse().unwrap())
+            .family(FamilyDescriptor::new("f"))
+            .family(FamilyDescriptor::new("g"));
         store.create_table(table, &[b"r603"]).unwrap();
         put(store, "u", 600..606);
     },
@@ -55,7 +79,7 @@ const STEPS: [fn(&Store); 9] = [
 struct Ended {
     sim: SimEnv,
     manifests: Vec<Vec<u8>>,
-    rows: Rows,
+    rows: StoreContents,
 }
 
 fn ended(steps: usize, clean: bool) -> Ended {
@@ -100,14 +124,19 @@ fn checked(sim: &SimEnv) -> CheckReport {
 
 fn same(a: &Files, b: &Files) -> bool {
     let but_lock = |files: &Files| {
-        files.iter().filter(|(path, _)| *path != "halite/LOCK").map(|(path, bytes)| (path.clone(), bytes.clone())).collect::<Vec<_>>()
+        files
+            .iter()
+            .filter(|(path, _)| *path != "halite/LOCK")
+            .map(|(path, bytes)| (path.clone(), bytes.clone()))
+            .collect::<Vec<_>>()
     };
     but_lock(a) == but_lock(b)
 }
 
-/// Repairs a disk that a check finds fault with, and that then opens and is sound. Returns what was done.
+/// Repairs a disk that a check finds fault with, and that then opens and is sound. Returns what was
+/// done.
 #[track_caller]
-fn repaired(sim: &SimEnv, what: &str) -> (RepairReport, Rows) {
+fn repaired(sim: &SimEnv, what: &str) -> (RepairReport, StoreContents) {
     let found = checked(sim);
     assert_eq!(found.worst(), Some(Severity::Error), "{what}: {:?}", found.findings);
     let before = sim.fs.files();
@@ -115,14 +144,26 @@ fn repaired(sim: &SimEnv, what: &str) -> (RepairReport, Rows) {
     assert!(same(&before, &sim.fs.files()), "{what}: only a plan");
     assert!(!planned.steps.is_empty() && !planned.is_applied, "{what}");
     let done = repair(&sim.env(), true).unwrap();
-    assert!(done.is_applied && done.steps == planned.steps, "{what}: {:?} {:?}", done.steps, planned.steps);
+    assert!(
+        done.is_applied && done.steps == planned.steps,
+        "{what}: {:?} {:?}",
+        done.steps,
+        planned.steps
+    );
     let again = repair(&sim.env(), false).unwrap();
     assert_eq!(again.steps, [], "{what}: {:?}", done.steps);
-    let opened = halite::Builder::new().options(small()).open_in(sim.env()).unwrap_or_else(|error| panic!("{what}: {error}; {:?}", done.steps));
+    let opened = halite::Builder::new()
+        .options(small())
+        .open_with_env(sim.env())
+        .unwrap_or_else(|error| panic!("{what}: {error}; {:?}", done.steps));
     let rows = rows(&opened);
     opened.close().unwrap();
     sim.fs.kill();
-    let left: Vec<_> = checked(sim).findings.into_iter().filter(|finding| finding.severity > Severity::Note).collect();
+    let left: Vec<_> = checked(sim)
+        .findings
+        .into_iter()
+        .filter(|finding| finding.severity > Severity::Note)
+        .collect();
     assert_eq!(left, [], "{what}: {:?}", done.steps);
     (done, rows)
 }
@@ -135,14 +176,21 @@ fn a_sound_store_is_sound_and_needs_no_repair() {
         assert_eq!(report.findings, [], "{clean}");
         assert_eq!((report.tables, report.regions), (2, 4));
         assert!(report.files > 2 && report.cells > 40 && report.generation > Some(10));
-        assert_eq!(report.log_writes > 0, !clean);
+        assert_eq!(report.wal_writes > 0, !clean);
         assert_eq!(
             repair(&sim.env(), true).unwrap(),
-            RepairReport { based_on: repair(&sim.env(), false).unwrap().based_on, ..RepairReport::default() }
+            RepairReport {
+                based_on: repair(&sim.env(), false).unwrap().based_on,
+                ..RepairReport::default()
+            }
         );
         sim.env().fs.remove_file("halite/LOCK").unwrap();
         let report = checked(&sim);
-        assert!(report.worst() == Some(Severity::Note) && report.findings[0].text.contains("LOCK"), "{:?}", report.findings);
+        assert!(
+            report.worst() == Some(Severity::Note) && report.findings[0].text.contains("LOCK"),
+            "{:?}",
+            report.findings
+        );
         assert!(!sim.env().fs.exists("halite/LOCK").unwrap(), "a check makes nothing");
     }
 }
@@ -171,15 +219,29 @@ fn a_manifest_that_is_missing_cut_or_flipped_at_any_byte_comes_back_from_its_cop
         let sim = disk(&files, change);
         let (done, found) = repaired(&sim, what);
         assert!(found == rows, "{what}: {:?}", done.steps);
-        assert!(done.steps.iter().all(|(certainty, _)| *certainty == Certainty::Certain), "{what}: {:?}", done.steps);
+        assert!(
+            done.steps.iter().all(|(certainty, _)| *certainty == Certainty::Certain),
+            "{what}: {:?}",
+            done.steps
+        );
         let kept = format!("{}/MANIFEST", done.kept_in.unwrap());
-        assert_eq!(sim.fs.read(&kept).ok(), disk(&files, change).fs.read("halite/MANIFEST").ok(), "{what}");
+        assert_eq!(
+            sim.fs.read(&kept).ok(),
+            disk(&files, change).fs.read("halite/MANIFEST").ok(),
+            "{what}"
+        );
     };
     whole("missing", &|files| drop(files.remove("halite/MANIFEST")));
-    whole("all of halite missing but the log", &|files| files.retain(|path, _| !path.starts_with("halite/") || path.ends_with(".wal")));
+    whole("all of halite missing but the log", &|files| {
+        files.retain(|path, _| !path.starts_with("halite/") || path.ends_with(".wal"));
+    });
     for at in (0..manifest.len()).step_by(if cfg!(debug_assertions) { 7 } else { 1 }) {
-        whole(&format!("cut to {at}"), &|files| files.get_mut("halite/MANIFEST").unwrap().truncate(at));
-        whole(&format!("flipped at {at}"), &|files| files.get_mut("halite/MANIFEST").unwrap()[at] ^= 1 << (at % 8));
+        whole(&format!("cut to {at}"), &|files| {
+            files.get_mut("halite/MANIFEST").unwrap().truncate(at);
+        });
+        whole(&format!("flipped at {at}"), &|files| {
+            files.get_mut("halite/MANIFEST").unwrap()[at] ^= 1 << (at % 8);
+        });
     }
 }
 
@@ -188,13 +250,15 @@ fn an_older_manifest_is_replaced_by_the_newest_copy() {
     let Ended { sim, rows, manifests } = ended(STEPS.len(), false);
     let files = sim.fs.files();
     for (back, manifest) in manifests.iter().rev().enumerate().skip(1) {
-        let sim = disk(&files, |files| drop(files.insert("halite/MANIFEST".into(), manifest.clone())));
+        let sim =
+            disk(&files, |files| drop(files.insert("halite/MANIFEST".into(), manifest.clone())));
         let (done, found) = repaired(&sim, &format!("{back} back"));
         assert!(found == rows, "{back}: {:?}", done.steps);
     }
 }
 
-/// What is there is what was acknowledged, for every number of steps, from every older manifest or none.
+/// What is there is what was acknowledged, for every number of steps, from every older manifest or
+/// none.
 #[test]
 fn without_copies_the_manifest_is_made_of_older_ones_the_files_and_the_log() {
     let mut repairs = 0;
@@ -203,28 +267,44 @@ fn without_copies_the_manifest_is_made_of_older_ones_the_files_and_the_log() {
             let Ended { sim, rows, manifests } = ended(steps, clean);
             let files = sim.fs.files();
             let newest = files["halite/MANIFEST"].clone();
-            let older = manifests.iter().rev().filter(|manifest| **manifest != newest).map(Some).chain([None]);
+            let older = manifests
+                .iter()
+                .rev()
+                .filter(|manifest| **manifest != newest)
+                .map(Some)
+                .chain([None]);
             for (back, manifest) in older.enumerate() {
                 let sim = disk(&files, |files| {
                     files.retain(|path, _| !path.starts_with("manifests/"));
                     match manifest {
-                        Some(manifest) => drop(files.insert("halite/MANIFEST".into(), manifest.clone())),
+                        Some(manifest) => {
+                            drop(files.insert("halite/MANIFEST".into(), manifest.clone()));
+                        }
                         None => drop(files.remove("halite/MANIFEST")),
                     }
                 });
-                let what = format!("{steps} steps, clean: {clean}, manifest {back} back of {}", manifests.len());
+                let what = format!(
+                    "{steps} steps, clean: {clean}, manifest {back} back of {}",
+                    manifests.len()
+                );
                 if checked(&sim).worst() != Some(Severity::Error) && manifest.is_some() {
-                    // One change back it looks like a crash in that change; nothing that was acknowledged may be missing.
+                    // One change back it looks like a crash in that change; nothing that was
+                    // acknowledged may be missing.
                     let plan = repair(&sim.env(), true).unwrap();
                     let opened = halite::Builder::new()
                         .options(small())
-                        .open_in(sim.env())
+                        .open_with_env(sim.env())
                         .unwrap_or_else(|error| panic!("{what}: {error}; {:?}", plan.steps));
                     assert!(crate::repair::rows(&opened) == rows, "{what}: {:?}", plan.steps);
                     continue;
                 }
                 let (done, found) = repaired(&sim, &what);
-                assert!(found == rows, "{what}: {:#?}\n{:#?}", done.steps, found.iter().map(|(name, rows)| (name, rows.len())).collect::<Vec<_>>());
+                assert!(
+                    found == rows,
+                    "{what}: {:#?}\n{:#?}",
+                    done.steps,
+                    found.iter().map(|(name, rows)| (name, rows.len())).collect::<Vec<_>>()
+                );
                 repairs += 1;
             }
         }
@@ -239,8 +319,11 @@ fn a_manifest_of_another_store_is_refused_and_replaced() {
     drop(store(&other));
     let theirs = other.fs.read("halite/MANIFEST").unwrap();
     let sim = disk(&sim.fs.files(), |files| drop(files.insert("halite/MANIFEST".into(), theirs)));
-    let error = halite::Builder::new().open_in(sim.env()).err().unwrap();
-    assert!(error.kind() == ErrorKind::Corrupt && error.message().contains("another store"), "{error}");
+    let error = halite::Builder::new().open_with_env(sim.env()).err().unwrap();
+    assert!(
+        error.kind() == ErrorKind::Corrupt && error.message().contains("another store"),
+        "{error}"
+    );
     sim.fs.kill();
     let (done, found) = repaired(&sim, "another store's");
     assert!(found == rows, "{:?}", done.steps);
@@ -250,7 +333,9 @@ fn a_manifest_of_another_store_is_refused_and_replaced() {
 fn a_store_file_that_is_missing_or_damaged_is_told_and_the_rest_can_be_read() {
     let Ended { sim, rows, .. } = ended(STEPS.len(), true);
     let files = sim.fs.files();
-    let is_store_file = |path: &&String| path.starts_with("data/") && (path.contains("/f/") || path.contains("/g/"));
+    let is_store_file = |path: &&String| {
+        path.starts_with("data/") && (path.contains("/f/") || path.contains("/g/"))
+    };
     let paths: Vec<String> = files.keys().filter(is_store_file).cloned().collect();
     assert!(paths.len() > 4);
     for path in &paths {
@@ -262,18 +347,24 @@ fn a_store_file_that_is_missing_or_damaged_is_told_and_the_rest_can_be_read() {
             let what = format!("{path} {damage}");
             let found = checked(&sim);
             assert!(
-                found.findings.iter().any(|finding| finding.severity == Severity::Error && finding.text.contains(path.as_str())),
+                found.findings.iter().any(|finding| finding.severity == Severity::Error
+                    && finding.text.contains(path.as_str())),
                 "{what}: {found:?}"
             );
             let (done, left) = repaired(&sim, &what);
             assert!(
-                done.steps.iter().any(|(certainty, text)| *certainty == Certainty::Lost && text.contains(path.as_str())),
+                done.steps.iter().any(|(certainty, text)| *certainty == Certainty::Lost
+                    && text.contains(path.as_str())),
                 "{what}: {:?}",
                 done.steps
             );
-            let count = |rows: &Rows| rows.values().map(Vec::len).sum::<usize>();
+            let count = |rows: &StoreContents| rows.values().map(Vec::len).sum::<usize>();
             assert!(count(&left) < count(&rows) && count(&left) > 0, "{what}");
-            assert!(left.iter().all(|(table, cells)| cells.iter().all(|cell| rows[table].contains(cell))), "{what}");
+            assert!(
+                left.iter()
+                    .all(|(table, cells)| cells.iter().all(|cell| rows[table].contains(cell))),
+                "{what}"
+            );
             let kept = format!("{}/{path}", done.kept_in.unwrap());
             assert_eq!(sim.fs.read(&kept).is_ok(), damage == "cut", "{what}");
         }
@@ -282,7 +373,10 @@ fn a_store_file_that_is_missing_or_damaged_is_told_and_the_rest_can_be_read() {
     let path = paths.iter().max_by_key(|path| files[*path].len()).unwrap();
     let sim = disk(&files, |files| files.get_mut(path).unwrap()[50] ^= 4);
     let found = checked(&sim);
-    assert!(found.findings.len() == 1 && found.findings[0].text.contains(path.as_str()), "{found:?}");
+    assert!(
+        found.findings.len() == 1 && found.findings[0].text.contains(path.as_str()),
+        "{found:?}"
+    );
     assert_eq!(repair(&sim.env(), true).unwrap().steps, []);
 }
 
@@ -290,29 +384,52 @@ fn a_store_file_that_is_missing_or_damaged_is_told_and_the_rest_can_be_read() {
 fn a_log_that_is_made_again_has_lost_what_was_only_in_it() {
     let Ended { sim, .. } = ended(2, false);
     let env = sim.env();
-    sim.fs.files().into_keys().filter(|path| path.starts_with("halite/wal/")).for_each(|path| env.fs.remove_file(&path).unwrap());
+    sim.fs
+        .files()
+        .into_keys()
+        .filter(|path| path.starts_with("halite/wal/"))
+        .for_each(|path| env.fs.remove_file(&path).unwrap());
     env.fs.remove_dir("halite/wal").unwrap();
     let (done, _) = repaired(&sim, "no log");
-    assert!(matches!(&done.steps[..], [(Certainty::Lost, text)] if text.contains("only in the log")), "{:?}", done.steps);
+    assert!(
+        matches!(&done.steps[..], [(Certainty::Lost, text)] if text.contains("only in the log")),
+        "{:?}",
+        done.steps
+    );
 }
 
 #[test]
 fn files_below_a_renamed_directory_go_back_to_where_the_manifest_looks_for_them() {
     let Ended { sim, rows, .. } = ended(STEPS.len(), true);
     let files = sim.fs.files();
-    let region = files.keys().find(|path| path.contains("/u/") && path.contains("/f/")).unwrap().split('/').nth(3).unwrap();
+    let region = files
+        .keys()
+        .find(|path| path.contains("/u/") && path.contains("/f/"))
+        .unwrap()
+        .split('/')
+        .nth(3)
+        .unwrap();
     let moved = "0123456789abcdef0123456789abcdef";
-    for (from, to) in [("data/default/u/", "data/default/u2/"), ("data/default/", "data/other/"), (region, moved)] {
+    for (from, to) in
+        [("data/default/u/", "data/default/u2/"), ("data/default/", "data/other/"), (region, moved)]
+    {
         let sim = disk(&files, |files| {
-            *files = std::mem::take(files).into_iter().map(|(path, bytes)| (path.replacen(from, to, 1), bytes)).collect();
+            *files = std::mem::take(files)
+                .into_iter()
+                .map(|(path, bytes)| (path.replacen(from, to, 1), bytes))
+                .collect();
         });
         let (done, found) = repaired(&sim, from);
         assert!(found == rows, "{from}: {:?}", done.steps);
-        assert!(done.steps.iter().all(|(certainty, _)| *certainty == Certainty::Certain), "{from}: {:?}", done.steps);
+        assert!(
+            done.steps.iter().all(|(certainty, _)| *certainty == Certainty::Certain),
+            "{from}: {:?}",
+            done.steps
+        );
         // Nothing is removed later that belongs there.
         for _ in 0..2 {
             let opened = reopen(&sim);
-            while opened.engine().step().unwrap() {}
+            while opened.engine().run_one_job().unwrap() {}
             assert!(crate::repair::rows(&opened) == rows, "{from}");
             opened.close().unwrap();
             sim.fs.kill();
@@ -324,7 +441,8 @@ fn files_below_a_renamed_directory_go_back_to_where_the_manifest_looks_for_them(
 fn a_repair_of_files_with_each_others_names_that_a_crash_cut_short_anywhere_is_done_again() {
     let Ended { sim, rows, .. } = ended(STEPS.len(), true);
     let mut files = sim.fs.files();
-    let paths: Vec<String> = files.keys().filter(|path| path.contains("/u/") && path.contains("/f/")).cloned().collect();
+    let paths: Vec<String> =
+        files.keys().filter(|path| path.contains("/u/") && path.contains("/f/")).cloned().collect();
     let (one, other) = (files[&paths[0]].clone(), files[&paths[1]].clone());
     files.extend([(paths[0].clone(), other), (paths[1].clone(), one)]);
     for at in 0.. {
@@ -349,9 +467,17 @@ fn a_damaged_log_is_told_and_left_to_the_opening() {
     let sim = disk(&files, |files| files.get_mut(log).unwrap()[200] ^= 1);
     let before = sim.fs.files();
     let found = checked(&sim);
-    assert!(found.worst() == Some(Severity::Error) && found.findings[0].text.contains(log.as_str()), "{found:?}");
+    assert!(
+        found.worst() == Some(Severity::Error) && found.findings[0].text.contains(log.as_str()),
+        "{found:?}"
+    );
     let done = repair(&sim.env(), true).unwrap();
-    assert!(done.steps.iter().any(|(certainty, text)| *certainty == Certainty::Lost && text.contains(log.as_str())), "{done:?}");
+    assert!(
+        done.steps
+            .iter()
+            .any(|(certainty, text)| *certainty == Certainty::Lost && text.contains(log.as_str())),
+        "{done:?}"
+    );
     assert_eq!(sim.fs.read(log).unwrap(), before[log]);
 }
 
@@ -373,19 +499,24 @@ fn snapshots_and_clones_come_back_with_the_manifest() {
     assert_eq!(checked(&sim).findings, []);
     let without = disk(&files, |files| drop(files.remove("halite/MANIFEST")));
     assert!(repaired(&without, "with copies").1 == all);
-    // Without any manifest the clone's links lead to its rows; the snapshot is gone, and that is said.
-    let without = disk(&files, |files| files.retain(|path, _| path != "halite/MANIFEST" && !path.starts_with("manifests/")));
+    // Without any manifest the clone's links lead to its rows; the snapshot is gone, and that is
+    // said.
+    let without = disk(&files, |files| {
+        files.retain(|path, _| path != "halite/MANIFEST" && !path.starts_with("manifests/"));
+    });
     let (done, found) = repaired(&without, "without copies");
     assert!(found == all, "{:?}", done.steps);
-    assert!(done.steps.iter().any(|(certainty, text)| *certainty == Certainty::Lost && text.contains("snapshots")), "{:?}", done.steps);
+    assert!(
+        done.steps
+            .iter()
+            .any(|(certainty, text)| *certainty == Certainty::Lost && text.contains("snapshots")),
+        "{:?}",
+        done.steps
+    );
     let archived = files.keys().find(|path| path.starts_with("archive/")).unwrap();
     let without = disk(&files, |files| drop(files.remove(archived)));
-    assert!(
-        checked(&without)
-            .findings
-            .iter()
-            .any(|finding| finding.severity == Severity::Error && finding.text.contains("a link or a snapshot needs it"))
-    );
+    assert!(checked(&without).findings.iter().any(|finding| finding.severity == Severity::Error
+        && finding.text.contains("a link or a snapshot needs it")));
 }
 
 #[test]
@@ -397,11 +528,17 @@ fn a_file_set_aside_for_an_older_manifest_comes_back() {
         files.insert("halite/MANIFEST".into(), manifests[0].clone());
     });
     let opened = reopen(&sim);
-    assert!(opened.report().unlogged_files > 0 && crate::repair::rows(&opened)["t"].is_empty());
+    assert!(
+        opened.open_report().unlogged_files > 0 && crate::repair::rows(&opened)["t"].is_empty()
+    );
     opened.close().unwrap();
     sim.fs.kill();
     let done = repair(&sim.env(), true).unwrap();
-    assert!(done.steps.iter().any(|(_, text)| text.contains("comes back from the quarantine")), "{:?}", done.steps);
+    assert!(
+        done.steps.iter().any(|(_, text)| text.contains("comes back from the quarantine")),
+        "{:?}",
+        done.steps
+    );
     assert!(crate::repair::rows(&reopen(&sim)) == rows);
 }
 
@@ -414,8 +551,13 @@ fn writes_of_the_log_whose_region_is_lost_are_kept_aside() {
     drop(opened);
     sim.fs.kill();
     let files = sim.fs.files();
-    let (log, info) = (files.keys().find(|path| path.ends_with(".wal")).unwrap(), files.keys().find(|path| path.ends_with(".regioninfo")).unwrap());
-    let without = |files: &mut Files| files.retain(|path, _| path != "halite/MANIFEST" && !path.starts_with("manifests/"));
+    let (log, info) = (
+        files.keys().find(|path| path.ends_with(".wal")).unwrap(),
+        files.keys().find(|path| path.ends_with(".regioninfo")).unwrap(),
+    );
+    let without = |files: &mut Files| {
+        files.retain(|path, _| path != "halite/MANIFEST" && !path.starts_with("manifests/"));
+    };
     // Nothing but directories and the log: the region's own file says its number.
     assert!(repaired(&disk(&files, without), "nothing but a log").1 == rows);
     let sim = disk(&files, |files| {
@@ -424,7 +566,9 @@ fn writes_of_the_log_whose_region_is_lost_are_kept_aside() {
     });
     let (done, found) = repaired(&sim, "no region either");
     assert!(found["t"].is_empty());
-    let lost = |(certainty, text): &(Certainty, String)| *certainty == Certainty::Lost && text.contains("writes of region 1 in the log");
+    let lost = |(certainty, text): &(Certainty, String)| {
+        *certainty == Certainty::Lost && text.contains("writes of region 1 in the log")
+    };
     assert!(done.steps.iter().any(lost), "{:?}", done.steps);
     let kept = format!("{}/{}", done.kept_in.unwrap(), log.strip_prefix("halite/").unwrap());
     assert_eq!(sim.fs.read(&kept).unwrap(), files[log]);
@@ -452,7 +596,7 @@ fn a_repair_that_a_crash_cut_short_anywhere_is_done_again() {
         assert!(repair(&sim.env(), true).is_err());
         match at % 3 {
             0 => sim.fs.kill(),
-            1 => sim.fs.lose_unsynced(),
+            1 => sim.fs.drop_unsynced(),
             _ => sim.fs.crash(at),
         }
         repair(&sim.env(), true).unwrap_or_else(|error| panic!("died at call {at}: {error}"));
@@ -471,8 +615,16 @@ fn what_a_newer_program_has_written_and_what_cannot_be_read_now_is_not_taken_for
     make_manifest_newer(&sim);
     unchanged(&sim, ErrorKind::NewerFormat, &sim.fs.files());
     let report = check(&sim.env()).unwrap();
-    let errors: Vec<&str> = report.findings.iter().filter(|found| found.severity == Severity::Error).map(|found| &found.text[..]).collect();
-    assert!(matches!(errors[..], [only] if only.contains("newer") && !only.contains("halite repair")), "{errors:#?}");
+    let errors: Vec<&str> = report
+        .findings
+        .iter()
+        .filter(|found| found.severity == Severity::Error)
+        .map(|found| &found.text[..])
+        .collect();
+    assert!(
+        matches!(errors[..], [only] if only.contains("newer") && !only.contains("halite repair")),
+        "{errors:#?}"
+    );
 
     let Ended { sim, .. } = ended(STEPS.len(), true);
     let file = find(&sim, "/f/", "halite/");
@@ -483,9 +635,15 @@ fn what_a_newer_program_has_written_and_what_cannot_be_read_now_is_not_taken_for
 
     let Ended { sim, .. } = ended(STEPS.len(), true);
     let file = find(&sim, "/f/", "halite/");
-    sim.fs.inject(Fault::next(Call::Open, &file, std::io::ErrorKind::Other));
+    sim.fs.inject(InjectedFault::next(FsCall::Open, &file, std::io::ErrorKind::Other));
     unchanged(&sim, ErrorKind::Io, &sim.fs.files());
-    assert_eq!(repair(&sim.env(), true).unwrap(), RepairReport { based_on: repair(&sim.env(), false).unwrap().based_on, ..RepairReport::default() });
+    assert_eq!(
+        repair(&sim.env(), true).unwrap(),
+        RepairReport {
+            based_on: repair(&sim.env(), false).unwrap().based_on,
+            ..RepairReport::default()
+        }
+    );
 }
 
 #[test]
@@ -496,7 +654,12 @@ fn a_file_of_another_store_may_tell_of_a_later_generation() {
     let young = store(&sim);
     sim.env().fs.create_dir_all("outside/in").unwrap();
     sim.fs.write("outside/in/x", other.fs.read(&loaded).unwrap()).unwrap();
-    young.bulk_load(&"t".parse().unwrap(), &BulkLoad { files: vec![("f".into(), "/in/x".into())], ..BulkLoad::default() }).unwrap();
+    young
+        .bulk_load(
+            &"t".parse().unwrap(),
+            &BulkLoad { files: vec![("f".into(), "/in/x".into())], ..BulkLoad::default() },
+        )
+        .unwrap();
     young.close().unwrap();
     assert_eq!(check(&sim.env()).unwrap().worst(), None);
 }

@@ -12,14 +12,18 @@ fn a_clean_close_leaves_live_files_only_and_nothing_to_replay() {
     let table = store.table("t").unwrap();
     for i in 0..2000 {
         table.put(Put::new(format!("k{i:04}")).add("f", "q", "v".repeat(300))).unwrap();
-        while store.engine().step().unwrap() {}
+        while store.engine().run_one_job().unwrap() {}
     }
     drop(table);
     store.close().unwrap();
     let files = sim.fs.files();
-    assert!(!files.keys().any(|path| path.ends_with(".wal") || path.contains(".tmp/")), "{:?}", files.keys());
+    assert!(
+        !files.keys().any(|path| path.ends_with(".wal") || path.contains(".tmp/")),
+        "{:?}",
+        files.keys()
+    );
     let store = reopen(&sim);
-    assert_eq!((store.report().replayed_writes, store.report().removed_files), (0, 0));
+    assert_eq!((store.open_report().replayed_writes, store.open_report().removed_files), (0, 0));
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 2000);
 }
 
@@ -31,17 +35,27 @@ fn what_was_acknowledged_survives_the_loss_of_power_again_and_again() {
     for round in 0..8 {
         let table = store.table("t").unwrap();
         for _ in 0..150 {
-            table.put(Put::new(format!("k{written:05}")).add("f", "q", "v".repeat(500)).add("g", "q", "w")).unwrap();
+            table
+                .put(
+                    Put::new(format!("k{written:05}"))
+                        .add("f", "q", "v".repeat(500))
+                        .add("g", "q", "w"),
+                )
+                .unwrap();
             written += 1;
             if written % 60 == 0 {
-                while store.engine().step().unwrap() {}
+                while store.engine().run_one_job().unwrap() {}
             }
         }
         drop((table, store));
         sim.fs.crash(round);
         store = reopen(&sim);
         let table = store.table("t").unwrap();
-        assert_eq!(table.scan(Scan::all()).map(|row| row.unwrap().len()).collect::<Vec<_>>(), vec![2; written], "round {round}");
+        assert_eq!(
+            table.scan(Scan::all()).map(|row| row.unwrap().len()).collect::<Vec<_>>(),
+            vec![2; written],
+            "round {round}"
+        );
     }
 }
 
@@ -60,14 +74,20 @@ fn two_processes_cannot_open_one_directory() {
 fn a_store_on_a_real_disk_survives_being_dropped() {
     let directory = tempfile::tempdir().unwrap();
     let store = halite::open(directory.path()).unwrap();
-    store.create_table(halite::TableDescriptor::new("t".parse().unwrap()).family(halite::FamilyDescriptor::new("f")), &[b"5"]).unwrap();
+    store
+        .create_table(
+            halite::TableDescriptor::new("t".parse().unwrap())
+                .family(halite::FamilyDescriptor::new("f")),
+            &[b"5"],
+        )
+        .unwrap();
     let table = store.table("t").unwrap();
     for i in 0..10 {
         table.put(Put::new(i.to_string()).add("f", "q", "v")).unwrap();
     }
     drop((table, store));
     let store = halite::open(directory.path()).unwrap();
-    assert_eq!(store.report().replayed_writes, 10);
+    assert_eq!(store.open_report().replayed_writes, 10);
     let table = store.table("t").unwrap();
     assert_eq!(table.scan(Scan::all()).count(), 10);
     assert_eq!(table.get(Get::new("7")).unwrap().value("f", "q"), Some(&b"v"[..]));

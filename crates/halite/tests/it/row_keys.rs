@@ -1,4 +1,5 @@
-//! Declared row keys from outside: a struct that is a key, a table that keeps its declaration, scans over its fields.
+//! Declared row keys from outside: a struct that is a key, a table that keeps its declaration,
+//! scans over its fields.
 
 use std::sync::Arc;
 
@@ -46,8 +47,11 @@ fn a_struct_is_written_found_by_its_fields_and_read_back_in_the_order_of_the_key
     let table = cluster.table(&SensorKey::TABLE.parse().unwrap());
     let newest = found(SensorKey::scan().device_id("s07").limit(2).rows(table.clone()));
     assert_eq!(newest, [("s07".to_owned(), 4), ("s07".to_owned(), 3)]);
-    let middle = found(SensorKey::scan().ts(TsMillis(T0 + 60_000)..TsMillis(T0 + 180_000)).rows(table.clone()));
-    let wanted: Vec<_> = devices.iter().flat_map(|device| [(device.clone(), 2), (device.clone(), 1)]).collect();
+    let middle = found(
+        SensorKey::scan().ts(TsMillis(T0 + 60_000)..TsMillis(T0 + 180_000)).rows(table.clone()),
+    );
+    let wanted: Vec<_> =
+        devices.iter().flat_map(|device| [(device.clone(), 2), (device.clone(), 1)]).collect();
     assert_eq!(middle, wanted);
 }
 
@@ -61,6 +65,6 @@ fn a_declaration_survives_a_restart_in_the_tables_descriptor() {
     store.close().unwrap();
     let store = super::reopen(&sim);
     let table = block_on(Cluster::table(&store, &"t".parse().unwrap()).descriptor()).unwrap();
-    assert_eq!(KeySchema::of_table(&table).unwrap().unwrap(), declaration.key);
-    assert_eq!(TableDeclaration::of_table(&table).unwrap().unwrap(), declaration);
+    assert_eq!(KeySchema::from_descriptor(&table).unwrap().unwrap(), declaration.key);
+    assert_eq!(TableDeclaration::from_descriptor(&table).unwrap().unwrap(), declaration);
 }

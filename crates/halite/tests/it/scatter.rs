@@ -1,10 +1,17 @@
-//! Salted tables on the store itself: the merged scan is the scan of the table without salts, whatever regions do.
+//! Salted tables on the store itself: the merged scan is the scan of the table without salts,
+//! whatever regions do.
 
 use std::ops::Bound;
 use std::sync::Arc;
 
-use halite::rowkey::{KeyQuery, KeySchema, PageToken, Plan, PlanOptions, Scatter, ScatterOptions, Splits, Test, Value};
-use halite::{Bytes, Cluster, FamilyDescriptor, Put, Row, RowOp, Scan, Store, Table, TableDescriptor, block_on};
+use halite::rowkey::{
+    KeyQuery, KeySchema, PageToken, Plan, PlanOptions, Predicate, Scatter, ScatterOptions, Splits,
+    Value,
+};
+use halite::{
+    Bytes, Cluster, FamilyDescriptor, Put, Row, RowOp, Scan, Store, Table, TableDescriptor,
+    block_on,
+};
 use halite_engine::env::sim::SimEnv;
 
 use super::reopen;
@@ -22,10 +29,20 @@ fn values(row: usize) -> [Value<'static>; 2] {
 /// A table of [`ROWS`] rows under a schema, in so many regions.
 fn table(store: &Store, name: &str, schema: &KeySchema, regions: u32) -> Arc<dyn Table> {
     let descriptor = TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f"));
-    let splits = if regions > 1 { Splits::into_regions(schema, regions, None).unwrap().keys } else { Vec::new() };
+    let splits = if regions > 1 {
+        Splits::into_regions(schema, regions, None).unwrap().keys
+    } else {
+        Vec::new()
+    };
     block_on(store.admin().create_table(descriptor, splits)).unwrap();
     let table = Cluster::table(store, &name.parse().unwrap());
-    let put = |row: usize| RowOp::Put(Put::new(Bytes::from(schema.encode(&values(row)).unwrap())).add("f", "n", row.to_string()));
+    let put = |row: usize| {
+        RowOp::Put(Put::new(Bytes::from(schema.encode(&values(row)).unwrap())).add(
+            "f",
+            "n",
+            row.to_string(),
+        ))
+    };
     for result in block_on(table.apply((0..ROWS).map(put).collect())).unwrap() {
         result.unwrap();
     }
@@ -34,10 +51,16 @@ fn table(store: &Store, name: &str, schema: &KeySchema, regions: u32) -> Arc<dyn
 
 fn between(low: usize, high: usize) -> KeyQuery {
     let [low, high] = [low, high].map(|row| values(row)[0].clone());
-    KeyQuery::all().with(0, Test::Range { low: Bound::Included(low), high: Bound::Excluded(high) })
+    KeyQuery::all()
+        .with(0, Predicate::Range { low: Bound::Included(low), high: Bound::Excluded(high) })
 }
 
-fn open(table: &Arc<dyn Table>, schema: &Arc<KeySchema>, query: &KeyQuery, after: Option<&PageToken>) -> Scatter {
+fn open(
+    table: &Arc<dyn Table>,
+    schema: &Arc<KeySchema>,
+    query: &KeyQuery,
+    after: Option<&PageToken>,
+) -> Scatter {
     let plan = Arc::new(Plan::new(schema, query, &PlanOptions::default()).unwrap());
     Scatter::new(Arc::clone(table), plan, Scan::all(), &ScatterOptions::default(), after).unwrap()
 }
@@ -47,7 +70,9 @@ fn rows(scatter: &mut Scatter) -> Vec<Row> {
 }
 
 fn numbers(rows: &[Row]) -> Vec<usize> {
-    rows.iter().map(|row| String::from_utf8_lossy(row.value("f", "n").unwrap()).parse().unwrap()).collect()
+    rows.iter()
+        .map(|row| String::from_utf8_lossy(row.value("f", "n").unwrap()).parse().unwrap())
+        .collect()
 }
 
 #[test]
@@ -60,10 +85,15 @@ fn k22_salted_tables_give_the_rows_of_the_unsalted_one_in_its_order() {
         let table = table(&store, &name, &schema, regions);
         let query = between(400, 2600);
         assert_eq!(numbers(&rows(&mut open(&table, &schema, &query, None))), wanted, "{name}");
-        let mut reversed = numbers(&rows(&mut open(&table, &schema, &query.clone().reverse(true), None)));
+        let mut reversed =
+            numbers(&rows(&mut open(&table, &schema, &query.clone().reverse(true), None)));
         reversed.reverse();
         assert_eq!(reversed, wanted, "{name}, reversed");
-        assert_eq!(numbers(&rows(&mut open(&table, &schema, &query.clone().limit(10), None))), wanted[..10], "{name}, with a limit");
+        assert_eq!(
+            numbers(&rows(&mut open(&table, &schema, &query.clone().limit(10), None))),
+            wanted[..10],
+            "{name}, with a limit"
+        );
         let mut unordered = numbers(&rows(&mut open(&table, &schema, &query.ordered(false), None)));
         unordered.sort_unstable();
         assert_eq!(unordered, wanted, "{name}, without order");

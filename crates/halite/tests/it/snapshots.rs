@@ -1,6 +1,10 @@
-//! Snapshots, and the tables made of them: what is in them, who keeps which file, and every refusal.
+//! Snapshots, and the tables made of them: what is in them, who keeps which file, and every
+//! refusal.
 
-use halite::{CompactionKind, Delete, ErrorKind, FamilyDescriptor, Put, Scan, SnapshotDescriptor, SnapshotKind, Store, TableDescriptor, TableName};
+use halite::{
+    CompactionKind, Delete, ErrorKind, FamilyDescriptor, Put, Scan, SnapshotDescriptor,
+    SnapshotType, Store, TableDescriptor, TableName,
+};
 use halite_engine::env::sim::SimEnv;
 
 use crate::{keys, reopen, store};
@@ -22,7 +26,8 @@ fn take(store: &Store, snapshot: &str, table: &str) {
 
 /// Each row with the newest value of `f:q`.
 fn content(store: &Store, table: &str) -> Vec<String> {
-    let text = |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
+    let text =
+        |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
     store
         .table(table)
         .unwrap()
@@ -38,7 +43,11 @@ fn drop_table(store: &Store, table: &str) {
 
 /// Paths of all files below `directory`, store files, links and references only.
 fn files(sim: &SimEnv, directory: &str) -> Vec<String> {
-    sim.fs.files().into_keys().filter(|path| path.starts_with(directory) && !path.contains("/.")).collect()
+    sim.fs
+        .files()
+        .into_keys()
+        .filter(|path| path.starts_with(directory) && !path.contains("/."))
+        .collect()
 }
 
 #[test]
@@ -62,8 +71,9 @@ fn a_snapshot_keeps_what_the_table_loses_and_a_clone_shows_it() {
     put(&store, "c", 40..60, "clone");
     store.close().unwrap();
     let store = reopen(&sim);
-    assert_eq!(store.report().removed_files, 0);
-    let changed: Vec<String> = (0..60).map(|i| format!("k{i:03}={}", if i < 40 { "old" } else { "clone" })).collect();
+    assert_eq!(store.open_report().removed_files, 0);
+    let changed: Vec<String> =
+        (0..60).map(|i| format!("k{i:03}={}", if i < 40 { "old" } else { "clone" })).collect();
     assert_eq!(content(&store, "c"), changed);
     drop_table(&store, "t");
     store.compact(&name("c"), CompactionKind::Major).unwrap();
@@ -96,7 +106,7 @@ fn nothing_stays_on_the_disk_when_snapshot_clone_and_table_are_gone() {
         assert_eq!(files(&sim, "data/default"), [""; 0], "{order:?}");
         assert_eq!(files(&sim, "archive"), [""; 0], "{order:?}");
         store.close().unwrap();
-        assert_eq!(reopen(&sim).report().removed_files, 0);
+        assert_eq!(reopen(&sim).open_report().removed_files, 0);
     }
 }
 
@@ -106,10 +116,16 @@ fn a_restored_table_is_what_it_was_with_its_families_and_regions() {
     let store = store(&sim);
     put(&store, "t", 0..40, "old");
     take(&store, "s", "t");
-    let before = (store.tables(), content(&store, "t"));
+    let before = (store.list_tables(), content(&store, "t"));
     let region = store.table("t").unwrap().regions().remove(0);
     store.engine().split_region(&region.encoded_name, Some("k020".into())).unwrap();
-    store.alter_table(TableDescriptor::new(name("t")).family(FamilyDescriptor::new("f")).family(FamilyDescriptor::new("h"))).unwrap();
+    store
+        .alter_table(
+            TableDescriptor::new(name("t"))
+                .family(FamilyDescriptor::new("f"))
+                .family(FamilyDescriptor::new("h")),
+        )
+        .unwrap();
     store.table("t").unwrap().put(Put::new("k000").add("h", "q", "gone")).unwrap();
     assert_eq!(store.restore_snapshot("s").unwrap_err().kind(), ErrorKind::TableEnabled);
     let held = store.table("t").unwrap();
@@ -117,7 +133,7 @@ fn a_restored_table_is_what_it_was_with_its_families_and_regions() {
     store.restore_snapshot("s").unwrap();
     assert_eq!(store.table("t").err().unwrap().kind(), ErrorKind::TableDisabled);
     store.enable_table(&name("t")).unwrap();
-    assert_eq!((store.tables(), content(&store, "t")), before);
+    assert_eq!((store.list_tables(), content(&store, "t")), before);
     assert_eq!(held.regions().len(), 1);
     assert_eq!(keys(&held, Scan::all()).len(), 40);
     // Again, after writes to what was restored.
@@ -129,7 +145,7 @@ fn a_restored_table_is_what_it_was_with_its_families_and_regions() {
     sim.fs.kill();
     let store = reopen(&sim);
     store.enable_table(&name("t")).unwrap();
-    assert_eq!((store.tables(), content(&store, "t")), before);
+    assert_eq!((store.list_tables(), content(&store, "t")), before);
     store.compact(&name("t"), CompactionKind::Major).unwrap();
     assert_eq!(files(&sim, "archive"), [""; 0]);
     assert_eq!(content(&store, "t"), before.1);
@@ -139,13 +155,19 @@ fn a_restored_table_is_what_it_was_with_its_families_and_regions() {
 fn a_snapshot_of_a_split_table_holds_its_halves_and_a_clone_of_it_can_split_again() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
-    let table = TableDescriptor::clone(&store.tables()[0]).set("COMPACTION_ENABLED", "false");
+    let table = TableDescriptor::clone(&store.list_tables()[0]).set("COMPACTION_ENABLED", "false");
     store.alter_table(table).unwrap();
     put(&store, "t", 0..60, "v");
     store.flush(&name("t")).unwrap();
     let all = content(&store, "t");
     let split = |table: &str, at: &str| {
-        let region = store.table(table).unwrap().regions().into_iter().find(|region| region.contains(at.as_bytes())).unwrap();
+        let region = store
+            .table(table)
+            .unwrap()
+            .regions()
+            .into_iter()
+            .find(|region| region.contains(at.as_bytes()))
+            .unwrap();
         store.engine().split_region(&region.encoded_name, Some(at.to_owned().into())).unwrap();
     };
     split("t", "k030");
@@ -171,7 +193,7 @@ fn a_snapshot_of_a_split_table_holds_its_halves_and_a_clone_of_it_can_split_agai
     assert_eq!(content(&store, "e"), all);
     store.close().unwrap();
     let store = reopen(&sim);
-    assert_eq!((store.report().removed_files, content(&store, "e")), (0, all));
+    assert_eq!((store.open_report().removed_files, content(&store, "e")), (0, all));
 }
 
 #[test]
@@ -181,12 +203,17 @@ fn a_snapshot_that_skips_the_flush_holds_what_was_in_files() {
     put(&store, "t", 0..5, "file");
     store.flush(&name("t")).unwrap();
     put(&store, "t", 5..10, "memory");
-    store.create_snapshot(&SnapshotDescriptor::new("s", name("t")).kind(SnapshotKind::SkipFlush)).unwrap();
-    store.create_snapshot(&SnapshotDescriptor::new("flushed", name("t")).max_file_bytes(1 << 30)).unwrap();
+    store
+        .create_snapshot(&SnapshotDescriptor::new("s", name("t")).kind(SnapshotType::SkipFlush))
+        .unwrap();
+    store
+        .create_snapshot(&SnapshotDescriptor::new("flushed", name("t")).max_file_bytes(1 << 30))
+        .unwrap();
     store.clone_snapshot("s", &name("c")).unwrap();
     store.clone_snapshot("flushed", &name("d")).unwrap();
     assert_eq!((content(&store, "c").len(), content(&store, "d").len()), (5, 10));
-    let limits: Vec<_> = store.tables().iter().map(|table| table.max_file_size_bytes()).collect();
+    let limits: Vec<_> =
+        store.list_tables().iter().map(|table| table.max_file_size_bytes()).collect();
     assert_eq!(limits, [None, Some(1 << 30), None], "c, d and t");
 }
 
@@ -197,8 +224,8 @@ fn a_disabled_table_gives_a_snapshot_too_and_stays_disabled() {
     put(&store, "t", 0..5, "v");
     store.disable_table(&name("t")).unwrap();
     take(&store, "s", "t");
-    let [snapshot] = &store.snapshots()[..] else { panic!("{:?}", store.snapshots()) };
-    assert_eq!((snapshot.kind, snapshot.created_ms), (SnapshotKind::Disabled, 1_000_000_000_000));
+    let [snapshot] = &store.list_snapshots()[..] else { panic!("{:?}", store.list_snapshots()) };
+    assert_eq!((snapshot.kind, snapshot.created_ms), (SnapshotType::Disabled, 1_000_000_000_000));
     assert!(!store.engine().is_enabled(&name("t")).unwrap());
     store.drop_table(&name("t")).unwrap();
     store.restore_snapshot("s").unwrap();
@@ -214,7 +241,10 @@ fn what_cannot_be_done_is_refused_and_leaves_nothing() {
     let descriptor = |snapshot: &str, table: &str| SnapshotDescriptor::new(snapshot, name(table));
     assert_eq!(kind(store.create_snapshot(&descriptor("s", "nosuch"))), ErrorKind::NoSuchTable);
     assert_eq!(kind(store.create_snapshot(&descriptor("-s", "t"))), ErrorKind::InvalidRequest);
-    assert_eq!(kind(store.create_snapshot(&descriptor("s", "hbase:meta"))), ErrorKind::InvalidRequest);
+    assert_eq!(
+        kind(store.create_snapshot(&descriptor("s", "hbase:meta"))),
+        ErrorKind::InvalidRequest
+    );
     take(&store, "s", "t");
     assert_eq!(kind(store.create_snapshot(&descriptor("s", "t"))), ErrorKind::SnapshotExists);
     assert_eq!(kind(store.clone_snapshot("nosuch", &name("c"))), ErrorKind::NoSuchSnapshot);
@@ -222,7 +252,11 @@ fn what_cannot_be_done_is_refused_and_leaves_nothing() {
     assert_eq!(kind(store.clone_snapshot("s", &name("none:c"))), ErrorKind::NoSuchNamespace);
     assert_eq!(kind(store.restore_snapshot("nosuch")), ErrorKind::NoSuchSnapshot);
     assert_eq!(kind(store.delete_snapshot("nosuch")), ErrorKind::NoSuchSnapshot);
-    assert!(files(&sim, "data/default").iter().all(|path| path.starts_with("data/default/t/")), "{:?}", files(&sim, "data"));
+    assert!(
+        files(&sim, "data/default").iter().all(|path| path.starts_with("data/default/t/")),
+        "{:?}",
+        files(&sim, "data")
+    );
 }
 
 #[test]
@@ -238,8 +272,12 @@ fn a_clone_of_damaged_files_fails_and_leaves_nothing() {
     let store = reopen(&sim);
     let error = store.clone_snapshot("s", &name("c")).unwrap_err();
     assert!(error.kind() == ErrorKind::Corrupt && error.message().contains(&file), "{error}");
-    assert!(!store.has_table(&name("c")));
-    assert!(!sim.fs.files().keys().any(|path| path.starts_with("data/default")), "{:?}", sim.fs.files().keys());
+    assert!(!store.table_exists(&name("c")));
+    assert!(
+        !sim.fs.files().keys().any(|path| path.starts_with("data/default")),
+        "{:?}",
+        sim.fs.files().keys()
+    );
     store.delete_snapshot("s").unwrap();
     assert_eq!(files(&sim, "archive"), [""; 0]);
 }
@@ -251,13 +289,19 @@ fn a_snapshot_that_has_outlived_its_time_is_refused_and_removed() {
     put(&store, "t", 0..5, "v");
     store.create_snapshot(&SnapshotDescriptor::new("short", name("t")).ttl_seconds(10)).unwrap();
     store.create_snapshot(&SnapshotDescriptor::new("long", name("t")).ttl_seconds(1000)).unwrap();
-    assert_eq!(store.remove_expired_snapshots().unwrap(), [""; 0]);
+    assert_eq!(store.delete_expired_snapshots().unwrap(), [""; 0]);
     sim.clock.advance_ms(10_001);
-    assert_eq!(store.clone_snapshot("short", &name("c")).unwrap_err().kind(), ErrorKind::SnapshotExpired);
+    assert_eq!(
+        store.clone_snapshot("short", &name("c")).unwrap_err().kind(),
+        ErrorKind::SnapshotExpired
+    );
     store.disable_table(&name("t")).unwrap();
     assert_eq!(store.restore_snapshot("short").unwrap_err().kind(), ErrorKind::SnapshotExpired);
-    assert_eq!(store.remove_expired_snapshots().unwrap(), ["short"]);
-    assert_eq!(store.snapshots().into_iter().map(|snapshot| snapshot.name).collect::<Vec<_>>(), ["long"]);
+    assert_eq!(store.delete_expired_snapshots().unwrap(), ["short"]);
+    assert_eq!(
+        store.list_snapshots().into_iter().map(|snapshot| snapshot.name).collect::<Vec<_>>(),
+        ["long"]
+    );
 }
 
 #[test]

@@ -1,12 +1,13 @@
-//! Rows that are no keys of what their table declares: counted where keys are read, and refused by tables with `ROW_KEY_STRICT`.
+//! Rows that are no keys of what their table declares: counted where keys are read, and refused by
+//! tables with `ROW_KEY_STRICT`.
 
 use std::sync::Arc;
 
 use halite::rowkey::plan::{KeyQuery, Plan, PlanOptions};
 use halite::rowkey::{KeySchema, Scatter, ScatterOptions};
 use halite::{
-    Append, BulkLoad, CheckAndMutate, Cluster, Delete, FamilyDescriptor, Get, Increment, Put, RowMutations, RowOp, Scan, Store, StoreTable,
-    TableDescriptor, block_on,
+    Append, BulkLoad, CheckAndMutate, Cluster, Delete, FamilyDescriptor, Get, Increment, Put,
+    RowMutations, RowOp, Scan, Store, StoreTable, TableDescriptor, block_on,
 };
 use halite_engine::env::sim::SimEnv;
 
@@ -18,7 +19,9 @@ const GOOD: &[u8] = b"a\0\x01\x07";
 const ODD: &[u8] = b"odd";
 
 fn descriptor(strict: bool) -> TableDescriptor {
-    let table = TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")).set("ROW_KEY", KEY);
+    let table = TableDescriptor::new("t".parse().unwrap())
+        .family(FamilyDescriptor::new("f"))
+        .set("ROW_KEY", KEY);
     if strict { table.set("ROW_KEY_STRICT", "true") } else { table }
 }
 
@@ -36,7 +39,12 @@ fn put(row: &[u8]) -> Put {
 
 fn refused<T: std::fmt::Debug>(result: halite::Result<T>) {
     let text = result.unwrap_err().to_string();
-    assert!(text.contains("table t") && text.contains("field a") && text.contains("ROW_KEY_STRICT refuses it"), "{text}");
+    assert!(
+        text.contains("table t")
+            && text.contains("field a")
+            && text.contains("ROW_KEY_STRICT refuses it"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -45,13 +53,23 @@ fn a_strict_table_refuses_rows_that_are_no_keys_on_every_way_of_writing() {
     refused(table.put(put(ODD)));
     refused(table.increment(Increment::new(ODD.to_vec()).add("f", "n", 1)));
     refused(table.append(Append::new(ODD.to_vec()).add("f", "q", "2")));
-    refused(table.mutate_row(RowMutations::new(ODD.to_vec()).then(put(ODD))));
-    refused(table.check_and_mutate(CheckAndMutate::if_absent(ODD.to_vec(), "f", "q", put(ODD))));
-    let batch = table.batch(vec![RowOp::from(put(GOOD)), put(ODD).into(), put(b"b\0\x01\x08").into()]).unwrap();
+    refused(table.mutate_row(RowMutations::new(ODD.to_vec()).add(put(ODD))));
+    refused(table.check_and_mutate(CheckAndMutate::if_not_exists(
+        ODD.to_vec(),
+        "f",
+        "q",
+        put(ODD),
+    )));
+    let batch = table
+        .batch(vec![RowOp::from(put(GOOD)), put(ODD).into(), put(b"b\0\x01\x08").into()])
+        .unwrap();
     let [first, odd, last] = <[_; 3]>::try_from(batch).unwrap();
     assert!(first.is_ok() && last.is_ok(), "the others of a batch are written");
     refused(odd);
-    assert_eq!(table.scan(Scan::all()).map(|row| row.unwrap().key().to_vec()).collect::<Vec<_>>(), [GOOD.to_vec(), b"b\0\x01\x08".to_vec()]);
+    assert_eq!(
+        table.scan(Scan::all()).map(|row| row.unwrap().key().to_vec()).collect::<Vec<_>>(),
+        [GOOD.to_vec(), b"b\0\x01\x08".to_vec()]
+    );
     let refused_rows: u64 = store.status().regions.iter().map(|load| load.refused_rows).sum();
     assert_eq!(refused_rows, 6);
 }
@@ -64,7 +82,7 @@ fn rows_that_are_there_can_be_deleted_once_a_table_is_strict_and_written_again_w
     refused(table.put(put(ODD)));
     table.delete(Delete::new(ODD.to_vec())).unwrap();
     assert!(!table.exists(Get::new(ODD.to_vec())).unwrap());
-    table.mutate_row(RowMutations::new(ODD.to_vec()).then(Delete::new(ODD.to_vec()))).unwrap();
+    table.mutate_row(RowMutations::new(ODD.to_vec()).add(Delete::new(ODD.to_vec()))).unwrap();
     drop(table);
     store.close().unwrap();
     let store = reopen(&sim);
@@ -76,8 +94,14 @@ fn rows_that_are_there_can_be_deleted_once_a_table_is_strict_and_written_again_w
 #[test]
 fn a_table_that_is_strict_about_nothing_is_not_made() {
     let (_sim, store, _table) = store(false);
-    let bare = |name: &str| TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f")).set("ROW_KEY_STRICT", "true");
-    assert!(store.create_table(bare("u"), &[]).unwrap_err().to_string().contains("declares no ROW_KEY"));
+    let bare = |name: &str| {
+        TableDescriptor::new(name.parse().unwrap())
+            .family(FamilyDescriptor::new("f"))
+            .set("ROW_KEY_STRICT", "true")
+    };
+    assert!(
+        store.create_table(bare("u"), &[]).unwrap_err().to_string().contains("declares no ROW_KEY")
+    );
     assert!(store.alter_table(bare("t")).unwrap_err().to_string().contains("declares no ROW_KEY"));
 }
 
@@ -87,7 +111,14 @@ fn a_scan_by_fields_counts_the_rows_that_are_no_keys() {
     [GOOD, ODD, b"x"].iter().for_each(|row| table.put(put(row)).unwrap());
     let key: Arc<KeySchema> = Arc::new(KEY.parse().unwrap());
     let plan = Arc::new(Plan::new(&key, &KeyQuery::all(), &PlanOptions::default()).unwrap());
-    let mut rows = Scatter::new(Cluster::table(&store, &"t".parse().unwrap()), plan, Scan::all(), &ScatterOptions::default(), None).unwrap();
+    let mut rows = Scatter::new(
+        Cluster::table(&store, &"t".parse().unwrap()),
+        plan,
+        Scan::all(),
+        &ScatterOptions::default(),
+        None,
+    )
+    .unwrap();
     let mut count = 0;
     while block_on(rows.next()).unwrap().is_some() {
         count += 1;
@@ -102,8 +133,13 @@ fn a_bulk_load_into_a_strict_table_is_refused_for_one_row_that_is_no_key() {
         let files = vec![file(&sim, name, "f", rows)];
         store.bulk_load(&"t".parse().unwrap(), &BulkLoad { files, ..BulkLoad::default() })
     };
-    let error = load("odd", &[("a\0\x01\x07", "1"), ("odd", "2"), ("z\0\x01\x07", "3")]).unwrap_err().to_string();
-    assert!(error.contains("is not loaded") && error.contains("ROW_KEY_STRICT refuses it"), "{error}");
+    let error = load("odd", &[("a\0\x01\x07", "1"), ("odd", "2"), ("z\0\x01\x07", "3")])
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("is not loaded") && error.contains("ROW_KEY_STRICT refuses it"),
+        "{error}"
+    );
     assert_eq!(table.scan(Scan::all()).count(), 0);
     load("good", &[("a\0\x01\x07", "1"), ("z\0\x01\x07", "3")]).unwrap();
     assert_eq!(table.scan(Scan::all()).count(), 2);

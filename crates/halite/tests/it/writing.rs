@@ -1,9 +1,12 @@
 //! Operations: overwriting, deleting, counting, appending, checking, and all of them under threads.
 
-use halite::{Append, CheckAndMutate, CompareOp, Condition, Delete, Durability, Get, Increment, Put, RowMutations, Scan};
+use halite::{
+    Append, CheckAndMutate, CompareOp, Condition, Delete, Durability, Get, Increment, Put,
+    RowMutations, Scan,
+};
 use halite_engine::env::sim::SimEnv;
 
-use crate::{show, store};
+use crate::{format_row, store};
 
 #[test]
 fn the_newest_timestamp_wins_not_the_last_write() {
@@ -11,18 +14,23 @@ fn the_newest_timestamp_wins_not_the_last_write() {
     let table = store.table("t").unwrap();
     table.put(Put::new("r").add_at("f", "q", 100, "new")).unwrap();
     table.put(Put::new("r").add_at("f", "q", 50, "written later, stamped older")).unwrap();
-    assert_eq!(show(&table.get(Get::new("r")).unwrap()), ["f:q@100=new"]);
+    assert_eq!(format_row(&table.get(Get::new("r")).unwrap()), ["f:q@100=new"]);
     table.put(Put::new("r").add_at("f", "q", 100, "same stamp, last write")).unwrap();
-    assert_eq!(show(&table.get(Get::new("r")).unwrap()), ["f:q@100=same stamp, last write"]);
+    assert_eq!(format_row(&table.get(Get::new("r")).unwrap()), ["f:q@100=same stamp, last write"]);
 }
 
 #[test]
 fn counters_count_and_appends_append() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
-    let value = |row: &halite::Row| i64::from_be_bytes(row.cells().first().unwrap().value().try_into().unwrap());
+    let value = |row: &halite::Row| {
+        i64::from_be_bytes(row.cells().first().unwrap().value().try_into().unwrap())
+    };
     for expected in [5, 10, 15] {
-        assert_eq!(value(&table.increment(Increment::new("c").add("f", "n", 5)).unwrap()), expected);
+        assert_eq!(
+            value(&table.increment(Increment::new("c").add("f", "n", 5)).unwrap()),
+            expected
+        );
     }
     for expected in ["1", "11", "111"] {
         let row = table.append(Append::new("a").add("f", "s", "1")).unwrap();
@@ -35,14 +43,30 @@ fn a_condition_decides_and_a_row_changes_as_a_whole() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
     let put = |value: &str| Put::new("r").add_at("f", "q", 1, value);
-    assert!(table.check_and_mutate(CheckAndMutate::if_absent("r", "f", "q", put("a"))).unwrap());
-    assert!(!table.check_and_mutate(CheckAndMutate::if_absent("r", "f", "q", put("b"))).unwrap());
-    assert!(!table.check_and_mutate(CheckAndMutate::if_equals("r", "f", "q", "x", put("b"))).unwrap());
-    let both = RowMutations::new("r").then(Put::new("r").add_at("g", "q", 2, "g")).then(Delete::new("r").version("f", "q", 1));
+    assert!(
+        table.check_and_mutate(CheckAndMutate::if_not_exists("r", "f", "q", put("a"))).unwrap()
+    );
+    assert!(
+        !table.check_and_mutate(CheckAndMutate::if_not_exists("r", "f", "q", put("b"))).unwrap()
+    );
+    assert!(
+        !table.check_and_mutate(CheckAndMutate::if_equals("r", "f", "q", "x", put("b"))).unwrap()
+    );
+    let both = RowMutations::new("r")
+        .add(Put::new("r").add_at("g", "q", 2, "g"))
+        .add(Delete::new("r").version("f", "q", 1));
     assert!(table.check_and_mutate(CheckAndMutate::if_equals("r", "f", "q", "a", both)).unwrap());
-    assert_eq!(show(&table.get(Get::new("r")).unwrap()), ["g:q@2=g"]);
-    let greater = Condition::Column { family: "g".into(), qualifier: "q".into(), op: CompareOp::Greater, value: Some("h".into()) };
-    assert!(table.check_and_mutate(CheckAndMutate::new("r", greater, put("c"))).unwrap(), "h is greater than what is stored");
+    assert_eq!(format_row(&table.get(Get::new("r")).unwrap()), ["g:q@2=g"]);
+    let greater = Condition::Column {
+        family: "g".into(),
+        qualifier: "q".into(),
+        op: CompareOp::Greater,
+        value: Some("h".into()),
+    };
+    assert!(
+        table.check_and_mutate(CheckAndMutate::new("r", greater, put("c"))).unwrap(),
+        "h is greater than what is stored"
+    );
 }
 
 #[test]
@@ -51,16 +75,25 @@ fn mutations_of_nothing_succeed_under_a_condition_and_without() {
     let table = store.table("t").unwrap();
     assert!(table.mutate_row(RowMutations::new("r")).unwrap().is_empty());
     assert!(table.get(Get::new("r")).unwrap().is_empty());
-    assert!(table.check_and_mutate(CheckAndMutate::if_absent("r", "f", "q", RowMutations::new("r"))).unwrap());
-    assert!(!table.check_and_mutate(CheckAndMutate::if_equals("r", "f", "q", "x", RowMutations::new("r"))).unwrap());
+    assert!(
+        table
+            .check_and_mutate(CheckAndMutate::if_not_exists("r", "f", "q", RowMutations::new("r")))
+            .unwrap()
+    );
+    assert!(
+        !table
+            .check_and_mutate(CheckAndMutate::if_equals("r", "f", "q", "x", RowMutations::new("r")))
+            .unwrap()
+    );
 }
 
 #[test]
 fn many_threads_count_exactly_and_never_see_half_a_row() {
     let directory = tempfile::tempdir().unwrap();
     let store = halite::Builder::new().options(crate::small()).open(directory.path()).unwrap();
-    let table =
-        halite::TableDescriptor::new("t".parse().unwrap()).family(halite::FamilyDescriptor::new("f")).family(halite::FamilyDescriptor::new("g"));
+    let table = halite::TableDescriptor::new("t".parse().unwrap())
+        .family(halite::FamilyDescriptor::new("f"))
+        .family(halite::FamilyDescriptor::new("g"));
     store.create_table(table, &[b"m"]).unwrap();
     let table = store.table("t").unwrap();
     std::thread::scope(|scope| {
@@ -70,7 +103,14 @@ fn many_threads_count_exactly_and_never_see_half_a_row() {
                 for i in 0..200 {
                     table.increment(Increment::new("counter").add("f", "n", 1)).unwrap();
                     let value = format!("{thread}-{i}");
-                    table.put(Put::new(format!("row{}", i % 7)).add("f", "a", &value).add("g", "b", &value).durability(Durability::SyncWal)).unwrap();
+                    table
+                        .put(
+                            Put::new(format!("row{}", i % 7))
+                                .add("f", "a", &value)
+                                .add("g", "b", &value)
+                                .durability(Durability::SyncWal),
+                        )
+                        .unwrap();
                 }
             });
         }
@@ -99,8 +139,15 @@ fn every_durability_is_read_back_at_once_and_survives_a_clean_close() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let table = store.table("t").unwrap();
-    for (i, durability) in
-        [Durability::SkipWal, Durability::AsyncWal, Durability::SyncWal, Durability::FsyncWal, Durability::UseDefault].into_iter().enumerate()
+    for (i, durability) in [
+        Durability::SkipWal,
+        Durability::AsyncWal,
+        Durability::SyncWal,
+        Durability::FsyncWal,
+        Durability::UseDefault,
+    ]
+    .into_iter()
+    .enumerate()
     {
         table.put(Put::new(format!("r{i}")).add("f", "q", "v").durability(durability)).unwrap();
         assert_eq!(table.scan(Scan::all()).count(), i + 1, "{durability:?}");

@@ -1,48 +1,49 @@
-//! What mistakes and techniques rest on: order, ranges, versions, lifetimes. One file a page, named after it.
+//! What mistakes and techniques rest on: order, ranges, versions, lifetimes. One file a page, named
+//! after it.
 
 use crate::page::Page;
 
-mod c01;
-mod c02;
-mod c04;
-mod c05;
-mod c06;
-mod c07;
-mod c08;
-mod c09;
-mod c16;
-mod m07;
-mod m08;
-mod m09;
-mod m10;
-mod m11;
-mod m12;
-mod m13;
-mod m14;
-mod m15;
-mod m16;
-mod m17;
+mod c01_block_size;
+mod c02_block_cache;
+mod c04_versions;
+mod c05_family_ttl;
+mod c06_expired_files;
+mod c07_cell_ttl;
+mod c08_family_count;
+mod c09_sql_table_declaration;
+mod c16_append_vs_increment;
+mod m07_row_range_scan;
+mod m08_like_on_row_keys;
+mod m09_full_table_scan;
+mod m10_region_for_key;
+mod m11_memstore_and_file_order;
+mod m12_cell_order;
+mod m13_newest_version_wins;
+mod m14_move_row;
+mod m15_row_across_families;
+mod m16_wide_row;
+mod m17_inbox_outbox_families;
 
 /// In the order of their ids.
 pub(crate) static PAGES: &[Page] = &[
-    c01::PAGE,
-    c02::PAGE,
-    c04::PAGE,
-    c05::PAGE,
-    c06::PAGE,
-    c07::PAGE,
-    c08::PAGE,
-    c09::PAGE,
-    c16::PAGE,
-    m07::PAGE,
-    m08::PAGE,
-    m09::PAGE,
-    m10::PAGE,
-    m11::PAGE,
-    m12::PAGE,
-    m13::PAGE,
-    m14::PAGE,
-    m15::PAGE,
-    m16::PAGE,
-    m17::PAGE,
+    c01_block_size::PAGE,
+    c02_block_cache::PAGE,
+    c04_versions::PAGE,
+    c05_family_ttl::PAGE,
+    c06_expired_files::PAGE,
+    c07_cell_ttl::PAGE,
+    c08_family_count::PAGE,
+    c09_sql_table_declaration::PAGE,
+    c16_append_vs_increment::PAGE,
+    m07_row_range_scan::PAGE,
+    m08_like_on_row_keys::PAGE,
+    m09_full_table_scan::PAGE,
+    m10_region_for_key::PAGE,
+    m11_memstore_and_file_order::PAGE,
+    m12_cell_order::PAGE,
+    m13_newest_version_wins::PAGE,
+    m14_move_row::PAGE,
+    m15_row_across_families::PAGE,
+    m16_wide_row::PAGE,
+    m17_inbox_outbox_families::PAGE,
 ];

@@ -1,11 +1,14 @@
 //! The list of all pages, for a terminal and as Markdown.
 
 use super::line;
-use crate::page::{Kind, Page};
+use crate::page::{Page, PageKind};
 
 /// The kinds in the order of the list, each with what stands above it.
-const KINDS: [(Kind, &str); 3] =
-    [(Kind::Mistake, "Mistakes, done wrong and then right"), (Kind::Technique, "Techniques"), (Kind::Basic, "What both rest on")];
+const KINDS: [(PageKind, &str); 3] = [
+    (PageKind::Mistake, "Mistakes, done wrong and then right"),
+    (PageKind::Technique, "Techniques"),
+    (PageKind::Basic, "What both rest on"),
+];
 
 /// The list for a terminal.
 pub fn list(pages: impl Iterator<Item = &'static Page>) -> String {
@@ -30,8 +33,12 @@ pub fn index(pages: impl Iterator<Item = &'static Page>) -> String {
     for (kind, heading) in KINDS {
         line(&mut out, format_args!("\n## {heading}\n\n| page | | lint |\n|---|---|---|"));
         for page in pages.iter().filter(|page| page.kind() == kind) {
-            let links: Vec<_> = page.rules.iter().map(|rule| format!("[{rule}](../lint/{rule}.md)")).collect();
-            line(&mut out, format_args!("| [{}]({0}.md) | {} | {} |", page.id, page.title, links.join(", ")));
+            let links: Vec<_> =
+                page.rules.iter().map(|rule| format!("[{rule}](../lint/{rule}.md)")).collect();
+            line(
+                &mut out,
+                format_args!("| [{}]({0}.md) | {} | {} |", page.id, page.title, links.join(", ")),
+            );
         }
     }
     out

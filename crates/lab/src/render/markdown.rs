@@ -1,37 +1,37 @@
 //! A page as Markdown, without what another run would not repeat.
 
 use super::{aligned, bar_lines, line};
-use crate::page::{Element, Written};
+use crate::page::{Element, RenderedPage};
 
 /// The page as Markdown; its heading is of the first level.
-pub fn markdown(page: &Written) -> String {
+pub fn markdown(page: &RenderedPage) -> String {
     let mut out = format!("# {} {}\n", page.id, page.title);
     let mut open = false;
     for element in &page.elements {
         // Statements that follow one another stand in one block.
-        let is_done = matches!(element, Element::Done { .. });
+        let is_done = matches!(element, Element::Statement { .. });
         if open && !is_done {
             out.push_str("```\n");
         }
         match element {
-            Element::Part(part) => line(&mut out, format_args!("\n## {}", part.heading())),
-            Element::Text(text) => line(&mut out, format_args!("\n{text}")),
+            Element::Section(part) => line(&mut out, format_args!("\n## {}", part.heading())),
+            Element::Paragraph(text) => line(&mut out, format_args!("\n{text}")),
             Element::Declaration(text) => line(&mut out, format_args!("\n```sql\n{text}\n```")),
-            Element::Done { statement, answer } => {
+            Element::Statement { statement, answer } => {
                 if !open {
                     out.push_str("\n```\n");
                 }
                 line(&mut out, format_args!("> {statement}"));
                 answer.iter().for_each(|text| line(&mut out, format_args!("{text}")));
             }
-            Element::Figures { headings, rows } => block(&mut out, &aligned(headings, rows)),
+            Element::DataTable { headings, rows } => block(&mut out, &aligned(headings, rows)),
             Element::Bars(shares) => block(&mut out, &bar_lines(shares)),
             Element::Claim(text) => line(&mut out, format_args!("\n- {text}")),
             Element::Finding { rule, text } => {
                 block(&mut out, &text.lines().map(str::to_owned).collect::<Vec<_>>());
                 line(&mut out, format_args!("\nMore about it: [{rule}](../lint/{rule}.md)."));
             }
-            Element::Measured(_) => {}
+            Element::Measurement(_) => {}
         }
         open = is_done;
     }
@@ -39,7 +39,8 @@ pub fn markdown(page: &Written) -> String {
         out.push_str("```\n");
     }
     if !page.see.is_empty() {
-        let see: Vec<_> = page.see.iter().map(|(id, title)| format!("[{id}]({id}.md) {title}")).collect();
+        let see: Vec<_> =
+            page.see.iter().map(|(id, title)| format!("[{id}]({id}.md) {title}")).collect();
         line(&mut out, format_args!("\nSee also {}.", see.join(", ")));
     }
     out

@@ -19,15 +19,29 @@ fn line(out: &mut String, text: fmt::Arguments<'_>) {
 
 /// Lines of a table of figures: as wide as their longest entries, numbers to the right.
 fn aligned(headings: &[String], rows: &[Vec<String>]) -> Vec<String> {
-    let names: Vec<_> = headings.iter().map(|heading| heading.trim_start_matches('>').to_owned()).collect();
-    let width = |at: usize| std::iter::once(&names).chain(rows).filter_map(|row| row.get(at)).map(|entry| entry.chars().count()).max().unwrap_or(0);
+    let names: Vec<_> =
+        headings.iter().map(|heading| heading.trim_start_matches('>').to_owned()).collect();
+    let width = |at: usize| {
+        std::iter::once(&names)
+            .chain(rows)
+            .filter_map(|row| row.get(at))
+            .map(|entry| entry.chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let widths: Vec<_> = (0..names.len()).map(width).collect();
     let line = |row: &Vec<String>| {
         let entries: Vec<_> = row
             .iter()
             .zip(&widths)
             .zip(headings)
-            .map(|((entry, &width), heading)| if heading.starts_with('>') { format!("{entry:>width$}") } else { format!("{entry:<width$}") })
+            .map(|((entry, &width), heading)| {
+                if heading.starts_with('>') {
+                    format!("{entry:>width$}")
+                } else {
+                    format!("{entry:<width$}")
+                }
+            })
             .collect();
         entries.join("  ").trim_end().to_owned()
     };
@@ -40,9 +54,15 @@ fn bar_lines(shares: &[(String, f64)]) -> Vec<String> {
     let most = shares.iter().map(|(_, share)| *share).fold(0.0, f64::max);
     let width = shares.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
     let line = |(label, share): &(String, f64)| {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it lies between 0 and 40")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it lies between 0 and 40"
+        )]
         let length = if most > 0.0 { (share / most * WIDTH).round() as usize } else { 0 };
-        format!("{label:<width$}  {:>5.1} %  {}", share * 100.0, "#".repeat(length)).trim_end().to_owned()
+        format!("{label:<width$}  {:>5.1} %  {}", share * 100.0, "#".repeat(length))
+            .trim_end()
+            .to_owned()
     };
     shares.iter().map(line).collect()
 }

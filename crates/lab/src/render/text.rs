@@ -1,35 +1,45 @@
 //! A page for a terminal: within 100 columns, without colours.
 
 use super::{aligned, bar_lines, line};
-use crate::page::{Element, Written};
+use crate::page::{Element, RenderedPage};
 
 /// Longest line of running text; what the store answered is left as long as it is.
 const COLUMNS: usize = 100;
 
 /// The page as text.
-pub fn text(page: &Written) -> String {
-    let mut out = format!("{}  {}\n{}\n", page.id, page.title, "=".repeat(page.id.len() + 2 + page.title.chars().count()));
+pub fn text(page: &RenderedPage) -> String {
+    let mut out = format!(
+        "{}  {}\n{}\n",
+        page.id,
+        page.title,
+        "=".repeat(page.id.len() + 2 + page.title.chars().count())
+    );
     let mut was_done = false;
     for element in &page.elements {
         // Statements without an answer stand close together.
-        let is_done = matches!(element, Element::Done { .. });
+        let is_done = matches!(element, Element::Statement { .. });
         if !(was_done && is_done) {
             out.push('\n');
         }
-        was_done = matches!(element, Element::Done { answer, .. } if answer.is_empty());
+        was_done = matches!(element, Element::Statement { answer, .. } if answer.is_empty());
         match element {
-            Element::Part(part) => line(&mut out, format_args!("{}\n{}", part.heading(), "-".repeat(part.heading().len()))),
-            Element::Text(text) => wrapped(&mut out, "", "", text),
+            Element::Section(part) => line(
+                &mut out,
+                format_args!("{}\n{}", part.heading(), "-".repeat(part.heading().len())),
+            ),
+            Element::Paragraph(text) => wrapped(&mut out, "", "", text),
             Element::Declaration(text) => indented(&mut out, text.lines()),
-            Element::Done { statement, answer } => {
+            Element::Statement { statement, answer } => {
                 indented(&mut out, std::iter::once(format!("> {statement}")));
                 indented(&mut out, answer.iter());
             }
-            Element::Figures { headings, rows } => indented(&mut out, aligned(headings, rows)),
+            Element::DataTable { headings, rows } => indented(&mut out, aligned(headings, rows)),
             Element::Bars(shares) => indented(&mut out, bar_lines(shares)),
             Element::Claim(text) => wrapped(&mut out, "  [ok] ", "       ", text),
-            Element::Finding { text, .. } => text.lines().for_each(|text| wrapped(&mut out, "  ", "    ", text)),
-            Element::Measured(text) => wrapped(&mut out, "  here: ", "        ", text),
+            Element::Finding { text, .. } => {
+                text.lines().for_each(|text| wrapped(&mut out, "  ", "    ", text));
+            }
+            Element::Measurement(text) => wrapped(&mut out, "  here: ", "        ", text),
         }
     }
     if !page.see.is_empty() {

@@ -1,64 +1,99 @@
-//! Dictionaries of `DICT` fields in a table: numbers that last, and one number for a value whoever asks first.
+//! Dictionaries of `DICT` fields in a table: numbers that last, and one number for a value whoever
+//! asks first.
 #![expect(clippy::unwrap_used, reason = "a test ends where something fails")]
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use halite::rowkey::plan::{KeyQuery, Plan, PlanOptions};
-use halite::rowkey::{Dictionary, KeyHelper, KeySchema, Scatter, ScatterOptions, Value};
-use halite::{Blocking, ErrorKind, FamilyDescriptor, Put, Scan, TableDescriptor, TableName, block_on};
+use halite::rowkey::{Dictionary, KeyResolver, KeySchema, Scatter, ScatterOptions, Value};
+use halite::{
+    BlockingCluster, ErrorKind, FamilyDescriptor, Put, Scan, TableDescriptor, TableName, block_on,
+};
 
 const KEY: &str = "(SALT(4 BY metric), DICT(metric, 1), DICT(host, 2), ts TIMESTAMP DESC)";
 
-fn open(cluster: &Blocking, name: &str, key: &KeySchema) -> Dictionary {
+fn open(cluster: &BlockingCluster, name: &str, key: &KeySchema) -> Dictionary {
     block_on(Dictionary::open(&**cluster.cluster(), &name.parse().unwrap(), key)).unwrap()
 }
 
 fn values(metric: &str, host: &str, ts: i64) -> Vec<Value<'static>> {
-    vec![Value::Text(metric.to_owned().into()), Value::Text(host.to_owned().into()), Value::Signed(ts)]
+    vec![
+        Value::Text(metric.to_owned().into()),
+        Value::Text(host.to_owned().into()),
+        Value::Signed(ts),
+    ]
 }
 
-fn numbers_last(cluster: &Blocking, table: &str) {
+fn numbers_last(cluster: &BlockingCluster, table: &str) {
     let key: KeySchema = KEY.parse().unwrap();
     let name: TableName = table.parse().unwrap();
-    cluster.create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("d")), &[]).unwrap();
+    cluster
+        .create_table(TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("d")), &[])
+        .unwrap();
     let dictionary = open(cluster, table, &key);
     let rows = cluster.table(table).unwrap();
     for at in 0..60 {
-        let values = values(["cpu", "disk\0", "cp"][at % 3], &format!("host{}", at % 7), i64::try_from(at).unwrap());
+        let values = values(
+            ["cpu", "disk\0", "cp"][at % 3],
+            &format!("host{}", at % 7),
+            i64::try_from(at).unwrap(),
+        );
         assert_eq!(
             key.encode_with(&values, &dictionary).is_err(),
-            at < 7 && (at < 3 || dictionary.dictionary_id(1, format!("host{}", at % 7).as_bytes()).is_none())
+            at < 7
+                && (at < 3
+                    || dictionary.dictionary_id(1, format!("host{}", at % 7).as_bytes()).is_none())
         );
         block_on(dictionary.assign(&values)).unwrap();
-        rows.put(Put::new(key.encode_with(&values, &dictionary).unwrap().to_vec()).add("d", "v", "1")).unwrap();
+        rows.put(
+            Put::new(key.encode_with(&values, &dictionary).unwrap().to_vec()).add("d", "v", "1"),
+        )
+        .unwrap();
     }
-    assert_eq!((1..=3).map(|id| dictionary.dictionary_value(0, id).unwrap()).collect::<Vec<_>>(), [&b"cpu"[..], b"disk\0", b"cp"]);
+    assert_eq!(
+        (1..=3).map(|id| dictionary.dictionary_value(0, id).unwrap()).collect::<Vec<_>>(),
+        [&b"cpu"[..], b"disk\0", b"cp"]
+    );
     // Another process reads them, and questions are planned with them.
     let again = Arc::new(open(cluster, table, &key));
     let key = Arc::new(key);
     let count = |condition: &str| {
-        let options = PlanOptions { helper: Some(Arc::clone(&again) as _), ..PlanOptions::default() };
-        let plan = Arc::new(Plan::new(&key, &KeyQuery::all().with_condition(&key, condition).unwrap(), &options).unwrap());
-        let mut found = Scatter::new(cluster.cluster().table(&name), plan, Scan::all(), &ScatterOptions::default(), None).unwrap();
+        let options =
+            PlanOptions { resolver: Some(Arc::clone(&again) as _), ..PlanOptions::default() };
+        let plan = Arc::new(
+            Plan::new(&key, &KeyQuery::all().with_condition(&key, condition).unwrap(), &options)
+                .unwrap(),
+        );
+        let mut found = Scatter::new(
+            cluster.cluster().table(&name),
+            plan,
+            Scan::all(),
+            &ScatterOptions::default(),
+            None,
+        )
+        .unwrap();
         let mut count = 0;
         while block_on(found.next()).unwrap().is_some() {
             count += 1;
         }
         count
     };
-    assert_eq!((count("metric=cpu"), count("metric=cp"), count("host=host6"), count("metric=gpu")), (20, 20, 8, 0));
+    assert_eq!(
+        (count("metric=cpu"), count("metric=cp"), count("host=host6"), count("metric=gpu")),
+        (20, 20, 8, 0)
+    );
 }
 
 #[test]
 fn numbers_last_and_questions_know_them() {
-    numbers_last(&crate::places::Embedded::open().cluster, "dict_numbers");
-    numbers_last(&crate::places::served().cluster, "dict_numbers");
+    numbers_last(&crate::backends::Embedded::open().cluster, "dict_numbers");
+    numbers_last(&crate::backends::served().cluster, "dict_numbers");
 }
 
 #[test]
 fn many_writers_agree_on_one_number_for_each_value() {
-    let place = crate::places::Embedded::open();
+    let place = crate::backends::Embedded::open();
     let key: KeySchema = KEY.parse().unwrap();
     std::thread::scope(|scope| {
         for writer in 0..8 {
@@ -66,13 +101,20 @@ fn many_writers_agree_on_one_number_for_each_value() {
             scope.spawn(move || {
                 let dictionary = open(cluster, "t", key);
                 for at in 0..30 {
-                    block_on(dictionary.assign(&values(&format!("m{}", (at * 7 + writer) % 30), "h", 0))).unwrap();
+                    block_on(dictionary.assign(&values(
+                        &format!("m{}", (at * 7 + writer) % 30),
+                        "h",
+                        0,
+                    )))
+                    .unwrap();
                 }
             });
         }
     });
     let dictionary = open(&place.cluster, "t", &key);
-    let ids: BTreeSet<_> = (0..30).map(|at| dictionary.dictionary_id(0, format!("m{at}").as_bytes()).unwrap()).collect();
+    let ids: BTreeSet<_> = (0..30)
+        .map(|at| dictionary.dictionary_id(0, format!("m{at}").as_bytes()).unwrap())
+        .collect();
     assert_eq!(ids.len(), 30, "two values have one number");
     for at in 0..30 {
         let name = format!("m{at}");
@@ -83,13 +125,16 @@ fn many_writers_agree_on_one_number_for_each_value() {
 
 #[test]
 fn a_dictionary_that_is_full_says_so() {
-    let place = crate::places::Embedded::open();
+    let place = crate::backends::Embedded::open();
     let key: KeySchema = "(DICT(metric, 1), host STRING)".parse().unwrap();
     let dictionary = open(&place.cluster, "t", &key);
     let of = |at: u32| [Value::Text(format!("m{at}").into()), Value::Text("h".into())];
     (0..255).for_each(|at| block_on(dictionary.assign(&of(at))).unwrap());
     let error = block_on(dictionary.assign(&of(255))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidRequest);
-    assert!(error.to_string().contains("the dictionary of metric has no more numbers of 1 bytes"), "{error}");
+    assert!(
+        error.to_string().contains("the dictionary of metric has no more numbers of 1 bytes"),
+        "{error}"
+    );
     assert!(key.encode_with(&of(254), &dictionary).is_ok());
 }

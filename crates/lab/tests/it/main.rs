@@ -1,7 +1,8 @@
-//! Every page on an embedded store and through client and server, and the pages as they stand in docs/lab.
+//! Every page on an embedded store and through client and server, and the pages as they stand in
+//! docs/lab.
 
+mod backends;
 mod dictionary;
-mod places;
 mod rolling;
 mod series;
 
@@ -13,10 +14,10 @@ use halite_lab::{find_page, pages, render, run_page};
 macro_rules! pages {
     ($($id:ident)*) => {
         mod embedded {
-            $(#[test] fn $id() { super::check(&super::places::Embedded::open().cluster, stringify!($id)); })*
+            $(#[test] fn $id() { super::check(&super::backends::Embedded::open().cluster, stringify!($id)); })*
         }
         mod served {
-            $(#[test] fn $id() { super::check(&super::places::served().cluster, stringify!($id)); })*
+            $(#[test] fn $id() { super::check(&super::backends::served().cluster, stringify!($id)); })*
         }
         const TESTED: &[&str] = &[$(stringify!($id)),*];
     };
@@ -36,7 +37,7 @@ pages! {
 /// Pages that run at the same time where all are run.
 const THREADS: usize = 4;
 
-fn check(cluster: &halite::Blocking, id: &str) {
+fn check(cluster: &halite::BlockingCluster, id: &str) {
     let page = find_page(id).unwrap_or_else(|| panic!("there is no page {id}"));
     if let Err(error) = run_page(cluster, page) {
         panic!("{error:#}");
@@ -45,7 +46,10 @@ fn check(cluster: &halite::Blocking, id: &str) {
 
 #[test]
 fn every_page_is_tested() {
-    let missing: Vec<_> = pages().filter(|page| !TESTED.contains(&page.id.to_lowercase().as_str())).map(|page| page.id).collect();
+    let missing: Vec<_> = pages()
+        .filter(|page| !TESTED.contains(&page.id.to_lowercase().as_str()))
+        .map(|page| page.id)
+        .collect();
     assert!(missing.is_empty(), "name these in the list at the head of this file: {missing:?}");
 }
 
@@ -61,18 +65,27 @@ fn pages_stand_in_the_order_of_their_ids_and_no_two_have_one() {
 #[test]
 fn the_documentation_is_what_the_pages_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/lab");
-    let place = places::Embedded::open();
+    let place = backends::Embedded::open();
     // Some pages wait for cells to expire; others run meanwhile.
-    let every =
-        |from: usize| pages().skip(from).step_by(THREADS).map(|page| run_page(&place.cluster, page).unwrap_or_else(|error| panic!("{error:#}")));
+    let every = |from: usize| {
+        pages()
+            .skip(from)
+            .step_by(THREADS)
+            .map(|page| run_page(&place.cluster, page).unwrap_or_else(|error| panic!("{error:#}")))
+    };
     let written: Vec<_> = std::thread::scope(|scope| {
-        let running: Vec<_> = (0..THREADS).map(|from| scope.spawn(move || every(from).collect::<Vec<_>>())).collect();
+        let running: Vec<_> =
+            (0..THREADS).map(|from| scope.spawn(move || every(from).collect::<Vec<_>>())).collect();
         running.into_iter().flat_map(|pages| pages.join().expect("pages that hold")).collect()
     });
-    let mut files: Vec<_> = written.iter().map(|page| (format!("{}.md", page.id), render::markdown(page))).collect();
+    let mut files: Vec<_> =
+        written.iter().map(|page| (format!("{}.md", page.id), render::markdown(page))).collect();
     files.push(("README.md".to_owned(), render::index(pages())));
     for (name, now) in files {
         let there = std::fs::read_to_string(folder.join(&name)).unwrap_or_default();
-        assert_eq!(there, now, "docs/lab/{name} is not what its page says now; write it anew with: cargo run -- lab all --markdown docs/lab");
+        assert_eq!(
+            there, now,
+            "docs/lab/{name} is not what its page says now; write it anew with: cargo run -- lab all --markdown docs/lab"
+        );
     }
 }

@@ -4,15 +4,17 @@
 use std::time::{Duration, Instant};
 
 use halite::rowkey::language::Statement;
-use halite::rowkey::split::roll;
-use halite::{Blocking, Put, TableName, block_on};
+use halite::rowkey::split::extend_rolling_splits;
+use halite::{BlockingCluster, Put, TableName, block_on};
 
 /// 2024-03-15T08:30:00Z.
 const NOW: i64 = 1_710_491_400_000;
 const DAY: i64 = 86_400_000;
 
-fn create(cluster: &Blocking, name: &str) -> TableName {
-    let text = format!("CREATE TABLE {name} (v DOUBLE FAMILY d, ROW KEY (SALT(2 BY host), day DATE, host STRING)) SPLIT ROLLING '1d'");
+fn create(cluster: &BlockingCluster, name: &str) -> TableName {
+    let text = format!(
+        "CREATE TABLE {name} (v DOUBLE FAMILY d, ROW KEY (SALT(2 BY host), day DATE, host STRING)) SPLIT ROLLING '1d'"
+    );
     let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
     cluster.create_table(declaration.described(), &[]).unwrap();
     name.parse().unwrap()
@@ -20,29 +22,46 @@ fn create(cluster: &Blocking, name: &str) -> TableName {
 
 #[test]
 fn regions_of_the_next_days_are_made_and_those_that_are_there_stay() {
-    let place = crate::places::Embedded::open();
+    let place = crate::backends::Embedded::open();
     let name = create(&place.cluster, "metrics");
     let table = place.cluster.table("metrics").unwrap();
-    let starts = || table.regions().unwrap().iter().map(|region| halite::key::hexadecimal(&region.start)).collect::<Vec<_>>();
+    let starts = || {
+        table
+            .regions()
+            .unwrap()
+            .iter()
+            .map(|region| halite::key::to_hex(&region.start))
+            .collect::<Vec<_>>()
+    };
     table.put(Put::new(&b"\x01\x80\x00\x4d\x56host"[..]).add("d", "v", "1")).unwrap();
-    let rolled = block_on(roll(&**place.cluster.cluster(), &name, NOW, 1)).unwrap();
-    assert_eq!((rolled.made.len(), rolled.there), (4, 0));
+    let rolled =
+        block_on(extend_rolling_splits(&**place.cluster.cluster(), &name, NOW, 1)).unwrap();
+    assert_eq!((rolled.created.len(), rolled.existing), (4, 0));
     assert_eq!(starts(), ["", "0080004d55", "0080004d56", "0180004d55", "0180004d56"]);
-    let again = block_on(roll(&**place.cluster.cluster(), &name, NOW + 60_000, 1)).unwrap();
-    assert_eq!((again.made.len(), again.there), (0, 4));
-    let next = block_on(roll(&**place.cluster.cluster(), &name, NOW + DAY, 1)).unwrap();
-    assert_eq!((next.made.len(), next.there), (2, 2));
+    let again = block_on(extend_rolling_splits(&**place.cluster.cluster(), &name, NOW + 60_000, 1))
+        .unwrap();
+    assert_eq!((again.created.len(), again.existing), (0, 4));
+    let next =
+        block_on(extend_rolling_splits(&**place.cluster.cluster(), &name, NOW + DAY, 1)).unwrap();
+    assert_eq!((next.created.len(), next.existing), (2, 2));
     assert_eq!(table.scan(halite::Scan::all()).count(), 1);
     let plain = place.cluster.cluster().admin();
-    let descriptor = halite::TableDescriptor::new("plain".parse().unwrap()).family(halite::FamilyDescriptor::new("d"));
+    let descriptor = halite::TableDescriptor::new("plain".parse().unwrap())
+        .family(halite::FamilyDescriptor::new("d"));
     block_on(plain.create_table(descriptor, Vec::new())).unwrap();
-    let error = block_on(roll(&**place.cluster.cluster(), &"plain".parse().unwrap(), NOW, 1)).unwrap_err();
+    let error = block_on(extend_rolling_splits(
+        &**place.cluster.cluster(),
+        &"plain".parse().unwrap(),
+        NOW,
+        1,
+    ))
+    .unwrap_err();
     assert!(error.to_string().contains("does not declare SPLIT ROLLING"), "{error}");
 }
 
 #[test]
 fn a_server_makes_them_by_itself() {
-    let cluster = &crate::places::served().cluster;
+    let cluster = &crate::backends::served().cluster;
     create(cluster, "rolling");
     let table = cluster.table("rolling").unwrap();
     let until = Instant::now() + Duration::from_secs(20);

@@ -1,4 +1,4 @@
-//! Reads `#[row_key(..)]` and `#[key(..)]`.
+//! Parser of `#[row_key(..)]` and `#[key(..)]`.
 
 use std::fmt::Write as _;
 
@@ -6,36 +6,36 @@ use syn::meta::ParseNestedMeta;
 use syn::parse::ParseStream;
 use syn::{Attribute, LitInt, LitStr, Result, Token, parenthesized};
 
-/// What stands on the struct.
+/// Attributes of the struct.
 #[derive(Default)]
-pub(crate) struct OnStruct {
-    /// Segments in front, in the words of the language.
+pub(crate) struct StructAttributes {
+    /// Leading segments, in the syntax of the language.
     pub(crate) front: Vec<String>,
     pub(crate) profile: Option<LitStr>,
-    /// A whole key, as `ROW KEY` is followed by it.
+    /// Complete key, as it follows `ROW KEY`.
     pub(crate) whole: Option<(String, proc_macro2::Span)>,
     pub(crate) table: Option<LitStr>,
     pub(crate) allowed: Vec<String>,
     pub(crate) library: Option<LitStr>,
 }
 
-/// What stands on a field.
+/// Attributes of a field.
 #[derive(Default)]
-pub(crate) struct OnField {
+pub(crate) struct FieldAttributes {
     pub(crate) front: Vec<String>,
     pub(crate) desc: bool,
-    /// What is done to the field, as `("BUCKET", ", '1h'")`.
+    /// Transform of the field, as `("BUCKET", ", '1h'")`.
     pub(crate) transform: Option<(&'static str, String)>,
     pub(crate) and_whole: bool,
     pub(crate) ty: Option<LitStr>,
     pub(crate) name: Option<LitStr>,
-    /// Whether anything was said.
-    pub(crate) said: bool,
+    /// `true` if there are attributes.
+    pub(crate) is_given: bool,
 }
 
-/// The attributes `row_key`.
-pub(crate) fn on_struct(attributes: &[Attribute]) -> Result<OnStruct> {
-    let mut found = OnStruct::default();
+/// Returns the attributes `row_key`.
+pub(crate) fn struct_attributes(attributes: &[Attribute]) -> Result<StructAttributes> {
+    let mut found = StructAttributes::default();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("row_key")) {
         attribute.parse_nested_meta(|meta| {
             let at = meta.path.get_ident().map(proc_macro2::Ident::span);
@@ -62,13 +62,13 @@ pub(crate) fn on_struct(attributes: &[Attribute]) -> Result<OnStruct> {
     Ok(found)
 }
 
-/// The attributes `key`.
-pub(crate) fn on_field(attributes: &[Attribute]) -> Result<OnField> {
-    let mut found = OnField::default();
+/// Returns the attributes `key`.
+pub(crate) fn field_attributes(attributes: &[Attribute]) -> Result<FieldAttributes> {
+    let mut found = FieldAttributes::default();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("key")) {
         attribute.parse_nested_meta(|meta| {
             let word = name(&meta);
-            found.said |= word != "name" && word != "type";
+            found.is_given |= word != "name" && word != "type";
             match word.as_str() {
                 "desc" => found.desc = true,
                 "and_whole" => found.and_whole = true,
@@ -95,7 +95,7 @@ fn name(meta: &ParseNestedMeta<'_>) -> String {
     meta.path.get_ident().map(ToString::to_string).unwrap_or_default()
 }
 
-/// A duration in quotes, or a number.
+/// Parses a duration in quotes, or a number.
 fn bucket(value: ParseStream<'_>) -> Result<String> {
     if value.peek(LitInt) {
         return Ok(format!(", {}", value.parse::<LitInt>()?));
@@ -103,7 +103,7 @@ fn bucket(value: ParseStream<'_>) -> Result<String> {
     Ok(format!(", {}", quoted(&value.parse::<LitStr>()?)))
 }
 
-/// A salt, a hash or a constant; `None` for another word.
+/// Parses a salt, a hash or a constant; returns `None` for another word.
 fn derived(meta: &ParseNestedMeta<'_>) -> Result<Option<String>> {
     Ok(Some(match name(meta).as_str() {
         "constant" => format!("CONST {}", quoted(&meta.value()?.parse::<LitStr>()?)),

@@ -1,54 +1,76 @@
-//! From a struct and its attributes to a schema: the text of the declaration, read as any other text is.
+//! Conversion of a struct and its attributes to a schema: the text of the declaration, parsed as
+//! any other text.
 
 use std::fmt::Write as _;
 
-use halite_rowkey::lint::{Subject, lint};
+use halite_rowkey::lint::{LintInput, lint};
 use halite_rowkey::{KeySchema, SegmentKind};
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Error, Field, Fields, Result};
 
-use crate::attributes::{OnField, OnStruct, on_field, on_struct};
-use crate::types::{Known, look};
+use crate::attributes::{FieldAttributes, StructAttributes, field_attributes, struct_attributes};
+use crate::types::{RustType, classify};
 
-/// A struct as a key.
+/// Struct with a declared key.
 pub(crate) struct Declared<'i> {
-    pub(crate) on_struct: OnStruct,
+    pub(crate) attributes: StructAttributes,
     pub(crate) schema: KeySchema,
-    /// The Rust fields in the order of the schema's.
-    pub(crate) fields: Vec<(&'i Field, Known<'i>)>,
-    /// What lint says of it.
+    /// Rust fields in the order of the schema's fields.
+    pub(crate) fields: Vec<(&'i Field, RustType<'i>)>,
+    /// Lint warnings.
     pub(crate) warnings: Vec<String>,
 }
 
-/// Rules that hold whatever is asked of a table, so that a struct alone is enough to see them.
+/// Rules that do not depend on the queries of a table, so that a struct is sufficient.
 const RULES: &[&str] = &["K-MONO"];
 
-/// Reads the struct.
+/// Parses the struct.
 pub(crate) fn declare(input: &DeriveInput) -> Result<Declared<'_>> {
     let fields = named(input)?;
-    let on_struct = on_struct(&input.attrs)?;
+    let on_struct = struct_attributes(&input.attrs)?;
     let mut looked = Vec::new();
     for field in fields {
-        looked.push((field, on_field(&field.attrs)?, look(&field.ty)));
+        looked.push((field, field_attributes(&field.attrs)?, classify(&field.ty)));
     }
     let (text, at) = match &on_struct.whole {
-        Some((whole, at)) => (format!("ROW KEY {}", whole.trim_start().trim_start_matches("ROW KEY")), *at),
+        Some((whole, at)) => {
+            (format!("ROW KEY {}", whole.trim_start().trim_start_matches("ROW KEY")), *at)
+        }
         None => (text_of(&on_struct, &looked)?, input.ident.span()),
     };
-    let schema: KeySchema = text.parse().map_err(|error: halite_rowkey::LanguageError| Error::new(at, error.render(&text)))?;
+    let schema: KeySchema = text
+        .parse()
+        .map_err(|error: halite_rowkey::LanguageError| Error::new(at, error.render(&text)))?;
     let fields = arrange(&on_struct, &schema, looked, at)?;
-    let subject = Subject { key: Some(&schema), ..Subject::default() };
-    let findings =
-        lint(&subject).into_iter().filter(|found| RULES.contains(&found.rule.id) && !on_struct.allowed.iter().any(|rule| rule == found.rule.id));
-    let said = findings.map(|found| format!("{}: {}{}", found.rule.id, found.message, found.fix.map(|fix| format!(" ({fix})")).unwrap_or_default()));
+    let subject = LintInput { key: Some(&schema), ..LintInput::default() };
+    let findings = lint(&subject).into_iter().filter(|found| {
+        RULES.contains(&found.rule.id)
+            && !on_struct.allowed.iter().any(|rule| rule == found.rule.id)
+    });
+    let said = findings.map(|found| {
+        format!(
+            "{}: {}{}",
+            found.rule.id,
+            found.message,
+            found.fix.map(|fix| format!(" ({fix})")).unwrap_or_default()
+        )
+    });
     let warnings = said.collect();
-    Ok(Declared { on_struct, schema, fields, warnings })
+    Ok(Declared { attributes: on_struct, schema, fields, warnings })
 }
 
 fn named(input: &DeriveInput) -> Result<impl Iterator<Item = &Field>> {
-    let refuse = |what: &str| Err(Error::new(input.ident.span(), format!("a row key is a struct with named fields, {what}")));
-    if input.generics.type_params().next().is_some() || input.generics.const_params().next().is_some() || input.generics.lifetimes().count() > 1 {
+    let refuse = |what: &str| {
+        Err(Error::new(
+            input.ident.span(),
+            format!("a row key is a struct with named fields, {what}"),
+        ))
+    };
+    if input.generics.type_params().next().is_some()
+        || input.generics.const_params().next().is_some()
+        || input.generics.lifetimes().count() > 1
+    {
         return refuse("without parameters but one lifetime");
     }
     match &input.data {
@@ -60,7 +82,10 @@ fn named(input: &DeriveInput) -> Result<impl Iterator<Item = &Field>> {
     }
 }
 
-fn text_of(on_struct: &OnStruct, fields: &[(&Field, OnField, Known<'_>)]) -> Result<String> {
+fn text_of(
+    on_struct: &StructAttributes,
+    fields: &[(&Field, FieldAttributes, RustType<'_>)],
+) -> Result<String> {
     let mut segments = on_struct.front.clone();
     for (field, on_field, known) in fields {
         segments.extend(on_field.front.iter().cloned());
@@ -73,17 +98,28 @@ fn text_of(on_struct: &OnStruct, fields: &[(&Field, OnField, Known<'_>)]) -> Res
     Ok(text)
 }
 
-/// The segments of one field: itself, or what is made of it, or both.
-fn segments_of(field: &Field, on_field: &OnField, known: &Known<'_>) -> Result<Vec<String>> {
+/// Returns the segments of one field: the field itself, its transform, or both.
+fn segments_of(
+    field: &Field,
+    on_field: &FieldAttributes,
+    known: &RustType<'_>,
+) -> Result<Vec<String>> {
     let name = format!("\"{}\"", name_of(field, on_field).replace('"', "\"\""));
     let said = on_field.ty.as_ref().map(syn::LitStr::value);
     let Some(ty) = said.or_else(|| known.text.clone()) else {
-        return Err(Error::new(field.ty.span(), "the key needs to know what this is: #[key(type = \"STRING\")], or another type of the language"));
+        return Err(Error::new(
+            field.ty.span(),
+            "the key needs to know what this is: #[key(type = \"STRING\")], or another type of the language",
+        ));
     };
-    let suffix = format!("{}{}", if on_field.desc { " DESC" } else { "" }, if known.nullable { " NULLABLE" } else { "" });
+    let suffix = format!(
+        "{}{}",
+        if on_field.desc { " DESC" } else { "" },
+        if known.nullable { " NULLABLE" } else { "" }
+    );
     Ok(match &on_field.transform {
         None => vec![format!("{name} {ty}{suffix}")],
-        // An address as text has one type only.
+        // Text addresses have only one type.
         Some(("IPV4", _)) => vec![format!("IPV4({name}){suffix}")],
         Some((function, arguments)) => {
             let part = format!("{function}({name}{arguments}) {ty}{suffix}");
@@ -93,48 +129,74 @@ fn segments_of(field: &Field, on_field: &OnField, known: &Known<'_>) -> Result<V
     })
 }
 
-fn name_of(field: &Field, on_field: &OnField) -> String {
-    let own = || field.ident.as_ref().map(|name| name.to_string().trim_start_matches("r#").to_owned()).unwrap_or_default();
+fn name_of(field: &Field, on_field: &FieldAttributes) -> String {
+    let own = || {
+        field
+            .ident
+            .as_ref()
+            .map(|name| name.to_string().trim_start_matches("r#").to_owned())
+            .unwrap_or_default()
+    };
     on_field.name.as_ref().map_or_else(own, syn::LitStr::value)
 }
 
-/// The Rust fields in the order of the schema's, each looked at again.
+/// Returns the Rust fields in the order of the schema's fields, each classified again.
 fn arrange<'i>(
-    on_struct: &OnStruct,
+    on_struct: &StructAttributes,
     schema: &KeySchema,
-    fields: Vec<(&'i Field, OnField, Known<'i>)>,
+    fields: Vec<(&'i Field, FieldAttributes, RustType<'i>)>,
     at: Span,
-) -> Result<Vec<(&'i Field, Known<'i>)>> {
-    let mut places: Vec<Option<(&'i Field, Known<'i>)>> = schema.fields().iter().map(|_| None).collect();
+) -> Result<Vec<(&'i Field, RustType<'i>)>> {
+    let mut places: Vec<Option<(&'i Field, RustType<'i>)>> =
+        schema.fields().iter().map(|_| None).collect();
     for (field, on_field, known) in fields {
         let name = name_of(field, &on_field);
-        let Some(id) = schema.field_id(&name) else { return Err(Error::new(field.span(), format!("the key has no field {name}"))) };
-        if on_struct.whole.is_some() && on_field.said {
-            return Err(Error::new(field.span(), "the key is declared on the struct as a whole; leave this out"));
+        let Some(id) = schema.field_id(&name) else {
+            return Err(Error::new(field.span(), format!("the key has no field {name}")));
+        };
+        if on_struct.whole.is_some() && on_field.is_given {
+            return Err(Error::new(
+                field.span(),
+                "the key is declared on the struct as a whole; leave this out",
+            ));
         }
         check(schema, id, &known, field)?;
         places[id] = Some((field, known));
     }
     let missing = schema.fields().iter().zip(&places).find(|(_, place)| place.is_none());
     if let Some((field, _)) = missing {
-        return Err(Error::new(at, format!("the struct has no field {}, which the key has", field.name)));
+        return Err(Error::new(
+            at,
+            format!("the struct has no field {}, which the key has", field.name),
+        ));
     }
     Ok(places.into_iter().flatten().collect())
 }
 
-fn check(schema: &KeySchema, id: usize, known: &Known<'_>, field: &Field) -> Result<()> {
+fn check(schema: &KeySchema, id: usize, known: &RustType<'_>, field: &Field) -> Result<()> {
     let ty = schema.fields()[id].ty.to_string();
     if known.text.as_ref() != Some(&ty) && !known.others.iter().any(|other| ty.starts_with(other)) {
-        return Err(Error::new(field.ty.span(), format!("the key has a {ty} here, which this type cannot hold")));
+        return Err(Error::new(
+            field.ty.span(),
+            format!("the key has a {ty} here, which this type cannot hold"),
+        ));
     }
     let holder = schema.segments().iter().filter(|segment| segment.kind.field() == Some(id));
     let mut holder = holder.peekable();
     if holder.peek().is_none() && !known.nullable {
-        return Err(Error::new(field.ty.span(), "only a hash holds this field, so it is not read back: make it an Option"));
+        return Err(Error::new(
+            field.ty.span(),
+            "only a hash holds this field, so it is not read back: make it an Option",
+        ));
     }
-    let as_it_is = |segment: &halite_rowkey::Segment| matches!(segment.kind, SegmentKind::Plain(_)) && segment.order == halite_rowkey::Order::Asc;
+    let as_it_is = |segment: &halite_rowkey::Segment| {
+        matches!(segment.kind, SegmentKind::Plain(_)) && segment.order == halite_rowkey::Order::Asc
+    };
     if known.borrows && !holder.clone().any(as_it_is) {
-        return Err(Error::new(field.ty.span(), "this does not stand in the key as it is and cannot be borrowed: make it a String, a Vec or a Cow"));
+        return Err(Error::new(
+            field.ty.span(),
+            "this does not stand in the key as it is and cannot be borrowed: make it a String, a Vec or a Cow",
+        ));
     }
     let nullable = holder.any(|segment| segment.nullable);
     if nullable && !known.nullable {
@@ -161,7 +223,11 @@ mod tests {
                 device: String,
             }
         ));
-        assert!(said.contains("divice is no column of the key") && said.contains("^^^^^^ did you mean device?"), "{said}");
+        assert!(
+            said.contains("divice is no column of the key")
+                && said.contains("^^^^^^ did you mean device?"),
+            "{said}"
+        );
         let said = refused(&parse_quote!(
             struct Key {
                 #[key(type = "STRNG")]
@@ -313,7 +379,10 @@ mod tests {
             ),
         ];
         for input in quiet {
-            assert_eq!(declare(&input).map(|declared| declared.warnings).unwrap_or_default(), Vec::<String>::new());
+            assert_eq!(
+                declare(&input).map(|declared| declared.warnings).unwrap_or_default(),
+                Vec::<String>::new()
+            );
         }
     }
 }

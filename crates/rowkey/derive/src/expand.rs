@@ -1,4 +1,4 @@
-//! The code that a struct gets.
+//! Generated code for a struct.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -6,7 +6,7 @@ use syn::{DeriveInput, Lifetime};
 
 use crate::declare::Declared;
 
-/// The impls of the struct and its scan builder.
+/// Returns the impls of the struct and its scan builder.
 pub(crate) fn expand(input: &DeriveInput, declared: &Declared<'_>) -> TokenStream {
     let library = library(declared);
     let key = &input.ident;
@@ -18,17 +18,19 @@ pub(crate) fn expand(input: &DeriveInput, declared: &Declared<'_>) -> TokenStrea
             quote!(#lifetime)
         },
     );
-    // A struct without a lifetime owns what it has, so its decoder takes any.
-    let decoder = if input.generics.lifetimes().next().is_some() { quote!() } else { quote!(<'key>) };
+    // A struct without a lifetime owns its values, so its decoder accepts any lifetime.
+    let decoder =
+        if input.generics.lifetimes().next().is_some() { quote!() } else { quote!(<'key>) };
     let text = declared.schema.to_text();
     let fingerprint = declared.schema.fingerprint();
-    let table = declared.on_struct.table.as_ref().map(|table| {
+    let table = declared.attributes.table.as_ref().map(|table| {
         quote! {
-            /// The table it is the key of.
+            /// Table of the key.
             pub const TABLE: &'static str = #table;
         }
     });
-    let names: Vec<&Ident> = declared.fields.iter().filter_map(|(field, _)| field.ident.as_ref()).collect();
+    let names: Vec<&Ident> =
+        declared.fields.iter().filter_map(|(field, _)| field.ident.as_ref()).collect();
     let ids = 0..names.len();
     let visibility = &input.vis;
     let scan = format_ident!("{key}Scan");
@@ -40,17 +42,17 @@ pub(crate) fn expand(input: &DeriveInput, declared: &Declared<'_>) -> TokenStrea
         impl #generics #key #arguments #conditions {
             #[doc = #first]
             pub const SCHEMA: &'static str = #text;
-            /// The fingerprint of the declaration.
+            /// Fingerprint of the declaration.
             pub const FINGERPRINT: u64 = #fingerprint;
             #table
 
-            /// The declaration, read.
+            /// Returns the parsed declaration.
             pub fn schema() -> &'static ::std::sync::Arc<#library::KeySchema> {
                 static SCHEMA: ::std::sync::OnceLock<::std::sync::Arc<#library::KeySchema>> = ::std::sync::OnceLock::new();
                 SCHEMA.get_or_init(|| #library::typed::declared(#text))
             }
 
-            /// The bytes of this key.
+            /// Encodes this key.
             ///
             /// # Errors
             /// As `KeySchema::encode`.
@@ -58,7 +60,7 @@ pub(crate) fn expand(input: &DeriveInput, declared: &Declared<'_>) -> TokenStrea
                 Self::schema().encode(&[#(#library::typed::ToValue::to_value(&self.#names)),*])
             }
 
-            /// The key of these bytes.
+            /// Decodes a key.
             ///
             /// # Errors
             /// As `KeySchema::decode`, and text that cannot be borrowed.
@@ -69,7 +71,7 @@ pub(crate) fn expand(input: &DeriveInput, declared: &Declared<'_>) -> TokenStrea
                 ::std::result::Result::Ok(Self { #(#names),* })
             }
 
-            /// A question about keys, whose fields follow from left to right.
+            /// Creates a query of all keys; its methods are the fields, from left to right.
             #visibility fn scan() -> #scan<0> {
                 #scan(#library::typed::TypedScan::new(Self::schema()))
             }
@@ -79,11 +81,11 @@ pub(crate) fn expand(input: &DeriveInput, declared: &Declared<'_>) -> TokenStrea
 }
 
 fn library(declared: &Declared<'_>) -> TokenStream {
-    let path = declared.on_struct.library.as_ref().and_then(|path| path.parse::<syn::Path>().ok());
+    let path = declared.attributes.library.as_ref().and_then(|path| path.parse::<syn::Path>().ok());
     path.map_or_else(|| quote!(::halite::rowkey), |path| quote!(#path))
 }
 
-/// `#[deprecated]` is how code that was made can warn: the compiler prints its note.
+/// Generated code can only warn through `#[deprecated]`: the compiler prints its note.
 fn warnings(declared: &Declared<'_>) -> TokenStream {
     let notes = &declared.warnings;
     quote! {
@@ -96,11 +98,17 @@ fn warnings(declared: &Declared<'_>) -> TokenStream {
     }
 }
 
-/// The builder: its parameter is the first field that may be named next.
-fn builder(input: &DeriveInput, declared: &Declared<'_>, library: &TokenStream, scan: &Ident) -> TokenStream {
+/// Generates the builder: its parameter is the first field that may be named next.
+fn builder(
+    input: &DeriveInput,
+    declared: &Declared<'_>,
+    library: &TokenStream,
+    scan: &Ident,
+) -> TokenStream {
     let visibility = &input.vis;
     let about = format!("A question about [`{}`] keys.", input.ident);
-    let lifetimes: Vec<&Lifetime> = input.generics.lifetimes().map(|lifetime| &lifetime.lifetime).collect();
+    let lifetimes: Vec<&Lifetime> =
+        input.generics.lifetimes().map(|lifetime| &lifetime.lifetime).collect();
     let steps = (0..declared.fields.len()).map(|from| {
         let methods = declared.fields.iter().enumerate().skip(from).map(|(id, (field, known))| {
             let (name, ty, next) = (&field.ident, known.inner, id + 1);
@@ -108,15 +116,15 @@ fn builder(input: &DeriveInput, declared: &Declared<'_>, library: &TokenStream, 
             let null = known.nullable.then(|| {
                 let name = format_ident!("{}_is_null", name.as_ref().map(ToString::to_string).unwrap_or_default().trim_start_matches("r#"));
                 quote! {
-                    /// Says that it has no value.
+                    /// Requires a null value.
                     #visibility fn #name(self) -> #scan<#next> {
-                        #scan(self.0.change(|query| query.with(#id, #library::Test::IsNull)))
+                        #scan(self.0.change(|query| query.with(#id, #library::Predicate::IsNull)))
                     }
                 }
             });
             quote! {
                 #[doc = #doc]
-                #visibility fn #name<#(#lifetimes),*>(self, test: impl #library::typed::IntoTest<#ty>) -> #scan<#next> {
+                #visibility fn #name<#(#lifetimes),*>(self, test: impl #library::typed::IntoPredicate<#ty>) -> #scan<#next> {
                     #scan(self.0.with::<#ty>(#id, test))
                 }
                 #null
@@ -139,27 +147,27 @@ fn builder(input: &DeriveInput, declared: &Declared<'_>, library: &TokenStream, 
 
         #[allow(dead_code)]
         impl<const FIELD: usize> #scan<FIELD> {
-            /// From the last key to the first.
+            /// Scans from the last key to the first.
             #visibility fn reverse(self) -> Self {
                 Self(self.0.change(|query| query.reverse(true)))
             }
 
-            /// At most this many rows.
+            /// Returns at most this many rows.
             #visibility fn limit(self, rows: usize) -> Self {
                 Self(self.0.change(|query| query.limit(rows)))
             }
 
-            /// Rows may come as they are found.
+            /// Permits rows in any order.
             #visibility fn unordered(self) -> Self {
                 Self(self.0.change(|query| query.ordered(false)))
             }
 
-            /// What is asked.
+            /// Returns the query.
             #visibility fn query(&self) -> &#library::KeyQuery {
                 self.0.query()
             }
 
-            /// The ranges that answer it.
+            /// Returns the plan of the query.
             ///
             /// # Errors
             /// As `Plan::new`.
@@ -167,7 +175,7 @@ fn builder(input: &DeriveInput, declared: &Declared<'_>, library: &TokenStream, 
                 self.0.plan()
             }
 
-            /// The rows of a table that answer it.
+            /// Returns the rows of a table that match the query.
             ///
             /// # Errors
             /// As `Plan::new` and `Scatter::new`.

@@ -1,4 +1,5 @@
-//! `#[derive(RowKey)]`: a struct whose fields are those of a row key, with the declaration in its attributes.
+//! `#[derive(RowKey)]`: a struct with the fields of a row key, whose attributes contain the
+//! declaration.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -9,7 +10,8 @@ mod types;
 
 use proc_macro::TokenStream;
 
-/// Makes a struct the key of a table: its declaration as text, encoding, decoding, and a builder of scans.
+/// Implements the key of a table for a struct: its declaration as text, encoding, decoding, and a
+/// builder of scans.
 ///
 /// ```
 /// # use halite_rowkey::typed::TsMillis;
@@ -27,8 +29,8 @@ use proc_macro::TokenStream;
 /// let key = SensorKey { device_id: "s1", ts: TsMillis(1_710_460_800_000) }.encode()?;
 /// assert_eq!(SensorKey::decode(&key)?.device_id, "s1");
 /// let of_one = SensorKey::scan().device_id("s1").ts(TsMillis(0)..);
-/// let of_all = SensorKey::scan().ts(TsMillis(0)..);
-/// assert_eq!((of_one.plan()?.fan_out(), of_all.plan()?.fan_out()), (1, 16));
+/// let quotas_by_prefix = SensorKey::scan().ts(TsMillis(0)..);
+/// assert_eq!((of_one.plan()?.fan_out(), quotas_by_prefix.plan()?.fan_out()), (1, 16));
 /// # Ok(())
 /// # }
 /// ```
@@ -43,19 +45,20 @@ use proc_macro::TokenStream;
 /// | `key = "(SALT(16), a STRING)"` | `ROW KEY (SALT(16), a STRING)`, as it is; the same |
 /// | `table = "t"` | the constant `TABLE` |
 /// | `allow("K-MONO")` | `-- lint:allow K-MONO` |
-/// | `crate = "halite_rowkey"` | where the library is; `halite::rowkey` if it is not said |
+/// | `crate = "halite_rowkey"` | path of the library; default: `halite::rowkey` |
 ///
 /// | on a field, `key(..)` | in the language |
 /// |---|---|
 /// | `desc` | `DESC` |
-/// | `reverse`, `bitrev`, `ipv4`, `trunc = 8`, `dict = 3`, `bucket = "1h"` | `REVERSE(a)` and so on; with `and_whole` behind it, `a` itself follows |
+/// | `reverse`, `bitrev`, `ipv4`, `trunc = 8`, `dict = 3`, `bucket = "1h"` | `REVERSE(a)` and so on; followed by `and_whole`, `a` itself follows |
 /// | `type = "CHAR(11)"` | the type, where the Rust type leaves a choice |
 /// | `name = "ts"` | the name, if it is not the field's |
 /// | `salt(..)`, `hash(..)`, `constant = ".."` | the same as on the struct, in front of this field |
 ///
-/// An `Option` is `NULLABLE`. The struct gets `SCHEMA` (the canonical text), `FINGERPRINT`, `schema()`, `encode()`,
-/// `decode(key)` and `scan()`, whose methods are the fields, from left to right; each takes a value, a range, a list or a
-/// `Prefix`. What the language refuses is an error here, and a key that lint finds to be hot (K-MONO) a warning.
+/// An `Option` is `NULLABLE`. The struct gets `SCHEMA` (the canonical text), `FINGERPRINT`,
+/// `schema()`, `encode()`, `decode(key)` and `scan()`, whose methods are the fields, from left to
+/// right; each takes a value, a range, a list or a `Prefix`. Invalid declarations are compile
+/// errors, and a key with a hot spot according to lint (K-MONO) is a warning.
 #[proc_macro_derive(RowKey, attributes(row_key, key))]
 pub fn row_key(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);

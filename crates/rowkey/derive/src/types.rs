@@ -1,36 +1,44 @@
-//! Which type of the language a Rust type is.
+//! Types of the language for Rust types.
 
 use syn::{Expr, GenericArgument, Lit, PathArguments, Type};
 
-/// What is known of a field's Rust type.
-pub(crate) struct Known<'t> {
-    /// The type in the language; `None` if it has to be said.
+/// Properties of a field's Rust type.
+pub(crate) struct RustType<'t> {
+    /// Type in the language; `None` if it must be declared.
     pub(crate) text: Option<String>,
-    /// Types of the language that may be said instead, by the beginnings of their names.
+    /// Prefixes of the names of alternative types in the language.
     pub(crate) others: &'static [&'static str],
-    /// Whether it is an `Option`.
+    /// `true` if it is an `Option`.
     pub(crate) nullable: bool,
-    /// Whether it borrows what stands in the key as it is.
+    /// `true` if it borrows from the key.
     pub(crate) borrows: bool,
-    /// The type inside of the `Option`.
+    /// Type inside the `Option`.
     pub(crate) inner: &'t Type,
 }
 
 const SIGNED: &[&str] = &["I8", "I16", "I32", "I64", "TIMESTAMP", "DATE"];
 const UNSIGNED: &[&str] = &["U8", "U16", "U32", "U64"];
 
-/// Looks at a field's type.
-pub(crate) fn look(ty: &Type) -> Known<'_> {
+/// Classifies a field's type.
+pub(crate) fn classify(ty: &Type) -> RustType<'_> {
     if let Some(inner) = argument(ty, "Option") {
-        return Known { nullable: true, ..look(inner) };
+        return RustType { nullable: true, ..classify(inner) };
     }
-    let known =
-        |text: &str, others: &'static [&'static str]| Known { text: Some(text.to_owned()), others, nullable: false, borrows: false, inner: ty };
-    let unknown = Known { text: None, others: &[""], nullable: false, borrows: false, inner: ty };
+    let known = |text: &str, others: &'static [&'static str]| RustType {
+        text: Some(text.to_owned()),
+        others,
+        nullable: false,
+        borrows: false,
+        inner: ty,
+    };
+    let unknown =
+        RustType { text: None, others: &[""], nullable: false, borrows: false, inner: ty };
     match ty {
         Type::Reference(reference) => match &*reference.elem {
-            Type::Slice(_) => Known { borrows: true, ..known("BYTES", &["BYTES"]) },
-            Type::Path(path) if path.path.is_ident("str") => Known { borrows: true, ..known("STRING", &["STRING", "CHAR"]) },
+            Type::Slice(_) => RustType { borrows: true, ..known("BYTES", &["BYTES"]) },
+            Type::Path(path) if path.path.is_ident("str") => {
+                RustType { borrows: true, ..known("STRING", &["STRING", "CHAR"]) }
+            }
             _ => unknown,
         },
         Type::Array(array) => match &array.len {
@@ -40,7 +48,14 @@ pub(crate) fn look(ty: &Type) -> Known<'_> {
             },
             _ => unknown,
         },
-        Type::Path(path) => match path.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default().as_str() {
+        Type::Path(path) => match path
+            .path
+            .segments
+            .last()
+            .map(|segment| segment.ident.to_string())
+            .unwrap_or_default()
+            .as_str()
+        {
             "bool" => known("BOOL", &["BOOL"]),
             "u8" => known("U8", UNSIGNED),
             "u16" => known("U16", UNSIGNED),
@@ -72,7 +87,7 @@ pub(crate) fn look(ty: &Type) -> Known<'_> {
     }
 }
 
-/// The last type between the angle brackets of `name<..>`.
+/// Returns the last type between the angle brackets of `name<..>`.
 fn argument<'t>(ty: &'t Type, name: &str) -> Option<&'t Type> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last().filter(|segment| segment.ident == name)?;

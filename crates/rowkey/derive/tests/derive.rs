@@ -1,9 +1,10 @@
-//! Structs that are keys: their text is the language's, their bytes are the codec's, their scans are the planner's.
+//! Structs that are keys: their text is the language's, their bytes are the codec's, their scans
+//! are the planner's.
 
 use std::borrow::Cow;
 
 use halite_rowkey::typed::{Days, Prefix, TsMillis};
-use halite_rowkey::{KeySchema, Test, Value};
+use halite_rowkey::{KeySchema, Predicate, Value};
 use halite_rowkey_derive::RowKey;
 
 const T0: i64 = 1_710_460_800_000;
@@ -17,7 +18,12 @@ struct SensorKey<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq, RowKey)]
-#[row_key(crate = "halite_rowkey", constant = "it's", hash(by = "user", bytes = 8, using = "md5", hex), profile = "bin")]
+#[row_key(
+    crate = "halite_rowkey",
+    constant = "it's",
+    hash(by = "user", bytes = 8, using = "md5", hex),
+    profile = "bin"
+)]
 struct Everything<'a> {
     #[key(reverse, type = "CHAR(11)")]
     phone: Cow<'a, str>,
@@ -62,7 +68,10 @@ fn the_text_is_that_of_the_language() {
 fn k12_keys_are_encoded_without_an_allocation_and_read_back() {
     let key = SensorKey { device_id: "sensor_00001", ts: TsMillis(T0) };
     let bytes = key.encode().unwrap();
-    assert_eq!(bytes, SensorKey::schema().encode(&["sensor_00001".into(), Value::Signed(T0)]).unwrap());
+    assert_eq!(
+        bytes,
+        SensorKey::schema().encode(&["sensor_00001".into(), Value::Signed(T0)]).unwrap()
+    );
     assert!(!bytes.is_allocated());
     assert_eq!(SensorKey::decode(&bytes).unwrap(), key);
     assert!(SensorKey::decode(&bytes[1..]).is_err());
@@ -107,10 +116,16 @@ fn scans_name_fields_from_left_to_right_and_fan_out_as_they_must() {
     let all = SensorKey::scan().ts(TsMillis(T0)..).limit(10);
     assert_eq!((all.plan().unwrap().fan_out(), all.query().limit), (16, Some(10)));
     let some = SensorKey::scan().device_id(["a", "b"]);
-    assert_eq!(some.query().conditions[0].test, Test::In(vec!["a".into(), "b".into()]));
+    assert_eq!(some.query().conditions[0].predicate, Predicate::In(vec!["a".into(), "b".into()]));
     let prefix = SensorKey::scan().device_id(Prefix("s")).reverse();
-    assert_eq!((prefix.query().conditions[0].test.clone(), prefix.query().reverse), (Test::Prefix("s".into()), true));
+    assert_eq!(
+        (prefix.query().conditions[0].predicate.clone(), prefix.query().reverse),
+        (Predicate::Prefix("s".into()), true)
+    );
     let null = Everything::scan().number_is_null().id(1..=9);
     let number = Everything::schema().field_id("by").unwrap();
-    assert_eq!((null.query().conditions[0].field, null.query().conditions[0].test.clone()), (number, Test::IsNull));
+    assert_eq!(
+        (null.query().conditions[0].field, null.query().conditions[0].predicate.clone()),
+        (number, Predicate::IsNull)
+    );
 }

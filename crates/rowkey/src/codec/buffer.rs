@@ -1,4 +1,4 @@
-//! The bytes of one key, inline while they are few.
+//! Buffer of the bytes of one key, inline for short keys.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -6,53 +6,53 @@ use std::ops::{Deref, DerefMut};
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-/// Bytes of a key that need no allocation.
+/// Bytes of a key that require no allocation.
 pub const INLINE_BYTES: usize = 48;
 
 /// The digits of hexadecimal numbers in keys.
 pub(crate) const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// The bytes of a key, or of a part of one: up to [`INLINE_BYTES`] without an allocation.
+/// Bytes of a key, or of a part of one: up to [`INLINE_BYTES`] without an allocation.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyBuf(SmallVec<[u8; INLINE_BYTES]>);
 
 impl KeyBuf {
-    /// No bytes yet.
+    /// Creates an empty buffer.
     #[inline]
     pub fn new() -> Self {
         Self(SmallVec::new())
     }
 
-    /// Adds one byte.
+    /// Appends one byte.
     #[inline]
     pub fn push(&mut self, byte: u8) {
         self.0.push(byte);
     }
 
-    /// Adds bytes.
+    /// Appends bytes.
     #[inline]
     pub fn extend(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
-    /// Adds bytes as lower-case hexadecimal digits, two for each.
+    /// Appends bytes as lower-case hexadecimal digits, two per byte.
     pub fn extend_hex(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.extend(&[HEX_DIGITS[usize::from(byte >> 4)], HEX_DIGITS[usize::from(byte & 15)]]);
         }
     }
 
-    /// Takes away what stands behind the first `bytes`.
+    /// Removes all bytes after the first `bytes`.
     pub fn truncate(&mut self, bytes: usize) {
         self.0.truncate(bytes);
     }
 
-    /// Takes all bytes away and keeps their room.
+    /// Removes all bytes and retains the capacity.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Whether it has grown beyond what stands inline.
+    /// Returns `true` if the bytes exceed the inline capacity.
     pub fn is_allocated(&self) -> bool {
         self.0.spilled()
     }

@@ -1,58 +1,62 @@
-//! Bytes to values: where each segment lies, what it says, and whether the derived ones belong to the rest.
+//! Decoding of keys: the bounds of each segment, its value, and the check of derived segments.
 
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::error::{Cause, KeyError};
-use crate::schema::{FieldId, KeySchema, SEGMENTS_MAX, SegmentKind};
+use crate::error::{KeyError, KeyErrorKind};
+use crate::schema::{FieldId, KeySchema, MAX_SEGMENTS, SegmentKind};
 use crate::value::Value;
 
-use super::derived::Known;
-use super::helper::{KeyHelper, NoHelper};
-use super::{KEY_BYTES_MAX, KeyBuf};
+use super::derived::KnownFields;
+use super::resolver::{KeyResolver, NoResolver};
+use super::{KeyBuf, MAX_KEY_BYTES};
 
 /// Fields of a key that are decoded without an allocation.
 const INLINE_FIELDS: usize = 8;
 
-/// The values of one key, in the order of [`KeySchema::fields`], borrowing from it.
+/// Values of one key, in the order of [`KeySchema::fields`], borrowing from it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Decoded<'k> {
+pub struct DecodedKey<'k> {
     values: SmallVec<[Value<'k>; INLINE_FIELDS]>,
-    /// One bit for each field that is known only in part.
+    /// One bit for each partially known field.
     partial: u64,
 }
 
-impl<'k> Decoded<'k> {
-    /// One value for each field. Of a field that only a bucket holds it is the bucket's start, of one that only a
-    /// truncation holds the bytes that are left of it, of one that only a hash holds null.
+impl<'k> DecodedKey<'k> {
+    /// Returns one value per field. For a field that only a bucket contains it is the bucket's
+    /// start, for a truncated one the remaining bytes, and for one that only a hash contains it is
+    /// null.
     pub fn values(&self) -> &[Value<'k>] {
         &self.values
     }
 
-    /// The value of one field.
+    /// Returns the value of one field.
     pub fn get(&self, field: FieldId) -> Option<&Value<'k>> {
         self.values.get(field)
     }
 
-    /// Whether the key holds only a part of the field: its bucket, its first bytes, or its hash.
+    /// Returns `true` if the key contains only a part of the field: its bucket, its first bytes, or
+    /// its hash.
     pub fn is_partial(&self, field: FieldId) -> bool {
-        self.partial.checked_shr(u32::try_from(field).unwrap_or(u32::MAX)).is_some_and(|bits| bits & 1 == 1)
+        self.partial
+            .checked_shr(u32::try_from(field).unwrap_or(u32::MAX))
+            .is_some_and(|bits| bits & 1 == 1)
     }
 
-    /// The values, moved out.
+    /// Returns the values, moved out.
     pub fn into_values(self) -> impl Iterator<Item = Value<'k>> {
         self.values.into_iter()
     }
 }
 
-impl Decoded<'_> {
-    /// Nothing yet, for [`KeySchema::decode_into`].
+impl DecodedKey<'_> {
+    /// Creates an empty instance for [`KeySchema::decode_into`].
     pub fn new() -> Self {
         Self { values: SmallVec::new(), partial: 0 }
     }
 
-    /// The fields before `field` that no segment holds but a hash.
+    /// Appends the fields before `field` that only a hash contains.
     #[inline]
     fn push_hashed(&mut self, field: FieldId) {
         while self.values.len() < field {
@@ -62,20 +66,20 @@ impl Decoded<'_> {
     }
 }
 
-impl<'k> Decoded<'k> {
+impl<'k> DecodedKey<'k> {
     #[inline]
     pub(super) fn clear(&mut self) {
         self.values.clear();
         self.partial = 0;
     }
 
-    /// The value of the next field.
+    /// Appends the value of the next field.
     #[inline]
     pub(super) fn push(&mut self, value: Value<'k>) {
         self.values.push(value);
     }
 
-    /// What is known of the next field.
+    /// Appends the known part of the next field.
     #[inline]
     pub(super) fn push_part(&mut self, value: Value<'k>) {
         self.partial |= 1 << self.values.len();
@@ -83,72 +87,95 @@ impl<'k> Decoded<'k> {
     }
 }
 
-impl Default for Decoded<'_> {
+impl Default for DecodedKey<'_> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Known for Decoded<'_> {
+impl KnownFields for DecodedKey<'_> {
     fn known(&self, field: FieldId) -> Option<&Value<'_>> {
         self.values.get(field).filter(|_| !self.is_partial(field))
     }
 }
 
-/// Where segments end in a key; keys are shorter than 32 KiB.
-type Ends = [u16; SEGMENTS_MAX];
+/// End offsets of the segments in a key; keys are shorter than 32 KiB.
+type Ends = [u16; MAX_SEGMENTS];
 
 impl KeySchema {
-    /// The values of a key. Salts, hashes, buckets and constants must be those that belong to them.
+    /// Decodes the values of a key. Salts, hashes, buckets and constants must match the fields.
     ///
     /// # Errors
-    /// Where and why the bytes are no key of this schema.
-    pub fn decode<'k>(&self, key: &'k [u8]) -> Result<Decoded<'k>, KeyError> {
-        self.decode_with(key, &NoHelper)
+    /// The offset and the reason why the bytes are not a key of this schema.
+    pub fn decode<'k>(&self, key: &'k [u8]) -> Result<DecodedKey<'k>, KeyError> {
+        self.decode_with(key, &NoResolver)
     }
 
-    /// As [`Self::decode`], with dictionaries.
+    /// Decodes as [`Self::decode`], with dictionaries.
     ///
     /// # Errors
-    /// As [`Self::decode`], and numbers that a dictionary does not have.
-    pub fn decode_with<'k>(&self, key: &'k [u8], helper: &dyn KeyHelper) -> Result<Decoded<'k>, KeyError> {
-        let mut decoded = Decoded::new();
+    /// As [`Self::decode`], and numbers that are not in a dictionary.
+    pub fn decode_with<'k>(
+        &self,
+        key: &'k [u8],
+        helper: &dyn KeyResolver,
+    ) -> Result<DecodedKey<'k>, KeyError> {
+        let mut decoded = DecodedKey::new();
         self.decode_into(key, helper, &mut decoded)?;
         Ok(decoded)
     }
 
-    /// As [`Self::decode_with`], in the room of other values: for scans, key by key.
+    /// Decodes as [`Self::decode_with`], reusing the memory of other values: for scans, key by key.
     ///
     /// # Errors
-    /// As [`Self::decode_with`]; `decoded` then holds some of the values.
-    pub fn decode_into<'k>(&self, key: &'k [u8], helper: &dyn KeyHelper, decoded: &mut Decoded<'k>) -> Result<(), KeyError> {
-        if self.quick().decode(key, true, decoded) { Ok(()) } else { self.decode_slowly(key, helper, true, decoded) }
+    /// As [`Self::decode_with`]; `decoded` then contains some of the values.
+    pub fn decode_into<'k>(
+        &self,
+        key: &'k [u8],
+        helper: &dyn KeyResolver,
+        decoded: &mut DecodedKey<'k>,
+    ) -> Result<(), KeyError> {
+        if self.fast_path().decode(key, true, decoded) {
+            Ok(())
+        } else {
+            self.decode_general(key, helper, true, decoded)
+        }
     }
 
-    /// As [`Self::decode_into`], of any schema.
-    pub(super) fn decode_slowly<'k>(&self, key: &'k [u8], helper: &dyn KeyHelper, check: bool, decoded: &mut Decoded<'k>) -> Result<(), KeyError> {
-        let mut ends = [0; SEGMENTS_MAX];
+    /// Decodes as [`Self::decode_into`], for any schema.
+    pub(super) fn decode_general<'k>(
+        &self,
+        key: &'k [u8],
+        helper: &dyn KeyResolver,
+        check: bool,
+        decoded: &mut DecodedKey<'k>,
+    ) -> Result<(), KeyError> {
+        let mut ends = [0; MAX_SEGMENTS];
         self.read(key, helper, &mut ends, decoded)?;
         if check { self.check_derived(key, decoded, helper, &ends) } else { Ok(()) }
     }
 
-    /// As [`Self::decode_with`], without comparing salts, hashes and constants with what they should be: for keys that
-    /// are known to be of this schema.
+    /// Decodes as [`Self::decode_with`], without verifying salts, hashes and constants: for keys
+    /// that are known to match this schema.
     ///
     /// # Errors
-    /// As [`Self::decode_with`], but for [`Cause::Derived`].
-    pub fn decode_unchecked<'k>(&self, key: &'k [u8], helper: &dyn KeyHelper) -> Result<Decoded<'k>, KeyError> {
-        let mut decoded = Decoded::new();
-        if !self.quick().decode(key, false, &mut decoded) {
-            self.decode_slowly(key, helper, false, &mut decoded)?;
+    /// As [`Self::decode_with`], except for [`KeyErrorKind::Derived`].
+    pub fn decode_unchecked<'k>(
+        &self,
+        key: &'k [u8],
+        helper: &dyn KeyResolver,
+    ) -> Result<DecodedKey<'k>, KeyError> {
+        let mut decoded = DecodedKey::new();
+        if !self.fast_path().decode(key, false, &mut decoded) {
+            self.decode_general(key, helper, false, &mut decoded)?;
         }
         Ok(decoded)
     }
 
-    /// Where each segment lies in a key.
+    /// Returns the range of each segment in a key.
     ///
     /// # Errors
-    /// The segment that does not end in it, and bytes behind the last one.
+    /// The segment that does not end in it, and bytes after the last one.
     pub fn split_segments(&self, key: &[u8]) -> Result<Vec<Range<usize>>, KeyError> {
         let mut ranges = Vec::with_capacity(self.segments().len());
         self.walk(key, |_, range| {
@@ -159,22 +186,37 @@ impl KeySchema {
     }
 
     #[inline]
-    fn walk(&self, key: &[u8], mut visit: impl FnMut(usize, Range<usize>) -> Result<(), Cause>) -> Result<(), KeyError> {
+    fn walk(
+        &self,
+        key: &[u8],
+        mut visit: impl FnMut(usize, Range<usize>) -> Result<(), KeyErrorKind>,
+    ) -> Result<(), KeyError> {
         let segments = self.segments().len();
-        if key.is_empty() || key.len() > KEY_BYTES_MAX {
-            return Err(KeyError::new(0, 0, Cause::Length(key.len())));
+        if key.is_empty() || key.len() > MAX_KEY_BYTES {
+            return Err(KeyError::new(0, 0, KeyErrorKind::Length(key.len())));
         }
         let mut start = 0;
         for at in 0..segments {
-            let end = self.end_of(at, key, start).map_err(|cause| KeyError::new(at, start, cause))?;
+            let end =
+                self.end_of(at, key, start).map_err(|cause| KeyError::new(at, start, cause))?;
             visit(at, start..end).map_err(|cause| KeyError::new(at, start, cause))?;
             start = end;
         }
-        if start < key.len() { Err(KeyError::new(segments - 1, start, Cause::Rest(key.len() - start))) } else { Ok(()) }
+        if start < key.len() {
+            Err(KeyError::new(segments - 1, start, KeyErrorKind::Rest(key.len() - start)))
+        } else {
+            Ok(())
+        }
     }
 
-    /// Reads the fields in their order, which is that of the segments that hold them.
-    fn read<'k>(&self, key: &'k [u8], helper: &dyn KeyHelper, ends: &mut Ends, decoded: &mut Decoded<'k>) -> Result<(), KeyError> {
+    /// Decodes the fields in order, which is that of the segments that contain them.
+    fn read<'k>(
+        &self,
+        key: &'k [u8],
+        helper: &dyn KeyResolver,
+        ends: &mut Ends,
+        decoded: &mut DecodedKey<'k>,
+    ) -> Result<(), KeyError> {
         decoded.clear();
         self.walk(key, |at, range| {
             ends[at] = u16::try_from(range.end).unwrap_or(u16::MAX);
@@ -185,7 +227,7 @@ impl KeySchema {
             }
             decoded.push_hashed(slot.field);
             let value = self.read_value(&slot, &key[range], helper)?;
-            // A bucket of null is all there is to know.
+            // The bucket of a null value contains the whole value.
             decoded.partial |= u64::from(!whole && !value.is_null()) << slot.field;
             decoded.values.push(value);
             Ok(())
@@ -194,8 +236,14 @@ impl KeySchema {
         Ok(())
     }
 
-    /// Computes what is derived from fields that are known whole, and compares.
-    fn check_derived(&self, key: &[u8], decoded: &Decoded<'_>, helper: &dyn KeyHelper, ends: &Ends) -> Result<(), KeyError> {
+    /// Computes the segments derived from fully known fields, and compares them.
+    fn check_derived(
+        &self,
+        key: &[u8],
+        decoded: &DecodedKey<'_>,
+        helper: &dyn KeyResolver,
+        ends: &Ends,
+    ) -> Result<(), KeyError> {
         let mut wanted = KeyBuf::new();
         let mut start = 0;
         for (at, segment) in self.segments().iter().enumerate() {
@@ -204,12 +252,19 @@ impl KeySchema {
             wanted.clear();
             let belongs = match &segment.kind {
                 kind if kind.carries().is_some() => true,
-                SegmentKind::Salt { count, function, .. } if !function.is_deterministic() => self.salt_in(at, found) < Some(*count),
+                SegmentKind::Salt { count, function, .. } if !function.is_deterministic() => {
+                    self.salt_in(at, found) < Some(*count)
+                }
                 _ if self.is_phoenix_salt(at) => *found == [self.phoenix_salt(&key[end..])],
-                SegmentKind::Bucket { field, .. } | SegmentKind::Trunc { field, .. } => match decoded.known(*field) {
-                    Some(value) => self.push_segment(at, value, helper, &mut wanted).is_ok() && *wanted == *found,
-                    None => true,
-                },
+                SegmentKind::Bucket { field, .. } | SegmentKind::Trunc { field, .. } => {
+                    match decoded.known(*field) {
+                        Some(value) => {
+                            self.push_segment(at, value, helper, &mut wanted).is_ok()
+                                && *wanted == *found
+                        }
+                        None => true,
+                    }
+                }
                 _ => match self.push_derived(at, decoded, helper, &mut wanted) {
                     Ok(true) => *wanted == *found,
                     Ok(false) => true,
@@ -217,7 +272,7 @@ impl KeySchema {
                 },
             };
             if !belongs {
-                return Err(KeyError::new(at, start, Cause::Derived));
+                return Err(KeyError::new(at, start, KeyErrorKind::Derived));
             }
             start = end;
         }

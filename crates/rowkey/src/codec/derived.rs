@@ -1,37 +1,46 @@
-//! Constants, salts and hashes: what a key holds besides its fields, computed from them.
+//! Constants, salts and hashes: the segments computed from the fields of a key.
 
-use crate::error::Cause;
-use crate::hash::{self, DIGEST_BYTES_MAX, Input};
+use crate::error::KeyErrorKind;
+use crate::hash::{self, Input, MAX_DIGEST_BYTES};
 use crate::schema::{FieldId, HashFunction, KeySchema, Profile, SegmentKind};
 use crate::value::Value;
 
-use super::helper::KeyHelper;
+use super::resolver::KeyResolver;
 use super::slot::wrong_type;
 use super::{KeyBuf, bin, text};
 
-/// The fields of a key as far as they are known whole.
-pub(super) trait Known {
-    /// A field's value; `None` if it is not known, or only in part.
+/// Fully known fields of a key.
+pub(super) trait KnownFields {
+    /// Returns a field's value; `None` if it is not known, or only in part.
     fn known(&self, field: FieldId) -> Option<&Value<'_>>;
 }
 
-impl Known for [Value<'_>] {
+impl KnownFields for [Value<'_>] {
     fn known(&self, field: FieldId) -> Option<&Value<'_>> {
         self.get(field)
     }
 }
 
-impl Known for [Option<Value<'_>>] {
+impl KnownFields for [Option<Value<'_>>] {
     fn known(&self, field: FieldId) -> Option<&Value<'_>> {
         self.get(field)?.as_ref()
     }
 }
 
-const DRAWN: Cause = Cause::Unsupported("this salt is drawn anew for every key, not computed from it; give a helper that draws salts");
+const DRAWN: KeyErrorKind = KeyErrorKind::Unsupported(
+    "this salt is drawn anew for every key, not computed from it; give a helper that draws salts",
+);
 
 impl KeySchema {
-    /// Adds a constant, a salt or a hash. `false` and nothing added: not all of its fields are known.
-    pub(super) fn push_derived<K: Known + ?Sized>(&self, at: usize, known: &K, helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<bool, Cause> {
+    /// Appends a constant, a salt or a hash. Returns `false` and appends nothing if one of its
+    /// fields is unknown.
+    pub(super) fn push_derived<K: KnownFields + ?Sized>(
+        &self,
+        at: usize,
+        known: &K,
+        helper: &dyn KeyResolver,
+        out: &mut KeyBuf,
+    ) -> Result<bool, KeyErrorKind> {
         let start = out.len();
         match &self.segments()[at].kind {
             SegmentKind::Const(bytes) => {
@@ -39,7 +48,10 @@ impl KeySchema {
                 Ok(true)
             }
             SegmentKind::Salt { count, function, .. } if !function.is_deterministic() => {
-                let salt = helper.next_salt(at, *function, *count).filter(|salt| salt < count).ok_or(DRAWN)?;
+                let salt = helper
+                    .next_salt(at, *function, *count)
+                    .filter(|salt| salt < count)
+                    .ok_or(DRAWN)?;
                 self.push_salt(at, salt, out);
                 Ok(true)
             }
@@ -57,13 +69,24 @@ impl KeySchema {
                 Ok(true)
             }
             SegmentKind::Salt { count, by, function } => {
-                let found = self.with_input(by, *function != HashFunction::Modulo, known, |input| hash::salt(*function, input, *count))?;
+                let found =
+                    self.with_input(by, *function != HashFunction::Modulo, known, |input| {
+                        hash::salt(*function, input, *count)
+                    })?;
                 let Some(salt) = found else { return Ok(false) };
-                self.push_salt(at, salt.ok_or(Cause::Unsupported("this salt is the remainder of one integer field; name it in BY"))?, out);
+                self.push_salt(
+                    at,
+                    salt.ok_or(KeyErrorKind::Unsupported(
+                        "this salt is the remainder of one integer field; name it in BY",
+                    ))?,
+                    out,
+                );
                 Ok(true)
             }
             SegmentKind::Hash { by, bytes, function, hex } => {
-                let found = self.with_input(by, true, known, |input| push_hash(*function, input, *bytes, *hex, out))?;
+                let found = self.with_input(by, true, known, |input| {
+                    push_hash(*function, input, *bytes, *hex, out);
+                })?;
                 if let Some(digits) = self.segments()[at].digits.filter(|_| found.is_some()) {
                     out.truncate(start + usize::from(digits));
                 }
@@ -73,13 +96,14 @@ impl KeySchema {
         }
     }
 
-    /// The salt of the bytes behind it, as Phoenix computes it.
+    /// Returns the salt of the following bytes, as Phoenix computes it.
     pub(super) fn phoenix_salt(&self, rest: &[u8]) -> u8 {
-        let salt = hash::salt(HashFunction::Phoenix, Input::Bytes(rest), self.salt_count(0).unwrap_or(1));
+        let salt =
+            hash::salt(HashFunction::Phoenix, Input::Bytes(rest), self.salt_count(0).unwrap_or(1));
         salt.and_then(|salt| u8::try_from(salt).ok()).unwrap_or(0)
     }
 
-    /// Adds a salt: one byte of up to 256, two above; decimal in a text key.
+    /// Appends a salt: one byte for up to 256, two for more; decimal in a text key.
     pub(super) fn push_salt(&self, at: usize, salt: u32, out: &mut KeyBuf) {
         if self.profile() == Profile::Text {
             return text::push_salt(self, at, salt, out);
@@ -88,25 +112,28 @@ impl KeySchema {
         out.extend(&salt.to_be_bytes()[4 - width.min(4)..]);
     }
 
-    /// How many bytes a constant, a salt or a hash takes.
+    /// Returns the number of bytes of a constant, a salt or a hash.
     pub(super) fn derived_bytes(&self, at: usize) -> Option<usize> {
         match &self.segments().get(at)?.kind {
             SegmentKind::Const(bytes) => Some(bytes.len()),
             SegmentKind::Salt { count, .. } => Some(if *count <= 256 { 1 } else { 2 }),
-            SegmentKind::Hash { bytes, hex, .. } => Some(usize::from(*bytes) * if *hex { 2 } else { 1 }),
+            SegmentKind::Hash { bytes, hex, .. } => {
+                Some(usize::from(*bytes) * if *hex { 2 } else { 1 })
+            }
             _ => None,
         }
     }
 
-    /// What the fields of `by` (all, if it names none) are to a hash: one text or bytes as they are, one integer as eight
-    /// bytes, anything else encoded as in BIN, ascending and with ends. `None` if one of them is not known.
-    fn with_input<K: Known + ?Sized, R>(
+    /// Passes the hash input of the fields in `by` (all, if it is empty): one text or bytes
+    /// unchanged, one integer as eight bytes, anything else encoded as in BIN, ascending and with
+    /// ends. Returns `None` if one of them is unknown.
+    fn with_input<K: KnownFields + ?Sized, R>(
         &self,
         by: &[FieldId],
         takes_text: bool,
         known: &K,
         then: impl FnOnce(Input<'_>) -> R,
-    ) -> Result<Option<R>, Cause> {
+    ) -> Result<Option<R>, KeyErrorKind> {
         if takes_text && self.profile() == Profile::Text {
             return self.with_text(by, known, then);
         }
@@ -120,7 +147,7 @@ impl KeySchema {
             if !self.fields()[field].ty.accepts(value) {
                 return Err(wrong_type(self.fields()[field].ty, value));
             }
-            if let Some(input) = Input::of(value) {
+            if let Some(input) = Input::from_value(value) {
                 return Ok(Some(then(input)));
             }
         }
@@ -128,13 +155,24 @@ impl KeySchema {
         let all = 0..if by.is_empty() { self.fields().len() } else { 0 };
         for field in by.iter().copied().chain(all) {
             let Some(value) = known.known(field) else { return Ok(None) };
-            bin::ascending(self.fields()[field].ty, self.is_nullable(field), false, value, &mut encoded)?;
+            bin::ascending(
+                self.fields()[field].ty,
+                self.is_nullable(field),
+                false,
+                value,
+                &mut encoded,
+            )?;
         }
         Ok(Some(then(Input::Bytes(&encoded))))
     }
 
-    /// In text keys text is hashed, but the remainder is of the number.
-    fn with_text<K: Known + ?Sized, R>(&self, by: &[FieldId], known: &K, then: impl FnOnce(Input<'_>) -> R) -> Result<Option<R>, Cause> {
+    /// In text keys the hash input is text, but the remainder is taken of the number.
+    fn with_text<K: KnownFields + ?Sized, R>(
+        &self,
+        by: &[FieldId],
+        known: &K,
+        then: impl FnOnce(Input<'_>) -> R,
+    ) -> Result<Option<R>, KeyErrorKind> {
         let mut text = KeyBuf::new();
         if !text::push_input(self, by, known, &mut text)? {
             return Ok(None);
@@ -147,12 +185,14 @@ impl KeySchema {
     }
 
     fn is_nullable(&self, field: FieldId) -> bool {
-        self.segments().iter().any(|segment| segment.nullable && segment.kind.field() == Some(field))
+        self.segments()
+            .iter()
+            .any(|segment| segment.nullable && segment.kind.field() == Some(field))
     }
 }
 
 fn push_hash(function: HashFunction, input: Input<'_>, bytes: u8, hex: bool, out: &mut KeyBuf) {
-    let mut room = [0; DIGEST_BYTES_MAX];
+    let mut room = [0; MAX_DIGEST_BYTES];
     let digest = hash::digest(function, input, &mut room).unwrap_or_default();
     let first = &digest[..digest.len().min(bytes.into())];
     if hex { out.extend_hex(first) } else { out.extend(first) }

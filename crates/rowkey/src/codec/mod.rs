@@ -1,96 +1,130 @@
-//! Values to bytes and back: what a [`KeySchema`] makes of them in its profile.
+//! Encoding and decoding of keys by a [`KeySchema`] and its profile.
 //!
-//! A segment's bytes come about in two steps: the transform (`slot.rs`: bucket, reversed, dictionary ...) turns the
-//! field's value into what is stored, and the profile (`bin.rs` ...) writes that. Salts, hashes and constants
-//! (`derived.rs`) are computed from the fields. Decoding goes the same way back (`decode.rs`).
+//! A segment is encoded in two steps: the transform (`slot.rs`: bucket, reversed, dictionary ...)
+//! converts the field's value to the stored value, and the profile (`bin.rs` ...) writes that.
+//! Salts, hashes and constants (`derived.rs`) are computed from the fields. Decoding reverses the
+//! steps (`decode.rs`).
 
-use crate::error::{Cause, KeyError};
-use crate::schema::{KeySchema, Profile, SEGMENTS_MAX, SegmentKind};
+use crate::error::{KeyError, KeyErrorKind};
+use crate::schema::{KeySchema, MAX_SEGMENTS, Profile, SegmentKind};
 use crate::value::Value;
 
 mod bin;
 mod buffer;
 mod decode;
 mod derived;
-mod helper;
+mod fast_path;
 mod numeric;
 mod ordered;
 mod phoenix;
-mod quick;
+mod resolver;
 mod slot;
 #[cfg(test)]
 pub(crate) mod tests;
 mod text;
 
 pub(crate) use buffer::HEX_DIGITS;
-pub(crate) use quick::Quick;
-pub(crate) use slot::{Place, big_endian, places};
+pub(crate) use fast_path::FastPath;
+pub(crate) use slot::{SlotLayout, big_endian, slot_layouts};
 pub(crate) use text::patterns;
 
 pub use buffer::{INLINE_BYTES, KeyBuf};
-pub use decode::Decoded;
-pub use helper::{KeyHelper, NoHelper, SaltDrawer};
+pub use decode::DecodedKey;
+pub use resolver::{KeyResolver, NoResolver, SaltGenerator};
 
-use derived::Known;
+use derived::KnownFields;
 use slot::Slot;
 
-/// The longest row key: HBase's `HConstants.MAX_ROW_LENGTH`.
-pub const KEY_BYTES_MAX: usize = 32_767;
+/// Maximum bytes of a row key: HBase's `HConstants.MAX_ROW_LENGTH`.
+pub const MAX_KEY_BYTES: usize = 32_767;
 
-const NO_FIELD: Cause = Cause::Unsupported("this segment is computed from fields and holds none itself");
+const NO_FIELD: KeyErrorKind =
+    KeyErrorKind::Unsupported("this segment is computed from fields and holds none itself");
 
 impl KeySchema {
-    /// The key of these values, given in the order of [`KeySchema::fields`].
+    /// Encodes the key of these values, given in the order of [`KeySchema::fields`].
     ///
     /// # Errors
-    /// A value that is not of its field's type, null where it may not be, or not possible in this profile; dictionaries
-    /// and drawn salts, for which there is [`Self::encode_with`]; a key longer than [`KEY_BYTES_MAX`].
+    /// A value of another type than its field's, a null in a field that is not nullable, or a value
+    /// not possible in this profile; dictionaries and generated salts, which require
+    /// [`Self::encode_with`]; a key longer than [`MAX_KEY_BYTES`].
     pub fn encode(&self, values: &[Value<'_>]) -> Result<KeyBuf, KeyError> {
-        self.encode_with(values, &NoHelper)
+        self.encode_with(values, &NoResolver)
     }
 
-    /// As [`Self::encode`], with dictionaries and salts that are drawn.
+    /// Encodes as [`Self::encode`], with dictionaries and generated salts.
     ///
     /// # Errors
-    /// As [`Self::encode`], and what `helper` does not know.
-    pub fn encode_with(&self, values: &[Value<'_>], helper: &dyn KeyHelper) -> Result<KeyBuf, KeyError> {
+    /// As [`Self::encode`], and values that `resolver` does not know.
+    pub fn encode_with(
+        &self,
+        values: &[Value<'_>],
+        helper: &dyn KeyResolver,
+    ) -> Result<KeyBuf, KeyError> {
         let mut out = KeyBuf::new();
         self.encode_into(values, helper, &mut out)?;
         Ok(out)
     }
 
-    /// As [`Self::encode_with`], behind what stands in `out`.
+    /// Encodes as [`Self::encode_with`], appending to `out`.
     ///
     /// # Errors
-    /// As [`Self::encode_with`]; `out` then holds a part of the key.
+    /// As [`Self::encode_with`]; `out` then contains a part of the key.
     #[inline]
-    pub fn encode_into(&self, values: &[Value<'_>], helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<(), KeyError> {
+    pub fn encode_into(
+        &self,
+        values: &[Value<'_>],
+        helper: &dyn KeyResolver,
+        out: &mut KeyBuf,
+    ) -> Result<(), KeyError> {
         if values.len() != self.fields().len() {
-            return Err(KeyError::new(0, 0, Cause::WrongCount { fields: self.fields().len(), values: values.len() }));
+            return Err(KeyError::new(
+                0,
+                0,
+                KeyErrorKind::WrongCount { fields: self.fields().len(), values: values.len() },
+            ));
         }
-        if self.quick().encode(values, out) { Ok(()) } else { self.encode_slowly(values, helper, out) }
+        if self.fast_path().encode(values, out) {
+            Ok(())
+        } else {
+            self.encode_general(values, helper, out)
+        }
     }
 
-    /// As [`Self::encode_into`], of any schema.
-    fn encode_slowly(&self, values: &[Value<'_>], helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<(), KeyError> {
+    /// Encodes as [`Self::encode_into`], for any schema.
+    fn encode_general(
+        &self,
+        values: &[Value<'_>],
+        helper: &dyn KeyResolver,
+        out: &mut KeyBuf,
+    ) -> Result<(), KeyError> {
         let start = out.len();
         self.encode_segments(values, helper, start, out)?;
         match out.len() - start {
-            1..=KEY_BYTES_MAX => Ok(()),
-            length => Err(KeyError::new(self.segments().len() - 1, length, Cause::Length(length))),
+            1..=MAX_KEY_BYTES => Ok(()),
+            length => {
+                Err(KeyError::new(self.segments().len() - 1, length, KeyErrorKind::Length(length)))
+            }
         }
     }
 
-    fn encode_segments(&self, values: &[Value<'_>], helper: &dyn KeyHelper, start: usize, out: &mut KeyBuf) -> Result<(), KeyError> {
+    fn encode_segments(
+        &self,
+        values: &[Value<'_>],
+        helper: &dyn KeyResolver,
+        start: usize,
+        out: &mut KeyBuf,
+    ) -> Result<(), KeyError> {
         let salted = self.is_phoenix_salt(0);
         if salted {
             out.push(0);
         }
         let segments = self.written_segments(|field| values[field].is_null());
-        let mut ends = [0; SEGMENTS_MAX];
+        let mut ends = [0; MAX_SEGMENTS];
         for (at, end) in ends.iter_mut().enumerate().take(segments).skip(salted.into()) {
             let before = out.len() - start;
-            self.push_any(at, values, helper, out).map_err(|cause| KeyError::new(at, before, cause))?;
+            self.push_any(at, values, helper, out)
+                .map_err(|cause| KeyError::new(at, before, cause))?;
             *end = u16::try_from(out.len() - start).unwrap_or(u16::MAX);
         }
         if self.profile() == Profile::Text {
@@ -98,55 +132,84 @@ impl KeySchema {
         }
         if salted {
             if out.len() == start + 1 {
-                return Err(KeyError::new(1, 1, Cause::Length(0)));
+                return Err(KeyError::new(1, 1, KeyErrorKind::Length(0)));
             }
             out[start] = self.phoenix_salt(&out[start + 1..]);
         }
         Ok(())
     }
 
-    /// Adds the bytes of one segment that holds a field, for this value of the field: bounds of ranges are made of
-    /// them. Text in the last segment has no end, as in whole keys.
+    /// Appends the bytes of one segment for this value of its field: bounds of ranges consist of
+    /// them. Text in the last segment has no end, as in complete keys.
     ///
     /// # Errors
-    /// As [`Self::encode`]; also for segments that hold no field.
-    pub fn encode_segment(&self, segment: usize, value: &Value<'_>, out: &mut KeyBuf) -> Result<(), KeyError> {
-        self.encode_segment_with(segment, value, &NoHelper, out)
+    /// As [`Self::encode`]; also for segments without a field.
+    pub fn encode_segment(
+        &self,
+        segment: usize,
+        value: &Value<'_>,
+        out: &mut KeyBuf,
+    ) -> Result<(), KeyError> {
+        self.encode_segment_with(segment, value, &NoResolver, out)
     }
 
-    /// As [`Self::encode_segment`], with dictionaries.
+    /// Appends as [`Self::encode_segment`], with dictionaries.
     ///
     /// # Errors
-    /// As [`Self::encode_segment`], and what `helper` does not know.
-    pub fn encode_segment_with(&self, segment: usize, value: &Value<'_>, helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<(), KeyError> {
+    /// As [`Self::encode_segment`], and values that `resolver` does not know.
+    pub fn encode_segment_with(
+        &self,
+        segment: usize,
+        value: &Value<'_>,
+        helper: &dyn KeyResolver,
+        out: &mut KeyBuf,
+    ) -> Result<(), KeyError> {
         let before = out.len();
         self.refuse_left_out(segment, Some(value))
             .and_then(|()| self.push_segment(segment, value, helper, out))
             .map_err(|cause| KeyError::new(segment, before, cause))
     }
 
-    /// Null that HBase may leave out stands in some keys and in others not, so no bound can be made of it.
-    fn refuse_left_out(&self, segment: usize, value: Option<&Value<'_>>) -> Result<(), Cause> {
+    /// A null that HBase may omit is present in some keys and missing in others, so it cannot be a
+    /// bound.
+    fn refuse_left_out(
+        &self,
+        segment: usize,
+        value: Option<&Value<'_>>,
+    ) -> Result<(), KeyErrorKind> {
         if value.is_some_and(Value::is_null) && self.may_be_left_out(segment) {
-            return Err(Cause::Unsupported("null at the end of a key is left out in this profile and has no bytes of its own"));
+            return Err(KeyErrorKind::Unsupported(
+                "null at the end of a key is left out in this profile and has no bytes of its own",
+            ));
         }
         Ok(())
     }
 
-    /// Adds what all values that begin with `prefix` begin with in this segment: plain text or bytes in ascending order.
+    /// Appends the common prefix in this segment of all values that begin with `prefix`: plain text
+    /// or bytes in ascending order.
     ///
     /// # Errors
-    /// For other segments, whose bytes do not begin alike when their values do.
-    pub fn encode_prefix(&self, segment: usize, prefix: &[u8], out: &mut KeyBuf) -> Result<(), KeyError> {
+    /// For other segments, whose encodings have no common prefix when their values do.
+    pub fn encode_prefix(
+        &self,
+        segment: usize,
+        prefix: &[u8],
+        out: &mut KeyBuf,
+    ) -> Result<(), KeyError> {
         use crate::value::FieldType::{Bytes, Char, Fixed, String};
         let before = out.len();
         let refuse = |cause| Err(KeyError::new(segment, before, cause));
         let Some(slot) = self.slot(segment) else { return refuse(NO_FIELD) };
-        if !slot.is_plain() || slot.flip != 0 || !matches!(slot.stored, String | Bytes | Char(_) | Fixed(_)) {
-            return refuse(Cause::Unsupported("only plain text or bytes in ascending order have a common beginning in the key"));
+        if !slot.is_plain()
+            || slot.flip != 0
+            || !matches!(slot.stored, String | Bytes | Char(_) | Fixed(_))
+        {
+            return refuse(KeyErrorKind::Unsupported(
+                "only plain text or bytes in ascending order have a common beginning in the key",
+            ));
         }
         if let Some(width) = slot.stored.fixed_bytes().filter(|&width| prefix.len() > width) {
-            return refuse(Cause::TooWide { width, found: prefix.len() });
+            return refuse(KeyErrorKind::TooWide { width, found: prefix.len() });
         }
         match self.profile() {
             Profile::Bin => {
@@ -163,24 +226,31 @@ impl KeySchema {
         .map_err(|cause| KeyError::new(segment, before, cause))
     }
 
-    /// Adds a segment, if the fields it needs are given: a constant, a salt, a hash, or the segment of a field. `fields`
-    /// are in the order of [`KeySchema::fields`]. Returns whether they were; if not, nothing is added.
+    /// Appends a segment, if the fields it requires are given: a constant, a salt, a hash, or the
+    /// segment of a field. `fields` are in the order of [`KeySchema::fields`]. Returns `true` if
+    /// they are; otherwise nothing is appended.
     ///
     /// # Errors
     /// As [`Self::encode_segment`].
-    pub fn encode_derived(&self, segment: usize, fields: &[Option<Value<'_>>], out: &mut KeyBuf) -> Result<bool, KeyError> {
+    pub fn encode_derived(
+        &self,
+        segment: usize,
+        fields: &[Option<Value<'_>>],
+        out: &mut KeyBuf,
+    ) -> Result<bool, KeyError> {
         let before = out.len();
         let deterministic = |kind: &SegmentKind| !matches!(kind, SegmentKind::Salt { function, .. } if !function.is_deterministic());
         if !self.segments().get(segment).is_some_and(|segment| deterministic(&segment.kind)) {
             return Ok(false);
         }
-        let field = self.segments()[segment].kind.field().and_then(|field| fields.get(field)?.as_ref());
+        let field =
+            self.segments()[segment].kind.field().and_then(|field| fields.get(field)?.as_ref());
         self.refuse_left_out(segment, field)
-            .and_then(|()| self.push_any(segment, fields, &NoHelper, out))
+            .and_then(|()| self.push_any(segment, fields, &NoResolver, out))
             .map_err(|cause| KeyError::new(segment, before, cause))
     }
 
-    /// Whether a segment can be in the profile, on top of what holds in all.
+    /// Checks that a segment is possible in the profile, in addition to the general rules.
     pub(crate) fn check_profile(&self, at: usize) -> Result<(), String> {
         match self.profile() {
             Profile::Ordered { .. } => ordered::check(self, at),
@@ -190,15 +260,21 @@ impl KeySchema {
         }
     }
 
-    /// Whether the bytes of a segment sort as the values of its field do (the other way round if it is descending), so
-    /// that a range of values is one range of bytes. Not so: what is reversed, dictionaries, and what a profile gets
-    /// wrong and `COMPAT` allows. `false` for constants, salts and hashes.
+    /// Returns `true` if the bytes of a segment sort as the values of its field do (in reverse if
+    /// it is descending), so that a range of values is one range of bytes. Exceptions are reversed
+    /// values, dictionaries, and the wrong orders of a profile that `COMPAT` allows. `false` for
+    /// constants, salts and hashes.
     pub fn keeps_order(&self, segment: usize) -> bool {
         let Some(slot) = self.slot(segment) else { return false };
-        let kind_does = matches!(slot.kind, SegmentKind::Plain(_) | SegmentKind::Bucket { .. } | SegmentKind::Trunc { .. });
+        let kind_does = matches!(
+            slot.kind,
+            SegmentKind::Plain(_) | SegmentKind::Bucket { .. } | SegmentKind::Trunc { .. }
+        );
         let profile_does = match self.profile() {
-            Profile::Ordered { .. } => !(slot.is_blob_var() || slot.flip != 0 && self.may_be_left_out(segment)),
-            // Null is first in Phoenix's keys, in both orders.
+            Profile::Ordered { .. } => {
+                !(slot.is_blob_var() || slot.flip != 0 && self.may_be_left_out(segment))
+            }
+            // Null sorts first in Phoenix's keys, in both orders.
             Profile::Phoenix => slot.flip == 0 || !slot.nullable,
             Profile::Text => text::keeps_order(self, &slot),
             Profile::Bin => true,
@@ -206,17 +282,20 @@ impl KeySchema {
         kind_does && profile_does
     }
 
-    /// The first segment of which a text key does not say where it ends: such keys are written, but not read back.
+    /// Returns the first segment of a text key whose end is undetermined: such keys can be encoded,
+    /// but not decoded.
     pub fn ambiguous_segment(&self) -> Option<usize> {
-        (0..self.segments().len()).find(|&at| self.profile() == Profile::Text && text::is_ambiguous(self, at))
+        (0..self.segments().len())
+            .find(|&at| self.profile() == Profile::Text && text::is_ambiguous(self, at))
     }
 
-    /// How many bytes a segment takes in profile BIN, if all keys have the same; a null and what marks it not counted.
+    /// Returns the number of bytes of a segment in profile BIN if it is the same in all keys,
+    /// without nulls and their marker.
     pub(crate) fn fixed_bytes(&self, segment: usize) -> Option<usize> {
         self.derived_bytes(segment).or_else(|| self.slot(segment)?.stored.fixed_bytes())
     }
 
-    /// How many salts a segment has; `None` if it is no salt.
+    /// Returns the number of salts of a segment; `None` if it is not a salt.
     pub fn salt_count(&self, segment: usize) -> Option<u32> {
         match self.segments().get(segment)?.kind {
             SegmentKind::Salt { count, .. } => Some(count),
@@ -224,21 +303,31 @@ impl KeySchema {
         }
     }
 
-    /// Adds one salt of a segment.
+    /// Appends one salt of a segment.
     ///
     /// # Errors
-    /// If the segment is no salt, or has no such one.
+    /// If the segment is not a salt, or the number is out of range.
     pub fn encode_salt(&self, segment: usize, salt: u32, out: &mut KeyBuf) -> Result<(), KeyError> {
         if self.salt_count(segment).is_none_or(|count| salt >= count) {
-            return Err(KeyError::new(segment, out.len(), Cause::Unsupported("this segment has no such salt")));
+            return Err(KeyError::new(
+                segment,
+                out.len(),
+                KeyErrorKind::Unsupported("this segment has no such salt"),
+            ));
         }
         self.push_salt(segment, salt, out);
         Ok(())
     }
 
-    /// Adds any segment; `false` if a field it needs is not known.
+    /// Appends any segment; returns `false` if a required field is unknown.
     #[inline]
-    fn push_any<K: Known + ?Sized>(&self, at: usize, known: &K, helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<bool, Cause> {
+    fn push_any<K: KnownFields + ?Sized>(
+        &self,
+        at: usize,
+        known: &K,
+        helper: &dyn KeyResolver,
+        out: &mut KeyBuf,
+    ) -> Result<bool, KeyErrorKind> {
         let Some(field) = self.segments().get(at).ok_or(NO_FIELD)?.kind.field() else {
             return self.push_derived(at, known, helper, out);
         };
@@ -249,7 +338,13 @@ impl KeySchema {
     }
 
     #[inline]
-    fn push_segment(&self, at: usize, value: &Value<'_>, helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<(), Cause> {
+    fn push_segment(
+        &self,
+        at: usize,
+        value: &Value<'_>,
+        helper: &dyn KeyResolver,
+        out: &mut KeyBuf,
+    ) -> Result<(), KeyErrorKind> {
         let slot = self.slot(at).ok_or(NO_FIELD)?;
         if self.profile() == Profile::Text {
             return text::encode(self, &slot, value, helper, out);
@@ -263,18 +358,28 @@ impl KeySchema {
     }
 
     #[inline]
-    fn write_stored(&self, slot: &Slot<'_>, stored: &Value<'_>, out: &mut KeyBuf) -> Result<(), Cause> {
+    fn write_stored(
+        &self,
+        slot: &Slot<'_>,
+        stored: &Value<'_>,
+        out: &mut KeyBuf,
+    ) -> Result<(), KeyErrorKind> {
         match self.profile() {
             Profile::Bin => bin::encode(slot, stored, out),
             Profile::Ordered { .. } => ordered::encode(slot, stored, out),
             Profile::Phoenix => phoenix::encode(self, slot, stored, out),
-            Profile::Text => text::encode(self, slot, stored, &NoHelper, out),
+            Profile::Text => text::encode(self, slot, stored, &NoResolver, out),
         }
     }
 
-    /// The value of a field from the bytes of its segment.
+    /// Returns the value of a field from the bytes of its segment.
     #[inline]
-    fn read_value<'k>(&self, slot: &Slot<'_>, bytes: &'k [u8], helper: &dyn KeyHelper) -> Result<Value<'k>, Cause> {
+    fn read_value<'k>(
+        &self,
+        slot: &Slot<'_>,
+        bytes: &'k [u8],
+        helper: &dyn KeyResolver,
+    ) -> Result<Value<'k>, KeyErrorKind> {
         let stored = match self.profile() {
             Profile::Bin => bin::decode(slot, bytes)?,
             Profile::Ordered { .. } => ordered::decode(slot, bytes)?,
@@ -284,14 +389,18 @@ impl KeySchema {
         if slot.is_plain() { Ok(stored) } else { slot.backward(stored, helper) }
     }
 
-    /// Where the segment that begins at `start` ends.
+    /// Returns the end of the segment that begins at `start`.
     #[inline]
-    fn end_of(&self, at: usize, key: &[u8], start: usize) -> Result<usize, Cause> {
+    fn end_of(&self, at: usize, key: &[u8], start: usize) -> Result<usize, KeyErrorKind> {
         if self.profile() == Profile::Text {
             return text::end(self, at, key, start);
         }
         if let Some(bytes) = self.derived_bytes(at) {
-            return if key.len() - start >= bytes { Ok(start + bytes) } else { Err(Cause::Short) };
+            return if key.len() - start >= bytes {
+                Ok(start + bytes)
+            } else {
+                Err(KeyErrorKind::Short)
+            };
         }
         let slot = self.slot(at).ok_or(NO_FIELD)?;
         match self.profile() {
@@ -302,7 +411,7 @@ impl KeySchema {
         }
     }
 
-    /// The number of a salt from its bytes.
+    /// Returns the number of a salt, decoded from its bytes.
     pub(crate) fn salt_in(&self, at: usize, bytes: &[u8]) -> Option<u32> {
         self.salt_count(at)?;
         if self.profile() == Profile::Text {
@@ -313,12 +422,13 @@ impl KeySchema {
 }
 
 impl KeySchema {
-    /// Whether null in this segment is left out if everything behind it is null too: what HBase's `Struct` and Phoenix do.
+    /// Returns `true` if a null in this segment is omitted if everything after it is null too, as
+    /// HBase's `Struct` and Phoenix do.
     pub(super) fn may_be_left_out(&self, at: usize) -> bool {
         self.leaves_nulls_out() && self.segments().iter().skip(at).all(|segment| segment.nullable)
     }
 
-    /// How many segments the key of these values has: those at the end that are null are left out.
+    /// Returns the number of segments in the key of these values: trailing nulls are omitted.
     pub(super) fn written_segments(&self, is_null: impl Fn(usize) -> bool) -> usize {
         let mut count = self.segments().len();
         if !self.leaves_nulls_out() {
@@ -338,7 +448,8 @@ impl KeySchema {
     }
 }
 
-/// Where the decimal of `OrderedBytes` that begins at `at` ends, if one does; `flip` is `ff` where its bits are turned over.
+/// Returns the end of the `OrderedBytes` decimal that begins at `at`, if one does; `flip` is `ff`
+/// if its bits are inverted.
 pub(crate) fn numeric_end(key: &[u8], at: usize, flip: u8) -> Option<usize> {
     numeric::end(key, at, flip).ok()
 }

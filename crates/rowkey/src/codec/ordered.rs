@@ -1,4 +1,4 @@
-//! Profile ORDERED: the bytes of HBase's `OrderedBytes`, put together as its `Struct` does.
+//! Profile ORDERED: the bytes of HBase's `OrderedBytes`, assembled as its `Struct` does.
 //!
 //! | type | header | body, ascending |
 //! |---|---|---|
@@ -10,18 +10,20 @@
 //! | BYTES in the last, ascending place | 38 | as they are (`OrderedBlob`) |
 //! | null of DECIMAL, STRING, BYTES | 05 | |
 //!
-//! Descending turns all bits over, the header's too. Nulls at the end of a key are left out. With them a descending field
-//! sorts wrongly (null comes before every value), so such a schema is refused unless it is declared `COMPAT`. The other
-//! shape that HBase accepts and cannot read back, raw text before the last field, cannot be declared at all. Nor do bytes of
-//! `OrderedBlobVar` sort as their values do: `01` is `37 80 40`, which comes before `37 80 80 00` for `00 00`. They are
-//! refused unless declared `COMPAT` too.
+//! Descending inverts all bits, including the header's. Nulls at the end of a key are omitted. With
+//! them a descending field sorts wrongly (null sorts before every value), so such a schema is
+//! rejected unless it is declared `COMPAT`. The other form that HBase accepts and cannot decode,
+//! raw text before the last field, cannot be declared at all. Nor do bytes of `OrderedBlobVar` sort
+//! as their values do: `01` is `37 80 40`, which comes before `37 80 80 00` for `00 00`. They are
+//! rejected unless declared `COMPAT` too.
 //!
-//! Salts, hashes and what transforms store in a type of their own have no header: for HBase they are raw bytes of a
-//! fixed length. Source: `OrderedBytes` and `Struct` of HBase 2.6; checked against their output.
+//! Salts, hashes and values that transforms store in another type have no header: for HBase they
+//! are raw bytes of a fixed length. Source: `OrderedBytes` and `Struct` of HBase 2.6; checked
+//! against their output.
 
 use std::borrow::Cow;
 
-use crate::error::Cause;
+use crate::error::KeyErrorKind;
 use crate::schema::{KeySchema, Profile, SegmentKind};
 use crate::value::{FieldType, Value};
 
@@ -34,7 +36,7 @@ const BLOB_VAR: u8 = 0x37;
 const BLOB_COPY: u8 = 0x38;
 const END: u8 = 0;
 
-/// Why a segment cannot be in this profile.
+/// Checks that a segment is possible in this profile; returns the reason if not.
 pub(super) fn check(schema: &KeySchema, at: usize) -> Result<(), String> {
     let Some(slot) = schema.slot(at) else { return Ok(()) };
     if !slot.is_tagged() {
@@ -43,10 +45,16 @@ pub(super) fn check(schema: &KeySchema, at: usize) -> Result<(), String> {
     }
     let is_wide = matches!(slot.stored, FieldType::Decimal | FieldType::String | FieldType::Bytes);
     if header(slot.stored).is_none() && !is_wide {
-        return Err(format!("HBase's OrderedBytes have no type for {}; declare I8 to I64, F32, F64, DECIMAL, STRING or BYTES", slot.stored));
+        return Err(format!(
+            "HBase's OrderedBytes have no type for {}; declare I8 to I64, F32, F64, DECIMAL, STRING or BYTES",
+            slot.stored
+        ));
     }
     if slot.nullable && !is_wide {
-        return Err(format!("HBase's ordered type for {} has no null; DECIMAL has one, or leave NULLABLE out", slot.stored));
+        return Err(format!(
+            "HBase's ordered type for {} has no null; DECIMAL has one, or leave NULLABLE out",
+            slot.stored
+        ));
     }
     let compat = matches!(schema.profile(), Profile::Ordered { compat: true });
     if slot.is_blob_var() && !compat {
@@ -62,8 +70,12 @@ pub(super) fn check(schema: &KeySchema, at: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Adds what is stored in a segment.
-pub(super) fn encode(slot: &Slot<'_>, stored: &Value<'_>, out: &mut KeyBuf) -> Result<(), Cause> {
+/// Appends the stored value of a segment.
+pub(super) fn encode(
+    slot: &Slot<'_>,
+    stored: &Value<'_>,
+    out: &mut KeyBuf,
+) -> Result<(), KeyErrorKind> {
     if !slot.is_tagged() {
         return bin::encode(slot, stored, out);
     }
@@ -88,53 +100,74 @@ pub(super) fn encode(slot: &Slot<'_>, stored: &Value<'_>, out: &mut KeyBuf) -> R
     Ok(())
 }
 
-/// Adds what all text that begins with `prefix` begins with.
-pub(super) fn encode_prefix(slot: &Slot<'_>, prefix: &[u8], out: &mut KeyBuf) -> Result<(), Cause> {
+/// Appends the common prefix of all text that begins with `prefix`.
+pub(super) fn encode_prefix(
+    slot: &Slot<'_>,
+    prefix: &[u8],
+    out: &mut KeyBuf,
+) -> Result<(), KeyErrorKind> {
     match slot.stored {
         FieldType::String => {
             refuse_zero(prefix)?;
             out.push(TEXT);
         }
         FieldType::Bytes if !slot.is_blob_var() => out.push(BLOB_COPY),
-        _ => return Err(Cause::Unsupported("the bytes of this field do not begin alike when its values do")),
+        _ => {
+            return Err(KeyErrorKind::Unsupported(
+                "the bytes of this field do not begin alike when its values do",
+            ));
+        }
     }
     out.extend(prefix);
     Ok(())
 }
 
-/// Where the segment that begins at `start` ends. `left_out`: nulls from here on may be missing.
-pub(super) fn end(slot: &Slot<'_>, key: &[u8], start: usize, left_out: bool) -> Result<usize, Cause> {
+/// Returns the end of the segment that begins at `start`. `left_out`: nulls from here on may be
+/// missing.
+pub(super) fn end(
+    slot: &Slot<'_>,
+    key: &[u8],
+    start: usize,
+    left_out: bool,
+) -> Result<usize, KeyErrorKind> {
     if !slot.is_tagged() {
         return bin::end(slot, key, start);
     }
-    let Some(first) = key.get(start) else { return if left_out { Ok(start) } else { Err(Cause::Short) } };
+    let Some(first) = key.get(start) else {
+        return if left_out { Ok(start) } else { Err(KeyErrorKind::Short) };
+    };
     let first = first ^ slot.flip;
     if first == NULL && slot.nullable {
         let explicit = left_out && start + 1 == key.len();
-        return if explicit { Err(Cause::Malformed("HBase leaves nulls at the end of a key out")) } else { Ok(start + 1) };
+        return if explicit {
+            Err(KeyErrorKind::Malformed("HBase leaves nulls at the end of a key out"))
+        } else {
+            Ok(start + 1)
+        };
     }
     if slot.stored == FieldType::Decimal {
         return numeric::end(key, start, slot.flip);
     }
     if Some(first) != header(slot.stored).or(slot.wide_header()) {
-        return Err(Cause::Malformed("another type's header stands here, or none"));
+        return Err(KeyErrorKind::Malformed("another type's header stands here, or none"));
     }
     let rest = &key[start + 1..];
     let behind = |is_end: &dyn Fn(u8) -> bool| {
-        let at = rest.iter().position(|byte| is_end(byte ^ slot.flip)).ok_or(Cause::Short)?;
+        let at =
+            rest.iter().position(|byte| is_end(byte ^ slot.flip)).ok_or(KeyErrorKind::Short)?;
         Ok(start + 1 + at + 1)
     };
     match (first, slot.stored.fixed_bytes()) {
         (_, Some(bytes)) if rest.len() >= bytes => Ok(start + 1 + bytes),
-        (_, Some(_)) => Err(Cause::Short),
+        (_, Some(_)) => Err(KeyErrorKind::Short),
         (TEXT, _) => behind(&|byte| byte == END),
         (BLOB_VAR, _) => behind(&|byte| byte & 0x80 == 0),
         _ => Ok(key.len()),
     }
 }
 
-/// What is stored in the bytes of a segment, which [`end`] has cut out.
-pub(super) fn decode<'k>(slot: &Slot<'_>, bytes: &'k [u8]) -> Result<Value<'k>, Cause> {
+/// Decodes the stored value from the bytes of a segment, as delimited by [`end`].
+pub(super) fn decode<'k>(slot: &Slot<'_>, bytes: &'k [u8]) -> Result<Value<'k>, KeyErrorKind> {
     if !slot.is_tagged() {
         return bin::decode(slot, bytes);
     }
@@ -157,9 +190,13 @@ pub(super) fn decode<'k>(slot: &Slot<'_>, bytes: &'k [u8]) -> Result<Value<'k>, 
 }
 
 impl Slot<'_> {
-    /// Whether the bytes are one of HBase's ordered types, rather than what a transform stores as raw bytes.
+    /// Returns `true` if the bytes are one of HBase's ordered types, and not the raw bytes of a
+    /// transform.
     fn is_tagged(&self) -> bool {
-        matches!(self.kind, SegmentKind::Plain(_) | SegmentKind::Reverse(_) | SegmentKind::BitReverse(_))
+        matches!(
+            self.kind,
+            SegmentKind::Plain(_) | SegmentKind::Reverse(_) | SegmentKind::BitReverse(_)
+        )
     }
 
     pub(super) fn is_blob_var(&self) -> bool {
@@ -175,7 +212,7 @@ impl Slot<'_> {
     }
 }
 
-/// The header of types of a fixed width.
+/// Returns the header of a type with a fixed width.
 fn header(ty: FieldType) -> Option<u8> {
     Some(match ty {
         FieldType::I8 => 0x29,
@@ -188,11 +225,11 @@ fn header(ty: FieldType) -> Option<u8> {
     })
 }
 
-fn refuse_zero(text: &[u8]) -> Result<(), Cause> {
-    if text.contains(&END) { Err(Cause::Delimiter("\0".into())) } else { Ok(()) }
+fn refuse_zero(text: &[u8]) -> Result<(), KeyErrorKind> {
+    if text.contains(&END) { Err(KeyErrorKind::Delimiter("\0".into())) } else { Ok(()) }
 }
 
-fn push_text(text: &str, out: &mut KeyBuf) -> Result<(), Cause> {
+fn push_text(text: &str, out: &mut KeyBuf) -> Result<(), KeyErrorKind> {
     refuse_zero(text.as_bytes())?;
     out.push(TEXT);
     out.extend(text.as_bytes());
@@ -200,10 +237,10 @@ fn push_text(text: &str, out: &mut KeyBuf) -> Result<(), Cause> {
     Ok(())
 }
 
-/// Seven bits in each byte.
+/// Appends seven bits in each byte.
 fn push_blob(bytes: &[u8], out: &mut KeyBuf) {
     out.push(BLOB_VAR);
-    // Bits that have not been written yet, at most seven, at the low end.
+    // Bits not written yet, at most seven, at the low end.
     let mut waiting: u16 = 0;
     let mut count = 0;
     for &byte in bytes {
@@ -222,7 +259,7 @@ fn push_blob(bytes: &[u8], out: &mut KeyBuf) {
     }
 }
 
-fn read_blob(body: &[u8], flip: u8) -> Result<Vec<u8>, Cause> {
+fn read_blob(body: &[u8], flip: u8) -> Result<Vec<u8>, KeyErrorKind> {
     let mut bytes = Vec::with_capacity(body.len() * 7 / 8);
     let mut waiting: u16 = 0;
     let mut count = 0;
@@ -236,5 +273,9 @@ fn read_blob(body: &[u8], flip: u8) -> Result<Vec<u8>, Cause> {
         }
     }
     let groups = (bytes.len() * 8).div_ceil(7).max(1);
-    if waiting == 0 && groups == body.len() { Ok(bytes) } else { Err(Cause::Malformed("the bytes are no blob as HBase encodes them")) }
+    if waiting == 0 && groups == body.len() {
+        Ok(bytes)
+    } else {
+        Err(KeyErrorKind::Malformed("the bytes are no blob as HBase encodes them"))
+    }
 }

@@ -1,57 +1,59 @@
-//! One segment that holds a field, as the profiles see it: what is stored, in which order, and whether it is the last.
+//! Segment of a field, as the profiles use it: the stored value, its order, and whether it is the
+//! last segment.
 
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Deref;
 
-use crate::error::Cause;
+use crate::error::KeyErrorKind;
 use crate::schema::{Field, FieldId, KeySchema, Order, Segment, SegmentKind};
 use crate::value::{FieldType, Value};
 
 use super::KeyBuf;
-use super::helper::KeyHelper;
+use super::resolver::KeyResolver;
 
-/// A segment that carries a field, or a part of one.
+/// Segment that contains a field, or a part of one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot<'s> {
     pub(super) kind: &'s SegmentKind,
-    place: Place,
+    layout: SlotLayout,
 }
 
-/// What a [`Slot`] knows besides its transform; computed once for a schema, because every key asks for it.
+/// Layout of a [`Slot`] without its transform; computed once per schema, because every key requires
+/// it.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "they are independent answers, not states")]
-pub(crate) struct Place {
-    /// The segment's place in the schema.
-    pub(super) at: usize,
+pub(crate) struct SlotLayout {
+    /// Index of the segment in the schema.
+    pub(super) segment: usize,
     pub(super) field: FieldId,
-    /// The type of the field.
+    /// Type of the field.
     pub(super) ty: FieldType,
-    /// The type of what is in the key, behind the transform.
+    /// Type of the stored value, after the transform.
     pub(super) stored: FieldType,
-    /// 0xff if every bit is turned over (descending), else 0.
+    /// 0xff if all bits are inverted (descending), or else 0.
     pub(super) flip: u8,
     pub(super) nullable: bool,
-    /// Whether nothing follows in the key.
+    /// `true` if the segment is the last of the key.
     pub(super) last: bool,
     /// Decimal digits in a text key.
     pub(super) digits: Option<u8>,
     is_plain: bool,
-    /// Whether the field can be read back from here.
+    /// `true` if the field can be decoded from this segment.
     pub(super) is_whole: bool,
-    /// Whether another segment holds the whole of a field that this one holds a part of.
+    /// `true` if another segment contains the whole field and this one a part of it.
     pub(super) is_held_elsewhere: bool,
 }
 
-/// The places of all segments; `None` for constants, salts and hashes.
-pub(crate) fn places(segments: &[Segment], fields: &[Field]) -> Vec<Option<Place>> {
+/// Returns the layouts of all segments; `None` for constants, salts and hashes.
+pub(crate) fn slot_layouts(segments: &[Segment], fields: &[Field]) -> Vec<Option<SlotLayout>> {
     let place = |at: usize| {
         let segment = &segments[at];
         let field = segment.kind.field()?;
         let ty = fields.get(field)?.ty;
         let is_whole = segment.kind.carries().is_some();
-        Some(Place {
-            at,
+        Some(SlotLayout {
+            segment: at,
             field,
             ty,
             stored: stored_type(&segment.kind, ty),
@@ -61,36 +63,37 @@ pub(crate) fn places(segments: &[Segment], fields: &[Field]) -> Vec<Option<Place
             digits: segment.digits,
             is_plain: matches!(segment.kind, SegmentKind::Plain(_)),
             is_whole,
-            is_held_elsewhere: !is_whole && segments.iter().any(|segment| segment.kind.carries() == Some(field)),
+            is_held_elsewhere: !is_whole
+                && segments.iter().any(|segment| segment.kind.carries() == Some(field)),
         })
     };
     (0..segments.len()).map(place).collect()
 }
 
 impl KeySchema {
-    /// The slot of a segment; `None` for constants, salts and hashes.
+    /// Returns the slot of a segment; `None` for constants, salts and hashes.
     #[inline]
     pub(super) fn slot(&self, at: usize) -> Option<Slot<'_>> {
-        let place = *self.place(at)?;
-        Some(Slot { kind: &self.segments().get(at)?.kind, place })
+        let place = *self.slot_layout(at)?;
+        Some(Slot { kind: &self.segments().get(at)?.kind, layout: place })
     }
 }
 
 impl Deref for Slot<'_> {
-    type Target = Place;
+    type Target = SlotLayout;
 
     #[inline]
-    fn deref(&self) -> &Place {
-        &self.place
+    fn deref(&self) -> &SlotLayout {
+        &self.layout
     }
 }
 
 impl Slot<'static> {
-    /// A field of this type as it is, alone in a key.
+    /// Creates a slot for a field of this type alone in a key.
     pub(super) fn alone(ty: FieldType) -> Self {
         const PLAIN: &SegmentKind = &SegmentKind::Plain(0);
-        let place = Place {
-            at: 0,
+        let layout = SlotLayout {
+            segment: 0,
             field: 0,
             ty,
             stored: ty,
@@ -102,11 +105,11 @@ impl Slot<'static> {
             is_whole: true,
             is_held_elsewhere: false,
         };
-        Slot { kind: PLAIN, place }
+        Slot { kind: PLAIN, layout }
     }
 }
 
-/// The type of what a segment puts into the key for a field of type `ty`.
+/// Returns the type that a segment stores for a field of type `ty`.
 #[inline]
 fn stored_type(kind: &SegmentKind, ty: FieldType) -> FieldType {
     match *kind {
@@ -118,25 +121,34 @@ fn stored_type(kind: &SegmentKind, ty: FieldType) -> FieldType {
     }
 }
 
-/// The error of a value that is not of the wanted type.
-pub(super) fn wrong_type(wanted: FieldType, value: &Value<'_>) -> Cause {
+/// Returns the error for a value that is not of the `wanted` type.
+pub(super) fn wrong_type(wanted: FieldType, value: &Value<'_>) -> KeyErrorKind {
     match (wanted, value) {
-        (_, Value::Null) => Cause::Null,
-        (FieldType::Char(width), Value::Text(text)) => Cause::TooWide { width: width.into(), found: text.len() },
-        (FieldType::Fixed(width), Value::Bytes(bytes)) => Cause::TooWide { width: width.into(), found: bytes.len() },
-        _ => Cause::WrongType { wanted: wanted.to_string(), given: value.kind_name() },
+        (_, Value::Null) => KeyErrorKind::Null,
+        (FieldType::Char(width), Value::Text(text)) => {
+            KeyErrorKind::TooWide { width: width.into(), found: text.len() }
+        }
+        (FieldType::Fixed(width), Value::Bytes(bytes)) => {
+            KeyErrorKind::TooWide { width: width.into(), found: bytes.len() }
+        }
+        _ => KeyErrorKind::WrongType { wanted: wanted.to_string(), given: value.kind_name() },
     }
 }
 
 impl Slot<'_> {
-    /// Whether the value stands in the key as it is, so that [`Self::forward`] need not be asked.
+    /// Returns `true` if the value is stored unchanged, so that [`Self::forward`] is not needed.
     #[inline]
     pub(super) fn is_plain(&self) -> bool {
         self.is_plain
     }
 
-    /// What is stored for a value that is not null. `room` holds its bytes where they are new.
-    pub(super) fn forward<'v>(&self, value: &'v Value<'_>, helper: &dyn KeyHelper, room: &'v mut KeyBuf) -> Result<Value<'v>, Cause> {
+    /// Returns the stored value of a non-null value. `room` holds its bytes if they are new.
+    pub(super) fn forward<'v>(
+        &self,
+        value: &'v Value<'_>,
+        helper: &dyn KeyResolver,
+        room: &'v mut KeyBuf,
+    ) -> Result<Value<'v>, KeyErrorKind> {
         if !self.ty.accepts(value) {
             return Err(wrong_type(self.ty, value));
         }
@@ -150,10 +162,14 @@ impl Slot<'_> {
                 Ok(Value::from(&**room))
             }
             SegmentKind::Dict { bytes, field } => {
-                let id = helper.dictionary_id(field, raw_bytes(value).unwrap_or_default()).ok_or(Cause::NotInDictionary)?;
+                let id = helper
+                    .dictionary_id(field, raw_bytes(value).unwrap_or_default())
+                    .ok_or(KeyErrorKind::NotInDictionary)?;
                 let (zeros, number) = split_number(id, bytes);
                 if zeros.iter().any(|&byte| byte != 0) {
-                    return Err(Cause::Unsupported("the dictionary has more entries than numbers of this width; declare a wider DICT"));
+                    return Err(KeyErrorKind::Unsupported(
+                        "the dictionary has more entries than numbers of this width; declare a wider DICT",
+                    ));
                 }
                 room.extend(&number);
                 Ok(Value::from(&**room))
@@ -168,8 +184,12 @@ impl Slot<'_> {
         }
     }
 
-    /// The field's value from what is stored; of buckets and truncations what is known of it.
-    pub(super) fn backward<'k>(&self, stored: Value<'k>, helper: &dyn KeyHelper) -> Result<Value<'k>, Cause> {
+    /// Returns the field's value from the stored one; for buckets and truncations the known part.
+    pub(super) fn backward<'k>(
+        &self,
+        stored: Value<'k>,
+        helper: &dyn KeyResolver,
+    ) -> Result<Value<'k>, KeyErrorKind> {
         if stored.is_null() {
             return Ok(stored);
         }
@@ -178,12 +198,13 @@ impl Slot<'_> {
             SegmentKind::Trunc { .. } => truncated(stored, self.ty),
             SegmentKind::Dict { field, .. } => {
                 let id = big_endian(raw_bytes(&stored).unwrap_or_default());
-                let bytes = helper.dictionary_value(field, id).ok_or(Cause::NotInDictionary)?;
+                let bytes =
+                    helper.dictionary_value(field, id).ok_or(KeyErrorKind::NotInDictionary)?;
                 text_or_bytes(Cow::Owned(bytes), self.ty)
             }
             SegmentKind::Ipv4(_) => match stored {
                 Value::Ipv4(address) => Ok(Value::Text(Cow::Owned(address.to_string()))),
-                _ => Err(Cause::Malformed("the bytes are no IPv4 address")),
+                _ => Err(KeyErrorKind::Malformed("the bytes are no IPv4 address")),
             },
             SegmentKind::Reverse(_) => {
                 let mut room = KeyBuf::new();
@@ -195,9 +216,12 @@ impl Slot<'_> {
     }
 }
 
-/// Text or bytes by the type of a field.
+/// Returns text or bytes, depending on the type of a field.
 #[inline]
-pub(super) fn text_or_bytes(bytes: Cow<'_, [u8]>, ty: FieldType) -> Result<Value<'_>, Cause> {
+pub(super) fn text_or_bytes(
+    bytes: Cow<'_, [u8]>,
+    ty: FieldType,
+) -> Result<Value<'_>, KeyErrorKind> {
     if !ty.is_text() {
         return Ok(Value::Bytes(bytes));
     }
@@ -205,16 +229,16 @@ pub(super) fn text_or_bytes(bytes: Cow<'_, [u8]>, ty: FieldType) -> Result<Value
         Cow::Borrowed(bytes) => str::from_utf8(bytes).ok().map(Cow::Borrowed),
         Cow::Owned(bytes) => String::from_utf8(bytes).ok().map(Cow::Owned),
     };
-    text.map(Value::Text).ok_or(Cause::NotUtf8)
+    text.map(Value::Text).ok_or(KeyErrorKind::NotUtf8)
 }
 
-/// The number that up to eight bytes are, the greatest first.
+/// Returns the big-endian number of up to eight bytes.
 #[inline]
 pub(crate) fn big_endian(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |number, &byte| (number << 8) | u64::from(byte))
 }
 
-/// The bytes of text and bytes.
+/// Returns the bytes of text and bytes.
 pub(super) fn raw_bytes<'v>(value: &'v Value<'_>) -> Option<&'v [u8]> {
     match value {
         Value::Text(text) => Some(text.as_bytes()),
@@ -223,24 +247,30 @@ pub(super) fn raw_bytes<'v>(value: &'v Value<'_>) -> Option<&'v [u8]> {
     }
 }
 
-fn bucket_of(value: &Value<'_>, width: u64) -> Result<u64, Cause> {
+fn bucket_of(value: &Value<'_>, width: u64) -> Result<u64, KeyErrorKind> {
     let number = match *value {
         Value::Unsigned(number) => i128::from(number),
         Value::Signed(number) => i128::from(number),
-        _ => return Err(Cause::Unsupported("BUCKET takes numbers and times")),
+        _ => return Err(KeyErrorKind::Unsupported("BUCKET takes numbers and times")),
     };
     u32::try_from(number.div_euclid(width.into())).map(u64::from).map_err(|_| {
-        Cause::Unsupported(
+        KeyErrorKind::Unsupported(
             "the number of the bucket does not fit 32 bits without a sign; the value is before 0 (1970), or the bucket too narrow for it",
         )
     })
 }
 
-fn bucket_start(stored: &Value<'_>, width: u64, ty: FieldType) -> Result<Value<'static>, Cause> {
-    let Value::Unsigned(bucket) = *stored else { return Err(Cause::Malformed("the bytes are no bucket")) };
+fn bucket_start(
+    stored: &Value<'_>,
+    width: u64,
+    ty: FieldType,
+) -> Result<Value<'static>, KeyErrorKind> {
+    let Value::Unsigned(bucket) = *stored else {
+        return Err(KeyErrorKind::Malformed("the bytes are no bucket"));
+    };
     let start = i128::from(bucket) * i128::from(width);
     let (least, greatest) = ty.integer_range().unwrap_or((0, 0));
-    let outside = Cause::Malformed("the bucket lies outside the range of its field");
+    let outside = KeyErrorKind::Malformed("the bucket lies outside the range of its field");
     if start > greatest {
         return Err(outside);
     }
@@ -251,13 +281,14 @@ fn bucket_start(stored: &Value<'_>, width: u64, ty: FieldType) -> Result<Value<'
     }
 }
 
-/// What a truncation says of its field: the bytes without the zeros they were filled up with, text to its last whole character.
-fn truncated(stored: Value<'_>, ty: FieldType) -> Result<Value<'_>, Cause> {
+/// Returns the known part of a truncated field: the bytes without their zero padding, text up to
+/// its last complete character.
+fn truncated(stored: Value<'_>, ty: FieldType) -> Result<Value<'_>, KeyErrorKind> {
     let Value::Bytes(bytes) = stored else { return Ok(stored) };
-    let shorten = |bytes: &[u8]| -> Result<usize, Cause> {
+    let shorten = |bytes: &[u8]| -> Result<usize, KeyErrorKind> {
         let length = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
         match str::from_utf8(&bytes[..length]) {
-            Err(error) if ty.is_text() && error.error_len().is_some() => Err(Cause::NotUtf8),
+            Err(error) if ty.is_text() && error.error_len().is_some() => Err(KeyErrorKind::NotUtf8),
             Err(error) if ty.is_text() => Ok(error.valid_up_to()),
             _ => Ok(length),
         }
@@ -273,42 +304,61 @@ fn truncated(stored: Value<'_>, ty: FieldType) -> Result<Value<'_>, Cause> {
     text_or_bytes(shortened, ty)
 }
 
-/// A number as exactly `bytes` bytes, its first byte first, and the bytes in front of those.
+/// Returns a number as exactly `bytes` bytes, its first byte, and the bytes before those.
 fn split_number(number: u64, bytes: u8) -> (KeyBuf, KeyBuf) {
     let all = number.to_be_bytes();
     let (zeros, rest) = all.split_at(all.len() - usize::from(bytes).min(all.len()));
     (KeyBuf::from(zeros), KeyBuf::from(rest))
 }
 
-/// Dotted decimal as it is printed again: `010.0.0.1` is refused, because reading it back would give other text.
-fn parse_ipv4(text: &str) -> Result<Ipv4Addr, Cause> {
-    text.parse().map_err(|_| Cause::Unsupported("the text is no IPv4 address of the form 10.0.0.1"))
+/// Parses dotted decimal in canonical form: `010.0.0.1` is rejected, because decoding it would
+/// return other text.
+fn parse_ipv4(text: &str) -> Result<Ipv4Addr, KeyErrorKind> {
+    text.parse()
+        .map_err(|_| KeyErrorKind::Unsupported("the text is no IPv4 address of the form 10.0.0.1"))
 }
 
-/// A value back to front: the characters of text, the bytes of everything else. Its own inverse.
-fn reversed<'v>(value: &'v Value<'_>, ty: FieldType, room: &'v mut KeyBuf) -> Result<Value<'v>, Cause> {
+/// Returns a value in reverse: the characters of text, the bytes of all other types. The function
+/// is its own inverse.
+fn reversed<'v>(
+    value: &'v Value<'_>,
+    ty: FieldType,
+    room: &'v mut KeyBuf,
+) -> Result<Value<'v>, KeyErrorKind> {
     match value {
-        Value::Text(text) if !text.is_ascii() => {
-            Err(Cause::Unsupported("only text of ASCII characters can be reversed byte by byte; declare the field as BYTES"))
-        }
+        Value::Text(text) if !text.is_ascii() => Err(KeyErrorKind::Unsupported(
+            "only text of ASCII characters can be reversed byte by byte; declare the field as BYTES",
+        )),
         Value::Text(_) | Value::Bytes(_) => {
             room.extend(raw_bytes(value).unwrap_or_default());
             room.reverse();
             text_or_bytes(Cow::Borrowed(&**room), ty)
         }
-        Value::Uuid(bytes) => Ok(Value::Uuid(u128::from_be_bytes(*bytes).swap_bytes().to_be_bytes())),
-        Value::Ipv4(address) => Ok(Value::Ipv4(Ipv4Addr::from_bits(address.to_bits().swap_bytes()))),
-        Value::Ipv6(address) => Ok(Value::Ipv6(Ipv6Addr::from_bits(address.to_bits().swap_bytes()))),
+        Value::Uuid(bytes) => {
+            Ok(Value::Uuid(u128::from_be_bytes(*bytes).swap_bytes().to_be_bytes()))
+        }
+        Value::Ipv4(address) => {
+            Ok(Value::Ipv4(Ipv4Addr::from_bits(address.to_bits().swap_bytes())))
+        }
+        Value::Ipv6(address) => {
+            Ok(Value::Ipv6(Ipv6Addr::from_bits(address.to_bits().swap_bytes())))
+        }
         _ => integer_bits(value, ty, u64::swap_bytes),
     }
 }
 
-/// An integer with `turn` done to the bits of its width, two's complement.
-fn integer_bits(value: &Value<'_>, ty: FieldType, turn: fn(u64) -> u64) -> Result<Value<'static>, Cause> {
+/// Returns an integer after applying `turn` to the bits of its width, in two's complement.
+fn integer_bits(
+    value: &Value<'_>,
+    ty: FieldType,
+    turn: fn(u64) -> u64,
+) -> Result<Value<'static>, KeyErrorKind> {
     let unused = 64 - 8 * u32::try_from(ty.fixed_bytes().unwrap_or(8)).unwrap_or(8);
     match *value {
         Value::Unsigned(number) => Ok(Value::Unsigned(turn(number) >> unused)),
-        Value::Signed(number) => Ok(Value::Signed(turn(number.cast_unsigned()).cast_signed() >> unused)),
+        Value::Signed(number) => {
+            Ok(Value::Signed(turn(number.cast_unsigned()).cast_signed() >> unused))
+        }
         _ => Err(wrong_type(ty, value)),
     }
 }

@@ -1,4 +1,5 @@
-//! Profile TEXT: keys from a template, literals between values, as in `{host}_{bucket(ts, 15m):10}_{metric}`.
+//! Profile TEXT: keys from a template, literals between values, as in
+//! `{host}_{bucket(ts, 15m):10}_{metric}`.
 //!
 //! | value | text |
 //! |---|---|
@@ -11,58 +12,71 @@
 //! | text, bytes, UUIDs, addresses, booleans | as they are written |
 //! | null | nothing |
 //!
-//! A value without a width ends where the literal behind it stands, followed by everything of a known width behind that:
-//! in `{a}_{rev(ts):19}_{b}` `a` ends before the first `_` that 19 digits and another `_` follow, so it may contain `_`
-//! itself. A key that would be read back as other values is refused when it is made.
+//! A value without a width ends at the next literal that is followed by all subsequent segments of
+//! a known width: in `{a}_{rev(ts):19}_{b}` `a` ends before the first `_` that 19 digits and
+//! another `_` follow, so it may contain `_` itself. A key that would be decoded to other values is
+//! rejected during encoding.
 
 use std::borrow::Cow;
 
 use regex::Regex;
 
-use crate::error::{Cause, KeyError};
-use crate::schema::{FieldId, KeySchema, SEGMENTS_MAX, SegmentKind};
+use crate::error::{KeyError, KeyErrorKind};
+use crate::schema::{FieldId, KeySchema, MAX_SEGMENTS, SegmentKind};
 use crate::value::{FieldType, Value};
 
 use super::KeyBuf;
 use super::buffer::HEX_DIGITS;
-use super::derived::Known;
-use super::helper::{KeyHelper, NoHelper};
+use super::derived::KnownFields;
+use super::resolver::{KeyResolver, NoResolver};
 use super::slot::{Slot, big_endian, raw_bytes, text_or_bytes, wrong_type};
 
 /// Digits of `i64::MAX`.
 const LONG_DIGITS: u8 = 19;
-/// Most digits of a number in a key; more than any type has, for keys that others padded.
-const DIGITS_MAX: u8 = 38;
+/// Maximum digits of a number in a key; more than any type has, for keys padded by other programs.
+const MAX_DIGITS: u8 = 38;
 const UUID_BYTES: usize = 36;
 
-const NOT_CANONICAL: Cause = Cause::Malformed("the text is not how this value is written in the key");
+const NOT_CANONICAL: KeyErrorKind =
+    KeyErrorKind::Malformed("the text is not how this value is written in the key");
 
-/// Why a segment cannot be in this profile.
+/// Checks that a segment is possible in this profile; returns the reason if not.
 pub(super) fn check(schema: &KeySchema, at: usize) -> Result<(), String> {
     let segment = &schema.segments()[at];
     if let (SegmentKind::Salt { count, .. }, Some(digits)) = (&segment.kind, segment.digits) {
         let wanted = decimal_digits(u128::from(count.saturating_sub(1)));
-        return if usize::from(digits) < wanted { Err(format!("salts up to {} have {wanted} digits, not {digits}", count - 1)) } else { Ok(()) };
+        return if usize::from(digits) < wanted {
+            Err(format!("salts up to {} have {wanted} digits, not {digits}", count - 1))
+        } else {
+            Ok(())
+        };
     }
     let Some(slot) = schema.slot(at) else { return Ok(()) };
     let is_number = slot.is_number();
     if matches!(slot.stored, FieldType::F32 | FieldType::F64 | FieldType::Decimal) {
-        return Err("text keys have whole numbers only; declare an integer, in a smaller unit if need be".into());
+        return Err(
+            "text keys have whole numbers only; declare an integer, in a smaller unit if need be"
+                .into(),
+        );
     }
     if slot.flip != 0 && !is_number {
         return Err("only numbers and times are descending in text; a profile of bytes has descending text too".into());
     }
     match segment.digits {
-        Some(_) if !is_number => Err("digits are of numbers; text of a fixed width is CHAR(n)".into()),
-        Some(digits) if digits > DIGITS_MAX => Err(format!("a number has at most {DIGITS_MAX} digits, not {digits}")),
+        Some(_) if !is_number => {
+            Err("digits are of numbers; text of a fixed width is CHAR(n)".into())
+        }
+        Some(digits) if digits > MAX_DIGITS => {
+            Err(format!("a number has at most {MAX_DIGITS} digits, not {digits}"))
+        }
         _ => Ok(()),
     }
 }
 
-/// The patterns of the fields, compiled.
+/// Returns the patterns of the fields, compiled.
 ///
 /// # Errors
-/// The field whose pattern is no regular expression.
+/// The field whose pattern is not a regular expression.
 pub(crate) fn patterns(schema: &KeySchema) -> Result<Vec<Option<Regex>>, String> {
     let compile = |pattern: &String| Regex::new(&format!(r"\A(?:{pattern})\z"));
     let compiled = schema.fields().iter().map(|field| {
@@ -73,19 +87,22 @@ pub(crate) fn patterns(schema: &KeySchema) -> Result<Vec<Option<Regex>>, String>
 }
 
 impl Slot<'_> {
-    /// Whether decimal digits stand in the key.
+    /// Returns `true` if the key contains decimal digits.
     fn is_number(&self) -> bool {
-        matches!(self.kind, SegmentKind::Dict { .. } | SegmentKind::Bucket { .. }) || self.stored.integer_range().is_some()
+        matches!(self.kind, SegmentKind::Dict { .. } | SegmentKind::Bucket { .. })
+            || self.stored.integer_range().is_some()
     }
 }
 
-/// How many bytes a segment always has.
+/// Returns the number of bytes of a segment with a fixed width.
 fn width(schema: &KeySchema, at: usize) -> Option<usize> {
     let segment = schema.segments().get(at)?;
     let digits = segment.digits.map(usize::from);
     match &segment.kind {
         SegmentKind::Const(bytes) => return Some(bytes.len()),
-        SegmentKind::Salt { count, .. } => return digits.or(Some(decimal_digits(u128::from(count.saturating_sub(1))))),
+        SegmentKind::Salt { count, .. } => {
+            return digits.or(Some(decimal_digits(u128::from(count.saturating_sub(1)))));
+        }
         SegmentKind::Hash { bytes, .. } => return digits.or(Some(2 * usize::from(*bytes))),
         _ if segment.nullable => return None,
         SegmentKind::Ipv4(_) => return Some(8),
@@ -101,22 +118,33 @@ fn width(schema: &KeySchema, at: usize) -> Option<usize> {
     }
 }
 
-/// Whether the order of the texts is that of the values.
+/// Returns `true` if the texts sort as the values do.
 pub(super) fn keeps_order(schema: &KeySchema, slot: &Slot<'_>) -> bool {
-    let ends = width(schema, slot.at).is_some() && !matches!(slot.stored, FieldType::Ipv4 | FieldType::Ipv6);
-    ends || slot.last && !slot.nullable && matches!(slot.stored, FieldType::String | FieldType::Bytes)
+    let ends = width(schema, slot.segment).is_some()
+        && !matches!(slot.stored, FieldType::Ipv4 | FieldType::Ipv6);
+    ends || slot.last
+        && !slot.nullable
+        && matches!(slot.stored, FieldType::String | FieldType::Bytes)
 }
 
-/// Adds a field's segment.
-pub(super) fn encode(schema: &KeySchema, slot: &Slot<'_>, value: &Value<'_>, helper: &dyn KeyHelper, out: &mut KeyBuf) -> Result<(), Cause> {
+/// Appends a field's segment.
+pub(super) fn encode(
+    schema: &KeySchema,
+    slot: &Slot<'_>,
+    value: &Value<'_>,
+    helper: &dyn KeyResolver,
+    out: &mut KeyBuf,
+) -> Result<(), KeyErrorKind> {
     if value.is_null() {
-        return if slot.nullable { Ok(()) } else { Err(Cause::Null) };
+        return if slot.nullable { Ok(()) } else { Err(KeyErrorKind::Null) };
     }
     if !slot.ty.accepts(value) {
         return Err(wrong_type(slot.ty, value));
     }
     if slot.nullable && raw_bytes(value).is_some_and(<[u8]>::is_empty) {
-        return Err(Cause::Unsupported("in a text key null is nothing, so empty text cannot be told from it; give null"));
+        return Err(KeyErrorKind::Unsupported(
+            "in a text key null is nothing, so empty text cannot be told from it; give null",
+        ));
     }
     check_pattern(schema, slot, value)?;
     let start = out.len();
@@ -129,7 +157,9 @@ pub(super) fn encode(schema: &KeySchema, slot: &Slot<'_>, value: &Value<'_>, hel
         let text = raw_bytes(value).unwrap_or_default();
         let shortened = &text[..shortened(text, bytes.into(), slot.ty)];
         if slot.nullable && shortened.is_empty() {
-            return Err(Cause::Unsupported("nothing is left of this text, and in a text key nothing is null; truncate less"));
+            return Err(KeyErrorKind::Unsupported(
+                "nothing is left of this text, and in a text key nothing is null; truncate less",
+            ));
         }
         out.extend(shortened);
         return Ok(());
@@ -137,7 +167,9 @@ pub(super) fn encode(schema: &KeySchema, slot: &Slot<'_>, value: &Value<'_>, hel
     let mut room = KeyBuf::new();
     let stored = slot.forward(value, helper, &mut room)?;
     match (slot.kind, &stored) {
-        (SegmentKind::Dict { .. }, Value::Bytes(id)) => push_number(big_endian(id).into(), slot, out),
+        (SegmentKind::Dict { .. }, Value::Bytes(id)) => {
+            push_number(big_endian(id).into(), slot, out)
+        }
         (SegmentKind::Ipv4(_), Value::Ipv4(address)) => {
             out.extend_hex(&address.octets());
             Ok(())
@@ -146,12 +178,12 @@ pub(super) fn encode(schema: &KeySchema, slot: &Slot<'_>, value: &Value<'_>, hel
     }
 }
 
-/// Adds text that all values with this beginning have first.
+/// Appends the common prefix of all values that begin with `prefix`.
 pub(super) fn encode_prefix(prefix: &[u8], out: &mut KeyBuf) {
     out.extend(prefix);
 }
 
-fn push_value(slot: &Slot<'_>, stored: &Value<'_>, out: &mut KeyBuf) -> Result<(), Cause> {
+fn push_value(slot: &Slot<'_>, stored: &Value<'_>, out: &mut KeyBuf) -> Result<(), KeyErrorKind> {
     match stored {
         Value::Unsigned(number) => return push_number((*number).into(), slot, out),
         Value::Signed(number) => return push_number((*number).into(), slot, out),
@@ -166,12 +198,14 @@ fn push_value(slot: &Slot<'_>, stored: &Value<'_>, out: &mut KeyBuf) -> Result<(
         }
         Value::Ipv4(address) => out.extend(address.to_string().as_bytes()),
         Value::Ipv6(address) => out.extend(address.to_string().as_bytes()),
-        Value::Null | Value::F32(_) | Value::F64(_) | Value::Decimal(_) => return Err(wrong_type(slot.ty, stored)),
+        Value::Null | Value::F32(_) | Value::F64(_) | Value::Decimal(_) => {
+            return Err(wrong_type(slot.ty, stored));
+        }
     }
     Ok(())
 }
 
-/// What a descending number is subtracted from.
+/// Returns the number from which a descending number is subtracted.
 fn minuend(digits: Option<u8>) -> i128 {
     match digits {
         Some(digits) if digits < LONG_DIGITS => 10_i128.pow(digits.into()) - 1,
@@ -179,27 +213,33 @@ fn minuend(digits: Option<u8>) -> i128 {
     }
 }
 
-fn push_number(number: i128, slot: &Slot<'_>, out: &mut KeyBuf) -> Result<(), Cause> {
-    let digits = if slot.flip == 0 { slot.digits } else { Some(slot.digits.unwrap_or(LONG_DIGITS)) };
+fn push_number(number: i128, slot: &Slot<'_>, out: &mut KeyBuf) -> Result<(), KeyErrorKind> {
+    let digits =
+        if slot.flip == 0 { slot.digits } else { Some(slot.digits.unwrap_or(LONG_DIGITS)) };
     if number < 0 && digits.is_some() {
-        return Err(Cause::Unsupported("a number below zero (a time before 1970) does not sort among digits; a profile of bytes has a place for it"));
+        return Err(KeyErrorKind::Unsupported(
+            "a number below zero (a time before 1970) does not sort among digits; a profile of bytes has a place for it",
+        ));
     }
     let written = if slot.flip == 0 { number } else { minuend(slot.digits) - number };
     if written < 0 && slot.flip != 0 {
-        return Err(Cause::TooWide { width: digits.unwrap_or(LONG_DIGITS).into(), found: decimal_digits(number.unsigned_abs()) });
+        return Err(KeyErrorKind::TooWide {
+            width: digits.unwrap_or(LONG_DIGITS).into(),
+            found: decimal_digits(number.unsigned_abs()),
+        });
     }
     push_digits(written, digits, out)
 }
 
-/// Adds a salt in as many digits as the greatest one has.
+/// Appends a salt with as many digits as the greatest one.
 pub(super) fn push_salt(schema: &KeySchema, at: usize, salt: u32, out: &mut KeyBuf) {
     let digits = width(schema, at).and_then(|digits| u8::try_from(digits).ok());
-    // The schema was refused if its digits are too few for its salts.
+    // A schema with too few digits for its salts was rejected.
     _ = push_digits(salt.into(), digits, out);
 }
 
-/// A number in decimal, with zeros in front up to as many digits.
-fn push_digits(number: i128, digits: Option<u8>, out: &mut KeyBuf) -> Result<(), Cause> {
+/// Appends a decimal number, padded with zeros to the given digits.
+fn push_digits(number: i128, digits: Option<u8>, out: &mut KeyBuf) -> Result<(), KeyErrorKind> {
     let mut room = [b'0'; 40];
     let mut at = room.len();
     let mut rest = number.unsigned_abs();
@@ -211,7 +251,7 @@ fn push_digits(number: i128, digits: Option<u8>, out: &mut KeyBuf) -> Result<(),
     let found = room.len() - at;
     let width = digits.map_or(found, usize::from);
     if found > width || width > room.len() {
-        return Err(Cause::TooWide { width, found });
+        return Err(KeyErrorKind::TooWide { width, found });
     }
     if number < 0 {
         out.push(b'-');
@@ -224,7 +264,8 @@ fn decimal_digits(number: u128) -> usize {
     number.checked_ilog10().map_or(1, |power| power as usize + 1)
 }
 
-/// How much of text or bytes fits `most` bytes, text to its last whole character.
+/// Returns the number of bytes of text or bytes that fit in `most` bytes; for text, up to its last
+/// complete character.
 fn shortened(bytes: &[u8], most: usize, ty: FieldType) -> usize {
     let length = bytes.len().min(most);
     match str::from_utf8(&bytes[..length]) {
@@ -233,32 +274,42 @@ fn shortened(bytes: &[u8], most: usize, ty: FieldType) -> usize {
     }
 }
 
-/// Where the segment that begins at `start` ends.
-pub(super) fn end(schema: &KeySchema, at: usize, key: &[u8], start: usize) -> Result<usize, Cause> {
+/// Returns the end of the segment that begins at `start`.
+pub(super) fn end(
+    schema: &KeySchema,
+    at: usize,
+    key: &[u8],
+    start: usize,
+) -> Result<usize, KeyErrorKind> {
     if let Some(width) = width(schema, at) {
         return match key.get(start..start + width) {
-            None => Err(Cause::Short),
+            None => Err(KeyErrorKind::Short),
             Some(bytes) if fits(schema, at, bytes) => Ok(start + width),
-            Some(_) => Err(Cause::Malformed("another literal stands here, or something else than digits")),
+            Some(_) => Err(KeyErrorKind::Malformed(
+                "another literal stands here, or something else than digits",
+            )),
         };
     }
     match schema.segments().get(at + 1).map(|next| &next.kind) {
-        _ if is_ambiguous(schema, at) => Err(Cause::Ambiguous),
+        _ if is_ambiguous(schema, at) => Err(KeyErrorKind::Ambiguous),
         None => Ok(key.len()),
         Some(_) => {
             let end = (start..key.len()).find(|&end| follows(schema, at + 1, key, end));
-            end.ok_or(Cause::Malformed("the literal behind this field, with what follows it, is not in the key"))
+            end.ok_or(KeyErrorKind::Malformed(
+                "the literal behind this field, with what follows it, is not in the key",
+            ))
         }
     }
 }
 
-/// Whether nothing says where a segment ends: it has no width, is not the last, and no literal follows it.
+/// Returns `true` if the end of a segment is undetermined: it has no width, is not the last, and no
+/// literal follows it.
 pub(super) fn is_ambiguous(schema: &KeySchema, at: usize) -> bool {
     let next = schema.segments().get(at + 1).map(|next| &next.kind);
     width(schema, at).is_none() && next.is_some_and(|next| !matches!(next, SegmentKind::Const(_)))
 }
 
-/// Whether everything of a known width from a segment on can stand at this place of the key.
+/// Returns `true` if all segments of a known width from `first` on match the key at `start`.
 fn follows(schema: &KeySchema, first: usize, key: &[u8], start: usize) -> bool {
     let mut start = start;
     for at in first..schema.segments().len() {
@@ -272,26 +323,42 @@ fn follows(schema: &KeySchema, first: usize, key: &[u8], start: usize) -> bool {
     start == key.len()
 }
 
-/// Whether bytes of a segment's width can be its own: the literal, or digits where there are only digits.
+/// Returns `true` if bytes of a segment's width are valid for it: the literal, or digits if only
+/// digits are possible.
 fn fits(schema: &KeySchema, at: usize, bytes: &[u8]) -> bool {
     match &schema.segments()[at].kind {
         SegmentKind::Const(wanted) => bytes == *wanted,
-        SegmentKind::Hash { .. } | SegmentKind::Ipv4(_) => bytes.iter().all(|byte| HEX_DIGITS.contains(byte)),
+        SegmentKind::Hash { .. } | SegmentKind::Ipv4(_) => {
+            bytes.iter().all(|byte| HEX_DIGITS.contains(byte))
+        }
         SegmentKind::Salt { .. } => bytes.iter().all(u8::is_ascii_digit),
-        _ => !schema.slot(at).is_some_and(|slot| slot.is_number()) || bytes.iter().all(u8::is_ascii_digit),
+        _ => {
+            !schema.slot(at).is_some_and(|slot| slot.is_number())
+                || bytes.iter().all(u8::is_ascii_digit)
+        }
     }
 }
 
-/// Refuses a key whose segments would be found elsewhere than where they were written. What the schema leaves ambiguous in
-/// every key is not refused here but when it is read.
-pub(super) fn check_readable(schema: &KeySchema, key: &[u8], ends: &[u16; SEGMENTS_MAX]) -> Result<(), KeyError> {
+/// Rejects a key whose segments would be decoded at other offsets than they were written.
+/// Ambiguities of the schema in every key are not rejected here but during decoding.
+pub(super) fn check_readable(
+    schema: &KeySchema,
+    key: &[u8],
+    ends: &[u16; MAX_SEGMENTS],
+) -> Result<(), KeyError> {
     let mut start = 0;
     for (at, &wanted) in ends.iter().enumerate().take(schema.segments().len()) {
         let wanted = usize::from(wanted);
         match end(schema, at, key, start) {
             Ok(found) if found == wanted => start = found,
-            Err(Cause::Ambiguous) => return Ok(()),
-            _ => return Err(KeyError::new(at, start, Cause::Delimiter(delimiter(schema, at)))),
+            Err(KeyErrorKind::Ambiguous) => return Ok(()),
+            _ => {
+                return Err(KeyError::new(
+                    at,
+                    start,
+                    KeyErrorKind::Delimiter(delimiter(schema, at)),
+                ));
+            }
         }
     }
     Ok(())
@@ -304,18 +371,32 @@ fn delimiter(schema: &KeySchema, at: usize) -> String {
     }
 }
 
-/// Whether text is what its field is declared to match.
-fn check_pattern(schema: &KeySchema, slot: &Slot<'_>, value: &Value<'_>) -> Result<(), Cause> {
-    let (Some(text), Some(pattern)) = (raw_bytes(value), schema.pattern(slot.field)) else { return Ok(()) };
+/// Checks that text matches the declared pattern of its field.
+fn check_pattern(
+    schema: &KeySchema,
+    slot: &Slot<'_>,
+    value: &Value<'_>,
+) -> Result<(), KeyErrorKind> {
+    let (Some(text), Some(pattern)) = (raw_bytes(value), schema.pattern(slot.field)) else {
+        return Ok(());
+    };
     if str::from_utf8(text).is_ok_and(|text| pattern.is_match(text)) {
         return Ok(());
     }
     let field = &schema.fields()[slot.field];
-    Err(Cause::Pattern { field: field.name.clone(), pattern: field.pattern.clone().unwrap_or_default() })
+    Err(KeyErrorKind::Pattern {
+        field: field.name.clone(),
+        pattern: field.pattern.clone().unwrap_or_default(),
+    })
 }
 
-/// The value of a field from its text.
-pub(super) fn decode<'k>(schema: &KeySchema, slot: &Slot<'_>, bytes: &'k [u8], helper: &dyn KeyHelper) -> Result<Value<'k>, Cause> {
+/// Returns the value of a field from its text.
+pub(super) fn decode<'k>(
+    schema: &KeySchema,
+    slot: &Slot<'_>,
+    bytes: &'k [u8],
+    helper: &dyn KeyResolver,
+) -> Result<Value<'k>, KeyErrorKind> {
     if slot.nullable && bytes.is_empty() {
         return Ok(Value::Null);
     }
@@ -326,11 +407,19 @@ pub(super) fn decode<'k>(schema: &KeySchema, slot: &Slot<'_>, bytes: &'k [u8], h
     Ok(value)
 }
 
-fn read<'k>(slot: &Slot<'_>, bytes: &'k [u8], helper: &dyn KeyHelper) -> Result<Value<'k>, Cause> {
+fn read<'k>(
+    slot: &Slot<'_>,
+    bytes: &'k [u8],
+    helper: &dyn KeyResolver,
+) -> Result<Value<'k>, KeyErrorKind> {
     match *slot.kind {
-        SegmentKind::Bucket { .. } => slot.backward(read_number(slot, bytes, FieldType::U32)?, helper),
+        SegmentKind::Bucket { .. } => {
+            slot.backward(read_number(slot, bytes, FieldType::U32)?, helper)
+        }
         SegmentKind::Dict { bytes: width, .. } => {
-            let Value::Unsigned(id) = read_number(slot, bytes, FieldType::U64)? else { return Err(NOT_CANONICAL) };
+            let Value::Unsigned(id) = read_number(slot, bytes, FieldType::U64)? else {
+                return Err(NOT_CANONICAL);
+            };
             let bytes = id.to_be_bytes();
             let (zeros, id) = bytes.split_at(bytes.len() - usize::from(width).min(bytes.len()));
             if zeros.iter().any(|&byte| byte != 0) {
@@ -338,7 +427,9 @@ fn read<'k>(slot: &Slot<'_>, bytes: &'k [u8], helper: &dyn KeyHelper) -> Result<
             }
             slot.backward(Value::Bytes(Cow::Borrowed(id)), helper).map(Value::into_owned)
         }
-        SegmentKind::Trunc { bytes: most, .. } if bytes.len() > usize::from(most) => Err(NOT_CANONICAL),
+        SegmentKind::Trunc { bytes: most, .. } if bytes.len() > usize::from(most) => {
+            Err(NOT_CANONICAL)
+        }
         SegmentKind::Trunc { .. } => text_or_bytes(Cow::Borrowed(bytes), slot.ty),
         SegmentKind::Ipv4(_) => slot.backward(Value::Ipv4(read_hex::<4>(bytes)?.into()), helper),
         SegmentKind::Reverse(_) if slot.is_number() => {
@@ -351,8 +442,8 @@ fn read<'k>(slot: &Slot<'_>, bytes: &'k [u8], helper: &dyn KeyHelper) -> Result<
     }
 }
 
-fn read_plain<'k>(slot: &Slot<'_>, bytes: &'k [u8]) -> Result<Value<'k>, Cause> {
-    let text = || str::from_utf8(bytes).map_err(|_| Cause::NotUtf8);
+fn read_plain<'k>(slot: &Slot<'_>, bytes: &'k [u8]) -> Result<Value<'k>, KeyErrorKind> {
+    let text = || str::from_utf8(bytes).map_err(|_| KeyErrorKind::NotUtf8);
     match slot.stored {
         ty if ty.integer_range().is_some() => read_number(slot, bytes, ty),
         FieldType::Bool => match bytes {
@@ -370,7 +461,11 @@ fn read_plain<'k>(slot: &Slot<'_>, bytes: &'k [u8]) -> Result<Value<'k>, Cause> 
         FieldType::Ipv4 => text()?.parse().map(Value::Ipv4).map_err(|_| NOT_CANONICAL),
         FieldType::Ipv6 => {
             let address: std::net::Ipv6Addr = text()?.parse().map_err(|_| NOT_CANONICAL)?;
-            if address.to_string().as_bytes() == bytes { Ok(Value::Ipv6(address)) } else { Err(NOT_CANONICAL) }
+            if address.to_string().as_bytes() == bytes {
+                Ok(Value::Ipv6(address))
+            } else {
+                Err(NOT_CANONICAL)
+            }
         }
         ty => {
             let value = text_or_bytes(Cow::Borrowed(bytes), ty)?;
@@ -379,20 +474,30 @@ fn read_plain<'k>(slot: &Slot<'_>, bytes: &'k [u8]) -> Result<Value<'k>, Cause> 
     }
 }
 
-fn read_hex<const BYTES: usize>(digits: &[u8]) -> Result<[u8; BYTES], Cause> {
+fn read_hex<const BYTES: usize>(digits: &[u8]) -> Result<[u8; BYTES], KeyErrorKind> {
     let mut bytes = [0; BYTES];
     if digits.len() != 2 * BYTES || !digits.iter().all(|digit| HEX_DIGITS.contains(digit)) {
         return Err(NOT_CANONICAL);
     }
     for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
-        let digit = |at: usize| HEX_DIGITS.iter().position(|wanted| *wanted == pair[at]).and_then(|digit| u8::try_from(digit).ok());
+        let digit = |at: usize| {
+            HEX_DIGITS
+                .iter()
+                .position(|wanted| *wanted == pair[at])
+                .and_then(|digit| u8::try_from(digit).ok())
+        };
         *byte = digit(0).zip(digit(1)).map(|(high, low)| (high << 4) | low).ok_or(NOT_CANONICAL)?;
     }
     Ok(bytes)
 }
 
-fn read_number(slot: &Slot<'_>, bytes: &[u8], ty: FieldType) -> Result<Value<'static>, Cause> {
-    let digits = if slot.flip == 0 { slot.digits } else { Some(slot.digits.unwrap_or(LONG_DIGITS)) };
+fn read_number(
+    slot: &Slot<'_>,
+    bytes: &[u8],
+    ty: FieldType,
+) -> Result<Value<'static>, KeyErrorKind> {
+    let digits =
+        if slot.flip == 0 { slot.digits } else { Some(slot.digits.unwrap_or(LONG_DIGITS)) };
     let (negative, figures) = match bytes.strip_prefix(b"-") {
         Some(rest) if digits.is_none() => (true, rest),
         _ => (false, bytes),
@@ -401,32 +506,58 @@ fn read_number(slot: &Slot<'_>, bytes: &[u8], ty: FieldType) -> Result<Value<'st
         Some(digits) => figures.len() == usize::from(digits),
         None => figures.first() != Some(&b'0') || figures.len() == 1 && !negative,
     };
-    if !padded || figures.is_empty() || figures.len() > usize::from(DIGITS_MAX) || !figures.iter().all(u8::is_ascii_digit) {
+    if !padded
+        || figures.is_empty()
+        || figures.len() > usize::from(MAX_DIGITS)
+        || !figures.iter().all(u8::is_ascii_digit)
+    {
         return Err(NOT_CANONICAL);
     }
-    let number = figures.iter().fold(0_i128, |number, figure| number * 10 + i128::from(figure - b'0'));
+    let number =
+        figures.iter().fold(0_i128, |number, figure| number * 10 + i128::from(figure - b'0'));
     let number = if negative { -number } else { number };
     let number = if slot.flip == 0 { number } else { minuend(slot.digits) - number };
     let is_signed = ty.integer_range().is_some_and(|(least, _)| least < 0);
-    let value = if is_signed { i64::try_from(number).ok().map(Value::Signed) } else { u64::try_from(number).ok().map(Value::Unsigned) };
+    let value = if is_signed {
+        i64::try_from(number).ok().map(Value::Signed)
+    } else {
+        u64::try_from(number).ok().map(Value::Unsigned)
+    };
     let in_range = |value: &Value<'_>| ty.accepts(value) && (digits.is_none() || number >= 0);
-    value.filter(in_range).ok_or(Cause::Malformed("the number lies outside the range of its field"))
+    value
+        .filter(in_range)
+        .ok_or(KeyErrorKind::Malformed("the number lies outside the range of its field"))
 }
 
-/// Adds what a salt or a hash is computed from: the named fields (all, if none is named) as they stand in the key and in its
-/// order, with a literal where nothing but it stands between two of them; in front those that only hashes hold. `false`
-/// if one of them is not known.
-pub(super) fn push_input<K: Known + ?Sized>(schema: &KeySchema, by: &[FieldId], known: &K, out: &mut KeyBuf) -> Result<bool, Cause> {
+/// Appends the input of a salt or a hash: the named fields (all, if none is named) as they are in
+/// the key and in its order, with the literal between two adjacent ones. Fields that only hashes
+/// contain come first. Returns `false` if one of them is unknown.
+pub(super) fn push_input<K: KnownFields + ?Sized>(
+    schema: &KeySchema,
+    by: &[FieldId],
+    known: &K,
+    out: &mut KeyBuf,
+) -> Result<bool, KeyErrorKind> {
     let named = |field: FieldId| by.is_empty() || by.contains(&field);
-    let carried = |at: usize| schema.segments().get(at).and_then(|segment| segment.kind.carries()).filter(|&field| named(field));
-    for field in (0..schema.fields().len()).filter(|&field| named(field) && schema.carrier(field).is_none()) {
+    let carried = |at: usize| {
+        schema
+            .segments()
+            .get(at)
+            .and_then(|segment| segment.kind.carries())
+            .filter(|&field| named(field))
+    };
+    for field in
+        (0..schema.fields().len()).filter(|&field| named(field) && schema.carrier(field).is_none())
+    {
         let Some(value) = known.known(field) else { return Ok(false) };
         push_unheld(schema.fields()[field].ty, value, out)?;
     }
     for at in 0..schema.segments().len() {
         if let Some(field) = carried(at) {
-            let (Some(slot), Some(value)) = (schema.slot(at), known.known(field)) else { return Ok(false) };
-            encode(schema, &slot, value, &NoHelper, out)?;
+            let (Some(slot), Some(value)) = (schema.slot(at), known.known(field)) else {
+                return Ok(false);
+            };
+            encode(schema, &slot, value, &NoResolver, out)?;
         } else if let SegmentKind::Const(literal) = &schema.segments()[at].kind
             && at.checked_sub(1).and_then(carried).is_some()
             && carried(at + 1).is_some()
@@ -437,7 +568,7 @@ pub(super) fn push_input<K: Known + ?Sized>(schema: &KeySchema, by: &[FieldId], 
     Ok(true)
 }
 
-/// A field that only hashes, buckets or truncations hold, as it would be written.
-fn push_unheld(ty: FieldType, value: &Value<'_>, out: &mut KeyBuf) -> Result<(), Cause> {
+/// Returns a field that only hashes, buckets or truncations contain, as it would be written.
+fn push_unheld(ty: FieldType, value: &Value<'_>, out: &mut KeyBuf) -> Result<(), KeyErrorKind> {
     push_value(&Slot::alone(ty), value, out)
 }

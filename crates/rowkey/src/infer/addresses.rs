@@ -1,4 +1,5 @@
-//! Whether four numbers with dots are addresses: versions, chapters and object identifiers are written so too.
+//! Whether four numbers with dots are addresses: versions, chapters and object identifiers are
+//! written so too.
 
 use std::collections::HashSet;
 
@@ -9,19 +10,24 @@ const SMALL: u64 = 29;
 /// Parts of an address are drawn up to twice as much, and more.
 const HALF: u64 = 128;
 /// Different parts in a place that is spread.
-const SPREAD_MIN: usize = 20;
+const MIN_SPREAD_PARTS: usize = 20;
 /// Different first parts of public addresses.
-const FIRSTS_MIN: usize = 3;
+const MIN_FIRST_PARTS: usize = 3;
 
-/// Whether values, all in dotted decimal, are of private blocks, or of many public ones.
+/// Returns `true` if values, all in dotted decimal, are of private blocks, or of many public ones.
 pub(super) fn look_like_addresses(values: &[&[u8]]) -> bool {
-    let parts: Vec<Vec<u64>> = values.iter().map(|value| value.split(|byte| *byte == b'.').filter_map(number).collect()).collect();
-    let place = |at: usize| parts.iter().filter_map(|parts| parts.get(at).copied()).collect::<HashSet<_>>();
+    let parts: Vec<Vec<u64>> = values
+        .iter()
+        .map(|value| value.split(|byte| *byte == b'.').filter_map(number).collect())
+        .collect();
+    let place =
+        |at: usize| parts.iter().filter_map(|parts| parts.get(at).copied()).collect::<HashSet<_>>();
     let most = |at: usize| place(at).into_iter().max().unwrap_or(0);
-    let is_spread = most(3) >= HALF && place(3).len() >= SPREAD_MIN.min(values.len() / 3);
+    let is_spread = most(3) >= HALF && place(3).len() >= MIN_SPREAD_PARTS.min(values.len() / 3);
     let is_private = parts.iter().filter(|parts| is_private(parts)).count() * 10 >= parts.len() * 9;
-    let is_public = place(0).len() >= FIRSTS_MIN && most(0) >= HALF && most(1) >= HALF;
-    is_spread && (is_private && (most(0) > SMALL || most(1) > SMALL || most(2) > SMALL) || is_public)
+    let is_public = place(0).len() >= MIN_FIRST_PARTS && most(0) >= HALF && most(1) >= HALF;
+    is_spread
+        && (is_private && (most(0) > SMALL || most(1) > SMALL || most(2) > SMALL) || is_public)
 }
 
 fn is_private(parts: &[u64]) -> bool {

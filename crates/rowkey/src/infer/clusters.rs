@@ -1,40 +1,40 @@
-//! Whether numbers are a few first digits and drawn ones behind them: they lie in clusters whose ends are round numbers, while those of
-//! times, busy hours or bursts, end anywhere.
+//! Whether numbers are a few first digits and drawn ones after them: they are in clusters whose
+//! ends are round numbers, while those of times, busy hours or bursts, end anywhere.
 
 use std::collections::BTreeMap;
 
-/// Of fewer numbers in a block, one may be empty by chance.
-const IN_BLOCK_MIN: usize = 8;
+/// Of fewer numbers in a block, one may be empty randomly.
+const MIN_BLOCK_NUMBERS: usize = 8;
 /// Hours and minutes are round numbers too, of more and smaller blocks.
-const BLOCKS_MAX: u64 = 20;
+const MAX_BLOCKS: u64 = 20;
 /// Clusters of fewer numbers are passed over if they are few.
-const IN_CLUSTER_MIN: usize = 4;
-/// The ends of drawn numbers are one mean distance from the round ones, and by chance so many.
+const MIN_CLUSTER_NUMBERS: usize = 4;
+/// The ends of drawn numbers are one mean distance from the round ones, and randomly so many.
 const DISTANCES: f64 = 4.0;
-/// Ends are so near to round numbers by chance, at most.
-const CHANCE_MAX: f64 = 1e-3;
+/// Ends are so near to round numbers randomly, at most.
+const MAX_PROBABILITY: f64 = 1e-3;
 
 /// Numbers in blocks next to each other.
 struct Cluster {
     first_block: u64,
     last_block: u64,
     count: usize,
-    least: u64,
-    most: u64,
+    min: u64,
+    max: u64,
 }
 
 impl Cluster {
     #[expect(clippy::cast_precision_loss, reason = "shares of a block")]
-    fn behind_start(&self, block: u64) -> f64 {
-        (self.least - self.first_block * block) as f64 / block as f64
+    fn after_start(&self, block: u64) -> f64 {
+        (self.min - self.first_block * block) as f64 / block as f64
     }
 
     #[expect(clippy::cast_precision_loss, reason = "shares of a block")]
     fn before_end(&self, block: u64) -> f64 {
-        (block - 1 - (self.most - self.last_block * block)) as f64 / block as f64
+        (block - 1 - (self.max - self.last_block * block)) as f64 / block as f64
     }
 
-    /// The mean distance of its numbers, in blocks.
+    /// Returns the mean distance of its numbers, in blocks.
     #[expect(clippy::cast_precision_loss, reason = "numbers in a sample")]
     fn distance(&self) -> f64 {
         self.blocks() as f64 / self.count as f64
@@ -45,12 +45,13 @@ impl Cluster {
     }
 }
 
-/// Whether numbers lie in clusters that begin and end with whole decimal or binary blocks.
+/// Returns `true` if numbers are in clusters that begin and end with whole decimal or binary
+/// blocks.
 pub(super) fn fill_blocks(numbers: &[u64]) -> bool {
     blocks().any(|block| are_round(numbers, block, true))
 }
 
-/// Whether numbers lie in clusters that begin with decimal blocks.
+/// Returns `true` if numbers are in clusters that begin with decimal blocks.
 pub(super) fn begin_with_blocks(numbers: &[u64]) -> bool {
     decimal().any(|block| are_round(numbers, block, false))
 }
@@ -65,40 +66,66 @@ fn blocks() -> impl Iterator<Item = u64> {
 
 fn are_round(numbers: &[u64], block: u64, with_ends: bool) -> bool {
     let clusters = clusters(numbers, block);
-    let kept: Vec<&Cluster> = clusters.iter().filter(|cluster| cluster.count >= IN_CLUSTER_MIN).collect();
-    let (count, wide) = (kept.iter().map(|cluster| cluster.count).sum::<usize>(), kept.iter().map(|cluster| cluster.blocks()).sum::<u64>());
-    let is_full = usize::try_from(wide).is_ok_and(|wide| wide * IN_BLOCK_MIN <= count);
-    if kept.is_empty() || clusters.len() < 2 || wide > BLOCKS_MAX * kept.len() as u64 || !is_full || count * 10 < numbers.len() * 9 {
+    let kept: Vec<&Cluster> =
+        clusters.iter().filter(|cluster| cluster.count >= MIN_CLUSTER_NUMBERS).collect();
+    let (count, wide) = (
+        kept.iter().map(|cluster| cluster.count).sum::<usize>(),
+        kept.iter().map(|cluster| cluster.blocks()).sum::<u64>(),
+    );
+    let is_full = usize::try_from(wide).is_ok_and(|wide| wide * MIN_BLOCK_NUMBERS <= count);
+    if kept.is_empty()
+        || clusters.len() < 2
+        || wide > MAX_BLOCKS * kept.len() as u64
+        || !is_full
+        || count * 10 < numbers.len() * 9
+    {
         return false;
     }
-    let starts = kept.iter().map(|cluster| (cluster.behind_start(block), cluster.distance()));
+    let starts = kept.iter().map(|cluster| (cluster.after_start(block), cluster.distance()));
     // A limit may cut the last one.
-    let whole = if clusters.last().is_some_and(|last| last.count >= IN_CLUSTER_MIN) { kept.len() - 1 } else { kept.len() };
-    let ends = kept[..whole].iter().filter(|_| with_ends).map(|cluster| (cluster.before_end(block), cluster.distance()));
+    let whole = if clusters.last().is_some_and(|last| last.count >= MIN_CLUSTER_NUMBERS) {
+        kept.len() - 1
+    } else {
+        kept.len()
+    };
+    let ends = kept[..whole]
+        .iter()
+        .filter(|_| with_ends)
+        .map(|cluster| (cluster.before_end(block), cluster.distance()));
     are_near(&starts.chain(ends).collect::<Vec<_>>())
 }
 
-/// Whether ends, each with the mean distance of its cluster, are nearer to those of blocks than they are by chance.
+/// Returns `true` if ends, each with the mean distance of its cluster, are nearer to those of
+/// blocks than they are randomly.
 #[expect(clippy::cast_precision_loss, reason = "few ends")]
 fn are_near(ends: &[(f64, f64)]) -> bool {
     let distances: f64 = ends.iter().map(|(end, distance)| end / distance).sum();
     let sum: f64 = ends.iter().map(|(end, _)| end).sum();
     // So likely is it that as many drawn shares are together no more.
     let chance = (1..=ends.len()).fold(1.0, |chance, at| chance * sum / at as f64);
-    distances <= DISTANCES * ends.len() as f64 && chance <= CHANCE_MAX
+    distances <= DISTANCES * ends.len() as f64 && chance <= MAX_PROBABILITY
 }
 
 fn clusters(numbers: &[u64], block: u64) -> Vec<Cluster> {
     let mut of: BTreeMap<u64, Cluster> = BTreeMap::new();
     for &number in numbers {
         let at = number / block;
-        let one = of.entry(at).or_insert(Cluster { first_block: at, last_block: at, count: 0, least: number, most: number });
-        (one.count, one.least, one.most) = (one.count + 1, one.least.min(number), one.most.max(number));
+        let one = of.entry(at).or_insert(Cluster {
+            first_block: at,
+            last_block: at,
+            count: 0,
+            min: number,
+            max: number,
+        });
+        (one.count, one.min, one.max) = (one.count + 1, one.min.min(number), one.max.max(number));
     }
     let mut found: Vec<Cluster> = Vec::new();
     for next in of.into_values() {
         match found.last_mut().filter(|last| last.last_block + 1 == next.first_block) {
-            Some(last) => (last.last_block, last.count, last.most) = (next.last_block, last.count + next.count, next.most),
+            Some(last) => {
+                (last.last_block, last.count, last.max) =
+                    (next.last_block, last.count + next.count, next.max);
+            }
             None => found.push(next),
         }
     }

@@ -1,4 +1,4 @@
-//! The values that stand in one place of all keys, and what can be seen of them together.
+//! Values at one position of all keys, and their common properties.
 
 use std::collections::HashMap;
 
@@ -20,8 +20,11 @@ pub(super) struct Column<'k> {
 }
 
 impl<'k> Column<'k> {
-    pub(super) fn of(values: Vec<&'k [u8]>) -> Self {
-        let all = |test: fn(&u8) -> bool| !values.is_empty() && values.iter().all(|value| !value.is_empty() && value.iter().all(test));
+    pub(super) fn from_values(values: Vec<&'k [u8]>) -> Self {
+        let all = |test: fn(&u8) -> bool| {
+            !values.is_empty()
+                && values.iter().all(|value| !value.is_empty() && value.iter().all(test))
+        };
         let is_hex = all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         Self {
             min: values.iter().map(|value| value.len()).min().unwrap_or(0),
@@ -34,7 +37,7 @@ impl<'k> Column<'k> {
         }
     }
 
-    /// The bytes of every value, if they are as many in all.
+    /// Returns the bytes of every value, if they are as many in all.
     pub(super) fn width(&self) -> Option<usize> {
         (self.min == self.max && self.min > 0).then_some(self.min)
     }
@@ -44,23 +47,27 @@ impl<'k> Column<'k> {
         (self.distinct == 1).then(|| self.values[0])
     }
 
-    /// The first `bytes` of every value, and what is behind them.
+    /// Returns the first `bytes` of every value, and what is after them.
     pub(super) fn split_at(&self, bytes: usize) -> Option<(Self, Self)> {
-        (bytes <= self.min).then(|| self.values.iter().map(|value| value.split_at(bytes)).unzip()).map(|(a, b)| (Self::of(a), Self::of(b)))
+        (bytes <= self.min)
+            .then(|| self.values.iter().map(|value| value.split_at(bytes)).unzip())
+            .map(|(a, b)| (Self::from_values(a), Self::from_values(b)))
     }
 
-    /// The same, counted from the end of every value.
+    /// Returns the same, counted from the end of every value.
     pub(super) fn split_from_end(&self, bytes: usize) -> Option<(Self, Self)> {
         let halves = || self.values.iter().map(|value| value.split_at(value.len() - bytes)).unzip();
-        (bytes <= self.min).then(halves).map(|(a, b)| (Self::of(a), Self::of(b)))
+        (bytes <= self.min).then(halves).map(|(a, b)| (Self::from_values(a), Self::from_values(b)))
     }
 
-    /// The numbers that the digits are; `None` if there is something else, or a number beyond 64 bits.
+    /// The numbers that the digits are; `None` if there is something else, or a number beyond 64
+    /// bits.
     pub(super) fn numbers(&self) -> Option<Vec<u64>> {
         self.values.iter().map(|value| number(value)).collect()
     }
 
-    /// The letters (and signs between them) that all values begin with, in front of what differs and of digits.
+    /// Returns the letters (and signs between them) that all values begin with, in front of what
+    /// differs and of digits.
     pub(super) fn common_letters(&self) -> &'k [u8] {
         let Some(first) = self.values.first() else { return &[] };
         let mut common = first.iter().take_while(|byte| !byte.is_ascii_digit()).count();
@@ -70,16 +77,23 @@ impl<'k> Column<'k> {
         &first[..common]
     }
 
-    /// Bits of chance in one byte of the values, at most; fewer values than 256 cannot show all eight.
+    /// Bits of chance in one byte of the values, at most; fewer values than 256 cannot show all
+    /// eight.
     pub(super) fn bits_per_byte(&self) -> f64 {
         let mut counts = [0_u32; 256];
-        self.values.iter().flat_map(|value| value.iter()).for_each(|&byte| counts[usize::from(byte)] += 1);
+        self.values
+            .iter()
+            .flat_map(|value| value.iter())
+            .for_each(|&byte| counts[usize::from(byte)] += 1);
         let all: u32 = counts.iter().sum();
-        let share = counts.iter().filter(|&&count| count > 0).map(|&count| f64::from(count) / f64::from(all.max(1)));
+        let share = counts
+            .iter()
+            .filter(|&&count| count > 0)
+            .map(|&count| f64::from(count) / f64::from(all.max(1)));
         share.map(|share| -share * share.log2()).sum()
     }
 
-    /// The share of the most frequent value times how many values there are: 1 is even.
+    /// Returns the share of the most frequent value times how many values there are: 1 is even.
     #[expect(clippy::cast_precision_loss, reason = "a ratio of counts of a sample")]
     pub(super) fn unevenness(&self) -> f64 {
         let counts = counts(&self.values);
@@ -88,22 +102,25 @@ impl<'k> Column<'k> {
     }
 }
 
-/// How often each value stands there.
+/// Returns the frequency of each value.
 pub(super) fn counts<'k>(values: &[&'k [u8]]) -> HashMap<&'k [u8], usize> {
     let mut counts = HashMap::new();
     values.iter().for_each(|&value| *counts.entry(value).or_insert(0) += 1);
     counts
 }
 
-/// A decimal number of at most 64 bits.
+/// Returns a decimal number of at most 64 bits.
 pub(super) fn number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    digits.iter().try_fold(0_u64, |number, digit| number.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
+    digits.iter().try_fold(0_u64, |number, digit| {
+        number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+    })
 }
 
-/// Whether bytes are text that people can read: UTF-8 without control characters.
+/// Returns `true` if bytes are text that people can read: UTF-8 without control characters.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && std::str::from_utf8(bytes).is_ok_and(|text| !text.chars().any(char::is_control))
+    !bytes.is_empty()
+        && std::str::from_utf8(bytes).is_ok_and(|text| !text.chars().any(char::is_control))
 }

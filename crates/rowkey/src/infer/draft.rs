@@ -1,10 +1,12 @@
-//! A guess at a key while it is made: pieces with what speaks for each, and the schema they come to.
+//! Draft of a schema: segments with their evidence, and the resulting schema.
 
 use std::collections::HashSet;
 
 use bytes::Bytes;
 
-use crate::schema::{Field, FieldId, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind};
+use crate::schema::{
+    Field, FieldId, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind,
+};
 use crate::value::FieldType;
 
 /// Keys whose pieces are remembered, to see that the schema finds them where they were seen.
@@ -17,47 +19,47 @@ const SURE: f64 = 0.85;
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
     pub(super) profile: Profile,
-    pub(super) pieces: Vec<Piece>,
-    /// What should be known beside the evidence of single pieces.
+    pub(super) segments: Vec<DraftSegment>,
+    /// Notes in addition to the evidence of single segments.
     pub(super) notes: Vec<String>,
-    /// Points that it costs to assume what no key shows.
+    /// Penalty for assumptions that no key supports.
     pub(super) penalty: f64,
 }
 
 /// A guess at one segment.
 #[derive(Clone, Debug)]
-pub(super) struct Piece {
+pub(super) struct DraftSegment {
     pub(super) content: Content,
-    /// What it may be called, if it is a field.
+    /// Suggested name, if it is a field.
     pub(super) name: String,
-    /// What speaks for it, in words.
+    /// Evidence in words.
     pub(super) evidence: String,
     /// How much is known with it: 0 is text of any kind, 4 is proven to be a digest.
     pub(super) points: f64,
-    /// What it may be computed from other fields as.
-    pub(super) suspect: Option<Suspect>,
+    /// Possible derivation from other fields.
+    pub(super) derived_candidate: Option<DerivedCandidate>,
     /// Bytes of it in the first keys it was seen in.
     pub(super) lengths: Vec<usize>,
     /// How sure it is that it is this and nothing else, 0 to 1.
     pub(super) sure: f64,
-    /// What else it may be, and what would tell; empty if there is nothing to say.
+    /// Alternative interpretation and the facts that would decide; empty if there is none.
     pub(super) doubt: String,
-    /// Whether some keys have null here.
+    /// `true` if some keys have null here.
     pub(super) nullable: bool,
 }
 
-/// What one segment may hold.
+/// Content of a segment.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     Literal(Bytes),
-    Field { ty: FieldType, how: How, desc: bool, digits: Option<u8> },
+    Field { ty: FieldType, encoding: FieldEncoding, desc: bool, digits: Option<u8> },
     Hash { of: Vec<usize>, function: HashFunction, bytes: u8, hex: bool, digits: Option<u8> },
     Salt { of: Vec<usize>, function: HashFunction, count: u32, digits: Option<u8> },
 }
 
-/// How a field stands in its segment.
+/// How a field is in its segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum FieldEncoding {
     Plain,
     Reverse,
     Bucket(u64),
@@ -65,36 +67,69 @@ pub(super) enum How {
 
 /// How a piece that may be derived is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Suspect {
+pub(super) enum DerivedCandidate {
     /// Bytes as they are: of a digest, or one or two of a salt.
     Raw,
     /// Digits: hexadecimal of a digest, decimal of a salt.
     Digits,
-    /// One letter that stands for a salt, which no declaration can say.
+    /// Letter that is a salt, which cannot be declared.
     Letter,
 }
 
-impl Piece {
+impl DraftSegment {
     pub(super) fn literal(bytes: &[u8], lengths: usize) -> Self {
         let evidence = "the same in every key".to_owned();
         let content = Content::Literal(Bytes::copy_from_slice(bytes));
         let (sure, doubt) = sure_of_literal(bytes);
-        Self { content, name: String::new(), evidence, points: 0.2, suspect: None, lengths: vec![bytes.len(); lengths], sure, doubt, nullable: false }
+        Self {
+            content,
+            name: String::new(),
+            evidence,
+            points: 0.2,
+            derived_candidate: None,
+            lengths: vec![bytes.len(); lengths],
+            sure,
+            doubt,
+            nullable: false,
+        }
     }
 
     /// A field as it is, ascending.
-    pub(super) fn field(ty: FieldType, name: &str, evidence: impl Into<String>, points: f64, values: &[&[u8]]) -> Self {
+    pub(super) fn field(
+        ty: FieldType,
+        name: &str,
+        evidence: impl Into<String>,
+        points: f64,
+        values: &[&[u8]],
+    ) -> Self {
         let lengths = values.iter().take(KEYS_REMEMBERED).map(|value| value.len()).collect();
-        let content = Content::Field { ty, how: How::Plain, desc: false, digits: None };
+        let content =
+            Content::Field { ty, encoding: FieldEncoding::Plain, desc: false, digits: None };
         let (evidence, name) = (evidence.into(), name.to_owned());
-        Self { content, name, evidence, points, suspect: None, lengths, sure: SURE, doubt: String::new(), nullable: false }
+        Self {
+            content,
+            name,
+            evidence,
+            points,
+            derived_candidate: None,
+            lengths,
+            sure: SURE,
+            doubt: String::new(),
+            nullable: false,
+        }
     }
 
-    /// The same field written in another way.
+    /// Returns the same field written in another way.
     #[must_use]
-    pub(super) fn written(mut self, as_how: How, is_desc: bool, as_digits: Option<usize>) -> Self {
-        if let Content::Field { how, desc, digits, .. } = &mut self.content {
-            (*how, *desc, *digits) = (as_how, is_desc, as_digits.and_then(|digits| u8::try_from(digits).ok()));
+    pub(super) fn written(
+        mut self,
+        as_how: FieldEncoding,
+        is_desc: bool,
+        as_digits: Option<usize>,
+    ) -> Self {
+        if let Content::Field { encoding: how, desc, digits, .. } = &mut self.content {
+            (*how, *desc, *digits) =
+                (as_how, is_desc, as_digits.and_then(|digits| u8::try_from(digits).ok()));
         }
         self
     }
@@ -108,8 +143,8 @@ impl Piece {
     }
 
     #[must_use]
-    pub(super) fn suspect(mut self, suspect: Suspect) -> Self {
-        self.suspect = Some(suspect);
+    pub(super) fn derived_candidate(mut self, suspect: DerivedCandidate) -> Self {
+        self.derived_candidate = Some(suspect);
         self
     }
 
@@ -120,41 +155,49 @@ impl Piece {
 
 impl Draft {
     pub(super) fn new(profile: Profile) -> Self {
-        Self { profile, pieces: Vec::new(), notes: Vec::new(), penalty: 0.0 }
+        Self { profile, segments: Vec::new(), notes: Vec::new(), penalty: 0.0 }
     }
 
-    /// Adds a piece; a literal behind another one is a part of it.
-    pub(super) fn push(&mut self, piece: Piece) {
-        if let (Some(Piece { content: Content::Literal(before), lengths, sure, doubt, .. }), Content::Literal(more)) =
-            (self.pieces.last_mut(), &piece.content)
+    /// Adds a piece; a literal after another one is a part of it.
+    pub(super) fn push(&mut self, piece: DraftSegment) {
+        if let (
+            Some(DraftSegment { content: Content::Literal(before), lengths, sure, doubt, .. }),
+            Content::Literal(more),
+        ) = (self.segments.last_mut(), &piece.content)
         {
             *before = Bytes::from([&before[..], more].concat());
             let whole = before.len();
             lengths.iter_mut().for_each(|length| *length = whole);
             (*sure, *doubt) = sure_of_literal(before);
         } else {
-            self.pieces.push(piece);
+            self.segments.push(piece);
         }
     }
 
-    /// How much is known with it. A digest may be cut into several as well, so only the best of what is derived counts.
+    /// Returns the amount of information in the draft. A digest may also be split into several, so
+    /// only the best derived segment counts.
     pub(super) fn points(&self) -> f64 {
-        let derived = |piece: &&Piece| matches!(piece.content, Content::Hash { .. } | Content::Salt { .. });
-        let best = self.pieces.iter().filter(derived).map(|piece| piece.points).fold(0.0, f64::max);
-        self.pieces.iter().filter(|piece| !derived(piece)).map(|piece| piece.points).sum::<f64>() + best - self.penalty
+        let derived = |piece: &&DraftSegment| {
+            matches!(piece.content, Content::Hash { .. } | Content::Salt { .. })
+        };
+        let best =
+            self.segments.iter().filter(derived).map(|piece| piece.points).fold(0.0, f64::max);
+        self.segments.iter().filter(|piece| !derived(piece)).map(|piece| piece.points).sum::<f64>()
+            + best
+            - self.penalty
     }
 
-    /// How sure all of it is: as sure as what is least sure.
+    /// Returns the confidence in the whole draft: that of the least certain segment.
     pub(super) fn sure(&self) -> f64 {
-        self.pieces.iter().map(|piece| piece.sure).fold(1.0, f64::min)
+        self.segments.iter().map(|piece| piece.sure).fold(1.0, f64::min)
     }
 
-    /// The schema; `None` if the pieces make none.
+    /// Returns the schema; `None` if the pieces make none.
     pub(super) fn schema(&self) -> Option<KeySchema> {
         let mut fields: Vec<Field> = Vec::new();
         let mut names = HashSet::new();
         let mut ids: Vec<Option<FieldId>> = Vec::new();
-        for piece in &self.pieces {
+        for piece in &self.segments {
             let Content::Field { ty, .. } = piece.content else {
                 ids.push(None);
                 continue;
@@ -162,32 +205,41 @@ impl Draft {
             ids.push(Some(fields.len()));
             fields.push(Field { name: unique(&piece.name, &mut names), ty, pattern: None });
         }
-        let of = |(at, piece): (usize, &Piece)| Segment { nullable: piece.nullable, ..segment(&piece.content, at, &ids, fields.len()) };
-        let segments = self.pieces.iter().enumerate().map(of).collect();
+        let of = |(at, piece): (usize, &DraftSegment)| Segment {
+            nullable: piece.nullable,
+            ..segment(&piece.content, at, &ids, fields.len())
+        };
+        let segments = self.segments.iter().enumerate().map(of).collect();
         KeySchema::new(self.profile, fields, segments).ok()
     }
 
-    /// Whether the schema finds the pieces of a key where they were seen when the draft was made.
-    pub(super) fn finds_its_pieces(&self, schema: &KeySchema, keys: &[&[u8]]) -> bool {
-        let remembered = self.pieces.iter().map(|piece| piece.lengths.len()).min().unwrap_or(0);
+    /// Returns `true` if the schema finds the pieces of a key where they were seen when the draft
+    /// was made.
+    pub(super) fn finds_its_segments(&self, schema: &KeySchema, keys: &[&[u8]]) -> bool {
+        let remembered = self.segments.iter().map(|piece| piece.lengths.len()).min().unwrap_or(0);
         keys.iter().take(remembered.min(KEYS_REMEMBERED)).enumerate().all(|(at, key)| {
-            let found = schema.split_segments(key).map(|ranges| ranges.iter().map(ExactSizeIterator::len).collect::<Vec<_>>());
+            let found = schema
+                .split_segments(key)
+                .map(|ranges| ranges.iter().map(ExactSizeIterator::len).collect::<Vec<_>>());
             // A key that is none of this schema says nothing of where pieces would be.
-            found.map_or(true, |found| found.iter().zip(&self.pieces).all(|(length, piece)| *length == piece.lengths[at]))
+            found.map_or(true, |found| {
+                found.iter().zip(&self.segments).all(|(length, piece)| *length == piece.lengths[at])
+            })
         })
     }
 }
 
-/// What stands in every key may be the same by the choice of keys only: signs between values are not, words are less likely to be
-/// than numbers.
+/// What is in every key may be the same by the choice of keys only: signs between values are not,
+/// words are less likely to be than numbers.
 fn sure_of_literal(bytes: &[u8]) -> (f64, String) {
     if bytes.iter().all(u8::is_ascii_punctuation) {
         return (0.99, String::new());
     }
-    let is_word = bytes.iter().all(|byte| byte.is_ascii_alphabetic() || byte.is_ascii_punctuation());
+    let is_word =
+        bytes.iter().all(|byte| byte.is_ascii_alphabetic() || byte.is_ascii_punctuation());
     let doubt = format!(
         "{} is the same in all of these keys; keys from elsewhere in the table may have something else there",
-        halite_types::key::print_bytes(bytes)
+        halite_types::key::to_string_binary(bytes)
     );
     (if is_word { 0.88 } else { 0.75 }, doubt)
 }
@@ -196,29 +248,38 @@ fn segment(content: &Content, at: usize, ids: &[Option<FieldId>], fields: usize)
     let by = |of: &[usize]| of.iter().filter_map(|&piece| ids[piece]).collect::<Vec<_>>();
     match content {
         Content::Literal(bytes) => Segment::new(SegmentKind::Const(bytes.clone())),
-        Content::Field { how, desc, digits, .. } => {
+        Content::Field { encoding: how, desc, digits, .. } => {
             let field = ids[at].unwrap_or(0);
             let kind = match how {
-                How::Plain => SegmentKind::Plain(field),
-                How::Reverse => SegmentKind::Reverse(field),
-                How::Bucket(width) => SegmentKind::Bucket { field, width: *width },
+                FieldEncoding::Plain => SegmentKind::Plain(field),
+                FieldEncoding::Reverse => SegmentKind::Reverse(field),
+                FieldEncoding::Bucket(width) => SegmentKind::Bucket { field, width: *width },
             };
-            Segment { order: if *desc { Order::Desc } else { Order::Asc }, digits: *digits, ..Segment::new(kind) }
+            Segment {
+                order: if *desc { Order::Desc } else { Order::Asc },
+                digits: *digits,
+                ..Segment::new(kind)
+            }
         }
         Content::Hash { of, function, bytes, hex, digits } => {
-            let kind = SegmentKind::Hash { by: by(of), bytes: *bytes, function: *function, hex: *hex };
+            let kind =
+                SegmentKind::Hash { by: by(of), bytes: *bytes, function: *function, hex: *hex };
             Segment { digits: *digits, ..Segment::new(kind) }
         }
         Content::Salt { of, function, count, digits } => {
             let by = by(of);
             let is_all = by.len() == fields && *function != HashFunction::Modulo;
-            let kind = SegmentKind::Salt { count: *count, by: if is_all { Vec::new() } else { by }, function: *function };
+            let kind = SegmentKind::Salt {
+                count: *count,
+                by: if is_all { Vec::new() } else { by },
+                function: *function,
+            };
             Segment { digits: *digits, ..Segment::new(kind) }
         }
     }
 }
 
-/// The name, with a number behind it if it is taken.
+/// Returns the name, with a number after it if it is taken.
 fn unique(name: &str, taken: &mut HashSet<String>) -> String {
     let numbered = (1..).map(|at| if at == 1 { name.to_owned() } else { format!("{name}{at}") });
     let free = numbered.into_iter().find(|name| !taken.contains(name)).unwrap_or_default();

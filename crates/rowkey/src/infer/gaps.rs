@@ -1,33 +1,47 @@
-//! Bytes between two places that are recognized: salts, digests, numbers, UUIDs, text of a fixed width.
+//! Bytes between two places that are recognized: salts, digests, numbers, UUIDs, text of a fixed
+//! width.
 
-use super::binary::{seconds, suspected};
+use super::binary::{as_derived_candidate, seconds};
 use super::column::{Column, is_text};
-use super::draft::{How, KEYS_REMEMBERED, Piece, Suspect};
+use super::draft::{DerivedCandidate, DraftSegment, FieldEncoding, KEYS_REMEMBERED};
 use super::ids;
-use super::sample::Seen;
+use super::sample::SampledKeys;
 use super::uuids;
 use super::values;
 use crate::codec::big_endian;
-use crate::hash::DIGEST_BYTES_MAX;
+use crate::hash::MAX_DIGEST_BYTES;
 use crate::value::{FieldType, TimeUnit};
 
-/// How much is said by sixteen bytes of one kind: more than by the times that can be seen inside them.
+/// How much is stated by sixteen bytes of one kind: more than by the times that can be seen inside
+/// them.
 pub(super) const WHOLE_POINTS: f64 = 4.5;
-/// Bytes of what may be derived in front of the rest of a gap.
+/// Possible widths of a derived part at the start of a gap.
 const DERIVED: [usize; 8] = [1, 2, 4, 8, 16, 20, 32, 64];
 
-/// What a gap may hold, the likeliest first.
-pub(super) fn pieces(column: &Column<'_>, seen: &Seen<'_>) -> Vec<Vec<Piece>> {
+/// Returns the possible contents of a gap, most likely first.
+pub(super) fn segments(column: &Column<'_>, seen: &SampledKeys<'_>) -> Vec<Vec<DraftSegment>> {
     let width = column.min;
     let mut all = Vec::new();
     if let Some(same) = column.constant() {
-        return vec![vec![Piece::literal(same, column.values.len().min(KEYS_REMEMBERED))]];
+        return vec![vec![DraftSegment::literal(same, column.values.len().min(KEYS_REMEMBERED))]];
     }
-    // A salt or a digest parted from what is behind it, which a proof will have to bear out.
+    // A salt or a digest is split from the following bytes; a proof must confirm it.
     for front in DERIVED.into_iter().filter(|front| *front < width) {
-        if let Some((derived, rest)) = column.split_at(front).filter(|(derived, rest)| derived.distinct > 1 && rest.distinct > 1) {
+        if let Some((derived, rest)) = column
+            .split_at(front)
+            .filter(|(derived, rest)| derived.distinct > 1 && rest.distinct > 1)
+        {
             let said = "bytes that may be derived from what is behind them";
-            let derived = Piece { points: 0.0, ..suspected(Piece::field(bytes_of(front), "digest", said, 0.0, &derived.values)) };
+            let derived = DraftSegment {
+                points: 0.0,
+                ..as_derived_candidate(DraftSegment::field(
+                    bytes_of(front),
+                    "digest",
+                    said,
+                    0.0,
+                    &derived.values,
+                ))
+            };
             all.push(vec![derived, whole(&rest, seen)]);
         }
     }
@@ -36,70 +50,122 @@ pub(super) fn pieces(column: &Column<'_>, seen: &Seen<'_>) -> Vec<Vec<Piece>> {
     all
 }
 
-/// All of it as one value.
-pub(super) fn whole(column: &Column<'_>, seen: &Seen<'_>) -> Piece {
+/// Returns all of it as one value.
+pub(super) fn whole(column: &Column<'_>, seen: &SampledKeys<'_>) -> DraftSegment {
     let width = column.min;
     if column.values.iter().all(|value| is_text(value)) {
-        return values::reversed(column).or_else(|| hexadecimal(column)).unwrap_or_else(|| text(column));
+        return values::reversed(column)
+            .or_else(|| hexadecimal(column))
+            .unwrap_or_else(|| text(column));
     }
     let numbers: Vec<u64> = column.values.iter().map(|bytes| big_endian(bytes)).collect();
     let number = |ty, points: f64| {
-        let (least, most) = (numbers.iter().min().copied().unwrap_or(0), numbers.iter().max().copied().unwrap_or(0));
+        let (least, most) = (
+            numbers.iter().min().copied().unwrap_or(0),
+            numbers.iter().max().copied().unwrap_or(0),
+        );
         let said = format!("{width} bytes; as numbers {least} to {most}");
         let is_small = width > 1 && most >> (8 * width - 8) == 0;
-        let (sure, doubt) = if is_small { (0.8, "") } else { (0.65, "bytes of any kind of this width look the same") };
-        Piece::field(ty, "id", said, points, &column.values).sure(sure, doubt)
+        let (sure, doubt) = if is_small {
+            (0.8, "")
+        } else {
+            (0.65, "bytes of any kind of this width look the same")
+        };
+        DraftSegment::field(ty, "id", said, points, &column.values).sure(sure, doubt)
     };
     match width {
-        1 => suspected(number(FieldType::U8, 0.6)),
-        2 => suspected(number(FieldType::U16, 0.6)),
-        4 => seconds(column, &numbers, seen).or_else(|| bucket(column, &numbers, seen)).unwrap_or_else(|| suspected(number(FieldType::U32, 0.8))),
-        8 => snowflake(column, &numbers, seen).unwrap_or_else(|| suspected(number(FieldType::U64, 0.8))),
+        1 => as_derived_candidate(number(FieldType::U8, 0.6)),
+        2 => as_derived_candidate(number(FieldType::U16, 0.6)),
+        4 => seconds(column, &numbers, seen)
+            .or_else(|| bucket(column, &numbers, seen))
+            .unwrap_or_else(|| as_derived_candidate(number(FieldType::U32, 0.8))),
+        8 => snowflake(column, &numbers, seen)
+            .unwrap_or_else(|| as_derived_candidate(number(FieldType::U64, 0.8))),
         _ => {
-            if let Some(piece) = uuids::binary(column, seen).or_else(|| ids::binary_ulid(column, seen)) {
+            if let Some(piece) =
+                uuids::binary(column, seen).or_else(|| ids::binary_ulid(column, seen))
+            {
                 return piece;
             }
-            let said = format!("{width} bytes, {:.1} bits of chance in each", column.bits_per_byte());
+            let said =
+                format!("{width} bytes, {:.1} bits of chance in each", column.bits_per_byte());
             let doubt = "what is in them cannot be told from the bytes";
-            let piece = Piece::field(bytes_of(width), "id", said, 0.4, &column.values).sure(0.7, doubt);
-            if width <= DIGEST_BYTES_MAX { suspected(piece) } else { piece }
+            let piece = DraftSegment::field(bytes_of(width), "id", said, 0.4, &column.values)
+                .sure(0.7, doubt);
+            if width <= MAX_DIGEST_BYTES { as_derived_candidate(piece) } else { piece }
         }
     }
 }
 
-fn snowflake(column: &Column<'_>, numbers: &[u64], seen: &Seen<'_>) -> Option<Piece> {
+fn snowflake(column: &Column<'_>, numbers: &[u64], seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     let found = ids::snowflake(numbers, seen)?;
     let points = if found.sure < 0.5 { 0.5 } else { 3.0 };
-    Some(Piece::field(FieldType::U64, "snowflake", format!("eight bytes, {}", found.says), points, &column.values).sure(found.sure, &found.doubt))
+    Some(
+        DraftSegment::field(
+            FieldType::U64,
+            "snowflake",
+            format!("eight bytes, {}", found.evidence),
+            points,
+            &column.values,
+        )
+        .sure(found.sure, &found.doubt),
+    )
 }
 
-fn bucket(column: &Column<'_>, numbers: &[u64], seen: &Seen<'_>) -> Option<Piece> {
-    let (said, widths) = values::bucket_evidence(numbers, seen).filter(|_| !seen.times_ms.is_empty() || column.distinct < column.values.len())?;
-    let piece = Piece::field(FieldType::Timestamp(TimeUnit::Millis), "ts", format!("four bytes, {said}"), 2.0, &column.values);
-    Some(values::sure_of_bucket(piece.written(How::Bucket(*widths.first()?), false, None), &widths, seen))
+fn bucket(column: &Column<'_>, numbers: &[u64], seen: &SampledKeys<'_>) -> Option<DraftSegment> {
+    let (said, widths) = values::bucket_evidence(numbers, seen)
+        .filter(|_| !seen.times_ms.is_empty() || column.distinct < column.values.len())?;
+    let piece = DraftSegment::field(
+        FieldType::Timestamp(TimeUnit::Millis),
+        "ts",
+        format!("four bytes, {said}"),
+        2.0,
+        &column.values,
+    );
+    Some(values::sure_of_bucket(
+        piece.written(FieldEncoding::Bucket(*widths.first()?), false, None),
+        &widths,
+        seen,
+    ))
 }
 
-/// Two numbers of usual widths: the second begins with zeros that the first one's end does not have.
-fn numbers(column: &Column<'_>, seen: &Seen<'_>) -> Vec<Vec<Piece>> {
-    let widths = [4, 8, 2, 1].into_iter().filter(|front| *front < column.min && matches!(column.min - front, 1 | 2 | 4 | 8));
+/// Two numbers of usual widths: the second begins with zeros that the first one's end does not
+/// have.
+fn numbers(column: &Column<'_>, seen: &SampledKeys<'_>) -> Vec<Vec<DraftSegment>> {
+    let widths = [4, 8, 2, 1]
+        .into_iter()
+        .filter(|front| *front < column.min && matches!(column.min - front, 1 | 2 | 4 | 8));
     let parts = widths.filter_map(|front| column.split_at(front)).filter(|(front, rest)| {
         let begins_with_zero = rest.values.iter().all(|value| value[0] == 0);
-        begins_with_zero && front.distinct > 1 && front.values.iter().any(|value| value[value.len() - 1] != 0)
+        begins_with_zero
+            && front.distinct > 1
+            && front.values.iter().any(|value| value[value.len() - 1] != 0)
     });
     parts.map(|(front, rest)| vec![whole(&front, seen), whole(&rest, seen)]).collect()
 }
 
 /// Hexadecimal digits among bytes.
-pub(super) fn hexadecimal(column: &Column<'_>) -> Option<Piece> {
-    let width = column.width().filter(|width| column.is_hex && width.is_multiple_of(2) && *width <= 2 * DIGEST_BYTES_MAX)?;
-    let said = format!("{width} hexadecimal digits; if they are a digest, what it is of does not stand in the key");
-    Some(Piece::field(values::fixed(width), "digest", said, 0.4, &column.values).suspect(Suspect::Digits).sure(0.8, ""))
+pub(super) fn hexadecimal(column: &Column<'_>) -> Option<DraftSegment> {
+    let width = column.width().filter(|width| {
+        column.is_hex && width.is_multiple_of(2) && *width <= 2 * MAX_DIGEST_BYTES
+    })?;
+    let said = format!(
+        "{width} hexadecimal digits; if they are a digest, what it is of does not stand in the key"
+    );
+    Some(
+        DraftSegment::field(values::fixed(width), "digest", said, 0.4, &column.values)
+            .derived_candidate(DerivedCandidate::Digits)
+            .sure(0.8, ""),
+    )
 }
 
 /// Text of one width, without an end.
-fn text(column: &Column<'_>) -> Piece {
+fn text(column: &Column<'_>) -> DraftSegment {
     let piece = values::text(column);
-    Piece { content: Piece::field(values::fixed(column.min), "", "", 0.0, &[]).content, ..piece }
+    DraftSegment {
+        content: DraftSegment::field(values::fixed(column.min), "", "", 0.0, &[]).content,
+        ..piece
+    }
 }
 
 fn bytes_of(width: usize) -> FieldType {

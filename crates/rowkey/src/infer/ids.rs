@@ -1,25 +1,27 @@
-//! Identifiers that hold a time and are no times: Snowflake numbers, ULIDs, `MongoDB`'s `ObjectId`s. Random digits behind a few
-//! that are the same hold plausible times too, so these need a second witness as others do.
+//! Identifiers that hold a time and are no times: Snowflake numbers, ULIDs, `MongoDB`'s
+//! `ObjectId`s. Random digits after a few that are the same hold plausible times too, so these need
+//! a second witness as others do.
 
 use std::collections::HashSet;
 
-use super::chance::is_drawn;
 use super::clusters::{begin_with_blocks, fill_blocks};
 use super::column::Column;
-use super::draft::Piece;
+use super::draft::DraftSegment;
 use super::gaps::WHOLE_POINTS;
-use super::sample::Seen;
+use super::randomness::looks_random;
+use super::sample::SampledKeys;
 use super::times;
 use super::witness::{self, Witness, Written};
 use crate::value::{FieldType, TimeUnit};
 
-/// Bits of a Snowflake number behind its milliseconds, and of the sequence at their end.
+/// Bits of a Snowflake number after its milliseconds, and of the sequence at their end.
 const BELOW_TIME_BITS: u32 = 22;
 const SEQUENCE_BITS: u32 = 12;
 /// The times that milliseconds of Snowflake numbers are counted from.
-const EPOCHS: [(i64, &str); 3] = [(1_288_834_974_657, "Twitter's"), (1_420_070_400_000, "Discord's"), (0, "1970")];
+const EPOCHS: [(i64, &str); 3] =
+    [(1_288_834_974_657, "Twitter's"), (1_420_070_400_000, "Discord's"), (0, "1970")];
 /// Numbers below it have too few milliseconds in them.
-const LEAST: u64 = 1 << 50;
+const MIN_SNOWFLAKE: u64 = 1 << 50;
 /// 2008-01-01 and 2100-01-01: nobody counted so before.
 const FIRST_MS: i64 = 1_199_145_600_000;
 const END_MS: i64 = 4_102_444_800_000;
@@ -28,92 +30,134 @@ const SNOWFLAKE_SURE: f64 = 0.94;
 const ULID_SURE: f64 = 0.96;
 const OBJECT_ID_SURE: f64 = 0.95;
 const BINARY_ULID_SURE: f64 = 0.85;
-const NUMBER_BEHIND: &str = "the digits behind the seconds begin with zeros, as those of a number do and those of a process hardly; the times of cells would tell (halite key infer --table)";
+const NUMBER_AFTER: &str = "the digits behind the seconds begin with zeros, as those of a number do and those of a process hardly; the times of cells would tell (halite key infer --table)";
 const MANY_PROCESSES: &str = "random digits and those of digests look the same: the ten behind the seconds are those of one process in ObjectIds, and differ here; the times of cells would tell (halite key infer --table)";
 const NO_TIME: &str = "two or three numbers put together in one look the same, since what would be the milliseconds is no time that is known; what writes the keys tells";
 
-/// What identifiers were found to be.
-pub(super) struct Found {
-    pub(super) says: String,
+/// Result of the detection of identifiers.
+pub(super) struct IdMatch {
+    pub(super) evidence: String,
     pub(super) sure: f64,
     pub(super) doubt: String,
 }
 
-/// What speaks for numbers being Snowflake's: below the milliseconds stand few machines, or sequences that begin at zero,
-/// where the digits of a finer time would be anything. That is so of numbers put together in another way too, so the
-/// milliseconds have to be times.
-pub(super) fn snowflake(numbers: &[u64], seen: &Seen<'_>) -> Option<Found> {
+/// What speaks for numbers being Snowflake's: below the milliseconds stand few machines, or
+/// sequences that begin at zero, where the digits of a finer time would be anything. That is so of
+/// numbers assembled in another way too, so the milliseconds have to be times.
+pub(super) fn snowflake(numbers: &[u64], seen: &SampledKeys<'_>) -> Option<IdMatch> {
     let count = numbers.len();
-    let is_wide = count >= 20 && numbers.iter().all(|number| (LEAST..1 << 63).contains(number));
+    let is_wide =
+        count >= 20 && numbers.iter().all(|number| (MIN_SNOWFLAKE..1 << 63).contains(number));
     let times: HashSet<u64> = numbers.iter().map(|number| number >> BELOW_TIME_BITS).collect();
     if !is_wide || times.len() * 4 < count.min(200) {
         return None;
     }
-    let machines: HashSet<u64> = numbers.iter().map(|number| number >> SEQUENCE_BITS & 0x3ff).collect();
+    let machines: HashSet<u64> =
+        numbers.iter().map(|number| number >> SEQUENCE_BITS & 0x3ff).collect();
     let small = numbers.iter().filter(|number| *number & 0xfff < 64).count();
     // Of random bits: 1024 machines, and one of 64 sequences so small.
     if machines.len() * 3 > count.min(1024) && small * 10 < count * 8 {
         return None;
     }
     let (shown, found) = since(numbers, seen);
-    // The last bits of times take every value; those of numbers that something else is put behind need not.
+    // The last bits of times take every value; those of numbers that something else is put after
+    // need not.
     let last: HashSet<u64> = times.iter().map(|ms| ms & 0xff).collect();
     let is_fine = last.len() * 4 >= times.len().min(256);
-    let is_prefixed = found.says != witness::OF_CELLS && is_prefixed(numbers);
+    let is_prefixed = found.evidence != witness::OF_CELLS && is_prefixed(numbers);
     let (sure, doubt) = match (is_fine, is_prefixed) {
         (false, _) => (found.sure * 0.5, NO_TIME.to_owned()),
-        (true, true) => (found.sure * 0.6, format!("{}; the times of cells would tell (halite key infer --table)", witness::PREFIXES)),
+        (true, true) => (
+            found.sure * 0.6,
+            format!(
+                "{}; the times of cells would tell (halite key infer --table)",
+                witness::PREFIXES
+            ),
+        ),
         (true, false) => (found.sure, found.doubt),
     };
-    let says = format!("Snowflake numbers: milliseconds, {shown}, then {} machines and a sequence in 22 bits", machines.len());
-    (!seen.passes_over(sure)).then_some(Found { says, sure, doubt })
+    let says = format!(
+        "Snowflake numbers: milliseconds, {shown}, then {} machines and a sequence in 22 bits",
+        machines.len()
+    );
+    (!seen.passes_over(sure)).then_some(IdMatch { evidence: says, sure, doubt })
 }
 
-/// Whether numbers as they are begin with few digits that are the same, and drawn bits behind them.
+/// Returns `true` if numbers as they are begin with few digits that are the same, and drawn bits
+/// after them.
 fn is_prefixed(numbers: &[u64]) -> bool {
     // They are no times, and none begins an hour.
-    fill_blocks(numbers) || begin_with_blocks(numbers) || witness::begins_round(Written::decimal(numbers), i64::MAX)
+    fill_blocks(numbers)
+        || begin_with_blocks(numbers)
+        || witness::begins_round(Written::decimal(numbers), i64::MAX)
 }
 
 /// What the milliseconds of Snowflake numbers are counted from, and what speaks for that.
-fn since(numbers: &[u64], seen: &Seen<'_>) -> (String, Witness) {
+fn since(numbers: &[u64], seen: &SampledKeys<'_>) -> (String, Witness) {
     let counts: Vec<u64> = numbers.iter().map(|number| number >> BELOW_TIME_BITS).collect();
     let found = EPOCHS.iter().filter_map(|(epoch, name)| {
-        let times: Vec<i64> = counts.iter().map(|ms| i64::try_from(*ms).ok().map(|ms| ms + epoch)).collect::<Option<_>>()?;
+        let times: Vec<i64> = counts
+            .iter()
+            .map(|ms| i64::try_from(*ms).ok().map(|ms| ms + epoch))
+            .collect::<Option<_>>()?;
         let (least, most) = (*times.iter().min()?, *times.iter().max()?);
-        let said = format!("{} for one if they are counted from {name} beginning", times::shown(least, TimeUnit::Millis));
-        (least > FIRST_MS && most < END_MS).then(|| (said, witness::witness(SNOWFLAKE_SURE, &times, Some(Written::binary(&counts)), seen)))
+        let said = format!(
+            "{} for one if they are counted from {name} beginning",
+            times::format_time(least, TimeUnit::Millis)
+        );
+        (least > FIRST_MS && most < END_MS).then(|| {
+            (said, witness::witness(SNOWFLAKE_SURE, &times, Some(Written::binary(&counts)), seen))
+        })
     });
     let mut found: Vec<(String, Witness)> = found.collect();
     let best = found.iter().map(|(_, found)| found.sure).fold(0.0, f64::max);
     found.retain(|(_, found)| found.sure >= best);
     let said: Vec<String> = found.iter().map(|(said, _)| said.clone()).collect();
-    let none = || Witness { sure: 0.7, says: String::new(), doubt: NO_TIME.to_owned() };
+    let none = || Witness { sure: 0.7, evidence: String::new(), doubt: NO_TIME.to_owned() };
     match found.into_iter().next() {
         Some((_, first)) => (said.join(" or "), first),
         None => ("counted from a beginning of their own".to_owned(), none()),
     }
 }
 
-/// Twenty-six digits of Crockford's base 32, the first ten of which are a time and the others random.
-pub(super) fn ulid(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
+/// Twenty-six digits of Crockford's base 32, the first ten of which are a time and the others
+/// random.
+pub(super) fn ulid(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     if column.width() != Some(26) || column.distinct < 2 {
         return None;
     }
-    let times: Option<Vec<i64>> =
-        column.values.iter().map(|value| value.iter().all(|byte| digit(*byte).is_some()).then(|| ulid_ms(value)).flatten()).collect();
+    let times: Option<Vec<i64>> = column
+        .values
+        .iter()
+        .map(|value| {
+            value.iter().all(|byte| digit(*byte).is_some()).then(|| ulid_ms(value)).flatten()
+        })
+        .collect();
     let times = times?;
-    let is_random = column.values.iter().map(|value| &value[16..]).collect::<HashSet<_>>().len() * 10 >= column.distinct * 9;
+    let is_random = column.values.iter().map(|value| &value[16..]).collect::<HashSet<_>>().len()
+        * 10
+        >= column.distinct * 9;
     if !is_random || !times.iter().all(|ms| times::is_plausible(*ms, TimeUnit::Millis)) {
         return None;
     }
     let counts: Vec<u64> = times.iter().map(|ms| ms.cast_unsigned()).collect();
-    let Witness { mut sure, mut doubt, .. } = witness::witness(ULID_SURE, &times, Some(Written { numbers: &counts, base: 32 }), seen);
-    if !is_drawn(&column.values, 16..26, 32, |value, place| digit(value[place])) {
-        (sure, doubt) = (sure * 0.7, "the digits behind the time do not look like random ones; what writes the keys tells".to_owned());
+    let Witness { mut sure, mut doubt, .. } =
+        witness::witness(ULID_SURE, &times, Some(Written { numbers: &counts, base: 32 }), seen);
+    if !looks_random(&column.values, 16..26, 32, |value, place| digit(value[place])) {
+        (sure, doubt) = (
+            sure * 0.7,
+            "the digits behind the time do not look like random ones; what writes the keys tells"
+                .to_owned(),
+        );
     }
-    let said = format!("ULIDs: a time in ten digits of base 32, {} for one, then sixteen random ones", times::shown(times[0], TimeUnit::Millis));
-    (!seen.passes_over(sure)).then(|| Piece::field(FieldType::Char(26), "ulid", said, points(3.0, sure), &column.values).sure(sure, &doubt))
+    let said = format!(
+        "ULIDs: a time in ten digits of base 32, {} for one, then sixteen random ones",
+        times::format_time(times[0], TimeUnit::Millis)
+    );
+    (!seen.passes_over(sure)).then(|| {
+        DraftSegment::field(FieldType::Char(26), "ulid", said, points(3.0, sure), &column.values)
+            .sure(sure, &doubt)
+    })
 }
 
 /// What is less likely than not says less than that it is text of any kind.
@@ -125,7 +169,7 @@ fn ulid_ms(value: &[u8]) -> Option<i64> {
     value.get(..10)?.iter().try_fold(0_i64, |ms, byte| Some(ms << 5 | i64::from(digit(*byte)?)))
 }
 
-/// A digit of base 32 without I, L, O and U, in either case.
+/// Returns a digit of base 32 without I, L, O and U, in either case.
 fn digit(byte: u8) -> Option<u8> {
     const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     let upper = byte.to_ascii_uppercase();
@@ -133,50 +177,74 @@ fn digit(byte: u8) -> Option<u8> {
 }
 
 /// What the first 48 bits say, if sixteen bytes are ULIDs without the marks of UUIDs.
-pub(super) fn binary_ulid(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
+pub(super) fn binary_ulid(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     if seen.is_plain || column.width() != Some(16) {
         return None;
     }
-    let ms = |value: &&[u8]| value.first_chunk::<8>().map(|bytes| i64::try_from(u64::from_be_bytes(*bytes) >> 16).unwrap_or(i64::MAX));
+    let ms = |value: &&[u8]| {
+        value
+            .first_chunk::<8>()
+            .map(|bytes| i64::try_from(u64::from_be_bytes(*bytes) >> 16).unwrap_or(i64::MAX))
+    };
     let times: Vec<i64> = column.values.iter().map(ms).collect::<Option<_>>()?;
-    let is_time = times.iter().all(|ms| times::is_plausible(*ms, TimeUnit::Millis)) && times.iter().any(|ms| *ms != times[0]);
+    let is_time = times.iter().all(|ms| times::is_plausible(*ms, TimeUnit::Millis))
+        && times.iter().any(|ms| *ms != times[0]);
     let counts: Vec<u64> = times.iter().map(|ms| ms.cast_unsigned()).collect();
-    let sure = || witness::witness(BINARY_ULID_SURE, &times, Some(Written::binary(&counts)), seen).sure;
+    let sure =
+        || witness::witness(BINARY_ULID_SURE, &times, Some(Written::binary(&counts)), seen).sure;
     let sure = if is_time { sure() } else { 0.0 };
     (sure >= 0.5).then(|| {
-        let said = format!("sixteen bytes that begin with a time in 48 bits, {} for one, as ULIDs do", times::shown(times[0], TimeUnit::Millis));
-        Piece::field(FieldType::Fixed(16), "ulid", said, WHOLE_POINTS, &column.values)
+        let said = format!("sixteen bytes that begin with a time in 48 bits, {} for one, as ULIDs do", times::format_time(times[0], TimeUnit::Millis));
+        DraftSegment::field(FieldType::Fixed(16), "ulid", said, WHOLE_POINTS, &column.values)
             .sure(sure.min(BINARY_ULID_SURE), "six bytes of a time and ten of something else look the same; what writes the keys tells")
     })
 }
 
-/// Twenty-four hexadecimal digits whose first eight are seconds and the next ten those of few processes, which count in the
-/// last six.
-pub(super) fn object_id(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
+/// Twenty-four hexadecimal digits whose first eight are seconds and the next ten those of few
+/// processes, which count in the last six.
+pub(super) fn object_id(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     let is_hex = column.values.iter().all(|value| value.iter().all(u8::is_ascii_hexdigit));
     if column.width() != Some(24) || !is_hex || column.is_digits {
         return None;
     }
-    let hex = |value: &&[u8]| std::str::from_utf8(&value[..8]).ok().and_then(|text| u64::from_str_radix(text, 16).ok());
+    let hex = |value: &&[u8]| {
+        std::str::from_utf8(&value[..8]).ok().and_then(|text| u64::from_str_radix(text, 16).ok())
+    };
     let seconds: Vec<u64> = column.values.iter().map(hex).collect::<Option<_>>()?;
     if !times::are_seconds(&seconds) {
         return None;
     }
-    let times: Vec<i64> = seconds.iter().map(|seconds| i64::try_from(*seconds).unwrap_or(0).saturating_mul(1000)).collect();
-    let Witness { mut sure, mut doubt, says } = witness::witness(OBJECT_ID_SURE, &times, Some(Written::binary(&seconds)), seen);
+    let times: Vec<i64> = seconds
+        .iter()
+        .map(|seconds| i64::try_from(*seconds).unwrap_or(0).saturating_mul(1000))
+        .collect();
+    let Witness { mut sure, mut doubt, evidence: says } =
+        witness::witness(OBJECT_ID_SURE, &times, Some(Written::binary(&seconds)), seen);
     let different: HashSet<&[u8]> = column.values.iter().map(|value| &value[8..18]).collect();
-    let (processes, is_number) = (different.len(), different.iter().any(|process| process.starts_with(b"0000")));
+    let (processes, is_number) =
+        (different.len(), different.iter().any(|process| process.starts_with(b"0000")));
     if (is_number || processes * 4 > column.distinct) && says != witness::OF_CELLS {
-        let (left, why) = if is_number { (0.5, NUMBER_BEHIND) } else { (0.75, MANY_PROCESSES) };
+        let (left, why) = if is_number { (0.5, NUMBER_AFTER) } else { (0.75, MANY_PROCESSES) };
         sure *= left;
         why.clone_into(&mut doubt);
     }
-    let shown = times::shown(times[0], TimeUnit::Millis);
-    let said = format!("24 hexadecimal digits that begin with seconds, {shown} for one, as ObjectIds of MongoDB do, then {processes} processes");
-    (!seen.passes_over(sure)).then(|| Piece::field(FieldType::Char(24), "object_id", said, points(2.0, sure), &column.values).sure(sure, &doubt))
+    let shown = times::format_time(times[0], TimeUnit::Millis);
+    let said = format!(
+        "24 hexadecimal digits that begin with seconds, {shown} for one, as ObjectIds of MongoDB do, then {processes} processes"
+    );
+    (!seen.passes_over(sure)).then(|| {
+        DraftSegment::field(
+            FieldType::Char(24),
+            "object_id",
+            said,
+            points(2.0, sure),
+            &column.values,
+        )
+        .sure(sure, &doubt)
+    })
 }
 
-/// The digits of every value back to front.
+/// Returns the digits of every value back to front.
 pub(super) fn turned(column: &Column<'_>) -> Vec<Vec<u8>> {
     column.values.iter().map(|value| value.iter().rev().copied().collect()).collect()
 }

@@ -1,4 +1,5 @@
-//! What salts and digests may be computed from: fields of a decoded key, alone or in a run, as the codec feeds them to a hash.
+//! Possible inputs of salts and digests: fields of a decoded key, alone or in sequence, as the
+//! codec passes them to a hash.
 
 use std::ops::Range;
 
@@ -7,41 +8,43 @@ use crate::hash::Input;
 use crate::schema::{Field, KeySchema, Profile, Segment, SegmentKind};
 use crate::value::{FieldType, Value};
 
-/// A key of a draft, taken apart.
-pub(super) struct Row<'k> {
+/// A key of a draft, parsed.
+pub(super) struct DecodedRow<'k> {
     key: &'k [u8],
     ranges: Vec<Range<usize>>,
     values: Vec<Value<'k>>,
 }
 
-impl<'k> Row<'k> {
+impl<'k> DecodedRow<'k> {
     /// `None` if the key is none of this schema.
-    pub(super) fn of(schema: &KeySchema, key: &'k [u8]) -> Option<Self> {
+    pub(super) fn from_key(schema: &KeySchema, key: &'k [u8]) -> Option<Self> {
         let values = schema.decode(key).ok()?.into_values().collect();
         Some(Self { key, ranges: schema.split_segments(key).ok()?, values })
     }
 
-    /// The bytes of a piece.
+    /// Returns the bytes of a piece.
     pub(super) fn bytes(&self, piece: usize) -> &'k [u8] {
         &self.key[self.ranges[piece].clone()]
     }
 
-    /// Everything behind a piece.
-    pub(super) fn behind(&self, piece: usize) -> &'k [u8] {
+    /// Everything after a piece.
+    pub(super) fn after(&self, piece: usize) -> &'k [u8] {
         &self.key[self.ranges[piece].end..]
     }
 
-    /// The value of the field that a piece holds.
+    /// Returns the value of the field that a piece holds.
     fn value(&self, draft: &Draft, piece: usize) -> Option<&Value<'k>> {
-        let field = draft.pieces.get(..piece)?.iter().filter(|piece| piece.is_field()).count();
+        let field = draft.segments.get(..piece)?.iter().filter(|piece| piece.is_field()).count();
         self.values.get(field)
     }
 
-    /// The integer that a piece holds.
+    /// Returns the integer that a piece holds.
     pub(super) fn integer(&self, draft: &Draft, piece: usize) -> Option<Owned> {
         match self.value(draft, piece)? {
             Value::Unsigned(bits) => Some(Owned::Integer { bits: *bits, negative: false }),
-            Value::Signed(number) => Some(Owned::Integer { bits: number.cast_unsigned(), negative: *number < 0 }),
+            Value::Signed(number) => {
+                Some(Owned::Integer { bits: number.cast_unsigned(), negative: *number < 0 })
+            }
             _ => None,
         }
     }
@@ -64,9 +67,10 @@ impl Owned {
     }
 }
 
-/// What a hash over a run of pieces is computed from, as `codec/derived.rs` makes it: in text keys the text as it stands
-/// there, delimiters between fields included; else one value as it is, several encoded one after the other with their ends.
-pub(super) fn input(draft: &Draft, row: &Row<'_>, run: &Range<usize>) -> Option<Owned> {
+/// What a hash over a run of pieces is computed from, as `codec/derived.rs` makes it: in text keys
+/// the text as it stands there, delimiters between fields included; else one value as it is,
+/// several encoded one after the other with their ends.
+pub(super) fn input(draft: &Draft, row: &DecodedRow<'_>, run: &Range<usize>) -> Option<Owned> {
     if draft.profile == Profile::Text {
         let bytes = &row.key[row.ranges[run.start].start..row.ranges[run.end - 1].end];
         return Some(match std::str::from_utf8(bytes) {
@@ -85,12 +89,13 @@ pub(super) fn input(draft: &Draft, row: &Row<'_>, run: &Range<usize>) -> Option<
     encoded(draft, row, run).map(Owned::Bytes)
 }
 
-/// Fields in ascending order with their ends: a key of them with one more byte behind, which is taken away again.
-fn encoded(draft: &Draft, row: &Row<'_>, run: &Range<usize>) -> Option<Vec<u8>> {
+/// Fields in ascending order with their ends: a key of them with one more byte after, which is
+/// removed again.
+fn encoded(draft: &Draft, row: &DecodedRow<'_>, run: &Range<usize>) -> Option<Vec<u8>> {
     let mut fields = Vec::new();
     let mut values = Vec::new();
     for at in run.clone() {
-        if let Content::Field { ty, .. } = draft.pieces[at].content {
+        if let Content::Field { ty, .. } = draft.segments[at].content {
             fields.push(Field { name: format!("f{at}"), ty, pattern: None });
             values.push(row.value(draft, at)?.borrowed());
         }

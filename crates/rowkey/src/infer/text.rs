@@ -1,38 +1,47 @@
-//! Guesses at keys of text: where delimiters stand, and what stands between them.
+//! Drafts of text keys: positions of delimiters, and the content between them.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use super::column::Column;
-use super::draft::{Draft, KEYS_REMEMBERED, Piece, Suspect};
-use super::sample::Seen;
+use super::draft::{DerivedCandidate, Draft, DraftSegment, KEYS_REMEMBERED};
+use super::sample::SampledKeys;
 use super::uuids::is_dashed;
 use super::values::{self, is_date, is_ipv4};
 use crate::schema::Profile;
 use crate::value::FieldType;
 
-/// Delimiters in one key, at most; of keys with more, these say nothing.
-const DELIMITERS_MAX: usize = 24;
-/// Forms that are looked at, the most frequent first.
-const FORMS_MAX: usize = 3;
-/// Of 100 keys a form has so many, or it is no form.
-const FORM_SHARE_MIN: usize = 10;
-/// Of 100 keys so many have digits in a place, or it is none of digits.
-const ALIKE_MIN: usize = 97;
-/// Characters of derived digits that stand in front of something without a delimiter.
+/// Maximum delimiters in a key; more are not informative.
+const MAX_DELIMITERS: usize = 24;
+/// Forms that are examined, the most frequent first.
+const MAX_SHAPES: usize = 3;
+/// Minimum percentage of keys with a form.
+const MIN_SHAPE_PERCENT: usize = 10;
+/// Minimum percentage of keys with digits at a position.
+const MIN_ALIKE_PERCENT: usize = 97;
+/// Characters of derived digits that are in front of something without a delimiter.
 const GLUED: [usize; 12] = [1, 2, 3, 4, 5, 6, 8, 12, 16, 32, 40, 64];
 
 /// Guesses at keys of text, some of which contradict each other.
-pub(super) fn drafts(seen: &Seen<'_>) -> Vec<(Draft, Vec<usize>)> {
+pub(super) fn drafts(seen: &SampledKeys<'_>) -> Vec<(Draft, Vec<usize>)> {
     let mut drafts = Vec::new();
-    for places in forms(&seen.keys) {
+    for places in key_shapes(&seen.keys) {
         let (form, places) = alike(seen, places);
         for merges in [true, false] {
             drafts.push((form.draft(merges, None), places.clone()));
-            drafts.extend(GLUED.iter().map(|&width| (form.draft(merges, Some(width)), places.clone())).filter(|(draft, _)| !draft.pieces.is_empty()));
+            drafts.extend(
+                GLUED
+                    .iter()
+                    .map(|&width| (form.draft(merges, Some(width)), places.clone()))
+                    .filter(|(draft, _)| !draft.segments.is_empty()),
+            );
         }
-        if form.draft(true, None).pieces.iter().any(|piece| !piece.doubt.is_empty()) {
-            let plain = Form { seen: Seen { is_plain: true, ..form.seen.clone() }, ..form.clone() }.draft(true, None);
+        if form.draft(true, None).segments.iter().any(|piece| !piece.doubt.is_empty()) {
+            let plain = KeyShape {
+                sampled: SampledKeys { is_plain: true, ..form.sampled.clone() },
+                ..form.clone()
+            }
+            .draft(true, None);
             drafts.push((plain, places.clone()));
         }
     }
@@ -40,34 +49,46 @@ pub(super) fn drafts(seen: &Seen<'_>) -> Vec<(Draft, Vec<usize>)> {
     drafts
 }
 
-/// The keys by the delimiters in them, the most frequent first.
-fn forms(keys: &[&[u8]]) -> Vec<Vec<usize>> {
+/// Returns the keys by the delimiters in them, the most frequent first.
+fn key_shapes(keys: &[&[u8]]) -> Vec<Vec<usize>> {
     let mut forms: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
     for (at, key) in keys.iter().enumerate() {
-        let mut delimiters: Vec<u8> = key.iter().copied().filter(|byte| is_delimiter(*byte)).take(DELIMITERS_MAX + 1).collect();
-        if delimiters.len() > DELIMITERS_MAX {
+        let mut delimiters: Vec<u8> = key
+            .iter()
+            .copied()
+            .filter(|byte| is_delimiter(*byte))
+            .take(MAX_DELIMITERS + 1)
+            .collect();
+        if delimiters.len() > MAX_DELIMITERS {
             delimiters.clear();
         }
         forms.entry(delimiters).or_default().push(at);
     }
-    let mut forms: Vec<_> = forms.into_values().filter(|places| places.len() * 100 >= keys.len() * FORM_SHARE_MIN).collect();
+    let mut forms: Vec<_> = forms
+        .into_values()
+        .filter(|places| places.len() * 100 >= keys.len() * MIN_SHAPE_PERCENT)
+        .collect();
     forms.sort_by_key(|places| (std::cmp::Reverse(places.len()), places[0]));
-    forms.truncate(FORMS_MAX);
+    forms.truncate(MAX_SHAPES);
     forms
 }
 
-/// The keys of a form without the few whose places hold something else than all others.
-fn alike<'k>(seen: &Seen<'k>, mut places: Vec<usize>) -> (Form<'k>, Vec<usize>) {
-    let mut form = Form::of(&seen.at(&places));
+/// Returns the keys of a form without the few whose places hold something else than all others.
+fn alike<'k>(seen: &SampledKeys<'k>, mut places: Vec<usize>) -> (KeyShape<'k>, Vec<usize>) {
+    let mut form = KeyShape::from_keys(&seen.select(&places));
     for cell in 0..form.cells.len() {
-        let is_digits: fn(&[u8]) -> bool = |value| !value.is_empty() && value.iter().all(u8::is_ascii_digit);
-        let is_hex: fn(&[u8]) -> bool = |value| !value.is_empty() && value.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let is_digits: fn(&[u8]) -> bool =
+            |value| !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+        let is_hex: fn(&[u8]) -> bool = |value| {
+            !value.is_empty() && value.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        };
         for test in [is_digits, is_hex] {
             let column = form.column(cell, cell);
-            let right: Vec<usize> = (0..places.len()).filter(|&at| test(column.values[at])).collect();
-            if right.len() < places.len() && right.len() * 100 >= places.len() * ALIKE_MIN {
+            let right: Vec<usize> =
+                (0..places.len()).filter(|&at| test(column.values[at])).collect();
+            if right.len() < places.len() && right.len() * 100 >= places.len() * MIN_ALIKE_PERCENT {
                 places = right.into_iter().map(|at| places[at]).collect();
-                form = Form::of(&seen.at(&places));
+                form = KeyShape::from_keys(&seen.select(&places));
                 break;
             }
         }
@@ -81,70 +102,84 @@ fn is_delimiter(byte: u8) -> bool {
 
 /// Keys with the same delimiters, cut at them.
 #[derive(Clone)]
-struct Form<'k> {
-    seen: Seen<'k>,
+struct KeyShape<'k> {
+    sampled: SampledKeys<'k>,
     /// For each place between delimiters, its bytes in each key.
     cells: Vec<Vec<Range<usize>>>,
     delimiters: Vec<u8>,
 }
 
-impl<'k> Form<'k> {
-    fn of(seen: &Seen<'k>) -> Self {
-        let first: Vec<u8> = seen.keys.first().map_or(&[][..], |key| key).iter().copied().filter(|byte| is_delimiter(*byte)).collect();
-        let delimiters = if first.len() > DELIMITERS_MAX { Vec::new() } else { first };
+impl<'k> KeyShape<'k> {
+    fn from_keys(seen: &SampledKeys<'k>) -> Self {
+        let first: Vec<u8> = seen
+            .keys
+            .first()
+            .map_or(&[][..], |key| key)
+            .iter()
+            .copied()
+            .filter(|byte| is_delimiter(*byte))
+            .collect();
+        let delimiters = if first.len() > MAX_DELIMITERS { Vec::new() } else { first };
         let mut cells = vec![Vec::with_capacity(seen.keys.len()); delimiters.len() + 1];
         for key in &seen.keys {
             let mut start = 0;
             for cell in cells.iter_mut().take(delimiters.len()) {
-                let end = key[start..].iter().position(|byte| is_delimiter(*byte)).map_or(key.len(), |length| start + length);
+                let end = key[start..]
+                    .iter()
+                    .position(|byte| is_delimiter(*byte))
+                    .map_or(key.len(), |length| start + length);
                 cell.push(start..end);
                 start = (end + 1).min(key.len());
             }
             cells[delimiters.len()].push(start..key.len());
         }
-        Self { seen: seen.clone(), cells, delimiters }
+        Self { sampled: seen.clone(), cells, delimiters }
     }
 
     /// Everything from one place to another, delimiters between them included.
     fn column(&self, from: usize, to: usize) -> Column<'k> {
-        let cell = |(at, key): (usize, &&'k [u8])| &key[self.cells[from][at].start..self.cells[to][at].end];
-        Column::of(self.seen.keys.iter().enumerate().map(cell).collect())
+        let cell = |(at, key): (usize, &&'k [u8])| {
+            &key[self.cells[from][at].start..self.cells[to][at].end]
+        };
+        Column::from_values(self.sampled.keys.iter().enumerate().map(cell).collect())
     }
 
-    /// A guess. With `merges`, a word that is always the same belongs to what is behind it (`user_001`), else it is a
-    /// literal. `glued` characters in front may be derived from the rest. Without pieces where these make no sense.
+    /// Returns a guess. With `merges`, a word that is always the same belongs to what is after it
+    /// (`user_001`), else it is a literal. `glued` characters in front may be derived from the
+    /// rest. Without pieces where these make no sense.
     fn draft(&self, merges: bool, glued: Option<usize>) -> Draft {
         let mut draft = Draft::new(Profile::Text);
-        let remembered = self.seen.keys.len().min(KEYS_REMEMBERED);
+        let remembered = self.sampled.keys.len().min(KEYS_REMEMBERED);
         let mut at = 0;
         while at < self.cells.len() {
             let last = self.joined(at, merges);
             let column = self.column(at, last);
             let pieces = match glued.filter(|_| at == 0) {
-                Some(width) => glued_pieces(&column, width, &self.seen),
+                Some(width) => glued_segments(&column, width, &self.sampled),
                 None if column.max == 0 => Some(Vec::new()),
-                None if merges => Some(values::pieces(&column, &self.seen)),
-                None => Some(behind_letters(&column, &self.seen)),
+                None if merges => Some(values::segments(&column, &self.sampled)),
+                None => Some(after_letters(&column, &self.sampled)),
             };
             let Some(pieces) = pieces else { return Draft::new(Profile::Text) };
             pieces.into_iter().for_each(|piece| draft.push(piece));
             if let Some(delimiter) = self.delimiters.get(last) {
-                draft.push(Piece::literal(&[*delimiter], remembered));
+                draft.push(DraftSegment::literal(&[*delimiter], remembered));
             }
             at = last + 1;
         }
         draft
     }
 
-    /// The last place of what belongs together, from a first one on.
+    /// Returns the last place of what belongs together, from a first one on.
     fn joined(&self, at: usize, merges: bool) -> usize {
         let all = |places: usize, test: fn(&[u8]) -> bool| {
-            at + places < self.cells.len() && self.column(at, at + places).values.iter().all(|value| test(value))
+            at + places < self.cells.len()
+                && self.column(at, at + places).values.iter().all(|value| test(value))
         };
         if all(4, is_dashed) {
             return at + 4;
         }
-        if !self.seen.is_plain && all(3, is_ipv4) {
+        if !self.sampled.is_plain && all(3, is_ipv4) {
             return at + 3;
         }
         if all(2, is_date) {
@@ -155,62 +190,84 @@ impl<'k> Form<'k> {
             column.is_letters && column.constant().is_some()
         };
         let mut last = at;
-        while merges && last + 1 < self.cells.len() && is_word(last) && self.delimiters.get(last).is_some_and(|delimiter| b"_-".contains(delimiter)) {
+        while merges
+            && last + 1 < self.cells.len()
+            && is_word(last)
+            && self.delimiters.get(last).is_some_and(|delimiter| b"_-".contains(delimiter))
+        {
             last += 1;
         }
         last
     }
 }
 
-/// Digits in front that nothing parts from what is behind them.
-fn glued_pieces(column: &Column<'_>, width: usize, seen: &Seen<'_>) -> Option<Vec<Piece>> {
+/// Digits in front that nothing parts from what is after them.
+fn glued_segments(
+    column: &Column<'_>,
+    width: usize,
+    seen: &SampledKeys<'_>,
+) -> Option<Vec<DraftSegment>> {
     let (front, rest) = column.split_at(width).filter(|(_, rest)| rest.min > 0)?;
     if !front.is_hex || front.constant().is_some() || rest.distinct == 1 {
         return None;
     }
-    let field = Piece::field(values::fixed(width), "digest", "", 0.0, &front.values).suspect(Suspect::Digits).sure(0.7, "");
-    Some(std::iter::once(field).chain(values::pieces(&rest, seen)).collect())
+    let field = DraftSegment::field(values::fixed(width), "digest", "", 0.0, &front.values)
+        .derived_candidate(DerivedCandidate::Digits)
+        .sure(0.7, "");
+    Some(std::iter::once(field).chain(values::segments(&rest, seen)).collect())
 }
 
-/// Letters that are always the same as a literal, and the digits behind them.
-fn behind_letters(column: &Column<'_>, seen: &Seen<'_>) -> Vec<Piece> {
+/// Letters that are always the same as a literal, and the digits after them.
+fn after_letters(column: &Column<'_>, seen: &SampledKeys<'_>) -> Vec<DraftSegment> {
     let letters = column.common_letters().len();
-    let Some((front, rest)) = column.split_at(letters).filter(|(_, rest)| letters > 0 && rest.is_digits && rest.distinct > 1) else {
-        return values::pieces(column, seen);
+    let Some((front, rest)) = column
+        .split_at(letters)
+        .filter(|(_, rest)| letters > 0 && rest.is_digits && rest.distinct > 1)
+    else {
+        return values::segments(column, seen);
     };
-    let front = Piece::literal(front.values[0], front.values.len().min(KEYS_REMEMBERED));
-    std::iter::once(front).chain(values::pieces(&rest, seen)).collect()
+    let front = DraftSegment::literal(front.values[0], front.values.len().min(KEYS_REMEMBERED));
+    std::iter::once(front).chain(values::segments(&rest, seen)).collect()
 }
 
-/// Keys whose delimiters differ, because values contain some, around a time of many digits: it says where they end.
-fn anchored(seen: &Seen<'_>) -> Option<Draft> {
+/// Keys whose delimiters differ, because values contain some, around a time of many digits: it says
+/// where they end.
+fn anchored(seen: &SampledKeys<'_>) -> Option<Draft> {
     let with_time = seen.only(|key| time_in(key).is_some());
     if with_time.keys.len() * 2 < seen.keys.len() || with_time.keys.is_empty() {
         return None;
     }
     let remembered = with_time.keys.len().min(KEYS_REMEMBERED);
-    let cuts: Vec<(&[u8], Range<usize>)> = with_time.keys.iter().filter_map(|key| Some((*key, time_in(key)?))).collect();
-    let part = |cut: fn(&[u8], &Range<usize>) -> Range<usize>| Column::of(cuts.iter().map(|(key, time)| &key[cut(key, time)]).collect());
+    let cuts: Vec<(&[u8], Range<usize>)> =
+        with_time.keys.iter().filter_map(|key| Some((*key, time_in(key)?))).collect();
+    let part = |cut: fn(&[u8], &Range<usize>) -> Range<usize>| {
+        Column::from_values(cuts.iter().map(|(key, time)| &key[cut(key, time)]).collect())
+    };
     let stamp = part(|_, time| time.clone());
     let before = part(|_, time| 0..time.start.saturating_sub(1));
     let after = part(|key, time| (time.end + 1).min(key.len())..key.len());
-    let delimiter = |column: Column<'_>| column.constant().filter(|delimiter| delimiter.len() == 1).map(|byte| Piece::literal(byte, remembered));
+    let delimiter = |column: Column<'_>| {
+        column
+            .constant()
+            .filter(|delimiter| delimiter.len() == 1)
+            .map(|byte| DraftSegment::literal(byte, remembered))
+    };
     let mut draft = Draft::new(Profile::Text);
     if before.max > 0 {
         draft.push(one_value(&before, &with_time));
         draft.push(delimiter(part(|_, time| time.start.saturating_sub(1)..time.start))?);
     }
-    values::pieces(&stamp, &with_time).into_iter().for_each(|piece| draft.push(piece));
+    values::segments(&stamp, &with_time).into_iter().for_each(|piece| draft.push(piece));
     if after.max > 0 {
         draft.push(delimiter(part(|key, time| time.end..(time.end + 1).min(key.len())))?);
         draft.push(one_value(&after, &with_time));
     }
     // The keys that have a time are not those that the lengths would be compared with.
-    draft.pieces.iter_mut().for_each(|piece| piece.lengths.clear());
+    draft.segments.iter_mut().for_each(|piece| piece.lengths.clear());
     Some(draft)
 }
 
-/// The first run of as many digits as times have.
+/// Returns the first run of as many digits as times have.
 fn time_in(key: &[u8]) -> Option<Range<usize>> {
     let mut start = 0;
     while start < key.len() {
@@ -223,10 +280,16 @@ fn time_in(key: &[u8]) -> Option<Range<usize>> {
     None
 }
 
-fn one_value(column: &Column<'_>, seen: &Seen<'_>) -> Piece {
-    match values::pieces(column, seen).as_slice() {
+fn one_value(column: &Column<'_>, seen: &SampledKeys<'_>) -> DraftSegment {
+    match values::segments(column, seen).as_slice() {
         [only] => only.clone(),
-        _ => Piece::field(FieldType::String, "name", "text that may contain delimiters", 1.0, &column.values)
-            .sure(0.8, "the delimiters in it may stand between fields"),
+        _ => DraftSegment::field(
+            FieldType::String,
+            "name",
+            "text that may contain delimiters",
+            1.0,
+            &column.values,
+        )
+        .sure(0.8, "the delimiters in it may stand between fields"),
     }
 }

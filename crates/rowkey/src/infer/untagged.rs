@@ -1,10 +1,11 @@
-//! Keys of Phoenix, which have separators and no types, and of `OpenTSDB`, which have numbers for names around hours.
+//! Keys of Phoenix, which have separators and no types, and of `OpenTSDB`, which have numbers for
+//! names around hours.
 
 use std::collections::HashSet;
 
 use super::column::{Column, is_text};
-use super::draft::{Content, Draft, How, KEYS_REMEMBERED, Piece};
-use super::sample::Seen;
+use super::draft::{Content, Draft, DraftSegment, FieldEncoding, KEYS_REMEMBERED};
+use super::sample::SampledKeys;
 use super::times::{self, TimeForm};
 use super::values;
 use super::witness::{self, Written};
@@ -12,28 +13,38 @@ use crate::hash::number_of_bytes;
 use crate::schema::{HashFunction, Profile};
 use crate::value::{FieldType, TimeUnit};
 
-/// Of 100 keys so many agree.
-const AGREE_MIN: usize = 95;
+/// Minimum percentage of keys that agree.
+const MIN_AGREEMENT_PERCENT: usize = 95;
 /// Bytes of the number of a name in `OpenTSDB`, and of a tag: one of its name and one of its value.
 const ID: usize = 3;
 const TAG: usize = 2 * ID;
 /// Salts of Phoenix, at most.
-const SALTS_MAX: usize = 256;
+const MAX_SALTS: usize = 256;
 /// Fields of one key.
-const FIELDS_MAX: usize = 8;
-/// How sure it is that keys are Phoenix's that have nothing of it but zeros behind text.
+const MAX_FIELDS: usize = 8;
+/// How sure it is that keys are Phoenix's that have nothing of it but zeros after text.
 const UNSALTED_SURE: f64 = 0.75;
-/// Names of tags in one place of all keys, at most: tables have some for each metric, where random bytes are all different.
-const TAG_NAMES_MAX: usize = 64;
+/// Names of tags in one place of all keys, at most: tables have some for each metric, where random
+/// bytes are all different.
+const MAX_TAG_NAMES: usize = 64;
 
-/// The keys as Phoenix writes them: a salt, text with zeros behind it, numbers with their sign turned round.
-pub(super) fn phoenix(seen: &Seen<'_>) -> Vec<Draft> {
+/// Returns the keys as Phoenix writes them: a salt, text with zeros after it, numbers with their
+/// sign turned round.
+pub(super) fn phoenix(seen: &SampledKeys<'_>) -> Vec<Draft> {
     let salted = salts(&seen.keys).map(|count| {
         let mut draft = Draft::new(Profile::Phoenix);
-        let content = Content::Salt { of: Vec::new(), function: HashFunction::Phoenix, count, digits: None };
-        let said = format!("Phoenix's salt of all that is behind it, modulo {count}: {} of {} keys", seen.keys.len(), seen.keys.len());
+        let content =
+            Content::Salt { of: Vec::new(), function: HashFunction::Phoenix, count, digits: None };
+        let said = format!(
+            "Phoenix's salt of all that is behind it, modulo {count}: {} of {} keys",
+            seen.keys.len(),
+            seen.keys.len()
+        );
         let values: Vec<&[u8]> = seen.keys.iter().map(|key| &key[..1]).collect();
-        draft.push(Piece { content, ..Piece::field(FieldType::U8, "salt", said, 4.0, &values).sure(0.98, "") });
+        draft.push(DraftSegment {
+            content,
+            ..DraftSegment::field(FieldType::U8, "salt", said, 4.0, &values).sure(0.98, "")
+        });
         (draft, 1)
     });
     let is_salted = salted.is_some();
@@ -42,28 +53,41 @@ pub(super) fn phoenix(seen: &Seen<'_>) -> Vec<Draft> {
     follow(seen, draft, places, is_salted).into_iter().collect()
 }
 
-/// How many salts there are, if the first byte is one.
+/// Returns the number of salts there are, if the first byte is one.
 fn salts(keys: &[&[u8]]) -> Option<u32> {
     let most = keys.iter().filter_map(|key| key.first()).max().copied().filter(|most| *most > 0)?;
-    let pairs: Vec<(u8, i128)> =
-        keys.iter().filter(|key| key.len() > 1).map(|key| (key[0], number_of_bytes(HashFunction::Phoenix, &key[1..]).unwrap_or(0))).collect();
+    let pairs: Vec<(u8, i128)> = keys
+        .iter()
+        .filter(|key| key.len() > 1)
+        .map(|key| (key[0], number_of_bytes(HashFunction::Phoenix, &key[1..]).unwrap_or(0)))
+        .collect();
     let fits = |count: &usize| {
-        let right =
-            pairs.iter().filter(|(salt, hash)| usize::try_from(hash.rem_euclid(i128::try_from(*count).unwrap_or(1))) == Ok(usize::from(*salt)));
-        right.count() * 100 >= pairs.len() * AGREE_MIN
+        let right = pairs.iter().filter(|(salt, hash)| {
+            usize::try_from(hash.rem_euclid(i128::try_from(*count).unwrap_or(1)))
+                == Ok(usize::from(*salt))
+        });
+        right.count() * 100 >= pairs.len() * MIN_AGREEMENT_PERCENT
     };
-    // What a number divides it divides too: of the first keys of a table, which have few salts, the greatest number is the right one.
-    // Of few salts and keys any agrees by chance.
-    let count = (usize::from(most) + 1..=SALTS_MAX).rev().find(fits)?;
-    (pairs.len() >= 32 || pairs.len() * usize::try_from(count.ilog2()).unwrap_or(1) >= 26).then(|| u32::try_from(count).ok()).flatten()
+    // What a number divides it divides too: of the first keys of a table, which have few salts, the
+    // greatest number is the right one. Of few salts and keys any agrees randomly.
+    let count = (usize::from(most) + 1..=MAX_SALTS).rev().find(fits)?;
+    (pairs.len() >= 32 || pairs.len() * usize::try_from(count.ilog2()).unwrap_or(1) >= 26)
+        .then(|| u32::try_from(count).ok())
+        .flatten()
 }
 
-/// Reads on from `places` to the end of the keys.
-fn follow(seen: &Seen<'_>, mut draft: Draft, mut places: Vec<usize>, is_salted: bool) -> Option<Draft> {
+/// Reads on from `slot_layouts` to the end of the keys.
+fn follow(
+    seen: &SampledKeys<'_>,
+    mut draft: Draft,
+    mut places: Vec<usize>,
+    is_salted: bool,
+) -> Option<Draft> {
     let mut separators = 0;
     let mut turned = 0;
-    while draft.pieces.len() <= FIELDS_MAX {
-        let rest: Vec<&[u8]> = seen.keys.iter().zip(&places).map(|(key, &at)| &key[at.min(key.len())..]).collect();
+    while draft.segments.len() <= MAX_FIELDS {
+        let rest: Vec<&[u8]> =
+            seen.keys.iter().zip(&places).map(|(key, &at)| &key[at.min(key.len())..]).collect();
         if rest.iter().all(|rest| rest.is_empty()) {
             break;
         }
@@ -82,7 +106,7 @@ fn follow(seen: &Seen<'_>, mut draft: Draft, mut places: Vec<usize>, is_salted: 
         places.iter_mut().zip(lengths).for_each(|(at, length)| *at += length);
     }
     // Without a salt or a separator nothing in the bytes is Phoenix's alone.
-    if draft.pieces.len() > FIELDS_MAX || !is_salted && separators == 0 {
+    if draft.segments.len() > MAX_FIELDS || !is_salted && separators == 0 {
         return None;
     }
     let sure: f64 = match (is_salted, turned > 0) {
@@ -90,9 +114,12 @@ fn follow(seen: &Seen<'_>, mut draft: Draft, mut places: Vec<usize>, is_salted: 
         (false, true) => 0.91,
         (false, false) => UNSALTED_SURE,
     };
-    let doubt =
-        if sure > 0.9 { "" } else { "programs that write a zero behind text themselves make the same bytes; declared so, they are read as they are" };
-    for piece in &mut draft.pieces {
+    let doubt = if sure > 0.9 {
+        ""
+    } else {
+        "programs that write a zero behind text themselves make the same bytes; declared so, they are read as they are"
+    };
+    for piece in &mut draft.segments {
         piece.lengths.clear();
         if piece.sure > sure {
             *piece = piece.clone().sure(sure, doubt);
@@ -101,19 +128,23 @@ fn follow(seen: &Seen<'_>, mut draft: Draft, mut places: Vec<usize>, is_salted: 
     Some(draft)
 }
 
-/// Whether other programs do not write numbers so: they do as they are, and times as `Long.MAX_VALUE` minus them.
+/// Returns `true` if other programs do not write numbers so: they do as they are, and times as
+/// `Long.MAX_VALUE` minus them.
 fn is_phoenix_alone(content: &Content) -> bool {
     matches!(content, Content::Field { ty, desc: false, .. } if *ty != FieldType::U64)
 }
 
 /// Eight bytes of a time, or a whole number to the end of the key, its sign turned round.
-fn number(rest: &[&[u8]], seen: &Seen<'_>) -> Option<(Piece, Vec<usize>)> {
+fn number(rest: &[&[u8]], seen: &SampledKeys<'_>) -> Option<(DraftSegment, Vec<usize>)> {
     if let Some(found) = time(rest, seen) {
         return Some(found);
     }
     let width = rest.first()?.len();
     let is_number = matches!(width, 2 | 4 | 8)
-        && rest.iter().all(|rest| rest.len() == width && (rest[0] == 0x80 && rest[1] == 0 || rest[0] == 0x7f && rest[1] == 0xff));
+        && rest.iter().all(|rest| {
+            rest.len() == width
+                && (rest[0] == 0x80 && rest[1] == 0 || rest[0] == 0x7f && rest[1] == 0xff)
+        });
     let ty = match width {
         2 => FieldType::I16,
         4 => FieldType::I32,
@@ -121,14 +152,23 @@ fn number(rest: &[&[u8]], seen: &Seen<'_>) -> Option<(Piece, Vec<usize>)> {
     };
     let said = format!("{width} bytes, the sign turned round, of small numbers");
     let is_negative = rest.iter().all(|rest| rest[0] == 0x7f);
-    let (sure, doubt) = if is_negative { (0.8, "all would be negative: they may be numbers taken from the greatest one") } else { (0.91, "") };
-    is_number.then(|| (Piece::field(ty, "id", said, 2.5, rest).sure(sure, doubt), vec![width; rest.len()]))
+    let (sure, doubt) = if is_negative {
+        (0.8, "all would be negative: they may be numbers taken from the greatest one")
+    } else {
+        (0.91, "")
+    };
+    is_number.then(|| {
+        (DraftSegment::field(ty, "id", said, 2.5, rest).sure(sure, doubt), vec![width; rest.len()])
+    })
 }
 
-fn time(rest: &[&[u8]], seen: &Seen<'_>) -> Option<(Piece, Vec<usize>)> {
-    let eight: Option<Vec<u64>> = rest.iter().map(|rest| rest.first_chunk().map(|bytes| u64::from_be_bytes(*bytes))).collect();
+fn time(rest: &[&[u8]], seen: &SampledKeys<'_>) -> Option<(DraftSegment, Vec<usize>)> {
+    let eight: Option<Vec<u64>> = rest
+        .iter()
+        .map(|rest| rest.first_chunk().map(|bytes| u64::from_be_bytes(*bytes)))
+        .collect();
     let numbers = eight?;
-    let (form, signed) = times::of_longs(&numbers)?;
+    let (form, signed) = times::form_from_longs(&numbers)?;
     let (unit, is_reversed) = match form {
         TimeForm::Direct(unit) => (unit, false),
         TimeForm::Reversed(unit) => (unit, true),
@@ -138,32 +178,45 @@ fn time(rest: &[&[u8]], seen: &Seen<'_>) -> Option<(Piece, Vec<usize>)> {
         return None;
     }
     let turned = |bits: u64| if signed && !is_reversed { bits ^ (1 << 63) } else { bits };
-    let times_ms: Vec<i64> = numbers.iter().map(|&number| times::in_ms(turned(number), 8, form)).collect();
-    let found = witness::witness(witness::sure_of(form, 8), &times_ms, Some(Written::binary(&numbers)), seen);
+    let times_ms: Vec<i64> =
+        numbers.iter().map(|&number| times::in_ms(turned(number), 8, form)).collect();
+    let found = witness::witness(
+        witness::sure_of(form, 8),
+        &times_ms,
+        Some(Written::binary(&numbers)),
+        seen,
+    );
     let order = match (is_reversed, signed) {
         (true, _) => "newest first",
         (false, true) => "oldest first",
         (false, false) => "without the sign turned round, as UNSIGNED_LONG",
     };
     let ty = if signed { FieldType::Timestamp(TimeUnit::Millis) } else { FieldType::U64 };
-    let said = format!("eight bytes, milliseconds since 1970, {order}, {} for one", times::shown(*times_ms.first()?, TimeUnit::Millis));
+    let said = format!(
+        "eight bytes, milliseconds since 1970, {order}, {} for one",
+        times::format_time(*times_ms.first()?, TimeUnit::Millis)
+    );
     let values: Vec<&[u8]> = rest.iter().map(|rest| &rest[..8]).collect();
-    let piece = Piece::field(ty, "ts", said, 3.0, &values).written(How::Plain, is_reversed, None).sure(found.sure, &found.doubt);
+    let piece = DraftSegment::field(ty, "ts", said, 3.0, &values)
+        .written(FieldEncoding::Plain, is_reversed, None)
+        .sure(found.sure, &found.doubt);
     Some((piece, vec![8; rest.len()]))
 }
 
 /// Text up to a zero, or to the end of the key.
-fn text(rest: &[&[u8]]) -> Option<(Piece, Vec<usize>, bool)> {
-    let ends: Vec<Option<usize>> = rest.iter().map(|rest| rest.iter().position(|byte| *byte == 0)).collect();
+fn text(rest: &[&[u8]]) -> Option<(DraftSegment, Vec<usize>, bool)> {
+    let ends: Vec<Option<usize>> =
+        rest.iter().map(|rest| rest.iter().position(|byte| *byte == 0)).collect();
     let is_ended = ends.iter().all(Option::is_some);
     if !is_ended && ends.iter().any(Option::is_some) {
         return None;
     }
-    let texts: Vec<&[u8]> = rest.iter().zip(&ends).map(|(rest, end)| &rest[..end.unwrap_or(rest.len())]).collect();
+    let texts: Vec<&[u8]> =
+        rest.iter().zip(&ends).map(|(rest, end)| &rest[..end.unwrap_or(rest.len())]).collect();
     if !texts.iter().all(|text| is_text(text)) {
         return None;
     }
-    let mut piece = values::text(&Column::of(texts.clone()));
+    let mut piece = values::text(&Column::from_values(texts.clone()));
     if is_ended {
         piece.evidence = format!("{}, with a zero behind it", piece.evidence);
         piece.points += 1.0;
@@ -172,74 +225,130 @@ fn text(rest: &[&[u8]]) -> Option<(Piece, Vec<usize>, bool)> {
     Some((piece, lengths, is_ended))
 }
 
-/// `OpenTSDB`: a salt perhaps, three bytes for the metric, the hour in seconds, then three bytes for the name and three for the
-/// value of each tag.
-pub(super) fn opentsdb(seen: &Seen<'_>) -> Option<Draft> {
+/// `OpenTSDB`: a salt possibly, three bytes for the metric, the hour in seconds, then three bytes
+/// for the name and three for the value of each tag.
+pub(super) fn opentsdb(seen: &SampledKeys<'_>) -> Option<Draft> {
     [0, 1].into_iter().find_map(|salt| tsdb(seen, salt))
 }
 
-/// Whether tags stand behind `from`: few names in each place, in rising order in each key, and not all of it text.
-fn are_tags(part: &Seen<'_>, from: usize) -> bool {
-    let names = |key: &&'_ [u8]| -> Vec<Vec<u8>> { key[from..].chunks_exact(TAG).map(|tag| tag[..ID].to_vec()).collect() };
+/// Returns `true` if tags stand after `from`: few names in each place, in rising order in each key,
+/// and not all of it text.
+fn are_tags(part: &SampledKeys<'_>, from: usize) -> bool {
+    let names = |key: &&'_ [u8]| -> Vec<Vec<u8>> {
+        key[from..].chunks_exact(TAG).map(|tag| tag[..ID].to_vec()).collect()
+    };
     let all: Vec<Vec<Vec<u8>>> = part.keys.iter().map(names).collect();
     let different: HashSet<&[u8]> = part.keys.iter().map(|key| &key[from..]).collect();
     let firsts: HashSet<&Vec<u8>> = all.iter().filter_map(|names| names.first()).collect();
     let rise = all.iter().all(|names| names.is_sorted());
-    let is_few = firsts.len() <= TAG_NAMES_MAX && (firsts.len() * 2 <= different.len() || different.len() < 4);
+    let is_few = firsts.len() <= MAX_TAG_NAMES
+        && (firsts.len() * 2 <= different.len() || different.len() < 4);
     rise && is_few && !part.keys.iter().all(|key| is_text(&key[from..]))
 }
 
-fn tsdb(seen: &Seen<'_>, salt: usize) -> Option<Draft> {
+fn tsdb(seen: &SampledKeys<'_>, salt: usize) -> Option<Draft> {
     let front = salt + ID;
     let fits = |key: &[u8]| {
-        let seconds = key.get(front..front + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
-        let is_hour = seconds.is_some_and(|seconds| seconds % 3600 == 0 && times::is_plausible(i64::from(seconds) * 1000, TimeUnit::Millis));
+        let seconds = key
+            .get(front..front + 4)
+            .and_then(|bytes| bytes.try_into().ok())
+            .map(u32::from_be_bytes);
+        let is_hour = seconds.is_some_and(|seconds| {
+            seconds % 3600 == 0 && times::is_plausible(i64::from(seconds) * 1000, TimeUnit::Millis)
+        });
         is_hour && key.len() > front + 4 && (key.len() - front - 4).is_multiple_of(TAG)
     };
     let part = seen.only(fits);
-    if part.keys.len() * 100 < seen.keys.len() * AGREE_MIN || part.keys.is_empty() {
+    if part.keys.len() * 100 < seen.keys.len() * MIN_AGREEMENT_PERCENT || part.keys.is_empty() {
         return None;
     }
     let hours: HashSet<&[u8]> = part.keys.iter().map(|key| &key[front..front + 4]).collect();
     let tags = |key: &[u8]| (key.len() - front - 4) / TAG;
-    let same = part.keys.iter().all(|key| tags(key) == tags(part.keys[0])).then(|| tags(part.keys[0]));
-    // One hour divides by 3600 by chance once in 3600 times, and is not told from a constant.
+    let same =
+        part.keys.iter().all(|key| tags(key) == tags(part.keys[0])).then(|| tags(part.keys[0]));
+    // One hour divides by 3600 randomly once in 3600 times, and is not told from a constant.
     let (sure, doubt) = match hours.len() {
-        0..3 => (0.8, "there are one or two hours only in these keys; keys from elsewhere in the table tell"),
-        _ if !are_tags(&part, front + 4) => (0.6, "what is behind the hours does not look like numbers of tags; what writes the keys tells"),
+        0..3 => (
+            0.8,
+            "there are one or two hours only in these keys; keys from elsewhere in the table tell",
+        ),
+        _ if !are_tags(&part, front + 4) => (
+            0.6,
+            "what is behind the hours does not look like numbers of tags; what writes the keys tells",
+        ),
         _ => (0.97, ""),
     };
     let mut draft = Draft::new(Profile::Bin);
     let id = |draft: &mut Draft, name: &str, what: &str, from: usize, bytes: usize| {
         let values: Vec<&[u8]> = part.keys.iter().map(|key| &key[from..from + bytes]).collect();
-        let different = Column::of(values.clone()).distinct;
+        let different = Column::from_values(values.clone()).distinct;
         let ty = u16::try_from(bytes).map_or(FieldType::Bytes, FieldType::Fixed);
-        // What speaks against it is said once, of the hours.
-        draft.push(Piece::field(ty, name, format!("{what}, {different} different"), 1.5, &values).sure(sure, ""));
+        // The evidence against it is reported once, for the hours.
+        draft.push(
+            DraftSegment::field(ty, name, format!("{what}, {different} different"), 1.5, &values)
+                .sure(sure, ""),
+        );
     };
     if salt > 0 {
-        id(&mut draft, "prefix", "a salt, computed by OpenTSDB from the metric and the tags", 0, salt);
+        id(
+            &mut draft,
+            "prefix",
+            "a salt, computed by OpenTSDB from the metric and the tags",
+            0,
+            salt,
+        );
     }
-    id(&mut draft, "metric", "three bytes, the number of a metric in OpenTSDB's table of names", salt, ID);
-    let stamps = Column::of(part.keys.iter().map(|key| &key[front..front + 4]).collect());
-    let numbers: Vec<u64> = stamps.values.iter().map(|bytes| crate::codec::big_endian(bytes)).collect();
-    let shown = times::shown(i64::try_from(numbers[0]).unwrap_or(0).saturating_mul(1000), TimeUnit::Millis);
+    id(
+        &mut draft,
+        "metric",
+        "three bytes, the number of a metric in OpenTSDB's table of names",
+        salt,
+        ID,
+    );
+    let stamps = Column::from_values(part.keys.iter().map(|key| &key[front..front + 4]).collect());
+    let numbers: Vec<u64> =
+        stamps.values.iter().map(|bytes| crate::codec::big_endian(bytes)).collect();
+    let shown = times::format_time(
+        i64::try_from(numbers[0]).unwrap_or(0).saturating_mul(1000),
+        TimeUnit::Millis,
+    );
     let said = format!("four bytes, seconds since 1970, whole hours all of them, {shown} for one");
-    let piece = Piece::field(FieldType::Timestamp(TimeUnit::Millis), "ts", said, 4.0, &stamps.values).written(How::Bucket(1000), false, None);
+    let piece = DraftSegment::field(
+        FieldType::Timestamp(TimeUnit::Millis),
+        "ts",
+        said,
+        4.0,
+        &stamps.values,
+    )
+    .written(FieldEncoding::Bucket(1000), false, None);
     draft.push(piece.sure(sure, doubt));
     match same {
-        Some(count) if count <= FIELDS_MAX => (0..count).for_each(|tag| {
+        Some(count) if count <= MAX_FIELDS => (0..count).for_each(|tag| {
             let number = if count == 1 { String::new() } else { (tag + 1).to_string() };
             let at = front + 4 + tag * TAG;
-            id(&mut draft, &format!("tagk{number}"), "three bytes, the number of a tag's name", at, ID);
-            id(&mut draft, &format!("tagv{number}"), "three bytes, the number of a tag's value", at + ID, ID);
+            id(
+                &mut draft,
+                &format!("tagk{number}"),
+                "three bytes, the number of a tag's name",
+                at,
+                ID,
+            );
+            id(
+                &mut draft,
+                &format!("tagv{number}"),
+                "three bytes, the number of a tag's value",
+                at + ID,
+                ID,
+            );
         }),
         _ => {
             let values: Vec<&[u8]> = part.keys.iter().map(|key| &key[front + 4..]).collect();
             let said = "tags, three bytes for the name and three for the value of each; keys have different numbers of them";
-            draft.push(Piece::field(FieldType::Bytes, "tags", said, 1.5, &values).sure(sure, ""));
+            draft.push(
+                DraftSegment::field(FieldType::Bytes, "tags", said, 1.5, &values).sure(sure, ""),
+            );
         }
     }
-    draft.pieces.iter_mut().for_each(|piece| piece.lengths.truncate(KEYS_REMEMBERED));
+    draft.segments.iter_mut().for_each(|piece| piece.lengths.truncate(KEYS_REMEMBERED));
     Some(draft)
 }

@@ -1,66 +1,75 @@
-//! What one place of text keys holds: numbers, times, buckets, reversed digits, addresses, names.
+//! Content of one position in text keys: numbers, times, buckets, reversed digits, addresses,
+//! names.
 
 use std::collections::HashSet;
 
 use super::addresses::look_like_addresses;
-use super::chance::is_drawn;
 use super::column::{Column, number};
-use super::draft::{How, Piece, Suspect};
+use super::draft::{DerivedCandidate, DraftSegment, FieldEncoding};
 use super::ids;
-use super::sample::Seen;
+use super::randomness::looks_random;
+use super::sample::SampledKeys;
 use super::times::{self, TimeForm};
 use super::uuids;
 use super::witness::{self, Witness, Written};
 use crate::value::{FieldType, TimeUnit};
 
-/// How much is said by calling something a number.
+/// How much is stated by calling something a number.
 const NUMBER_POINTS: f64 = 0.8;
 /// Digits that fit 64 bits whatever they are.
-const NUMBER_DIGITS_MAX: usize = 19;
+const MAX_NUMBER_DIGITS: usize = 19;
 /// Digits of the longest salt.
-const SALT_DIGITS_MAX: usize = 5;
+const MAX_SALT_DIGITS: usize = 5;
 /// Characters of the longest digest: SHA-512's in hexadecimal.
-const DIGEST_CHARS_MAX: usize = 128;
+const MAX_DIGEST_CHARS: usize = 128;
 /// Of fewer letters and digits in upper case words are made.
-const UPPER_DIGITS_MIN: usize = 16;
-/// Of fewer different values nothing is said about how they came about.
-const DISTINCT_MIN: usize = 50;
-/// Fewer numbers count up by chance.
-const STEPS_MIN: usize = 20;
+const MIN_UPPER_DIGITS: usize = 16;
+/// Of fewer different values nothing is stated about how they came about.
+const MIN_DISTINCT_VALUES: usize = 50;
+/// Fewer numbers count up randomly.
+const MIN_STEPS: usize = 20;
 /// How sure it is that text is one value, between what it was cut at.
 const TEXT_SURE: f64 = 0.93;
-/// Times of fewer different hours may be days with a number behind them.
-const HOURS_MIN: usize = 3;
-/// Letters that may stand for salts, at most.
-const LETTERS_MAX: usize = 26;
+/// Times of fewer different hours may be days with a number after them.
+const MIN_HOURS: usize = 3;
+/// Maximum letters that may be salts.
+const MAX_LETTERS: usize = 26;
 
-/// The pieces of one place between literals; more than one where a time stands between other digits.
-pub(super) fn pieces(column: &Column<'_>, seen: &Seen<'_>) -> Vec<Piece> {
+/// Returns the pieces of one place between literals; more than one where a time stands between
+/// other digits.
+pub(super) fn segments(column: &Column<'_>, seen: &SampledKeys<'_>) -> Vec<DraftSegment> {
     if let Some(same) = column.constant() {
-        return vec![Piece::literal(same, column.values.len().min(super::draft::KEYS_REMEMBERED))];
+        return vec![DraftSegment::literal(
+            same,
+            column.values.len().min(super::draft::KEYS_REMEMBERED),
+        )];
     }
-    let Some(window) = times::inside_digits(column).filter(|_| !seen.is_plain && snowflakes(column, seen).is_none()) else {
-        return vec![piece(column, seen)];
+    let Some(window) = times::inside_digits(column)
+        .filter(|_| !seen.is_plain && snowflakes(column, seen).is_none())
+    else {
+        return vec![segment(column, seen)];
     };
     let split = if window.from_end {
-        column.split_from_end(window.offset).and_then(|(rest, after)| Some((rest.split_from_end(window.digits)?, after)))
+        column
+            .split_from_end(window.offset)
+            .and_then(|(rest, after)| Some((rest.split_from_end(window.digits)?, after)))
     } else {
         column
             .split_at(window.offset)
             .and_then(|(before, rest)| Some((before, rest.split_at(window.digits)?)))
             .map(|(before, (time, after))| ((before, time), after))
     };
-    let Some(((before, time), after)) = split else { return vec![piece(column, seen)] };
-    // What is hardly a time parts nothing.
-    if piece(&time, seen).sure < 0.5 {
-        return vec![piece(column, seen)];
+    let Some(((before, time), after)) = split else { return vec![segment(column, seen)] };
+    // An unlikely time does not split digits.
+    if segment(&time, seen).sure < 0.5 {
+        return vec![segment(column, seen)];
     }
     let parts = [before, time, after];
-    parts.iter().filter(|part| part.max > 0).map(|part| piece(part, seen)).collect()
+    parts.iter().filter(|part| part.max > 0).map(|part| segment(part, seen)).collect()
 }
 
 /// One piece that holds all of a column.
-fn piece(column: &Column<'_>, seen: &Seen<'_>) -> Piece {
+fn segment(column: &Column<'_>, seen: &SampledKeys<'_>) -> DraftSegment {
     uuids::dashed(column, seen)
         .or_else(|| address(column, seen))
         .or_else(|| snowflakes(column, seen))
@@ -77,45 +86,76 @@ fn piece(column: &Column<'_>, seen: &Seen<'_>) -> Piece {
         .unwrap_or_else(|| text(column))
 }
 
-fn address(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
+fn address(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     if !seen.is_plain && column.values.iter().all(|value| is_ipv4(value)) {
         let (sure, doubt) = if look_like_addresses(&column.values) {
             (0.97, "")
         } else {
-            (0.8, "versions of programs, object identifiers and numbers of chapters look the same; what writes the keys tells")
+            (
+                0.8,
+                "versions of programs, object identifiers and numbers of chapters look the same; what writes the keys tells",
+            )
         };
-        return Some(Piece::field(FieldType::Ipv4, "ip", "addresses in dotted decimal", 2.0, &column.values).sure(sure, doubt));
+        return Some(
+            DraftSegment::field(
+                FieldType::Ipv4,
+                "ip",
+                "addresses in dotted decimal",
+                2.0,
+                &column.values,
+            )
+            .sure(sure, doubt),
+        );
     }
     if column.values.iter().all(|value| is_date(value)) {
-        return Some(Piece::field(FieldType::Char(10), "day", "dates as text, which sort as they are", 2.0, &column.values).sure(0.95, ""));
+        return Some(
+            DraftSegment::field(
+                FieldType::Char(10),
+                "day",
+                "dates as text, which sort as they are",
+                2.0,
+                &column.values,
+            )
+            .sure(0.95, ""),
+        );
     }
     None
 }
 
-/// Whether bytes are `yyyy-MM-dd`.
+/// Returns `true` if bytes are `yyyy-MM-dd`.
 pub(super) fn is_date(value: &[u8]) -> bool {
     let [.., b'-', _, _, b'-', _, _] = value else { return false };
     let digits: Vec<u8> = value.iter().copied().filter(|byte| *byte != b'-').collect();
-    value.len() == 10 && digits.len() == 8 && digits.iter().all(u8::is_ascii_digit) && times::is_calendar(&digits)
+    value.len() == 10
+        && digits.len() == 8
+        && digits.iter().all(u8::is_ascii_digit)
+        && times::is_calendar(&digits)
 }
 
-/// Whether bytes are an address in dotted decimal, as it is printed again.
+/// Returns `true` if bytes are an address in dotted decimal, as it is printed again.
 pub(super) fn is_ipv4(value: &[u8]) -> bool {
     std::str::from_utf8(value).is_ok_and(|text| text.parse::<std::net::Ipv4Addr>().is_ok())
 }
 
-fn time(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
-    let form = times::of_digits(column).filter(|_| !seen.is_plain)?;
+fn time(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
+    let form = times::form_from_digits(column).filter(|_| !seen.is_plain)?;
     let width = column.width()?;
     let numbers = column.numbers()?;
-    let times_ms: Vec<i64> = numbers.iter().map(|&number| times::in_ms(number, width, form)).collect();
+    let times_ms: Vec<i64> =
+        numbers.iter().map(|&number| times::in_ms(number, width, form)).collect();
     let digits = (form != TimeForm::Calendar).then_some(&numbers[..]);
-    let Witness { mut sure, says, mut doubt } = witness::witness(witness::sure_of(form, width), &times_ms, digits.map(Written::decimal), seen);
-    if let Some((left, why)) = instead(column, form, &numbers).filter(|_| says != witness::OF_CELLS) {
+    let Witness { mut sure, evidence: says, mut doubt } = witness::witness(
+        witness::sure_of(form, width),
+        &times_ms,
+        digits.map(Written::decimal),
+        seen,
+    );
+    if let Some((left, why)) = instead(column, form, &numbers).filter(|_| says != witness::OF_CELLS)
+    {
         sure *= left;
         why.clone_into(&mut doubt);
     }
-    let mut piece = time_piece(column, form, width)?;
+    let mut piece = time_segment(column, form, width)?;
     if !says.is_empty() {
         piece.evidence = format!("{}; {says}", piece.evidence);
     }
@@ -127,11 +167,19 @@ fn time(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
 /// What else digits of a form often are, and how much of being sure that leaves.
 fn instead(column: &Column<'_>, form: TimeForm, numbers: &[u64]) -> Option<(f64, &'static str)> {
     match form {
-        TimeForm::Calendar if hours(numbers, column.min).is_some_and(|hours| hours < HOURS_MIN) => {
-            Some((0.85, "a day and a number that counts up look the same, for all are of one or two hours; the times of cells would tell"))
+        TimeForm::Calendar if hours(numbers, column.min).is_some_and(|hours| hours < MIN_HOURS) => {
+            Some((
+                0.85,
+                "a day and a number that counts up look the same, for all are of one or two hours; the times of cells would tell",
+            ))
         }
-        TimeForm::Reversed(TimeUnit::Millis) if column.min == 13 && column.values.iter().all(|value| value.starts_with(b"86")) => {
-            Some((0.55, "phone numbers with the 86 of China in front are the same numbers; the times of cells would tell"))
+        TimeForm::Reversed(TimeUnit::Millis)
+            if column.min == 13 && column.values.iter().all(|value| value.starts_with(b"86")) =>
+        {
+            Some((
+                0.55,
+                "phone numbers with the 86 of China in front are the same numbers; the times of cells would tell",
+            ))
         }
         _ => None,
     }
@@ -140,64 +188,106 @@ fn instead(column: &Column<'_>, form: TimeForm, numbers: &[u64]) -> Option<(f64,
 /// Different hours in dates of so many digits; `None` for days.
 fn hours(numbers: &[u64], width: usize) -> Option<usize> {
     let behind = u32::try_from(width.checked_sub(10)?).ok()?;
-    Some(numbers.iter().map(|number| number / 10_u64.pow(behind) % 100).collect::<HashSet<_>>().len())
+    Some(
+        numbers
+            .iter()
+            .map(|number| number / 10_u64.pow(behind) % 100)
+            .collect::<HashSet<_>>()
+            .len(),
+    )
 }
 
-/// A time with its digits back to front.
-fn reversed_time(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
-    let width = column.width().filter(|width| column.is_digits && *width >= 13 && !seen.is_plain)?;
+/// Returns a time with its digits back to front.
+fn reversed_time(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
+    let width =
+        column.width().filter(|width| column.is_digits && *width >= 13 && !seen.is_plain)?;
     let turned = ids::turned(column);
-    let turned = Column::of(turned.iter().map(Vec::as_slice).collect());
-    let form = times::of_digits(&turned)?;
+    let turned = Column::from_values(turned.iter().map(Vec::as_slice).collect());
+    let form = times::form_from_digits(&turned)?;
     let numbers = turned.numbers()?;
-    let times_ms: Vec<i64> = numbers.iter().map(|&number| times::in_ms(number, width, form)).collect();
-    let Witness { sure, doubt, .. } = witness::witness(witness::sure_of(form, width), &times_ms, Some(Written::decimal(&numbers)), seen);
-    let shown = times::shown(*times_ms.first()?, TimeUnit::Millis);
+    let times_ms: Vec<i64> =
+        numbers.iter().map(|&number| times::in_ms(number, width, form)).collect();
+    let Witness { sure, doubt, .. } = witness::witness(
+        witness::sure_of(form, width),
+        &times_ms,
+        Some(Written::decimal(&numbers)),
+        seen,
+    );
+    let shown = times::format_time(*times_ms.first()?, TimeUnit::Millis);
     let said = format!("the digits of a time back to front, {shown} for one");
     let points = if sure < 0.5 { NUMBER_POINTS } else { 2.5 };
-    Some(Piece::field(fixed(width), "ts", said, points, &column.values).written(How::Reverse, false, None).sure(sure, &doubt))
+    Some(
+        DraftSegment::field(fixed(width), "ts", said, points, &column.values)
+            .written(FieldEncoding::Reverse, false, None)
+            .sure(sure, &doubt),
+    )
 }
 
 /// Numbers of a service that gives them out by time, machine and sequence.
-fn snowflakes(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
+fn snowflakes(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     let numbers = column.numbers().filter(|_| column.is_digits && column.min >= 16)?;
     let found = ids::snowflake(&numbers, seen)?;
-    let width = column.width().filter(|width| *width <= NUMBER_DIGITS_MAX);
+    let width = column.width().filter(|width| *width <= MAX_NUMBER_DIGITS);
     let points = if found.sure < 0.5 { 0.5 } else { 3.0 };
-    let piece = Piece::field(FieldType::U64, "snowflake", found.says, points, &column.values);
-    Some(piece.written(How::Plain, false, width).sure(found.sure, &found.doubt))
+    let piece =
+        DraftSegment::field(FieldType::U64, "snowflake", found.evidence, points, &column.values);
+    Some(piece.written(FieldEncoding::Plain, false, width).sure(found.sure, &found.doubt))
 }
 
-fn time_piece(column: &Column<'_>, form: TimeForm, width: usize) -> Option<Piece> {
+fn time_segment(column: &Column<'_>, form: TimeForm, width: usize) -> Option<DraftSegment> {
     let first = i64::try_from(number(column.values.first()?)?).ok()?;
-    let minuend = if width == NUMBER_DIGITS_MAX { i64::MAX } else { 10_i64.pow(13) - 1 };
+    let minuend = if width == MAX_NUMBER_DIGITS { i64::MAX } else { 10_i64.pow(13) - 1 };
     Some(match form {
         TimeForm::Direct(unit) => {
-            let said = format!("{} since 1970, {} for one", times::unit_name(unit), times::shown(first, unit));
-            Piece::field(FieldType::Timestamp(unit), "ts", said, 3.0, &column.values).written(How::Plain, false, Some(width))
+            let said = format!(
+                "{} since 1970, {} for one",
+                times::unit_name(unit),
+                times::format_time(first, unit)
+            );
+            DraftSegment::field(FieldType::Timestamp(unit), "ts", said, 3.0, &column.values)
+                .written(FieldEncoding::Plain, false, Some(width))
         }
         TimeForm::Reversed(unit) => {
-            let from = if width == NUMBER_DIGITS_MAX { "Long.MAX_VALUE" } else { "9999999999999" };
-            let said = format!("{from} minus {} since 1970, newest first, {} for one", times::unit_name(unit), times::shown(minuend - first, unit));
-            Piece::field(FieldType::Timestamp(unit), "ts", said, 3.0, &column.values).written(How::Plain, true, Some(width))
+            let from = if width == MAX_NUMBER_DIGITS { "Long.MAX_VALUE" } else { "9999999999999" };
+            let said = format!(
+                "{from} minus {} since 1970, newest first, {} for one",
+                times::unit_name(unit),
+                times::format_time(minuend - first, unit)
+            );
+            DraftSegment::field(FieldType::Timestamp(unit), "ts", said, 3.0, &column.values)
+                .written(FieldEncoding::Plain, true, Some(width))
         }
         TimeForm::Seconds => {
-            let said = format!("seconds since 1970, {} for one", times::shown(first.saturating_mul(1000), TimeUnit::Millis));
-            Piece::field(FieldType::Timestamp(TimeUnit::Millis), "ts", said, 2.5, &column.values).written(How::Bucket(1000), false, Some(width))
+            let said = format!(
+                "seconds since 1970, {} for one",
+                times::format_time(first.saturating_mul(1000), TimeUnit::Millis)
+            );
+            DraftSegment::field(
+                FieldType::Timestamp(TimeUnit::Millis),
+                "ts",
+                said,
+                2.5,
+                &column.values,
+            )
+            .written(FieldEncoding::Bucket(1000), false, Some(width))
         }
         TimeForm::Calendar => {
             let form = &"yyyyMMddHHmmss"[..width.min(14)];
             let name = if width == 8 { "day" } else { "time" };
             let said = format!("a time as {form}: every one is a valid date");
-            Piece::field(FieldType::U64, name, said, 3.0, &column.values).written(How::Plain, false, Some(width))
+            DraftSegment::field(FieldType::U64, name, said, 3.0, &column.values).written(
+                FieldEncoding::Plain,
+                false,
+                Some(width),
+            )
         }
     })
 }
 
-/// Digits back to front: numbers do not begin with zero, so the last digit never is, while the first may be; or zeros that
-/// filled numbers up stand at the end.
-pub(super) fn reversed(column: &Column<'_>) -> Option<Piece> {
-    if !column.is_digits || column.distinct < DISTINCT_MIN || column.min < 3 {
+/// Digits back to front: numbers do not begin with zero, so the last digit never is, while the
+/// first may be; or zeros that filled numbers up stand at the end.
+pub(super) fn reversed(column: &Column<'_>) -> Option<DraftSegment> {
+    if !column.is_digits || column.distinct < MIN_DISTINCT_VALUES || column.min < 3 {
         return None;
     }
     let count = |place: fn(&[u8]) -> u8| {
@@ -208,39 +298,68 @@ pub(super) fn reversed(column: &Column<'_>) -> Option<Piece> {
     let (firsts, lasts) = (count(|value| value[0]), count(|value| value[value.len() - 1]));
     let different = |counts: &[usize; 10]| counts.iter().filter(|count| **count > 0).count();
     let (sure, doubt);
-    let said = if lasts[0] == 0 && firsts[0] * 50 >= column.values.len() && different(&firsts) == 10 && different(&lasts) == 9 {
-        (sure, doubt) = (0.8, "numbers that never end with 0 look the same; what writes the keys tells");
+    let said = if lasts[0] == 0
+        && firsts[0] * 50 >= column.values.len()
+        && different(&firsts) == 10
+        && different(&lasts) == 9
+    {
+        (sure, doubt) =
+            (0.8, "numbers that never end with 0 look the same; what writes the keys tells");
         "digits back to front: many begin with 0 and none ends with it"
     } else if different(&lasts) == 1 && different(&firsts) == 10 && column.width().is_some() {
-        (sure, doubt) = (0.7, "a last digit that says what kind of number it is looks the same; what writes the keys tells");
+        (sure, doubt) = (
+            0.7,
+            "a last digit that says what kind of number it is looks the same; what writes the keys tells",
+        );
         "digits back to front: the first one takes every value, the last one is always the same"
     } else {
         return None;
     };
-    let ty = column.width().and_then(|width| u16::try_from(width).ok()).map_or(FieldType::String, FieldType::Char);
-    let mobile = |value: &&[u8]| value.len() == 11 && value[10] == b'1' && (b'3'..=b'9').contains(&value[9]);
+    let ty = column
+        .width()
+        .and_then(|width| u16::try_from(width).ok())
+        .map_or(FieldType::String, FieldType::Char);
+    let mobile =
+        |value: &&[u8]| value.len() == 11 && value[10] == b'1' && (b'3'..=b'9').contains(&value[9]);
     // One ending that is the same in all may mark anything.
-    let endings: HashSet<u8> = column.values.iter().filter_map(|value| value.iter().rev().nth(1).copied()).collect();
+    let endings: HashSet<u8> =
+        column.values.iter().filter_map(|value| value.iter().rev().nth(1).copied()).collect();
     let is_phone = column.values.iter().all(mobile) && endings.len() > 1;
     let (name, sure, doubt) = if is_phone { ("phone", 0.93, "") } else { ("id", sure, doubt) };
-    Some(Piece::field(ty, name, said, 2.0, &column.values).written(How::Reverse, false, None).sure(sure, doubt))
+    Some(
+        DraftSegment::field(ty, name, said, 2.0, &column.values)
+            .written(FieldEncoding::Reverse, false, None)
+            .sure(sure, doubt),
+    )
 }
 
-fn bucket(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
+fn bucket(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     let numbers = column.numbers().filter(|_| column.is_digits)?;
     let width = column.width();
-    // Without cells' times only what has the width of 32 bits looks like a bucket, and only where rows share one.
+    // Without cells' times only what has the width of 32 bits looks like a bucket, and only where
+    // rows share one.
     if seen.times_ms.is_empty() && (width != Some(10) || column.distinct == column.values.len()) {
         return None;
     }
     let (said, widths) = bucket_evidence(&numbers, seen)?;
-    let piece = Piece::field(FieldType::Timestamp(TimeUnit::Millis), "ts", said, 2.5, &column.values);
-    let piece = piece.written(How::Bucket(*widths.first()?), false, width);
+    let piece = DraftSegment::field(
+        FieldType::Timestamp(TimeUnit::Millis),
+        "ts",
+        said,
+        2.5,
+        &column.values,
+    );
+    let piece = piece.written(FieldEncoding::Bucket(*widths.first()?), false, width);
     Some(sure_of_bucket(piece, &widths, seen))
 }
 
-/// The times of cells tell a bucket and its width; without them it is a guess.
-pub(super) fn sure_of_bucket(piece: Piece, widths: &[u64], seen: &Seen<'_>) -> Piece {
+/// Returns the confidence in a bucket: the times of cells confirm it and its width; without them it
+/// is a guess.
+pub(super) fn sure_of_bucket(
+    piece: DraftSegment,
+    widths: &[u64],
+    seen: &SampledKeys<'_>,
+) -> DraftSegment {
     match (seen.times_ms.is_empty(), widths.len()) {
         (false, 1) => piece.sure(0.95, ""),
         (false, _) => piece.sure(0.7, "several widths go with the times of the cells"),
@@ -248,61 +367,95 @@ pub(super) fn sure_of_bucket(piece: Piece, widths: &[u64], seen: &Seen<'_>) -> P
     }
 }
 
-/// What speaks for numbers being buckets, and the widths they may have.
-pub(super) fn bucket_evidence(numbers: &[u64], seen: &Seen<'_>) -> Option<(String, Vec<u64>)> {
+/// Returns the evidence for buckets, and their possible widths.
+pub(super) fn bucket_evidence(
+    numbers: &[u64],
+    seen: &SampledKeys<'_>,
+) -> Option<(String, Vec<u64>)> {
     let widths = times::bucket_widths(numbers, &seen.times_ms, seen.now_ms);
     let width = *widths.first()?;
     let start = i64::try_from(u128::from(*numbers.first()?) * u128::from(width)).ok()?;
-    let shown = times::shown(start, TimeUnit::Millis);
+    let shown = times::format_time(start, TimeUnit::Millis);
     let said = if seen.times_ms.is_empty() {
-        let others: Vec<_> = widths.iter().skip(1).take(3).map(|width| times::width_name(*width)).collect();
-        let others = if others.is_empty() { String::new() } else { format!(" or {}", others.join(", ")) };
+        let others: Vec<_> =
+            widths.iter().skip(1).take(3).map(|width| times::width_name(*width)).collect();
+        let others =
+            if others.is_empty() { String::new() } else { format!(" or {}", others.join(", ")) };
         format!(
             "a count that, as buckets of {}, is {shown} for one; the keys alone do not tell a bucket{others} or a number that began there, the times of cells do",
             times::width_name(width)
         )
     } else {
-        format!("buckets of {}: they follow the times of the cells, {shown} for one", times::width_name(width))
+        format!(
+            "buckets of {}: they follow the times of the cells, {shown} for one",
+            times::width_name(width)
+        )
     };
     Some((said, widths))
 }
 
-fn digits(column: &Column<'_>, seen: &Seen<'_>) -> Option<Piece> {
+fn digits(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     if !column.is_digits {
         return None;
     }
     let zeros = column.values.iter().any(|value| value.len() > 1 && value[0] == b'0');
     let piece = match column.width() {
-        Some(width) if width <= NUMBER_DIGITS_MAX => {
+        Some(width) if width <= MAX_NUMBER_DIGITS => {
             let filled = if zeros { ", zeros in front" } else { "" };
             let said = format!("numbers of {width} digits{filled}{}", rising(column, seen));
-            let piece = Piece::field(FieldType::U64, "id", said, 1.0, &column.values).written(How::Plain, false, Some(width));
-            if width <= SALT_DIGITS_MAX { piece.suspect(Suspect::Digits) } else { piece }
+            let piece = DraftSegment::field(FieldType::U64, "id", said, 1.0, &column.values)
+                .written(FieldEncoding::Plain, false, Some(width));
+            if width <= MAX_SALT_DIGITS {
+                piece.derived_candidate(DerivedCandidate::Digits)
+            } else {
+                piece
+            }
         }
-        None if column.max <= NUMBER_DIGITS_MAX && !zeros => {
-            let said = format!("numbers of {} to {} digits, none with a zero in front{}", column.min, column.max, rising(column, seen));
-            Piece::field(FieldType::U64, "id", said, 0.8, &column.values)
+        None if column.max <= MAX_NUMBER_DIGITS && !zeros => {
+            let said = format!(
+                "numbers of {} to {} digits, none with a zero in front{}",
+                column.min,
+                column.max,
+                rising(column, seen)
+            );
+            DraftSegment::field(FieldType::U64, "id", said, 0.8, &column.values)
         }
-        Some(width) => Piece::field(fixed(width), "id", format!("{width} digits"), 0.8, &column.values),
-        None => Piece::field(FieldType::String, "id", format!("{} to {} digits", column.min, column.max), 0.6, &column.values),
+        Some(width) => {
+            DraftSegment::field(fixed(width), "id", format!("{width} digits"), 0.8, &column.values)
+        }
+        None => DraftSegment::field(
+            FieldType::String,
+            "id",
+            format!("{} to {} digits", column.min, column.max),
+            0.6,
+            &column.values,
+        ),
     };
-    Some(if column.is_hex && column.width().is_some_and(|width| width <= DIGEST_CHARS_MAX) { piece.suspect(Suspect::Digits) } else { piece })
+    Some(if column.is_hex && column.width().is_some_and(|width| width <= MAX_DIGEST_CHARS) {
+        piece.derived_candidate(DerivedCandidate::Digits)
+    } else {
+        piece
+    })
 }
 
-/// Whether numbers rise with the times of their cells, in words.
-fn rising(column: &Column<'_>, seen: &Seen<'_>) -> &'static str {
-    let Some(numbers) = column.numbers().filter(|numbers| numbers.len() == seen.times_ms.len()) else { return "" };
+/// Returns whether numbers rise with the times of their cells, in words.
+fn rising(column: &Column<'_>, seen: &SampledKeys<'_>) -> &'static str {
+    let Some(numbers) = column.numbers().filter(|numbers| numbers.len() == seen.times_ms.len())
+    else {
+        return "";
+    };
     let mut timed: Vec<(i64, u64)> = seen.times_ms.iter().copied().zip(numbers).collect();
     timed.sort_unstable();
     let rises = timed.windows(2).filter(|pair| pair[0].1 <= pair[1].1).count();
     if rises * 100 >= timed.len() * 90 { ", which rise as time goes on" } else { "" }
 }
 
-/// Digits of digests or of random numbers, which look the same; those of other numbers are less even.
-fn hexadecimal(column: &Column<'_>) -> Option<Piece> {
-    let width = column.width().filter(|width| *width <= DIGEST_CHARS_MAX)?;
+/// Digits of digests or of random numbers, which look the same; those of other numbers are less
+/// even.
+fn hexadecimal(column: &Column<'_>) -> Option<DraftSegment> {
+    let width = column.width().filter(|width| *width <= MAX_DIGEST_CHARS)?;
     let is_hex = || column.values.iter().all(|value| value.iter().all(u8::is_ascii_hexdigit));
-    if !column.is_hex && (width < UPPER_DIGITS_MIN || !is_hex()) {
+    if !column.is_hex && (width < MIN_UPPER_DIGITS || !is_hex()) {
         return None;
     }
     let of = match width {
@@ -315,56 +468,98 @@ fn hexadecimal(column: &Column<'_>) -> Option<Piece> {
     let mut values = column.values.clone();
     values.sort_unstable();
     values.dedup();
-    let digit = |value: &&[u8], place: usize| char::from(value[place]).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let digit = |value: &&[u8], place: usize| {
+        char::from(value[place]).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+    };
     if let Some(step) = step(&values) {
-        let said = format!("{width} hexadecimal digits that count up in steps of {step}: a number, no digest");
-        return Some(
-            Piece::field(fixed(width), "counter", said, 0.4, &column.values)
-                .sure(0.85, "numbers that are counted up by chance look the same; what writes the keys tells"),
+        let said = format!(
+            "{width} hexadecimal digits that count up in steps of {step}: a number, no digest"
         );
+        return Some(DraftSegment::field(fixed(width), "counter", said, 0.4, &column.values).sure(
+            0.85,
+            "numbers that are counted up by chance look the same; what writes the keys tells",
+        ));
     }
     // The first digits are those that the first keys of a table share.
-    let is_drawn = is_drawn(&values, width.min(8)..width, 16, digit);
+    let is_drawn = looks_random(&values, width.min(8)..width, 16, digit);
     let what = if is_drawn || of.is_empty() { of } else { ", too uneven for a digest" };
-    let said = format!("{width} hexadecimal digits{what}; if they are a digest and not random, what it is of does not stand in the key");
+    let said = format!(
+        "{width} hexadecimal digits{what}; if they are a digest and not random, what it is of does not stand in the key"
+    );
     let (sure, doubt) = match (of, is_drawn) {
         ("", _) => (0.85, ""),
         (_, true) => (0.92, ""),
-        (_, false) => (0.8, "several numbers of fixed widths in one look the same; what writes the keys tells"),
+        (_, false) => (
+            0.8,
+            "several numbers of fixed widths in one look the same; what writes the keys tells",
+        ),
     };
-    let piece = Piece::field(fixed(width), "digest", said, 0.4, &column.values).sure(sure, doubt);
-    Some(if column.is_hex { piece.suspect(Suspect::Digits) } else { piece })
+    let piece =
+        DraftSegment::field(fixed(width), "digest", said, 0.4, &column.values).sure(sure, doubt);
+    Some(if column.is_hex { piece.derived_candidate(DerivedCandidate::Digits) } else { piece })
 }
 
 /// How far apart most of different hexadecimal numbers in order are, if they are counted up.
 fn step(values: &[&[u8]]) -> Option<u128> {
-    let number = |value: &&[u8]| std::str::from_utf8(value).ok().and_then(|text| u128::from_str_radix(text, 16).ok());
+    let number = |value: &&[u8]| {
+        std::str::from_utf8(value).ok().and_then(|text| u128::from_str_radix(text, 16).ok())
+    };
     let numbers: Vec<u128> = values.iter().map(number).collect::<Option<_>>()?;
     let mut steps: Vec<u128> = numbers.windows(2).map(|pair| pair[1] - pair[0]).collect();
     steps.sort_unstable();
     let least = *steps.first()?;
     // Each a multiple of the least, or nearly all the same: a sample has some of them only.
-    let (even, same) = (steps.iter().filter(|step| *step % least.max(1) == 0).count(), steps.iter().filter(|step| **step == least).count());
+    let (even, same) = (
+        steps.iter().filter(|step| *step % least.max(1) == 0).count(),
+        steps.iter().filter(|step| **step == least).count(),
+    );
     let is_counted = same * 2 >= steps.len() || even == steps.len() && least > 1;
-    (steps.len() + 1 >= STEPS_MIN && least > 0 && is_counted).then_some(least)
+    (steps.len() + 1 >= MIN_STEPS && least > 0 && is_counted).then_some(least)
 }
 
 /// One of a few letters, evenly: it may be a salt.
-fn letter(column: &Column<'_>) -> Option<Piece> {
-    let is_few = column.is_letters && column.width() == Some(1) && column.distinct <= LETTERS_MAX;
+fn letter(column: &Column<'_>) -> Option<DraftSegment> {
+    let is_few = column.is_letters && column.width() == Some(1) && column.distinct <= MAX_LETTERS;
     let said = format!("one of {} letters", column.distinct);
-    is_few.then(|| Piece::field(FieldType::Char(1), "letter", said, 0.8, &column.values).suspect(Suspect::Letter))
+    is_few.then(|| {
+        DraftSegment::field(FieldType::Char(1), "letter", said, 0.8, &column.values)
+            .derived_candidate(DerivedCandidate::Letter)
+    })
 }
 
-pub(super) fn text(column: &Column<'_>) -> Piece {
+pub(super) fn text(column: &Column<'_>) -> DraftSegment {
     let common = column.common_letters();
-    let name: String = common.iter().map(|&byte| char::from(byte).to_ascii_lowercase()).filter(char::is_ascii_alphabetic).take(24).collect();
+    let name: String = common
+        .iter()
+        .map(|&byte| char::from(byte).to_ascii_lowercase())
+        .filter(char::is_ascii_alphabetic)
+        .take(24)
+        .collect();
     let named = !name.is_empty();
-    let begins = if named { format!(", all begin with {:?}", String::from_utf8_lossy(common)) } else { String::new() };
-    let length = if column.min == column.max { column.min.to_string() } else { format!("{} to {}", column.min, column.max) };
-    let said = format!("text of {length} bytes, {} different in {} keys{begins}", column.distinct, column.values.len());
+    let begins = if named {
+        format!(", all begin with {:?}", String::from_utf8_lossy(common))
+    } else {
+        String::new()
+    };
+    let length = if column.min == column.max {
+        column.min.to_string()
+    } else {
+        format!("{} to {}", column.min, column.max)
+    };
+    let said = format!(
+        "text of {length} bytes, {} different in {} keys{begins}",
+        column.distinct,
+        column.values.len()
+    );
     let points = if named { 1.5 } else { 1.0 };
-    Piece::field(FieldType::String, if named { &name } else { "name" }, said, points, &column.values).sure(TEXT_SURE, "")
+    DraftSegment::field(
+        FieldType::String,
+        if named { &name } else { "name" },
+        said,
+        points,
+        &column.values,
+    )
+    .sure(TEXT_SURE, "")
 }
 
 /// Text of a fixed width.

@@ -1,28 +1,33 @@
-//! Whether a schema explains keys: each is taken apart strictly, put together again, and compared.
+//! Verification of a schema against keys: each is decoded strictly, encoded again, and compared.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 
 use super::CounterExample;
-use crate::codec::{Decoded, KeyBuf, KeyHelper};
-use crate::error::{Cause, KeyError};
+use crate::codec::{DecodedKey, KeyBuf, KeyResolver};
+use crate::error::{KeyError, KeyErrorKind};
 use crate::schema::{HashFunction, KeySchema};
 use crate::value::Value;
 
-/// What looking at all sampled keys came to.
-pub(super) struct Verified {
+/// Result of verifying a draft against all sampled keys.
+pub(super) struct VerifyResult {
     /// Keys that the schema explains.
     pub(super) explained: usize,
     pub(super) counter_examples: Vec<CounterExample>,
-    /// Where each segment begins and ends, where that is the same in all keys.
+    /// Range of each segment, if it is the same in all keys.
     pub(super) begins: Vec<Option<usize>>,
     pub(super) ends: Vec<Option<usize>>,
 }
 
 /// Looks at keys, and keeps up to `examples` of those that are not explained.
-pub(super) fn verify(schema: &KeySchema, keys: &[Bytes], examples: usize) -> Verified {
-    let mut verified = Verified { explained: 0, counter_examples: Vec::new(), begins: Vec::new(), ends: Vec::new() };
+pub(super) fn verify(schema: &KeySchema, keys: &[Bytes], examples: usize) -> VerifyResult {
+    let mut verified = VerifyResult {
+        explained: 0,
+        counter_examples: Vec::new(),
+        begins: Vec::new(),
+        ends: Vec::new(),
+    };
     for key in keys {
         match explain(schema, key) {
             Ok(ranges) => {
@@ -30,7 +35,9 @@ pub(super) fn verify(schema: &KeySchema, keys: &[Bytes], examples: usize) -> Ver
                 verified.explained += 1;
             }
             Err(error) if verified.counter_examples.len() < examples => {
-                verified.counter_examples.push(CounterExample { key: key.clone(), reason: error.to_string() });
+                verified
+                    .counter_examples
+                    .push(CounterExample { key: key.clone(), reason: error.to_string() });
             }
             Err(_) => {}
         }
@@ -38,7 +45,7 @@ pub(super) fn verify(schema: &KeySchema, keys: &[Bytes], examples: usize) -> Ver
     verified
 }
 
-impl Verified {
+impl VerifyResult {
     fn places(&mut self, ranges: &[Range<usize>]) {
         if self.explained == 0 {
             self.begins = ranges.iter().map(|range| Some(range.start)).collect();
@@ -52,29 +59,33 @@ impl Verified {
     }
 }
 
-/// Where the segments of a key lie, if its values give the same key again.
+/// Returns the ranges of the segments of a key, if its values encode to the same key.
 fn explain(schema: &KeySchema, key: &[u8]) -> Result<Vec<Range<usize>>, KeyError> {
-    let decoded: Decoded<'_> = schema.decode(key)?;
+    let decoded: DecodedKey<'_> = schema.decode(key)?;
     let ranges = schema.split_segments(key)?;
     let values: Vec<Value<'_>> = decoded.into_values().collect();
     let mut again = KeyBuf::new();
-    schema.encode_into(&values, &DrawnAgain { schema, key, ranges: &ranges }, &mut again)?;
+    schema.encode_into(&values, &SaltReplay { schema, key, ranges: &ranges }, &mut again)?;
     if *again != *key {
         let at = again.iter().zip(key).take_while(|(a, b)| a == b).count();
         let segment = ranges.iter().position(|range| range.contains(&at)).unwrap_or(0);
-        return Err(KeyError::new(segment, at, Cause::Malformed("its values give another key")));
+        return Err(KeyError::new(
+            segment,
+            at,
+            KeyErrorKind::Malformed("its values give another key"),
+        ));
     }
     Ok(ranges)
 }
 
-/// Salts that were drawn are drawn again as they stand in the key.
-struct DrawnAgain<'a> {
+/// Salts that were drawn are drawn again as they are in the key.
+struct SaltReplay<'a> {
     schema: &'a KeySchema,
     key: &'a [u8],
     ranges: &'a [Range<usize>],
 }
 
-impl KeyHelper for DrawnAgain<'_> {
+impl KeyResolver for SaltReplay<'_> {
     fn next_salt(&self, segment: usize, _: HashFunction, _: u32) -> Option<u32> {
         self.schema.salt_in(segment, &self.key[self.ranges.get(segment)?.clone()])
     }

@@ -1,47 +1,52 @@
-//! How sure it is that numbers are times: a plausible range alone is no proof, a second witness is wanted.
+//! Confidence that numbers are times: a plausible range is not sufficient, a second witness is
+//! required.
 //!
-//! The second witness are the times of the rows' cells where they are known and say something, else the spacing: all near
-//! today, within some years of each other, and not just random digits behind the same first ones.
+//! The second witness are the times of the rows' cells where they are known and say something, else
+//! the spacing: all near today, within some years of each other, and not just random digits after
+//! the same first ones.
 
 use super::clusters::fill_blocks;
-use super::sample::Seen;
+use super::sample::SampledKeys;
 use super::times::{NOW_MS, TimeForm};
 use crate::value::TimeUnit;
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
 const YEAR_MS: i64 = 366 * DAY_MS;
-/// Tables hold times of so many years before today.
+/// Maximum age of times in tables, in years.
 const YEARS_BACK: i64 = 20;
 /// Fewer different times are no spacing.
-const TIMES_MIN: usize = 20;
-/// The least of random numbers lies so many of their mean distances behind where they begin, at most.
-const DISTANCES_NEAR: u64 = 10;
+const MIN_TIMES: usize = 20;
+/// The least of random numbers lies so many of their mean distances after where they begin, at
+/// most.
+const MAX_NEAR_DISTANCES: u64 = 10;
 
-/// What speaks against numbers of a few first digits.
+/// Evidence against numbers with a few first digits.
 pub(super) const PREFIXES: &str = "they lie in a few clusters that begin and end with round numbers, as a prefix and a number drawn behind it do";
-/// What the best witness says.
+/// Evidence of the best witness.
 pub(super) const OF_CELLS: &str = "they are the times of the cells";
 
-/// What speaks for and against times.
+/// Evidence for and against times.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Witness {
-    /// How sure it is, 0 to 1.
+    /// Confidence, 0 to 1.
     pub(super) sure: f64,
-    /// What the second witness says; empty if there is none.
-    pub(super) says: String,
-    /// What they may be instead, and what tells the two apart; empty if they are surely times.
+    /// Evidence of the second witness; empty if there is none.
+    pub(super) evidence: String,
+    /// Alternative interpretation and the facts that would decide; empty if they are certainly
+    /// times.
     pub(super) doubt: String,
 }
 
-/// How sure a form is by itself, with plausible spacing and without times of cells: what else has such digits or bytes.
+/// How sure a form is by itself, with plausible spacing and without times of cells: what else has
+/// such digits or bytes.
 pub(super) fn sure_of(form: TimeForm, width: usize) -> f64 {
     match (form, width) {
         (TimeForm::Reversed(TimeUnit::Millis), 8 | 19) => 0.97,
         (TimeForm::Reversed(TimeUnit::Micros), 8 | 19) | (TimeForm::Calendar, 8 | 12 | 14) => 0.95,
         (TimeForm::Direct(TimeUnit::Millis), _) => 0.94,
         (TimeForm::Direct(TimeUnit::Micros), _) => 0.92,
-        // Phone numbers with the 86 of China in front lie here.
+        // Phone numbers with China's prefix 86 are in this range.
         (TimeForm::Reversed(TimeUnit::Millis), _) => 0.85,
         // A day and a number of two digits look the same as an hour.
         (TimeForm::Calendar | TimeForm::Seconds, 10) => 0.88,
@@ -50,7 +55,7 @@ pub(super) fn sure_of(form: TimeForm, width: usize) -> f64 {
     }
 }
 
-/// The numbers that times were read from, and what they are written to the base of.
+/// Numbers from which times were decoded, and their base.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Written<'a> {
     pub(super) numbers: &'a [u64],
@@ -68,9 +73,16 @@ impl<'a> Written<'a> {
     }
 }
 
-/// Looks at times in milliseconds, one for each key of `seen`; `None` for what was read from no number.
-pub(super) fn witness(sure: f64, times_ms: &[i64], digits: Option<Written<'_>>, seen: &Seen<'_>) -> Witness {
-    by_cells(sure, times_ms, &seen.times_ms).unwrap_or_else(|| by_spacing(sure, times_ms, digits, seen.now_ms.unwrap_or(NOW_MS)))
+/// Looks at times in milliseconds, one for each key of `sampled`; `None` for what was read from no
+/// number.
+pub(super) fn witness(
+    sure: f64,
+    times_ms: &[i64],
+    digits: Option<Written<'_>>,
+    seen: &SampledKeys<'_>,
+) -> Witness {
+    by_cells(sure, times_ms, &seen.times_ms)
+        .unwrap_or_else(|| by_spacing(sure, times_ms, digits, seen.now_ms.unwrap_or(NOW_MS)))
 }
 
 /// `None` if the times of cells are not known, or all of one load.
@@ -78,20 +90,29 @@ fn by_cells(sure: f64, times_ms: &[i64], cells_ms: &[i64]) -> Option<Witness> {
     if cells_ms.len() != times_ms.len() || times_ms.len() < 2 {
         return None;
     }
-    let near = times_ms.iter().zip(cells_ms).filter(|(time, cell)| time.abs_diff(**cell) <= DAY_MS.unsigned_abs()).count();
+    let near = times_ms
+        .iter()
+        .zip(cells_ms)
+        .filter(|(time, cell)| time.abs_diff(**cell) <= DAY_MS.unsigned_abs())
+        .count();
     if near * 10 >= times_ms.len() * 9 {
-        return Some(Witness { sure: 0.98, says: OF_CELLS.to_owned(), doubt: String::new() });
+        return Some(Witness { sure: 0.98, evidence: OF_CELLS.to_owned(), doubt: String::new() });
     }
     let (span, cell_span) = (span(times_ms), span(cells_ms));
     if cell_span < span / 10 {
         return None;
     }
-    let is_as_fast = cell_span <= span.saturating_mul(5) / 4 && span <= cell_span.saturating_mul(5) / 4;
+    let is_as_fast =
+        cell_span <= span.saturating_mul(5) / 4 && span <= cell_span.saturating_mul(5) / 4;
     if is_as_fast && correlation(times_ms, cells_ms).abs() >= 0.9 {
-        return Some(Witness { sure: sure.max(0.93), says: "they follow the times of the cells at some distance".to_owned(), doubt: String::new() });
+        return Some(Witness {
+            sure: sure.max(0.93),
+            evidence: "they follow the times of the cells at some distance".to_owned(),
+            doubt: String::new(),
+        });
     }
     let doubt = "the cells were written at other times, which do not go as these do: they may be numbers of another kind, or rows that were written long after".to_owned();
-    Some(Witness { sure: sure * 0.6, says: String::new(), doubt })
+    Some(Witness { sure: sure * 0.6, evidence: String::new(), doubt })
 }
 
 fn by_spacing(sure: f64, times_ms: &[i64], digits: Option<Written<'_>>, now_ms: i64) -> Witness {
@@ -99,10 +120,10 @@ fn by_spacing(sure: f64, times_ms: &[i64], digits: Option<Written<'_>>, now_ms: 
     sorted.sort_unstable();
     sorted.dedup();
     let (Some(first), Some(last)) = (sorted.first().copied(), sorted.last().copied()) else {
-        return Witness { sure: 0.0, says: String::new(), doubt: "there are none".to_owned() };
+        return Witness { sure: 0.0, evidence: String::new(), doubt: "there are none".to_owned() };
     };
     let is_written = |test: &dyn Fn(Written<'_>) -> bool| digits.is_some_and(test);
-    // What speaks against them, and how much of being sure each leaves.
+    // Evidence against times, and the factor of the remaining confidence.
     let against: [(bool, f64, String); 7] = [
         (
             is_written(&fills_a_block),
@@ -111,7 +132,7 @@ fn by_spacing(sure: f64, times_ms: &[i64], digits: Option<Written<'_>>, now_ms: 
         ),
         (is_written(&|digits| fill_blocks(digits.numbers)), 0.6, PREFIXES.to_owned()),
         (
-            sorted.len() >= TIMES_MIN && is_written(&|digits| is_dense(digits.numbers)),
+            sorted.len() >= MIN_TIMES && is_written(&|digits| is_dense(digits.numbers)),
             0.4,
             "they follow each other almost without a gap, as numbers that are counted up do".to_owned(),
         ),
@@ -126,19 +147,28 @@ fn by_spacing(sure: f64, times_ms: &[i64], digits: Option<Written<'_>>, now_ms: 
             0.8,
             format!("some are more than {YEARS_BACK} years old, so they may be numbers of another kind"),
         ),
-        (sorted.len() < TIMES_MIN, 0.9, "there are few of them".to_owned()),
+        (sorted.len() < MIN_TIMES, 0.9, "there are few of them".to_owned()),
     ];
-    if let Some((_, left, why)) = against.into_iter().filter(|(is_so, ..)| *is_so).min_by(|a, b| a.1.total_cmp(&b.1)) {
+    if let Some((_, left, why)) =
+        against.into_iter().filter(|(is_so, ..)| *is_so).min_by(|a, b| a.1.total_cmp(&b.1))
+    {
         let doubt = format!("{why}; the times of cells would tell (halite key infer --table)");
-        return Witness { sure: sure * left, says: String::new(), doubt };
+        return Witness { sure: sure * left, evidence: String::new(), doubt };
     }
-    let doubt = if sure >= 0.9 { String::new() } else { "other numbers lie in this range too; the times of cells would tell".to_owned() };
-    Witness { sure, says: "all of the last years".to_owned(), doubt }
+    let doubt = if sure >= 0.9 {
+        String::new()
+    } else {
+        "other numbers lie in this range too; the times of cells would tell".to_owned()
+    };
+    Witness { sure, evidence: "all of the last years".to_owned(), doubt }
 }
 
-/// Whether numbers lie all over those that begin with the same digits, their next digit taking every value.
+/// Returns `true` if numbers lie all over those that begin with the same digits, their next digit
+/// taking every value.
 fn fills_a_block(Written { numbers, base }: Written<'_>) -> bool {
-    let (Some(least), Some(most)) = (numbers.iter().min(), numbers.iter().max()) else { return false };
+    let (Some(least), Some(most)) = (numbers.iter().min(), numbers.iter().max()) else {
+        return false;
+    };
     let mut block = 1_u64;
     while least / block != most / block {
         let Some(wider) = block.checked_mul(base) else { return false };
@@ -147,23 +177,31 @@ fn fills_a_block(Written { numbers, base }: Written<'_>) -> bool {
     u128::from(most - least) * 10 >= u128::from(block) * 9 && block > 1
 }
 
-/// Whether the first of numbers in order is near one with as many zeros at its end as they differ in digits, and begins no hour. Only a
-/// limit cuts random numbers so, and it leaves them in order.
+/// Returns `true` if the first of numbers in order is near one with as many zeros at its end as
+/// they differ in digits, and begins no hour. Only a limit cuts random numbers so, and it leaves
+/// them in order.
 pub(super) fn begins_round(Written { numbers, base }: Written<'_>, first_ms: i64) -> bool {
-    let (least, most) = (numbers.iter().min().copied().unwrap_or(0), numbers.iter().max().copied().unwrap_or(0));
+    let (least, most) =
+        (numbers.iter().min().copied().unwrap_or(0), numbers.iter().max().copied().unwrap_or(0));
     let span = most - least;
     let mut block = 1_u64;
     while block < span {
         let Some(wider) = block.checked_mul(base) else { return false };
         block = wider;
     }
-    let near = DISTANCES_NEAR.saturating_mul(span / numbers.len().max(1) as u64);
+    let near = MAX_NEAR_DISTANCES.saturating_mul(span / numbers.len().max(1) as u64);
     // Hours are round as decimal numbers, and made-up times often begin with one.
-    let begins_hour = base == 10 && first_ms.rem_euclid(HOUR_MS).unsigned_abs() <= near && near < HOUR_MS.unsigned_abs() / 4;
-    numbers.len() >= TIMES_MIN && numbers.is_sorted() && least % block <= near && near < block / 2 && !begins_hour
+    let begins_hour = base == 10
+        && first_ms.rem_euclid(HOUR_MS).unsigned_abs() <= near
+        && near < HOUR_MS.unsigned_abs() / 4;
+    numbers.len() >= MIN_TIMES
+        && numbers.is_sorted()
+        && least % block <= near
+        && near < block / 2
+        && !begins_hour
 }
 
-/// Whether at least every second number is there.
+/// Returns `true` if at least every second number is there.
 fn is_dense(numbers: &[u64]) -> bool {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable();
@@ -184,7 +222,8 @@ pub(super) fn correlation(a: &[i64], b: &[i64]) -> f64 {
     if a.len() < 2 {
         return 0.0;
     }
-    let squares: f64 = ranks(a).into_iter().zip(ranks(b)).map(|(a, b)| (a as f64 - b as f64).powi(2)).sum();
+    let squares: f64 =
+        ranks(a).into_iter().zip(ranks(b)).map(|(a, b)| (a as f64 - b as f64).powi(2)).sum();
     1.0 - 6.0 * squares / (count * (count * count - 1.0))
 }
 

@@ -1,4 +1,5 @@
-//! From segments as they were written to a checked schema: names become fields, and fields get their types.
+//! Conversion of parsed segments to a verified schema: names become fields, and fields get their
+//! types.
 
 use bytes::Bytes;
 
@@ -6,13 +7,15 @@ use super::cursor::Name;
 use super::error::{LanguageError, Span};
 use super::key::check_names;
 use super::types::Width;
-use crate::schema::{Field, FieldId, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind};
+use crate::schema::{
+    Field, FieldId, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind,
+};
 use crate::value::{FieldType, TimeUnit};
 
-/// A segment with names instead of fields.
+/// Segment with names instead of fields.
 pub(super) struct RawSegment {
     pub(super) kind: RawKind,
-    /// The type that stands behind it, and where.
+    /// Type after it, and its position.
     pub(super) ty: Option<(FieldType, Span)>,
     pub(super) order: Order,
     pub(super) nullable: bool,
@@ -26,18 +29,18 @@ impl RawSegment {
     }
 }
 
-/// A column of a hash. It has its type here if nothing else in the key holds it.
+/// Column of a hash. Its type is here if nothing else in the key contains it.
 pub(super) struct HashColumn {
     pub(super) name: Name,
     pub(super) ty: Option<(FieldType, Span)>,
 }
 
-/// What it holds; as [`SegmentKind`].
+/// Content, as [`SegmentKind`].
 pub(super) enum RawKind {
     Const(Bytes),
     Salt { count: u32, by: Vec<Name>, function: HashFunction },
     Hash { by: Vec<HashColumn>, bytes: u8, function: HashFunction, hex: bool },
-    Bucket { field: Name, width: Width, at: Span },
+    Bucket { field: Name, width: Width, span: Span },
     Trunc { field: Name, bytes: u16 },
     Reverse(Name),
     BitReverse(Name),
@@ -47,7 +50,7 @@ pub(super) enum RawKind {
 }
 
 impl RawKind {
-    /// The field it holds, wholly or in part.
+    /// Returns the field that the segment contains, wholly or in part.
     pub(super) fn field(&self) -> Option<&Name> {
         match self {
             Self::Bucket { field, .. } | Self::Trunc { field, .. } => Some(field),
@@ -55,31 +58,37 @@ impl RawKind {
         }
     }
 
-    /// Columns of a hash that have their types there.
+    /// Returns the columns of a hash that have their types there.
     fn typed(&self) -> impl Iterator<Item = (&Name, (FieldType, Span))> {
         let by = if let Self::Hash { by, .. } = self { by.as_slice() } else { &[] };
         by.iter().filter_map(|column| Some((&column.name, column.ty?)))
     }
 
-    /// The field that can be read back from it.
+    /// Returns the field that can be decoded from the segment.
     fn carries(&self) -> Option<&Name> {
         match self {
-            Self::Dict { field, .. } | Self::Reverse(field) | Self::BitReverse(field) | Self::Ipv4(field) | Self::Plain(field) => Some(field),
+            Self::Dict { field, .. }
+            | Self::Reverse(field)
+            | Self::BitReverse(field)
+            | Self::Ipv4(field)
+            | Self::Plain(field) => Some(field),
             _ => None,
         }
     }
 }
 
-/// A field's regular expression in a template.
+/// Regular expression of a field in a template.
 pub(super) struct Pattern {
     pub(super) field: Name,
     pub(super) pattern: String,
 }
 
-/// The schema of these segments; `whole` is the place of the key. `declared` are columns whose types stand elsewhere.
+/// Returns the schema of these segments; `whole` is the position of the key. `declared` are columns
+/// whose types are declared elsewhere.
 ///
 /// # Errors
-/// Unknown names, types that are missing or differ, and what [`KeySchema::new`] refuses, each with its place.
+/// Unknown names, types that are missing or differ, and the errors of [`KeySchema::new`], each with
+/// its position.
 pub(super) fn build(
     profile: Profile,
     whole: Span,
@@ -91,44 +100,72 @@ pub(super) fn build(
     let mut fields = fields_of(profile, &segments, declared)?;
     for Pattern { field, pattern } in patterns {
         let Some(id) = position(&fields, &field) else {
-            let error = LanguageError::new(field.span, format!("{} is no column of the key", field.text));
+            let error =
+                LanguageError::new(field.span, format!("{} is no column of the key", field.text));
             return Err(error.near(&field.text, fields.iter().map(|field| field.name.as_str())));
         };
         if fields[id].pattern.replace(pattern).is_some() {
-            return Err(LanguageError::new(field.span, format!("column {} has a pattern already", field.text)));
+            return Err(LanguageError::new(
+                field.span,
+                format!("column {} has a pattern already", field.text),
+            ));
         }
     }
     let spans: Vec<Span> = segments.iter().map(|segment| segment.span).collect();
-    let segments = segments.into_iter().map(|segment| resolve(&fields, segment)).collect::<Result<Vec<_>, _>>()?;
+    let segments = segments
+        .into_iter()
+        .map(|segment| resolve(&fields, segment))
+        .collect::<Result<Vec<_>, _>>()?;
     KeySchema::new(profile, fields, segments).map_err(|error| {
         let span = error.segment.and_then(|at| spans.get(at).copied()).unwrap_or(whole);
         LanguageError::new(span, error.message)
     })
 }
 
-/// That no column is in the key twice, where the second can be shown.
+/// Checks that no column is in the key twice, where the second one can be marked.
 fn check_once(segments: &[RawSegment]) -> Result<(), LanguageError> {
     let mut carried: Vec<&str> = Vec::new();
     for segment in segments {
         let Some(name) = segment.kind.carries() else { continue };
         if carried.contains(&name.text.as_str()) {
-            return Err(
-                LanguageError::new(segment.span, format!("column {} is in the key already", name.text)).suggest("once is enough to read it back")
-            );
+            return Err(LanguageError::new(
+                segment.span,
+                format!("column {} is in the key already", name.text),
+            )
+            .suggest("once is enough to read it back"));
         }
         carried.push(&name.text);
     }
     Ok(())
 }
 
-/// The fields in the order in which segments carry them; parts of a field count where nothing carries it whole.
-fn fields_of(profile: Profile, segments: &[RawSegment], declared: &[(String, FieldType)]) -> Result<Vec<Field>, LanguageError> {
+/// Returns the fields in the order in which segments carry them; parts of a field count where
+/// nothing carries it whole.
+fn fields_of(
+    profile: Profile,
+    segments: &[RawSegment],
+    declared: &[(String, FieldType)],
+) -> Result<Vec<Field>, LanguageError> {
     let mut fields: Vec<Field> = Vec::new();
-    let held = |name: &Name| segments.iter().any(|segment| segment.kind.field().is_some_and(|field| field.text == name.text));
-    let in_hash = |segment| RawKind::typed(segment).map(|(name, _)| name).filter(|name| !held(name));
-    let carried = |name: &Name| segments.iter().any(|segment| segment.kind.carries().is_some_and(|field| field.text == name.text));
-    let own = |segment| RawKind::field(segment).filter(|name| segment.carries().is_some() || !carried(name));
-    for name in segments.iter().flat_map(|segment| own(&segment.kind).into_iter().chain(in_hash(&segment.kind))) {
+    let held = |name: &Name| {
+        segments
+            .iter()
+            .any(|segment| segment.kind.field().is_some_and(|field| field.text == name.text))
+    };
+    let in_hash =
+        |segment| RawKind::typed(segment).map(|(name, _)| name).filter(|name| !held(name));
+    let carried = |name: &Name| {
+        segments
+            .iter()
+            .any(|segment| segment.kind.carries().is_some_and(|field| field.text == name.text))
+    };
+    let own = |segment| {
+        RawKind::field(segment).filter(|name| segment.carries().is_some() || !carried(name))
+    };
+    for name in segments
+        .iter()
+        .flat_map(|segment| own(&segment.kind).into_iter().chain(in_hash(&segment.kind)))
+    {
         if !fields.iter().any(|field| field.name == name.text) {
             let ty = type_of(profile, name, segments, declared)?;
             fields.push(Field { name: name.text.clone(), ty, pattern: None });
@@ -137,25 +174,42 @@ fn fields_of(profile: Profile, segments: &[RawSegment], declared: &[(String, Fie
     Ok(fields)
 }
 
-fn type_of(profile: Profile, name: &Name, segments: &[RawSegment], declared: &[(String, FieldType)]) -> Result<FieldType, LanguageError> {
+fn type_of(
+    profile: Profile,
+    name: &Name,
+    segments: &[RawSegment],
+    declared: &[(String, FieldType)],
+) -> Result<FieldType, LanguageError> {
     let elsewhere = declared.iter().find(|(column, _)| *column == name.text).map(|(_, ty)| *ty);
-    let holders = || segments.iter().filter(|segment| segment.kind.field().is_some_and(|field| field.text == name.text));
+    let holders = || {
+        segments
+            .iter()
+            .filter(|segment| segment.kind.field().is_some_and(|field| field.text == name.text))
+    };
     let mut found = elsewhere;
-    let in_hashes = segments.iter().flat_map(|segment| segment.kind.typed()).filter(|(column, _)| column.text == name.text).map(|(_, ty)| ty);
+    let in_hashes = segments
+        .iter()
+        .flat_map(|segment| segment.kind.typed())
+        .filter(|(column, _)| column.text == name.text)
+        .map(|(_, ty)| ty);
     for (ty, span) in holders().filter_map(|segment| segment.ty).chain(in_hashes) {
         if let Some(other) = found.filter(|other| *other != ty) {
-            return Err(LanguageError::new(span, format!("column {} is {other} elsewhere", name.text)).suggest(format!("make both {other}")));
+            return Err(LanguageError::new(
+                span,
+                format!("column {} is {other} elsewhere", name.text),
+            )
+            .suggest(format!("make both {other}")));
         }
         found = Some(ty);
     }
-    let traits: Vec<_> = holders().map(Holder::of).collect();
+    let traits: Vec<_> = holders().map(Holder::from_raw).collect();
     found.or_else(|| default_type(profile, &traits)).ok_or_else(|| {
         let error = LanguageError::new(name.span, format!("column {} has no type", name.text));
         error.suggest(format!("write {} STRING, or another type", name.text))
     })
 }
 
-/// What of a segment decides the type of its field where none is written.
+/// Kind of a segment, which determines the default type of its field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holder {
     /// BUCKET, and `rev` in templates.
@@ -164,12 +218,12 @@ pub(super) enum Holder {
     Number,
     /// TRUNC, DICT and IPV4.
     Text,
-    /// A field as it is or reversed.
+    /// Unchanged or reversed field.
     Bare,
 }
 
 impl Holder {
-    fn of(segment: &RawSegment) -> Self {
+    fn from_raw(segment: &RawSegment) -> Self {
         match segment.kind {
             RawKind::Bucket { .. } => Self::Time,
             RawKind::Trunc { .. } | RawKind::Dict { .. } | RawKind::Ipv4(_) => Self::Text,
@@ -178,11 +232,13 @@ impl Holder {
         }
     }
 
-    /// The same of a segment of a schema.
-    pub(super) fn of_segment(segment: &Segment) -> Self {
+    /// Returns the same of a segment of a schema.
+    pub(super) fn from_segment(segment: &Segment) -> Self {
         match segment.kind {
             SegmentKind::Bucket { .. } => Self::Time,
-            SegmentKind::Trunc { .. } | SegmentKind::Dict { .. } | SegmentKind::Ipv4(_) => Self::Text,
+            SegmentKind::Trunc { .. } | SegmentKind::Dict { .. } | SegmentKind::Ipv4(_) => {
+                Self::Text
+            }
             SegmentKind::BitReverse(_) => Self::Number,
             _ => Self::bare(segment.order, segment.digits),
         }
@@ -197,7 +253,7 @@ impl Holder {
     }
 }
 
-/// The type of a field that is written without one. In a list of segments a field as it is has to have one.
+/// Returns the default type of a field. In a list of segments an unchanged field must have a type.
 pub(super) fn default_type(profile: Profile, holders: &[Holder]) -> Option<FieldType> {
     let timestamp = FieldType::Timestamp(TimeUnit::Millis);
     let any = |holder: Holder| holders.contains(&holder);
@@ -215,11 +271,17 @@ fn resolve(fields: &[Field], raw: RawSegment) -> Result<Segment, LanguageError> 
     let id = |name: &Name| find(fields, name);
     let kind = match raw.kind {
         RawKind::Const(bytes) => SegmentKind::Const(bytes),
-        RawKind::Salt { count, by, function } => SegmentKind::Salt { count, by: find_all(fields, &by)?, function },
-        RawKind::Hash { by, bytes, function, hex } => SegmentKind::Hash { by: find_all(fields, &names_of(by))?, bytes, function, hex },
-        RawKind::Bucket { field, width, at } => {
+        RawKind::Salt { count, by, function } => {
+            SegmentKind::Salt { count, by: find_all(fields, &by)?, function }
+        }
+        RawKind::Hash { by, bytes, function, hex } => {
+            SegmentKind::Hash { by: find_all(fields, &names_of(by))?, bytes, function, hex }
+        }
+        RawKind::Bucket { field, width, span: at } => {
             let field = id(&field)?;
-            let width = width.in_unit_of(fields[field].ty).map_err(|message| LanguageError::new(at, message))?;
+            let width = width
+                .in_unit_of(fields[field].ty)
+                .map_err(|message| LanguageError::new(at, message))?;
             SegmentKind::Bucket { field, width }
         }
         RawKind::Trunc { field, bytes } => SegmentKind::Trunc { field: id(&field)?, bytes },
@@ -245,7 +307,12 @@ fn find(fields: &[Field], name: &Name) -> Result<FieldId, LanguageError> {
     position(fields, name).ok_or_else(|| {
         let error = LanguageError::new(name.span, format!("{} is no column of the key", name.text));
         let error = error.near(&name.text, fields.iter().map(|field| field.name.as_str()));
-        let mend = || format!("add {0} STRING behind it; a hash may hold it alone: HASH({0} STRING)", name.text);
+        let mend = || {
+            format!(
+                "add {0} STRING behind it; a hash may hold it alone: HASH({0} STRING)",
+                name.text
+            )
+        };
         if error.suggestion.is_some() { error } else { error.suggest(mend()) }
     })
 }

@@ -1,12 +1,12 @@
-//! Reads and prints columns of values.
+//! Parser and printer of value columns.
 //!
 //! ```text
 //! column := [family "."] name ( type | SERIES(type) [OFFSET OF column] )
 //!           { FAMILY family | QUALIFIER name | ALIAS 'name' | VERSIONS n | NOT NULL | NULL | PRIMARY KEY }
 //! ```
 //!
-//! `QUALIFIER` is the short name in the store of a column with a long one; `ALIAS` is the long name of a column with a
-//! short one. Both say the same, and it is printed as `QUALIFIER`.
+//! `QUALIFIER` is the short name in the store of a column with a long one; `ALIAS` is the long name
+//! of a column with a short one. Both have the same meaning, which is printed as `QUALIFIER`.
 
 use std::fmt;
 
@@ -18,26 +18,26 @@ use super::print::{name, quoted};
 use super::types::field_type;
 use crate::value::FieldType;
 
-/// A column as it was written.
+/// Column as written.
 pub(super) struct RawColumn {
     pub(super) name: Name,
     pub(super) ty: ColumnType,
     pub(super) family: Option<Name>,
     pub(super) qualifier: Option<String>,
     pub(super) versions: Option<(u32, Span)>,
-    /// Whether it is the whole key.
+    /// Position of `PRIMARY KEY` if the column is the whole key.
     pub(super) primary: Option<Span>,
 }
 
 impl RawColumn {
-    /// The column, in `family` if it names none.
+    /// Returns the column, in `family` if it names none.
     pub(super) fn in_family(self, family: &str) -> Column {
         let family = self.family.map_or_else(|| family.to_owned(), |family| family.text);
         let qualifier = self.qualifier.unwrap_or_else(|| self.name.text.clone());
         Column { name: self.name.text, ty: self.ty, family, qualifier }
     }
 
-    /// Its type, for the key, if its cells hold single values.
+    /// Returns its type, for the key, if its cells hold single values.
     pub(super) fn field_type(&self) -> Option<FieldType> {
         match self.ty {
             ColumnType::Value(ty) => Some(ty),
@@ -46,7 +46,7 @@ impl RawColumn {
     }
 }
 
-/// One column.
+/// Parses one column.
 pub(super) fn column(cursor: &mut Cursor<'_>) -> Result<RawColumn, LanguageError> {
     let mut name = cursor.expect_name("a column, ROW KEY or PRIMARY KEY")?;
     let mut family = None;
@@ -67,13 +67,17 @@ fn column_type(cursor: &mut Cursor<'_>) -> Result<ColumnType, LanguageError> {
     cursor.expect_sign('(')?;
     let (of, span) = field_type(cursor)?;
     if of.integer_range().is_none() && !matches!(of, FieldType::F32 | FieldType::F64) {
-        return Err(LanguageError::new(span, format!("the points of a SERIES are numbers, and {of} is none")).suggest("write SERIES(DOUBLE)"));
+        return Err(LanguageError::new(
+            span,
+            format!("the points of a SERIES are numbers, and {of} is none"),
+        )
+        .suggest("write SERIES(DOUBLE)"));
     }
     cursor.expect_sign(')')?;
     Ok(ColumnType::Series { of, offset_of: None })
 }
 
-/// One attribute, if one comes.
+/// Parses one attribute, if there is one.
 fn attribute(cursor: &mut Cursor<'_>, column: &mut RawColumn) -> Result<bool, LanguageError> {
     let span = cursor.span();
     let twice = if cursor.eat_word("FAMILY") {
@@ -85,12 +89,15 @@ fn attribute(cursor: &mut Cursor<'_>, column: &mut RawColumn) -> Result<bool, La
         column.qualifier.replace(std::mem::replace(&mut column.name.text, long)).is_some()
     } else if cursor.eat_word("VERSIONS") {
         let at = cursor.span();
-        let versions = u32::try_from(cursor.expect_number("how many versions are kept", 0x7fff_ffff)?).unwrap_or(1);
+        let versions =
+            u32::try_from(cursor.expect_number("how many versions are kept", 0x7fff_ffff)?)
+                .unwrap_or(1);
         column.versions.replace((versions, at)).is_some()
     } else if cursor.eat_words(&["OFFSET", "OF"]) {
         let field = cursor.expect_name("a column of the key")?;
         let ColumnType::Series { offset_of, .. } = &mut column.ty else {
-            return Err(LanguageError::new(span, "only a SERIES has an OFFSET").suggest("write SERIES(DOUBLE) .. OFFSET OF ts"));
+            return Err(LanguageError::new(span, "only a SERIES has an OFFSET")
+                .suggest("write SERIES(DOUBLE) .. OFFSET OF ts"));
         };
         offset_of.replace(field.text).is_some()
     } else if cursor.eat_words(&["PRIMARY", "KEY"]) {
@@ -98,7 +105,11 @@ fn attribute(cursor: &mut Cursor<'_>, column: &mut RawColumn) -> Result<bool, La
     } else {
         return Ok(cursor.eat_words(&["NOT", "NULL"]) || cursor.eat_word("NULL"));
     };
-    if twice { Err(LanguageError::new(span, "this was said already").suggest("leave one of the two out")) } else { Ok(true) }
+    if twice {
+        Err(LanguageError::new(span, "this was said already").suggest("leave one of the two out"))
+    } else {
+        Ok(true)
+    }
 }
 
 fn name_or_text(cursor: &mut Cursor<'_>, what: &str) -> Result<String, LanguageError> {
@@ -115,7 +126,9 @@ impl fmt::Display for Column {
             write!(out, " QUALIFIER {}", quoted(&self.qualifier))?;
         }
         match &self.ty {
-            ColumnType::Series { offset_of: Some(field), .. } => write!(out, " OFFSET OF {}", name(field)),
+            ColumnType::Series { offset_of: Some(field), .. } => {
+                write!(out, " OFFSET OF {}", name(field))
+            }
             _ => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! Reads `CREATE TABLE`.
+//! Parser of `CREATE TABLE`.
 //!
 //! ```text
 //! create  := CREATE TABLE [IF NOT EXISTS] table ( element {, element} ) {clause}
@@ -8,18 +8,22 @@
 //!          | CLUSTER BY TIME_BUCKET(column, 'duration')
 //! ```
 //!
-//! A column that the key holds is a part of the key only, unless it names a family; its type may stand in either place. A
-//! column without a family is in that of the option `COLUMN_FAMILY`, or in the only family there is, or in `d`. A salt
-//! without BY is of the columns that every declared query gives single values for.
+//! A column in the key is not a value column, unless it names a family; its type may be in either
+//! position. A column without a family is in that of the option `COLUMN_FAMILY`, or in the only
+//! family there is, or in `d`. A salt without BY is of the columns that every declared query gives
+//! single values for.
 
 use halite_types::{FamilyDescriptor, TableDescriptor, TableName};
 
 use super::build::{RawKind, RawSegment};
 use super::columns::{RawColumn, column};
 use super::cursor::{Cursor, Name};
-use super::declaration::{Column, ColumnType, ConditionKind, Query, QueryCondition, SplitClause, TableDeclaration, salted_by};
+use super::declaration::{
+    Column, ColumnType, ConditionKind, Query, QueryCondition, SplitClause, TableDeclaration,
+    salted_by,
+};
+use super::dialects::{apply as apply_foreign, distribution, primary_key};
 use super::error::{LanguageError, Span};
-use super::foreign::{apply as apply_foreign, distribution, primary_key};
 use super::key::{RawKey, row_key};
 use super::lexer::TokenKind;
 use super::options::{RawOption, apply as apply_options, options};
@@ -30,12 +34,12 @@ use crate::schema::{KeySchema, Profile};
 use crate::series::SeriesColumn;
 use crate::value::FieldType;
 
-/// Columns of one table, at most.
-const COLUMNS_MAX: usize = 1024;
-/// The family of columns that name none.
+/// Maximum columns of one table.
+const MAX_COLUMNS: usize = 1024;
+/// Family of columns that name none.
 const FAMILY: &str = "d";
 
-/// A table as it was written.
+/// Table as written.
 pub(super) struct RawTable {
     pub(super) key: Option<RawKey>,
     pub(super) columns: Vec<RawColumn>,
@@ -45,7 +49,7 @@ pub(super) struct RawTable {
     pub(super) split: Option<SplitClause>,
 }
 
-/// What follows `CREATE TABLE`.
+/// Parses the text after `CREATE TABLE`.
 pub(super) fn create_table(cursor: &mut Cursor<'_>) -> Result<TableDeclaration, LanguageError> {
     let if_not_exists = cursor.eat_words(&["IF", "NOT", "EXISTS"]);
     let start = cursor.span();
@@ -57,9 +61,16 @@ pub(super) fn create_table(cursor: &mut Cursor<'_>) -> Result<TableDeclaration, 
     Ok(declaration)
 }
 
-/// What stands in the parentheses behind a table's name.
+/// Parses the parentheses after a table's name.
 pub(super) fn elements(cursor: &mut Cursor<'_>) -> Result<RawTable, LanguageError> {
-    let mut table = RawTable { key: None, columns: Vec::new(), families: Vec::new(), options: Vec::new(), queries: None, split: None };
+    let mut table = RawTable {
+        key: None,
+        columns: Vec::new(),
+        families: Vec::new(),
+        options: Vec::new(),
+        queries: None,
+        split: None,
+    };
     cursor.expect_sign('(')?;
     loop {
         element(cursor, &mut table)?;
@@ -68,7 +79,19 @@ pub(super) fn elements(cursor: &mut Cursor<'_>) -> Result<RawTable, LanguageErro
             break;
         }
     }
-    if cursor.eat_sign(')') { Ok(table) } else { Err(cursor.unexpected(&["','", "')'", "FAMILY", "QUALIFIER", "ALIAS", "VERSIONS", "NOT NULL"])) }
+    if cursor.eat_sign(')') {
+        Ok(table)
+    } else {
+        Err(cursor.unexpected(&[
+            "','",
+            "')'",
+            "FAMILY",
+            "QUALIFIER",
+            "ALIAS",
+            "VERSIONS",
+            "NOT NULL",
+        ]))
+    }
 }
 
 fn element(cursor: &mut Cursor<'_>, table: &mut RawTable) -> Result<(), LanguageError> {
@@ -86,13 +109,29 @@ fn element(cursor: &mut Cursor<'_>, table: &mut RawTable) -> Result<(), Language
     let column = column(cursor)?;
     if let Some(span) = column.primary {
         let segment = RawSegment::new(RawKind::Plain(column.name.clone()), column.name.span);
-        set_key(table, RawKey { profile: Profile::Bin, span, segments: vec![segment], patterns: Vec::new(), primary: true }, span)?;
+        set_key(
+            table,
+            RawKey {
+                profile: Profile::Bin,
+                span,
+                segments: vec![segment],
+                patterns: Vec::new(),
+                primary: true,
+            },
+            span,
+        )?;
     }
-    if table.columns.len() == COLUMNS_MAX {
-        return Err(LanguageError::new(column.name.span, format!("a table has at most {COLUMNS_MAX} columns")));
+    if table.columns.len() == MAX_COLUMNS {
+        return Err(LanguageError::new(
+            column.name.span,
+            format!("a table has at most {MAX_COLUMNS} columns"),
+        ));
     }
     if table.columns.iter().any(|other| other.name.text == column.name.text) {
-        return Err(LanguageError::new(column.name.span, format!("column {} is declared twice", column.name.text)));
+        return Err(LanguageError::new(
+            column.name.span,
+            format!("column {} is declared twice", column.name.text),
+        ));
     }
     table.columns.push(column);
     Ok(())
@@ -101,11 +140,12 @@ fn element(cursor: &mut Cursor<'_>, table: &mut RawTable) -> Result<(), Language
 fn set_key(table: &mut RawTable, key: RawKey, span: Span) -> Result<(), LanguageError> {
     match table.key.replace(key) {
         None => Ok(()),
-        Some(_) => Err(LanguageError::new(span, "the table has a key already").suggest("leave one of the two out")),
+        Some(_) => Err(LanguageError::new(span, "the table has a key already")
+            .suggest("leave one of the two out")),
     }
 }
 
-/// One clause behind the parentheses, if one comes.
+/// Parses one clause after the parentheses, if there is one.
 pub(super) fn clause(cursor: &mut Cursor<'_>, table: &mut RawTable) -> Result<bool, LanguageError> {
     let span = cursor.span();
     if cursor.eat_word("WITH") {
@@ -114,7 +154,11 @@ pub(super) fn clause(cursor: &mut Cursor<'_>, table: &mut RawTable) -> Result<bo
         }
         cursor.expect_sign('(').map_err(|_| cursor.unexpected(&["'('", "QUERIES"]))?;
         table.options.extend(options(cursor)?);
-        return if cursor.eat_sign(')') { Ok(true) } else { Err(cursor.unexpected(&["','", "')'"])) };
+        return if cursor.eat_sign(')') {
+            Ok(true)
+        } else {
+            Err(cursor.unexpected(&["','", "')'"]))
+        };
     }
     if cursor.eat_word("SPLIT") {
         return once(&mut table.split, split(cursor)?, span);
@@ -122,49 +166,80 @@ pub(super) fn clause(cursor: &mut Cursor<'_>, table: &mut RawTable) -> Result<bo
     if distribution(cursor, &mut table.key)? {
         return Ok(true);
     }
-    if matches!(cursor.kind(), TokenKind::Word(_)) && (cursor.is_sign_ahead(1, '=') || cursor.is_sign_ahead(1, '.')) {
+    if matches!(cursor.kind(), TokenKind::Word(_))
+        && (cursor.is_sign_ahead(1, '=') || cursor.is_sign_ahead(1, '.'))
+    {
         table.options.extend(options(cursor)?);
         return Ok(true);
     }
-    if cursor.at_end() || cursor.is_sign(';') { Ok(false) } else { Err(cursor.unexpected(&["WITH", "SPLIT", "';'", "the end"])) }
+    if cursor.at_end() || cursor.is_sign(';') {
+        Ok(false)
+    } else {
+        Err(cursor.unexpected(&["WITH", "SPLIT", "';'", "the end"]))
+    }
 }
 
 fn once<T>(slot: &mut Option<T>, value: T, span: Span) -> Result<bool, LanguageError> {
     match slot.replace(value) {
         None => Ok(true),
-        Some(_) => Err(LanguageError::new(span, "this was said already").suggest("leave one of the two out")),
+        Some(_) => {
+            Err(LanguageError::new(span, "this was said already")
+                .suggest("leave one of the two out"))
+        }
     }
 }
 
-fn declare(mut table: RawTable, name: TableName, span: Span) -> Result<TableDeclaration, LanguageError> {
+fn declare(
+    mut table: RawTable,
+    name: TableName,
+    span: Span,
+) -> Result<TableDeclaration, LanguageError> {
     let Some(mut key) = table.key.take() else {
-        return Err(
-            LanguageError::new(span, format!("table {name} has no row key")).suggest("add ROW KEY (SALT(16 BY id), id STRING) to its columns")
-        );
+        return Err(LanguageError::new(span, format!("table {name} has no row key"))
+            .suggest("add ROW KEY (SALT(16 BY id), id STRING) to its columns"));
     };
     apply_foreign(&mut key, &table.options)?;
     let (queries, places) = table.queries.take().unwrap_or_default();
     salt_by_queries(&mut key, &queries);
-    let declared: Vec<(String, FieldType)> =
-        table.columns.iter().filter_map(|column| Some((column.name.text.clone(), column.field_type()?))).collect();
+    let declared: Vec<(String, FieldType)> = table
+        .columns
+        .iter()
+        .filter_map(|column| Some((column.name.text.clone(), column.field_type()?)))
+        .collect();
     let key = key.build(&declared)?;
     let descriptor = descriptor(&table, &key, name)?;
     let family = default_family(&table);
     let columns = values(table.columns, &key);
     let spans: Vec<Span> = columns.iter().map(|column| column.name.span).collect();
-    let columns: Vec<Column> = columns.into_iter().map(|column| column.in_family(&family)).collect();
+    let columns: Vec<Column> =
+        columns.into_iter().map(|column| column.in_family(&family)).collect();
     check_queries(&queries, &places, &columns, &key)?;
     check_columns(&columns, &spans, &key)?;
-    Ok(TableDeclaration { descriptor, if_not_exists: false, key, columns, queries, split: table.split, suppressions: Vec::new() })
+    Ok(TableDeclaration {
+        descriptor,
+        if_not_exists: false,
+        key,
+        columns,
+        queries,
+        split: table.split,
+        suppressions: Vec::new(),
+    })
 }
 
-/// Columns that are not in the key, or are to be kept beside it.
+/// Returns the columns that are not in the key, or that are also stored separately.
 pub(super) fn values(columns: Vec<RawColumn>, key: &KeySchema) -> Vec<RawColumn> {
-    columns.into_iter().filter(|column| column.family.is_some() || key.field_id(&column.name.text).is_none()).collect()
+    columns
+        .into_iter()
+        .filter(|column| column.family.is_some() || key.field_id(&column.name.text).is_none())
+        .collect()
 }
 
 fn salt_by_queries(key: &mut RawKey, queries: &[Query]) {
-    let columns: Vec<String> = key.segments.iter().filter_map(|segment| Some(segment.kind.field()?.text.clone())).collect();
+    let columns: Vec<String> = key
+        .segments
+        .iter()
+        .filter_map(|segment| Some(segment.kind.field()?.text.clone()))
+        .collect();
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     let shared = salted_by(queries, key.profile, &columns);
     for segment in &mut key.segments {
@@ -179,9 +254,14 @@ fn salt_by_queries(key: &mut RawKey, queries: &[Query]) {
 }
 
 fn default_family(table: &RawTable) -> String {
-    let option = table.options.iter().find(|option| option.name.text.eq_ignore_ascii_case("COLUMN_FAMILY"));
-    let named: Vec<&str> =
-        table.families.iter().chain(table.columns.iter().filter_map(|column| column.family.as_ref())).map(|name| name.text.as_str()).collect();
+    let option =
+        table.options.iter().find(|option| option.name.text.eq_ignore_ascii_case("COLUMN_FAMILY"));
+    let named: Vec<&str> = table
+        .families
+        .iter()
+        .chain(table.columns.iter().filter_map(|column| column.family.as_ref()))
+        .map(|name| name.text.as_str())
+        .collect();
     match (option, named.first()) {
         (Some(option), _) => option.value.clone(),
         (None, Some(only)) if named.iter().all(|name| name == only) => (*only).to_owned(),
@@ -189,7 +269,11 @@ fn default_family(table: &RawTable) -> String {
     }
 }
 
-fn descriptor(table: &RawTable, key: &KeySchema, name: TableName) -> Result<TableDescriptor, LanguageError> {
+fn descriptor(
+    table: &RawTable,
+    key: &KeySchema,
+    name: TableName,
+) -> Result<TableDescriptor, LanguageError> {
     let mut descriptor = TableDescriptor::new(name);
     let default = default_family(table);
     for named in &table.families {
@@ -201,11 +285,21 @@ fn descriptor(table: &RawTable, key: &KeySchema, name: TableName) -> Result<Tabl
         }
         let family = column.family.as_ref().map_or(default.as_str(), |family| &family.text);
         let span = column.family.as_ref().map_or(column.name.span, |family| family.span);
-        let mut found = descriptor.find_family(family.as_bytes()).cloned().unwrap_or_else(|| FamilyDescriptor::new(family.to_owned()));
+        let mut found = descriptor
+            .find_family(family.as_bytes())
+            .cloned()
+            .unwrap_or_else(|| FamilyDescriptor::new(family.to_owned()));
         if let Some((versions, at)) = column.versions {
             let versions = versions.to_string();
-            if found.attributes.insert("VERSIONS".into(), versions.clone()).is_some_and(|other| other != versions) {
-                return Err(LanguageError::new(at, format!("family {family} has one number of versions for all its columns")));
+            if found
+                .attributes
+                .insert("VERSIONS".into(), versions.clone())
+                .is_some_and(|other| other != versions)
+            {
+                return Err(LanguageError::new(
+                    at,
+                    format!("family {family} has one number of versions for all its columns"),
+                ));
             }
         }
         found.check().map_err(|error| LanguageError::new(span, error.to_string()))?;
@@ -216,34 +310,56 @@ fn descriptor(table: &RawTable, key: &KeySchema, name: TableName) -> Result<Tabl
     }
     let before = descriptor.clone();
     apply_options(&table.options, &mut descriptor)?;
-    // Columns that say how many versions are kept said so of their family.
+    // Columns with a number of versions set it on their family.
     for family in before.families().filter(|family| family.attributes.contains_key("VERSIONS")) {
-        let now = descriptor.find_family(family.name()).and_then(|family| family.attributes.get("VERSIONS"));
-        let option = table.options.iter().rfind(|option| option.name.text.eq_ignore_ascii_case("VERSIONS"));
+        let now = descriptor
+            .find_family(family.name())
+            .and_then(|family| family.attributes.get("VERSIONS"));
+        let option =
+            table.options.iter().rfind(|option| option.name.text.eq_ignore_ascii_case("VERSIONS"));
         if let Some(option) = option.filter(|_| now != family.attributes.get("VERSIONS")) {
             let versions = &family.attributes["VERSIONS"];
-            let message = format!("a column said already that family {} keeps {versions} versions", String::from_utf8_lossy(family.name()));
-            return Err(LanguageError::new(option.at, message));
+            let message = format!(
+                "a column said already that family {} keeps {versions} versions",
+                String::from_utf8_lossy(family.name())
+            );
+            return Err(LanguageError::new(option.value_span, message));
         }
     }
     Ok(descriptor)
 }
 
-fn check_queries(queries: &[Query], places: &[Span], columns: &[Column], key: &KeySchema) -> Result<(), LanguageError> {
-    let known: Vec<&str> = key.fields().iter().map(|field| field.name.as_str()).chain(columns.iter().map(|column| column.name.as_str())).collect();
+fn check_queries(
+    queries: &[Query],
+    places: &[Span],
+    columns: &[Column],
+    key: &KeySchema,
+) -> Result<(), LanguageError> {
+    let known: Vec<&str> = key
+        .fields()
+        .iter()
+        .map(|field| field.name.as_str())
+        .chain(columns.iter().map(|column| column.name.as_str()))
+        .collect();
     let named = queries.iter().flat_map(|query| query.columns().map(move |column| (query, column)));
     for ((query, column), span) in named.zip(places) {
         if !known.contains(&column) {
-            let message = format!("query {} names {column}, and the table has no such column", query.name);
+            let message =
+                format!("query {} names {column}, and the table has no such column", query.name);
             return Err(LanguageError::new(*span, message).near(column, known));
         }
-        let is_prefix = |condition: &QueryCondition| condition.column == column && condition.kind == ConditionKind::Prefix;
+        let is_prefix = |condition: &QueryCondition| {
+            condition.column == column && condition.kind == ConditionKind::Prefix
+        };
         if let Some(ty) = type_of(column, columns, key).filter(|ty| !has_beginnings(*ty))
             && query.conditions.iter().any(is_prefix)
         {
-            let message =
-                format!("query {} asks for a beginning of {column}, which is of type {ty}: only text and bytes have beginnings", query.name);
-            return Err(LanguageError::new(*span, message).suggest(format!("{column} = ? or {column} IN RANGE")));
+            let message = format!(
+                "query {} asks for a beginning of {column}, which is of type {ty}: only text and bytes have beginnings",
+                query.name
+            );
+            return Err(LanguageError::new(*span, message)
+                .suggest(format!("{column} = ? or {column} IN RANGE")));
         }
     }
     Ok(())
@@ -264,26 +380,41 @@ fn has_beginnings(ty: FieldType) -> bool {
     ty.is_text() || matches!(ty, FieldType::Bytes | FieldType::Fixed(_))
 }
 
-/// What can only be seen once the key is known.
+/// Checks the rules that require the key.
 fn check_columns(columns: &[Column], spans: &[Span], key: &KeySchema) -> Result<(), LanguageError> {
     for ((at, column), span) in columns.iter().enumerate().zip(spans) {
-        if let Some(other) = columns[..at].iter().find(|other| other.family == column.family && other.qualifier == column.qualifier) {
-            let message = format!("columns {} and {} have one name in the store, {}:{}", other.name, column.name, column.family, column.qualifier);
+        if let Some(other) = columns[..at]
+            .iter()
+            .find(|other| other.family == column.family && other.qualifier == column.qualifier)
+        {
+            let message = format!(
+                "columns {} and {} have one name in the store, {}:{}",
+                other.name, column.name, column.family, column.qualifier
+            );
             return Err(LanguageError::new(*span, message));
         }
         let ColumnType::Series { offset_of, .. } = &column.ty else { continue };
         if let Some(field) = offset_of.as_ref().filter(|field| key.field_id(field).is_none()) {
-            let message = format!("column {} is an offset of {field}, which the key does not have", column.name);
-            return Err(LanguageError::new(*span, message).near(field, key.fields().iter().map(|field| field.name.as_str())));
+            let message = format!(
+                "column {} is an offset of {field}, which the key does not have",
+                column.name
+            );
+            return Err(LanguageError::new(*span, message)
+                .near(field, key.fields().iter().map(|field| field.name.as_str())));
         }
-        let series = SeriesColumn::new(key, column).map_err(|message| LanguageError::new(*span, message))?;
-        let is_taken = |other: &&Column| other.family == column.family && series.may_be_loose(other.qualifier.as_bytes());
+        let series =
+            SeriesColumn::new(key, column).map_err(|message| LanguageError::new(*span, message))?;
+        let is_taken = |other: &&Column| {
+            other.family == column.family && series.may_be_loose(other.qualifier.as_bytes())
+        };
         if let Some(other) = columns.iter().find(is_taken) {
             let message = format!(
                 "column {} could be taken for a point of {}: {} has as many bytes behind {} as an offset",
                 other.name, column.name, other.qualifier, column.qualifier
             );
-            return Err(LanguageError::new(*span, message).suggest("another qualifier for one of the two"));
+            return Err(
+                LanguageError::new(*span, message).suggest("another qualifier for one of the two")
+            );
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What a statement declares beside the key: columns, queries, how to split, and what lint may pass over.
+//! Declarations of a statement besides the key: columns, queries, splits, and lint suppressions.
 
 use halite_types::{TableDescriptor, TableName};
 
@@ -6,145 +6,147 @@ use super::error::Span;
 use crate::schema::{KeySchema, Order, Profile};
 use crate::value::FieldType;
 
-/// A statement.
+/// Statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
     /// `CREATE TABLE`.
     CreateTable(TableDeclaration),
-    /// `ALTER TABLE .. ADOPT ROW KEY`: a schema for rows that are there already.
+    /// `ALTER TABLE .. ADOPT ROW KEY`: declares a schema for existing rows.
     Adopt {
-        /// The table.
+        /// Table.
         table: TableName,
-        /// What its keys are said to be.
+        /// Declared key.
         key: KeySchema,
-        /// `FORCE`: whether it is declared although the rows do not fit it, or fit what is declared now.
+        /// `FORCE`: `true` to declare the key although the rows do not match it, or match the
+        /// current declaration.
         forced: bool,
     },
     /// `ALTER TABLE .. ALTER SALT TO ..`.
     AlterSalt {
-        /// The table.
+        /// Table.
         table: TableName,
-        /// How many salts it is to have.
+        /// New number of salts.
         salts: u32,
-        /// Since when, in milliseconds since 1970, if rows are told apart by time.
+        /// Start time in milliseconds since 1970, if rows are distinguished by time.
         from_ms: Option<i64>,
     },
     /// `SHOW CREATE TABLE`.
     ShowCreateTable(TableName),
 }
 
-/// A table as a statement declares it.
+/// Declaration of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableDeclaration {
-    /// Families and attributes; [`Self::described`] adds what is declared here.
+    /// Families and attributes; [`Self::described`] adds the declarations here.
     pub descriptor: TableDescriptor,
-    /// Whether a table that exists is left as it is.
+    /// `true` if an existing table is left unchanged.
     pub if_not_exists: bool,
-    /// The key.
+    /// Key.
     pub key: KeySchema,
-    /// Columns of values, in the order they were declared.
+    /// Value columns, in the order of their declarations.
     pub columns: Vec<Column>,
-    /// The questions the table is made for.
+    /// Expected queries.
     pub queries: Vec<Query>,
-    /// How it is split before there are rows.
+    /// Initial splits.
     pub split: Option<SplitClause>,
-    /// Lint rules it may break.
+    /// Suppressed lint rules.
     pub suppressions: Vec<Suppression>,
 }
 
-/// A column of values.
+/// Value column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name in statements.
+    /// Name in statements.
     pub name: String,
-    /// What its cells hold.
+    /// Type of its cells.
     pub ty: ColumnType,
-    /// Its family.
+    /// Family.
     pub family: String,
-    /// Its name in the store, which travels with every cell.
+    /// Qualifier, which is stored with every cell.
     pub qualifier: String,
 }
 
-/// What the cells of a column hold.
+/// Type of the cells of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ColumnType {
-    /// One value each.
+    /// One value per cell.
     Value(FieldType),
-    /// The points of a bucket row, packed.
+    /// Packed points of a bucket row.
     Series {
-        /// The type of one point.
+        /// Type of one point.
         of: FieldType,
-        /// The field whose offset in the bucket is the time of a point.
+        /// Field whose offset in the bucket is the time of a point.
         offset_of: Option<String>,
     },
 }
 
-/// A question that will be asked, or a kind of write.
+/// Expected query or kind of write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What is done.
+    /// Operation.
     pub action: Action,
-    /// What is said of columns; all of it holds. None for every row, and for a scan given in bytes.
+    /// Conditions on columns, all of which hold. Empty for every row, and for a scan specified in
+    /// bytes.
     pub conditions: Vec<QueryCondition>,
-    /// The order in which rows are wanted; empty if any will do.
+    /// Requested order of the rows; empty for any order.
     pub order: Vec<QueryOrder>,
-    /// Rows that are wanted, at most.
+    /// Maximum number of rows.
     pub limit: Option<u64>,
-    /// Rows that are passed over first.
+    /// Number of rows skipped first.
     pub offset: Option<u64>,
-    /// How often it happens to the busiest of its rows, each second.
+    /// Executions per second on the busiest of its rows.
     pub rate: Option<f64>,
-    /// How often it is asked beside the others; 1 if nothing is said.
+    /// Relative frequency of the query. Default: 1.
     pub weight: f64,
 }
 
-/// What a declared query does.
+/// Operation of a declared query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Action {
-    /// Reads the rows that its conditions describe.
+    /// Reads the rows that match its conditions.
     #[default]
     Read,
-    /// Reads a range of keys that a program makes by itself.
+    /// Reads a range of keys with explicit bounds.
     RawScan {
-        /// The first key, included; `None` from the beginning of the table.
+        /// First key, inclusive; `None` for the start of the table.
         from: Option<Vec<u8>>,
-        /// Where it ends, not included; `None` at the end of the table.
+        /// End, exclusive; `None` for the end of the table.
         to: Option<Vec<u8>>,
     },
-    /// Writes cells, which live so many milliseconds if that is said.
+    /// Writes cells, with an optional time to live.
     Put {
-        /// The time to live of each cell, above 0.
+        /// Time to live of each cell in milliseconds, above 0.
         ttl_ms: Option<u64>,
     },
     /// Deletes.
     Delete,
     /// Adds to a counter.
     Increment,
-    /// Adds bytes to what a cell holds.
+    /// Appends bytes to a cell.
     Append,
 }
 
-/// One column of an order.
+/// Column of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryOrder {
-    /// The column.
+    /// Name of the column.
     pub column: String,
-    /// Which way.
+    /// Direction.
     pub order: Order,
 }
 
-/// What a query says of one column.
+/// Condition of a query on one column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryCondition {
-    /// The column.
+    /// Name of the column.
     pub column: String,
-    /// What is said.
+    /// Kind of the condition.
     pub kind: ConditionKind,
 }
 
-/// What may be said of a column.
+/// Kind of a condition on a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConditionKind {
     /// `= ?`: one value.
@@ -153,67 +155,72 @@ pub enum ConditionKind {
     In,
     /// `IN RANGE`: from one value to another.
     Range,
-    /// `LIKE ?`: a beginning.
+    /// `LIKE ?`: a prefix.
     Prefix,
 }
 
-/// How a table is split before there are rows.
+/// Initial splits of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SplitClause {
-    /// At the borders of salts, with so many regions for each.
+    /// At the boundaries of salts, with this many regions for each.
     BySalt {
-        /// Regions of one salt, at least 1.
+        /// Regions per salt, at least 1.
         regions_each: u32,
     },
-    /// Into so many regions.
+    /// Into this many regions.
     Into(u32),
     /// At these rows.
     At(Vec<Vec<u8>>),
-    /// Where another table is split.
+    /// At the boundaries of another table.
     Like(TableName),
-    /// By the rows of a file.
+    /// From the rows of a file.
     FromSample {
-        /// Its path.
+        /// Path of the file.
         file: String,
-        /// Into how many regions.
+        /// Number of regions.
         regions: u32,
     },
-    /// Anew for each span of time, in milliseconds.
+    /// New regions for each period, in milliseconds.
     Rolling(u64),
 }
 
-/// A lint rule that a statement may break: `-- lint:allow K-MONO reason`.
+/// Suppressed lint rule: `-- lint:allow K-MONO reason`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suppression {
-    /// The rule.
+    /// Rule.
     pub rule: String,
-    /// Why; empty if nothing is said.
+    /// Reason; empty if none is stated.
     pub reason: String,
-    /// Where it stands in the text.
+    /// Position in the text.
     pub span: Span,
 }
 
 impl Query {
-    /// The columns it names, in the order of its text.
+    /// Returns the named columns, in the order of the text.
     pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
-        self.conditions.iter().map(|condition| condition.column.as_str()).chain(self.order.iter().map(|order| order.column.as_str()))
+        self.conditions
+            .iter()
+            .map(|condition| condition.column.as_str())
+            .chain(self.order.iter().map(|order| order.column.as_str()))
     }
 
-    /// Whether it gives single values for a column.
-    fn fixes(&self, column: &str) -> bool {
-        let fixed = |condition: &QueryCondition| matches!(condition.kind, ConditionKind::Equal | ConditionKind::In);
+    /// Returns `true` if the query fixes a column to single values.
+    fn pins(&self, column: &str) -> bool {
+        let fixed = |condition: &QueryCondition| {
+            matches!(condition.kind, ConditionKind::Equal | ConditionKind::In)
+        };
         self.conditions.iter().any(|condition| condition.column == column && fixed(condition))
     }
 }
 
-/// The columns, of those in the key, that every query gives single values for: from these a salt can be computed whatever
-/// is asked. In a key of Phoenix a salt is always of the whole key.
+/// Returns the key columns that every query fixes to single values: a salt of these can be computed
+/// for every query. In a key of Phoenix a salt is always of the whole key.
 pub(super) fn salted_by(queries: &[Query], profile: Profile, columns: &[&str]) -> Vec<String> {
-    // What reads everything needs no salt.
+    // A full scan requires no salt.
     let asking: Vec<&Query> = queries.iter().filter(|query| !query.conditions.is_empty()).collect();
     if asking.is_empty() || profile == Profile::Phoenix {
         return Vec::new();
     }
-    let shared = columns.iter().filter(|column| asking.iter().all(|query| query.fixes(column)));
+    let shared = columns.iter().filter(|column| asking.iter().all(|query| query.pins(column)));
     shared.map(|&column| column.to_owned()).collect()
 }

@@ -1,39 +1,39 @@
-//! What is wrong with a text, where, and how it is shown to the person who wrote it.
+//! Errors in a text, with their position and a readable form.
 
 use std::fmt;
 
-/// A piece of a text: bytes from `start` up to `end`, which is not part of it.
+/// Part of a text: bytes from `start` (inclusive) to `end` (exclusive).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Span {
-    /// The first byte.
+    /// First byte.
     pub start: usize,
-    /// The byte behind the last.
+    /// End, exclusive.
     pub end: usize,
 }
 
 impl Span {
-    /// From the beginning of this to the end of `last`.
+    /// Returns the span from the start of this one to the end of `last`.
     #[must_use]
     pub fn to(self, last: Self) -> Self {
         Self { start: self.start, end: last.end.max(self.start) }
     }
 }
 
-/// What is wrong with a text.
+/// Error in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LanguageError {
-    /// Where.
+    /// Position.
     pub span: Span,
-    /// What, and what was expected.
+    /// Reason, and the expected input.
     pub message: String,
-    /// The mend, where there is one.
+    /// Fix, if there is one.
     pub suggestion: Option<String>,
 }
 
-/// Characters of a line that are shown at most, so that a statement on one long line stays readable.
-const SHOWN_MAX: usize = 120;
-/// Characters shown in front of the mistake if the line is longer.
-const BEFORE_MAX: usize = 60;
+/// Maximum characters of a line that are printed, so that a statement on one long line is readable.
+const MAX_LINE_CHARS: usize = 120;
+/// Characters printed before the error if the line is longer.
+const MAX_BEFORE_CHARS: usize = 60;
 
 impl LanguageError {
     pub(crate) fn new(span: Span, message: impl Into<String>) -> Self {
@@ -46,16 +46,17 @@ impl LanguageError {
         self
     }
 
-    /// "did you mean", if there is a near word.
+    /// Adds "did you mean" if a known name is similar.
     #[must_use]
     pub(crate) fn near<'a>(self, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
-        match halite_types::nearest::nearest(name, known.into_iter()) {
+        match halite_types::suggest::closest_match(name, known.into_iter()) {
             Some(near) => self.suggest(format!("did you mean {near}?")),
             None => self,
         }
     }
 
-    /// Line and column of the mistake in `source`, both counted from 1, the column in characters.
+    /// Returns line and column of the error in `source`, both counted from 1, the column in
+    /// characters.
     pub fn position(&self, source: &str) -> (usize, usize) {
         let before = source.get(..self.span.start).unwrap_or(source);
         let line = before.matches('\n').count() + 1;
@@ -63,7 +64,8 @@ impl LanguageError {
         (line, column)
     }
 
-    /// The mistake with its line of `source` and a mark below it; several lines, the last without its end.
+    /// Formats the error with its line of `source` and a marker below it; several lines, without a
+    /// final line break.
     pub fn render(&self, source: &str) -> String {
         let (number, column) = self.position(source);
         let line = source.split('\n').nth(number - 1).unwrap_or_default();
@@ -86,23 +88,23 @@ impl LanguageError {
         )
     }
 
-    /// The same as the error of a request: the mistake as [`Self::render`] shows it.
+    /// Converts to the error of a request, with the text of [`Self::render`].
     pub fn into_invalid(self, source: &str) -> halite_types::Error {
         halite_types::Error::invalid(self.render(source))
     }
 }
 
-/// The part of a line that is shown, and where in it the character `at` stands.
+/// Returns the printed part of a line, and the index in it of the character at `at`.
 fn window(line: &str, at: usize) -> (String, usize) {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     let length = line.chars().count();
-    if length <= SHOWN_MAX {
+    if length <= MAX_LINE_CHARS {
         return (line.trim_end().chars().map(plain).collect(), at);
     }
-    let from = at.saturating_sub(BEFORE_MAX).min(length - SHOWN_MAX);
+    let from = at.saturating_sub(MAX_BEFORE_CHARS).min(length - MAX_LINE_CHARS);
     let head = if from > 0 { "..." } else { "" };
-    let tail = if from + SHOWN_MAX < length { "..." } else { "" };
-    let middle: String = line.chars().skip(from).take(SHOWN_MAX).map(plain).collect();
+    let tail = if from + MAX_LINE_CHARS < length { "..." } else { "" };
+    let middle: String = line.chars().skip(from).take(MAX_LINE_CHARS).map(plain).collect();
     (format!("{head}{middle}{tail}"), at - from + head.len())
 }
 

@@ -1,9 +1,9 @@
-//! A number that tells schemas apart.
+//! Fingerprint that distinguishes schemas.
 
 use crate::schema::KeySchema;
 
 impl KeySchema {
-    /// 64 bits of the canonical text, the same in every process and version: FNV-1a.
+    /// Returns 64 bits of the canonical text, the same in every process and version: FNV-1a.
     pub fn fingerprint(&self) -> u64 {
         fnv1a(self.to_text().as_bytes())
     }
@@ -21,14 +21,26 @@ mod tests {
 
     #[test]
     fn the_hash_is_that_of_the_published_vectors() {
-        assert_eq!([fnv1a(b""), fnv1a(b"a"), fnv1a(b"foobar")], [0xcbf2_9ce4_8422_2325, 0xaf63_dc4c_8601_ec8c, 0x8594_4171_f739_67e8]);
+        assert_eq!(
+            [fnv1a(b""), fnv1a(b"a"), fnv1a(b"foobar")],
+            [0xcbf2_9ce4_8422_2325, 0xaf63_dc4c_8601_ec8c, 0x8594_4171_f739_67e8]
+        );
     }
 
     #[test]
     fn spellings_of_one_schema_have_one_fingerprint() {
         let read = |text: &str| text.parse::<KeySchema>().unwrap().fingerprint();
-        let canonical = read("ROW KEY (SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC)");
-        assert_eq!(read("row key (salt(16 by (device_id) using MURMUR3), device_id varchar not null, rev(ts) timestamp(ms)) profile bin"), canonical);
-        assert_ne!(read("ROW KEY (SALT(17 BY device_id), device_id STRING, ts TIMESTAMP DESC)"), canonical);
+        let canonical =
+            read("ROW KEY (SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC)");
+        assert_eq!(
+            read(
+                "row key (salt(16 by (device_id) using MURMUR3), device_id varchar not null, rev(ts) timestamp(ms)) profile bin"
+            ),
+            canonical
+        );
+        assert_ne!(
+            read("ROW KEY (SALT(17 BY device_id), device_id STRING, ts TIMESTAMP DESC)"),
+            canonical
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Reads `ROW KEY`: a list of segments, or the way to a template.
+//! Parser of `ROW KEY`: a list of segments, or a template.
 
 use bytes::Bytes;
 
@@ -8,31 +8,38 @@ use super::error::{LanguageError, Span};
 use super::lexer::TokenKind;
 use super::template::{patterns, template};
 use super::types::{bucket_width, field_type, hash_function, is_type};
-use crate::schema::{HashFunction, KeySchema, Order, Profile, SALTS_MAX, SEGMENTS_MAX};
+use crate::schema::{HashFunction, KeySchema, MAX_SALTS, MAX_SEGMENTS, Order, Profile};
 use crate::value::{FieldType, TimeUnit};
 
-/// What may be called in a list of segments.
-const FUNCTIONS: &[&str] = &["SALT", "HASH", "BUCKET", "REVERSE", "BITREV", "DICT", "IPV4", "TRUNC", "REV", "HASH8", "HASH32", "HASH64"];
-/// Bytes of a hash that says nothing of them.
+/// Functions in a list of segments.
+const FUNCTIONS: &[&str] = &[
+    "SALT", "HASH", "BUCKET", "REVERSE", "BITREV", "DICT", "IPV4", "TRUNC", "REV", "HASH8",
+    "HASH32", "HASH64",
+];
+/// Default bytes of a hash.
 pub(super) const HASH_BYTES: u8 = 4;
 
-/// A row key as it was written, its names not yet looked up.
+/// Row key as written, with unresolved names.
 pub(super) struct RawKey {
     pub(super) profile: Profile,
     pub(super) span: Span,
     pub(super) segments: Vec<RawSegment>,
     pub(super) patterns: Vec<Pattern>,
-    /// Whether it was declared as `PRIMARY KEY`, in another database's words.
+    /// `true` if it was declared as `PRIMARY KEY`, in the syntax of another database.
     pub(super) primary: bool,
 }
 
 impl RawKey {
-    /// The checked schema. `declared` are columns whose types stand elsewhere.
-    pub(super) fn build(mut self, declared: &[(String, FieldType)]) -> Result<KeySchema, LanguageError> {
+    /// Returns the verified schema. `declared` are columns whose types are declared elsewhere.
+    pub(super) fn build(
+        mut self,
+        declared: &[(String, FieldType)],
+    ) -> Result<KeySchema, LanguageError> {
         if self.primary && self.profile == Profile::Phoenix {
-            let declared: Vec<_> = declared.iter().map(|(name, ty)| (name.clone(), of_phoenix(*ty))).collect();
+            let declared: Vec<_> =
+                declared.iter().map(|(name, ty)| (name.clone(), phoenix_type(*ty))).collect();
             for (ty, _) in self.segments.iter_mut().filter_map(|segment| segment.ty.as_mut()) {
-                *ty = of_phoenix(*ty);
+                *ty = phoenix_type(*ty);
             }
             return build(self.profile, self.span, self.segments, self.patterns, &declared);
         }
@@ -40,8 +47,9 @@ impl RawKey {
     }
 }
 
-/// What Phoenix means by a type's name: its `DATE` counts milliseconds, and its `TIMESTAMP` has nanoseconds.
-fn of_phoenix(ty: FieldType) -> FieldType {
+/// Returns Phoenix's meaning of a type name: its `DATE` counts milliseconds, and its `TIMESTAMP`
+/// has nanoseconds.
+fn phoenix_type(ty: FieldType) -> FieldType {
     match ty {
         FieldType::Date => FieldType::Timestamp(TimeUnit::Millis),
         FieldType::Timestamp(TimeUnit::Millis) => FieldType::Timestamp(TimeUnit::Nanos),
@@ -49,10 +57,10 @@ fn of_phoenix(ty: FieldType) -> FieldType {
     }
 }
 
-/// Reads a row key; `ROW KEY` in front may be missing.
+/// Parses a row key; the leading `ROW KEY` is optional.
 ///
 /// # Errors
-/// The first mistake, with its place.
+/// The first error, with its position.
 pub(super) fn row_key(cursor: &mut Cursor<'_>) -> Result<RawKey, LanguageError> {
     let start = cursor.span();
     cursor.eat_words(&["ROW", "KEY"]);
@@ -60,34 +68,55 @@ pub(super) fn row_key(cursor: &mut Cursor<'_>) -> Result<RawKey, LanguageError> 
         let segments = template(cursor)?;
         let patterns = patterns(cursor)?;
         cursor.segments = segments.iter().map(|segment| segment.span).collect();
-        return Ok(RawKey { profile: Profile::Text, span: start.to(cursor.last_span()), segments, patterns, primary: false });
+        return Ok(RawKey {
+            profile: Profile::Text,
+            span: start.to(cursor.last_span()),
+            segments,
+            patterns,
+            primary: false,
+        });
     }
     if !cursor.is_sign('(') {
         return Err(cursor.unexpected(&["'('", "TEXT"]));
     }
     let segments = segment_list(cursor)?;
     let profile = if cursor.eat_word("PROFILE") { profile(cursor)? } else { Profile::Bin };
-    Ok(RawKey { profile, span: start.to(cursor.last_span()), segments, patterns: Vec::new(), primary: false })
+    Ok(RawKey {
+        profile,
+        span: start.to(cursor.last_span()),
+        segments,
+        patterns: Vec::new(),
+        primary: false,
+    })
 }
 
-/// Segments in parentheses, separated by commas.
+/// Parses segments in parentheses, separated by commas.
 pub(super) fn segment_list(cursor: &mut Cursor<'_>) -> Result<Vec<RawSegment>, LanguageError> {
     cursor.expect_sign('(')?;
     let mut segments = vec![segment(cursor)?];
     while cursor.eat_sign(',') {
-        if segments.len() == SEGMENTS_MAX {
-            return Err(LanguageError::new(cursor.span(), format!("a row key has at most {SEGMENTS_MAX} segments")));
+        if segments.len() == MAX_SEGMENTS {
+            return Err(LanguageError::new(
+                cursor.span(),
+                format!("a row key has at most {MAX_SEGMENTS} segments"),
+            ));
         }
         segments.push(segment(cursor)?);
     }
     if cursor.is_word("BY") {
-        return Err(cursor.unexpected(&["','", "')'"]).suggest("BY stands inside the parentheses: SALT(16 BY device_id)"));
+        return Err(cursor
+            .unexpected(&["','", "')'"])
+            .suggest("BY stands inside the parentheses: SALT(16 BY device_id)"));
     }
     cursor.segments = segments.iter().map(|segment| segment.span).collect();
-    if cursor.eat_sign(')') { Ok(segments) } else { Err(cursor.unexpected(&["','", "')'", "DESC", "NULLABLE"])) }
+    if cursor.eat_sign(')') {
+        Ok(segments)
+    } else {
+        Err(cursor.unexpected(&["','", "')'", "DESC", "NULLABLE"]))
+    }
 }
 
-/// The name of a profile.
+/// Returns the name of a profile.
 pub(super) fn profile(cursor: &mut Cursor<'_>) -> Result<Profile, LanguageError> {
     if cursor.eat_word("BIN") {
         return Ok(Profile::Bin);
@@ -99,18 +128,26 @@ pub(super) fn profile(cursor: &mut Cursor<'_>) -> Result<Profile, LanguageError>
         return Ok(Profile::Phoenix);
     }
     let error = cursor.unexpected(&["BIN", "ORDERED", "PHOENIX"]);
-    Err(if cursor.is_word("TEXT") { error.suggest("text keys are written ROW KEY TEXT '{a}_{b:10}'") } else { error })
+    Err(if cursor.is_word("TEXT") {
+        error.suggest("text keys are written ROW KEY TEXT '{a}_{b:10}'")
+    } else {
+        error
+    })
 }
 
 fn segment(cursor: &mut Cursor<'_>) -> Result<RawSegment, LanguageError> {
     let start = cursor.span();
-    let mut found = if cursor.is_sign_ahead(1, '(') && matches!(cursor.kind(), TokenKind::Word(_)) { call(cursor)? } else { plain(cursor)? };
+    let mut found = if cursor.is_sign_ahead(1, '(') && matches!(cursor.kind(), TokenKind::Word(_)) {
+        call(cursor)?
+    } else {
+        plain(cursor)?
+    };
     suffixes(cursor, &mut found)?;
     found.span = start.to(cursor.last_span());
     Ok(found)
 }
 
-/// `CONST ..`, or a column with its type; the type may stand elsewhere.
+/// Parses `CONST ..`, or a column with its type; the type may be declared elsewhere.
 fn plain(cursor: &mut Cursor<'_>) -> Result<RawSegment, LanguageError> {
     let name = cursor.expect_name("a column, or one of SALT, HASH, BUCKET, CONST")?;
     let constant = match cursor.kind() {
@@ -120,13 +157,16 @@ fn plain(cursor: &mut Cursor<'_>) -> Result<RawSegment, LanguageError> {
     };
     if let Some(bytes) = constant {
         if !name.text.eq_ignore_ascii_case("CONST") {
-            return Err(LanguageError::new(name.span, "only CONST is followed by text").suggest("write CONST 'text'"));
+            return Err(LanguageError::new(name.span, "only CONST is followed by text")
+                .suggest("write CONST 'text'"));
         }
         cursor.advance();
         return Ok(RawSegment::new(RawKind::Const(bytes), name.span));
     }
     let span = name.span;
-    let ends = cursor.is_sign(',') || cursor.is_sign(')') || ["ASC", "DESC", "NULLABLE", "NOT"].iter().any(|word| cursor.is_word(word));
+    let ends = cursor.is_sign(',')
+        || cursor.is_sign(')')
+        || ["ASC", "DESC", "NULLABLE", "NOT"].iter().any(|word| cursor.is_word(word));
     let ty = if ends { None } else { Some(field_type(cursor)?) };
     Ok(RawSegment { ty, ..RawSegment::new(RawKind::Plain(name), span) })
 }
@@ -143,7 +183,10 @@ fn call(cursor: &mut Cursor<'_>) -> Result<RawSegment, LanguageError> {
         "HASH64" => short_hash(cursor, 8, HashFunction::Md5)?,
         "REV" => RawKind::Plain(cursor.expect_name("a column")?),
         _ => carrier(cursor, &upper)?.ok_or_else(|| {
-            let error = LanguageError::new(name.span, format!("there is no {}(..) in a row key", name.text));
+            let error = LanguageError::new(
+                name.span,
+                format!("there is no {}(..) in a row key", name.text),
+            );
             error.near(&name.text, FUNCTIONS.iter().copied())
         })?,
     };
@@ -153,20 +196,26 @@ fn call(cursor: &mut Cursor<'_>) -> Result<RawSegment, LanguageError> {
         segment.order = Order::Desc;
     }
     let typed = segment.kind.field().is_some() && upper != "IPV4";
-    if typed && (is_type(cursor) || matches!(segment.kind, RawKind::Reverse(_) | RawKind::BitReverse(_))) {
+    if typed
+        && (is_type(cursor) || matches!(segment.kind, RawKind::Reverse(_) | RawKind::BitReverse(_)))
+    {
         segment.ty = Some(field_type(cursor)?);
     }
     Ok(segment)
 }
 
-/// What holds a field and is written alike in lists and templates; `None` for another name.
-pub(super) fn carrier(cursor: &mut Cursor<'_>, upper: &str) -> Result<Option<RawKind>, LanguageError> {
+/// Parses a segment of a field whose syntax is the same in lists and templates; returns `None` for
+/// another name.
+pub(super) fn carrier(
+    cursor: &mut Cursor<'_>,
+    upper: &str,
+) -> Result<Option<RawKind>, LanguageError> {
     Ok(Some(match upper {
         "BUCKET" => {
             let field = cursor.expect_name("a column")?;
             cursor.expect_sign(',')?;
             let (width, at) = bucket_width(cursor)?;
-            RawKind::Bucket { field, width, at }
+            RawKind::Bucket { field, width, span: at }
         }
         "TRUNC" => {
             let field = cursor.expect_name("a column")?;
@@ -185,13 +234,17 @@ pub(super) fn carrier(cursor: &mut Cursor<'_>, upper: &str) -> Result<Option<Raw
     }))
 }
 
-fn small<N: Copy + Into<u64> + TryFrom<u64> + Default>(cursor: &mut Cursor<'_>, what: &str, most: N) -> Result<N, LanguageError> {
+fn small<N: Copy + Into<u64> + TryFrom<u64> + Default>(
+    cursor: &mut Cursor<'_>,
+    what: &str,
+    most: N,
+) -> Result<N, LanguageError> {
     Ok(N::try_from(cursor.expect_number(what, most.into())?).unwrap_or_default())
 }
 
-/// The arguments of `SALT`.
+/// Returns the arguments of `SALT`.
 pub(super) fn salt(cursor: &mut Cursor<'_>) -> Result<RawKind, LanguageError> {
-    let count = small(cursor, "how many salts there are", SALTS_MAX)?;
+    let count = small(cursor, "how many salts there are", MAX_SALTS)?;
     let (mut by, mut function) = (Vec::new(), HashFunction::default());
     if cursor.eat_word("BY") {
         by = cursor.expect_names("a column")?;
@@ -223,7 +276,7 @@ fn hash(cursor: &mut Cursor<'_>) -> Result<RawKind, LanguageError> {
     }
 }
 
-/// Columns with their types behind them where nothing else in the key holds them.
+/// Parses columns, followed by their types if nothing else in the key contains them.
 pub(super) fn hash_columns(cursor: &mut Cursor<'_>) -> Result<Vec<HashColumn>, LanguageError> {
     let enclosed = cursor.eat_sign('(');
     let mut columns = Vec::new();
@@ -243,8 +296,12 @@ pub(super) fn hash_columns(cursor: &mut Cursor<'_>) -> Result<Vec<HashColumn>, L
     Ok(columns)
 }
 
-/// Lindorm's `hash32(a, b)`.
-fn short_hash(cursor: &mut Cursor<'_>, bytes: u8, function: HashFunction) -> Result<RawKind, LanguageError> {
+/// Parses Lindorm's `hash32(a, b)`.
+fn short_hash(
+    cursor: &mut Cursor<'_>,
+    bytes: u8,
+    function: HashFunction,
+) -> Result<RawKind, LanguageError> {
     Ok(RawKind::Hash { by: hash_columns(cursor)?, bytes, function, hex: false })
 }
 
@@ -266,15 +323,22 @@ fn suffixes(cursor: &mut Cursor<'_>, segment: &mut RawSegment) -> Result<(), Lan
             return Ok(());
         };
         if slot.replace(span).is_some() {
-            return Err(LanguageError::new(span, "this was said already").suggest("leave one of the two out"));
+            return Err(LanguageError::new(span, "this was said already")
+                .suggest("leave one of the two out"));
         }
     }
 }
 
-/// Columns that are named twice in one list help nobody.
+/// Rejects columns that are named twice in one list.
 pub(super) fn check_names(names: &[Name]) -> Result<(), LanguageError> {
-    match names.iter().enumerate().find(|(at, name)| names[..*at].iter().any(|other| other.text == name.text)) {
-        Some((_, twice)) => Err(LanguageError::new(twice.span, format!("column {} is named twice", twice.text))),
+    match names
+        .iter()
+        .enumerate()
+        .find(|(at, name)| names[..*at].iter().any(|other| other.text == name.text))
+    {
+        Some((_, twice)) => {
+            Err(LanguageError::new(twice.span, format!("column {} is named twice", twice.text)))
+        }
         None => Ok(()),
     }
 }

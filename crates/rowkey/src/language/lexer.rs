@@ -1,21 +1,21 @@
-//! Cuts a text into words, numbers, quoted pieces and signs, each with its place.
+//! Lexer: splits a text into words, numbers, quoted text and signs, each with its position.
 
-use super::TEXT_BYTES_MAX;
+use super::MAX_TEXT_BYTES;
 use super::error::{LanguageError, Span};
 
-/// How the message about a quote or a comment ends that nothing closes.
+/// End of the message about an unclosed quote or comment.
 pub(super) const NO_END: &str = "has no end";
 
-/// One piece of a text.
+/// Token of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token<'a> {
     pub(super) kind: TokenKind<'a>,
-    /// As it stands in the text.
+    /// Text of the token in the source.
     pub(super) text: &'a str,
     pub(super) span: Span,
 }
 
-/// What a piece is.
+/// Kind of a token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TokenKind<'a> {
     /// Letters, digits and `_`, a letter in front: a word of the language or a name.
@@ -26,33 +26,36 @@ pub(super) enum TokenKind<'a> {
     Text(String),
     /// `x'00ff'`.
     Hex(Vec<u8>),
-    /// Digits, a decimal point perhaps, letters behind them perhaps: `16`, `0.9`, `15m`.
+    /// Digits, an optional decimal point, optional letters after them: `16`, `0.9`, `15m`.
     Number(&'a str),
     /// Any other sign.
     Sign(char),
-    /// Behind the last piece.
+    /// End of the text.
     End,
 }
 
-/// A comment that is not blank, without what begins and ends it.
+/// Comment that is not blank, without its delimiters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Comment<'a> {
     pub(super) text: &'a str,
     pub(super) span: Span,
 }
 
-/// All pieces of `source` with an [`TokenKind::End`] behind them, and its comments.
+/// Returns all tokens of `source` followed by an [`TokenKind::End`], and its comments.
 ///
 /// # Errors
-/// A text longer than [`TEXT_BYTES_MAX`], what has no end, and what is no sign of the language.
+/// A text longer than [`MAX_TEXT_BYTES`], an unclosed quote or comment, and an invalid character.
 pub(super) fn cut(source: &str) -> Result<(Vec<Token<'_>>, Vec<Comment<'_>>), LanguageError> {
-    if source.len() > TEXT_BYTES_MAX {
+    if source.len() > MAX_TEXT_BYTES {
         let span = Span { start: 0, end: 0 };
-        return Err(LanguageError::new(span, format!("the text has {} bytes, and at most {TEXT_BYTES_MAX} are read", source.len())));
+        return Err(LanguageError::new(
+            span,
+            format!("the text has {} bytes, and at most {MAX_TEXT_BYTES} are read", source.len()),
+        ));
     }
-    // Editors that write a byte order mark do not make it part of the text.
+    // A byte order mark of an editor is not part of the text.
     let begin = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let mut lexer = Lexer { source, at: begin, comments: Vec::new() };
+    let mut lexer = Lexer { source, offset: begin, comments: Vec::new() };
     let mut tokens = Vec::new();
     loop {
         lexer.skip_blanks()?;
@@ -67,44 +70,48 @@ pub(super) fn cut(source: &str) -> Result<(Vec<Token<'_>>, Vec<Comment<'_>>), La
 
 struct Lexer<'a> {
     source: &'a str,
-    at: usize,
+    offset: usize,
     comments: Vec<Comment<'a>>,
 }
 
 impl<'a> Lexer<'a> {
     fn rest(&self) -> &'a str {
-        &self.source[self.at..]
+        &self.source[self.offset..]
     }
 
     fn span_from(&self, start: usize) -> Span {
-        Span { start, end: self.at }
+        Span { start, end: self.offset }
     }
 
     fn skip_blanks(&mut self) -> Result<(), LanguageError> {
         loop {
             let rest = self.rest();
-            let start = self.at;
+            let start = self.offset;
             if let Some(comment) = rest.strip_prefix("--") {
                 let length = comment.find('\n').unwrap_or(comment.len());
-                self.at += 2 + length;
-                self.note(&comment[..length], start);
+                self.offset += 2 + length;
+                self.record_comment(&comment[..length], start);
             } else if let Some(comment) = rest.strip_prefix("/*") {
                 let Some(length) = comment.find("*/") else {
-                    return Err(LanguageError::new(Span { start, end: start + 2 }, format!("the comment {NO_END}")).suggest("add */"));
+                    return Err(LanguageError::new(
+                        Span { start, end: start + 2 },
+                        format!("the comment {NO_END}"),
+                    )
+                    .suggest("add */"));
                 };
-                self.at += length + 4;
-                self.note(&comment[..length], start);
+                self.offset += length + 4;
+                self.record_comment(&comment[..length], start);
             } else {
                 let blanks = rest.len() - rest.trim_start().len();
                 if blanks == 0 {
                     return Ok(());
                 }
-                self.at += blanks;
+                self.offset += blanks;
             }
         }
     }
 
-    fn note(&mut self, text: &'a str, start: usize) {
+    fn record_comment(&mut self, text: &'a str, start: usize) {
         let text = text.trim();
         if !text.is_empty() {
             self.comments.push(Comment { text, span: self.span_from(start) });
@@ -112,63 +119,85 @@ impl<'a> Lexer<'a> {
     }
 
     fn token(&mut self) -> Result<Token<'a>, LanguageError> {
-        let (start, rest) = (self.at, self.rest());
+        let (start, rest) = (self.offset, self.rest());
         let mut letters = rest.chars();
         let kind = match letters.next() {
             None => TokenKind::End,
             Some('\'') => TokenKind::Text(self.quoted('\'')?),
             Some('"') => TokenKind::Name(self.quoted('"')?),
             Some('x' | 'X') if letters.next() == Some('\'') => self.hex()?,
-            Some(first) if first.is_alphabetic() || first == '_' => TokenKind::Word(self.take_while(is_name_part)),
-            Some(first) if first.is_ascii_digit() => TokenKind::Number(self.take_while(|c| c.is_ascii_alphanumeric() || c == '.')),
-            Some(sign @ ('(' | ')' | ',' | '.' | '=' | ';' | ':' | '{' | '}' | '[' | ']' | '?' | '*' | '-' | '+' | '<' | '>')) => {
-                self.at += sign.len_utf8();
+            Some(first) if first.is_alphabetic() || first == '_' => {
+                TokenKind::Word(self.take_while(is_name_part))
+            }
+            Some(first) if first.is_ascii_digit() => {
+                TokenKind::Number(self.take_while(|c| c.is_ascii_alphanumeric() || c == '.'))
+            }
+            Some(
+                sign @ ('(' | ')' | ',' | '.' | '=' | ';' | ':' | '{' | '}' | '[' | ']' | '?' | '*'
+                | '-' | '+' | '<' | '>'),
+            ) => {
+                self.offset += sign.len_utf8();
                 TokenKind::Sign(sign)
             }
             Some(other) => {
                 let span = Span { start, end: start + other.len_utf8() };
-                let error = LanguageError::new(span, format!("{other:?} is no sign of the language"));
+                let error =
+                    LanguageError::new(span, format!("{other:?} is no sign of the language"));
                 let curly = matches!(other, '\u{2018}'..='\u{201f}' | '`' | '\u{b4}');
-                return Err(if curly { error.suggest("quotes are straight: 'text', \"name\"") } else { error });
+                return Err(if curly {
+                    error.suggest("quotes are straight: 'text', \"name\"")
+                } else {
+                    error
+                });
             }
         };
-        Ok(Token { kind, text: &self.source[start..self.at], span: self.span_from(start) })
+        Ok(Token { kind, text: &self.source[start..self.offset], span: self.span_from(start) })
     }
 
     fn take_while(&mut self, belongs: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let length = rest.find(|c| !belongs(c)).unwrap_or(rest.len());
-        self.at += length;
+        self.offset += length;
         &rest[..length]
     }
 
-    /// What stands between two quotes; two quotes in a row are one of the text.
+    /// Reads the text between two quotes; a doubled quote is a quote in the text.
     fn quoted(&mut self, quote: char) -> Result<String, LanguageError> {
-        let start = self.at;
+        let start = self.offset;
         let mut text = String::new();
-        self.at += 1;
+        self.offset += 1;
         loop {
             let rest = self.rest();
             let Some(length) = rest.find(quote) else {
-                return Err(LanguageError::new(Span { start, end: start + 1 }, format!("the quote {NO_END}")).suggest(format!("add {quote}")));
+                return Err(LanguageError::new(
+                    Span { start, end: start + 1 },
+                    format!("the quote {NO_END}"),
+                )
+                .suggest(format!("add {quote}")));
             };
             text.push_str(&rest[..length]);
-            self.at += length + 1;
+            self.offset += length + 1;
             if !self.rest().starts_with(quote) {
                 return Ok(text);
             }
             text.push(quote);
-            self.at += 1;
+            self.offset += 1;
         }
     }
 
     fn hex(&mut self) -> Result<TokenKind<'a>, LanguageError> {
-        let start = self.at;
-        self.at += 1;
+        let start = self.offset;
+        self.offset += 1;
         let digits = self.quoted('\'')?;
         let pairs = digits.as_bytes().chunks(2);
-        let bytes: Option<Vec<u8>> = pairs.map(|pair| std::str::from_utf8(pair).ok().and_then(byte_of)).collect();
-        let wrong = || LanguageError::new(self.span_from(start), "bytes are written as pairs of hexadecimal digits, like x'00ff'");
+        let bytes: Option<Vec<u8>> =
+            pairs.map(|pair| std::str::from_utf8(pair).ok().and_then(byte_of)).collect();
+        let wrong = || {
+            LanguageError::new(
+                self.span_from(start),
+                "bytes are written as pairs of hexadecimal digits, like x'00ff'",
+            )
+        };
         bytes.map(TokenKind::Hex).ok_or_else(wrong)
     }
 }
@@ -178,7 +207,7 @@ fn byte_of(pair: &str) -> Option<u8> {
     hexadecimal.then(|| u8::from_str_radix(pair, 16).ok())?
 }
 
-/// Whether a character may stand in a name without quotes, behind the first.
+/// Returns `true` if a character may be in a name without quotes, after the first.
 pub(super) fn is_name_part(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }

@@ -1,5 +1,5 @@
-//! The language of row keys: text to [`KeySchema`] and back. Statements that declare whole tables stand in
-//! `statement.rs` and the files it names; here is the key.
+//! The row-key language: conversion of text to [`KeySchema`] and back. Statements that declare
+//! tables are in `statement.rs` and the files it names; this module contains the key.
 //!
 //! ```text
 //! key      := [ROW KEY] ( "(" segment {"," segment} ")" [PROFILE profile] | TEXT 'template' [WHERE match {AND match}] )
@@ -18,26 +18,26 @@
 //!             | dict(column, n) | ipv4(column) ) [)] [type] [NULLABLE]
 //! ```
 //!
-//! Words of the language may be written in upper or lower case; names of columns are told apart by it, and stand in
-//! double quotes where they are words of the language or hold other characters than letters, digits and `_`. `--` and
-//! `/* */` begin comments. A quote inside quotes is doubled.
+//! Keywords are case-insensitive. Names of columns are case-sensitive, and are in double quotes if
+//! they are keywords or contain other characters than letters, digits and `_`. `--` and `/* */`
+//! begin comments. A quote inside quotes is doubled.
 //!
-//! What is left out has a default: salts and hashes are computed by `murmur3`, a salt from all columns of the key, a hash
-//! has 4 bytes, BUCKET is of a `TIMESTAMP`, TRUNC and DICT are of a `STRING`, unless the column has its type elsewhere in the
-//! key. In a template a column is a `STRING`; with digits it is a `U64`, inside `bucket` and `rev` a `TIMESTAMP`. A digest's
-//! digits are hexadecimal, and without any there are eight. A width without a unit is in the unit of the column.
+//! Omitted parts have defaults: salts and hashes are computed by `murmur3`, a salt from all columns
+//! of the key, a hash has 4 bytes, BUCKET requires a `TIMESTAMP`, TRUNC and DICT a `STRING`, unless
+//! the column has its type elsewhere in the key. In a template a column is a `STRING`; with digits
+//! it is a `U64`, inside `bucket` and `rev` a `TIMESTAMP`. A digest's digits are hexadecimal, and
+//! without any there are eight. A width without a unit is in the unit of the column.
 //!
-//! Printed texts are canonical: equal schemas print alike, and what is printed reads back as the same schema.
+//! Printed text is canonical: equal schemas have equal text, which is parsed to the same schema.
 
 mod build;
 mod columns;
 mod create;
 mod cursor;
 mod declaration;
+mod dialects;
 mod error;
 mod fingerprint;
-mod foreign;
-mod kept;
 mod key;
 mod lexer;
 mod options;
@@ -45,9 +45,10 @@ mod print;
 mod queries;
 #[cfg(test)]
 pub(crate) mod random;
-mod show;
+mod show_create;
 mod split;
 mod statement;
+mod table_attributes;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -56,27 +57,30 @@ mod types;
 use std::str::FromStr;
 
 pub use declaration::{
-    Action, Column, ColumnType, ConditionKind, Query, QueryCondition, QueryOrder, SplitClause, Statement, Suppression, TableDeclaration,
+    Action, Column, ColumnType, ConditionKind, Query, QueryCondition, QueryOrder, SplitClause,
+    Statement, Suppression, TableDeclaration,
 };
 pub use error::{LanguageError, Span};
-pub(crate) use kept::check_split;
-pub use kept::{ROW_KEY, ROW_SCHEMA, Redeclared};
-pub use split::REGIONS_MAX;
+pub use split::MAX_REGIONS;
 pub(crate) use split::print_table;
 pub(crate) use statement::line_of;
-pub use statement::{Located, Progress, begins_with_key, located_key, located_statements, progress, statements};
+pub use statement::{
+    Located, Progress, begins_with_key, located_key, located_statements, progress, statements,
+};
+pub(crate) use table_attributes::check_split;
+pub use table_attributes::{ROW_KEY, ROW_SCHEMA, Redeclared};
 pub(crate) use types::print_width;
 
 use self::cursor::Cursor;
 use crate::schema::KeySchema;
 
-/// Bytes of the longest text that is read.
-pub const TEXT_BYTES_MAX: usize = 64 << 10;
+/// Maximum bytes of a text.
+pub const MAX_TEXT_BYTES: usize = 64 << 10;
 
 impl FromStr for KeySchema {
     type Err = LanguageError;
 
-    /// Reads a row key as [`crate::language`] describes it; `ROW KEY` in front may be left out.
+    /// Parses a row key in the syntax of [`crate::language`]; the leading `ROW KEY` is optional.
     fn from_str(text: &str) -> Result<Self, LanguageError> {
         let mut cursor = Cursor::new(text)?;
         let key = key::row_key(&mut cursor)?;

@@ -1,7 +1,7 @@
-//! Reads `NAME = value` lists, and writes them into a table's descriptor.
+//! Parser of `NAME = value` lists, which sets them in a table's descriptor.
 //!
-//! A name of a family's attribute is set on all families of the table, with `family.` in front on one; a name of a table's
-//! attribute on the table; a name with dots in quotes is a setting.
+//! A family attribute is set on all families of the table, or on one with `family.` in front; a
+//! table attribute on the table; a quoted name with dots is a setting.
 
 use halite_types::schema::{family_attribute as fam, table_attribute as tab};
 use halite_types::{FamilyDescriptor, TableDescriptor};
@@ -13,19 +13,19 @@ use super::error::{LanguageError, Span};
 use super::lexer::TokenKind;
 use super::print::{name, quoted};
 
-/// Options of one statement, at most.
-const OPTIONS_MAX: usize = 256;
+/// Maximum options of one statement.
+const MAX_OPTIONS: usize = 256;
 
-/// One option as it was written.
+/// Option as written.
 pub(super) struct RawOption {
     pub(super) family: Option<Name>,
     pub(super) name: Name,
     pub(super) value: String,
-    /// Where the value stands.
-    pub(super) at: Span,
+    /// Position of the value.
+    pub(super) value_span: Span,
 }
 
-/// Attributes of families that statements may set.
+/// Family attributes that statements may set.
 const FAMILY: &[&str] = &[
     fam::VERSIONS,
     fam::MIN_VERSIONS,
@@ -42,7 +42,7 @@ const FAMILY: &[&str] = &[
     fam::NEW_VERSION_BEHAVIOR,
 ];
 
-/// Attributes of tables that statements may set.
+/// Table attributes that statements may set.
 const TABLE: &[&str] = &[
     tab::MAX_FILESIZE,
     tab::MEMSTORE_FLUSHSIZE,
@@ -56,15 +56,26 @@ const TABLE: &[&str] = &[
     ROW_KEY_STRICT,
 ];
 
-/// Options that say something of the key or the columns; `create.rs` and `foreign.rs` take them.
-pub(super) const OURS: &[&str] = &["COLUMN_FAMILY", "PROFILE", "SALT_BUCKETS", "SALT_COLUMNS", "REVERSE_COLUMNS", "BUCKET_COLUMNS", "DICT_COLUMNS"];
+/// Options about the key or the columns; `create.rs` and `dialects.rs` process them.
+pub(super) const OURS: &[&str] = &[
+    "COLUMN_FAMILY",
+    "PROFILE",
+    "SALT_BUCKETS",
+    "SALT_COLUMNS",
+    "REVERSE_COLUMNS",
+    "BUCKET_COLUMNS",
+    "DICT_COLUMNS",
+];
 
-/// Options separated by commas.
+/// Parses options separated by commas.
 pub(super) fn options(cursor: &mut Cursor<'_>) -> Result<Vec<RawOption>, LanguageError> {
     let mut options = Vec::new();
     loop {
-        if options.len() == OPTIONS_MAX {
-            return Err(LanguageError::new(cursor.span(), format!("a statement has at most {OPTIONS_MAX} options")));
+        if options.len() == MAX_OPTIONS {
+            return Err(LanguageError::new(
+                cursor.span(),
+                format!("a statement has at most {MAX_OPTIONS} options"),
+            ));
         }
         let mut name = cursor.expect_name("an option")?;
         let mut family = None;
@@ -73,7 +84,12 @@ pub(super) fn options(cursor: &mut Cursor<'_>) -> Result<Vec<RawOption>, Languag
         }
         cursor.expect_sign('=')?;
         let at = cursor.span();
-        options.push(RawOption { family, name, value: value(cursor)?, at: at.to(cursor.last_span()) });
+        options.push(RawOption {
+            family,
+            name,
+            value: value(cursor)?,
+            value_span: at.to(cursor.last_span()),
+        });
         if !cursor.eat_sign(',') {
             return Ok(options);
         }
@@ -92,27 +108,41 @@ fn value(cursor: &mut Cursor<'_>) -> Result<String, LanguageError> {
     Ok(value)
 }
 
-/// Writes options into a descriptor whose families are there.
+/// Sets options in a descriptor with existing families.
 ///
 /// # Errors
-/// Names that mean nothing here, families that are not there, and values that the descriptor's check refuses.
-pub(super) fn apply(options: &[RawOption], descriptor: &mut TableDescriptor) -> Result<(), LanguageError> {
-    said_once(options)?;
-    for option in options.iter().filter(|option| !OURS.iter().any(|ours| ours.eq_ignore_ascii_case(&option.name.text))) {
+/// Unknown names, missing families, and values that the descriptor's check rejects.
+pub(super) fn apply(
+    options: &[RawOption],
+    descriptor: &mut TableDescriptor,
+) -> Result<(), LanguageError> {
+    check_duplicates(options)?;
+    for option in options
+        .iter()
+        .filter(|option| !OURS.iter().any(|ours| ours.eq_ignore_ascii_case(&option.name.text)))
+    {
         apply_one(option, descriptor)?;
-        descriptor.check().map_err(|error| LanguageError::new(option.at, error.to_string()))?;
+        descriptor
+            .check()
+            .map_err(|error| LanguageError::new(option.value_span, error.to_string()))?;
     }
     Ok(())
 }
 
-/// Refuses an option that was given before, of which one value would be lost without a word.
-fn said_once(options: &[RawOption]) -> Result<(), LanguageError> {
-    // Settings have names of their own, which case tells apart.
-    let is_same = |a: &str, b: &str| if a.contains('.') { a == b } else { a.eq_ignore_ascii_case(b) };
+/// Rejects a repeated option, because one of its values would be lost silently.
+fn check_duplicates(options: &[RawOption]) -> Result<(), LanguageError> {
+    // Settings have case-sensitive names.
+    let is_same =
+        |a: &str, b: &str| if a.contains('.') { a == b } else { a.eq_ignore_ascii_case(b) };
     let family = |option: &RawOption| option.family.as_ref().map(|family| family.text.clone());
     for (at, option) in options.iter().enumerate() {
-        if options[..at].iter().any(|before| family(before) == family(option) && is_same(&before.name.text, &option.name.text)) {
-            return Err(LanguageError::new(option.name.span, format!("{} was said already", option.name.text)));
+        if options[..at].iter().any(|before| {
+            family(before) == family(option) && is_same(&before.name.text, &option.name.text)
+        }) {
+            return Err(LanguageError::new(
+                option.name.span,
+                format!("{} was said already", option.name.text),
+            ));
         }
     }
     Ok(())
@@ -122,7 +152,11 @@ fn apply_one(option: &RawOption, descriptor: &mut TableDescriptor) -> Result<(),
     let upper = option.name.text.to_ascii_uppercase();
     let setting = option.name.text.contains('.');
     if FAMILY.contains(&upper.as_str()) || (setting && option.family.is_some()) {
-        let value = if upper == fam::TTL && option.value.eq_ignore_ascii_case("FOREVER") { i32::MAX.to_string() } else { option.value.clone() };
+        let value = if upper == fam::TTL && option.value.eq_ignore_ascii_case("FOREVER") {
+            i32::MAX.to_string()
+        } else {
+            option.value.clone()
+        };
         let mut families = families_of(option, descriptor)?;
         for family in &mut families {
             if setting {
@@ -133,7 +167,10 @@ fn apply_one(option: &RawOption, descriptor: &mut TableDescriptor) -> Result<(),
         }
         families.into_iter().for_each(|family| descriptor.set_family(family));
     } else if option.family.is_some() || !(setting || TABLE.contains(&upper.as_str())) {
-        let error = LanguageError::new(option.name.span, format!("there is no option {}", option.name.text));
+        let error = LanguageError::new(
+            option.name.span,
+            format!("there is no option {}", option.name.text),
+        );
         return Err(error.near(&upper, FAMILY.iter().chain(TABLE).chain(OURS).copied()));
     } else if setting {
         descriptor.configuration.insert(option.name.text.clone(), option.value.clone());
@@ -143,26 +180,43 @@ fn apply_one(option: &RawOption, descriptor: &mut TableDescriptor) -> Result<(),
     Ok(())
 }
 
-fn families_of(option: &RawOption, descriptor: &TableDescriptor) -> Result<Vec<FamilyDescriptor>, LanguageError> {
+fn families_of(
+    option: &RawOption,
+    descriptor: &TableDescriptor,
+) -> Result<Vec<FamilyDescriptor>, LanguageError> {
     let Some(wanted) = &option.family else { return Ok(descriptor.families().cloned().collect()) };
     match descriptor.find_family(wanted.text.as_bytes()) {
         Some(family) => Ok(vec![family.clone()]),
-        None => Err(LanguageError::new(wanted.span, format!("the table has no family {}", wanted.text))),
+        None => {
+            Err(LanguageError::new(wanted.span, format!("the table has no family {}", wanted.text)))
+        }
     }
 }
 
-/// The options that make a descriptor what it is, `skipped` attributes of the table left out: what all families share is
-/// said once.
+/// Returns the options of a descriptor without `skipped` table attributes: values common to all
+/// families are printed once.
 pub(super) fn print(descriptor: &TableDescriptor, skipped: &[&str]) -> Vec<String> {
     let pair = |family: Option<&FamilyDescriptor>, key: &str, value: &str| {
-        let bare = !value.is_empty() && value.len() < 19 && value.bytes().all(|digit| digit.is_ascii_digit());
+        let bare = !value.is_empty()
+            && value.len() < 19
+            && value.bytes().all(|digit| digit.is_ascii_digit());
         let value = if bare { value.to_owned() } else { quoted(value) };
-        let family = family.map_or_else(String::new, |family| format!("{}.", name(&String::from_utf8_lossy(family.name()))));
+        let family = family.map_or_else(String::new, |family| {
+            format!("{}.", name(&String::from_utf8_lossy(family.name())))
+        });
         format!("{family}{} = {value}", name(key))
     };
-    let of_table = descriptor.attributes.iter().filter(|(key, _)| !skipped.contains(&key.as_str())).chain(&descriptor.configuration);
+    let of_table = descriptor
+        .attributes
+        .iter()
+        .filter(|(key, _)| !skipped.contains(&key.as_str()))
+        .chain(&descriptor.configuration);
     let mut printed: Vec<String> = of_table.map(|(key, value)| pair(None, key, value)).collect();
-    let shared = |key: &str, value: &str| descriptor.families().all(|family| family.attributes.get(key).is_some_and(|other| other == value));
+    let shared = |key: &str, value: &str| {
+        descriptor
+            .families()
+            .all(|family| family.attributes.get(key).is_some_and(|other| other == value))
+    };
     for (at, family) in descriptor.families().enumerate() {
         for (key, value) in &family.attributes {
             match shared(key, value) {
@@ -171,7 +225,8 @@ pub(super) fn print(descriptor: &TableDescriptor, skipped: &[&str]) -> Vec<Strin
                 false => printed.push(pair(Some(family), key, value)),
             }
         }
-        printed.extend(family.configuration.iter().map(|(key, value)| pair(Some(family), key, value)));
+        printed
+            .extend(family.configuration.iter().map(|(key, value)| pair(Some(family), key, value)));
     }
     printed
 }

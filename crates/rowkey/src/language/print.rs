@@ -1,4 +1,4 @@
-//! Prints schemas in the one canonical way.
+//! Canonical formatter of schemas.
 
 use std::fmt::{self, Write as _};
 
@@ -7,7 +7,8 @@ use super::lexer::is_name_part;
 use super::types::print_width;
 use crate::schema::{FieldId, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind};
 
-/// Words that are put in quotes where they are names, so that no text depends on where a word of the language may stand.
+/// Keywords that are quoted as names, so that no text depends on the positions at which a keyword
+/// is permitted.
 const WORDS: &[&str] = &[
     "ASC",
     "BITREV",
@@ -35,20 +36,22 @@ const WORDS: &[&str] = &[
     "USING",
 ];
 
-/// A name as it is written: in quotes if it is a word of the language or holds other characters than names may.
+/// Formats a name: in quotes if it is a keyword or contains other characters than names may.
 pub(super) fn name(text: &str) -> String {
     let begins = text.starts_with(|c: char| c.is_alphabetic() || c == '_');
-    let bare = begins && text.chars().all(is_name_part) && !WORDS.iter().any(|word| word.eq_ignore_ascii_case(text));
+    let bare = begins
+        && text.chars().all(is_name_part)
+        && !WORDS.iter().any(|word| word.eq_ignore_ascii_case(text));
     if bare { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
 }
 
-/// Text in single quotes.
+/// Formats text in single quotes.
 pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
 pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    format!("x'{}'", halite_types::key::hexadecimal(bytes))
+    format!("x'{}'", halite_types::key::to_hex(bytes))
 }
 
 impl fmt::Display for KeySchema {
@@ -56,7 +59,8 @@ impl fmt::Display for KeySchema {
         if self.profile() == Profile::Text {
             return self.fmt_template(out);
         }
-        let segments: Vec<String> = (0..self.segments().len()).map(|at| self.segment_text(at)).collect();
+        let segments: Vec<String> =
+            (0..self.segments().len()).map(|at| self.segment_text(at)).collect();
         write!(out, "ROW KEY ({})", segments.join(", "))?;
         match self.profile() {
             Profile::Ordered { compat: false } => out.write_str(" PROFILE ORDERED"),
@@ -68,12 +72,13 @@ impl fmt::Display for KeySchema {
 }
 
 impl KeySchema {
-    /// The canonical text: what a table keeps, and what [`std::str::FromStr`] reads back.
+    /// Returns the canonical text, which is stored in the table and parsed by
+    /// [`std::str::FromStr`].
     pub fn to_text(&self) -> String {
         self.to_string()
     }
 
-    /// One segment as it is written in a list; in a template it stands between braces.
+    /// Formats one segment as in a list; in a template it is between braces.
     pub fn segment_text(&self, at: usize) -> String {
         let segment = &self.segments()[at];
         if self.profile() == Profile::Text {
@@ -81,14 +86,20 @@ impl KeySchema {
         }
         let mut text = match &segment.kind {
             SegmentKind::Const(bytes) => format!("CONST {}", constant(bytes)),
-            SegmentKind::Salt { count, by, function } => format!("SALT({count}{})", self.salt_tail(by, *function, ["BY", "USING"])),
+            SegmentKind::Salt { count, by, function } => {
+                format!("SALT({count}{})", self.salt_tail(by, *function, ["BY", "USING"]))
+            }
             SegmentKind::Hash { by, bytes, function, hex } => {
                 let hex = if *hex { " HEX" } else { "" };
-                format!("HASH({} BYTES {bytes} USING {}{hex})", self.hash_columns(at, by), function.name())
+                format!(
+                    "HASH({} BYTES {bytes} USING {}{hex})",
+                    self.hash_columns(at, by),
+                    function.name()
+                )
             }
             _ => self.carried_text(segment, false),
         };
-        if let Some(field) = segment.kind.field().filter(|&field| self.says_type(field, at)) {
+        if let Some(field) = segment.kind.field().filter(|&field| self.declares_type(field, at)) {
             let _ = write!(text, " {}", self.fields()[field].ty);
         }
         if segment.order == Order::Desc {
@@ -100,62 +111,102 @@ impl KeySchema {
         text
     }
 
-    /// A segment that holds a field, without its type.
+    /// Returns a segment that holds a field, without its type.
     fn carried_text(&self, segment: &Segment, in_template: bool) -> String {
         let field = |id: FieldId| name(&self.fields()[id].name);
         let (function, arguments) = match segment.kind {
             SegmentKind::Bucket { field: id, width } => {
                 let width = print_width(width, self.fields()[id].ty);
                 let duration = !in_template && width.ends_with(|c: char| c.is_alphabetic());
-                ("BUCKET", if duration { format!("({}, '{width}')", field(id)) } else { format!("({}, {width})", field(id)) })
+                (
+                    "BUCKET",
+                    if duration {
+                        format!("({}, '{width}')", field(id))
+                    } else {
+                        format!("({}, {width})", field(id))
+                    },
+                )
             }
-            SegmentKind::Trunc { field: id, bytes } => ("TRUNC", format!("({}, {bytes})", field(id))),
+            SegmentKind::Trunc { field: id, bytes } => {
+                ("TRUNC", format!("({}, {bytes})", field(id)))
+            }
             SegmentKind::Dict { field: id, bytes } => ("DICT", format!("({}, {bytes})", field(id))),
             SegmentKind::Reverse(id) => ("REVERSE", format!("({})", field(id))),
             SegmentKind::BitReverse(id) => ("BITREV", format!("({})", field(id))),
             SegmentKind::Ipv4(id) => ("IPV4", format!("({})", field(id))),
             SegmentKind::Plain(id) => ("", field(id)),
-            SegmentKind::Const(_) | SegmentKind::Salt { .. } | SegmentKind::Hash { .. } => ("", String::new()),
+            SegmentKind::Const(_) | SegmentKind::Salt { .. } | SegmentKind::Hash { .. } => {
+                ("", String::new())
+            }
         };
-        let function = if in_template { function.to_ascii_lowercase() } else { function.to_owned() };
+        let function =
+            if in_template { function.to_ascii_lowercase() } else { function.to_owned() };
         format!("{function}{arguments}")
     }
 
-    fn salt_tail(&self, by: &[FieldId], function: HashFunction, [by_word, using]: [&str; 2]) -> String {
-        let by = if by.is_empty() { String::new() } else { format!(" {by_word} {}", self.names(by)) };
-        if function == HashFunction::default() { by } else { format!("{by} {using} {}", function.name()) }
+    fn salt_tail(
+        &self,
+        by: &[FieldId],
+        function: HashFunction,
+        [by_word, using]: [&str; 2],
+    ) -> String {
+        let by =
+            if by.is_empty() { String::new() } else { format!(" {by_word} {}", self.names(by)) };
+        if function == HashFunction::default() {
+            by
+        } else {
+            format!("{by} {using} {}", function.name())
+        }
     }
 
     fn names(&self, fields: &[FieldId]) -> String {
         fields.iter().map(|&id| name(&self.fields()[id].name)).collect::<Vec<_>>().join(", ")
     }
 
-    /// The columns of a hash; what is in the first hash only has its type there.
+    /// Formats the columns of a hash; a field that only hashes contain has its type in the first
+    /// one.
     fn hash_columns(&self, at: usize, by: &[FieldId]) -> String {
         let alone = self.holds(at);
-        let first = |id: FieldId| alone.contains(&id) && !(0..at).any(|before| self.holds(before).contains(&id));
+        let first = |id: FieldId| {
+            alone.contains(&id) && !(0..at).any(|before| self.holds(before).contains(&id))
+        };
         let column = |&id: &FieldId| {
             let field = &self.fields()[id];
-            if first(id) { format!("{} {}", name(&field.name), field.ty) } else { name(&field.name) }
+            if first(id) {
+                format!("{} {}", name(&field.name), field.ty)
+            } else {
+                name(&field.name)
+            }
         };
         by.iter().map(column).collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether a field's type stands behind this segment: in one place only, and only where it is not the default.
-    fn says_type(&self, field: FieldId, at: usize) -> bool {
-        let holders = || self.segments().iter().enumerate().filter(move |(_, segment)| segment.kind.field() == Some(field));
+    /// Returns `true` if a field's type is printed after this segment: in one position only, and
+    /// only if it is not the default.
+    fn declares_type(&self, field: FieldId, at: usize) -> bool {
+        let holders = || {
+            self.segments()
+                .iter()
+                .enumerate()
+                .filter(move |(_, segment)| segment.kind.field() == Some(field))
+        };
         let spoken = self.carrier(field).or_else(|| holders().map(|(at, _)| at).next());
-        let reading: Vec<Holder> = holders().map(|(_, segment)| Holder::of_segment(segment)).collect();
+        let reading: Vec<Holder> =
+            holders().map(|(_, segment)| Holder::from_segment(segment)).collect();
         let default = default_type(self.profile(), &reading) == Some(self.fields()[field].ty);
         let always = self.profile() != Profile::Text
-            && matches!(self.segments()[at].kind, SegmentKind::Plain(_) | SegmentKind::Reverse(_) | SegmentKind::BitReverse(_));
+            && matches!(
+                self.segments()[at].kind,
+                SegmentKind::Plain(_) | SegmentKind::Reverse(_) | SegmentKind::BitReverse(_)
+            );
         spoken == Some(at) && (always || !default)
     }
 
     fn fmt_template(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let template: String = (0..self.segments().len()).map(|at| self.place_text(at)).collect();
         write!(out, "ROW KEY TEXT {}", quoted(&template))?;
-        let patterns = self.fields().iter().filter_map(|field| Some((field, field.pattern.as_ref()?)));
+        let patterns =
+            self.fields().iter().filter_map(|field| Some((field, field.pattern.as_ref()?)));
         for (at, (field, pattern)) in patterns.enumerate() {
             let word = if at == 0 { "WHERE" } else { "AND" };
             write!(out, " {word} {} MATCHES {}", name(&field.name), quoted(pattern))?;
@@ -163,7 +214,7 @@ impl KeySchema {
         Ok(())
     }
 
-    /// A segment of a template, braces included.
+    /// Returns a segment of a template, including braces.
     fn place_text(&self, at: usize) -> String {
         let segment = &self.segments()[at];
         let mut text = match &segment.kind {
@@ -173,19 +224,27 @@ impl KeySchema {
                     Err(_) => format!("{{{}}}", hexadecimal(bytes)),
                 };
             }
-            SegmentKind::Salt { count, by, function } => format!("salt({count}{})", self.salt_tail(by, *function, ["by", "using"])),
-            SegmentKind::Hash { by, function, .. } => format!("{}({})", function.name(), self.hash_columns(at, by)),
-            _ if segment.order == Order::Desc => format!("rev({})", self.carried_text(segment, true)),
+            SegmentKind::Salt { count, by, function } => {
+                format!("salt({count}{})", self.salt_tail(by, *function, ["by", "using"]))
+            }
+            SegmentKind::Hash { by, function, .. } => {
+                format!("{}({})", function.name(), self.hash_columns(at, by))
+            }
+            _ if segment.order == Order::Desc => {
+                format!("rev({})", self.carried_text(segment, true))
+            }
             _ => self.carried_text(segment, true),
         };
-        if let Some(field) = segment.kind.field().filter(|&field| self.says_type(field, at)) {
+        if let Some(field) = segment.kind.field().filter(|&field| self.declares_type(field, at)) {
             let _ = write!(text, " {}", self.fields()[field].ty);
         }
         if segment.nullable {
             text.push_str(" NULLABLE");
         }
         let digits = match segment.kind {
-            SegmentKind::Hash { bytes, .. } => segment.digits.map(u16::from).or(Some(2 * u16::from(bytes))),
+            SegmentKind::Hash { bytes, .. } => {
+                segment.digits.map(u16::from).or(Some(2 * u16::from(bytes)))
+            }
             _ => segment.digits.map(u16::from),
         };
         let digits = digits.map_or_else(String::new, |digits| format!(":{digits}"));
@@ -193,7 +252,7 @@ impl KeySchema {
     }
 }
 
-/// A constant: as text where all of it can be read.
+/// Returns a constant: as text if all of it is printable.
 pub(super) fn constant(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.chars().any(char::is_control) => quoted(text),

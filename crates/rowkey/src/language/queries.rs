@@ -1,4 +1,4 @@
-//! Reads and prints the questions and writes a table is made for.
+//! Parser and printer of the expected queries and writes of a table.
 //!
 //! ```text
 //! queries   := QUERIES ( query {, query} )
@@ -9,8 +9,9 @@
 //! row       := 'text' | x'00ff'
 //! ```
 //!
-//! A query reads unless it begins with another verb. ORDER BY, LIMIT and OFFSET are for what reads, TTL is the life of the
-//! cells of a PUT, RATE says how often the busiest row is met each second.
+//! A query reads unless it begins with another verb. ORDER BY, LIMIT and OFFSET apply to reads, TTL
+//! is the time to live of the cells of a PUT, RATE is the number of executions per second on the
+//! busiest row.
 
 use std::fmt;
 
@@ -22,12 +23,13 @@ use super::print::{constant, name};
 use super::types::{duration_ms, print_duration_ms};
 use crate::schema::Order;
 
-/// Queries of one table, at most.
-const QUERIES_MAX: usize = 256;
-/// Conditions of one query, and columns of its order, at most.
-const COLUMNS_MAX: usize = 256;
+/// Maximum queries of one table.
+const MAX_QUERIES: usize = 256;
+/// Maximum conditions of one query, and columns of its order.
+const MAX_COLUMNS: usize = 256;
 
-/// What follows `QUERIES`, and the places of the columns that [`Query::columns`] gives of each.
+/// Parses the text after `QUERIES`; also returns the positions of the columns that
+/// [`Query::columns`] returns for each.
 pub(super) fn queries(cursor: &mut Cursor<'_>) -> Result<(Vec<Query>, Vec<Span>), LanguageError> {
     let mut places = Vec::new();
     cursor.expect_sign('(')?;
@@ -35,21 +37,28 @@ pub(super) fn queries(cursor: &mut Cursor<'_>) -> Result<(Vec<Query>, Vec<Span>)
     loop {
         let at = cursor.span();
         let query = query(cursor, &mut places)?;
-        if queries.len() == QUERIES_MAX || queries.iter().any(|other| other.name == query.name) {
-            return Err(LanguageError::new(at, format!("queries have different names, and a table at most {QUERIES_MAX} of them")));
+        if queries.len() == MAX_QUERIES || queries.iter().any(|other| other.name == query.name) {
+            return Err(LanguageError::new(
+                at,
+                format!("queries have different names, and a table at most {MAX_QUERIES} of them"),
+            ));
         }
         queries.push(query);
         if !cursor.eat_sign(',') {
-            return if cursor.eat_sign(')') { Ok((queries, places)) } else { Err(unexpected(cursor, queries.last())) };
+            return if cursor.eat_sign(')') {
+                Ok((queries, places))
+            } else {
+                Err(unexpected(cursor, queries.last()))
+            };
         }
     }
 }
 
 impl Query {
-    /// Reads one query, as it stands in `WITH QUERIES`, about these columns.
+    /// Parses one query, in the syntax of `WITH QUERIES`, on these columns.
     ///
     /// # Errors
-    /// The first mistake, with its place in `text`; a column that is none of `columns`.
+    /// The first error, with its position in `text`; a column that is not in `columns`.
     pub fn parse(text: &str, columns: &[&str]) -> Result<Self, LanguageError> {
         let mut cursor = Cursor::new(text)?;
         let mut places = Vec::new();
@@ -57,26 +66,34 @@ impl Query {
         if !cursor.at_end() {
             return Err(unexpected(&cursor, Some(&found)));
         }
-        if let Some((unknown, span)) = found.columns().zip(&places).find(|(column, _)| !columns.contains(column)) {
-            let message = format!("query {} names {unknown}, and there are {}", found.name, columns.join(", "));
+        if let Some((unknown, span)) =
+            found.columns().zip(&places).find(|(column, _)| !columns.contains(column))
+        {
+            let message = format!(
+                "query {} names {unknown}, and there are {}",
+                found.name,
+                columns.join(", ")
+            );
             return Err(LanguageError::new(*span, message).near(unknown, columns.iter().copied()));
         }
         Ok(found)
     }
 }
 
-/// The error that something else than the rest of a query was expected.
+/// Returns the error that something else than the rest of a query was expected.
 fn unexpected(cursor: &Cursor<'_>, query: Option<&Query>) -> LanguageError {
     let rows: &[&str] = &["LIMIT", "OFFSET"];
     let of_action: [&[&str]; 3] = match query {
-        Some(Query { action: Action::Read, conditions, .. }) if conditions.is_empty() => [&[], &["ORDER BY"], rows],
+        Some(Query { action: Action::Read, conditions, .. }) if conditions.is_empty() => {
+            [&[], &["ORDER BY"], rows]
+        }
         Some(Query { action: Action::Read, .. }) => [&["AND"], &["ORDER BY"], rows],
         Some(Query { action: Action::RawScan { .. }, .. }) => [&["FROM", "TO"], rows, &[]],
         Some(Query { action: Action::Put { .. }, .. }) => [&["AND"], &["TTL"], &[]],
         _ => [&["AND"], &[], &[]],
     };
     let words = of_action.concat().into_iter().chain(["RATE", "WEIGHT", "','", "')'"]);
-    // What stands in the wrong place or a second time is not expected there.
+    // Misplaced and repeated clauses are not expected there.
     let expected: Vec<&str> = words.filter(|word| !cursor.is_word(word)).collect();
     cursor.unexpected(&expected)
 }
@@ -87,13 +104,20 @@ fn query(cursor: &mut Cursor<'_>, places: &mut Vec<Span>) -> Result<Query, Langu
     let (mut action, has_conditions) = action(cursor)?;
     let mut conditions = Vec::new();
     while has_conditions && (conditions.is_empty() || cursor.eat_word("AND")) {
-        if conditions.len() == COLUMNS_MAX {
-            return Err(LanguageError::new(cursor.span(), format!("a query has at most {COLUMNS_MAX} conditions")));
+        if conditions.len() == MAX_COLUMNS {
+            return Err(LanguageError::new(
+                cursor.span(),
+                format!("a query has at most {MAX_COLUMNS} conditions"),
+            ));
         }
         conditions.push(condition(cursor, places)?);
     }
     let reads = matches!(action, Action::Read | Action::RawScan { .. });
-    let order = if matches!(action, Action::Read) && cursor.eat_words(&["ORDER", "BY"]) { order(cursor, places)? } else { Vec::new() };
+    let order = if matches!(action, Action::Read) && cursor.eat_words(&["ORDER", "BY"]) {
+        order(cursor, places)?
+    } else {
+        Vec::new()
+    };
     let limit = if reads { rows(cursor, "LIMIT")? } else { None };
     let offset = if reads { rows(cursor, "OFFSET")? } else { None };
     if let Action::Put { ttl_ms } = &mut action
@@ -106,10 +130,13 @@ fn query(cursor: &mut Cursor<'_>, places: &mut Vec<Span>) -> Result<Query, Langu
     Ok(Query { name, action, conditions, order, limit, offset, rate, weight })
 }
 
-/// What is done, and whether conditions follow. A verb is a column where a condition on it stands.
+/// Parses the operation; also returns `true` if conditions follow. A verb followed by a condition
+/// is a column.
 fn action(cursor: &mut Cursor<'_>) -> Result<(Action, bool), LanguageError> {
-    let is_condition =
-        |cursor: &Cursor<'_>, ahead| cursor.is_sign_ahead(ahead, '=') || ["IN", "LIKE"].iter().any(|word| cursor.is_word_ahead(ahead, word));
+    let is_condition = |cursor: &Cursor<'_>, ahead| {
+        cursor.is_sign_ahead(ahead, '=')
+            || ["IN", "LIKE"].iter().any(|word| cursor.is_word_ahead(ahead, word))
+    };
     if cursor.eat_words(&["RAW", "SCAN"]) {
         let from = if cursor.eat_word("FROM") { Some(row(cursor)?) } else { None };
         let to = if cursor.eat_word("TO") { Some(row(cursor)?) } else { None };
@@ -119,7 +146,12 @@ fn action(cursor: &mut Cursor<'_>) -> Result<(Action, bool), LanguageError> {
         cursor.advance();
         return Ok((Action::Read, false));
     }
-    let verbs = [("PUT", Action::Put { ttl_ms: None }), ("DELETE", Action::Delete), ("INCREMENT", Action::Increment), ("APPEND", Action::Append)];
+    let verbs = [
+        ("PUT", Action::Put { ttl_ms: None }),
+        ("DELETE", Action::Delete),
+        ("INCREMENT", Action::Increment),
+        ("APPEND", Action::Append),
+    ];
     let verb = verbs.into_iter().find(|(word, _)| cursor.is_word(word) && is_condition(cursor, 2));
     Ok(match verb {
         Some((_, action)) => {
@@ -137,13 +169,17 @@ fn row(cursor: &mut Cursor<'_>) -> Result<Vec<u8>, LanguageError> {
         _ => return Err(cursor.unexpected(&["a row like 'm' or x'80'"])),
     };
     if row.is_empty() {
-        return Err(LanguageError::new(cursor.span(), "a row has at least one byte").suggest("leave FROM or TO out for the ends of the table"));
+        return Err(LanguageError::new(cursor.span(), "a row has at least one byte")
+            .suggest("leave FROM or TO out for the ends of the table"));
     }
     cursor.advance();
     Ok(row)
 }
 
-fn condition(cursor: &mut Cursor<'_>, places: &mut Vec<Span>) -> Result<QueryCondition, LanguageError> {
+fn condition(
+    cursor: &mut Cursor<'_>,
+    places: &mut Vec<Span>,
+) -> Result<QueryCondition, LanguageError> {
     let Name { text: column, span } = cursor.expect_name("a column")?;
     places.push(span);
     let kind = if cursor.eat_sign('=') {
@@ -163,13 +199,20 @@ fn condition(cursor: &mut Cursor<'_>, places: &mut Vec<Span>) -> Result<QueryCon
     Ok(QueryCondition { column, kind })
 }
 
-/// The columns of an order. Behind a comma the next query may begin, which a colon tells.
-fn order(cursor: &mut Cursor<'_>, places: &mut Vec<Span>) -> Result<Vec<QueryOrder>, LanguageError> {
+/// Returns the columns of an order. After a comma the next query may begin, which a colon
+/// indicates.
+fn order(
+    cursor: &mut Cursor<'_>,
+    places: &mut Vec<Span>,
+) -> Result<Vec<QueryOrder>, LanguageError> {
     let mut columns: Vec<QueryOrder> = Vec::new();
     loop {
         let Name { text: column, span } = cursor.expect_name("a column")?;
-        if columns.len() == COLUMNS_MAX || columns.iter().any(|other| other.column == column) {
-            return Err(LanguageError::new(span, format!("rows are ordered by a column once, and by at most {COLUMNS_MAX} columns")));
+        if columns.len() == MAX_COLUMNS || columns.iter().any(|other| other.column == column) {
+            return Err(LanguageError::new(
+                span,
+                format!("rows are ordered by a column once, and by at most {MAX_COLUMNS} columns"),
+            ));
         }
         places.push(span);
         let order = if cursor.eat_word("DESC") { Order::Desc } else { Order::Asc };
@@ -190,19 +233,25 @@ fn rows(cursor: &mut Cursor<'_>, word: &str) -> Result<Option<u64>, LanguageErro
     }
     let span = cursor.span();
     match cursor.expect_number("how many rows", i64::MAX.unsigned_abs())? {
-        0 => Err(LanguageError::new(span, format!("{word} is at least one row")).suggest(format!("leave {word} out"))),
+        0 => Err(LanguageError::new(span, format!("{word} is at least one row"))
+            .suggest(format!("leave {word} out"))),
         rows => Ok(Some(rows)),
     }
 }
 
 fn positive(cursor: &mut Cursor<'_>, what: &str, example: &str) -> Result<f64, LanguageError> {
-    let TokenKind::Number(digits) = *cursor.kind() else { return Err(cursor.unexpected(&[&format!("a number like {example}")])) };
+    let TokenKind::Number(digits) = *cursor.kind() else {
+        return Err(cursor.unexpected(&[&format!("a number like {example}")]));
+    };
     match digits.parse::<f64>() {
         Ok(number) if number > 0.0 && number.is_finite() => {
             cursor.advance();
             Ok(number)
         }
-        _ => Err(LanguageError::new(cursor.span(), format!("{what} is a number above 0, like {example}"))),
+        _ => Err(LanguageError::new(
+            cursor.span(),
+            format!("{what} is a number above 0, like {example}"),
+        )),
     }
 }
 
@@ -223,12 +272,16 @@ impl fmt::Display for Query {
             write!(out, " TTL '{}'", print_duration_ms(ms))?;
         }
         self.rate.map_or(Ok(()), |rate| write!(out, " RATE {rate}"))?;
-        if (self.weight - 1.0).abs() > 0.0 { write!(out, " WEIGHT {}", self.weight) } else { Ok(()) }
+        if (self.weight - 1.0).abs() > 0.0 {
+            write!(out, " WEIGHT {}", self.weight)
+        } else {
+            Ok(())
+        }
     }
 }
 
 impl Query {
-    /// What stands in front of the conditions.
+    /// Formats the part before the conditions.
     fn fmt_action(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.action {
             Action::Read if self.conditions.is_empty() => out.write_str("ALL"),
@@ -236,7 +289,9 @@ impl Query {
             Action::RawScan { from, to } => {
                 out.write_str("RAW SCAN")?;
                 let bounds = [("FROM", from), ("TO", to)];
-                bounds.iter().try_for_each(|(word, row)| row.as_ref().map_or(Ok(()), |row| write!(out, " {word} {}", constant(row))))
+                bounds.iter().try_for_each(|(word, row)| {
+                    row.as_ref().map_or(Ok(()), |row| write!(out, " {word} {}", constant(row)))
+                })
             }
             Action::Put { .. } => out.write_str("PUT "),
             Action::Delete => out.write_str("DELETE "),
@@ -248,7 +303,12 @@ impl Query {
 
 impl fmt::Display for QueryOrder {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}{}", name(&self.column), if self.order == Order::Desc { " DESC" } else { "" })
+        write!(
+            out,
+            "{}{}",
+            name(&self.column),
+            if self.order == Order::Desc { " DESC" } else { "" }
+        )
     }
 }
 

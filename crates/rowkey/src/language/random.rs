@@ -2,13 +2,15 @@
 
 use bytes::Bytes;
 
-use crate::schema::{Field, FieldId, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind};
+use crate::schema::{
+    Field, FieldId, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind,
+};
 use crate::value::{FieldType, TimeUnit};
 
 /// A seeded generator: `SplitMix64`.
-pub(crate) struct Chance(u64);
+pub(crate) struct SeededRng(u64);
 
-impl Chance {
+impl SeededRng {
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
     }
@@ -21,7 +23,7 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 up to `bound`, which is not among them.
+    /// Returns a number from 0 up to `bound`, which is not among them.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
@@ -82,8 +84,8 @@ const NAMES: &[&str] = &[
     "x",
 ];
 
-/// A schema of one to five fields in any profile.
-pub(crate) fn schema(chance: &mut Chance) -> KeySchema {
+/// Returns a schema of one to five fields in any profile.
+pub(crate) fn schema(chance: &mut SeededRng) -> KeySchema {
     loop {
         let profile = chance.pick(&[
             Profile::Bin,
@@ -103,34 +105,44 @@ pub(crate) fn schema(chance: &mut Chance) -> KeySchema {
             }
             if chance.below(8) == 0 {
                 let bytes = chance.pick(&[1, 4]);
-                segments.push(Segment::new(SegmentKind::Hash { by: vec![id], bytes, function: HashFunction::Md5, hex: false }));
+                segments.push(Segment::new(SegmentKind::Hash {
+                    by: vec![id],
+                    bytes,
+                    function: HashFunction::Md5,
+                    hex: false,
+                }));
             } else {
                 segments.extend(carriers(chance, profile, &fields, id));
             }
         }
         if chance.flip() {
-            let part = segments.iter().position(|segment| matches!(segment.kind, SegmentKind::Bucket { .. } | SegmentKind::Trunc { .. }));
+            let part = segments.iter().position(|segment| {
+                matches!(segment.kind, SegmentKind::Bucket { .. } | SegmentKind::Trunc { .. })
+            });
             segments[..=part.unwrap_or(0)].rotate_right(1);
         }
-        // What two choices make together may still be refused, as a text key with two constants in a row.
+        // What two choices make together may still be refused, as a text key with two constants in
+        // a row.
         if let Ok(schema) = KeySchema::new(profile, fields, segments) {
             return schema;
         }
     }
 }
 
-fn fields(chance: &mut Chance, profile: Profile, count: usize) -> Vec<Field> {
+fn fields(chance: &mut SeededRng, profile: Profile, count: usize) -> Vec<Field> {
     let mut names = NAMES.to_vec();
     let mut field = || {
-        let name = names.swap_remove(usize::try_from(chance.below(names.len() as u64)).unwrap_or_default());
-        let pattern = (profile == Profile::Text && chance.below(4) == 0).then(|| chance.pick(&["[^_]+", "it's|\"x\"", ""]).to_owned());
+        let name = names
+            .swap_remove(usize::try_from(chance.below(names.len() as u64)).unwrap_or_default());
+        let pattern = (profile == Profile::Text && chance.below(4) == 0)
+            .then(|| chance.pick(&["[^_]+", "it's|\"x\"", ""]).to_owned());
         Field { name: name.to_owned(), ty: chance.pick(TYPES), pattern }
     };
     (0..count).map(|_| field()).collect()
 }
 
-/// A constant, a salt or a hash.
-fn derived(chance: &mut Chance, profile: Profile, count: usize) -> Segment {
+/// Returns a constant, a salt or a hash.
+fn derived(chance: &mut SeededRng, profile: Profile, count: usize) -> Segment {
     let some: Vec<FieldId> = (0..count).filter(|_| chance.flip()).collect();
     let kind = match chance.below(3) {
         0 => SegmentKind::Const(Bytes::from(chance.pick(&[
@@ -141,19 +153,28 @@ fn derived(chance: &mut Chance, profile: Profile, count: usize) -> Segment {
             "\u{5f20}\n".into(),
             b"x'00'".to_vec(),
         ]))),
-        1 if profile == Profile::Phoenix => SegmentKind::Salt { count: 16, by: some, function: HashFunction::Phoenix },
+        1 if profile == Profile::Phoenix => {
+            SegmentKind::Salt { count: 16, by: some, function: HashFunction::Phoenix }
+        }
         1 => {
             let function = chance.pick(HashFunction::NAMES).1;
             SegmentKind::Salt { count: chance.pick(&[1, 2, 16, 1000, 65_536]), by: some, function }
         }
         _ => {
             let by = if some.is_empty() { vec![0] } else { some };
-            SegmentKind::Hash { by, bytes: chance.pick(&[1, 4, 16]), function: chance.pick(HashFunction::NAMES).1, hex: chance.flip() }
+            SegmentKind::Hash {
+                by,
+                bytes: chance.pick(&[1, 4, 16]),
+                function: chance.pick(HashFunction::NAMES).1,
+                hex: chance.flip(),
+            }
         }
     };
     let mut segment = Segment::new(kind);
     segment.digits = match &segment.kind {
-        SegmentKind::Hash { bytes, .. } if profile == Profile::Text && chance.flip() => Some(bytes * 2 - 1),
+        SegmentKind::Hash { bytes, .. } if profile == Profile::Text && chance.flip() => {
+            Some(bytes * 2 - 1)
+        }
         SegmentKind::Salt { .. } if profile == Profile::Text && chance.flip() => Some(5),
         _ => None,
     };
@@ -161,14 +182,22 @@ fn derived(chance: &mut Chance, profile: Profile, count: usize) -> Segment {
 }
 
 /// What holds one field: a part of it, all of it, or both.
-fn carriers(chance: &mut Chance, profile: Profile, fields: &[Field], id: FieldId) -> Vec<Segment> {
+fn carriers(
+    chance: &mut SeededRng,
+    profile: Profile,
+    fields: &[Field],
+    id: FieldId,
+) -> Vec<Segment> {
     let mut kinds = Vec::new();
     let ty = fields[id].ty;
     let part = match ty {
-        _ if ty.integer_range().is_some() => {
-            Some(SegmentKind::Bucket { field: id, width: chance.pick(&[1, 7, 100, 3_600_000, 86_400_000, 604_800_000_000]) })
+        _ if ty.integer_range().is_some() => Some(SegmentKind::Bucket {
+            field: id,
+            width: chance.pick(&[1, 7, 100, 3_600_000, 86_400_000, 604_800_000_000]),
+        }),
+        FieldType::String | FieldType::Bytes => {
+            Some(SegmentKind::Trunc { field: id, bytes: chance.pick(&[1, 8, 4_000]) })
         }
-        FieldType::String | FieldType::Bytes => Some(SegmentKind::Trunc { field: id, bytes: chance.pick(&[1, 8, 4_000]) }),
         _ => None,
     };
     let in_part = part.filter(|_| chance.below(3) == 0);
@@ -189,8 +218,9 @@ fn carriers(chance: &mut Chance, profile: Profile, fields: &[Field], id: FieldId
     kinds.into_iter().map(|kind| dressed(chance, profile, kind)).collect()
 }
 
-fn dressed(chance: &mut Chance, profile: Profile, kind: SegmentKind) -> Segment {
+fn dressed(chance: &mut SeededRng, profile: Profile, kind: SegmentKind) -> Segment {
     let order = if chance.flip() { Order::Asc } else { Order::Desc };
-    let digits = (profile == Profile::Text && chance.flip()).then(|| chance.pick(&[1, 10, 19, 128]));
+    let digits =
+        (profile == Profile::Text && chance.flip()).then(|| chance.pick(&[1, 10, 19, 128]));
     Segment { kind, order, nullable: chance.below(4) == 0, digits }
 }

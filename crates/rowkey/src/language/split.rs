@@ -1,4 +1,4 @@
-//! Reads and prints how a table is split.
+//! Parser and printer of the splits of a table.
 //!
 //! ```text
 //! split := SPLIT BY SALT [x n] | SPLIT INTO n | SPLIT AT (row {, row}) | SPLIT LIKE table
@@ -9,7 +9,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use halite_types::key::parse_bytes;
+use halite_types::key::to_bytes_binary;
 
 use super::cursor::Cursor;
 use super::declaration::SplitClause;
@@ -19,10 +19,10 @@ use super::print::{constant, hexadecimal, name, quoted};
 use super::statement::table_name;
 use super::types::{duration_ms, print_duration_ms};
 
-/// Regions of one table that are made at once, at most.
-pub const REGIONS_MAX: u32 = 100_000;
+/// Maximum regions created for one table at once.
+pub const MAX_REGIONS: u32 = 100_000;
 
-/// What follows `SPLIT`.
+/// Parses the text after `SPLIT`.
 pub(super) fn split(cursor: &mut Cursor<'_>) -> Result<SplitClause, LanguageError> {
     if cursor.eat_words(&["BY", "SALT"]) {
         return Ok(SplitClause::BySalt { regions_each: times(cursor)? });
@@ -50,7 +50,7 @@ pub(super) fn split(cursor: &mut Cursor<'_>) -> Result<SplitClause, LanguageErro
 impl FromStr for SplitClause {
     type Err = LanguageError;
 
-    /// Reads what stands behind `SPLIT`, with that word or without it.
+    /// Parses a split clause, with or without the word `SPLIT`.
     fn from_str(text: &str) -> Result<Self, LanguageError> {
         let mut cursor = Cursor::new(text)?;
         cursor.eat_word("SPLIT");
@@ -62,17 +62,17 @@ impl FromStr for SplitClause {
 
 fn regions(cursor: &mut Cursor<'_>) -> Result<u32, LanguageError> {
     let span = cursor.span();
-    match u32::try_from(cursor.expect_number("how many regions", REGIONS_MAX.into())?) {
+    match u32::try_from(cursor.expect_number("how many regions", MAX_REGIONS.into())?) {
         Ok(count) if count > 0 => Ok(count),
         _ => Err(LanguageError::new(span, "a table has at least one region")),
     }
 }
 
-/// `x 2`, `x2` and `* 2`; 1 if none of them comes.
+/// Parses `x 2`, `x2` and `* 2`; returns 1 if none of them follows.
 fn times(cursor: &mut Cursor<'_>) -> Result<u32, LanguageError> {
     if let TokenKind::Word(word) = *cursor.kind()
         && let Some(digits) = word.strip_prefix(['x', 'X']).filter(|digits| !digits.is_empty())
-        && let Ok(count @ 1..=REGIONS_MAX) = digits.parse::<u32>()
+        && let Ok(count @ 1..=MAX_REGIONS) = digits.parse::<u32>()
     {
         cursor.advance();
         return Ok(count);
@@ -86,17 +86,21 @@ fn rows(cursor: &mut Cursor<'_>) -> Result<Vec<Vec<u8>>, LanguageError> {
     loop {
         let span = cursor.span();
         let row = match cursor.kind() {
-            // Elsewhere \xNN in a key is a byte; here it would be four letters, which nobody means.
+            // Elsewhere \xNN in a key is a byte; here it would be four characters, which is never
+            // intended.
             TokenKind::Text(text) if text.contains('\\') => {
                 let error = LanguageError::new(span, "a row with a backslash is written as bytes");
-                return Err(error.suggest(hexadecimal(&parse_bytes(text))));
+                return Err(error.suggest(hexadecimal(&to_bytes_binary(text))));
             }
             TokenKind::Text(text) => text.clone().into_bytes(),
             TokenKind::Hex(bytes) => bytes.clone(),
             _ => return Err(cursor.unexpected(&["a row like 'm' or x'80'"])),
         };
         if row.is_empty() || rows.last().is_some_and(|before| *before >= row) {
-            return Err(LanguageError::new(span, "rows at which a table is split are not empty, and each is greater than the one before"));
+            return Err(LanguageError::new(
+                span,
+                "rows at which a table is split are not empty, and each is greater than the one before",
+            ));
         }
         cursor.advance();
         rows.push(row);
@@ -108,7 +112,7 @@ fn rows(cursor: &mut Cursor<'_>) -> Result<Vec<Vec<u8>>, LanguageError> {
 }
 
 impl fmt::Display for SplitClause {
-    /// As it is written, `SPLIT` in front.
+    /// Formats the clause, with `SPLIT` in front.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("SPLIT ")?;
         match self {
@@ -118,16 +122,21 @@ impl fmt::Display for SplitClause {
             Self::At(rows) => write!(
                 out,
                 "AT ({})",
-                rows.iter().map(|row| if row.contains(&b'\\') { hexadecimal(row) } else { constant(row) }).collect::<Vec<_>>().join(", ")
+                rows.iter()
+                    .map(|row| if row.contains(&b'\\') { hexadecimal(row) } else { constant(row) })
+                    .collect::<Vec<_>>()
+                    .join(", ")
             ),
             Self::Like(table) => write!(out, "LIKE {}", print_table(table)),
-            Self::FromSample { file, regions } => write!(out, "FROM SAMPLE {} INTO {regions}", quoted(file)),
+            Self::FromSample { file, regions } => {
+                write!(out, "FROM SAMPLE {} INTO {regions}", quoted(file))
+            }
             Self::Rolling(ms) => write!(out, "ROLLING '{}'", print_duration_ms(*ms)),
         }
     }
 }
 
-/// A table's name as statements have it.
+/// Returns a table's name as statements have it.
 pub(crate) fn print_table(table: &halite_types::TableName) -> String {
     if table.namespace() == halite_types::schema::DEFAULT_NAMESPACE {
         name(table.qualifier())

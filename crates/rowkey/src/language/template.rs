@@ -1,4 +1,4 @@
-//! Reads `TEXT 'template' [WHERE ..]`: literals between values in braces.
+//! Parser of `TEXT 'template' [WHERE ..]`: literals between values in braces.
 
 use bytes::Bytes;
 
@@ -8,12 +8,12 @@ use super::error::{LanguageError, Span};
 use super::key::{HASH_BYTES, carrier, hash_columns, salt};
 use super::lexer::TokenKind;
 use super::types::field_type;
-use crate::schema::{HashFunction, Order, SEGMENTS_MAX};
+use crate::schema::{HashFunction, MAX_SEGMENTS, Order};
 
-/// What may be called in a template beside the digests.
+/// Functions in a template besides the digests.
 const FUNCTIONS: &[&str] = &["salt", "rev", "bucket", "reverse", "bitrev", "trunc", "dict", "ipv4"];
 
-/// A template with, for each byte of it and for its end, its place in the text it came from.
+/// Template with the source position of each of its bytes and of its end.
 struct Template {
     text: String,
     places: Vec<usize>,
@@ -37,7 +37,7 @@ impl Template {
     }
 }
 
-/// The segments of a template.
+/// Returns the segments of a template.
 pub(super) fn template(cursor: &mut Cursor<'_>) -> Result<Vec<RawSegment>, LanguageError> {
     let (text, quoted) = cursor.expect_text("a template like '{host}_{ts:19}'")?;
     let template = Template::new(text, quoted);
@@ -62,22 +62,29 @@ pub(super) fn template(cursor: &mut Cursor<'_>) -> Result<Vec<RawSegment>, Langu
                 _ => segments.push(place),
             }
         } else if rest.starts_with('}') {
-            return Err(LanguageError::new(template.span(start, start + 1), "a brace ends that did not begin")
-                .suggest("write }} for a brace of the key itself"));
+            return Err(LanguageError::new(
+                template.span(start, start + 1),
+                "a brace ends that did not begin",
+            )
+            .suggest("write }} for a brace of the key itself"));
         } else {
             at += rest.find(['{', '}']).unwrap_or(rest.len());
             push_constant(&mut segments, &text.as_bytes()[start..at], template.span(start, at));
         }
-        if segments.len() > SEGMENTS_MAX {
-            return Err(LanguageError::new(template.span(start, at), format!("a row key has at most {SEGMENTS_MAX} segments")));
+        if segments.len() > MAX_SEGMENTS {
+            return Err(LanguageError::new(
+                template.span(start, at),
+                format!("a row key has at most {MAX_SEGMENTS} segments"),
+            ));
         }
     }
     Ok(segments)
 }
 
-/// Constants in a row are one.
+/// Appends a constant; consecutive ones are merged.
 fn push_constant(segments: &mut Vec<RawSegment>, bytes: &[u8], span: Span) {
-    if let Some(RawSegment { kind: RawKind::Const(before), span: begun, .. }) = segments.last_mut() {
+    if let Some(RawSegment { kind: RawKind::Const(before), span: begun, .. }) = segments.last_mut()
+    {
         *before = Bytes::from([before, bytes].concat());
         *begun = begun.to(span);
     } else {
@@ -85,7 +92,8 @@ fn push_constant(segments: &mut Vec<RawSegment>, bytes: &[u8], span: Span) {
     }
 }
 
-/// Bytes of `{..}` at the beginning of `text`; braces in quotes do not end it.
+/// Returns the number of bytes of `{..}` at the beginning of `text`; braces in quotes do not end
+/// it.
 fn place_bytes(text: &str) -> Option<usize> {
     let mut quote = None;
     for (at, byte) in text.bytes().enumerate() {
@@ -99,7 +107,7 @@ fn place_bytes(text: &str) -> Option<usize> {
     None
 }
 
-/// What stands between the braces from `start` to `end`.
+/// Parses the text between the braces from `start` to `end`.
 fn place(template: &Template, start: usize, end: usize) -> Result<RawSegment, LanguageError> {
     let mut cursor = Cursor::inside(&template.text[start..end], |at| template.places[start + at])?;
     let cursor = &mut cursor;
@@ -118,10 +126,16 @@ fn place(template: &Template, start: usize, end: usize) -> Result<RawSegment, La
             *bytes = digits.div_ceil(2);
             segment.digits = Some(digits);
         }
-        RawKind::Const(_) if digits.is_some() => return Err(LanguageError::new(span, "a constant has no digits")),
+        RawKind::Const(_) if digits.is_some() => {
+            return Err(LanguageError::new(span, "a constant has no digits"));
+        }
         _ => segment.digits = digits,
     }
-    if cursor.at_end() { Ok(segment) } else { Err(cursor.unexpected(&["a type", "':' and a number of digits", "'}'"])) }
+    if cursor.at_end() {
+        Ok(segment)
+    } else {
+        Err(cursor.unexpected(&["a type", "':' and a number of digits", "'}'"]))
+    }
 }
 
 fn digits(cursor: &mut Cursor<'_>) -> Result<Option<u8>, LanguageError> {
@@ -147,7 +161,11 @@ fn held(cursor: &mut Cursor<'_>, span: Span) -> Result<RawSegment, LanguageError
     if cursor.eat_words(&["rev"]) {
         cursor.expect_sign('(')?;
         let called = cursor.is_sign_ahead(1, '(') && matches!(cursor.kind(), TokenKind::Word(_));
-        let kind = if called { called_carrier(cursor)? } else { RawKind::Plain(cursor.expect_name("a column")?) };
+        let kind = if called {
+            called_carrier(cursor)?
+        } else {
+            RawKind::Plain(cursor.expect_name("a column")?)
+        };
         cursor.expect_sign(')')?;
         return Ok(RawSegment { order: Order::Desc, ..RawSegment::new(kind, span) });
     }
@@ -163,12 +181,15 @@ fn held(cursor: &mut Cursor<'_>, span: Span) -> Result<RawSegment, LanguageError
     }
 }
 
-/// `md5(a, b)` and its like.
+/// Parses `md5(a, b)` and similar functions.
 fn digest(cursor: &mut Cursor<'_>) -> Result<Option<RawKind>, LanguageError> {
-    let digests = HashFunction::NAMES.iter().filter(|(_, function)| function.digest_bytes().is_some());
-    let Some((_, function)) = digests.into_iter().find(|(name, _)| cursor.is_word(name)) else { return Ok(None) };
+    let digests =
+        HashFunction::NAMES.iter().filter(|(_, function)| function.digest_bytes().is_some());
+    let Some((_, function)) = digests.into_iter().find(|(name, _)| cursor.is_word(name)) else {
+        return Ok(None);
+    };
     cursor.advance();
-    // The names are enclosed here, so the parentheses are eaten with them.
+    // The names are parenthesized here, so the parentheses are consumed with them.
     let by = hash_columns(cursor)?;
     Ok(Some(RawKind::Hash { by, bytes: HASH_BYTES, function: *function, hex: true }))
 }
@@ -177,17 +198,23 @@ fn called_carrier(cursor: &mut Cursor<'_>) -> Result<RawKind, LanguageError> {
     let name = cursor.expect_name("a function")?;
     cursor.expect_sign('(')?;
     let Some(kind) = carrier(cursor, &name.text.to_ascii_uppercase())? else {
-        let known = FUNCTIONS
-            .iter()
-            .copied()
-            .chain(HashFunction::NAMES.iter().filter(|(_, function)| function.digest_bytes().is_some()).map(|(name, _)| *name));
-        return Err(LanguageError::new(name.span, format!("there is no {}(..) in a template", name.text)).near(&name.text, known));
+        let known = FUNCTIONS.iter().copied().chain(
+            HashFunction::NAMES
+                .iter()
+                .filter(|(_, function)| function.digest_bytes().is_some())
+                .map(|(name, _)| *name),
+        );
+        return Err(LanguageError::new(
+            name.span,
+            format!("there is no {}(..) in a template", name.text),
+        )
+        .near(&name.text, known));
     };
     cursor.expect_sign(')')?;
     Ok(kind)
 }
 
-/// `WHERE a MATCHES 'x' AND b MATCHES 'y'`, if it comes next.
+/// Parses `WHERE a MATCHES 'x' AND b MATCHES 'y'`, if it follows.
 pub(super) fn patterns(cursor: &mut Cursor<'_>) -> Result<Vec<Pattern>, LanguageError> {
     let mut patterns = Vec::new();
     if !cursor.eat_word("WHERE") {
@@ -199,8 +226,12 @@ pub(super) fn patterns(cursor: &mut Cursor<'_>) -> Result<Vec<Pattern>, Language
         let (pattern, span) = cursor.expect_text("a regular expression in quotes")?;
         if let Err(error) = regex::Regex::new(&pattern) {
             let said = error.to_string();
-            let last = said.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            return Err(LanguageError::new(span, format!("the regular expression is wrong: {last}")));
+            let last =
+                said.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            return Err(LanguageError::new(
+                span,
+                format!("the regular expression is wrong: {last}"),
+            ));
         }
         patterns.push(Pattern { field, pattern });
         if !cursor.eat_word("AND") {

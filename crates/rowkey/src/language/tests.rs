@@ -1,22 +1,24 @@
-//! What is printed reads back, whatever the schema; mistakes are shown where they are; no text does harm.
+//! What is printed reads back, whatever the schema; mistakes are shown where they are; no text does
+//! harm.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::random::{Chance, schema};
+use super::random::{SeededRng, schema};
 use halite_types::{FamilyDescriptor, TableDescriptor};
 
 use super::{
-    Action, Column, ColumnType, ConditionKind, Query, QueryCondition, QueryOrder, SplitClause, Statement, Suppression, TEXT_BYTES_MAX,
-    TableDeclaration, statements,
+    Action, Column, ColumnType, ConditionKind, MAX_TEXT_BYTES, Query, QueryCondition, QueryOrder,
+    SplitClause, Statement, Suppression, TableDeclaration, statements,
 };
 use crate::schema::{KeySchema, Order, SegmentKind};
 use crate::series::SeriesColumn;
 use crate::value::{FieldType, TimeUnit};
 
 fn read(text: &str) -> KeySchema {
-    text.parse().unwrap_or_else(|error: super::LanguageError| panic!("{text}\n{}", error.render(text)))
+    text.parse()
+        .unwrap_or_else(|error: super::LanguageError| panic!("{text}\n{}", error.render(text)))
 }
 
 fn cases() -> u64 {
@@ -25,11 +27,14 @@ fn cases() -> u64 {
 
 #[test]
 fn every_schema_reads_back_from_its_text() {
-    let seed = std::env::var("HALITE_ROWKEY_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let seed =
+        std::env::var("HALITE_ROWKEY_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     for case in 0..cases() {
-        let schema = schema(&mut Chance::new(seed + case));
+        let schema = schema(&mut SeededRng::new(seed + case));
         let text = schema.to_text();
-        let again = text.parse::<KeySchema>().unwrap_or_else(|error| panic!("HALITE_ROWKEY_SEED={}:\n{}", seed + case, error.render(&text)));
+        let again = text.parse::<KeySchema>().unwrap_or_else(|error| {
+            panic!("HALITE_ROWKEY_SEED={}:\n{}", seed + case, error.render(&text))
+        });
         assert_eq!(again, schema, "HALITE_ROWKEY_SEED={}: {text}", seed + case);
         assert_eq!(again.to_text(), text, "HALITE_ROWKEY_SEED={}", seed + case);
     }
@@ -38,13 +43,14 @@ fn every_schema_reads_back_from_its_text() {
 #[test]
 fn a_text_with_a_byte_changed_is_read_or_refused_and_shown() {
     for case in 0..cases() / 5 {
-        let mut chance = Chance::new(case);
+        let mut chance = SeededRng::new(case);
         let mut text = schema(&mut chance).to_text().into_bytes();
         for _ in 0..=chance.below(3) {
             let at = usize::try_from(chance.below(text.len() as u64)).unwrap();
             match chance.below(3) {
                 0 => drop(text.remove(at)),
-                1 => text.insert(at, b"'\"(){}:,x0 \n\xc3"[usize::try_from(chance.below(13)).unwrap()]),
+                1 => text
+                    .insert(at, b"'\"(){}:,x0 \n\xc3"[usize::try_from(chance.below(13)).unwrap()]),
                 _ => text[at] = b"'\"(){}:,x0 \n\xc3"[usize::try_from(chance.below(13)).unwrap()],
             }
             if text.is_empty() {
@@ -54,7 +60,12 @@ fn a_text_with_a_byte_changed_is_read_or_refused_and_shown() {
         let text = String::from_utf8_lossy(&text);
         match text.parse::<KeySchema>() {
             Ok(schema) => assert_eq!(read(&schema.to_text()), schema, "{text}"),
-            Err(error) => assert!(error.span.start <= error.span.end && error.span.end <= text.len() && error.render(&text).contains('^'), "{text}"),
+            Err(error) => assert!(
+                error.span.start <= error.span.end
+                    && error.span.end <= text.len()
+                    && error.render(&text).contains('^'),
+                "{text}"
+            ),
         }
     }
 }
@@ -65,7 +76,7 @@ fn hostile_texts_are_refused_at_once() {
     let long = format!("ROW KEY ({})", "a STRING, ".repeat(1 << 20));
     assert!(long.parse::<KeySchema>().unwrap_err().message.contains("at most 65536"));
     let texts = [
-        "(".repeat(TEXT_BYTES_MAX),
+        "(".repeat(MAX_TEXT_BYTES),
         format!("ROW KEY {}", "(".repeat(60_000)),
         format!("ROW KEY (SALT({}", "SALT(".repeat(12_000)),
         format!("ROW KEY ({}a STRING)", "b STRING, ".repeat(6_000)),
@@ -87,19 +98,26 @@ fn hostile_texts_are_refused_at_once() {
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
 }
 
-/// Blocks of `testdata/NAME`: a text, a line of dashes, and what `answer` makes of the text; blocks end with a line `====`.
+/// Blocks of `testdata/NAME`: a text, a line of dashes, and what `answer` makes of the text; blocks
+/// end with a line `====`.
 fn golden(name: &str, answer: impl Fn(&str) -> String) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
     let wanted = std::fs::read_to_string(&path).unwrap();
     let mut found = String::new();
     for block in wanted.split_inclusive("====\n") {
-        let (text, _) = block.split_once("\n----\n").unwrap_or_else(|| panic!("{}: a block has no ----:\n{block}", path.display()));
+        let (text, _) = block
+            .split_once("\n----\n")
+            .unwrap_or_else(|| panic!("{}: a block has no ----:\n{block}", path.display()));
         writeln!(found, "{text}\n----\n{}\n====", answer(text)).unwrap();
     }
     if std::env::var_os("HALITE_UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, &found).unwrap();
     }
-    assert!(found == wanted || std::env::var_os("HALITE_UPDATE_GOLDEN").is_some(), "{}:\n{found}", path.display());
+    assert!(
+        found == wanted || std::env::var_os("HALITE_UPDATE_GOLDEN").is_some(),
+        "{}:\n{found}",
+        path.display()
+    );
 }
 
 #[test]
@@ -115,15 +133,17 @@ fn keys_are_printed_as_in_the_golden_file() {
     golden("keys.txt", |text| read(text).to_text());
 }
 
-fn show(statement: &Statement) -> String {
+fn format_statement(statement: &Statement) -> String {
     match statement {
         Statement::CreateTable(declaration) => declaration.to_string(),
-        Statement::Adopt { table, key, forced } => format!("{table} adopts {key}{}", if *forced { " FORCE" } else { "" }),
+        Statement::Adopt { table, key, forced } => {
+            format!("{table} adopts {key}{}", if *forced { " FORCE" } else { "" })
+        }
         other => format!("{other:?}"),
     }
 }
 
-/// The same with places in the text left out, which printing moves.
+/// Returns the same with places in the text left out, which printing moves.
 fn placeless(mut declaration: TableDeclaration) -> TableDeclaration {
     declaration.suppressions.iter_mut().for_each(|allowed| allowed.span = super::Span::default());
     declaration
@@ -137,13 +157,16 @@ fn statements_are_printed_as_in_the_golden_file_and_read_back() {
             let Statement::CreateTable(declaration) = statement else { continue };
             let printed = declaration.to_string();
             let Ok(Statement::CreateTable(again)) = printed.parse() else { panic!("{printed}") };
-            let declaration = TableDeclaration { if_not_exists: false, ..placeless(declaration.clone()) };
+            let declaration =
+                TableDeclaration { if_not_exists: false, ..placeless(declaration.clone()) };
             assert_eq!(placeless(again), declaration, "{printed}");
-            let kept = TableDeclaration::of_table(&declaration.described()).unwrap().unwrap_or_else(|error| panic!("{error}\n{printed}"));
+            let kept = TableDeclaration::from_descriptor(&declaration.described())
+                .unwrap()
+                .unwrap_or_else(|error| panic!("{error}\n{printed}"));
             assert_eq!(placeless(kept), declaration, "{printed}");
             declaration.described().check().unwrap();
         }
-        found.iter().map(show).collect::<Vec<_>>().join("\n;\n")
+        found.iter().map(format_statement).collect::<Vec<_>>().join("\n;\n")
     });
 }
 
@@ -159,16 +182,24 @@ fn c09_the_tutorials_statement_sets_family_encoding_and_compression() {
         (&b"msg"[..], "PREFIX".into(), "SNAPPY".into())
     );
     assert_eq!(messages.key, read("(msg_id STRING)"));
-    let columns: Vec<_> = messages.columns.iter().map(|column| (column.family.as_str(), column.qualifier.as_str())).collect();
+    let columns: Vec<_> = messages
+        .columns
+        .iter()
+        .map(|column| (column.family.as_str(), column.qualifier.as_str()))
+        .collect();
     assert_eq!(columns, [("msg", "receiver_id"), ("msg", "content")]);
 }
 
 #[test]
 fn a_statement_with_a_byte_changed_is_read_or_refused_and_shown() {
-    let whole = std::fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/statements.txt")).unwrap();
-    let blocks: Vec<&str> = whole.split("====\n").filter_map(|block| Some(block.split_once("\n----\n")?.0)).collect();
+    let whole = std::fs::read_to_string(
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/statements.txt"),
+    )
+    .unwrap();
+    let blocks: Vec<&str> =
+        whole.split("====\n").filter_map(|block| Some(block.split_once("\n----\n")?.0)).collect();
     for case in 0..cases() / 20 {
-        let mut chance = Chance::new(case);
+        let mut chance = SeededRng::new(case);
         let mut text = chance.pick(&blocks).as_bytes().to_vec();
         for _ in 0..=chance.below(3) {
             let at = usize::try_from(chance.below(text.len() as u64)).unwrap();
@@ -181,40 +212,66 @@ fn a_statement_with_a_byte_changed_is_read_or_refused_and_shown() {
         let text = String::from_utf8_lossy(&text);
         match statements(&text) {
             Ok(found) => drop(found),
-            Err(error) => assert!(error.span.start <= error.span.end && error.span.end <= text.len() && error.render(&text).contains('^'), "{text}"),
+            Err(error) => assert!(
+                error.span.start <= error.span.end
+                    && error.span.end <= text.len()
+                    && error.render(&text).contains('^'),
+                "{text}"
+            ),
         }
     }
 }
 
-/// A declaration of random columns, queries and splits over a random key.
-fn declaration(chance: &mut Chance) -> TableDeclaration {
+/// Returns a declaration of random columns, queries and splits over a random key.
+fn declaration(chance: &mut SeededRng) -> TableDeclaration {
     let key = schema(chance);
     let names = ["v", "odd name", "family", "it's", "salt", "\u{5f20}"];
-    let mut descriptor = TableDescriptor::new(chance.pick(&["t", "ns:t", "ns:a-b"]).parse().unwrap()).set("DURABILITY", "SYNC_WAL");
+    let mut descriptor =
+        TableDescriptor::new(chance.pick(&["t", "ns:t", "ns:a-b"]).parse().unwrap())
+            .set("DURABILITY", "SYNC_WAL");
     let mut columns: Vec<Column> = Vec::new();
     for (at, name) in names.iter().enumerate() {
         // A column of one name with a field has to have its type.
         if chance.flip() && key.field_id(name).is_none() {
-            let (family, field) = (chance.pick(&["d", "e", "with"]), chance.pick(key.fields()).name);
-            let series = ColumnType::Series { of: FieldType::F64, offset_of: chance.flip().then_some(field) };
-            let ty = chance.pick(&[ColumnType::Value(FieldType::Timestamp(TimeUnit::Nanos)), ColumnType::Value(FieldType::Char(7)), series]);
+            let (family, field) =
+                (chance.pick(&["d", "e", "with"]), chance.pick(key.fields()).name);
+            let series = ColumnType::Series {
+                of: FieldType::F64,
+                offset_of: chance.flip().then_some(field),
+            };
+            let ty = chance.pick(&[
+                ColumnType::Value(FieldType::Timestamp(TimeUnit::Nanos)),
+                ColumnType::Value(FieldType::Char(7)),
+                series,
+            ]);
             let qualifier = if chance.flip() { (*name).to_owned() } else { format!("q{at}") };
-            let mut column = Column { name: (*name).to_owned(), ty, family: family.to_owned(), qualifier };
-            if matches!(column.ty, ColumnType::Series { .. }) && SeriesColumn::new(&key, &column).is_err() {
+            let mut column =
+                Column { name: (*name).to_owned(), ty, family: family.to_owned(), qualifier };
+            if matches!(column.ty, ColumnType::Series { .. })
+                && SeriesColumn::new(&key, &column).is_err()
+            {
                 column.ty = ColumnType::Value(FieldType::F32);
             }
             columns.push(column);
-            descriptor.set_family(FamilyDescriptor::new(family).set("TTL", chance.below(3) + 1).set("COMPRESSION", "GZ"));
+            descriptor.set_family(
+                FamilyDescriptor::new(family)
+                    .set("TTL", chance.below(3) + 1)
+                    .set("COMPRESSION", "GZ"),
+            );
         }
     }
     if descriptor.family_count() == 0 || chance.flip() {
         descriptor.set_family(FamilyDescriptor::new("alone"));
     }
-    let kinds = [ConditionKind::Equal, ConditionKind::In, ConditionKind::Range, ConditionKind::Prefix];
+    let kinds =
+        [ConditionKind::Equal, ConditionKind::In, ConditionKind::Range, ConditionKind::Prefix];
     // Without BY a declared query would decide what a salt is of, and the text would say so.
-    let resolved = key.segments().iter().all(|segment| !matches!(&segment.kind, SegmentKind::Salt { by, .. } if by.is_empty()));
+    let resolved = key
+        .segments()
+        .iter()
+        .all(|segment| !matches!(&segment.kind, SegmentKind::Salt { by, .. } if by.is_empty()));
     let count = if resolved { chance.below(3) } else { 0 };
-    let query = |at: u64, chance: &mut Chance| {
+    let query = |at: u64, chance: &mut SeededRng| {
         let action = chance.pick(&[
             Action::Read,
             Action::Read,
@@ -228,15 +285,22 @@ fn declaration(chance: &mut Chance) -> TableDeclaration {
         ]);
         let (is_read, is_raw) = (action == Action::Read, matches!(action, Action::RawScan { .. }));
         let field = chance.pick(key.fields());
-        let has_beginnings = field.ty.is_text() || matches!(field.ty, FieldType::Bytes | FieldType::Fixed(_));
+        let has_beginnings =
+            field.ty.is_text() || matches!(field.ty, FieldType::Bytes | FieldType::Fixed(_));
         let kind = chance.pick(&kinds[..if has_beginnings { 4 } else { 3 }]);
         let condition = QueryCondition { column: field.name, kind };
-        let wanted =
-            key.fields().iter().take(2).map(|field| QueryOrder { column: field.name.clone(), order: chance.pick(&[Order::Asc, Order::Desc]) });
+        let wanted = key.fields().iter().take(2).map(|field| QueryOrder {
+            column: field.name.clone(),
+            order: chance.pick(&[Order::Asc, Order::Desc]),
+        });
         let order: Vec<_> = wanted.filter(|_| is_read).collect();
         Query {
             name: chance.pick(&[format!("q {at}"), format!("put{at}"), format!("ALL{at}")]),
-            conditions: if is_raw || is_read && chance.flip() { Vec::new() } else { vec![condition] },
+            conditions: if is_raw || is_read && chance.flip() {
+                Vec::new()
+            } else {
+                vec![condition]
+            },
             order: if chance.flip() { order } else { Vec::new() },
             limit: (is_read || is_raw).then(|| chance.pick(&[None, Some(10)])).flatten(),
             offset: is_read.then(|| chance.pick(&[None, Some(1 << 40)])).flatten(),
@@ -255,22 +319,36 @@ fn declaration(chance: &mut Chance) -> TableDeclaration {
         Some(SplitClause::FromSample { file: "it's.txt".into(), regions: 2 }),
         Some(SplitClause::Rolling(86_400_000)),
     ]);
-    let allowed = Suppression { rule: "K-MONO".into(), reason: "it is so".into(), span: super::Span::default() };
+    let allowed = Suppression {
+        rule: "K-MONO".into(),
+        reason: "it is so".into(),
+        span: super::Span::default(),
+    };
     let suppressions = if chance.flip() { vec![allowed] } else { Vec::new() };
-    TableDeclaration { descriptor, if_not_exists: false, key, columns, queries, split, suppressions }
+    TableDeclaration {
+        descriptor,
+        if_not_exists: false,
+        key,
+        columns,
+        queries,
+        split,
+        suppressions,
+    }
 }
 
 #[test]
 fn every_declaration_reads_back_from_its_text_and_from_its_descriptor() {
     for case in 0..cases() / 10 {
-        let wanted = declaration(&mut Chance::new(case));
+        let wanted = declaration(&mut SeededRng::new(case));
         let text = wanted.to_string();
         match text.parse() {
-            Ok(Statement::CreateTable(found)) => assert_eq!(placeless(found), wanted, "case {case}\n{text}"),
+            Ok(Statement::CreateTable(found)) => {
+                assert_eq!(placeless(found), wanted, "case {case}\n{text}");
+            }
             Ok(other) => panic!("case {case}: {other:?}"),
             Err(error) => panic!("case {case}\n{}", error.render(&text)),
         }
-        let kept = TableDeclaration::of_table(&wanted.described()).unwrap();
+        let kept = TableDeclaration::from_descriptor(&wanted.described()).unwrap();
         assert_eq!(kept.map(placeless), Ok(wanted), "case {case}\n{text}");
     }
 }
@@ -294,8 +372,10 @@ fn a_comment_allows_what_stands_behind_it_and_on_its_line() {
             other => panic!("{other:?}"),
         })
         .collect();
-    let rules: Vec<Vec<(&str, &str)>> =
-        found.iter().map(|allowed| allowed.iter().map(|one| (one.rule.as_str(), one.reason.as_str())).collect()).collect();
+    let rules: Vec<Vec<(&str, &str)>> = found
+        .iter()
+        .map(|allowed| allowed.iter().map(|one| (one.rule.as_str(), one.reason.as_str())).collect())
+        .collect();
     assert_eq!(rules, [vec![("K-MONO", "ids are random"), ("P-NONE", "")], vec![("K-LEN", "")]]);
     assert!(text[found[0][0].span.start..].starts_with("-- lint:allow K-MONO"));
 }
@@ -311,24 +391,40 @@ fn a_change_that_would_move_rows_is_refused_with_what_to_do() {
             "segment 1 of the row key, SALT(16 BY device_id), would become SALT(32 BY device_id)",
         ),
         ("(device_id STRING, ts TIMESTAMP DESC)", "would become device_id STRING"),
-        ("(SALT(16 BY device_id), device_id STRING, ts TIMESTAMP)", "ts TIMESTAMP DESC, would become ts TIMESTAMP,"),
+        (
+            "(SALT(16 BY device_id), device_id STRING, ts TIMESTAMP)",
+            "ts TIMESTAMP DESC, would become ts TIMESTAMP,",
+        ),
         ("(SALT(16 BY device_id), device_id STRING, ts TIMESTAMP(us) DESC)", "segment 3"),
-        ("(SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC, n U8)", "nothing, would become n U8"),
-        ("(SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC) PROFILE ORDERED", "another profile"),
+        (
+            "(SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC, n U8)",
+            "nothing, would become n U8",
+        ),
+        (
+            "(SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC) PROFILE ORDERED",
+            "another profile",
+        ),
     ];
     for (new, wanted) in refused {
         let said = change(new).unwrap_err();
         assert!(said.contains(wanted) && said.contains("copy the rows"), "{said}");
     }
-    let hashed = read("(HASH(a STRING), b U8)").check_change(&read("(HASH(a BYTES BYTES 4), b U8)")).unwrap_err().to_string();
+    let hashed = read("(HASH(a STRING), b U8)")
+        .check_change(&read("(HASH(a BYTES BYTES 4), b U8)"))
+        .unwrap_err()
+        .to_string();
     assert!(hashed.contains("a is STRING and would become BYTES"), "{hashed}");
 }
 
-/// What is a byte everywhere else was four letters of a border.
+/// What is a byte everywhere else was four letters of a boundary.
 #[test]
 fn rows_to_split_at_have_no_backslash_in_text() {
     let error = "AT ('\\x41')".parse::<SplitClause>().unwrap_err();
-    assert!(error.to_string().contains("written as bytes") && error.render("AT ('\\x41')").contains("x'41'"), "{error}");
+    assert!(
+        error.to_string().contains("written as bytes")
+            && error.render("AT ('\\x41')").contains("x'41'"),
+        "{error}"
+    );
     let clause: SplitClause = "SPLIT AT (x'5c78', 'm')".parse().unwrap();
     assert_eq!(clause.to_string(), "SPLIT AT (x'5c78', 'm')");
     assert_eq!(clause.to_string().parse(), Ok(clause));
@@ -337,8 +433,14 @@ fn rows_to_split_at_have_no_backslash_in_text() {
 /// It was accepted, shown again, and meant nothing.
 #[test]
 fn beginnings_are_asked_of_text_and_bytes_only() {
-    let create = |query: &str| format!("CREATE TABLE t (v I64 FAMILY d, w STRING FAMILY d, ROW KEY (n U32, s STRING)) WITH QUERIES (one: {query})");
-    for (query, wanted) in [("n LIKE ?", "n, which is of type U32"), ("s = ? AND v LIKE ?", "v, which is of type I64")] {
+    let create = |query: &str| {
+        format!(
+            "CREATE TABLE t (v I64 FAMILY d, w STRING FAMILY d, ROW KEY (n U32, s STRING)) WITH QUERIES (one: {query})"
+        )
+    };
+    for (query, wanted) in
+        [("n LIKE ?", "n, which is of type U32"), ("s = ? AND v LIKE ?", "v, which is of type I64")]
+    {
         let error = create(query).parse::<Statement>().unwrap_err();
         assert!(error.message.contains(wanted), "{error}");
     }
@@ -348,7 +450,10 @@ fn beginnings_are_asked_of_text_and_bytes_only() {
 /// The last one counted, without a word.
 #[test]
 fn options_are_said_once() {
-    let create = |columns: &str, options: &str| format!("CREATE TABLE t ({columns}, ROW KEY (s STRING)) WITH ({options})").parse::<Statement>();
+    let create = |columns: &str, options: &str| {
+        format!("CREATE TABLE t ({columns}, ROW KEY (s STRING)) WITH ({options})")
+            .parse::<Statement>()
+    };
     for (columns, options, wanted) in [
         ("v BYTES", "TTL=5, ttl=6", "ttl was said already"),
         ("v BYTES", "COLUMN_FAMILY='x', COLUMN_FAMILY='y'", "COLUMN_FAMILY was said already"),
@@ -358,16 +463,27 @@ fn options_are_said_once() {
         let error = create(columns, options).unwrap_err();
         assert!(error.message.contains(wanted), "{options}: {error}");
     }
-    for (columns, options) in [("v BYTES FAMILY d, w BYTES FAMILY e", "d.TTL=5, e.TTL=6, TTL=7"), ("v BYTES VERSIONS 5", "VERSIONS=5, TTL=9")] {
+    for (columns, options) in [
+        ("v BYTES FAMILY d, w BYTES FAMILY e", "d.TTL=5, e.TTL=6, TTL=7"),
+        ("v BYTES VERSIONS 5", "VERSIONS=5, TTL=9"),
+    ] {
         assert!(create(columns, options).is_ok(), "{options}: {:?}", create(columns, options));
     }
 }
 
 #[test]
 fn a_key_that_stands_alone_is_seen_behind_comments_and_blanks() {
-    for text in ["ROW KEY (a STRING)", "row  key (a STRING)", "/* a */ -- b\nROW\nKEY (a STRING)", "\u{feff}ROW KEY (a STRING)"] {
+    for text in [
+        "ROW KEY (a STRING)",
+        "row  key (a STRING)",
+        "/* a */ -- b\nROW\nKEY (a STRING)",
+        "\u{feff}ROW KEY (a STRING)",
+    ] {
         assert!(super::begins_with_key(text), "{text}");
         assert!(super::located_key(text).is_ok(), "{text}");
     }
-    assert!(!super::begins_with_key("CREATE TABLE t (ROW KEY (a STRING))") && !super::begins_with_key("ROW"));
+    assert!(
+        !super::begins_with_key("CREATE TABLE t (ROW KEY (a STRING))")
+            && !super::begins_with_key("ROW")
+    );
 }

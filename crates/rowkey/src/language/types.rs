@@ -53,7 +53,8 @@ const NAMES: &[(&str, FieldType)] = &[
 
 /// A type, if the next word is followed by what only a type is, or is the name of one.
 ///
-/// `VARCHAR(n)` and `DECIMAL(p, s)` are read, and their limits, which change no byte of a key, are dropped.
+/// `VARCHAR(n)` and `DECIMAL(p, s)` are read, and their limits, which change no byte of a key, are
+/// dropped.
 ///
 /// # Errors
 /// A name that is no type's, a width that is none.
@@ -69,7 +70,7 @@ pub(super) fn field_type(cursor: &mut Cursor<'_>) -> Result<(FieldType, Span), L
     Ok((ty, span.to(cursor.last_span())))
 }
 
-/// Whether the next word is the name of a type.
+/// Returns `true` if the next word is the name of a type.
 pub(super) fn is_type(cursor: &Cursor<'_>) -> bool {
     matches!(*cursor.kind(), TokenKind::Word(word) if NAMES.iter().any(|(name, _)| name.eq_ignore_ascii_case(word)))
 }
@@ -104,7 +105,7 @@ fn width(cursor: &mut Cursor<'_>) -> Result<u16, LanguageError> {
     }
 }
 
-/// `ms`, `us` and `ns`, and the digits of a second that SQL has for them.
+/// Parses `ms`, `us` and `ns`, and SQL's digits of a second for them.
 fn time_unit(cursor: &mut Cursor<'_>) -> Result<TimeUnit, LanguageError> {
     let unit = match *cursor.kind() {
         TokenKind::Word(word) if word.eq_ignore_ascii_case("ms") => TimeUnit::Millis,
@@ -119,18 +120,22 @@ fn time_unit(cursor: &mut Cursor<'_>) -> Result<TimeUnit, LanguageError> {
     Ok(unit)
 }
 
-/// A hash function by its name.
+/// Returns a hash function by its name.
 pub(super) fn hash_function(cursor: &mut Cursor<'_>) -> Result<HashFunction, LanguageError> {
     let name = cursor.expect_name("a hash function")?;
-    let found = HashFunction::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(&name.text));
+    let found =
+        HashFunction::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(&name.text));
     found.map(|(_, function)| *function).ok_or_else(|| {
         let names: Vec<&str> = HashFunction::NAMES.iter().map(|(known, _)| *known).collect();
-        let error = LanguageError::new(name.span, format!("there is no hash function {}; there are {}", name.text, names.join(", ")));
+        let error = LanguageError::new(
+            name.span,
+            format!("there is no hash function {}; there are {}", name.text, names.join(", ")),
+        );
         error.near(&name.text, names)
     })
 }
 
-/// How wide a bucket is, as it was written.
+/// Width of a bucket, as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
     /// In the unit of the column.
@@ -141,12 +146,19 @@ pub(super) enum Width {
 
 const NANOS_PER_DAY: u128 = 86_400_000_000_000;
 /// Units of durations and their nanoseconds, longest first.
-const UNITS: &[(&str, u128)] =
-    &[("d", NANOS_PER_DAY), ("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
+const UNITS: &[(&str, u128)] = &[
+    ("d", NANOS_PER_DAY),
+    ("h", 3_600_000_000_000),
+    ("m", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+];
 
 const MILLIS: FieldType = FieldType::Timestamp(TimeUnit::Millis);
 
-/// The width of a bucket: `'15m'`, `15m` or a number.
+/// Returns the width of a bucket: `'15m'`, `15m` or a number.
 pub(super) fn bucket_width(cursor: &mut Cursor<'_>) -> Result<(Width, Span), LanguageError> {
     let span = cursor.span();
     let text = match cursor.kind() {
@@ -155,7 +167,10 @@ pub(super) fn bucket_width(cursor: &mut Cursor<'_>) -> Result<(Width, Span), Lan
         _ => return Err(cursor.unexpected(&["a duration like '1h'", "a number"])),
     };
     let Some(width) = parse_width(&text) else {
-        let message = format!("'{}' is no duration; write a whole number and one of d, h, m, s, ms, us, ns", super::cursor::shortened(&text));
+        let message = format!(
+            "'{}' is no duration; write a whole number and one of d, h, m, s, ms, us, ns",
+            super::cursor::shortened(&text)
+        );
         return Err(LanguageError::new(span, message));
     };
     cursor.advance();
@@ -164,7 +179,8 @@ pub(super) fn bucket_width(cursor: &mut Cursor<'_>) -> Result<(Width, Span), Lan
 
 fn parse_width(text: &str) -> Option<Width> {
     let text = text.trim();
-    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let (digits, unit) =
+        text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
     let number: u64 = digits.parse().ok()?;
     if unit.is_empty() {
         return Some(Width::Units(number));
@@ -173,7 +189,7 @@ fn parse_width(text: &str) -> Option<Width> {
     Some(Width::Nanos(u128::from(number) * nanos))
 }
 
-/// A duration like `'1d'` in milliseconds, above 0.
+/// Returns a duration like `'1d'` in milliseconds, above 0.
 pub(super) fn duration_ms(cursor: &mut Cursor<'_>) -> Result<u64, LanguageError> {
     let (width, span) = bucket_width(cursor)?;
     let ms = match width {
@@ -187,23 +203,25 @@ pub(super) fn duration_ms(cursor: &mut Cursor<'_>) -> Result<u64, LanguageError>
     }
 }
 
-/// What [`duration_ms`] reads, without its quotes.
+/// Formats a duration as [`duration_ms`] parses it, without quotes.
 pub(super) fn print_duration_ms(ms: u64) -> String {
     print_width(ms, MILLIS)
 }
 
 impl Width {
-    /// The width in the unit of a column.
+    /// Returns the width in the unit of a column.
     ///
     /// # Errors
-    /// In words, if the column has no unit of time or a coarser one.
+    /// The reason, if the column has no unit of time or a coarser one.
     pub(super) fn in_unit_of(self, ty: FieldType) -> Result<u64, String> {
         let nanos = match self {
             Self::Units(units) => return Ok(units),
             Self::Nanos(nanos) => nanos,
         };
         let Some(unit) = nanos_of_unit(ty) else {
-            return Err(format!("a duration is for TIMESTAMP and DATE columns, and this one is {ty}; give a number"));
+            return Err(format!(
+                "a duration is for TIMESTAMP and DATE columns, and this one is {ty}; give a number"
+            ));
         };
         if nanos % unit != 0 {
             return Err(format!("the duration is no multiple of the unit of {ty}"));
@@ -214,18 +232,21 @@ impl Width {
 
 fn nanos_of_unit(ty: FieldType) -> Option<u128> {
     match ty {
-        FieldType::Timestamp(unit) => Some(1_000_000_000 / u128::from(unit.per_second().unsigned_abs())),
+        FieldType::Timestamp(unit) => {
+            Some(1_000_000_000 / u128::from(unit.per_second().unsigned_abs()))
+        }
         FieldType::Date => Some(NANOS_PER_DAY),
         _ => None,
     }
 }
 
-/// A bucket's width as it is printed: a duration in the longest unit that divides it, or a number.
+/// Formats the width of a bucket: a duration in the longest unit that divides it, or a number.
 pub(crate) fn print_width(width: u64, ty: FieldType) -> String {
-    let duration = nanos_of_unit(ty).map(|unit| u128::from(width) * unit).filter(|nanos| *nanos > 0);
+    let duration =
+        nanos_of_unit(ty).map(|unit| u128::from(width) * unit).filter(|nanos| *nanos > 0);
     let printed = duration.and_then(|nanos| {
         let (name, unit) = UNITS.iter().find(|(_, unit)| nanos % unit == 0)?;
-        // What does not fit a number when it is read is written in the column's own unit.
+        // A duration that would overflow during parsing is printed in the column's unit.
         u64::try_from(nanos / unit).ok().map(|count| format!("{count}{name}"))
     });
     printed.unwrap_or_else(|| width.to_string())

@@ -1,4 +1,5 @@
-//! What a reading of cells shows: sizes of rows, families, lives, delete markers, and how values change.
+//! Statistics of the cells of a table: sizes of rows, families, times to live, delete markers, and
+//! changes of values.
 
 use std::collections::BTreeMap;
 
@@ -7,29 +8,31 @@ use halite_types::{CellRef, CellType, Row};
 
 /// Versions of one column that are compared.
 const VERSIONS: usize = 4;
-/// Bytes of a value that are kept to be compared with an older one.
+/// Bytes of a value stored for comparison with an older one.
 const VALUE_BYTES: usize = 256;
-/// Columns of which something is kept.
-const COLUMNS_MAX: usize = 1024;
+/// Maximum columns with stored statistics.
+const MAX_COLUMNS: usize = 1024;
 
-/// What the cells of some rows show; filled by [`Self::see`] from the pieces of a scan, best of one that is raw and has
-/// several versions. It holds a few counts and examples, however much is read.
+/// Statistics of the cells of some rows; filled by [`Self::add`] from the rows of a scan,
+/// preferably a raw one with several versions. It stores a few counts and examples, regardless of
+/// the amount read.
 #[derive(Clone, Debug, Default)]
 pub struct CellSample {
     pub(super) rows: usize,
     pub(super) widest: WideRow,
-    pub(super) families: BTreeMap<Bytes, FamilySeen>,
-    /// The longest run of rows with no cell that is alive, and its first key.
-    pub(super) dead: DeadRun,
+    pub(super) families: BTreeMap<Bytes, FamilyStats>,
+    /// Longest sequence of rows without a live cell, and its first key.
+    pub(super) longest_tombstone_run: TombstoneRun,
     pub(super) appended: Option<Appended>,
-    /// Columns by family and qualifier with the longest value that is a multiple of eight bytes above eight.
+    /// Columns by family and qualifier, with the longest value that is a multiple of eight bytes
+    /// and longer than eight.
     pub(super) longs: BTreeMap<(Bytes, Bytes), usize>,
     pub(super) counter: Option<Counter>,
-    run: DeadRun,
-    row: RowSeen,
+    tombstone_run: TombstoneRun,
+    row: RowStats,
 }
 
-/// A row with many cells.
+/// Row with many cells.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WideRow {
     pub(super) key: Bytes,
@@ -37,32 +40,32 @@ pub(super) struct WideRow {
     pub(super) bytes: usize,
 }
 
-/// What was seen of a family.
+/// Statistics of a family.
 #[derive(Clone, Debug, Default)]
-pub(super) struct FamilySeen {
+pub(super) struct FamilyStats {
     pub(super) rows: usize,
-    /// The longest life that a cell was given by itself, in milliseconds.
+    /// Longest time to live of a single cell, in milliseconds.
     pub(super) ttl_ms: Option<i64>,
 }
 
-/// Rows one behind the other of which nothing is left but delete markers and what they hide.
+/// Consecutive rows that contain only delete markers and hidden cells.
 #[derive(Clone, Debug, Default)]
-pub(super) struct DeadRun {
+pub(super) struct TombstoneRun {
     pub(super) rows: usize,
     pub(super) key: Bytes,
 }
 
-/// A value each of whose versions is the older one with something behind it.
+/// Value each of whose versions extends the older one.
 #[derive(Clone, Debug)]
 pub(super) struct Appended {
     pub(super) key: Bytes,
     pub(super) column: String,
-    /// Lengths, the oldest first.
+    /// Lengths, oldest first.
     pub(super) lengths: Vec<usize>,
     pub(super) by: AppendedAs,
 }
 
-/// A number that grows from version to version.
+/// Number that increases from version to version.
 #[derive(Clone, Debug)]
 pub(super) struct Counter {
     pub(super) key: Bytes,
@@ -70,15 +73,15 @@ pub(super) struct Counter {
     pub(super) per_second: f64,
 }
 
-/// The row that is being read.
+/// Current row.
 #[derive(Clone, Debug, Default)]
-struct RowSeen {
+struct RowStats {
     key: Bytes,
     cells: usize,
     bytes: usize,
     alive: bool,
     family: Bytes,
-    /// Whether the family has a cell that is no marker.
+    /// `true` if the family has a cell other than a marker.
     has_family: bool,
     family_deleted: Option<i64>,
     column: Bytes,
@@ -95,8 +98,8 @@ struct Version {
 }
 
 impl CellSample {
-    /// Takes in the next row of a scan, or the next piece of one.
-    pub fn see(&mut self, piece: &Row) {
+    /// Adds the next row of a scan, or the next part of one.
+    pub fn add(&mut self, piece: &Row) {
         for cell in piece {
             if self.row.key != cell.row() {
                 self.end_row();
@@ -106,13 +109,13 @@ impl CellSample {
         }
     }
 
-    /// Says that rows which come next do not follow those before, or that none come.
+    /// Marks that the next rows do not follow the previous ones, or that there are none.
     pub fn end_of_range(&mut self) {
         self.end_row();
-        self.run = DeadRun::default();
+        self.tombstone_run = TombstoneRun::default();
     }
 
-    /// How many rows were seen.
+    /// Returns the number of rows added.
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -132,9 +135,15 @@ impl CellSample {
         let timestamp = cell.timestamp();
         match cell.cell_type() {
             Some(CellType::Put) => self.put(cell, timestamp),
-            Some(CellType::DeleteFamily) => row.family_deleted = row.family_deleted.max(Some(timestamp)),
-            Some(CellType::DeleteColumn) => row.column_deleted = row.column_deleted.max(Some(timestamp)),
-            Some(CellType::Delete | CellType::DeleteFamilyVersion) => row.cell_deleted = Some(timestamp),
+            Some(CellType::DeleteFamily) => {
+                row.family_deleted = row.family_deleted.max(Some(timestamp));
+            }
+            Some(CellType::DeleteColumn) => {
+                row.column_deleted = row.column_deleted.max(Some(timestamp));
+            }
+            Some(CellType::Delete | CellType::DeleteFamilyVersion) => {
+                row.cell_deleted = Some(timestamp);
+            }
             None => {}
         }
     }
@@ -142,10 +151,12 @@ impl CellSample {
     fn put(&mut self, cell: &CellRef<'_>, timestamp: i64) {
         let row = &mut self.row;
         row.has_family = true;
-        let hidden = row.family_deleted.max(row.column_deleted) >= Some(timestamp) || row.cell_deleted == Some(timestamp);
+        let hidden = row.family_deleted.max(row.column_deleted) >= Some(timestamp)
+            || row.cell_deleted == Some(timestamp);
         row.alive |= !hidden;
         if row.versions.len() < VERSIONS {
-            let value = Bytes::copy_from_slice(&cell.value()[..cell.value().len().min(VALUE_BYTES)]);
+            let value =
+                Bytes::copy_from_slice(&cell.value()[..cell.value().len().min(VALUE_BYTES)]);
             row.versions.push(Version { timestamp, length: cell.value().len(), value });
         }
         if let Some(ms) = cell.ttl_ms() {
@@ -160,12 +171,19 @@ impl CellSample {
         let versions = std::mem::take(&mut row.versions);
         let name = (row.family.clone(), row.column.clone());
         let Some(newest) = versions.first() else { return };
-        if newest.length > 8 && newest.length.is_multiple_of(8) && (self.longs.len() < COLUMNS_MAX || self.longs.contains_key(&name)) {
+        if newest.length > 8
+            && newest.length.is_multiple_of(8)
+            && (self.longs.len() < MAX_COLUMNS || self.longs.contains_key(&name))
+        {
             let longest = self.longs.entry(name).or_default();
             *longest = newest.length.max(*longest);
         }
-        let (key, column) = (row.key.clone(), shown(&row.family, &row.column));
-        let is_surer = |found: AppendedAs| self.appended.as_ref().is_none_or(|known| known.by != found && found == AppendedAs::Numbers);
+        let (key, column) = (row.key.clone(), format_column(&row.family, &row.column));
+        let is_surer = |found: AppendedAs| {
+            self.appended
+                .as_ref()
+                .is_none_or(|known| known.by != found && found == AppendedAs::Numbers)
+        };
         if let Some(by) = appended_as(&versions).filter(|found| is_surer(*found)) {
             let lengths = versions.iter().rev().map(|version| version.length).collect();
             self.appended = Some(Appended { key, column, lengths, by });
@@ -193,14 +211,14 @@ impl CellSample {
         let row = std::mem::take(&mut self.row);
         self.rows += 1;
         if row.alive {
-            self.run = DeadRun::default();
+            self.tombstone_run = TombstoneRun::default();
         } else {
-            if self.run.rows == 0 {
-                self.run.key = row.key.clone();
+            if self.tombstone_run.rows == 0 {
+                self.tombstone_run.key = row.key.clone();
             }
-            self.run.rows += 1;
-            if self.run.rows > self.dead.rows {
-                self.dead = self.run.clone();
+            self.tombstone_run.rows += 1;
+            if self.tombstone_run.rows > self.longest_tombstone_run.rows {
+                self.longest_tombstone_run = self.tombstone_run.clone();
             }
         }
         if (row.bytes, row.cells) > (self.widest.bytes, self.widest.cells) {
@@ -209,48 +227,62 @@ impl CellSample {
     }
 }
 
-/// A column as reports name it.
-pub(super) fn shown(family: &[u8], qualifier: &[u8]) -> String {
-    format!("{}:{}", halite_types::key::print_bytes(family), halite_types::key::print_bytes(qualifier))
+/// Returns a column as reports name it.
+pub(super) fn format_column(family: &[u8], qualifier: &[u8]) -> String {
+    format!(
+        "{}:{}",
+        halite_types::key::to_string_binary(family),
+        halite_types::key::to_string_binary(qualifier)
+    )
 }
 
-/// How sure it is that values grow because somebody counts.
+/// Confidence that values grow because of counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AppendedAs {
-    /// Numbers of eight bytes, or the same digits each time.
+    /// Eight-byte numbers, or the same digits each time.
     Numbers,
     /// The same other text each time, which may be a count or a list.
     Text,
 }
 
-/// Whether each of three or more versions, the newest first, is the older one with whole numbers of eight bytes behind it,
-/// or with the same text each time.
+/// Returns the growth if each of three or more versions, newest first, is the older one followed by
+/// eight-byte integers, or by the same text each time.
 fn appended_as(versions: &[Version]) -> Option<AppendedAs> {
     let added = |newer: &Version, older: &Version| -> Option<Bytes> {
         let is_whole = newer.value.len() == newer.length;
-        (is_whole && older.length > 0 && newer.length > older.length && newer.value.starts_with(&older.value))
-            .then(|| newer.value.slice(older.length..))
+        (is_whole
+            && older.length > 0
+            && newer.length > older.length
+            && newer.value.starts_with(&older.value))
+        .then(|| newer.value.slice(older.length..))
     };
-    let steps: Option<Vec<Bytes>> = versions.windows(2).map(|pair| added(&pair[0], &pair[1])).collect();
+    let steps: Option<Vec<Bytes>> =
+        versions.windows(2).map(|pair| added(&pair[0], &pair[1])).collect();
     let steps = steps.filter(|steps| steps.len() >= 2)?;
     let eights = versions.iter().all(|version| version.length.is_multiple_of(8));
-    // A list of words of eight letters is no number; numbers that count have zeros in front.
+    // A list of eight-letter words is not numeric; counts have leading zeros.
     let is_text = versions[0].value.iter().all(|byte| (b' '..=b'~').contains(byte));
     if eights && !is_text {
         return Some(AppendedAs::Numbers);
     }
-    let by = if steps[0].iter().all(u8::is_ascii_digit) { AppendedAs::Numbers } else { AppendedAs::Text };
+    let by = if steps[0].iter().all(u8::is_ascii_digit) {
+        AppendedAs::Numbers
+    } else {
+        AppendedAs::Text
+    };
     steps.iter().all(|step| step == &steps[0]).then_some(by)
 }
 
-/// How often a number of eight bytes that grows is written, by three versions or more: each is a write, whatever it adds.
+/// Returns the write rate of an increasing eight-byte number, from three versions or more: each is
+/// a write, regardless of the increment.
 #[expect(clippy::cast_precision_loss, reason = "a rate is an estimate")]
 fn rate_of(versions: &[Version]) -> Option<f64> {
-    /// Greater numbers are rather times in milliseconds, or no numbers at all.
-    const COUNT_MAX: i64 = 100_000_000_000;
+    /// Greater numbers are more likely times in milliseconds, or not numbers.
+    const MAX_COUNT: i64 = 100_000_000_000;
     let number = |version: &Version| -> Option<i64> {
         let bytes = <[u8; 8]>::try_from(&version.value[..]).ok()?;
-        Some(i64::from_be_bytes(bytes)).filter(|number| version.length == 8 && (0..COUNT_MAX).contains(number))
+        Some(i64::from_be_bytes(bytes))
+            .filter(|number| version.length == 8 && (0..MAX_COUNT).contains(number))
     };
     let numbers: Vec<i64> = versions.iter().map(number).collect::<Option<_>>()?;
     let (newest, oldest) = (versions.first()?, versions.last()?);

@@ -1,4 +1,4 @@
-//! Lint of a `CREATE TABLE`, with the queries and the exceptions it declares.
+//! Lint of a `CREATE TABLE`, with its declared queries and suppressions.
 
 use bytes::Bytes;
 
@@ -6,14 +6,16 @@ use crate::language::{ConditionKind, Query, TableDeclaration};
 use crate::schema::KeySchema;
 use crate::split::Splits;
 
-use super::{Asks, Finding, QueryShape, Subject, lint};
+use super::{ConditionShape, Finding, LintInput, QueryShape, lint};
 
-/// Everything that is wrong with a declared table, but for what it asks to be silent about. `known` says what the
-/// declaration does not: where the table is split already (else it is what is declared), a sample of its keys, its load.
-pub fn lint_declaration(declaration: &TableDeclaration, known: &Subject<'_>) -> Vec<Finding> {
-    let queries: Vec<_> = declaration.queries.iter().map(|query| shape(query, &declaration.key)).collect();
+/// Returns all findings about a declared table, except for its suppressions. `known` contains the
+/// facts that are not in the declaration: the current splits (by default the declared ones), a
+/// sample of its keys, its load.
+pub fn lint_declaration(declaration: &TableDeclaration, known: &LintInput<'_>) -> Vec<Finding> {
+    let queries: Vec<_> =
+        declaration.queries.iter().map(|query| shape(query, &declaration.key)).collect();
     let declared = if known.splits.is_none() { declared_splits(declaration) } else { None };
-    let subject = Subject {
+    let subject = LintInput {
         splits: known.splits.or(declared.as_deref()),
         key: Some(&declaration.key),
         table: Some(&declaration.descriptor),
@@ -23,11 +25,13 @@ pub fn lint_declaration(declaration: &TableDeclaration, known: &Subject<'_>) -> 
         ..*known
     };
     let mut findings = lint(&subject);
-    findings.retain(|finding| !declaration.suppressions.iter().any(|suppression| suppression.rule == finding.rule.id));
+    findings.retain(|finding| {
+        !declaration.suppressions.iter().any(|suppression| suppression.rule == finding.rule.id)
+    });
     findings
 }
 
-/// Where the table will be split, if that needs no other table and no file.
+/// Returns the declared split keys, if they require no other table and no file.
 fn declared_splits(declaration: &TableDeclaration) -> Option<Vec<Bytes>> {
     match &declaration.split {
         None => Some(Vec::new()),
@@ -35,21 +39,32 @@ fn declared_splits(declaration: &TableDeclaration) -> Option<Vec<Bytes>> {
     }
 }
 
-/// What a declared query asks of the key; how many values a list has is not declared.
+/// Returns the conditions of a declared query on the key; the lengths of lists are not declared.
 fn shape(query: &Query, key: &KeySchema) -> QueryShape {
     let asks = |kind| match kind {
-        ConditionKind::Equal => Asks::Equals,
-        ConditionKind::In => Asks::In,
-        ConditionKind::Range => Asks::Range,
-        ConditionKind::Prefix => Asks::Prefix,
+        ConditionKind::Equal => ConditionShape::Equals,
+        ConditionKind::In => ConditionShape::In,
+        ConditionKind::Range => ConditionShape::Range,
+        ConditionKind::Prefix => ConditionShape::Prefix,
     };
     let of_key = |column: &str| key.field_id(column);
     QueryShape {
         name: query.name.clone(),
         action: query.action.clone(),
-        conditions: query.conditions.iter().filter_map(|condition| Some((of_key(&condition.column)?, asks(condition.kind)))).collect(),
-        filters_values: query.conditions.iter().any(|condition| of_key(&condition.column).is_none()),
-        order: query.order.iter().filter_map(|order| Some((of_key(&order.column)?, order.order))).collect(),
+        conditions: query
+            .conditions
+            .iter()
+            .filter_map(|condition| Some((of_key(&condition.column)?, asks(condition.kind))))
+            .collect(),
+        filters_values: query
+            .conditions
+            .iter()
+            .any(|condition| of_key(&condition.column).is_none()),
+        order: query
+            .order
+            .iter()
+            .filter_map(|order| Some((of_key(&order.column)?, order.order)))
+            .collect(),
         orders_by_values: query.order.iter().any(|order| of_key(&order.column).is_none()),
         limit: query.limit,
         has_offset: query.offset.is_some(),

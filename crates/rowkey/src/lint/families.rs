@@ -3,24 +3,27 @@
 use halite_types::schema::family_attribute as attribute;
 use halite_types::{FamilyDescriptor, TableDescriptor};
 
-use super::{Findings, Subject};
+use super::{Findings, LintInput};
 
-/// Bytes of a `KeyValue` of a key of 16 bytes, a family and a qualifier of one each, and a value of eight.
+/// Bytes of a `KeyValue` with a key of 16 bytes, a family and a qualifier of one each, and a value
+/// of eight.
 const SMALL_CELL_BYTES: usize = 46;
-/// Families that HBase's own guide advises at most.
-const FAMILIES_MAX: usize = 3;
-/// More versions than this are a list in the wrong place.
-const VERSIONS_MAX: u32 = 100;
-/// Qualifiers longer than this are remarked upon.
+/// Maximum families recommended by HBase's guide.
+const MAX_FAMILIES: usize = 3;
+/// Maximum versions; more indicate that versions are used as a list.
+const MAX_VERSIONS: u32 = 100;
+/// Qualifier length that triggers a finding.
 const QUALIFIER_BYTES: usize = 4;
 
-pub(super) fn check(table: &TableDescriptor, subject: &Subject<'_>, found: &mut Findings) {
-    if table.family_count() > FAMILIES_MAX {
+pub(super) fn check(table: &TableDescriptor, subject: &LintInput<'_>, found: &mut Findings) {
+    if table.family_count() > MAX_FAMILIES {
         let message = format!(
             "{} families: a region flushes and compacts them together, so a family with little in it makes many small files for one with much.",
             table.family_count()
         );
-        found.add("F-MANYCF", None, message).fix("columns that are read together in one family; others in a table of their own");
+        found
+            .add("F-MANYCF", None, message)
+            .fix("columns that are read together in one family; others in a table of their own");
     }
     for family in table.families() {
         long_name(family, found);
@@ -32,8 +35,14 @@ pub(super) fn check(table: &TableDescriptor, subject: &Subject<'_>, found: &mut 
             && let Some(letter) = column.qualifier.chars().next()
         {
             let more = column.qualifier.len() - letter.len_utf8();
-            let message = format!("Qualifier {} stands in every cell of the column: {more} bytes more than one letter takes.", column.qualifier);
-            found.add("F-LONGQ", None, message).fix(format!("{} ... QUALIFIER {letter}, which keeps the long name in queries", column.name));
+            let message = format!(
+                "Qualifier {} stands in every cell of the column: {more} bytes more than one letter takes.",
+                column.qualifier
+            );
+            found.add("F-LONGQ", None, message).fix(format!(
+                "{} ... QUALIFIER {letter}, which keeps the long name in queries",
+                column.name
+            ));
         }
     }
 }
@@ -44,7 +53,8 @@ fn long_name(family: &FamilyDescriptor, found: &mut Findings) {
     if bytes > 1 {
         let more = bytes - 1;
         let name = String::from_utf8_lossy(family.name());
-        let message = format!("Family {name} has a name of {bytes} bytes, and every cell repeats it.");
+        let message =
+            format!("Family {name} has a name of {bytes} bytes, and every cell repeats it.");
         let percent = more * 100 / SMALL_CELL_BYTES;
         found
             .add("F-LONGCF", None, message)
@@ -56,7 +66,7 @@ fn long_name(family: &FamilyDescriptor, found: &mut Findings) {
 /// F-VER.
 fn versions(family: &FamilyDescriptor, found: &mut Findings) {
     let versions = family.max_versions();
-    if versions > VERSIONS_MAX {
+    if versions > MAX_VERSIONS {
         let name = String::from_utf8_lossy(family.name());
         let message = format!(
             "Family {name} keeps {versions} versions of each cell. They are no list to page through: all of a cell are read to find one, and a row is never split between regions."
@@ -65,10 +75,13 @@ fn versions(family: &FamilyDescriptor, found: &mut Findings) {
     }
 }
 
-/// F-DBE: for keys whose declaration says that neighbours share their beginnings.
-fn encoding(family: &FamilyDescriptor, subject: &Subject<'_>, found: &mut Findings) {
+/// F-DBE: for keys whose declaration implies that neighbors share prefixes.
+fn encoding(family: &FamilyDescriptor, subject: &LintInput<'_>, found: &mut Findings) {
     let Some(key) = subject.key else { return };
-    let has_encoding = family.attributes.get(attribute::DATA_BLOCK_ENCODING).is_some_and(|encoding| encoding != "NONE");
+    let has_encoding = family
+        .attributes
+        .get(attribute::DATA_BLOCK_ENCODING)
+        .is_some_and(|encoding| encoding != "NONE");
     if key.segments().len() < 2 || has_encoding {
         return;
     }

@@ -1,21 +1,22 @@
-//! Lint: what a declaration will cost, said before it costs anything.
+//! Lint: reports the cost of a declaration before it occurs.
 //!
-//! A rule looks at a [`Subject`] - a key, a table, its splits, the queries that are to be asked, a sample of keys, and what
-//! load is expected - and needs as much of it as it needs: without a sample no rule about samples speaks. A
-//! [`Finding`] names the rule, what is wrong, the evidence, and where possible the declaration that mends it.
+//! A rule examines a [`LintInput`]: a key, a table, its splits, the expected queries, a sample of
+//! keys, and the expected load. It uses the parts that it requires: without a sample, rules about
+//! samples report nothing. A [`Finding`] contains the rule, the problem, the evidence, and if
+//! possible the declaration that fixes it.
 
-mod asked;
 mod cells;
 mod declared;
 mod families;
 mod hbase_struct;
 mod keys;
+mod observed;
+mod planned_query;
 mod queries;
 mod report;
 mod rules;
 mod samples;
 mod scans;
-mod seen;
 mod splits;
 mod text;
 mod writes;
@@ -33,22 +34,23 @@ pub use report::report;
 pub use rules::{RULES, Rule, find_rule};
 pub use scans::lint_scan;
 
-/// Writes of one row each second that are safe to count on: they wait for each other, each for the log.
+/// Safe estimate of the writes to one row per second: they are sequential, and each waits for the
+/// log.
 const HOT_ROW_PER_SECOND: f64 = 1_000.0;
 
-/// How bad it is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Worth knowing.
+    /// Information.
     Note,
-    /// It costs something, now or as the table grows.
+    /// It has a cost, now or as the table grows.
     Warning,
-    /// It loses data, gives wrong answers, or makes one server do the work of all.
+    /// It loses data, returns wrong results, or directs all load to one server.
     Error,
 }
 
 impl Severity {
-    /// Its name in reports.
+    /// Returns its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -58,111 +60,123 @@ impl Severity {
     }
 }
 
-/// What is looked at; whatever is not known is left empty.
+/// Input of lint; unknown parts are empty.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Subject<'a> {
-    /// The declared key.
+pub struct LintInput<'a> {
+    /// Declared key.
     pub key: Option<&'a KeySchema>,
     /// Families and attributes.
     pub table: Option<&'a TableDescriptor>,
-    /// Columns of values.
+    /// Value columns.
     pub columns: &'a [Column],
-    /// The keys at which regions begin, without the empty one; `None` if it is not known how the table is split.
+    /// Start keys of the regions, without the empty one; `None` if the splits are unknown.
     pub splits: Option<&'a [Bytes]>,
-    /// How it is declared to be split, if that is known.
+    /// Declared splits, if known.
     pub split: Option<&'a SplitClause>,
-    /// What will be asked and written.
+    /// Expected queries and writes.
     pub queries: &'a [QueryShape],
-    /// Keys of the table, in the order in which they were written if that is known.
-    pub sample: Option<&'a Sample>,
-    /// What its cells show.
+    /// Keys of the table, in the order of their writes if that is known.
+    pub sample: Option<&'a KeySample>,
+    /// Statistics of its cells.
     pub cells: Option<&'a CellSample>,
-    /// How much is expected.
-    pub load: Load,
+    /// Expected load.
+    pub load: LoadEstimate,
 }
 
-/// What one kind of query, or of write, says about the fields of the key.
+/// Conditions of one kind of query or write on the fields of the key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueryShape {
-    /// Its name in reports.
+    /// Name in reports.
     pub name: String,
-    /// What is done.
+    /// Operation.
     pub action: Action,
-    /// What it asks of fields.
-    pub conditions: Vec<(FieldId, Asks)>,
-    /// The order it wants its rows in.
+    /// Conditions on fields.
+    pub conditions: Vec<(FieldId, ConditionShape)>,
+    /// Requested order of the rows.
     pub order: Vec<(FieldId, Order)>,
-    /// Whether it wants them by columns outside the key.
+    /// `true` if the order is by columns outside the key.
     pub orders_by_values: bool,
-    /// How many rows it wants at most.
+    /// Maximum number of rows.
     pub limit: Option<u64>,
-    /// Whether it pages by skipping rows.
+    /// `true` if it pages by skipping rows.
     pub has_offset: bool,
-    /// Whether it asks for values of columns outside the key.
+    /// `true` if it filters by values of columns outside the key.
     pub filters_values: bool,
-    /// How often it happens to the busiest of its rows, each second.
+    /// Executions per second on the busiest of its rows.
     pub rate: Option<f64>,
 }
 
-/// What a query asks of one field.
+/// Condition of a query on one field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asks {
+pub enum ConditionShape {
     /// One value.
     Equals,
     /// One of a few values.
     In,
     /// Values between bounds.
     Range,
-    /// Text that begins with something.
+    /// Text prefix.
     Prefix,
 }
 
-/// Keys of a table.
+/// Sample of the keys of a table.
 #[derive(Clone, Debug, Default)]
-pub struct Sample {
-    /// The keys.
+pub struct KeySample {
+    /// Keys of the sample.
     pub keys: Vec<Bytes>,
-    /// Whether they stand in the order in which they were written.
+    /// `true` if they are in the order in which they were written.
     pub is_in_arrival_order: bool,
 }
 
-/// What is expected of a table; what is not known is `None`.
+/// Expected load of a table; unknown values are `None`.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Load {
-    /// Rows, once it is full.
+pub struct LoadEstimate {
+    /// Final number of rows.
     pub rows: Option<u64>,
-    /// Rows written each second, at the busiest time.
+    /// Peak rows written per second.
     pub writes_per_second: Option<f64>,
-    /// Region servers.
+    /// Number of region servers.
     pub servers: Option<u32>,
 }
 
-/// One thing that is wrong.
+/// Problem found by a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// The rule.
+    /// Rule.
     pub rule: &'static Rule,
-    /// How bad it is here; at most what the rule says.
+    /// Severity in this case; at most that of the rule.
     pub severity: Severity,
-    /// The segment of the key, counted from 0.
+    /// Index of the segment of the key.
     pub segment: Option<usize>,
-    /// What is wrong, in a sentence or two.
+    /// Description in one or two sentences.
     pub message: String,
-    /// What it was seen by.
+    /// Evidence.
     pub evidence: Option<String>,
-    /// What to declare instead, or what to do.
+    /// Alternative declaration or other action.
     pub fix: Option<String>,
 }
 
-/// What rules have found so far.
+/// Findings so far.
 #[derive(Debug, Default)]
 struct Findings(Vec<Finding>);
 
 impl Findings {
-    /// Adds a finding of the rule with this id; what else is known of it is filled in by the caller.
-    fn add(&mut self, id: &str, segment: impl Into<Option<usize>>, message: impl Into<String>) -> &mut Finding {
+    /// Adds a finding of the rule with this id; the caller fills in the other fields.
+    fn add(
+        &mut self,
+        id: &str,
+        segment: impl Into<Option<usize>>,
+        message: impl Into<String>,
+    ) -> &mut Finding {
         let rule = find_rule(id).expect("a rule reports under an id of the table");
-        self.0.push(Finding { rule, severity: rule.severity, segment: segment.into(), message: message.into(), evidence: None, fix: None });
+        self.0.push(Finding {
+            rule,
+            severity: rule.severity,
+            segment: segment.into(),
+            message: message.into(),
+            evidence: None,
+            fix: None,
+        });
         self.0.last_mut().expect("it was pushed just now")
     }
 }
@@ -178,14 +192,14 @@ impl Finding {
         self
     }
 
-    fn no_worse_than(&mut self, severity: Severity) -> &mut Self {
+    fn cap_severity(&mut self, severity: Severity) -> &mut Self {
         self.severity = self.severity.min(severity);
         self
     }
 }
 
-/// Everything that is wrong with `subject`, the worst first, within one severity in the order of [`RULES`].
-pub fn lint(subject: &Subject<'_>) -> Vec<Finding> {
+/// Returns all findings about `subject`, by descending severity, then in the order of [`RULES`].
+pub fn lint(subject: &LintInput<'_>) -> Vec<Finding> {
     let mut findings = Findings::default();
     if let Some(key) = subject.key {
         keys::check(key, subject, &mut findings);
@@ -196,9 +210,14 @@ pub fn lint(subject: &Subject<'_>) -> Vec<Finding> {
     writes::check(subject, &mut findings);
     let mut seen = Findings::default();
     subject.sample.into_iter().for_each(|sample| samples::check(sample, subject, &mut seen));
-    subject.cells.into_iter().for_each(|cells| seen::check(cells, subject, &mut seen));
-    // What the declaration told already is not told again.
-    let is_new = |finding: &Finding| !findings.0.iter().any(|other| (other.rule, other.segment) == (finding.rule, finding.segment));
+    subject.cells.into_iter().for_each(|cells| observed::check(cells, subject, &mut seen));
+    // Findings of the declaration are not repeated.
+    let is_new = |finding: &Finding| {
+        !findings
+            .0
+            .iter()
+            .any(|other| (other.rule, other.segment) == (finding.rule, finding.segment))
+    };
     let new: Vec<_> = seen.0.into_iter().filter(is_new).collect();
     findings.0.extend(new);
     if let Some(keys) = subject.splits {
@@ -210,7 +229,9 @@ pub fn lint(subject: &Subject<'_>) -> Vec<Finding> {
         families::check(table, subject, &mut findings);
     }
     let place = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.rule.id);
-    findings.0.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), place(finding), finding.segment));
+    findings.0.sort_by_key(|finding| {
+        (std::cmp::Reverse(finding.severity), place(finding), finding.segment)
+    });
     findings.0
 }
 

@@ -1,15 +1,21 @@
-//! Findings as text for people.
+//! Findings as human-readable text.
 
 use std::fmt::Write as _;
 
 use super::{Finding, Severity};
 
-/// The findings about `source`, the name of a file or table, for a terminal.
+/// Returns the findings about `source`, the name of a file or table, for a terminal.
 pub fn report(findings: &[Finding], source: &str) -> String {
     let mut out = String::new();
     for finding in findings {
         let place = finding.segment.map_or(String::new(), |at| format!(", segment {}", at + 1));
-        let _ = writeln!(out, "{}[{}] {source}{place}: {}", finding.severity.name(), finding.rule.id, finding.rule.summary);
+        let _ = writeln!(
+            out,
+            "{}[{}] {source}{place}: {}",
+            finding.severity.name(),
+            finding.rule.id,
+            finding.rule.summary
+        );
         let _ = writeln!(out, "    {}", finding.message);
         for (name, said) in [("seen by", &finding.evidence), ("instead", &finding.fix)] {
             if let Some(said) = said {

@@ -1,21 +1,26 @@
-//! Rules about declared writes: counters in one row, bytes appended as if they were added, queues, and lives of cells.
+//! Rules about declared writes: counters in one row, appends used as additions, queues, and times
+//! to live of cells.
 
 use halite_types::TableDescriptor;
 
 use crate::language::{Action, ColumnType};
 use crate::schema::{KeySchema, Order};
 
-use super::asked::first_open;
 use super::keys::growth;
-use super::{Asks, Findings, HOT_ROW_PER_SECOND, QueryShape, Severity, Subject};
+use super::planned_query::first_open;
+use super::{ConditionShape, Findings, HOT_ROW_PER_SECOND, LintInput, QueryShape, Severity};
 
-pub(super) fn check(subject: &Subject<'_>, found: &mut Findings) {
+pub(super) fn check(subject: &LintInput<'_>, found: &mut Findings) {
     for query in subject.queries {
         match query.action {
             Action::Increment => hot_row(query, found),
             Action::Append => appended(query, subject, found),
-            Action::Put { ttl_ms: Some(ms) } => subject.table.into_iter().for_each(|table| outlives(query, ms, table, found)),
-            Action::Read => subject.key.into_iter().for_each(|key| queue(key, query, subject, found)),
+            Action::Put { ttl_ms: Some(ms) } => {
+                subject.table.into_iter().for_each(|table| outlives(query, ms, table, found));
+            }
+            Action::Read => {
+                subject.key.into_iter().for_each(|key| queue(key, query, subject, found));
+            }
             _ => {}
         }
     }
@@ -35,22 +40,29 @@ fn hot_row(query: &QueryShape, found: &mut Findings) {
         .fix(format!("{shards} rows instead of one, with a field shard U8 in the key that each writer draws; a reader adds them up"));
 }
 
-/// F-APPENDCNT, by what is declared.
-fn appended(query: &QueryShape, subject: &Subject<'_>, found: &mut Findings) {
-    let is_number = |ty: &ColumnType| matches!(ty, ColumnType::Value(ty) if ty.integer_range().is_some());
+/// F-APPENDCNT, from the declaration.
+fn appended(query: &QueryShape, subject: &LintInput<'_>, found: &mut Findings) {
+    let is_number =
+        |ty: &ColumnType| matches!(ty, ColumnType::Value(ty) if ty.integer_range().is_some());
     if let Some(column) = subject.columns.iter().find(|column| is_number(&column.ty)) {
         let message = format!(
             "Query {} appends, and column {} is a number: Append puts bytes behind those that are there, and 1 with 1 becomes 11.",
             query.name, column.name
         );
-        found.add("F-APPENDCNT", None, message).fix("INCREMENT, which adds to the eight bytes of a number");
+        found
+            .add("F-APPENDCNT", None, message)
+            .fix("INCREMENT, which adds to the eight bytes of a number");
     }
 }
 
-/// F-TTL, by what is declared.
+/// F-TTL, from the declaration.
 fn outlives(query: &QueryShape, cell_ms: u64, table: &TableDescriptor, found: &mut Findings) {
     for family in table.families() {
-        let Some(family_ms) = family.ttl_ms().and_then(|ms| u64::try_from(ms).ok()).filter(|&ms| cell_ms > ms) else { continue };
+        let Some(family_ms) =
+            family.ttl_ms().and_then(|ms| u64::try_from(ms).ok()).filter(|&ms| cell_ms > ms)
+        else {
+            continue;
+        };
         let name = String::from_utf8_lossy(family.name());
         let message = format!(
             "Query {} writes cells that are to live {} s, and family {name} lets none live longer than {} s: the shorter one holds.",
@@ -58,21 +70,31 @@ fn outlives(query: &QueryShape, cell_ms: u64, table: &TableDescriptor, found: &m
             cell_ms / 1000,
             family_ms / 1000
         );
-        found.add("F-TTL", None, message).fix(format!("{name}: TTL => {}, and shorter lives cell by cell; or a family of its own", cell_ms / 1000));
+        found.add("F-TTL", None, message).fix(format!(
+            "{name}: TTL => {}, and shorter lives cell by cell; or a family of its own",
+            cell_ms / 1000
+        ));
         return;
     }
 }
 
-/// Q-TOMB, by what is declared: rows are taken away where the next reading begins.
-fn queue(key: &KeySchema, query: &QueryShape, subject: &Subject<'_>, found: &mut Findings) {
+/// Q-TOMB, from the declaration: rows are deleted at the start of the next read.
+fn queue(key: &KeySchema, query: &QueryShape, subject: &LintInput<'_>, found: &mut Findings) {
     let Some((field, in_key)) = first_open(key, query) else { return };
-    let wanted = query.order.iter().find(|(of, _)| *of == field).map_or(in_key, |(_, order)| *order);
-    let is_bounded = query.conditions.iter().any(|&(of, asks)| of == field && asks != Asks::Prefix);
-    if query.limit.is_none() || is_bounded || wanted == Order::Desc || growth(&key.fields()[field]).is_none() {
+    let wanted =
+        query.order.iter().find(|(of, _)| *of == field).map_or(in_key, |(_, order)| *order);
+    let is_bounded =
+        query.conditions.iter().any(|&(of, asks)| of == field && asks != ConditionShape::Prefix);
+    if query.limit.is_none()
+        || is_bounded
+        || wanted == Order::Desc
+        || growth(&key.fields()[field]).is_none()
+    {
         return;
     }
     let deletes = subject.queries.iter().find(|other| other.action == Action::Delete);
-    let lives = subject.table.is_some_and(|table| table.families().any(|family| family.ttl_ms().is_some()));
+    let lives =
+        subject.table.is_some_and(|table| table.families().any(|family| family.ttl_ms().is_some()));
     let name = &key.fields()[field].name;
     let (why, severity) = match deletes {
         Some(delete) => (format!("query {} deletes rows there", delete.name), Severity::Warning),
@@ -85,6 +107,6 @@ fn queue(key: &KeySchema, query: &QueryShape, subject: &Subject<'_>, found: &mut
     );
     found
         .add("Q-TOMB", key.carrier(field), message)
-        .no_worse_than(severity)
+        .cap_severity(severity)
         .fix(format!("{name} IN RANGE, from the last row that was taken; or a bucket of {name} in front, that a reader leaves behind"));
 }

@@ -6,70 +6,84 @@ use std::ops::Bound;
 use smallvec::SmallVec;
 
 use super::PlanError;
-use super::query::{Condition, Test};
+use super::query::{Condition, Predicate};
 use crate::schema::{FieldId, KeySchema};
 use crate::value::{FieldType, Value};
 
-/// Some values, of which there is mostly one.
+/// List of values, usually of length one.
 pub(super) type Values<'a> = SmallVec<[Value<'a>; 1]>;
 
-/// What the conditions on one field leave of its values.
+/// Values of one field that satisfy its conditions.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Constraint {
     pub(super) ty: FieldType,
-    /// Only these, ascending and each once; the range below holds for all of them already.
+    /// List of the values, ascending and distinct; all are within the range below.
     pub(super) values: Option<Vec<Value<'static>>>,
-    /// For integers always included, and within the type.
+    /// Bounds; for integers always inclusive, and within the type.
     pub(super) low: Bound<Value<'static>>,
     pub(super) high: Bound<Value<'static>>,
     pub(super) may_be_null: bool,
 }
 
 impl Constraint {
-    /// No condition.
+    /// Creates a constraint without conditions.
     pub(super) fn any(ty: FieldType) -> Self {
         Self { ty, values: None, low: Bound::Unbounded, high: Bound::Unbounded, may_be_null: true }
     }
 
-    /// One for each field of the schema.
-    pub(super) fn of_fields(schema: &KeySchema, conditions: &[Condition]) -> Result<Vec<Self>, PlanError> {
+    /// Returns one constraint for each field of the schema.
+    pub(super) fn for_fields(
+        schema: &KeySchema,
+        conditions: &[Condition],
+    ) -> Result<Vec<Self>, PlanError> {
         let mut all: Vec<_> = schema.fields().iter().map(|field| Self::any(field.ty)).collect();
         for condition in conditions {
             let Some(constraint) = all.get_mut(condition.field) else {
-                return Err(PlanError::NoSuchField { field: condition.field, fields: schema.fields().len() });
+                return Err(PlanError::NoSuchField {
+                    field: condition.field,
+                    fields: schema.fields().len(),
+                });
             };
-            constraint.add(condition.field, &schema.fields()[condition.field].name, &condition.test)?;
+            constraint.add(
+                condition.field,
+                &schema.fields()[condition.field].name,
+                &condition.predicate,
+            )?;
         }
-        all.iter_mut().for_each(Self::settle);
+        all.iter_mut().for_each(Self::normalize);
         Ok(all)
     }
 
-    fn add(&mut self, field: FieldId, name: &str, test: &Test) -> Result<(), PlanError> {
-        let typed = |value: &Value<'static>| typed(self.ty, value).ok_or_else(|| PlanError::wrong_type(field, name, self.ty, value));
+    fn add(&mut self, field: FieldId, name: &str, test: &Predicate) -> Result<(), PlanError> {
+        let typed = |value: &Value<'static>| {
+            typed(self.ty, value).ok_or_else(|| PlanError::wrong_type(field, name, self.ty, value))
+        };
         match test {
-            Test::Equals(value) => {
+            Predicate::Equals(value) => {
                 let value = typed(value)?;
                 self.keep(vec![value]);
             }
-            Test::In(values) => {
+            Predicate::In(values) => {
                 let values = values.iter().map(typed).collect::<Result<_, _>>()?;
                 self.keep(values);
             }
-            Test::Range { low, high } => {
-                if [low, high].iter().any(|bound| matches!(bound, Bound::Included(Value::Null) | Bound::Excluded(Value::Null))) {
+            Predicate::Range { low, high } => {
+                if [low, high].iter().any(|bound| {
+                    matches!(bound, Bound::Included(Value::Null) | Bound::Excluded(Value::Null))
+                }) {
                     return Err(PlanError::NullBound { field: name.to_owned() });
                 }
                 let (low, high) = (bound_with(low, typed)?, bound_with(high, typed)?);
                 self.narrow(low, high);
             }
-            Test::Prefix(prefix) => {
+            Predicate::Prefix(prefix) => {
                 let Some((low, high)) = prefix_range(self.ty, prefix) else {
                     return Err(PlanError::NoPrefix { field: name.to_owned(), ty: self.ty });
                 };
                 self.narrow(low, high);
             }
-            Test::IsNull => self.keep(vec![Value::Null]),
-            Test::NotNull => self.may_be_null = false,
+            Predicate::IsNull => self.keep(vec![Value::Null]),
+            Predicate::NotNull => self.may_be_null = false,
         }
         Ok(())
     }
@@ -78,7 +92,8 @@ impl Constraint {
         values.sort_by(Value::compare);
         values.dedup_by(|a, b| a.compare(b) == Ordering::Equal);
         if let Some(before) = self.values.take() {
-            values.retain(|value| before.iter().any(|other| other.compare(value) == Ordering::Equal));
+            values
+                .retain(|value| before.iter().any(|other| other.compare(value) == Ordering::Equal));
         }
         self.values = Some(values);
     }
@@ -93,12 +108,16 @@ impl Constraint {
         }
     }
 
-    /// Brings what was gathered into the form that the rest relies on.
-    fn settle(&mut self) {
+    /// Normalizes the collected conditions to the form that the other methods require.
+    fn normalize(&mut self) {
         if let Some((min, max)) = self.ty.integer_range() {
-            // A value that no key can have is dropped here; for bounds the type's own limits take their place.
+            // A value that no key can have is removed here; bounds are clamped to the type's
+            // limits.
             if let Some(values) = &mut self.values {
-                values.retain(|value| value.is_null() || integer(value).is_some_and(|value| (min..=max).contains(&value)));
+                values.retain(|value| {
+                    value.is_null()
+                        || integer(value).is_some_and(|value| (min..=max).contains(&value))
+                });
             }
             let low = match &self.low {
                 Bound::Included(low) => integer(low),
@@ -110,7 +129,11 @@ impl Constraint {
                 Bound::Excluded(high) => integer(high).map(|high| high - 1),
                 Bound::Unbounded => None,
             };
-            self.settle_integers(low.filter(|low| *low > min), high.filter(|high| *high < max), max);
+            self.normalize_integers(
+                low.filter(|low| *low > min),
+                high.filter(|high| *high < max),
+                max,
+            );
         }
         if let Some(mut values) = self.values.take() {
             values.retain(|value| self.in_range(value));
@@ -120,7 +143,7 @@ impl Constraint {
         }
     }
 
-    fn settle_integers(&mut self, low: Option<i128>, high: Option<i128>, max: i128) {
+    fn normalize_integers(&mut self, low: Option<i128>, high: Option<i128>, max: i128) {
         let (is_void, ty) = (low.is_some_and(|low| low > max), self.ty);
         let value = |number: i128| from_integer(ty, number);
         self.low = low.and_then(value).map_or(Bound::Unbounded, Bound::Included);
@@ -134,27 +157,30 @@ impl Constraint {
     fn range_is_empty(&self) -> bool {
         match (&self.low, &self.high) {
             (Bound::Included(low), Bound::Included(high)) => low.compare(high) == Ordering::Greater,
-            (Bound::Included(low) | Bound::Excluded(low), Bound::Included(high) | Bound::Excluded(high)) => low.compare(high) != Ordering::Less,
+            (
+                Bound::Included(low) | Bound::Excluded(low),
+                Bound::Included(high) | Bound::Excluded(high),
+            ) => low.compare(high) != Ordering::Less,
             _ => false,
         }
     }
 
-    /// Whether there is any condition.
+    /// Returns `true` if there are no conditions.
     pub(super) fn is_open(&self) -> bool {
         self.values.is_none() && self.may_be_null && !self.is_range()
     }
 
-    /// Whether a bound is given.
+    /// Returns `true` if there is a bound.
     pub(super) fn is_range(&self) -> bool {
         !matches!((&self.low, &self.high), (Bound::Unbounded, Bound::Unbounded))
     }
 
-    /// Whether no value is left.
+    /// Returns `true` if no value satisfies the conditions.
     pub(super) fn is_void(&self) -> bool {
         self.values.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// The one value that is left.
+    /// Returns the value if there is exactly one.
     pub(super) fn single(&self) -> Option<&Value<'static>> {
         self.values.as_ref().filter(|values| values.len() == 1).map(|values| &values[0])
     }
@@ -176,7 +202,7 @@ impl Constraint {
             }
     }
 
-    /// Whether a value is one of those that are left.
+    /// Returns `true` if a value satisfies the conditions.
     pub(super) fn admits(&self, value: &Value<'_>) -> bool {
         match &self.values {
             // The list is sorted, and a query may name thousands.
@@ -185,7 +211,8 @@ impl Constraint {
         }
     }
 
-    /// Whether one of the values from `first` to `last` (both included) is left.
+    /// Returns `true` if one of the values from `first` to `last` (both inclusive) satisfies the
+    /// conditions.
     pub(super) fn admits_one_of(&self, first: &Value<'_>, last: &Value<'_>) -> bool {
         let reaches = |low: &Value<'_>| low.compare(last) != Ordering::Greater;
         let begins = |high: &Value<'_>| high.compare(first) != Ordering::Less;
@@ -203,7 +230,8 @@ impl Constraint {
             }
     }
 
-    /// The values that are left, ascending, if they are listed or are at most `most` integers or booleans.
+    /// Returns the values in ascending order, if they are listed or are at most `most` integers or
+    /// booleans.
     pub(super) fn enumerate(&self, most: u64, nullable: bool) -> Option<Values<'_>> {
         if let Some(values) = &self.values {
             return Some(values.iter().map(Value::borrowed).collect());
@@ -211,7 +239,11 @@ impl Constraint {
         let null = (nullable && self.may_be_null).then_some(Value::Null);
         if self.ty == FieldType::Bool {
             let both = [false, true].map(Value::Bool);
-            return Some(null.into_iter().chain(both.into_iter().filter(|value| self.in_range(value))).collect());
+            return Some(
+                null.into_iter()
+                    .chain(both.into_iter().filter(|value| self.in_range(value)))
+                    .collect(),
+            );
         }
         let (min, max) = self.ty.integer_range()?;
         let edge = |bound: &Bound<Value<'_>>, otherwise| match bound {
@@ -222,25 +254,35 @@ impl Constraint {
         if high - low >= i128::from(most) {
             return None;
         }
-        Some(null.into_iter().chain((low..=high).filter_map(|number| from_integer(self.ty, number))).collect())
+        Some(
+            null.into_iter()
+                .chain((low..=high).filter_map(|number| from_integer(self.ty, number)))
+                .collect(),
+        )
     }
 }
 
-/// A value as one of the field's type: numbers change their sign type, the rest stays. `None` if it is of another kind.
+/// Returns a value as one of the field's type: numbers change their sign type, the rest stays.
+/// `None` if it is of another kind.
 pub(super) fn typed(ty: FieldType, value: &Value<'static>) -> Option<Value<'static>> {
     match (ty, value) {
         (_, Value::Null) => Some(Value::Null),
-        // Numbers that the type cannot hold stay as they are: no key has them, which is an answer and not a mistake.
-        (_, Value::Signed(_) | Value::Unsigned(_)) if ty.integer_range().is_some() => {
-            Some(integer(value).and_then(|number| from_integer(ty, number)).unwrap_or_else(|| value.clone()))
+        // Numbers outside the range of the type are kept: no key has them, so the result is empty
+        // and not an error.
+        (_, Value::Signed(_) | Value::Unsigned(_)) if ty.integer_range().is_some() => Some(
+            integer(value)
+                .and_then(|number| from_integer(ty, number))
+                .unwrap_or_else(|| value.clone()),
+        ),
+        (FieldType::Char(_), Value::Text(_)) | (FieldType::Fixed(_), Value::Bytes(_)) => {
+            Some(value.clone())
         }
-        (FieldType::Char(_), Value::Text(_)) | (FieldType::Fixed(_), Value::Bytes(_)) => Some(value.clone()),
         (FieldType::Char(_) | FieldType::Fixed(_), _) => None,
         _ => ty.accepts(value).then(|| value.clone()),
     }
 }
 
-/// A value of an integer type as a number.
+/// Returns a value of an integer type as a number.
 pub(crate) fn integer(value: &Value<'_>) -> Option<i128> {
     match value {
         Value::Unsigned(value) => Some(i128::from(*value)),
@@ -249,13 +291,17 @@ pub(crate) fn integer(value: &Value<'_>) -> Option<i128> {
     }
 }
 
-/// A number as a value of an integer type; `None` outside its range.
+/// Returns a number as a value of an integer type; `None` outside its range.
 pub(crate) fn from_integer(ty: FieldType, number: i128) -> Option<Value<'static>> {
     let (min, max) = ty.integer_range()?;
     if !(min..=max).contains(&number) {
         return None;
     }
-    if min < 0 { i64::try_from(number).ok().map(Value::Signed) } else { u64::try_from(number).ok().map(Value::Unsigned) }
+    if min < 0 {
+        i64::try_from(number).ok().map(Value::Signed)
+    } else {
+        u64::try_from(number).ok().map(Value::Unsigned)
+    }
 }
 
 fn bound_with(
@@ -269,7 +315,7 @@ fn bound_with(
     })
 }
 
-/// Whether `new` leaves less than `old`; `towards` is where the bound moves when it gets stricter.
+/// Returns `true` if `new` is stricter than `old`; `towards` is the direction of stricter bounds.
 fn stricter(old: &Bound<Value<'_>>, new: &Bound<Value<'_>>, towards: Ordering) -> bool {
     let compare = |new: &Value<'_>, old: &Value<'_>| match (integer(new), integer(old)) {
         (Some(new), Some(old)) => new.cmp(&old),
@@ -278,29 +324,40 @@ fn stricter(old: &Bound<Value<'_>>, new: &Bound<Value<'_>>, towards: Ordering) -
     match (old, new) {
         (_, Bound::Unbounded) => false,
         (Bound::Unbounded, _) => true,
-        (Bound::Included(old), Bound::Excluded(new)) => matches!(compare(new, old), order if order == towards || order == Ordering::Equal),
-        (Bound::Included(old) | Bound::Excluded(old), Bound::Included(new) | Bound::Excluded(new)) => compare(new, old) == towards,
+        (Bound::Included(old), Bound::Excluded(new)) => {
+            matches!(compare(new, old), order if order == towards || order == Ordering::Equal)
+        }
+        (
+            Bound::Included(old) | Bound::Excluded(old),
+            Bound::Included(new) | Bound::Excluded(new),
+        ) => compare(new, old) == towards,
     }
 }
 
-/// Text and bytes that begin with `prefix`, as a range of values.
-fn prefix_range(ty: FieldType, prefix: &[u8]) -> Option<(Bound<Value<'static>>, Bound<Value<'static>>)> {
+/// Returns the range of text and bytes that begin with `prefix`.
+fn prefix_range(
+    ty: FieldType,
+    prefix: &[u8],
+) -> Option<(Bound<Value<'static>>, Bound<Value<'static>>)> {
     match ty {
         FieldType::String | FieldType::Char(_) => {
             let text = std::str::from_utf8(prefix).ok()?;
-            let high = successor_of_text(text).map_or(Bound::Unbounded, |high| Bound::Excluded(Value::Text(high.into())));
+            let high = successor_of_text(text)
+                .map_or(Bound::Unbounded, |high| Bound::Excluded(Value::Text(high.into())));
             Some((Bound::Included(Value::Text(text.to_owned().into())), high))
         }
         FieldType::Bytes | FieldType::Fixed(_) => {
-            let high = halite_types::key::successor_of_prefix(prefix).map_or(Bound::Unbounded, |high| Bound::Excluded(Value::Bytes(high.into())));
+            let high = halite_types::key::successor_of_prefix(prefix)
+                .map_or(Bound::Unbounded, |high| Bound::Excluded(Value::Bytes(high.into())));
             Some((Bound::Included(Value::Bytes(prefix.to_vec().into())), high))
         }
         _ => None,
     }
 }
 
-/// The first text behind all that begins with `prefix`: its last letter replaced by the next one. Text is ordered by its
-/// UTF-8 bytes, which is the order of its code points, so the result is text as well.
+/// Returns the first text after all text that begins with `prefix`: its last character is replaced
+/// by the next one. Text is ordered by its UTF-8 bytes, which is the order of its code points, so
+/// the result is text as well.
 fn successor_of_text(prefix: &str) -> Option<String> {
     let mut letters: Vec<char> = prefix.chars().collect();
     while let Some(last) = letters.pop() {
@@ -318,10 +375,10 @@ mod tests {
     use super::*;
     use crate::value::TimeUnit;
 
-    fn constraint(ty: FieldType, tests: &[Test]) -> Constraint {
+    fn constraint(ty: FieldType, tests: &[Predicate]) -> Constraint {
         let mut constraint = Constraint::any(ty);
         tests.iter().for_each(|test| constraint.add(0, "x", test).expect("values of the type"));
-        constraint.settle();
+        constraint.normalize();
         constraint
     }
 
@@ -331,31 +388,44 @@ mod tests {
 
     #[test]
     fn conditions_on_one_field_are_their_intersection() {
-        let range = |low, high| Test::Range { low, high };
+        let range = |low, high| Predicate::Range { low, high };
         let both = [
             range(Bound::Excluded(number(3)), Bound::Unbounded),
             range(Bound::Included(number(1)), Bound::Excluded(number(7))),
-            Test::In([9, 5, 6, 3, 5].map(number).to_vec()),
+            Predicate::In([9, 5, 6, 3, 5].map(number).to_vec()),
         ];
         assert_eq!(constraint(FieldType::U8, &both).values, Some(vec![number(5), number(6)]));
         let listed = constraint(FieldType::U8, &both[..2]);
-        assert_eq!(listed.enumerate(3, true), Some(Values::from_vec(vec![number(4), number(5), number(6)])));
+        assert_eq!(
+            listed.enumerate(3, true),
+            Some(Values::from_vec(vec![number(4), number(5), number(6)]))
+        );
         assert_eq!(listed.enumerate(2, true), None);
-        assert!(constraint(FieldType::U8, &[Test::IsNull, both[0].clone()]).is_void());
-        assert!(constraint(FieldType::U8, &[Test::IsNull, Test::NotNull]).is_void());
+        assert!(constraint(FieldType::U8, &[Predicate::IsNull, both[0].clone()]).is_void());
+        assert!(constraint(FieldType::U8, &[Predicate::IsNull, Predicate::NotNull]).is_void());
     }
 
     #[test]
     fn numbers_outside_the_type_match_nothing_and_bound_nothing() {
-        let above = Test::Range { low: Bound::Included(number(256)), high: Bound::Unbounded };
+        let above = Predicate::Range { low: Bound::Included(number(256)), high: Bound::Unbounded };
         assert!(constraint(FieldType::U8, &[above]).is_void());
-        assert!(constraint(FieldType::U8, &[Test::Equals(Value::Signed(-1))]).is_void());
-        let wide = Test::Range { low: Bound::Excluded(Value::Signed(-9)), high: Bound::Included(number(1 << 40)) };
+        assert!(constraint(FieldType::U8, &[Predicate::Equals(Value::Signed(-1))]).is_void());
+        let wide = Predicate::Range {
+            low: Bound::Excluded(Value::Signed(-9)),
+            high: Bound::Included(number(1 << 40)),
+        };
         let all = constraint(FieldType::U8, &[wide]);
-        assert!(!all.is_range() && !all.may_be_null && all.admits(&number(255)) && !all.admits(&Value::Null));
-        let negative = Test::Range { low: Bound::Unbounded, high: Bound::Excluded(Value::Signed(0)) };
+        assert!(
+            !all.is_range()
+                && !all.may_be_null
+                && all.admits(&number(255))
+                && !all.admits(&Value::Null)
+        );
+        let negative =
+            Predicate::Range { low: Bound::Unbounded, high: Bound::Excluded(Value::Signed(0)) };
         assert!(constraint(FieldType::U8, &[negative]).is_void());
-        let signed = constraint(FieldType::Timestamp(TimeUnit::Millis), &[Test::Equals(number(5))]);
+        let signed =
+            constraint(FieldType::Timestamp(TimeUnit::Millis), &[Predicate::Equals(number(5))]);
         assert_eq!(signed.values, Some(vec![Value::Signed(5)]));
     }
 
@@ -365,14 +435,30 @@ mod tests {
         assert_eq!(successor_of_text("a\u{d7ff}"), Some("a\u{e000}".into()));
         assert_eq!(successor_of_text("a\u{10ffff}\u{10ffff}"), Some("b".into()));
         assert_eq!(successor_of_text(""), None);
-        let prefixed = constraint(FieldType::String, &[Test::Prefix("caf\u{e9}".into())]);
-        assert!(prefixed.admits(&"caf\u{e9}s".into()) && !prefixed.admits(&"caf\u{ea}".into()) && !prefixed.admits(&"caf".into()));
+        let prefixed = constraint(FieldType::String, &[Predicate::Prefix("caf\u{e9}".into())]);
+        assert!(
+            prefixed.admits(&"caf\u{e9}s".into())
+                && !prefixed.admits(&"caf\u{ea}".into())
+                && !prefixed.admits(&"caf".into())
+        );
     }
 
     #[test]
     fn a_range_of_values_meets_a_condition_when_one_of_them_does() {
-        let five = constraint(FieldType::U8, &[Test::Range { low: Bound::Included(number(5)), high: Bound::Included(number(9)) }]);
-        assert!(five.admits_one_of(&number(0), &number(5)) && !five.admits_one_of(&number(0), &number(4)));
-        assert!(five.admits_one_of(&number(9), &number(20)) && !five.admits_one_of(&number(10), &number(20)));
+        let five = constraint(
+            FieldType::U8,
+            &[Predicate::Range {
+                low: Bound::Included(number(5)),
+                high: Bound::Included(number(9)),
+            }],
+        );
+        assert!(
+            five.admits_one_of(&number(0), &number(5))
+                && !five.admits_one_of(&number(0), &number(4))
+        );
+        assert!(
+            five.admits_one_of(&number(9), &number(20))
+                && !five.admits_one_of(&number(10), &number(20))
+        );
     }
 }

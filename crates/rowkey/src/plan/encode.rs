@@ -1,46 +1,62 @@
-//! What the planner needs of the codec: bytes of one segment, or that there are none.
+//! Interface of the planner to the codec: the bytes of one segment, or `None`.
 
 use smallvec::SmallVec;
 
 use super::PlanOptions;
-use crate::codec::{KeyBuf, NoHelper};
+use crate::codec::{KeyBuf, NoResolver};
 use crate::schema::{FieldId, KeySchema, Profile, SegmentKind};
 use crate::value::Value;
 
-/// The bytes of a value in the segment of its field; `None` if no key can hold it there.
-pub(super) fn segment(schema: &KeySchema, options: &PlanOptions, at: usize, value: &Value<'_>) -> Option<KeyBuf> {
+/// Returns the bytes of a value in the segment of its field; `None` if no key can contain it there.
+pub(super) fn segment(
+    schema: &KeySchema,
+    options: &PlanOptions,
+    at: usize,
+    value: &Value<'_>,
+) -> Option<KeyBuf> {
     let mut out = KeyBuf::new();
-    let encoded = match &options.helper {
+    let encoded = match &options.resolver {
         Some(helper) => schema.encode_segment_with(at, value, &**helper, &mut out),
-        None => schema.encode_segment_with(at, value, &NoHelper, &mut out),
+        None => schema.encode_segment_with(at, value, &NoResolver, &mut out),
     };
     encoded.is_ok().then_some(out)
 }
 
-/// Whether values can be turned into the segment's bytes here: not the words of a dictionary that nobody gave.
+/// Returns `true` if values can be encoded in the segment here, which excludes the words of a
+/// missing dictionary.
 pub(super) fn is_encodable(schema: &KeySchema, options: &PlanOptions, at: usize) -> bool {
-    !matches!(schema.segments()[at].kind, SegmentKind::Dict { .. }) || options.helper.is_some()
+    !matches!(schema.segments()[at].kind, SegmentKind::Dict { .. }) || options.resolver.is_some()
 }
 
-/// Whether a salt or a hash follows from the fields of the key. Phoenix's is made of the whole key, for which a dictionary
-/// would be needed.
+/// Returns `true` if a salt or a hash is a function of the fields of the key. Phoenix's is a
+/// function of the complete key, which would require a dictionary.
 pub(super) fn is_computable(schema: &KeySchema, at: usize) -> bool {
-    let has_dictionary = || schema.segments().iter().any(|segment| matches!(segment.kind, SegmentKind::Dict { .. }));
+    let has_dictionary =
+        || schema.segments().iter().any(|segment| matches!(segment.kind, SegmentKind::Dict { .. }));
     match &schema.segments()[at].kind {
-        SegmentKind::Salt { function, .. } => function.is_deterministic() && !(schema.profile() == Profile::Phoenix && has_dictionary()),
+        SegmentKind::Salt { function, .. } => {
+            function.is_deterministic()
+                && !(schema.profile() == Profile::Phoenix && has_dictionary())
+        }
         SegmentKind::Hash { function, .. } => function.is_deterministic(),
         _ => false,
     }
 }
 
-/// A salt or a hash of the fields that are known; `None` if they are too few, or values that no key has.
-pub(super) fn derived<'v>(schema: &KeySchema, at: usize, known: impl Fn(FieldId) -> Option<&'v Value<'v>>) -> Option<KeyBuf> {
-    let fields: SmallVec<[Option<Value<'_>>; 4]> = (0..schema.fields().len()).map(|field| known(field).map(Value::borrowed)).collect();
+/// Returns a salt or a hash of the known fields; `None` if fields are missing, or for values that
+/// no key has.
+pub(super) fn derived<'v>(
+    schema: &KeySchema,
+    at: usize,
+    known: impl Fn(FieldId) -> Option<&'v Value<'v>>,
+) -> Option<KeyBuf> {
+    let fields: SmallVec<[Option<Value<'_>>; 4]> =
+        (0..schema.fields().len()).map(|field| known(field).map(Value::borrowed)).collect();
     let mut out = KeyBuf::new();
     matches!(schema.encode_derived(at, &fields, &mut out), Ok(true)).then_some(out)
 }
 
-/// The bytes of one salt.
+/// Returns the bytes of one salt.
 pub(super) fn salt(schema: &KeySchema, at: usize, salt: u32) -> Option<KeyBuf> {
     let mut out = KeyBuf::new();
     schema.encode_salt(at, salt, &mut out).ok().map(|()| out)

@@ -1,9 +1,9 @@
-//! From conditions on fields to ranges of keys: which bytes to read, in how many branches, in which order the rows come, and
-//! what has to be looked at again in each row.
+//! Planner: converts conditions on fields to key ranges, with their branches, the order of the
+//! rows, and the conditions to check in each row.
 //!
-//! `query.rs` is what is asked. `constraint.rs` makes one set of values per field of it; `walk.rs` goes left to right through
-//! the segments and turns what is known into bytes, with the bounds of `bounds.rs`; `range.rs` holds the result. Nothing here
-//! reads a table.
+//! `query.rs` defines the query. `constraint.rs` combines its conditions to one set of values per
+//! field. `walk.rs` processes the segments from left to right and encodes the known ones, with the
+//! bounds of `bounds.rs`; `range.rs` contains the result. The planner does not read a table.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::codec::{Decoded, KeyBuf, KeyHelper, NoHelper};
+use crate::codec::{DecodedKey, KeyBuf, KeyResolver, NoResolver};
 use crate::error::KeyError;
 use crate::schema::{FieldId, KeySchema, Order, SegmentKind};
 use crate::value::{FieldType, Value};
@@ -31,127 +31,127 @@ pub(crate) mod tests;
 mod walk;
 
 pub use order::{OrderTerm, OrderedBy};
-pub use query::{Condition, KeyQuery, Test};
+pub use query::{Condition, KeyQuery, Predicate};
 pub use range::KeyRange;
 pub use skip::{NoSkip, SkipStep};
 
 use constraint::Constraint;
 pub(crate) use constraint::{from_integer, integer};
-use walk::Walk;
+use walk::PrefixWalk;
 
-/// Up to where a plan goes into detail.
+/// Limits on the detail of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Ranges of one plan; a list that would make more becomes one range from its least to its greatest value, and every row
-    /// of it is looked at.
+pub struct PlanLimits {
+    /// Maximum ranges of a plan; a list that exceeds it becomes one range from its least to its
+    /// greatest value, and every row is checked.
     pub ranges: u64,
-    /// Choices of values that salts and hashes are computed for.
+    /// Maximum combinations of values for which salts and hashes are computed.
     pub choices: u64,
-    /// Values of a range that are listed one by one where that narrows what follows.
+    /// Maximum values of a range that are enumerated to narrow the following segments.
     pub enumerate: u64,
-    /// Distinct values of an open segment up to which its gaps are skipped.
+    /// Maximum distinct values of an open segment whose gaps are skipped.
     pub skip_distinct: u64,
 }
 
-impl Default for Limits {
+impl Default for PlanLimits {
     fn default() -> Self {
         Self { ranges: 1 << 17, choices: 10_000, enumerate: 64, skip_distinct: 100 }
     }
 }
 
-/// What the planner knows besides the schema.
+/// Input of the planner besides the schema.
 #[derive(Clone, Default)]
 pub struct PlanOptions {
-    /// Up to where it goes into detail.
-    pub limits: Limits,
-    /// How many distinct values fields have, as far as that is known; for skip scans.
+    /// Limits on the detail.
+    pub limits: PlanLimits,
+    /// Known numbers of distinct values of fields, for skip scans.
     pub distinct: Vec<(FieldId, u64)>,
-    /// Dictionaries; without one conditions on such fields are looked at in each row.
-    pub helper: Option<Arc<dyn KeyHelper + Send + Sync>>,
+    /// Dictionaries; without one, conditions on such fields are checked in each row.
+    pub resolver: Option<Arc<dyn KeyResolver + Send + Sync>>,
 }
 
-/// What should be known about a plan.
+/// Note about a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Note {
-    /// Q-FULL: no condition narrows what is read.
+pub enum PlanNote {
+    /// Q-FULL: no condition narrows the scan.
     FullScan,
-    /// Q-HASHRANGE: conditions behind a hash whose fields are not all known.
+    /// Q-HASHRANGE: conditions after a hash whose fields are not all known.
     HashRange {
-        /// The hash.
+        /// Segment of the hash.
         segment: usize,
     },
-    /// A list was too long for ranges of its own.
+    /// A list was too long for separate ranges.
     TooManyValues {
-        /// The field.
+        /// Field of the list.
         field: FieldId,
-        /// How many values.
+        /// Number of values.
         values: usize,
     },
     /// The gaps of an open segment are skipped.
     SkipScan {
-        /// The segment.
+        /// Segment with the gaps.
         segment: usize,
-        /// Distinct values it is thought to have.
+        /// Assumed number of distinct values.
         distinct: u64,
     },
-    /// The number of a field's values is known, and its gaps are not skipped.
+    /// The number of a field's values is known, but its gaps are not skipped.
     NoSkip {
-        /// The field.
+        /// Field of the segment.
         field: FieldId,
-        /// Why not.
+        /// Reason.
         why: NoSkip,
     },
-    /// Salts that cannot be computed: a row may lie under any of them.
+    /// Salts that cannot be computed: a row may be under any of them.
     EverySalt {
-        /// The salt.
+        /// Segment of the salt.
         segment: usize,
-        /// How many.
+        /// Number of salts.
         salts: u32,
     },
-    /// A field is in the key as its bucket only: of the first and the last bucket, cells have to be left out by their
-    /// offset.
+    /// The key contains only the bucket of a field: cells of the first and the last bucket must be
+    /// filtered by their offset.
     TrimBuckets {
-        /// The field.
+        /// Field of the bucket.
         field: FieldId,
     },
 }
 
-/// Why a query cannot be planned.
+/// Reason why a query cannot be planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// A condition on a field that the key does not have.
+    /// Condition on a field that the key does not have.
     NoSuchField {
-        /// The field.
+        /// Requested field.
         field: FieldId,
-        /// How many there are.
+        /// Number of fields.
         fields: usize,
     },
-    /// A value of another type than the field.
+    /// Value of another type than the field's.
     WrongType {
-        /// The field's name.
+        /// Name of the field.
         field: String,
-        /// Its type.
+        /// Type of the field.
         ty: FieldType,
-        /// What was given.
+        /// Kind of the value.
         given: &'static str,
     },
-    /// Null as the end of a range.
+    /// Null as the bound of a range.
     NullBound {
-        /// The field's name.
+        /// Name of the field.
         field: String,
     },
-    /// A condition on a field that only a hash holds, other than one that gives the hash.
+    /// Condition on a field that only a hash contains, other than one that determines the hash.
     OnlyHashed {
-        /// The field's name.
+        /// Name of the field.
         field: String,
     },
-    /// A prefix of what is neither text nor bytes, or one that ends inside a letter.
+    /// Prefix of a field that is neither text nor bytes, or one that ends inside a character.
     NoPrefix {
-        /// The field's name.
+        /// Name of the field.
         field: String,
-        /// Its type.
+        /// Type of the field.
         ty: FieldType,
     },
 }
@@ -165,14 +165,28 @@ impl PlanError {
 impl fmt::Display for PlanError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoSuchField { field, fields } => write!(out, "a condition names field {field} of the row key, which has {fields}"),
-            Self::WrongType { field, ty, given } => write!(out, "field {field} is of type {ty}, and a condition compares it with {given}"),
-            Self::NullBound { field } => write!(out, "a range of field {field} ends at null; leave that side open, which leaves null out too"),
+            Self::NoSuchField { field, fields } => {
+                write!(out, "a condition names field {field} of the row key, which has {fields}")
+            }
+            Self::WrongType { field, ty, given } => write!(
+                out,
+                "field {field} is of type {ty}, and a condition compares it with {given}"
+            ),
+            Self::NullBound { field } => write!(
+                out,
+                "a range of field {field} ends at null; leave that side open, which leaves null out too"
+            ),
             Self::OnlyHashed { field } => {
-                write!(out, "field {field} is in the key only as a hash: ask for single values of it, and of all that stands before the hash")
+                write!(
+                    out,
+                    "field {field} is in the key only as a hash: ask for single values of it, and of all that stands before the hash"
+                )
             }
             Self::NoPrefix { field, ty } => {
-                write!(out, "field {field} is of type {ty}: only text and bytes have prefixes, and those of text end with a letter")
+                write!(
+                    out,
+                    "field {field} is of type {ty}: only text and bytes have prefixes, and those of text end with a letter"
+                )
             }
         }
     }
@@ -186,14 +200,14 @@ impl From<PlanError> for halite_types::Error {
     }
 }
 
-/// Ranges of one salt or hash, in the order of their keys.
+/// Ranges of one salt or hash, in key order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
-    /// The ranges, which do not overlap.
+    /// Ranges, which do not overlap.
     pub ranges: Vec<KeyRange>,
 }
 
-/// How a query is answered.
+/// Plan of a query.
 #[derive(Clone)]
 pub struct Plan {
     schema: Arc<KeySchema>,
@@ -201,11 +215,11 @@ pub struct Plan {
     query: KeyQuery,
     constraints: Vec<Constraint>,
     branches: Vec<Branch>,
-    /// For each field, whether the ranges hold just what its conditions allow.
+    /// For each field, `true` if the ranges contain exactly the values that its conditions permit.
     exact: Vec<bool>,
     order: Vec<OrderTerm>,
     skip: Option<usize>,
-    notes: Vec<Note>,
+    notes: Vec<PlanNote>,
 }
 
 impl fmt::Debug for Plan {
@@ -218,12 +232,18 @@ impl Plan {
     /// Plans a query.
     ///
     /// # Errors
-    /// A condition that makes no sense for its field.
-    pub fn new(schema: &Arc<KeySchema>, query: &KeyQuery, options: &PlanOptions) -> Result<Self, PlanError> {
-        let constraints = Constraint::of_fields(schema, &query.conditions)?;
-        let mut walk = Walk::new(schema, &constraints, options);
+    /// A condition that is invalid for its field.
+    pub fn new(
+        schema: &Arc<KeySchema>,
+        query: &KeyQuery,
+        options: &PlanOptions,
+    ) -> Result<Self, PlanError> {
+        let constraints = Constraint::for_fields(schema, &query.conditions)?;
+        let mut walk = PrefixWalk::new(schema, &constraints, options);
         walk.run();
-        if let Some(field) = (0..constraints.len()).find(|&field| !walk.exact[field] && schema.is_only_hashed(field)) {
+        if let Some(field) =
+            (0..constraints.len()).find(|&field| !walk.exact[field] && schema.is_only_hashed(field))
+        {
             return Err(PlanError::OnlyHashed { field: schema.fields()[field].name.clone() });
         }
         let skip = skip::segment(&walk);
@@ -235,62 +255,63 @@ impl Plan {
         Ok(Self { schema, options, query, constraints, branches, exact, order, skip, notes })
     }
 
-    /// The schema it is for.
+    /// Returns the schema.
     pub fn schema(&self) -> &Arc<KeySchema> {
         &self.schema
     }
 
-    /// What was asked.
+    /// Returns the query.
     pub fn query(&self) -> &KeyQuery {
         &self.query
     }
 
-    /// What is read, one branch for each salt or hash.
+    /// Returns one branch for each salt or hash.
     pub fn branches(&self) -> &[Branch] {
         &self.branches
     }
 
-    /// All ranges of all branches.
+    /// Returns all ranges of all branches.
     pub fn ranges(&self) -> impl Iterator<Item = &KeyRange> {
         self.branches.iter().flat_map(|branch| &branch.ranges)
     }
 
-    /// How many branches are read and merged.
+    /// Returns the number of branches that are read and merged.
     pub fn fan_out(&self) -> usize {
         self.branches.len()
     }
 
-    /// The order in which rows come when ranges are merged by [`KeyRange::merge_key`].
+    /// Returns the order of the rows when ranges are merged by [`KeyRange::merge_key`].
     pub fn order(&self) -> &[OrderTerm] {
         &self.order
     }
 
-    /// Whether that is the order that is wanted, so that nothing need be sorted.
+    /// Returns `true` if that is the `wanted` order, so that no sort is required.
     pub fn serves_order(&self, wanted: &[(FieldId, Order)]) -> bool {
         order::serves(&self.order, |field| self.constraints[field].single().is_some(), wanted)
     }
 
-    /// What should be known about it.
-    pub fn notes(&self) -> &[Note] {
+    /// Returns the notes.
+    pub fn notes(&self) -> &[PlanNote] {
         &self.notes
     }
 
-    /// The conditions that rows of the ranges may not meet: they have to be looked at row by row with [`Self::admits`].
+    /// Returns the conditions that rows of the ranges may not satisfy: they must be checked row by
+    /// row with [`Self::admits`].
     pub fn residual(&self) -> impl Iterator<Item = &Condition> {
         self.query.conditions.iter().filter(|condition| !self.exact[condition.field])
     }
 
-    /// Whether there are such conditions.
+    /// Returns `true` if there are such conditions.
     pub fn has_residual(&self) -> bool {
         self.residual().next().is_some()
     }
 
-    /// Whether a row that was decoded meets all conditions.
-    pub fn admits(&self, row: &Decoded<'_>) -> bool {
+    /// Returns `true` if a decoded row satisfies all conditions.
+    pub fn admits(&self, row: &DecodedKey<'_>) -> bool {
         residual::admits(&self.schema, &self.constraints, &self.exact, row)
     }
 
-    /// Whether the conditions on one field allow a value of it.
+    /// Returns `true` if the conditions on one field allow a value of it.
     pub fn admits_value(&self, field: FieldId, value: &Value<'_>) -> bool {
         self.constraints[field].is_open() || self.constraints[field].admits(value)
     }
@@ -298,33 +319,33 @@ impl Plan {
     /// Decodes a key with the plan's dictionaries.
     ///
     /// # Errors
-    /// The bytes are no key of the schema.
-    pub fn decode<'k>(&self, key: &'k [u8]) -> Result<Decoded<'k>, KeyError> {
-        match &self.options.helper {
+    /// Bytes that are not a key of the schema.
+    pub fn decode<'k>(&self, key: &'k [u8]) -> Result<DecodedKey<'k>, KeyError> {
+        match &self.options.resolver {
             Some(helper) => self.schema.decode_with(key, &**helper),
-            None => self.schema.decode_with(key, &NoHelper),
+            None => self.schema.decode_with(key, &NoResolver),
         }
     }
 
-    /// The keys to get, if the plan is a list of whole keys: gets find them with less than scans.
+    /// Returns the keys to get if the plan is a list of complete keys: gets are cheaper than scans.
     pub fn points(&self) -> Option<Vec<halite_types::Bytes>> {
         self.ranges().map(|range| range.point().cloned()).collect()
     }
 }
 
-/// Ranges by their derived bytes, in each branch sorted and joined where nothing lies between.
-fn branches(walk: Walk<'_>) -> Vec<Branch> {
+/// Groups ranges by their derived bytes; each branch is sorted, and adjacent ranges are merged.
+fn branches(walk: PrefixWalk<'_>) -> Vec<Branch> {
     let tail = walk.tail;
-    let mut by_derived: BTreeMap<KeyBuf, SmallVec<[walk::Start<'_>; 1]>> = BTreeMap::new();
-    for mut start in walk.starts {
+    let mut by_derived: BTreeMap<KeyBuf, SmallVec<[walk::KeyPrefix<'_>; 1]>> = BTreeMap::new();
+    for mut start in walk.prefixes {
         by_derived.entry(std::mem::take(&mut start.derived)).or_default().push(start);
     }
-    let branch = |mut starts: SmallVec<[walk::Start<'_>; 1]>| {
+    let branch = |mut starts: SmallVec<[walk::KeyPrefix<'_>; 1]>| {
         starts.sort_by(|a, b| a.bytes.cmp(&b.bytes));
-        // Values of one bucket begin alike when the walk ended before their own segment.
+        // Values of one bucket have the same start if the walk ended before their segment.
         starts.dedup_by(|a, b| a.bytes == b.bytes);
         let mut ranges: Vec<KeyRange> = Vec::with_capacity(starts.len());
-        for range in starts.into_iter().filter_map(|start| KeyRange::of(start, &tail)) {
+        for range in starts.into_iter().filter_map(|start| KeyRange::from_prefix(start, &tail)) {
             if !ranges.last_mut().is_some_and(|last| last.absorb(&range)) {
                 ranges.push(range);
             }
@@ -334,30 +355,37 @@ fn branches(walk: Walk<'_>) -> Vec<Branch> {
     by_derived.into_values().map(branch).filter(|branch| !branch.ranges.is_empty()).collect()
 }
 
-fn notes(walk: &Walk<'_>, skip: Option<usize>) -> Vec<Note> {
+fn notes(walk: &PrefixWalk<'_>, skip: Option<usize>) -> Vec<PlanNote> {
     let mut notes = walk.notes.clone();
     let schema = walk.schema;
     for &(segment, salts) in &walk.enumerated_salts {
-        notes.push(Note::EverySalt { segment, salts });
+        notes.push(PlanNote::EverySalt { segment, salts });
     }
     for (field, constraint) in walk.constraints.iter().enumerate() {
         let is_bucket = |kind: &SegmentKind| matches!(kind, SegmentKind::Bucket { field: of, .. } if *of == field);
-        let only_bucket = schema.carrier(field).is_none() && schema.segments().iter().any(|segment| is_bucket(&segment.kind));
+        let only_bucket = schema.carrier(field).is_none()
+            && schema.segments().iter().any(|segment| is_bucket(&segment.kind));
         if only_bucket && !constraint.is_open() {
-            notes.push(Note::TrimBuckets { field });
+            notes.push(PlanNote::TrimBuckets { field });
         }
     }
     match skip {
         Some(segment) => {
             let field = schema.segments()[segment].kind.field();
-            let distinct = walk.options.distinct.iter().find(|(of, _)| Some(*of) == field).map_or(0, |(_, distinct)| *distinct);
-            notes.push(Note::SkipScan { segment, distinct });
+            let distinct = walk
+                .options
+                .distinct
+                .iter()
+                .find(|(of, _)| Some(*of) == field)
+                .map_or(0, |(_, distinct)| *distinct);
+            notes.push(PlanNote::SkipScan { segment, distinct });
         }
-        None if walk.is_everything() => notes.push(Note::FullScan),
+        None if walk.is_everything() => notes.push(PlanNote::FullScan),
         None => {}
     }
-    let unused =
-        walk.options.distinct.iter().filter_map(|&(field, values)| Some(Note::NoSkip { field, why: skip::why_not(walk, skip, field, values)? }));
+    let unused = walk.options.distinct.iter().filter_map(|&(field, values)| {
+        Some(PlanNote::NoSkip { field, why: skip::why_not(walk, skip, field, values)? })
+    });
     notes.extend(unused);
     notes
 }

@@ -1,44 +1,45 @@
-//! The order in which the rows of a plan come, in terms of the fields.
+//! Order of the rows of a plan, in terms of the fields.
 
 use std::fmt;
 
-use super::walk::Walk;
+use super::walk::PrefixWalk;
 use crate::language::print_width;
 use crate::schema::{FieldId, KeySchema, Order, SegmentKind};
 
-/// Rows come ordered by the first term, rows alike in it by the second, and so on.
+/// Term of an order: rows are sorted by the first term, rows equal in it by the second, and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderTerm {
-    /// The segment whose bytes the rows are ordered by.
+    /// Segment by whose bytes the rows are sorted.
     pub segment: usize,
-    /// Its field.
+    /// Field of the segment.
     pub field: FieldId,
-    /// Which way, with the direction of the query.
+    /// Sort direction, including the direction of the query.
     pub order: Order,
-    /// What of the field the order is of.
+    /// Part of the field that determines the order.
     pub by: OrderedBy,
 }
 
-/// What of a field an order is of.
+/// Part of a field that determines an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderedBy {
-    /// Its values, as [`Value::compare`](crate::Value::compare) says.
+    /// Its values, in the order of [`Value::compare`](crate::Value::compare).
     Value,
-    /// Its values in part: rows of one bucket, or of one beginning, are alike.
+    /// Its values in part: rows of one bucket or one prefix are equal.
     Part,
-    /// The bytes of the segment, which do not follow the values: reversed digits, dictionary ids, delimited text.
+    /// Bytes of the segment, which do not sort as the values: reversed digits, dictionary ids,
+    /// delimited text.
     Bytes,
 }
 
-/// The order of what `walk` found, as far as it goes. Salts and hashes that are the same in all keys of a range do not count:
-/// ranges are merged by what is left. Others end it.
-pub(super) fn order_of(walk: &Walk<'_>, reverse: bool) -> Vec<OrderTerm> {
+/// Returns the order of the result of `walk`, as far as it is known. Salts and hashes that are
+/// equal in all keys of a range are ignored, because ranges are merged without them. Others end it.
+pub(super) fn order_of(walk: &PrefixWalk<'_>, reverse: bool) -> Vec<OrderTerm> {
     let schema = walk.schema;
     let mut terms = Vec::new();
     for (segment, declared) in schema.segments().iter().enumerate() {
         let Some(field) = declared.kind.field() else {
             let is_derived = !matches!(declared.kind, SegmentKind::Const(_));
-            if is_derived && segment >= walk.pinned {
+            if is_derived && segment >= walk.fixed_count {
                 break;
             }
             continue;
@@ -61,9 +62,13 @@ fn opposite(order: Order) -> Order {
     }
 }
 
-/// Whether rows in the order of `terms` are in the order of `wanted`. Fields of `pinned` have one value only, so that they
-/// change no order.
-pub(super) fn serves(terms: &[OrderTerm], pinned: impl Fn(FieldId) -> bool, wanted: &[(FieldId, Order)]) -> bool {
+/// Returns `true` if rows in the order of `terms` are in the order of `wanted`. Fields of
+/// `fixed_count` have a single value, so they change no order.
+pub(super) fn serves(
+    terms: &[OrderTerm],
+    pinned: impl Fn(FieldId) -> bool,
+    wanted: &[(FieldId, Order)],
+) -> bool {
     let mut wanted = wanted.iter().filter(|(field, _)| !pinned(*field)).peekable();
     let mut terms = terms.iter().filter(|term| !pinned(term.field)).peekable();
     while let Some(&&(field, order)) = wanted.peek() {
@@ -73,7 +78,7 @@ pub(super) fn serves(terms: &[OrderTerm], pinned: impl Fn(FieldId) -> bool, want
         }
         match term.by {
             OrderedBy::Value => drop(wanted.next()),
-            // Its buckets are in order; whether what is in one bucket is, the next term says.
+            // Its buckets are sorted; the next term determines the order within a bucket.
             OrderedBy::Part => {}
             OrderedBy::Bytes => return false,
         }
@@ -82,12 +87,16 @@ pub(super) fn serves(terms: &[OrderTerm], pinned: impl Fn(FieldId) -> bool, want
 }
 
 impl OrderTerm {
-    /// The term in the words of the language, like `ts DESC` or `REVERSE(phone)`.
+    /// Returns the term in the notation of the language, such as `ts DESC` or `REVERSE(phone)`.
     pub fn display<'s>(&'s self, schema: &'s KeySchema) -> impl fmt::Display + 's {
         fmt::from_fn(move |out| {
             let name = &schema.fields()[self.field].name;
             match &schema.segments()[self.segment].kind {
-                SegmentKind::Bucket { width, .. } => write!(out, "BUCKET({name}, {})", print_width(*width, schema.fields()[self.field].ty))?,
+                SegmentKind::Bucket { width, .. } => write!(
+                    out,
+                    "BUCKET({name}, {})",
+                    print_width(*width, schema.fields()[self.field].ty)
+                )?,
                 SegmentKind::Trunc { bytes, .. } => write!(out, "TRUNC({name}, {bytes})")?,
                 SegmentKind::Reverse(_) => write!(out, "REVERSE({name})")?,
                 SegmentKind::BitReverse(_) => write!(out, "BITREV({name})")?,

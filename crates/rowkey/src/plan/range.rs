@@ -1,4 +1,4 @@
-//! Ranges of keys whose derived bytes are all the same, and what of a key is left to compare when these are taken away.
+//! Key ranges with constant derived bytes, and the part of a key that is compared without those.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -6,72 +6,93 @@ use std::ops::Bound;
 use halite_types::key::{successor_of_prefix, successor_of_row};
 use halite_types::{Bytes, RowRange};
 
-use super::walk::{Start, Tail};
+use super::walk::{KeyPrefix, Tail};
 use crate::value::Value;
 
-/// Some keys in one piece of the table. Up to its last salt or hash they all begin alike.
+/// Contiguous range of keys, which are equal up to their last salt or hash.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyRange {
-    /// Which keys.
+    /// Rows of the range.
     pub range: RowRange,
-    /// How many bytes all of them have in common, up to the end of the last salt or hash.
+    /// Number of bytes common to all keys, up to the end of the last salt or hash.
     fixed: usize,
     /// Those bytes without salts and hashes.
     logical: Bytes,
-    /// For people: what is known of every key, segment by segment; of a merged range, of its first keys.
-    pub(super) pins: Vec<Pin>,
-    /// Of a merged range, what is known of its last keys.
-    pub(super) last_pins: Option<Vec<Pin>>,
+    /// For human-readable output: the known value of every segment; for a merged range, of its
+    /// first keys.
+    pub(super) fixed_segments: Vec<FixedSegment>,
+    /// For a merged range, the known values of its last keys.
+    pub(super) last_fixed_segments: Option<Vec<FixedSegment>>,
 }
 
-/// A segment that is the same in all keys of a range.
+/// Segment that is equal in all keys of a range.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pin {
+pub(super) struct FixedSegment {
     pub(super) segment: usize,
-    pub(super) value: PinValue,
+    pub(super) value: FixedValue,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum PinValue {
+pub(super) enum FixedValue {
     Value(Value<'static>),
     Salt(u32),
     Derived(Vec<u8>),
 }
 
 impl KeyRange {
-    /// The whole table as one range, for keys of any schema.
+    /// Returns the whole table as one range, for keys of any schema.
     pub fn all() -> Self {
-        Self { range: RowRange::all(), fixed: 0, logical: Bytes::new(), pins: Vec::new(), last_pins: None }
+        Self {
+            range: RowRange::all(),
+            fixed: 0,
+            logical: Bytes::new(),
+            fixed_segments: Vec::new(),
+            last_fixed_segments: None,
+        }
     }
 
-    /// The keys of one beginning; `None` if there are none.
-    pub(super) fn of(start: Start<'_>, tail: &Tail) -> Option<Self> {
+    /// Returns the keys with one prefix; `None` if there are none.
+    pub(super) fn from_prefix(start: KeyPrefix<'_>, tail: &Tail) -> Option<Self> {
         let with = |more: &[u8]| [&start.bytes[..], more].concat();
-        let behind = |end: Option<Vec<u8>>| end.map_or(Bound::Unbounded, |end| Bound::Excluded(Bytes::from(end)));
-        let from = |low: Vec<u8>| if low.is_empty() { Bound::Unbounded } else { Bound::Included(Bytes::from(low)) };
+        let behind = |end: Option<Vec<u8>>| {
+            end.map_or(Bound::Unbounded, |end| Bound::Excluded(Bytes::from(end)))
+        };
+        let from = |low: Vec<u8>| {
+            if low.is_empty() { Bound::Unbounded } else { Bound::Included(Bytes::from(low)) }
+        };
         let range = match tail {
-            // HBase has no row without bytes: there is nothing to get.
+            // HBase has no empty row key, so there is nothing to get.
             Tail::Complete if start.bytes.is_empty() => return None,
             Tail::Complete => {
                 let key = Bytes::copy_from_slice(&start.bytes);
                 RowRange { start: Bound::Included(key.clone()), end: Bound::Included(key) }
             }
-            Tail::Open => RowRange { start: from(with(&[])), end: behind(successor_of_prefix(&start.bytes)) },
+            Tail::Open => {
+                RowRange { start: from(with(&[])), end: behind(successor_of_prefix(&start.bytes)) }
+            }
             Tail::Span { low, high } => {
-                let end = high.as_ref().map_or_else(|| successor_of_prefix(&start.bytes), |high| Some(with(high)));
+                let end = high
+                    .as_ref()
+                    .map_or_else(|| successor_of_prefix(&start.bytes), |high| Some(with(high)));
                 RowRange { start: from(with(low)), end: behind(end) }
             }
         };
         let logical = Bytes::copy_from_slice(&start.plain[..start.fixed_plain]);
-        (!range.is_empty()).then_some(Self { range, fixed: start.fixed, logical, pins: start.pins.unwrap_or_default(), last_pins: None })
+        (!range.is_empty()).then_some(Self {
+            range,
+            fixed: start.fixed,
+            logical,
+            fixed_segments: start.fixed_segments.unwrap_or_default(),
+            last_fixed_segments: None,
+        })
     }
 
-    /// How many bytes of a key belong to its salts and hashes and what precedes them.
+    /// Returns the number of bytes of a key up to the end of its last salt or hash.
     pub fn fixed(&self) -> usize {
         self.fixed
     }
 
-    /// The key, if the range is just one.
+    /// Returns the key if the range contains exactly one.
     pub fn point(&self) -> Option<&Bytes> {
         match (&self.range.start, &self.range.end) {
             (Bound::Included(start), Bound::Included(end)) if start == end => Some(start),
@@ -79,23 +100,26 @@ impl KeyRange {
         }
     }
 
-    /// What rows are ordered by when several ranges are merged: the key without salts and hashes, in two pieces. Within one
-    /// range it is in the order of the keys.
+    /// Returns the sort key for merging several ranges: the key without salts and hashes, in two
+    /// parts. Within one range its order is the key order.
     pub fn merge_key<'k>(&'k self, key: &'k [u8]) -> (&'k [u8], &'k [u8]) {
         (&self.logical, key.get(self.fixed..).unwrap_or_default())
     }
 
-    /// The least merge key a row of the range can have.
+    /// Returns the least merge key a row of the range can have.
     pub fn low_merge_key(&self) -> Vec<u8> {
-        let (Bound::Included(start) | Bound::Excluded(start)) = &self.range.start else { return self.logical.to_vec() };
+        let (Bound::Included(start) | Bound::Excluded(start)) = &self.range.start else {
+            return self.logical.to_vec();
+        };
         let (first, second) = self.merge_key(start);
         [first, second].concat()
     }
 
-    /// A merge key that no row of the range is behind, for scans from the last row; `None` if there is no such bound.
+    /// Returns an upper bound of the merge keys of the range, for reverse scans; `None` if there is
+    /// none.
     pub fn high_merge_key(&self) -> Option<Vec<u8>> {
         let (Bound::Included(end) | Bound::Excluded(end)) = &self.range.end else { return None };
-        // A bound that is shorter than what the keys have in common lies behind every key that begins with that.
+        // A bound that is shorter than the common bytes is after every key that begins with it.
         if end.len() < self.fixed || !self.begins_with_fixed(end) {
             return successor_of_prefix(&self.logical);
         }
@@ -103,22 +127,32 @@ impl KeyRange {
     }
 
     fn begins_with_fixed(&self, end: &[u8]) -> bool {
-        let (Bound::Included(start) | Bound::Excluded(start)) = &self.range.start else { return self.fixed == 0 };
+        let (Bound::Included(start) | Bound::Excluded(start)) = &self.range.start else {
+            return self.fixed == 0;
+        };
         start.get(..self.fixed) == end.get(..self.fixed)
     }
 
-    /// Leaves only what comes strictly after `merge_key` (strictly before it in a reverse scan); `None` if that is nothing.
-    /// With `and_equal` a row of just that merge key stays.
+    /// Restricts the range to keys strictly after `merge_key` (strictly before it in a reverse
+    /// scan); returns `None` if it is empty. With `and_equal` a row with exactly that merge key is
+    /// included.
     #[must_use]
     pub fn after(&self, merge_key: &[u8], reverse: bool, and_equal: bool) -> Option<Self> {
         let head = &merge_key[..merge_key.len().min(self.logical.len())];
         let cut = match head.cmp(&self.logical) {
             Ordering::Equal => self.key_with(&merge_key[self.logical.len()..]),
-            // The token lies wholly on one side: a shorter one sorts before everything here.
-            order => return (order == if reverse { Ordering::Greater } else { Ordering::Less }).then(|| self.clone()),
+            // The token is entirely on one side: a shorter one sorts before all keys of the range.
+            order => {
+                return (order == if reverse { Ordering::Greater } else { Ordering::Less })
+                    .then(|| self.clone());
+            }
         };
         let mut left = self.clone();
-        let side = if and_equal { Bound::Included(Bytes::from(cut)) } else { Bound::Excluded(Bytes::from(cut)) };
+        let side = if and_equal {
+            Bound::Included(Bytes::from(cut))
+        } else {
+            Bound::Excluded(Bytes::from(cut))
+        };
         if reverse {
             left.range.end = lesser_end(&self.range.end, side);
         } else {
@@ -127,17 +161,19 @@ impl KeyRange {
         (!left.range.is_empty()).then_some(left)
     }
 
-    /// What of it lies in another range.
+    /// Returns the intersection with another range.
     pub(super) fn within(mut self, other: &RowRange) -> Option<Self> {
         self.range.start = greater_start(&self.range.start, other.start.clone());
         self.range.end = lesser_end(&self.range.end, other.end.clone());
         (!self.range.is_empty()).then_some(self)
     }
 
-    /// The bytes that all its keys have in common, up to the end of the last salt or hash.
+    /// Returns the bytes common to all keys, up to the end of the last salt or hash.
     pub fn fixed_bytes(&self) -> &[u8] {
         match &self.range.start {
-            Bound::Included(start) | Bound::Excluded(start) => &start[..self.fixed.min(start.len())],
+            Bound::Included(start) | Bound::Excluded(start) => {
+                &start[..self.fixed.min(start.len())]
+            }
             Bound::Unbounded => &[],
         }
     }
@@ -146,21 +182,26 @@ impl KeyRange {
         [self.fixed_bytes(), tail].concat()
     }
 
-    /// Adds the range behind this one, if nothing lies between them and their rows compare alike.
+    /// Merges the next range if there is no gap between them and their rows have the same sort key.
     pub(super) fn absorb(&mut self, next: &Self) -> bool {
         let touches = match (&self.range.end, &next.range.start) {
             (Bound::Excluded(end), Bound::Included(start)) => end >= start,
             _ => false,
         };
-        if !touches || (self.fixed, &self.logical) != (next.fixed, &next.logical) || self.key_with(&[]) != next.key_with(&[]) {
+        if !touches
+            || (self.fixed, &self.logical) != (next.fixed, &next.logical)
+            || self.key_with(&[]) != next.key_with(&[])
+        {
             return false;
         }
         self.range.end = next.range.end.clone();
-        self.last_pins = Some(next.last_pins.clone().unwrap_or_else(|| next.pins.clone()));
+        self.last_fixed_segments =
+            Some(next.last_fixed_segments.clone().unwrap_or_else(|| next.fixed_segments.clone()));
         true
     }
 
-    /// Whether a region from `start` to `end` (empty for none) holds some of it.
+    /// Returns `true` if a region from `start` to `end` (empty for none) contains a part of the
+    /// range.
     pub fn touches(&self, start: &[u8], end: &[u8]) -> bool {
         let begins_before_end = end.is_empty()
             || match &self.range.start {

@@ -1,4 +1,4 @@
-//! One range, read in pieces: scan after scan, with what has to be looked at in each row.
+//! One range, read in chunks: a sequence of scans and the check of each row.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -6,44 +6,46 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use halite_types::key::{print_bytes, successor_of_prefix};
+use halite_types::key::{successor_of_prefix, to_string_binary};
 use halite_types::{Error, Result, Row, RowRange, RowStream, Scan, Table};
 
-use super::Unreadable;
-use crate::error::Cause;
+use super::UndecodableRows;
+use crate::error::KeyErrorKind;
 use crate::plan::{KeyRange, Plan};
 
-/// What all ranges of one scatter have in common.
-pub(super) struct Shared {
+/// Context common to all ranges of one scatter.
+pub(super) struct ScatterContext {
     pub(super) table: Arc<dyn Table>,
     pub(super) plan: Arc<Plan>,
     /// Columns, filter and so on; range, limit and direction are set for each scan.
     pub(super) template: Scan,
-    pub(super) unreadable: Unreadable,
+    pub(super) undecodable_rows: UndecodableRows,
     pub(super) has_residual: bool,
-    /// Rows of the ranges that are no keys of the schema, and those of them that were left out.
+    /// Rows of the ranges that are not keys of the schema, and the skipped ones among them.
     pub(super) misfits: AtomicU64,
     pub(super) left_out: AtomicU64,
-    /// Rows that scans and gets gave.
+    /// Rows returned by scans and gets.
     pub(super) examined: AtomicU64,
 }
 
-impl Shared {
-    /// Whether a row belongs to the answer.
+impl ScatterContext {
+    /// Returns `true` if a row belongs to the result.
     pub(super) fn keeps(&self, row: &Row) -> Result<bool> {
         let decoded = self.plan.decode(row.key());
-        // What only a dictionary could tell is no reason to doubt a row.
-        if decoded.as_ref().is_err_and(|error| error.cause != Cause::NotInDictionary) {
+        // A missing dictionary is not a reason to reject a row.
+        if decoded.as_ref().is_err_and(|error| error.kind != KeyErrorKind::NotInDictionary) {
             self.misfits.fetch_add(1, Ordering::Relaxed);
         }
-        match (decoded, self.unreadable) {
+        match (decoded, self.undecodable_rows) {
             (Ok(decoded), _) => Ok(!self.has_residual || self.plan.admits(&decoded)),
-            (Err(_), Unreadable::Return) => Ok(true),
-            (Err(_), Unreadable::Count) => {
+            (Err(_), UndecodableRows::Return) => Ok(true),
+            (Err(_), UndecodableRows::Count) => {
                 self.left_out.fetch_add(1, Ordering::Relaxed);
                 Ok(false)
             }
-            (Err(error), Unreadable::Fail) => Err(Error::from(error).at(format_args!("row {}", print_bytes(row.key())))),
+            (Err(error), UndecodableRows::Fail) => {
+                Err(Error::from(error).at(format_args!("row {}", to_string_binary(row.key()))))
+            }
         }
     }
 
@@ -52,47 +54,64 @@ impl Shared {
     }
 }
 
-/// Where the reading of one range stands. It goes into each piece of reading and comes back with the rows.
+/// Read position in one range. Each chunk read consumes it and returns it with the rows.
 pub(super) struct Cursor {
-    shared: Arc<Shared>,
+    context: Arc<ScatterContext>,
     range: KeyRange,
-    /// What no scan has been opened for.
+    /// Part of the range without a scan yet.
     left: RowRange,
     stream: Option<RowStream>,
-    /// Rows the open scan was asked for, and rows it gave; without a number it gives all.
-    asked: Option<usize>,
-    given: usize,
-    /// Rows still wanted of this range; only where no row is looked at again.
+    /// Rows requested from the open scan and rows it returned; without a number it returns all.
+    requested: Option<usize>,
+    returned: usize,
+    /// Rows still required from this range; only if rows are not checked again.
     wanted: Option<usize>,
-    /// Of a skip scan: what to read of the value it is at.
+    /// For a skip scan: remaining ranges of the current value.
     found: VecDeque<RowRange>,
     is_over: bool,
 }
 
-/// Rows of one piece, none at the end of the range, with the cursor for the next piece.
-pub(super) type Piece = (Cursor, Result<Vec<Row>>);
+/// Rows of one chunk, empty at the end of the range, with the cursor for the next chunk.
+pub(super) type CursorChunk = (Cursor, Result<Vec<Row>>);
 
 impl Cursor {
-    /// `first` is how many rows the first scan asks for, if the range need not be read to its end.
-    pub(super) fn new(shared: Arc<Shared>, range: KeyRange, wanted: Option<usize>, first: Option<usize>) -> Self {
+    /// Creates a cursor; `first` is the number of rows of the first scan if the range need not be
+    /// read to its end.
+    pub(super) fn new(
+        context: Arc<ScatterContext>,
+        range: KeyRange,
+        wanted: Option<usize>,
+        first: Option<usize>,
+    ) -> Self {
         let left = range.range.clone();
-        Self { shared, range, left, stream: None, asked: first, given: 0, wanted, found: VecDeque::new(), is_over: wanted == Some(0) }
+        Self {
+            context,
+            range,
+            left,
+            stream: None,
+            requested: first,
+            returned: 0,
+            wanted,
+            found: VecDeque::new(),
+            is_over: wanted == Some(0),
+        }
     }
 
-    /// Whether nothing comes any more.
+    /// Returns `true` if no rows follow.
     pub(super) fn is_over(&self) -> bool {
         self.is_over
     }
 
     /// Reads until there are rows, or the range ends.
-    pub(super) async fn read(mut self) -> Piece {
+    pub(super) async fn read(mut self) -> CursorChunk {
         match self.next_rows().await {
             Ok(rows) => {
                 self.is_over |= rows.is_empty();
                 (self, Ok(rows))
             }
             Err(error) => {
-                let place = format!("table {}, {}", self.shared.table.name(), describe(&self.range.range));
+                let place =
+                    format!("table {}, {}", self.context.table.name(), describe(&self.range.range));
                 (self, Err(error.at(place)))
             }
         }
@@ -105,11 +124,11 @@ impl Cursor {
             }
             let Some(stream) = &mut self.stream else { break };
             let mut rows = stream.next_rows().await?;
-            self.note(&rows);
+            self.record_rows(&rows);
             let mut failed = None;
             rows.retain(|row| {
                 failed.is_none()
-                    && self.shared.keeps(row).unwrap_or_else(|error| {
+                    && self.context.keeps(row).unwrap_or_else(|error| {
                         failed = Some(error);
                         false
                     })
@@ -124,39 +143,39 @@ impl Cursor {
         Ok(Vec::new())
     }
 
-    /// Keeps account of what a scan gave, and lets it go when it has given all.
-    fn note(&mut self, rows: &[Row]) {
-        self.shared.examined.fetch_add(rows.len() as u64, Ordering::Relaxed);
-        self.given += rows.len();
+    /// Counts the rows of a scan, and closes it after its last row.
+    fn record_rows(&mut self, rows: &[Row]) {
+        self.context.examined.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        self.returned += rows.len();
         if let Some(wanted) = &mut self.wanted {
             *wanted = wanted.saturating_sub(rows.len());
             self.is_over |= *wanted == 0;
         }
-        let asked_all = self.asked.is_some_and(|asked| self.given >= asked);
+        let asked_all = self.requested.is_some_and(|asked| self.returned >= asked);
         match rows.last() {
-            Some(last) if self.asked.is_some() => {
+            Some(last) if self.requested.is_some() => {
                 let key = Bound::Excluded(halite_types::Bytes::copy_from_slice(last.key()));
-                if self.shared.is_reverse() { self.left.end = key } else { self.left.start = key }
+                if self.context.is_reverse() { self.left.end = key } else { self.left.start = key }
             }
             _ => {}
         }
         if asked_all {
-            // What was enough for nobody is asked for in pieces that grow.
-            self.asked = self.asked.map(|asked| asked.saturating_mul(4));
+            // An insufficient scan is followed by larger requests.
+            self.requested = self.requested.map(|asked| asked.saturating_mul(4));
             self.stream = None;
         } else if rows.is_empty() {
             self.stream = None;
-            self.is_over |= !self.shared.plan.is_skip_scan();
+            self.is_over |= !self.context.plan.is_skip_scan();
         }
     }
 
-    /// Opens the next scan; whether there is one.
+    /// Opens the next scan; returns `false` if there is none.
     async fn open_next(&mut self) -> Result<bool> {
-        if self.shared.plan.is_skip_scan() && self.found.is_empty() {
+        if self.context.plan.is_skip_scan() && self.found.is_empty() {
             self.skip_to_next().await?;
-            self.asked = None;
+            self.requested = None;
         }
-        let range = if self.shared.plan.is_skip_scan() {
+        let range = if self.context.plan.is_skip_scan() {
             match self.found.pop_front() {
                 Some(range) => range,
                 None => return Ok(false),
@@ -167,31 +186,43 @@ impl Cursor {
         if range.is_empty() {
             return Ok(false);
         }
-        self.asked = self.asked.map(|asked| asked.min(self.wanted.unwrap_or(usize::MAX)));
-        self.given = 0;
-        self.stream = Some(self.scan(range, self.asked));
+        self.requested = self.requested.map(|asked| asked.min(self.wanted.unwrap_or(usize::MAX)));
+        self.returned = 0;
+        self.stream = Some(self.scan(range, self.requested));
         Ok(true)
     }
 
     fn scan(&self, range: RowRange, limit: Option<usize>) -> RowStream {
-        let scan = Scan { range, limit, reverse: self.shared.is_reverse(), ..self.shared.template.clone() };
-        self.shared.table.scan(scan)
+        let scan = Scan {
+            range,
+            limit,
+            reverse: self.context.is_reverse(),
+            ..self.context.template.clone()
+        };
+        self.context.table.scan(scan)
     }
 
-    /// Looks the next value up that the open segment has, and what to read of it. Values of which nothing is wanted are passed.
+    /// Finds the next value of the open segment, and its ranges. Values without ranges are skipped.
     async fn skip_to_next(&mut self) -> Result<()> {
         while self.found.is_empty() && !self.left.is_empty() {
             let Some(row) = self.scan(self.left.clone(), Some(1)).next().await? else {
-                self.left = RowRange { start: Bound::Excluded(Vec::new().into()), end: Bound::Included(Vec::new().into()) };
+                self.left = RowRange {
+                    start: Bound::Excluded(Vec::new().into()),
+                    end: Bound::Included(Vec::new().into()),
+                };
                 return Ok(());
             };
-            self.shared.examined.fetch_add(1, Ordering::Relaxed);
-            let reverse = self.shared.is_reverse();
-            let Ok(step) = self.shared.plan.skip_step(&self.range, row.key()) else {
-                // No value can be told; the row itself is dealt with as every row that is no key.
+            self.context.examined.fetch_add(1, Ordering::Relaxed);
+            let reverse = self.context.is_reverse();
+            let Ok(step) = self.context.plan.skip_step(&self.range, row.key()) else {
+                // The value is unknown; the row is handled as every row that is not a key.
                 let key = halite_types::Bytes::copy_from_slice(row.key());
-                self.found.push_back(RowRange { start: Bound::Included(key.clone()), end: Bound::Included(key.clone()) });
-                *(if reverse { &mut self.left.end } else { &mut self.left.start }) = Bound::Excluded(key);
+                self.found.push_back(RowRange {
+                    start: Bound::Included(key.clone()),
+                    end: Bound::Included(key.clone()),
+                });
+                *(if reverse { &mut self.left.end } else { &mut self.left.start }) =
+                    Bound::Excluded(key);
                 continue;
             };
             self.found.extend(step.ranges.into_iter().map(|range| range.range));
@@ -212,7 +243,7 @@ impl Cursor {
 fn describe(range: &RowRange) -> String {
     let mut out = String::from("rows ");
     let bound = |bound: &Bound<halite_types::Bytes>| match bound {
-        Bound::Included(key) | Bound::Excluded(key) => print_bytes(key),
+        Bound::Included(key) | Bound::Excluded(key) => to_string_binary(key),
         Bound::Unbounded => String::new(),
     };
     // Writing to a string does not fail.

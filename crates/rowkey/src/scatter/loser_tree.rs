@@ -1,20 +1,21 @@
-//! A tree of losers: which of many sorted runs has the next row, found anew with one comparison per level.
+//! Loser tree: determines which of many sorted runs has the next row, with one comparison per
+//! level.
 //!
-//! Inner nodes hold the run that lost there, the root the winner. When the winner has moved on, only the nodes on its own way
-//! up can change.
+//! Inner nodes contain the run that lost there, the root the winner. After the winner has advanced,
+//! only the nodes on its path to the root can change.
 
-/// Which of `runs` runs is first.
+/// Tournament of `runs` runs.
 #[derive(Debug, Default)]
 pub(super) struct LoserTree {
-    /// The loser of each inner node; node 1 is the topmost, the children of node `n` are `2n` and `2n + 1`, and run `r` stands
-    /// at `runs + r`.
+    /// Loser of each inner node; node 1 is the root, the children of node `n` are `2n` and
+    /// `2n + 1`, and run `r` is at `runs + r`.
     losers: Vec<usize>,
     winner: usize,
 }
 
 impl LoserTree {
-    /// A tree over `runs` runs, at least one. `is_before(a, b)` tells whether the head of run `a` comes before that of `b`; a run
-    /// without rows comes behind all others.
+    /// Creates a tree over `runs` runs, at least one. `is_before(a, b)` returns `true` if the head
+    /// of run `a` comes before that of `b`; a run without rows comes after all others.
     pub(super) fn new(runs: usize, is_before: impl Fn(usize, usize) -> bool) -> Self {
         let mut winners = vec![0; 2 * runs];
         let mut losers = vec![0; runs];
@@ -27,17 +28,17 @@ impl LoserTree {
             winners[node] = winner;
             losers[node] = loser;
         }
-        // With one run there is no inner node, and the run itself stands at 1.
+        // With one run there is no inner node, and the run itself is at 1.
         let winner = winners.get(1).copied().unwrap_or(0);
         Self { losers, winner }
     }
 
-    /// The run with the first row.
+    /// Returns the run with the first row.
     pub(super) fn winner(&self) -> usize {
         self.winner
     }
 
-    /// Finds the winner again after its head has changed.
+    /// Determines the winner again after its head has changed.
     pub(super) fn replay(&mut self, is_before: impl Fn(usize, usize) -> bool) {
         let mut node = usize::midpoint(self.losers.len(), self.winner);
         while node > 0 {
@@ -56,14 +57,18 @@ mod tests {
     #[test]
     fn runs_of_any_number_come_out_as_one_in_order() {
         for runs in 1..40_usize {
-            let mut heads: Vec<Vec<usize>> = (0..runs).map(|run| (0..run % 7).map(|row| (row * 31 + run * 17) % 101).collect()).collect();
+            let mut heads: Vec<Vec<usize>> = (0..runs)
+                .map(|run| (0..run % 7).map(|row| (row * 31 + run * 17) % 101).collect())
+                .collect();
             heads.iter_mut().for_each(|run| run.sort_unstable_by(|a, b| b.cmp(a)));
             let mut wanted: Vec<_> = heads.iter().flatten().copied().collect();
             wanted.sort_unstable();
-            let before = |heads: &[Vec<usize>], a: usize, b: usize| match (heads[a].last(), heads[b].last()) {
-                (Some(first), Some(second)) => (first, a) < (second, b),
-                (first, _) => first.is_some(),
-            };
+            let before =
+                |heads: &[Vec<usize>], a: usize, b: usize| match (heads[a].last(), heads[b].last())
+                {
+                    (Some(first), Some(second)) => (first, a) < (second, b),
+                    (first, _) => first.is_some(),
+                };
             let mut tree = LoserTree::new(runs, |a, b| before(&heads, a, b));
             let mut merged = Vec::new();
             while let Some(row) = heads[tree.winner()].pop() {

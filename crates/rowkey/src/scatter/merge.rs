@@ -1,8 +1,9 @@
-//! Many ranges as one stream: which are open, which piece is read next, and whose row comes first.
+//! Many ranges as one stream: the open ranges, the order of chunk reads, and the merge of rows.
 //!
-//! A range is opened when a row of it may come next, so that a list of values is read one after the other, and salts all
-//! together. In order, a row can be given out when every open range has shown its next one. While rows of one piece are
-//! given out, the next piece of the same range is read.
+//! A range is opened when one of its rows may be next, so a list of values is read sequentially,
+//! and all salts are read concurrently. In ordered mode, a row can be returned once every open
+//! range has its next row. While the rows of one chunk are returned, the next chunk of the same
+//! range is read.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -13,86 +14,98 @@ use std::task::{Context, Poll};
 use halite_types::{Error, Result, Row};
 
 use super::ScatterOptions;
-use super::cursor::{Cursor, Piece, Shared};
+use super::cursor::{Cursor, CursorChunk, ScatterContext};
 use super::loser_tree::LoserTree;
 use crate::plan::{KeyRange, Plan};
 
-/// Rows of one answer, so that a consumer sees the first before all are merged.
-const ROWS_PER_ANSWER: usize = 1024;
-/// A piece of a range is not made smaller than this.
-const PIECE_BYTES_MIN: usize = 4096;
-/// Rows that a range with a limit is asked for at first, at least.
-const FIRST_ROWS_MIN: usize = 4;
+/// Rows per batch, so that a consumer receives the first rows before all are merged.
+const ROWS_PER_BATCH: usize = 1024;
+/// Minimum bytes of a chunk of a range.
+const MIN_CHUNK_BYTES: usize = 4096;
+/// Minimum rows of the first request to a range with a limit.
+const MIN_FIRST_ROWS: usize = 4;
 
-type Reading = Pin<Box<dyn Future<Output = Piece> + Send>>;
+type ChunkFuture = Pin<Box<dyn Future<Output = CursorChunk> + Send>>;
 
-/// A range that was opened.
+/// Open range.
 struct Leaf {
     range: KeyRange,
-    /// Here while nothing is being read.
+    /// Present while no read is in progress.
     cursor: Option<Cursor>,
-    /// A piece that was read ahead.
+    /// Chunk that was read ahead.
     ready: Option<Vec<Row>>,
     rows: std::vec::IntoIter<Row>,
     head: Option<Row>,
-    /// The merge key of the head.
+    /// Merge key of the head.
     key: Vec<u8>,
-    /// Nothing comes behind what is here.
+    /// `true` if no rows follow the buffered ones.
     is_over: bool,
 }
 
-/// What the tree knows of the heads.
+/// State of the tree relative to the heads.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum TreeIs {
+enum TreeState {
     Current,
-    /// The winner has another head.
-    BehindOfWinner,
-    /// Ranges have joined since it was made.
-    OfOthers,
+    /// The winner has a new head.
+    WinnerChanged,
+    /// Ranges have joined since the tree was built.
+    RunsAdded,
 }
 
-/// The ranges of a plan while they are read.
+/// Ranges of a plan while they are read.
 pub(super) struct Merge {
-    shared: Arc<Shared>,
+    context: Arc<ScatterContext>,
     concurrency: usize,
     is_ordered: bool,
     reverse: bool,
-    /// Ranges that are not open, the one that may come first in front, each with the first merge key it can have; `None` where
-    /// that is not known.
+    /// Ranges that are not open, in the order in which they may be needed, each with its least
+    /// possible merge key; `None` if unknown.
     pending: VecDeque<(Option<Vec<u8>>, KeyRange)>,
     leaves: Vec<Leaf>,
-    /// Leaves that were opened ahead of their time, in the order of `pending`.
+    /// Leaves that were opened in advance, in the order of `pending`.
     ahead: VecDeque<(Option<Vec<u8>>, usize)>,
-    /// The leaves that are merged, by their place in `tree`.
+    /// Merged leaves, by their index in `tree`.
     joined: Vec<usize>,
     tree: LoserTree,
-    tree_is: TreeIs,
-    /// Joined leaves whose next row is not known.
+    tree_state: TreeState,
+    /// Joined leaves whose next row is unknown.
     missing: usize,
-    /// Leaves somebody waits for, and leaves to read ahead.
+    /// Leaves that block the consumer, and leaves to read ahead.
     wanted: VecDeque<usize>,
     prefetch: VecDeque<usize>,
-    /// Without order: leaves that have rows to give.
+    /// Unordered mode: leaves with rows to return.
     arrived: VecDeque<usize>,
-    reading: Vec<(usize, Reading)>,
+    reading: Vec<(usize, ChunkFuture)>,
     failed: Option<Error>,
     limit: Option<usize>,
     fan_out: usize,
-    /// Ranges that may be open at once without order; grows as ranges end.
+    /// Unordered mode: maximum ranges open at once; grows as ranges end.
     window: usize,
     open: usize,
 }
 
 impl Merge {
-    pub(super) fn new(shared: Arc<Shared>, ranges: Vec<KeyRange>, options: &ScatterOptions) -> Self {
-        let (reverse, is_ordered, limit) = (shared.plan.query().reverse, shared.plan.query().ordered, shared.plan.query().limit);
-        let mut pending: Vec<_> = ranges.into_iter().map(|range| (first_key(&range, reverse), range)).collect();
-        // What has no bound may come first; the others by their bounds, the last ones first in reverse.
-        pending.sort_by(|(a, _), (b, _)| if reverse { b.is_none().cmp(&a.is_none()).then_with(|| b.cmp(a)) } else { a.cmp(b) });
+    pub(super) fn new(
+        context: Arc<ScatterContext>,
+        ranges: Vec<KeyRange>,
+        options: &ScatterOptions,
+    ) -> Self {
+        let (reverse, is_ordered, limit) = (
+            context.plan.query().reverse,
+            context.plan.query().ordered,
+            context.plan.query().limit,
+        );
+        let mut pending: Vec<_> =
+            ranges.into_iter().map(|range| (first_key(&range, reverse), range)).collect();
+        // Ranges without a bound may be first; the others are sorted by their bounds, descending in
+        // reverse.
+        pending.sort_by(|(a, _), (b, _)| {
+            if reverse { b.is_none().cmp(&a.is_none()).then_with(|| b.cmp(a)) } else { a.cmp(b) }
+        });
         let concurrency = options.concurrency.max(1);
-        let fan_out = shared.plan.fan_out().max(1);
+        let fan_out = context.plan.fan_out().max(1);
         Self {
-            shared,
+            context,
             concurrency,
             is_ordered,
             reverse,
@@ -101,7 +114,7 @@ impl Merge {
             ahead: VecDeque::new(),
             joined: Vec::new(),
             tree: LoserTree::default(),
-            tree_is: TreeIs::Current,
+            tree_state: TreeState::Current,
             missing: 0,
             wanted: VecDeque::new(),
             prefetch: VecDeque::new(),
@@ -115,33 +128,42 @@ impl Merge {
         }
     }
 
-    /// The next rows, at most `most`; empty at the end.
-    pub(super) fn poll_rows(&mut self, context: &mut Context<'_>, most: usize) -> Poll<Result<Vec<Row>>> {
+    /// Returns the next rows, at most `most`; empty at the end.
+    pub(super) fn poll_rows(
+        &mut self,
+        context: &mut Context<'_>,
+        most: usize,
+    ) -> Poll<Result<Vec<Row>>> {
         loop {
             if let Some(error) = self.failed.take() {
                 return Poll::Ready(Err(error));
             }
-            let at_once = most.min(ROWS_PER_ANSWER);
-            let rows = if self.is_ordered { self.merged_rows(at_once) } else { self.any_rows(at_once) };
-            // Nothing is begun for a consumer who has all he asked for, nor for one who may want no more: a store in this process
-            // would read the next piece here and now.
+            let at_once = most.min(ROWS_PER_BATCH);
+            let rows =
+                if self.is_ordered { self.merged_rows(at_once) } else { self.any_rows(at_once) };
+            // No read is started for a consumer that has all requested rows, or that may need no
+            // more: a local store would read the next chunk synchronously.
             if rows.len() == most || self.limit.is_some() && !rows.is_empty() {
                 return Poll::Ready(Ok(rows));
             }
             self.launch();
-            let has_moved = self.poll_pieces(context);
+            let has_moved = self.poll_chunks(context);
             if !rows.is_empty() {
                 return Poll::Ready(Ok(rows));
             }
             if !has_moved && self.failed.is_none() {
-                let is_over = self.reading.is_empty() && self.wanted.is_empty() && self.pending.is_empty() && self.ahead.is_empty();
+                let is_over = self.reading.is_empty()
+                    && self.wanted.is_empty()
+                    && self.pending.is_empty()
+                    && self.ahead.is_empty();
                 return if is_over { Poll::Ready(Ok(Vec::new())) } else { Poll::Pending };
             }
         }
     }
 
-    /// Looks at all pieces that are being read; whether one has come. Few are read at once, so none has to say which it is.
-    fn poll_pieces(&mut self, context: &mut Context<'_>) -> bool {
+    /// Polls all chunk reads; returns `true` if one has completed. Few are in progress at once, so
+    /// none needs to identify itself.
+    fn poll_chunks(&mut self, context: &mut Context<'_>) -> bool {
         let mut has_moved = false;
         let mut at = 0;
         while at < self.reading.len() {
@@ -151,7 +173,7 @@ impl Merge {
                     let (leaf, _) = self.reading.swap_remove(at);
                     has_moved = true;
                     match rows {
-                        Ok(rows) => self.take_piece(leaf, cursor, rows),
+                        Ok(rows) => self.take_chunk(leaf, cursor, rows),
                         Err(error) => self.failed = Some(error),
                     }
                 }
@@ -160,7 +182,7 @@ impl Merge {
         has_moved
     }
 
-    fn take_piece(&mut self, at: usize, cursor: Cursor, rows: Vec<Row>) {
+    fn take_chunk(&mut self, at: usize, cursor: Cursor, rows: Vec<Row>) {
         let leaf = &mut self.leaves[at];
         leaf.is_over = cursor.is_over();
         leaf.cursor = (!leaf.is_over).then_some(cursor);
@@ -180,7 +202,7 @@ impl Merge {
         }
     }
 
-    /// Brings the next row of a leaf to its head, if it is here.
+    /// Moves the next row of a leaf to its head, if it is available.
     fn advance(&mut self, at: usize) {
         let leaf = &mut self.leaves[at];
         leaf.head = leaf.rows.next();
@@ -189,7 +211,7 @@ impl Merge {
         {
             leaf.rows = rows.into_iter();
             leaf.head = leaf.rows.next();
-            // With a limit the rest of the range may never be wanted.
+            // With a limit the rest of the range may never be needed.
             if leaf.cursor.is_some() && self.limit.is_none() {
                 self.prefetch.push_back(at);
             }
@@ -202,7 +224,7 @@ impl Merge {
         }
     }
 
-    /// Rows in order, as long as every open range shows its next one.
+    /// Returns rows in order, as long as every open range has its next row.
     fn merged_rows(&mut self, most: usize) -> Vec<Row> {
         let mut out = Vec::new();
         while self.missing == 0 && out.len() < most {
@@ -215,7 +237,7 @@ impl Merge {
             let Some(at) = head else { break };
             out.extend(self.leaves[at].head.take());
             self.advance(at);
-            self.tree_is = self.tree_is.max(TreeIs::BehindOfWinner);
+            self.tree_state = self.tree_state.max(TreeState::WinnerChanged);
             if self.leaves[at].head.is_none() && !self.leaves[at].is_over {
                 self.missing += 1;
                 if self.leaves[at].cursor.is_some() {
@@ -228,13 +250,13 @@ impl Merge {
 
     fn refresh_tree(&mut self) {
         let leaves = &self.leaves;
-        match std::mem::replace(&mut self.tree_is, TreeIs::Current) {
-            TreeIs::Current => return,
-            TreeIs::BehindOfWinner => {
+        match std::mem::replace(&mut self.tree_state, TreeState::Current) {
+            TreeState::Current => return,
+            TreeState::WinnerChanged => {
                 let (joined, reverse) = (&self.joined, self.reverse);
                 return self.tree.replay(|a, b| is_before(leaves, joined, reverse, a, b));
             }
-            TreeIs::OfOthers => {}
+            TreeState::RunsAdded => {}
         }
         self.joined.retain(|&leaf| leaves[leaf].head.is_some() || !leaves[leaf].is_over);
         let (joined, reverse) = (&self.joined, self.reverse);
@@ -244,9 +266,16 @@ impl Merge {
         };
     }
 
-    /// Opens the next range, if one of its rows may come before `head`; whether it did.
+    /// Opens the next range if one of its rows may sort before `head`; returns `true` if it did.
     fn join_due(&mut self, head: Option<usize>) -> bool {
-        let Some(first) = self.ahead.front().map(|(first, _)| first).or_else(|| self.pending.front().map(|(first, _)| first)) else { return false };
+        let Some(first) = self
+            .ahead
+            .front()
+            .map(|(first, _)| first)
+            .or_else(|| self.pending.front().map(|(first, _)| first))
+        else {
+            return false;
+        };
         let is_due = match (head.map(|leaf| &self.leaves[leaf].key), first) {
             (Some(key), Some(first)) if self.reverse => first >= key,
             (Some(key), Some(first)) => first <= key,
@@ -259,12 +288,19 @@ impl Merge {
         true
     }
 
-    /// Opens the next range, and those that begin where it does: salts are all read at once.
+    /// Opens the next range, and those with the same start: all salts are read at once.
     fn join(&mut self) {
         let mut first: Option<Option<Vec<u8>>> = None;
         loop {
-            let next = self.ahead.front().map(|(key, _)| key).or_else(|| self.pending.front().map(|(key, _)| key));
-            let Some(next) = next.filter(|next| first.as_ref().is_none_or(|first| first == *next)) else { return };
+            let next = self
+                .ahead
+                .front()
+                .map(|(key, _)| key)
+                .or_else(|| self.pending.front().map(|(key, _)| key));
+            let Some(next) = next.filter(|next| first.as_ref().is_none_or(|first| first == *next))
+            else {
+                return;
+            };
             first.get_or_insert_with(|| next.clone());
             let at = match self.ahead.pop_front() {
                 Some((_, at)) => at,
@@ -278,16 +314,23 @@ impl Merge {
             };
             self.joined.push(at);
             self.missing += usize::from(self.leaves[at].head.is_none() && !self.leaves[at].is_over);
-            self.tree_is = TreeIs::OfOthers;
+            self.tree_state = TreeState::RunsAdded;
         }
     }
 
-    /// Makes a leaf of the next range.
+    /// Creates a leaf from the next range.
     fn open_next(&mut self) -> Option<(Option<Vec<u8>>, usize)> {
         let (first, range) = self.pending.pop_front()?;
-        let share = |limit: usize| if self.is_ordered { (2 * limit).div_ceil(self.fan_out).max(FIRST_ROWS_MIN).min(limit.max(1)) } else { limit };
-        let wanted = self.limit.filter(|_| !self.shared.has_residual);
-        let cursor = Cursor::new(Arc::clone(&self.shared), range.clone(), wanted, self.limit.map(share));
+        let share = |limit: usize| {
+            if self.is_ordered {
+                (2 * limit).div_ceil(self.fan_out).max(MIN_FIRST_ROWS).min(limit.max(1))
+            } else {
+                limit
+            }
+        };
+        let wanted = self.limit.filter(|_| !self.context.has_residual);
+        let cursor =
+            Cursor::new(Arc::clone(&self.context), range.clone(), wanted, self.limit.map(share));
         self.leaves.push(Leaf {
             range,
             cursor: Some(cursor),
@@ -301,12 +344,16 @@ impl Merge {
         Some((first, self.leaves.len() - 1))
     }
 
-    /// Begins to read pieces, those first that somebody waits for.
+    /// Starts chunk reads, first those that block the consumer.
     fn launch(&mut self) {
         while self.reading.len() < self.concurrency {
-            let next = self.wanted.pop_front().or_else(|| self.prefetch.pop_front()).or_else(|| self.look_ahead());
+            let next = self
+                .wanted
+                .pop_front()
+                .or_else(|| self.prefetch.pop_front())
+                .or_else(|| self.open_ahead());
             let Some(at) = next else { return };
-            // It may have been read ahead in the meantime; then what came is used up first.
+            // It may have been read ahead; then that chunk is used first.
             if self.leaves[at].ready.is_none()
                 && let Some(cursor) = self.leaves[at].cursor.take()
             {
@@ -315,8 +362,8 @@ impl Merge {
         }
     }
 
-    /// Opens a range that nobody waits for yet.
-    fn look_ahead(&mut self) -> Option<usize> {
+    /// Opens a range in advance.
+    fn open_ahead(&mut self) -> Option<usize> {
         if !self.is_ordered {
             return if self.open < self.window { self.open_next().map(|(_, at)| at) } else { None };
         }
@@ -328,12 +375,12 @@ impl Merge {
         Some(at)
     }
 
-    /// Rows as they come.
+    /// Returns rows in order of arrival.
     fn any_rows(&mut self, most: usize) -> Vec<Row> {
         let mut out = Vec::new();
         while let Some(&at) = self.arrived.front().filter(|_| out.len() < most) {
             let leaf = &mut self.leaves[at];
-            // A piece waits until the one before it is given out.
+            // A chunk waits until the previous one is returned.
             if leaf.rows.as_slice().is_empty() {
                 let Some(rows) = leaf.ready.take() else {
                     self.arrived.pop_front();
@@ -350,18 +397,23 @@ impl Merge {
     }
 }
 
-/// Bytes of one piece of a range, of which each open range holds two.
-pub(super) fn piece_bytes(plan: &Plan, options: &ScatterOptions) -> usize {
-    let at_once = if plan.query().ordered { plan.fan_out().max(options.concurrency) } else { options.concurrency };
-    (options.buffer_bytes / (2 * at_once.max(1))).max(PIECE_BYTES_MIN)
+/// Returns the bytes of one chunk of a range; each open range holds two.
+pub(super) fn chunk_bytes(plan: &Plan, options: &ScatterOptions) -> usize {
+    let at_once = if plan.query().ordered {
+        plan.fan_out().max(options.concurrency)
+    } else {
+        options.concurrency
+    };
+    (options.buffer_bytes / (2 * at_once.max(1))).max(MIN_CHUNK_BYTES)
 }
 
-/// The first merge key that a row of a range can have, in the direction of the scan.
+/// Returns the first possible merge key of the rows in a range, in the direction of the scan.
 fn first_key(range: &KeyRange, reverse: bool) -> Option<Vec<u8>> {
     if reverse { range.high_merge_key() } else { Some(range.low_merge_key()) }
 }
 
-/// Whether the head of run `a` comes before that of run `b`. Rows of one logical key come in the order of their whole keys.
+/// Returns `true` if the head of run `a` sorts before that of run `b`. Rows with the same logical
+/// key are in the order of their complete keys.
 fn is_before(leaves: &[Leaf], joined: &[usize], reverse: bool, a: usize, b: usize) -> bool {
     let (a, b) = (&leaves[joined[a]], &leaves[joined[b]]);
     let (Some(first), Some(second)) = (&a.head, &b.head) else { return a.head.is_some() };

@@ -1,44 +1,47 @@
-//! Whole keys, read by gets instead of scans.
+//! Complete keys, read by gets instead of scans.
 
 use std::sync::Arc;
 
 use halite_types::{Bytes, Get, Result, Row};
 
-use super::cursor::Shared;
+use super::cursor::ScatterContext;
 use crate::plan::KeyRange;
 
 /// Keys of one call to the table.
 const KEYS_PER_CALL: usize = 256;
 
-/// The keys that are still to get, in the order in which their rows are wanted.
-pub(super) struct Points {
-    shared: Arc<Shared>,
+/// Remaining keys, in the order of their rows.
+pub(super) struct PointLookups {
+    context: Arc<ScatterContext>,
     keys: std::vec::IntoIter<Bytes>,
 }
 
-impl Points {
-    pub(super) fn new(shared: Arc<Shared>, mut ranges: Vec<KeyRange>) -> Self {
+impl PointLookups {
+    pub(super) fn new(context: Arc<ScatterContext>, mut ranges: Vec<KeyRange>) -> Self {
         ranges.sort_by_cached_key(KeyRange::low_merge_key);
-        if shared.plan.query().reverse {
+        if context.plan.query().reverse {
             ranges.reverse();
         }
         let keys: Vec<_> = ranges.iter().filter_map(|range| range.point().cloned()).collect();
-        Self { shared, keys: keys.into_iter() }
+        Self { context, keys: keys.into_iter() }
     }
 
-    /// The next rows that exist, at most `most`; empty at the end.
+    /// Returns the next existing rows, at most `most`; empty at the end.
     pub(super) async fn next_rows(&mut self, most: usize) -> Result<Vec<Row>> {
         while !self.keys.as_slice().is_empty() {
-            // The keys are taken when their rows are here, so that nothing is lost when nobody waits for them any more.
+            // The keys are removed after their rows have arrived, so that a cancelled call loses
+            // none.
             let keys = &self.keys.as_slice()[..self.keys.len().min(KEYS_PER_CALL)];
             let count = keys.len();
             let get = |key: &Bytes| {
                 let mut get = Get::new(key.clone());
-                get.selection = self.shared.template.selection.clone();
+                get.selection = self.context.template.selection.clone();
                 get
             };
-            let found = self.shared.table.get(keys.iter().map(get).collect()).await;
-            let found = found.map_err(|error| error.at(format_args!("table {}, gets of {count} keys", self.shared.table.name())))?;
+            let found = self.context.table.get(keys.iter().map(get).collect()).await;
+            let found = found.map_err(|error| {
+                error.at(format_args!("table {}, gets of {count} keys", self.context.table.name()))
+            })?;
             let mut rows = Vec::with_capacity(found.len());
             let mut taken = 0;
             for row in found {
@@ -46,8 +49,10 @@ impl Points {
                     break;
                 }
                 taken += 1;
-                self.shared.examined.fetch_add(u64::from(!row.is_empty()), std::sync::atomic::Ordering::Relaxed);
-                if !row.is_empty() && self.shared.keeps(&row)? {
+                self.context
+                    .examined
+                    .fetch_add(u64::from(!row.is_empty()), std::sync::atomic::Ordering::Relaxed);
+                if !row.is_empty() && self.context.keeps(&row)? {
                     rows.push(row);
                 }
             }

@@ -1,4 +1,4 @@
-//! One range with a limit, which most questions about one thing come to: nothing to merge, nothing to read ahead.
+//! Single range with a limit, the most frequent query: nothing to merge or read ahead.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,28 +7,32 @@ use std::task::{Context, Poll};
 
 use halite_types::{Result, Row};
 
-use super::cursor::{Cursor, Piece, Shared};
+use super::cursor::{Cursor, CursorChunk, ScatterContext};
 use crate::plan::KeyRange;
 
-/// The range while it is read.
+/// State of the range.
 #[expect(clippy::large_enum_variant, reason = "it stands in a box as a whole")]
 pub(super) enum Single {
-    /// Nobody waits for rows.
+    /// No rows are requested.
     Idle(Cursor),
-    /// A piece is being read; it goes on if the call that began it was cancelled.
-    Reading(Pin<Box<dyn Future<Output = Piece> + Send>>),
-    /// Nothing comes any more.
+    /// A chunk is being read; the read continues if the call that started it was cancelled.
+    Reading(Pin<Box<dyn Future<Output = CursorChunk> + Send>>),
+    /// The range has ended.
     Over,
 }
 
 impl Single {
-    pub(super) fn new(shared: Arc<Shared>, range: KeyRange, limit: usize) -> Self {
+    pub(super) fn new(shared: Arc<ScatterContext>, range: KeyRange, limit: usize) -> Self {
         let wanted = (!shared.has_residual).then_some(limit);
         Self::Idle(Cursor::new(shared, range, wanted, Some(limit)))
     }
 
-    /// The next rows, at most `most`; empty at the end.
-    pub(super) fn poll_rows(&mut self, context: &mut Context<'_>, most: usize) -> Poll<Result<Vec<Row>>> {
+    /// Returns the next rows, at most `most`; empty at the end.
+    pub(super) fn poll_rows(
+        &mut self,
+        context: &mut Context<'_>,
+        most: usize,
+    ) -> Poll<Result<Vec<Row>>> {
         loop {
             *self = match std::mem::replace(self, Self::Over) {
                 Self::Over => return Poll::Ready(Ok(Vec::new())),

@@ -1,26 +1,29 @@
-//! Streams of bits, most significant first, and Rice codes on them.
-#![expect(clippy::cast_possible_truncation, reason = "every cast takes the low bits of a number, and what is left was masked or cannot be more")]
+//! Bit streams, most significant bit first, and Rice codes.
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "every cast takes the low bits of a number, and what is left was masked or cannot be more"
+)]
 
-/// What follows this many ones is not the rest of a Rice code but the number itself, in 64 bits: so one outlier costs 11
-/// bytes, not millions.
+/// After this many ones, the number itself follows in 64 bits instead of the rest of a Rice code.
+/// One outlier therefore takes 11 bytes, not millions.
 const ESCAPE: u32 = 24;
 
-/// Bits gathered into bytes.
+/// Writer that collects bits in bytes.
 #[derive(Default)]
 pub(super) struct BitWriter {
     bytes: Vec<u8>,
-    /// Bits not yet in `bytes`, in the low end.
+    /// Bits not yet in `bytes`, at the low end.
     pending: u128,
     pending_bits: u32,
 }
 
 impl BitWriter {
-    /// Behind bytes that are there already.
+    /// Creates a writer that appends to existing bytes.
     pub(super) fn after(bytes: Vec<u8>) -> Self {
         Self { bytes, ..Self::default() }
     }
 
-    /// The low `bits` of `value`, at most 64.
+    /// Appends the low `bits` of `value`, at most 64.
     pub(super) fn put(&mut self, value: u64, bits: u32) {
         debug_assert!(bits <= 64, "a number has 64 bits");
         if bits == 0 {
@@ -35,7 +38,7 @@ impl BitWriter {
         self.pending &= (1 << self.pending_bits) - 1;
     }
 
-    /// `value` with `k` bits as they are and the rest counted in ones.
+    /// Appends `value` with its low `k` bits unchanged and the rest in unary.
     pub(super) fn put_rice(&mut self, value: u64, k: u32) {
         let quotient = value >> k;
         if quotient >= u64::from(ESCAPE) {
@@ -43,12 +46,13 @@ impl BitWriter {
             self.put(value, 64);
             return;
         }
-        // The quotient is below 24, so the shift is in range; the last bit is the zero that ends it.
+        // The quotient is below 24, so the shift is in range; the last bit is the zero that ends
+        // it.
         self.put(((1u64 << quotient) - 1) << 1, quotient as u32 + 1);
         self.put(value, k);
     }
 
-    /// The bytes, the last one filled with zeros.
+    /// Returns the bytes, the last one padded with zeros.
     pub(super) fn finish(mut self) -> Vec<u8> {
         if self.pending_bits > 0 {
             self.put(0, 8 - self.pending_bits);
@@ -57,48 +61,54 @@ impl BitWriter {
     }
 }
 
-/// Bits of [`BitWriter::put_rice`] for `value`.
+/// Returns the number of bits of [`BitWriter::put_rice`] for `value`.
 pub(super) fn rice_bits(value: u64, k: u32) -> u64 {
     let quotient = value >> k;
     if quotient >= u64::from(ESCAPE) { u64::from(ESCAPE) + 64 } else { quotient + 1 + u64::from(k) }
 }
 
-/// The `k` with which `values` take fewest bits, and how many these are.
+/// Returns the `k` that encodes `values` in the fewest bits, and that number of bits.
 pub(super) fn best_rice(values: &(impl Iterator<Item = u64> + Clone)) -> (u32, u64) {
-    let (count, sum) = values.clone().fold((0u64, 0u128), |(count, sum), value| (count + 1, sum + u128::from(value)));
+    let (count, sum) = values
+        .clone()
+        .fold((0u64, 0u128), |(count, sum), value| (count + 1, sum + u128::from(value)));
     let mean = sum / u128::from(count.max(1));
-    // The best is near the logarithm of the mean, unless outliers spoil the mean: so all below it are tried too.
+    // The best value is near the logarithm of the mean, unless outliers distort the mean, so all
+    // smaller ones are tried too.
     let most = mean.checked_ilog2().map_or(0, |log| log + 1).min(63);
-    (0..=most).map(|k| (k, values.clone().map(|value| rice_bits(value, k)).sum::<u64>())).min_by_key(|&(_, bits)| bits).unwrap_or((0, 0))
+    (0..=most)
+        .map(|k| (k, values.clone().map(|value| rice_bits(value, k)).sum::<u64>()))
+        .min_by_key(|&(_, bits)| bits)
+        .unwrap_or((0, 0))
 }
 
-/// Reads what [`BitWriter`] wrote; `None` where the bytes end.
+/// Reader of the output of [`BitWriter`]; returns `None` at the end of the bytes.
 #[derive(Clone)]
 pub(super) struct BitReader<'a> {
     bytes: &'a [u8],
-    /// The next bit.
-    at: usize,
+    /// Offset of the next bit.
+    next_bit: usize,
 }
 
 impl<'a> BitReader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self { bytes, next_bit: 0 }
     }
 
-    /// The next `bits`, at most 64.
+    /// Returns the next `bits`, at most 64.
     pub(super) fn take(&mut self, bits: u32) -> Option<u64> {
         if bits == 0 {
             return Some(0);
         }
-        let end = self.at.checked_add(bits as usize)?;
-        let bytes = self.bytes.get(self.at / 8..end.div_ceil(8))?;
+        let end = self.next_bit.checked_add(bits as usize)?;
+        let bytes = self.bytes.get(self.next_bit / 8..end.div_ceil(8))?;
         let all = bytes.iter().fold(0u128, |all, &byte| all << 8 | u128::from(byte));
-        let behind = bytes.len() * 8 - self.at % 8 - bits as usize;
-        self.at = end;
+        let behind = bytes.len() * 8 - self.next_bit % 8 - bits as usize;
+        self.next_bit = end;
         Some((all >> behind) as u64 & (u64::MAX >> (64 - bits)))
     }
 
-    /// A number written with [`BitWriter::put_rice`].
+    /// Returns a number written with [`BitWriter::put_rice`].
     pub(super) fn take_rice(&mut self, k: u32) -> Option<u64> {
         let mut quotient = 0;
         while self.take(1)? == 1 {
@@ -110,23 +120,23 @@ impl<'a> BitReader<'a> {
         Some(u64::from(quotient).checked_shl(k)? | self.take(k)?)
     }
 
-    /// How many whole bytes were begun.
+    /// Returns the number of bytes of which at least one bit was read.
     pub(super) fn bytes_begun(&self) -> usize {
-        self.at.div_ceil(8)
+        self.next_bit.div_ceil(8)
     }
 }
 
-/// A signed number as an unsigned one that is small when it is near zero.
+/// Converts a signed number to an unsigned one that is small if the signed one is near zero.
 pub(super) fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63).cast_unsigned()
 }
 
-/// The reverse of [`zigzag`].
+/// Returns the reverse of [`zigzag`].
 pub(super) fn unzigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -((value & 1).cast_signed())
 }
 
-/// Seven bits to a byte, the lowest first.
+/// Appends a varint: seven bits per byte, the lowest first.
 pub(super) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push((value & 0x7f) as u8 | 0x80);
@@ -135,7 +145,8 @@ pub(super) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// The reverse of [`put_varint`], taking its bytes off the front; `None` where they end or are too many.
+/// Splits a varint of [`put_varint`] off the front of `bytes`; returns `None` if they end early or
+/// are too many.
 pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {

@@ -1,57 +1,62 @@
-//! A `SERIES` column in the cells of its bucket rows: names of loose points, their values, and packing a row.
+//! A `SERIES` column in the cells of its bucket rows: qualifiers of loose points, their values, and
+//! packing of a row.
 
 use std::borrow::Cow;
 
 use halite_types::cell::{CellParts, CellType, compare_cells};
 use halite_types::{Bytes, CellRef, Cells, CellsBuilder, FamilyDescriptor, KeepDeletedCells};
 
-use super::{POINTS_MAX, Point, SeriesError, merge, pack, unpack};
+use super::{MAX_POINTS, Point, SeriesError, merge, pack, unpack};
 use crate::codec::big_endian;
 use crate::language::{Column, ColumnType};
 use crate::schema::{FieldId, KeySchema, SegmentKind};
 use crate::value::FieldType;
 
-/// Whole numbers below this are doubles without loss.
-const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
+/// Integers below this are exact doubles.
+const MAX_WHOLE_NUMBER: f64 = 9_007_199_254_740_992.0;
 
-/// One `SERIES` column of a table.
+/// `SERIES` column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeriesColumn {
     family: Bytes,
     qualifier: Bytes,
     of: FieldType,
-    /// The field of the key that is the time of a point.
+    /// Field of the key that is the time of a point.
     field: FieldId,
     /// Width of a bucket, in the unit of that field.
     width: u64,
-    /// The field that carries it is descending.
+    /// `true` if the field is descending.
     is_descending: bool,
 }
 
-/// The points of one row.
+/// Points of one row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RowPoints {
     /// In ascending order of their offsets.
     pub points: Vec<Point>,
-    /// How many cells they came from that are not packed.
+    /// Number of cells they came from that are not packed.
     pub loose: usize,
 }
 
 impl SeriesColumn {
-    /// The column of a key, if it is a series whose points can be told apart.
+    /// Returns the column of a key, if it is a series whose points can be distinguished.
     ///
     /// # Errors
-    /// What is missing: a bucket of time in the key, which holds nothing else of that time.
+    /// The missing requirement: a time bucket in the key, which contains no other part of that
+    /// time.
     pub fn new(key: &KeySchema, column: &Column) -> Result<Self, String> {
         let ColumnType::Series { of, offset_of } = &column.ty else {
             return Err(format!("column {} is no SERIES", column.name));
         };
         let buckets = key.segments().iter().filter_map(|segment| match segment.kind {
-            SegmentKind::Bucket { field, width } => Some((field, width, segment.order == crate::schema::Order::Desc)),
+            SegmentKind::Bucket { field, width } => {
+                Some((field, width, segment.order == crate::schema::Order::Desc))
+            }
             _ => None,
         });
         let wanted = offset_of.as_ref().and_then(|name| key.field_id(name));
-        let mut buckets = buckets.filter(|(field, ..)| wanted.is_none_or(|wanted| wanted == *field));
+        let mut buckets =
+            buckets.filter(|(field, ..)| wanted.is_none_or(|wanted| wanted == *field));
         let Some((field, width, is_descending)) = buckets.next() else {
             let what = offset_of.as_deref().unwrap_or("a time");
             return Err(format!(
@@ -61,7 +66,10 @@ impl SeriesColumn {
         };
         let name = &key.fields()[field].name;
         if buckets.next().is_some() {
-            return Err(format!("the key has several buckets; say which one column {} counts its points from: OFFSET OF {name}", column.name));
+            return Err(format!(
+                "the key has several buckets; say which one column {} counts its points from: OFFSET OF {name}",
+                column.name
+            ));
         }
         if key.carrier(field).is_some() {
             return Err(format!(
@@ -69,16 +77,19 @@ impl SeriesColumn {
                 column.name
             ));
         }
-        let (family, qualifier) = (Bytes::copy_from_slice(column.family.as_bytes()), Bytes::copy_from_slice(column.qualifier.as_bytes()));
+        let (family, qualifier) = (
+            Bytes::copy_from_slice(column.family.as_bytes()),
+            Bytes::copy_from_slice(column.qualifier.as_bytes()),
+        );
         Ok(Self { family, qualifier, of: *of, field, width, is_descending })
     }
 
-    /// Its family.
+    /// Returns its family.
     pub fn family(&self) -> &Bytes {
         &self.family
     }
 
-    /// The qualifier of the packed cell.
+    /// Returns the qualifier of the packed cell.
     pub fn qualifier(&self) -> &Bytes {
         &self.qualifier
     }
@@ -88,42 +99,48 @@ impl SeriesColumn {
         self.field
     }
 
-    /// Width of a bucket, in the unit of the time.
+    /// Returns the width of a bucket, in the unit of the time.
     pub fn width(&self) -> u64 {
         self.width
     }
 
-    /// Whether later buckets stand in front of earlier ones.
+    /// Returns `true` if later buckets sort before earlier ones.
     pub fn is_descending(&self) -> bool {
         self.is_descending
     }
 
-    /// The qualifier of a loose point: that of the column and the offset in as many bytes as the width of a bucket needs, 4 or 8.
+    /// Returns the qualifier of a loose point: the column's qualifier and the offset in 4 or 8
+    /// bytes, depending on the width of a bucket.
     pub fn loose_qualifier(&self, offset: u64) -> Vec<u8> {
         let bytes = offset.to_be_bytes();
         [&self.qualifier[..], &bytes[8 - self.offset_bytes()..]].concat()
     }
 
-    /// Whether a column of that name in the same family could be taken for a loose point.
+    /// Returns `true` if a column of that name in the same family could be mistaken for a loose
+    /// point.
     pub fn may_be_loose(&self, qualifier: &[u8]) -> bool {
-        qualifier.len() == self.qualifier.len() + self.offset_bytes() && qualifier.starts_with(&self.qualifier)
+        qualifier.len() == self.qualifier.len() + self.offset_bytes()
+            && qualifier.starts_with(&self.qualifier)
     }
 
     fn offset_bytes(&self) -> usize {
         if self.width <= 1 << 32 { 4 } else { 8 }
     }
 
-    /// The offset a loose point's qualifier says; `None` for other columns.
+    /// Returns the offset in a loose point's qualifier; `None` for other columns.
     fn offset_of(&self, qualifier: &[u8]) -> Option<i64> {
-        let digits = qualifier.strip_prefix(&self.qualifier[..]).filter(|digits| digits.len() == self.offset_bytes())?;
+        let digits = qualifier
+            .strip_prefix(&self.qualifier[..])
+            .filter(|digits| digits.len() == self.offset_bytes())?;
         let offset = big_endian(digits);
         i64::try_from(offset).ok().filter(|_| offset < self.width)
     }
 
-    /// The value of a loose cell: the number in the bytes Java's `Bytes.toBytes` gives its type.
+    /// Returns the value of a loose cell: the number encoded by Java's `Bytes.toBytes` for its
+    /// type.
     ///
     /// # Errors
-    /// A number its type does not have, or a whole number too large to be packed.
+    /// A number outside its type, or an integer too large to be packed.
     pub fn value_bytes(&self, value: f64) -> Result<Vec<u8>, String> {
         let of = self.of;
         match of {
@@ -132,20 +149,27 @@ impl SeriesColumn {
             FieldType::F32 => {
                 let narrow = value as f32;
                 let is_same = f64::from(narrow).to_bits() == value.to_bits() || value.is_nan();
-                return if is_same { Ok(narrow.to_be_bytes().to_vec()) } else { Err(format!("{value} is no {of}; declare SERIES(DOUBLE)")) };
+                return if is_same {
+                    Ok(narrow.to_be_bytes().to_vec())
+                } else {
+                    Err(format!("{value} is no {of}; declare SERIES(DOUBLE)"))
+                };
             }
             _ => {}
         }
         let (least, greatest) = of.integer_range().unwrap_or((0, 0));
         #[expect(clippy::cast_possible_truncation, reason = "whole numbers below 2^53 only")]
-        let whole = (value.fract() == 0.0 && value.abs() < WHOLE_MAX).then_some(value as i128);
+        let whole =
+            (value.fract() == 0.0 && value.abs() < MAX_WHOLE_NUMBER).then_some(value as i128);
         match whole.filter(|whole| (least..=greatest).contains(whole)) {
             Some(whole) => Ok(whole.to_be_bytes()[16 - integer_bytes(greatest)..].to_vec()),
-            None => Err(format!("{value} is no {of} of up to 53 bits, which is what a SERIES of whole numbers holds")),
+            None => Err(format!(
+                "{value} is no {of} of up to 53 bits, which is what a SERIES of whole numbers holds"
+            )),
         }
     }
 
-    /// The number of a loose cell; `None` for a point that was taken away.
+    /// Returns the number of a loose cell; `None` for a point that was removed.
     fn value_of(&self, bytes: &[u8]) -> Result<Option<f64>, SeriesError> {
         if bytes.is_empty() {
             return Ok(None);
@@ -158,11 +182,14 @@ impl SeriesColumn {
         value.map(Some).ok_or(SeriesError::Damaged)
     }
 
-    /// The points of a row, packed and loose.
+    /// Returns the points of a row, packed and loose.
     ///
     /// # Errors
-    /// A packed cell that is damaged; a loose one that is no number of this type.
-    pub fn points<'c>(&self, cells: impl IntoIterator<Item = CellRef<'c>>) -> Result<RowPoints, SeriesError> {
+    /// A damaged packed cell, or a loose one that is not a number of this type.
+    pub fn points<'c>(
+        &self,
+        cells: impl IntoIterator<Item = CellRef<'c>>,
+    ) -> Result<RowPoints, SeriesError> {
         let (mut packed, mut loose) = (Vec::new(), Vec::new());
         for cell in cells {
             if cell.family() != self.family {
@@ -178,31 +205,53 @@ impl SeriesColumn {
         Ok(RowPoints { points: merge(&packed, &loose), loose: count })
     }
 
-    /// Whether the rows of a family may be packed where nobody asks: each column has one version, and nothing that was deleted is kept.
-    pub fn may_pack_unasked(&self, family: &FamilyDescriptor) -> bool {
+    /// Returns `true` if the rows of a family may be packed without a request: each column has one
+    /// version, and no deleted cells are retained.
+    pub fn can_auto_pack(&self, family: &FamilyDescriptor) -> bool {
         let is_single = family.max_versions() == 1 && family.min_versions() == 0;
-        *family.name() == self.family && is_single && family.keep_deleted_cells() == KeepDeletedCells::False
+        *family.name() == self.family
+            && is_single
+            && family.keep_deleted_cells() == KeepDeletedCells::False
     }
 
-    /// The cells of a row with its loose points in the packed cell; `None` if there is nothing to pack, or something that cannot
-    /// be: tags, markers, two versions, a damaged cell, too many points, a number that is no double.
+    /// Returns the cells of a row with its loose points in the packed cell. Returns `None` if there
+    /// is nothing to pack, or a cell prevents packing: tags, markers, two versions, a damaged cell,
+    /// too many points, a number that is not a double.
     pub fn repacked(&self, cells: &Cells) -> Option<Cells> {
-        let is_ours = |cell: &CellRef<'_>| cell.qualifier() == self.qualifier || self.offset_of(cell.qualifier()).is_some();
+        let is_ours = |cell: &CellRef<'_>| {
+            cell.qualifier() == self.qualifier || self.offset_of(cell.qualifier()).is_some()
+        };
         let ours: Vec<_> = cells.iter().filter(is_ours).collect();
-        let is_plain = |cell: &CellRef<'_>| cell.cell_type() == Some(CellType::Put) && cell.tags().is_empty();
+        let is_plain =
+            |cell: &CellRef<'_>| cell.cell_type() == Some(CellType::Put) && cell.tags().is_empty();
         let one_version = ours.windows(2).all(|pair| pair[0].qualifier() != pair[1].qualifier());
-        if !one_version || !ours.iter().all(is_plain) || !ours.iter().all(|cell| self.keeps_value(cell)) {
+        if !one_version
+            || !ours.iter().all(is_plain)
+            || !ours.iter().all(|cell| self.keeps_value(cell))
+        {
             return None;
         }
-        let found = self.points(ours.iter().copied()).ok().filter(|found| found.loose > 0 && found.points.len() <= POINTS_MAX)?;
+        let found = self
+            .points(ours.iter().copied())
+            .ok()
+            .filter(|found| found.loose > 0 && found.points.len() <= MAX_POINTS)?;
         let timestamp = ours.iter().map(CellRef::timestamp).max()?;
         let value = if found.points.is_empty() { None } else { Some(pack(&found.points).ok()?) };
         let mut out = CellsBuilder::with_capacity(cells.bytes().len());
         let row = cells.first()?.row();
         let mut packed = CellsBuilder::default();
         if let Some(value) = &value {
-            let (family, qualifier, cell_type) = (&self.family[..], &self.qualifier[..], CellType::Put);
-            packed.push_parts(CellParts { row, family, qualifier, timestamp, cell_type, value, tags: b"" });
+            let (family, qualifier, cell_type) =
+                (&self.family[..], &self.qualifier[..], CellType::Put);
+            packed.push_parts(CellParts {
+                row,
+                family,
+                qualifier,
+                timestamp,
+                cell_type,
+                value,
+                tags: b"",
+            });
         }
         let packed = packed.finish();
         let mut new = packed.first();
@@ -216,16 +265,17 @@ impl SeriesColumn {
         Some(out.finish())
     }
 
-    /// Whether the value of a loose cell is a double without loss.
+    /// Returns `true` if the value of a loose cell is an exact double.
     fn keeps_value(&self, cell: &CellRef<'_>) -> bool {
         if cell.qualifier() == self.qualifier || self.of.integer_range().is_none() {
             return true;
         }
-        self.value_of(cell.value()).is_ok_and(|value| value.is_none_or(|value| value.abs() < WHOLE_MAX))
+        self.value_of(cell.value())
+            .is_ok_and(|value| value.is_none_or(|value| value.abs() < MAX_WHOLE_NUMBER))
     }
 }
 
-/// Bytes of an integer type, by its greatest value.
+/// Returns the number of bytes of an integer type, given its greatest value.
 fn integer_bytes(greatest: i128) -> usize {
     match greatest {
         0..=0xff => 1,
@@ -247,10 +297,12 @@ fn whole_number(bytes: &[u8], of: FieldType) -> Option<f64> {
     Some(i128::from_be_bytes(wide) as f64)
 }
 
-/// The name of a column for messages.
+/// Formats the name of the column for messages.
 impl std::fmt::Display for SeriesColumn {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let text = |bytes: &'_ Bytes| -> Cow<'_, str> { String::from_utf8_lossy(bytes).into_owned().into() };
+        let text = |bytes: &'_ Bytes| -> Cow<'_, str> {
+            String::from_utf8_lossy(bytes).into_owned().into()
+        };
         write!(out, "{}:{}", text(&self.family), text(&self.qualifier))
     }
 }

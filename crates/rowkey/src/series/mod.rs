@@ -1,7 +1,8 @@
 //! Packed series: the points of one bucket row in one cell.
 //!
-//! A bucket row has one column for each point that came since it was packed (*loose* points), and one that holds all
-//! points that were there then (the *packed* cell). Reading merges them; packing makes a new packed cell of both.
+//! A bucket row has one column for each point written since it was packed (*loose* points), and one
+//! with all points that existed then (the *packed* cell). Reads merge them; packing combines both
+//! into a new packed cell.
 //!
 //! ```text
 //!   row       salt | device | bucket of 1 h
@@ -9,11 +10,11 @@
 //!             t:p 00 36 EE 6E  a late point, 18 ms before the bucket ends
 //! ```
 //!
-//! The bytes of a packed cell are drawn in docs/formats/series.md.
+//! The format of a packed cell is documented in docs/formats/series.md.
 
 mod bits;
 mod column;
-mod repack;
+mod compaction_filter;
 mod table;
 mod times;
 mod values;
@@ -22,37 +23,38 @@ use std::fmt;
 
 use bits::{put_varint, take_varint};
 pub use column::{RowPoints, SeriesColumn};
-pub use repack::RepackSeries;
-pub use table::{Measurement, Packed, Series, SeriesPoints};
+pub use compaction_filter::SeriesCompactionFilterFactory;
+pub use table::{Measurement, PackResult, Series, SeriesPoints};
 
-/// Points one packed cell may hold: one for each of 36 hours of seconds. A longer bucket is better made shorter.
-pub const POINTS_MAX: usize = 1 << 17;
+/// Maximum points of a packed cell: one for each second of 36 hours. Use shorter buckets instead of
+/// more points.
+pub const MAX_POINTS: usize = 1 << 17;
 
-/// The first byte of a packed cell.
+/// First byte of a packed cell.
 const VERSION: u8 = 1;
 
-/// One point of a series.
+/// Point of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// When, in the unit of the series, counted from the start of the bucket.
+    /// Time in the unit of the series, relative to the start of the bucket.
     pub offset: i64,
-    /// What was measured.
+    /// Measured value.
     pub value: f64,
 }
 
-/// Why points cannot be packed, or bytes are no packed cell.
+/// Reason why points cannot be packed, or bytes are not a packed cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SeriesError {
-    /// There are none, and a packed cell holds at least one.
+    /// There are no points; a packed cell contains at least one.
     Empty,
-    /// There are more than [`POINTS_MAX`].
+    /// There are more than [`MAX_POINTS`].
     TooMany(u64),
-    /// The point at this place is not later than the one before.
+    /// The point at this index is not later than the previous one.
     OutOfOrder(usize),
     /// The bytes were not written by [`pack`].
     Damaged,
-    /// A newer version of the format.
+    /// The format version is newer.
     Version(u8),
 }
 
@@ -61,12 +63,21 @@ impl fmt::Display for SeriesError {
         match self {
             Self::Empty => out.write_str("a packed cell holds at least one point"),
             Self::TooMany(points) => {
-                write!(out, "{points} points in one bucket, and a packed cell holds at most {POINTS_MAX}: make the bucket shorter")
+                write!(
+                    out,
+                    "{points} points in one bucket, and a packed cell holds at most {MAX_POINTS}: make the bucket shorter"
+                )
             }
-            Self::OutOfOrder(at) => write!(out, "point {at} is not later than the one before it: sort the points, and keep one of each time"),
+            Self::OutOfOrder(at) => write!(
+                out,
+                "point {at} is not later than the one before it: sort the points, and keep one of each time"
+            ),
             Self::Damaged => out.write_str("the packed cell is damaged, or is no packed cell"),
             Self::Version(version) => {
-                write!(out, "the packed cell has version {version} of the format, and this program reads version {VERSION}: use a newer one")
+                write!(
+                    out,
+                    "the packed cell has version {version} of the format, and this program reads version {VERSION}: use a newer one"
+                )
             }
         }
     }
@@ -83,28 +94,29 @@ impl From<SeriesError> for halite_types::Error {
     }
 }
 
-/// The bytes of a packed cell with these points, which are in ascending order of their offsets. Every value comes back
-/// with its very bits.
+/// Encodes a packed cell with these points, which are in ascending order of their offsets. Decoding
+/// restores every bit of the values.
 ///
 /// # Errors
-/// No points or too many, or two of one offset.
+/// No points or too many, or two with the same offset.
 pub fn pack(points: &[Point]) -> Result<Vec<u8>, SeriesError> {
     if points.is_empty() {
         return Err(SeriesError::Empty);
     }
-    if points.len() > POINTS_MAX {
+    if points.len() > MAX_POINTS {
         return Err(SeriesError::TooMany(points.len() as u64));
     }
     if let Some(at) = points.windows(2).position(|pair| pair[0].offset >= pair[1].offset) {
         return Err(SeriesError::OutOfOrder(at + 1));
     }
-    let (offsets, values): (Vec<_>, Vec<_>) = points.iter().map(|point| (point.offset, point.value)).unzip();
+    let (offsets, values): (Vec<_>, Vec<_>) =
+        points.iter().map(|point| (point.offset, point.value)).unzip();
     let mut out = vec![VERSION];
     put_varint(points.len() as u64, &mut out);
     Ok(values::encode(&values, times::encode(&offsets, out)))
 }
 
-/// The points of a packed cell, in ascending order of their offsets.
+/// Decodes the points of a packed cell, in ascending order of their offsets.
 ///
 /// # Errors
 /// Bytes that [`pack`] did not write.
@@ -114,8 +126,11 @@ pub fn unpack(cell: &[u8]) -> Result<Vec<Point>, SeriesError> {
         return Err(SeriesError::Version(version));
     }
     let count = take_varint(&mut bytes).ok_or(SeriesError::Damaged)?;
-    // Points of a steady period and value take no bytes at all, so their number is bounded by itself.
-    let count = usize::try_from(count).ok().filter(|&count| count <= POINTS_MAX).ok_or(SeriesError::TooMany(count))?;
+    // Points with a steady period and value take no bytes, so their number has a separate limit.
+    let count = usize::try_from(count)
+        .ok()
+        .filter(|&count| count <= MAX_POINTS)
+        .ok_or(SeriesError::TooMany(count))?;
     if count == 0 {
         return Err(SeriesError::Empty);
     }
@@ -124,8 +139,9 @@ pub fn unpack(cell: &[u8]) -> Result<Vec<Point>, SeriesError> {
     Ok(offsets.into_iter().zip(values).map(|(offset, value)| Point { offset, value }).collect())
 }
 
-/// Points that came after packing, laid over those that were packed: of one offset, the later one counts, and one without
-/// a value takes the packed one away. Both are in ascending order, and so is what comes of them.
+/// Merges points written after packing with the packed ones. At the same offset the loose point
+/// takes precedence, and one without a value removes the packed point. Both inputs and the result
+/// are in ascending order.
 pub fn merge(packed: &[Point], loose: &[(i64, Option<f64>)]) -> Vec<Point> {
     let mut merged = Vec::with_capacity(packed.len() + loose.len());
     let mut old = packed.iter().peekable();

@@ -1,14 +1,15 @@
-//! Series in a table: points are written loose, read merged, and packed row by row where nobody else does it.
+//! Series in a table: points are written loose, merged by reads, and packed row by row.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use halite_types::{
-    Bytes, CellRef, CheckAndMutate, Cluster, Delete, Error, Put, Result, Row, RowMutations, RowOp, Scan, Table, TableDescriptor, TableName,
+    Bytes, CellRef, CheckAndMutate, Cluster, Delete, Error, Put, Result, Row, RowMutations, RowOp,
+    Scan, Table, TableDescriptor, TableName,
 };
 
 use super::{SeriesColumn, SeriesError, pack};
-use crate::codec::Decoded;
+use crate::codec::DecodedKey;
 use crate::dictionary::Dictionary;
 use crate::language::TableDeclaration;
 use crate::plan::{KeyQuery, Plan, PlanOptions, from_integer, integer};
@@ -16,90 +17,108 @@ use crate::scatter::{Scatter, ScatterOptions};
 use crate::schema::KeySchema;
 use crate::value::Value;
 
-/// Rows that are packed with one call.
+/// Rows packed per call.
 const PACK_ROWS: usize = 64;
-/// Rows that are written with one call.
+/// Rows written per call.
 const WRITE_ROWS: usize = 1000;
 
 /// Row and qualifier of a loose point.
 type LooseName = (Bytes, Vec<u8>);
 
-/// A `SERIES` column of a table, on a store in this process or a cluster elsewhere.
+/// `SERIES` column of a table, in a store in this process or in a remote cluster.
 pub struct Series {
     table: Arc<dyn Table>,
     key: Arc<KeySchema>,
     column: SeriesColumn,
-    /// The numbers of `DICT` fields, if the key has some.
+    /// Dictionary of the `DICT` fields, if the key has any.
     dictionary: Option<Arc<Dictionary>>,
 }
 
-/// A point with all that says where it belongs.
+/// Point with the fields of its key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// The fields of the key in their order, the time of the point among them.
+    /// Fields of the key in order, including the time of the point.
     pub fields: Vec<Value<'static>>,
-    /// What was measured.
+    /// Measured value.
     pub value: f64,
 }
 
-/// What packing did.
+/// Result of packing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Packed {
+pub struct PackResult {
     /// Rows that were packed.
     pub rows: u64,
-    /// Loose points that went into their packed cells.
+    /// Loose points added to their packed cells.
     pub points: u64,
-    /// Rows that somebody else changed meanwhile; the next run finds them again.
+    /// Rows that were changed concurrently; the next run retries them.
     pub changed: u64,
-    /// Loose points that stay loose because they were written too late.
+    /// Loose points that stay loose because they were written too recently.
     pub recent: u64,
 }
 
 impl Series {
-    /// The series column of that name, of a table that declares its key; the only one where `name` is `None`.
+    /// Returns the series column of that name, of a table that declares its key; the only series if
+    /// `name` is `None`.
     ///
     /// # Errors
-    /// `NoSuchTable`; `InvalidRequest` for a table that declares no key or no such column.
-    pub async fn of_table(cluster: &dyn Cluster, table: &TableName, name: Option<&str>) -> Result<Self> {
+    /// `NoSuchTable`; `InvalidRequest` for a table without a declared key or without that column.
+    pub async fn for_table(
+        cluster: &dyn Cluster,
+        table: &TableName,
+        name: Option<&str>,
+    ) -> Result<Self> {
         let handle = cluster.table(table);
         let (key, column) = declared(&*handle.descriptor().await?, name)?;
-        let dictionary = if Dictionary::is_needed(&key) { Some(Arc::new(Dictionary::open_lazily(cluster, table, &key).await?)) } else { None };
+        let dictionary = if Dictionary::is_needed(&key) {
+            Some(Arc::new(Dictionary::open_lazily(cluster, table, &key).await?))
+        } else {
+            None
+        };
         Ok(Self { table: handle, key: Arc::new(key), column, dictionary })
     }
 
-    /// The key of its table.
+    /// Returns the key of its table.
     pub fn key(&self) -> &Arc<KeySchema> {
         &self.key
     }
 
-    /// The column.
+    /// Returns the column.
     pub fn column(&self) -> &SeriesColumn {
         &self.column
     }
 
-    /// Writes points, those of one row together. A point at a time that has one already takes its place.
+    /// Writes points, those of one row together. A point replaces an existing one at the same time.
     ///
     /// # Errors
-    /// `InvalidRequest` for fields that do not fit the key and values that do not fit the column; nothing is written then. As the table's; which
-    /// points were written is not known then, and writing them again does no harm.
+    /// `InvalidRequest` for fields that do not fit the key and values that do not fit the column;
+    /// nothing is written then. Errors of the table; it is then unknown which points were written,
+    /// and a retry is safe.
     pub async fn write(&self, points: &[Measurement]) -> Result<()> {
         if let Some(dictionary) = &self.dictionary {
             for point in points {
                 dictionary.assign(&point.fields).await?;
             }
         }
-        self.put(points.iter().map(|point| self.loose_cell(&point.fields, &self.value_bytes(point)?)).collect::<Result<_>>()?).await
+        self.put(
+            points
+                .iter()
+                .map(|point| self.loose_cell(&point.fields, &self.value_bytes(point)?))
+                .collect::<Result<_>>()?,
+        )
+        .await
     }
 
-    /// Takes the points at these times away, packed or not.
+    /// Removes the points at these times, packed or loose.
     ///
     /// # Errors
     /// As [`Self::write`].
     pub async fn remove(&self, times: &[Vec<Value<'static>>]) -> Result<()> {
-        self.put(times.iter().map(|fields| self.loose_cell(fields, &[])).collect::<Result<_>>()?).await
+        self.put(times.iter().map(|fields| self.loose_cell(fields, &[])).collect::<Result<_>>()?)
+            .await
     }
 
-    /// Writes points and takes those away that come without a value, as one after the other would: of two at one time the later counts.
+    /// Writes points and removes those without a value, as if applied one by one: of two at the
+    /// same time the later one counts.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -109,40 +128,67 @@ impl Series {
             if let (Some(dictionary), Some(_)) = (&self.dictionary, value) {
                 dictionary.assign(fields).await?;
             }
-            let bytes = value.map_or_else(|| Ok(Vec::new()), |value| self.column.value_bytes(value).map_err(Error::invalid))?;
+            let bytes = value.map_or_else(
+                || Ok(Vec::new()),
+                |value| self.column.value_bytes(value).map_err(Error::invalid),
+            )?;
             cells.push(self.loose_cell(fields, &bytes)?);
         }
         self.put(cells).await
     }
 
-    /// The points of the rows a question asks for, in the order of their rows, those of one row by time: from the earliest on, or from
-    /// the latest where the key has later buckets first. A limit counts points.
+    /// Returns the points of the rows that match a query, in the order of their rows, those of one
+    /// row by time: ascending, or descending if the key has later buckets first. A limit counts
+    /// points.
     ///
     /// # Errors
-    /// `InvalidRequest` for conditions that make no sense for their fields.
+    /// `InvalidRequest` for conditions that are invalid for their fields.
     pub fn read(&self, query: &KeyQuery) -> Result<SeriesPoints> {
         let limit = query.limit.unwrap_or(usize::MAX);
         let plan = self.plan(&KeyQuery { limit: None, ..query.clone() })?;
-        let rows = Scatter::new(Arc::clone(&self.table), Arc::clone(&plan), self.template(), &ScatterOptions::default(), None)?;
+        let rows = Scatter::new(
+            Arc::clone(&self.table),
+            Arc::clone(&plan),
+            self.template(),
+            &ScatterOptions::default(),
+            None,
+        )?;
         let is_descending = self.column.is_descending() != query.reverse;
-        Ok(SeriesPoints { rows, plan, column: self.column.clone(), is_descending, left: limit, points: Vec::new().into_iter() })
+        Ok(SeriesPoints {
+            rows,
+            plan,
+            column: self.column.clone(),
+            is_descending,
+            left: limit,
+            points: Vec::new().into_iter(),
+        })
     }
 
-    /// Packs the loose points of the rows a question asks for, where they were written before `written_before_ms`: a row is changed
-    /// only if it is as it was read, and a point that comes meanwhile stays loose. Halite does this by itself at major
-    /// compactions; elsewhere it is to be called now and then, for rows that get few points any more.
+    /// Packs the loose points of the rows that match a query if they were written before
+    /// `written_before_ms`. A row is changed only if it is unchanged since it was read, and a point
+    /// written concurrently stays loose. Halite does this automatically at major compactions; other
+    /// clusters must call it periodically, for rows that no longer receive many points.
     ///
-    /// `written_before_ms` should lie some seconds in the past of the cluster's clock: a second point at the same time within the same
-    /// millisecond as the first could not be told from it.
+    /// `written_before_ms` should be some seconds before the current time of the cluster's clock.
+    /// Otherwise a second point at the same time, written within the same millisecond as the first,
+    /// cannot be distinguished from it.
     ///
     /// # Errors
-    /// As the table's; a packed cell that is damaged.
-    pub async fn pack(&self, query: &KeyQuery, written_before_ms: i64) -> Result<Packed> {
+    /// Errors of the table; a damaged packed cell.
+    pub async fn pack(&self, query: &KeyQuery, written_before_ms: i64) -> Result<PackResult> {
         let plan = self.plan(query)?;
-        let mut rows = Scatter::new(Arc::clone(&self.table), plan, self.template(), &ScatterOptions::default(), None)?;
-        let (mut done, mut waiting) = (Packed::default(), Vec::new());
+        let mut rows = Scatter::new(
+            Arc::clone(&self.table),
+            plan,
+            self.template(),
+            &ScatterOptions::default(),
+            None,
+        )?;
+        let (mut done, mut waiting) = (PackResult::default(), Vec::new());
         while let Some(row) = rows.next().await? {
-            done.recent += self.loose_cells(&row).filter(|cell| cell.timestamp() >= written_before_ms).count() as u64;
+            done.recent +=
+                self.loose_cells(&row).filter(|cell| cell.timestamp() >= written_before_ms).count()
+                    as u64;
             waiting.extend(self.packing(&row, written_before_ms)?);
             if waiting.len() >= PACK_ROWS {
                 self.pack_rows(std::mem::take(&mut waiting), &mut done).await?;
@@ -152,7 +198,7 @@ impl Series {
         Ok(done)
     }
 
-    async fn pack_rows(&self, rows: Vec<(u64, RowOp)>, done: &mut Packed) -> Result<()> {
+    async fn pack_rows(&self, rows: Vec<(u64, RowOp)>, done: &mut PackResult) -> Result<()> {
         let (points, ops): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
         for (points, result) in points.into_iter().zip(self.table.apply(ops).await?) {
             if result?.processed {
@@ -165,41 +211,58 @@ impl Series {
         Ok(())
     }
 
-    /// How to pack a row, and how many loose points go; `None` if there are none.
+    /// Returns the changes that pack a row and the number of loose points removed; `None` if there
+    /// are none.
     fn packing(&self, row: &Row, written_before_ms: i64) -> Result<Option<(u64, RowOp)>> {
         let (family, qualifier) = (self.column.family(), self.column.qualifier());
-        let going: Vec<_> = self.loose_cells(row).filter(|cell| cell.timestamp() < written_before_ms).collect();
+        let going: Vec<_> =
+            self.loose_cells(row).filter(|cell| cell.timestamp() < written_before_ms).collect();
         let packed = row.cell(family, qualifier);
-        let found = self.column.points(going.iter().copied().chain(packed)).map_err(|error| at_row(&self.column, row.key(), error))?;
+        let found = self
+            .column
+            .points(going.iter().copied().chain(packed))
+            .map_err(|error| at_row(&self.column, row.key(), error))?;
         if found.loose == 0 {
             return Ok(None);
         }
         let mut change = RowMutations::new(row.key().to_vec());
         if found.points.is_empty() {
-            change = change.then(Delete::new(row.key().to_vec()).column(family, qualifier));
+            change = change.add(Delete::new(row.key().to_vec()).column(family, qualifier));
         } else {
-            let cell = pack(&found.points).map_err(|error| at_row(&self.column, row.key(), error))?;
-            change = change.then(Put::new(row.key().to_vec()).add(family, qualifier, cell));
+            let cell =
+                pack(&found.points).map_err(|error| at_row(&self.column, row.key(), error))?;
+            change = change.add(Put::new(row.key().to_vec()).add(family, qualifier, cell));
         }
-        let gone = going.iter().fold(Delete::new(row.key().to_vec()), |gone, cell| gone.column_up_to(family, cell.qualifier(), cell.timestamp()));
-        change = change.then(gone);
+        let gone = going.iter().fold(Delete::new(row.key().to_vec()), |gone, cell| {
+            gone.column_up_to(family, cell.qualifier(), cell.timestamp())
+        });
+        change = change.add(gone);
         let (key, family, qualifier) = (row.key().to_vec(), family.clone(), qualifier.clone());
         let op = match packed {
-            Some(packed) => CheckAndMutate::if_equals(key, family, qualifier, Bytes::copy_from_slice(packed.value()), change),
-            None => CheckAndMutate::if_absent(key, family, qualifier, change),
+            Some(packed) => CheckAndMutate::if_equals(
+                key,
+                family,
+                qualifier,
+                Bytes::copy_from_slice(packed.value()),
+                change,
+            ),
+            None => CheckAndMutate::if_not_exists(key, family, qualifier, change),
         };
         Ok(Some((found.loose as u64, op.into())))
     }
 
-    /// The cells of a row that look like loose points of the column.
+    /// Returns the cells of a row that look like loose points of the column.
     fn loose_cells<'r>(&self, row: &'r Row) -> impl Iterator<Item = CellRef<'r>> {
-        row.iter().filter(|cell| cell.family() == self.column.family() && self.column.may_be_loose(cell.qualifier()))
+        row.iter().filter(|cell| {
+            cell.family() == self.column.family() && self.column.may_be_loose(cell.qualifier())
+        })
     }
 
     fn plan(&self, query: &KeyQuery) -> Result<Arc<Plan>> {
         let helper = self.dictionary.clone().map(|dictionary| dictionary as _);
-        let options = PlanOptions { helper, ..PlanOptions::default() };
-        let plan = Plan::new(&self.key, query, &options).map_err(|error| Error::invalid(error.to_string()))?;
+        let options = PlanOptions { resolver: helper, ..PlanOptions::default() };
+        let plan = Plan::new(&self.key, query, &options)
+            .map_err(|error| Error::invalid(error.to_string()))?;
         Ok(Arc::new(plan))
     }
 
@@ -211,19 +274,22 @@ impl Series {
         self.column.value_bytes(point.value).map_err(Error::invalid)
     }
 
-    /// Row and qualifier of a loose point, and its value.
+    /// Returns the row and qualifier of a loose point, and its value.
     fn loose_cell(&self, fields: &[Value<'static>], value: &[u8]) -> Result<(LooseName, Vec<u8>)> {
         let row = match &self.dictionary {
             Some(dictionary) => self.key.encode_with(fields, &**dictionary)?,
             None => self.key.encode(fields)?,
         };
-        let time = fields.get(self.column.field()).and_then(integer).ok_or_else(|| Error::invalid("a point has a time"))?;
-        // The key was encoded, so the time is a number and not before 0.
+        let time = fields
+            .get(self.column.field())
+            .and_then(integer)
+            .ok_or_else(|| Error::invalid("a point has a time"))?;
+        // The key was encoded, so the time is a number and not negative.
         let offset = u64::try_from(time.rem_euclid(self.column.width().into())).unwrap_or_default();
         Ok(((Bytes::copy_from_slice(&row), self.column.loose_qualifier(offset)), value.to_vec()))
     }
 
-    /// Writes cells, the last of those with one name.
+    /// Writes cells; of several with one name only the last.
     async fn put(&self, cells: Vec<(LooseName, Vec<u8>)>) -> Result<()> {
         let cells: BTreeMap<_, _> = cells.into_iter().collect();
         let mut puts: Vec<Put> = Vec::new();
@@ -246,20 +312,20 @@ impl Series {
     }
 }
 
-/// The points of a question.
+/// Points of a query result.
 pub struct SeriesPoints {
     rows: Scatter,
     plan: Arc<Plan>,
     column: SeriesColumn,
     is_descending: bool,
-    /// Points that may still be handed out.
+    /// Points that may still be returned.
     left: usize,
-    /// Those of the row at hand.
+    /// Points of the current row.
     points: std::vec::IntoIter<Measurement>,
 }
 
 impl SeriesPoints {
-    /// The next point; `None` at the end.
+    /// Returns the next point; `None` at the end.
     ///
     /// # Errors
     /// As the table's; a packed cell that is damaged, with its row.
@@ -273,24 +339,35 @@ impl SeriesPoints {
                 return Ok(Some(point));
             }
             let Some(row) = self.rows.next().await? else { return Ok(None) };
-            self.points = self.of_row(&row)?.into_iter();
+            self.points = self.row_points(&row)?.into_iter();
         }
     }
 
-    /// The points of a row whose times the conditions allow.
-    fn of_row(&self, row: &Row) -> Result<Vec<Measurement>> {
+    /// Returns the points of a row whose times the conditions allow.
+    fn row_points(&self, row: &Row) -> Result<Vec<Measurement>> {
         let decoded = self.plan.decode(row.key())?;
-        let found = self.column.points(row.iter()).map_err(|error| at_row(&self.column, row.key(), error))?;
+        let found = self
+            .column
+            .points(row.iter())
+            .map_err(|error| at_row(&self.column, row.key(), error))?;
         let fields = owned(&decoded);
         let start = fields.get(self.column.field()).and_then(integer).unwrap_or_default();
         let ty = self.plan.schema().fields()[self.column.field()].ty;
         let with_time = |offset: i64| {
             let mut fields = fields.clone();
-            fields[self.column.field()] = from_integer(ty, start + i128::from(offset)).unwrap_or(Value::Null);
+            fields[self.column.field()] =
+                from_integer(ty, start + i128::from(offset)).unwrap_or(Value::Null);
             fields
         };
-        let points = found.points.iter().map(|point| Measurement { fields: with_time(point.offset), value: point.value });
-        let mut points: Vec<_> = points.filter(|point| self.plan.admits_value(self.column.field(), &point.fields[self.column.field()])).collect();
+        let points = found
+            .points
+            .iter()
+            .map(|point| Measurement { fields: with_time(point.offset), value: point.value });
+        let mut points: Vec<_> = points
+            .filter(|point| {
+                self.plan.admits_value(self.column.field(), &point.fields[self.column.field()])
+            })
+            .collect();
         if self.is_descending {
             points.reverse();
         }
@@ -298,29 +375,42 @@ impl SeriesPoints {
     }
 }
 
-fn owned(decoded: &Decoded<'_>) -> Vec<Value<'static>> {
+fn owned(decoded: &DecodedKey<'_>) -> Vec<Value<'static>> {
     decoded.values().iter().map(|value| value.clone().into_owned()).collect()
 }
 
 fn at_row(column: &SeriesColumn, row: &[u8], error: SeriesError) -> Error {
     let error = Error::from(error);
-    Error::new(error.kind(), format!("row {}, column {column}: {error}", halite_types::key::print_bytes(row)))
+    Error::new(
+        error.kind(),
+        format!("row {}, column {column}: {error}", halite_types::key::to_string_binary(row)),
+    )
 }
 
 fn declared(descriptor: &TableDescriptor, name: Option<&str>) -> Result<(KeySchema, SeriesColumn)> {
     let table = descriptor.name();
-    let declaration = TableDeclaration::of_table(descriptor)
+    let declaration = TableDeclaration::from_descriptor(descriptor)
         .ok_or_else(|| Error::invalid(format!("table {table} declares no row key, so it has no SERIES; create it with CREATE TABLE")))?
         .map_err(|error| Error::invalid(format!("what table {table} declares cannot be read: {error}")))?;
-    let series: Vec<_> = declaration.columns.iter().filter(|column| matches!(column.ty, crate::language::ColumnType::Series { .. })).collect();
+    let series: Vec<_> = declaration
+        .columns
+        .iter()
+        .filter(|column| matches!(column.ty, crate::language::ColumnType::Series { .. }))
+        .collect();
     let known = series.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ");
     let column = match (name, &series[..]) {
         (_, []) => return Err(Error::invalid(format!("table {table} declares no SERIES"))),
         (None, [only]) => *only,
-        (None, _) => return Err(Error::invalid(format!("table {table} has several SERIES; name one of {known}"))),
+        (None, _) => {
+            return Err(Error::invalid(format!(
+                "table {table} has several SERIES; name one of {known}"
+            )));
+        }
         (Some(name), series) => {
             let found = series.iter().find(|column| column.name == name);
-            *found.ok_or_else(|| Error::invalid(format!("table {table} has no SERIES {name}; it has {known}")))?
+            *found.ok_or_else(|| {
+                Error::invalid(format!("table {table} has no SERIES {name}; it has {known}"))
+            })?
         }
     };
     let column = SeriesColumn::new(&declaration.key, column).map_err(Error::invalid)?;

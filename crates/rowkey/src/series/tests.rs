@@ -11,7 +11,10 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn points(offsets: impl IntoIterator<Item = i64>, values: impl IntoIterator<Item = f64>) -> Vec<Point> {
+fn points(
+    offsets: impl IntoIterator<Item = i64>,
+    values: impl IntoIterator<Item = f64>,
+) -> Vec<Point> {
     offsets.into_iter().zip(values).map(|(offset, value)| Point { offset, value }).collect()
 }
 
@@ -20,10 +23,11 @@ fn bits(points: &[Point]) -> Vec<(i64, u64)> {
 }
 
 /// Chance from one number, the same every time.
-fn chance(seed: u64) -> impl FnMut() -> f64 {
+fn rng(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed;
     move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 11) as f64 / (1u64 << 53) as f64
     }
 }
@@ -33,14 +37,20 @@ fn normal(chance: &mut impl FnMut() -> f64) -> f64 {
     (0..12).map(|_| chance()).sum::<f64>() - 6.0
 }
 
-/// Bytes of a point in rows of an hour with `count` points each, the key and the frame of the cell shared among them: 20
-/// bytes of `KeyValue`, a row of 8, a family and a qualifier of one each.
-fn bytes_per_point(count: i64, jitter_ms: f64, mut next: impl FnMut(&mut dyn FnMut() -> f64) -> f64) -> f64 {
-    let mut chance = chance(7);
+/// Returns the number of bytes of a point in rows of an hour with `count` points each, the key and
+/// the frame of the cell shared among them: 20 bytes of `KeyValue`, a row of 8, a family and a
+/// qualifier of one each.
+fn bytes_per_point(
+    count: i64,
+    jitter_ms: f64,
+    mut next: impl FnMut(&mut dyn FnMut() -> f64) -> f64,
+) -> f64 {
+    let mut chance = rng(7);
     let rows = 50;
     let mut bytes = 0;
     for _ in 0..rows {
-        let offsets: Vec<i64> = (0..count).map(|at| at * 3_600_000 / count + (chance() * jitter_ms) as i64).collect();
+        let offsets: Vec<i64> =
+            (0..count).map(|at| at * 3_600_000 / count + (chance() * jitter_ms) as i64).collect();
         let packed = pack(&points(offsets, (0..count).map(|_| next(&mut chance)))).unwrap();
         bytes += packed.len() + 30;
     }
@@ -75,11 +85,18 @@ fn measurements_counters_and_steps_take_the_bytes_they_may() {
         ("one decimal, jitter of 20 ms", bytes_per_point(360, 20.0, walk()), 1.5),
         ("counter", bytes_per_point(360, 0.0, counter()), 1.0),
         ("steps", bytes_per_point(360, 0.0, steps()), 1.0),
-        ("any double", bytes_per_point(360, 0.0, |chance| 20.0 + 5.0 * normal(&mut || chance())), 8.2),
+        (
+            "any double",
+            bytes_per_point(360, 0.0, |chance| 20.0 + 5.0 * normal(&mut || chance())),
+            8.2,
+        ),
     ];
     for (name, bytes, most) in found {
         println!("{name}: {bytes:.2} bytes for each point");
-        assert!(bytes <= most, "{name}: {bytes:.2} bytes for each point, at most {most} are wanted");
+        assert!(
+            bytes <= most,
+            "{name}: {bytes:.2} bytes for each point, at most {most} are wanted"
+        );
     }
 }
 
@@ -95,7 +112,10 @@ fn what_is_steady_takes_no_bytes_for_each_point() {
 fn what_cannot_be_packed_is_said() {
     assert_eq!(pack(&[]), Err(SeriesError::Empty));
     assert_eq!(pack(&points([5, 5], [1.0, 2.0])), Err(SeriesError::OutOfOrder(1)));
-    assert_eq!(pack(&points(0..=POINTS_MAX as i64, std::iter::repeat(0.0))), Err(SeriesError::TooMany(POINTS_MAX as u64 + 1)));
+    assert_eq!(
+        pack(&points(0..=MAX_POINTS as i64, std::iter::repeat(0.0))),
+        Err(SeriesError::TooMany(MAX_POINTS as u64 + 1))
+    );
 }
 
 #[test]
@@ -124,7 +144,8 @@ fn late_points_replace_add_and_take_away() {
 fn any_value() -> impl Strategy<Value = f64> {
     prop_oneof![
         any::<f64>(),
-        (-1000i64..1000, 0u32..4).prop_map(|(number, places)| number as f64 / 10f64.powi(places as i32)),
+        (-1000i64..1000, 0u32..4)
+            .prop_map(|(number, places)| number as f64 / 10f64.powi(places as i32)),
         Just(-0.0),
         Just(f64::NAN),
         Just(f64::INFINITY),
@@ -159,7 +180,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_points_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..64), head in 0usize..40) {
-        // Any bytes, and any behind a head that is right.
+        // Any bytes, and any after a head that is right.
         let _ = unpack(&[&[VERSION, head as u8][..], &bytes].concat());
         if let Ok(points) = unpack(&bytes) {
             prop_assert!(points.is_sorted_by(|a, b| a.offset < b.offset));

@@ -1,12 +1,14 @@
-//! The times of packed points: nothing for a steady period, else Rice codes of how the period changes.
+//! Times of packed points: no bytes for a steady period, or else Rice codes of the changes of the
+//! period.
 
 use super::bits::{BitReader, BitWriter, best_rice, put_varint, take_varint, unzigzag, zigzag};
 
-/// How the times are written.
+/// Encoding of the times.
 const STEADY: u8 = 0;
 const CHANGING: u8 = 1;
 
-/// Writes ascending times, at least one: the first, the first step, and how each step differs from the one before.
+/// Appends ascending times, at least one: the first, the first step, and the difference of each
+/// step from the previous one.
 pub(super) fn encode(times: &[i64], mut out: Vec<u8>) -> Vec<u8> {
     put_varint(zigzag(times[0]), &mut out);
     let step = |at: usize| times[at].wrapping_sub(times[at - 1]);
@@ -26,7 +28,7 @@ pub(super) fn encode(times: &[i64], mut out: Vec<u8>) -> Vec<u8> {
     bits.finish()
 }
 
-/// Reads `count` times off the front of `bytes`; `None` where they are damaged.
+/// Splits `count` times off the front of `bytes`; returns `None` if they are damaged.
 pub(super) fn decode(count: usize, bytes: &mut &[u8]) -> Option<Vec<i64>> {
     let mut time = unzigzag(take_varint(bytes)?);
     let (&mode, rest) = bytes.split_first()?;

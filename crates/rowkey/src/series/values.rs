@@ -1,4 +1,5 @@
-//! The values of packed points: as decimal numbers without a point where they are such, else as what changed of their bits.
+//! Values of packed points: decimal numbers stored as integers where possible, or else the changed
+//! bits.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
@@ -7,21 +8,21 @@
 
 use super::bits::{BitReader, BitWriter, best_rice, put_varint, take_varint, unzigzag, zigzag};
 
-/// How the values are written.
+/// Encoding of the values.
 const CONSTANT: u8 = 0;
-/// Whole numbers, each as what it adds to the one before.
+/// Integers, each as its difference from the previous one.
 const STEPS: u8 = 1;
-/// Bits that differ from the value before, as Gorilla has it.
+/// Bits that differ from the previous value, as in Gorilla.
 const XOR: u8 = 2;
 /// Eight bytes each.
 const PLAIN: u8 = 3;
 
-/// Decimal places that are tried; more than 15 a double does not hold.
-const PLACES_MAX: u8 = 15;
-/// Doubles count whole numbers without gaps up to here.
-const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
+/// Decimal places that are tried; a double has at most 15.
+const MAX_DECIMAL_PLACES: u8 = 15;
+/// Doubles represent all integers up to here.
+const MAX_WHOLE_NUMBER: f64 = 9_007_199_254_740_992.0;
 
-/// Writes values, at least one, in the way that takes the fewest bytes.
+/// Appends values, at least one, in the encoding with the fewest bytes.
 pub(super) fn encode(values: &[f64], mut out: Vec<u8>) -> Vec<u8> {
     if values.iter().all(|value| value.to_bits() == values[0].to_bits()) {
         out.push(CONSTANT);
@@ -31,7 +32,7 @@ pub(super) fn encode(values: &[f64], mut out: Vec<u8>) -> Vec<u8> {
     let start = out.len();
     if let Some((places, numbers)) = whole_numbers(values) {
         out = encode_steps(places, &numbers, out);
-        // Where decimals are random, they are no shorter than what follows.
+        // Random decimals are no shorter than the following encodings.
         if (out.len() - start) < values.len() * 2 {
             return out;
         }
@@ -51,29 +52,36 @@ pub(super) fn encode(values: &[f64], mut out: Vec<u8>) -> Vec<u8> {
     out
 }
 
-/// The values as whole numbers of as few decimal places as they have; `None` if that would lose a bit of any of them.
+/// Returns the values as integers with the fewest decimal places; `None` if that would lose a bit
+/// of any of them.
 fn whole_numbers(values: &[f64]) -> Option<(u8, Vec<i64>)> {
     let mut places = 0;
     let mut at = 0;
     while at < values.len() {
         if whole_number(values[at], places).is_some() {
             at += 1;
-        } else if places == PLACES_MAX || !values[at].is_finite() {
+        } else if places == MAX_DECIMAL_PLACES || !values[at].is_finite() {
             return None;
         } else {
-            // Those before were whole with fewer places; they are with more, unless they become too great, which the
-            // last step finds.
+            // The previous values were integers with fewer places. They remain integers with more,
+            // unless they become too large, which the last step detects.
             places += 1;
         }
     }
-    values.iter().map(|&value| whole_number(value, places)).collect::<Option<Vec<_>>>().map(|numbers| (places, numbers))
+    values
+        .iter()
+        .map(|&value| whole_number(value, places))
+        .collect::<Option<Vec<_>>>()
+        .map(|numbers| (places, numbers))
 }
 
 fn whole_number(value: f64, places: u8) -> Option<i64> {
     let scaled = (value * power_of_ten(places)).round();
-    // Only a number that divides back to the very same bits may be written so; -0.0 does not.
+    // A number is stored this way only if division restores the same bits; -0.0 does not.
     let number = scaled as i64;
-    (scaled.abs() <= WHOLE_MAX && (number as f64 / power_of_ten(places)).to_bits() == value.to_bits()).then_some(number)
+    (scaled.abs() <= MAX_WHOLE_NUMBER
+        && (number as f64 / power_of_ten(places)).to_bits() == value.to_bits())
+    .then_some(number)
 }
 
 fn power_of_ten(places: u8) -> f64 {
@@ -84,7 +92,7 @@ fn encode_steps(places: u8, numbers: &[i64], mut out: Vec<u8>) -> Vec<u8> {
     let steps = || numbers.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]));
     let least = steps().min().unwrap_or(0);
     let either_way = best_rice(&steps().map(zigzag));
-    // A counter never falls: counted from its smallest step, steps need no sign.
+    // A counter never decreases: relative to its smallest step, steps need no sign.
     let from_least = best_rice(&steps().map(|step| step.wrapping_sub(least).cast_unsigned()));
     let signed = either_way.1 <= from_least.1;
     let k = if signed { either_way.0 } else { from_least.0 };
@@ -95,13 +103,16 @@ fn encode_steps(places: u8, numbers: &[i64], mut out: Vec<u8>) -> Vec<u8> {
     }
     let mut bits = BitWriter::after(out);
     for step in steps() {
-        bits.put_rice(if signed { zigzag(step) } else { step.wrapping_sub(least).cast_unsigned() }, k);
+        bits.put_rice(
+            if signed { zigzag(step) } else { step.wrapping_sub(least).cast_unsigned() },
+            k,
+        );
     }
     bits.finish()
 }
 
-/// As Facebook's Gorilla: the first value whole; for each that follows a zero if it is the same, else the bits that
-/// differ, in the window of the value before or in one of its own.
+/// Encodes as Facebook's Gorilla: the first value in full; for each following value a zero if it is
+/// equal, or else the differing bits, in the window of the previous value or in a new one.
 fn encode_xor(values: &[f64]) -> Vec<u8> {
     let mut bits = BitWriter::default();
     let mut before = values[0].to_bits();
@@ -116,7 +127,9 @@ fn encode_xor(values: &[f64]) -> Vec<u8> {
             continue;
         }
         let (leading, trailing) = (differs.leading_zeros().min(31), differs.trailing_zeros());
-        if let Some((left, right)) = window.filter(|&(left, right)| leading >= left && trailing >= right) {
+        if let Some((left, right)) =
+            window.filter(|&(left, right)| leading >= left && trailing >= right)
+        {
             bits.put(0b10, 2);
             bits.put(differs >> right, 64 - left - right);
         } else {
@@ -131,7 +144,8 @@ fn encode_xor(values: &[f64]) -> Vec<u8> {
     bits.finish()
 }
 
-/// Reads `count` values; `None` where the bytes are damaged, or are more than the values need.
+/// Decodes `count` values; returns `None` if the bytes are damaged or longer than the values
+/// require.
 pub(super) fn decode(count: usize, bytes: &[u8]) -> Option<Vec<f64>> {
     let (&mode, rest) = bytes.split_first()?;
     match mode {
@@ -140,7 +154,9 @@ pub(super) fn decode(count: usize, bytes: &[u8]) -> Option<Vec<f64>> {
         XOR => decode_xor(count, rest),
         PLAIN => {
             let (values, left) = rest.as_chunks::<8>();
-            (left.is_empty() && values.len() == count).then(|| values.iter().map(|&value| f64::from_bits(u64::from_be_bytes(value))).collect())
+            (left.is_empty() && values.len() == count).then(|| {
+                values.iter().map(|&value| f64::from_bits(u64::from_be_bytes(value))).collect()
+            })
         }
         _ => None,
     }
@@ -149,7 +165,7 @@ pub(super) fn decode(count: usize, bytes: &[u8]) -> Option<Vec<f64>> {
 fn decode_steps(count: usize, bytes: &[u8]) -> Option<Vec<f64>> {
     let (&[places, k], mut rest) = bytes.split_first_chunk::<2>()?;
     let (signed, k) = (k & 0x80 != 0, u32::from(k & 0x7f));
-    if places > PLACES_MAX || k > 63 {
+    if places > MAX_DECIMAL_PLACES || k > 63 {
         return None;
     }
     let mut number = unzigzag(take_varint(&mut rest)?);

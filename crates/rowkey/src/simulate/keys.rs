@@ -1,13 +1,13 @@
-//! The keys that traffic has in one design, and what is needed beside their values to make them.
+//! Keys of the traffic in one design, and the dictionaries and salts required to encode them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use super::traffic::{Operation, Row, Traffic};
+use super::traffic::{Operation, RowSpec, Traffic};
 use super::{Design, SimulateError};
-use crate::codec::{Decoded, KEY_BYTES_MAX, KeyBuf, KeyHelper, SaltDrawer};
+use crate::codec::{DecodedKey, KeyBuf, KeyResolver, MAX_KEY_BYTES, SaltGenerator};
 use crate::schema::{FieldId, HashFunction, KeySchema};
 use crate::value::Value;
 
@@ -15,21 +15,38 @@ use crate::value::Value;
 pub(super) struct Keys {
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    helper: Arc<Helper>,
-    /// Keys of the trace that are none of the design.
+    resolver: Arc<TrafficResolver>,
+    /// Keys of the trace that are not keys of the design.
     pub(super) misfits: u64,
 }
 
 impl Keys {
-    /// The keys of all operations.
+    /// Returns the keys of all operations.
     ///
     /// # Errors
-    /// A field that traffic says nothing of, and values that the key does not take; a trace of whole keys of which none is of the design.
-    pub(super) fn of(design: &Design, traffic: &Traffic, seed: u64) -> Result<Self, SimulateError> {
-        let helper = Arc::new(Helper { drawer: SaltDrawer::seeded(seed), dictionaries: Mutex::default() });
+    /// A field without values in the traffic, and values that are invalid for the key; a trace of
+    /// complete keys, none of which is a key of the design.
+    pub(super) fn from_traffic(
+        design: &Design,
+        traffic: &Traffic,
+        seed: u64,
+    ) -> Result<Self, SimulateError> {
+        let helper = Arc::new(TrafficResolver {
+            salts: SaltGenerator::seeded(seed),
+            dictionaries: Mutex::default(),
+        });
         let count = traffic.operations.len();
-        let mut keys = Self { bytes: Vec::with_capacity(count * 32), ends: Vec::with_capacity(count), helper: Arc::clone(&helper), misfits: 0 };
-        let places = if traffic.fields.is_empty() { Vec::new() } else { places(&design.key, traffic, &design.name)? };
+        let mut keys = Self {
+            bytes: Vec::with_capacity(count * 32),
+            ends: Vec::with_capacity(count),
+            resolver: Arc::clone(&helper),
+            misfits: 0,
+        };
+        let places = if traffic.fields.is_empty() {
+            Vec::new()
+        } else {
+            places(&design.key, traffic, &design.name)?
+        };
         let mut key = KeyBuf::new();
         for operation in &traffic.operations {
             key.clear();
@@ -37,7 +54,7 @@ impl Keys {
                 .map_err(|message| SimulateError::Key { design: design.name.clone(), message })?;
             keys.bytes.extend_from_slice(&key);
             keys.ends.push(keys.bytes.len());
-            if matches!(operation.row, Row::Key(_)) && design.key.check_key(&key).is_err() {
+            if matches!(operation.row, RowSpec::Key(_)) && design.key.check_key(&key).is_err() {
                 keys.misfits += 1;
             }
         }
@@ -52,14 +69,14 @@ impl Keys {
         &self.bytes[start..self.ends[at]]
     }
 
-    /// The values of the key at a place, those of dictionaries among them.
-    pub(super) fn decode(&self, schema: &KeySchema, at: usize) -> Option<Decoded<'_>> {
-        schema.decode_with(self.get(at), &*self.helper).ok()
+    /// Returns the values of the key at an index, including those of dictionaries.
+    pub(super) fn decode(&self, schema: &KeySchema, at: usize) -> Option<DecodedKey<'_>> {
+        schema.decode_with(self.get(at), &*self.resolver).ok()
     }
 
-    /// What knows the dictionaries of the traffic.
-    pub(super) fn helper(&self) -> Arc<dyn KeyHelper + Send + Sync> {
-        Arc::clone(&self.helper) as _
+    /// Returns the resolver with the dictionaries of the traffic.
+    pub(super) fn resolver(&self) -> Arc<dyn KeyResolver + Send + Sync> {
+        Arc::clone(&self.resolver) as _
     }
 
     pub(super) fn shared(&self, at: usize) -> Bytes {
@@ -67,49 +84,67 @@ impl Keys {
     }
 }
 
-/// For each field of the key, its place in the values of operations.
+/// Returns the index of each field of the key in the values of operations.
 fn places(key: &KeySchema, traffic: &Traffic, design: &str) -> Result<Vec<usize>, SimulateError> {
     let place = |field: &str| traffic.fields.iter().position(|name| name == field);
-    let missing = |field: &str| SimulateError::Field { design: design.to_owned(), field: field.to_owned(), there: traffic.fields.clone() };
-    key.fields().iter().map(|field| place(&field.name).ok_or_else(|| missing(&field.name))).collect()
+    let missing = |field: &str| SimulateError::Field {
+        design: design.to_owned(),
+        field: field.to_owned(),
+        there: traffic.fields.clone(),
+    };
+    key.fields()
+        .iter()
+        .map(|field| place(&field.name).ok_or_else(|| missing(&field.name)))
+        .collect()
 }
 
-fn encode(key: &KeySchema, operation: &Operation, places: &[usize], helper: &Helper, out: &mut KeyBuf) -> Result<(), String> {
+fn encode(
+    key: &KeySchema,
+    operation: &Operation,
+    places: &[usize],
+    helper: &TrafficResolver,
+    out: &mut KeyBuf,
+) -> Result<(), String> {
     match &operation.row {
-        Row::Key(bytes) if bytes.is_empty() || bytes.len() > KEY_BYTES_MAX => {
-            return Err(format!("a key of {} bytes is none: row keys have 1 to {KEY_BYTES_MAX}", bytes.len()));
+        RowSpec::Key(bytes) if bytes.is_empty() || bytes.len() > MAX_KEY_BYTES => {
+            return Err(format!(
+                "a key of {} bytes is none: row keys have 1 to {MAX_KEY_BYTES}",
+                bytes.len()
+            ));
         }
-        Row::Key(bytes) => out.extend(bytes),
-        Row::Values(drawn) => {
-            let typed =
-                |(field, place): (&crate::schema::Field, &usize)| drawn[*place].value(field.ty).map_err(|error| format!("{}: {error}", field.name));
-            let values: Vec<Value<'_>> = key.fields().iter().zip(places).map(typed).collect::<Result<_, _>>()?;
+        RowSpec::Key(bytes) => out.extend(bytes),
+        RowSpec::Values(drawn) => {
+            let typed = |(field, place): (&crate::schema::Field, &usize)| {
+                drawn[*place].value(field.ty).map_err(|error| format!("{}: {error}", field.name))
+            };
+            let values: Vec<Value<'_>> =
+                key.fields().iter().zip(places).map(typed).collect::<Result<_, _>>()?;
             key.encode_into(&values, helper, out).map_err(|error| error.to_string())?;
         }
     }
     Ok(())
 }
 
-/// Draws salts, and numbers the values of dictionaries as they come.
-struct Helper {
-    drawer: SaltDrawer,
+/// Resolver that generates salts and assigns dictionary numbers in order of arrival.
+struct TrafficResolver {
+    salts: SaltGenerator,
     dictionaries: Mutex<Numbers>,
 }
 
-/// For each field with a dictionary, numbers from 1 on, as a table's dictionary gives them.
+/// Numbers from 1 on for each field with a dictionary, as a table's dictionary assigns them.
 #[derive(Default)]
 struct Numbers {
     of_values: HashMap<(FieldId, Vec<u8>), u64>,
     values: HashMap<FieldId, Vec<Vec<u8>>>,
 }
 
-impl Helper {
+impl TrafficResolver {
     fn numbers(&self) -> MutexGuard<'_, Numbers> {
         self.dictionaries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl KeyHelper for Helper {
+impl KeyResolver for TrafficResolver {
     fn dictionary_id(&self, field: FieldId, value: &[u8]) -> Option<u64> {
         let mut numbers = self.numbers();
         if let Some(number) = numbers.of_values.get(&(field, value.to_vec())) {
@@ -126,11 +161,11 @@ impl KeyHelper for Helper {
         let numbers = self.numbers();
         let place = id.checked_sub(1).and_then(|place| usize::try_from(place).ok());
         let known = place.and_then(|place| numbers.values.get(&field)?.get(place).cloned());
-        // A number of a trace of whole keys stands for itself.
+        // The value of a number in a trace of complete keys is the number itself.
         Some(known.unwrap_or_else(|| id.to_string().into_bytes()))
     }
 
     fn next_salt(&self, segment: usize, function: HashFunction, count: u32) -> Option<u32> {
-        self.drawer.next_salt(segment, function, count)
+        self.salts.next_salt(segment, function, count)
     }
 }

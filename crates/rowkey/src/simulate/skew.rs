@@ -1,52 +1,60 @@
-//! How evenly keys fall into regions: over all of them, and in each window of arrival, where a hot spot shows that the
-//! whole hides.
+//! Distribution of keys over regions, in total and in each window of arrival, which reveals hot
+//! spots that the total hides.
 
 use bytes::Bytes;
 
-use super::figures::{gini, median, percentile};
-use crate::split::region_of;
+use super::stats::{gini, median, percentile};
+use crate::split::region_for_key;
 
-/// How evenly operations on keys fall into the regions of a table. A table can be even as a whole while every moment of it
-/// goes to one region: [`Self::max_over_mean`] is then near 1 and [`Self::window_median`] near the number of regions.
+/// Distribution of the operations on keys over the regions of a table. A table can be even as a
+/// whole while all operations of each moment are in one region: [`Self::max_over_mean`] is then
+/// near 1 and [`Self::window_median`] near the number of regions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skew {
-    /// Operations that were counted.
+    /// Operations counted.
     pub operations: u64,
-    /// Operations of each region, in the order of the regions; one more than borders.
+    /// Operations of each region, in the order of the regions; one more than boundaries.
     pub counts: Vec<u64>,
-    /// The busiest region over the mean one, of all operations: 1 is even, the number of regions is all in one.
+    /// Operations of the busiest region divided by the mean: 1 is even, the number of regions means
+    /// that all are in one.
     pub max_over_mean: f64,
-    /// Gini's coefficient of the regions: 0 is even, near 1 is all in one.
+    /// Gini's coefficient of the regions: 0 is even, near 1 means that all operations are in one
+    /// region.
     pub gini: f64,
-    /// Regions without any operation.
+    /// Regions without operations.
     pub empty_regions: usize,
-    /// `1 / sum(share^2)` of all operations: as many even regions would be as uneven.
+    /// `1 / sum(share^2)` of all operations: the number of even regions with the same value.
     pub effective_regions: f64,
-    /// Windows that were looked at.
+    /// Windows examined.
     pub windows: usize,
-    /// As [`Self::max_over_mean`], in each window; the mean of them.
+    /// Mean over the windows of [`Self::max_over_mean`] in each window.
     pub window_mean: f64,
-    /// The same, the middle one of the windows.
+    /// Median of the same value.
     pub window_median: f64,
-    /// The same, what 99 of 100 windows do not exceed.
+    /// 99th percentile of the same value.
     pub window_p99: f64,
-    /// As [`Self::effective_regions`], in each window; the middle one of them.
+    /// Median over the windows of [`Self::effective_regions`] in each window.
     pub window_effective_regions: f64,
 }
 
 impl Skew {
-    /// The skew of keys in the order in which they arrived, on regions that begin at `borders` (ascending, the empty key of
-    /// the first region left out), in windows of so many keys; a `window` of 0 is one of all keys. A last window that is
-    /// less than half full is left out, because few keys are uneven by chance.
+    /// Returns the skew of keys in the order in which they arrived, on regions that begin at
+    /// `boundaries` (ascending, the empty key of the first region left out), in windows of `window`
+    /// keys; a `window` of 0 is one window of all keys. A last window that is less than half full
+    /// is left out, because few keys are uneven randomly.
     ///
     /// ```
     /// use halite_rowkey::simulate::Skew;
     /// let keys: Vec<String> = (0..4000).map(|id| format!("{id:04}")).collect();
     /// let borders = [b"1000", b"2000", b"3000"].map(|border| bytes::Bytes::from_static(border));
-    /// let skew = Skew::of(keys.iter().map(String::as_bytes), &borders, 500);
+    /// let skew = Skew::from_keys(keys.iter().map(String::as_bytes), &borders, 500);
     /// assert_eq!((skew.max_over_mean, skew.window_median), (1.0, 4.0));
     /// ```
-    pub fn of<'k>(keys_in_arrival_order: impl IntoIterator<Item = &'k [u8]>, borders: &[Bytes], window: usize) -> Self {
+    pub fn from_keys<'k>(
+        keys_in_arrival_order: impl IntoIterator<Item = &'k [u8]>,
+        borders: &[Bytes],
+        window: usize,
+    ) -> Self {
         let mut counter = SkewCounter::new(borders);
         for key in keys_in_arrival_order {
             counter.add(key);
@@ -60,16 +68,16 @@ impl Skew {
         counter.skew()
     }
 
-    /// How many regions there are.
+    /// Returns the number of regions.
     pub fn regions(&self) -> usize {
         self.counts.len()
     }
 }
 
-/// Counts keys by region, with windows that the caller closes: after so many keys, or so much time.
+/// Counter of keys by region. The caller closes its windows, by a number of keys or a time.
 #[derive(Clone, Debug)]
 pub struct SkewCounter<'b> {
-    borders: &'b [Bytes],
+    boundaries: &'b [Bytes],
     whole: Vec<u64>,
     window: Vec<u64>,
     in_window: u64,
@@ -78,57 +86,65 @@ pub struct SkewCounter<'b> {
 }
 
 impl<'b> SkewCounter<'b> {
-    /// Nothing counted yet, on regions that begin at these keys, ascending, the empty one left out.
-    pub fn new(borders: &'b [Bytes]) -> Self {
-        let regions = borders.len() + 1;
-        Self { borders, whole: vec![0; regions], window: vec![0; regions], in_window: 0, max_over_mean: Vec::new(), effective: Vec::new() }
+    /// Creates an empty counter on regions that begin at these keys, ascending, without the empty
+    /// one.
+    pub fn new(boundaries: &'b [Bytes]) -> Self {
+        let regions = boundaries.len() + 1;
+        Self {
+            boundaries,
+            whole: vec![0; regions],
+            window: vec![0; regions],
+            in_window: 0,
+            max_over_mean: Vec::new(),
+            effective: Vec::new(),
+        }
     }
 
-    /// Counts a key; returns its region, counted from 0.
+    /// Counts a key; returns the index of its region.
     #[inline]
     pub fn add(&mut self, key: &[u8]) -> usize {
-        let region = region_of(key, self.borders);
+        let region = region_for_key(key, self.boundaries);
         self.window[region] += 1;
         self.in_window += 1;
         region
     }
 
-    /// Keys since the last window was closed.
+    /// Returns the keys since the last window was closed.
     pub fn in_window(&self) -> u64 {
         self.in_window
     }
 
-    /// Windows that were closed.
+    /// Returns the number of closed windows.
     pub fn windows(&self) -> usize {
         self.max_over_mean.len()
     }
 
-    /// The operations of each region since the last window was closed.
+    /// Returns the operations of each region since the last window was closed.
     pub fn open_window(&self) -> &[u64] {
         &self.window
     }
 
-    /// Ends a window; one without keys is none.
+    /// Closes a window; one without keys is ignored.
     pub fn close_window(&mut self) {
         if self.in_window == 0 {
             return;
         }
         self.max_over_mean.push(max_over_mean(&self.window, self.in_window));
         self.effective.push(effective_regions(&self.window, self.in_window));
-        self.give_up_window();
+        self.discard_window();
     }
 
-    /// Ends a window without counting it as one; its keys still count as a part of the whole.
-    fn give_up_window(&mut self) {
+    /// Closes a window without counting it; its keys still count in the total.
+    fn discard_window(&mut self) {
         for (whole, count) in self.whole.iter_mut().zip(&mut self.window) {
             *whole += std::mem::take(count);
         }
         self.in_window = 0;
     }
 
-    /// What was counted; keys since the last window was closed count as a part of the whole only.
+    /// Returns the skew; keys since the last closed window count in the total only.
     pub fn skew(mut self) -> Skew {
-        self.give_up_window();
+        self.discard_window();
         let operations = self.whole.iter().sum();
         Skew {
             operations,
@@ -137,7 +153,7 @@ impl<'b> SkewCounter<'b> {
             empty_regions: self.whole.iter().filter(|count| **count == 0).count(),
             effective_regions: effective_regions(&self.whole, operations),
             windows: self.max_over_mean.len(),
-            window_mean: super::figures::mean(&self.max_over_mean),
+            window_mean: super::stats::mean(&self.max_over_mean),
             window_median: median(&self.max_over_mean),
             window_p99: percentile(&self.max_over_mean, 99),
             window_effective_regions: median(&self.effective),
@@ -170,33 +186,49 @@ mod tests {
     fn a_table_may_be_even_as_a_whole_and_not_at_any_moment() {
         let keys: Vec<String> = (0..8000).map(|id| format!("{id:04}")).collect();
         let borders = borders(&["2000", "4000", "6000"]);
-        let skew = Skew::of(keys.iter().map(String::as_bytes), &borders, 500);
+        let skew = Skew::from_keys(keys.iter().map(String::as_bytes), &borders, 500);
         assert_eq!(skew.counts, [2000; 4]);
-        assert_eq!((skew.max_over_mean, skew.gini, skew.effective_regions, skew.empty_regions), (1.0, 0.0, 4.0, 0));
-        assert_eq!((skew.windows, skew.window_median, skew.window_p99, skew.window_effective_regions), (16, 4.0, 4.0, 1.0));
+        assert_eq!(
+            (skew.max_over_mean, skew.gini, skew.effective_regions, skew.empty_regions),
+            (1.0, 0.0, 4.0, 0)
+        );
+        assert_eq!(
+            (skew.windows, skew.window_median, skew.window_p99, skew.window_effective_regions),
+            (16, 4.0, 4.0, 1.0)
+        );
     }
 
     #[test]
     fn a_border_is_the_first_key_of_its_region() {
-        let skew = Skew::of([&b"0zz"[..], b"1", b"3", b"~"], &borders(&["1", "2", "3"]), 0);
+        let skew = Skew::from_keys([&b"0zz"[..], b"1", b"3", b"~"], &borders(&["1", "2", "3"]), 0);
         assert_eq!(skew.counts, [1, 1, 0, 2]);
         assert_eq!((skew.windows, skew.empty_regions), (1, 1));
-        assert!((skew.max_over_mean - 2.0).abs() < 1e-12 && (skew.effective_regions - 16.0 / 6.0).abs() < 1e-12);
+        assert!(
+            (skew.max_over_mean - 2.0).abs() < 1e-12
+                && (skew.effective_regions - 16.0 / 6.0).abs() < 1e-12
+        );
     }
 
     #[test]
     fn a_last_window_of_few_keys_is_no_window_but_part_of_the_whole() {
         let keys = |count| vec![&b"a"[..]; count];
-        assert_eq!(Skew::of(keys(1049), &[], 100).windows, 10);
-        assert_eq!(Skew::of(keys(1050), &[], 100).windows, 11);
-        assert_eq!(Skew::of(keys(1049), &[], 100).operations, 1049);
-        assert_eq!(Skew::of(keys(3), &[], 100).windows, 1, "the only one is looked at however small");
+        assert_eq!(Skew::from_keys(keys(1049), &[], 100).windows, 10);
+        assert_eq!(Skew::from_keys(keys(1050), &[], 100).windows, 11);
+        assert_eq!(Skew::from_keys(keys(1049), &[], 100).operations, 1049);
+        assert_eq!(
+            Skew::from_keys(keys(3), &[], 100).windows,
+            1,
+            "the only one is looked at however small"
+        );
     }
 
     #[test]
     fn no_keys_have_no_skew() {
-        let skew = Skew::of([], &borders(&["1"]), 10);
+        let skew = Skew::from_keys([], &borders(&["1"]), 10);
         assert_eq!((skew.operations, skew.windows, skew.empty_regions), (0, 0, 2));
-        assert_eq!((skew.max_over_mean, skew.gini, skew.window_median, skew.effective_regions), (0.0, 0.0, 0.0, 0.0));
+        assert_eq!(
+            (skew.max_over_mean, skew.gini, skew.window_median, skew.effective_regions),
+            (0.0, 0.0, 0.0, 0.0)
+        );
     }
 }

@@ -1,8 +1,8 @@
-//! Where to split a table before it has data: from the schema, from a sample of keys, as another table, and as HBase's
-//! `RegionSplitter` does; with the share of the rows that each region will get.
+//! Split keys of a table before it has data: from the schema, from a sample of keys, from another
+//! table, and from HBase's `RegionSplitter`; with the expected share of rows per region.
 //!
-//! `borders.rs` are the splits that follow from a schema, `model.rs` what is assumed of keys nobody has seen, `sample.rs` what
-//! keys tell that somebody has.
+//! `boundaries.rs` contains the splits derived from a schema, `model.rs` the assumed distributions
+//! of unknown keys, and `sample.rs` the statistics of known keys.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use halite_types::{Bytes, RegionInfo};
 use crate::language::SplitClause;
 use crate::schema::KeySchema;
 
-mod borders;
+mod boundaries;
 mod model;
 mod region_splitter;
 mod rolling;
@@ -19,79 +19,79 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
-pub use borders::salts_on_regions;
+pub use boundaries::salts_on_regions;
 pub use model::KeyModel;
 pub use region_splitter::RegionSplitter;
-pub use rolling::{Rolled, Rolling, WIDTHS_AHEAD, roll, to_split};
-pub use sample::{Spread, region_of, shares_of};
+pub use rolling::{DEFAULT_WIDTHS_AHEAD, RollResult, Rolling, extend_rolling_splits, to_split};
+pub use sample::{Spread, region_for_key, region_shares};
 
-/// Most regions that one call makes.
-pub const REGIONS_MAX: u32 = 100_000;
+/// Maximum regions created by one call.
+pub const MAX_REGIONS: u32 = 100_000;
 
-/// Split keys, and what is expected of the regions between them.
+/// Split keys and the expected distribution over the regions between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Splits {
-    /// The keys, ascending; the first region begins at the empty key and the last one has no end.
+    /// Split keys, ascending; the first region begins at the empty key and the last one has no end.
     pub keys: Vec<Bytes>,
-    /// The share of the rows that each region gets, one more than keys; they add up to 1. `None` where nothing is known.
+    /// Share of the rows of each region, one more than keys; the sum is 1. `None` if unknown.
     pub shares: Option<Vec<f64>>,
-    /// What should be known before the table is made.
+    /// Notes to report before the table is created.
     pub notes: Vec<SplitNote>,
 }
 
-/// What should be known about splits.
+/// Note about splits.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SplitNote {
-    /// P-SALTREG: regions and salts do not divide.
+    /// P-SALTREG: the numbers of regions and salts do not divide.
     SaltsAndRegions {
-        /// How many salts the key has.
+        /// Number of salts of the key.
         salts: u32,
-        /// How many regions.
+        /// Number of regions.
         regions: u32,
-        /// The greatest region's share over the mean one.
+        /// Share of the largest region divided by the mean share.
         max_over_mean: f64,
-        /// Regions that get nothing.
+        /// Regions without rows.
         empty: usize,
     },
-    /// P-ALIGN: a split lies inside a salt while others have none.
+    /// P-ALIGN: a split is inside a salt while others have none.
     NotAtSalts {
-        /// How many splits do not lie where a salt begins.
+        /// Number of splits that are not a boundary of salts.
         splits: usize,
     },
-    /// Nobody said how keys are distributed, so this was assumed.
+    /// No distribution of keys was specified, so this one is assumed.
     Assumed(KeyModel),
-    /// The sample has fewer distinct beginnings than regions were asked for.
+    /// The sample has fewer distinct prefixes than regions were requested.
     FewerRegions {
-        /// Asked for.
-        asked: u32,
-        /// Made.
-        made: usize,
+        /// Requested regions.
+        requested: u32,
+        /// Created regions.
+        created: usize,
     },
 }
 
-/// Why there are no splits.
+/// Reason why there are no splits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SplitError {
-    /// A number of regions that is not possible.
+    /// Invalid number of regions.
     Regions {
-        /// That number.
+        /// Number of regions.
         regions: u32,
     },
-    /// Splits by salt for a key that does not begin with one.
+    /// Splits by salt of a key that does not begin with one.
     NoSalt,
-    /// A leading type whose values say nothing about their distribution.
+    /// Leading type whose values do not determine their distribution.
     NoModel {
-        /// The field in front.
+        /// Leading field.
         field: String,
     },
     /// A sample without keys.
     NoSample,
     /// Split keys that are empty, repeated or not ascending.
     Keys {
-        /// The place of the first wrong one.
-        at: usize,
+        /// Index of the first invalid one.
+        index: usize,
     },
 }
 
@@ -107,9 +107,16 @@ impl fmt::Display for SplitNote {
                     write!(out, ", {empty} regions get nothing")?;
                 }
                 match regions.div_ceil(*salts) {
-                    1 => write!(out, "; take a number of regions that divides {salts}, or SPLIT BY SALT"),
+                    1 => write!(
+                        out,
+                        "; take a number of regions that divides {salts}, or SPLIT BY SALT"
+                    ),
                     each => {
-                        write!(out, "; take SPLIT BY SALT x {each} for {} regions, or at least as many salts as regions", salts.saturating_mul(each))
+                        write!(
+                            out,
+                            "; take SPLIT BY SALT x {each} for {} regions, or at least as many salts as regions",
+                            salts.saturating_mul(each)
+                        )
                     }
                 }
             }
@@ -119,9 +126,15 @@ impl fmt::Display for SplitNote {
                     "P-ALIGN: {splits} splits lie inside a salt, so salts get different numbers of regions; take SPLIT BY SALT, or the same for each"
                 )
             }
-            Self::Assumed(model) => write!(out, "keys are taken to begin with {model}; a sample of keys, or SPLIT AT, says better"),
-            Self::FewerRegions { asked, made } => {
-                write!(out, "the sample has too few different keys for {asked} regions: {made} were made; take a larger sample, or fewer regions")
+            Self::Assumed(model) => write!(
+                out,
+                "keys are taken to begin with {model}; a sample of keys, or SPLIT AT, says better"
+            ),
+            Self::FewerRegions { requested: asked, created: made } => {
+                write!(
+                    out,
+                    "the sample has too few different keys for {asked} regions: {made} were made; take a larger sample, or fewer regions"
+                )
             }
         }
     }
@@ -131,7 +144,7 @@ impl fmt::Display for SplitError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Regions { regions } => {
-                write!(out, "{regions} regions are not possible here: take 2 to {REGIONS_MAX}, and not more than there are keys")
+                write!(out, "{regions} regions are not possible here: take 2 to {MAX_REGIONS}, and not more than there are keys")
             }
             Self::NoSalt => {
                 out.write_str("the key does not begin with a salt, so there is nothing to split by: take SPLIT INTO n, SPLIT AT, or a sample")
@@ -143,7 +156,7 @@ impl fmt::Display for SplitError {
                 )
             }
             Self::NoSample => out.write_str("the sample has no keys; give a file with one key a line"),
-            Self::Keys { at } => {
+            Self::Keys { index: at } => {
                 write!(out, "split key {} is empty, or not behind the one before it; sort the keys and leave repeated ones out", at + 1)
             }
         }
@@ -159,76 +172,96 @@ impl From<SplitError> for halite_types::Error {
 }
 
 impl Splits {
-    /// The splits of a clause that needs no other table and no file; `None` for one that does, and for those of times to come.
+    /// Returns the splits of a clause that requires no other table and no file; `None` for one that
+    /// does, and for splits of future time ranges.
     ///
     /// # Errors
-    /// A clause that the key does not allow.
+    /// A clause that is invalid for the key.
     pub fn declared(clause: &SplitClause, schema: &KeySchema) -> Result<Option<Self>, SplitError> {
         Ok(match clause {
-            SplitClause::BySalt { regions_each } => Some(Self::by_salt(schema, *regions_each, None)?),
+            SplitClause::BySalt { regions_each } => {
+                Some(Self::by_salt(schema, *regions_each, None)?)
+            }
             SplitClause::Into(regions) => Some(Self::into_regions(schema, *regions, None)?),
-            SplitClause::At(rows) => Some(Self::at(rows.iter().cloned().map(Bytes::from).collect())?),
+            SplitClause::At(rows) => {
+                Some(Self::at(rows.iter().cloned().map(Bytes::from).collect())?)
+            }
             SplitClause::Like(_) | SplitClause::FromSample { .. } | SplitClause::Rolling(_) => None,
         })
     }
 
-    /// `SPLIT BY SALT x regions_each`: a border where each salt begins, and so many regions in each.
+    /// Returns the splits of `SPLIT BY SALT x regions_each`: a boundary at the start of each salt,
+    /// and that many regions in each.
     ///
     /// # Errors
-    /// The key does not begin with a salt; more regions than [`REGIONS_MAX`]; `model` is missing where the rest of the key
-    /// says nothing.
-    pub fn by_salt(schema: &KeySchema, regions_each: u32, model: Option<&KeyModel>) -> Result<Self, SplitError> {
-        borders::by_salt(schema, regions_each, model)
+    /// The key does not begin with a salt; more regions than [`MAX_REGIONS`]; `model` is missing
+    /// where the rest of the key does not determine it.
+    pub fn by_salt(
+        schema: &KeySchema,
+        regions_each: u32,
+        model: Option<&KeyModel>,
+    ) -> Result<Self, SplitError> {
+        boundaries::by_salt(schema, regions_each, model)
     }
 
-    /// `SPLIT INTO regions`: at borders of salts if the key begins with one, else evenly over what keys begin with.
+    /// Returns the splits of `SPLIT INTO regions`: at boundaries of salts if the key begins with
+    /// one, or else evenly over the first bytes of keys.
     ///
     /// # Errors
-    /// Fewer than two regions or more than [`REGIONS_MAX`]; a leading type that needs a `model`.
-    pub fn into_regions(schema: &KeySchema, regions: u32, model: Option<&KeyModel>) -> Result<Self, SplitError> {
-        borders::into_regions(schema, regions, model)
+    /// Fewer than two regions or more than [`MAX_REGIONS`]; a leading type that requires a `model`.
+    pub fn into_regions(
+        schema: &KeySchema,
+        regions: u32,
+        model: Option<&KeyModel>,
+    ) -> Result<Self, SplitError> {
+        boundaries::into_regions(schema, regions, model)
     }
 
-    /// `SPLIT FROM SAMPLE`: regions of as many of these keys as can be; the shares are exactly those of the sample.
+    /// Returns the splits of `SPLIT FROM SAMPLE`: regions with equal numbers of these keys, as far
+    /// as possible; the shares are exactly those of the sample.
     ///
     /// # Errors
-    /// No keys; fewer than two regions or more than [`REGIONS_MAX`].
+    /// No keys; fewer than two regions or more than [`MAX_REGIONS`].
     pub fn from_sample(keys: Vec<Bytes>, regions: u32) -> Result<Self, SplitError> {
         sample::quantiles(keys, regions)
     }
 
-    /// `SPLIT LIKE table`: where that table's regions begin.
+    /// Returns the splits of `SPLIT LIKE table`: the start keys of that table's regions.
     pub fn like(regions: &[RegionInfo]) -> Self {
-        let keys = regions.iter().map(|region| region.start.clone()).filter(|start| !start.is_empty()).collect();
+        let keys = regions
+            .iter()
+            .map(|region| region.start.clone())
+            .filter(|start| !start.is_empty())
+            .collect();
         Self { keys, shares: None, notes: Vec::new() }
     }
 
-    /// `SPLIT AT (keys)`.
+    /// Returns the splits of `SPLIT AT (keys)`.
     ///
     /// # Errors
     /// Keys that are empty, repeated or not ascending.
     pub fn at(keys: Vec<Bytes>) -> Result<Self, SplitError> {
         let is_wrong = |at: &usize| keys[*at].is_empty() || *at > 0 && keys[at - 1] >= keys[*at];
         match (0..keys.len()).find(is_wrong) {
-            Some(at) => Err(SplitError::Keys { at }),
+            Some(at) => Err(SplitError::Keys { index: at }),
             None => Ok(Self { keys, shares: None, notes: Vec::new() }),
         }
     }
 
-    /// The same splits looked at for a schema: shares and notes that follow from its salts, if it has some in front and
-    /// nothing is known yet.
+    /// Returns the same splits with the shares and notes that follow from the schema's salts, if
+    /// the key begins with one and the shares are unknown.
     #[must_use]
     pub fn for_schema(self, schema: &KeySchema) -> Self {
-        borders::assess(self, schema)
+        boundaries::assess(self, schema)
     }
 
-    /// How many regions there are.
+    /// Returns the number of regions.
     pub fn regions(&self) -> usize {
         self.keys.len() + 1
     }
 
-    /// How evenly rows are expected to lie; `None` where nothing is known.
+    /// Returns the expected distribution of rows; `None` if unknown.
     pub fn spread(&self) -> Option<Spread> {
-        self.shares.as_deref().map(Spread::of)
+        self.shares.as_deref().map(Spread::from_shares)
     }
 }

@@ -1,4 +1,4 @@
-//! What keys are assumed to begin with when nobody has seen any: an alphabet, evenly used.
+//! Assumed distribution of the first bytes of keys: an alphabet with uniform frequencies.
 
 use std::fmt;
 
@@ -9,10 +9,11 @@ use crate::plan::from_integer;
 use crate::schema::{KeySchema, Order, Profile, Segment, SegmentKind};
 use crate::value::{FieldType, Value};
 
-/// How the bytes in front of keys are distributed: every letter of an alphabet in every place alike.
+/// Distribution of the first bytes of keys: every letter of an alphabet is equally frequent at
+/// every position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyModel {
-    /// Any byte: digests, UUIDs, integers over the whole of their type.
+    /// Any byte: digests, UUIDs, integers over the whole range of their type.
     Bytes,
     /// The digits 0 to 9: reversed phone numbers, reversed ids.
     Digits,
@@ -23,7 +24,7 @@ pub enum KeyModel {
 }
 
 impl KeyModel {
-    /// The letters, ascending.
+    /// Returns the letters in ascending order.
     fn alphabet(self) -> Vec<u8> {
         match self {
             Self::Bytes => (0..=255).collect(),
@@ -33,38 +34,57 @@ impl KeyModel {
         }
     }
 
-    /// What a segment of a schema is taken to be; `None` if its values are not spread over its type: times, numbers that
-    /// count something, floats.
-    fn of_segment(schema: &KeySchema, segment: &Segment) -> Option<Self> {
+    /// Returns the model of a segment; `None` if its values are not spread over its type: times,
+    /// numbers that count something, floats.
+    fn for_segment(schema: &KeySchema, segment: &Segment) -> Option<Self> {
         let ty = segment.kind.field().map(|field| schema.fields()[field].ty);
         let in_text = schema.profile() == Profile::Text;
         let is_ascending = segment.order == Order::Asc;
-        let is_number = |ty: FieldType| ty.integer_range().is_some() && !matches!(ty, FieldType::Timestamp(_) | FieldType::Date);
+        let is_number = |ty: FieldType| {
+            ty.integer_range().is_some() && !matches!(ty, FieldType::Timestamp(_) | FieldType::Date)
+        };
         match (&segment.kind, ty) {
             (SegmentKind::Hash { hex: true, .. }, _) => Some(Self::HexDigits),
-            (SegmentKind::Hash { .. }, _) => Some(if in_text { Self::HexDigits } else { Self::Bytes }),
-            (SegmentKind::BitReverse(_), _) | (SegmentKind::Plain(_) | SegmentKind::Reverse(_), Some(FieldType::Uuid)) if !in_text => {
+            (SegmentKind::Hash { .. }, _) => {
+                Some(if in_text { Self::HexDigits } else { Self::Bytes })
+            }
+            (SegmentKind::BitReverse(_), _)
+            | (SegmentKind::Plain(_) | SegmentKind::Reverse(_), Some(FieldType::Uuid))
+                if !in_text =>
+            {
                 Some(Self::Bytes)
             }
-            // Of numbers that count something the last bytes are spread evenly, and so are the last digits.
+            // The last bytes of numbers that count something are spread evenly, and so are the last
+            // digits.
             (SegmentKind::Reverse(_), Some(ty)) if !in_text && is_number(ty) => Some(Self::Bytes),
-            (SegmentKind::Reverse(_), Some(ty)) if is_ascending && (ty.is_text() || in_text && is_number(ty)) => Some(Self::Digits),
-            (SegmentKind::Plain(_), Some(FieldType::String | FieldType::Char(_))) if is_ascending => Some(Self::Letters),
+            (SegmentKind::Reverse(_), Some(ty))
+                if is_ascending && (ty.is_text() || in_text && is_number(ty)) =>
+            {
+                Some(Self::Digits)
+            }
+            (SegmentKind::Plain(_), Some(FieldType::String | FieldType::Char(_)))
+                if is_ascending =>
+            {
+                Some(Self::Letters)
+            }
             _ => None,
         }
     }
 
-    /// Whether what is between two bytes is what it has in each place.
+    /// Returns `true` if the bytes between `first` and `last` are those of the model at each
+    /// position.
     fn spans(self, first: u8, last: u8) -> bool {
         let alphabet = self.alphabet();
         alphabet.first() == Some(&first) && alphabet.last() == Some(&last)
     }
 
-    /// The keys that cut what the model has into `parts` equal parts, one fewer than these; they are as short as can be.
+    /// Returns the shortest keys that split the model's keys into `parts` equal parts, one fewer
+    /// than `parts`.
     pub(super) fn cuts(self, parts: u32) -> Vec<Bytes> {
         let alphabet = self.alphabet();
         let base = alphabet.len() as u128;
-        // Three places more than tell the parts apart keep the error of the last one far below a part.
+        // Three positions more than required to distinguish the parts keep the error of the last
+        // one far below one part.
         let mut places = 3;
         while base.pow(places - 3) < u128::from(parts) {
             places += 1;
@@ -75,12 +95,15 @@ impl KeyModel {
             let mut digits: Vec<u8> = std::iter::repeat_with(|| {
                 let digit = number % base;
                 number /= base;
-                usize::try_from(digit).ok().and_then(|digit| alphabet.get(digit).copied()).unwrap_or_default()
+                usize::try_from(digit)
+                    .ok()
+                    .and_then(|digit| alphabet.get(digit).copied())
+                    .unwrap_or_default()
             })
             .take(places as usize)
             .collect();
             digits.reverse();
-            // Least letters at the end say nothing.
+            // The lowest letter at the end is redundant.
             while digits.len() > 1 && digits.last() == alphabet.first() {
                 digits.pop();
             }
@@ -90,28 +113,32 @@ impl KeyModel {
     }
 }
 
-/// What keys begin with, or what they go on with behind a salt.
+/// First bytes of keys, or the bytes after a salt.
 pub(super) struct Beginning {
-    /// The bytes that are the same in all keys whose first field is not null: constants, and what marks a type or a value.
+    /// Bytes common to all keys whose first field is not null: constants, and markers of a type or
+    /// a value.
     head: Vec<u8>,
-    /// What follows these, if the schema lets it be assumed.
+    /// Distribution of the following bytes, if the schema permits an assumption.
     pub(super) assumed: Option<KeyModel>,
-    /// The first segment that is no constant.
+    /// First segment that is not a constant.
     pub(super) segment: usize,
 }
 
 impl Beginning {
-    /// That of the segments from `from` on.
-    pub(super) fn of(schema: &KeySchema, from: usize) -> Self {
+    /// Returns the beginning of the segments from `from` on.
+    pub(super) fn from_schema(schema: &KeySchema, from: usize) -> Self {
         let mut head = Vec::new();
         for (at, segment) in schema.segments().iter().enumerate().skip(from) {
             if let SegmentKind::Const(bytes) = &segment.kind {
                 head.extend_from_slice(bytes);
                 continue;
             }
-            let model = KeyModel::of_segment(schema, segment);
-            let Some(ends) = ends_of_values(schema, at) else { return Self { head, assumed: model, segment: at } };
-            let same = ends.low.iter().zip(&ends.high).take_while(|(low, high)| low == high).count();
+            let model = KeyModel::for_segment(schema, segment);
+            let Some(ends) = ends_of_values(schema, at) else {
+                return Self { head, assumed: model, segment: at };
+            };
+            let same =
+                ends.low.iter().zip(&ends.high).take_while(|(low, high)| low == high).count();
             head.extend_from_slice(&ends.low[..same]);
             let fits = |model: &KeyModel| matches!((ends.low.get(same), ends.high.get(same)), (Some(&low), Some(&high)) if model.spans(low, high));
             return Self { head, assumed: model.filter(fits), segment: at };
@@ -119,29 +146,34 @@ impl Beginning {
         Self { head, assumed: None, segment: 0 }
     }
 
-    /// The keys that cut what follows the head into `parts` equal parts.
+    /// Returns the keys that split the values after the head into `parts` equal parts.
     pub(super) fn cuts(&self, model: KeyModel, parts: u32) -> impl Iterator<Item = Bytes> {
         model.cuts(parts).into_iter().map(|cut| Bytes::from([&self.head[..], &cut[..]].concat()))
     }
 }
 
-/// The least and the greatest bytes that some values of a segment are encoded to.
+/// Least and greatest encoding of sample values of a segment.
 struct Ends {
     low: Vec<u8>,
     high: Vec<u8>,
 }
 
-/// Encodes values of which some lie at each end of what the bytes of the segment can be, so that the profile itself says what stands in
-/// front of them. `None` where nothing does: in text, for derived segments, and for types that no model is of.
+/// Encodes values, some of which are at each end of the segment's byte range, to determine the
+/// bytes before them in the profile. Returns `None` if there are none: in text, for derived
+/// segments, and for types without a model.
 fn ends_of_values(schema: &KeySchema, segment: usize) -> Option<Ends> {
-    let field = schema.segments()[segment].kind.field().filter(|_| schema.profile() != Profile::Text)?;
+    let field =
+        schema.segments()[segment].kind.field().filter(|_| schema.profile() != Profile::Text)?;
     let ty = schema.fields()[field].ty;
     let is_reversed = matches!(schema.segments()[segment].kind, SegmentKind::Reverse(_));
     let text = |letter: &str| Value::Text(letter.repeat(ty.fixed_bytes().unwrap_or(1)).into());
     let values: Vec<Value<'static>> = match ty {
-        FieldType::String | FieldType::Char(_) => vec![text("0"), text(if is_reversed { "9" } else { "z" })],
+        FieldType::String | FieldType::Char(_) => {
+            vec![text("0"), text(if is_reversed { "9" } else { "z" })]
+        }
         FieldType::Uuid => vec![Value::Uuid([0; 16]), Value::Uuid([0xff; 16])],
-        // Bits and bytes back to front are least and greatest for these, the sign being the first bit.
+        // These values remain least and greatest with reversed bits and bytes; the sign is the
+        // first bit.
         _ => {
             let (least, greatest) = ty.integer_range()?;
             let signs = [0, 1, -2, 0x80, !0x80, least, greatest];

@@ -1,13 +1,15 @@
-//! The split keys of HBase's `RegionSplitter`: `HexStringSplit`, `DecimalStringSplit` and `UniformSplit`, byte for byte.
+//! Split keys of HBase's `RegionSplitter`: `HexStringSplit`, `DecimalStringSplit` and
+//! `UniformSplit`, byte for byte.
 
 use halite_types::Bytes;
 
 use super::SplitError;
 
-/// One of the split algorithms of HBase's `RegionSplitter`.
+/// Split algorithm of HBase's `RegionSplitter`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegionSplitter {
-    /// Eight lower-case hexadecimal digits, `00000000` to `ffffffff`: for keys that begin with such a digest.
+    /// Eight lower-case hexadecimal digits, `00000000` to `ffffffff`: for keys that begin with such
+    /// a digest.
     HexString,
     /// Eight decimal digits, `00000000` to `99999999`.
     DecimalString,
@@ -16,11 +18,14 @@ pub enum RegionSplitter {
 }
 
 impl RegionSplitter {
-    /// All of them, by the names that HBase's shell and tools take (`SPLITALGO`).
-    pub const NAMES: &[(&str, Self)] =
-        &[("HexStringSplit", Self::HexString), ("DecimalStringSplit", Self::DecimalString), ("UniformSplit", Self::Uniform)];
+    /// All algorithms, by the names in HBase's shell and tools (`SPLITALGO`).
+    pub const NAMES: &[(&str, Self)] = &[
+        ("HexStringSplit", Self::HexString),
+        ("DecimalStringSplit", Self::DecimalString),
+        ("UniformSplit", Self::Uniform),
+    ];
 
-    /// The keys that make `regions` regions, one fewer than these.
+    /// Returns the split keys of `regions` regions, one fewer than `regions`.
     ///
     /// # Errors
     /// For fewer than two regions, or more than there are keys.
@@ -28,7 +33,7 @@ impl RegionSplitter {
         if regions < 2 {
             return Err(SplitError::Regions { regions });
         }
-        // The range counts its last key; what division leaves goes to the last region.
+        // The range includes its last key; the remainder of the division is in the last region.
         let range: u128 = match self {
             Self::HexString => 1 << 32,
             Self::DecimalString => 100_000_000,
@@ -52,7 +57,7 @@ impl RegionSplitter {
 
 #[cfg(test)]
 mod tests {
-    use halite_types::key::print_bytes;
+    use halite_types::key::to_string_binary;
 
     use super::*;
 
@@ -62,9 +67,13 @@ mod tests {
         for line in include_str!("../../testdata/splits/splits.txt").lines() {
             let mut words = line.split(' ');
             let (name, regions) = (words.next().expect("a name"), words.next().expect("a number"));
-            let (_, splitter) = RegionSplitter::NAMES.iter().find(|(known, _)| *known == name).expect("an algorithm");
+            let (_, splitter) = RegionSplitter::NAMES
+                .iter()
+                .find(|(known, _)| *known == name)
+                .expect("an algorithm");
             let keys = splitter.split(regions.parse().expect("a number")).expect("keys");
-            let printed: Vec<_> = keys.iter().map(|key| print_bytes(key).replace(' ', "\\x20")).collect();
+            let printed: Vec<_> =
+                keys.iter().map(|key| to_string_binary(key).replace(' ', "\\x20")).collect();
             assert_eq!(printed, words.collect::<Vec<_>>(), "{name} {regions}");
             seen += 1;
         }
@@ -74,8 +83,14 @@ mod tests {
     #[test]
     fn one_region_has_no_split_keys_and_there_are_not_more_regions_than_keys() {
         for regions in [0, 1] {
-            assert_eq!(RegionSplitter::Uniform.split(regions), Err(SplitError::Regions { regions }));
+            assert_eq!(
+                RegionSplitter::Uniform.split(regions),
+                Err(SplitError::Regions { regions })
+            );
         }
-        assert_eq!(RegionSplitter::DecimalString.split(100_000_001), Err(SplitError::Regions { regions: 100_000_001 }));
+        assert_eq!(
+            RegionSplitter::DecimalString.split(100_000_001),
+            Err(SplitError::Regions { regions: 100_000_001 })
+        );
     }
 }

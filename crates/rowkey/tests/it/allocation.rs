@@ -1,8 +1,10 @@
 //! Keys of up to 48 bytes and 8 fields cost no allocation, in either direction.
 
-use halite_rowkey::{Field, FieldType, HashFunction, KeySchema, Profile, Segment, SegmentKind, TimeUnit, Value};
+use halite_rowkey::{
+    Field, FieldType, HashFunction, KeySchema, Profile, Segment, SegmentKind, TimeUnit, Value,
+};
 
-/// The allocations of `work`, and what it gave.
+/// Returns the allocations of `work`, and what it gave.
 fn counted<T>(work: impl FnOnce() -> T) -> (u64, T) {
     let mut result = None;
     let counts = allocation_counter::measure(|| result = Some(work()));
@@ -10,7 +12,11 @@ fn counted<T>(work: impl FnOnce() -> T) -> (u64, T) {
 }
 
 fn schema(profile: Profile, types: &[FieldType], segments: Vec<Segment>) -> KeySchema {
-    let fields = types.iter().enumerate().map(|(id, &ty)| Field { name: format!("f{id}"), ty, pattern: None }).collect();
+    let fields = types
+        .iter()
+        .enumerate()
+        .map(|(id, &ty)| Field { name: format!("f{id}"), ty, pattern: None })
+        .collect();
     KeySchema::new(profile, fields, segments).expect("a schema")
 }
 
@@ -27,11 +33,17 @@ const TIME: FieldType = FieldType::Timestamp(TimeUnit::Millis);
 #[test]
 fn keys_of_usual_size_need_no_allocation() {
     let types = [FieldType::String, FieldType::U32, TIME];
-    let hash = Segment::new(SegmentKind::Hash { by: vec![0], bytes: 4, function: HashFunction::Sha256, hex: true });
+    let hash = Segment::new(SegmentKind::Hash {
+        by: vec![0],
+        bytes: 4,
+        function: HashFunction::Sha256,
+        hex: true,
+    });
     let sensors = vec![salt(HashFunction::Murmur3, vec![0]), plain(0), plain(1), plain(2).desc()];
     let hashed = vec![hash, plain(0), plain(1), Segment { nullable: true, ..plain(2).desc() }];
     let ordered = vec![salt(HashFunction::Java, vec![0, 2]), plain(0), plain(1), plain(2).desc()];
-    let phoenix = vec![salt(HashFunction::Phoenix, Vec::new()), plain(0), plain(1), plain(2).desc()];
+    let phoenix =
+        vec![salt(HashFunction::Phoenix, Vec::new()), plain(0), plain(1), plain(2).desc()];
     let signed = [FieldType::String, FieldType::I32, TIME];
     let slash = || Segment::new(SegmentKind::Const(b"/".as_slice().into()));
     let text = vec![plain(0), slash(), plain(1), slash(), plain(2).desc()];
@@ -54,6 +66,7 @@ fn keys_of_usual_size_need_no_allocation() {
 #[test]
 fn what_is_counted_here_would_be_seen() {
     let long = schema(Profile::Bin, &[FieldType::String], vec![plain(0).desc()]);
-    let (allocations, key) = counted(|| long.encode(&["a".repeat(48).as_str().into()]).expect("a key"));
+    let (allocations, key) =
+        counted(|| long.encode(&["a".repeat(48).as_str().into()]).expect("a key"));
     assert!(allocations > 0 && key.is_allocated());
 }

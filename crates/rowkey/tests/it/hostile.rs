@@ -1,14 +1,17 @@
-//! Declarations by somebody who means harm: long ones, deep ones, and numbers out of range are refused at once, with what to do.
+//! Declarations by somebody who means harm: long ones, deep ones, and numbers out of range are
+//! refused at once, with what to do.
 
 use std::time::{Duration, Instant};
 
 use halite_rowkey::KeySchema;
-use halite_rowkey::language::{TEXT_BYTES_MAX, statements};
-use halite_rowkey::lint::{Subject, lint};
+use halite_rowkey::language::{MAX_TEXT_BYTES, statements};
+use halite_rowkey::lint::{LintInput, lint};
 
-/// What is said of a statement that must be refused, shown as a person sees it.
+/// What is stated of a statement that must be refused, shown as a person sees it.
 fn refused(text: &str) -> String {
-    let error = statements(text).err().unwrap_or_else(|| panic!("it is taken: {}", &text[..text.len().min(200)]));
+    let error = statements(text)
+        .err()
+        .unwrap_or_else(|| panic!("it is taken: {}", &text[..text.len().min(200)]));
     let shown = error.render(text);
     assert!(shown.len() < 4_000, "a mistake is shown in {} bytes", shown.len());
     shown
@@ -16,9 +19,10 @@ fn refused(text: &str) -> String {
 
 #[test]
 fn texts_of_megabytes_are_refused_by_their_length() {
-    let megabyte = format!("CREATE TABLE t (v I64, ROW KEY ({}id STRING))", "a STRING, ".repeat(110_000));
+    let megabyte =
+        format!("CREATE TABLE t (v I64, ROW KEY ({}id STRING))", "a STRING, ".repeat(110_000));
     assert!(megabyte.len() > 1 << 20);
-    assert!(refused(&megabyte).contains(&format!("at most {TEXT_BYTES_MAX} are read")));
+    assert!(refused(&megabyte).contains(&format!("at most {MAX_TEXT_BYTES} are read")));
     let deep = format!("CREATE TABLE t {}", "(".repeat(100_000));
     assert!(refused(&deep).contains("are read"));
     assert!(deep.parse::<KeySchema>().is_err());
@@ -27,17 +31,32 @@ fn texts_of_megabytes_are_refused_by_their_length() {
 #[test]
 fn depth_and_repetition_within_the_limit_take_no_time_and_no_stack() {
     let began = Instant::now();
-    let most = TEXT_BYTES_MAX - 100;
+    let most = MAX_TEXT_BYTES - 100;
     let texts = [
         format!("CREATE TABLE t {}", "(".repeat(most)),
         format!("CREATE TABLE t (ROW KEY {}", "(".repeat(most)),
         format!("CREATE TABLE t (ROW KEY (SALT({}", "SALT(".repeat(most / 5)),
         format!("CREATE TABLE t (v I64, ROW KEY (a STRING)) WITH QUERIES {}", "(".repeat(most / 2)),
-        format!("CREATE TABLE t (v I64, ROW KEY (a STRING)) WITH QUERIES (q: {}a = ?)", "a = ? AND ".repeat(most / 11)),
-        format!("CREATE TABLE t (v I64, ROW KEY (a STRING)) WITH QUERIES (q: a = ? ORDER BY {}a)", "a, ".repeat(most / 4)),
-        format!("CREATE TABLE t (v I64, ROW KEY (a STRING)) WITH QUERIES (q: a = ?{})", ", q: a = ?".repeat(most / 11)),
-        format!("CREATE TABLE t (v I64, ROW KEY (a STRING)) SPLIT AT ({}'a')", "'a', ".repeat(most / 6)),
-        format!("CREATE TABLE t (v I64, ROW KEY (a STRING)) WITH ({})", "TTL = 1, ".repeat(most / 10)),
+        format!(
+            "CREATE TABLE t (v I64, ROW KEY (a STRING)) WITH QUERIES (q: {}a = ?)",
+            "a = ? AND ".repeat(most / 11)
+        ),
+        format!(
+            "CREATE TABLE t (v I64, ROW KEY (a STRING)) WITH QUERIES (q: a = ? ORDER BY {}a)",
+            "a, ".repeat(most / 4)
+        ),
+        format!(
+            "CREATE TABLE t (v I64, ROW KEY (a STRING)) WITH QUERIES (q: a = ?{})",
+            ", q: a = ?".repeat(most / 11)
+        ),
+        format!(
+            "CREATE TABLE t (v I64, ROW KEY (a STRING)) SPLIT AT ({}'a')",
+            "'a', ".repeat(most / 6)
+        ),
+        format!(
+            "CREATE TABLE t (v I64, ROW KEY (a STRING)) WITH ({})",
+            "TTL = 1, ".repeat(most / 10)
+        ),
     ];
     for text in texts {
         refused(&text);
@@ -60,14 +79,20 @@ fn salts_of_none_and_of_too_many_are_refused_with_how_many_there_may_be() {
         }
     }
     let widest: KeySchema = "(SALT(65536 BY id), id STRING)".parse().unwrap();
-    assert!(lint(&Subject { key: Some(&widest), ..Subject::default() }).is_empty());
+    assert!(lint(&LintInput { key: Some(&widest), ..LintInput::default() }).is_empty());
 }
 
 #[test]
 fn transforms_that_are_not_there_are_named_and_the_nearest_is_proposed() {
-    assert!(refused("CREATE TABLE t (v I64, ROW KEY (REVRSE(a) STRING))").contains("did you mean REVERSE?"));
+    assert!(
+        refused("CREATE TABLE t (v I64, ROW KEY (REVRSE(a) STRING))")
+            .contains("did you mean REVERSE?")
+    );
     assert!(refused("CREATE TABLE t (v I64, ROW KEY (SCRAMBLE(a) STRING))").contains("SCRAMBLE"));
-    assert!(refused("CREATE TABLE t (v I64, ROW KEY (SALT(4 BY a USING md6), a STRING))").contains("did you mean md5?"));
+    assert!(
+        refused("CREATE TABLE t (v I64, ROW KEY (SALT(4 BY a USING md6), a STRING))")
+            .contains("did you mean md5?")
+    );
     assert!(refused("CREATE TABLE t (v I64, ROW KEY TEXT '{zip(a)}')").contains("zip"));
 }
 
@@ -84,7 +109,10 @@ fn a_key_that_would_move_rows_is_refused_with_what_to_do() {
         "(SALT(16 BY id), id STRING NULLABLE, ts TIMESTAMP)",
     ] {
         let error = salted.check_change(&key(other)).unwrap_err().to_string();
-        assert!(error.contains("create a table with the new key and copy the rows"), "{other}: {error}");
+        assert!(
+            error.contains("create a table with the new key and copy the rows"),
+            "{other}: {error}"
+        );
     }
     assert!(salted.check_change(&key("(SALT(16 BY device), device STRING, at TIMESTAMP)")).is_ok());
 }

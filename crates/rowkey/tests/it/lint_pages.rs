@@ -1,17 +1,19 @@
-//! Each rule has a page, and the page is right: lint finds the rule in what it shows as bad, and not in what it shows as good.
+//! Each rule has a page, and the page is right: lint finds the rule in what it shows as bad, and
+//! not in what it shows as good.
 
 use std::fs;
 use std::path::PathBuf;
 
 use halite_rowkey::lint::{Finding, RULES, Rule, Severity};
 
-use crate::lint_subject::findings;
+use crate::lint_input::findings;
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/lint")
 }
 
-/// The blocks of a page that are marked `sql bad`, `java good` and so on, as (language, whether it is good, text).
+/// The blocks of a page that are marked `sql bad`, `java good` and so on, as (language, whether it
+/// is good, text).
 fn blocks(page: &str) -> Vec<(&str, bool, &str)> {
     let fenced = page.split("\n```").skip(1).step_by(2);
     fenced
@@ -41,10 +43,16 @@ fn lint_finds_the_rule_in_the_bad_example_of_its_page_and_not_in_the_good_one() 
             let found: Vec<_> = findings.iter().map(|finding| finding.rule.id).collect();
             // Regions that are cut ahead help a key that begins with a time; it stays one.
             // Keys of a page are written by hand, and their salts and digests with them.
-            let is_own =
-                |finding: &&Finding| (rule.id, finding.rule.id) != ("P-ROLL", "K-MONO") && (finding.rule.id != "K-MISFIT" || rule.id == "K-MISFIT");
+            let is_own = |finding: &&Finding| {
+                (rule.id, finding.rule.id) != ("P-ROLL", "K-MONO")
+                    && (finding.rule.id != "K-MISFIT" || rule.id == "K-MISFIT")
+            };
             let worst = findings.iter().filter(is_own).map(|finding| finding.severity).max();
-            assert!(!good || worst <= Some(Severity::Note), "{}: the good example has mistakes of its own, {found:?}\n{text}", rule.id);
+            assert!(
+                !good || worst <= Some(Severity::Note),
+                "{}: the good example has mistakes of its own, {found:?}\n{text}",
+                rule.id
+            );
             if found.contains(&rule.id) == good {
                 wrong.push(format!("{}: {found:?} are found in\n{text}", rule.id));
             }
@@ -57,14 +65,20 @@ fn lint_finds_the_rule_in_the_bad_example_of_its_page_and_not_in_the_good_one() 
 fn every_page_has_its_parts() {
     for rule in RULES {
         let head = format!("# {}: {}\n\nWorst: {}.", rule.id, rule.summary, rule.severity.name());
-        assert!(rule.page.starts_with(&head), "docs/lint/{}.md does not begin with\n{head}", rule.id);
-        for part in ["## What happens\n", "## Instead\n", "## When it is right\n", "## See also\n"] {
+        assert!(
+            rule.page.starts_with(&head),
+            "docs/lint/{}.md does not begin with\n{head}",
+            rule.id
+        );
+        for part in ["## What happens\n", "## Instead\n", "## When it is right\n", "## See also\n"]
+        {
             assert!(rule.page.contains(part), "docs/lint/{}.md has no {part}", rule.id);
         }
         let lines = rule.page.lines().count();
         assert!((20..=70).contains(&lines), "docs/lint/{}.md has {lines} lines", rule.id);
         assert!(
-            rule.page.contains(&format!("-- lint:allow {} ", rule.id)) || rule.page.contains("lint:allow does not"),
+            rule.page.contains(&format!("-- lint:allow {} ", rule.id))
+                || rule.page.contains("lint:allow does not"),
             "docs/lint/{}.md does not say how it is silenced",
             rule.id
         );
@@ -75,17 +89,28 @@ fn every_page_has_its_parts() {
 fn pages_name_rules_and_lab_pages_that_are_there() {
     for rule in RULES {
         for other in mentioned(rule.page) {
-            assert!(RULES.iter().any(|rule| rule.id == other), "docs/lint/{}.md names {other}, which is no rule", rule.id);
+            assert!(
+                RULES.iter().any(|rule| rule.id == other),
+                "docs/lint/{}.md names {other}, which is no rule",
+                rule.id
+            );
         }
         for lab in rule.page.split("halite lab ").skip(1) {
             let (kind, number) = lab.split_at(1);
-            let number: u32 = number.get(..2).and_then(|digits| digits.parse().ok()).unwrap_or_else(|| panic!("{}: halite lab {lab}", rule.id));
+            let number: u32 = number
+                .get(..2)
+                .and_then(|digits| digits.parse().ok())
+                .unwrap_or_else(|| panic!("{}: halite lab {lab}", rule.id));
             let most = match kind {
                 "E" => 48,
                 "K" => 37,
                 _ => 0,
             };
-            assert!((1..=most).contains(&number), "docs/lint/{}.md: there is no halite lab {kind}{number:02}", rule.id);
+            assert!(
+                (1..=most).contains(&number),
+                "docs/lint/{}.md: there is no halite lab {kind}{number:02}",
+                rule.id
+            );
         }
     }
 }
@@ -95,13 +120,17 @@ fn mentioned(page: &str) -> impl Iterator<Item = &str> {
     let words = page.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
     words.filter(|word| {
         let name = ["K-", "P-", "Q-", "F-"].iter().find_map(|kind| word.strip_prefix(kind));
-        name.is_some_and(|name| name.len() > 1 && name.bytes().all(|byte| byte.is_ascii_uppercase()))
+        name.is_some_and(|name| {
+            name.len() > 1 && name.bytes().all(|byte| byte.is_ascii_uppercase())
+        })
     })
 }
 
-/// The index of the pages, as it has to be.
+/// Returns the index of the pages, as it has to be.
 fn index() -> String {
-    let row = |rule: &Rule| format!("| [{0}]({0}.md) | {1} | {2} |", rule.id, rule.severity.name(), rule.summary);
+    let row = |rule: &Rule| {
+        format!("| [{0}]({0}.md) | {1} | {2} |", rule.id, rule.severity.name(), rule.summary)
+    };
     let rows: Vec<String> = RULES.iter().map(row).collect();
     format!(
         "# What lint finds\n\n{} rules: of keys (K), of splits (P), of queries (Q), of families and cells (F). `halite key lint FILE` looks at statements,\n\
@@ -118,7 +147,11 @@ fn the_index_names_every_page() {
     if std::env::var_os("HALITE_UPDATE_GOLDEN").is_some() {
         fs::write(&file, index()).unwrap();
     }
-    assert_eq!(fs::read_to_string(&file).unwrap_or_default(), index(), "cargo xtask golden --update writes docs/lint/README.md");
+    assert_eq!(
+        fs::read_to_string(&file).unwrap_or_default(),
+        index(),
+        "cargo xtask golden --update writes docs/lint/README.md"
+    );
     let pages = fs::read_dir(folder()).unwrap().count();
     assert_eq!(pages, RULES.len() + 1, "docs/lint holds a page of no rule");
 }

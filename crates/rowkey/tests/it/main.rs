@@ -1,8 +1,9 @@
-//! Row keys by declaration, seen from outside: properties over random schemas and values, and the pages of lint.
+//! Row keys by declaration, seen from outside: properties over random schemas and values, and the
+//! pages of lint.
 
 mod allocation;
 mod hostile;
+mod lint_input;
 mod lint_pages;
-mod lint_subject;
 mod properties;
 mod random;

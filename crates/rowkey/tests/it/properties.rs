@@ -1,7 +1,8 @@
-//! What holds for every schema: keys sort as their values do, are read back, and none is the beginning of another.
+//! What holds for every schema: keys sort as their values do, are read back, and none is the
+//! beginning of another.
 //!
-//! `HALITE_ROWKEY_PAIRS=100000000 cargo test -p halite-rowkey --release --test it` compares more pairs than the usual run, and
-//! `HALITE_TEST_SEED=0x2a` repeats one schema, which a failure names.
+//! `HALITE_ROWKEY_PAIRS=100000000 cargo test -p halite-rowkey --release --test it` compares more
+//! pairs than the usual run, and `HALITE_TEST_SEED=0x2a` repeats one schema, which a failure names.
 
 use std::cmp::Ordering;
 
@@ -12,7 +13,7 @@ use crate::random::{Digits, any_schema, plain_schema, row};
 
 /// Pairs of keys that a usual run compares, over all threads.
 const PAIRS: u64 = 10_000_000;
-/// Profiles beside BIN, which compare and read a tenth of what BIN does.
+/// Profiles next to BIN, which compare and read a tenth of what BIN does.
 const OTHERS: [Profile; 3] = [Profile::Ordered { compat: false }, Profile::Phoenix, Profile::Text];
 /// Rows of each schema, each compared with each.
 const ROWS: usize = 80;
@@ -20,10 +21,14 @@ const ROWS: usize = 80;
 fn number_from(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
     let digits = text.strip_prefix("0x");
-    Some(u64::from_str_radix(digits.unwrap_or(&text), if digits.is_some() { 16 } else { 10 }).expect("a number"))
+    Some(
+        u64::from_str_radix(digits.unwrap_or(&text), if digits.is_some() { 16 } else { 10 })
+            .expect("a number"),
+    )
 }
 
-/// Calls `check` for seeds on two threads until it has answered `wanted` in all; returns what it answered.
+/// Calls `check` for seeds on two threads until it has answered `wanted` in all; returns what it
+/// answered.
 fn for_seeds(wanted: u64, check: impl Fn(u64) -> u64 + Sync) -> u64 {
     if let Some(seed) = number_from("HALITE_TEST_SEED") {
         return check(seed).max(wanted);
@@ -45,7 +50,7 @@ fn for_seeds(wanted: u64, check: impl Fn(u64) -> u64 + Sync) -> u64 {
     })
 }
 
-/// The order that the declaration promises.
+/// Returns the order that the declaration promises.
 fn logical(schema: &KeySchema, a: &[Value<'_>], b: &[Value<'_>]) -> Ordering {
     let by_segment = schema.segments().iter().map(|segment| {
         let SegmentKind::Plain(field) = segment.kind else { return Ordering::Equal };
@@ -55,7 +60,8 @@ fn logical(schema: &KeySchema, a: &[Value<'_>], b: &[Value<'_>]) -> Ordering {
     by_segment.fold(Ordering::Equal, Ordering::then)
 }
 
-/// Whether keys may begin with each other: the last field is text or bytes without an end, or null that is left out.
+/// Returns `true` if keys may begin with each other: the last field is text or bytes without an
+/// end, or null that is left out.
 fn has_open_end(schema: &KeySchema) -> bool {
     let last = schema.segments().last().expect("a segment");
     let ty = last.kind.field().map(|field| schema.fields()[field].ty);
@@ -72,18 +78,33 @@ fn compare_all_pairs(seed: u64, profile: Profile) -> u64 {
     let mut rng = Rng::with_seed(seed);
     let schema = plain_schema(&mut rng, profile);
     let rows: Vec<_> = (0..ROWS).map(|_| row(&mut rng, &schema)).collect();
-    let keyed: Vec<(KeyBuf, &[Value<'_>])> = rows.iter().filter_map(|row| Some((schema.encode(row).ok()?, &row[..]))).collect();
+    let keyed: Vec<(KeyBuf, &[Value<'_>])> =
+        rows.iter().filter_map(|row| Some((schema.encode(row).ok()?, &row[..]))).collect();
     let open = has_open_end(&schema);
     let mut pairs = 0;
     for (at, (key, row)) in keyed.iter().enumerate() {
-        let decoded = schema.decode(key).unwrap_or_else(|error| panic!("seed {seed:#x}: {key:?} of {row:?} is not read: {error}"));
-        assert!(decoded.values().iter().zip(*row).all(|(a, b)| a.compare(b).is_eq()), "seed {seed:#x}: {row:?} became {decoded:?}");
+        let decoded = schema.decode(key).unwrap_or_else(|error| {
+            panic!("seed {seed:#x}: {key:?} of {row:?} is not read: {error}")
+        });
+        assert!(
+            decoded.values().iter().zip(*row).all(|(a, b)| a.compare(b).is_eq()),
+            "seed {seed:#x}: {row:?} became {decoded:?}"
+        );
         for (other_key, other) in &keyed[at + 1..] {
             pairs += 1;
             let wanted = logical(&schema, row, other);
-            assert_eq!(key.cmp(other_key), wanted, "seed {seed:#x}: order of {row:?} and {other:?} as {key:?} and {other_key:?}");
-            let begins = wanted.is_ne() && !open && (key.starts_with(other_key) || other_key.starts_with(key));
-            assert!(!begins, "seed {seed:#x}: one of {key:?} and {other_key:?} begins with the other");
+            assert_eq!(
+                key.cmp(other_key),
+                wanted,
+                "seed {seed:#x}: order of {row:?} and {other:?} as {key:?} and {other_key:?}"
+            );
+            let begins = wanted.is_ne()
+                && !open
+                && (key.starts_with(other_key) || other_key.starts_with(key));
+            assert!(
+                !begins,
+                "seed {seed:#x}: one of {key:?} and {other_key:?} begins with the other"
+            );
         }
     }
     pairs
@@ -100,17 +121,23 @@ fn keys_sort_as_their_values_do() {
     }
 }
 
-/// Encodes a row of a schema with transforms and compares what comes back; returns 1 if there was a key.
+/// Encodes a row of a schema with transforms and compares what comes back; returns 1 if there was a
+/// key.
 fn come_back(schema: &KeySchema, row: &[Value<'_>], seed: u64) -> u64 {
     let Ok(key) = schema.encode_with(row, &Digits) else { return 0 };
     if schema.ambiguous_segment().is_some() {
         assert!(schema.decode_with(&key, &Digits).is_err(), "seed {seed:#x}: {row:?} as {key:?}");
         return 0;
     }
-    let decoded = schema.decode_with(&key, &Digits).unwrap_or_else(|error| panic!("seed {seed:#x}: {key:?} of {row:?} is not read: {error}"));
+    let decoded = schema
+        .decode_with(&key, &Digits)
+        .unwrap_or_else(|error| panic!("seed {seed:#x}: {key:?} of {row:?} is not read: {error}"));
     for (field, value) in row.iter().enumerate() {
         let found = &decoded.values()[field];
-        assert!(decoded.is_partial(field) || found.compare(value).is_eq(), "seed {seed:#x}: {row:?} became {decoded:?}");
+        assert!(
+            decoded.is_partial(field) || found.compare(value).is_eq(),
+            "seed {seed:#x}: {row:?} became {decoded:?}"
+        );
     }
     let ranges = schema.split_segments(&key).expect("what is decoded is split");
     assert_eq!(ranges.last().map(|range| range.end), Some(key.len()), "seed {seed:#x}");
@@ -119,7 +146,9 @@ fn come_back(schema: &KeySchema, row: &[Value<'_>], seed: u64) -> u64 {
 
 #[test]
 fn values_come_back_through_every_transform() {
-    for (profile, wanted) in std::iter::once((Profile::Bin, 200_000)).chain(OTHERS.map(|profile| (profile, 50_000))) {
+    for (profile, wanted) in
+        std::iter::once((Profile::Bin, 200_000)).chain(OTHERS.map(|profile| (profile, 50_000)))
+    {
         let keys = for_seeds(wanted, |seed| {
             let mut rng = Rng::with_seed(seed);
             let schema = any_schema(&mut rng, profile);
@@ -129,8 +158,8 @@ fn values_come_back_through_every_transform() {
     }
 }
 
-/// Decodes bytes that may be anything. What is accepted whole must be the key of what was read: no two keys mean the
-/// same values.
+/// Decodes bytes that may be anything. What is accepted whole must be the key of what was read: no
+/// two keys mean the same values.
 fn decode_anything(schema: &KeySchema, key: &[u8], seed: u64) {
     _ = schema.split_segments(key);
     _ = schema.decode_unchecked(key, &Digits);

@@ -1,23 +1,32 @@
-//! The region server asked as a client asks it, without sockets.
+//! Tests of the region server's handlers, called as by a client but without sockets.
 
 use halite_types::RegionInfo;
 use halite_wire::convert::region::{meta, specifier};
 use halite_wire::proto as pb;
 use halite_wire::service::{
-    AdminClearCompactionQueues, AdminClearRegionBlockCache, AdminClearSlowLogsResponses, AdminCompactRegion, AdminCompactionSwitch, AdminFlushRegion,
-    AdminGetLogEntries, AdminGetOnlineRegion, AdminGetRegionInfo, AdminGetRegionLoad, AdminGetServerInfo, AdminGetStoreFile, AdminOpenRegion,
-    AdminRollWALWriter, AdminStopServer, AdminUpdateConfiguration,
+    AdminClearCompactionQueues, AdminClearRegionBlockCache, AdminClearSlowLogsResponses,
+    AdminCompactRegion, AdminCompactionSwitch, AdminFlushRegion, AdminGetLogEntries,
+    AdminGetOnlineRegion, AdminGetRegionInfo, AdminGetRegionLoad, AdminGetServerInfo,
+    AdminGetStoreFile, AdminOpenRegion, AdminRollWALWriter, AdminStopServer,
+    AdminUpdateConfiguration,
 };
 use pb::get_region_info_response::CompactionState;
 
-use crate::master_service::tests::rig::{Rig, class, name, name_message};
+use crate::master_service::tests::test_server::{TestServer, class, name, name_message};
 
-fn only_region(rig: &Rig, table: &str) -> RegionInfo {
+fn only_region(rig: &TestServer, table: &str) -> RegionInfo {
     rig.context.engine.regions(&name(table)).unwrap()[0].clone()
 }
 
-fn info(rig: &Rig, region: pb::RegionSpecifier) -> Result<pb::GetRegionInfoResponse, halite_wire::exception::Exception> {
-    rig.ask::<AdminGetRegionInfo>(&pb::GetRegionInfoRequest { region, compaction_state: Some(true), best_split_row: Some(true) })
+fn info(
+    rig: &TestServer,
+    region: pb::RegionSpecifier,
+) -> Result<pb::GetRegionInfoResponse, halite_wire::exception::Exception> {
+    rig.call::<AdminGetRegionInfo>(&pb::GetRegionInfoRequest {
+        region,
+        compaction_state: Some(true),
+        best_split_row: Some(true),
+    })
 }
 
 fn large_values(table: &str) -> pb::RegionSpecifier {
@@ -25,55 +34,88 @@ fn large_values(table: &str) -> pb::RegionSpecifier {
 }
 
 #[test]
-fn a_region_tells_what_it_is_and_one_that_is_not_here_says_where_it_was_looked_for() {
-    let rig = Rig::new();
+fn region_info_is_returned_or_not_serving() {
+    let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let region = only_region(&rig, "t");
     let told = info(&rig, specifier(&region)).unwrap();
-    assert_eq!((told.region_info.region_id, told.compaction_state()), (region.region_id, CompactionState::None));
-    assert_eq!((told.splittable, told.mergeable, told.best_split_row), (Some(true), Some(true), None));
+    assert_eq!(
+        (told.region_info.region_id, told.compaction_state()),
+        (region.region_id, CompactionState::None)
+    );
+    assert_eq!(
+        (told.splittable, told.mergeable, told.best_split_row),
+        (Some(true), Some(true), None)
+    );
     assert_eq!(info(&rig, specifier(&meta())).unwrap().splittable, Some(false));
     rig.disable("t");
     let gone = info(&rig, specifier(&region)).unwrap_err();
-    assert!(gone.message().ends_with(" is not online on 127.0.0.1,16020,1700000000000"), "{}", gone.message());
+    assert!(
+        gone.message().ends_with(" is not online on 127.0.0.1,16020,1700000000000"),
+        "{}",
+        gone.message()
+    );
     assert_eq!(class::<()>(Err(gone)), "NotServingRegionException");
 }
 
 #[test]
 fn the_region_of_large_values_is_the_table() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &["m"]);
     rig.put("t", &["a", "z"]);
     rig.context.engine.flush(&name("t")).unwrap();
     let told = info(&rig, large_values("t")).unwrap();
-    assert_eq!((told.region_info.start_key(), told.compaction_state()), (&b".mob"[..], CompactionState::None));
-    rig.ask::<AdminCompactRegion>(&pb::CompactRegionRequest { region: large_values("t"), major: Some(true), family: None }).unwrap();
+    assert_eq!(
+        (told.region_info.start_key(), told.compaction_state()),
+        (&b".mob"[..], CompactionState::None)
+    );
+    rig.call::<AdminCompactRegion>(&pb::CompactRegionRequest {
+        region: large_values("t"),
+        major: Some(true),
+        family: None,
+    })
+    .unwrap();
     assert_eq!(info(&rig, large_values("t")).unwrap().compaction_state(), CompactionState::Major);
-    rig.wait_until(|status| status.regions.iter().filter(|load| load.region.table == name("t")).all(|load| load.compactions == 1));
+    rig.wait_until(|status| {
+        status
+            .regions
+            .iter()
+            .filter(|load| load.region.table == name("t"))
+            .all(|load| load.compactions == 1)
+    });
     assert_eq!(class(info(&rig, large_values("gone"))), "NotServingRegionException");
 }
 
 #[test]
 fn all_regions_that_are_served_are_listed_with_their_figures() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &["m"]);
     rig.create("off", &["f"], &[]);
     rig.disable("off");
     rig.put("t", &["a"]);
-    let online = rig.ask::<AdminGetOnlineRegion>(&pb::GetOnlineRegionRequest {}).unwrap().region_info;
+    let online =
+        rig.call::<AdminGetOnlineRegion>(&pb::GetOnlineRegionRequest {}).unwrap().region_info;
     let tables: Vec<_> = online.iter().map(|region| &region.table_name.qualifier[..]).collect();
     assert_eq!(tables, [&b"meta"[..], b"t", b"t", b"namespace"]);
     let loads = |table: Option<&str>| {
         let request = pb::GetRegionLoadRequest { table_name: table.map(name_message) };
-        rig.ask::<AdminGetRegionLoad>(&request).unwrap().region_loads
+        rig.call::<AdminGetRegionLoad>(&request).unwrap().region_loads
     };
-    assert_eq!((loads(None).len(), loads(Some("t")).len(), loads(Some("gone")).len(), loads(Some("hbase:meta")).len()), (4, 2, 0, 1));
+    assert_eq!(
+        (
+            loads(None).len(),
+            loads(Some("t")).len(),
+            loads(Some("gone")).len(),
+            loads(Some("hbase:meta")).len()
+        ),
+        (4, 2, 0, 1)
+    );
     assert_eq!(loads(Some("t"))[0].write_requests_count(), 1);
 }
 
 #[test]
 fn a_region_is_flushed_and_its_files_are_named() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     rig.put("t", &["a"]);
     let region = specifier(&only_region(&rig, "t"));
@@ -82,27 +124,46 @@ fn a_region_is_flushed_and_its_files_are_named() {
         family: family.map(|family| family.to_owned().into()),
         ..Default::default()
     };
-    assert_eq!(class(rig.ask::<AdminFlushRegion>(&flush(Some("x")))), "NoSuchColumnFamilyException");
-    let told = rig.ask::<AdminFlushRegion>(&flush(None)).unwrap();
+    assert_eq!(
+        class(rig.call::<AdminFlushRegion>(&flush(Some("x")))),
+        "NoSuchColumnFamilyException"
+    );
+    let told = rig.call::<AdminFlushRegion>(&flush(None)).unwrap();
     assert!(told.flushed() && told.last_flush_time > rig.context.start_code);
-    assert!(!rig.ask::<AdminFlushRegion>(&flush(None)).unwrap().flushed());
+    assert!(!rig.call::<AdminFlushRegion>(&flush(None)).unwrap().flushed());
     let files = |family: &str| {
         let family = if family.is_empty() { Vec::new() } else { vec![family.to_owned().into()] };
-        rig.ask::<AdminGetStoreFile>(&pb::GetStoreFileRequest { region: region.clone(), family })
+        rig.call::<AdminGetStoreFile>(&pb::GetStoreFileRequest { region: region.clone(), family })
     };
     let all = files("").unwrap().store_file;
-    assert!(all.len() == 1 && all[0].contains("/data/default/t/") && std::path::Path::new(&all[0]).exists(), "{all:?}");
+    assert!(
+        all.len() == 1
+            && all[0].contains("/data/default/t/")
+            && std::path::Path::new(&all[0]).exists(),
+        "{all:?}"
+    );
     assert_eq!(files("f").unwrap().store_file, all);
     assert_eq!(class(files("x")), "NoSuchColumnFamilyException");
 }
 
 #[test]
 fn compactions_are_done_in_the_background_while_their_switch_is_on() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let region = specifier(&only_region(&rig, "t"));
-    let switch = |enabled| rig.ask::<AdminCompactionSwitch>(&pb::CompactionSwitchRequest { enabled }).unwrap().prev_state;
-    let compact = || rig.ask::<AdminCompactRegion>(&pb::CompactRegionRequest { region: region.clone(), major: Some(true), family: None }).unwrap();
+    let switch = |enabled| {
+        rig.call::<AdminCompactionSwitch>(&pb::CompactionSwitchRequest { enabled })
+            .unwrap()
+            .prev_state
+    };
+    let compact = || {
+        rig.call::<AdminCompactRegion>(&pb::CompactRegionRequest {
+            region: region.clone(),
+            major: Some(true),
+            family: None,
+        })
+        .unwrap()
+    };
     for row in ["a", "b"] {
         rig.put("t", &[row]);
         rig.context.engine.flush(&name("t")).unwrap();
@@ -115,54 +176,83 @@ fn compactions_are_done_in_the_background_while_their_switch_is_on() {
     assert_eq!(info(&rig, region.clone()).unwrap().compaction_state(), CompactionState::Major);
     rig.wait_until(|status| status.regions[0].store_files == 1);
     let odd = pb::ClearCompactionQueuesRequest { queue_name: vec!["odd".to_owned()] };
-    assert_eq!(class(rig.ask::<AdminClearCompactionQueues>(&odd)), "DoNotRetryIOException");
-    let both = pb::ClearCompactionQueuesRequest { queue_name: vec!["long".to_owned(), "short".to_owned()] };
-    rig.ask::<AdminClearCompactionQueues>(&both).unwrap();
+    assert_eq!(class(rig.call::<AdminClearCompactionQueues>(&odd)), "DoNotRetryIOException");
+    let both = pb::ClearCompactionQueuesRequest {
+        queue_name: vec!["long".to_owned(), "short".to_owned()],
+    };
+    rig.call::<AdminClearCompactionQueues>(&both).unwrap();
 }
 
 #[test]
 fn cached_blocks_go_and_the_regions_that_are_not_here_are_named() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     rig.put("t", &["a"]);
     rig.context.engine.flush(&name("t")).unwrap();
     let table = rig.context.engine.table(&name("t")).unwrap();
-    table.get(&halite_types::Get::new("a"), halite_types::Tier::Disk).unwrap();
+    table.get(&halite_types::Get::new("a"), halite_types::ReadTier::Disk).unwrap();
     let gone = pb::RegionSpecifier { r#type: 2, value: "0".repeat(32).into() };
-    let request = pb::ClearRegionBlockCacheRequest { region: vec![specifier(&only_region(&rig, "t")), gone.clone()] };
-    let stats = rig.ask::<AdminClearRegionBlockCache>(&request).unwrap().stats;
-    assert!(stats.evicted_blocks() > 0 && stats.bytes_evicted() > 0 && stats.max_cache_size() > stats.bytes_evicted(), "{stats:?}");
+    let request = pb::ClearRegionBlockCacheRequest {
+        region: vec![specifier(&only_region(&rig, "t")), gone.clone()],
+    };
+    let stats = rig.call::<AdminClearRegionBlockCache>(&request).unwrap().stats;
+    assert!(
+        stats.evicted_blocks() > 0
+            && stats.bytes_evicted() > 0
+            && stats.max_cache_size() > stats.bytes_evicted(),
+        "{stats:?}"
+    );
     assert_eq!((stats.exception.len(), &stats.exception[0].region), (1, &gone));
 }
 
 #[test]
 fn of_regions_that_are_not_here_an_answer_names_so_many() {
-    let rig = Rig::new();
-    let gone = |number: u32| pb::RegionSpecifier { r#type: 2, value: format!("{number:032x}").into() };
-    let clear = |region: Vec<pb::RegionSpecifier>| rig.ask::<AdminClearRegionBlockCache>(&pb::ClearRegionBlockCacheRequest { region });
+    let rig = TestServer::new();
+    let gone =
+        |number: u32| pb::RegionSpecifier { r#type: 2, value: format!("{number:032x}").into() };
+    let clear = |region: Vec<pb::RegionSpecifier>| {
+        rig.call::<AdminClearRegionBlockCache>(&pb::ClearRegionBlockCacheRequest { region })
+    };
     assert_eq!(clear(vec![gone(1); 2_000]).unwrap().stats.exception.len(), 1);
     assert_eq!(clear((0..1_000).map(gone).collect()).unwrap().stats.exception.len(), 1_000);
     assert_eq!(class(clear((0..1_001).map(gone).collect())), "DoNotRetryIOException");
 }
 
 #[test]
-fn the_server_says_who_it_is_and_takes_orders() {
-    let rig = Rig::new();
-    let info = rig.ask::<AdminGetServerInfo>(&pb::GetServerInfoRequest {}).unwrap().server_info;
+fn server_reports_its_name_and_accepts_commands() {
+    let rig = TestServer::new();
+    let info = rig.call::<AdminGetServerInfo>(&pb::GetServerInfoRequest {}).unwrap().server_info;
     assert_eq!((info.server_name.port(), info.webui_port()), (16_020, 16_010));
-    rig.ask::<AdminRollWALWriter>(&pb::RollWalWriterRequest {}).unwrap();
-    assert_eq!(class(rig.ask::<AdminUpdateConfiguration>(&pb::UpdateConfigurationRequest {})), "DoNotRetryIOException");
-    assert!(!rig.ask::<AdminClearSlowLogsResponses>(&pb::ClearSlowLogResponseRequest {}).unwrap().is_cleaned);
-    let log = |class: &str| pb::LogRequest { log_class_name: class.to_owned(), log_message: bytes::Bytes::new() };
-    let told = rig.ask::<AdminGetLogEntries>(&log("a.AdminProtos$SlowLogResponseRequest")).unwrap();
+    rig.call::<AdminRollWALWriter>(&pb::RollWalWriterRequest {}).unwrap();
+    assert_eq!(
+        class(rig.call::<AdminUpdateConfiguration>(&pb::UpdateConfigurationRequest {})),
+        "DoNotRetryIOException"
+    );
+    assert!(
+        !rig.call::<AdminClearSlowLogsResponses>(&pb::ClearSlowLogResponseRequest {})
+            .unwrap()
+            .is_cleaned
+    );
+    let log = |class: &str| pb::LogRequest {
+        log_class_name: class.to_owned(),
+        log_message: bytes::Bytes::new(),
+    };
+    let told =
+        rig.call::<AdminGetLogEntries>(&log("a.AdminProtos$SlowLogResponseRequest")).unwrap();
     assert_eq!(told.log_class_name, "a.AdminProtos$SlowLogResponses");
-    assert_eq!(class(rig.ask::<AdminGetLogEntries>(&log("odd"))), "DoNotRetryIOException");
-    assert_eq!(class(rig.ask::<AdminOpenRegion>(&pb::OpenRegionRequest::default())), "DoNotRetryIOException");
+    assert_eq!(class(rig.call::<AdminGetLogEntries>(&log("odd"))), "DoNotRetryIOException");
+    assert_eq!(
+        class(rig.call::<AdminOpenRegion>(&pb::OpenRegionRequest::default())),
+        "DoNotRetryIOException"
+    );
 }
 
 #[tokio::test]
-async fn whoever_waits_hears_why_the_server_shall_stop() {
-    let rig = Rig::new();
-    rig.ask::<AdminStopServer>(&pb::StopServerRequest { reason: "upgrade".to_owned() }).unwrap();
-    assert_eq!(rig.context.master.stop_requested().await, "tester asked the server to stop: upgrade");
+async fn stop_request_returns_its_reason() {
+    let rig = TestServer::new();
+    rig.call::<AdminStopServer>(&pb::StopServerRequest { reason: "upgrade".to_owned() }).unwrap();
+    assert_eq!(
+        rig.context.master.stop_requested().await,
+        "tester asked the server to stop: upgrade"
+    );
 }

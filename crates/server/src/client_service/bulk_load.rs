@@ -1,8 +1,9 @@
 //! Bulk loading: the three calls of HBase's `BulkLoadHFilesTool`.
 //!
-//! The files lie where this process finds them, on a local disk, and are copied: HBase moves them only inside one HDFS and
-//! copies what lies on a local file system. So no client can have a file taken away from where it is. What a file holds is told
-//! in the server's log only, never to the client: it may be anything that this process can read.
+//! The files are on a local disk of the server process and are copied. HBase moves files only
+//! within one HDFS and copies files of a local file system. No client can therefore have a file
+//! removed from its location. Details of the contents of a file appear only in the server's log.
+//! They are never sent to the client, because it may be any file that this process can read.
 
 use halite_engine::Region;
 use halite_types::{BulkLoad, ErrorKind};
@@ -10,39 +11,49 @@ use halite_wire::convert::schema::table_name_from_proto;
 use halite_wire::proto as pb;
 
 use super::load_paths;
-use super::region::{self, Target};
-use crate::call::{Call, Fault, Peer, Reply};
+use super::region::{self, RequestTarget};
+use crate::call::{Call, CallError, Peer, Reply};
 use crate::context::Context;
-use crate::dispatch::Step;
+use crate::dispatch::CallStep;
 
-/// The scheme of paths on a local disk.
+/// URI scheme of paths on a local disk.
 const FILE_SCHEME: &str = "file";
 
-/// Answers a `PrepareBulkLoad` with the path of a new directory. HBase's tool gives it back and puts nothing there.
-pub(super) fn prepare(context: &Context, call: &Call) -> Result<Step, Fault> {
+/// Answers a `PrepareBulkLoad` with the path of a new directory. HBase's tool returns the path and
+/// writes nothing there.
+pub(super) fn prepare(context: &Context, call: &Call) -> Result<CallStep, CallError> {
     let request: pb::PrepareBulkLoadRequest = call.message()?;
     let table = table_name_from_proto(&request.table_name)?;
     let directory = context.engine.prepare_bulk_load(&table, &call.peer.user)?;
     Ok(done(pb::PrepareBulkLoadResponse { bulk_token: format!("{FILE_SCHEME}:{directory}") }))
 }
 
-/// Answers a `CleanupBulkLoad`: takes the directory of the token away.
-pub(super) fn clean_up(context: &Context, call: &Call) -> Result<Step, Fault> {
+/// Answers a `CleanupBulkLoad`: removes the directory of the token.
+pub(super) fn clean_up(context: &Context, call: &Call) -> Result<CallStep, CallError> {
     let request: pb::CleanupBulkLoadRequest = call.message()?;
     context.engine.clean_up_bulk_load(&local_path(&request.bulk_token)?)?;
     Ok(done(pb::CleanupBulkLoadResponse {}))
 }
 
-/// Answers a `BulkLoadHFile`: `false` if a file does not fit inside the region, whereupon the client looks the regions up
-/// again and splits the file. `assign_seq_num` is not looked at, as in HBase: the cells always count as written now.
-pub(super) fn load(context: &Context, call: &Call) -> Result<Step, Fault> {
+/// Answers a `BulkLoadHFile`. Returns `false` if a file does not fit inside the region; the client
+/// then looks up the regions again and splits the file. As in HBase, `assign_seq_num` is ignored:
+/// the cells always count as written now.
+pub(super) fn load(context: &Context, call: &Call) -> Result<CallStep, CallError> {
     let request: pb::BulkLoadHFileRequest = call.message()?;
     let region = match region::find(context, &call.peer, &request.region)? {
-        Target::Region(region) => region,
-        Target::Meta => return Err(Fault::do_not_retry("hbase:meta is computed from the tables there are; load files into tables")),
+        RequestTarget::Region(region) => region,
+        RequestTarget::Meta => {
+            return Err(CallError::do_not_retry(
+                "hbase:meta is computed from the tables there are; load files into tables",
+            ));
+        }
     };
     let resolved = |path: &str| load_paths::resolve(context, &local_path(path)?);
-    let files: Vec<_> = request.family_path.iter().map(|file| Ok((file.family.clone(), resolved(&file.path)?))).collect::<Result<_, Fault>>()?;
+    let files: Vec<_> = request
+        .family_path
+        .iter()
+        .map(|file| Ok((file.family.clone(), resolved(&file.path)?)))
+        .collect::<Result<_, CallError>>()?;
     check_space(context, &region, &files)?;
     let load = BulkLoad { files, ..BulkLoad::new() }.copied();
     let loaded = match region.bulk_load(&load) {
@@ -51,65 +62,93 @@ pub(super) fn load(context: &Context, call: &Call) -> Result<Step, Fault> {
             tracing::info!("nothing was loaded: {error}");
             false
         }
-        Err(error) => return Err(load_fault(&call.peer, &region, &load, &error)),
+        Err(error) => return Err(load_error(&call.peer, &region, &load, &error)),
     };
     Ok(done(pb::BulkLoadHFileResponse { loaded }))
 }
 
-/// Whether there is room for the files, where there is a limit of space.
-fn check_space(context: &Context, region: &Region, files: &[(bytes::Bytes, String)]) -> Result<(), Fault> {
+/// Checks that the files fit in the space quota, if there is one.
+fn check_space(
+    context: &Context,
+    region: &Region,
+    files: &[(bytes::Bytes, String)],
+) -> Result<(), CallError> {
     if !context.quota.has_space_limits() {
         return Ok(());
     }
-    // One that cannot be looked at is refused when it is read.
+    // A file without readable metadata is rejected when it is read.
     let size = |(_, path): &(_, String)| std::fs::metadata(path).map_or(0, |file| file.len());
     let paths: Vec<String> = files.iter().map(|(_, path)| path.clone()).collect();
     context.quota.check_load(region, files.iter().map(size).sum(), &paths)
 }
 
-/// HBase answers `false` to everything that fails and says why in its own log only; its tool then tries ten times. Told
-/// why, it stops at once.
-fn load_fault(peer: &Peer, region: &Region, load: &BulkLoad, error: &halite_types::Error) -> Fault {
+/// Returns the error of a failed bulk load. HBase returns `false` for every failure and logs the
+/// reason only, and its tool retries ten times. With an error it stops at once.
+fn load_error(
+    peer: &Peer,
+    region: &Region,
+    load: &BulkLoad,
+    error: &halite_types::Error,
+) -> CallError {
     tracing::warn!(region = %region.info().display_name(), "a bulk load failed: {error}");
     match error.kind() {
-        // Whatever is wrong with the file stays wrong.
+        // An error in the file is permanent.
         ErrorKind::Corrupt => {
-            let file = file_of(load, error);
-            Fault::do_not_retry(format!("{file} is no store file, or is damaged or cut short; the server's log says what is wrong with it"))
+            let file = failed_file(load, error);
+            CallError::do_not_retry(format!(
+                "{file} is no store file, or is damaged or cut short; the server's log says what is wrong with it"
+            ))
         }
-        ErrorKind::Unsupported | ErrorKind::NewerFormat => Fault::do_not_retry(format!(
+        ErrorKind::Unsupported | ErrorKind::NewerFormat => CallError::do_not_retry(format!(
             "{file} has a version, compression or data block encoding that cannot be read here; the server's log says which. \
              Write it as HFile version 3 with NONE, GZ, SNAPPY, LZ4 or ZSTD",
-            file = file_of(load, error)
+            file = failed_file(load, error)
         )),
-        _ => region::read_fault(peer, region, error),
+        _ => region::read_error(peer, region, error),
     }
 }
 
-/// The file that an error is about.
-fn file_of<'a>(load: &'a BulkLoad, error: &halite_types::Error) -> &'a str {
-    let named = load.files.iter().map(|(_, path)| &path[..]).filter(|path| error.message().contains(path));
+/// Returns the file that an error refers to.
+fn failed_file<'a>(load: &'a BulkLoad, error: &halite_types::Error) -> &'a str {
+    let named =
+        load.files.iter().map(|(_, path)| &path[..]).filter(|path| error.message().contains(path));
     named.max_by_key(|path| path.len()).unwrap_or("a file")
 }
 
-fn done(message: impl prost::Message + 'static) -> Step {
-    Ok::<_, Fault>(Reply::new(message)).into()
+fn done(message: impl prost::Message + 'static) -> CallStep {
+    Ok::<_, CallError>(Reply::new(message)).into()
 }
 
-/// The path on this machine that one of Hadoop's means: `/path`, `file:/path` or `file:///path`.
-fn local_path(path: &str) -> Result<String, Fault> {
-    let (scheme, rest) = path.split_once(':').filter(|(scheme, _)| !scheme.contains('/')).unwrap_or((FILE_SCHEME, path));
+/// Returns the local path for a Hadoop path: `/path`, `file:/path` or `file:///path`.
+fn local_path(path: &str) -> Result<String, CallError> {
+    let (scheme, rest) = path
+        .split_once(':')
+        .filter(|(scheme, _)| !scheme.contains('/'))
+        .unwrap_or((FILE_SCHEME, path));
     if !scheme.eq_ignore_ascii_case(FILE_SCHEME) {
-        let text = format!("{path} lies on another file system ({scheme}); bulk load reads files of the server's own disk only, so copy it there");
-        return Err(Fault::do_not_retry(text));
+        let text = format!(
+            "{path} lies on another file system ({scheme}); bulk load reads files of the server's own disk only, so copy it there"
+        );
+        return Err(CallError::do_not_retry(text));
     }
-    // What stands between two slashes and the next is a host.
-    let local = match rest.strip_prefix("//").map(|rest| rest.split_at(rest.find('/').unwrap_or(rest.len()))) {
+    // The part between the two slashes and the next slash is a host.
+    let local = match rest
+        .strip_prefix("//")
+        .map(|rest| rest.split_at(rest.find('/').unwrap_or(rest.len())))
+    {
         Some(("" | "localhost", local)) => local,
-        Some((host, _)) => return Err(Fault::do_not_retry(format!("{path} lies on host {host}; leave the host out: file:/path"))),
+        Some((host, _)) => {
+            return Err(CallError::do_not_retry(format!(
+                "{path} lies on host {host}; leave the host out: file:/path"
+            )));
+        }
         None => rest,
     };
-    if local.starts_with('/') { Ok(local.to_owned()) } else { Err(Fault::do_not_retry(format!("{path} is not a whole path; write file:/path"))) }
+    if local.starts_with('/') {
+        Ok(local.to_owned())
+    } else {
+        Err(CallError::do_not_retry(format!("{path} is not a whole path; write file:/path")))
+    }
 }
 
 #[cfg(test)]
@@ -125,17 +164,22 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
-    use crate::master_service::tests::rig::{Rig, class, name, name_message};
+    use crate::master_service::tests::test_server::{TestServer, class, name, name_message};
 
-    /// A server that may load from a folder.
-    fn rig() -> (Rig, tempfile::TempDir) {
+    /// Returns a server that may load from a directory.
+    fn rig() -> (TestServer, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let config = Config { bulkload_dirs: vec![folder.path().to_owned()], ..Config::default() };
-        (Rig::with(config), folder)
+        (TestServer::with(config), folder)
     }
 
     fn write_file(folder: &Path, file: &str, family: &str, rows: &[&str]) -> String {
-        let mut writer = Writer::create(Env::os(folder).unwrap().fs.create(file).unwrap(), file, WriterOptions::default()).unwrap();
+        let mut writer = Writer::create(
+            Env::os(folder).unwrap().fs.create(file).unwrap(),
+            file,
+            WriterOptions::default(),
+        )
+        .unwrap();
         for row in rows {
             let put = Put::new((*row).to_owned()).add_at(family, "q", 5, "loaded");
             put.mutation().cells().iter().for_each(|cell| writer.append(cell).unwrap());
@@ -144,17 +188,30 @@ mod tests {
         format!("file:{}", folder.join(file).display())
     }
 
-    fn load(rig: &Rig, region: pb::RegionSpecifier, files: &[(&str, &str)]) -> Result<bool, Exception> {
+    fn load(
+        rig: &TestServer,
+        region: pb::RegionSpecifier,
+        files: &[(&str, &str)],
+    ) -> Result<bool, Exception> {
         let path = |(family, path): &(&str, &str)| pb::bulk_load_h_file_request::FamilyPath {
             family: (*family).to_owned().into(),
             path: (*path).to_owned(),
         };
-        let request = pb::BulkLoadHFileRequest { region, family_path: files.iter().map(path).collect(), ..Default::default() };
-        rig.ask::<ClientBulkLoadHFile>(&request).map(|response| response.loaded)
+        let request = pb::BulkLoadHFileRequest {
+            region,
+            family_path: files.iter().map(path).collect(),
+            ..Default::default()
+        };
+        rig.call::<ClientBulkLoadHFile>(&request).map(|response| response.loaded)
     }
 
-    fn rows(rig: &Rig) -> usize {
-        let mut scanner = rig.context.engine.table(&name("t")).unwrap().scan(Scan::all(), halite_types::Tier::Disk);
+    fn rows(rig: &TestServer) -> usize {
+        let mut scanner = rig
+            .context
+            .engine
+            .table(&name("t"))
+            .unwrap()
+            .scan(Scan::all(), halite_types::ReadTier::Disk);
         scanner.next_rows().unwrap().len()
     }
 
@@ -163,10 +220,17 @@ mod tests {
         let (rig, folder) = rig();
         rig.create("t", &["f", "g"], &["m"]);
         let first = || specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
-        let request = pb::PrepareBulkLoadRequest { table_name: name_message("t"), region: Some(first()) };
-        let token = rig.ask::<ClientPrepareBulkLoad>(&request).unwrap().bulk_token;
-        assert!(token.starts_with("file:/") && Path::new(&token["file:".len()..]).is_dir(), "{token}");
-        let (one, two) = (write_file(folder.path(), "one", "f", &["a", "b"]), write_file(folder.path(), "two", "g", &["c"]));
+        let request =
+            pb::PrepareBulkLoadRequest { table_name: name_message("t"), region: Some(first()) };
+        let token = rig.call::<ClientPrepareBulkLoad>(&request).unwrap().bulk_token;
+        assert!(
+            token.starts_with("file:/") && Path::new(&token["file:".len()..]).is_dir(),
+            "{token}"
+        );
+        let (one, two) = (
+            write_file(folder.path(), "one", "f", &["a", "b"]),
+            write_file(folder.path(), "two", "g", &["c"]),
+        );
         let both = write_file(folder.path(), "both", "f", &["d", "z"]);
         assert!(!load(&rig, first(), &[("f", &one), ("f", &both)]).unwrap());
         assert_eq!(rows(&rig), 0);
@@ -174,14 +238,21 @@ mod tests {
         assert!(load(&rig, first(), &[]).unwrap());
         assert!(Path::new(&one["file:".len()..]).exists());
         assert_eq!(rows(&rig), 3);
-        rig.ask::<ClientCleanupBulkLoad>(&pb::CleanupBulkLoadRequest { bulk_token: token.clone(), region: Some(first()) }).unwrap();
+        rig.call::<ClientCleanupBulkLoad>(&pb::CleanupBulkLoadRequest {
+            bulk_token: token.clone(),
+            region: Some(first()),
+        })
+        .unwrap();
         assert!(!Path::new(&token["file:".len()..]).exists());
-        let elsewhere = pb::CleanupBulkLoadRequest { bulk_token: format!("file:{}", folder.path().display()), region: None };
-        assert_eq!(class(rig.ask::<ClientCleanupBulkLoad>(&elsewhere)), "DoNotRetryIOException");
+        let elsewhere = pb::CleanupBulkLoadRequest {
+            bulk_token: format!("file:{}", folder.path().display()),
+            region: None,
+        };
+        assert_eq!(class(rig.call::<ClientCleanupBulkLoad>(&elsewhere)), "DoNotRetryIOException");
     }
 
     #[test]
-    fn what_can_never_be_loaded_says_why_and_is_not_tried_again() {
+    fn unloadable_file_is_rejected_without_retry() {
         let (rig, folder) = rig();
         rig.create("t", &["f"], &[]);
         let region = || specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
@@ -198,12 +269,15 @@ mod tests {
             ("f", "/dev/zero", "outside of the directories"),
         ] {
             let refused = load(&rig, region(), &[("f", &one), (family, path)]).unwrap_err();
-            assert!(refused.is_do_not_retry() && refused.message().contains(told), "{path}: {refused:?}");
+            assert!(
+                refused.is_do_not_retry() && refused.message().contains(told),
+                "{path}: {refused:?}"
+            );
         }
         assert_eq!(rows(&rig), 0);
         assert_eq!(class(load(&rig, specifier(&meta()), &[("f", &one)])), "DoNotRetryIOException");
         let request = pb::PrepareBulkLoadRequest { table_name: name_message("gone"), region: None };
-        assert_eq!(class(rig.ask::<ClientPrepareBulkLoad>(&request)), "TableNotFoundException");
+        assert_eq!(class(rig.call::<ClientPrepareBulkLoad>(&request)), "TableNotFoundException");
         let region = region();
         rig.disable("t");
         assert_eq!(class(load(&rig, region, &[("f", &one)])), "NotServingRegionException");
@@ -216,7 +290,11 @@ mod tests {
         rig.create("t", &["f"], &[]);
         let region = || specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
         let there = write_file(elsewhere.path(), "there", "f", &["a"]);
-        let stepped = format!("{}/../{}/there", folder.path().display(), elsewhere.path().file_name().unwrap().display());
+        let stepped = format!(
+            "{}/../{}/there",
+            folder.path().display(),
+            elsewhere.path().file_name().unwrap().display()
+        );
         std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("linked")).unwrap();
         let linked = folder.path().join("linked/there").display().to_string();
         let missing = folder.path().join("linked/missing").display().to_string();
@@ -226,14 +304,21 @@ mod tests {
             refused.message().replace(path.trim_start_matches("file:"), "PATH")
         };
         let wanted = told("/nowhere/at/all");
-        assert!(wanted.starts_with("PATH is not there, or lies outside of the directories that bulk load reads: "), "{wanted}");
-        for path in [&there, &stepped, &linked, &missing, "/etc/passwd", "/etc/no-such-file", "/etc"] {
+        assert!(
+            wanted.starts_with(
+                "PATH is not there, or lies outside of the directories that bulk load reads: "
+            ),
+            "{wanted}"
+        );
+        for path in
+            [&there, &stepped, &linked, &missing, "/etc/passwd", "/etc/no-such-file", "/etc"]
+        {
             assert_eq!(told(path), wanted, "{path}");
         }
         assert_eq!(rows(&rig), 0);
-        // Below the directory of a token anything may be put.
+        // Any file may be written below the directory of a token.
         let request = pb::PrepareBulkLoadRequest { table_name: name_message("t"), region: None };
-        let token = rig.ask::<ClientPrepareBulkLoad>(&request).unwrap().bulk_token;
+        let token = rig.call::<ClientPrepareBulkLoad>(&request).unwrap().bulk_token;
         let staged = write_file(Path::new(&token["file:".len()..]), "staged", "f", &["a"]);
         assert!(load(&rig, region(), &[("f", &staged)]).unwrap());
         assert_eq!(rows(&rig), 1);
@@ -244,10 +329,16 @@ mod tests {
         let (rig, folder) = rig();
         rig.create("t", &["f"], &[]);
         let region = || specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
-        let whole = std::fs::read(&write_file(folder.path(), "whole", "secretfamily", &["secretrow"])["file:".len()..]).unwrap();
-        // The last four bytes say the version, and each piece of a store file is met by another check.
-        let ends = [*b"abcd", [0, 0, 0, 2], [9, 0, 0, 3]].map(|end| [&b"secret"[..], &end].concat());
-        let cut = (0..16).map(|part| [&whole[..whole.len() * part / 16], &whole[whole.len() - 4096..]].concat());
+        let whole = std::fs::read(
+            &write_file(folder.path(), "whole", "secretfamily", &["secretrow"])["file:".len()..],
+        )
+        .unwrap();
+        // The last four bytes specify the version, and each part of a store file has a separate
+        // check.
+        let ends =
+            [*b"abcd", [0, 0, 0, 2], [9, 0, 0, 3]].map(|end| [&b"secret"[..], &end].concat());
+        let cut = (0..16)
+            .map(|part| [&whole[..whole.len() * part / 16], &whole[whole.len() - 4096..]].concat());
         let flipped = (0..whole.len()).step_by(7).map(|at| {
             let mut bytes = whole.clone();
             bytes[at] = bytes[at].wrapping_add(b'S');
@@ -256,7 +347,9 @@ mod tests {
         let path = folder.path().join("odd");
         for bytes in ends.into_iter().chain(cut).chain(flipped).chain([whole.clone()]) {
             std::fs::write(&path, &bytes).unwrap();
-            let Err(refused) = load(&rig, region(), &[("f", path.to_str().unwrap())]) else { panic!("{:?} was loaded", bytes.escape_ascii()) };
+            let Err(refused) = load(&rig, region(), &[("f", path.to_str().unwrap())]) else {
+                panic!("{:?} was loaded", bytes.escape_ascii())
+            };
             let text = refused.message().replace(path.to_str().unwrap(), "PATH");
             let is_known = [
                 "PATH is no store file",
@@ -275,7 +368,16 @@ mod tests {
             assert_eq!(local_path(path).unwrap(), "/a/b c");
         }
         assert_eq!(local_path("/a:b/c").unwrap(), "/a:b/c");
-        for path in ["", "file:", "a/b", "file:a/b", "file://", "file://host/a", "hdfs:/a", "s3a://bucket/a"] {
+        for path in [
+            "",
+            "file:",
+            "a/b",
+            "file:a/b",
+            "file://",
+            "file://host/a",
+            "hdfs:/a",
+            "s3a://bucket/a",
+        ] {
             assert!(local_path(path).unwrap_err().exception().is_do_not_retry(), "{path}");
         }
     }

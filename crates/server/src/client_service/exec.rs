@@ -1,4 +1,4 @@
-//! `ExecService`: the endpoints that are built in, called for one region.
+//! `ExecService`: built-in endpoints, called for one region.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use prost::Message;
 
 use super::aggregate::Aggregate;
 use super::mutate;
-use super::region::{self, Target};
+use super::region::{self, RequestTarget};
 use super::row_mutations;
-use crate::call::{Call, Fault, Peer, Reply};
+use crate::call::{Call, CallError, Peer, Reply};
 use crate::context::Context;
-use crate::dispatch::{Outcome, Step};
-use crate::nonces::nonce_of;
+use crate::dispatch::{CallOutcome, CallStep};
+use crate::nonces::to_nonce;
 
-/// Java's package for the classes of answers; clients look at the bytes only.
+/// Java package of the response classes; clients use the bytes only.
 const PACKAGE: &str = "org.apache.hadoop.hbase.protobuf.generated";
 
 /// Answers an `ExecService`.
-pub(super) fn exec(context: &Arc<Context>, call: &Arc<Call>) -> Result<Step, Fault> {
+pub(super) fn exec(context: &Arc<Context>, call: &Arc<Call>) -> Result<CallStep, CallError> {
     let request: pb::CoprocessorServiceRequest = call.message()?;
     let target = region::find(context, &call.peer, &request.region)?;
     match endpoint(&request.call, &request.region)? {
@@ -31,47 +31,51 @@ pub(super) fn exec(context: &Arc<Context>, call: &Arc<Call>) -> Result<Step, Fau
             let applied = mutate_rows(context, &call.peer, &target, &request.call.request)?;
             let response = pb::MutateRowsResponse { processed: Some(applied.result.processed) };
             let reply = Reply::new(answer(request.region, value("MutateRowsResponse", &response)));
-            Ok(Step::Done(Outcome::After(applied.ticket, reply)))
+            Ok(CallStep::Done(CallOutcome::AfterCommit(applied.ticket, reply)))
         }
         method => {
-            let aggregate = Aggregate::new(method, context, &call.peer, &target, &request.call.request)?;
+            let aggregate =
+                Aggregate::new(method, context, &call.peer, &target, &request.call.request)?;
             Ok(run(aggregate, request.region))
         }
     }
 }
 
-/// Answers `ExecRegionServerService`: there is none of these here.
-pub(super) fn exec_region_server(call: &Call) -> Result<Step, Fault> {
+/// Answers `ExecRegionServerService`: no such endpoint is registered.
+pub(super) fn exec_region_server(call: &Call) -> Result<CallStep, CallError> {
     let request: pb::CoprocessorServiceRequest = call.message()?;
-    let text = format!("No registered coprocessor executorService found for {}", request.call.service_name);
-    Err(Fault::new(ExceptionKind::UnknownProtocol, text))
+    let text = format!(
+        "No registered coprocessor executorService found for {}",
+        request.call.service_name
+    );
+    Err(CallError::new(ExceptionKind::UnknownProtocol, text))
 }
 
-/// What an endpoint that was called as an action of a multi has come to.
-pub(super) enum Served {
+/// Outcome of an endpoint called as an action of a multi.
+pub(super) enum EndpointOutcome {
     Done(pb::NameBytesPair),
-    /// It has done its slice, and others get their turn.
-    Begun(Box<Aggregate>),
+    /// The endpoint has done one slice of its work; other calls run before it continues.
+    InProgress(Box<Aggregate>),
 }
 
-/// Calls an endpoint as an action of a multi, or goes on with one.
+/// Calls an endpoint as an action of a multi, or continues the call.
 pub(super) fn serve(
     context: &Context,
     peer: &Peer,
-    target: &Target,
+    target: &RequestTarget,
     call: &pb::CoprocessorServiceCall,
     begun: Option<Box<Aggregate>>,
-) -> Result<Served, Fault> {
+) -> Result<EndpointOutcome, CallError> {
     let specifier = match target {
-        Target::Region(region) => convert::region::specifier(region.info()),
-        Target::Meta => convert::region::specifier(&halite_engine::MetaView::region()),
+        RequestTarget::Region(region) => convert::region::specifier(region.info()),
+        RequestTarget::Meta => convert::region::specifier(&halite_engine::MetaView::region()),
     };
     match endpoint(call, &specifier)? {
         Method::MultiRowMutationMutateRows => {
             let applied = mutate_rows(context, peer, target, &call.request)?;
             applied.ticket.wait()?;
             let response = pb::MutateRowsResponse { processed: Some(applied.result.processed) };
-            Ok(Served::Done(value("MutateRowsResponse", &response)))
+            Ok(EndpointOutcome::Done(value("MutateRowsResponse", &response)))
         }
         method => {
             let mut aggregate = match begun {
@@ -79,59 +83,116 @@ pub(super) fn serve(
                 None => Box::new(Aggregate::new(method, context, peer, target, &call.request)?),
             };
             let is_done = aggregate.work()?;
-            Ok(if is_done { Served::Done(value("AggregateResponse", &aggregate.response())) } else { Served::Begun(aggregate) })
+            Ok(if is_done {
+                EndpointOutcome::Done(value("AggregateResponse", &aggregate.response()))
+            } else {
+                EndpointOutcome::InProgress(aggregate)
+            })
         }
     }
 }
 
-/// The endpoint's method, if it is one of those that are built in.
-fn endpoint(call: &pb::CoprocessorServiceCall, region: &pb::RegionSpecifier) -> Result<Method, Fault> {
-    // Newer clients may say the package too.
+/// Returns the method of a built-in endpoint.
+fn endpoint(
+    call: &pb::CoprocessorServiceCall,
+    region: &pb::RegionSpecifier,
+) -> Result<Method, CallError> {
+    // Newer clients may send the package too.
     let name = call.service_name.rsplit('.').next().unwrap_or_default();
-    let service = Service::from_name(name).filter(|service| matches!(service, Service::Aggregate | Service::MultiRowMutation));
+    let service = Service::from_name(name)
+        .filter(|service| matches!(service, Service::Aggregate | Service::MultiRowMutation));
     let Some(service) = service else {
-        let (name, region) = (convert::shown(call.service_name.as_bytes()), convert::shown(&region.value));
+        let (name, region) = (
+            convert::display_bytes(call.service_name.as_bytes()),
+            convert::display_bytes(&region.value),
+        );
         let text = format!("No registered coprocessor service found for {name} in region {region}");
-        return Err(Fault::new(ExceptionKind::UnknownProtocol, text));
+        return Err(CallError::new(ExceptionKind::UnknownProtocol, text));
     };
     service.method(&call.method_name).ok_or_else(|| {
-        let (method, service) = (convert::shown(call.method_name.as_bytes()), convert::shown(call.service_name.as_bytes()));
+        let (method, service) = (
+            convert::display_bytes(call.method_name.as_bytes()),
+            convert::display_bytes(call.service_name.as_bytes()),
+        );
         let text = format!("Unknown method {method} called on coprocessor service {service}");
-        Fault::new(ExceptionKind::UnknownProtocol, text)
+        CallError::new(ExceptionKind::UnknownProtocol, text)
     })
 }
 
-/// Works in slices, so that others get their turn on the reader threads.
-fn run(mut aggregate: Aggregate, region: pb::RegionSpecifier) -> Step {
+/// Works in slices, so that other calls get a turn on the handler threads.
+fn run(mut aggregate: Aggregate, region: pb::RegionSpecifier) -> CallStep {
     match aggregate.work() {
-        Ok(false) => Step::Later(Box::new(move || run(aggregate, region))),
-        Ok(true) => Ok::<_, Fault>(Reply::new(answer(region, value("AggregateResponse", &aggregate.response())))).into(),
+        Ok(false) => CallStep::Deferred(Box::new(move || run(aggregate, region))),
+        Ok(true) => Ok::<_, CallError>(Reply::new(answer(
+            region,
+            value("AggregateResponse", &aggregate.response()),
+        )))
+        .into(),
         Err(fault) => fault.into(),
     }
 }
 
-fn mutate_rows(context: &Context, peer: &Peer, target: &Target, request: &bytes::Bytes) -> Result<mutate::AppliedOne, Fault> {
-    rpc::check_unfolded(Method::MultiRowMutationMutateRows, request, &context.config.limits.of_calls())?;
-    let request = pb::MutateRowsRequest::decode(request.clone()).map_err(|error| damaged(&error))?;
-    convert::mutate::check_inside(request.mutation_request.iter().map(convert::mutate::inside_bytes).fold(0, usize::saturating_add))?;
+fn mutate_rows(
+    context: &Context,
+    peer: &Peer,
+    target: &RequestTarget,
+    request: &bytes::Bytes,
+) -> Result<mutate::AppliedOp, CallError> {
+    rpc::check_decoded_size(
+        Method::MultiRowMutationMutateRows,
+        request,
+        &context.config.limits.rpc_limits(),
+    )?;
+    let request =
+        pb::MutateRowsRequest::decode(request.clone()).map_err(|error| damaged(&error))?;
+    convert::mutate::check_inside(
+        request
+            .mutation_request
+            .iter()
+            .map(convert::mutate::inside_bytes)
+            .fold(0, usize::saturating_add),
+    )?;
     let region = region::to_write(context, peer, target)?;
     let cells = &mut halite_types::Cells::default();
-    let ops = request.mutation_request.iter().map(|mutation| convert::mutate::from_proto(mutation, cells)).collect::<Result<Vec<_>, _>>()?;
-    // The caller found the region by its first row, which may have moved; where the others lie no repetition changes.
+    let ops = request
+        .mutation_request
+        .iter()
+        .map(|mutation| convert::mutate::from_proto(mutation, cells))
+        .collect::<Result<Vec<_>, _>>()?;
+    // The client located the region by its first row, which may have moved. If another row is
+    // outside the region, a retry does not help.
     if let Some(op) = ops.iter().skip(1).find(|op| !region.info().contains(op.row())) {
-        return Err(Fault::do_not_retry(format!("row {} is not in the region of the others", halite_types::key::print_bytes(op.row()))));
+        return Err(CallError::do_not_retry(format!(
+            "row {} is not in the region of the others",
+            halite_types::key::to_string_binary(op.row())
+        )));
     }
-    let check = |condition: &pb::Condition| convert::condition::from_proto(condition, RowMutations::new(condition.row.clone()));
+    let check = |condition: &pb::Condition| {
+        convert::condition::from_proto(condition, RowMutations::new(condition.row.clone()))
+    };
     let conditions = request.condition.iter().map(check).collect::<Result<Vec<_>, _>>()?;
-    row_mutations::apply_rows(context, peer, &region, &ops, &conditions, nonce_of(request.nonce_group(), request.nonce()))
+    row_mutations::apply_rows(
+        context,
+        peer,
+        &region,
+        &ops,
+        &conditions,
+        to_nonce(request.nonce_group(), request.nonce()),
+    )
 }
 
-pub(super) fn damaged(error: &prost::DecodeError) -> Fault {
-    Fault::new(ExceptionKind::InvalidProtocolBuffer, format!("the request of an endpoint is damaged: {error}"))
+pub(super) fn damaged(error: &prost::DecodeError) -> CallError {
+    CallError::new(
+        ExceptionKind::InvalidProtocolBuffer,
+        format!("the request of an endpoint is damaged: {error}"),
+    )
 }
 
 fn value(class: &str, message: &impl Message) -> pb::NameBytesPair {
-    pb::NameBytesPair { name: format!("{PACKAGE}.{class}"), value: Some(message.encode_to_vec().into()) }
+    pb::NameBytesPair {
+        name: format!("{PACKAGE}.{class}"),
+        value: Some(message.encode_to_vec().into()),
+    }
 }
 
 fn answer(region: pb::RegionSpecifier, value: pb::NameBytesPair) -> pb::CoprocessorServiceResponse {

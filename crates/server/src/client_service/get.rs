@@ -1,142 +1,189 @@
-//! `Get`: one row, or whether it is there.
+//! `Get`: one row, or its existence.
 
 use std::sync::Arc;
 
 use halite_engine::Region;
-use halite_engine::scan::ReadTrace;
-use halite_types::{ErrorKind, Get, Row, Tier};
+use halite_engine::scan::ReadStats;
+use halite_types::{ErrorKind, Get, ReadTier, Row};
 use halite_wire::convert;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
-use super::region::{self, Target};
-use crate::call::{Call, Fault, Peer, Reply};
+use super::region::{self, RequestTarget};
+use crate::call::{Call, CallError, Peer, Reply};
 use crate::context::Context;
-use crate::dispatch::{Lane, Step};
-use crate::quota::{Charge, Demand};
+use crate::dispatch::{CallStep, Executor};
+use crate::quota::{EstimatedUsage, OperationQuota};
 
-/// Since this version a Java client takes the cells of a get behind the message; HBase sends those of others inside.
+/// First version of the Java client that reads the cells of a get after the message. HBase sends
+/// the cells inside the message to other clients.
 const CELL_BLOCK_SINCE: (u32, u32) = (1, 3);
 
-/// A get that is understood.
-pub(super) struct Query {
+/// Decoded get.
+pub(super) struct ParsedGet {
     get: Get,
     existence_only: bool,
-    /// The client wants to know how many bytes of blocks were looked through.
-    wants_metrics: bool,
-    /// It takes work before the first cell is read.
-    is_slow_to_begin: bool,
+    /// `true` if the client requests the bytes of the blocks scanned.
+    needs_metrics: bool,
+    /// `true` if setup takes much work before the first cell is read.
+    has_expensive_setup: bool,
 }
 
-/// How far a get may go, and what is told of the way.
-pub(super) struct Reading<'a> {
-    pub(super) tier: Tier,
-    pub(super) charge: Option<&'a Charge>,
-    pub(super) trace: Arc<ReadTrace>,
+/// Read tier of a get, and the quota and statistics that record it.
+pub(super) struct GetContext<'a> {
+    pub(super) tier: ReadTier,
+    pub(super) quota: Option<&'a OperationQuota>,
+    pub(super) stats: Arc<ReadStats>,
 }
 
-/// What a get found.
-pub(super) enum Found {
-    /// A row, and the bytes of the blocks that were looked through if the client wants to know.
+/// Result of a get.
+pub(super) enum GetOutcome {
+    /// A row, and the bytes of the blocks scanned if the client requested them.
     Row(Row, Option<u64>),
     Exists(bool),
 }
 
 /// Answers a `Get`.
-pub(super) fn get(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Result<Step, Fault> {
+pub(super) fn get(
+    context: &Arc<Context>,
+    call: &Arc<Call>,
+    lane: Executor,
+) -> Result<CallStep, CallError> {
     let request: pb::GetRequest = call.message()?;
-    let query = Query::new(&request.get)?;
+    let query = ParsedGet::new(&request.get)?;
     let target = region::find(context, &call.peer, &request.region)?;
-    let charge = region::charge(context, &call.peer, &target, Demand::Batch { writes: 0, reads: 1, is_atomic: false })?;
-    let tier = if lane == Lane::Inline { Tier::Memory } else { Tier::Disk };
-    if let Some(found) = query.run(context, &call.peer, &target, &Reading { tier, charge: charge.as_ref(), trace: Arc::default() })? {
+    let charge = region::check_quota(
+        context,
+        &call.peer,
+        &target,
+        EstimatedUsage::Batch { writes: 0, reads: 1, is_atomic: false },
+    )?;
+    let tier = if lane == Executor::Inline { ReadTier::Memory } else { ReadTier::Disk };
+    if let Some(found) = query.run(
+        context,
+        &call.peer,
+        &target,
+        &GetContext { tier, quota: charge.as_ref(), stats: Arc::default() },
+    )? {
         return Ok(reply(&call.peer, found));
     }
     let (context, call) = (Arc::clone(context), Arc::clone(call));
-    Ok(Step::later(move || {
-        let reading = Reading { tier: Tier::Disk, charge: charge.as_ref(), trace: Arc::default() };
+    Ok(CallStep::defer(move || {
+        let reading =
+            GetContext { tier: ReadTier::Disk, quota: charge.as_ref(), stats: Arc::default() };
         let found = query.run(&context, &call.peer, &target, &reading)?;
-        Ok(reply(&call.peer, found.unwrap_or(Found::Row(Row::default(), None))))
+        Ok(reply(&call.peer, found.unwrap_or(GetOutcome::Row(Row::default(), None))))
     }))
 }
 
-impl Query {
-    pub(super) fn new(get: &pb::Get) -> Result<Self, Fault> {
+impl ParsedGet {
+    pub(super) fn new(get: &pb::Get) -> Result<Self, CallError> {
         if get.closest_row_before() {
             let text = "Is this a pre-hbase-1.0.0 or asynchbase client? Client is invoking getClosestRowBefore removed in hbase-2.0.0 replaced by reverse Scan.";
-            return Err(Fault::new(ExceptionKind::UnknownProtocol, text));
+            return Err(CallError::new(ExceptionKind::UnknownProtocol, text));
         }
         let (existence_only, wants_metrics) = (get.existence_only(), get.query_metrics_enabled());
         let get = convert::get::from_proto(get)?;
-        Ok(Self { existence_only, wants_metrics, is_slow_to_begin: region::is_slow_to_begin(get.selection.filter.as_ref()), get })
+        Ok(Self {
+            existence_only,
+            needs_metrics: wants_metrics,
+            has_expensive_setup: region::has_expensive_setup(get.selection.filter.as_ref()),
+            get,
+        })
     }
 
-    /// Reads; `None` if memory does not have it, or has so much that it takes its time, or it is slow to begin.
-    pub(super) fn run(&self, context: &Context, peer: &Peer, target: &Target, reading: &Reading<'_>) -> Result<Option<Found>, Fault> {
-        if reading.tier == Tier::Memory && self.is_slow_to_begin {
+    /// Reads the row. Returns `None` if memory does not contain it, if it is large enough to take
+    /// long, or if its setup is expensive.
+    pub(super) fn run(
+        &self,
+        context: &Context,
+        peer: &Peer,
+        target: &RequestTarget,
+        reading: &GetContext<'_>,
+    ) -> Result<Option<GetOutcome>, CallError> {
+        if reading.tier == ReadTier::Memory && self.has_expensive_setup {
             return Ok(None);
         }
         let result = match target {
-            Target::Region(region) => self.run_on(region, reading),
-            Target::Meta => context
-                .meta(peer, reading.tier)
-                .and_then(|meta| meta.get(&self.get))
-                .map(|row| if self.existence_only { Found::Exists(!row.is_empty()) } else { Found::Row(row, self.wants_metrics.then_some(0)) }),
+            RequestTarget::Region(region) => self.run_on(region, reading),
+            RequestTarget::Meta => {
+                context.meta(peer, reading.tier).and_then(|meta| meta.get(&self.get)).map(|row| {
+                    if self.existence_only {
+                        GetOutcome::Exists(!row.is_empty())
+                    } else {
+                        GetOutcome::Row(row, self.needs_metrics.then_some(0))
+                    }
+                })
+            }
         };
         match (result, target) {
             (Ok(found), _) => Ok(Some(found)),
-            (Err(error), _) if error.kind() == ErrorKind::NeedsIo => Ok(None),
-            (Err(error), Target::Region(region)) => Err(region::read_fault(peer, region, &error)),
-            (Err(error), Target::Meta) => Err(error.into()),
+            (Err(error), _) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+            (Err(error), RequestTarget::Region(region)) => {
+                Err(region::read_error(peer, region, &error))
+            }
+            (Err(error), RequestTarget::Meta) => Err(error.into()),
         }
     }
 
-    fn run_on(&self, region: &Region, reading: &Reading<'_>) -> halite_types::Result<Found> {
-        let Reading { tier, charge, trace } = reading;
+    fn run_on(
+        &self,
+        region: &Region,
+        reading: &GetContext<'_>,
+    ) -> halite_types::Result<GetOutcome> {
+        let GetContext { tier, quota: charge, stats: trace } = reading;
         if self.existence_only {
             let exists = region.exists(&self.get, *tier, trace)?;
-            note_read(*charge, trace, 0);
-            Ok(Found::Exists(exists))
+            record_read(*charge, trace, 0);
+            Ok(GetOutcome::Exists(exists))
         } else {
             let row = region.get(&self.get, *tier, trace)?;
-            note_read(*charge, trace, row.cells().bytes().len());
-            Ok(Found::Row(row, self.wants_metrics.then(|| trace.data_block_bytes())))
+            record_read(*charge, trace, row.cells().bytes().len());
+            Ok(GetOutcome::Row(row, self.needs_metrics.then(|| trace.data_block_bytes())))
         }
     }
 }
 
-/// Tells the limits what was looked through and what is returned.
-fn note_read(charge: Option<&Charge>, trace: &ReadTrace, returned: usize) {
+/// Records in the quotas the bytes scanned and the bytes returned.
+fn record_read(charge: Option<&OperationQuota>, trace: &ReadStats, returned: usize) {
     if let Some(charge) = charge {
-        charge.read(trace.data_block_bytes(), returned);
+        charge.record_read(trace.data_block_bytes(), returned);
     }
 }
 
-fn reply(peer: &Peer, found: Found) -> Step {
-    let in_cell_block = peer.format.is_some() && peer.header.is_at_least(CELL_BLOCK_SINCE.0, CELL_BLOCK_SINCE.1);
+fn reply(peer: &Peer, found: GetOutcome) -> CallStep {
+    let in_cell_block =
+        peer.format.is_some() && peer.header.is_at_least(CELL_BLOCK_SINCE.0, CELL_BLOCK_SINCE.1);
     let mut cells = Vec::new();
-    let result = result_of(found, in_cell_block.then_some(&mut cells));
+    let result = outcome_result(found, in_cell_block.then_some(&mut cells));
     let response = pb::GetResponse { result: Some(result) };
-    let reply = if in_cell_block { Reply::with_cells(response, cells) } else { Reply::new(response) };
-    Ok::<_, Fault>(reply).into()
+    let reply =
+        if in_cell_block { Reply::with_cells(response, cells) } else { Reply::new(response) };
+    Ok::<_, CallError>(reply).into()
 }
 
-/// The message of what was found, with its cells behind it if there is a place for them.
-pub(super) fn result_of(found: Found, cells: Option<&mut Vec<halite_types::Cells>>) -> pb::Result {
+/// Returns the message of a result. Its cells go to `cells`, if given, to be sent after the
+/// message.
+pub(super) fn outcome_result(
+    found: GetOutcome,
+    cells: Option<&mut Vec<halite_types::Cells>>,
+) -> pb::Result {
     match (found, cells) {
-        (Found::Exists(exists), _) => convert::result::existence(exists),
-        (Found::Row(row, block_bytes), cells) => pb::Result { metrics: block_bytes.map(query_metrics), ..row_result(&row, cells) },
+        (GetOutcome::Exists(exists), _) => convert::result::existence(exists),
+        (GetOutcome::Row(row, block_bytes), cells) => {
+            pb::Result { metrics: block_bytes.map(query_metrics), ..row_result(&row, cells) }
+        }
     }
 }
 
-/// The bytes of blocks that were looked through, as a message.
+/// Returns the message with the bytes of the blocks scanned.
 pub(super) fn query_metrics(block_bytes: u64) -> pb::QueryMetrics {
     pb::QueryMetrics { block_bytes_scanned: Some(block_bytes) }
 }
 
-/// The message of a row, with its cells behind it if there is a place for them.
+/// Returns the message of a row. Its cells go to `cells`, if given, to be sent after the message.
 pub(super) fn row_result(row: &Row, cells: Option<&mut Vec<halite_types::Cells>>) -> pb::Result {
-    // HBase says "stale" of rows, and of nothing nothing.
+    // HBase sets `stale` for rows and omits it for empty results.
     let stale = (!row.is_empty()).then_some(false);
     match cells {
         Some(cells) => {

@@ -1,24 +1,25 @@
-//! Which files of this machine a client may have loaded: those below the store's staging folder and the listed directories.
+//! Local files that a client may bulk load: those below the store's staging directory and the
+//! configured directories.
 //!
-//! A path counts as what it leads to, its links and `..` resolved. Whatever may not be loaded is answered alike, so that
-//! nobody learns from the answer what there is on this machine.
+//! Paths are compared after resolving links and `..`. Every disallowed path returns the same error,
+//! so that the error does not reveal the files on this machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::call::Fault;
+use crate::call::CallError;
 use crate::context::Context;
 
-/// The resolved path of a file that may be loaded.
+/// Returns the resolved path of a file that may be loaded.
 ///
 /// # Errors
-/// The same one for what lies elsewhere and for what is not there.
-pub(super) fn resolve(context: &Context, path: &str) -> Result<String, Fault> {
+/// The same error for a file in another location and for a file that does not exist.
+pub(super) fn resolve(context: &Context, path: &str) -> Result<String, CallError> {
     let staging = PathBuf::from(context.engine.staging_directory());
     let listed = context.config.bulkload_dirs.iter().map(PathBuf::as_path);
     let directories = std::iter::once(staging.as_path()).chain(listed);
     resolve_below(directories, path).ok_or_else(|| {
-        Fault::do_not_retry(format!(
+        CallError::do_not_retry(format!(
             "{path} is not there, or lies outside of the directories that bulk load reads: {} and those in the server's option bulkload-dirs; \
              put the files below one of them, or have their directory listed",
             staging.display()
@@ -29,8 +30,12 @@ pub(super) fn resolve(context: &Context, path: &str) -> Result<String, Fault> {
 fn resolve_below<'a>(directories: impl Iterator<Item = &'a Path>, path: &str) -> Option<String> {
     let real = fs::canonicalize(path).ok()?;
     let mut real_directories = directories.filter_map(|directory| fs::canonicalize(directory).ok());
-    // The path is handed on as text.
-    if real_directories.any(|directory| real.starts_with(directory)) { real.into_os_string().into_string().ok() } else { None }
+    // The path is passed on as text.
+    if real_directories.any(|directory| real.starts_with(directory)) {
+        real.into_os_string().into_string().ok()
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]
@@ -51,17 +56,35 @@ mod tests {
         symlink(&outside, inside.join("away")).unwrap();
         symlink(inside.join("one"), outside.join("back")).unwrap();
         symlink(&inside, root.join("linked")).unwrap();
-        let at = |path: &str| resolve_below([inside.as_path()].into_iter(), root.join(path).to_str().unwrap());
+        let at = |path: &str| {
+            resolve_below([inside.as_path()].into_iter(), root.join(path).to_str().unwrap())
+        };
         let one = Some(inside.join("one").to_str().unwrap().to_owned());
-        for path in ["in/one", "in/../in/./one", "in-other/back", "linked/one", "in-other/../in/one"] {
+        for path in
+            ["in/one", "in/../in/./one", "in-other/back", "linked/one", "in-other/../in/one"]
+        {
             assert_eq!(at(path), one, "{path}");
         }
-        for path in ["in/../in-other/two", "in/away/two", "in-other/two", "in/nothing", "nothing", "in/away/nothing", ""] {
+        for path in [
+            "in/../in-other/two",
+            "in/away/two",
+            "in-other/two",
+            "in/nothing",
+            "nothing",
+            "in/away/nothing",
+            "",
+        ] {
             assert_eq!(at(path), None, "{path}");
         }
-        // The list may name a link, and a directory that is not there yet.
+        // The list may contain a link, and a directory that does not exist yet.
         let linked = root.join("linked");
         let listed = [root.join("later"), linked.clone()];
-        assert_eq!(resolve_below(listed.iter().map(PathBuf::as_path), inside.join("one").to_str().unwrap()), one);
+        assert_eq!(
+            resolve_below(
+                listed.iter().map(PathBuf::as_path),
+                inside.join("one").to_str().unwrap()
+            ),
+            one
+        );
     }
 }

@@ -1,15 +1,16 @@
-//! What clients read and write with: gets, mutations, multis, scans, endpoints.
+//! `ClientService`, for reads and writes of clients: gets, mutations, multis, scans, endpoints.
 //!
-//! | file | duty |
+//! | file | purpose |
 //! |---|---|
-//! | `get.rs`, `mutate.rs`, `multi.rs`, `scan.rs`, `exec.rs`, `bulk_load.rs` | the methods, by what they do |
-//! | `load_paths.rs` | which files may be bulk-loaded |
-//! | `region.rs` | the region a request names, and how failures of it are told |
-//! | `aggregate.rs`, `row_mutations.rs` | the endpoints |
+//! | `get.rs`, `mutate.rs`, `multi.rs`, `scan.rs`, `exec.rs`, `bulk_load.rs` | methods, by name |
+//! | `load_paths.rs` | files that may be bulk loaded |
+//! | `region.rs` | region of a request, and the errors of its operations |
+//! | `aggregate.rs`, `row_mutations.rs` | endpoints |
 //!
-//! A call is tried in memory first ([`Tier::Memory`](halite_types::Tier)). What has to wait for the disk or for a row, looks at
-//! many cells, compares much, or has regular expressions to compile, goes on as [`Step::Later`](crate::dispatch::Step) on a reader
-//! thread.
+//! A call is first attempted in memory ([`ReadTier::Memory`](halite_types::ReadTier)). It continues
+//! as [`CallStep::Deferred`](crate::dispatch::CallStep) on a handler thread in these cases: it
+//! waits for the disk or for a row, examines many cells, compares much data, or compiles regular
+//! expressions.
 
 mod aggregate;
 mod bulk_load;
@@ -28,14 +29,14 @@ use std::sync::Arc;
 use halite_types::Cells;
 use halite_wire::service::Method;
 
-use crate::call::{Call, Fault};
+use crate::call::{Call, CallError};
 use crate::context::Context;
-use crate::dispatch::{INLINE_UNFOLDED_BYTES_MAX, Lane, Step};
+use crate::dispatch::{CallStep, Executor, MAX_INLINE_DECODED_BYTES};
 
 pub(crate) use region::is_meta_replica;
 
-/// Answers a call of `ClientService`; `lane` is where this is called.
-pub(crate) fn call(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Step {
+/// Answers a call of `ClientService`; `lane` is the executor that runs this function.
+pub(crate) fn call(context: &Arc<Context>, call: &Arc<Call>, lane: Executor) -> CallStep {
     let result = match call.method {
         Method::ClientGet => get::get(context, call, lane),
         Method::ClientMutate => mutate::mutate(context, call, lane),
@@ -48,31 +49,38 @@ pub(crate) fn call(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Step
         Method::ClientCleanupBulkLoad => bulk_load::clean_up(context, call),
         _ => Err(call.unknown_method()),
     };
-    result.unwrap_or_else(Step::from)
+    result.unwrap_or_else(CallStep::from)
 }
 
-/// Bytes that a compressed block may have where it was read: a fraction of a millisecond.
-const INLINE_DECOMPRESSED_BYTES_MAX: usize = 128 << 10;
+/// Maximum decompressed bytes of a cell block on the connection's task: a fraction of a
+/// millisecond.
+const MAX_INLINE_DECOMPRESSED_BYTES: usize = 128 << 10;
 
-/// The cells behind a call; `None` where it was read if they unfold to more than may be held there, or are damaged, which a
-/// reader thread tells.
-fn cells(call: &Call, lane: Lane) -> Result<Option<Cells>, Fault> {
+/// Returns the cells of a call. Returns `None` on the connection's task if they are damaged or too
+/// large to decode there; a handler thread decodes them again and reports damage.
+fn cells(call: &Call, lane: Executor) -> Result<Option<Cells>, CallError> {
     match lane {
-        Lane::Inline => {
+        Executor::Inline => {
             let is_compressed = call.peer.format.is_some_and(|format| format.compressor.is_some());
-            Ok(call.cells_within(if is_compressed { INLINE_DECOMPRESSED_BYTES_MAX } else { INLINE_UNFOLDED_BYTES_MAX }).ok())
+            Ok(call
+                .cells_within(if is_compressed {
+                    MAX_INLINE_DECOMPRESSED_BYTES
+                } else {
+                    MAX_INLINE_DECODED_BYTES
+                })
+                .ok())
         }
-        Lane::Readers | Lane::Admin => call.cells().map(Some),
+        Executor::Handler | Executor::Admin => call.cells().map(Some),
     }
 }
 
-/// What answers the calls of a method.
-type Answering = fn(&Arc<Context>, &Arc<Call>, Lane) -> Result<Step, Fault>;
+/// Handler of a method.
+type CallHandler = fn(&Arc<Context>, &Arc<Call>, Executor) -> Result<CallStep, CallError>;
 
-/// Leaves a call to a reader thread as it came.
-fn on_a_reader(context: &Arc<Context>, call: &Arc<Call>, method: Answering) -> Step {
+/// Defers an undecoded call to a handler thread.
+fn on_handler(context: &Arc<Context>, call: &Arc<Call>, method: CallHandler) -> CallStep {
     let (context, call) = (Arc::clone(context), Arc::clone(call));
-    Step::later(move || method(&context, &call, Lane::Readers))
+    CallStep::defer(move || method(&context, &call, Executor::Handler))
 }
 
 #[cfg(test)]
@@ -85,7 +93,8 @@ mod tests {
     use halite_engine::env::Clock;
     use halite_engine::{Engine, Options};
     use halite_types::{
-        CheckAndMutate, Comparator, CompareOp, Condition, FamilyDescriptor, Filter, Increment, Put, RegexString, RegionInfo, TableDescriptor,
+        CheckAndMutate, Comparator, CompareOp, Condition, FamilyDescriptor, Filter, Increment, Put,
+        RegexString, RegionInfo, TableDescriptor,
     };
     use halite_wire::convert;
     use halite_wire::proto as pb;
@@ -93,23 +102,25 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
-    use crate::dispatch::Outcome;
-    use crate::master_service::tests::rig::Rig;
+    use crate::dispatch::CallOutcome;
+    use crate::master_service::tests::test_server::TestServer;
     use crate::outside::Machine;
     use crate::server::Addresses;
     use crate::testing;
 
-    fn is_answered_inline<C: service::Call>(rig: &Rig, request: &C::Request) -> bool {
+    fn is_answered_inline<C: service::RpcMethod>(rig: &TestServer, request: &C::Request) -> bool {
         let call = Arc::new(testing::call::<C>(&rig.peer, request));
-        matches!(super::call(&rig.context, &call, Lane::Inline), Step::Done(_))
+        matches!(super::call(&rig.context, &call, Executor::Inline), CallStep::Done(_))
     }
 
     #[test]
     fn large_reads_from_memory_are_left_to_reader_threads() {
-        let rig = Rig::new();
+        let rig = TestServer::new();
         let table = TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f"));
         rig.context.engine.create_table(table, Vec::new()).unwrap();
-        let region = convert::region::specifier(&rig.context.engine.regions(&"t".parse().unwrap()).unwrap()[0]);
+        let region = convert::region::specifier(
+            &rig.context.engine.regions(&"t".parse().unwrap()).unwrap()[0],
+        );
         for (row, bytes) in [("large", 9 << 20), ("middle", 100 << 10), ("small", 10)] {
             let put = Put::new(row).add("f", "q", vec![7; bytes]).into();
             rig.context.engine.table(&"t".parse().unwrap()).unwrap().apply(vec![put]).unwrap();
@@ -118,35 +129,59 @@ mod tests {
         for (row, inline) in [("large", false), ("middle", true), ("small", true)] {
             let request = pb::GetRequest { region: region.clone(), get: get(row) };
             assert_eq!(is_answered_inline::<service::ClientGet>(&rig, &request), inline, "{row}");
-            let scan = pb::Scan { start_row: Some(row.into()), stop_row: Some(row.into()), include_stop_row: Some(true), ..pb::Scan::default() };
-            let open = pb::ScanRequest { region: Some(region.clone()), scan: Some(scan), number_of_rows: Some(5), ..pb::ScanRequest::default() };
+            let scan = pb::Scan {
+                start_row: Some(row.into()),
+                stop_row: Some(row.into()),
+                include_stop_row: Some(true),
+                ..pb::Scan::default()
+            };
+            let open = pb::ScanRequest {
+                region: Some(region.clone()),
+                scan: Some(scan),
+                number_of_rows: Some(5),
+                ..pb::ScanRequest::default()
+            };
             assert_eq!(is_answered_inline::<service::ClientScan>(&rig, &open), inline, "{row}");
         }
         // Together they are large.
         for (count, inline) in [(2, true), (5, false)] {
-            let action = (0..count).map(|index| pb::Action { index: Some(index), get: Some(get("middle")), ..pb::Action::default() }).collect();
-            let actions = pb::RegionAction { region: region.clone(), action, ..pb::RegionAction::default() };
-            let multi = pb::MultiRequest { region_action: vec![actions], ..pb::MultiRequest::default() };
+            let action = (0..count)
+                .map(|index| pb::Action {
+                    index: Some(index),
+                    get: Some(get("middle")),
+                    ..pb::Action::default()
+                })
+                .collect();
+            let actions =
+                pb::RegionAction { region: region.clone(), action, ..pb::RegionAction::default() };
+            let multi =
+                pb::MultiRequest { region_action: vec![actions], ..pb::MultiRequest::default() };
             assert_eq!(is_answered_inline::<service::ClientMulti>(&rig, &multi), inline, "{count}");
         }
-        // An operation that reads a large cell first.
-        let append = convert::mutate::to_proto(&halite_types::Append::new("large").add("f", "q", "more").into()).unwrap();
-        let request = pb::MutateRequest { region, mutation: append, ..pb::MutateRequest::default() };
+        // An operation that first reads a large cell.
+        let append = convert::mutate::to_proto(
+            &halite_types::Append::new("large").add("f", "q", "more").into(),
+        )
+        .unwrap();
+        let request =
+            pb::MutateRequest { region, mutation: append, ..pb::MutateRequest::default() };
         assert!(!is_answered_inline::<service::ClientMutate>(&rig, &request));
     }
 
-    /// A clock at which a thread called `holder` stops, once it has a row for itself, until it may go on.
+    /// Clock that stops a thread named `holder`, once it has locked a row, until the gate opens.
     struct Gate {
         clock: Arc<dyn Clock>,
-        looks: AtomicU32,
+        reads: AtomicU32,
         reached: Barrier,
         passed: Barrier,
     }
 
     impl Clock for Gate {
         fn now_ms(&self) -> i64 {
-            // The looks before that are made without the row.
-            if std::thread::current().name() == Some("holder") && self.looks.fetch_add(1, Relaxed) == 2 {
+            // The earlier reads of the clock happen without the row lock.
+            if std::thread::current().name() == Some("holder")
+                && self.reads.fetch_add(1, Relaxed) == 2
+            {
                 self.reached.wait();
                 self.passed.wait();
             }
@@ -158,39 +193,73 @@ mod tests {
         }
     }
 
-    /// Whoever has a row for itself may be waiting for the disk, and a connection's task serves other connections too.
+    /// A thread that has locked a row may be waiting for the disk, and the connection's task also
+    /// serves other connections.
     #[test]
     fn a_plain_write_of_a_row_that_is_held_is_not_waited_for_where_it_was_read() {
         let directory = tempfile::tempdir().unwrap();
         let mut env = halite_engine::env::Env::os(directory.path()).unwrap();
-        let gate = Gate { clock: Arc::clone(&env.clock), looks: AtomicU32::new(0), reached: Barrier::new(2), passed: Barrier::new(2) };
+        let gate = Gate {
+            clock: Arc::clone(&env.clock),
+            reads: AtomicU32::new(0),
+            reached: Barrier::new(2),
+            passed: Barrier::new(2),
+        };
         let gate = Arc::new(gate);
         env.clock = Arc::<Gate>::clone(&gate);
         let engine = Engine::open(env, Options::default()).unwrap();
         let address = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let addresses = Addresses { master: address(16_000), region: address(16_020), web: None, zookeeper: None };
-        let context = Arc::new(Context::new(Machine::Os, Arc::clone(&engine), Config::default(), addresses).unwrap());
-        engine.create_table(TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
-        let region = engine.table(&"t".parse().unwrap()).unwrap().region_of(b"").unwrap();
+        let addresses = Addresses {
+            master: address(16_000),
+            regionserver: address(16_020),
+            http: None,
+            zookeeper: None,
+        };
+        let context = Arc::new(
+            Context::new(Machine::Os, Arc::clone(&engine), Config::default(), addresses).unwrap(),
+        );
+        engine
+            .create_table(
+                TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")),
+                Vec::new(),
+            )
+            .unwrap();
+        let region = engine.table(&"t".parse().unwrap()).unwrap().region_for_row(b"").unwrap();
         let holder = std::thread::Builder::new().name("holder".to_owned());
         let holding = Arc::clone(&region);
-        let holder = holder.spawn(move || holding.apply(vec![Increment::new("r").add("f", "n", 1).into()]).ticket.wait()).unwrap();
+        let holder = holder
+            .spawn(move || {
+                holding.apply(vec![Increment::new("r").add("f", "n", 1).into()]).ticket.wait()
+            })
+            .unwrap();
         gate.reached.wait();
-        assert!(region.apply_from_memory(&Increment::new("r").add("f", "n", 1).into(), None).is_none(), "the row is not held");
+        assert!(
+            region.try_apply_cached(&Increment::new("r").add("f", "n", 1).into(), None).is_none(),
+            "the row is not held"
+        );
 
         let specifier = convert::region::specifier(region.info());
-        let put = |row: &'static str| convert::mutate::to_proto(&Put::new(row).add("f", "q", "v").into()).unwrap();
+        let put = |row: &'static str| {
+            convert::mutate::to_proto(&Put::new(row).add("f", "q", "v").into()).unwrap()
+        };
         let actions = |rows: &[&'static str], atomic| pb::MultiRequest {
             region_action: vec![pb::RegionAction {
                 region: specifier.clone(),
                 atomic: Some(atomic),
-                action: rows.iter().map(|row| pb::Action { mutation: Some(put(row)), ..pb::Action::default() }).collect(),
+                action: rows
+                    .iter()
+                    .map(|row| pb::Action { mutation: Some(put(row)), ..pb::Action::default() })
+                    .collect(),
                 ..pb::RegionAction::default()
             }],
             ..pb::MultiRequest::default()
         };
         let peer = Arc::new(testing::peer(&context, service::Service::Client, Some((2, 6))));
-        let single = pb::MutateRequest { region: specifier.clone(), mutation: put("r"), ..pb::MutateRequest::default() };
+        let single = pb::MutateRequest {
+            region: specifier.clone(),
+            mutation: put("r"),
+            ..pb::MutateRequest::default()
+        };
         let calls = [
             testing::call::<service::ClientMutate>(&peer, &single),
             testing::call::<service::ClientMulti>(&peer, &actions(&["a", "r"], false)),
@@ -201,23 +270,31 @@ mod tests {
         let trying = Arc::clone(&context);
         let tries = std::thread::spawn(move || {
             for call in calls {
-                sender.send(super::call(&trying, &Arc::new(call), Lane::Inline)).unwrap();
+                sender.send(super::call(&trying, &Arc::new(call), Executor::Inline)).unwrap();
             }
         });
-        let steps: Vec<_> = (0..4).map_while(|_| tried.recv_timeout(Duration::from_secs(30)).ok()).collect();
+        let steps: Vec<_> =
+            (0..4).map_while(|_| tried.recv_timeout(Duration::from_secs(30)).ok()).collect();
         gate.passed.wait();
         holder.join().unwrap().unwrap();
         tries.join().unwrap();
-        let waits: Vec<_> = steps.iter().map(|step| matches!(step, Step::Later(_))).collect();
+        let waits: Vec<_> =
+            steps.iter().map(|step| matches!(step, CallStep::Deferred(_))).collect();
         assert_eq!(waits, [true; 4], "a task stood still, or was answered");
-        // What waited is done once the row is free.
+        // The deferred work is done once the row is unlocked.
         for step in steps {
-            let Step::Later(rest) = step else { continue };
-            let Step::Done(Outcome::After(ticket, _)) = rest() else { panic!("it is not done") };
+            let CallStep::Deferred(rest) = step else { continue };
+            let CallStep::Done(CallOutcome::AfterCommit(ticket, _)) = rest() else {
+                panic!("it is not done")
+            };
             ticket.wait().unwrap();
         }
         for row in ["a", "r"] {
-            let row = engine.table(&"t".parse().unwrap()).unwrap().get(&halite_types::Get::new(row), halite_types::Tier::Disk).unwrap();
+            let row = engine
+                .table(&"t".parse().unwrap())
+                .unwrap()
+                .get(&halite_types::Get::new(row), halite_types::ReadTier::Disk)
+                .unwrap();
             assert_eq!(row.value("f", "q"), Some(&b"v"[..]));
         }
         context.master.close();
@@ -226,13 +303,19 @@ mod tests {
 
     #[test]
     fn what_a_filter_has_much_to_compare_of_is_not_answered_where_it_was_read() {
-        let rig = Rig::new();
+        let rig = TestServer::new();
         let table = TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f"));
         rig.context.engine.create_table(table, Vec::new()).unwrap();
-        let specifier = convert::region::specifier(&rig.context.engine.regions(&"t".parse().unwrap()).unwrap()[0]);
+        let specifier = convert::region::specifier(
+            &rig.context.engine.regions(&"t".parse().unwrap()).unwrap()[0],
+        );
         let substring = |text: String| Filter::Value(CompareOp::Equal, Comparator::Substring(text));
-        let decimal = || Filter::Value(CompareOp::NotEqual, Comparator::BigDecimal(vec![1; 1028].into()));
-        let numbers = |row: &'static str, count| (0..count).fold(Put::new(row), |put, at| put.add("f", format!("{at:03}"), vec![7; 1028]));
+        let decimal =
+            || Filter::Value(CompareOp::NotEqual, Comparator::BigDecimal(vec![1; 1028].into()));
+        let numbers = |row: &'static str, count| {
+            (0..count)
+                .fold(Put::new(row), |put, at| put.add("f", format!("{at:03}"), vec![7; 1028]))
+        };
         let puts = [
             Put::new("small").add("f", "q", "v"),
             Put::new("ascii").add("f", "q", vec![b'a'; 200 << 10]),
@@ -240,7 +323,12 @@ mod tests {
             numbers("numbers", 200),
             numbers("few", 20),
         ];
-        rig.context.engine.table(&"t".parse().unwrap()).unwrap().apply(puts.map(Into::into).to_vec()).unwrap();
+        rig.context
+            .engine
+            .table(&"t".parse().unwrap())
+            .unwrap()
+            .apply(puts.map(Into::into).to_vec())
+            .unwrap();
         let get = |row: &'static str, filter: &Filter| pb::Get {
             row: row.into(),
             filter: Some(convert::filter::to_proto(filter).unwrap()),
@@ -248,7 +336,10 @@ mod tests {
         };
         let long = substring("a".repeat(50_000) + "b");
         let many = Filter::All((0..400).map(|at| substring(format!("x{at}"))).collect());
-        let both = Filter::One(vec![substring("x".to_owned()), Filter::Value(CompareOp::Equal, Comparator::Binary("v".into()))]);
+        let both = Filter::One(vec![
+            substring("x".to_owned()),
+            Filter::Value(CompareOp::Equal, Comparator::Binary("v".into())),
+        ]);
         for (row, filter, inline) in [
             ("ascii", &long, false),
             ("numbers", &decimal(), false),
@@ -260,35 +351,68 @@ mod tests {
             let request = pb::GetRequest { region: specifier.clone(), get: get(row, filter) };
             assert_eq!(is_answered_inline::<service::ClientGet>(&rig, &request), inline, "{row}");
         }
-        // Nor many that are small by themselves.
-        let action = |index| pb::Action { index: Some(index), get: Some(get("few", &both)), ..pb::Action::default() };
+        // Nor many cells that are individually small.
+        let action = |index| pb::Action {
+            index: Some(index),
+            get: Some(get("few", &both)),
+            ..pb::Action::default()
+        };
         for (count, inline) in [(1, true), (10, false)] {
-            let actions = pb::RegionAction { region: specifier.clone(), action: (0..count).map(action).collect(), ..pb::RegionAction::default() };
-            let multi = pb::MultiRequest { region_action: vec![actions], ..pb::MultiRequest::default() };
+            let actions = pb::RegionAction {
+                region: specifier.clone(),
+                action: (0..count).map(action).collect(),
+                ..pb::RegionAction::default()
+            };
+            let multi =
+                pb::MultiRequest { region_action: vec![actions], ..pb::MultiRequest::default() };
             assert_eq!(is_answered_inline::<service::ClientMulti>(&rig, &multi), inline, "{count}");
         }
     }
 
-    /// Regular expressions are compiled for a tenth of a second, and a connection's task serves other connections too.
+    /// Compiling regular expressions takes a tenth of a second, and the connection's task also
+    /// serves other connections.
     #[test]
     fn what_has_regular_expressions_to_compile_is_not_answered_where_it_was_read() {
-        let rig = Rig::new();
+        let rig = TestServer::new();
         let table = TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f"));
         rig.context.engine.create_table(table, Vec::new()).unwrap();
         let region = |info: &RegionInfo| convert::region::specifier(info);
         let region = region(&rig.context.engine.regions(&"t".parse().unwrap()).unwrap()[0]);
         let prefix = Filter::Prefix("r".into());
-        let regex = Filter::Skip(Box::new(Filter::Row(CompareOp::Equal, Comparator::Regex(RegexString::new("^r")))));
+        let regex = Filter::Skip(Box::new(Filter::Row(
+            CompareOp::Equal,
+            Comparator::Regex(RegexString::new("^r")),
+        )));
         for (filter, inline) in [(&prefix, true), (&regex, false)] {
             let filter_message = convert::filter::to_proto(filter).unwrap();
-            let get = pb::Get { row: "r".into(), filter: Some(filter_message.clone()), ..pb::Get::default() };
-            assert_eq!(is_answered_inline::<service::ClientGet>(&rig, &pb::GetRequest { region: region.clone(), get: get.clone() }), inline);
+            let get = pb::Get {
+                row: "r".into(),
+                filter: Some(filter_message.clone()),
+                ..pb::Get::default()
+            };
+            assert_eq!(
+                is_answered_inline::<service::ClientGet>(
+                    &rig,
+                    &pb::GetRequest { region: region.clone(), get: get.clone() }
+                ),
+                inline
+            );
             let action = pb::Action { index: Some(0), get: Some(get), ..pb::Action::default() };
-            let actions = pb::RegionAction { region: region.clone(), action: vec![action], ..pb::RegionAction::default() };
-            let multi = pb::MultiRequest { region_action: vec![actions], ..pb::MultiRequest::default() };
+            let actions = pb::RegionAction {
+                region: region.clone(),
+                action: vec![action],
+                ..pb::RegionAction::default()
+            };
+            let multi =
+                pb::MultiRequest { region_action: vec![actions], ..pb::MultiRequest::default() };
             assert_eq!(is_answered_inline::<service::ClientMulti>(&rig, &multi), inline);
             let scan = pb::Scan { filter: Some(filter_message), ..pb::Scan::default() };
-            let open = pb::ScanRequest { region: Some(region.clone()), scan: Some(scan), number_of_rows: Some(0), ..pb::ScanRequest::default() };
+            let open = pb::ScanRequest {
+                region: Some(region.clone()),
+                scan: Some(scan),
+                number_of_rows: Some(0),
+                ..pb::ScanRequest::default()
+            };
             assert_eq!(is_answered_inline::<service::ClientScan>(&rig, &open), inline);
             let put = Put::new("r").add("f", "q", "v");
             let check = CheckAndMutate::new("r", Condition::Filter(filter.clone()), put.clone());

@@ -1,184 +1,204 @@
-//! `Multi`: actions on many regions in one call, answered region by region and action by action.
+//! `Multi`: actions on many regions in one call, answered per region and action.
 //!
-//! As in HBase the reads, increments and appends of a region are done as they come, and its puts and deletes are gathered
-//! and written together behind them; results come in that order and are known by their index. A call that is tried in
-//! memory stops at the first action that may have to wait, or when its gets have looked at as many cells or copied as many
-//! bytes as a single one may, and goes on from there on a reader thread, a few megabytes at a time.
+//! As in HBase, the reads, increments and appends of a region run in order. Its puts and deletes
+//! are gathered and written together after them. Results are returned in that order and identified
+//! by their index. A call attempted in memory stops at the first action that may have to wait. It
+//! also stops when its gets have examined as many cells or copied as many bytes as a single get
+//! may. It then continues on a handler thread, a few megabytes at a time.
 //!
-//! The cells of the answer and the frame they are copied to are counted as network buffers while they are gathered. When
-//! the connection's share is used up the actions that are left are refused by a name that clients retry.
+//! The cells of the response and the frame they are copied to are counted as network buffers while
+//! they are gathered. When the connection's share is used up, the remaining actions are rejected
+//! with an exception that clients retry.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use halite_engine::scan::{MEMORY_BYTES_MAX, MEMORY_CELLS_MAX};
+use halite_engine::scan::{MAX_MEMORY_BYTES, MAX_MEMORY_CELLS};
 use halite_engine::{CommitTicket, Nonce, Region};
-use halite_types::{Bytes, Cells, OpResult, RowOp, Tier};
+use halite_types::{Bytes, Cells, OpResult, ReadTier, RowOp};
 use halite_wire::convert;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 use halite_wire::service::Method;
 
 use super::aggregate::Aggregate;
-use super::exec::Served;
-use super::get::{Query, Reading, query_metrics, result_of, row_result};
-use super::mutate::{apply_once, note_written, op_bytes, reads_first};
-use super::on_a_reader;
-use super::region::{self, Target};
-use super::row_mutations::Together;
-use crate::buffers::Held;
-use crate::call::{Call, Fault, Reply};
+use super::exec::EndpointOutcome;
+use super::get::{GetContext, ParsedGet, outcome_result, query_metrics, row_result};
+use super::mutate::{apply_with_nonce, op_bytes, reads_first, record_written};
+use super::on_handler;
+use super::region::{self, RequestTarget};
+use super::row_mutations::AtomicMutations;
+use crate::buffers::MemoryReservation;
+use crate::call::{Call, CallError, Reply};
 use crate::context::Context;
-use crate::dispatch::{INLINE_UNFOLDED_BYTES_MAX, Lane, Outcome, Step};
-use crate::metrics::Thrown;
-use crate::nonces::nonce_of;
+use crate::dispatch::{CallOutcome, CallStep, Executor, MAX_INLINE_DECODED_BYTES};
+use crate::metrics::ExceptionClass;
+use crate::nonces::to_nonce;
 use crate::operations::Operations;
-use crate::quota::{Charge, Demand};
+use crate::quota::{EstimatedUsage, OperationQuota};
 
-/// Bytes of cells that one turn on a reader thread gathers.
+/// Maximum bytes of cells gathered in one turn on a handler thread.
 const SLICE_BYTES: usize = 4 << 20;
 
-/// A multi under way.
-struct Run {
+/// Multi in progress.
+struct MultiExecution {
     context: Arc<Context>,
     call: Arc<Call>,
     request: pb::MultiRequest,
-    /// Cells of the actions that have not been looked at.
+    /// Cells of the remaining actions.
     cells: Cells,
     response: pb::MultiResponse,
-    /// The region being worked on, its result so far.
-    at: usize,
-    current: Option<Current>,
-    /// Its actions, if they are done all or none and had to wait.
-    atomic: Option<Atomic>,
-    out: Out,
-    /// Cells its gets have looked at, and bytes that they have shown to filters.
+    /// Index of the current region, and its result so far.
+    region_index: usize,
+    batch: Option<RegionBatch>,
+    /// Actions of the current region, if they are atomic and had to wait.
+    atomic: Option<AtomicBatch>,
+    response_cells: ResponseCells,
+    /// Cells that its gets have examined, and bytes passed to filters.
     cells_examined: u64,
     filter_work: usize,
-    /// Network buffers of the answer: the cells, and as much for the frame.
-    held: Held,
-    /// Bytes of the answer at which the turn on the thread ends.
+    /// Network buffers of the response: the cells, and as much for the frame.
+    reservation: MemoryReservation,
+    /// Bytes of the response at which the turn on the thread ends.
     slice_end: usize,
     ticket: CommitTicket,
-    /// Bytes that the message and the cell block have taken in memory beside the frame.
-    unfolded: usize,
-    /// Bytes of the cells that the mutations looked at so far had inside their messages.
+    /// Bytes of the decoded message and cell block, in addition to the frame.
+    decoded_bytes: usize,
+    /// Bytes of the cells inside the messages of the mutations decoded so far.
     inside: usize,
 }
 
-/// What goes behind the message.
-struct Out {
+/// Cells sent after the message.
+struct ResponseCells {
     cells: Option<Vec<Cells>>,
-    /// Bytes of the cells as HBase counts them, and bytes that they take in memory.
+    /// Bytes of the cells as HBase counts them, and their bytes in memory.
     bytes: usize,
     memory: usize,
 }
 
-/// A region being worked on.
-struct Current {
-    target: Target,
-    /// The actions that are left.
+/// Region in progress.
+struct RegionBatch {
+    target: RequestTarget,
+    /// Remaining actions.
     actions: std::vec::IntoIter<pb::Action>,
-    /// The one that had to wait.
+    /// Action that had to wait.
     again: Option<pb::Action>,
-    /// An operation that has been read from the request but not applied.
+    /// Operation decoded from the request but not applied.
     pending: Option<RowOp>,
-    /// An endpoint that has done a part of its work.
+    /// Endpoint that has done a part of its work.
     aggregate: Option<Box<Aggregate>>,
-    /// Bytes of refusals that are not counted with the answers yet.
+    /// Bytes of exceptions that are not counted in the response yet.
     refused_bytes: usize,
-    /// Puts and deletes that are gathered, with the indexes of their actions.
+    /// Gathered puts and deletes, with the indexes of their actions.
     writes: Vec<RowOp>,
     indexes: Vec<u32>,
     result: pb::RegionActionResult,
-    charge: Option<Charge>,
+    quota: Option<OperationQuota>,
 }
 
-/// The actions of a region that are done all or none, read from the request.
-struct Atomic {
+/// Decoded atomic actions of a region.
+struct AtomicBatch {
     region: Arc<Region>,
-    together: Together,
+    mutations: AtomicMutations,
     nonce: Option<Nonce>,
-    /// The cells of the actions behind them.
+    /// Cells of the actions after these.
     cells: Cells,
-    /// As [`Run::inside`], with theirs.
+    /// As [`MultiExecution::inside`], including these actions.
     inside: usize,
-    /// Kept for the time that they take, which is charged at its end.
-    charge: Option<Charge>,
+    /// Held for the duration of the actions, which is charged at the end.
+    quota: Option<OperationQuota>,
 }
 
-/// Work that would have to wait.
-struct MustWait;
+/// Error for work that would have to wait.
+struct WouldBlock;
 
 /// Answers a `Multi`.
-pub(super) fn multi(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Result<Step, Fault> {
-    let mut unfolded = if lane == Lane::Inline { call.request.unfolded_bytes(call.method) } else { 0 };
-    if unfolded > INLINE_UNFOLDED_BYTES_MAX {
-        return Ok(on_a_reader(context, call, multi));
+pub(super) fn multi(
+    context: &Arc<Context>,
+    call: &Arc<Call>,
+    lane: Executor,
+) -> Result<CallStep, CallError> {
+    let mut unfolded =
+        if lane == Executor::Inline { call.request.decoded_size(call.method) } else { 0 };
+    if unfolded > MAX_INLINE_DECODED_BYTES {
+        return Ok(on_handler(context, call, multi));
     }
     let Some(cells) = super::cells(call, lane)? else {
-        return Ok(on_a_reader(context, call, multi));
+        return Ok(on_handler(context, call, multi));
     };
     if call.peer.format.is_some_and(|format| format.compressor.is_some()) {
         unfolded += cells.bytes().len();
     }
-    let request: pb::MultiRequest = if lane == Lane::Inline { call.measured_message()? } else { call.message()? };
-    let _ = call.operations.set(Operations::of_multi(&request));
-    let mut run = Run {
+    let request: pb::MultiRequest =
+        if lane == Executor::Inline { call.measured_message()? } else { call.message()? };
+    let _ = call.operations.set(Operations::from_multi(&request));
+    let mut run = MultiExecution {
         cells,
-        response: pb::MultiResponse { region_statistics: Some(pb::MultiRegionLoadStats::default()), ..pb::MultiResponse::default() },
+        response: pb::MultiResponse {
+            region_statistics: Some(pb::MultiRegionLoadStats::default()),
+            ..pb::MultiResponse::default()
+        },
         context: Arc::clone(context),
         call: Arc::clone(call),
         request,
-        at: 0,
-        current: None,
+        region_index: 0,
+        batch: None,
         atomic: None,
-        out: Out { cells: call.peer.format.is_some().then(Vec::new), bytes: 0, memory: 0 },
+        response_cells: ResponseCells {
+            cells: call.peer.format.is_some().then(Vec::new),
+            bytes: 0,
+            memory: 0,
+        },
         cells_examined: 0,
         filter_work: 0,
-        held: Held::new(&call.peer.account),
+        reservation: MemoryReservation::new(&call.peer.account),
         slice_end: usize::MAX,
         ticket: CommitTicket::ready(),
-        unfolded,
+        decoded_bytes: unfolded,
         inside: 0,
     };
-    if lane == Lane::Inline && run.run(Tier::Memory).is_err() {
-        // It waits with what it has, the answers so far among it.
-        call.unfolded.store(run.unfolded + run.inside + run.out.memory, Relaxed);
-        return Ok(Step::Later(Box::new(move || run.end())));
+    if lane == Executor::Inline && run.run(ReadTier::Memory).is_err() {
+        // A deferred call waits with its decoded data, including the response so far.
+        call.decoded_bytes
+            .store(run.decoded_bytes + run.inside + run.response_cells.memory, Relaxed);
+        return Ok(CallStep::Deferred(Box::new(move || run.end())));
     }
     Ok(run.end())
 }
 
-impl Run {
-    /// Does what is left, waiting where it must, and answers.
-    fn end(mut self) -> Step {
-        // With the disk allowed it stops only to give others their turn.
-        self.slice_end = self.out.memory.saturating_add(SLICE_BYTES);
-        if self.run(Tier::Disk).is_err() {
-            return Step::Later(Box::new(move || self.end()));
+impl MultiExecution {
+    /// Runs the remaining actions, waits if needed, and returns the response.
+    fn end(mut self) -> CallStep {
+        // With disk access it stops only to let other calls run.
+        self.slice_end = self.response_cells.memory.saturating_add(SLICE_BYTES);
+        if self.run(ReadTier::Disk).is_err() {
+            return CallStep::Deferred(Box::new(move || self.end()));
         }
-        let reply = match self.out.cells {
+        let reply = match self.response_cells.cells {
             Some(cells) => Reply::with_cells(self.response, cells),
             None => Reply::new(self.response),
         };
-        Step::Done(Outcome::After(self.ticket, reply.holding(self.held)))
+        CallStep::Done(CallOutcome::AfterCommit(
+            self.ticket,
+            reply.with_reservation(self.reservation),
+        ))
     }
 
-    fn run(&mut self, tier: Tier) -> Result<(), MustWait> {
-        while self.at < self.request.region_action.len() {
+    fn run(&mut self, tier: ReadTier) -> Result<(), WouldBlock> {
+        while self.region_index < self.request.region_action.len() {
             let result = if self.is_atomic() { self.atomic(tier)? } else { self.actions(tier)? };
             self.response.region_action_result.push(result);
-            self.at += 1;
+            self.region_index += 1;
         }
         Ok(())
     }
 
     fn region_action(&self) -> &pb::RegionAction {
-        &self.request.region_action[self.at]
+        &self.request.region_action[self.region_index]
     }
 
-    /// The condition of the region's actions. Older clients put the one there is into the request.
+    /// Returns the condition of the region's actions. Older clients put a single condition into the
+    /// request.
     fn condition(&self) -> Option<&pb::Condition> {
         self.region_action().condition.as_ref().or(self.request.condition.as_ref())
     }
@@ -187,51 +207,55 @@ impl Run {
         self.region_action().atomic() || self.condition().is_some()
     }
 
-    // Actions each for itself.
+    // Non-atomic actions.
 
-    fn actions(&mut self, tier: Tier) -> Result<pb::RegionActionResult, MustWait> {
-        let mut current = match self.current.take() {
+    fn actions(&mut self, tier: ReadTier) -> Result<pb::RegionActionResult, WouldBlock> {
+        let mut current = match self.batch.take() {
             Some(current) => current,
             None => match self.find_region() {
                 Ok((target, charge)) => {
-                    let actions = std::mem::take(&mut self.request.region_action[self.at].action);
-                    Current::new(target, actions, charge)
+                    let actions =
+                        std::mem::take(&mut self.request.region_action[self.region_index].action);
+                    RegionBatch::new(target, actions, charge)
                 }
                 Err(fault) => return Ok(self.refuse_region(&fault)),
             },
         };
         let done = self.work(&mut current, tier);
         if done.is_err() {
-            self.current = Some(current);
-            return Err(MustWait);
+            self.batch = Some(current);
+            return Err(WouldBlock);
         }
         Ok(current.result)
     }
 
-    /// The region of the actions, which are charged if they are under limits.
-    fn find_region(&self) -> Result<(Target, Option<Charge>), Fault> {
+    /// Returns the target of the actions, and charges them if quotas apply.
+    fn find_region(&self) -> Result<(RequestTarget, Option<OperationQuota>), CallError> {
         let target = region::find(&self.context, &self.call.peer, &self.region_action().region)?;
-        let charge = region::charge(&self.context, &self.call.peer, &target, self.demand())?;
+        let charge =
+            region::check_quota(&self.context, &self.call.peer, &target, self.estimate_usage())?;
         Ok((target, charge))
     }
 
-    /// What the region's actions are about to do (HBase: `RegionServerRpcQuotaManager.checkBatchQuota`).
-    fn demand(&self) -> Demand {
+    /// Returns the estimated usage of the region's actions (HBase:
+    /// `RegionServerRpcQuotaManager.checkBatchQuota`).
+    fn estimate_usage(&self) -> EstimatedUsage {
         let (mut writes, mut reads, mut is_atomic) = (0, 0, false);
         for action in &self.region_action().action {
             reads += usize::from(action.get.is_some());
             if let Some(mutation) = &action.mutation {
-                let reads_too = self.condition().is_some() || is_result_wanted(mutation);
-                (writes, reads, is_atomic) = (writes + 1, reads + usize::from(reads_too), is_atomic || reads_too);
+                let reads_too = self.condition().is_some() || needs_result(mutation);
+                (writes, reads, is_atomic) =
+                    (writes + 1, reads + usize::from(reads_too), is_atomic || reads_too);
             }
         }
-        Demand::Batch { writes, reads, is_atomic }
+        EstimatedUsage::Batch { writes, reads, is_atomic }
     }
 
-    fn work(&mut self, current: &mut Current, tier: Tier) -> Result<(), MustWait> {
+    fn work(&mut self, current: &mut RegionBatch, tier: ReadTier) -> Result<(), WouldBlock> {
         while let Some(action) = current.again.take().or_else(|| current.actions.next()) {
             if let Some(fault) = self.full() {
-                // The cells of an operation that had to wait have been taken.
+                // The cells of an operation that had to wait have already been taken.
                 if current.pending.take().is_none() {
                     self.skip(&action);
                 }
@@ -240,7 +264,7 @@ impl Run {
             } else if self.action(current, &action, tier).is_err() {
                 current.again = Some(action);
                 self.count_refused(current);
-                return Err(MustWait);
+                return Err(WouldBlock);
             }
             self.count_refused(current);
         }
@@ -249,64 +273,83 @@ impl Run {
         written
     }
 
-    /// Counts what actions were refused with as a part of the answer.
-    fn count_refused(&mut self, current: &mut Current) {
+    /// Counts the exceptions of rejected actions as part of the response.
+    fn count_refused(&mut self, current: &mut RegionBatch) {
         if current.refused_bytes > 0 {
-            self.out.memory = self.out.memory.saturating_add(std::mem::take(&mut current.refused_bytes));
-            self.held.set(self.out.memory.saturating_mul(2));
+            self.response_cells.memory = self
+                .response_cells
+                .memory
+                .saturating_add(std::mem::take(&mut current.refused_bytes));
+            self.reservation.set(self.response_cells.memory.saturating_mul(2));
         }
     }
 
-    /// Why the next action is not done: the cells of the answers are as many as fit. Clients that know what to do about it are
-    /// told by HBase's name and early; the others get what a frame may hold, and then a refusal that they do not take for one
-    /// to be tried again.
-    fn full(&self) -> Option<Fault> {
+    /// Returns the error for the next action if the response is full. Clients that handle HBase's
+    /// exception for it receive that exception early. Other clients receive as much as a frame may
+    /// hold, and then an error that they do not retry.
+    fn full(&self) -> Option<CallError> {
         let knows_it = self.call.peer.version.is_some();
-        if knows_it && self.out.bytes > self.context.config.limits.result_bytes_max {
-            let text = format!("Max size exceeded: the answers so far have {} bytes of cells; ask for the rest by itself", self.out.bytes);
-            return Some(Fault::new(ExceptionKind::MultiActionResultTooLarge, text));
+        if knows_it && self.response_cells.bytes > self.context.config.limits.max_result_bytes {
+            let text = format!(
+                "Max size exceeded: the answers so far have {} bytes of cells; ask for the rest by itself",
+                self.response_cells.bytes
+            );
+            return Some(CallError::new(ExceptionKind::MultiActionResultTooLarge, text));
         }
         self.over_frame().or_else(|| self.over_share())
     }
 
-    /// Why no more is done now: the answers use up the connection's share of the network buffers.
-    fn over_share(&self) -> Option<Fault> {
-        (self.out.memory > MEMORY_BYTES_MAX && self.call.peer.account.share_left() == 0).then(|| {
+    /// Returns the error if the response uses up the connection's share of the network buffers.
+    fn over_share(&self) -> Option<CallError> {
+        (self.response_cells.memory > MAX_MEMORY_BYTES && self.call.peer.account.share_left() == 0).then(|| {
             let kind = if self.call.peer.version.is_some() { ExceptionKind::MultiActionResultTooLarge } else { ExceptionKind::CallQueueTooBig };
             let text =
-                format!("no network buffers are left for more than the {} bytes of the answers so far; ask for the rest again", self.out.memory);
-            Fault::new(kind, text)
+                format!("no network buffers are left for more than the {} bytes of the answers so far; ask for the rest again", self.response_cells.memory);
+            CallError::new(kind, text)
         })
     }
 
-    /// Why no more is done, whoever asks: the answers take what one frame may hold.
-    fn over_frame(&self) -> Option<Fault> {
+    /// Returns the error, for any client, if the response has reached the limit of one frame.
+    fn over_frame(&self) -> Option<CallError> {
         let limits = &self.context.config.limits;
-        let (bytes, most) = (self.out.memory, limits.frame_bytes_max.max(limits.result_bytes_max));
+        let (bytes, most) =
+            (self.response_cells.memory, limits.max_request_bytes.max(limits.max_result_bytes));
         (bytes > most).then(|| {
             let kind = if self.call.peer.version.is_some() { ExceptionKind::MultiActionResultTooLarge } else { ExceptionKind::DoNotRetry };
-            Fault::new(kind, format!("the answers so far take {bytes} bytes, more than {most}; ask for the rest in a call of its own"))
+            CallError::new(kind, format!("the answers so far take {bytes} bytes, more than {most}; ask for the rest in a call of its own"))
         })
     }
 
-    fn action(&mut self, current: &mut Current, action: &pb::Action, tier: Tier) -> Result<(), MustWait> {
+    fn action(
+        &mut self,
+        current: &mut RegionBatch,
+        action: &pb::Action,
+        tier: ReadTier,
+    ) -> Result<(), WouldBlock> {
         let index = action.index();
         if let Some(get) = &action.get {
             let is_turn_over = match tier {
-                Tier::Memory => self.cells_examined > MEMORY_CELLS_MAX || self.out.memory.max(self.filter_work) > MEMORY_BYTES_MAX,
-                Tier::Disk => self.out.memory >= self.slice_end,
+                ReadTier::Memory => {
+                    self.cells_examined > MAX_MEMORY_CELLS
+                        || self.response_cells.memory.max(self.filter_work) > MAX_MEMORY_BYTES
+                }
+                ReadTier::Disk => self.response_cells.memory >= self.slice_end,
             };
             if is_turn_over {
-                return Err(MustWait);
+                return Err(WouldBlock);
             }
-            let reading = Reading { tier, charge: current.charge.as_ref(), trace: Arc::default() };
-            let found = Query::new(get).and_then(|query| query.run(&self.context, &self.call.peer, &current.target, &reading));
-            self.cells_examined += reading.trace.cells_examined();
-            self.filter_work = self.filter_work.saturating_add(usize::try_from(reading.trace.filter_work()).unwrap_or(usize::MAX));
+            let reading = GetContext { tier, quota: current.quota.as_ref(), stats: Arc::default() };
+            let found = ParsedGet::new(get).and_then(|query| {
+                query.run(&self.context, &self.call.peer, &current.target, &reading)
+            });
+            self.cells_examined += reading.stats.cells_examined();
+            self.filter_work = self
+                .filter_work
+                .saturating_add(usize::try_from(reading.stats.filter_work()).unwrap_or(usize::MAX));
             match found {
-                Ok(None) => return Err(MustWait),
+                Ok(None) => return Err(WouldBlock),
                 Ok(Some(found)) => {
-                    let result = self.add(|cells| result_of(found, cells));
+                    let result = self.add(|cells| outcome_result(found, cells));
                     current.answer(index, result);
                 }
                 Err(fault) => current.refuse(&self.context, index, &fault),
@@ -319,7 +362,13 @@ impl Run {
         Ok(())
     }
 
-    fn mutation(&mut self, current: &mut Current, index: u32, mutation: &pb::MutationProto, tier: Tier) -> Result<(), MustWait> {
+    fn mutation(
+        &mut self,
+        current: &mut RegionBatch,
+        index: u32,
+        mutation: &pb::MutationProto,
+        tier: ReadTier,
+    ) -> Result<(), WouldBlock> {
         let op = match self.operation(current, mutation, tier)? {
             Ok(op) => op,
             Err(fault) => {
@@ -327,7 +376,7 @@ impl Run {
                 return Ok(());
             }
         };
-        if let Target::Region(region) = &current.target
+        if let RequestTarget::Region(region) = &current.target
             && let Err(fault) = self.context.quota.check_space(region, &op)
         {
             current.refuse(&self.context, index, &fault);
@@ -338,20 +387,24 @@ impl Run {
             current.indexes.push(index);
             return Ok(());
         }
-        if tier == Tier::Memory {
+        if tier == ReadTier::Memory {
             current.pending = Some(op);
-            return Err(MustWait);
+            return Err(WouldBlock);
         }
-        note_written(current.charge.as_ref(), &op);
+        record_written(current.quota.as_ref(), &op);
         let applied = current.region_to_write(&self.context, &self.call).and_then(|region| {
-            let nonce = nonce_of(self.request.nonce_group(), mutation.nonce());
-            apply_once(&self.context, &self.call.peer, &region, op, nonce)
+            let nonce = to_nonce(self.request.nonce_group(), mutation.nonce());
+            apply_with_nonce(&self.context, &self.call.peer, &region, op, nonce)
         });
         match applied {
             Ok(applied) => {
                 self.wait_for(applied.ticket);
-                let has_result = is_result_wanted(mutation);
-                let result = if has_result { self.add(|cells| row_result(&applied.result.row, cells)) } else { pb::Result::default() };
+                let has_result = needs_result(mutation);
+                let result = if has_result {
+                    self.add(|cells| row_result(&applied.result.row, cells))
+                } else {
+                    pb::Result::default()
+                };
                 current.answer(index, result);
             }
             Err(fault) => current.refuse(&self.context, index, &fault),
@@ -359,31 +412,42 @@ impl Run {
         Ok(())
     }
 
-    /// The operation of a mutation. Its cells are taken once, whatever becomes of it and however often it is looked at.
-    fn operation(&mut self, current: &mut Current, mutation: &pb::MutationProto, tier: Tier) -> Result<Result<RowOp, Fault>, MustWait> {
+    /// Decodes the operation of a mutation. Its cells are taken once, independent of the outcome
+    /// and of the number of attempts.
+    fn operation(
+        &mut self,
+        current: &mut RegionBatch,
+        mutation: &pb::MutationProto,
+        tier: ReadTier,
+    ) -> Result<Result<RowOp, CallError>, WouldBlock> {
         if let Some(op) = current.pending.take() {
             return Ok(Ok(op));
         }
         let inside = self.inside.saturating_add(convert::mutate::inside_bytes(mutation));
-        if tier == Tier::Memory && inside > INLINE_UNFOLDED_BYTES_MAX {
-            return Err(MustWait);
+        if tier == ReadTier::Memory && inside > MAX_INLINE_DECODED_BYTES {
+            return Err(WouldBlock);
         }
-        let op = convert::mutate::check_inside(inside).and_then(|()| convert::mutate::from_proto(mutation, &mut self.cells));
+        let op = convert::mutate::check_inside(inside)
+            .and_then(|()| convert::mutate::from_proto(mutation, &mut self.cells));
         if op.is_ok() {
             self.inside = inside;
         }
-        Ok(op.map_err(Fault::from))
+        Ok(op.map_err(CallError::from))
     }
 
-    /// Writes what was gathered.
-    fn write(&mut self, current: &mut Current, tier: Tier) -> Result<(), MustWait> {
+    /// Writes the gathered puts and deletes.
+    fn write(&mut self, current: &mut RegionBatch, tier: ReadTier) -> Result<(), WouldBlock> {
         if current.writes.is_empty() {
             return Ok(());
         }
-        if tier == Tier::Memory && (matches!(current.target, Target::Meta) || current.writes.iter().any(reads_first)) {
-            return Err(MustWait);
+        if tier == ReadTier::Memory
+            && (matches!(current.target, RequestTarget::Meta)
+                || current.writes.iter().any(reads_first))
+        {
+            return Err(WouldBlock);
         }
-        let (writes, indexes) = (std::mem::take(&mut current.writes), std::mem::take(&mut current.indexes));
+        let (writes, indexes) =
+            (std::mem::take(&mut current.writes), std::mem::take(&mut current.indexes));
         let region = match current.region_to_write(&self.context, &self.call) {
             Ok(region) => region,
             Err(fault) => {
@@ -391,35 +455,43 @@ impl Run {
                 return Ok(());
             }
         };
-        let bytes = if current.charge.is_some() { writes.iter().map(op_bytes).sum() } else { 0 };
+        let bytes = if current.quota.is_some() { writes.iter().map(op_bytes).sum() } else { 0 };
         let applied = match tier {
-            Tier::Memory => match region.try_apply(writes) {
+            ReadTier::Memory => match region.try_apply(writes) {
                 Ok(applied) => applied,
                 Err(writes) => {
                     (current.writes, current.indexes) = (writes, indexes);
-                    return Err(MustWait);
+                    return Err(WouldBlock);
                 }
             },
-            Tier::Disk => region.apply_now(writes),
+            ReadTier::Disk => region.apply_now(writes),
         };
-        current.charge.iter().for_each(|charge| charge.wrote(bytes));
+        current.quota.iter().for_each(|charge| charge.record_write(bytes));
         self.wait_for(applied.ticket);
         let mut returned = vec![false; indexes.len()];
-        applied.returned.iter().for_each(|(at, _)| returned[*at] = true);
+        applied.unrouted.iter().for_each(|(at, _)| returned[*at] = true);
         for ((index, result), returned) in indexes.into_iter().zip(applied.results).zip(returned) {
             match result {
-                _ if returned => current.refuse(&self.context, index, &region::not_serving(&self.call.peer, &region.info().full_name())),
+                _ if returned => current.refuse(
+                    &self.context,
+                    index,
+                    &region::not_serving(&self.call.peer, &region.info().full_name()),
+                ),
                 Ok(_) => current.answer(index, pb::Result::default()),
-                Err(error) => current.refuse(&self.context, index, &region::write_fault(&self.call.peer, &region, true, &error)),
+                Err(error) => current.refuse(
+                    &self.context,
+                    index,
+                    &region::write_error(&self.call.peer, &region, true, &error),
+                ),
             }
         }
         Ok(())
     }
 
-    /// Adds a result to the answer, and counts its network buffers.
+    /// Adds a result to the response, and counts its network buffers.
     fn add(&mut self, result: impl FnOnce(Option<&mut Vec<Cells>>) -> pb::Result) -> pb::Result {
-        let result = self.out.add(result);
-        self.held.set(self.out.memory.saturating_mul(2));
+        let result = self.response_cells.add(result);
+        self.reservation.set(self.response_cells.memory.saturating_mul(2));
         result
     }
 
@@ -428,23 +500,27 @@ impl Run {
         self.ticket = before.later(ticket);
     }
 
-    // Actions all or none.
+    // Atomic actions.
 
-    fn atomic(&mut self, tier: Tier) -> Result<pb::RegionActionResult, MustWait> {
+    fn atomic(&mut self, tier: ReadTier) -> Result<pb::RegionActionResult, WouldBlock> {
         if let Some(fault) = self.over_frame() {
             self.atomic = None;
             return Ok(self.refuse_region(&fault));
         }
-        // What was read and had to wait is applied as it is. Otherwise it is read on the reader thread; nothing has been taken from
-        // the cells yet.
+        // Decoded actions that had to wait are applied unchanged. Otherwise a handler thread
+        // decodes them; nothing has been taken from the cells yet.
         let atomic = if let Some(atomic) = self.atomic.take() {
             Ok(atomic)
         } else {
             let inside = self.atomic_inside();
-            if tier == Tier::Memory && (inside > INLINE_UNFOLDED_BYTES_MAX || self.atomic_reads_first()) {
-                return Err(MustWait);
+            if tier == ReadTier::Memory
+                && (inside > MAX_INLINE_DECODED_BYTES || self.atomic_reads_first())
+            {
+                return Err(WouldBlock);
             }
-            convert::mutate::check_inside(inside).map_err(Fault::from).and_then(|()| self.read_atomic(inside))
+            convert::mutate::check_inside(inside)
+                .map_err(CallError::from)
+                .and_then(|()| self.read_atomic(inside))
         };
         let outcome = match atomic {
             Ok(atomic) => self.apply_atomic(atomic, tier)?,
@@ -452,7 +528,7 @@ impl Run {
         };
         Ok(match outcome {
             Ok((result, block_bytes)) => {
-                // Where clients of old look for it.
+                // Older clients expect it there.
                 if self.condition().is_none() || self.request.region_action.len() == 1 {
                     self.response.processed = Some(result.processed);
                 }
@@ -462,35 +538,61 @@ impl Run {
         })
     }
 
-    /// Bytes of the cells inside the messages of all mutations so far, the region's own among them.
+    /// Returns the bytes of the cells inside the messages of all mutations so far, including this
+    /// region's.
     fn atomic_inside(&self) -> usize {
-        let mutations = self.region_action().action.iter().filter_map(|action| action.mutation.as_ref());
+        let mutations =
+            self.region_action().action.iter().filter_map(|action| action.mutation.as_ref());
         mutations.map(convert::mutate::inside_bytes).fold(self.inside, usize::saturating_add)
     }
 
-    /// Whether there is anything but puts and deletes that need not look for the newest version, or `hbase:meta` to write to.
+    /// Returns `true` if the atomic actions may have to wait: they contain anything but puts, have
+    /// a condition, or write to `hbase:meta`.
     fn atomic_reads_first(&self) -> bool {
         use pb::mutation_proto::MutationType;
-        let plain = |action: &pb::Action| action.mutation.as_ref().is_some_and(|mutation| mutation.mutate_type() == MutationType::Put);
-        let is_meta = matches!(region::find(&self.context, &self.call.peer, &self.region_action().region), Ok(Target::Meta));
+        let plain = |action: &pb::Action| {
+            action
+                .mutation
+                .as_ref()
+                .is_some_and(|mutation| mutation.mutate_type() == MutationType::Put)
+        };
+        let is_meta = matches!(
+            region::find(&self.context, &self.call.peer, &self.region_action().region),
+            Ok(RequestTarget::Meta)
+        );
         is_meta || self.condition().is_some() || !self.region_action().action.iter().all(plain)
     }
 
-    /// Applies them, or keeps them where that would have to wait. What came of them, and how many bytes of blocks the condition
-    /// looked through.
-    fn apply_atomic(&mut self, atomic: Atomic, tier: Tier) -> Result<Result<(OpResult, u64), Fault>, MustWait> {
+    /// Applies the atomic actions, or stores them for later if that would have to wait. Returns
+    /// their result, and the bytes of the blocks that the condition scanned.
+    fn apply_atomic(
+        &mut self,
+        atomic: AtomicBatch,
+        tier: ReadTier,
+    ) -> Result<Result<(OpResult, u64), CallError>, WouldBlock> {
         let (context, peer) = (&self.context, &self.call.peer);
         let (applied, cells, inside) = match tier {
-            Tier::Memory => {
-                let Some(applied) = atomic.together.try_apply(context, peer, &atomic.region, atomic.nonce) else {
-                    self.unfolded = self.unfolded.saturating_add(atomic.inside.saturating_sub(self.inside));
+            ReadTier::Memory => {
+                let Some(applied) =
+                    atomic.mutations.try_apply(context, peer, &atomic.region, atomic.nonce)
+                else {
+                    self.decoded_bytes = self
+                        .decoded_bytes
+                        .saturating_add(atomic.inside.saturating_sub(self.inside));
                     self.atomic = Some(atomic);
-                    return Err(MustWait);
+                    return Err(WouldBlock);
                 };
                 (applied, atomic.cells, atomic.inside)
             }
-            Tier::Disk => {
-                let Atomic { region, together, nonce, cells, inside, charge: _charge } = atomic;
+            ReadTier::Disk => {
+                let AtomicBatch {
+                    region,
+                    mutations: together,
+                    nonce,
+                    cells,
+                    inside,
+                    quota: _charge,
+                } = atomic;
                 (together.apply(context, peer, &region, nonce), cells, inside)
             }
         };
@@ -501,25 +603,28 @@ impl Run {
         }))
     }
 
-    /// Reads the region's actions; with those before them they have so many bytes inside their messages.
-    fn read_atomic(&self, inside: usize) -> Result<Atomic, Fault> {
+    /// Decodes the region's actions. `inside` is the number of bytes inside the messages of all
+    /// mutations up to and including theirs.
+    fn read_atomic(&self, inside: usize) -> Result<AtomicBatch, CallError> {
         let (target, charge) = self.find_region()?;
         let region = region::to_write(&self.context, &self.call.peer, &target)?;
         let (mut ops, mut number) = (Vec::new(), 0);
-        let actions = &self.request.region_action[self.at].action;
+        let actions = &self.request.region_action[self.region_index].action;
         let first_get = actions.iter().find_map(|action| action.get.as_ref());
         if let Some(get) = first_get {
-            let row = convert::shown(&get.row);
-            return Err(Fault::do_not_retry(format!("Atomic put and/or delete only, not a Get={row}")));
+            let row = convert::display_bytes(&get.row);
+            return Err(CallError::do_not_retry(format!(
+                "Atomic put and/or delete only, not a Get={row}"
+            )));
         }
-        // All are read, so that the cells of the next region's actions are found.
+        // All are decoded, to reach the cells of the next region's actions.
         let mut wrong = None;
         let mut cells = self.cells.clone();
         for mutation in actions.iter().filter_map(|action| action.mutation.as_ref()) {
             number = if number == 0 { mutation.nonce() } else { number };
             match convert::mutate::from_proto(mutation, &mut cells) {
                 Ok(op) => ops.push(op),
-                Err(exception) => wrong = wrong.or(Some(Fault::from(exception))),
+                Err(exception) => wrong = wrong.or(Some(CallError::from(exception))),
             }
         }
         if let Some(fault) = wrong {
@@ -527,39 +632,60 @@ impl Run {
         }
         for op in &ops {
             self.context.quota.check_space(&region, op)?;
-            note_written(charge.as_ref(), op);
+            record_written(charge.as_ref(), op);
         }
-        let nonce = nonce_of(self.request.nonce_group(), number);
-        Ok(Atomic { region, together: Together::new(ops, self.condition())?, nonce, cells, inside, charge })
+        let nonce = to_nonce(self.request.nonce_group(), number);
+        Ok(AtomicBatch {
+            region,
+            mutations: AtomicMutations::new(ops, self.condition())?,
+            nonce,
+            cells,
+            inside,
+            quota: charge,
+        })
     }
 
-    /// As HBase answers: an entry for each action, numbered from 0, the new values of all with the first.
+    /// Returns the result as HBase does: an entry for each action, numbered from 0, with the new
+    /// values of all actions in the first.
     fn atomic_result(&mut self, applied: &OpResult, block_bytes: u64) -> pb::RegionActionResult {
-        let actions = &self.request.region_action[self.at].action;
-        let has_values = applied.processed && actions.iter().any(|action| action.mutation.as_ref().is_some_and(is_result_wanted));
+        let actions = &self.request.region_action[self.region_index].action;
+        let has_values = applied.processed
+            && actions.iter().any(|action| action.mutation.as_ref().is_some_and(needs_result));
         let is_conditional = self.condition().is_some();
-        // HBase tells it of a single action only.
-        let wants_metrics = actions.len() == 1 && self.condition().is_some_and(pb::Condition::query_metrics_enabled);
+        // HBase returns it for a single action only.
+        let wants_metrics = actions.len() == 1
+            && self.condition().is_some_and(pb::Condition::query_metrics_enabled);
         let count = u32::try_from(actions.len()).unwrap_or(u32::MAX);
-        let mut result = pb::RegionActionResult { processed: Some(applied.processed), ..pb::RegionActionResult::default() };
+        let mut result = pb::RegionActionResult {
+            processed: Some(applied.processed),
+            ..pb::RegionActionResult::default()
+        };
         for index in 0..count {
             let value = match index {
                 0 if has_values => Some(self.add(|cells| row_result(&applied.row, cells))),
                 _ => (!is_conditional).then(pb::Result::default),
             };
             let metrics = wants_metrics.then(|| query_metrics(block_bytes));
-            result.result_or_exception.push(pb::ResultOrException { index: Some(index), result: value, metrics, ..pb::ResultOrException::default() });
+            result.result_or_exception.push(pb::ResultOrException {
+                index: Some(index),
+                result: value,
+                metrics,
+                ..pb::ResultOrException::default()
+            });
         }
-        self.request.region_action[self.at].action.clear();
+        self.request.region_action[self.region_index].action.clear();
         result
     }
 
-    /// None of the region's actions is done; their cells are passed over.
-    fn refuse_region(&mut self, fault: &Fault) -> pb::RegionActionResult {
-        let actions = std::mem::take(&mut self.request.region_action[self.at].action);
+    /// Rejects all actions of the region and skips their cells.
+    fn refuse_region(&mut self, fault: &CallError) -> pb::RegionActionResult {
+        let actions = std::mem::take(&mut self.request.region_action[self.region_index].action);
         actions.iter().for_each(|action| self.skip(action));
         count(&self.context, fault);
-        pb::RegionActionResult { exception: Some(fault.exception().to_pair()), ..pb::RegionActionResult::default() }
+        pb::RegionActionResult {
+            exception: Some(fault.exception().to_pair()),
+            ..pb::RegionActionResult::default()
+        }
     }
 
     fn skip(&mut self, action: &pb::Action) {
@@ -569,31 +695,46 @@ impl Run {
     }
 }
 
-/// Counts what an action or a region is refused with. The call as a whole is answered all the same.
-fn count(context: &Context, fault: &Fault) {
-    context.metrics.method(Method::ClientMulti).exceptions.add(Thrown::of(fault.exception().kind()));
+/// Counts the exception of a rejected action or region. The call itself succeeds.
+fn count(context: &Context, fault: &CallError) {
+    context
+        .metrics
+        .method(Method::ClientMulti)
+        .exceptions
+        .add(ExceptionClass::from_kind(fault.exception().kind()));
 }
 
-fn is_result_wanted(mutation: &pb::MutationProto) -> bool {
+fn needs_result(mutation: &pb::MutationProto) -> bool {
     use pb::mutation_proto::MutationType;
     matches!(mutation.mutate_type(), MutationType::Increment | MutationType::Append)
 }
 
-impl Out {
-    /// Adds a result, with its cells behind the message if the client takes them there.
+impl ResponseCells {
+    /// Adds a result. Its cells are sent after the message if the client accepts them there.
     fn add(&mut self, result: impl FnOnce(Option<&mut Vec<Cells>>) -> pb::Result) -> pb::Result {
         let before = self.cells.as_ref().map_or(0, Vec::len);
         let result = result(self.cells.as_mut());
-        let behind = self.cells.iter().flat_map(|cells| &cells[before..]).map(|cells| cells.bytes().len()).sum::<usize>();
+        let behind = self
+            .cells
+            .iter()
+            .flat_map(|cells| &cells[before..])
+            .map(|cells| cells.bytes().len())
+            .sum::<usize>();
         self.bytes += behind + result.cell.iter().map(|cell| cell.value().len()).sum::<usize>();
-        let inside = |cell: &pb::Cell| size_of_val(cell) + cell.row().len() + cell.family().len() + cell.qualifier().len() + cell.value().len();
+        let inside = |cell: &pb::Cell| {
+            size_of_val(cell)
+                + cell.row().len()
+                + cell.family().len()
+                + cell.qualifier().len()
+                + cell.value().len()
+        };
         self.memory += behind + result.cell.iter().map(inside).sum::<usize>();
         result
     }
 }
 
-impl Current {
-    fn new(target: Target, actions: Vec<pb::Action>, charge: Option<Charge>) -> Self {
+impl RegionBatch {
+    fn new(target: RequestTarget, actions: Vec<pb::Action>, quota: Option<OperationQuota>) -> Self {
         Self {
             target,
             actions: actions.into_iter(),
@@ -604,38 +745,61 @@ impl Current {
             writes: Vec::new(),
             indexes: Vec::new(),
             result: pb::RegionActionResult::default(),
-            charge,
+            quota,
         }
     }
 
-    fn region_to_write(&self, context: &Context, call: &Call) -> Result<Arc<Region>, Fault> {
+    fn region_to_write(&self, context: &Context, call: &Call) -> Result<Arc<Region>, CallError> {
         region::to_write(context, &call.peer, &self.target)
     }
 
     fn answer(&mut self, index: u32, result: pb::Result) {
-        let entry = pb::ResultOrException { index: Some(index), result: Some(result), ..pb::ResultOrException::default() };
+        let entry = pb::ResultOrException {
+            index: Some(index),
+            result: Some(result),
+            ..pb::ResultOrException::default()
+        };
         self.result.result_or_exception.push(entry);
     }
 
-    fn refuse(&mut self, context: &Context, index: u32, fault: &Fault) {
+    fn refuse(&mut self, context: &Context, index: u32, fault: &CallError) {
         count(context, fault);
         let pair = fault.exception().to_pair();
-        self.refused_bytes += size_of::<pb::ResultOrException>() + pair.name.len() + pair.value.as_ref().map_or(0, Bytes::len);
+        self.refused_bytes += size_of::<pb::ResultOrException>()
+            + pair.name.len()
+            + pair.value.as_ref().map_or(0, Bytes::len);
         let exception = Some(pair);
-        self.result.result_or_exception.push(pb::ResultOrException { index: Some(index), exception, ..pb::ResultOrException::default() });
+        self.result.result_or_exception.push(pb::ResultOrException {
+            index: Some(index),
+            exception,
+            ..pb::ResultOrException::default()
+        });
     }
 
-    /// An endpoint called as an action.
-    fn serve(&mut self, context: &Context, call: &Call, index: u32, service_call: &pb::CoprocessorServiceCall, tier: Tier) -> Result<(), MustWait> {
-        if tier == Tier::Memory {
-            return Err(MustWait);
+    /// Calls an endpoint as an action.
+    fn serve(
+        &mut self,
+        context: &Context,
+        call: &Call,
+        index: u32,
+        service_call: &pb::CoprocessorServiceCall,
+        tier: ReadTier,
+    ) -> Result<(), WouldBlock> {
+        if tier == ReadTier::Memory {
+            return Err(WouldBlock);
         }
-        match super::exec::serve(context, &call.peer, &self.target, service_call, self.aggregate.take()) {
-            Ok(Served::Begun(aggregate)) => {
+        match super::exec::serve(
+            context,
+            &call.peer,
+            &self.target,
+            service_call,
+            self.aggregate.take(),
+        ) {
+            Ok(EndpointOutcome::InProgress(aggregate)) => {
                 self.aggregate = Some(aggregate);
-                return Err(MustWait);
+                return Err(WouldBlock);
             }
-            Ok(Served::Done(value)) => {
+            Ok(EndpointOutcome::Done(value)) => {
                 let service_result = Some(pb::CoprocessorServiceResult { value: Some(value) });
                 self.result.result_or_exception.push(pb::ResultOrException {
                     index: Some(index),
@@ -652,62 +816,92 @@ impl Current {
 #[cfg(test)]
 mod tests {
     use halite_types::{Increment, Put};
-    use halite_wire::cellblock::Format;
+    use halite_wire::cellblock::CellBlockFormat;
     use halite_wire::convert::mutate::to_counted;
     use halite_wire::exception::Exception;
-    use halite_wire::rpc::{Limits, Next, decode_response, next_frame};
+    use halite_wire::rpc::{FrameStatus, RpcLimits, decode_response, next_frame};
     use halite_wire::service;
 
     use super::*;
     use crate::call::Peer;
-    use crate::master_service::tests::rig::{Rig, name};
+    use crate::master_service::tests::test_server::{TestServer, name};
     use crate::testing;
 
-    /// The answer of a call that has come to its end, and the cells behind it.
-    fn answered(step: Step) -> (pb::MultiResponse, Cells) {
-        let Step::Done(Outcome::After(ticket, reply)) = step else { panic!("it is not answered") };
+    /// Returns the response of a finished call, and the cells after it.
+    fn answered(step: CallStep) -> (pb::MultiResponse, Cells) {
+        let CallStep::Done(CallOutcome::AfterCommit(ticket, reply)) = step else {
+            panic!("it is not answered")
+        };
         ticket.wait().unwrap();
-        let Next::Frame(frame) = next_frame(&mut reply.encode(1, Some(Format::default())).unwrap(), &Limits::default()).unwrap() else {
+        let FrameStatus::Frame(frame) = next_frame(
+            &mut reply.encode(1, Some(CellBlockFormat::default())).unwrap(),
+            &RpcLimits::default(),
+        )
+        .unwrap() else {
             panic!("no frame")
         };
-        let answer = decode_response(&frame).unwrap().answer.unwrap();
-        (answer.message().unwrap(), answer.cells(Format::default(), &Limits::default()).unwrap().unwrap_or_default())
+        let answer = decode_response(&frame).unwrap().result.unwrap();
+        (
+            answer.message().unwrap(),
+            answer
+                .cells(CellBlockFormat::default(), &RpcLimits::default())
+                .unwrap()
+                .unwrap_or_default(),
+        )
     }
 
     fn get(row: &'static str) -> pb::Action {
-        pb::Action { get: Some(pb::Get { row: row.into(), ..pb::Get::default() }), ..pb::Action::default() }
+        pb::Action {
+            get: Some(pb::Get { row: row.into(), ..pb::Get::default() }),
+            ..pb::Action::default()
+        }
     }
 
-    /// An action whose cells are in the block.
+    /// Returns an action whose cells are in the block.
     fn counted(op: impl Into<RowOp>, block: &mut Vec<Cells>) -> pb::Action {
         let (mutation, cells) = to_counted(&op.into()).unwrap();
         block.push(cells);
         pb::Action { mutation: Some(mutation), ..pb::Action::default() }
     }
 
-    /// The same of an increment by one, with a nonce.
+    /// Returns an action that increments by one, with a nonce.
     fn count_one(row: &'static str, nonce: u64, block: &mut Vec<Cells>) -> pb::Action {
         let action = counted(Increment::new(row).add("f", "n", 1), block);
-        pb::Action { mutation: action.mutation.map(|mutation| pb::MutationProto { nonce: Some(nonce), ..mutation }), ..action }
+        pb::Action {
+            mutation: action
+                .mutation
+                .map(|mutation| pb::MutationProto { nonce: Some(nonce), ..mutation }),
+            ..action
+        }
     }
 
-    /// Each result of a region: its index, and the row of its first cell with the number in it, or the name of its exception.
-    fn show(result: &pb::RegionActionResult, cells: &mut Cells) -> Vec<String> {
+    /// Formats each result of a region: its index, and the row and number of its first cell, or the
+    /// name of its exception.
+    fn format_results(result: &pb::RegionActionResult, cells: &mut Cells) -> Vec<String> {
         let mut shown = |entry: &pb::ResultOrException| {
             if let Some(pair) = &entry.exception {
                 return pair.name.rsplit('.').next().unwrap().to_owned();
             }
             let row = convert::result::from_proto(entry.result.as_ref().unwrap(), cells).unwrap();
-            let key = row.cells().first().map_or(String::new(), |cell| String::from_utf8(cell.row().to_vec()).unwrap());
-            let number = row.value("f", "n").map(|value| i64::from_be_bytes(value.try_into().unwrap()).to_string());
+            let key = row
+                .cells()
+                .first()
+                .map_or(String::new(), |cell| String::from_utf8(cell.row().to_vec()).unwrap());
+            let number = row
+                .value("f", "n")
+                .map(|value| i64::from_be_bytes(value.try_into().unwrap()).to_string());
             key + &number.unwrap_or_default()
         };
-        result.result_or_exception.iter().map(|entry| format!("{}={}", entry.index(), shown(entry))).collect()
+        result
+            .result_or_exception
+            .iter()
+            .map(|entry| format!("{}={}", entry.index(), shown(entry)))
+            .collect()
     }
 
     #[test]
     fn a_multi_that_is_done_in_slices_is_answered_as_one_that_is_done_at_once() {
-        let rig = Rig::new();
+        let rig = TestServer::new();
         rig.create("t", &["f"], &["m"]);
         let table = rig.context.engine.table(&name("t")).unwrap();
         let large = |row: &'static str| RowOp::from(Put::new(row).add("f", "q", vec![7; 3 << 20]));
@@ -715,7 +909,12 @@ mod tests {
         let mut block = Vec::new();
         let put = |row: &'static str, family: &'static str| Put::new(row).add(family, "q", row);
         let mut wrong = get("a");
-        wrong.get.as_mut().unwrap().column.push(pb::Column { family: "nope".into(), ..pb::Column::default() });
+        wrong
+            .get
+            .as_mut()
+            .unwrap()
+            .column
+            .push(pb::Column { family: "nope".into(), ..pb::Column::default() });
         let first = vec![
             get("a"),
             count_one("e", 1, &mut block),
@@ -728,64 +927,123 @@ mod tests {
             get("d"),
             count_one("h", 3, &mut block),
         ];
-        let second = vec![get("x"), count_one("u", 4, &mut block), get("y"), counted(put("v", "f"), &mut block), get("z")];
+        let second = vec![
+            get("x"),
+            count_one("u", 4, &mut block),
+            get("y"),
+            counted(put("v", "f"), &mut block),
+            get("z"),
+        ];
         let regions = rig.context.engine.regions(&name("t")).unwrap();
         let on = |(region, actions): (_, Vec<pb::Action>)| pb::RegionAction {
             region: convert::region::specifier(region),
-            action: (0..).zip(actions).map(|(index, action)| pb::Action { index: Some(index), ..action }).collect(),
+            action: (0..)
+                .zip(actions)
+                .map(|(index, action)| pb::Action { index: Some(index), ..action })
+                .collect(),
             ..pb::RegionAction::default()
         };
-        let request =
-            pb::MultiRequest { region_action: regions.iter().zip([first, second]).map(on).collect(), nonce_group: Some(9), ..Default::default() };
+        let request = pb::MultiRequest {
+            region_action: regions.iter().zip([first, second]).map(on).collect(),
+            nonce_group: Some(9),
+            ..Default::default()
+        };
 
-        let peer = Arc::new(Peer { format: Some(Format::default()), ..Peer::clone(&rig.peer) });
-        // The second time its client has got no answer.
+        let peer =
+            Arc::new(Peer { format: Some(CellBlockFormat::default()), ..Peer::clone(&rig.peer) });
+        // The second attempt is a retry after a lost response.
         for _ in 0..2 {
-            let call = Arc::new(testing::call_with::<service::ClientMulti>(&peer, &request, &block));
-            let (mut step, mut turns) = (super::super::call(&rig.context, &call, Lane::Inline), 0);
-            while let Step::Later(rest) = step {
+            let call =
+                Arc::new(testing::call_with::<service::ClientMulti>(&peer, &request, &block));
+            let (mut step, mut turns) =
+                (super::super::call(&rig.context, &call, Executor::Inline), 0);
+            while let CallStep::Deferred(rest) = step {
                 (step, turns) = (rest(), turns + 1);
             }
             assert!(turns > 2, "{turns}");
             let (response, mut cells) = answered(step);
             let [one, two] = &response.region_action_result[..] else { panic!("{response:?}") };
             let no = "NoSuchColumnFamilyException";
-            let expected = ["0=a", "1=e1", "2=b", "4=f1", "5=c", &format!("6={no}"), "8=d", "9=h1", &format!("3={no}"), "7="];
-            assert_eq!(show(one, &mut cells), expected);
-            assert_eq!(show(two, &mut cells), ["0=x", "1=u1", "2=y", "4=z", "3="]);
+            let expected = [
+                "0=a",
+                "1=e1",
+                "2=b",
+                "4=f1",
+                "5=c",
+                &format!("6={no}"),
+                "8=d",
+                "9=h1",
+                &format!("3={no}"),
+                "7=",
+            ];
+            assert_eq!(format_results(one, &mut cells), expected);
+            assert_eq!(format_results(two, &mut cells), ["0=x", "1=u1", "2=y", "4=z", "3="]);
         }
-        let value = |row: &'static str| table.get(&halite_types::Get::new(row), Tier::Disk).unwrap().value("f", "q").map(<[u8]>::to_vec);
-        assert_eq!([value("g"), value("v"), value("lost")], [Some(b"g".to_vec()), Some(b"v".to_vec()), None]);
+        let value = |row: &'static str| {
+            table
+                .get(&halite_types::Get::new(row), ReadTier::Disk)
+                .unwrap()
+                .value("f", "q")
+                .map(<[u8]>::to_vec)
+        };
+        assert_eq!(
+            [value("g"), value("v"), value("lost")],
+            [Some(b"g".to_vec()), Some(b"v".to_vec()), None]
+        );
     }
 
     #[test]
-    fn an_operation_refused_after_it_was_read_takes_no_cells_of_those_behind_it() {
-        let rig = Rig::new();
+    fn refused_operation_takes_no_cells_of_later_ones() {
+        let rig = TestServer::new();
         rig.create("t", &["f"], &[]);
         let table = rig.context.engine.table(&name("t")).unwrap();
-        let large = |row: &'static str| RowOp::from(Put::new(row).add("f", "q", vec![7; 200 << 10]));
+        let large =
+            |row: &'static str| RowOp::from(Put::new(row).add("f", "q", vec![7; 200 << 10]));
         table.apply(vec![large("a"), large("b")]).unwrap();
-        let region = convert::region::specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
+        let region =
+            convert::region::specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
         let mut block = Vec::new();
-        let first = vec![get("a"), get("b"), counted(Increment::new("n").add("f", "n", 1), &mut block)];
-        let mut atomic = |qualifier: &'static str| vec![counted(Put::new("r").add("f", qualifier, qualifier), &mut block)];
+        let first =
+            vec![get("a"), get("b"), counted(Increment::new("n").add("f", "n", 1), &mut block)];
+        let mut atomic = |qualifier: &'static str| {
+            vec![counted(Put::new("r").add("f", qualifier, qualifier), &mut block)]
+        };
         let others = [atomic("1"), atomic("2")].map(|action| (Some(true), action));
-        let on = |(atomic, action)| pb::RegionAction { region: region.clone(), atomic, action, ..pb::RegionAction::default() };
-        let request = pb::MultiRequest { region_action: std::iter::once((None, first)).chain(others).map(on).collect(), ..Default::default() };
+        let on = |(atomic, action)| pb::RegionAction {
+            region: region.clone(),
+            atomic,
+            action,
+            ..pb::RegionAction::default()
+        };
+        let request = pb::MultiRequest {
+            region_action: std::iter::once((None, first)).chain(others).map(on).collect(),
+            ..Default::default()
+        };
 
-        let peer = Arc::new(Peer { format: Some(Format::default()), ..Peer::clone(&rig.peer) });
+        let peer =
+            Arc::new(Peer { format: Some(CellBlockFormat::default()), ..Peer::clone(&rig.peer) });
         let call = Arc::new(testing::call_with::<service::ClientMulti>(&peer, &request, &block));
-        let Step::Later(rest) = super::super::call(&rig.context, &call, Lane::Inline) else { panic!("the increment does not wait") };
-        // Meanwhile other calls of the connection take its whole share.
-        let mut others = Held::new(&peer.account);
+        let CallStep::Deferred(rest) = super::super::call(&rig.context, &call, Executor::Inline)
+        else {
+            panic!("the increment does not wait")
+        };
+        // Concurrently, other calls of the connection take its whole share.
+        let mut others = MemoryReservation::new(&peer.account);
         others.set(usize::MAX / 4);
         let (response, _) = answered(rest());
         drop(others);
 
         let [first, ..] = &response.region_action_result[..] else { panic!("{response:?}") };
-        let refused = first.result_or_exception[2].exception.as_ref().and_then(|pair| Exception::from_pair(pair).kind());
+        let refused = first.result_or_exception[2]
+            .exception
+            .as_ref()
+            .and_then(|pair| Exception::from_pair(pair).kind());
         assert_eq!(refused, Some(ExceptionKind::MultiActionResultTooLarge));
-        let row = table.get(&halite_types::Get::new("r"), Tier::Disk).unwrap();
-        assert_eq!((row.value("f", "1"), row.value("f", "2")), (Some(&b"1"[..]), Some(&b"2"[..])), "{response:?}");
+        let row = table.get(&halite_types::Get::new("r"), ReadTier::Disk).unwrap();
+        assert_eq!(
+            (row.value("f", "1"), row.value("f", "2")),
+            (Some(&b"1"[..]), Some(&b"2"[..])),
+            "{response:?}"
+        );
     }
 }

@@ -1,16 +1,19 @@
-//! `Scan`: opening a scanner, asking it for rows, keeping it alive, closing it.
+//! `Scan`: opens scanners, reads rows from them, renews their leases and closes them.
 //!
-//! A few rows that memory has are answered where the call was read; what is more goes to the reader threads, cut into
-//! slices of a few milliseconds, and between them others get their turn. An answer holds what fits its limits: rows, bytes,
-//! and half of the time that the client or the lease allows.
+//! A few rows that are in memory are returned on the connection's task. Larger scans run on handler
+//! threads, in slices of a few milliseconds, with other calls between them. A response contains as
+//! many rows as its limits allow: rows, bytes, and half of the time that the client or the lease
+//! allows.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use halite_engine::Region;
-use halite_engine::scan::{MEMORY_CELLS_MAX, ReadAt, RegionScanner, ScanBatch, ScanBudget, StopReason, counted_bytes};
-use halite_types::{Cells, Error, Row, Tier};
+use halite_engine::scan::{
+    MAX_MEMORY_CELLS, ReadAt, RegionScanner, ScanBatch, ScanLimits, StopReason, counted_bytes,
+};
+use halite_types::{Cells, Error, ReadTier, Row};
 use halite_wire::convert;
 use halite_wire::convert::scan::ScanQuery;
 use halite_wire::exception::ExceptionKind;
@@ -18,88 +21,94 @@ use halite_wire::proto as pb;
 use prost::Message as _;
 
 use super::get::query_metrics;
-use super::region::{self, Target};
-use super::scan_metrics::ScanFigures;
-use crate::buffers::{FLOOR_BYTES, Held};
-use crate::call::{Call, Fault, Reply};
+use super::region::{self, RequestTarget};
+use super::scan_metrics::ScanCounters;
+use crate::buffers::{FLOOR_BYTES, MemoryReservation};
+use crate::call::{Call, CallError, Reply};
 use crate::context::Context;
-use crate::dispatch::{Lane, Step};
+use crate::dispatch::{CallStep, Executor};
 use crate::outside::Instant;
-use crate::quota::{Charge, Demand, ScanEstimate};
-use crate::scanners::{Found, KeptReply};
+use crate::quota::{EstimatedUsage, OperationQuota, ScanEstimate};
+use crate::scanners::{CellReply, ScannerLookup};
 
-/// How long one scan keeps a reader thread before the next call in the queue gets it, in milliseconds.
+/// Time that one scan occupies a handler thread before the next call in the queue runs, in
+/// milliseconds.
 const SLICE_MS: u64 = 10;
-/// An answer is not given up for the time before this, as in HBase (`hbase.region.server.rpc.minimum.scan.time.limit.delta`).
-const TIME_MS_MIN: u64 = 10;
+/// Minimum time before a response is returned early, as in HBase
+/// (`hbase.region.server.rpc.minimum.scan.time.limit.delta`), in milliseconds.
+const MIN_SCAN_TIME_MS: u64 = 10;
 
-/// Estimated bytes of a scanner without filter and without what it reads from, and of a filter by the bytes of its message.
+/// Estimated bytes of a scanner without its filter and its data sources, and bytes of a filter per
+/// byte of its message.
 const SCANNER_BYTES: usize = 8 << 10;
 const FILTER_FACTOR: usize = 32;
-/// Of a scanner that is opened even where others have taken too much.
-const SHORT_BYTES_MAX: usize = 64 << 10;
+/// Maximum estimated bytes of a short scanner that is opened even if other scanners have used the
+/// memory.
+const MAX_SHORT_SCANNER_BYTES: usize = 64 << 10;
 
-/// A scanner between two calls.
+/// Scanner between two calls.
 pub(crate) struct OpenScanner {
     /// `None` for `hbase:meta`.
     region: Option<Arc<Region>>,
     scanner: RegionScanner,
-    /// Bytes of cells in one answer.
-    bytes_max: usize,
+    /// Maximum bytes of cells in one response.
+    max_bytes: usize,
     need_cursor: bool,
-    /// What its calls have looked through, for the limits of requests.
+    /// Bytes that its calls have scanned, for request quotas.
     estimate: ScanEstimate,
-    /// The last call read from the disk or had much to look at; the next one goes to a reader thread at once.
+    /// `true` if the last call read from the disk or examined many cells; the next call then goes
+    /// to a handler thread at once.
     is_slow: bool,
-    /// The client wants to know how many bytes of blocks were looked through.
-    wants_metrics: bool,
-    /// Its memory, held as long as it is open, and how much of that it began with.
-    memory: Held,
-    memory_bytes_min: usize,
+    /// `true` if the client requests the bytes of the blocks scanned.
+    needs_metrics: bool,
+    /// Memory held while the scanner is open, and its initial size.
+    memory: MemoryReservation,
+    base_memory_bytes: usize,
 }
 
 impl OpenScanner {
-    /// Counts what is kept for it now: blocks of files, and memstores that were flushed meanwhile.
+    /// Updates the memory held for it: blocks of files, and memstores flushed since.
     pub(crate) fn count_memory(&mut self) {
-        self.memory.set(self.memory_bytes_min.saturating_add(self.scanner.held_bytes()));
+        self.memory.set(self.base_memory_bytes.saturating_add(self.scanner.held_bytes()));
     }
 }
 
-/// What is under way for one call.
-struct Run {
+/// Scan call in progress.
+struct ScanExecution {
     context: Arc<Context>,
     call: Arc<Call>,
     request: pb::ScanRequest,
     id: u64,
-    /// Whether this call opens the scanner; if not, the table of scanners misses it until it is given back.
+    /// `true` if this call opens the scanner. If `false`, the scanner is missing from the registry
+    /// until it is released.
     opens: bool,
-    missing: Option<Missing>,
+    detached: Option<DetachedScanner>,
     scanner: Box<OpenScanner>,
-    /// Rows that may still be returned, and rows that may still end.
+    /// Maximum further results, and maximum further complete rows.
     results_left: usize,
     rows_left: usize,
     bytes_left: usize,
-    /// When an answer without all of that has to go.
+    /// Time at which a partial response must be sent.
     until: Option<Instant>,
     began: Instant,
-    /// Cells looked at and blocks read from the disk before this call.
+    /// Cells examined and blocks read from the disk before this call.
     cells_before: u64,
     blocks_before: u64,
-    figures: ScanFigures,
+    counters: ScanCounters,
     rows: Vec<Row>,
-    /// Network buffers of the answer: the rows, and as much for the frame.
-    held: Held,
-    charge: Option<Charge>,
+    /// Network buffers of the response: the rows, and as much for the frame.
+    reservation: MemoryReservation,
+    quota: Option<OperationQuota>,
 }
 
-/// A scanner that is away from the table. If the call comes to no end, for whatever reason, the scanner is closed.
-struct Missing {
+/// Scanner taken from the registry. If the call does not finish, the scanner is closed.
+struct DetachedScanner {
     context: Arc<Context>,
     id: u64,
     is_back: bool,
 }
 
-impl Drop for Missing {
+impl Drop for DetachedScanner {
     fn drop(&mut self) {
         if !self.is_back {
             self.context.scanners.close_one(self.id);
@@ -108,7 +117,11 @@ impl Drop for Missing {
 }
 
 /// Answers a `Scan`.
-pub(super) fn scan(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Result<Step, Fault> {
+pub(super) fn scan(
+    context: &Arc<Context>,
+    call: &Arc<Call>,
+    lane: Executor,
+) -> Result<CallStep, CallError> {
     let request: pb::ScanRequest = call.message()?;
     match request.scanner_id {
         Some(id) if request.renew() => renew(context, id),
@@ -118,34 +131,44 @@ pub(super) fn scan(context: &Arc<Context>, call: &Arc<Call>, lane: Lane) -> Resu
     }
 }
 
-fn renew(context: &Context, id: u64) -> Result<Step, Fault> {
+fn renew(context: &Context, id: u64) -> Result<CallStep, CallError> {
     if !context.scanners.renew(id) {
         return Err(unknown(id));
     }
-    Ok(Ok::<_, Fault>(Reply::new(pb::ScanResponse { scanner_id: Some(id), ..pb::ScanResponse::default() })).into())
+    Ok(Ok::<_, CallError>(Reply::new(pb::ScanResponse {
+        scanner_id: Some(id),
+        ..pb::ScanResponse::default()
+    }))
+    .into())
 }
 
-/// To close a scanner that has come to its end by itself does no harm.
-fn close(context: &Context, id: u64) -> Result<Step, Fault> {
+/// Closes a scanner. Closing a scanner that has already ended succeeds.
+fn close(context: &Context, id: u64) -> Result<CallStep, CallError> {
     let mut response = pb::ScanResponse { scanner_id: Some(id), ..pb::ScanResponse::default() };
     if context.scanners.close_one(id) {
-        response = pb::ScanResponse { more_results: Some(true), stale: Some(false), more_results_in_region: Some(true), ..response };
+        response = pb::ScanResponse {
+            more_results: Some(true),
+            stale: Some(false),
+            more_results_in_region: Some(true),
+            ..response
+        };
     } else if !context.scanners.is_own(id) {
         return Err(unknown(id));
     }
-    Ok(Ok::<_, Fault>(Reply::new(response)).into())
+    Ok(Ok::<_, CallError>(Reply::new(response)).into())
 }
 
-fn unknown(id: u64) -> Fault {
+fn unknown(id: u64) -> CallError {
     let text = format!(
         "Unknown scanner '{id}'. This can happen due to any of the following reasons: a) Scanner id given is wrong, b) Scanner lease expired because of \
          long wait between consecutive client checkins, c) Server may be closing down, d) the region was closed or split meanwhile. If the issue is due to \
          reason (b), a possible fix would be increasing the value of 'hbase.client.scanner.timeout.period' configuration."
     );
-    Fault::new(ExceptionKind::UnknownScanner, text)
+    CallError::new(ExceptionKind::UnknownScanner, text)
 }
 
-/// Gives a scan memory of its own. Its scanner outlives the call, and would keep the whole frame for a few bytes of it.
+/// Copies the byte fields of a scan. Its scanner outlives the call, and would retain the whole
+/// frame for a few bytes.
 fn detach(scan: &mut pb::Scan) {
     let own = |bytes: &mut Bytes| *bytes = Bytes::copy_from_slice(bytes);
     scan.start_row.iter_mut().chain(&mut scan.stop_row).for_each(own);
@@ -159,66 +182,95 @@ fn detach(scan: &mut pb::Scan) {
     }
 }
 
-fn open(context: &Arc<Context>, call: &Arc<Call>, mut request: pb::ScanRequest, lane: Lane) -> Result<Step, Fault> {
+fn open(
+    context: &Arc<Context>,
+    call: &Arc<Call>,
+    mut request: pb::ScanRequest,
+    lane: Executor,
+) -> Result<CallStep, CallError> {
     if let Some(scan) = &mut request.scan {
         detach(scan);
     }
     let (Some(specifier), Some(scan)) = (&request.region, &request.scan) else {
-        return Err(Fault::do_not_retry("Missing required input: scannerId or scan"));
+        return Err(CallError::do_not_retry("Missing required input: scannerId or scan"));
     };
     if context.scanners.is_full(call.peer.connection) {
         let text = format!(
             "this connection has {} scanners open, as many as it may; close those that are done with",
-            context.config.limits.connection_scanners_max
+            context.config.limits.max_scanners_per_connection
         );
-        return Err(Fault::do_not_retry(text));
+        return Err(CallError::do_not_retry(text));
     }
     let target = region::find(context, &call.peer, specifier)?;
-    // Clients find regions by scans of hbase:meta, and what ends with its first call keeps nothing.
-    let memory = hold_memory(call, scan, matches!(target, Target::Meta) || request.close_scanner())?;
+    // Clients locate regions by scans of hbase:meta, and a scan that ends with its first call holds
+    // no memory afterwards.
+    let memory =
+        hold_memory(call, scan, matches!(target, RequestTarget::Meta) || request.close_scanner())?;
     let query = convert::scan::from_proto(scan)?;
-    let begins_at_once = !matches!(target, Target::Meta) && !region::is_slow_to_begin(query.scan.selection.filter.as_ref());
-    if lane == Lane::Inline && !begins_at_once {
+    let begins_at_once = !matches!(target, RequestTarget::Meta)
+        && !region::has_expensive_setup(query.scan.selection.filter.as_ref());
+    if lane == Executor::Inline && !begins_at_once {
         let (context, call) = (Arc::clone(context), Arc::clone(call));
-        return Ok(Step::later(move || open(&context, &call, request, Lane::Readers)));
+        return Ok(CallStep::defer(move || open(&context, &call, request, Executor::Handler)));
     }
-    let charge = region::charge(context, &call.peer, &target, Demand::Scan { bytes: 0 })?;
+    let charge =
+        region::check_quota(context, &call.peer, &target, EstimatedUsage::Scan { bytes: 0 })?;
     let (region, scanner) = match target {
-        Target::Region(region) => {
-            let scanner =
-                region.scan_at(&query.scan, Tier::Disk, read_at(&query)).map_err(|error| region::read_fault(&call.peer, &region, &error))?;
+        RequestTarget::Region(region) => {
+            let scanner = region
+                .scan_at(&query.scan, ReadTier::Disk, set_read_point(&query))
+                .map_err(|error| region::read_error(&call.peer, &region, &error))?;
             (Some(region), scanner)
         }
-        Target::Meta => (None, context.meta(&call.peer, Tier::Disk)?.scan(&query.scan)?),
+        RequestTarget::Meta => (None, context.meta(&call.peer, ReadTier::Disk)?.scan(&query.scan)?),
     };
-    let bytes_max = query.scan.max_result_bytes.min(context.config.limits.result_bytes_max);
+    let max_bytes = query.scan.max_result_bytes.min(context.config.limits.max_result_bytes);
     let (need_cursor, wants_metrics) = (query.need_cursor_result, query.query_metrics);
     let estimate = ScanEstimate::default();
-    let memory_bytes_min = memory.bytes();
-    let scanner =
-        Box::new(OpenScanner { region, scanner, bytes_max, need_cursor, estimate, is_slow: false, wants_metrics, memory, memory_bytes_min });
+    let base_memory_bytes = memory.bytes();
+    let scanner = Box::new(OpenScanner {
+        region,
+        scanner,
+        max_bytes,
+        need_cursor,
+        estimate,
+        is_slow: false,
+        needs_metrics: wants_metrics,
+        memory,
+        base_memory_bytes,
+    });
     let id = context.scanners.new_id();
-    Ok(Run::new(context, call, request, id, scanner, true).under(charge).begin(lane))
+    Ok(ScanExecution::new(context, call, request, id, scanner, true).with_quota(charge).begin(lane))
 }
 
-/// Reserves the memory of a scanner; the client comes again if other scanners take too much.
-fn hold_memory(call: &Call, scan: &pb::Scan, is_short: bool) -> Result<Held, Fault> {
-    let filter = scan.filter.as_ref().and_then(|filter| filter.serialized_filter.as_ref()).map_or(0, Bytes::len);
-    let bytes = SCANNER_BYTES.saturating_add(scan.encoded_len()).saturating_add(filter.saturating_mul(FILTER_FACTOR));
+/// Reserves the memory of a scanner. The client retries if other scanners use too much.
+fn hold_memory(
+    call: &Call,
+    scan: &pb::Scan,
+    is_short: bool,
+) -> Result<MemoryReservation, CallError> {
+    let filter = scan
+        .filter
+        .as_ref()
+        .and_then(|filter| filter.serialized_filter.as_ref())
+        .map_or(0, Bytes::len);
+    let bytes = SCANNER_BYTES
+        .saturating_add(scan.encoded_len())
+        .saturating_add(filter.saturating_mul(FILTER_FACTOR));
     let account = &call.peer.scanner_memory;
-    let may_take = account.may_take(bytes) || (is_short && bytes <= SHORT_BYTES_MAX);
+    let may_take = account.may_take(bytes) || (is_short && bytes <= MAX_SHORT_SCANNER_BYTES);
     if !may_take {
         let text = format!(
             "no memory is left for a scanner of about {bytes} bytes (max-scanner-size); close scanners that are done with, or come again later"
         );
-        return Err(Fault::new(ExceptionKind::CallQueueTooBig, text));
+        return Err(CallError::new(ExceptionKind::CallQueueTooBig, text));
     }
-    let mut memory = Held::new(account);
+    let mut memory = MemoryReservation::new(account);
     memory.set(bytes);
     Ok(memory)
 }
 
-fn read_at(query: &ScanQuery) -> ReadAt {
+fn set_read_point(query: &ScanQuery) -> ReadAt {
     match query.mvcc_read_point {
         _ if query.read_uncommitted => ReadAt::Applied,
         Some(point) => ReadAt::Point(point),
@@ -226,9 +278,15 @@ fn read_at(query: &ScanQuery) -> ReadAt {
     }
 }
 
-fn next(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, id: u64, lane: Lane) -> Result<Step, Fault> {
+fn next(
+    context: &Arc<Context>,
+    call: &Arc<Call>,
+    request: pb::ScanRequest,
+    id: u64,
+    lane: Executor,
+) -> Result<CallStep, CallError> {
     match context.scanners.take(id, call.peer.connection, request.next_call_seq) {
-        Found::Scanner(scanner) => {
+        ScannerLookup::Scanner(scanner) => {
             if let Some(region) = &scanner.region
                 && region.check_open().is_err()
             {
@@ -236,56 +294,87 @@ fn next(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, id: 
                 context.scanners.close_one(id);
                 return Err(fault);
             }
-            match charge_next(context, call, &request, &scanner) {
-                Ok(charge) => Ok(Run::new(context, call, request, id, scanner, false).under(charge).begin(lane)),
+            match check_next_quota(context, call, &request, &scanner) {
+                Ok(charge) => Ok(ScanExecution::new(context, call, request, id, scanner, false)
+                    .with_quota(charge)
+                    .begin(lane)),
                 Err(fault) => {
-                    context.scanners.put_back(id, scanner, request.next_call_seq);
+                    context.scanners.restore(id, scanner, request.next_call_seq);
                     Err(fault)
                 }
             }
         }
-        Found::Again(kept) => Ok(Ok::<_, Fault>(reply_of(*kept, call)).into()),
-        Found::OutOfOrder(expected) => {
+        ScannerLookup::CachedReply(kept) => Ok(Ok::<_, CallError>(to_reply(*kept, call)).into()),
+        ScannerLookup::OutOfOrder(expected) => {
             let got = request.next_call_seq();
-            let text = format!("Expected nextCallSeq: {expected} But the nextCallSeq got from client: {got}; scanner {id}");
-            Err(Fault::new(ExceptionKind::OutOfOrderScannerNext, text))
+            let text = format!(
+                "Expected nextCallSeq: {expected} But the nextCallSeq got from client: {got}; scanner {id}"
+            );
+            Err(CallError::new(ExceptionKind::OutOfOrderScannerNext, text))
         }
-        Found::Busy => {
-            let text = format!("scanner {id} is still working for an earlier call; wait for that one's answer");
-            Err(Fault::new(ExceptionKind::OutOfOrderScannerNext, text))
+        ScannerLookup::Busy => {
+            let text = format!(
+                "scanner {id} is still working for an earlier call; wait for that one's answer"
+            );
+            Err(CallError::new(ExceptionKind::OutOfOrderScannerNext, text))
         }
-        Found::Unknown => Err(unknown(id)),
+        ScannerLookup::Unknown => Err(unknown(id)),
     }
 }
 
-/// Charges a call for more rows, if the scanner is under limits.
-fn charge_next(context: &Context, call: &Call, request: &pb::ScanRequest, scanner: &OpenScanner) -> Result<Option<Charge>, Fault> {
+/// Charges a call for more rows, if quotas apply to the scanner.
+fn check_next_quota(
+    context: &Context,
+    call: &Call,
+    request: &pb::ScanRequest,
+    scanner: &OpenScanner,
+) -> Result<Option<OperationQuota>, CallError> {
     match &scanner.region {
-        Some(region) => context.quota.charge_scan(&call.peer, region, &scanner.estimate, request.next_call_seq(), scanner.bytes_max),
+        Some(region) => context.quota.check_scan_quota(
+            &call.peer,
+            region,
+            &scanner.estimate,
+            request.next_call_seq(),
+            scanner.max_bytes,
+        ),
         None => Ok(None),
     }
 }
 
-fn reply_of(kept: KeptReply, call: &Call) -> Reply {
+fn to_reply(kept: CellReply, call: &Call) -> Reply {
     Reply::shared(kept.message, call.peer.format.map(|_| kept.cells))
 }
 
-impl Run {
-    fn new(context: &Arc<Context>, call: &Arc<Call>, request: pb::ScanRequest, id: u64, scanner: Box<OpenScanner>, opens: bool) -> Self {
-        // HBase returns one row if nobody says how many, and none with a scanner that is to be closed at once.
+impl ScanExecution {
+    fn new(
+        context: &Arc<Context>,
+        call: &Arc<Call>,
+        request: pb::ScanRequest,
+        id: u64,
+        scanner: Box<OpenScanner>,
+        opens: bool,
+    ) -> Self {
+        // As in HBase, the default is one row, and no rows for a scanner that is to be closed at
+        // once.
         let rows = request.number_of_rows.unwrap_or(u32::from(!request.close_scanner()));
         let began = Instant::now();
         scanner.scanner.time_block_reads(request.track_scan_metrics());
         Self {
             results_left: count(rows),
-            // As in HBase only a limit above 0 is one.
-            rows_left: Some(count(request.limit_of_rows())).filter(|limit| *limit > 0).unwrap_or(usize::MAX),
-            bytes_left: scanner.bytes_max.max(1),
+            // As in HBase, only a value above 0 is a limit.
+            rows_left: Some(count(request.limit_of_rows()))
+                .filter(|limit| *limit > 0)
+                .unwrap_or(usize::MAX),
+            bytes_left: scanner.max_bytes.max(1),
             until: request.client_handles_heartbeats().then(|| began + time_limit(context, call)),
-            cells_before: scanner.scanner.trace().cells_examined(),
-            blocks_before: scanner.scanner.trace().blocks_read(),
-            figures: ScanFigures::new(scanner.scanner.trace(), call),
-            missing: (!opens).then(|| Missing { context: Arc::clone(context), id, is_back: false }),
+            cells_before: scanner.scanner.stats().cells_examined(),
+            blocks_before: scanner.scanner.stats().blocks_read(),
+            counters: ScanCounters::new(scanner.scanner.stats(), call),
+            detached: (!opens).then(|| DetachedScanner {
+                context: Arc::clone(context),
+                id,
+                is_back: false,
+            }),
             context: Arc::clone(context),
             call: Arc::clone(call),
             request,
@@ -294,28 +383,32 @@ impl Run {
             scanner,
             began,
             rows: Vec::new(),
-            held: Held::new(&call.peer.account),
-            charge: None,
+            reservation: MemoryReservation::new(&call.peer.account),
+            quota: None,
         }
     }
 
-    /// The same under limits, of which the answer's size is one.
-    fn under(mut self, charge: Option<Charge>) -> Self {
-        self.bytes_left = charge.as_ref().map_or(self.bytes_left, |charge| self.bytes_left.min(charge.bytes_max()));
-        self.charge = charge;
+    /// Adds a quota, which also limits the size of the response.
+    fn with_quota(mut self, charge: Option<OperationQuota>) -> Self {
+        self.bytes_left = charge
+            .as_ref()
+            .map_or(self.bytes_left, |charge| self.bytes_left.min(charge.max_bytes()));
+        self.quota = charge;
         self
     }
 
-    /// Answers from memory if this is where it must not wait and there is little to do; or leaves it to a reader thread.
-    fn begin(mut self, lane: Lane) -> Step {
+    /// Answers from memory on the connection's task if there is little work; otherwise defers the
+    /// call to a handler thread.
+    fn begin(mut self, lane: Executor) -> CallStep {
         if self.results_left == 0 {
             return self.finish(None);
         }
-        if lane != Lane::Inline {
+        if lane != Executor::Inline {
             return self.slice();
         }
         if !self.scanner.is_slow {
-            let budget = ScanBudget { cells_examined: MEMORY_CELLS_MAX, time_ms: None, ..self.budget() };
+            let budget =
+                ScanLimits { cells_examined: MAX_MEMORY_CELLS, time_ms: None, ..self.limits() };
             match self.scanner.scanner.try_rows(budget) {
                 Ok(Some(batch)) => {
                     let stopped = self.take(batch);
@@ -327,14 +420,16 @@ impl Run {
                 Err(error) => return self.fail(&error),
             }
         }
-        Step::Later(Box::new(move || self.slice()))
+        CallStep::Deferred(Box::new(move || self.slice()))
     }
 
-    /// What the next piece of work may return and do.
-    fn budget(&self) -> ScanBudget {
+    /// Returns the limits of the next slice.
+    fn limits(&self) -> ScanLimits {
         let slice = Duration::from_millis(SLICE_MS);
-        let time = self.until.map_or(slice, |until| until.saturating_duration_since(Instant::now()).min(slice));
-        ScanBudget {
+        let time = self
+            .until
+            .map_or(slice, |until| until.saturating_duration_since(Instant::now()).min(slice));
+        ScanLimits {
             results: self.results_left,
             rows: self.rows_left,
             bytes: self.bytes_left.min(self.call.peer.account.share_left().max(FLOOR_BYTES) / 2),
@@ -344,28 +439,34 @@ impl Run {
         }
     }
 
-    /// Works for a little while; the answer, or the rest of the work.
-    fn slice(mut self) -> Step {
-        let budget = self.budget();
+    /// Runs one slice. Returns the response or the rest of the work.
+    fn slice(mut self) -> CallStep {
+        let budget = self.limits();
         let batch = match self.scanner.scanner.next_rows(budget) {
             Ok(batch) => batch,
             Err(error) => return self.fail(&error),
         };
         let stopped = self.take(batch);
         let is_out_of_time = self.until.is_some_and(|until| until <= Instant::now());
-        // The client asks for the rest: what it has not read leaves no room for more.
+        // The client requests the rest later: its unread responses leave no room for more.
         let has_share = self.rows.is_empty() || self.call.peer.account.share_left() > 0;
-        let goes_on = stopped == StopReason::Time && !is_out_of_time && self.has_room() && has_share;
-        if goes_on { Step::Later(Box::new(move || self.slice())) } else { self.finish(Some(stopped)) }
+        let goes_on =
+            stopped == StopReason::Time && !is_out_of_time && self.has_room() && has_share;
+        if goes_on {
+            CallStep::Deferred(Box::new(move || self.slice()))
+        } else {
+            self.finish(Some(stopped))
+        }
     }
 
-    /// Adds rows to the answer.
+    /// Adds rows to the response.
     fn take(&mut self, batch: ScanBatch) -> StopReason {
-        let bytes: usize = batch.rows.iter().map(|row| counted_bytes(row.len(), row.cells().bytes().len())).sum();
+        let bytes: usize =
+            batch.rows.iter().map(|row| counted_bytes(row.len(), row.cells().bytes().len())).sum();
         self.results_left = self.results_left.saturating_sub(batch.rows.len());
         self.rows_left = self.rows_left.saturating_sub(batch.rows_ended);
         self.bytes_left = self.bytes_left.saturating_sub(bytes);
-        self.held.set(self.held.bytes().saturating_add(bytes.saturating_mul(2)));
+        self.reservation.set(self.reservation.bytes().saturating_add(bytes.saturating_mul(2)));
         if self.rows.is_empty() {
             self.rows = batch.rows;
         } else {
@@ -374,59 +475,72 @@ impl Run {
         batch.stopped
     }
 
-    /// Whether more fits the answer.
+    /// Returns `true` if the response has room for more.
     fn has_room(&self) -> bool {
         self.results_left > 0 && self.rows_left > 0 && self.bytes_left > 0
     }
 
-    fn fail(self, error: &Error) -> Step {
+    fn fail(self, error: &Error) -> CallStep {
         let fault = match &self.scanner.region {
-            Some(region) => region::read_fault(&self.call.peer, region, error),
-            None => Fault::from(error),
+            Some(region) => region::read_error(&self.call.peer, region, error),
+            None => CallError::from(error),
         };
         fault.into()
     }
 
-    /// The answer, and what becomes of the scanner.
-    fn finish(mut self, stopped: Option<StopReason>) -> Step {
+    /// Returns the response, and releases or closes the scanner.
+    fn finish(mut self, stopped: Option<StopReason>) -> CallStep {
         let at_end = stopped.is_some_and(StopReason::is_end);
-        // Only a filter that lets nothing pass any more ends a scan as a whole, and only without rows: with rows the client
-        // goes on to the next region, where the filter begins afresh.
-        let is_over = self.rows_left == 0 || stopped == Some(StopReason::FilterEnd) && self.rows.is_empty();
+        // Only a filter that rejects all further rows ends a scan as a whole, and only without
+        // rows. With rows the client continues in the next region, where the filter starts again.
+        let is_over =
+            self.rows_left == 0 || stopped == Some(StopReason::FilterEnd) && self.rows.is_empty();
         let closes = at_end || is_over || self.request.close_scanner();
-        self.note_read();
+        self.record_read();
         let (message, cells) = self.response(stopped, at_end, is_over);
-        let reply = KeptReply { message: Arc::new(message), cells };
-        let trace = self.scanner.scanner.trace();
+        let reply = CellReply { message: Arc::new(message), cells };
+        let trace = self.scanner.scanner.stats();
         let cells_examined = trace.cells_examined().saturating_sub(self.cells_before);
-        self.scanner.is_slow = trace.blocks_read() > self.blocks_before || cells_examined > MEMORY_CELLS_MAX;
+        self.scanner.is_slow =
+            trace.blocks_read() > self.blocks_before || cells_examined > MAX_MEMORY_CELLS;
         self.scanner.count_memory();
         let scanners = &self.context.scanners;
-        if let Some(missing) = &mut self.missing {
-            // It goes back, or has come to its end.
+        if let Some(missing) = &mut self.detached {
+            // The scanner is released or has ended.
             missing.is_back = true;
-            let kept = self.request.next_call_seq.filter(|_| !self.request.close_scanner()).map(|call| (call, reply.clone()));
-            scanners.give_back(self.id, (!closes).then_some(self.scanner), kept);
+            let kept = self
+                .request
+                .next_call_seq
+                .filter(|_| !self.request.close_scanner())
+                .map(|call| (call, reply.clone()));
+            scanners.release(self.id, (!closes).then_some(self.scanner), kept);
         } else if !closes {
             scanners.open(self.id, self.call.peer.connection, self.scanner);
         }
-        Ok::<_, Fault>(reply_of(reply, &self.call).holding(self.held)).into()
+        Ok::<_, CallError>(to_reply(reply, &self.call).with_reservation(self.reservation)).into()
     }
 
-    /// Tells the limits what was looked through and what is returned.
-    fn note_read(&mut self) {
-        let Some(charge) = &self.charge else { return };
-        let blocks = self.figures.block_bytes(self.scanner.scanner.trace());
+    /// Records in the quotas the bytes scanned and the bytes returned.
+    fn record_read(&mut self) {
+        let Some(charge) = &self.quota else { return };
+        let blocks = self.counters.block_bytes(self.scanner.scanner.stats());
         let returned: usize = self.rows.iter().map(|row| row.cells().bytes().len()).sum();
-        charge.read(blocks, returned);
+        charge.record_read(blocks, returned);
         self.scanner.estimate.add(blocks);
     }
 
-    fn response(&mut self, stopped: Option<StopReason>, at_end: bool, is_over: bool) -> (pb::ScanResponse, Arc<[Cells]>) {
+    fn response(
+        &mut self,
+        stopped: Option<StopReason>,
+        at_end: bool,
+        is_over: bool,
+    ) -> (pb::ScanResponse, Arc<[Cells]>) {
         let in_cell_block = self.call.peer.format.is_some();
         let is_early = stopped == Some(StopReason::Time);
-        let has_cursor = self.scanner.need_cursor && (is_early || stopped == Some(StopReason::Bytes) && self.rows.is_empty());
-        let lease_ms = u32::try_from(self.context.config.limits.scanner_lease_ms).unwrap_or(u32::MAX);
+        let has_cursor = self.scanner.need_cursor
+            && (is_early || stopped == Some(StopReason::Bytes) && self.rows.is_empty());
+        let lease_ms =
+            u32::try_from(self.context.config.limits.scanner_timeout_ms).unwrap_or(u32::MAX);
         let mut response = pb::ScanResponse {
             scanner_id: Some(self.id),
             more_results: Some(!is_over),
@@ -435,48 +549,70 @@ impl Run {
             ttl: self.opens.then_some(lease_ms),
             mvcc_read_point: self.opens.then(|| self.scanner.scanner.read_point()),
             heartbeat_message: is_early.then_some(true),
-            cursor: has_cursor.then(|| pb::Cursor { row: self.scanner.scanner.last_row().map(|row| row.to_vec().into()) }),
-            scan_metrics: self.request.track_scan_metrics().then(|| self.figures.message(self.scanner.scanner.trace(), self.began)),
+            cursor: has_cursor.then(|| pb::Cursor {
+                row: self.scanner.scanner.last_row().map(|row| row.to_vec().into()),
+            }),
+            scan_metrics: self
+                .request
+                .track_scan_metrics()
+                .then(|| self.counters.message(self.scanner.scanner.stats(), self.began)),
             ..pb::ScanResponse::default()
         };
         let rows = std::mem::take(&mut self.rows);
         convert::result::rows_to_response(&rows, in_cell_block, &mut response);
-        if self.scanner.wants_metrics {
-            // What was looked through is known of all rows together; they stand with the first.
-            let of_rows = std::iter::once(self.figures.block_bytes(self.scanner.scanner.trace())).chain(std::iter::repeat(0));
+        if self.scanner.needs_metrics {
+            // The scanned bytes are known for all rows together and are returned with the first.
+            let of_rows = std::iter::once(self.counters.block_bytes(self.scanner.scanner.stats()))
+                .chain(std::iter::repeat(0));
             response.query_metrics = of_rows.take(rows.len()).map(query_metrics).collect();
         }
-        let cells = if in_cell_block { rows.into_iter().map(Row::into_cells).collect() } else { Arc::default() };
+        let cells = if in_cell_block {
+            rows.into_iter().map(Row::into_cells).collect()
+        } else {
+            Arc::default()
+        };
         (response, cells)
     }
 }
 
-/// A count of Java's, whose numbers from 2^31 on are negative.
+/// Converts a Java count, where numbers from 2^31 on are negative, to at least 0.
 fn count(number: u32) -> usize {
     usize::try_from(number.cast_signed()).unwrap_or(0)
 }
 
-/// Half of what the client or the lease allows, whichever is less.
+/// Returns half of the time that the client or the lease allows, whichever is less.
 fn time_limit(context: &Context, call: &Call) -> Duration {
-    let lease = context.config.limits.scanner_lease_ms;
+    let lease = context.config.limits.scanner_timeout_ms;
     let allowed = call.timeout_ms.map_or(lease, |timeout| lease.min(timeout.into()));
-    Duration::from_millis((allowed / 2).max(TIME_MS_MIN))
+    Duration::from_millis((allowed / 2).max(MIN_SCAN_TIME_MS))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::master_service::tests::rig::{Rig, name};
+    use crate::master_service::tests::test_server::{TestServer, name};
 
     #[test]
     fn a_memstore_that_is_flushed_counts_for_a_scanner_that_nobody_asks() {
-        let rig = Rig::new();
+        let rig = TestServer::new();
         rig.create("t", &["f"], &[]);
         let table = rig.context.engine.table(&name("t")).unwrap();
-        table.apply(["a", "b"].map(|row| halite_types::Put::new(row).add("f", "q", vec![7; 1 << 20]).into()).to_vec()).unwrap();
-        let region = Some(convert::region::specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]));
-        let request = pb::ScanRequest { region, scan: Some(pb::Scan::default()), number_of_rows: Some(1), ..Default::default() };
-        rig.ask::<halite_wire::service::ClientScan>(&request).unwrap();
+        table
+            .apply(
+                ["a", "b"]
+                    .map(|row| halite_types::Put::new(row).add("f", "q", vec![7; 1 << 20]).into())
+                    .to_vec(),
+            )
+            .unwrap();
+        let region =
+            Some(convert::region::specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]));
+        let request = pb::ScanRequest {
+            region,
+            scan: Some(pb::Scan::default()),
+            number_of_rows: Some(1),
+            ..Default::default()
+        };
+        rig.call::<halite_wire::service::ClientScan>(&request).unwrap();
         let used = || rig.peer.scanner_memory.used();
         assert!(used() < 2 * SCANNER_BYTES);
         rig.context.engine.flush(&name("t")).unwrap();
@@ -491,19 +627,27 @@ mod tests {
             operator: pb::filter_list::Operator::MustPassAll.into(),
             filters: vec![pb::Filter {
                 name: "org.apache.hadoop.hbase.filter.PrefixFilter".to_owned(),
-                serialized_filter: Some(pb::PrefixFilter { prefix: Some(bytes(b"prefix")) }.encode_to_vec().into()),
+                serialized_filter: Some(
+                    pb::PrefixFilter { prefix: Some(bytes(b"prefix")) }.encode_to_vec().into(),
+                ),
             }],
         };
         let asked = pb::Scan {
             start_row: Some(bytes(b"a")),
             stop_row: Some(bytes(b"b")),
             column: vec![pb::Column { family: bytes(b"f"), qualifier: vec![bytes(b"q")] }],
-            attribute: vec![pb::NameBytesPair { name: "big".to_owned(), value: Some(vec![0; 1 << 20].into()) }],
+            attribute: vec![pb::NameBytesPair {
+                name: "big".to_owned(),
+                value: Some(vec![0; 1 << 20].into()),
+            }],
             filter: Some(pb::Filter {
                 name: "org.apache.hadoop.hbase.filter.FilterList".to_owned(),
                 serialized_filter: Some(value.encode_to_vec().into()),
             }),
-            cf_time_range: vec![pb::ColumnFamilyTimeRange { column_family: bytes(b"g"), time_range: pb::TimeRange { from: Some(1), to: Some(2) } }],
+            cf_time_range: vec![pb::ColumnFamilyTimeRange {
+                column_family: bytes(b"g"),
+                time_range: pb::TimeRange { from: Some(1), to: Some(2) },
+            }],
             ..Default::default()
         };
         let frame = Bytes::from(asked.encode_to_vec());

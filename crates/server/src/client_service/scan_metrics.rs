@@ -1,24 +1,24 @@
-//! What a scan tells about itself to a client that asks for it (Java's `ScanMetrics`).
+//! Scan metrics returned to a client that requests them (Java's `ScanMetrics`).
 
-use halite_engine::scan::ReadTrace;
+use halite_engine::scan::ReadStats;
 use halite_wire::proto as pb;
 
 use crate::call::Call;
 use crate::outside::Instant;
 
-/// What the scanner had counted before this call.
-pub(super) struct ScanFigures {
+/// Counters of the scanner before this call.
+pub(super) struct ScanCounters {
     before: Counts,
     block_bytes: u64,
     block_read_ns: u64,
     queued_ms: u128,
 }
 
-/// Counts by the names that Java looks for.
+/// Counters by the names that Java uses.
 type Counts = [(&'static str, u64); 7];
 
-impl ScanFigures {
-    pub(super) fn new(trace: &ReadTrace, call: &Call) -> Self {
+impl ScanCounters {
+    pub(super) fn new(trace: &ReadStats, call: &Call) -> Self {
         Self {
             before: counts(trace),
             block_bytes: trace.data_block_bytes(),
@@ -27,21 +27,31 @@ impl ScanFigures {
         }
     }
 
-    /// Bytes of blocks that this call has looked through so far.
-    pub(super) fn block_bytes(&self, trace: &ReadTrace) -> u64 {
+    /// Returns the bytes of blocks that this call has scanned so far.
+    pub(super) fn block_bytes(&self, trace: &ReadStats) -> u64 {
         trace.data_block_bytes().saturating_sub(self.block_bytes)
     }
 
-    /// What this call adds, and how long it took.
-    pub(super) fn message(&self, trace: &ReadTrace, began: Instant) -> pb::ScanMetrics {
-        let pair = |name: &str, value: i64| pb::NameInt64Pair { name: Some(name.to_string()), value: Some(value) };
-        let added =
-            counts(trace).into_iter().zip(self.before).map(|((name, now), (_, before))| pair(name, signed(now.saturating_sub(before).into())));
+    /// Returns the counts of this call and its duration.
+    pub(super) fn message(&self, trace: &ReadStats, began: Instant) -> pb::ScanMetrics {
+        let pair = |name: &str, value: i64| pb::NameInt64Pair {
+            name: Some(name.to_string()),
+            value: Some(value),
+        };
+        let added = counts(trace).into_iter().zip(self.before).map(|((name, now), (_, before))| {
+            pair(name, signed(now.saturating_sub(before).into()))
+        });
         let took = began.elapsed().as_millis();
-        // HBase counts whole milliseconds of each block, and the check of its sums with them.
+        // HBase counts whole milliseconds per block, including checksum verification.
         let read_ms = trace.block_read_ns().saturating_sub(self.block_read_ns) / 1_000_000;
-        let times = [("FS_READ_TIME", read_ms.into()), ("RPC_SCAN_PROCESSING_TIME", took), ("RPC_SCAN_QUEUE_WAIT_TIME", self.queued_ms)];
-        pb::ScanMetrics { metrics: added.chain(times.map(|(name, ms)| pair(name, signed(ms)))).collect() }
+        let times = [
+            ("FS_READ_TIME", read_ms.into()),
+            ("RPC_SCAN_PROCESSING_TIME", took),
+            ("RPC_SCAN_QUEUE_WAIT_TIME", self.queued_ms),
+        ];
+        pb::ScanMetrics {
+            metrics: added.chain(times.map(|(name, ms)| pair(name, signed(ms)))).collect(),
+        }
     }
 }
 
@@ -49,7 +59,7 @@ fn signed(number: u128) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn counts(trace: &ReadTrace) -> Counts {
+fn counts(trace: &ReadStats) -> Counts {
     [
         ("ROWS_SCANNED", trace.rows_examined()),
         ("ROWS_FILTERED", trace.rows_filtered()),

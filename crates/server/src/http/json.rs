@@ -1,14 +1,14 @@
-//! JSON, written as HBase's `/jmx` writes it: indented, attributes in their order.
+//! JSON in the format of HBase's `/jmx`: indented, attributes in their order.
 
 use std::fmt::{Display, Formatter, Result, Write as _};
 
-/// The value of an attribute.
+/// Value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Count(u64),
     Number(f64),
     Text(String),
-    Truth(bool),
+    Bool(bool),
     Group(Vec<(String, Value)>),
     List(Vec<Value>),
 }
@@ -33,7 +33,7 @@ impl From<f64> for Value {
 
 impl From<bool> for Value {
     fn from(truth: bool) -> Self {
-        Self::Truth(truth)
+        Self::Bool(truth)
     }
 }
 
@@ -60,11 +60,11 @@ impl Value {
         let indent = "  ".repeat(depth + 1);
         match self {
             Self::Count(count) => write!(out, "{count}"),
-            // JSON has no word for these.
+            // JSON cannot represent infinity and NaN.
             Self::Number(number) if !number.is_finite() => out.write_str("0.0"),
             Self::Number(number) => write!(out, "{number:?}"),
             Self::Text(text) => quote(text, out),
-            Self::Truth(truth) => write!(out, "{truth}"),
+            Self::Bool(truth) => write!(out, "{truth}"),
             Self::Group(group) if group.is_empty() => out.write_str("{}"),
             Self::List(list) if list.is_empty() => out.write_str("[]"),
             Self::Group(group) => {
@@ -106,7 +106,13 @@ mod tests {
     #[test]
     fn values_are_written_as_json_with_hbase_s_indents() {
         let value = Value::Group(vec![
-            ("beans".to_owned(), Value::List(vec![Value::Group(vec![("a\"b\\\n".to_owned(), 1.5.into()), ("c".to_owned(), true.into())])])),
+            (
+                "beans".to_owned(),
+                Value::List(vec![Value::Group(vec![
+                    ("a\"b\\\n".to_owned(), 1.5.into()),
+                    ("c".to_owned(), true.into()),
+                ])]),
+            ),
             ("none".to_owned(), Value::List(Vec::new())),
             ("most".to_owned(), u64::MAX.into()),
             ("odd".to_owned(), f64::NAN.into()),

@@ -1,22 +1,23 @@
-//! The web port: text for people at `/`, `/metrics` for Prometheus, `/jmx` for dashboards made for HBase.
+//! HTTP endpoint: a human-readable page at `/`, `/metrics` for Prometheus, `/jmx` for dashboards
+//! made for HBase.
 //!
 //! ```text
-//! figures.rs  what there is to tell, gathered at once      process.rs     this process and its machine
-//! page.rs     text                                         prometheus.rs  OpenMetrics
-//! probes.rs   whether it is well, for supervisors
-//! beans/      HBase's beans and their attributes           json.rs        as JSON
-//! query.rs    which beans                               tasks.rs       what runs, for HBase's shell
+//! snapshot.rs     all metrics, gathered at once       process.rs            process and machine
+//! status_page.rs  human-readable page                 prometheus.rs         OpenMetrics
+//! probes.rs       health probes for supervisors       json.rs               JSON output
+//! beans/          HBase's beans and their attributes  query.rs              selection of beans
+//! tasks.rs        running tasks for HBase's shell     histogram_summary.rs  HBase's histograms
 //! ```
 
 mod beans;
-mod figures;
+mod histogram_summary;
 mod json;
-mod page;
 mod probes;
 mod process;
 mod prometheus;
 mod query;
-mod summary;
+mod snapshot;
+mod status_page;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -35,52 +36,53 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::task::JoinSet;
 
-use self::figures::{Figures, Rates};
+use self::snapshot::{MetricsSnapshot, RequestRates};
 use crate::buffers::Buffers;
 use crate::context::Context;
 use crate::outside::{Listener, Stream};
 use crate::shutdown::Shutdown;
 
-/// Browsers and monitors that are connected at once; more wait.
-const CONNECTIONS_MAX: usize = 64;
+/// Maximum concurrent connections; more wait.
+const MAX_CONNECTIONS: usize = 64;
 
-/// Of those, connections of one address; more are closed.
-const ADDRESS_CONNECTIONS_MAX: usize = CONNECTIONS_MAX / 2;
+/// Maximum connections of one address among them; more are closed.
+const MAX_CONNECTIONS_PER_ADDRESS: usize = MAX_CONNECTIONS / 2;
 
-/// How long a client may take to send a request, and to send the next one.
-const REQUEST: Duration = Duration::from_secs(30);
+/// Time that a client may take to send a request, and to send the next one.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a connection lasts, whatever happens on it.
-const CONNECTION: Duration = Duration::from_mins(10);
+/// Maximum age of a connection, active or not.
+const MAX_CONNECTION_AGE: Duration = Duration::from_mins(10);
 
-/// How long to wait before accepting again when the system has no more sockets.
+/// Pause before the next accept if the operating system has no free sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// What the pages of one connection are made from.
+/// State for the pages of one connection.
 #[derive(Clone)]
-struct Site {
+struct HttpContext {
     context: Arc<Context>,
-    rates: Arc<Rates>,
-    /// The address the client has connected to.
+    rates: Arc<RequestRates>,
+    /// Address that the client connected to.
     local: SocketAddr,
 }
 
-/// Serves clients until everything is to end.
+/// Serves clients until shutdown.
 pub(crate) async fn serve(listener: Listener, context: Arc<Context>, mut shutdown: Shutdown) {
-    let (rates, addresses) = (Arc::new(Rates::default()), Buffers::for_connections(ADDRESS_CONNECTIONS_MAX));
+    let (rates, addresses) =
+        (Arc::new(RequestRates::default()), Buffers::for_connections(MAX_CONNECTIONS_PER_ADDRESS));
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             biased;
             () = shutdown.requested() => break,
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
-            accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
+            accepted = listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
                 Ok((stream, peer)) => {
                     let Some(account) = addresses.connect(peer.ip()) else { continue };
                     let Ok(local) = stream.local_addr() else { continue };
-                    let site = Site { context: Arc::clone(&context), rates: Arc::clone(&rates), local };
+                    let site = HttpContext { context: Arc::clone(&context), rates: Arc::clone(&rates), local };
                     connections.spawn(async move {
-                        converse(stream, site).await;
+                        serve_connection(stream, site).await;
                         drop(account);
                     });
                 }
@@ -94,16 +96,19 @@ pub(crate) async fn serve(listener: Listener, context: Arc<Context>, mut shutdow
     connections.shutdown().await;
 }
 
-async fn converse(stream: Stream, site: Site) {
+async fn serve_connection(stream: Stream, site: HttpContext) {
     let service = TowerToHyperService::new(router(site));
-    let connection = http1::Builder::new().timer(TokioTimer::new()).header_read_timeout(REQUEST).serve_connection(TokioIo::new(stream), service);
-    match tokio::time::timeout(CONNECTION, connection).await {
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(REQUEST_TIMEOUT)
+        .serve_connection(TokioIo::new(stream), service);
+    match tokio::time::timeout(MAX_CONNECTION_AGE, connection).await {
         Ok(Ok(())) | Err(_) => {}
         Ok(Err(error)) => tracing::debug!(%error, "a connection to the web page broke"),
     }
 }
 
-fn router(site: Site) -> Router {
+fn router(site: HttpContext) -> Router {
     Router::new()
         .route("/", get(overview))
         .route("/metrics", get(metrics))
@@ -114,46 +119,68 @@ fn router(site: Site) -> Router {
         .with_state(site)
 }
 
-async fn overview(State(site): State<Site>) -> Response {
-    respond(site, "text/plain; charset=utf-8", |site| (StatusCode::OK, page::text(&site.figures()))).await
+async fn overview(State(site): State<HttpContext>) -> Response {
+    respond(site, "text/plain; charset=utf-8", |site| {
+        (StatusCode::OK, status_page::text(&site.snapshot()))
+    })
+    .await
 }
 
-async fn metrics(State(site): State<Site>) -> Response {
-    respond(site, prometheus::CONTENT_TYPE, |site| (StatusCode::OK, prometheus::text(&site.figures()))).await
+async fn metrics(State(site): State<HttpContext>) -> Response {
+    respond(site, prometheus::CONTENT_TYPE, |site| {
+        (StatusCode::OK, prometheus::text(&site.snapshot()))
+    })
+    .await
 }
 
-async fn jmx(State(site): State<Site>, Query(asked): Query<query::Asked>) -> Response {
-    respond(site, "application/json; charset=utf8", move |site| query::answer(&beans::all(&site.figures()), &asked)).await
+async fn jmx(State(site): State<HttpContext>, Query(asked): Query<query::BeanQuery>) -> Response {
+    respond(site, "application/json; charset=utf8", move |site| {
+        query::answer(&beans::all(&site.snapshot()), &asked)
+    })
+    .await
 }
 
-async fn health(State(site): State<Site>) -> Response {
+async fn health(State(site): State<HttpContext>) -> Response {
     respond(site, probes::CONTENT_TYPE, |site| probes::health(&site.context.engine.health())).await
 }
 
-async fn ready(State(site): State<Site>) -> Response {
+async fn ready(State(site): State<HttpContext>) -> Response {
     respond(site, probes::CONTENT_TYPE, |site| probes::ready(&site.context.engine.health())).await
 }
 
-/// HBase's page of a region server, and behind it what its shell's `processlist` reads.
-async fn server_status(State(site): State<Site>, Query(asked): Query<tasks::Asked>) -> Response {
+/// Serves HBase's page of a region server, and the task list for `processlist` of its shell.
+async fn server_status(
+    State(site): State<HttpContext>,
+    Query(asked): Query<tasks::TaskQuery>,
+) -> Response {
     if !asked.is_for_tasks() {
         return overview(State(site)).await;
     }
-    respond(site, "application/json; charset=utf8", move |site| (StatusCode::OK, tasks::tasks(&site.context, &asked))).await
+    respond(site, "application/json; charset=utf8", move |site| {
+        (StatusCode::OK, tasks::tasks(&site.context, &asked))
+    })
+    .await
 }
 
-impl Site {
-    fn figures(&self) -> Figures<'_> {
-        Figures::gather(&self.context, self.local, &self.rates)
+impl HttpContext {
+    fn snapshot(&self) -> MetricsSnapshot<'_> {
+        MetricsSnapshot::gather(&self.context, self.local, &self.rates)
     }
 }
 
-/// Makes a page on a thread that may take its time.
-async fn respond(site: Site, content_type: &'static str, write: impl FnOnce(&Site) -> (StatusCode, String) + Send + 'static) -> Response {
+/// Renders a page on a thread that may block.
+async fn respond(
+    site: HttpContext,
+    content_type: &'static str,
+    write: impl FnOnce(&HttpContext) -> (StatusCode, String) + Send + 'static,
+) -> Response {
     let machine = site.context.machine.clone();
     let page = machine.block(move || write(&site));
-    let headers: [(HeaderName, &str); 3] =
-        [(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, "no-cache"), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")];
+    let headers: [(HeaderName, &str); 3] = [
+        (header::CONTENT_TYPE, content_type),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
     if let Some((status, body)) = page.await {
         (status, headers, body).into_response()
     } else {

@@ -1,4 +1,4 @@
-//! Which beans a client asks for: `?qry=PATTERN`, or `?get=BEAN::ATTRIBUTE`.
+//! Selection of beans: `?qry=PATTERN`, or `?get=BEAN::ATTRIBUTE`.
 
 use axum::http::StatusCode;
 use serde::Deserialize;
@@ -6,39 +6,65 @@ use serde::Deserialize;
 use super::beans::Bean;
 use super::json::Value;
 
-/// The part of the address behind the question mark.
+/// Query string of the URL.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Asked {
-    /// A name of beans with `*` for any text, as in `Hadoop:service=HBase,name=RegionServer,*`.
+pub(super) struct BeanQuery {
+    /// Pattern of bean names with `*` for any text, as in
+    /// `Hadoop:service=HBase,name=RegionServer,*`.
     qry: Option<String>,
     /// One attribute of one bean.
     get: Option<String>,
 }
 
-/// The beans that were asked for, as JSON.
-pub(super) fn answer(beans: &[Bean], asked: &Asked) -> (StatusCode, String) {
-    let text = |beans: Vec<Value>| Value::Group(vec![("beans".to_owned(), Value::List(beans))]).to_string();
+/// Returns the requested beans as JSON.
+pub(super) fn answer(beans: &[Bean], asked: &BeanQuery) -> (StatusCode, String) {
+    let text = |beans: Vec<Value>| {
+        Value::Group(vec![("beans".to_owned(), Value::List(beans))]).to_string()
+    };
     let Some(get) = &asked.get else {
         let pattern = asked.qry.as_deref().filter(|pattern| !pattern.is_empty()).unwrap_or("*:*");
-        return (StatusCode::OK, text(beans.iter().filter(|bean| matches(&bean.name, pattern)).map(|bean| bean.value(|_| true)).collect()));
+        return (
+            StatusCode::OK,
+            text(
+                beans
+                    .iter()
+                    .filter(|bean| matches(&bean.name, pattern))
+                    .map(|bean| bean.value(|_| true))
+                    .collect(),
+            ),
+        );
     };
-    let Some((name, attribute)) = get.split_once("::") else { return (StatusCode::BAD_REQUEST, error("query format is not as expected.")) };
+    let Some((name, attribute)) = get.split_once("::") else {
+        return (StatusCode::BAD_REQUEST, error("query format is not as expected."));
+    };
     match beans.iter().find(|bean| bean.name == name) {
         Some(bean) if bean.attributes.iter().any(|(known, _)| known == attribute) => {
             (StatusCode::OK, text(vec![bean.value(|known| known == attribute)]))
         }
-        Some(_) => (StatusCode::BAD_REQUEST, error(&format!("No attribute with name {attribute} was found."))),
+        Some(_) => (
+            StatusCode::BAD_REQUEST,
+            error(&format!("No attribute with name {attribute} was found.")),
+        ),
         None => (StatusCode::BAD_REQUEST, error(&format!("No bean with name {name} was found."))),
     }
 }
 
 fn error(message: &str) -> String {
-    Value::Group(vec![("result".to_owned(), "ERROR".into()), ("message".to_owned(), message.into())]).to_string()
+    Value::Group(vec![
+        ("result".to_owned(), "ERROR".into()),
+        ("message".to_owned(), message.into()),
+    ])
+    .to_string()
 }
 
-/// Whether a pattern of Java's `ObjectName` fits: its keys in any order, `*` at the end of the list for further keys.
+/// Returns `true` if a name matches a pattern of Java's `ObjectName`. Its keys may be in any order;
+/// a `*` at the end of the list matches further keys.
 fn matches(name: &str, pattern: &str) -> bool {
-    let (Some((domain, keys)), Some((domain_pattern, key_patterns))) = (name.split_once(':'), pattern.split_once(':')) else { return false };
+    let (Some((domain, keys)), Some((domain_pattern, key_patterns))) =
+        (name.split_once(':'), pattern.split_once(':'))
+    else {
+        return false;
+    };
     let keys: Vec<&str> = keys.split(',').collect();
     let (mut open, mut named) = (false, 0);
     let fits = key_patterns.split(',').all(|pattern| {
@@ -48,12 +74,14 @@ fn matches(name: &str, pattern: &str) -> bool {
         }
         named += 1;
         let Some((wanted, value_pattern)) = pattern.split_once('=') else { return false };
-        keys.iter().filter_map(|key| key.split_once('=')).any(|(key, value)| key == wanted && is_like(value, value_pattern))
+        keys.iter()
+            .filter_map(|key| key.split_once('='))
+            .any(|(key, value)| key == wanted && is_like(value, value_pattern))
     });
     fits && is_like(domain, domain_pattern) && (open || named == keys.len())
 }
 
-/// Whether a text fits a pattern with `*` for any text.
+/// Returns `true` if a text matches a pattern with `*` for any text.
 fn is_like(text: &str, pattern: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return text == pattern };
     let Some(mut text) = text.strip_prefix(start) else { return false };
@@ -96,14 +124,25 @@ mod tests {
     }
 
     #[test]
-    fn one_attribute_is_found_by_its_bean_and_what_is_not_there_is_said() {
-        let bean = Bean { name: "a:b=c".to_owned(), attributes: vec![("x".to_owned(), 1u64.into()), ("y".to_owned(), 2u64.into())] };
-        let ask = |get: &str| answer(std::slice::from_ref(&bean), &Asked { qry: None, get: Some(get.to_owned()) });
+    fn attribute_is_found_by_bean_or_reported_missing() {
+        let bean = Bean {
+            name: "a:b=c".to_owned(),
+            attributes: vec![("x".to_owned(), 1u64.into()), ("y".to_owned(), 2u64.into())],
+        };
+        let ask = |get: &str| {
+            answer(std::slice::from_ref(&bean), &BeanQuery { qry: None, get: Some(get.to_owned()) })
+        };
         let (status, text) = ask("a:b=c::y");
-        assert!(status == StatusCode::OK && text.contains("\"y\": 2") && !text.contains("\"x\""), "{text}");
+        assert!(
+            status == StatusCode::OK && text.contains("\"y\": 2") && !text.contains("\"x\""),
+            "{text}"
+        );
         for wrong in ["a:b=c", "a:b=c::z", "a:b=d::y"] {
             let (status, text) = ask(wrong);
-            assert!(status == StatusCode::BAD_REQUEST && text.contains("\"ERROR\""), "{wrong}: {text}");
+            assert!(
+                status == StatusCode::BAD_REQUEST && text.contains("\"ERROR\""),
+                "{wrong}: {text}"
+            );
         }
     }
 }

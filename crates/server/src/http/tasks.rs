@@ -1,4 +1,5 @@
-//! What the server is busy with, as HBase's `/rs-status?format=json` tells it and its shell's `processlist` reads it.
+//! Running tasks, in the form of HBase's `/rs-status?format=json`, which its shell's `processlist`
+//! reads.
 
 use halite_types::CompactionState;
 use serde::Deserialize;
@@ -6,31 +7,39 @@ use serde::Deserialize;
 use super::json::Value;
 use crate::context::Context;
 
-/// The part of the address behind the question mark.
+/// Query string of the URL.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct TaskQuery {
     format: Option<String>,
     /// `all`, `general`, or a kind of call.
     filter: Option<String>,
 }
 
-impl Asked {
-    /// Whether tasks are asked for, and not the page.
+impl TaskQuery {
+    /// Returns `true` if the request is for tasks and not for the page.
     pub(super) fn is_for_tasks(&self) -> bool {
         self.format.as_deref() == Some("json")
     }
 }
 
-/// The compactions that run. Calls are over sooner than somebody can look, and not told.
-pub(super) fn tasks(context: &Context, asked: &Asked) -> String {
+/// Returns the running compactions. Calls are not listed, because they end too soon.
+pub(super) fn tasks(context: &Context, asked: &TaskQuery) -> String {
     let is_wanted = matches!(asked.filter.as_deref().unwrap_or("all"), "all" | "general");
-    let regions = context.engine.status().regions.into_iter().filter(|region| is_wanted && region.compaction_state != CompactionState::None);
+    let regions = context
+        .engine
+        .status()
+        .regions
+        .into_iter()
+        .filter(|region| is_wanted && region.compaction_state != CompactionState::None);
     let text = |value: &str| Value::Text(value.to_owned());
     let tasks = regions.map(|region| {
-        // When it began is not known; it runs now.
+        // The start time is not recorded, so the current time is returned.
         let now = Value::Count(context.engine.now_ms());
         Value::Group(vec![
-            ("description".to_owned(), Value::Text(format!("Compacting region {}", region.region.display_name()))),
+            (
+                "description".to_owned(),
+                Value::Text(format!("Compacting region {}", region.region.display_name())),
+            ),
             ("status".to_owned(), text("Compacting")),
             ("state".to_owned(), text("RUNNING")),
             ("starttimems".to_owned(), now.clone()),

@@ -1,32 +1,46 @@
-//! Permissions: nobody is asked for any, and none can be given.
+//! Permissions, which Halite neither checks nor grants.
 
 use halite_wire::proto as pb;
 
-use super::asked::Asked;
-use crate::call::Fault;
+use super::request_context::RequestContext;
+use crate::call::CallError;
 
-/// What HBase says when its access controller is not loaded.
-fn not_loaded() -> Fault {
+/// Returns HBase's error for an access controller that is not loaded.
+fn not_loaded() -> CallError {
     let controller = "org.apache.hadoop.hbase.security.access.AccessController";
-    Fault::do_not_retry(format!("java.lang.UnsupportedOperationException: {controller} is not loaded"))
+    CallError::do_not_retry(format!(
+        "java.lang.UnsupportedOperationException: {controller} is not loaded"
+    ))
 }
 
-/// `Grant`.
-pub(super) fn grant(_: &Asked<'_>, _: &pb::GrantRequest) -> Result<pb::GrantResponse, Fault> {
+/// Handles `Grant`.
+pub(super) fn grant(
+    _: &RequestContext<'_>,
+    _: &pb::GrantRequest,
+) -> Result<pb::GrantResponse, CallError> {
     Err(not_loaded())
 }
 
-/// `Revoke`.
-pub(super) fn revoke(_: &Asked<'_>, _: &pb::RevokeRequest) -> Result<pb::RevokeResponse, Fault> {
+/// Handles `Revoke`.
+pub(super) fn revoke(
+    _: &RequestContext<'_>,
+    _: &pb::RevokeRequest,
+) -> Result<pb::RevokeResponse, CallError> {
     Err(not_loaded())
 }
 
-/// `GetUserPermissions`.
-pub(super) fn permissions(_: &Asked<'_>, _: &pb::GetUserPermissionsRequest) -> Result<pb::GetUserPermissionsResponse, Fault> {
+/// Handles `GetUserPermissions`.
+pub(super) fn permissions(
+    _: &RequestContext<'_>,
+    _: &pb::GetUserPermissionsRequest,
+) -> Result<pb::GetUserPermissionsResponse, CallError> {
     Err(not_loaded())
 }
 
-/// `HasUserPermissions`.
-pub(super) fn has_permissions(_: &Asked<'_>, _: &pb::HasUserPermissionsRequest) -> Result<pb::HasUserPermissionsResponse, Fault> {
+/// Handles `HasUserPermissions`.
+pub(super) fn has_permissions(
+    _: &RequestContext<'_>,
+    _: &pb::HasUserPermissionsRequest,
+) -> Result<pb::HasUserPermissionsResponse, CallError> {
     Err(not_loaded())
 }

@@ -1,4 +1,4 @@
-//! Which tables there are, and what they are.
+//! Handlers that list tables and return their descriptors.
 
 use std::collections::HashSet;
 
@@ -9,67 +9,92 @@ use halite_wire::convert::schema::table_name_to_proto;
 use halite_wire::proto as pb;
 use pb::table_state::State;
 
-use super::asked::{Asked, check_exists, check_namespace};
-use super::faults::table_not_found;
+use super::errors::table_not_found;
 use super::names::{is_meta, is_system, meta_table, table_name};
+use super::request_context::{RequestContext, check_exists, check_namespace};
 use super::schema;
-use crate::call::Fault;
+use crate::call::CallError;
 
-/// What narrows a list of tables down.
+/// Filter of a list of tables.
 #[derive(Default)]
-struct Wanted<'a> {
-    /// Only of this namespace; empty or none is of all.
+struct TableFilter<'a> {
+    /// Only tables of this namespace; `None` or empty means all namespaces.
     namespace: Option<&'a str>,
-    /// Only those whose whole name matches this Java regular expression.
+    /// Only tables whose whole name matches this Java regular expression.
     regex: Option<&'a str>,
-    /// HBase's own tables too.
+    /// Includes HBase's own tables.
     system: bool,
 }
 
-/// The names of the tables that are wanted, in their order (HBase: `HMaster.getTableDescriptors`).
-fn tables(asked: &Asked<'_>, wanted: &Wanted<'_>) -> Result<Vec<TableName>, Fault> {
+/// Returns the names of the matching tables, in order (HBase: `HMaster.getTableDescriptors`).
+fn tables(
+    asked: &RequestContext<'_>,
+    wanted: &TableFilter<'_>,
+) -> Result<Vec<TableName>, CallError> {
     let namespace = wanted.namespace.filter(|namespace| !namespace.is_empty());
     if let Some(namespace) = namespace {
         check_namespace(asked.engine(), namespace)?;
     }
-    let mut names: Vec<TableName> = asked.engine().descriptors().iter().map(|table| table.name().clone()).collect();
+    let mut names: Vec<TableName> =
+        asked.engine().descriptors().iter().map(|table| table.name().clone()).collect();
     names.push(meta_table());
     names.sort();
-    names.retain(|name| (wanted.system || !is_system(name)) && namespace.is_none_or(|namespace| name.namespace() == namespace));
+    names.retain(|name| {
+        (wanted.system || !is_system(name))
+            && namespace.is_none_or(|namespace| name.namespace() == namespace)
+    });
     match wanted.regex {
         Some(regex) => matching(names, regex),
         None => Ok(names),
     }
 }
 
-/// Keeps the names that match as a whole. A table of the default namespace may be named with or without it.
-fn matching(mut names: Vec<TableName>, regex: &str) -> Result<Vec<TableName>, Fault> {
+/// Keeps the names that match as a whole. A table of the default namespace matches with or without
+/// the namespace.
+fn matching(mut names: Vec<TableName>, regex: &str) -> Result<Vec<TableName>, CallError> {
     let pattern = FullMatch::new(regex)?;
     names.retain(|name| {
         let is_default = name.namespace() == DEFAULT_NAMESPACE;
-        pattern.matches(&name.to_string()) || is_default && pattern.matches(&format!("{DEFAULT_NAMESPACE}:{name}"))
+        pattern.matches(&name.to_string())
+            || is_default && pattern.matches(&format!("{DEFAULT_NAMESPACE}:{name}"))
     });
     Ok(names)
 }
 
-/// The schemas of tables; those that are gone by now are left out.
-fn schemas(asked: &Asked<'_>, names: &[TableName]) -> Vec<pb::TableSchema> {
+/// Returns the schemas of tables, without those that no longer exist.
+fn schemas(asked: &RequestContext<'_>, names: &[TableName]) -> Vec<pb::TableSchema> {
     let of = |name: &TableName| {
-        schema::system_schema(asked.engine(), name).or_else(|| asked.engine().descriptor(name).ok().map(|table| schema::schema(&table)))
+        schema::system_schema(asked.engine(), name)
+            .or_else(|| asked.engine().descriptor(name).ok().map(|table| schema::schema(&table)))
     };
     names.iter().filter_map(of).collect()
 }
 
-/// The descriptors of the tables that a normalization is asked for.
-pub(super) fn asked_for(asked: &Asked<'_>, request: &pb::NormalizeRequest) -> Result<Vec<TableDescriptor>, Fault> {
-    let mut names = tables(asked, &Wanted { namespace: request.namespace.as_deref(), regex: request.regex.as_deref(), system: false })?;
+/// Returns the descriptors of the tables for which normalization is requested.
+pub(super) fn requested_tables(
+    asked: &RequestContext<'_>,
+    request: &pb::NormalizeRequest,
+) -> Result<Vec<TableDescriptor>, CallError> {
+    let mut names = tables(
+        asked,
+        &TableFilter {
+            namespace: request.namespace.as_deref(),
+            regex: request.regex.as_deref(),
+            system: false,
+        },
+    )?;
     let named = each_once(&request.table_names)?;
     names.retain(|name| named.is_empty() || named.contains(name));
-    Ok(names.iter().filter_map(|name| asked.engine().descriptor(name).ok()).map(|table| TableDescriptor::clone(&table)).collect())
+    Ok(names
+        .iter()
+        .filter_map(|name| asked.engine().descriptor(name).ok())
+        .map(|table| TableDescriptor::clone(&table))
+        .collect())
 }
 
-/// The tables that are named, each where it is named first: a name takes a few bytes in a request, and a descriptor many in the answer.
-fn each_once(messages: &[pb::TableName]) -> Result<Vec<TableName>, Fault> {
+/// Returns the named tables without duplicates, in order of first mention. A name takes a few bytes
+/// in a request, but a descriptor many in the reply.
+fn each_once(messages: &[pb::TableName]) -> Result<Vec<TableName>, CallError> {
     let (mut seen, mut names) = (HashSet::new(), Vec::new());
     for message in messages {
         let name = table_name(message)?;
@@ -84,15 +109,26 @@ fn messages(names: &[TableName]) -> Vec<pb::TableName> {
     names.iter().map(table_name_to_proto).collect()
 }
 
-fn is_enabled(asked: &Asked<'_>, name: &TableName) -> bool {
+fn is_enabled(asked: &RequestContext<'_>, name: &TableName) -> bool {
     is_meta(name) || asked.engine().is_enabled(name).unwrap_or(false)
 }
 
-/// `GetTableDescriptors`: of the tables named, or of all that match. One that does not exist is left out.
-pub(super) fn descriptors(asked: &Asked<'_>, request: &pb::GetTableDescriptorsRequest) -> Result<pb::GetTableDescriptorsResponse, Fault> {
+/// Handles `GetTableDescriptors`: returns those of the named tables, or of all that match. Tables
+/// that do not exist are omitted.
+pub(super) fn descriptors(
+    asked: &RequestContext<'_>,
+    request: &pb::GetTableDescriptorsRequest,
+) -> Result<pb::GetTableDescriptorsResponse, CallError> {
     let regex = request.regex.as_deref();
     let names = if request.table_names.is_empty() {
-        tables(asked, &Wanted { namespace: request.namespace.as_deref(), regex, system: request.include_sys_tables() })?
+        tables(
+            asked,
+            &TableFilter {
+                namespace: request.namespace.as_deref(),
+                regex,
+                system: request.include_sys_tables(),
+            },
+        )?
     } else {
         let named = each_once(&request.table_names)?;
         match regex {
@@ -103,62 +139,100 @@ pub(super) fn descriptors(asked: &Asked<'_>, request: &pb::GetTableDescriptorsRe
     Ok(pb::GetTableDescriptorsResponse { table_schema: schemas(asked, &names) })
 }
 
-/// `GetTableNames`.
-pub(super) fn names(asked: &Asked<'_>, request: &pb::GetTableNamesRequest) -> Result<pb::GetTableNamesResponse, Fault> {
-    let wanted = Wanted { namespace: request.namespace.as_deref(), regex: request.regex.as_deref(), system: request.include_sys_tables() };
+/// Handles `GetTableNames`.
+pub(super) fn names(
+    asked: &RequestContext<'_>,
+    request: &pb::GetTableNamesRequest,
+) -> Result<pb::GetTableNamesResponse, CallError> {
+    let wanted = TableFilter {
+        namespace: request.namespace.as_deref(),
+        regex: request.regex.as_deref(),
+        system: request.include_sys_tables(),
+    };
     Ok(pb::GetTableNamesResponse { table_names: messages(&tables(asked, &wanted)?) })
 }
 
-/// `ListTableDescriptorsByNamespace`.
+/// Handles `ListTableDescriptorsByNamespace`.
 pub(super) fn descriptors_by_namespace(
-    asked: &Asked<'_>,
+    asked: &RequestContext<'_>,
     request: &pb::ListTableDescriptorsByNamespaceRequest,
-) -> Result<pb::ListTableDescriptorsByNamespaceResponse, Fault> {
-    let wanted = Wanted { namespace: Some(&request.namespace_name), system: true, ..Wanted::default() };
-    Ok(pb::ListTableDescriptorsByNamespaceResponse { table_schema: schemas(asked, &tables(asked, &wanted)?) })
+) -> Result<pb::ListTableDescriptorsByNamespaceResponse, CallError> {
+    let wanted = TableFilter {
+        namespace: Some(&request.namespace_name),
+        system: true,
+        ..TableFilter::default()
+    };
+    Ok(pb::ListTableDescriptorsByNamespaceResponse {
+        table_schema: schemas(asked, &tables(asked, &wanted)?),
+    })
 }
 
-/// `ListTableNamesByNamespace`.
+/// Handles `ListTableNamesByNamespace`.
 pub(super) fn names_by_namespace(
-    asked: &Asked<'_>,
+    asked: &RequestContext<'_>,
     request: &pb::ListTableNamesByNamespaceRequest,
-) -> Result<pb::ListTableNamesByNamespaceResponse, Fault> {
-    let wanted = Wanted { namespace: Some(&request.namespace_name), system: true, ..Wanted::default() };
+) -> Result<pb::ListTableNamesByNamespaceResponse, CallError> {
+    let wanted = TableFilter {
+        namespace: Some(&request.namespace_name),
+        system: true,
+        ..TableFilter::default()
+    };
     Ok(pb::ListTableNamesByNamespaceResponse { table_name: messages(&tables(asked, &wanted)?) })
 }
 
-/// The tables that are enabled, or those that are not; HBase's own are left out.
-fn by_state(asked: &Asked<'_>, enabled: bool) -> Result<Vec<TableName>, Fault> {
-    let mut names = tables(asked, &Wanted::default())?;
+/// Returns the enabled or the disabled tables, without HBase's own.
+fn by_state(asked: &RequestContext<'_>, enabled: bool) -> Result<Vec<TableName>, CallError> {
+    let mut names = tables(asked, &TableFilter::default())?;
     names.retain(|name| is_enabled(asked, name) == enabled);
     Ok(names)
 }
 
-/// `ListTableDescriptorsByState`.
+/// Handles `ListTableDescriptorsByState`.
 pub(super) fn descriptors_by_state(
-    asked: &Asked<'_>,
+    asked: &RequestContext<'_>,
     request: &pb::ListTableDescriptorsByStateRequest,
-) -> Result<pb::ListTableDescriptorsByStateResponse, Fault> {
-    Ok(pb::ListTableDescriptorsByStateResponse { table_schema: schemas(asked, &by_state(asked, request.is_enabled)?) })
+) -> Result<pb::ListTableDescriptorsByStateResponse, CallError> {
+    Ok(pb::ListTableDescriptorsByStateResponse {
+        table_schema: schemas(asked, &by_state(asked, request.is_enabled)?),
+    })
 }
 
-/// `ListTableNamesByState`.
-pub(super) fn names_by_state(asked: &Asked<'_>, request: &pb::ListTableNamesByStateRequest) -> Result<pb::ListTableNamesByStateResponse, Fault> {
-    Ok(pb::ListTableNamesByStateResponse { table_names: messages(&by_state(asked, request.is_enabled)?) })
+/// Handles `ListTableNamesByState`.
+pub(super) fn names_by_state(
+    asked: &RequestContext<'_>,
+    request: &pb::ListTableNamesByStateRequest,
+) -> Result<pb::ListTableNamesByStateResponse, CallError> {
+    Ok(pb::ListTableNamesByStateResponse {
+        table_names: messages(&by_state(asked, request.is_enabled)?),
+    })
 }
 
-/// `GetTableState`.
-pub(super) fn state(asked: &Asked<'_>, request: &pb::GetTableStateRequest) -> Result<pb::GetTableStateResponse, Fault> {
+/// Handles `GetTableState`.
+pub(super) fn state(
+    asked: &RequestContext<'_>,
+    request: &pb::GetTableStateRequest,
+) -> Result<pb::GetTableStateResponse, CallError> {
     let name = table_name(&request.table_name)?;
     check_exists(asked.engine(), &name)?;
     let state = if is_enabled(asked, &name) { State::Enabled } else { State::Disabled };
     Ok(pb::GetTableStateResponse { table_state: pb::TableState { state: state.into() } })
 }
 
-/// `GetSchemaAlterStatus`: a change of a table reaches all regions at once, so none is left to be updated.
-pub(super) fn alter_status(asked: &Asked<'_>, request: &pb::GetSchemaAlterStatusRequest) -> Result<pb::GetSchemaAlterStatusResponse, Fault> {
+/// Handles `GetSchemaAlterStatus`. A change of a table reaches all regions at once, so no region is
+/// left to update.
+pub(super) fn alter_status(
+    asked: &RequestContext<'_>,
+    request: &pb::GetSchemaAlterStatusRequest,
+) -> Result<pb::GetSchemaAlterStatusResponse, CallError> {
     let name = table_name(&request.table_name)?;
-    let regions = if is_meta(&name) { 1 } else { asked.engine().regions(&name).map_err(|_| table_not_found(&name))?.len() };
+    let regions = if is_meta(&name) {
+        1
+    } else {
+        asked.engine().regions(&name).map_err(|_| table_not_found(&name))?.len()
+    };
     let total_regions = u32::try_from(regions).unwrap_or(u32::MAX);
-    Ok(pb::GetSchemaAlterStatusResponse { yet_to_update_regions: Some(0), total_regions: Some(total_regions) })
+    Ok(pb::GetSchemaAlterStatusResponse {
+        yet_to_update_regions: Some(0),
+        total_regions: Some(total_regions),
+    })
 }

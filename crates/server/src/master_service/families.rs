@@ -1,33 +1,41 @@
-//! Changes of one family of a table, and of the store file trackers that tables and families name.
+//! Handlers that change families, and the store file trackers of tables and families.
 //!
-//! Halite knows by its manifest which store files are live, so a tracker is a word in the descriptor. The rules for
-//! changing it are HBase's (`StoreFileTrackerValidationUtils`, `ModifyStoreFileTrackerProcedure`).
+//! The manifest records which store files are live, so a tracker is only a string in the
+//! descriptor. The rules for changing it are HBase's (`StoreFileTrackerValidationUtils`,
+//! `ModifyStoreFileTrackerProcedure`).
 
-use halite_types::key::print_bytes;
+use halite_types::key::to_string_binary;
 use halite_types::{FamilyDescriptor, TableDescriptor};
 use halite_wire::convert::schema::family_from_proto;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
-use super::asked::{Asked, check_enabled, check_exists, nonce};
 use super::names::table_name;
+use super::request_context::{RequestContext, check_enabled, check_exists, nonce};
 use super::schema::{TRACKER, TRACKER_DEFAULT};
 use super::tables::alter;
-use crate::call::Fault;
+use crate::call::CallError;
 
 const SOURCE: &str = "hbase.store.file-tracker.migration.src.impl";
 const TARGET: &str = "hbase.store.file-tracker.migration.dst.impl";
 const MIGRATION: &str = "MIGRATION";
 
-/// `AddColumn`.
-pub(super) fn add(asked: &Asked<'_>, request: &pb::AddColumnRequest) -> Result<pb::AddColumnResponse, Fault> {
+/// Handles `AddColumn`.
+pub(super) fn add(
+    asked: &RequestContext<'_>,
+    request: &pb::AddColumnRequest,
+) -> Result<pb::AddColumnResponse, CallError> {
     let family = family_from_proto(&request.column_families)?;
     let name = table_name(&request.table_name)?;
     check_exists(asked.engine(), &name)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
     let id = alter(asked, &name, nonce, true, move |table| {
         if table.find_family(family.name()).is_some() {
-            let text = format!("Column family '{}' in table '{}' already exists so cannot be added", print_bytes(family.name()), table.name());
+            let text = format!(
+                "Column family '{}' in table '{}' already exists so cannot be added",
+                to_string_binary(family.name()),
+                table.name()
+            );
             return Err(invalid(text));
         }
         Ok(table.clone().family(family))
@@ -35,36 +43,49 @@ pub(super) fn add(asked: &Asked<'_>, request: &pb::AddColumnRequest) -> Result<p
     Ok(pb::AddColumnResponse { proc_id: Some(id) })
 }
 
-/// `ModifyColumn`: the family's descriptor is replaced.
-pub(super) fn modify(asked: &Asked<'_>, request: &pb::ModifyColumnRequest) -> Result<pb::ModifyColumnResponse, Fault> {
+/// Handles `ModifyColumn`: replaces the family's descriptor.
+pub(super) fn modify(
+    asked: &RequestContext<'_>,
+    request: &pb::ModifyColumnRequest,
+) -> Result<pb::ModifyColumnResponse, CallError> {
     let family = family_from_proto(&request.column_families)?;
     let name = table_name(&request.table_name)?;
     check_exists(asked.engine(), &name)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
     let id = alter(asked, &name, nonce, true, move |table| {
         if table.find_family(family.name()).is_none() {
-            return Err(invalid(format!("Family '{}' does not exist, so it cannot be modified", print_bytes(family.name()))));
+            return Err(invalid(format!(
+                "Family '{}' does not exist, so it cannot be modified",
+                to_string_binary(family.name())
+            )));
         }
         Ok(table.clone().family(family))
     })?;
     Ok(pb::ModifyColumnResponse { proc_id: Some(id) })
 }
 
-/// `DeleteColumn`: the family and its data go.
-pub(super) fn delete(asked: &Asked<'_>, request: &pb::DeleteColumnRequest) -> Result<pb::DeleteColumnResponse, Fault> {
+/// Handles `DeleteColumn`: deletes the family and its data.
+pub(super) fn delete(
+    asked: &RequestContext<'_>,
+    request: &pb::DeleteColumnRequest,
+) -> Result<pb::DeleteColumnResponse, CallError> {
     let name = table_name(&request.table_name)?;
     check_exists(asked.engine(), &name)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
     let family = request.column_name.clone();
     let id = alter(asked, &name, nonce, true, move |table| {
         let family = &family[..];
-        let shown = print_bytes(family);
+        let shown = to_string_binary(family);
         let mut table = table.clone();
         if table.find_family(family).is_none() {
-            return Err(invalid(format!("Family '{shown}' does not exist, so it cannot be deleted")));
+            return Err(invalid(format!(
+                "Family '{shown}' does not exist, so it cannot be deleted"
+            )));
         }
         if table.family_count() == 1 {
-            return Err(invalid(format!("Family '{shown}' is the only column family in the table, so it cannot be deleted")));
+            return Err(invalid(format!(
+                "Family '{shown}' is the only column family in the table, so it cannot be deleted"
+            )));
         }
         table.remove_family(family);
         Ok(table)
@@ -72,11 +93,11 @@ pub(super) fn delete(asked: &Asked<'_>, request: &pb::DeleteColumnRequest) -> Re
     Ok(pb::DeleteColumnResponse { proc_id: Some(id) })
 }
 
-/// `ModifyTableStoreFileTracker`.
+/// Handles `ModifyTableStoreFileTracker`.
 pub(super) fn modify_table_tracker(
-    asked: &Asked<'_>,
+    asked: &RequestContext<'_>,
     request: &pb::ModifyTableStoreFileTrackerRequest,
-) -> Result<pb::ModifyTableStoreFileTrackerResponse, Fault> {
+) -> Result<pb::ModifyTableStoreFileTrackerResponse, CallError> {
     let name = table_name(&request.table_name)?;
     let tracker = check_target(&request.dst_sft)?;
     check_enabled(asked.engine(), &name)?;
@@ -90,11 +111,11 @@ pub(super) fn modify_table_tracker(
     Ok(pb::ModifyTableStoreFileTrackerResponse { proc_id: Some(id) })
 }
 
-/// `ModifyColumnStoreFileTracker`.
+/// Handles `ModifyColumnStoreFileTracker`.
 pub(super) fn modify_family_tracker(
-    asked: &Asked<'_>,
+    asked: &RequestContext<'_>,
     request: &pb::ModifyColumnStoreFileTrackerRequest,
-) -> Result<pb::ModifyColumnStoreFileTrackerResponse, Fault> {
+) -> Result<pb::ModifyColumnStoreFileTrackerResponse, CallError> {
     let name = table_name(&request.table_name)?;
     let tracker = check_target(&request.dst_sft)?;
     check_enabled(asked.engine(), &name)?;
@@ -102,8 +123,9 @@ pub(super) fn modify_family_tracker(
     let wanted = request.family.clone();
     let id = replace(asked, &name, nonce, move |table| {
         let Some(mut family) = table.find_family(&wanted).cloned() else {
-            let text = format!("{} does not exist for table {}", print_bytes(&wanted), table.name());
-            return Err(Fault::new(ExceptionKind::NoSuchColumnFamily, text));
+            let text =
+                format!("{} does not exist for table {}", to_string_binary(&wanted), table.name());
+            return Err(CallError::new(ExceptionKind::NoSuchColumnFamily, text));
         };
         family.configuration.insert(TRACKER.to_owned(), tracker);
         [SOURCE, TARGET].into_iter().for_each(|name| drop(family.configuration.remove(name)));
@@ -112,29 +134,44 @@ pub(super) fn modify_family_tracker(
     Ok(pb::ModifyColumnStoreFileTrackerResponse { proc_id: Some(id) })
 }
 
-/// As [`alter`], without the rules for changing a tracker by hand: HBase goes through `MIGRATION` here by itself.
+/// Like [`alter`], without the rules for a manual change of a tracker: HBase passes through
+/// `MIGRATION` here automatically.
 fn replace(
-    asked: &Asked<'_>,
+    asked: &RequestContext<'_>,
     name: &halite_types::TableName,
     nonce: super::procedures::Nonce,
-    change: impl FnOnce(&TableDescriptor) -> Result<TableDescriptor, Fault> + Send + 'static,
-) -> Result<u64, Fault> {
+    change: impl FnOnce(&TableDescriptor) -> Result<TableDescriptor, CallError> + Send + 'static,
+) -> Result<u64, CallError> {
     let table = name.clone();
-    asked.start("ModifyStoreFileTrackerProcedure", Some(name), nonce, super::asked::Failure::InCall, move |engine| {
-        let old = engine.descriptor(&table)?;
-        let new = change(&old)?;
-        if new == *old { Ok(()) } else { Ok(engine.alter_table(new)?) }
-    })
+    asked.start(
+        "ModifyStoreFileTrackerProcedure",
+        Some(name),
+        nonce,
+        super::request_context::Failure::InCall,
+        move |engine| {
+            let old = engine.descriptor(&table)?;
+            let new = change(&old)?;
+            if new == *old { Ok(()) } else { Ok(engine.alter_table(new)?) }
+        },
+    )
 }
 
-/// Puts a tracker in the place of those a table and its families name.
+/// Replaces the trackers in the descriptors of a table and its families.
 ///
 /// # Errors
-/// What changing the table meets.
-pub(super) fn set_tracker(engine: &halite_engine::Engine, name: &halite_types::TableName, tracker: &str) -> Result<(), Fault> {
+/// Errors of altering the table.
+pub(super) fn set_tracker(
+    engine: &halite_engine::Engine,
+    name: &halite_types::TableName,
+    tracker: &str,
+) -> Result<(), CallError> {
     let mut table = TableDescriptor::clone(&*engine.descriptor(name)?);
     table.attributes.insert(TRACKER.to_owned(), tracker.to_owned());
-    let named: Vec<_> = table.families().filter(|family| family.configuration.contains_key(TRACKER)).cloned().collect();
+    let named: Vec<_> = table
+        .families()
+        .filter(|family| family.configuration.contains_key(TRACKER))
+        .cloned()
+        .collect();
     for mut family in named {
         family.configuration.insert(TRACKER.to_owned(), tracker.to_owned());
         table.set_family(family);
@@ -142,48 +179,62 @@ pub(super) fn set_tracker(engine: &halite_engine::Engine, name: &halite_types::T
     Ok(engine.alter_table(table)?)
 }
 
-/// A tracker that a table may be moved to.
-pub(super) fn check_target(tracker: &str) -> Result<String, Fault> {
-    // Where a table is moved HBase looks the class up in another way.
-    let name = tracker_name(tracker).map_err(|_| Fault::do_not_retry(format!("java.lang.ClassNotFoundException: {tracker}")))?;
+/// Returns a tracker to which a table may be moved.
+pub(super) fn check_target(tracker: &str) -> Result<String, CallError> {
+    // For a move of a table, HBase looks up the class in another way.
+    let name = tracker_name(tracker).map_err(|_| {
+        CallError::do_not_retry(format!("java.lang.ClassNotFoundException: {tracker}"))
+    })?;
     if name == MIGRATION {
-        return Err(Fault::do_not_retry(format!("Do not need to transfer to {tracker}")));
+        return Err(CallError::do_not_retry(format!("Do not need to transfer to {tracker}")));
     }
     Ok(tracker.to_owned())
 }
 
-/// Checks the trackers of a table that is created, or changed from `old`, which is enabled or not.
+/// Checks the trackers of a new table, or of one changed from `old` with its enabled state.
 ///
 /// # Errors
 /// `DoNotRetryIOException` and `TableNotEnabledException`, with HBase's texts.
-pub(super) fn check_new_trackers(new: &TableDescriptor, old: Option<(&TableDescriptor, bool)>) -> Result<(), Fault> {
+pub(super) fn check_new_trackers(
+    new: &TableDescriptor,
+    old: Option<(&TableDescriptor, bool)>,
+) -> Result<(), CallError> {
     for family in new.families() {
-        let trackers = Trackers::of(new, family)?;
-        let before = old.and_then(|(table, enabled)| Some((Trackers::of(table, table.find_family(family.name())?), enabled)));
-        let place = format!("for family {} of table {}", print_bytes(family.name()), new.name());
+        let trackers = Trackers::for_family(new, family)?;
+        let before = old.and_then(|(table, enabled)| {
+            Some((Trackers::for_family(table, table.find_family(family.name())?), enabled))
+        });
+        let place =
+            format!("for family {} of table {}", to_string_binary(family.name()), new.name());
         let refusal = match before {
             None if trackers.current == MIGRATION => {
-                let text = format!("Should not use {MIGRATION} as store file tracker for new family {}", print_bytes(family.name()));
+                let text = format!(
+                    "Should not use {MIGRATION} as store file tracker for new family {}",
+                    to_string_binary(family.name())
+                );
                 Some(format!("{text} of table {}", new.name()))
             }
             None => None,
             Some((before, enabled)) => {
                 let before = before?;
                 if before.current == MIGRATION && trackers.current != MIGRATION && !enabled {
-                    let text = format!("Should not change store file tracker implementation from {MIGRATION} while table {} is disabled", new.name());
-                    return Err(Fault::new(ExceptionKind::TableNotEnabled, text));
+                    let text = format!(
+                        "Should not change store file tracker implementation from {MIGRATION} while table {} is disabled",
+                        new.name()
+                    );
+                    return Err(CallError::new(ExceptionKind::TableNotEnabled, text));
                 }
                 trackers.refusal_after(&before).map(|text| format!("{text} {place}"))
             }
         };
         if let Some(text) = refusal {
-            return Err(Fault::do_not_retry(text));
+            return Err(CallError::do_not_retry(text));
         }
     }
     Ok(())
 }
 
-/// The tracker of a family, and between which ones it moves if it is `MIGRATION`.
+/// Tracker of a family; for `MIGRATION` also the source and target trackers.
 struct Trackers {
     current: String,
     source: String,
@@ -191,54 +242,68 @@ struct Trackers {
 }
 
 impl Trackers {
-    fn of(table: &TableDescriptor, family: &FamilyDescriptor) -> Result<Self, Fault> {
-        let of_family = |name: &str| family.configuration.get(name).or_else(|| family.attributes.get(name));
+    fn for_family(table: &TableDescriptor, family: &FamilyDescriptor) -> Result<Self, CallError> {
+        let of_family =
+            |name: &str| family.configuration.get(name).or_else(|| family.attributes.get(name));
         let value = |name: &str| {
-            let value = of_family(name).or_else(|| table.attributes.get(name)).or_else(|| table.configuration.get(name));
+            let value = of_family(name)
+                .or_else(|| table.attributes.get(name))
+                .or_else(|| table.configuration.get(name));
             value.map_or(Ok(TRACKER_DEFAULT.to_owned()), |value| tracker_name(value))
         };
         Ok(Self { current: value(TRACKER)?, source: value(SOURCE)?, target: value(TARGET)? })
     }
 
-    /// Why `self` cannot follow `before`; `None` if it can.
+    /// Returns the reason why `self` must not follow `before`; `None` if it may.
     fn refusal_after(&self, before: &Self) -> Option<String> {
-        let (is_migration, was_migration) = (self.current == MIGRATION, before.current == MIGRATION);
+        let (is_migration, was_migration) =
+            (self.current == MIGRATION, before.current == MIGRATION);
         match (was_migration, is_migration) {
-            (true, true) if self.source != before.source => {
-                Some(format!("The src tracker has been changed from {} to {}", before.source, self.source))
+            (true, true) if self.source != before.source => Some(format!(
+                "The src tracker has been changed from {} to {}",
+                before.source, self.source
+            )),
+            (true, true) if self.target != before.target => Some(format!(
+                "The dst tracker has been changed from {} to {}",
+                before.target, self.target
+            )),
+            (true, false) if self.current != before.target => Some(format!(
+                "Should migrate tracker to {} but got {}",
+                before.target, self.current
+            )),
+            (false, false) if self.current != before.current => Some(format!(
+                "Should change to {MIGRATION} first when migrating from {}",
+                before.current
+            )),
+            (false, true) if self.source != before.current => Some(format!(
+                "Should use src tracker {} first but got {} when migrating from {}",
+                before.current, self.source, before.current
+            )),
+            (false, true) if self.target == before.current => {
+                Some(format!("The src tracker and dst tracker are both {}", before.current))
             }
-            (true, true) if self.target != before.target => {
-                Some(format!("The dst tracker has been changed from {} to {}", before.target, self.target))
-            }
-            (true, false) if self.current != before.target => Some(format!("Should migrate tracker to {} but got {}", before.target, self.current)),
-            (false, false) if self.current != before.current => {
-                Some(format!("Should change to {MIGRATION} first when migrating from {}", before.current))
-            }
-            (false, true) if self.source != before.current => {
-                Some(format!("Should use src tracker {} first but got {} when migrating from {}", before.current, self.source, before.current))
-            }
-            (false, true) if self.target == before.current => Some(format!("The src tracker and dst tracker are both {}", before.current)),
             _ => None,
         }
     }
 }
 
-/// The short name of a tracker, whichever way it is written.
-fn tracker_name(text: &str) -> Result<String, Fault> {
-    let short = text.strip_prefix("org.apache.hadoop.hbase.regionserver.storefiletracker.").unwrap_or(text);
+/// Returns the short name of a tracker, from any of its spellings.
+fn tracker_name(text: &str) -> Result<String, CallError> {
+    let short =
+        text.strip_prefix("org.apache.hadoop.hbase.regionserver.storefiletracker.").unwrap_or(text);
     match short.to_ascii_uppercase().as_str() {
         "DEFAULT" | "DEFAULTSTOREFILETRACKER" => Ok(TRACKER_DEFAULT.to_owned()),
         "FILE" | "FILEBASEDSTOREFILETRACKER" => Ok("FILE".to_owned()),
         MIGRATION | "MIGRATIONSTOREFILETRACKER" => Ok(MIGRATION.to_owned()),
-        // HBase's words, in a class that clients do not try again.
-        _ => Err(Fault::do_not_retry(format!(
+        // HBase's text, in a class that clients do not retry.
+        _ => Err(CallError::do_not_retry(format!(
             "java.lang.RuntimeException: java.lang.RuntimeException: java.lang.ClassNotFoundException: Class {text} not found"
         ))),
     }
 }
 
-fn invalid(text: String) -> Fault {
-    Fault::new(ExceptionKind::InvalidFamilyOperation, text)
+fn invalid(text: String) -> CallError {
+    CallError::new(ExceptionKind::InvalidFamilyOperation, text)
 }
 
 #[cfg(test)]
@@ -246,12 +311,17 @@ mod tests {
     use super::*;
 
     fn table(tracker: &str, moves: Option<(&str, &str)>) -> TableDescriptor {
-        let table = TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f")).set(TRACKER, tracker);
-        moves.map_or(table.clone(), |(source, target)| table.set(SOURCE, source).set(TARGET, target))
+        let table = TableDescriptor::new("t".parse().unwrap())
+            .family(FamilyDescriptor::new("f"))
+            .set(TRACKER, tracker);
+        moves
+            .map_or(table.clone(), |(source, target)| table.set(SOURCE, source).set(TARGET, target))
     }
 
     fn refusal(old: &TableDescriptor, new: &TableDescriptor) -> Option<String> {
-        check_new_trackers(new, Some((old, true))).err().map(|fault| fault.exception().message().to_owned())
+        check_new_trackers(new, Some((old, true)))
+            .err()
+            .map(|fault| fault.exception().message().to_owned())
     }
 
     #[test]
@@ -261,32 +331,65 @@ mod tests {
         assert_eq!(refusal(&default, &default), None);
         assert_eq!(refusal(&default, &moving), None);
         assert_eq!(refusal(&moving, &file), None);
-        assert!(refusal(&default, &file).unwrap().starts_with("Should change to MIGRATION first when migrating from DEFAULT for family f"));
-        assert!(refusal(&moving, &default).unwrap().starts_with("Should migrate tracker to FILE but got DEFAULT"));
-        assert!(refusal(&file, &moving).unwrap().starts_with("Should use src tracker FILE first but got DEFAULT"));
+        assert!(refusal(&default, &file).unwrap().starts_with(
+            "Should change to MIGRATION first when migrating from DEFAULT for family f"
+        ));
+        assert!(
+            refusal(&moving, &default)
+                .unwrap()
+                .starts_with("Should migrate tracker to FILE but got DEFAULT")
+        );
+        assert!(
+            refusal(&file, &moving)
+                .unwrap()
+                .starts_with("Should use src tracker FILE first but got DEFAULT")
+        );
         let still = table("MIGRATION", Some(("DEFAULT", "DEFAULT")));
-        assert!(refusal(&default, &still).unwrap().starts_with("The src tracker and dst tracker are both DEFAULT"));
-        assert!(refusal(&moving, &still).unwrap().starts_with("The dst tracker has been changed from FILE to DEFAULT"));
+        assert!(
+            refusal(&default, &still)
+                .unwrap()
+                .starts_with("The src tracker and dst tracker are both DEFAULT")
+        );
+        assert!(
+            refusal(&moving, &still)
+                .unwrap()
+                .starts_with("The dst tracker has been changed from FILE to DEFAULT")
+        );
     }
 
     #[test]
     fn a_new_family_cannot_be_moving_and_a_disabled_table_cannot_end_a_move() {
         let moving = table("MIGRATION", Some(("DEFAULT", "FILE")));
-        assert!(check_new_trackers(&moving, None).unwrap_err().exception().message().starts_with("Should not use MIGRATION"));
+        assert!(
+            check_new_trackers(&moving, None)
+                .unwrap_err()
+                .exception()
+                .message()
+                .starts_with("Should not use MIGRATION")
+        );
         let fault = check_new_trackers(&table("FILE", None), Some((&moving, false))).unwrap_err();
         assert_eq!(fault.exception().kind(), Some(ExceptionKind::TableNotEnabled));
     }
 
     #[test]
     fn trackers_have_short_and_long_names() {
-        assert_eq!(tracker_name("org.apache.hadoop.hbase.regionserver.storefiletracker.FileBasedStoreFileTracker").unwrap(), "FILE");
+        assert_eq!(
+            tracker_name(
+                "org.apache.hadoop.hbase.regionserver.storefiletracker.FileBasedStoreFileTracker"
+            )
+            .unwrap(),
+            "FILE"
+        );
         assert_eq!(tracker_name("default").unwrap(), "DEFAULT");
         let refused = tracker_name("nosuch.Tracker").unwrap_err();
         assert!(refused.exception().is_do_not_retry());
         assert!(
             refused.exception().message().ends_with("java.lang.RuntimeException: java.lang.ClassNotFoundException: Class nosuch.Tracker not found")
         );
-        assert_eq!(check_target("nosuch.Tracker").unwrap_err().exception().message(), "java.lang.ClassNotFoundException: nosuch.Tracker");
+        assert_eq!(
+            check_target("nosuch.Tracker").unwrap_err().exception().message(),
+            "java.lang.ClassNotFoundException: nosuch.Tracker"
+        );
         assert!(tracker_name("whatever").is_err() && check_target("MIGRATION").is_err());
     }
 }

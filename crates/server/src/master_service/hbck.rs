@@ -1,5 +1,5 @@
-//! `HbckService`: repairs of the catalog, which is one file under a checksum here and needs none. What can be done by other
-//! calls too is done.
+//! `HbckService`: repairs of the catalog, which is one checksummed file and needs none. Operations
+//! that other calls also offer are performed.
 
 use std::collections::HashMap;
 
@@ -7,86 +7,135 @@ use halite_wire::proto as pb;
 
 use pb::table_state::State;
 
-use super::asked::{Asked, Failure};
 use super::describe;
-use super::faults::not_offered;
+use super::errors::not_supported;
 use super::names::{encoded_name, table_name};
 use super::procedures::Nonce;
+use super::request_context::{Failure, RequestContext};
 use super::{regions, tables};
-use crate::call::Fault;
+use crate::call::CallError;
 
-/// What HBase gives instead of the id of a procedure that could not be started: -1.
+/// HBase's value instead of the id of a procedure that could not be started: -1.
 const NO_PROCEDURE: u64 = u64::MAX;
 
-/// `RunHbckChore`: a look for what is inconsistent, and there is nothing.
-pub(super) fn run_chore(_: &Asked<'_>, _: &pb::RunHbckChoreRequest) -> Result<pb::RunHbckChoreResponse, Fault> {
+/// Handles `RunHbckChore`: a search for inconsistencies, which do not occur.
+pub(super) fn run_chore(
+    _: &RequestContext<'_>,
+    _: &pb::RunHbckChoreRequest,
+) -> Result<pb::RunHbckChoreResponse, CallError> {
     Ok(pb::RunHbckChoreResponse { ran: true })
 }
 
-/// `FixMeta`: `hbase:meta` is computed and always fits.
-pub(super) fn fix_meta(_: &Asked<'_>, _: &pb::FixMetaRequest) -> Result<pb::FixMetaResponse, Fault> {
+/// Handles `FixMeta`. `hbase:meta` is computed and always consistent.
+pub(super) fn fix_meta(
+    _: &RequestContext<'_>,
+    _: &pb::FixMetaRequest,
+) -> Result<pb::FixMetaResponse, CallError> {
     Ok(pb::FixMetaResponse {})
 }
 
-/// `Assigns`: an id for each region, -1 for one that cannot be assigned.
-pub(super) fn assigns(asked: &Asked<'_>, request: &pb::AssignsRequest) -> Result<pb::AssignsResponse, Fault> {
-    let assign =
-        |region: &pb::RegionSpecifier| regions::assign(asked, &pb::AssignRegionRequest { region: region.clone(), r#override: request.r#override });
-    Ok(pb::AssignsResponse { pid: of_each(asked, &request.region, |region| assign(region).is_ok())? })
+/// Handles `Assigns`: returns an id for each region, -1 for one that cannot be assigned.
+pub(super) fn assigns(
+    asked: &RequestContext<'_>,
+    request: &pb::AssignsRequest,
+) -> Result<pb::AssignsResponse, CallError> {
+    let assign = |region: &pb::RegionSpecifier| {
+        regions::assign(
+            asked,
+            &pb::AssignRegionRequest { region: region.clone(), r#override: request.r#override },
+        )
+    };
+    Ok(pb::AssignsResponse {
+        pid: for_each_region(asked, &request.region, |region| assign(region).is_ok())?,
+    })
 }
 
-/// `Unassigns`: as [`assigns`].
-pub(super) fn unassigns(asked: &Asked<'_>, request: &pb::UnassignsRequest) -> Result<pb::UnassignsResponse, Fault> {
-    let unassign =
-        |region: &pb::RegionSpecifier| regions::unassign(asked, &pb::UnassignRegionRequest { region: region.clone(), ..Default::default() });
-    Ok(pb::UnassignsResponse { pid: of_each(asked, &request.region, |region| unassign(region).is_ok())? })
+/// Handles `Unassigns`, like [`assigns`].
+pub(super) fn unassigns(
+    asked: &RequestContext<'_>,
+    request: &pb::UnassignsRequest,
+) -> Result<pb::UnassignsResponse, CallError> {
+    let unassign = |region: &pb::RegionSpecifier| {
+        regions::unassign(
+            asked,
+            &pb::UnassignRegionRequest { region: region.clone(), ..Default::default() },
+        )
+    };
+    Ok(pb::UnassignsResponse {
+        pid: for_each_region(asked, &request.region, |region| unassign(region).is_ok())?,
+    })
 }
 
-/// Does something with each region that there is, once, and gives for each that is named the id of a procedure that has nothing left to
-/// do, or -1. It is the same one for all: what procedures came to is kept for others, too.
-fn of_each(asked: &Asked<'_>, regions: &[pb::RegionSpecifier], work: impl Fn(&pb::RegionSpecifier) -> bool) -> Result<Vec<u64>, Fault> {
+/// Applies `work` once to each existing region among `regions`. Returns for each named one -1 or
+/// the id of a procedure that has nothing left to do. All share one id, so that a large request
+/// does not evict the outcomes of other procedures.
+fn for_each_region(
+    asked: &RequestContext<'_>,
+    regions: &[pb::RegionSpecifier],
+    work: impl Fn(&pb::RegionSpecifier) -> bool,
+) -> Result<Vec<u64>, CallError> {
     let tables = asked.engine().descriptors();
-    let there = tables.iter().flat_map(|table| asked.engine().regions(table.name()).unwrap_or_default());
-    // Of those that are not there a request may name any number.
-    let mut done: HashMap<String, Option<bool>> = there.map(|region| (region.encoded_name, None)).collect();
+    let there =
+        tables.iter().flat_map(|table| asked.engine().regions(table.name()).unwrap_or_default());
+    // A request may name any number of regions that do not exist.
+    let mut done: HashMap<String, Option<bool>> =
+        there.map(|region| (region.encoded_name, None)).collect();
     let is_done = regions.iter().map(|region| {
         let known = encoded_name(region).ok().and_then(|name| done.get_mut(&name));
         known.is_some_and(|known| *known.get_or_insert_with(|| work(region)))
     });
     let is_done: Vec<bool> = is_done.collect();
     let id = if is_done.contains(&true) {
-        asked.start("TransitRegionStateProcedure", None, Nonce::default(), Failure::InResult, |_| Ok(()))?
+        asked.start(
+            "TransitRegionStateProcedure",
+            None,
+            Nonce::default(),
+            Failure::InResult,
+            |_| Ok(()),
+        )?
     } else {
         NO_PROCEDURE
     };
     Ok(is_done.into_iter().map(|is_done| if is_done { id } else { NO_PROCEDURE }).collect())
 }
 
-/// `BypassProcedure`: none is ever stuck, so none is passed by.
-pub(super) fn bypass(_: &Asked<'_>, request: &pb::BypassProcedureRequest) -> Result<pb::BypassProcedureResponse, Fault> {
+/// Handles `BypassProcedure`. No procedure is ever stuck, so none is bypassed.
+pub(super) fn bypass(
+    _: &RequestContext<'_>,
+    request: &pb::BypassProcedureRequest,
+) -> Result<pb::BypassProcedureResponse, CallError> {
     Ok(pb::BypassProcedureResponse { bypassed: vec![false; request.proc_id.len()] })
 }
 
-/// `ScheduleServerCrashProcedure`: no server of this cluster is dead.
+/// Handles `ScheduleServerCrashProcedure`. No server of this cluster is dead.
 pub(super) fn server_crash(
-    _: &Asked<'_>,
+    _: &RequestContext<'_>,
     request: &pb::ScheduleServerCrashProcedureRequest,
-) -> Result<pb::ScheduleServerCrashProcedureResponse, Fault> {
-    Ok(pb::ScheduleServerCrashProcedureResponse { pid: vec![NO_PROCEDURE; request.server_name.len()] })
+) -> Result<pb::ScheduleServerCrashProcedureResponse, CallError> {
+    Ok(pb::ScheduleServerCrashProcedureResponse {
+        pid: vec![NO_PROCEDURE; request.server_name.len()],
+    })
 }
 
-/// `ScheduleSCPsForUnknownServers`: none is unknown.
+/// Handles `ScheduleSCPsForUnknownServers`. No server is unknown.
 pub(super) fn unknown_servers(
-    _: &Asked<'_>,
+    _: &RequestContext<'_>,
     _: &pb::ScheduleScPsForUnknownServersRequest,
-) -> Result<pb::ScheduleScPsForUnknownServersResponse, Fault> {
+) -> Result<pb::ScheduleScPsForUnknownServersResponse, CallError> {
     Ok(pb::ScheduleScPsForUnknownServersResponse { pid: Vec::new() })
 }
 
-/// `SetTableStateInMeta`: the state in the catalog is the state of the table, so it is enabled or disabled. Gives what it was.
-pub(super) fn table_state(asked: &Asked<'_>, request: &pb::SetTableStateInMetaRequest) -> Result<pb::GetTableStateResponse, Fault> {
+/// Handles `SetTableStateInMeta`. The state in the catalog is the state of the table, so the table
+/// is enabled or disabled. Returns the previous state.
+pub(super) fn table_state(
+    asked: &RequestContext<'_>,
+    request: &pb::SetTableStateInMetaRequest,
+) -> Result<pb::GetTableStateResponse, CallError> {
     let name = table_name(&request.table_name)?;
-    let before = describe::state(asked, &pb::GetTableStateRequest { table_name: request.table_name.clone() })?;
+    let before = describe::state(
+        asked,
+        &pb::GetTableStateRequest { table_name: request.table_name.clone() },
+    )?;
     match (before.table_state.state(), request.table_state.state()) {
         (State::Disabled, State::Enabled) => {
             tables::check_space(asked.context, &name)?;
@@ -94,12 +143,19 @@ pub(super) fn table_state(asked: &Asked<'_>, request: &pb::SetTableStateInMetaRe
         }
         (State::Enabled, State::Disabled) => asked.engine().disable_table(&name)?,
         (_, State::Enabled | State::Disabled) => {}
-        _ => return Err(Fault::do_not_retry("a table is enabled or disabled here, with nothing between; give ENABLED or DISABLED")),
+        _ => {
+            return Err(CallError::do_not_retry(
+                "a table is enabled or disabled here, with nothing between; give ENABLED or DISABLED",
+            ));
+        }
     }
     Ok(before)
 }
 
-/// `SetRegionStateInMeta`: the state of a region follows from that of its table.
-pub(super) fn region_state(_: &Asked<'_>, _: &pb::SetRegionStateInMetaRequest) -> Result<pb::SetRegionStateInMetaResponse, Fault> {
-    Err(not_offered("SetRegionStateInMeta (enable or disable the table)"))
+/// Handles `SetRegionStateInMeta`. The state of a region follows from that of its table.
+pub(super) fn region_state(
+    _: &RequestContext<'_>,
+    _: &pb::SetRegionStateInMetaRequest,
+) -> Result<pb::SetRegionStateInMetaResponse, CallError> {
+    Err(not_supported("SetRegionStateInMeta (enable or disable the table)"))
 }

@@ -5,44 +5,44 @@ use halite_types::{RegionInfo, TableName};
 use halite_wire::convert::{region, schema};
 use halite_wire::proto as pb;
 
-use super::faults::unknown_region;
-use crate::call::Fault;
+use super::errors::unknown_region;
+use crate::call::CallError;
 
-/// The table of a request. A namespace left empty is the default one.
-pub(crate) fn table_name(message: &pb::TableName) -> Result<TableName, Fault> {
+/// Returns the table of a request. An empty namespace is the default one.
+pub(crate) fn table_name(message: &pb::TableName) -> Result<TableName, CallError> {
     Ok(schema::table_name_from_proto(message)?)
 }
 
-/// The name of `hbase:meta`, which is no table of the engine.
+/// Returns the name of `hbase:meta`, which is not a table of the engine.
 pub(crate) fn meta_table() -> TableName {
     region::meta().table
 }
 
-/// Whether it is `hbase:meta`.
+/// Returns `true` if it is `hbase:meta`.
 pub(crate) fn is_meta(name: &TableName) -> bool {
     *name == meta_table()
 }
 
-/// Whether it is one of HBase's own tables, which are left out of lists unless they are asked for.
+/// Returns `true` if it is one of HBase's own tables, which lists omit unless requested.
 pub(crate) fn is_system(name: &TableName) -> bool {
     name.namespace() == SYSTEM_NAMESPACE
 }
 
-/// The encoded name in a specifier, whichever of the two names it gives.
+/// Returns the encoded name in a specifier, from either form of the region's name.
 ///
 /// # Errors
-/// `UnknownRegionException`, as the master says, for what cannot be the name of a region.
-pub(crate) fn encoded_name(specifier: &pb::RegionSpecifier) -> Result<String, Fault> {
+/// `UnknownRegionException`, as from the master, for an invalid region name.
+pub(crate) fn encoded_name(specifier: &pb::RegionSpecifier) -> Result<String, CallError> {
     let name = region::encoded_name(specifier).map(str::to_owned);
-    name.map_err(|_| unknown_region(&halite_types::key::print_bytes(&specifier.value)))
+    name.map_err(|_| unknown_region(&halite_types::key::to_string_binary(&specifier.value)))
 }
 
-/// `host,port,startcode`, as HBase prints a server.
+/// Formats a server as `host,port,startcode`, as HBase prints it.
 pub(crate) fn server_text(server: &pb::ServerName) -> String {
     format!("{},{},{}", server.host_name, server.port(), server.start_code())
 }
 
-/// Names of regions, for a list of them in a text.
+/// Returns the names of regions as a comma-separated list.
 pub(crate) fn encoded_names(regions: &[RegionInfo]) -> String {
     regions.iter().map(|region| &region.encoded_name[..]).collect::<Vec<_>>().join(", ")
 }
@@ -56,10 +56,15 @@ mod tests {
     #[test]
     fn both_names_of_a_region_are_understood_and_others_are_unknown_regions() {
         let encoded = "33b36c58f0da118f6c22fc0c24d60bf4";
-        let named = |r#type, value: String| encoded_name(&pb::RegionSpecifier { r#type, value: value.into() });
+        let named = |r#type, value: String| {
+            encoded_name(&pb::RegionSpecifier { r#type, value: value.into() })
+        };
         assert_eq!(named(1, format!("t1,b,1795224443858.{encoded}.")).unwrap(), encoded);
         assert_eq!(named(2, encoded.to_owned()).unwrap(), encoded);
-        assert_eq!(named(1, "odd".to_owned()).unwrap_err().exception().kind(), Some(ExceptionKind::UnknownRegion));
+        assert_eq!(
+            named(1, "odd".to_owned()).unwrap_err().exception().kind(),
+            Some(ExceptionKind::UnknownRegion)
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Namespaces: made, changed, dropped and listed.
+//! Handlers that create, change, drop and list namespaces.
 
 use std::sync::Arc;
 
@@ -9,92 +9,127 @@ use halite_wire::convert::schema::{namespace_from_proto, namespace_to_proto};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
-use super::asked::{Asked, Failure, check_namespace, nonce};
-use super::faults::namespace_not_found;
+use super::errors::namespace_not_found;
 use super::names::meta_table;
 use super::namespace_limits::{MAX_REGIONS, MAX_TABLES};
 use super::quotas;
-use crate::call::Fault;
+use super::request_context::{Failure, RequestContext, check_namespace, nonce};
+use crate::call::CallError;
 
-/// `CreateNamespace`.
-pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateNamespaceRequest) -> Result<pb::CreateNamespaceResponse, Fault> {
+/// Handles `CreateNamespace`.
+pub(super) fn create(
+    asked: &RequestContext<'_>,
+    request: &pb::CreateNamespaceRequest,
+) -> Result<pb::CreateNamespaceResponse, CallError> {
     let (name, settings) = namespace_from_proto(&request.namespace_descriptor)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
     let context = Arc::clone(asked.context);
-    let id = asked.start("CreateNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
-        if check_namespace(engine, &name).is_ok() {
-            return Err(Fault::new(ExceptionKind::NamespaceExist, format!("Namespace {name} already exists")));
-        }
-        check_limits(&name, &settings)?;
-        engine.create_namespace(&name, settings)?;
-        context.master.namespace_table.follow(engine);
-        Ok(())
-    })?;
+    let id =
+        asked.start("CreateNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
+            if check_namespace(engine, &name).is_ok() {
+                return Err(CallError::new(
+                    ExceptionKind::NamespaceExist,
+                    format!("Namespace {name} already exists"),
+                ));
+            }
+            check_limits(&name, &settings)?;
+            engine.create_namespace(&name, settings)?;
+            context.master.namespace_table.sync(engine);
+            Ok(())
+        })?;
     Ok(pb::CreateNamespaceResponse { proc_id: Some(id) })
 }
 
-/// `ModifyNamespace`: the settings are replaced.
-pub(super) fn modify(asked: &Asked<'_>, request: &pb::ModifyNamespaceRequest) -> Result<pb::ModifyNamespaceResponse, Fault> {
+/// Handles `ModifyNamespace`: replaces the settings.
+pub(super) fn modify(
+    asked: &RequestContext<'_>,
+    request: &pb::ModifyNamespaceRequest,
+) -> Result<pb::ModifyNamespaceResponse, CallError> {
     let (name, settings) = namespace_from_proto(&request.namespace_descriptor)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
     let context = Arc::clone(asked.context);
-    let id = asked.start("ModifyNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
-        check_namespace(engine, &name)?;
-        check_limits(&name, &settings)?;
-        engine.alter_namespace(&name, settings)?;
-        context.master.namespace_table.follow(engine);
-        Ok(())
-    })?;
+    let id =
+        asked.start("ModifyNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
+            check_namespace(engine, &name)?;
+            check_limits(&name, &settings)?;
+            engine.alter_namespace(&name, settings)?;
+            context.master.namespace_table.sync(engine);
+            Ok(())
+        })?;
     Ok(pb::ModifyNamespaceResponse { proc_id: Some(id) })
 }
 
-/// `DeleteNamespace`: it must be empty and not one of HBase's own two.
-pub(super) fn delete(asked: &Asked<'_>, request: &pb::DeleteNamespaceRequest) -> Result<pb::DeleteNamespaceResponse, Fault> {
+/// Handles `DeleteNamespace`. The namespace must be empty and not one of HBase's own two.
+pub(super) fn delete(
+    asked: &RequestContext<'_>,
+    request: &pb::DeleteNamespaceRequest,
+) -> Result<pb::DeleteNamespaceResponse, CallError> {
     let nonce = nonce(request.nonce_group(), request.nonce());
     let name = request.namespace_name.clone();
     let context = Arc::clone(asked.context);
-    let id = asked.start("DeleteNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
-        check_namespace(engine, &name)?;
-        check_removable(engine, &name)?;
-        engine.drop_namespace(&name)?;
-        context.master.namespace_table.follow(engine);
-        quotas::forget_namespace(&context, &name);
-        Ok(())
-    })?;
+    let id =
+        asked.start("DeleteNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
+            check_namespace(engine, &name)?;
+            check_removable(engine, &name)?;
+            engine.drop_namespace(&name)?;
+            context.master.namespace_table.sync(engine);
+            quotas::remove_namespace_quotas(&context, &name);
+            Ok(())
+        })?;
     Ok(pb::DeleteNamespaceResponse { proc_id: Some(id) })
 }
 
-fn check_removable(engine: &Engine, name: &str) -> Result<(), Fault> {
-    let refuse = |text: String| Err(Fault::new(ExceptionKind::Constraint, text));
+fn check_removable(engine: &Engine, name: &str) -> Result<(), CallError> {
+    let refuse = |text: String| Err(CallError::new(ExceptionKind::Constraint, text));
     if name == DEFAULT_NAMESPACE || name == SYSTEM_NAMESPACE {
         return refuse(format!("Reserved namespace {name} cannot be removed."));
     }
     match engine.descriptors().iter().filter(|table| table.name().namespace() == name).count() {
         0 => Ok(()),
-        tables => refuse(format!("Only empty namespaces can be removed. Namespace {name} has {tables} tables")),
+        tables => refuse(format!(
+            "Only empty namespaces can be removed. Namespace {name} has {tables} tables"
+        )),
     }
 }
 
-/// `GetNamespaceDescriptor`.
-pub(super) fn descriptor(asked: &Asked<'_>, request: &pb::GetNamespaceDescriptorRequest) -> Result<pb::GetNamespaceDescriptorResponse, Fault> {
+/// Handles `GetNamespaceDescriptor`.
+pub(super) fn descriptor(
+    asked: &RequestContext<'_>,
+    request: &pb::GetNamespaceDescriptorRequest,
+) -> Result<pb::GetNamespaceDescriptorResponse, CallError> {
     let name = &request.namespace_name;
     let found = all(asked.engine()).into_iter().find(|(known, _)| known == name);
     let (name, settings) = found.ok_or_else(|| namespace_not_found(name))?;
-    Ok(pb::GetNamespaceDescriptorResponse { namespace_descriptor: namespace_to_proto(&name, &settings) })
+    Ok(pb::GetNamespaceDescriptorResponse {
+        namespace_descriptor: namespace_to_proto(&name, &settings),
+    })
 }
 
-/// `ListNamespaceDescriptors`.
-pub(super) fn descriptors(asked: &Asked<'_>, _: &pb::ListNamespaceDescriptorsRequest) -> Result<pb::ListNamespaceDescriptorsResponse, Fault> {
+/// Handles `ListNamespaceDescriptors`.
+pub(super) fn descriptors(
+    asked: &RequestContext<'_>,
+    _: &pb::ListNamespaceDescriptorsRequest,
+) -> Result<pb::ListNamespaceDescriptorsResponse, CallError> {
     let all = all(asked.engine());
-    Ok(pb::ListNamespaceDescriptorsResponse { namespace_descriptor: all.iter().map(|(name, settings)| namespace_to_proto(name, settings)).collect() })
+    Ok(pb::ListNamespaceDescriptorsResponse {
+        namespace_descriptor: all
+            .iter()
+            .map(|(name, settings)| namespace_to_proto(name, settings))
+            .collect(),
+    })
 }
 
-/// `ListNamespaces`.
-pub(super) fn names(asked: &Asked<'_>, _: &pb::ListNamespacesRequest) -> Result<pb::ListNamespacesResponse, Fault> {
-    Ok(pb::ListNamespacesResponse { namespace_name: all(asked.engine()).into_iter().map(|(name, _)| name).collect() })
+/// Handles `ListNamespaces`.
+pub(super) fn names(
+    asked: &RequestContext<'_>,
+    _: &pb::ListNamespacesRequest,
+) -> Result<pb::ListNamespacesResponse, CallError> {
+    Ok(pb::ListNamespacesResponse {
+        namespace_name: all(asked.engine()).into_iter().map(|(name, _)| name).collect(),
+    })
 }
 
-/// All namespaces by name; that of `hbase:meta` is there in any case.
+/// Returns all namespaces by name, always including that of `hbase:meta`.
 pub(super) fn all(engine: &Engine) -> Vec<(String, Attributes)> {
     let mut all = engine.namespaces();
     let system = meta_table();
@@ -105,13 +140,23 @@ pub(super) fn all(engine: &Engine) -> Vec<(String, Attributes)> {
     all
 }
 
-/// Checks the limits that a namespace sets (HBase: `TableNamespaceManager.validateTableAndRegionCount`).
-fn check_limits(name: &str, settings: &Attributes) -> Result<(), Fault> {
-    for (setting, what, short) in [(MAX_REGIONS, "region", "regions"), (MAX_TABLES, "tables", "tables")] {
+/// Checks the limits that a namespace sets (HBase:
+/// `TableNamespaceManager.validateTableAndRegionCount`).
+fn check_limits(name: &str, settings: &Attributes) -> Result<(), CallError> {
+    for (setting, what, short) in
+        [(MAX_REGIONS, "region", "regions"), (MAX_TABLES, "tables", "tables")]
+    {
         let Some(text) = settings.get(setting) else { continue };
-        let wrong = |_| Fault::do_not_retry(format!("NumberFormatException while getting max {short}. {setting} is {text:?}"));
+        let wrong = |_| {
+            CallError::do_not_retry(format!(
+                "NumberFormatException while getting max {short}. {setting} is {text:?}"
+            ))
+        };
         if text.parse::<i64>().map_err(wrong)? <= 0 {
-            return Err(Fault::new(ExceptionKind::Constraint, format!("The max {what} quota for {name} is less than or equal to zero.")));
+            return Err(CallError::new(
+                ExceptionKind::Constraint,
+                format!("The max {what} quota for {name} is less than or equal to zero."),
+            ));
         }
     }
     Ok(())

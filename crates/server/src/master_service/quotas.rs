@@ -1,13 +1,15 @@
-//! Quotas, kept in `hbase:quota` as HBase keeps them, where clients read them by themselves, and put in force from there.
+//! Quotas. They are stored in `hbase:quota` as in HBase, where clients read them directly, and are
+//! loaded from there.
 //!
 //! ```text
 //! row          t.TABLE   n.NAMESPACE   u.USER   r.SERVER     family q, qualifier s
 //!              u.USER                                        family q, qualifier s.TABLE or s.NAMESPACE:
 //!              exceedThrottleQuota                           family q, qualifier s: one byte, ff for on
-//!              t.TABLE                                       family u, qualifier p: how the table stands to its limit
+//!              t.TABLE                                       family u, qualifier p: usage of the table against its limit
 //! value        "PBUF" and the message Quotas; in family u the message SpaceQuotaSnapshot
 //! ```
-//! The layout is HBase's `QuotaTableUtil`, the rules are those of `MasterQuotaManager` and `GlobalQuotaSettingsImpl`.
+//! The layout is HBase's `QuotaTableUtil`. The rules are those of `MasterQuotaManager` and
+//! `GlobalQuotaSettingsImpl`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,28 +17,31 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use halite_engine::{Engine, Table};
 use halite_types::schema::family_attribute as fam;
-use halite_types::{Delete, FamilyDescriptor, Get, Put, Result as StoreResult, RowOp, RowRange, Scan, TableDescriptor, TableName, Tier};
+use halite_types::{
+    Delete, FamilyDescriptor, Get, Put, ReadTier, Result as StoreResult, RowOp, RowRange, Scan,
+    TableDescriptor, TableName,
+};
 use halite_wire::convert::schema::{table_name_from_proto, with_defaults};
 use halite_wire::proto as pb;
 use pb::magic::{from_magic, with_magic};
 
-use super::asked::Asked;
+use super::request_context::RequestContext;
 use super::throttles::{merged, without};
-use crate::call::Fault;
+use crate::call::CallError;
 use crate::context::Context;
-use crate::quota::Stored;
+use crate::quota::StoredQuota;
 
 const FAMILY: &str = "q";
 const USAGE_FAMILY: &str = "u";
 const SETTINGS: &str = "s";
-const STANDING: &str = "p";
+const USAGE_QUALIFIER: &str = "p";
 const EXCEED_ROW: &str = "exceedThrottleQuota";
-/// The row of all region servers together.
+/// Row for all region servers together.
 const ALL_SERVERS: &str = "r.all";
 const TRUE: [u8; 1] = [0xff];
 const FALSE: [u8; 1] = [0];
 
-/// One at a time changes quotas, since each reads what it changes.
+/// Lock that serializes changes of quotas, since each change reads what it modifies.
 #[derive(Debug, Default)]
 pub(crate) struct Quotas(Mutex<()>);
 
@@ -50,102 +55,139 @@ fn table_name() -> TableName {
     "hbase:quota".parse().expect("a legal name")
 }
 
-/// Makes `hbase:quota` if it is not there and quotas are on. Who can be read from is to be reached, so a failure is only logged.
+/// Creates `hbase:quota` if quotas are on and it does not exist. A failure is only logged, since
+/// the server must start so that clients can read.
 pub(super) fn prepare(engine: &Engine, enabled: bool) {
     if !enabled || engine.descriptor(&table_name()).is_ok() {
         return;
     }
-    let family = |name: &'static str| FamilyDescriptor::new(name).versions(1).set(fam::REPLICATION_SCOPE, 0);
-    let table = TableDescriptor::new(table_name()).family(family(FAMILY)).family(family(USAGE_FAMILY));
+    let family =
+        |name: &'static str| FamilyDescriptor::new(name).versions(1).set(fam::REPLICATION_SCOPE, 0);
+    let table =
+        TableDescriptor::new(table_name()).family(family(FAMILY)).family(family(USAGE_FAMILY));
     if let Err(error) = engine.create_table(with_defaults(table), Vec::new()) {
-        tracing::warn!("{} could not be made, and will be at the next start: {error}", table_name());
+        tracing::warn!(
+            "{} could not be made, and will be at the next start: {error}",
+            table_name()
+        );
     }
 }
 
-fn table(context: &Context) -> Result<Arc<Table>, Fault> {
-    if !context.config.quotas_enabled {
-        return Err(Fault::do_not_retry("java.lang.UnsupportedOperationException: quota support disabled"));
+fn table(context: &Context) -> Result<Arc<Table>, CallError> {
+    if !context.config.quota_enabled {
+        return Err(CallError::do_not_retry(
+            "java.lang.UnsupportedOperationException: quota support disabled",
+        ));
     }
     Ok(context.engine.table(&table_name())?)
 }
 
-/// The table, if quotas are on. With them on, one that cannot be read is not one without quotas.
+/// Returns the table, if quotas are on. If they are on, an unreadable table is an error.
 fn table_if_on(context: &Context) -> StoreResult<Option<Arc<Table>>> {
-    if context.config.quotas_enabled { context.engine.table(&table_name()).map(Some) } else { Ok(None) }
+    if context.config.quota_enabled {
+        context.engine.table(&table_name()).map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
-/// Where a quota lies.
-struct Place {
+/// Row and qualifier of a quota.
+struct QuotaRow {
     row: String,
     qualifier: String,
 }
 
-/// Where the quota of a request lies.
+/// Returns the location of the quota of a request.
 ///
 /// # Errors
-/// If it says whose it is in none of the ways there are.
-fn place(request: &pb::SetQuotaRequest) -> Result<Place, Fault> {
+/// If the request identifies its subject in none of the allowed ways.
+fn quota_row(request: &pb::SetQuotaRequest) -> Result<QuotaRow, CallError> {
     let table = request.table_name.as_ref().map(table_name_from_proto).transpose()?;
     let settings = SETTINGS.to_owned();
-    let (row, qualifier) = match (&request.user_name, table, &request.namespace, &request.region_server) {
+    let (row, qualifier) = match (
+        &request.user_name,
+        table,
+        &request.namespace,
+        &request.region_server,
+    ) {
         (Some(user), Some(table), ..) => (format!("u.{user}"), format!("{SETTINGS}.{table}")),
-        (Some(user), None, Some(namespace), _) => (format!("u.{user}"), format!("{SETTINGS}.{namespace}:")),
+        (Some(user), None, Some(namespace), _) => {
+            (format!("u.{user}"), format!("{SETTINGS}.{namespace}:"))
+        }
         (Some(user), None, None, _) => (format!("u.{user}"), settings),
         (None, Some(table), ..) => (format!("t.{table}"), settings),
         (None, None, Some(namespace), _) => (format!("n.{namespace}"), settings),
         (None, None, None, Some(server)) => (format!("r.{server}"), settings),
         (None, None, None, None) => {
             let text = "java.lang.UnsupportedOperationException: a user, a table, a namespace or region server must be specified";
-            return Err(Fault::do_not_retry(text));
+            return Err(CallError::do_not_retry(text));
         }
     };
-    Ok(Place { row, qualifier })
+    Ok(QuotaRow { row, qualifier })
 }
 
-fn read(table: &Table, row: &str, qualifier: &str) -> Result<Option<Bytes>, Fault> {
+fn read(table: &Table, row: &str, qualifier: &str) -> Result<Option<Bytes>, CallError> {
     let get = Get::new(row.to_owned()).column(FAMILY, qualifier.to_owned());
-    let row = table.get(&get, Tier::Disk)?;
+    let row = table.get(&get, ReadTier::Disk)?;
     Ok(row.cells().iter().next().map(|cell| Bytes::copy_from_slice(cell.value())))
 }
 
-fn write(table: &Table, op: impl Into<RowOp>) -> Result<(), Fault> {
+fn write(table: &Table, op: impl Into<RowOp>) -> Result<(), CallError> {
     table.apply(vec![op.into()])?.into_iter().try_for_each(|result| result.map(|_| ()))?;
     Ok(())
 }
 
-fn read_quotas(table: &Table, place: &Place) -> Result<pb::Quotas, Fault> {
-    let Some(value) = read(table, &place.row, &place.qualifier)? else { return Ok(pb::Quotas::default()) };
-    let damaged = || Fault::do_not_retry(format!("the quota in row {} of {} cannot be read; remove it", place.row, table_name()));
+fn read_quotas(table: &Table, place: &QuotaRow) -> Result<pb::Quotas, CallError> {
+    let Some(value) = read(table, &place.row, &place.qualifier)? else {
+        return Ok(pb::Quotas::default());
+    };
+    let damaged = || {
+        CallError::do_not_retry(format!(
+            "the quota in row {} of {} cannot be read; remove it",
+            place.row,
+            table_name()
+        ))
+    };
     from_magic(value).map_err(|_| damaged())
 }
 
-/// `SetQuota`: one more, one changed, or one less.
-pub(super) fn set(asked: &Asked<'_>, request: &pb::SetQuotaRequest) -> Result<pb::SetQuotaResponse, Fault> {
+/// Handles `SetQuota`: adds, changes or removes a quota.
+pub(super) fn set(
+    asked: &RequestContext<'_>,
+    request: &pb::SetQuotaRequest,
+) -> Result<pb::SetQuotaResponse, CallError> {
     let table = table(asked.context)?;
-    let place = place(request)?;
+    let place = quota_row(request)?;
     let _change = asked.context.master.quotas.lock();
-    let changed = if request.remove_all() { None } else { changed(read_quotas(&table, &place)?, request)? };
+    let changed =
+        if request.remove_all() { None } else { changed(read_quotas(&table, &place)?, request)? };
     write_quotas(&table, place, changed.as_ref())?;
     put_in_force(asked.context)?;
     Ok(pb::SetQuotaResponse {})
 }
 
-fn write_quotas(table: &Table, place: Place, quotas: Option<&pb::Quotas>) -> Result<(), Fault> {
+fn write_quotas(
+    table: &Table,
+    place: QuotaRow,
+    quotas: Option<&pb::Quotas>,
+) -> Result<(), CallError> {
     match quotas {
-        Some(quotas) => write(table, Put::new(place.row).add(FAMILY, place.qualifier, with_magic(quotas))),
-        // With the last limit of a user himself those on his use of tables and namespaces go too (HBase:
-        // `QuotaUtil.deleteUserQuota`).
+        Some(quotas) => {
+            write(table, Put::new(place.row).add(FAMILY, place.qualifier, with_magic(quotas)))
+        }
+        // Deleting the last global limit of a user also deletes the user's limits on tables and
+        // namespaces (HBase: `QuotaUtil.deleteUserQuota`).
         None if place.qualifier == SETTINGS => write(table, Delete::new(place.row)),
         None => write(table, Delete::new(place.row).column(FAMILY, place.qualifier)),
     }
 }
 
-/// The limits of a table or namespace go with it (HBase: `MasterQuotasObserver`). That it has gone is done by then, so a
-/// failure is only logged.
-fn forget(context: &Context, row: String) {
+/// Removes the limits of a table or namespace (HBase: `MasterQuotasObserver`). The table or
+/// namespace has already been dropped, so a failure is only logged.
+fn remove_quotas(context: &Context, row: String) {
     let Ok(table) = table(context) else { return };
     let _change = context.master.quotas.lock();
-    let place = Place { row, qualifier: SETTINGS.to_owned() };
+    let place = QuotaRow { row, qualifier: SETTINGS.to_owned() };
     let forgotten = read_quotas(&table, &place).and_then(|quotas| match quotas {
         pb::Quotas { throttle: None, space: None, .. } => Ok(()),
         quotas => {
@@ -155,127 +197,185 @@ fn forget(context: &Context, row: String) {
         }
     });
     if let Err(fault) = forgotten {
-        tracing::warn!("the quotas of what was dropped stay in {}: {}", table_name(), fault.exception());
+        tracing::warn!(
+            "the quotas of what was dropped stay in {}: {}",
+            table_name(),
+            fault.exception()
+        );
     }
 }
 
-/// Forgets the limits of a table that was dropped.
-pub(super) fn forget_table(context: &Context, name: &TableName) {
-    forget(context, format!("t.{name}"));
+/// Removes the limits of a dropped table.
+pub(super) fn remove_table_quotas(context: &Context, name: &TableName) {
+    remove_quotas(context, format!("t.{name}"));
 }
 
-/// Forgets the limits of a namespace that was dropped.
-pub(super) fn forget_namespace(context: &Context, name: &str) {
-    forget(context, format!("n.{name}"));
+/// Removes the limits of a dropped namespace.
+pub(super) fn remove_namespace_quotas(context: &Context, name: &str) {
+    remove_quotas(context, format!("n.{name}"));
 }
 
-/// What is set for tables (`t.`) or namespaces (`n.`), by their names; nothing where quotas are off.
+/// Returns the quotas of tables (`t.`) or namespaces (`n.`), by name; none if quotas are off.
 ///
 /// # Errors
-/// What reading the table meets.
-pub(super) fn of_all(context: &Context, prefix: &str) -> StoreResult<Vec<(String, pb::Quotas)>> {
-    let found = stored_in(context, RowRange::prefix(prefix.to_owned()))?.into_iter().filter(|stored| stored.qualifier == SETTINGS);
-    Ok(found.filter_map(|stored| Some((stored.row.strip_prefix(prefix)?.to_owned(), stored.quotas))).collect())
+/// Errors of reading the table.
+pub(super) fn quotas_by_prefix(
+    context: &Context,
+    prefix: &str,
+) -> StoreResult<Vec<(String, pb::Quotas)>> {
+    let found = stored_in(context, RowRange::prefix(prefix.to_owned()))?
+        .into_iter()
+        .filter(|stored| stored.qualifier == SETTINGS);
+    Ok(found
+        .filter_map(|stored| Some((stored.row.strip_prefix(prefix)?.to_owned(), stored.quotas)))
+        .collect())
 }
 
-/// Writes down how tables stand to their limits, where that has changed; the shell's `list_quota_snapshots` reads it there.
+/// Writes the changed usage of tables against their limits. The shell's `list_quota_snapshots`
+/// reads it.
 ///
 /// # Errors
-/// What reading and writing the table meets.
-pub(super) fn note_usage(context: &Context, measured: &BTreeMap<TableName, Bytes>) -> StoreResult<()> {
+/// Errors of reading and writing the table.
+pub(super) fn record_usage(
+    context: &Context,
+    measured: &BTreeMap<TableName, Bytes>,
+) -> StoreResult<()> {
     let Some(table) = table_if_on(context)? else { return Ok(()) };
-    // With what is set changed meanwhile, a row could come back that has just gone.
+    // Without the lock, a concurrent change could restore a row that was just deleted.
     let _change = context.master.quotas.lock();
     let mut known = BTreeMap::new();
-    for rows in table.scan(Scan { range: RowRange::prefix("t."), ..Scan::all() }, Tier::Disk) {
+    for rows in table.scan(Scan { range: RowRange::prefix("t."), ..Scan::all() }, ReadTier::Disk) {
         for row in &rows? {
-            known.insert(Bytes::copy_from_slice(row.key()), row.value(USAGE_FAMILY, STANDING).map(Bytes::copy_from_slice));
+            known.insert(
+                Bytes::copy_from_slice(row.key()),
+                row.value(USAGE_FAMILY, USAGE_QUALIFIER).map(Bytes::copy_from_slice),
+            );
         }
     }
     let row_of = |name: &TableName| Bytes::from(format!("t.{name}"));
-    let changed = measured.iter().map(|(name, value)| (row_of(name), value)).filter(|(row, value)| {
-        // The limit of one that has no row has been taken away.
-        known.remove(row).is_some_and(|before| before.as_ref() != Some(*value))
-    });
-    let mut ops: Vec<RowOp> = changed.map(|(row, value)| Put::new(row).add(USAGE_FAMILY, STANDING, value).into()).collect();
+    let changed =
+        measured.iter().map(|(name, value)| (row_of(name), value)).filter(|(row, value)| {
+            // A table without a row has lost its limit.
+            known.remove(row).is_some_and(|before| before.as_ref() != Some(*value))
+        });
+    let mut ops: Vec<RowOp> = changed
+        .map(|(row, value)| Put::new(row).add(USAGE_FAMILY, USAGE_QUALIFIER, value).into())
+        .collect();
     let stale = known.into_iter().filter(|(_, value)| value.is_some());
-    ops.extend(stale.map(|(row, _)| RowOp::from(Delete::new(row).column(USAGE_FAMILY, STANDING))));
-    if ops.is_empty() { Ok(()) } else { table.apply(ops)?.into_iter().try_for_each(|result| result.map(drop)) }
+    ops.extend(
+        stale.map(|(row, _)| RowOp::from(Delete::new(row).column(USAGE_FAMILY, USAGE_QUALIFIER))),
+    );
+    if ops.is_empty() {
+        Ok(())
+    } else {
+        table.apply(ops)?.into_iter().try_for_each(|result| result.map(drop))
+    }
 }
 
-/// Everything that is stored but the switch; nothing where quotas are off.
+/// Returns all stored quotas, without the switch; none if quotas are off.
 ///
 /// # Errors
-/// What reading the table meets.
-pub(super) fn stored(context: &Context) -> StoreResult<Vec<Stored>> {
+/// Errors of reading the table.
+pub(super) fn stored(context: &Context) -> StoreResult<Vec<StoredQuota>> {
     stored_in(context, RowRange::all())
 }
 
-fn stored_in(context: &Context, range: RowRange) -> StoreResult<Vec<Stored>> {
+fn stored_in(context: &Context, range: RowRange) -> StoreResult<Vec<StoredQuota>> {
     let Some(table) = table_if_on(context)? else { return Ok(Vec::new()) };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut found = Vec::new();
-    for rows in table.scan(Scan { range, ..Scan::all() }, Tier::Disk) {
+    for rows in table.scan(Scan { range, ..Scan::all() }, ReadTier::Disk) {
         let rows = rows?;
-        for cell in rows.iter().flat_map(|row| row.cells().iter()).filter(|cell| cell.family() == FAMILY.as_bytes()) {
+        for cell in rows
+            .iter()
+            .flat_map(|row| row.cells().iter())
+            .filter(|cell| cell.family() == FAMILY.as_bytes())
+        {
             let message = from_magic::<pb::Quotas>(Bytes::copy_from_slice(cell.value()));
-            found.extend(message.ok().map(|quotas| Stored { row: text(cell.row()), qualifier: text(cell.qualifier()), quotas }));
+            found.extend(message.ok().map(|quotas| StoredQuota {
+                row: text(cell.row()),
+                qualifier: text(cell.qualifier()),
+                quotas,
+            }));
         }
     }
     Ok(found)
 }
 
-/// Puts in force what is stored.
+/// Applies the stored quotas.
 ///
 /// # Errors
-/// What reading the table meets; what was in force stays so.
+/// Errors of reading the table; the quotas in effect then stay unchanged.
 pub(crate) fn put_in_force(context: &Context) -> StoreResult<()> {
     let Some(table) = table_if_on(context)? else { return Ok(()) };
-    let exceed = table.get(&Get::new(EXCEED_ROW).column(FAMILY, SETTINGS), Tier::Disk)?;
+    let exceed = table.get(&Get::new(EXCEED_ROW).column(FAMILY, SETTINGS), ReadTier::Disk)?;
     let may_exceed = exceed.value(FAMILY, SETTINGS).is_some_and(|value| value[..] == TRUE);
     let is_on = context.master.switches.rpc_throttle.get();
     context.quota.change(&context.engine, &stored(context)?, is_on, may_exceed);
     Ok(())
 }
 
-/// What a request makes of the quotas that are set; `None` if nothing is left.
-fn changed(mut quotas: pb::Quotas, request: &pb::SetQuotaRequest) -> Result<Option<pb::Quotas>, Fault> {
+/// Applies a request to the existing quotas. Returns `None` if no quota is left.
+fn changed(
+    mut quotas: pb::Quotas,
+    request: &pb::SetQuotaRequest,
+) -> Result<Option<pb::Quotas>, CallError> {
     if let Some(bypass) = request.bypass_globals {
         quotas.bypass_globals = Some(bypass);
     } else if let Some(limit) = &request.space_limit {
-        let quota = limit.quota.ok_or_else(|| Fault::do_not_retry("the space limit says nothing of a quota"))?;
+        let quota = limit
+            .quota
+            .ok_or_else(|| CallError::do_not_retry("the space limit says nothing of a quota"))?;
         quotas.space = (!quota.remove()).then_some(quota);
     } else if let Some(throttle) = &request.throttle {
         quotas.throttle = match &throttle.timed_quota {
-            Some(_) if throttle.r#type.is_some() => Some(merged(quotas.throttle.unwrap_or_default(), throttle)?),
+            Some(_) if throttle.r#type.is_some() => {
+                Some(merged(quotas.throttle.unwrap_or_default(), throttle)?)
+            }
             _ => without(quotas.throttle.as_ref(), throttle),
         };
     } else {
-        return Err(Fault::do_not_retry("java.lang.IllegalStateException: Unhandled SetRequestQuota state"));
+        return Err(CallError::do_not_retry(
+            "java.lang.IllegalStateException: Unhandled SetRequestQuota state",
+        ));
     }
     let is_empty = quotas.throttle.is_none() && quotas.space.is_none() && !quotas.bypass_globals();
     Ok((!is_empty).then_some(quotas))
 }
 
-/// `SwitchRpcThrottle`: remembered.
-pub(super) fn set_throttle(asked: &Asked<'_>, request: &pb::SwitchRpcThrottleRequest) -> Result<pb::SwitchRpcThrottleResponse, Fault> {
+/// Handles `SwitchRpcThrottle`. The switch is durable.
+pub(super) fn set_throttle(
+    asked: &RequestContext<'_>,
+    request: &pb::SwitchRpcThrottleRequest,
+) -> Result<pb::SwitchRpcThrottleResponse, CallError> {
     let on = &asked.context.master.switches.rpc_throttle;
-    let previous = asked.context.config.quotas_enabled && on.set(asked.engine(), request.rpc_throttle_enabled)?;
+    let previous = asked.context.config.quota_enabled
+        && on.set(asked.engine(), request.rpc_throttle_enabled)?;
     put_in_force(asked.context)?;
     Ok(pb::SwitchRpcThrottleResponse { previous_rpc_throttle_enabled: previous })
 }
 
-/// `IsRpcThrottleEnabled`.
-pub(super) fn is_throttle_on(asked: &Asked<'_>, _: &pb::IsRpcThrottleEnabledRequest) -> Result<pb::IsRpcThrottleEnabledResponse, Fault> {
-    let rpc_throttle_enabled = asked.context.config.quotas_enabled && asked.context.master.switches.rpc_throttle.get();
+/// Handles `IsRpcThrottleEnabled`.
+pub(super) fn is_throttle_on(
+    asked: &RequestContext<'_>,
+    _: &pb::IsRpcThrottleEnabledRequest,
+) -> Result<pb::IsRpcThrottleEnabledResponse, CallError> {
+    let rpc_throttle_enabled =
+        asked.context.config.quota_enabled && asked.context.master.switches.rpc_throttle.get();
     Ok(pb::IsRpcThrottleEnabledResponse { rpc_throttle_enabled })
 }
 
-/// `SwitchExceedThrottleQuota`: kept in `hbase:quota`; it can be on only with limits of the servers, all of them by the second
-/// (HBase: `QuotaUtil.checkRSQuotaToEnableExceedThrottle`).
-pub(super) fn set_exceed(asked: &Asked<'_>, request: &pb::SwitchExceedThrottleQuotaRequest) -> Result<pb::SwitchExceedThrottleQuotaResponse, Fault> {
-    if !asked.context.config.quotas_enabled {
-        return Ok(pb::SwitchExceedThrottleQuotaResponse { previous_exceed_throttle_quota_enabled: false });
+/// Handles `SwitchExceedThrottleQuota`. The switch is stored in `hbase:quota`. It can be on only
+/// with limits on the servers, all of them per second (HBase:
+/// `QuotaUtil.checkRSQuotaToEnableExceedThrottle`).
+pub(super) fn set_exceed(
+    asked: &RequestContext<'_>,
+    request: &pb::SwitchExceedThrottleQuotaRequest,
+) -> Result<pb::SwitchExceedThrottleQuotaResponse, CallError> {
+    if !asked.context.config.quota_enabled {
+        return Ok(pb::SwitchExceedThrottleQuotaResponse {
+            previous_exceed_throttle_quota_enabled: false,
+        });
     }
     let table = table(asked.context)?;
     let _change = asked.context.master.quotas.lock();
@@ -283,10 +383,13 @@ pub(super) fn set_exceed(asked: &Asked<'_>, request: &pb::SwitchExceedThrottleQu
     let wanted = request.exceed_throttle_quota_enabled;
     if previous != wanted {
         if wanted {
-            let place = Place { row: ALL_SERVERS.to_owned(), qualifier: SETTINGS.to_owned() };
+            let place = QuotaRow { row: ALL_SERVERS.to_owned(), qualifier: SETTINGS.to_owned() };
             super::throttles::check_may_exceed(read_quotas(&table, &place)?.throttle.as_ref())?;
         }
-        write(&table, Put::new(EXCEED_ROW).add(FAMILY, SETTINGS, if wanted { TRUE } else { FALSE }))?;
+        write(
+            &table,
+            Put::new(EXCEED_ROW).add(FAMILY, SETTINGS, if wanted { TRUE } else { FALSE }),
+        )?;
         put_in_force(asked.context)?;
     }
     Ok(pb::SwitchExceedThrottleQuotaResponse { previous_exceed_throttle_quota_enabled: previous })

@@ -1,4 +1,4 @@
-//! Regions split, merged and truncated; and where they are, which is always here.
+//! Handlers that split, merge and truncate regions, and those for assignment, which is fixed.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,15 +9,15 @@ use halite_wire::convert::region;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
-use super::asked::{Asked, Failure, check_enabled, check_exists, nonce};
-use super::faults::unknown_region;
+use super::errors::unknown_region;
 use super::names::{encoded_name, encoded_names, is_meta, meta_table, table_name};
-use super::namespace_limits::{Wanted, with_room};
+use super::namespace_limits::{NewResource, with_room};
+use super::request_context::{Failure, RequestContext, check_enabled, check_exists, nonce};
 use super::servers::check_destination;
-use crate::call::Fault;
+use crate::call::CallError;
 
-/// Unassigned regions from which on those are looked for that are gone by now.
-const UNASSIGNED_MAX: usize = 1_000;
+/// Number of unassigned regions from which regions that no longer exist are removed.
+const UNASSIGNED_CLEANUP_THRESHOLD: usize = 1_000;
 
 /// Regions that were unassigned and not assigned again, by encoded name.
 #[derive(Debug, Default)]
@@ -29,24 +29,31 @@ impl Unassigned {
     }
 }
 
-/// The region of an encoded name, of an enabled table or a disabled one.
-fn find(engine: &Engine, encoded: &str) -> Result<RegionInfo, Fault> {
+/// Finds the region with an encoded name, of an enabled or a disabled table.
+fn find(engine: &Engine, encoded: &str) -> Result<RegionInfo, CallError> {
     engine.region_info(encoded).map_err(|_| unknown_region(encoded))
 }
 
-/// The region a specifier names, or `None` for that of `hbase:meta`.
-fn specified(engine: &Engine, specifier: &pb::RegionSpecifier) -> Result<Option<RegionInfo>, Fault> {
+/// Returns the region of a specifier, or `None` for that of `hbase:meta`.
+fn specified(
+    engine: &Engine,
+    specifier: &pb::RegionSpecifier,
+) -> Result<Option<RegionInfo>, CallError> {
     let encoded = encoded_name(specifier)?;
     if encoded == region::meta().encoded_name { Ok(None) } else { find(engine, &encoded).map(Some) }
 }
 
-/// The region that a whole description means.
-fn described(engine: &Engine, message: &pb::RegionInfo) -> Result<RegionInfo, Fault> {
+/// Finds the region of a full `RegionInfo` message.
+fn described(engine: &Engine, message: &pb::RegionInfo) -> Result<RegionInfo, CallError> {
     find(engine, &region::from_proto(message)?.encoded_name)
 }
 
-/// `SplitRegion`: in two, at the row given or at the middle (HBase: `SplitTableRegionProcedure`).
-pub(super) fn split(asked: &Asked<'_>, request: &pb::SplitTableRegionRequest) -> Result<pb::SplitTableRegionResponse, Fault> {
+/// Handles `SplitRegion`: splits a region in two, at the given row or at the middle (HBase:
+/// `SplitTableRegionProcedure`).
+pub(super) fn split(
+    asked: &RequestContext<'_>,
+    request: &pb::SplitTableRegionRequest,
+) -> Result<pb::SplitTableRegionResponse, CallError> {
     let nonce = nonce(request.nonce_group(), request.nonce());
     if let Some(id) = asked.repeated(nonce) {
         return Ok(pb::SplitTableRegionResponse { proc_id: Some(id) });
@@ -54,7 +61,7 @@ pub(super) fn split(asked: &Asked<'_>, request: &pb::SplitTableRegionRequest) ->
     let table = table_name(&request.region_info.table_name)?;
     refuse_meta(&table, "split")?;
     if request.region_info.replica_id() != 0 {
-        return Err(Fault::do_not_retry("Can't invoke split on non-default regions directly"));
+        return Err(CallError::do_not_retry("Can't invoke split on non-default regions directly"));
     }
     check_exists(asked.engine(), &table)?;
     let region = described(asked.engine(), &request.region_info)?;
@@ -62,29 +69,45 @@ pub(super) fn split(asked: &Asked<'_>, request: &pb::SplitTableRegionRequest) ->
     let at = request.split_row.clone().filter(|row| !row.is_empty());
     check_split_row(asked.engine(), &region, at.as_deref())?;
     let context = Arc::clone(asked.context);
-    let id = asked.start("SplitTableRegionProcedure", Some(&table), nonce, Failure::InResult, move |engine| {
-        let name = &region.encoded_name;
-        with_room(&context, &region.table, Wanted::Split(name), || Ok(engine.split_region(name, at)?))
-    })?;
+    let id = asked.start(
+        "SplitTableRegionProcedure",
+        Some(&table),
+        nonce,
+        Failure::InResult,
+        move |engine| {
+            let name = &region.encoded_name;
+            with_room(&context, &region.table, NewResource::Split(name), || {
+                Ok(engine.split_region(name, at)?)
+            })
+        },
+    )?;
     Ok(pb::SplitTableRegionResponse { proc_id: Some(id) })
 }
 
-fn check_may_split(asked: &Asked<'_>, region: &RegionInfo) -> Result<(), Fault> {
+fn check_may_split(asked: &RequestContext<'_>, region: &RegionInfo) -> Result<(), CallError> {
     let name = region.display_name();
     if !asked.context.master.switches.split.get() {
-        return Err(Fault::do_not_retry(format!("Split region {name} failed due to split switch off")));
+        return Err(CallError::do_not_retry(format!(
+            "Split region {name} failed due to split switch off"
+        )));
     }
     if !asked.engine().descriptor(&region.table)?.split_enabled() {
-        return Err(Fault::do_not_retry(format!("Split region {name} failed as region split is disabled for the table")));
+        return Err(CallError::do_not_retry(format!(
+            "Split region {name} failed as region split is disabled for the table"
+        )));
     }
     check_enabled(asked.engine(), &region.table)
 }
 
-/// What HBase checks before it begins (`SplitTableRegionProcedure.checkSplittable`).
-fn check_split_row(engine: &Engine, region: &RegionInfo, at: Option<&[u8]>) -> Result<(), Fault> {
+/// Checks a split before it begins (HBase: `SplitTableRegionProcedure.checkSplittable`).
+fn check_split_row(
+    engine: &Engine,
+    region: &RegionInfo,
+    at: Option<&[u8]>,
+) -> Result<(), CallError> {
     let Some(at) = at else {
         let open = engine.region(&region.encoded_name)?;
-        // What is still in memory may have a middle once it is in a file.
+        // Cells in memory may have a middle row once they are in a file.
         if open.middle_row()?.is_none() {
             open.flush()?;
         }
@@ -93,142 +116,219 @@ fn check_split_row(engine: &Engine, region: &RegionInfo, at: Option<&[u8]>) -> R
         }
         let text = "Region not splittable because bestSplitPoint = null, maybe table is too small for auto split. For force split, try \
                     specifying split row";
-        return Err(Fault::do_not_retry(text));
+        return Err(CallError::do_not_retry(text));
     };
-    let shown = halite_types::key::print_bytes(at);
+    let shown = halite_types::key::to_string_binary(at);
     if *at == region.start[..] {
-        return Err(Fault::do_not_retry(format!("Split row is equal to startkey: {shown}")));
+        return Err(CallError::do_not_retry(format!("Split row is equal to startkey: {shown}")));
     }
     if !region.contains(at) {
-        let text = format!("Split row is not inside region key range splitKey:{shown} region: {}", region.display_name());
-        return Err(Fault::do_not_retry(text));
+        let text = format!(
+            "Split row is not inside region key range splitKey:{shown} region: {}",
+            region.display_name()
+        );
+        return Err(CallError::do_not_retry(text));
     }
     Ok(())
 }
 
-/// `MergeTableRegions`: two or more regions of one table into one (HBase: `MergeTableRegionsProcedure`).
-pub(super) fn merge(asked: &Asked<'_>, request: &pb::MergeTableRegionsRequest) -> Result<pb::MergeTableRegionsResponse, Fault> {
+/// Handles `MergeTableRegions`: merges two or more regions of one table (HBase:
+/// `MergeTableRegionsProcedure`).
+pub(super) fn merge(
+    asked: &RequestContext<'_>,
+    request: &pb::MergeTableRegionsRequest,
+) -> Result<pb::MergeTableRegionsResponse, CallError> {
     let nonce = nonce(request.nonce_group(), request.nonce());
     if let Some(id) = asked.repeated(nonce) {
         return Ok(pb::MergeTableRegionsResponse { proc_id: Some(id) });
     }
-    let distinct = request.region.iter().map(encoded_name).collect::<Result<HashSet<_>, _>>()?.len();
+    let distinct =
+        request.region.iter().map(encoded_name).collect::<Result<HashSet<_>, _>>()?.len();
     if distinct < request.region.len() {
         return Err(duplicate(request.region.len(), distinct));
     }
     let mut regions = Vec::new();
     for specifier in &request.region {
-        regions.push(specified(asked.engine(), specifier)?.ok_or_else(|| refused(&meta_table(), "merged"))?);
+        regions.push(
+            specified(asked.engine(), specifier)?
+                .ok_or_else(|| refused(&meta_table(), "merged"))?,
+        );
     }
     let table = check_mergeable(&mut regions, request.forcible())?;
     check_may_merge(asked, &table, &regions)?;
     let forcible = request.forcible();
-    let id =
-        asked.start("MergeTableRegionsProcedure", Some(&table), nonce, Failure::InResult, move |engine| merge_all(engine, &regions, forcible))?;
+    let id = asked.start(
+        "MergeTableRegionsProcedure",
+        Some(&table),
+        nonce,
+        Failure::InResult,
+        move |engine| merge_all(engine, &regions, forcible),
+    )?;
     Ok(pb::MergeTableRegionsResponse { proc_id: Some(id) })
 }
 
-/// The first and the last of neighbours take those between them along.
-fn merge_all(engine: &Engine, regions: &[RegionInfo], forcible: bool) -> Result<(), Fault> {
+/// Merges adjacent regions. Merging the first and the last includes those between them.
+fn merge_all(engine: &Engine, regions: &[RegionInfo], forcible: bool) -> Result<(), CallError> {
     let [first, .., last] = regions else { return Ok(()) };
-    Ok(engine.merge_regions(&first.encoded_name, &last.encoded_name, forcible || regions.len() > 2)?)
+    Ok(engine.merge_regions(
+        &first.encoded_name,
+        &last.encoded_name,
+        forcible || regions.len() > 2,
+    )?)
 }
 
-/// Sorts the regions and checks that they can be merged; gives their table.
-fn check_mergeable(regions: &mut [RegionInfo], forcible: bool) -> Result<TableName, Fault> {
-    let refuse = |text: String| Err(Fault::new(ExceptionKind::MergeRegion, text));
+/// Sorts the regions and checks that they can be merged. Returns their table.
+fn check_mergeable(regions: &mut [RegionInfo], forcible: bool) -> Result<TableName, CallError> {
+    let refuse = |text: String| Err(CallError::new(ExceptionKind::MergeRegion, text));
     regions.sort_by(|a, b| (&a.table, &a.start).cmp(&(&b.table, &b.start)));
     let Some((first, rest)) = regions.split_first().filter(|(_, rest)| !rest.is_empty()) else {
-        return refuse(format!("Need two Regions at least to run a Merge: {}", encoded_names(regions)));
+        return refuse(format!(
+            "Need two Regions at least to run a Merge: {}",
+            encoded_names(regions)
+        ));
     };
     if let Some(other) = rest.iter().find(|other| other.table != first.table) {
-        return refuse(format!("Can't merge regions from different tables: {}, {}", first.display_name(), other.display_name()));
+        return refuse(format!(
+            "Can't merge regions from different tables: {}, {}",
+            first.display_name(),
+            other.display_name()
+        ));
     }
     let gap = regions.windows(2).find(|pair| pair[0].end != pair[1].start);
     match gap {
         Some([a, b]) if !forcible => {
             let (a, b) = (a.display_name(), b.display_name());
-            refuse(format!("Unable to merge non-adjacent or non-overlapping regions '{a}', '{b}' when force=false"))
+            refuse(format!(
+                "Unable to merge non-adjacent or non-overlapping regions '{a}', '{b}' when force=false"
+            ))
         }
         _ => Ok(first.table.clone()),
     }
 }
 
-fn duplicate(given: usize, distinct: usize) -> Fault {
+fn duplicate(given: usize, distinct: usize) -> CallError {
     let text = "Duplicate regions specified; cannot merge a region to itself. Passed in";
-    Fault::new(ExceptionKind::MergeRegion, format!("{text} {given} but only {distinct} unique."))
+    CallError::new(
+        ExceptionKind::MergeRegion,
+        format!("{text} {given} but only {distinct} unique."),
+    )
 }
 
-fn check_may_merge(asked: &Asked<'_>, table: &TableName, regions: &[RegionInfo]) -> Result<(), Fault> {
+fn check_may_merge(
+    asked: &RequestContext<'_>,
+    table: &TableName,
+    regions: &[RegionInfo],
+) -> Result<(), CallError> {
     let names = encoded_names(regions);
     if !asked.context.master.switches.merge.get() {
-        return Err(Fault::do_not_retry(format!("Merge of [{names}] failed because merge switch is off")));
+        return Err(CallError::do_not_retry(format!(
+            "Merge of [{names}] failed because merge switch is off"
+        )));
     }
     if !asked.engine().descriptor(table)?.merge_enabled() {
-        return Err(Fault::do_not_retry(format!("Merge of [{names}] failed as region merge is disabled for the table")));
+        return Err(CallError::do_not_retry(format!(
+            "Merge of [{names}] failed as region merge is disabled for the table"
+        )));
     }
     match regions.iter().find(|region| asked.engine().region(&region.encoded_name).is_err()) {
         Some(region) => {
-            let text = format!("Unable to merge regions that are NOT online: {}", region.display_name());
-            Err(Fault::new(ExceptionKind::MergeRegion, text))
+            let text =
+                format!("Unable to merge regions that are NOT online: {}", region.display_name());
+            Err(CallError::new(ExceptionKind::MergeRegion, text))
         }
         None => Ok(()),
     }
 }
 
-/// `TruncateRegion`: the region's rows go, its range stays (HBase: `TruncateRegionProcedure`).
-pub(super) fn truncate(asked: &Asked<'_>, request: &pb::TruncateRegionRequest) -> Result<pb::TruncateRegionResponse, Fault> {
+/// Handles `TruncateRegion`: deletes the region's rows and keeps its range (HBase:
+/// `TruncateRegionProcedure`).
+pub(super) fn truncate(
+    asked: &RequestContext<'_>,
+    request: &pb::TruncateRegionRequest,
+) -> Result<pb::TruncateRegionResponse, CallError> {
     let nonce = nonce(request.nonce_group(), request.nonce());
     if let Some(id) = asked.repeated(nonce) {
         return Ok(pb::TruncateRegionResponse { proc_id: Some(id) });
     }
     let table = table_name(&request.region_info.table_name)?;
     if is_meta(&table) {
-        // The procedure finds out, so clients get the text without a class inside it.
-        let refused = |_: &Engine| Err(Fault::new(ExceptionKind::Io, "Can't truncate region in catalog tables"));
-        let id = asked.start("TruncateRegionProcedure", Some(&table), nonce, Failure::InResult, refused)?;
+        // The procedure fails, so that clients receive the text without a class inside it.
+        let refused = |_: &Engine| {
+            Err(CallError::new(ExceptionKind::Io, "Can't truncate region in catalog tables"))
+        };
+        let id = asked.start(
+            "TruncateRegionProcedure",
+            Some(&table),
+            nonce,
+            Failure::InResult,
+            refused,
+        )?;
         return Ok(pb::TruncateRegionResponse { proc_id: Some(id) });
     }
     if request.region_info.replica_id() != 0 {
         let text = "Can't truncate replicas directly. Replicas are auto-truncated when their primary is truncated.";
-        return Err(Fault::do_not_retry(text));
+        return Err(CallError::do_not_retry(text));
     }
     check_enabled(asked.engine(), &table)?;
     let region = described(asked.engine(), &request.region_info)?;
-    let id = asked
-        .start("TruncateRegionProcedure", Some(&table), nonce, Failure::InCall, move |engine| Ok(engine.truncate_region(&region.encoded_name)?))?;
+    let id = asked.start(
+        "TruncateRegionProcedure",
+        Some(&table),
+        nonce,
+        Failure::InCall,
+        move |engine| Ok(engine.truncate_region(&region.encoded_name)?),
+    )?;
     Ok(pb::TruncateRegionResponse { proc_id: Some(id) })
 }
 
-/// `MoveRegion`: to the server where the region is, which changes nothing.
-pub(super) fn move_region(asked: &Asked<'_>, request: &pb::MoveRegionRequest) -> Result<pb::MoveRegionResponse, Fault> {
+/// Handles `MoveRegion`: the only destination is the current server, so nothing changes.
+pub(super) fn move_region(
+    asked: &RequestContext<'_>,
+    request: &pb::MoveRegionRequest,
+) -> Result<pb::MoveRegionResponse, CallError> {
     specified(asked.engine(), &request.region)?;
     check_destination(asked, request.dest_server_name.as_ref())?;
     Ok(pb::MoveRegionResponse {})
 }
 
-/// `AssignRegion`: refused for a region that is served, as HBase does, unless it was unassigned before.
-pub(super) fn assign(asked: &Asked<'_>, request: &pb::AssignRegionRequest) -> Result<pb::AssignRegionResponse, Fault> {
+/// Handles `AssignRegion`. As in HBase, it fails for a region that is served, unless it was
+/// unassigned before.
+pub(super) fn assign(
+    asked: &RequestContext<'_>,
+    request: &pb::AssignRegionRequest,
+) -> Result<pb::AssignRegionResponse, CallError> {
     let region = specified(asked.engine(), &request.region)?;
     let Some(region) = region else { return Err(in_state("hbase:meta", "OPEN")) };
     if !asked.engine().is_enabled(&region.table)? {
-        return Err(Fault::do_not_retry(format!("{} is disabled for {}", region.table, region.display_name())));
+        return Err(CallError::do_not_retry(format!(
+            "{} is disabled for {}",
+            region.table,
+            region.display_name()
+        )));
     }
-    if asked.context.master.unassigned.change(|regions| regions.remove(&region.encoded_name)) || request.r#override() {
+    if asked.context.master.unassigned.change(|regions| regions.remove(&region.encoded_name))
+        || request.r#override()
+    {
         return Ok(pb::AssignRegionResponse {});
     }
     Err(in_state(&region.display_name(), "OPEN"))
 }
 
-/// `UnassignRegion`: HBase closes the region until it is assigned again. Here there is no other server to open it, so it is
-/// flushed, goes on being served, and may be assigned.
-pub(super) fn unassign(asked: &Asked<'_>, request: &pb::UnassignRegionRequest) -> Result<pb::UnassignRegionResponse, Fault> {
+/// Handles `UnassignRegion`. HBase closes the region until it is assigned again. Halite has no
+/// other server to open it, so the region is flushed, stays open, and may be assigned.
+pub(super) fn unassign(
+    asked: &RequestContext<'_>,
+    request: &pb::UnassignRegionRequest,
+) -> Result<pb::UnassignRegionResponse, CallError> {
     let region = specified(asked.engine(), &request.region)?;
     let Some(region) = region else { return Err(in_state("hbase:meta", "OPEN")) };
-    let open = asked.engine().region(&region.encoded_name).map_err(|_| in_state(&region.display_name(), "CLOSED"))?;
+    let open = asked
+        .engine()
+        .region(&region.encoded_name)
+        .map_err(|_| in_state(&region.display_name(), "CLOSED"))?;
     open.flush()?;
     asked.context.master.unassigned.change(|regions| {
-        if regions.len() >= UNASSIGNED_MAX {
+        if regions.len() >= UNASSIGNED_CLEANUP_THRESHOLD {
             regions.retain(|name| asked.engine().region(name).is_ok());
         }
         regions.insert(region.encoded_name)
@@ -236,40 +336,56 @@ pub(super) fn unassign(asked: &Asked<'_>, request: &pb::UnassignRegionRequest) -
     Ok(pb::UnassignRegionResponse {})
 }
 
-/// `OfflineRegion`: clears what the master remembers of a region, which is nothing of its own.
-pub(super) fn offline(asked: &Asked<'_>, request: &pb::OfflineRegionRequest) -> Result<pb::OfflineRegionResponse, Fault> {
+/// Handles `OfflineRegion`: clears the master's state of a region. The master has none.
+pub(super) fn offline(
+    asked: &RequestContext<'_>,
+    request: &pb::OfflineRegionRequest,
+) -> Result<pb::OfflineRegionResponse, CallError> {
     specified(asked.engine(), &request.region)?;
     Ok(pb::OfflineRegionResponse {})
 }
 
-/// `getLastMajorCompactionTimestamp`: the oldest of those of a table's regions; 0 if one has had none.
+/// Handles `getLastMajorCompactionTimestamp`: returns the oldest one of a table's regions, or 0 if
+/// a region has had none.
 pub(super) fn table_compacted(
-    asked: &Asked<'_>,
+    asked: &RequestContext<'_>,
     request: &pb::MajorCompactionTimestampRequest,
-) -> Result<pb::MajorCompactionTimestampResponse, Fault> {
+) -> Result<pb::MajorCompactionTimestampResponse, CallError> {
     let table = table_name(&request.table_name)?;
     let regions = asked.engine().regions(&table).unwrap_or_default();
-    let of = |region: &RegionInfo| asked.engine().region(&region.encoded_name).map_or(0, |region| region.last_major_compaction_ms());
-    Ok(pb::MajorCompactionTimestampResponse { compaction_timestamp: regions.iter().map(of).min().unwrap_or(0) })
+    let of = |region: &RegionInfo| {
+        asked
+            .engine()
+            .region(&region.encoded_name)
+            .map_or(0, |region| region.last_major_compaction_ms())
+    };
+    Ok(pb::MajorCompactionTimestampResponse {
+        compaction_timestamp: regions.iter().map(of).min().unwrap_or(0),
+    })
 }
 
-/// `getLastMajorCompactionTimestampForRegion`.
+/// Handles `getLastMajorCompactionTimestampForRegion`.
 pub(super) fn region_compacted(
-    asked: &Asked<'_>,
+    asked: &RequestContext<'_>,
     request: &pb::MajorCompactionTimestampForRegionRequest,
-) -> Result<pb::MajorCompactionTimestampResponse, Fault> {
+) -> Result<pb::MajorCompactionTimestampResponse, CallError> {
     let region = asked.engine().region(&encoded_name(&request.region)?);
-    Ok(pb::MajorCompactionTimestampResponse { compaction_timestamp: region.map_or(0, |region| region.last_major_compaction_ms()) })
+    Ok(pb::MajorCompactionTimestampResponse {
+        compaction_timestamp: region.map_or(0, |region| region.last_major_compaction_ms()),
+    })
 }
 
-fn in_state(region: &str, state: &str) -> Fault {
-    Fault::new(ExceptionKind::DoNotRetryRegion, format!("Unexpected state for state={state}, region={region}"))
+fn in_state(region: &str, state: &str) -> CallError {
+    CallError::new(
+        ExceptionKind::DoNotRetryRegion,
+        format!("Unexpected state for state={state}, region={region}"),
+    )
 }
 
-fn refuse_meta(table: &TableName, what: &str) -> Result<(), Fault> {
+fn refuse_meta(table: &TableName, what: &str) -> Result<(), CallError> {
     if is_meta(table) { Err(refused(table, what)) } else { Ok(()) }
 }
 
-fn refused(table: &TableName, what: &str) -> Fault {
-    Fault::do_not_retry(format!("{table} is a view of the catalog and cannot be {what}"))
+fn refused(table: &TableName, what: &str) -> CallError {
+    CallError::do_not_retry(format!("{table} is a view of the catalog and cannot be {what}"))
 }

@@ -1,20 +1,26 @@
-//! What became of procedures.
+//! Results of procedures.
 
 use halite_wire::exception::Exception;
 use halite_wire::proto as pb;
 use pb::get_procedure_result_response::State;
 
-use super::asked::Asked;
 use super::procedures::Procedure;
-use crate::call::Fault;
+use super::request_context::RequestContext;
+use crate::call::CallError;
 
-/// What HBase writes where it says who tells of a failure.
+/// Source of a failure in HBase's `ForeignExceptionMessage`.
 const SOURCE: &str = "halite";
 
-/// `getProcedureResult`: an id that is not known, or not any more, is no error.
-pub(super) fn result(asked: &Asked<'_>, request: &pb::GetProcedureResultRequest) -> Result<pb::GetProcedureResultResponse, Fault> {
+/// Handles `getProcedureResult`. An id that is unknown, or no longer known, is not an error.
+pub(super) fn result(
+    asked: &RequestContext<'_>,
+    request: &pb::GetProcedureResultRequest,
+) -> Result<pb::GetProcedureResultResponse, CallError> {
     let Some(procedure) = asked.context.master.procedures.find(request.proc_id) else {
-        return Ok(pb::GetProcedureResultResponse { state: State::NotFound.into(), ..Default::default() });
+        return Ok(pb::GetProcedureResultResponse {
+            state: State::NotFound.into(),
+            ..Default::default()
+        });
     };
     let state = if procedure.outcome.is_some() { State::Finished } else { State::Running };
     let mut response = pb::GetProcedureResultResponse {
@@ -31,21 +37,31 @@ pub(super) fn result(asked: &Asked<'_>, request: &pb::GetProcedureResultRequest)
     Ok(response)
 }
 
-/// A failure as the results of procedures tell it.
+/// Converts a failure to the message in results of procedures.
 fn foreign(exception: &Exception) -> pb::ForeignExceptionMessage {
     let generic = pb::GenericExceptionMessage {
         class_name: Some(exception.class().to_owned()),
         message: Some(exception.message().to_owned()),
         ..Default::default()
     };
-    pb::ForeignExceptionMessage { source: Some(SOURCE.to_owned()), generic_exception: Some(generic) }
+    pb::ForeignExceptionMessage {
+        source: Some(SOURCE.to_owned()),
+        generic_exception: Some(generic),
+    }
 }
 
-/// `GetProcedures`: those that wait or run. They come without the details that HBase's classes keep: shells of before 2.5
-/// end when they meet details of a type they do not know.
-pub(super) fn list(asked: &Asked<'_>, _: &pb::GetProceduresRequest) -> Result<pb::GetProceduresResponse, Fault> {
+/// Handles `GetProcedures`: returns those that wait or run. It omits the details that HBase's
+/// classes store: shells before 2.5 exit when they receive details of an unknown type.
+pub(super) fn list(
+    asked: &RequestContext<'_>,
+    _: &pb::GetProceduresRequest,
+) -> Result<pb::GetProceduresResponse, CallError> {
     let all = asked.context.master.procedures.all();
-    let procedure = all.iter().filter(|(_, procedure)| procedure.outcome.is_none()).map(|(id, procedure)| message(*id, procedure)).collect();
+    let procedure = all
+        .iter()
+        .filter(|(_, procedure)| procedure.outcome.is_none())
+        .map(|(id, procedure)| message(*id, procedure))
+        .collect();
     Ok(pb::GetProceduresResponse { procedure })
 }
 
@@ -61,7 +77,10 @@ fn message(id: u64, procedure: &Procedure) -> pb::Procedure {
     }
 }
 
-/// `AbortProcedure`: none is, since what has begun comes to its end within a short time.
-pub(super) fn abort(_: &Asked<'_>, _: &pb::AbortProcedureRequest) -> Result<pb::AbortProcedureResponse, Fault> {
+/// Handles `AbortProcedure`. No procedure is aborted, since a running one ends within a short time.
+pub(super) fn abort(
+    _: &RequestContext<'_>,
+    _: &pb::AbortProcedureRequest,
+) -> Result<pb::AbortProcedureResponse, CallError> {
     Ok(pb::AbortProcedureResponse { is_procedure_aborted: false })
 }

@@ -1,23 +1,24 @@
-//! Which handler answers which method.
+//! Dispatch of methods to their handlers.
 
 use std::sync::Arc;
 
 use halite_wire::service::{self, Method};
 
-use super::asked::Asked;
-use super::faults::not_offered;
+use super::errors::not_supported;
+use super::request_context::RequestContext;
 use super::{
-    access, describe, families, flush, hbck, locks, namespaces, peers, quotas, regions, results, servers, snapshots, space, status, switches, tables,
+    access, describe, families, flush, hbck, locks, namespaces, peers, quota_observer, quotas,
+    regions, results, servers, snapshots, status, switches, tables,
 };
-use crate::call::{Call, Fault, Reply};
+use crate::call::{Call, CallError, Reply};
 use crate::context::Context;
 
-/// `Method => handler` lines into one match.
+/// Expands `Method => handler` lines to one match.
 macro_rules! routes {
     ($asked:expr, $call:expr; $($method:ident => $handler:path,)*) => {
         match $call.method {
             $(Method::$method => $asked.serve::<service::$method>($call, $handler),)*
-            other => Err(not_offered(other.name())),
+            other => Err(not_supported(other.name())),
         }
     };
 }
@@ -25,8 +26,8 @@ macro_rules! routes {
 pub(crate) use routes;
 
 /// Answers a call of the master's services.
-pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, Fault> {
-    routes! { Asked::new(context, call), call;
+pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, CallError> {
+    routes! { RequestContext::new(context, call), call;
         // Tables.
         MasterCreateTable => tables::create,
         MasterDeleteTable => tables::delete,
@@ -117,8 +118,8 @@ pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, Fault
 
         // Quotas.
         MasterSetQuota => quotas::set,
-        MasterGetQuotaStates => space::states,
-        MasterGetSpaceQuotaRegionSizes => space::sizes,
+        MasterGetQuotaStates => quota_observer::states,
+        MasterGetSpaceQuotaRegionSizes => quota_observer::sizes,
         MasterSwitchRpcThrottle => quotas::set_throttle,
         MasterIsRpcThrottleEnabled => quotas::is_throttle_on,
         MasterSwitchExceedThrottleQuota => quotas::set_exceed,
@@ -136,7 +137,7 @@ pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, Fault
         MasterIsReplicationPeerModificationEnabled => peers::is_modification_on,
         MasterGetReplicationPeerModificationProcedures => peers::procedures,
 
-        // Repairs, and locks that clients take.
+        // Repairs, and locks held by clients.
         HbckSetTableStateInMeta => hbck::table_state,
         HbckSetRegionStateInMeta => hbck::region_state,
         HbckAssigns => hbck::assigns,

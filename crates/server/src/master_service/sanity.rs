@@ -1,21 +1,23 @@
-//! The checks HBase makes of a descriptor before it creates or changes a table (HBase 2.6: `TableDescriptorChecker`).
+//! Checks of a descriptor before a table is created or changed (HBase 2.6:
+//! `TableDescriptorChecker`).
 //!
-//! A table whose attribute `hbase.table.sanity.checks` is false passes most of them with a warning in the log.
+//! A table whose attribute `hbase.table.sanity.checks` is false passes most of them with a warning
+//! in the log.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use halite_types::key::print_bytes;
+use halite_types::key::to_string_binary;
 use halite_types::schema::{family_attribute as fam, table_attribute as tab};
 use halite_types::{Attributes, FamilyDescriptor, TableDescriptor};
 use tracing::warn;
 
-use crate::call::Fault;
+use crate::call::CallError;
 
 const SWITCH: &str = "hbase.table.sanity.checks";
-/// The least that a region may be split at.
-pub(super) const FILE_BYTES_MIN: u64 = 2 << 20;
-const FLUSH_BYTES_MIN: i64 = 1 << 20;
+/// Minimum region size at which a split is allowed, in bytes.
+pub(super) const MIN_REGION_FILE_BYTES: u64 = 2 << 20;
+const MIN_FLUSH_BYTES: i64 = 1 << 20;
 const SPLIT_POLICY_SETTING: &str = "hbase.regionserver.region.split.policy";
 const TIERING: &str = "hbase.hstore.datatiering.type";
 const STORE_ENGINE: &str = "hbase.hstore.engine.class";
@@ -24,7 +26,8 @@ const COMPACTION_POLICY: &str = "hbase.hstore.defaultengine.compactionpolicy.cla
 const FIFO: &str = "org.apache.hadoop.hbase.regionserver.compactions.FIFOCompactionPolicy";
 const BLOCKING_FILES: &str = "hbase.hstore.blockingStoreFiles";
 
-/// Classes of HBase's own that a table may name; they are kept and shown. Others could not be loaded.
+/// HBase's own classes that a table may name; they are stored and returned. Others could not be
+/// loaded.
 const SPLIT_POLICIES: [&str; 7] = [
     "BusyRegionSplitPolicy",
     "ConstantSizeRegionSplitPolicy",
@@ -35,29 +38,43 @@ const SPLIT_POLICIES: [&str; 7] = [
     "SteppingSplitPolicy",
 ];
 const SPLIT_POLICY_PACKAGE: &str = "org.apache.hadoop.hbase.regionserver.";
-/// The coprocessors that are built in, whatever a table says of them. HBase can load others of its own; one that is in a
-/// table's descriptor and not there would be believed to work.
-const COPROCESSORS: [&str; 2] =
-    ["org.apache.hadoop.hbase.coprocessor.AggregateImplementation", "org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint"];
-/// Codecs that files are neither read nor written with, and why HBase without their libraries does not take them.
+/// Built-in coprocessors, always active. HBase can load its other coprocessors. A descriptor must
+/// not name one that is absent, since clients would rely on it.
+const COPROCESSORS: [&str; 2] = [
+    "org.apache.hadoop.hbase.coprocessor.AggregateImplementation",
+    "org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint",
+];
+/// Codecs that are unsupported for reading and writing files, with HBase's reason for rejecting
+/// them without their libraries.
 const NO_CODECS: [(&str, &str); 4] = [
-    ("LZO", "java.lang.RuntimeException: java.lang.ClassNotFoundException: com.hadoop.compression.lzo.LzoCodec"),
+    (
+        "LZO",
+        "java.lang.RuntimeException: java.lang.ClassNotFoundException: com.hadoop.compression.lzo.LzoCodec",
+    ),
     ("BZIP2", "java.lang.UnsupportedOperationException"),
-    ("LZMA", "java.lang.RuntimeException: java.lang.ClassNotFoundException: org.apache.hadoop.hbase.io.compress.xz.LzmaCodec"),
-    ("BROTLI", "java.lang.RuntimeException: java.lang.ClassNotFoundException: org.apache.hadoop.hbase.io.compress.brotli.BrotliCodec"),
+    (
+        "LZMA",
+        "java.lang.RuntimeException: java.lang.ClassNotFoundException: org.apache.hadoop.hbase.io.compress.xz.LzmaCodec",
+    ),
+    (
+        "BROTLI",
+        "java.lang.RuntimeException: java.lang.ClassNotFoundException: org.apache.hadoop.hbase.io.compress.brotli.BrotliCodec",
+    ),
 ];
 
 /// Checks a descriptor.
 ///
 /// # Errors
-/// `DoNotRetryIOException` with HBase's text. What the engine cannot hold is refused by the engine itself.
-pub(super) fn check(table: &TableDescriptor) -> Result<(), Fault> {
-    let checker = Checker { strict: !setting(table, SWITCH).is_some_and(|value| value.eq_ignore_ascii_case("false")) };
+/// `DoNotRetryIOException` with HBase's text. The engine rejects what it cannot store.
+pub(super) fn check(table: &TableDescriptor) -> Result<(), CallError> {
+    let checker = Checker {
+        strict: !setting(table, SWITCH).is_some_and(|value| value.eq_ignore_ascii_case("false")),
+    };
     checker.table(table)?;
     checker.classes(table)?;
     for family in table.families() {
         checker.family(table, family)?;
-        note_plain_storage(table, family);
+        log_plain_storage(table, family);
     }
     Ok(())
 }
@@ -67,24 +84,30 @@ struct Checker {
 }
 
 impl Checker {
-    fn refuse(&self, message: &str) -> Result<(), Fault> {
+    fn refuse(&self, message: &str) -> Result<(), CallError> {
         if self.strict {
-            let mend = format!(" Set {SWITCH} to false at conf or table descriptor if you want to bypass sanity checks");
-            return Err(Fault::do_not_retry(format!("{message}{mend}")));
+            let mend = format!(
+                " Set {SWITCH} to false at conf or table descriptor if you want to bypass sanity checks"
+            );
+            return Err(CallError::do_not_retry(format!("{message}{mend}")));
         }
         warn!("{message}");
         Ok(())
     }
 
-    fn table(&self, table: &TableDescriptor) -> Result<(), Fault> {
-        if number(&table.attributes, tab::MAX_FILESIZE)?.is_some_and(|bytes| bytes < FILE_BYTES_MIN.cast_signed()) {
+    fn table(&self, table: &TableDescriptor) -> Result<(), CallError> {
+        if number(&table.attributes, tab::MAX_FILESIZE)?
+            .is_some_and(|bytes| bytes < MIN_REGION_FILE_BYTES.cast_signed())
+        {
             let given = &table.attributes[tab::MAX_FILESIZE];
             self.refuse(&format!(
                 "MAX_FILESIZE for table descriptor or \"hbase.hregion.max.filesize\" ({given}) is too small, which might cause over splitting \
                  into unmanageable number of regions."
             ))?;
         }
-        if number(&table.attributes, tab::MEMSTORE_FLUSHSIZE)?.is_some_and(|bytes| bytes < FLUSH_BYTES_MIN) {
+        if number(&table.attributes, tab::MEMSTORE_FLUSHSIZE)?
+            .is_some_and(|bytes| bytes < MIN_FLUSH_BYTES)
+        {
             let given = &table.attributes[tab::MEMSTORE_FLUSHSIZE];
             self.refuse(&format!(
                 "MEMSTORE_FLUSHSIZE for table descriptor or \"hbase.hregion.memstore.flush.size\" ({given}) is too small, which might cause \
@@ -100,68 +123,95 @@ impl Checker {
         Ok(())
     }
 
-    /// Split policies and coprocessors are Java classes: HBase's own policies and the coprocessors that are built in may be named.
-    fn classes(&self, table: &TableDescriptor) -> Result<(), Fault> {
-        let policies = [table.attributes.get(tab::SPLIT_POLICY), setting(table, SPLIT_POLICY_SETTING)];
+    /// Checks split policies and coprocessors, which are Java classes. Only HBase's own policies
+    /// and the built-in coprocessors are allowed.
+    fn classes(&self, table: &TableDescriptor) -> Result<(), CallError> {
+        let policies =
+            [table.attributes.get(tab::SPLIT_POLICY), setting(table, SPLIT_POLICY_SETTING)];
         for policy in policies.into_iter().flatten().filter(|class| !class.is_empty()) {
-            let known = policy.strip_prefix(SPLIT_POLICY_PACKAGE).is_some_and(|name| SPLIT_POLICIES.contains(&name));
+            let known = policy
+                .strip_prefix(SPLIT_POLICY_PACKAGE)
+                .is_some_and(|name| SPLIT_POLICIES.contains(&name));
             if !known {
-                self.refuse(&format!("Unable to load configured region split policy '{policy}' for table '{}'", table.name()))?;
+                self.refuse(&format!(
+                    "Unable to load configured region split policy '{policy}' for table '{}'",
+                    table.name()
+                ))?;
             }
         }
         for (_, value) in table.attributes.iter().filter(|(name, _)| is_coprocessor(name)) {
             // path | class | priority | arguments
             let class = value.split('|').nth(1).unwrap_or(value).trim();
             if !COPROCESSORS.contains(&class) {
-                // What a constraint or an access controller would forbid must not be allowed, whatever the switch says.
-                return Err(Fault::do_not_retry(format!("Class {class} cannot be loaded")));
+                // A table must not allow what a constraint or an access controller would forbid,
+                // whatever the switch.
+                return Err(CallError::do_not_retry(format!("Class {class} cannot be loaded")));
             }
         }
         Ok(())
     }
 
-    fn family(&self, table: &TableDescriptor, family: &FamilyDescriptor) -> Result<(), Fault> {
-        let name = print_bytes(family.name());
-        let value = |attribute: &str, default: i64| number(&family.attributes, attribute).map(|value| value.unwrap_or(default));
+    fn family(&self, table: &TableDescriptor, family: &FamilyDescriptor) -> Result<(), CallError> {
+        let name = to_string_binary(family.name());
+        let value = |attribute: &str, default: i64| {
+            number(&family.attributes, attribute).map(|value| value.unwrap_or(default))
+        };
         if value(fam::TTL, i64::from(i32::MAX))? <= 0 {
             self.refuse(&format!("TTL for column family {name} must be positive."))?;
         }
         if !(1024..=16 << 20).contains(&value(fam::BLOCKSIZE, 65_536)?) {
-            self.refuse(&format!("Block size for column family {name}  must be between 1K and 16MB."))?;
+            self.refuse(&format!(
+                "Block size for column family {name}  must be between 1K and 16MB."
+            ))?;
         }
         let (least, most) = (value(fam::MIN_VERSIONS, 0)?, value(fam::VERSIONS, 1)?);
         if least < 0 {
             self.refuse(&format!("Min versions for column family {name}  must be positive."))?;
         }
         if least > most {
-            self.refuse(&format!("Min versions for column family {name} must be less than the Max versions."))?;
+            self.refuse(&format!(
+                "Min versions for column family {name} must be less than the Max versions."
+            ))?;
         }
         let scope = value(fam::REPLICATION_SCOPE, 0)?;
         if !(0..=2).contains(&scope) {
-            self.refuse(&format!("Replication scope for column family {name} is {scope} which is invalid."))?;
+            self.refuse(&format!(
+                "Replication scope for column family {name} is {scope} which is invalid."
+            ))?;
         }
         if value("DFS_REPLICATION", 0)? < 0 {
-            self.refuse(&format!("HFile Replication for column family {name}  must be greater than zero."))?;
+            self.refuse(&format!(
+                "HFile Replication for column family {name}  must be greater than zero."
+            ))?;
         }
         check_codecs(family)?;
         self.tiering(table, family)?;
         self.compaction_policy(table, family)?;
-        // Cells that were to be encrypted must not be written in the clear, whatever the switch says.
+        // Cells that require encryption must not be written unencrypted, whatever the switch.
         match family.attributes.get("ENCRYPTION").filter(|cipher| !cipher.is_empty()) {
-            Some(cipher) => Err(Fault::do_not_retry(format!("Cipher {cipher} failed test: encryption is not offered by Halite; leave it out"))),
+            Some(cipher) => Err(CallError::do_not_retry(format!(
+                "Cipher {cipher} failed test: encryption is not offered by Halite; leave it out"
+            ))),
             None => Ok(()),
         }
     }
 
-    fn tiering(&self, table: &TableDescriptor, family: &FamilyDescriptor) -> Result<(), Fault> {
+    fn tiering(&self, table: &TableDescriptor, family: &FamilyDescriptor) -> Result<(), CallError> {
         let value = |name: &str| family_setting(table, family, name);
-        if value(TIERING).is_some_and(|kind| kind == "TIME_RANGE") && value(STORE_ENGINE).is_none_or(|engine| engine != DATE_TIERED) {
-            return self.refuse("Time Range Data Tiering should be enabled with Date Tiered Compaction.");
+        if value(TIERING).is_some_and(|kind| kind == "TIME_RANGE")
+            && value(STORE_ENGINE).is_none_or(|engine| engine != DATE_TIERED)
+        {
+            return self
+                .refuse("Time Range Data Tiering should be enabled with Date Tiered Compaction.");
         }
         Ok(())
     }
 
-    fn compaction_policy(&self, table: &TableDescriptor, family: &FamilyDescriptor) -> Result<(), Fault> {
+    fn compaction_policy(
+        &self,
+        table: &TableDescriptor,
+        family: &FamilyDescriptor,
+    ) -> Result<(), CallError> {
         let value = |name: &str| family_setting(table, family, name);
         if value(COMPACTION_POLICY).is_none_or(|class| class != FIFO) {
             return Ok(());
@@ -174,55 +224,85 @@ impl Checker {
         }
         let files = value(BLOCKING_FILES).and_then(|files| files.parse::<i64>().ok()).unwrap_or(16);
         if files < 1000 {
-            let name = print_bytes(family.name());
-            let text = format!("Blocking file count '{BLOCKING_FILES}' {files} is below recommended minimum of 1000 for column family {name}");
+            let name = to_string_binary(family.name());
+            let text = format!(
+                "Blocking file count '{BLOCKING_FILES}' {files} is below recommended minimum of 1000 for column family {name}"
+            );
             self.refuse(&text)?;
         }
         Ok(())
     }
 }
 
-/// Files and what is merged into them by compactions.
-fn check_codecs(family: &FamilyDescriptor) -> Result<(), Fault> {
-    let named =
-        [fam::COMPRESSION, "COMPRESSION_COMPACT", "COMPRESSION_COMPACT_MAJOR", "COMPRESSION_COMPACT_MINOR"].map(|name| family.attributes.get(name));
-    let missing = NO_CODECS.into_iter().find(|(codec, _)| named.iter().flatten().any(|name| name.eq_ignore_ascii_case(codec)));
-    // Nothing could be read again that was written so; here nothing is written so, which is not what was asked for either.
-    missing.map_or(Ok(()), |(_, why)| Err(Fault::do_not_retry(format!("{why} Set COMPRESSION to NONE or GZ"))))
+/// Checks the codecs of files and of compactions.
+fn check_codecs(family: &FamilyDescriptor) -> Result<(), CallError> {
+    let named = [
+        fam::COMPRESSION,
+        "COMPRESSION_COMPACT",
+        "COMPRESSION_COMPACT_MAJOR",
+        "COMPRESSION_COMPACT_MINOR",
+    ]
+    .map(|name| family.attributes.get(name));
+    let missing = NO_CODECS
+        .into_iter()
+        .find(|(codec, _)| named.iter().flatten().any(|name| name.eq_ignore_ascii_case(codec)));
+    // HBase could not read files written with these codecs. Halite does not write them, which is
+    // not what was requested either.
+    missing.map_or(Ok(()), |(_, why)| {
+        Err(CallError::do_not_retry(format!("{why} Set COMPRESSION to NONE or GZ")))
+    })
 }
 
 fn is_coprocessor(attribute: &str) -> bool {
     let number = attribute.to_ascii_lowercase().strip_prefix("coprocessor$").map(str::to_owned);
-    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    number.is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
-/// A setting of a table; clients send settings among the attributes or beside them.
+/// Returns a setting of a table. Clients send settings as attributes or as configuration.
 fn setting<'a>(table: &'a TableDescriptor, name: &str) -> Option<&'a String> {
     table.attributes.get(name).or_else(|| table.configuration.get(name))
 }
 
-/// A setting of a family, or the table's.
-fn family_setting<'a>(table: &'a TableDescriptor, family: &'a FamilyDescriptor, name: &str) -> Option<&'a String> {
-    family.attributes.get(name).or_else(|| family.configuration.get(name)).or_else(|| setting(table, name))
+/// Returns a setting of a family, or of its table.
+fn family_setting<'a>(
+    table: &'a TableDescriptor,
+    family: &'a FamilyDescriptor,
+    name: &str,
+) -> Option<&'a String> {
+    family
+        .attributes
+        .get(name)
+        .or_else(|| family.configuration.get(name))
+        .or_else(|| setting(table, name))
 }
 
-fn number(attributes: &Attributes, name: &str) -> Result<Option<i64>, Fault> {
+fn number(attributes: &Attributes, name: &str) -> Result<Option<i64>, CallError> {
     let Some(text) = attributes.get(name) else { return Ok(None) };
-    let wrong = |_| Fault::do_not_retry(format!("{name} is {text:?}; give a whole number"));
+    let wrong = |_| CallError::do_not_retry(format!("{name} is {text:?}; give a whole number"));
     text.trim().parse().map(Some).map_err(wrong)
 }
 
-/// Says once for each codec and encoding that it is kept in the descriptor and the files are written without it.
-fn note_plain_storage(table: &TableDescriptor, family: &FamilyDescriptor) {
-    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+/// Logs once for each codec and encoding that the descriptor stores it but files are written
+/// without it.
+fn log_plain_storage(table: &TableDescriptor, family: &FamilyDescriptor) {
+    static LOGGED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let (compression, encoding) = (family.compression(), family.data_block_encoding());
-    let plain = [("compression", compression, &["NONE", "GZ"][..]), ("data block encoding", encoding, &["NONE"][..])];
+    let plain = [
+        ("compression", compression, &["NONE", "GZ"][..]),
+        ("data block encoding", encoding, &["NONE"][..]),
+    ];
     for (what, value, written) in plain {
         let wish = format!("{what} {value}");
-        let is_new = !written.contains(&&value[..]) && SAID.lock().is_ok_and(|mut said| said.insert(wish.clone()));
+        let is_new = !written.contains(&&value[..])
+            && LOGGED.lock().is_ok_and(|mut said| said.insert(wish.clone()));
         if is_new {
-            let name = print_bytes(family.name());
-            warn!("table {}: family {name} asks for {wish}, which is kept and not applied: its files are written plain", table.name());
+            let name = to_string_binary(family.name());
+            warn!(
+                "table {}: family {name} asks for {wish}, which is kept and not applied: its files are written plain",
+                table.name()
+            );
         }
     }
 }
@@ -239,7 +319,7 @@ mod tests {
 
     use super::*;
 
-    /// Keeps what is logged, line by line.
+    /// Subscriber that stores the logged lines.
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -265,7 +345,7 @@ mod tests {
         fn exit(&self, _: &Id) {}
     }
 
-    /// Takes the text of an event.
+    /// Visitor that stores the text of an event.
     struct Message<'a>(&'a Mutex<Vec<String>>);
 
     impl Visit for Message<'_> {
@@ -276,15 +356,18 @@ mod tests {
         }
     }
 
-    /// Once in a process, so no other test may name these codecs.
+    /// Logged once per process, so no other test may name these codecs.
     #[test]
-    fn what_is_stored_plain_against_the_wish_of_a_family_is_logged_once_for_each_codec_and_encoding() {
+    fn what_is_stored_plain_against_the_wish_of_a_family_is_logged_once_for_each_codec_and_encoding()
+     {
         let log = Log::default();
         let logged = |family: FamilyDescriptor| {
             with_default(log.clone(), || check(&table(family))).unwrap();
             std::mem::take(&mut *log.0.lock().unwrap())
         };
-        assert!(logged(family()).is_empty() && logged(family().set("COMPRESSION", "GZ")).is_empty());
+        assert!(
+            logged(family()).is_empty() && logged(family().set("COMPRESSION", "GZ")).is_empty()
+        );
         assert_eq!(
             logged(family().set("COMPRESSION", "SNAPPY").set("DATA_BLOCK_ENCODING", "PREFIX")),
             [
@@ -316,41 +399,103 @@ mod tests {
     #[test]
     fn an_ordinary_table_passes() {
         check(&table(family())).unwrap();
-        check(&table(family().set("TTL", 1).set("BLOCKSIZE", 1024)).set("MAX_FILESIZE", 1 << 30).set("MEMSTORE_FLUSHSIZE", 128 << 20)).unwrap();
-        check(&table(family()).set("coprocessor$1", "|org.apache.hadoop.hbase.coprocessor.AggregateImplementation|1001|")).unwrap();
-        check(&table(family()).set("SPLIT_POLICY", "org.apache.hadoop.hbase.regionserver.KeyPrefixRegionSplitPolicy")).unwrap();
+        check(
+            &table(family().set("TTL", 1).set("BLOCKSIZE", 1024))
+                .set("MAX_FILESIZE", 1 << 30)
+                .set("MEMSTORE_FLUSHSIZE", 128 << 20),
+        )
+        .unwrap();
+        check(&table(family()).set(
+            "coprocessor$1",
+            "|org.apache.hadoop.hbase.coprocessor.AggregateImplementation|1001|",
+        ))
+        .unwrap();
+        check(&table(family()).set(
+            "SPLIT_POLICY",
+            "org.apache.hadoop.hbase.regionserver.KeyPrefixRegionSplitPolicy",
+        ))
+        .unwrap();
     }
 
     #[test]
     fn what_hbase_refuses_is_refused_in_its_words() {
         let cases = [
-            (TableDescriptor::new("t".parse().unwrap()), "Table should have at least one column family."),
-            (table(family()).set("MAX_FILESIZE", 1024), "MAX_FILESIZE for table descriptor or \"hbase.hregion.max.filesize\" (1024) is too small"),
-            (table(family()).set("MEMSTORE_FLUSHSIZE", 0), "MEMSTORE_FLUSHSIZE for table descriptor"),
-            (table(family()).set("REGION_REPLICATION", 0), "Table region replication should be at least one."),
-            (table(family()).set("SPLIT_POLICY", "nonexisting.foo.class"), "Unable to load configured region split policy"),
-            (table(family()).set(SPLIT_POLICY_SETTING, "nonexisting.foo.class"), "Unable to load configured region split policy"),
-            (table(family()).set("coprocessor$1", "|com.foo.Bar|1|"), "Class com.foo.Bar cannot be loaded"),
             (
-                table(family()).set("coprocessor$1", "|org.apache.hadoop.hbase.coprocessor.NoSuch|1|"),
+                TableDescriptor::new("t".parse().unwrap()),
+                "Table should have at least one column family.",
+            ),
+            (
+                table(family()).set("MAX_FILESIZE", 1024),
+                "MAX_FILESIZE for table descriptor or \"hbase.hregion.max.filesize\" (1024) is too small",
+            ),
+            (
+                table(family()).set("MEMSTORE_FLUSHSIZE", 0),
+                "MEMSTORE_FLUSHSIZE for table descriptor",
+            ),
+            (
+                table(family()).set("REGION_REPLICATION", 0),
+                "Table region replication should be at least one.",
+            ),
+            (
+                table(family()).set("SPLIT_POLICY", "nonexisting.foo.class"),
+                "Unable to load configured region split policy",
+            ),
+            (
+                table(family()).set(SPLIT_POLICY_SETTING, "nonexisting.foo.class"),
+                "Unable to load configured region split policy",
+            ),
+            (
+                table(family()).set("coprocessor$1", "|com.foo.Bar|1|"),
+                "Class com.foo.Bar cannot be loaded",
+            ),
+            (
+                table(family())
+                    .set("coprocessor$1", "|org.apache.hadoop.hbase.coprocessor.NoSuch|1|"),
                 "Class org.apache.hadoop.hbase.coprocessor.NoSuch",
             ),
-            (table(family()).set("coprocessor$1", format!("|{CONTROLLER}|1|")), "Class org.apache.hadoop.hbase.security.access.AccessController"),
+            (
+                table(family()).set("coprocessor$1", format!("|{CONTROLLER}|1|")),
+                "Class org.apache.hadoop.hbase.security.access.AccessController",
+            ),
             (
                 table(family().set("COMPRESSION", "LZO")),
                 "java.lang.RuntimeException: java.lang.ClassNotFoundException: com.hadoop.compression.lzo.LzoCodec",
             ),
-            (table(family().set("COMPRESSION", "bzip2")), "java.lang.UnsupportedOperationException"),
-            (table(family().set("COMPRESSION_COMPACT", "LZMA")), "java.lang.RuntimeException: java.lang.ClassNotFoundException: "),
+            (
+                table(family().set("COMPRESSION", "bzip2")),
+                "java.lang.UnsupportedOperationException",
+            ),
+            (
+                table(family().set("COMPRESSION_COMPACT", "LZMA")),
+                "java.lang.RuntimeException: java.lang.ClassNotFoundException: ",
+            ),
             (table(family().set("TTL", 0)), "TTL for column family f must be positive."),
-            (table(family().set("BLOCKSIZE", 128 << 20)), "Block size for column family f  must be between 1K and 16MB."),
-            (table(family().set("MIN_VERSIONS", -1)), "Min versions for column family f  must be positive."),
-            (table(family().set("MIN_VERSIONS", 2)), "Min versions for column family f must be less than the Max versions."),
-            (table(family().set("REPLICATION_SCOPE", 3)), "Replication scope for column family f is 3 which is invalid."),
+            (
+                table(family().set("BLOCKSIZE", 128 << 20)),
+                "Block size for column family f  must be between 1K and 16MB.",
+            ),
+            (
+                table(family().set("MIN_VERSIONS", -1)),
+                "Min versions for column family f  must be positive.",
+            ),
+            (
+                table(family().set("MIN_VERSIONS", 2)),
+                "Min versions for column family f must be less than the Max versions.",
+            ),
+            (
+                table(family().set("REPLICATION_SCOPE", 3)),
+                "Replication scope for column family f is 3 which is invalid.",
+            ),
             (table(family().set("ENCRYPTION", "AES")), "Cipher AES failed test"),
             (table(family().set("TTL", "soon")), "TTL is \"soon\""),
-            (table(family()).set(TIERING, "TIME_RANGE"), "Time Range Data Tiering should be enabled with Date Tiered Compaction."),
-            (table(family()).set(COMPACTION_POLICY, FIFO), "Default TTL is not supported for FIFO compaction"),
+            (
+                table(family()).set(TIERING, "TIME_RANGE"),
+                "Time Range Data Tiering should be enabled with Date Tiered Compaction.",
+            ),
+            (
+                table(family()).set(COMPACTION_POLICY, FIFO),
+                "Default TTL is not supported for FIFO compaction",
+            ),
         ];
         for (table, expected) in cases {
             let text = refusal(&table);
@@ -360,10 +505,18 @@ mod tests {
 
     #[test]
     fn the_switch_of_the_table_lets_odd_tables_pass_but_never_what_would_be_believed_to_work() {
-        let odd = table(family().set("BLOCKSIZE", 512)).set("MEMSTORE_FLUSHSIZE", 1).set(SWITCH, "false");
+        let odd =
+            table(family().set("BLOCKSIZE", 512)).set("MEMSTORE_FLUSHSIZE", 1).set(SWITCH, "false");
         check(&odd).unwrap();
         assert!(check(&table(family().set("ENCRYPTION", "AES")).set(SWITCH, "false")).is_err());
-        assert!(check(&table(family()).set("coprocessor$1", format!("|{CONTROLLER}|1|")).set(SWITCH, "false")).is_err());
+        assert!(
+            check(
+                &table(family())
+                    .set("coprocessor$1", format!("|{CONTROLLER}|1|"))
+                    .set(SWITCH, "false")
+            )
+            .is_err()
+        );
         assert!(check(&table(family().set("COMPRESSION", "LZO")).set(SWITCH, "false")).is_err());
     }
 

@@ -1,4 +1,4 @@
-//! Descriptors as clients of this server see them.
+//! Table descriptors as clients of this server receive them.
 
 use halite_engine::Engine;
 use halite_types::schema::family_attribute as fam;
@@ -8,66 +8,81 @@ use halite_wire::proto as pb;
 
 use super::names::{is_meta, meta_table};
 use super::sanity;
-use crate::call::Fault;
+use crate::call::CallError;
 
-/// The attribute that HBase 2.5 and later write into every table: how store files are told from leftovers.
+/// Attribute that HBase 2.5 and later write into every table: the implementation that tracks live
+/// store files.
 pub(crate) const TRACKER: &str = "hbase.store.file-tracker.impl";
-/// The tracker of tables that name none.
+/// Tracker of tables without a tracker attribute.
 pub(crate) const TRACKER_DEFAULT: &str = "DEFAULT";
-/// HBase's endpoint for changes of several rows of `hbase:meta`, as its descriptor names it.
-const META_ENDPOINT: &str = "|org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint|536870911|";
+/// HBase's endpoint for multi-row changes of `hbase:meta`, as its descriptor specifies it.
+const META_ENDPOINT: &str =
+    "|org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint|536870911|";
 
-/// The descriptor as clients see it, defaults included.
+/// Returns the descriptor as clients see it, including defaults.
 pub(crate) fn schema(table: &TableDescriptor) -> pb::TableSchema {
     to_proto(&with_defaults(table.clone()))
 }
 
-/// The descriptor of `hbase:meta` (HBase 2.6: `FSTableDescriptors.createMetaTableDescriptorBuilder`)
-/// with what clients have set beside it.
+/// Returns the descriptor of `hbase:meta` (HBase 2.6:
+/// `FSTableDescriptors.createMetaTableDescriptorBuilder`) with the attributes that clients have
+/// added.
 pub(crate) fn meta_descriptor(engine: &Engine) -> TableDescriptor {
     let mut table = own_meta_descriptor();
     table.attributes.extend(engine.meta_attributes());
     table
 }
 
-/// Keeps what `new` says of `hbase:meta` beside what it always has.
+/// Stores the attributes of `new` in addition to the fixed ones of `hbase:meta`.
 ///
 /// # Errors
-/// For other families than it has; what is wrong with any table's descriptor; those of the engine.
-pub(crate) fn alter_meta(engine: &Engine, new: TableDescriptor) -> Result<(), Fault> {
+/// For families other than its own; for an invalid descriptor; errors of the engine.
+pub(crate) fn alter_meta(engine: &Engine, new: TableDescriptor) -> Result<(), CallError> {
     sanity::check(&new)?;
     let own = own_meta_descriptor();
     if !own.families().eq(new.families()) {
-        return Err(Fault::do_not_retry(format!("{} is computed, and its families cannot be changed", own.name())));
+        return Err(CallError::do_not_retry(format!(
+            "{} is computed, and its families cannot be changed",
+            own.name()
+        )));
     }
     let mut attributes = new.attributes;
     attributes.retain(|name, value| own.attributes.get(name) != Some(value));
     Ok(engine.set_meta_attributes(attributes)?)
 }
 
-/// How many replicas the region of `hbase:meta` is said to have; there is one, and it answers for all.
+/// Returns the declared number of replicas of the `hbase:meta` region. Only one exists, and it
+/// serves the requests for all.
 pub(crate) fn meta_replicas(engine: &Engine) -> u32 {
     meta_descriptor(engine).region_replication()
 }
 
-/// The same for the regions of any table.
+/// Returns the declared number of replicas of the regions of any table.
 pub(crate) fn replicas(engine: &Engine, name: &TableName) -> u32 {
-    if is_meta(name) { meta_replicas(engine) } else { engine.descriptor(name).map_or(1, |table| table.region_replication()) }
+    if is_meta(name) {
+        meta_replicas(engine)
+    } else {
+        engine.descriptor(name).map_or(1, |table| table.region_replication())
+    }
 }
 
 fn own_meta_descriptor() -> TableDescriptor {
     let family = |name: &'static str| {
-        let family = FamilyDescriptor::new(name).versions(3).set(fam::IN_MEMORY, true).set(fam::BLOCKSIZE, 8192);
+        let family = FamilyDescriptor::new(name)
+            .versions(3)
+            .set(fam::IN_MEMORY, true)
+            .set(fam::BLOCKSIZE, 8192);
         family.set(fam::BLOOMFILTER, "ROWCOL").set(fam::DATA_BLOCK_ENCODING, "ROW_INDEX_V1")
     };
-    let mut table = TableDescriptor::new(meta_table()).set("IS_META", true).set("coprocessor$1", META_ENDPOINT);
+    let mut table =
+        TableDescriptor::new(meta_table()).set("IS_META", true).set("coprocessor$1", META_ENDPOINT);
     table.set_family(family("info"));
     table.set_family(family("rep_barrier").versions(i32::MAX.cast_unsigned()));
     table.set_family(family("table"));
     with_defaults(table)
 }
 
-/// The schema of a table by this name, if it is `hbase:meta`.
+/// Returns the schema of a table of this name, if it is `hbase:meta`.
 pub(crate) fn system_schema(engine: &Engine, name: &TableName) -> Option<pb::TableSchema> {
     is_meta(name).then(|| schema(&meta_descriptor(engine)))
 }
@@ -79,8 +94,13 @@ mod tests {
     #[test]
     fn meta_is_described_as_hbase_describes_it() {
         let schema = schema(&own_meta_descriptor());
-        let families: Vec<_> = schema.column_families.iter().map(|family| &family.name[..]).collect();
+        let families: Vec<_> =
+            schema.column_families.iter().map(|family| &family.name[..]).collect();
         assert_eq!(families, [&b"info"[..], b"rep_barrier", b"table"]);
-        assert!(schema.attributes.contains(&pb::BytesBytesPair { first: "IS_META".into(), second: "true".into() }));
+        assert!(
+            schema
+                .attributes
+                .contains(&pb::BytesBytesPair { first: "IS_META".into(), second: "true".into() })
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! `GetClusterStatus`: the state of the cluster, or those parts of it that are asked for.
+//! `GetClusterStatus`: the state of the cluster, or the requested parts of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,18 +7,24 @@ use halite_wire::convert::schema::table_name_to_proto;
 use halite_wire::proto as pb;
 use pb::Option as Part;
 
-use super::asked::Asked;
-use super::load::server_load;
 use super::names::meta_table;
-use crate::call::Fault;
+use super::request_context::RequestContext;
+use super::server_load::server_load;
+use crate::call::CallError;
 
-/// What clients are told of the version; it begins with the version of HBase whose behaviour this server has.
+/// Version that clients receive. It begins with the version of HBase whose behavior this server
+/// has.
 const VERSION: &str = concat!("2.6.4-halite-", env!("CARGO_PKG_VERSION"));
-/// What 2.6 calls `UNKNOWN_SERVERS` is `DECOMMISSIONED_SERVERS` in 3.0, in the options and in the answer.
+/// `UNKNOWN_SERVERS` of 2.6, which is `DECOMMISSIONED_SERVERS` in 3.0, both in the options and in
+/// the reply.
 const PART_13: i32 = Part::UnknownServers as i32;
 
-/// `GetClusterStatus`. No option at all means all of them (HBase: `HMaster.getClusterMetricsWithoutCoprocessor`).
-pub(super) fn cluster_status(asked: &Asked<'_>, request: &pb::GetClusterStatusRequest) -> Result<pb::GetClusterStatusResponse, Fault> {
+/// Handles `GetClusterStatus`. No option means all of them (HBase:
+/// `HMaster.getClusterMetricsWithoutCoprocessor`).
+pub(super) fn cluster_status(
+    asked: &RequestContext<'_>,
+    request: &pb::GetClusterStatusRequest,
+) -> Result<pb::GetClusterStatusResponse, CallError> {
     let wanted: BTreeSet<i32> = request.options.iter().copied().collect();
     let wants = |part: Part| wanted.is_empty() || wanted.contains(&(part as i32));
     let context = asked.context;
@@ -31,7 +37,8 @@ pub(super) fn cluster_status(asked: &Asked<'_>, request: &pb::GetClusterStatusRe
         status.cluster_id = Some(pb::ClusterId { cluster_id: context.cluster_id.clone() });
     }
     if wants(Part::LiveServers) {
-        status.live_servers = vec![pb::LiveServerInfo { server: server.clone(), server_load: server_load(context) }];
+        status.live_servers =
+            vec![pb::LiveServerInfo { server: server.clone(), server_load: server_load(context) }];
     }
     if wants(Part::Master) {
         status.master = Some(master);
@@ -40,7 +47,7 @@ pub(super) fn cluster_status(asked: &Asked<'_>, request: &pb::GetClusterStatusRe
         status.balancer_on = Some(context.master.switches.balancer.get());
     }
     if wants(Part::MasterInfoPort) {
-        status.master_info_port = context.addresses.web.map(|web| i32::from(web.port()));
+        status.master_info_port = context.addresses.http.map(|web| i32::from(web.port()));
     }
     if wants(Part::ServersName) {
         status.servers_name = vec![server];
@@ -53,32 +60,45 @@ pub(super) fn cluster_status(asked: &Asked<'_>, request: &pb::GetClusterStatusRe
     }
     let is_newer = asked.peer.version.is_some_and(|(major, _)| major >= 3);
     if is_newer && (wanted.is_empty() || wanted.contains(&PART_13)) {
-        // 3.0 reads decommissioned servers here.
+        // 3.0 reads decommissioned servers from this field.
         status.unknown_servers = context.master.servers.decommissioned();
     }
     Ok(pb::GetClusterStatusResponse { cluster_status: status })
 }
 
-/// How many regions each table has, in which states. Those of a disabled table are closed.
-fn region_counts(asked: &Asked<'_>) -> Vec<pb::TableRegionStatesCount> {
-    let mut counts: BTreeMap<TableName, (usize, bool)> = BTreeMap::from([(meta_table(), (1, true))]);
+/// Returns the number of regions per table and state. Those of a disabled table are closed.
+fn region_counts(asked: &RequestContext<'_>) -> Vec<pb::TableRegionStatesCount> {
+    let mut counts: BTreeMap<TableName, (usize, bool)> =
+        BTreeMap::from([(meta_table(), (1, true))]);
     for table in asked.engine().descriptors() {
         let name = table.name();
-        if let (Ok(regions), Ok(enabled)) = (asked.engine().regions(name), asked.engine().is_enabled(name)) {
+        if let (Ok(regions), Ok(enabled)) =
+            (asked.engine().regions(name), asked.engine().is_enabled(name))
+        {
             counts.insert(name.clone(), (regions.len(), enabled));
         }
     }
     let message = |(name, (regions, enabled)): (TableName, (usize, bool))| {
         let total_regions = u32::try_from(regions).unwrap_or(u32::MAX);
-        let (open_regions, closed_regions) = if enabled { (total_regions, 0) } else { (0, total_regions) };
-        let states = pb::RegionStatesCount { open_regions, split_regions: 0, closed_regions, regions_in_transition: 0, total_regions };
-        pb::TableRegionStatesCount { table_name: table_name_to_proto(&name), region_states_count: states }
+        let (open_regions, closed_regions) =
+            if enabled { (total_regions, 0) } else { (0, total_regions) };
+        let states = pb::RegionStatesCount {
+            open_regions,
+            split_regions: 0,
+            closed_regions,
+            regions_in_transition: 0,
+            total_regions,
+        };
+        pb::TableRegionStatesCount {
+            table_name: table_name_to_proto(&name),
+            region_states_count: states,
+        }
     };
     counts.into_iter().map(message).collect()
 }
 
-/// The procedures that wait or run.
-fn tasks(asked: &Asked<'_>) -> Vec<pb::ServerTask> {
+/// Returns the procedures that wait or run.
+fn tasks(asked: &RequestContext<'_>) -> Vec<pb::ServerTask> {
     let all = asked.context.master.procedures.all();
     let running = all.into_iter().filter(|(_, procedure)| procedure.outcome.is_none());
     running

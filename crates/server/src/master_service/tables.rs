@@ -1,4 +1,4 @@
-//! Creating, enabling, disabling, dropping, truncating and changing tables.
+//! Handlers that create, enable, disable, drop, truncate and change tables.
 
 use std::sync::Arc;
 
@@ -8,17 +8,23 @@ use halite_wire::convert::schema::{from_proto, with_defaults};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
-use super::asked::{Asked, Failure, check_exists, check_modifiable, check_namespace, nonce};
-use super::faults::{not_enabled, table_exists, table_not_found};
+use super::errors::{not_enabled, table_exists, table_not_found};
 use super::names::{is_meta, table_name};
-use super::namespace_limits::{Wanted, with_room};
+use super::namespace_limits::{NewResource, with_room};
 use super::procedures::Nonce;
+use super::request_context::{
+    Failure, RequestContext, check_exists, check_modifiable, check_namespace, nonce,
+};
 use super::{quotas, sanity, schema};
-use crate::call::Fault;
+use crate::call::CallError;
 use crate::context::Context;
 
-/// `CreateTable`: the table is there and enabled when the procedure has finished (HBase: `CreateTableProcedure`).
-pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateTableRequest) -> Result<pb::CreateTableResponse, Fault> {
+/// Handles `CreateTable`. The table exists and is enabled when the procedure has finished (HBase:
+/// `CreateTableProcedure`).
+pub(super) fn create(
+    asked: &RequestContext<'_>,
+    request: &pb::CreateTableRequest,
+) -> Result<pb::CreateTableResponse, CallError> {
     let descriptor = with_defaults(from_proto(&request.table_schema)?);
     let name = descriptor.name().clone();
     check_namespace(asked.engine(), name.namespace())?;
@@ -27,88 +33,151 @@ pub(super) fn create(asked: &Asked<'_>, request: &pb::CreateTableRequest) -> Res
     let nonce = nonce(request.nonce_group(), request.nonce());
     let splits = request.split_keys.clone();
     let context = Arc::clone(asked.context);
-    let id = asked.start("CreateTableProcedure", Some(&name.clone()), nonce, Failure::InCall, move |engine| {
-        if check_exists(engine, &name).is_ok() {
-            return Err(table_exists(&name));
-        }
-        super::row_keys::warn(&descriptor, &splits);
-        let regions = splits.len() + 1;
-        with_room(&context, &name, Wanted::Table { regions }, || Ok(engine.create_table(descriptor, splits)?))
-    })?;
+    let id = asked.start(
+        "CreateTableProcedure",
+        Some(&name.clone()),
+        nonce,
+        Failure::InCall,
+        move |engine| {
+            if check_exists(engine, &name).is_ok() {
+                return Err(table_exists(&name));
+            }
+            super::row_keys::warn(&descriptor, &splits);
+            let regions = splits.len() + 1;
+            with_room(&context, &name, NewResource::Table { regions }, || {
+                Ok(engine.create_table(descriptor, splits)?)
+            })
+        },
+    )?;
     Ok(pb::CreateTableResponse { proc_id: Some(id) })
 }
 
-/// `DeleteTable` (HBase: `DeleteTableProcedure`).
-pub(super) fn delete(asked: &Asked<'_>, request: &pb::DeleteTableRequest) -> Result<pb::DeleteTableResponse, Fault> {
+/// Handles `DeleteTable` (HBase: `DeleteTableProcedure`).
+pub(super) fn delete(
+    asked: &RequestContext<'_>,
+    request: &pb::DeleteTableRequest,
+) -> Result<pb::DeleteTableResponse, CallError> {
     let nonce = nonce(request.nonce_group(), request.nonce());
     let context = Arc::clone(asked.context);
-    let id = on_table(asked, "DeleteTableProcedure", &request.table_name, nonce, Failure::InCall, move |engine, name| {
-        check_modifiable(engine, name)?;
-        engine.drop_table(name)?;
-        quotas::forget_table(&context, name);
-        Ok(())
-    })?;
+    let id = on_table(
+        asked,
+        "DeleteTableProcedure",
+        &request.table_name,
+        nonce,
+        Failure::InCall,
+        move |engine, name| {
+            check_modifiable(engine, name)?;
+            engine.drop_table(name)?;
+            quotas::remove_table_quotas(&context, name);
+            Ok(())
+        },
+    )?;
     Ok(pb::DeleteTableResponse { proc_id: Some(id) })
 }
 
-/// `EnableTable`: a table that is enabled already is told in the procedure's result (HBase: `EnableTableProcedure`).
-pub(super) fn enable(asked: &Asked<'_>, request: &pb::EnableTableRequest) -> Result<pb::EnableTableResponse, Fault> {
+/// Handles `EnableTable`. The procedure's result reports a table that is already enabled (HBase:
+/// `EnableTableProcedure`).
+pub(super) fn enable(
+    asked: &RequestContext<'_>,
+    request: &pb::EnableTableRequest,
+) -> Result<pb::EnableTableResponse, CallError> {
     let nonce = nonce(request.nonce_group(), request.nonce());
     let context = Arc::clone(asked.context);
-    let id = on_table(asked, "EnableTableProcedure", &request.table_name, nonce, Failure::InResult, move |engine, name| {
-        check_exists(engine, name)?;
-        if is_meta(name) || engine.is_enabled(name)? {
-            return Err(Fault::new(ExceptionKind::TableNotDisabled, format!("tableName={name}, state=ENABLED")));
-        }
-        check_space(&context, name)?;
-        Ok(engine.enable_table(name)?)
-    })?;
+    let id = on_table(
+        asked,
+        "EnableTableProcedure",
+        &request.table_name,
+        nonce,
+        Failure::InResult,
+        move |engine, name| {
+            check_exists(engine, name)?;
+            if is_meta(name) || engine.is_enabled(name)? {
+                return Err(CallError::new(
+                    ExceptionKind::TableNotDisabled,
+                    format!("tableName={name}, state=ENABLED"),
+                ));
+            }
+            check_space(&context, name)?;
+            Ok(engine.enable_table(name)?)
+        },
+    )?;
     Ok(pb::EnableTableResponse { proc_id: Some(id) })
 }
 
-/// Refuses to enable a table that was disabled for its size.
-pub(super) fn check_space(context: &Context, name: &TableName) -> Result<(), Fault> {
+/// Rejects enabling a table that a space quota has disabled.
+pub(super) fn check_space(context: &Context, name: &TableName) -> Result<(), CallError> {
     if context.quota.is_disabled_for_space(name) {
-        let text = format!("Enabling the table '{name}' is disallowed due to a violated space quota.");
-        return Err(Fault::new(ExceptionKind::AccessDenied, text));
+        let text =
+            format!("Enabling the table '{name}' is disallowed due to a violated space quota.");
+        return Err(CallError::new(ExceptionKind::AccessDenied, text));
     }
     Ok(())
 }
 
-/// `DisableTable` (HBase: `DisableTableProcedure`).
-pub(super) fn disable(asked: &Asked<'_>, request: &pb::DisableTableRequest) -> Result<pb::DisableTableResponse, Fault> {
+/// Handles `DisableTable` (HBase: `DisableTableProcedure`).
+pub(super) fn disable(
+    asked: &RequestContext<'_>,
+    request: &pb::DisableTableRequest,
+) -> Result<pb::DisableTableResponse, CallError> {
     let nonce = nonce(request.nonce_group(), request.nonce());
-    let id = on_table(asked, "DisableTableProcedure", &request.table_name, nonce, Failure::InResult, |engine, name| {
-        if is_meta(name) {
-            return Err(Fault::new(ExceptionKind::Constraint, format!("Cannot disable {name}")));
-        }
-        check_exists(engine, name)?;
-        if !engine.is_enabled(name)? {
-            return Err(not_enabled(name));
-        }
-        Ok(engine.disable_table(name)?)
-    })?;
+    let id = on_table(
+        asked,
+        "DisableTableProcedure",
+        &request.table_name,
+        nonce,
+        Failure::InResult,
+        |engine, name| {
+            if is_meta(name) {
+                return Err(CallError::new(
+                    ExceptionKind::Constraint,
+                    format!("Cannot disable {name}"),
+                ));
+            }
+            check_exists(engine, name)?;
+            if !engine.is_enabled(name)? {
+                return Err(not_enabled(name));
+            }
+            Ok(engine.disable_table(name)?)
+        },
+    )?;
     Ok(pb::DisableTableResponse { proc_id: Some(id) })
 }
 
-/// `truncateTable`: the table is enabled afterwards (HBase: `TruncateTableProcedure`).
-pub(super) fn truncate(asked: &Asked<'_>, request: &pb::TruncateTableRequest) -> Result<pb::TruncateTableResponse, Fault> {
+/// Handles `truncateTable`. The table is enabled afterwards (HBase: `TruncateTableProcedure`).
+pub(super) fn truncate(
+    asked: &RequestContext<'_>,
+    request: &pb::TruncateTableRequest,
+) -> Result<pb::TruncateTableResponse, CallError> {
     let keep_splits = request.preserve_splits();
     let nonce = nonce(request.nonce_group(), request.nonce());
-    let id = on_table(asked, "TruncateTableProcedure", &request.table_name, nonce, Failure::InCall, move |engine, name| {
-        check_modifiable(engine, name)?;
-        Ok(engine.truncate_table(name, keep_splits)?)
-    })?;
+    let id = on_table(
+        asked,
+        "TruncateTableProcedure",
+        &request.table_name,
+        nonce,
+        Failure::InCall,
+        move |engine, name| {
+            check_modifiable(engine, name)?;
+            Ok(engine.truncate_table(name, keep_splits)?)
+        },
+    )?;
     Ok(pb::TruncateTableResponse { proc_id: Some(id) })
 }
 
-/// `ModifyTable`: the whole descriptor is replaced, at once for all regions (HBase: `ModifyTableProcedure`).
-pub(super) fn modify(asked: &Asked<'_>, request: &pb::ModifyTableRequest) -> Result<pb::ModifyTableResponse, Fault> {
+/// Handles `ModifyTable`. The whole descriptor is replaced, at once for all regions (HBase:
+/// `ModifyTableProcedure`).
+pub(super) fn modify(
+    asked: &RequestContext<'_>,
+    request: &pb::ModifyTableRequest,
+) -> Result<pb::ModifyTableResponse, CallError> {
     let descriptor = from_proto(&request.table_schema)?;
     let name = table_name(&request.table_name)?;
     if *descriptor.name() != name {
-        let text = format!("the request is about table {name}, and its schema about {}; name the same table twice", descriptor.name());
-        return Err(Fault::do_not_retry(text));
+        let text = format!(
+            "the request is about table {name}, and its schema about {}; name the same table twice",
+            descriptor.name()
+        );
+        return Err(CallError::do_not_retry(text));
     }
     let nonce = nonce(request.nonce_group(), request.nonce());
     let change = move |_: &TableDescriptor| Ok(descriptor);
@@ -116,22 +185,28 @@ pub(super) fn modify(asked: &Asked<'_>, request: &pb::ModifyTableRequest) -> Res
     Ok(pb::ModifyTableResponse { proc_id: Some(id) })
 }
 
-/// Changes the descriptor of a table to what `change` makes of it.
+/// Replaces the descriptor of a table with the result of `change`.
 ///
 /// # Errors
-/// `TableNotFoundException`, what `change` says, what the checks find.
+/// `TableNotFoundException`; errors of `change`; errors of the checks.
 pub(super) fn alter(
-    asked: &Asked<'_>,
+    asked: &RequestContext<'_>,
     name: &TableName,
     nonce: Nonce,
     reopen: bool,
-    change: impl FnOnce(&TableDescriptor) -> Result<TableDescriptor, Fault> + Send + 'static,
-) -> Result<u64, Fault> {
+    change: impl FnOnce(&TableDescriptor) -> Result<TableDescriptor, CallError> + Send + 'static,
+) -> Result<u64, CallError> {
     if is_meta(name) {
-        return asked.start("ModifyTableProcedure", Some(name), nonce, Failure::InCall, move |engine| {
-            let new = change(&schema::meta_descriptor(engine))?;
-            schema::alter_meta(engine, with_defaults(new))
-        });
+        return asked.start(
+            "ModifyTableProcedure",
+            Some(name),
+            nonce,
+            Failure::InCall,
+            move |engine| {
+                let new = change(&schema::meta_descriptor(engine))?;
+                schema::alter_meta(engine, with_defaults(new))
+            },
+        );
     }
     let table = name.clone();
     asked.start("ModifyTableProcedure", Some(name), nonce, Failure::InCall, move |engine| {
@@ -146,34 +221,48 @@ pub(super) fn alter(
     })
 }
 
-/// What may not change when the regions are not to be opened again (HBase: `ModifyTableProcedure.preflightChecks`).
-fn check_without_reopening(old: &TableDescriptor, new: &TableDescriptor) -> Result<(), Fault> {
-    let families = |table: &TableDescriptor| table.families().map(|family| family.name().clone()).collect::<Vec<_>>();
+/// Rejects changes that require the regions to be reopened (HBase:
+/// `ModifyTableProcedure.preflightChecks`).
+fn check_without_reopening(old: &TableDescriptor, new: &TableDescriptor) -> Result<(), CallError> {
+    let families = |table: &TableDescriptor| {
+        table.families().map(|family| family.name().clone()).collect::<Vec<_>>()
+    };
     if families(old) != families(new) {
-        return Err(Fault::do_not_retry("Cannot add or remove column families when this modification won't reopen regions."));
+        return Err(CallError::do_not_retry(
+            "Cannot add or remove column families when this modification won't reopen regions.",
+        ));
     }
     let coprocessors = |table: &TableDescriptor| {
         let is_coprocessor = |name: &str| name.to_ascii_lowercase().starts_with("coprocessor$");
-        table.attributes.iter().filter(|(name, _)| is_coprocessor(name)).map(|(_, value)| value.clone()).collect::<Vec<_>>()
+        table
+            .attributes
+            .iter()
+            .filter(|(name, _)| is_coprocessor(name))
+            .map(|(_, value)| value.clone())
+            .collect::<Vec<_>>()
     };
     if coprocessors(old) != coprocessors(new) {
-        return Err(Fault::do_not_retry("Can not modify Coprocessor when table modification won't reopen regions"));
+        return Err(CallError::do_not_retry(
+            "Can not modify Coprocessor when table modification won't reopen regions",
+        ));
     }
     let fixed = ["REGION_REPLICATION", "REGION_MEMSTORE_REPLICATION", "hbase.rsgroup.name"];
     match fixed.into_iter().find(|name| old.attributes.get(*name) != new.attributes.get(*name)) {
-        Some(name) => Err(Fault::do_not_retry(format!("Can not modify {name} of a table when modification won't reopen regions"))),
+        Some(name) => Err(CallError::do_not_retry(format!(
+            "Can not modify {name} of a table when modification won't reopen regions"
+        ))),
         None => Ok(()),
     }
 }
 
 fn on_table(
-    asked: &Asked<'_>,
+    asked: &RequestContext<'_>,
     procedure: &'static str,
     table: &pb::TableName,
     nonce: Nonce,
     failure: Failure,
-    work: impl FnOnce(&Engine, &TableName) -> Result<(), Fault> + Send + 'static,
-) -> Result<u64, Fault> {
+    work: impl FnOnce(&Engine, &TableName) -> Result<(), CallError> + Send + 'static,
+) -> Result<u64, CallError> {
     let name = table_name(table)?;
     asked.start(procedure, Some(&name.clone()), nonce, failure, move |engine| work(engine, &name))
 }

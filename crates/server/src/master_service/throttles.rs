@@ -1,11 +1,11 @@
-//! The limits inside a quota: one for each kind of request.
+//! Limits within a quota, one for each kind of request.
 
 use halite_wire::proto as pb;
 use pb::{ThrottleType, TimeUnit};
 
-use crate::call::Fault;
+use crate::call::CallError;
 
-/// The limit of one kind.
+/// Returns the limit of one kind.
 fn limit(throttle: &mut pb::Throttle, kind: ThrottleType) -> &mut Option<pb::TimedQuota> {
     match kind {
         ThrottleType::RequestNumber => &mut throttle.req_num,
@@ -28,34 +28,44 @@ fn kind(request: &pb::ThrottleRequest) -> Option<ThrottleType> {
     ThrottleType::try_from(request.r#type?).ok()
 }
 
-/// The limits with the one that is asked for.
+/// Returns the limits with the requested one.
 ///
 /// # Errors
-/// `DoNotRetryIOException` for a kind or a limit that cannot be.
-pub(super) fn merged(mut throttle: pb::Throttle, request: &pb::ThrottleRequest) -> Result<pb::Throttle, Fault> {
-    let kind = kind(request).ok_or_else(|| Fault::do_not_retry(format!("there is no throttle of the type {:?}", request.r#type)))?;
+/// `DoNotRetryIOException` for an invalid kind or limit.
+pub(super) fn merged(
+    mut throttle: pb::Throttle,
+    request: &pb::ThrottleRequest,
+) -> Result<pb::Throttle, CallError> {
+    let kind = kind(request).ok_or_else(|| {
+        CallError::do_not_retry(format!("there is no throttle of the type {:?}", request.r#type))
+    })?;
     let quota = request.timed_quota.unwrap_or_default();
     if quota.soft_limit() < 1 {
-        return Err(Fault::do_not_retry("The throttle limit must be greater then 0"));
+        return Err(CallError::do_not_retry("The throttle limit must be greater then 0"));
     }
     *limit(&mut throttle, kind) = Some(quota);
     Ok(throttle)
 }
 
-/// The limits without the one that is named, or none of them; `None` if none is left.
-pub(super) fn without(throttle: Option<&pb::Throttle>, request: &pb::ThrottleRequest) -> Option<pb::Throttle> {
+/// Returns the limits without the named one; `None` if none is left or no kind is named.
+pub(super) fn without(
+    throttle: Option<&pb::Throttle>,
+    request: &pb::ThrottleRequest,
+) -> Option<pb::Throttle> {
     let mut throttle = *throttle?;
     *limit(&mut throttle, kind(request)?) = None;
     (throttle != pb::Throttle::default()).then_some(throttle)
 }
 
-/// Checks that the limits of the servers are such that others may exceed theirs.
+/// Checks that the limits of the servers permit clients to exceed theirs.
 ///
 /// # Errors
 /// `DoNotRetryIOException` with HBase's texts.
-pub(super) fn check_may_exceed(throttle: Option<&pb::Throttle>) -> Result<(), Fault> {
+pub(super) fn check_may_exceed(throttle: Option<&pb::Throttle>) -> Result<(), CallError> {
     let Some(throttle) = throttle else {
-        return Err(Fault::do_not_retry("Please set region server quota before enable exceed throttle quota"));
+        return Err(CallError::do_not_retry(
+            "Please set region server quota before enable exceed throttle quota",
+        ));
     };
     let general = [&throttle.req_num, &throttle.req_size, &throttle.req_capacity_unit];
     let reads = [&throttle.read_num, &throttle.read_size, &throttle.read_capacity_unit];
@@ -63,16 +73,21 @@ pub(super) fn check_may_exceed(throttle: Option<&pb::Throttle>) -> Result<(), Fa
     let any = |limits: &[&Option<pb::TimedQuota>]| limits.iter().any(|limit| limit.is_some());
     if !any(&general) {
         if !any(&reads) {
-            return Err(Fault::do_not_retry("Please set at least one read region server quota before enable exceed throttle quota"));
+            return Err(CallError::do_not_retry(
+                "Please set at least one read region server quota before enable exceed throttle quota",
+            ));
         }
         if !any(&writes) {
-            return Err(Fault::do_not_retry("Please set at least one write region server quota before enable exceed throttle quota"));
+            return Err(CallError::do_not_retry(
+                "Please set at least one write region server quota before enable exceed throttle quota",
+            ));
         }
     }
     let all = general.into_iter().chain(reads).chain(writes).flatten();
     if all.into_iter().any(|limit| limit.time_unit() != TimeUnit::Seconds) {
-        let text = "All region server quota must be in seconds time unit if enable exceed throttle quota";
-        return Err(Fault::do_not_retry(text));
+        let text =
+            "All region server quota must be in seconds time unit if enable exceed throttle quota";
+        return Err(CallError::do_not_retry(text));
     }
     Ok(())
 }

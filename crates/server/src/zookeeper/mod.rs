@@ -1,18 +1,18 @@
-//! The ZooKeeper endpoint: the requests and znodes that HBase's clients look a cluster up with.
+//! ZooKeeper endpoint: the requests and znodes with which HBase's clients look up a cluster.
 //!
 //! ```text
-//! connection.rs   packets in, answers out, silence     sessions.rs  ids, passwords, timeouts
-//! answers.rs      request to reply                      tree.rs      the znodes
-//! words.rs        ruok, srvr, mntr                      znodes.rs    those that clients have made
+//! connection.rs         packets, responses, timeouts   sessions.rs    ids, passwords, timeouts
+//! handlers.rs           responses to requests          znode_tree.rs  server's own znodes
+//! four_letter_words.rs  ruok, srvr, mntr               znodes.rs      client-created znodes
 //! ```
 
-mod answers;
 mod connection;
+mod four_letter_words;
+mod handlers;
 mod sessions;
 #[cfg(test)]
 mod tests;
-mod tree;
-mod words;
+mod znode_tree;
 mod znodes;
 
 use std::net::SocketAddr;
@@ -29,30 +29,35 @@ use crate::context::Context;
 use crate::outside::{Instant, Listener, Stream};
 use crate::shutdown::Shutdown;
 
-/// Packets of unusual size, up to 1 MiB each, that may be on their way on all connections together.
+/// Maximum concurrent large packets on all connections, up to 1 MiB each.
 const LARGE_PACKETS: usize = 32;
 
-/// How long to wait before accepting again when the system has no more sockets.
+/// Pause before the next accept if the operating system has no free sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// What all connections share.
-struct Shared {
+/// Shared state of all connections.
+struct ZooKeeperState {
     context: Arc<Context>,
     sessions: Sessions,
     large_packets: Arc<Semaphore>,
     started: Instant,
 }
 
-impl Shared {
+impl ZooKeeperState {
     fn new(context: Arc<Context>) -> Self {
         let sessions = Sessions::new(context.start_code);
-        Self { context, sessions, large_packets: Arc::new(Semaphore::new(LARGE_PACKETS)), started: Instant::now() }
+        Self {
+            context,
+            sessions,
+            large_packets: Arc::new(Semaphore::new(LARGE_PACKETS)),
+            started: Instant::now(),
+        }
     }
 }
 
-/// Serves clients until everything is to end.
+/// Serves clients until shutdown.
 pub(crate) async fn serve(listener: Listener, context: Arc<Context>, mut shutdown: Shutdown) {
-    let shared = Arc::new(Shared::new(context));
+    let shared = Arc::new(ZooKeeperState::new(context));
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -68,24 +73,30 @@ pub(crate) async fn serve(listener: Listener, context: Arc<Context>, mut shutdow
             },
         }
     }
-    // Nobody waits for an answer for longer than it takes to compute it, so nothing is lost with the connections.
+    // Responses are computed at once and clients do not wait longer, so nothing is lost with the
+    // connections.
     connections.shutdown().await;
 }
 
-fn begin(stream: Stream, peer: SocketAddr, shared: &Arc<Shared>, connections: &mut JoinSet<()>) {
+fn begin(
+    stream: Stream,
+    peer: SocketAddr,
+    shared: &Arc<ZooKeeperState>,
+    connections: &mut JoinSet<()>,
+) {
     let metrics = &shared.context.metrics.zookeeper;
-    if connections.len() >= shared.context.config.limits.connections_max {
-        metrics.connections_refused.add(1);
-        tracing::warn!(%peer, "refused a ZooKeeper connection: too many are open (connections_max)");
+    if connections.len() >= shared.context.config.limits.max_connections {
+        metrics.connections_rejected.add(1);
+        tracing::warn!(%peer, "refused a ZooKeeper connection: too many are open (max_connections)");
         return;
     }
     let Some(account) = shared.context.buffers.connect(peer.ip()) else {
-        metrics.connections_refused.add(1);
+        metrics.connections_rejected.add(1);
         tracing::warn!(%peer, "ZooKeeper connection refused: its address has max-connections-per-address open");
         return;
     };
     let Ok(local) = stream.local_addr() else { return };
-    // Answers are small and waited for; if the socket will not have it, they come a little later.
+    // Responses are small and clients wait for them; without the option they arrive a little later.
     let _ = stream.set_nodelay();
     let shared = Arc::clone(shared);
     connections.spawn(async move {

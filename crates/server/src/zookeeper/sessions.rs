@@ -1,8 +1,8 @@
-//! Sessions: an id, a password that proves it, and a timeout.
+//! ZooKeeper sessions: an id, a password that proves it, and a timeout.
 //!
-//! A session owns nothing here - no ephemeral znodes, no watches - so none is kept: the password follows from the id and
-//! a secret of the process, and whoever shows both goes on where it was. A session of an earlier process is gone, as it
-//! would be had it expired.
+//! A session owns no ephemeral znodes or watches here, so no session is stored. The password is
+//! derived from the id and a secret of the process, and a client that sends both resumes its
+//! session. A session of an earlier process counts as expired.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::ops::RangeInclusive;
@@ -14,7 +14,7 @@ use halite_wire::zk::{ConnectRequest, ConnectResponse};
 /// 2 to 20 ticks of 2 seconds, ZooKeeper's own limits.
 const TIMEOUT_MS: RangeInclusive<i32> = 4000..=40_000;
 
-/// Opens sessions.
+/// Issuer of sessions.
 pub(super) struct Sessions {
     next: AtomicI64,
     /// Keyed from the operating system's randomness.
@@ -22,14 +22,15 @@ pub(super) struct Sessions {
 }
 
 impl Sessions {
-    /// `start_code` is when the process started, in milliseconds since 1970: ids of two processes differ.
+    /// Returns an issuer. `start_code` is the start time of the process, in milliseconds since
+    /// 1970, so that ids of two processes differ.
     pub(super) fn new(start_code: u64) -> Self {
         let first = i64::try_from(start_code & 0xff_ffff_ffff).unwrap_or(0) << 16;
         Self { next: AtomicI64::new(first | 1), secret: [RandomState::new(), RandomState::new()] }
     }
 
-    /// The answer to a client's first packet. One with a timeout of 0 says that the session asked for is gone; the
-    /// connection ends then.
+    /// Returns the response to a client's first packet. A timeout of 0 means that the requested
+    /// session has expired; the connection ends then.
     pub(super) fn open(&self, request: &ConnectRequest) -> ConnectResponse {
         if request.session_id == 0 {
             let id = self.next.fetch_add(1, Ordering::Relaxed);
@@ -39,7 +40,12 @@ impl Sessions {
             return request.accept(request.session_id, request.password.clone(), TIMEOUT_MS);
         }
         let nothing = Bytes::from_static(&[0; 16]);
-        ConnectResponse { timeout_ms: 0, session_id: 0, password: nothing, ..request.accept(0, Bytes::new(), TIMEOUT_MS) }
+        ConnectResponse {
+            timeout_ms: 0,
+            session_id: 0,
+            password: nothing,
+            ..request.accept(0, Bytes::new(), TIMEOUT_MS)
+        }
     }
 
     fn password(&self, id: i64) -> Bytes {
@@ -51,27 +57,44 @@ impl Sessions {
 mod tests {
     use super::*;
 
-    fn asks(session_id: i64, password: Bytes) -> ConnectRequest {
-        ConnectRequest { timeout_ms: 90_000, session_id, password, read_only: Some(false), ..Default::default() }
+    fn connect_request(session_id: i64, password: Bytes) -> ConnectRequest {
+        ConnectRequest {
+            timeout_ms: 90_000,
+            session_id,
+            password,
+            read_only: Some(false),
+            ..Default::default()
+        }
     }
 
     #[test]
     fn sessions_have_ids_of_their_own_and_can_be_taken_up_again() {
         let sessions = Sessions::new(1_795_289_608_650);
-        let (first, second) = (sessions.open(&asks(0, Bytes::new())), sessions.open(&asks(0, Bytes::new())));
-        assert!(first.session_id > 0 && second.session_id > 0 && first.session_id != second.session_id);
+        let (first, second) = (
+            sessions.open(&connect_request(0, Bytes::new())),
+            sessions.open(&connect_request(0, Bytes::new())),
+        );
+        assert!(
+            first.session_id > 0 && second.session_id > 0 && first.session_id != second.session_id
+        );
         assert_eq!((first.password.len(), first.timeout_ms), (16, 40_000));
-        let again = sessions.open(&asks(first.session_id, first.password.clone()));
+        let again = sessions.open(&connect_request(first.session_id, first.password.clone()));
         assert_eq!(again, first);
     }
 
     #[test]
     fn a_session_that_cannot_be_proved_is_gone() {
         let sessions = Sessions::new(1_795_289_608_650);
-        let first = sessions.open(&asks(0, Bytes::new()));
+        let first = sessions.open(&connect_request(0, Bytes::new()));
         let other = Sessions::new(1_795_289_999_999);
-        for refused in [other.open(&asks(first.session_id, first.password.clone())), sessions.open(&asks(first.session_id + 1, first.password))] {
-            assert_eq!((refused.timeout_ms, refused.session_id, &refused.password[..]), (0, 0, &[0; 16][..]));
+        for refused in [
+            other.open(&connect_request(first.session_id, first.password.clone())),
+            sessions.open(&connect_request(first.session_id + 1, first.password)),
+        ] {
+            assert_eq!(
+                (refused.timeout_ms, refused.session_id, &refused.password[..]),
+                (0, 0, &[0; 16][..])
+            );
             assert_eq!(refused.read_only, Some(false));
         }
     }

@@ -1,4 +1,4 @@
-//! Sessions over a stream in memory, with a clock that is moved by hand.
+//! Sessions over an in-memory stream, with a manual clock.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,14 +10,15 @@ use halite_engine::{Engine, Options};
 use halite_types::{ErrorKind, FamilyDescriptor, Result, TableDescriptor};
 use halite_wire::proto as pb;
 use halite_wire::zk::{
-    Code, ConnectRequest, ConnectResponse, Incoming, Next, PING_XID, ReplyBody, Request, decode_reply, encode_request, next_packet, znode,
+    ConnectRequest, ConnectResponse, ErrorCode, PING_XID, PacketStatus, ReplyBody, Request,
+    ServerPacket, decode_reply, encode_request, next_packet, znode,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::task::JoinHandle;
 
 use super::connection::Connection;
-use super::tree::Tree;
-use super::{LARGE_PACKETS, Shared};
+use super::znode_tree::ZnodeTree;
+use super::{LARGE_PACKETS, ZooKeeperState};
 use crate::config::Config;
 use crate::context::Context;
 use crate::server::Addresses;
@@ -26,7 +27,7 @@ const START_CODE: u64 = 1_795_289_608_650;
 const CLUSTER_ID: &str = "0e94ce3b-2b9f-45cb-a8bf-50331a5496ac";
 
 struct Server {
-    shared: Arc<Shared>,
+    state: Arc<ZooKeeperState>,
     _directory: tempfile::TempDir,
 }
 
@@ -39,10 +40,16 @@ impl Server {
         let directory = tempfile::tempdir().unwrap();
         let engine = Engine::open(Env::os(directory.path()).unwrap(), Options::default()).unwrap();
         let at = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
-        let addresses = Addresses { master: at(16_000), region: at(16_020), web: Some(at(16_010)), zookeeper: Some(at(2181)) };
-        let mut context = Context::new(crate::outside::Machine::Os, engine, config, addresses).unwrap();
+        let addresses = Addresses {
+            master: at(16_000),
+            regionserver: at(16_020),
+            http: Some(at(16_010)),
+            zookeeper: Some(at(2181)),
+        };
+        let mut context =
+            Context::new(crate::outside::Machine::Os, engine, config, addresses).unwrap();
         (context.start_code, context.cluster_id) = (START_CODE, CLUSTER_ID.to_string());
-        Self { shared: Arc::new(Shared::new(Arc::new(context))), _directory: directory }
+        Self { state: Arc::new(ZooKeeperState::new(Arc::new(context))), _directory: directory }
     }
 
     fn connect(&self) -> Client {
@@ -51,9 +58,15 @@ impl Server {
 
     fn connect_to(&self, local: &str) -> Client {
         let (stream, theirs) = tokio::io::duplex(64 << 10);
-        let account = self.shared.context.buffers.connect([127, 0, 0, 1].into()).unwrap();
-        let connection = Connection::new(theirs, local.parse().unwrap(), Arc::clone(&self.shared), &account);
-        Client { stream, served: tokio::spawn(connection.serve()), received: BytesMut::new(), xid: 0 }
+        let account = self.state.context.buffers.connect([127, 0, 0, 1].into()).unwrap();
+        let connection =
+            Connection::new(theirs, local.parse().unwrap(), Arc::clone(&self.state), &account);
+        Client {
+            stream,
+            served: tokio::spawn(connection.serve()),
+            received: BytesMut::new(),
+            xid: 0,
+        }
     }
 
     async fn session(&self) -> Client {
@@ -71,7 +84,13 @@ struct Client {
 }
 
 fn request(timeout_ms: i32, session_id: i64, password: &[u8]) -> ConnectRequest {
-    ConnectRequest { timeout_ms, session_id, password: Bytes::copy_from_slice(password), read_only: Some(false), ..Default::default() }
+    ConnectRequest {
+        timeout_ms,
+        session_id,
+        password: Bytes::copy_from_slice(password),
+        read_only: Some(false),
+        ..Default::default()
+    }
 }
 
 impl Client {
@@ -79,10 +98,10 @@ impl Client {
         self.stream.write_all(bytes).await.unwrap();
     }
 
-    /// The next packet; `None` when the server has closed.
+    /// Returns the next packet; `None` if the server has closed.
     async fn packet(&mut self) -> Option<Bytes> {
         loop {
-            if let Next::Packet(packet) = next_packet(&mut self.received).unwrap() {
+            if let PacketStatus::Packet(packet) = next_packet(&mut self.received).unwrap() {
                 return Some(packet);
             }
             if self.stream.read_buf(&mut self.received).await.unwrap() == 0 {
@@ -98,29 +117,38 @@ impl Client {
         ConnectResponse::decode(&self.packet().await.unwrap()).unwrap()
     }
 
-    async fn ask(&mut self, request: Request) -> std::result::Result<ReplyBody, Code> {
+    async fn call(&mut self, request: Request) -> std::result::Result<ReplyBody, ErrorCode> {
         self.xid += 1;
         let xid = if request == Request::Ping { PING_XID } else { self.xid };
         let mut out = BytesMut::new();
         encode_request(xid, &request, &mut out);
         self.send(&out).await;
         match decode_reply(&self.packet().await.expect("an answer")).unwrap() {
-            Incoming::Reply { xid: answered, result, .. } if answered == xid => result,
+            ServerPacket::Reply { xid: answered, result, .. } if answered == xid => result,
             other => panic!("asked {xid}, got {other:?}"),
         }
     }
 
     async fn data(&mut self, path: &str) -> Bytes {
-        let (data, stat) = self.ask(Request::GetData { path: path.to_string(), watch: true }).await.unwrap().data().unwrap();
+        let (data, stat) = self
+            .call(Request::GetData { path: path.to_string(), watch: true })
+            .await
+            .unwrap()
+            .data()
+            .unwrap();
         assert_eq!(stat.data_length, i32::try_from(data.len()).unwrap());
         data
     }
 
     async fn children(&mut self, path: &str) -> Vec<String> {
-        self.ask(Request::GetChildren { path: path.to_string(), watch: false }).await.unwrap().children().unwrap()
+        self.call(Request::GetChildren { path: path.to_string(), watch: false })
+            .await
+            .unwrap()
+            .children()
+            .unwrap()
     }
 
-    /// How the server ended the connection.
+    /// Returns the result with which the server ended the connection.
     async fn end(mut self) -> Result<()> {
         assert_eq!(self.packet().await, None);
         self.served.await.unwrap()
@@ -130,12 +158,24 @@ impl Client {
 #[tokio::test]
 async fn a_client_finds_the_servers_under_the_address_it_connected_to() {
     let server = Server::new();
-    for (local, host) in [("10.1.2.3:2181", "10.1.2.3"), ("127.0.0.1:2181", "127.0.0.1"), ("[::1]:2181", "localhost")] {
+    for (local, host) in [
+        ("10.1.2.3:2181", "10.1.2.3"),
+        ("127.0.0.1:2181", "127.0.0.1"),
+        ("[::1]:2181", "localhost"),
+    ] {
         let mut client = server.connect_to(local);
         client.open(&request(90_000, 0, &[0; 16])).await;
-        let meta: pb::MetaRegionServer = znode::decode(client.data("/hbase/meta-region-server").await).unwrap();
-        let name = |port: u32| pb::ServerName { host_name: host.to_string(), port: Some(port), start_code: Some(START_CODE) };
-        assert_eq!((meta.server, meta.state), (name(16_020), Some(pb::region_state::State::Open as i32)));
+        let meta: pb::MetaRegionServer =
+            znode::decode(client.data("/hbase/meta-region-server").await).unwrap();
+        let name = |port: u32| pb::ServerName {
+            host_name: host.to_string(),
+            port: Some(port),
+            start_code: Some(START_CODE),
+        };
+        assert_eq!(
+            (meta.server, meta.state),
+            (name(16_020), Some(pb::region_state::State::Open as i32))
+        );
         let master: pb::Master = znode::decode(client.data("/hbase/master").await).unwrap();
         assert_eq!((master.master, master.info_port), (name(16_000), Some(16_010)));
         assert_eq!(client.children("/hbase/rs").await, [format!("{host},16020,{START_CODE}")]);
@@ -144,18 +184,28 @@ async fn a_client_finds_the_servers_under_the_address_it_connected_to() {
     }
 }
 
-/// asynchbase takes any answer but this for a cluster of 0.94.
+/// asynchbase treats any other response as a cluster of version 0.94.
 #[tokio::test]
 async fn what_is_not_there_is_no_node() {
     let server = Server::new();
     let mut client = server.session().await;
-    for path in
-        ["/hbase/root-region-server", "/hbase/meta-region-server-1", "/hbase/master/", "/hbase/rs/other,1,2", "/hbas", "", "hbase", "/hbase/a/b/c/d"]
-    {
+    for path in [
+        "/hbase/root-region-server",
+        "/hbase/meta-region-server-1",
+        "/hbase/master/",
+        "/hbase/rs/other,1,2",
+        "/hbas",
+        "",
+        "hbase",
+        "/hbase/a/b/c/d",
+    ] {
         let path = path.to_string();
-        let asked = [Request::GetData { path: path.clone(), watch: true }, Request::Exists { path: path.clone(), watch: true }];
+        let asked = [
+            Request::GetData { path: path.clone(), watch: true },
+            Request::Exists { path: path.clone(), watch: true },
+        ];
         for request in asked.into_iter().chain([Request::GetChildren2 { path, watch: false }]) {
-            assert_eq!(client.ask(request.clone()).await, Err(Code::NO_NODE), "{request:?}");
+            assert_eq!(client.call(request.clone()).await, Err(ErrorCode::NO_NODE), "{request:?}");
         }
     }
 }
@@ -163,9 +213,14 @@ async fn what_is_not_there_is_no_node() {
 #[tokio::test]
 async fn the_tree_has_the_nodes_of_a_cluster_at_rest_and_its_tables() {
     let server = Server::new();
-    let engine = &server.shared.context.engine;
+    let engine = &server.state.context.engine;
     for name in ["t1", "t2"] {
-        engine.create_table(TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
+        engine
+            .create_table(
+                TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f")),
+                Vec::new(),
+            )
+            .unwrap();
     }
     engine.disable_table(&"t2".parse().unwrap()).unwrap();
     let mut client = server.session().await;
@@ -177,9 +232,13 @@ async fn the_tree_has_the_nodes_of_a_cluster_at_rest_and_its_tables() {
     for name in captured {
         client.data(&format!("/hbase/{name}")).await;
     }
-    assert_eq!(client.children("/hbase/table").await, ["hbase:meta", "hbase:namespace", "t1", "t2"]);
+    assert_eq!(
+        client.children("/hbase/table").await,
+        ["hbase:meta", "hbase:namespace", "t1", "t2"]
+    );
     for (table, state) in [("hbase:meta", 0), ("hbase:namespace", 0), ("t1", 0), ("t2", 1)] {
-        let content: pb::DeprecatedTableState = znode::decode(client.data(&format!("/hbase/table/{table}")).await).unwrap();
+        let content: pb::DeprecatedTableState =
+            znode::decode(client.data(&format!("/hbase/table/{table}")).await).unwrap();
         assert_eq!(content.state, state, "{table}");
     }
     assert_eq!(client.children("/hbase/namespace").await, ["default", "hbase"]);
@@ -194,14 +253,19 @@ async fn the_parent_is_where_it_was_put() {
     assert_eq!(client.children("/").await, ["our", "zookeeper"]);
     assert_eq!(client.children("/our").await, ["own"]);
     assert!(client.children("/our/own").await.contains(&"master".to_string()));
-    assert_eq!(client.ask(Request::GetData { path: "/hbase/master".into(), watch: false }).await, Err(Code::NO_NODE));
+    assert_eq!(
+        client.call(Request::GetData { path: "/hbase/master".into(), watch: false }).await,
+        Err(ErrorCode::NO_NODE)
+    );
 }
 
-/// gohbase sends no such byte and reads no such byte.
+/// gohbase neither sends nor reads such a byte.
 #[tokio::test]
 async fn a_session_has_the_timeout_zookeeper_would_give_and_the_last_byte_is_mirrored() {
     let server = Server::new();
-    for (asked, given, read_only, length) in [(90_000, 40_000, Some(false), 37), (30_000, 30_000, None, 36), (5, 4000, Some(true), 37)] {
+    for (asked, given, read_only, length) in
+        [(90_000, 40_000, Some(false), 37), (30_000, 30_000, None, 36), (5, 4000, Some(true), 37)]
+    {
         let mut client = server.connect();
         let mut out = BytesMut::new();
         ConnectRequest { read_only, ..request(asked, 0, &[0; 16]) }.encode(&mut out);
@@ -213,7 +277,7 @@ async fn a_session_has_the_timeout_zookeeper_would_give_and_the_last_byte_is_mir
 }
 
 #[tokio::test]
-async fn a_session_goes_on_over_another_connection_and_a_strange_one_is_gone() {
+async fn session_resumes_on_new_connection_unless_unknown() {
     let server = Server::new();
     let opened = server.connect().open(&request(30_000, 0, &[0; 16])).await;
     let mut client = server.connect();
@@ -227,7 +291,7 @@ async fn a_session_goes_on_over_another_connection_and_a_strange_one_is_gone() {
 #[tokio::test]
 async fn the_end_of_a_session_is_answered_and_then_comes_the_end_of_the_connection() {
     let mut client = Server::new().session().await;
-    client.ask(Request::CloseSession).await.unwrap();
+    client.call(Request::CloseSession).await.unwrap();
     client.end().await.unwrap();
 }
 
@@ -240,37 +304,77 @@ async fn a_client_makes_znodes_below_the_parent_and_they_stay() {
     let server = Server::new();
     let mut client = server.session().await;
     let path = |path: &str| path.to_string();
-    assert_eq!(client.ask(create("/hbase/mine", 0)).await.unwrap().path().unwrap(), "/hbase/mine");
-    assert_eq!(client.ask(create("/hbase/mine", 0)).await, Err(Code::NODE_EXISTS));
-    assert_eq!(client.ask(create("/hbase/mine/below", 0)).await.unwrap().path().unwrap(), "/hbase/mine/below");
-    let numbered = [client.ask(create("/hbase/mine/n-", 2)).await, client.ask(create("/hbase/mine/n-", 2)).await];
-    assert_eq!(numbered.map(|made| made.unwrap().path().unwrap()), ["/hbase/mine/n-0000000000", "/hbase/mine/n-0000000001"]);
-    let set = |version| Request::SetData { path: path("/hbase/mine"), data: Bytes::from_static(b"xy"), version };
-    assert_eq!(client.ask(set(7)).await, Err(Code::BAD_VERSION));
-    assert_eq!(client.ask(set(0)).await.unwrap().stat().unwrap().version, 1);
+    assert_eq!(client.call(create("/hbase/mine", 0)).await.unwrap().path().unwrap(), "/hbase/mine");
+    assert_eq!(client.call(create("/hbase/mine", 0)).await, Err(ErrorCode::NODE_EXISTS));
+    assert_eq!(
+        client.call(create("/hbase/mine/below", 0)).await.unwrap().path().unwrap(),
+        "/hbase/mine/below"
+    );
+    let numbered = [
+        client.call(create("/hbase/mine/n-", 2)).await,
+        client.call(create("/hbase/mine/n-", 2)).await,
+    ];
+    assert_eq!(
+        numbered.map(|made| made.unwrap().path().unwrap()),
+        ["/hbase/mine/n-0000000000", "/hbase/mine/n-0000000001"]
+    );
+    let set = |version| Request::SetData {
+        path: path("/hbase/mine"),
+        data: Bytes::from_static(b"xy"),
+        version,
+    };
+    assert_eq!(client.call(set(7)).await, Err(ErrorCode::BAD_VERSION));
+    assert_eq!(client.call(set(0)).await.unwrap().stat().unwrap().version, 1);
     let delete = |name: &str, version| Request::Delete { path: path(name), version };
-    assert_eq!(client.ask(delete("/hbase/mine", -1)).await, Err(Code::NOT_EMPTY));
-    // Another client sees it, beside the server's own; so it is after a restart, since it is in the store.
+    assert_eq!(client.call(delete("/hbase/mine", -1)).await, Err(ErrorCode::NOT_EMPTY));
+    // Another client sees it, next to the server's own znodes. It survives a restart, because it is
+    // in the store.
     let mut other = server.session().await;
-    let (data, stat) = other.ask(Request::GetData { path: path("/hbase/mine"), watch: false }).await.unwrap().data().unwrap();
-    assert_eq!((&data[..], stat.version, stat.num_children, stat.ephemeral_owner), (&b"xy"[..], 1, 3, 0));
-    let children = other.ask(Request::GetChildren { path: path("/hbase"), watch: false }).await.unwrap().children().unwrap();
+    let (data, stat) = other
+        .call(Request::GetData { path: path("/hbase/mine"), watch: false })
+        .await
+        .unwrap()
+        .data()
+        .unwrap();
+    assert_eq!(
+        (&data[..], stat.version, stat.num_children, stat.ephemeral_owner),
+        (&b"xy"[..], 1, 3, 0)
+    );
+    let children = other
+        .call(Request::GetChildren { path: path("/hbase"), watch: false })
+        .await
+        .unwrap()
+        .children()
+        .unwrap();
     assert!(children.contains(&path("mine")) && children.contains(&path("master")), "{children:?}");
-    for name in ["/hbase/mine/below", "/hbase/mine/n-0000000000", "/hbase/mine/n-0000000001", "/hbase/mine"] {
-        assert!(client.ask(delete(name, -1)).await.is_ok(), "{name}");
+    for name in
+        ["/hbase/mine/below", "/hbase/mine/n-0000000000", "/hbase/mine/n-0000000001", "/hbase/mine"]
+    {
+        assert!(client.call(delete(name, -1)).await.is_ok(), "{name}");
     }
-    assert_eq!(other.ask(Request::Exists { path: path("/hbase/mine"), watch: false }).await, Err(Code::NO_NODE));
-    assert_eq!(server.shared.context.engine.settings("znode/"), []);
+    assert_eq!(
+        other.call(Request::Exists { path: path("/hbase/mine"), watch: false }).await,
+        Err(ErrorCode::NO_NODE)
+    );
+    assert_eq!(server.state.context.engine.properties("znode/"), []);
 }
 
 #[tokio::test]
 async fn clients_cannot_fill_the_store_with_znodes() {
     let server = Server::new();
     let mut client = server.session().await;
-    let large = |name: &str| Request::Create { operation: 1, path: format!("/hbase/{name}"), data: Bytes::from(vec![0; 130 << 10]), flags: 0 };
-    assert!(client.ask(large("one")).await.is_ok());
-    assert_eq!(client.ask(large("two")).await, Err(Code::QUOTA_EXCEEDED));
-    assert_eq!(client.ask(create(&format!("/hbase/{}", "x".repeat(2000)), 0)).await, Err(Code::BAD_ARGUMENTS));
+    let large = |name: &str| Request::Create {
+        operation: 1,
+        path: format!("/hbase/{name}"),
+        data: Bytes::from(vec![0; 130 << 10]),
+        flags: 0,
+    };
+    assert!(client.call(large("one")).await.is_ok());
+    assert_eq!(client.call(large("two")).await, Err(ErrorCode::QUOTA_EXCEEDED));
+    assert_eq!(
+        client.call(create(&format!("/hbase/{}", "x".repeat(2000)), 0)).await,
+        Err(ErrorCode::BAD_ARGUMENTS)
+    );
 }
 
 #[tokio::test]
@@ -279,26 +383,41 @@ async fn changes_of_what_is_the_server_s_own_are_refused_as_by_a_zookeeper_that_
     let mut client = server.session().await;
     let path = |path: &str| path.to_string();
     for (request, code) in [
-        (create("/elsewhere", 0), Code::NOT_READ_ONLY),
-        (create("/hbase/rs", 0), Code::NODE_EXISTS),
-        (create("/hbase/ends", 1), Code::UNIMPLEMENTED),
-        (create("/hbase/nosuch/x", 0), Code::NO_NODE),
-        (create("/hbase/master/x", 0), Code::NO_CHILDREN_FOR_EPHEMERALS),
-        (create("/hbase//x", 0), Code::BAD_ARGUMENTS),
-        (create("/hbase/../x", 0), Code::BAD_ARGUMENTS),
-        (Request::SetData { path: path("/hbase/master"), data: Bytes::new(), version: -1 }, Code::NOT_READ_ONLY),
-        (Request::Delete { path: path("/hbase/master"), version: -1 }, Code::NOT_READ_ONLY),
-        (Request::Delete { path: path("/hbase/new"), version: -1 }, Code::NO_NODE),
-        (Request::Change { operation: 7, path: path("/hbase/master") }, Code::NOT_READ_ONLY),
-        (Request::Multi, Code::NOT_READ_ONLY),
-        (Request::Other { operation: 16 }, Code::UNIMPLEMENTED),
+        (create("/elsewhere", 0), ErrorCode::NOT_READ_ONLY),
+        (create("/hbase/rs", 0), ErrorCode::NODE_EXISTS),
+        (create("/hbase/ends", 1), ErrorCode::UNIMPLEMENTED),
+        (create("/hbase/nosuch/x", 0), ErrorCode::NO_NODE),
+        (create("/hbase/master/x", 0), ErrorCode::NO_CHILDREN_FOR_EPHEMERALS),
+        (create("/hbase//x", 0), ErrorCode::BAD_ARGUMENTS),
+        (create("/hbase/../x", 0), ErrorCode::BAD_ARGUMENTS),
+        (
+            Request::SetData { path: path("/hbase/master"), data: Bytes::new(), version: -1 },
+            ErrorCode::NOT_READ_ONLY,
+        ),
+        (Request::Delete { path: path("/hbase/master"), version: -1 }, ErrorCode::NOT_READ_ONLY),
+        (Request::Delete { path: path("/hbase/new"), version: -1 }, ErrorCode::NO_NODE),
+        (Request::Change { operation: 7, path: path("/hbase/master") }, ErrorCode::NOT_READ_ONLY),
+        (Request::Multi, ErrorCode::NOT_READ_ONLY),
+        (Request::Other { operation: 16 }, ErrorCode::UNIMPLEMENTED),
     ] {
-        assert_eq!(client.ask(request.clone()).await, Err(code), "{request:?}");
+        assert_eq!(client.call(request.clone()).await, Err(code), "{request:?}");
     }
-    let auth = Request::Auth { kind: 0, scheme: "digest".to_string(), auth: Bytes::from_static(b"a:b") };
-    let watches = Request::SetWatches { relative_zxid: 1, data: vec!["/hbase/master".to_string()], exist: vec![], child: vec![] };
-    for request in [auth, watches, Request::Ping, Request::Sync { path: path("/hbase") }, Request::GetAcl { path: path("/hbase") }] {
-        assert!(client.ask(request.clone()).await.is_ok(), "{request:?}");
+    let auth =
+        Request::Auth { kind: 0, scheme: "digest".to_string(), auth: Bytes::from_static(b"a:b") };
+    let watches = Request::SetWatches {
+        relative_zxid: 1,
+        data: vec!["/hbase/master".to_string()],
+        exist: vec![],
+        child: vec![],
+    };
+    for request in [
+        auth,
+        watches,
+        Request::Ping,
+        Request::Sync { path: path("/hbase") },
+        Request::GetAcl { path: path("/hbase") },
+    ] {
+        assert!(client.call(request.clone()).await.is_ok(), "{request:?}");
     }
 }
 
@@ -310,7 +429,7 @@ async fn a_client_that_is_silent_for_its_timeout_is_let_go_and_one_that_pings_is
     let mut alive = server.session().await;
     for _ in 0..10 {
         tokio::time::advance(Duration::from_secs(9)).await;
-        alive.ask(Request::Ping).await.unwrap();
+        alive.call(Request::Ping).await.unwrap();
     }
     assert!(silent.served.is_finished() && !alive.served.is_finished());
     silent.end().await.unwrap();
@@ -327,12 +446,19 @@ async fn a_client_that_is_silent_for_its_timeout_is_let_go_and_one_that_pings_is
 async fn what_cannot_be_ends_the_connection_and_no_other() {
     let server = Server::new();
     let mut other = server.session().await;
-    for bytes in [&[0xff, 0xff, 0xff, 0xff][..], &[0x00, 0x10, 0x00, 0x00], &[0, 0, 0, 2, 1, 2], b"HBas\0P"] {
+    for bytes in
+        [&[0xff, 0xff, 0xff, 0xff][..], &[0x00, 0x10, 0x00, 0x00], &[0, 0, 0, 2, 1, 2], b"HBas\0P"]
+    {
         let mut client = server.connect();
         client.send(bytes).await;
         assert_eq!(client.end().await.unwrap_err().kind(), ErrorKind::InvalidRequest, "{bytes:?}");
     }
-    for bytes in [&[0, 0, 0, 0][..], &[0, 0, 0, 6, 0, 0, 0, 1, 0, 0], &[0, 0, 0, 12, 0, 0, 0, 1, 0, 0, 0, 4, 0x7f, 0xff, 0xff, 0xff], b"ruok"] {
+    for bytes in [
+        &[0, 0, 0, 0][..],
+        &[0, 0, 0, 6, 0, 0, 0, 1, 0, 0],
+        &[0, 0, 0, 12, 0, 0, 0, 1, 0, 0, 0, 4, 0x7f, 0xff, 0xff, 0xff],
+        b"ruok",
+    ] {
         let mut client = server.session().await;
         client.send(bytes).await;
         assert_eq!(client.end().await.unwrap_err().kind(), ErrorKind::InvalidRequest, "{bytes:?}");
@@ -340,7 +466,7 @@ async fn what_cannot_be_ends_the_connection_and_no_other() {
     other.data("/hbase/master").await;
 }
 
-/// Each may be 1 MiB, so there may be only so many of them, whatever number of connections.
+/// Each may have 1 MiB, so their number is limited over all connections.
 #[tokio::test]
 async fn packets_of_unusual_size_are_few_at_a_time() {
     let server = Server::new();
@@ -350,37 +476,46 @@ async fn packets_of_unusual_size_are_few_at_a_time() {
         client.send(&[0, 0x0f, 0, 0, 1]).await;
         waiting.push(client);
     }
-    while server.shared.large_packets.available_permits() > 0 {
+    while server.state.large_packets.available_permits() > 0 {
         tokio::task::yield_now().await;
     }
     let mut one_more = server.session().await;
     one_more.send(&[0, 0x0f, 0, 0, 1]).await;
     assert_eq!(one_more.end().await.unwrap_err().kind(), ErrorKind::InvalidRequest);
     drop(waiting);
-    while server.shared.large_packets.available_permits() < LARGE_PACKETS {
+    while server.state.large_packets.available_permits() < LARGE_PACKETS {
         tokio::task::yield_now().await;
     }
     let mut again = server.session().await;
     let mut write = BytesMut::new();
     encode_request(1, &create(&"/x".repeat(20_000), 0), &mut write);
     again.send(&write).await;
-    assert!(matches!(decode_reply(&again.packet().await.unwrap()).unwrap(), Incoming::Reply { result: Err(Code::BAD_ARGUMENTS), .. }));
+    assert!(matches!(
+        decode_reply(&again.packet().await.unwrap()).unwrap(),
+        ServerPacket::Reply { result: Err(ErrorCode::BAD_ARGUMENTS), .. }
+    ));
 }
 
 #[test]
 fn znodes_are_counted_as_they_are_listed() {
-    fn listed(tree: &Tree<'_>, path: &str) -> usize {
+    fn listed(tree: &ZnodeTree<'_>, path: &str) -> usize {
         let below = tree.node(path).unwrap().children;
         let prefix = if path == "/" { "" } else { path };
         1 + below.iter().map(|name| listed(tree, &format!("{prefix}/{name}"))).sum::<usize>()
     }
     let server = Server::new();
-    let context = &server.shared.context;
+    let context = &server.state.context;
     for name in ["m", "n"] {
         context.engine.create_namespace(name, [("k".to_string(), "v".to_string())].into()).unwrap();
     }
-    context.engine.create_table(TableDescriptor::new("m:t".parse().unwrap()).family(FamilyDescriptor::new("f")), Vec::new()).unwrap();
-    let tree = Tree { context, identity: context.identity("10.1.2.3:2181".parse().unwrap()) };
+    context
+        .engine
+        .create_table(
+            TableDescriptor::new("m:t".parse().unwrap()).family(FamilyDescriptor::new("f")),
+            Vec::new(),
+        )
+        .unwrap();
+    let tree = ZnodeTree { context, identity: context.identity("10.1.2.3:2181".parse().unwrap()) };
     let before = listed(&tree, "/");
     for path in ["/hbase/made", "/hbase/made/below", "/hbase/table/m:t/below"] {
         tree.create(path, &Bytes::new(), 0).unwrap();

@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use halite_types::{Cells, Row};
-use halite_wire::cellblock::{Compressor, Format};
+use halite_wire::cellblock::{CellBlockFormat, Compressor};
 use halite_wire::exception::{Exception, ExceptionKind};
 use halite_wire::proto as pb;
-use halite_wire::rpc::{Answer, Auth, Limits, Next, RequestOptions, Response, decode_response, encode_connection, encode_request, next_frame};
-use halite_wire::service::{Call, Service};
+use halite_wire::rpc::{
+    Auth, FrameStatus, RequestOptions, Response, ResponseBody, RpcLimits, decode_response,
+    encode_connection, encode_request, next_frame,
+};
+use halite_wire::service::{RpcMethod, Service};
 
 /// What the connection header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,13 +32,13 @@ pub(crate) enum Kind {
 pub(crate) struct Client {
     stream: TcpStream,
     input: BytesMut,
-    format: Option<Format>,
+    format: Option<CellBlockFormat>,
     next_id: u32,
 }
 
 /// An answer with the cells of its block.
 #[derive(Debug)]
-pub(crate) struct Told<M> {
+pub(crate) struct DecodedResponse<M> {
     pub(crate) message: M,
     /// `None` if there was no cell block.
     pub(crate) cells: Option<Cells>,
@@ -58,8 +61,10 @@ impl Client {
     pub(crate) fn to(address: SocketAddr, service: Service, kind: Kind) -> Self {
         let mut client = Self::silent(address);
         client.send(&preamble(service.name(), kind));
-        let compressor = (kind == Kind::Compressed).then_some(Compressor::from_class(ZLIB).unwrap());
-        client.format = (kind != Kind::Plain).then_some(Format { compressor, ..Format::default() });
+        let compressor =
+            (kind == Kind::Compressed).then_some(Compressor::from_class(ZLIB).unwrap());
+        client.format = (kind != Kind::Plain)
+            .then_some(CellBlockFormat { compressor, ..CellBlockFormat::default() });
         client
     }
 
@@ -92,10 +97,15 @@ impl Client {
     /// The next answer, whoever it is for; `None` if the server has closed the connection.
     pub(crate) fn response(&mut self) -> Option<Response> {
         loop {
-            match next_frame(&mut self.input, &Limits { frame_bytes_max: i32::MAX as usize, ..Limits::default() }).unwrap() {
-                Next::Frame(frame) => return Some(decode_response(&frame).unwrap()),
-                Next::Ping | Next::TooBig(_) => panic!("a server sends neither"),
-                Next::Need(_) => {
+            match next_frame(
+                &mut self.input,
+                &RpcLimits { max_frame_bytes: i32::MAX as usize, ..RpcLimits::default() },
+            )
+            .unwrap()
+            {
+                FrameStatus::Frame(frame) => return Some(decode_response(&frame).unwrap()),
+                FrameStatus::Ping | FrameStatus::TooBig(_) => panic!("a server sends neither"),
+                FrameStatus::Need(_) => {
                     let mut bytes = [0; 16 << 10];
                     match self.stream.read(&mut bytes) {
                         Ok(0) => return None,
@@ -110,7 +120,12 @@ impl Client {
     }
 
     /// Sends a call without waiting for the answer; its id.
-    pub(crate) fn ask<C: Call>(&mut self, request: &C::Request, cells: &[Cells], options: RequestOptions) -> u32 {
+    pub(crate) fn send_call<C: RpcMethod>(
+        &mut self,
+        request: &C::Request,
+        cells: &[Cells],
+        options: RequestOptions,
+    ) -> u32 {
         let id = self.next_id;
         self.next_id += 1;
         let block = (!cells.is_empty()).then(|| self.format.unwrap().block(cells).unwrap());
@@ -121,7 +136,7 @@ impl Client {
     }
 
     /// Sends the same call many times at once without waiting for the answers.
-    pub(crate) fn ask_many<C: Call>(&mut self, request: &C::Request, count: u32) {
+    pub(crate) fn send_calls<C: RpcMethod>(&mut self, request: &C::Request, count: u32) {
         let mut out = BytesMut::new();
         for id in self.next_id..self.next_id + count {
             encode_request::<C>(id, request, RequestOptions::default(), None, &mut out).unwrap();
@@ -130,41 +145,48 @@ impl Client {
         self.send(&out);
     }
 
-    /// Sends a call without waiting for the answer, however long the server does not take it; false if the server has
-    /// closed the connection.
-    pub(crate) fn try_ask<C: Call>(&mut self, request: &C::Request) -> bool {
+    /// Sends a call without waiting for the answer, however long the server does not take it; false
+    /// if the server has closed the connection.
+    pub(crate) fn try_send_call<C: RpcMethod>(&mut self, request: &C::Request) -> bool {
         self.stream.set_write_timeout(Some(Duration::from_millis(20))).unwrap();
         let mut out = BytesMut::new();
         encode_request::<C>(1, request, RequestOptions::default(), None, &mut out).unwrap();
         while !out.is_empty() {
             match self.stream.write(&out) {
                 Ok(sent) => drop(out.split_to(sent)),
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
                 Err(_) => return false,
             }
         }
         true
     }
 
-    pub(crate) fn call<C: Call>(&mut self, request: &C::Request) -> Result<Told<C::Response>, Exception> {
+    pub(crate) fn call<C: RpcMethod>(
+        &mut self,
+        request: &C::Request,
+    ) -> Result<DecodedResponse<C::Response>, Exception> {
         self.call_with::<C>(request, &[], RequestOptions::default())
     }
 
-    pub(crate) fn call_with<C: Call>(
+    pub(crate) fn call_with<C: RpcMethod>(
         &mut self,
         request: &C::Request,
         cells: &[Cells],
         options: RequestOptions,
-    ) -> Result<Told<C::Response>, Exception> {
-        let id = self.ask::<C>(request, cells, options);
+    ) -> Result<DecodedResponse<C::Response>, Exception> {
+        let id = self.send_call::<C>(request, cells, options);
         let response = self.response().expect("an answer");
         assert_eq!(response.call_id, id);
-        response.answer.map(|answer| self.told::<C>(&answer))
+        response.result.map(|answer| self.decode::<C>(&answer))
     }
 
-    pub(crate) fn told<C: Call>(&self, answer: &Answer) -> Told<C::Response> {
-        let cells = answer.cells(self.format.unwrap_or_default(), &Limits::default()).unwrap();
-        Told { message: answer.message().unwrap(), cells }
+    pub(crate) fn decode<C: RpcMethod>(
+        &self,
+        answer: &ResponseBody,
+    ) -> DecodedResponse<C::Response> {
+        let cells = answer.cells(self.format.unwrap_or_default(), &RpcLimits::default()).unwrap();
+        DecodedResponse { message: answer.message().unwrap(), cells }
     }
 }
 
@@ -172,11 +194,11 @@ const ZLIB: &str = "org.apache.hadoop.io.compress.DefaultCodec";
 
 /// What a client of this kind sends first.
 pub(crate) fn preamble(service: &str, kind: Kind) -> BytesMut {
-    preamble_of("root", service, kind)
+    preamble_for("root", service, kind)
 }
 
 /// The same of a client in the name of this user.
-pub(crate) fn preamble_of(user: &str, service: &str, kind: Kind) -> BytesMut {
+pub(crate) fn preamble_for(user: &str, service: &str, kind: Kind) -> BytesMut {
     let version = pb::VersionInfo {
         version: "2.6.4".to_owned(),
         url: "url".to_owned(),
@@ -190,7 +212,8 @@ pub(crate) fn preamble_of(user: &str, service: &str, kind: Kind) -> BytesMut {
     let header = pb::ConnectionHeader {
         user_info: Some(pb::UserInformation { effective_user: user.to_owned(), real_user: None }),
         service_name: Some(service.to_owned()),
-        cell_block_codec_class: (kind != Kind::Plain).then(|| "org.apache.hadoop.hbase.codec.KeyValueCodec".to_owned()),
+        cell_block_codec_class: (kind != Kind::Plain)
+            .then(|| "org.apache.hadoop.hbase.codec.KeyValueCodec".to_owned()),
         cell_block_compressor_class: (kind == Kind::Compressed).then(|| ZLIB.to_owned()),
         version_info: matches!(kind, Kind::Java | Kind::Compressed).then_some(version),
         ..Default::default()
@@ -202,26 +225,45 @@ pub(crate) fn preamble_of(user: &str, service: &str, kind: Kind) -> BytesMut {
 
 pub(crate) fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
-    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+    digits
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
 }
 
 /// Cells as `row/family:qualifier=value`.
-pub(crate) fn show_cells(cells: &Cells) -> Vec<String> {
+pub(crate) fn format_cells(cells: &Cells) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    cells.iter().map(|cell| format!("{}/{}:{}={}", text(cell.row()), text(cell.family()), text(cell.qualifier()), text(cell.value()))).collect()
+    cells
+        .iter()
+        .map(|cell| {
+            format!(
+                "{}/{}:{}={}",
+                text(cell.row()),
+                text(cell.family()),
+                text(cell.qualifier()),
+                text(cell.value())
+            )
+        })
+        .collect()
 }
 
 /// Rows as `row=value,value`, with `..` for one that goes on.
-pub(crate) fn show_rows(rows: &[Row]) -> Vec<String> {
+pub(crate) fn format_rows(rows: &[Row]) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let row = |row: &Row| {
         let values: Vec<String> = row.iter().map(|cell| text(cell.value())).collect();
-        format!("{}={}{}", text(row.key()), values.join(","), if row.is_partial() { ".." } else { "" })
+        format!(
+            "{}={}{}",
+            text(row.key()),
+            values.join(","),
+            if row.is_partial() { ".." } else { "" }
+        )
     };
     rows.iter().map(row).collect()
 }
 
-pub(crate) fn kind_of<T>(result: Result<T, Exception>) -> Option<ExceptionKind> {
+pub(crate) fn exception_kind<T>(result: Result<T, Exception>) -> Option<ExceptionKind> {
     result.err().and_then(|exception| exception.kind())
 }
 

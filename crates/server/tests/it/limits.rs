@@ -11,34 +11,39 @@ use halite_wire::proto as pb;
 use halite_wire::rpc::{RequestOptions, encode_request};
 use halite_wire::service;
 
-use crate::client::{Client, Kind, bytes, kind_of};
+use crate::client::{Client, Kind, bytes, exception_kind};
 use crate::server::{Server, name};
 
 fn get(server: &Server, row: &str) -> pb::GetRequest {
-    pb::GetRequest { region: server.region(row), get: pb::Get { row: bytes(row), ..Default::default() } }
+    pb::GetRequest {
+        region: server.region(row),
+        get: pb::Get { row: bytes(row), ..Default::default() },
+    }
 }
 
 #[test]
 fn a_frame_over_the_limit_is_refused_by_its_header_alone() {
-    let server = Server::with(|config| config.limits.frame_bytes_max = 100_000);
-    for (kind, class) in [(Kind::Java, ExceptionKind::RequestTooBig), (Kind::Go, ExceptionKind::DoNotRetry)] {
-        let mut client = Client::connect(server.region_port(), kind);
+    let server = Server::with(|config| config.limits.max_request_bytes = 100_000);
+    for (kind, class) in
+        [(Kind::Java, ExceptionKind::RequestTooBig), (Kind::Go, ExceptionKind::DoNotRetry)]
+    {
+        let mut client = Client::connect(server.regionserver_port(), kind);
         // 200,000 bytes are announced, a header and a little more come.
         client.send(&crate::client::hex("00030d40 0a 08ac02 1a034765742001 ffff"));
         let response = client.response().unwrap();
-        assert_eq!((response.call_id, response.answer.unwrap_err().kind()), (300, Some(class)));
+        assert_eq!((response.call_id, response.result.unwrap_err().kind()), (300, Some(class)));
         assert!(client.response().is_none());
     }
 }
 
 #[test]
 fn a_client_that_reads_nothing_is_not_read_from_and_goes_in_the_end() {
-    let server = Server::with(|config| config.limits.write_stall_ms_max = 400);
+    let server = Server::with(|config| config.limits.send_timeout_ms = 400);
     server.put(&[("a", &"x".repeat(1 << 20))]);
     let mut client = server.client();
     // It asks for more than all buffers on the way hold, until the server has given it up.
     let mut asked = 0;
-    while client.try_ask::<service::ClientGet>(&get(&server, "a")) {
+    while client.try_send_call::<service::ClientGet>(&get(&server, "a")) {
         asked += 1;
     }
     assert!(asked > 4, "{asked}");
@@ -53,19 +58,26 @@ fn a_client_that_reads_slowly_gets_everything() {
     let mut client = server.client();
     let (requests, region) = (60, get(&server, "a"));
     for _ in 0..requests {
-        client.ask::<service::ClientGet>(&region, &[], RequestOptions::default());
+        client.send_call::<service::ClientGet>(&region, &[], RequestOptions::default());
     }
     for _ in 0..requests {
-        assert!(client.response().unwrap().answer.is_ok());
+        assert!(client.response().unwrap().result.is_ok());
     }
 }
 
 #[test]
 fn more_calls_than_one_connection_may_have_wait_in_the_socket() {
-    let server = Server::with(|config| config.limits.connection_calls_max = 2);
+    let server = Server::with(|config| config.limits.max_calls_per_connection = 2);
     let mut client = server.client();
-    let scan = pb::ScanRequest { region: Some(server.region("a")), scan: Some(pb::Scan::default()), number_of_rows: Some(10), ..Default::default() };
-    let ids: Vec<u32> = (0..50).map(|_| client.ask::<service::ClientScan>(&scan, &[], RequestOptions::default())).collect();
+    let scan = pb::ScanRequest {
+        region: Some(server.region("a")),
+        scan: Some(pb::Scan::default()),
+        number_of_rows: Some(10),
+        ..Default::default()
+    };
+    let ids: Vec<u32> = (0..50)
+        .map(|_| client.send_call::<service::ClientScan>(&scan, &[], RequestOptions::default()))
+        .collect();
     let mut answered: Vec<u32> = ids.iter().map(|_| client.response().unwrap().call_id).collect();
     answered.sort_unstable();
     assert_eq!(answered, ids);
@@ -73,16 +85,16 @@ fn more_calls_than_one_connection_may_have_wait_in_the_socket() {
 
 #[test]
 fn a_connection_over_the_number_is_closed_at_once() {
-    let server = Server::with(|config| config.limits.connections_max = 1);
+    let server = Server::with(|config| config.limits.max_connections = 1);
     let mut first = server.client();
     first.call::<service::ClientGet>(&get(&server, "a")).unwrap();
-    assert_eq!(Client::silent(server.region_port()).rest(), b"");
+    assert_eq!(Client::silent(server.regionserver_port()).rest(), b"");
     // The other port has its own, and a place that is free again is given away.
     let mut other = Client::connect(server.master_port(), Kind::Java);
     other.call::<service::ClientGet>(&get(&server, "a")).unwrap();
     drop(first);
     loop {
-        let mut next = Client::silent(server.region_port());
+        let mut next = Client::silent(server.regionserver_port());
         next.send(b"Securi");
         if next.response().is_some() {
             break;
@@ -91,9 +103,11 @@ fn a_connection_over_the_number_is_closed_at_once() {
 }
 
 #[test]
-fn a_connection_that_says_nothing_is_closed() {
-    let server = Server::with(|config| (config.limits.handshake_ms_max, config.limits.idle_ms_max) = (50, 100));
-    assert_eq!(Client::silent(server.region_port()).rest(), b"");
+fn idle_connection_is_closed() {
+    let server = Server::with(|config| {
+        (config.limits.handshake_timeout_ms, config.limits.connection_idle_timeout_ms) = (50, 100);
+    });
+    assert_eq!(Client::silent(server.regionserver_port()).rest(), b"");
     let mut client = server.client();
     client.call::<service::ClientGet>(&get(&server, "a")).unwrap();
     assert_eq!(client.rest(), b"");
@@ -102,15 +116,17 @@ fn a_connection_that_says_nothing_is_closed() {
 /// The frame of a get that carries so many bytes which mean nothing.
 fn large_get(server: &Server, bytes: usize) -> BytesMut {
     let mut request = get(server, "a");
-    request.get.attribute = vec![pb::NameBytesPair { name: "x".to_owned(), value: Some(vec![0; bytes].into()) }];
+    request.get.attribute =
+        vec![pb::NameBytesPair { name: "x".to_owned(), value: Some(vec![0; bytes].into()) }];
     let mut frame = BytesMut::new();
-    encode_request::<service::ClientGet>(1, &request, RequestOptions::default(), None, &mut frame).unwrap();
+    encode_request::<service::ClientGet>(1, &request, RequestOptions::default(), None, &mut frame)
+        .unwrap();
     frame
 }
 
 #[test]
-fn a_client_that_does_not_go_on_with_what_it_has_begun_is_closed() {
-    let server = Server::with(|config| config.limits.read_stall_ms_max = 500);
+fn connection_with_stalled_request_is_closed() {
+    let server = Server::with(|config| config.limits.receive_timeout_ms = 500);
     let mut silent = server.client();
     silent.call::<service::ClientGet>(&get(&server, "a")).unwrap();
     // A byte comes now and then.
@@ -130,15 +146,16 @@ fn a_client_that_does_not_go_on_with_what_it_has_begun_is_closed() {
         slow.send(piece);
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert!(slow.response().unwrap().answer.is_ok());
+    assert!(slow.response().unwrap().result.is_ok());
     silent.call::<service::ClientGet>(&get(&server, "a")).unwrap();
 }
 
 #[test]
 fn partial_requests_beyond_a_share_wait_and_others_are_served() {
     let server = Server::with(|config| {
-        config.limits.frame_bytes_max = 1 << 20;
-        (config.limits.max_network_buffer_bytes, config.limits.max_address_buffer_bytes) = (4 << 20, 2 << 20);
+        config.limits.max_request_bytes = 1 << 20;
+        (config.limits.max_network_buffer_bytes, config.limits.max_address_buffer_bytes) =
+            (4 << 20, 2 << 20);
     });
     // Nine tenths of a large request each: more together than their address may hold.
     let frame = large_get(&server, 1_000_000);
@@ -152,7 +169,7 @@ fn partial_requests_beyond_a_share_wait_and_others_are_served() {
     // They are received one by one as their clients continue.
     clients.iter_mut().for_each(|client| client.send(&frame[900_000..]));
     for client in &mut clients {
-        client.response().unwrap().answer.unwrap();
+        client.response().unwrap().result.unwrap();
     }
     drop(clients);
     server.wait_for_buffers(|bytes| bytes == 0);
@@ -161,8 +178,9 @@ fn partial_requests_beyond_a_share_wait_and_others_are_served() {
 #[test]
 fn a_partial_request_that_finds_no_room_is_closed_in_the_end() {
     let server = Server::with(|config| {
-        (config.limits.frame_bytes_max, config.limits.read_stall_ms_max) = (1 << 20, 400);
-        (config.limits.max_network_buffer_bytes, config.limits.max_address_buffer_bytes) = (4 << 20, 2 << 20);
+        (config.limits.max_request_bytes, config.limits.receive_timeout_ms) = (1 << 20, 400);
+        (config.limits.max_network_buffer_bytes, config.limits.max_address_buffer_bytes) =
+            (4 << 20, 2 << 20);
     });
     let frame = large_get(&server, 1_000_000);
     let mut clients: Vec<Client> = (0..6).map(|_| server.client()).collect();
@@ -177,8 +195,21 @@ fn a_partial_request_that_finds_no_room_is_closed_in_the_end() {
 /// Gets of the same large row.
 fn multi_get(server: &Server, row: &str, count: u32) -> pb::MultiRequest {
     let get = pb::Get { row: bytes(row), ..Default::default() };
-    let action = (0..count).map(|index| pb::Action { index: Some(index), get: Some(get.clone()), ..Default::default() }).collect();
-    pb::MultiRequest { region_action: vec![pb::RegionAction { region: server.region(row), action, ..Default::default() }], ..Default::default() }
+    let action = (0..count)
+        .map(|index| pb::Action {
+            index: Some(index),
+            get: Some(get.clone()),
+            ..Default::default()
+        })
+        .collect();
+    pb::MultiRequest {
+        region_action: vec![pb::RegionAction {
+            region: server.region(row),
+            action,
+            ..Default::default()
+        }],
+        ..Default::default()
+    }
 }
 
 const BUFFERS: usize = 64 << 20;
@@ -187,7 +218,7 @@ const BUFFERS: usize = 64 << 20;
 fn server_with_a_large_row(reader_threads: usize) -> Server {
     let server = Server::with(|config| {
         let limits = &mut config.limits;
-        (limits.frame_bytes_max, limits.reader_threads) = (1 << 20, reader_threads);
+        (limits.max_request_bytes, limits.handler_threads) = (1 << 20, reader_threads);
         (limits.max_network_buffer_bytes, limits.max_address_buffer_bytes) = (BUFFERS, BUFFERS);
     });
     server.put(&[("large", &"x".repeat(4 << 20)), ("a", "1")]);
@@ -198,9 +229,17 @@ fn server_with_a_large_row(reader_threads: usize) -> Server {
 fn unread_answers_of_many_connections_stay_within_the_network_buffers() {
     let server = server_with_a_large_row(2);
     // Each asks for 100 MiB, and reads none of it.
-    let mut hogs: Vec<Client> = (0..22).map(|number| Client::connect(server.region_port(), [Kind::Java, Kind::Go][number % 2])).collect();
+    let mut hogs: Vec<Client> = (0..22)
+        .map(|number| {
+            Client::connect(server.regionserver_port(), [Kind::Java, Kind::Go][number % 2])
+        })
+        .collect();
     for hog in &mut hogs {
-        hog.ask::<service::ClientMulti>(&multi_get(&server, "large", 25), &[], RequestOptions::default());
+        hog.send_call::<service::ClientMulti>(
+            &multi_get(&server, "large", 25),
+            &[],
+            RequestOptions::default(),
+        );
     }
     // Others are served at any time.
     let mut honest = server.client();
@@ -214,14 +253,23 @@ fn unread_answers_of_many_connections_stay_within_the_network_buffers() {
     assert!((BUFFERS / 8..BUFFERS / 2 + 2 * (9 << 20)).contains(&peak), "{peak}");
     // Who reads now gets each action answered: by the row, or by a name to come again for.
     for hog in &mut hogs {
-        match hog.response().unwrap().answer {
+        match hog.response().unwrap().result {
             Ok(answer) => {
-                let told = hog.told::<service::ClientMulti>(&answer);
+                let told = hog.decode::<service::ClientMulti>(&answer);
                 let entries = &told.message.region_action_result[0].result_or_exception;
                 assert_eq!(entries.len(), 25);
                 for exception in entries.iter().filter_map(|entry| entry.exception.as_ref()) {
                     let kind = halite_wire::exception::Exception::from_pair(exception).kind();
-                    assert!(matches!(kind, Some(ExceptionKind::MultiActionResultTooLarge | ExceptionKind::CallQueueTooBig)), "{kind:?}");
+                    assert!(
+                        matches!(
+                            kind,
+                            Some(
+                                ExceptionKind::MultiActionResultTooLarge
+                                    | ExceptionKind::CallQueueTooBig
+                            )
+                        ),
+                        "{kind:?}"
+                    );
                 }
             }
             Err(exception) => assert_eq!(exception.kind(), Some(ExceptionKind::CallQueueTooBig)),
@@ -231,11 +279,12 @@ fn unread_answers_of_many_connections_stay_within_the_network_buffers() {
     server.wait_for_buffers(|bytes| bytes == 0);
 }
 
-/// Clients that ask for all that their address may have, and read none of it. What the sockets on the way do not take of the first
-/// answers, and all of the others, is held.
+/// Clients that ask for all that their address may have, and read none of it. What the sockets on
+/// the way do not take of the first answers, and all of the others, is held.
 fn hogs(server: &Server) -> Vec<Client> {
     let mut hogs: Vec<Client> = (0..40).map(|_| server.client()).collect();
-    hogs.iter_mut().for_each(|hog| hog.ask_many::<service::ClientMulti>(&multi_get(server, "large", 25), 3));
+    hogs.iter_mut()
+        .for_each(|hog| hog.send_calls::<service::ClientMulti>(&multi_get(server, "large", 25), 3));
     server.wait_for_waiters(|waiters| waiters > 80);
     hogs
 }
@@ -245,11 +294,16 @@ fn a_read_waits_for_network_buffers_without_a_thread() {
     let server = server_with_a_large_row(1);
     // One address cannot take more than its half, however many connections it has.
     let hogs = hogs(&server);
-    // The only reader thread is free for what is small enough, and what waits goes on when clients have gone.
+    // The only reader thread is free for what is small enough, and what waits goes on when clients
+    // have gone.
     let mut waiting = server.client();
-    waiting.ask::<service::ClientMulti>(&multi_get(&server, "large", 1), &[], RequestOptions::default());
+    waiting.send_call::<service::ClientMulti>(
+        &multi_get(&server, "large", 1),
+        &[],
+        RequestOptions::default(),
+    );
     drop(hogs);
-    assert!(waiting.response().unwrap().answer.is_ok());
+    assert!(waiting.response().unwrap().result.is_ok());
     server.wait_for_waiters(|waiters| waiters == 0);
 }
 
@@ -257,25 +311,29 @@ fn a_read_waits_for_network_buffers_without_a_thread() {
 fn calls_that_wait_for_network_buffers_are_limited_in_number() {
     let server = Server::with(|config| {
         let limits = &mut config.limits;
-        (limits.frame_bytes_max, limits.reader_threads, limits.reader_queue_max) = (1 << 20, 1, 200);
+        (limits.max_request_bytes, limits.handler_threads, limits.max_call_queue_length) =
+            (1 << 20, 1, 200);
         (limits.max_network_buffer_bytes, limits.max_address_buffer_bytes) = (BUFFERS, BUFFERS);
     });
     server.put(&[("large", &"x".repeat(4 << 20)), ("a", "1")]);
     let hogs = hogs(&server);
-    let service_call = pb::CoprocessorServiceCall { service_name: "None".to_owned(), ..Default::default() };
+    let service_call =
+        pb::CoprocessorServiceCall { service_name: "None".to_owned(), ..Default::default() };
     let exec = pb::CoprocessorServiceRequest { region: server.region("a"), call: service_call };
     let mut others: Vec<Client> = (0..3).map(|_| server.client()).collect();
     let mut peak = 0;
     for other in &mut others {
         // As many as the lane may hold, again and again.
         for _ in 0..6 {
-            other.ask_many::<service::ClientExecService>(&exec, 100);
+            other.send_calls::<service::ClientExecService>(&exec, 100);
             peak = peak.max(server.waiters());
             std::thread::sleep(Duration::from_millis(20));
         }
         // The first may find a little room, which the sockets have made.
-        let mut told = std::iter::from_fn(|| other.response()).map(|response| response.answer.unwrap_err());
-        let refused = told.find(|refused| refused.kind() == Some(ExceptionKind::CallQueueTooBig)).unwrap();
+        let mut told =
+            std::iter::from_fn(|| other.response()).map(|response| response.result.unwrap_err());
+        let refused =
+            told.find(|refused| refused.kind() == Some(ExceptionKind::CallQueueTooBig)).unwrap();
         assert!(refused.message().starts_with("Call queue is full"), "{refused}");
     }
     peak = peak.max(server.waiters());
@@ -291,11 +349,24 @@ fn what_a_client_sent_is_not_repeated_as_a_whole() {
     let name = [b"t,", &vec![0xff; 4 << 20][..], b",1.33b36c58f0da118f6c22fc0c24d60bf4."].concat();
     let region = pb::RegionSpecifier { r#type: 1, value: name.into() };
     let column = vec![pb::Column { family: vec![0xff; 4 << 20].into(), ..Default::default() }];
-    let service_call = pb::CoprocessorServiceCall { service_name: "x".repeat(4 << 20), ..Default::default() };
+    let service_call =
+        pb::CoprocessorServiceCall { service_name: "x".repeat(4 << 20), ..Default::default() };
     let told = [
-        client.call::<service::ClientGet>(&pb::GetRequest { region, ..get(&server, "a") }).map(drop),
-        client.call::<service::ClientGet>(&pb::GetRequest { get: pb::Get { column, ..get(&server, "a").get }, ..get(&server, "a") }).map(drop),
-        client.call::<service::ClientExecService>(&pb::CoprocessorServiceRequest { region: server.region("a"), call: service_call }).map(drop),
+        client
+            .call::<service::ClientGet>(&pb::GetRequest { region, ..get(&server, "a") })
+            .map(drop),
+        client
+            .call::<service::ClientGet>(&pb::GetRequest {
+                get: pb::Get { column, ..get(&server, "a").get },
+                ..get(&server, "a")
+            })
+            .map(drop),
+        client
+            .call::<service::ClientExecService>(&pb::CoprocessorServiceRequest {
+                region: server.region("a"),
+                call: service_call,
+            })
+            .map(drop),
     ];
     for exception in told {
         let length = exception.unwrap_err().to_string().len();
@@ -305,7 +376,7 @@ fn what_a_client_sent_is_not_repeated_as_a_whole() {
 
 #[test]
 fn a_frame_that_ends_within_its_header_ends_the_connection() {
-    let server = Server::with(|config| config.limits.frame_bytes_max = 1024);
+    let server = Server::with(|config| config.limits.max_request_bytes = 1024);
     let mut client = server.client();
     client.send(&[crate::client::hex("000007d0 e0d403"), vec![0; 1997]].concat());
     assert_eq!(client.rest(), b"");
@@ -336,7 +407,10 @@ fn scanners_with_large_filters_share_a_limit() {
     let (mut first, mut second) = (server.client(), server.client());
     let open = first.call::<service::ClientScan>(&large).unwrap().message;
     for client in [&mut first, &mut second] {
-        assert_eq!(kind_of(client.call::<service::ClientScan>(&large)), Some(ExceptionKind::CallQueueTooBig));
+        assert_eq!(
+            exception_kind(client.call::<service::ClientScan>(&large)),
+            Some(ExceptionKind::CallQueueTooBig)
+        );
     }
     second.call::<service::ClientScan>(&small).unwrap();
     // A closed scanner makes room.
@@ -356,7 +430,12 @@ fn a_memstore_that_is_kept_for_a_scanner_counts_as_its_memory() {
     let server = Server::with(|config| config.limits.max_scanner_bytes = 4 << 20);
     let large = "x".repeat(1 << 20);
     server.put(&[("a", &large), ("b", &large), ("c", &large)]);
-    let scan = pb::ScanRequest { region: Some(server.region("a")), scan: Some(pb::Scan::default()), number_of_rows: Some(1), ..Default::default() };
+    let scan = pb::ScanRequest {
+        region: Some(server.region("a")),
+        scan: Some(pb::Scan::default()),
+        number_of_rows: Some(1),
+        ..Default::default()
+    };
     let (mut first, mut second) = (server.client(), server.client());
     let open = first.call::<service::ClientScan>(&scan).unwrap().message;
     let next = |close: bool| pb::ScanRequest {
@@ -369,7 +448,10 @@ fn a_memstore_that_is_kept_for_a_scanner_counts_as_its_memory() {
     first.call::<service::ClientScan>(&scan).unwrap();
     server.engine.flush(&name()).unwrap();
     first.call::<service::ClientScan>(&next(false)).unwrap();
-    assert_eq!(kind_of(first.call::<service::ClientScan>(&scan)), Some(ExceptionKind::CallQueueTooBig));
+    assert_eq!(
+        exception_kind(first.call::<service::ClientScan>(&scan)),
+        Some(ExceptionKind::CallQueueTooBig)
+    );
     second.call::<service::ClientScan>(&scan).unwrap();
     first.call::<service::ClientScan>(&next(true)).unwrap();
     first.call::<service::ClientScan>(&scan).unwrap();
@@ -379,11 +461,13 @@ fn a_memstore_that_is_kept_for_a_scanner_counts_as_its_memory() {
 fn an_address_may_open_so_many_connections() {
     let server = Server::with(|config| config.limits.max_connections_per_address = 2);
     let mut clients = [server.client(), Client::connect(server.master_port(), Kind::Java)];
-    clients.iter_mut().for_each(|client| drop(client.call::<service::ClientGet>(&get(&server, "a")).unwrap()));
-    assert_eq!(Client::silent(server.region_port()).rest(), b"");
+    clients
+        .iter_mut()
+        .for_each(|client| drop(client.call::<service::ClientGet>(&get(&server, "a")).unwrap()));
+    assert_eq!(Client::silent(server.regionserver_port()).rest(), b"");
     drop(clients);
     loop {
-        let mut next = Client::silent(server.region_port());
+        let mut next = Client::silent(server.regionserver_port());
         next.send(b"Securi");
         if next.response().is_some() {
             break;
@@ -392,21 +476,28 @@ fn an_address_may_open_so_many_connections() {
 }
 
 #[test]
-fn a_region_that_is_full_says_so() {
+fn full_region_reports_region_too_busy() {
     let mut options = Options::default();
     (options.memstore_flush_bytes, options.memstore_block_multiplier) = (1 << 30, 1);
-    options.memstore_total_bytes = 1 << 20;
+    options.global_memstore_bytes = 1 << 20;
     let server = Server::over(options, |_| ());
     // What no flush has made room for yet is refused; the client comes again.
     let mut client = server.client();
     let put = Put::new("a").add("f", "q", "x".repeat(1 << 20));
-    let request = pb::MutateRequest { region: server.region("a"), mutation: to_proto(&put.into()).unwrap(), ..Default::default() };
+    let request = pb::MutateRequest {
+        region: server.region("a"),
+        mutation: to_proto(&put.into()).unwrap(),
+        ..Default::default()
+    };
     let mut refused = 0;
     for _ in 0..50 {
         match client.call::<service::ClientMutate>(&request) {
             Ok(_) => {}
             Err(exception) => {
-                assert_eq!((exception.kind(), exception.is_do_not_retry()), (Some(ExceptionKind::RegionTooBusy), false));
+                assert_eq!(
+                    (exception.kind(), exception.is_do_not_retry()),
+                    (Some(ExceptionKind::RegionTooBusy), false)
+                );
                 refused += 1;
             }
         }
@@ -416,29 +507,37 @@ fn a_region_that_is_full_says_so() {
 
 /// A scan that looks at everything and returns nothing, on a reader thread.
 fn scan_for_nothing(server: &Server) -> pb::ScanRequest {
-    let nothing = pb::Filter { name: "org.apache.hadoop.hbase.filter.FilterAllFilter".to_owned(), serialized_filter: None };
+    let nothing = pb::Filter {
+        name: "org.apache.hadoop.hbase.filter.FilterAllFilter".to_owned(),
+        serialized_filter: None,
+    };
     let scan = pb::Scan { filter: Some(nothing), ..Default::default() };
-    pb::ScanRequest { region: Some(server.region("a")), scan: Some(scan), number_of_rows: Some(1), ..Default::default() }
+    pb::ScanRequest {
+        region: Some(server.region("a")),
+        scan: Some(scan),
+        number_of_rows: Some(1),
+        ..Default::default()
+    }
 }
 
 #[test]
 fn more_bytes_of_calls_than_one_connection_may_have_wait_in_the_socket() {
     // Whatever the first call is, it is one too many for another.
-    let server = Server::with(|config| config.limits.connection_bytes_max = 1);
+    let server = Server::with(|config| config.limits.max_bytes_per_connection = 1);
     server.put(&[("a", "1")]);
     let mut client = server.client();
     let (scan, get) = (scan_for_nothing(&server), get(&server, "a"));
     let mut asked = Vec::new();
     for _ in 0..30 {
-        asked.push(client.ask::<service::ClientScan>(&scan, &[], RequestOptions::default()));
+        asked.push(client.send_call::<service::ClientScan>(&scan, &[], RequestOptions::default()));
         // Memory has it, so it would be answered before the scan.
-        asked.push(client.ask::<service::ClientGet>(&get, &[], RequestOptions::default()));
+        asked.push(client.send_call::<service::ClientGet>(&get, &[], RequestOptions::default()));
     }
     let answered: Vec<u32> = asked
         .iter()
         .map(|_| {
             let response = client.response().unwrap();
-            response.answer.unwrap();
+            response.result.unwrap();
             response.call_id
         })
         .collect();
@@ -447,22 +546,32 @@ fn more_bytes_of_calls_than_one_connection_may_have_wait_in_the_socket() {
 
 #[test]
 fn a_client_that_does_not_take_its_answers_is_refused_more_of_them() {
-    let server = Server::with(|config| (config.limits.connection_bytes_max, config.limits.reader_threads) = (100_000, 1));
+    let server = Server::with(|config| {
+        (config.limits.max_bytes_per_connection, config.limits.handler_threads) = (100_000, 1);
+    });
     server.put(&[("a", &"x".repeat(1 << 20))]);
     // On a reader thread, since a filter takes its time.
-    let all = pb::Filter { name: "org.apache.hadoop.hbase.filter.PageFilter".to_owned(), serialized_filter: Some(bytes("\u{8}\u{64}")) };
+    let all = pb::Filter {
+        name: "org.apache.hadoop.hbase.filter.PageFilter".to_owned(),
+        serialized_filter: Some(bytes("\u{8}\u{64}")),
+    };
     let scan = pb::Scan { filter: Some(all), ..Default::default() };
-    let request = pb::ScanRequest { region: Some(server.region("a")), scan: Some(scan), number_of_rows: Some(1), ..Default::default() };
+    let request = pb::ScanRequest {
+        region: Some(server.region("a")),
+        scan: Some(scan),
+        number_of_rows: Some(1),
+        ..Default::default()
+    };
     let mut client = server.client();
     // Forty times a megabyte: more than the sockets on the way hold.
-    client.ask_many::<service::ClientScan>(&request, 40);
+    client.send_calls::<service::ClientScan>(&request, 40);
     // What is asked behind them is answered when they are done.
     for _ in 0..3 {
         server.client().call::<service::ClientScan>(&scan_for_nothing(&server)).unwrap();
     }
     let mut refused = 0;
     for _ in 0..40 {
-        match client.response().unwrap().answer {
+        match client.response().unwrap().result {
             Ok(_) => {}
             Err(exception) => {
                 assert_eq!(exception.kind(), Some(ExceptionKind::CallQueueTooBig), "{exception}");
@@ -477,14 +586,19 @@ fn a_client_that_does_not_take_its_answers_is_refused_more_of_them() {
 
 #[test]
 fn calls_that_wait_are_refused_by_their_bytes_too() {
-    let server = Server::with(|config| config.limits.queue_bytes_max = 1);
+    let server = Server::with(|config| config.limits.max_call_queue_bytes = 1);
     server.put(&[("a", "1")]);
     let mut client = server.client();
-    assert_eq!(kind_of(client.call::<service::ClientScan>(&scan_for_nothing(&server))), Some(ExceptionKind::CallQueueTooBig));
+    assert_eq!(
+        exception_kind(client.call::<service::ClientScan>(&scan_for_nothing(&server))),
+        Some(ExceptionKind::CallQueueTooBig)
+    );
     // What need not wait is served.
     client.call::<service::ClientGet>(&get(&server, "a")).unwrap();
 
-    let server = Server::with(|config| (config.limits.queue_bytes_max, config.limits.reader_threads) = (2_000, 1));
+    let server = Server::with(|config| {
+        (config.limits.max_call_queue_bytes, config.limits.handler_threads) = (2_000, 1);
+    });
     let value = "x".repeat(1 << 10);
     let names: Vec<String> = (0..2000).map(|row| format!("a{row:06}")).collect();
     server.put(&names.iter().map(|row| (&row[..], &value[..])).collect::<Vec<_>>());
@@ -492,55 +606,84 @@ fn calls_that_wait_are_refused_by_their_bytes_too() {
     let request = scan_for_nothing(&server);
     // A few of them fit, and what was refused or is done makes room.
     for _ in 0..2 {
-        client.ask_many::<service::ClientScan>(&request, 100);
-        let refused = (0..100).filter_map(|_| client.response().unwrap().answer.err()).collect::<Vec<_>>();
+        client.send_calls::<service::ClientScan>(&request, 100);
+        let refused =
+            (0..100).filter_map(|_| client.response().unwrap().result.err()).collect::<Vec<_>>();
         assert!((1..100).contains(&refused.len()), "{}", refused.len());
-        assert!(refused.iter().all(|exception| exception.kind() == Some(ExceptionKind::CallQueueTooBig)));
+        assert!(
+            refused
+                .iter()
+                .all(|exception| exception.kind() == Some(ExceptionKind::CallQueueTooBig))
+        );
     }
 }
 
 #[test]
-fn a_full_queue_is_told_by_the_name_clients_wait_for() {
-    let server = Server::with(|config| (config.limits.reader_queue_max, config.limits.reader_threads) = (1, 1));
+fn full_queue_returns_call_queue_too_big() {
+    let server = Server::with(|config| {
+        (config.limits.max_call_queue_length, config.limits.handler_threads) = (1, 1);
+    });
     let value = "x".repeat(1 << 10);
     let names: Vec<String> = (0..2000).map(|row| format!("a{row:06}")).collect();
     server.put(&names.iter().map(|row| (&row[..], &value[..])).collect::<Vec<_>>());
     let mut client = server.client();
     let request = scan_for_nothing(&server);
     for _ in 0..200 {
-        client.ask::<service::ClientScan>(&request, &[], RequestOptions::default());
+        client.send_call::<service::ClientScan>(&request, &[], RequestOptions::default());
     }
-    let refused = (0..200).filter_map(|_| client.response().unwrap().answer.err()).collect::<Vec<_>>();
-    assert!(!refused.is_empty() && refused.iter().all(|exception| exception.kind() == Some(ExceptionKind::CallQueueTooBig)));
-    assert_eq!(kind_of(client.call::<service::ClientGet>(&get(&server, "a"))), None);
+    let refused =
+        (0..200).filter_map(|_| client.response().unwrap().result.err()).collect::<Vec<_>>();
+    assert!(
+        !refused.is_empty()
+            && refused
+                .iter()
+                .all(|exception| exception.kind() == Some(ExceptionKind::CallQueueTooBig))
+    );
+    assert_eq!(exception_kind(client.call::<service::ClientGet>(&get(&server, "a"))), None);
 }
 
-/// A put of so many bytes that compress to next to nothing, in the cell block; alone and in a multi.
+/// A put of so many bytes that compress to next to nothing, in the cell block; alone and in a
+/// multi.
 fn compressed(client: &mut Client, server: &Server, bytes: usize) -> [Option<ExceptionKind>; 2] {
     let put: RowOp = Put::new("a").add("f", "q", "x".repeat(bytes)).into();
     let (mutation, cells) = to_counted(&put).unwrap();
     let cells = [cells];
     let action = pb::Action { mutation: Some(mutation.clone()), ..Default::default() };
-    let region_action = vec![pb::RegionAction { region: server.region("a"), action: vec![action], ..Default::default() }];
+    let region_action = vec![pb::RegionAction {
+        region: server.region("a"),
+        action: vec![action],
+        ..Default::default()
+    }];
     let mutate = pb::MutateRequest { region: server.region("a"), mutation, ..Default::default() };
     let multi = pb::MultiRequest { region_action, ..Default::default() };
     [
-        kind_of(client.call_with::<service::ClientMutate>(&mutate, &cells, RequestOptions::default())),
-        kind_of(client.call_with::<service::ClientMulti>(&multi, &cells, RequestOptions::default())),
+        exception_kind(client.call_with::<service::ClientMutate>(
+            &mutate,
+            &cells,
+            RequestOptions::default(),
+        )),
+        exception_kind(client.call_with::<service::ClientMulti>(
+            &multi,
+            &cells,
+            RequestOptions::default(),
+        )),
     ]
 }
 
 #[test]
 fn a_block_that_unfolds_to_much_waits_as_it_came() {
     // Nobody may wait here, so whoever has to is told.
-    let server = Server::with(|config| config.limits.queue_bytes_max = 1);
-    let mut client = Client::connect(server.region_port(), Kind::Compressed);
+    let server = Server::with(|config| config.limits.max_call_queue_bytes = 1);
+    let mut client = Client::connect(server.regionserver_port(), Kind::Compressed);
     assert_eq!(compressed(&mut client, &server, 100_000), [None; 2]);
     for bytes in [200_000, 2 << 20] {
-        assert_eq!(compressed(&mut client, &server, bytes), [Some(ExceptionKind::CallQueueTooBig); 2]);
+        assert_eq!(
+            compressed(&mut client, &server, bytes),
+            [Some(ExceptionKind::CallQueueTooBig); 2]
+        );
     }
     let server = Server::start();
-    let mut client = Client::connect(server.region_port(), Kind::Compressed);
+    let mut client = Client::connect(server.regionserver_port(), Kind::Compressed);
     assert_eq!(compressed(&mut client, &server, 2 << 20), [None; 2]);
     assert_eq!(server.value("a").map(|value| value.len()), Some(2 << 20));
 }
@@ -548,27 +691,41 @@ fn a_block_that_unfolds_to_much_waits_as_it_came() {
 #[test]
 fn a_call_that_waits_is_charged_with_what_it_has_unfolded() {
     let row = "a".repeat(30_000);
-    let increments = (0..20).fold(Increment::new(row.clone()), |all, number| all.add("f", format!("q{number:02}"), 1));
+    let increments = (0..20)
+        .fold(Increment::new(row.clone()), |all, number| all.add("f", format!("q{number:02}"), 1));
     let request = |server: &Server| {
         let mutation = to_proto(&increments.clone().into()).unwrap();
         pb::MutateRequest { region: server.region("a"), mutation, ..Default::default() }
     };
-    for (queue_bytes_max, told) in [(300_000, Some(ExceptionKind::CallQueueTooBig)), (1 << 30, None)] {
-        let server = Server::with(|config| config.limits.queue_bytes_max = queue_bytes_max);
+    for (max_queue_bytes, told) in
+        [(300_000, Some(ExceptionKind::CallQueueTooBig)), (1 << 30, None)]
+    {
+        let server = Server::with(|config| config.limits.max_call_queue_bytes = max_queue_bytes);
         // It has to look into a file.
         server.put(&[(&row, "1")]);
         server.engine.flush(&name()).unwrap();
-        assert_eq!(kind_of(server.client().call::<service::ClientMutate>(&request(&server))), told);
+        assert_eq!(
+            exception_kind(server.client().call::<service::ClientMutate>(&request(&server))),
+            told
+        );
     }
 }
 
 #[test]
 fn a_message_that_unfolds_to_much_is_refused() {
-    let server = Server::with(|config| config.limits.frame_bytes_max = 1 << 20);
+    let server = Server::with(|config| config.limits.max_request_bytes = 1 << 20);
     let mut client = server.client();
-    let header = pb::RequestHeader { call_id: Some(7), method_name: Some("Multi".to_owned()), request_param: Some(true), ..Default::default() };
+    let header = pb::RequestHeader {
+        call_id: Some(7),
+        method_name: Some("Multi".to_owned()),
+        request_param: Some(true),
+        ..Default::default()
+    };
     // 200,000 actions of nothing, two bytes each.
-    let region = prost::Message::encode_to_vec(&pb::RegionAction { region: server.region("a"), ..Default::default() });
+    let region = prost::Message::encode_to_vec(&pb::RegionAction {
+        region: server.region("a"),
+        ..Default::default()
+    });
     let actions = [region, [0x1a, 0].repeat(200_000)].concat();
     let mut message = BytesMut::from(&[0x0a][..]);
     prost::encode_length_delimiter(actions.len(), &mut message).unwrap();
@@ -580,7 +737,7 @@ fn a_message_that_unfolds_to_much_is_refused() {
     client.send(&u32::try_from(frame.len()).unwrap().to_be_bytes());
     client.send(&frame);
     let response = client.response().unwrap();
-    let refused = response.answer.unwrap_err();
+    let refused = response.result.unwrap_err();
     assert_eq!((response.call_id, refused.is_do_not_retry()), (7, true));
     assert!(refused.message().contains("in memory and 67108864 are allowed"), "{refused}");
     // The connection goes on.
@@ -589,9 +746,14 @@ fn a_message_that_unfolds_to_much_is_refused() {
 
 #[test]
 fn a_call_nobody_waits_for_is_not_answered() {
-    let server = Server::with(|config| config.limits.reader_threads = 1);
+    let server = Server::with(|config| config.limits.handler_threads = 1);
     let mut client = server.client();
-    let scan = pb::ScanRequest { region: Some(server.region("a")), scan: Some(pb::Scan::default()), number_of_rows: Some(1), ..Default::default() };
+    let scan = pb::ScanRequest {
+        region: Some(server.region("a")),
+        scan: Some(pb::Scan::default()),
+        number_of_rows: Some(1),
+        ..Default::default()
+    };
     let value = "x".repeat(1 << 10);
     let names: Vec<String> = (0..20_000).map(|row| format!("a{row:06}")).collect();
     for chunk in names.chunks(1000) {
@@ -599,36 +761,69 @@ fn a_call_nobody_waits_for_is_not_answered() {
     }
     // Many calls that take their time, and behind them one whose client waits for a millisecond.
     let long = pb::ScanRequest { number_of_rows: Some(20_000), ..scan.clone() };
-    let before: Vec<u32> = (0..20).map(|_| client.ask::<service::ClientScan>(&long, &[], RequestOptions::default())).collect();
+    let before: Vec<u32> = (0..20)
+        .map(|_| client.send_call::<service::ClientScan>(&long, &[], RequestOptions::default()))
+        .collect();
     // One with a filter waits for its turn; without it might be answered from memory at once.
-    let nothing = pb::Filter { name: "org.apache.hadoop.hbase.filter.FilterAllFilter".to_owned(), serialized_filter: None };
-    let filtered = pb::ScanRequest { scan: Some(pb::Scan { filter: Some(nothing), ..Default::default() }), ..scan };
-    let hurried = client.ask::<service::ClientScan>(&filtered, &[], RequestOptions { timeout_ms: Some(1), ..Default::default() });
-    let behind = client.ask::<service::ClientScan>(&filtered, &[], RequestOptions::default());
-    let answered: Vec<u32> = (0..=before.len()).map(|_| client.response().unwrap().call_id).collect();
+    let nothing = pb::Filter {
+        name: "org.apache.hadoop.hbase.filter.FilterAllFilter".to_owned(),
+        serialized_filter: None,
+    };
+    let filtered = pb::ScanRequest {
+        scan: Some(pb::Scan { filter: Some(nothing), ..Default::default() }),
+        ..scan
+    };
+    let hurried = client.send_call::<service::ClientScan>(
+        &filtered,
+        &[],
+        RequestOptions { timeout_ms: Some(1), ..Default::default() },
+    );
+    let behind = client.send_call::<service::ClientScan>(&filtered, &[], RequestOptions::default());
+    let answered: Vec<u32> =
+        (0..=before.len()).map(|_| client.response().unwrap().call_id).collect();
     assert!(answered.contains(&behind) && !answered.contains(&hurried));
 }
 
 #[test]
-fn a_disk_without_its_reserve_makes_clients_wait_and_reads_and_tables_go_on() {
+fn disk_below_reserve_delays_writes_but_not_reads() {
     let server = Server::on_a_full_disk();
     let mut client = server.client();
-    let mutation =
-        |op: RowOp| pb::MutateRequest { region: server.region("a"), mutation: to_proto(&op).unwrap(), nonce_group: Some(1), ..Default::default() };
+    let mutation = |op: RowOp| pb::MutateRequest {
+        region: server.region("a"),
+        mutation: to_proto(&op).unwrap(),
+        nonce_group: Some(1),
+        ..Default::default()
+    };
     let put = mutation(Put::new("a").add("f", "q", "v").into());
     let increment = mutation(Increment::new("a").add("f", "n", 1).into());
     for request in [&put, &increment] {
         let exception = client.call::<service::ClientMutate>(request).unwrap_err();
-        assert_eq!((exception.kind(), exception.is_do_not_retry()), (Some(ExceptionKind::RegionTooBusy), false));
-        assert!(exception.to_string().contains("writes are refused") && exception.to_string().contains("make room"), "{exception}");
+        assert_eq!(
+            (exception.kind(), exception.is_do_not_retry()),
+            (Some(ExceptionKind::RegionTooBusy), false)
+        );
+        assert!(
+            exception.to_string().contains("writes are refused")
+                && exception.to_string().contains("make room"),
+            "{exception}"
+        );
     }
     let action = vec![pb::Action { mutation: Some(put.mutation.clone()), ..Default::default() }];
-    let region_action = vec![pb::RegionAction { region: server.region("a"), action, ..Default::default() }];
-    let told = client.call::<service::ClientMulti>(&pb::MultiRequest { region_action, ..Default::default() }).unwrap().message;
-    let exception =
-        told.region_action_result[0].exception.as_ref().or_else(|| told.region_action_result[0].result_or_exception[0].exception.as_ref());
+    let region_action =
+        vec![pb::RegionAction { region: server.region("a"), action, ..Default::default() }];
+    let told = client
+        .call::<service::ClientMulti>(&pb::MultiRequest { region_action, ..Default::default() })
+        .unwrap()
+        .message;
+    let exception = told.region_action_result[0]
+        .exception
+        .as_ref()
+        .or_else(|| told.region_action_result[0].result_or_exception[0].exception.as_ref());
     assert_eq!(exception.unwrap().name, "org.apache.hadoop.hbase.RegionTooBusyException");
-    let get = pb::GetRequest { region: server.region("a"), get: pb::Get { row: "a".into(), ..Default::default() } };
+    let get = pb::GetRequest {
+        region: server.region("a"),
+        get: pb::Get { row: "a".into(), ..Default::default() },
+    };
     assert!(client.call::<service::ClientGet>(&get).unwrap().message.result.is_some());
     let name = "t".parse().unwrap();
     server.engine.flush(&name).unwrap();

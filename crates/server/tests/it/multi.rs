@@ -8,7 +8,7 @@ use halite_wire::proto as pb;
 use halite_wire::rpc::RequestOptions;
 use halite_wire::service;
 
-use crate::client::{Client, Kind, Told, bytes, show_cells};
+use crate::client::{Client, DecodedResponse, Kind, bytes, format_cells};
 use crate::server::{Server, name};
 
 fn put(row: &str, value: &str) -> RowOp {
@@ -16,7 +16,10 @@ fn put(row: &str, value: &str) -> RowOp {
 }
 
 fn get(row: &str) -> pb::Action {
-    pb::Action { get: Some(pb::Get { row: bytes(row), ..Default::default() }), ..Default::default() }
+    pb::Action {
+        get: Some(pb::Get { row: bytes(row), ..Default::default() }),
+        ..Default::default()
+    }
 }
 
 /// An action with its cells in the block.
@@ -33,26 +36,36 @@ fn inline(op: impl Into<RowOp>) -> pb::Action {
 
 /// Actions with the indexes they are known by.
 fn numbered(first: u32, actions: Vec<pb::Action>) -> Vec<pb::Action> {
-    (first..).zip(actions).map(|(index, action)| pb::Action { index: Some(index), ..action }).collect()
+    (first..)
+        .zip(actions)
+        .map(|(index, action)| pb::Action { index: Some(index), ..action })
+        .collect()
 }
 
 fn on(server: &Server, row: &str, action: Vec<pb::Action>) -> pb::RegionAction {
     pb::RegionAction { region: server.region(row), action, ..Default::default() }
 }
 
-fn ask(client: &mut Client, region_action: Vec<pb::RegionAction>, cells: &[Cells]) -> Told<pb::MultiResponse> {
+fn send_multi(
+    client: &mut Client,
+    region_action: Vec<pb::RegionAction>,
+    cells: &[Cells],
+) -> DecodedResponse<pb::MultiResponse> {
     let request = pb::MultiRequest { region_action, ..Default::default() };
     client.call_with::<service::ClientMulti>(&request, cells, RequestOptions::default()).unwrap()
 }
 
 /// The results of a region as `index=cells` or `index!class`, `index` for an entry without either.
-fn show(told: &Told<pb::MultiResponse>) -> Vec<Vec<String>> {
+fn format_results(told: &DecodedResponse<pb::MultiResponse>) -> Vec<Vec<String>> {
     let mut cells = told.cells.clone().unwrap_or_default();
     let mut entry = |entry: &pb::ResultOrException| {
         let index = entry.index();
         match (&entry.result, &entry.exception) {
             (_, Some(pair)) => format!("{index}!{:?}", Exception::from_pair(pair).kind().unwrap()),
-            (Some(found), None) => format!("{index}={}", show_cells(result::from_proto(found, &mut cells).unwrap().cells()).join(" ")),
+            (Some(found), None) => format!(
+                "{index}={}",
+                format_cells(result::from_proto(found, &mut cells).unwrap().cells()).join(" ")
+            ),
             (None, None) => index.to_string(),
         }
     };
@@ -64,7 +77,8 @@ fn show(told: &Told<pb::MultiResponse>) -> Vec<Vec<String>> {
 }
 
 fn equals(row: &str, value: &str) -> pb::Condition {
-    let comparator = pb::BinaryComparator { comparable: pb::ByteArrayComparable { value: Some(bytes(value)) } };
+    let comparator =
+        pb::BinaryComparator { comparable: pb::ByteArrayComparable { value: Some(bytes(value)) } };
     pb::Condition {
         row: bytes(row),
         family: Some(bytes("f")),
@@ -83,13 +97,26 @@ fn regions_are_answered_in_their_order_and_actions_by_their_index() {
     let server = Server::start();
     server.put(&[("a", "1"), ("x", "9")]);
     let mut block = Vec::new();
-    let first = vec![counted(put("b", "2"), &mut block), get("a"), get("bb"), inline(Delete::new("c")), counted(put("d", "4"), &mut block)];
+    let first = vec![
+        counted(put("b", "2"), &mut block),
+        get("a"),
+        get("bb"),
+        inline(Delete::new("c")),
+        counted(put("d", "4"), &mut block),
+    ];
     let second = vec![get("x"), counted(put("y", "8"), &mut block)];
-    for client in [&mut server.client(), &mut Client::connect(server.region_port(), Kind::Go)] {
-        let regions = vec![on(&server, "a", numbered(1, first.clone())), on(&server, "x", numbered(6, second.clone()))];
-        let told = ask(client, regions, &block);
+    for client in [&mut server.client(), &mut Client::connect(server.regionserver_port(), Kind::Go)]
+    {
+        let regions = vec![
+            on(&server, "a", numbered(1, first.clone())),
+            on(&server, "x", numbered(6, second.clone())),
+        ];
+        let told = send_multi(client, regions, &block);
         // What reads is answered before what was gathered to be written, as in HBase.
-        assert_eq!(show(&told), [vec!["2=a/f:q=1", "3=", "1=", "4=", "5="], vec!["6=x/f:q=9", "7="]]);
+        assert_eq!(
+            format_results(&told),
+            [vec!["2=a/f:q=1", "3=", "1=", "4=", "5="], vec!["6=x/f:q=9", "7="]]
+        );
         assert_eq!(told.message.region_statistics, Some(pb::MultiRegionLoadStats::default()));
     }
     assert_eq!(["b", "d", "y"].map(|row| server.value(row).unwrap()), ["2", "4", "8"]);
@@ -103,40 +130,57 @@ fn gets_of_many_cells_are_answered_whole_and_in_their_order() {
         let put = (0..cells).fold(Put::new(row), |put, at| put.add("f", format!("{at:06}"), "v"));
         server.engine.table(&name()).unwrap().apply(vec![put.into()]).unwrap();
     }
-    let told = ask(&mut server.client(), vec![on(&server, "a", numbered(0, rows.map(get).to_vec()))], &[]);
-    let cells: Vec<usize> = show(&told)[0].iter().map(|entry| entry.split(' ').count()).collect();
+    let told = send_multi(
+        &mut server.client(),
+        vec![on(&server, "a", numbered(0, rows.map(get).to_vec()))],
+        &[],
+    );
+    let cells: Vec<usize> =
+        format_results(&told)[0].iter().map(|entry| entry.split(' ').count()).collect();
     assert_eq!(cells, [1500, 1500, 2500, 1]);
-    let indexes: Vec<u32> = told.message.region_action_result[0].result_or_exception.iter().map(pb::ResultOrException::index).collect();
+    let indexes: Vec<u32> = told.message.region_action_result[0]
+        .result_or_exception
+        .iter()
+        .map(pb::ResultOrException::index)
+        .collect();
     assert_eq!(indexes, [0, 1, 2, 3]);
 }
 
 #[test]
 fn without_a_codec_cells_are_inside_both_ways() {
     let server = Server::start();
-    let mut client = Client::connect(server.region_port(), Kind::Plain);
-    ask(&mut client, vec![on(&server, "a", vec![inline(put("a", "1"))])], &[]);
-    let told = ask(&mut client, vec![on(&server, "a", vec![get("a")])], &[]);
-    assert_eq!((show(&told), told.cells), (vec![vec!["0=a/f:q=1".to_owned()]], None));
+    let mut client = Client::connect(server.regionserver_port(), Kind::Plain);
+    send_multi(&mut client, vec![on(&server, "a", vec![inline(put("a", "1"))])], &[]);
+    let told = send_multi(&mut client, vec![on(&server, "a", vec![get("a")])], &[]);
+    assert_eq!((format_results(&told), told.cells), (vec![vec!["0=a/f:q=1".to_owned()]], None));
 }
 
 #[test]
 fn a_part_that_fails_leaves_the_cells_of_the_others_where_they_belong() {
     let server = Server::start();
     let mut block = Vec::new();
-    let gone = pb::RegionSpecifier { r#type: 1, value: "t,,1.0123456789abcdef0123456789abcdef.".into() };
+    let gone =
+        pb::RegionSpecifier { r#type: 1, value: "t,,1.0123456789abcdef0123456789abcdef.".into() };
     let family = Put::new("a").add("nope", "q", "lost");
     let first = vec![counted(put("a", "lost"), &mut block), counted(put("b", "lost"), &mut block)];
-    let second = vec![counted(family, &mut block), counted(put("z", "elsewhere"), &mut block), counted(put("c", "3"), &mut block)];
+    let second = vec![
+        counted(family, &mut block),
+        counted(put("z", "elsewhere"), &mut block),
+        counted(put("c", "3"), &mut block),
+    ];
     let third = vec![counted(put("x", "9"), &mut block)];
     let regions = vec![
         pb::RegionAction { region: gone, action: numbered(0, first), ..Default::default() },
         on(&server, "a", numbered(2, second)),
         on(&server, "x", numbered(5, third)),
     ];
-    let told = ask(&mut server.client(), regions, &block);
+    let told = send_multi(&mut server.client(), regions, &block);
     let second = ["2!NoSuchColumnFamily", "3!FailedSanityCheck", "4="];
-    assert_eq!(show(&told), [vec!["!NotServingRegion"], second.to_vec(), vec!["5="]]);
-    assert_eq!(["a", "b", "c", "x"].map(|row| server.value(row)), [None, None, Some("3".to_owned()), Some("9".to_owned())]);
+    assert_eq!(format_results(&told), [vec!["!NotServingRegion"], second.to_vec(), vec!["5="]]);
+    assert_eq!(
+        ["a", "b", "c", "x"].map(|row| server.value(row)),
+        [None, None, Some("3".to_owned()), Some("9".to_owned())]
+    );
 }
 
 #[test]
@@ -145,7 +189,11 @@ fn increments_answer_with_their_values_and_count_once_under_a_nonce() {
     let mut client = server.client();
     let mut action = inline(Increment::new("a").add("f", "n", 3));
     action.mutation.as_mut().unwrap().nonce = Some(11);
-    let request = pb::MultiRequest { region_action: vec![on(&server, "a", vec![action])], nonce_group: Some(5), ..Default::default() };
+    let request = pb::MultiRequest {
+        region_action: vec![on(&server, "a", vec![action])],
+        nonce_group: Some(5),
+        ..Default::default()
+    };
     for _ in 0..2 {
         let told = client.call::<service::ClientMulti>(&request).unwrap();
         assert_eq!(told.cells.unwrap().first().unwrap().value(), 3_i64.to_be_bytes());
@@ -158,12 +206,22 @@ fn atomic_actions_that_are_sent_again_are_done_once_and_answer_again() {
     let mut client = server.client();
     let mut add = inline(Increment::new("a").add("f", "n", 3));
     add.mutation.as_mut().unwrap().nonce = Some(11);
-    let action = pb::RegionAction { atomic: Some(true), ..on(&server, "a", vec![inline(put("a", "1")), add]) };
+    let action = pb::RegionAction {
+        atomic: Some(true),
+        ..on(&server, "a", vec![inline(put("a", "1")), add])
+    };
     let conditional = pb::RegionAction { condition: Some(equals("a", "1")), ..action.clone() };
     let mut ask = |action: &pb::RegionAction| {
-        let request = pb::MultiRequest { region_action: vec![action.clone()], nonce_group: Some(5), ..Default::default() };
+        let request = pb::MultiRequest {
+            region_action: vec![action.clone()],
+            nonce_group: Some(5),
+            ..Default::default()
+        };
         let told = client.call::<service::ClientMulti>(&request).unwrap();
-        (told.message.processed, told.cells.and_then(|cells| cells.first().map(|cell| cell.value().to_vec())))
+        (
+            told.message.processed,
+            told.cells.and_then(|cells| cells.first().map(|cell| cell.value().to_vec())),
+        )
     };
     let three = Some(3_i64.to_be_bytes().to_vec());
     assert_eq!(ask(&conditional), (Some(false), None));
@@ -179,26 +237,52 @@ fn atomic_actions_are_all_done_or_none() {
     server.put(&[("a", "old")]);
     let mut client = server.client();
     let atomic = |actions| pb::RegionAction { atomic: Some(true), ..on(&server, "a", actions) };
-    let good = atomic(vec![inline(Put::new("a").add("f", "x", "1")), inline(Delete::new("a").column("f", "q"))]);
-    let told = ask(&mut client, vec![good], &[]);
-    assert_eq!((show(&told), told.message.processed), (vec![vec!["0=".to_owned(), "1=".to_owned()]], Some(true)));
+    let good = atomic(vec![
+        inline(Put::new("a").add("f", "x", "1")),
+        inline(Delete::new("a").column("f", "q")),
+    ]);
+    let told = send_multi(&mut client, vec![good], &[]);
+    assert_eq!(
+        (format_results(&told), told.message.processed),
+        (vec![vec!["0=".to_owned(), "1=".to_owned()]], Some(true))
+    );
     assert_eq!(told.message.region_action_result[0].processed, Some(true));
     assert_eq!(server.value("a"), None);
 
     let mut block = Vec::new();
-    let bad = atomic(vec![counted(put("a", "half"), &mut block), counted(Put::new("a").add("nope", "q", "1"), &mut block)]);
+    let bad = atomic(vec![
+        counted(put("a", "half"), &mut block),
+        counted(Put::new("a").add("nope", "q", "1"), &mut block),
+    ]);
     let behind = on(&server, "b", vec![counted(put("b", "2"), &mut block)]);
-    assert_eq!(show(&ask(&mut client, vec![bad, behind], &block)), [vec!["!NoSuchColumnFamily"], vec!["0="]]);
+    assert_eq!(
+        format_results(&send_multi(&mut client, vec![bad, behind], &block)),
+        [vec!["!NoSuchColumnFamily"], vec!["0="]]
+    );
     assert_eq!((server.value("a"), server.value("b").as_deref()), (None, Some("2")));
 
-    let told = ask(&mut client, vec![atomic(vec![inline(put("a", "1")), get("a")])], &[]);
-    let exception = Exception::from_pair(told.message.region_action_result[0].exception.as_ref().unwrap());
+    let told = send_multi(&mut client, vec![atomic(vec![inline(put("a", "1")), get("a")])], &[]);
+    let exception =
+        Exception::from_pair(told.message.region_action_result[0].exception.as_ref().unwrap());
     assert_eq!(exception.kind(), Some(ExceptionKind::DoNotRetry));
-    assert!(exception.message().starts_with("Atomic put and/or delete only, not a Get="), "{exception}");
+    assert!(
+        exception.message().starts_with("Atomic put and/or delete only, not a Get="),
+        "{exception}"
+    );
 
     // Rows of one region are as good as one row.
-    assert_eq!(show(&ask(&mut client, vec![atomic(vec![inline(put("a", "1")), inline(put("c", "3"))])], &[])), [["0=", "1="]]);
-    assert_eq!((server.value("a").as_deref(), server.value("c").as_deref()), (Some("1"), Some("3")));
+    assert_eq!(
+        format_results(&send_multi(
+            &mut client,
+            vec![atomic(vec![inline(put("a", "1")), inline(put("c", "3"))])],
+            &[]
+        )),
+        [["0=", "1="]]
+    );
+    assert_eq!(
+        (server.value("a").as_deref(), server.value("c").as_deref()),
+        (Some("1"), Some("3"))
+    );
 }
 
 #[test]
@@ -208,61 +292,99 @@ fn a_condition_holds_for_all_actions_of_its_region() {
     let mut client = server.client();
     let actions = || vec![inline(put("a", "2")), inline(Put::new("a").add("f", "x", "y"))];
     for (expected, processed) in [("0", false), ("1", true)] {
-        let action = pb::RegionAction { condition: Some(equals("a", expected)), atomic: Some(true), ..on(&server, "a", actions()) };
-        let told = ask(&mut client, vec![action], &[]);
-        assert_eq!(show(&told), [["0", "1"]]);
+        let action = pb::RegionAction {
+            condition: Some(equals("a", expected)),
+            atomic: Some(true),
+            ..on(&server, "a", actions())
+        };
+        let told = send_multi(&mut client, vec![action], &[]);
+        assert_eq!(format_results(&told), [["0", "1"]]);
         assert_eq!(told.message.region_action_result[0].processed, Some(processed));
     }
     assert_eq!(server.value("a").as_deref(), Some("2"));
 
     // As older clients say it.
     for (expected, processed) in [("0", false), ("2", true)] {
-        let region_action = vec![pb::RegionAction { atomic: Some(true), ..on(&server, "a", actions()) }];
-        let request = pb::MultiRequest { region_action, condition: Some(equals("a", expected)), ..Default::default() };
-        assert_eq!(client.call::<service::ClientMulti>(&request).unwrap().message.processed, Some(processed));
+        let region_action =
+            vec![pb::RegionAction { atomic: Some(true), ..on(&server, "a", actions()) }];
+        let request = pb::MultiRequest {
+            region_action,
+            condition: Some(equals("a", expected)),
+            ..Default::default()
+        };
+        assert_eq!(
+            client.call::<service::ClientMulti>(&request).unwrap().message.processed,
+            Some(processed)
+        );
     }
 }
 
 #[test]
-fn what_waits_for_the_disk_in_the_middle_goes_on_where_it_was() {
+fn multi_resumes_after_disk_read_between_actions() {
     let server = Server::start();
     server.put(&[("a", "1"), ("x", "9")]);
     server.engine.flush(&name()).unwrap();
     let mut block = Vec::new();
-    let first = vec![counted(put("b", "2"), &mut block), get("a"), inline(Increment::new("n").add("f", "n", 1)), counted(put("c", "3"), &mut block)];
+    let first = vec![
+        counted(put("b", "2"), &mut block),
+        get("a"),
+        inline(Increment::new("n").add("f", "n", 1)),
+        counted(put("c", "3"), &mut block),
+    ];
     let regions = vec![on(&server, "a", numbered(0, first)), on(&server, "x", vec![get("x")])];
-    let told = ask(&mut server.client(), regions, &block);
-    let shown = show(&told);
+    let told = send_multi(&mut server.client(), regions, &block);
+    let shown = format_results(&told);
     assert_eq!(shown[0][0], "1=a/f:q=1");
-    assert_eq!((&shown[0][2..], &shown[1][..]), (&["0=".to_owned(), "3=".to_owned()][..], &["0=x/f:q=9".to_owned()][..]));
-    assert_eq!((server.value("b").as_deref(), server.value("c").as_deref()), (Some("2"), Some("3")));
+    assert_eq!(
+        (&shown[0][2..], &shown[1][..]),
+        (&["0=".to_owned(), "3=".to_owned()][..], &["0=x/f:q=9".to_owned()][..])
+    );
+    assert_eq!(
+        (server.value("b").as_deref(), server.value("c").as_deref()),
+        (Some("2"), Some("3"))
+    );
 }
 
 #[test]
 fn what_does_not_fit_the_answer_is_to_be_asked_for_again() {
-    let server = Server::with(|config| config.limits.result_bytes_max = 150);
+    let server = Server::with(|config| config.limits.max_result_bytes = 150);
     server.put(&[("a", &"x".repeat(100)), ("b", &"y".repeat(100)), ("c", "z")]);
     let actions = || numbered(0, vec![get("a"), get("b"), get("c"), inline(put("d", "late"))]);
-    let told = ask(&mut server.client(), vec![on(&server, "a", actions())], &[]);
-    let shown = show(&told);
+    let told = send_multi(&mut server.client(), vec![on(&server, "a", actions())], &[]);
+    let shown = format_results(&told);
     assert_eq!(&shown[0][2..], ["2!MultiActionResultTooLarge", "3!MultiActionResultTooLarge"]);
     assert_eq!(server.value("d"), None);
     // Whoever does not say a version may not know the class.
-    let told = ask(&mut Client::connect(server.region_port(), Kind::Go), vec![on(&server, "a", actions())], &[]);
-    assert_eq!(&show(&told)[0][2..], ["2=c/f:q=z", "3="]);
+    let told = send_multi(
+        &mut Client::connect(server.regionserver_port(), Kind::Go),
+        vec![on(&server, "a", actions())],
+        &[],
+    );
+    assert_eq!(&format_results(&told)[0][2..], ["2=c/f:q=z", "3="]);
 }
 
 #[test]
 fn nobody_gets_more_answers_than_a_frame_holds() {
-    let server = Server::with(|config| (config.limits.result_bytes_max, config.limits.frame_bytes_max) = (100, 1024));
+    let server = Server::with(|config| {
+        (config.limits.max_result_bytes, config.limits.max_request_bytes) = (100, 1024);
+    });
     server.put(&[("a", &"x".repeat(600)), ("b", &"y".repeat(600)), ("c", "z")]);
     for kind in [Kind::Go, Kind::Plain] {
-        let mut client = Client::connect(server.region_port(), kind);
+        let mut client = Client::connect(server.regionserver_port(), kind);
         let actions = numbered(0, vec![get("a"), get("b"), get("c"), inline(put("d", "late"))]);
-        let atomic = pb::RegionAction { atomic: Some(true), ..on(&server, "e", vec![inline(put("e", "late"))]) };
-        let told = ask(&mut client, vec![on(&server, "a", actions), atomic], &[]);
-        let shown = show(&told);
-        assert_eq!((&shown[0][2..], &shown[1][..]), (&["2!DoNotRetry".to_owned(), "3!DoNotRetry".to_owned()][..], &["!DoNotRetry".to_owned()][..]));
+        let atomic = pb::RegionAction {
+            atomic: Some(true),
+            ..on(&server, "e", vec![inline(put("e", "late"))])
+        };
+        let told = send_multi(&mut client, vec![on(&server, "a", actions), atomic], &[]);
+        let shown = format_results(&told);
+        assert_eq!(
+            (&shown[0][2..], &shown[1][..]),
+            (
+                &["2!DoNotRetry".to_owned(), "3!DoNotRetry".to_owned()][..],
+                &["!DoNotRetry".to_owned()][..]
+            )
+        );
         assert!(shown[0][1].starts_with("1=b/f:q=yyy"), "{}", shown[0][1]);
         assert_eq!((server.value("d"), server.value("e")), (None, None));
     }
@@ -274,62 +396,129 @@ fn the_cells_inside_all_mutations_of_a_call_have_one_limit() {
     let mut client = server.client();
     // Of each cell five bytes come; in the store it would have the row in it.
     let unfolding = |row: &str, cells: usize| {
-        let value = pb::mutation_proto::column_value::QualifierValue { value: Some(bytes("")), ..Default::default() };
-        let column_value = vec![pb::mutation_proto::ColumnValue { family: bytes("f"), qualifier_value: vec![value; cells] }];
+        let value = pb::mutation_proto::column_value::QualifierValue {
+            value: Some(bytes("")),
+            ..Default::default()
+        };
+        let column_value = vec![pb::mutation_proto::ColumnValue {
+            family: bytes("f"),
+            qualifier_value: vec![value; cells],
+        }];
         let row = Some(bytes(&row.repeat(32_000)));
-        pb::Action { mutation: Some(pb::MutationProto { row, mutate_type: Some(2), column_value, ..Default::default() }), ..Default::default() }
+        pb::Action {
+            mutation: Some(pb::MutationProto {
+                row,
+                mutate_type: Some(2),
+                column_value,
+                ..Default::default()
+            }),
+            ..Default::default()
+        }
     };
-    let told = ask(&mut client, vec![on(&server, "a", numbered(0, vec![unfolding("a", 10), unfolding("b", 8_385), inline(put("c", "1"))]))], &[]);
-    assert_eq!(show(&told), [["1!DoNotRetry", "0=", "2="]]);
-    let refused = Exception::from_pair(told.message.region_action_result[0].result_or_exception[0].exception.as_ref().unwrap());
-    assert!(refused.message().starts_with("the cells of the call's mutations take 268"), "{refused}");
+    let told = send_multi(
+        &mut client,
+        vec![on(
+            &server,
+            "a",
+            numbered(0, vec![unfolding("a", 10), unfolding("b", 8_385), inline(put("c", "1"))]),
+        )],
+        &[],
+    );
+    assert_eq!(format_results(&told), [["1!DoNotRetry", "0=", "2="]]);
+    let refused = Exception::from_pair(
+        told.message.region_action_result[0].result_or_exception[0].exception.as_ref().unwrap(),
+    );
+    assert!(
+        refused.message().starts_with("the cells of the call's mutations take 268"),
+        "{refused}"
+    );
     // Nothing of those that are all done or none is gathered.
-    let atomic = pb::RegionAction { atomic: Some(true), ..on(&server, "d", vec![unfolding("d", 5_000), unfolding("d", 5_000)]) };
-    let told = ask(&mut client, vec![atomic, on(&server, "e", vec![inline(put("e", "1"))])], &[]);
-    assert_eq!(show(&told), [["!DoNotRetry"], ["0="]]);
-    let refused = Exception::from_pair(told.message.region_action_result[0].exception.as_ref().unwrap());
-    assert!(refused.message().starts_with("the cells of the call's mutations take 320"), "{refused}");
+    let atomic = pb::RegionAction {
+        atomic: Some(true),
+        ..on(&server, "d", vec![unfolding("d", 5_000), unfolding("d", 5_000)])
+    };
+    let told =
+        send_multi(&mut client, vec![atomic, on(&server, "e", vec![inline(put("e", "1"))])], &[]);
+    assert_eq!(format_results(&told), [["!DoNotRetry"], ["0="]]);
+    let refused =
+        Exception::from_pair(told.message.region_action_result[0].exception.as_ref().unwrap());
+    assert!(
+        refused.message().starts_with("the cells of the call's mutations take 320"),
+        "{refused}"
+    );
     // Nor of those of an endpoint.
-    let mutation_request: Vec<_> = [unfolding("g", 5_000), unfolding("h", 5_000)].into_iter().filter_map(|action| action.mutation).collect();
-    let rows = prost::Message::encode_to_vec(&pb::MutateRowsRequest { mutation_request, ..Default::default() });
+    let mutation_request: Vec<_> = [unfolding("g", 5_000), unfolding("h", 5_000)]
+        .into_iter()
+        .filter_map(|action| action.mutation)
+        .collect();
+    let rows = prost::Message::encode_to_vec(&pb::MutateRowsRequest {
+        mutation_request,
+        ..Default::default()
+    });
     let call = pb::CoprocessorServiceCall {
         row: bytes("g"),
         service_name: "MultiRowMutationService".to_owned(),
         method_name: "MutateRows".to_owned(),
         request: rows.into(),
     };
-    let refused = client.call::<service::ClientExecService>(&pb::CoprocessorServiceRequest { region: server.region("g"), call }).unwrap_err();
-    assert!(refused.message().starts_with("the cells of the call's mutations take 320"), "{refused}");
+    let refused = client
+        .call::<service::ClientExecService>(&pb::CoprocessorServiceRequest {
+            region: server.region("g"),
+            call,
+        })
+        .unwrap_err();
+    assert!(
+        refused.message().starts_with("the cells of the call's mutations take 320"),
+        "{refused}"
+    );
 }
 
 #[test]
 fn a_multi_of_nothing_is_answered() {
     let server = Server::start();
-    let told = ask(&mut server.client(), vec![], &[]);
-    assert_eq!(told.message, pb::MultiResponse { region_statistics: Some(pb::MultiRegionLoadStats::default()), ..Default::default() });
+    let told = send_multi(&mut server.client(), vec![], &[]);
+    assert_eq!(
+        told.message,
+        pb::MultiResponse {
+            region_statistics: Some(pb::MultiRegionLoadStats::default()),
+            ..Default::default()
+        }
+    );
 }
 
-/// HBase takes as many cells as the actions count and looks at no more (`ProtobufUtil.toPut`, `RSRpcServices.multi`).
+/// HBase takes as many cells as the actions count and looks at no more (`ProtobufUtil.toPut`,
+/// `RSRpcServices.multi`).
 #[test]
-fn cells_behind_those_that_are_counted_belong_to_nobody() {
+fn cells_after_the_counted_ones_are_ignored() {
     let server = Server::start();
     let mut client = server.client();
     let (mut block, mut others) = (Vec::new(), Vec::new());
-    let actions = numbered(0, vec![counted(put("a", "1"), &mut block), counted(put("b", "2"), &mut block)]);
+    let actions =
+        numbered(0, vec![counted(put("a", "1"), &mut block), counted(put("b", "2"), &mut block)]);
     drop(counted(put("c", "3"), &mut others));
     block.append(&mut others);
-    let told = ask(&mut client, vec![on(&server, "a", actions)], &block);
-    assert_eq!(show(&told), [["0=", "1="]]);
-    assert_eq!((server.value("a").as_deref(), server.value("b").as_deref(), server.value("c")), (Some("1"), Some("2"), None));
+    let told = send_multi(&mut client, vec![on(&server, "a", actions)], &block);
+    assert_eq!(format_results(&told), [["0=", "1="]]);
+    assert_eq!(
+        (server.value("a").as_deref(), server.value("b").as_deref(), server.value("c")),
+        (Some("1"), Some("2"), None)
+    );
 
     let (mutation, cells) = to_counted(&put("d", "4")).unwrap();
     let (_, more) = to_counted(&put("e", "5")).unwrap();
     let request = pb::MutateRequest { region: server.region("d"), mutation, ..Default::default() };
-    let told = client.call_with::<service::ClientMutate>(&request, &[cells, more.clone()], RequestOptions::default()).unwrap();
+    let told = client
+        .call_with::<service::ClientMutate>(
+            &request,
+            &[cells, more.clone()],
+            RequestOptions::default(),
+        )
+        .unwrap();
     assert_eq!(told.message.processed, Some(true));
     assert_eq!((server.value("d").as_deref(), server.value("e")), (Some("4"), None));
 
     // So it is where nothing is counted at all, and the connection goes on.
-    let told = ask(&mut client, vec![on(&server, "a", numbered(0, vec![get("a")]))], &[more]);
-    assert_eq!(show(&told), [["0=a/f:q=1"]]);
+    let told =
+        send_multi(&mut client, vec![on(&server, "a", numbered(0, vec![get("a")]))], &[more]);
+    assert_eq!(format_results(&told), [["0=a/f:q=1"]]);
 }

@@ -12,7 +12,7 @@ use crate::client::{Client, Kind, bytes};
 use crate::server::{Server, name};
 
 fn server() -> Server {
-    Server::with(|config| config.quotas_enabled = true)
+    Server::with(|config| config.quota_enabled = true)
 }
 
 fn master(server: &Server) -> Client {
@@ -21,21 +21,41 @@ fn master(server: &Server) -> Client {
 
 /// Sets a limit for an hour, or takes it away.
 fn limit(server: &Server, kind: ThrottleType, limit: Option<u64>) {
-    let timed_quota = limit.map(|limit| pb::TimedQuota { time_unit: TimeUnit::Hours.into(), soft_limit: Some(limit), ..Default::default() });
+    let timed_quota = limit.map(|limit| pb::TimedQuota {
+        time_unit: TimeUnit::Hours.into(),
+        soft_limit: Some(limit),
+        ..Default::default()
+    });
     let throttle = pb::ThrottleRequest { r#type: Some(kind.into()), timed_quota };
-    let request = pb::SetQuotaRequest { table_name: Some(table_name_to_proto(&name())), throttle: Some(throttle), ..Default::default() };
+    let request = pb::SetQuotaRequest {
+        table_name: Some(table_name_to_proto(&name())),
+        throttle: Some(throttle),
+        ..Default::default()
+    };
     master(server).call::<service::MasterSetQuota>(&request).unwrap();
 }
 
 fn limit_space(server: &Server, bytes: u64, policy: SpaceViolationPolicy) {
-    let quota = pb::SpaceQuota { soft_limit: Some(bytes), violation_policy: Some(policy.into()), remove: None };
+    let quota = pb::SpaceQuota {
+        soft_limit: Some(bytes),
+        violation_policy: Some(policy.into()),
+        remove: None,
+    };
     let space_limit = Some(pb::SpaceLimitRequest { quota: Some(quota) });
-    let request = pb::SetQuotaRequest { table_name: Some(table_name_to_proto(&name())), space_limit, ..Default::default() };
+    let request = pb::SetQuotaRequest {
+        table_name: Some(table_name_to_proto(&name())),
+        space_limit,
+        ..Default::default()
+    };
     master(server).call::<service::MasterSetQuota>(&request).unwrap();
 }
 
 fn write(server: &Server, client: &mut Client, op: impl Into<RowOp>) -> Result<(), Exception> {
-    let request = pb::MutateRequest { region: server.region("a"), mutation: to_proto(&op.into()).unwrap(), ..Default::default() };
+    let request = pb::MutateRequest {
+        region: server.region("a"),
+        mutation: to_proto(&op.into()).unwrap(),
+        ..Default::default()
+    };
     client.call::<service::ClientMutate>(&request).map(|_| ())
 }
 
@@ -44,12 +64,15 @@ fn put() -> Put {
 }
 
 fn get(server: &Server, client: &mut Client) -> Result<(), Exception> {
-    let request = pb::GetRequest { region: server.region("a"), get: pb::Get { row: bytes("a"), ..Default::default() } };
+    let request = pb::GetRequest {
+        region: server.region("a"),
+        get: pb::Get { row: bytes("a"), ..Default::default() },
+    };
     client.call::<service::ClientGet>(&request).map(|_| ())
 }
 
 #[test]
-fn a_client_that_does_too_much_is_told_how_long_to_wait() {
+fn throttled_client_receives_wait_time() {
     let server = server();
     let mut client = server.client();
     write(&server, &mut client, put()).unwrap();
@@ -58,8 +81,15 @@ fn a_client_that_does_too_much_is_told_how_long_to_wait() {
         write(&server, &mut client, put()).unwrap();
     }
     let refused = write(&server, &mut client, put()).unwrap_err();
-    assert_eq!((refused.kind(), refused.is_do_not_retry()), (Some(ExceptionKind::RpcThrottling), false));
-    assert!(refused.message().starts_with("number of write requests exceeded - wait "), "{}", refused.message());
+    assert_eq!(
+        (refused.kind(), refused.is_do_not_retry()),
+        (Some(ExceptionKind::RpcThrottling), false)
+    );
+    assert!(
+        refused.message().starts_with("number of write requests exceeded - wait "),
+        "{}",
+        refused.message()
+    );
     assert!(refused.wait_ms().is_some_and(|wait| wait > 1_000_000), "{:?}", refused.wait_ms());
     get(&server, &mut client).unwrap();
     let switch = |rpc_throttle_enabled| pb::SwitchRpcThrottleRequest { rpc_throttle_enabled };
@@ -82,11 +112,15 @@ fn what_reads_first_counts_as_both_and_as_one() {
     let count = || Increment::new("b").add("f", "n", 1);
     write(&server, &mut client, count()).unwrap();
     let refused = write(&server, &mut client, count()).unwrap_err();
-    assert!(refused.message().starts_with("atomic request number exceeded - wait "), "{}", refused.message());
+    assert!(
+        refused.message().starts_with("atomic request number exceeded - wait "),
+        "{}",
+        refused.message()
+    );
 }
 
 #[test]
-fn the_actions_of_a_region_are_refused_together_and_those_of_another_go_on() {
+fn throttled_region_actions_fail_without_affecting_other_regions() {
     let server = server();
     let mut client = server.client();
     limit(&server, ThrottleType::WriteNumber, Some(3));
@@ -95,29 +129,44 @@ fn the_actions_of_a_region_are_refused_together_and_those_of_another_go_on() {
         action: (0..2)
             .map(|index| pb::Action {
                 index: Some(index),
-                mutation: Some(to_proto(&Put::new(row.to_owned()).add("f", "q", "v").into()).unwrap()),
+                mutation: Some(
+                    to_proto(&Put::new(row.to_owned()).add("f", "q", "v").into()).unwrap(),
+                ),
                 ..Default::default()
             })
             .collect(),
         ..Default::default()
     };
-    let request = pb::MultiRequest { region_action: vec![action("a"), action("z")], ..Default::default() };
+    let request =
+        pb::MultiRequest { region_action: vec![action("a"), action("z")], ..Default::default() };
     let told = client.call::<service::ClientMulti>(&request).unwrap().message;
-    let [first, second] = &told.region_action_result[..] else { panic!("a result for each region") };
+    let [first, second] = &told.region_action_result[..] else {
+        panic!("a result for each region")
+    };
     assert_eq!((first.result_or_exception.len(), first.exception.is_none()), (2, true));
     assert!(second.exception.as_ref().unwrap().name.ends_with("RpcThrottlingException"));
     assert_eq!((server.value("a").as_deref(), server.value("z")), (Some("v"), None));
 }
 
 #[test]
-fn a_scan_that_has_to_wait_goes_on_where_it_was() {
+fn throttled_scan_resumes_at_its_position() {
     let server = server();
     server.put(&[("a", "1"), ("b", "2"), ("c", "3")]);
     let mut client = server.client();
     limit(&server, ThrottleType::ReadNumber, Some(2));
-    let scan = pb::ScanRequest { region: Some(server.region("a")), scan: Some(pb::Scan::default()), number_of_rows: Some(1), ..Default::default() };
+    let scan = pb::ScanRequest {
+        region: Some(server.region("a")),
+        scan: Some(pb::Scan::default()),
+        number_of_rows: Some(1),
+        ..Default::default()
+    };
     let told = client.call::<service::ClientScan>(&scan).unwrap().message;
-    let next = |call| pb::ScanRequest { scanner_id: told.scanner_id, number_of_rows: Some(1), next_call_seq: Some(call), ..Default::default() };
+    let next = |call| pb::ScanRequest {
+        scanner_id: told.scanner_id,
+        number_of_rows: Some(1),
+        next_call_seq: Some(call),
+        ..Default::default()
+    };
     client.call::<service::ClientScan>(&next(0)).unwrap();
     let refused = client.call::<service::ClientScan>(&next(1)).unwrap_err();
     assert_eq!(refused.kind(), Some(ExceptionKind::RpcThrottling));
@@ -134,11 +183,17 @@ fn a_table_that_has_grown_too_large_takes_what_its_policy_allows() {
     server.engine.flush(&name()).unwrap();
     limit_space(&server, 1, SpaceViolationPolicy::NoInserts);
     let refused = write(&server, &mut client, put()).unwrap_err();
-    assert_eq!((refused.kind(), refused.is_do_not_retry()), (Some(ExceptionKind::SpaceLimiting), true));
+    assert_eq!(
+        (refused.kind(), refused.is_do_not_retry()),
+        (Some(ExceptionKind::SpaceLimiting), true)
+    );
     assert_eq!(refused.message(), "NO_INSERTS Puts are disallowed due to a space quota.");
     write(&server, &mut client, Delete::new("b")).unwrap();
     limit_space(&server, 1, SpaceViolationPolicy::NoWrites);
-    assert_eq!(write(&server, &mut client, Delete::new("b")).unwrap_err().message(), "NO_WRITES Deletes are disallowed due to a space quota.");
+    assert_eq!(
+        write(&server, &mut client, Delete::new("b")).unwrap_err().message(),
+        "NO_WRITES Deletes are disallowed due to a space quota."
+    );
     get(&server, &mut client).unwrap();
     limit_space(&server, 1 << 30, SpaceViolationPolicy::NoWrites);
     write(&server, &mut client, put()).unwrap();
@@ -151,17 +206,22 @@ fn a_table_is_disabled_for_its_size_and_comes_back_with_a_wider_limit() {
     server.engine.flush(&name()).unwrap();
     limit_space(&server, 1, SpaceViolationPolicy::Disable);
     assert!(!server.engine.is_enabled(&name()).unwrap());
-    let enable = pb::EnableTableRequest { table_name: table_name_to_proto(&name()), ..Default::default() };
+    let enable =
+        pb::EnableTableRequest { table_name: table_name_to_proto(&name()), ..Default::default() };
     let id = master(&server).call::<service::MasterEnableTable>(&enable).unwrap().message.proc_id;
     let result = pb::GetProcedureResultRequest { proc_id: id.unwrap() };
     let told = loop {
-        let told = master(&server).call::<service::MasterGetProcedureResult>(&result).unwrap().message;
+        let told =
+            master(&server).call::<service::MasterGetProcedureResult>(&result).unwrap().message;
         if told.state() != pb::get_procedure_result_response::State::Running {
             break told;
         }
     };
     let why = told.exception.unwrap().generic_exception.unwrap();
-    assert_eq!(why.message(), "Enabling the table 't' is disallowed due to a violated space quota.");
+    assert_eq!(
+        why.message(),
+        "Enabling the table 't' is disallowed due to a violated space quota."
+    );
     let set = pb::SetTableStateInMetaRequest {
         table_name: table_name_to_proto(&name()),
         table_state: pb::TableState { state: pb::table_state::State::Enabled.into() },

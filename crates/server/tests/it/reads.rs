@@ -1,33 +1,41 @@
 //! Gets: the forms of their answers, and what is wrong with a get.
 
-use halite_wire::cellblock::Format;
+use halite_wire::cellblock::CellBlockFormat;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
-use halite_wire::rpc::{Limits, RequestOptions};
+use halite_wire::rpc::{RequestOptions, RpcLimits};
 use halite_wire::service;
 
-use crate::client::{Client, Kind, bytes, kind_of, show_cells};
+use crate::client::{Client, Kind, bytes, exception_kind, format_cells};
 use crate::server::Server;
 
 fn get(server: &Server, row: &str) -> pb::GetRequest {
-    pb::GetRequest { region: server.region(row), get: pb::Get { row: bytes(row), ..Default::default() } }
+    pb::GetRequest {
+        region: server.region(row),
+        get: pb::Get { row: bytes(row), ..Default::default() },
+    }
 }
 
 #[test]
-fn cells_come_behind_the_message_or_inside_it_as_the_client_takes_them() {
+fn cells_follow_or_are_inside_the_message_by_client() {
     let server = Server::start();
     server.put(&[("a", "1")]);
-    for (kind, behind) in [(Kind::Java, true), (Kind::Compressed, true), (Kind::Go, false), (Kind::Plain, false)] {
-        let mut client = Client::connect(server.region_port(), kind);
+    for (kind, behind) in
+        [(Kind::Java, true), (Kind::Compressed, true), (Kind::Go, false), (Kind::Plain, false)]
+    {
+        let mut client = Client::connect(server.regionserver_port(), kind);
         let told = client.call::<service::ClientGet>(&get(&server, "a")).unwrap();
         let result = told.message.result.unwrap();
         assert_eq!(result.stale, Some(false));
         if behind {
             assert_eq!((result.associated_cell_count, result.cell.len()), (Some(1), 0));
-            assert_eq!(show_cells(&told.cells.unwrap()), ["a/f:q=1"]);
+            assert_eq!(format_cells(&told.cells.unwrap()), ["a/f:q=1"]);
         } else {
             assert_eq!((result.associated_cell_count, told.cells), (None, None));
-            assert_eq!((result.cell[0].row(), result.cell[0].value(), result.cell[0].cell_type), (&b"a"[..], &b"1"[..], Some(4)));
+            assert_eq!(
+                (result.cell[0].row(), result.cell[0].value(), result.cell[0].cell_type),
+                (&b"a"[..], &b"1"[..], Some(4))
+            );
         }
     }
 }
@@ -37,7 +45,7 @@ fn a_row_that_is_not_there_is_an_empty_result_and_a_compressed_block_of_nothing(
     let server = Server::start();
     let nothing = pb::Result { associated_cell_count: Some(0), ..Default::default() };
     for kind in [Kind::Java, Kind::Go, Kind::Plain, Kind::Compressed] {
-        let mut client = Client::connect(server.region_port(), kind);
+        let mut client = Client::connect(server.regionserver_port(), kind);
         let told = client.call::<service::ClientGet>(&get(&server, "nobody")).unwrap();
         assert_eq!(told.message.result.as_ref(), Some(&nothing), "{kind:?}");
         assert_eq!(told.cells.map(|cells| cells.len()), (kind == Kind::Compressed).then_some(0));
@@ -45,7 +53,7 @@ fn a_row_that_is_not_there_is_an_empty_result_and_a_compressed_block_of_nothing(
 }
 
 #[test]
-fn existence_is_told_without_cells() {
+fn existence_is_returned_without_cells() {
     let server = Server::start();
     server.put(&[("a", "1")]);
     let mut client = server.client();
@@ -54,7 +62,10 @@ fn existence_is_told_without_cells() {
         request.get.existence_only = Some(true);
         let told = client.call::<service::ClientGet>(&request).unwrap();
         let result = told.message.result.unwrap();
-        assert_eq!((result.exists, result.associated_cell_count, result.stale, told.cells), (Some(exists), Some(0), None, None));
+        assert_eq!(
+            (result.exists, result.associated_cell_count, result.stale, told.cells),
+            (Some(exists), Some(0), None, None)
+        );
     }
 }
 
@@ -67,7 +78,7 @@ fn what_is_not_in_memory_is_read_from_the_disk_on_another_thread() {
     // The first reads blocks, the second finds them.
     for _ in 0..2 {
         let told = client.call::<service::ClientGet>(&get(&server, "a")).unwrap();
-        assert_eq!(show_cells(&told.cells.unwrap()), ["a/f:q=1"]);
+        assert_eq!(format_cells(&told.cells.unwrap()), ["a/f:q=1"]);
     }
 }
 
@@ -77,29 +88,43 @@ fn a_wrong_get_is_refused_by_the_class_hbase_has_for_it() {
     let mut client = server.client();
     let mut ask = |request: pb::GetRequest| client.call::<service::ClientGet>(&request);
     let elsewhere = pb::GetRequest { region: server.region("a"), ..get(&server, "z") };
-    assert_eq!(kind_of(ask(elsewhere)), Some(ExceptionKind::WrongRegion));
+    assert_eq!(exception_kind(ask(elsewhere)), Some(ExceptionKind::WrongRegion));
     let mut family = get(&server, "a");
     family.get.column = vec![pb::Column { family: bytes("nope"), qualifier: vec![] }];
-    assert_eq!(kind_of(ask(family)), Some(ExceptionKind::NoSuchColumnFamily));
-    let gone = pb::RegionSpecifier { r#type: 1, value: "t,,1.0123456789abcdef0123456789abcdef.".into() };
+    assert_eq!(exception_kind(ask(family)), Some(ExceptionKind::NoSuchColumnFamily));
+    let gone =
+        pb::RegionSpecifier { r#type: 1, value: "t,,1.0123456789abcdef0123456789abcdef.".into() };
     let exception = ask(pb::GetRequest { region: gone, ..get(&server, "a") }).unwrap_err();
-    assert_eq!((exception.kind(), exception.is_do_not_retry()), (Some(ExceptionKind::NotServingRegion), false));
-    let place = format!("t,,1.0123456789abcdef0123456789abcdef. is not online on 127.0.0.1,{},", server.region_port().port());
+    assert_eq!(
+        (exception.kind(), exception.is_do_not_retry()),
+        (Some(ExceptionKind::NotServingRegion), false)
+    );
+    let place = format!(
+        "t,,1.0123456789abcdef0123456789abcdef. is not online on 127.0.0.1,{},",
+        server.regionserver_port().port()
+    );
     assert!(exception.message().starts_with(&place), "{exception}");
     let unknown = pb::Filter { name: "foo.Bar".to_owned(), serialized_filter: None };
     let mut filter = get(&server, "a");
     filter.get.filter = Some(unknown);
     let exception = ask(filter).unwrap_err();
     assert_eq!(exception.kind(), Some(ExceptionKind::DoNotRetry));
-    assert!(exception.message().contains("java.lang.ClassNotFoundException: foo.Bar"), "{exception}");
+    assert!(
+        exception.message().contains("java.lang.ClassNotFoundException: foo.Bar"),
+        "{exception}"
+    );
 }
 
 #[test]
 fn a_region_is_found_by_either_of_its_names() {
     let server = Server::start();
     server.put(&[("a", "1")]);
-    let encoded = pb::RegionSpecifier { r#type: 2, value: server.region_info("a").encoded_name.into() };
-    let told = server.client().call::<service::ClientGet>(&pb::GetRequest { region: encoded, ..get(&server, "a") }).unwrap();
+    let encoded =
+        pb::RegionSpecifier { r#type: 2, value: server.region_info("a").encoded_name.into() };
+    let told = server
+        .client()
+        .call::<service::ClientGet>(&pb::GetRequest { region: encoded, ..get(&server, "a") })
+        .unwrap();
     assert_eq!(told.message.result.unwrap().associated_cell_count, Some(1));
 }
 
@@ -108,12 +133,25 @@ fn calls_in_one_burst_are_all_answered() {
     let server = Server::start();
     server.put(&[("a", "1"), ("b", "2")]);
     let mut client = server.client();
-    let ids: Vec<u32> = (0..300).map(|_| client.ask::<service::ClientGet>(&get(&server, "b"), &[], RequestOptions::default())).collect();
+    let ids: Vec<u32> = (0..300)
+        .map(|_| {
+            client.send_call::<service::ClientGet>(
+                &get(&server, "b"),
+                &[],
+                RequestOptions::default(),
+            )
+        })
+        .collect();
     let mut answered: Vec<u32> = Vec::new();
     for _ in &ids {
         let response = client.response().unwrap();
-        let cells = response.answer.unwrap().cells(Format::default(), &Limits::default()).unwrap().unwrap();
-        assert_eq!(show_cells(&cells), ["b/f:q=2"]);
+        let cells = response
+            .result
+            .unwrap()
+            .cells(CellBlockFormat::default(), &RpcLimits::default())
+            .unwrap()
+            .unwrap();
+        assert_eq!(format_cells(&cells), ["b/f:q=2"]);
         answered.push(response.call_id);
     }
     answered.sort_unstable();
@@ -124,22 +162,39 @@ fn calls_in_one_burst_are_all_answered() {
 #[test]
 fn a_row_that_is_too_big_for_one_answer_is_refused_for_good_and_comes_in_pieces() {
     let mut options = halite_engine::Options::default();
-    options.row_bytes_max = 10_000;
+    options.max_row_bytes = 10_000;
     let server = Server::over(options, |_| ());
-    let put = (0..20).fold(halite_types::Put::new("a"), |put, column| put.add("f", format!("q{column}"), "x".repeat(1000)));
+    let put = (0..20).fold(halite_types::Put::new("a"), |put, column| {
+        put.add("f", format!("q{column}"), "x".repeat(1000))
+    });
     server.engine.table(&crate::server::name()).unwrap().apply(vec![put.into()]).unwrap();
     let mut client = server.client();
-    let refusals =
-        [client.call::<service::ClientGet>(&get(&server, "a")).map(drop), client.call::<service::ClientScan>(&whole_rows(&server)).map(drop)];
+    let refusals = [
+        client.call::<service::ClientGet>(&get(&server, "a")).map(drop),
+        client.call::<service::ClientScan>(&whole_rows(&server)).map(drop),
+    ];
     for exception in refusals.map(Result::unwrap_err) {
         assert_eq!(exception.kind(), Some(ExceptionKind::RowTooBig));
         assert!(exception.is_do_not_retry());
-        assert!(exception.message().starts_with("Max row size allowed: 10000, but the row is bigger than that"), "{exception}");
+        assert!(
+            exception
+                .message()
+                .starts_with("Max row size allowed: 10000, but the row is bigger than that"),
+            "{exception}"
+        );
     }
-    let action = pb::Action { index: Some(0), get: Some(get(&server, "a").get), ..Default::default() };
-    let actions = pb::RegionAction { region: server.region("a"), action: vec![action], ..Default::default() };
-    let told = client.call::<service::ClientMulti>(&pb::MultiRequest { region_action: vec![actions], ..Default::default() }).unwrap();
-    let refused = told.message.region_action_result[0].result_or_exception[0].exception.as_ref().unwrap();
+    let action =
+        pb::Action { index: Some(0), get: Some(get(&server, "a").get), ..Default::default() };
+    let actions =
+        pb::RegionAction { region: server.region("a"), action: vec![action], ..Default::default() };
+    let told = client
+        .call::<service::ClientMulti>(&pb::MultiRequest {
+            region_action: vec![actions],
+            ..Default::default()
+        })
+        .unwrap();
+    let refused =
+        told.message.region_action_result[0].result_or_exception[0].exception.as_ref().unwrap();
     assert_eq!(refused.name, ExceptionKind::RowTooBig.class());
 
     let mut request = whole_rows(&server);
@@ -152,5 +207,10 @@ fn a_row_that_is_too_big_for_one_answer_is_refused_for_good_and_comes_in_pieces(
 /// A scan of everything by a client that does not put pieces of rows together.
 fn whole_rows(server: &Server) -> pb::ScanRequest {
     let region = Some(server.region("a"));
-    pb::ScanRequest { region, scan: Some(pb::Scan::default()), number_of_rows: Some(9), ..Default::default() }
+    pb::ScanRequest {
+        region,
+        scan: Some(pb::Scan::default()),
+        number_of_rows: Some(9),
+        ..Default::default()
+    }
 }

@@ -1,11 +1,11 @@
 //! Scans: opening, going on, limits, ends, leases, and what comes of calls out of turn.
 
-use halite_wire::convert::result::rows_of_response;
+use halite_wire::convert::result::rows_from_response;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 use halite_wire::service;
 
-use crate::client::{Client, Kind, Told, bytes, kind_of, show_rows};
+use crate::client::{Client, DecodedResponse, Kind, bytes, exception_kind, format_rows};
 use crate::server::Server;
 
 /// An opening as Java's client sends it.
@@ -33,19 +33,26 @@ fn next(id: u64, rows: u32, call: u64) -> pb::ScanRequest {
 }
 
 fn close(id: u64) -> pb::ScanRequest {
-    pb::ScanRequest { scanner_id: Some(id), number_of_rows: Some(0), close_scanner: Some(true), ..Default::default() }
+    pb::ScanRequest {
+        scanner_id: Some(id),
+        number_of_rows: Some(0),
+        close_scanner: Some(true),
+        ..Default::default()
+    }
 }
 
-fn ask(client: &mut Client, request: &pb::ScanRequest) -> Told<pb::ScanResponse> {
+fn send_scan(client: &mut Client, request: &pb::ScanRequest) -> DecodedResponse<pb::ScanResponse> {
     client.call::<service::ClientScan>(request).unwrap()
 }
 
-fn rows(told: &Told<pb::ScanResponse>) -> Vec<String> {
-    show_rows(&rows_of_response(&told.message, &mut told.cells.clone().unwrap_or_default()).unwrap())
+fn rows(told: &DecodedResponse<pb::ScanResponse>) -> Vec<String> {
+    format_rows(
+        &rows_from_response(&told.message, &mut told.cells.clone().unwrap_or_default()).unwrap(),
+    )
 }
 
 /// More results, more in the region.
-fn more(told: &Told<pb::ScanResponse>) -> (Option<bool>, Option<bool>) {
+fn more(told: &DecodedResponse<pb::ScanResponse>) -> (Option<bool>, Option<bool>) {
     (told.message.more_results, told.message.more_results_in_region)
 }
 
@@ -58,30 +65,54 @@ fn a_region_is_read_to_its_end_and_its_scanner_is_closed_with_it() {
     let server = Server::start();
     five(&server);
     let mut client = server.client();
-    let told = ask(&mut client, &open(&server, "a", pb::Scan::default()));
-    assert_eq!((rows(&told), more(&told)), (["a=1", "b=2", "c=3", "d=4", "e=5"].map(str::to_owned).to_vec(), (Some(true), Some(false))));
+    let told = send_scan(&mut client, &open(&server, "a", pb::Scan::default()));
+    assert_eq!(
+        (rows(&told), more(&told)),
+        (
+            ["a=1", "b=2", "c=3", "d=4", "e=5"].map(str::to_owned).to_vec(),
+            (Some(true), Some(false))
+        )
+    );
     let message = &told.message;
-    assert_eq!((message.ttl, message.stale, message.heartbeat_message), (Some(60_000), Some(false), None));
+    assert_eq!(
+        (message.ttl, message.stale, message.heartbeat_message),
+        (Some(60_000), Some(false), None)
+    );
     assert!(message.mvcc_read_point() > 0 && message.scanner_id() > 0);
     assert_eq!(message.partial_flag_per_result, [false; 5]);
     // Who closes it all the same is told nothing else.
-    let closed = ask(&mut client, &close(message.scanner_id()));
-    assert_eq!(closed.message, pb::ScanResponse { scanner_id: message.scanner_id, ..Default::default() });
-    assert_eq!(kind_of(client.call::<service::ClientScan>(&next(message.scanner_id(), 1, 0))), Some(ExceptionKind::UnknownScanner));
+    let closed = send_scan(&mut client, &close(message.scanner_id()));
+    assert_eq!(
+        closed.message,
+        pb::ScanResponse { scanner_id: message.scanner_id, ..Default::default() }
+    );
+    assert_eq!(
+        exception_kind(client.call::<service::ClientScan>(&next(message.scanner_id(), 1, 0))),
+        Some(ExceptionKind::UnknownScanner)
+    );
 }
 
 #[test]
-fn a_scan_goes_on_call_by_call_and_is_closed() {
+fn scan_continues_across_calls_until_closed() {
     let server = Server::start();
     five(&server);
     for kind in [Kind::Java, Kind::Plain, Kind::Compressed] {
-        let mut client = Client::connect(server.region_port(), kind);
-        let first = ask(&mut client, &pb::ScanRequest { number_of_rows: Some(2), ..open(&server, "a", pb::Scan::default()) });
+        let mut client = Client::connect(server.regionserver_port(), kind);
+        let first = send_scan(
+            &mut client,
+            &pb::ScanRequest { number_of_rows: Some(2), ..open(&server, "a", pb::Scan::default()) },
+        );
         let id = first.message.scanner_id();
-        assert_eq!((rows(&first), more(&first)), (vec!["a=1".to_owned(), "b=2".to_owned()], (Some(true), Some(true))));
-        let second = ask(&mut client, &next(id, 2, 0));
-        assert_eq!((rows(&second), second.message.ttl, second.message.mvcc_read_point), (vec!["c=3".to_owned(), "d=4".to_owned()], None, None));
-        let closed = ask(&mut client, &close(id));
+        assert_eq!(
+            (rows(&first), more(&first)),
+            (vec!["a=1".to_owned(), "b=2".to_owned()], (Some(true), Some(true)))
+        );
+        let second = send_scan(&mut client, &next(id, 2, 0));
+        assert_eq!(
+            (rows(&second), second.message.ttl, second.message.mvcc_read_point),
+            (vec!["c=3".to_owned(), "d=4".to_owned()], None, None)
+        );
+        let closed = send_scan(&mut client, &close(id));
         let expected = pb::ScanResponse {
             scanner_id: Some(id),
             more_results: Some(true),
@@ -90,7 +121,10 @@ fn a_scan_goes_on_call_by_call_and_is_closed() {
             ..Default::default()
         };
         assert_eq!(closed.message, expected);
-        assert_eq!(kind_of(client.call::<service::ClientScan>(&next(id, 2, 1))), Some(ExceptionKind::UnknownScanner));
+        assert_eq!(
+            exception_kind(client.call::<service::ClientScan>(&next(id, 2, 1))),
+            Some(ExceptionKind::UnknownScanner)
+        );
     }
 }
 
@@ -99,47 +133,68 @@ fn a_call_that_is_made_again_gets_the_same_rows_again() {
     let server = Server::start();
     five(&server);
     let mut client = server.client();
-    let first = ask(&mut client, &pb::ScanRequest { number_of_rows: Some(1), ..open(&server, "a", pb::Scan::default()) });
+    let first = send_scan(
+        &mut client,
+        &pb::ScanRequest { number_of_rows: Some(1), ..open(&server, "a", pb::Scan::default()) },
+    );
     let id = first.message.scanner_id();
     for _ in 0..2 {
-        assert_eq!(rows(&ask(&mut client, &next(id, 2, 0))), ["b=2", "c=3"]);
+        assert_eq!(rows(&send_scan(&mut client, &next(id, 2, 0))), ["b=2", "c=3"]);
     }
     // The last one too, after which the scanner is closed.
     for _ in 0..2 {
-        let last = ask(&mut client, &next(id, 9, 1));
-        assert_eq!((rows(&last), more(&last)), (vec!["d=4".to_owned(), "e=5".to_owned()], (Some(true), Some(false))));
+        let last = send_scan(&mut client, &next(id, 9, 1));
+        assert_eq!(
+            (rows(&last), more(&last)),
+            (vec!["d=4".to_owned(), "e=5".to_owned()], (Some(true), Some(false)))
+        );
     }
-    assert_eq!(kind_of(client.call::<service::ClientScan>(&next(id, 2, 2))), Some(ExceptionKind::UnknownScanner));
+    assert_eq!(
+        exception_kind(client.call::<service::ClientScan>(&next(id, 2, 2))),
+        Some(ExceptionKind::UnknownScanner)
+    );
 }
 
 /// Opens scanners of two rows of three megabytes each.
 fn eight_scanners(server: &Server, client: &mut Client) -> Vec<u64> {
     let large = "v".repeat(3 << 20);
     server.put(&[("a", &large), ("b", &large)]);
-    let mut opened = || ask(client, &pb::ScanRequest { number_of_rows: Some(0), ..open(server, "a", pb::Scan::default()) }).message.scanner_id();
+    let mut opened = || {
+        send_scan(
+            client,
+            &pb::ScanRequest { number_of_rows: Some(0), ..open(server, "a", pb::Scan::default()) },
+        )
+        .message
+        .scanner_id()
+    };
     (0..8).map(|_| opened()).collect()
 }
 
-/// Three megabytes each, of which eight are kept at least, whatever there is for memstores and blocks: two of these.
+/// Three megabytes each, of which eight are kept at least, whatever there is for memstores and
+/// blocks: two of these.
 #[test]
 fn of_the_replies_that_are_kept_the_oldest_go() {
     let mut options = halite_engine::Options::default();
-    (options.memstore_total_bytes, options.block_cache_bytes) = (64 << 20, 16 << 20);
+    (options.global_memstore_bytes, options.block_cache_bytes) = (64 << 20, 16 << 20);
     let server = Server::over(options, |_| ());
     let mut client = server.client();
     let ids = eight_scanners(&server, &mut client);
     for id in &ids {
-        assert_eq!(rows(&ask(&mut client, &next(*id, 1, 0))).len(), 1);
+        assert_eq!(rows(&send_scan(&mut client, &next(*id, 1, 0))).len(), 1);
     }
     for id in &ids[6..] {
-        assert_eq!(rows(&ask(&mut client, &next(*id, 1, 0))).len(), 1);
+        assert_eq!(rows(&send_scan(&mut client, &next(*id, 1, 0))).len(), 1);
     }
-    assert_eq!(kind_of(client.call::<service::ClientScan>(&next(ids[5], 1, 0))), Some(ExceptionKind::OutOfOrderScannerNext));
+    assert_eq!(
+        exception_kind(client.call::<service::ClientScan>(&next(ids[5], 1, 0))),
+        Some(ExceptionKind::OutOfOrderScannerNext)
+    );
     // The scanner itself goes on.
-    assert_eq!(rows(&ask(&mut client, &next(ids[5], 1, 1))).len(), 1);
+    assert_eq!(rows(&send_scan(&mut client, &next(ids[5], 1, 1))).len(), 1);
 }
 
-/// A scanner of Java's client gets two megabytes at a time, and clients that have many open may all ask again.
+/// A scanner of Java's client gets two megabytes at a time, and clients that have many open may all
+/// ask again.
 #[test]
 fn with_ordinary_memory_the_replies_to_many_scanners_are_kept_and_few_of_those_that_have_ended() {
     let server = Server::start();
@@ -147,15 +202,18 @@ fn with_ordinary_memory_the_replies_to_many_scanners_are_kept_and_few_of_those_t
     let ids = eight_scanners(&server, &mut client);
     for call in [0, 0] {
         for id in &ids {
-            assert_eq!(rows(&ask(&mut client, &next(*id, 1, call))).len(), 1);
+            assert_eq!(rows(&send_scan(&mut client, &next(*id, 1, call))).len(), 1);
         }
     }
     for id in &ids {
-        let last = ask(&mut client, &next(*id, 9, 1));
+        let last = send_scan(&mut client, &next(*id, 9, 1));
         assert_eq!((rows(&last).len(), more(&last).1), (1, Some(false)));
     }
-    assert_eq!(rows(&ask(&mut client, &next(ids[7], 9, 1))).len(), 1);
-    assert_eq!(kind_of(client.call::<service::ClientScan>(&next(ids[5], 9, 1))), Some(ExceptionKind::UnknownScanner));
+    assert_eq!(rows(&send_scan(&mut client, &next(ids[7], 9, 1))).len(), 1);
+    assert_eq!(
+        exception_kind(client.call::<service::ClientScan>(&next(ids[5], 9, 1))),
+        Some(ExceptionKind::UnknownScanner)
+    );
 }
 
 #[test]
@@ -163,16 +221,29 @@ fn a_call_out_of_turn_is_refused_and_the_scanner_stays() {
     let server = Server::start();
     five(&server);
     let mut client = server.client();
-    let id = ask(&mut client, &pb::ScanRequest { number_of_rows: Some(0), ..open(&server, "a", pb::Scan::default()) }).message.scanner_id();
+    let id = send_scan(
+        &mut client,
+        &pb::ScanRequest { number_of_rows: Some(0), ..open(&server, "a", pb::Scan::default()) },
+    )
+    .message
+    .scanner_id();
     let exception = client.call::<service::ClientScan>(&next(id, 1, 5)).unwrap_err();
     assert_eq!(exception.kind(), Some(ExceptionKind::OutOfOrderScannerNext));
-    assert!(exception.message().starts_with("Expected nextCallSeq: 0 But the nextCallSeq got from client: 5"), "{exception}");
-    assert_eq!(rows(&ask(&mut client, &next(id, 1, 0))), ["a=1"]);
+    assert!(
+        exception
+            .message()
+            .starts_with("Expected nextCallSeq: 0 But the nextCallSeq got from client: 5"),
+        "{exception}"
+    );
+    assert_eq!(rows(&send_scan(&mut client, &next(id, 1, 0))), ["a=1"]);
     // Whoever does not number the calls is not checked, and renewing counts for nothing.
-    assert_eq!(rows(&ask(&mut client, &pb::ScanRequest { next_call_seq: None, ..next(id, 1, 0) })), ["b=2"]);
-    let renewed = ask(&mut client, &pb::ScanRequest { renew: Some(true), ..next(id, 1, 1) });
+    assert_eq!(
+        rows(&send_scan(&mut client, &pb::ScanRequest { next_call_seq: None, ..next(id, 1, 0) })),
+        ["b=2"]
+    );
+    let renewed = send_scan(&mut client, &pb::ScanRequest { renew: Some(true), ..next(id, 1, 1) });
     assert_eq!(renewed.message, pb::ScanResponse { scanner_id: Some(id), ..Default::default() });
-    assert_eq!(rows(&ask(&mut client, &next(id, 1, 1))), ["c=3"]);
+    assert_eq!(rows(&send_scan(&mut client, &next(id, 1, 1))), ["c=3"]);
 }
 
 #[test]
@@ -180,10 +251,23 @@ fn nobody_guesses_a_scanner() {
     let server = Server::start();
     five(&server);
     let mut client = server.client();
-    let id = ask(&mut client, &pb::ScanRequest { number_of_rows: Some(1), ..open(&server, "a", pb::Scan::default()) }).message.scanner_id();
+    let id = send_scan(
+        &mut client,
+        &pb::ScanRequest { number_of_rows: Some(1), ..open(&server, "a", pb::Scan::default()) },
+    )
+    .message
+    .scanner_id();
     for wrong in [0, 1, id ^ 1, id + (1 << 32), u64::MAX] {
-        for request in [next(wrong, 1, 0), close(wrong), pb::ScanRequest { renew: Some(true), ..next(wrong, 1, 0) }] {
-            assert_eq!(kind_of(client.call::<service::ClientScan>(&request)), Some(ExceptionKind::UnknownScanner), "{wrong}");
+        for request in [
+            next(wrong, 1, 0),
+            close(wrong),
+            pb::ScanRequest { renew: Some(true), ..next(wrong, 1, 0) },
+        ] {
+            assert_eq!(
+                exception_kind(client.call::<service::ClientScan>(&request)),
+                Some(ExceptionKind::UnknownScanner),
+                "{wrong}"
+            );
         }
     }
 }
@@ -194,20 +278,43 @@ fn limits_of_rows_and_bytes_hold() {
     five(&server);
     let mut client = server.client();
     // A limit that is reached ends the scan as a whole.
-    let told = ask(&mut client, &pb::ScanRequest { limit_of_rows: Some(2), ..open(&server, "a", pb::Scan::default()) });
-    assert_eq!((rows(&told), more(&told).0), (vec!["a=1".to_owned(), "b=2".to_owned()], Some(false)));
-    assert_eq!(kind_of(client.call::<service::ClientScan>(&next(told.message.scanner_id(), 1, 0))), Some(ExceptionKind::UnknownScanner));
+    let told = send_scan(
+        &mut client,
+        &pb::ScanRequest { limit_of_rows: Some(2), ..open(&server, "a", pb::Scan::default()) },
+    );
+    assert_eq!(
+        (rows(&told), more(&told).0),
+        (vec!["a=1".to_owned(), "b=2".to_owned()], Some(false))
+    );
+    assert_eq!(
+        exception_kind(client.call::<service::ClientScan>(&next(told.message.scanner_id(), 1, 0))),
+        Some(ExceptionKind::UnknownScanner)
+    );
     // At least one row comes, however few bytes are allowed.
-    let told = ask(&mut client, &open(&server, "a", pb::Scan { max_result_size: Some(1), ..Default::default() }));
+    let told = send_scan(
+        &mut client,
+        &open(&server, "a", pb::Scan { max_result_size: Some(1), ..Default::default() }),
+    );
     assert_eq!((rows(&told), more(&told)), (vec!["a=1".to_owned()], (Some(true), Some(true))));
     // Nobody says how many: one; and none with what is to be closed at once.
-    let unsaid = pb::ScanRequest { number_of_rows: None, ..open(&server, "a", pb::Scan::default()) };
-    assert_eq!(rows(&ask(&mut client, &unsaid)), ["a=1"]);
+    let unsaid =
+        pb::ScanRequest { number_of_rows: None, ..open(&server, "a", pb::Scan::default()) };
+    assert_eq!(rows(&send_scan(&mut client, &unsaid)), ["a=1"]);
     // Open, read and close in one.
-    let once = pb::ScanRequest { close_scanner: Some(true), number_of_rows: Some(2), ..open(&server, "a", pb::Scan::default()) };
-    let told = ask(&mut client, &once);
-    assert_eq!((rows(&told), more(&told)), (vec!["a=1".to_owned(), "b=2".to_owned()], (Some(true), Some(true))));
-    assert_eq!(kind_of(client.call::<service::ClientScan>(&next(told.message.scanner_id(), 1, 0))), Some(ExceptionKind::UnknownScanner));
+    let once = pb::ScanRequest {
+        close_scanner: Some(true),
+        number_of_rows: Some(2),
+        ..open(&server, "a", pb::Scan::default())
+    };
+    let told = send_scan(&mut client, &once);
+    assert_eq!(
+        (rows(&told), more(&told)),
+        (vec!["a=1".to_owned(), "b=2".to_owned()], (Some(true), Some(true)))
+    );
+    assert_eq!(
+        exception_kind(client.call::<service::ClientScan>(&next(told.message.scanner_id(), 1, 0))),
+        Some(ExceptionKind::UnknownScanner)
+    );
 }
 
 /// Java's numbers have a sign, and HBase heeds a limit above 0 only.
@@ -215,26 +322,37 @@ fn limits_of_rows_and_bytes_hold() {
 fn a_limit_of_rows_below_zero_is_none() {
     let server = Server::start();
     server.put(&[("a", "1"), ("b", "2")]);
-    let limited = pb::ScanRequest { limit_of_rows: Some(u32::MAX), ..open(&server, "a", pb::Scan::default()) };
-    let told = ask(&mut server.client(), &limited);
+    let limited = pb::ScanRequest {
+        limit_of_rows: Some(u32::MAX),
+        ..open(&server, "a", pb::Scan::default())
+    };
+    let told = send_scan(&mut server.client(), &limited);
     assert_eq!((rows(&told).len(), told.message.more_results), (2, Some(true)));
 }
 
 #[test]
 fn rows_are_cut_only_for_clients_that_put_them_together() {
     let server = Server::start();
-    let put = (0..4).fold(halite_types::Put::new("a"), |put, column| put.add("f", format!("q{column}"), "x".repeat(100)));
+    let put = (0..4).fold(halite_types::Put::new("a"), |put, column| {
+        put.add("f", format!("q{column}"), "x".repeat(100))
+    });
     server.engine.table(&crate::server::name()).unwrap().apply(vec![put.into()]).unwrap();
     let mut client = server.client();
     let scan = || pb::Scan { max_result_size: Some(200), ..Default::default() };
-    let cells = |told: &Told<pb::ScanResponse>| (told.message.cells_per_result.clone(), told.message.partial_flag_per_result.clone());
-    let first = ask(&mut client, &open(&server, "a", scan()));
+    let cells = |told: &DecodedResponse<pb::ScanResponse>| {
+        (told.message.cells_per_result.clone(), told.message.partial_flag_per_result.clone())
+    };
+    let first = send_scan(&mut client, &open(&server, "a", scan()));
     assert_eq!(cells(&first), (vec![2], vec![true]));
-    let second = ask(&mut client, &next(first.message.scanner_id(), 9, 0));
+    let second = send_scan(&mut client, &next(first.message.scanner_id(), 9, 0));
     assert_eq!(cells(&second).0, [2]);
-    let whole = pb::ScanRequest { client_handles_partials: Some(false), ..open(&server, "a", scan()) };
-    assert_eq!(cells(&ask(&mut client, &whole)), (vec![4], vec![false]));
-    let batch = ask(&mut client, &open(&server, "a", pb::Scan { batch_size: Some(3), ..Default::default() }));
+    let whole =
+        pb::ScanRequest { client_handles_partials: Some(false), ..open(&server, "a", scan()) };
+    assert_eq!(cells(&send_scan(&mut client, &whole)), (vec![4], vec![false]));
+    let batch = send_scan(
+        &mut client,
+        &open(&server, "a", pb::Scan { batch_size: Some(3), ..Default::default() }),
+    );
     assert_eq!(cells(&batch), (vec![3, 1], vec![true, false]));
 }
 
@@ -243,15 +361,37 @@ fn ranges_have_the_ends_they_ask_for() {
     let server = Server::start();
     five(&server);
     let mut client = server.client();
-    let mut scan = |scan: pb::Scan| rows(&ask(&mut client, &open(&server, "a", scan)));
-    let range = |start: &str, stop: &str| pb::Scan { start_row: Some(bytes(start)), stop_row: Some(bytes(stop)), ..Default::default() };
+    let mut scan = |scan: pb::Scan| rows(&send_scan(&mut client, &open(&server, "a", scan)));
+    let range = |start: &str, stop: &str| pb::Scan {
+        start_row: Some(bytes(start)),
+        stop_row: Some(bytes(stop)),
+        ..Default::default()
+    };
     assert_eq!(scan(range("b", "d")), ["b=2", "c=3"]);
-    let other_ends = pb::Scan { include_start_row: Some(false), include_stop_row: Some(true), ..range("b", "d") };
+    let other_ends = pb::Scan {
+        include_start_row: Some(false),
+        include_stop_row: Some(true),
+        ..range("b", "d")
+    };
     assert_eq!(scan(other_ends.clone()), ["c=3", "d=4"]);
-    assert_eq!(scan(pb::Scan { reversed: Some(true), start_row: Some(bytes("d")), stop_row: Some(bytes("b")), ..other_ends }), ["c=3", "b=2"]);
+    assert_eq!(
+        scan(pb::Scan {
+            reversed: Some(true),
+            start_row: Some(bytes("d")),
+            stop_row: Some(bytes("b")),
+            ..other_ends
+        }),
+        ["c=3", "b=2"]
+    );
     assert_eq!(scan(range("b", "b")), ["b=2"]);
-    assert_eq!(scan(pb::Scan { reversed: Some(true), ..Default::default() }), ["e=5", "d=4", "c=3", "b=2", "a=1"]);
-    assert_eq!(scan(pb::Scan { time_range: Some(pb::TimeRange::default()), ..range("a", "b") }), ["a=1"]);
+    assert_eq!(
+        scan(pb::Scan { reversed: Some(true), ..Default::default() }),
+        ["e=5", "d=4", "c=3", "b=2", "a=1"]
+    );
+    assert_eq!(
+        scan(pb::Scan { time_range: Some(pb::TimeRange::default()), ..range("a", "b") }),
+        ["a=1"]
+    );
     // Outside the region there is nothing, which is no mistake.
     assert_eq!(scan(range("x", "y")), [""; 0]);
 }
@@ -266,48 +406,70 @@ fn a_filter_that_is_done_ends_the_scan_as_a_whole() {
         name: "org.apache.hadoop.hbase.filter.PrefixFilter".to_owned(),
         serialized_filter: Some(prost::Message::encode_to_vec(&prefix).into()),
     };
-    let told = ask(&mut client, &open(&server, "a", pb::Scan { filter: Some(filter.clone()), ..Default::default() }));
+    let told = send_scan(
+        &mut client,
+        &open(&server, "a", pb::Scan { filter: Some(filter.clone()), ..Default::default() }),
+    );
     assert_eq!((rows(&told), more(&told)), (vec!["b=2".to_owned()], (Some(true), Some(false))));
     // Only without rows is the client told to try no other region.
-    let told = ask(&mut client, &open(&server, "a", pb::Scan { filter: Some(filter), start_row: Some(bytes("c")), ..Default::default() }));
+    let told = send_scan(
+        &mut client,
+        &open(
+            &server,
+            "a",
+            pb::Scan { filter: Some(filter), start_row: Some(bytes("c")), ..Default::default() },
+        ),
+    );
     assert_eq!((rows(&told).len(), more(&told)), (0, (Some(false), Some(false))));
 }
 
 #[test]
-fn a_scan_that_finds_nothing_for_long_says_that_it_lives() {
-    let server = Server::with(|config| config.limits.scanner_lease_ms = 60);
+fn long_scan_without_results_sends_heartbeats() {
+    let server = Server::with(|config| config.limits.scanner_timeout_ms = 60);
     let value = "x".repeat(200);
     let names: Vec<String> = (0..40_000).map(|row| format!("a{row:06}")).collect();
     for chunk in names.chunks(1000) {
         server.put(&chunk.iter().map(|row| (&row[..], &value[..])).collect::<Vec<_>>());
     }
-    let nothing = pb::Filter { name: "org.apache.hadoop.hbase.filter.FilterAllFilter".to_owned(), serialized_filter: None };
-    let scan = pb::Scan { filter: Some(nothing), need_cursor_result: Some(true), ..Default::default() };
+    let nothing = pb::Filter {
+        name: "org.apache.hadoop.hbase.filter.FilterAllFilter".to_owned(),
+        serialized_filter: None,
+    };
+    let scan =
+        pb::Scan { filter: Some(nothing), need_cursor_result: Some(true), ..Default::default() };
     let mut client = server.client();
-    let mut told = ask(&mut client, &open(&server, "a", scan.clone()));
+    let mut told = send_scan(&mut client, &open(&server, "a", scan.clone()));
     let (id, mut heartbeats, mut call) = (told.message.scanner_id(), 0, 0);
     while told.message.heartbeat_message() {
         assert_eq!((rows(&told).len(), more(&told)), (0, (Some(true), Some(true))));
         assert!(told.message.cursor.unwrap().row().starts_with(b"a0"));
         heartbeats += 1;
-        told = ask(&mut client, &next(id, 100, call));
+        told = send_scan(&mut client, &next(id, 100, call));
         call += 1;
     }
     assert_eq!(more(&told).1, Some(false));
     // Who does not understand that gets an answer when there is one.
-    let patient = pb::ScanRequest { client_handles_heartbeats: Some(false), ..open(&server, "a", scan) };
-    let told = ask(&mut client, &patient);
+    let patient =
+        pb::ScanRequest { client_handles_heartbeats: Some(false), ..open(&server, "a", scan) };
+    let told = send_scan(&mut client, &patient);
     assert_eq!((told.message.heartbeat_message, more(&told).1), (None, Some(false)));
     assert!(heartbeats < 1000);
 }
 
 #[test]
-fn a_scan_tells_its_figures_to_who_asks() {
+fn scan_metrics_are_returned_on_request() {
     let server = Server::start();
     five(&server);
-    let told = ask(&mut server.client(), &pb::ScanRequest { track_scan_metrics: Some(true), ..open(&server, "a", pb::Scan::default()) });
+    let told = send_scan(
+        &mut server.client(),
+        &pb::ScanRequest {
+            track_scan_metrics: Some(true),
+            ..open(&server, "a", pb::Scan::default())
+        },
+    );
     let metrics = told.message.scan_metrics.unwrap().metrics;
-    let value = |name: &str| metrics.iter().find(|pair| pair.name() == name).map(pb::NameInt64Pair::value);
+    let value =
+        |name: &str| metrics.iter().find(|pair| pair.name() == name).map(pb::NameInt64Pair::value);
     assert_eq!((value("ROWS_SCANNED"), value("ROWS_FILTERED")), (Some(5), Some(0)));
     assert!(value("BYTES_READ_FROM_MEMSTORE").unwrap() > 0);
     assert_eq!((value("BYTES_READ_FROM_FS"), value("FS_READ_TIME")), (Some(0), Some(0)));
@@ -331,24 +493,31 @@ fn a_scan_tells_its_figures_to_who_asks() {
 
 #[test]
 fn a_scanner_that_nobody_asks_is_lost_unless_its_lease_is_renewed() {
-    let server = Server::with(|config| config.limits.scanner_lease_ms = 300);
+    let server = Server::with(|config| config.limits.scanner_timeout_ms = 300);
     five(&server);
     let mut client = server.client();
-    let mut begin = || ask(&mut client, &pb::ScanRequest { number_of_rows: Some(1), ..open(&server, "a", pb::Scan::default()) }).message.scanner_id();
+    let mut begin = || {
+        send_scan(
+            &mut client,
+            &pb::ScanRequest { number_of_rows: Some(1), ..open(&server, "a", pb::Scan::default()) },
+        )
+        .message
+        .scanner_id()
+    };
     let (kept, lost) = (begin(), begin());
     // Until the one that is not renewed has expired.
     loop {
-        ask(&mut client, &pb::ScanRequest { renew: Some(true), ..next(kept, 1, 0) });
+        send_scan(&mut client, &pb::ScanRequest { renew: Some(true), ..next(kept, 1, 0) });
         let asked = client.call::<service::ClientScan>(&next(lost, 1, 7));
-        match kind_of(asked) {
+        match exception_kind(asked) {
             // It is there, but the call is out of turn, which renews nothing.
             Some(ExceptionKind::OutOfOrderScannerNext) => std::thread::yield_now(),
             kind => break assert_eq!(kind, Some(ExceptionKind::UnknownScanner)),
         }
     }
-    assert_eq!(rows(&ask(&mut client, &next(kept, 1, 0))), ["b=2"]);
+    assert_eq!(rows(&send_scan(&mut client, &next(kept, 1, 0))), ["b=2"]);
     // To close the lost one does no harm.
-    ask(&mut client, &close(lost));
+    send_scan(&mut client, &close(lost));
 }
 
 #[test]
@@ -356,18 +525,32 @@ fn a_scan_of_a_region_that_has_gone_is_sent_away() {
     let server = Server::start();
     five(&server);
     let mut client = server.client();
-    let id = ask(&mut client, &pb::ScanRequest { number_of_rows: Some(1), ..open(&server, "a", pb::Scan::default()) }).message.scanner_id();
+    let id = send_scan(
+        &mut client,
+        &pb::ScanRequest { number_of_rows: Some(1), ..open(&server, "a", pb::Scan::default()) },
+    )
+    .message
+    .scanner_id();
     server.engine.disable_table(&crate::server::name()).unwrap();
-    assert_eq!(kind_of(client.call::<service::ClientScan>(&next(id, 1, 0))), Some(ExceptionKind::NotServingRegion));
-    assert_eq!(kind_of(client.call::<service::ClientScan>(&next(id, 1, 0))), Some(ExceptionKind::UnknownScanner));
+    assert_eq!(
+        exception_kind(client.call::<service::ClientScan>(&next(id, 1, 0))),
+        Some(ExceptionKind::NotServingRegion)
+    );
+    assert_eq!(
+        exception_kind(client.call::<service::ClientScan>(&next(id, 1, 0))),
+        Some(ExceptionKind::UnknownScanner)
+    );
 }
 
 #[test]
-fn a_scan_is_begun_anew_at_the_point_it_had() {
+fn scan_restarts_at_its_read_point() {
     let server = Server::start();
     five(&server);
     let mut client = server.client();
-    let first = ask(&mut client, &pb::ScanRequest { number_of_rows: Some(1), ..open(&server, "a", pb::Scan::default()) });
+    let first = send_scan(
+        &mut client,
+        &pb::ScanRequest { number_of_rows: Some(1), ..open(&server, "a", pb::Scan::default()) },
+    );
     server.put(&[("c", "changed"), ("cc", "new")]);
     let again = pb::Scan {
         start_row: Some(bytes("a")),
@@ -375,29 +558,36 @@ fn a_scan_is_begun_anew_at_the_point_it_had() {
         mvcc_read_point: first.message.mvcc_read_point,
         ..Default::default()
     };
-    assert_eq!(rows(&ask(&mut client, &open(&server, "a", again))), ["b=2", "c=3", "d=4", "e=5"]);
+    assert_eq!(
+        rows(&send_scan(&mut client, &open(&server, "a", again))),
+        ["b=2", "c=3", "d=4", "e=5"]
+    );
 }
 
 #[test]
 fn one_connection_has_its_number_of_scanners() {
-    let server = Server::with(|config| config.limits.connection_scanners_max = 2);
+    let server = Server::with(|config| config.limits.max_scanners_per_connection = 2);
     five(&server);
     let mut client = server.client();
-    let request = pb::ScanRequest { number_of_rows: Some(1), ..open(&server, "a", pb::Scan::default()) };
-    let first = ask(&mut client, &request).message.scanner_id();
-    ask(&mut client, &request);
-    assert_eq!(kind_of(client.call::<service::ClientScan>(&request)), Some(ExceptionKind::DoNotRetry));
-    ask(&mut client, &close(first));
-    let third = ask(&mut client, &request).message.scanner_id();
+    let request =
+        pb::ScanRequest { number_of_rows: Some(1), ..open(&server, "a", pb::Scan::default()) };
+    let first = send_scan(&mut client, &request).message.scanner_id();
+    send_scan(&mut client, &request);
+    assert_eq!(
+        exception_kind(client.call::<service::ClientScan>(&request)),
+        Some(ExceptionKind::DoNotRetry)
+    );
+    send_scan(&mut client, &close(first));
+    let third = send_scan(&mut client, &request).message.scanner_id();
     // Another connection has its own, and may take one over.
     let mut other = server.client();
-    assert_eq!(rows(&ask(&mut other, &next(third, 1, 0))), ["b=2"]);
-    ask(&mut client, &request);
+    assert_eq!(rows(&send_scan(&mut other, &next(third, 1, 0))), ["b=2"]);
+    send_scan(&mut client, &request);
 }
 
 #[test]
 fn an_opening_without_a_scan_is_refused() {
     let server = Server::start();
     let asked = server.client().call::<service::ClientScan>(&pb::ScanRequest::default());
-    assert_eq!(kind_of(asked), Some(ExceptionKind::DoNotRetry));
+    assert_eq!(exception_kind(asked), Some(ExceptionKind::DoNotRetry));
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use halite_engine::env::Env;
 use halite_engine::{Engine, Options};
-use halite_server::{Config, Handle};
+use halite_server::{Config, ServerHandle};
 use halite_types::{Bytes, FamilyDescriptor, Put, RegionInfo, TableDescriptor, TableName};
 use halite_wire::convert::region::specifier;
 use halite_wire::proto as pb;
@@ -15,16 +15,19 @@ use tokio::runtime::Runtime;
 
 use crate::client::{Client, Kind};
 
-/// A server with the table `t`: family `f` with three versions, family `g`, two regions that meet at `m`.
+/// A server with the table `t`: family `f` with three versions, family `g`, two regions that meet
+/// at `m`.
 pub(crate) struct Server {
     pub(crate) engine: Arc<Engine>,
-    handle: Option<Handle>,
+    handle: Option<ServerHandle>,
     runtime: Runtime,
     directory: tempfile::TempDir,
 }
 
 fn make_table(engine: &Engine) {
-    let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f").versions(3)).family(FamilyDescriptor::new("g"));
+    let table = TableDescriptor::new(name())
+        .family(FamilyDescriptor::new("f").versions(3))
+        .family(FamilyDescriptor::new("g"));
     engine.create_table(table, vec![Bytes::from("m")]).unwrap();
 }
 
@@ -72,17 +75,27 @@ impl Server {
         self.after_its_death()
     }
 
-    fn serve(engine: Arc<Engine>, directory: tempfile::TempDir, change: impl FnOnce(&mut Config)) -> Self {
+    fn serve(
+        engine: Arc<Engine>,
+        directory: tempfile::TempDir,
+        change: impl FnOnce(&mut Config),
+    ) -> Self {
         let mut config = Config::default();
-        (config.master_port, config.region_port, config.web_port, config.zookeeper_port) = (0, 0, None, None);
+        (config.master_port, config.regionserver_port, config.http_port, config.zookeeper_port) =
+            (0, 0, None, None);
         change(&mut config);
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let handle = runtime.block_on(halite_server::Server::start(Arc::clone(&engine), config)).unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        let handle =
+            runtime.block_on(halite_server::Server::start(Arc::clone(&engine), config)).unwrap();
         Self { engine, handle: Some(handle), runtime, directory }
     }
 
-    pub(crate) fn region_port(&self) -> SocketAddr {
-        self.handle.as_ref().unwrap().addresses().region
+    pub(crate) fn regionserver_port(&self) -> SocketAddr {
+        self.handle.as_ref().unwrap().addresses().regionserver
     }
 
     pub(crate) fn master_port(&self) -> SocketAddr {
@@ -125,7 +138,7 @@ impl Server {
 
     /// A connection to `ClientService` as Java's client opens it.
     pub(crate) fn client(&self) -> Client {
-        Client::connect(self.region_port(), Kind::Java)
+        Client::connect(self.regionserver_port(), Kind::Java)
     }
 
     /// The region of `t` that a row is in.
@@ -134,20 +147,28 @@ impl Server {
     }
 
     pub(crate) fn region_info(&self, row: &str) -> RegionInfo {
-        self.engine.regions(&name()).unwrap().into_iter().find(|region| region.contains(row.as_bytes())).unwrap()
+        self.engine
+            .regions(&name())
+            .unwrap()
+            .into_iter()
+            .find(|region| region.contains(row.as_bytes()))
+            .unwrap()
     }
 
     /// Puts a value into `f:q` of rows, behind the server's back.
     pub(crate) fn put(&self, rows: &[(&str, &str)]) {
-        let put = |(row, value): &(&str, &str)| Put::new((*row).to_owned()).add("f", "q", *value).into();
-        let results = self.engine.table(&name()).unwrap().apply(rows.iter().map(put).collect()).unwrap();
+        let put =
+            |(row, value): &(&str, &str)| Put::new((*row).to_owned()).add("f", "q", *value).into();
+        let results =
+            self.engine.table(&name()).unwrap().apply(rows.iter().map(put).collect()).unwrap();
         results.into_iter().for_each(|result| drop(result.unwrap()));
     }
 
     /// The value of `f:q` in a row.
     pub(crate) fn value(&self, row: &str) -> Option<String> {
         let get = halite_types::Get::new(row.to_owned());
-        let row = self.engine.table(&name()).unwrap().get(&get, halite_types::Tier::Disk).unwrap();
+        let row =
+            self.engine.table(&name()).unwrap().get(&get, halite_types::ReadTier::Disk).unwrap();
         row.value("f", "q").map(|value| String::from_utf8_lossy(value).into_owned())
     }
 }

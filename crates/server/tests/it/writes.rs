@@ -10,7 +10,7 @@ use halite_wire::rpc::RequestOptions;
 use halite_wire::service;
 use pb::mutation_proto::MutationType;
 
-use crate::client::{Client, Kind, bytes, kind_of, show_cells};
+use crate::client::{Client, Kind, bytes, exception_kind, format_cells};
 use crate::server::Server;
 
 fn mutate(server: &Server, op: impl Into<halite_types::RowOp>) -> pb::MutateRequest {
@@ -28,7 +28,8 @@ fn increment(row: &str, by: i64) -> halite_types::Increment {
 }
 
 fn equals(row: &str, value: &str) -> pb::Condition {
-    let comparator = pb::BinaryComparator { comparable: pb::ByteArrayComparable { value: Some(bytes(value)) } };
+    let comparator =
+        pb::BinaryComparator { comparable: pb::ByteArrayComparable { value: Some(bytes(value)) } };
     pb::Condition {
         row: bytes(row),
         family: Some(bytes("f")),
@@ -43,24 +44,31 @@ fn equals(row: &str, value: &str) -> pb::Condition {
 }
 
 #[test]
-fn a_put_is_taken_with_its_cells_inside_and_behind() {
+fn put_accepts_cells_inside_and_after_the_message() {
     let server = Server::start();
-    for (kind, row) in [(Kind::Java, "a"), (Kind::Go, "b"), (Kind::Plain, "c"), (Kind::Compressed, "d")] {
-        let mut client = Client::connect(server.region_port(), kind);
-        let told = client.call::<service::ClientMutate>(&mutate(&server, put(row, "inside"))).unwrap().message;
+    for (kind, row) in
+        [(Kind::Java, "a"), (Kind::Go, "b"), (Kind::Plain, "c"), (Kind::Compressed, "d")]
+    {
+        let mut client = Client::connect(server.regionserver_port(), kind);
+        let told = client
+            .call::<service::ClientMutate>(&mutate(&server, put(row, "inside")))
+            .unwrap()
+            .message;
         assert_eq!(told, pb::MutateResponse { processed: Some(true), ..Default::default() });
         assert_eq!(server.value(row).as_deref(), Some("inside"));
         if kind != Kind::Plain {
             let (mutation, cells) = to_counted(&put(row, "behind").into()).unwrap();
             let request = pb::MutateRequest { mutation, ..mutate(&server, put(row, "")) };
-            client.call_with::<service::ClientMutate>(&request, &[cells], RequestOptions::default()).unwrap();
+            client
+                .call_with::<service::ClientMutate>(&request, &[cells], RequestOptions::default())
+                .unwrap();
             assert_eq!(server.value(row).as_deref(), Some("behind"));
         }
     }
 }
 
 #[test]
-fn deletes_are_applied_and_a_put_behind_one_is_seen() {
+fn deletes_are_applied_and_later_put_is_visible() {
     let server = Server::start();
     server.put(&[("a", "1")]);
     let mut client = server.client();
@@ -68,7 +76,12 @@ fn deletes_are_applied_and_a_put_behind_one_is_seen() {
     assert_eq!(server.value("a"), None);
     client.call::<service::ClientMutate>(&mutate(&server, put("a", "2"))).unwrap();
     assert_eq!(server.value("a").as_deref(), Some("2"));
-    client.call::<service::ClientMutate>(&mutate(&server, halite_types::Delete::new("a").newest("f", "q"))).unwrap();
+    client
+        .call::<service::ClientMutate>(&mutate(
+            &server,
+            halite_types::Delete::new("a").newest("f", "q"),
+        ))
+        .unwrap();
     assert_eq!(server.value("a"), None);
 }
 
@@ -76,7 +89,7 @@ fn deletes_are_applied_and_a_put_behind_one_is_seen() {
 fn increments_and_appends_answer_with_the_new_values() {
     let server = Server::start();
     let mut client = server.client();
-    let value = |told: &crate::client::Told<pb::MutateResponse>| {
+    let value = |told: &crate::client::DecodedResponse<pb::MutateResponse>| {
         let cells = told.cells.clone().unwrap();
         i64::from_be_bytes(cells.first().unwrap().value().try_into().unwrap())
     };
@@ -84,12 +97,15 @@ fn increments_and_appends_answer_with_the_new_values() {
     assert_eq!((value(&first), first.message.processed), (5, None));
     let result = first.message.result.clone().unwrap();
     assert_eq!((result.associated_cell_count, result.stale), (Some(1), Some(false)));
-    assert_eq!(value(&client.call::<service::ClientMutate>(&mutate(&server, increment("a", -2))).unwrap()), 3);
+    assert_eq!(
+        value(&client.call::<service::ClientMutate>(&mutate(&server, increment("a", -2))).unwrap()),
+        3
+    );
 
     let append = halite_types::Append::new("b").add("f", "q", "xy");
     client.call::<service::ClientMutate>(&mutate(&server, append.clone())).unwrap();
     let told = client.call::<service::ClientMutate>(&mutate(&server, append.clone())).unwrap();
-    assert_eq!(show_cells(&told.cells.unwrap()), ["b/f:q=xyxy"]);
+    assert_eq!(format_cells(&told.cells.unwrap()), ["b/f:q=xyxy"]);
     let mut quiet = append;
     quiet.return_results = false;
     let told = client.call::<service::ClientMutate>(&mutate(&server, quiet)).unwrap();
@@ -97,7 +113,7 @@ fn increments_and_appends_answer_with_the_new_values() {
 }
 
 #[test]
-fn an_increment_that_is_sent_again_counts_once_and_tells_the_value_of_now() {
+fn retried_increment_applies_once_and_returns_current_value() {
     let server = Server::start();
     let mut client = server.client();
     let mut request = mutate(&server, increment("a", 5));
@@ -118,18 +134,36 @@ fn an_increment_that_is_sent_again_counts_once_and_tells_the_value_of_now() {
 fn a_put_counts_whatever_its_nonce() {
     let server = Server::start();
     let mut client = server.client();
-    client.call::<service::ClientMutate>(&under_nonce(mutate(&server, increment("a", 3)), 7)).unwrap();
+    client
+        .call::<service::ClientMutate>(&under_nonce(mutate(&server, increment("a", 3)), 7))
+        .unwrap();
     for value in ["1", "2"] {
-        client.call::<service::ClientMutate>(&under_nonce(mutate(&server, put("a", value)), 7)).unwrap();
+        client
+            .call::<service::ClientMutate>(&under_nonce(mutate(&server, put("a", value)), 7))
+            .unwrap();
         assert_eq!(server.value("a").as_deref(), Some(value));
     }
-    client.call::<service::ClientMutate>(&under_nonce(mutate(&server, halite_types::Delete::new("a")), 7)).unwrap();
+    client
+        .call::<service::ClientMutate>(&under_nonce(
+            mutate(&server, halite_types::Delete::new("a")),
+            7,
+        ))
+        .unwrap();
     assert_eq!(server.value("a"), None);
     for value in ["3", "4"] {
         let mutation = under_nonce(mutate(&server, put("a", value)), 7).mutation;
         let action = vec![pb::Action { mutation: Some(mutation), ..Default::default() }];
-        let actions = pb::RegionAction { region: server.region("a"), atomic: Some(true), action, ..Default::default() };
-        let request = pb::MultiRequest { region_action: vec![actions], nonce_group: Some(5), ..Default::default() };
+        let actions = pb::RegionAction {
+            region: server.region("a"),
+            atomic: Some(true),
+            action,
+            ..Default::default()
+        };
+        let request = pb::MultiRequest {
+            region_action: vec![actions],
+            nonce_group: Some(5),
+            ..Default::default()
+        };
         client.call::<service::ClientMulti>(&request).unwrap();
         assert_eq!(server.value("a").as_deref(), Some(value));
     }
@@ -139,36 +173,59 @@ fn a_put_counts_whatever_its_nonce() {
 fn an_increment_that_is_sent_again_after_the_server_died_counts_once() {
     let server = Server::start();
     let request = under_nonce(mutate(&server, increment("a", 5)), 9);
-    let ask = |server: &Server| new_value(&server.client().call::<service::ClientMutate>(&request).unwrap());
+    let ask = |server: &Server| {
+        new_value(&server.client().call::<service::ClientMutate>(&request).unwrap())
+    };
     assert_eq!(ask(&server), Some(5));
     let next = server.after_its_death();
     assert_eq!(ask(&next), Some(5));
-    assert_eq!(new_value(&next.client().call::<service::ClientMutate>(&mutate(&next, increment("a", 1))).unwrap()), Some(6));
+    assert_eq!(
+        new_value(
+            &next
+                .client()
+                .call::<service::ClientMutate>(&mutate(&next, increment("a", 1)))
+                .unwrap()
+        ),
+        Some(6)
+    );
 }
 
 #[test]
 fn an_increment_that_is_sent_again_after_flushes_and_restarts_counts_once() {
     let server = Server::start();
     let request = under_nonce(mutate(&server, increment("a", 5)), 9);
-    let ask = |server: &Server| new_value(&server.client().call::<service::ClientMutate>(&request).unwrap());
+    let ask = |server: &Server| {
+        new_value(&server.client().call::<service::ClientMutate>(&request).unwrap())
+    };
     assert_eq!(ask(&server), Some(5));
     server.engine.flush(&crate::server::name()).unwrap();
     // The log has lost the segment by now.
-    server.engine.roll_log().unwrap();
+    server.engine.roll_wal().unwrap();
     let flushed = server.after_its_death();
     assert_eq!(ask(&flushed), Some(5));
     let closed = flushed.after_its_close();
     assert_eq!(ask(&closed), Some(5));
     let closed_again = closed.after_its_close();
     assert_eq!(ask(&closed_again), Some(5));
-    assert_eq!(new_value(&closed_again.client().call::<service::ClientMutate>(&mutate(&closed_again, increment("a", 1))).unwrap()), Some(6));
+    assert_eq!(
+        new_value(
+            &closed_again
+                .client()
+                .call::<service::ClientMutate>(&mutate(&closed_again, increment("a", 1)))
+                .unwrap()
+        ),
+        Some(6)
+    );
 }
 
 #[test]
-fn a_condition_that_did_not_hold_is_looked_at_again_and_one_that_did_counts_once() {
+fn failed_condition_is_rechecked_and_applied_one_counts_once() {
     let server = Server::start();
     let mut client = server.client();
-    let request = pb::MutateRequest { condition: Some(equals("a", "1")), ..under_nonce(mutate(&server, increment("a", 5)), 9) };
+    let request = pb::MutateRequest {
+        condition: Some(equals("a", "1")),
+        ..under_nonce(mutate(&server, increment("a", 5)), 9)
+    };
     let mut ask = || {
         let told = client.call::<service::ClientMutate>(&request).unwrap();
         (told.message.processed, new_value(&told))
@@ -186,7 +243,7 @@ fn under_nonce(mut request: pb::MutateRequest, nonce: u64) -> pb::MutateRequest 
 }
 
 /// The number that an increment answered, if it did.
-fn new_value(told: &crate::client::Told<pb::MutateResponse>) -> Option<i64> {
+fn new_value(told: &crate::client::DecodedResponse<pb::MutateResponse>) -> Option<i64> {
     Some(i64::from_be_bytes(told.cells.as_ref()?.first()?.value().try_into().unwrap()))
 }
 
@@ -196,20 +253,23 @@ fn a_condition_decides() {
     server.put(&[("a", "1")]);
     let mut client = server.client();
     let mut ask = |value: &str, condition: pb::Condition| {
-        let request = pb::MutateRequest { condition: Some(condition), ..mutate(&server, put("a", value)) };
+        let request =
+            pb::MutateRequest { condition: Some(condition), ..mutate(&server, put("a", value)) };
         client.call::<service::ClientMutate>(&request).map(|told| told.message)
     };
-    let processed = |processed| pb::MutateResponse { processed: Some(processed), ..Default::default() };
+    let processed =
+        |processed| pb::MutateResponse { processed: Some(processed), ..Default::default() };
     assert_eq!(ask("2", equals("a", "0")).unwrap(), processed(false));
     assert_eq!(ask("2", equals("a", "1")).unwrap(), processed(true));
     // The value given stands on the left: "1" is less than "2", which is stored.
-    let less = pb::Condition { compare_type: Some(pb::CompareType::Less.into()), ..equals("a", "1") };
+    let less =
+        pb::Condition { compare_type: Some(pb::CompareType::Less.into()), ..equals("a", "1") };
     assert_eq!(ask("3", less).unwrap(), processed(true));
     // That nothing is there is an empty value.
     let absent = pb::Condition { qualifier: Some(bytes("other")), ..equals("a", "") };
     assert_eq!(ask("4", absent).unwrap(), processed(true));
     assert_eq!(server.value("a").as_deref(), Some("4"));
-    assert_eq!(kind_of(ask("5", equals("b", "4"))), Some(ExceptionKind::DoNotRetry));
+    assert_eq!(exception_kind(ask("5", equals("b", "4"))), Some(ExceptionKind::DoNotRetry));
 }
 
 #[test]
@@ -218,13 +278,20 @@ fn an_increment_under_a_condition_answers_both() {
     server.put(&[("a", "1")]);
     let mut client = server.client();
     let mut ask = |condition| {
-        let request = pb::MutateRequest { condition: Some(condition), ..mutate(&server, increment("a", 1)) };
+        let request =
+            pb::MutateRequest { condition: Some(condition), ..mutate(&server, increment("a", 1)) };
         client.call::<service::ClientMutate>(&request).unwrap()
     };
     let told = ask(equals("a", "1"));
-    assert_eq!((told.message.processed, told.cells.map(|cells| cells.len())), (Some(true), Some(1)));
+    assert_eq!(
+        (told.message.processed, told.cells.map(|cells| cells.len())),
+        (Some(true), Some(1))
+    );
     let told = ask(equals("a", "2"));
-    assert_eq!((told.message.processed, told.message.result, told.cells), (Some(false), None, None));
+    assert_eq!(
+        (told.message.processed, told.message.result, told.cells),
+        (Some(false), None, None)
+    );
 }
 
 #[test]
@@ -232,38 +299,80 @@ fn mutations_of_nothing_succeed_as_in_hbase() {
     let server = Server::start();
     let mut client = server.client();
     let mut ask = |kind: MutationType| {
-        let mutation = pb::MutationProto { row: Some(bytes("a")), mutate_type: Some(kind.into()), ..Default::default() };
-        client.call::<service::ClientMutate>(&pb::MutateRequest { region: server.region("a"), mutation, ..Default::default() }).unwrap().message
+        let mutation = pb::MutationProto {
+            row: Some(bytes("a")),
+            mutate_type: Some(kind.into()),
+            ..Default::default()
+        };
+        client
+            .call::<service::ClientMutate>(&pb::MutateRequest {
+                region: server.region("a"),
+                mutation,
+                ..Default::default()
+            })
+            .unwrap()
+            .message
     };
     assert_eq!(ask(MutationType::Put).processed, Some(true));
-    assert_eq!(ask(MutationType::Increment).result.and_then(|result| result.associated_cell_count), Some(0));
+    assert_eq!(
+        ask(MutationType::Increment).result.and_then(|result| result.associated_cell_count),
+        Some(0)
+    );
 }
 
 #[test]
 fn a_wrong_mutation_is_refused_by_the_class_hbase_has_for_it() {
     let server = Server::start();
     let mut client = server.client();
-    let mut ask = |request: pb::MutateRequest, cells: &[Cells]| client.call_with::<service::ClientMutate>(&request, cells, RequestOptions::default());
+    let mut ask = |request: pb::MutateRequest, cells: &[Cells]| {
+        client.call_with::<service::ClientMutate>(&request, cells, RequestOptions::default())
+    };
 
-    let elsewhere = pb::MutateRequest { region: server.region("a"), ..mutate(&server, put("z", "1")) };
-    assert_eq!(kind_of(ask(elsewhere, &[])), Some(ExceptionKind::FailedSanityCheck));
-    let counted = pb::MutateRequest { region: server.region("a"), ..mutate(&server, increment("z", 1)) };
-    assert_eq!(kind_of(ask(counted, &[])), Some(ExceptionKind::WrongRegion));
+    let elsewhere =
+        pb::MutateRequest { region: server.region("a"), ..mutate(&server, put("z", "1")) };
+    assert_eq!(exception_kind(ask(elsewhere, &[])), Some(ExceptionKind::FailedSanityCheck));
+    let counted =
+        pb::MutateRequest { region: server.region("a"), ..mutate(&server, increment("z", 1)) };
+    assert_eq!(exception_kind(ask(counted, &[])), Some(ExceptionKind::WrongRegion));
     let family = halite_types::Put::new("a").add("nope", "q", "1");
-    assert_eq!(kind_of(ask(mutate(&server, family), &[])), Some(ExceptionKind::NoSuchColumnFamily));
+    assert_eq!(
+        exception_kind(ask(mutate(&server, family), &[])),
+        Some(ExceptionKind::NoSuchColumnFamily)
+    );
     let large = halite_types::Put::new("a").add("f", "q", vec![0; 11 << 20]);
-    assert_eq!(kind_of(ask(mutate(&server, large), &[])), Some(ExceptionKind::DoNotRetry));
+    assert_eq!(exception_kind(ask(mutate(&server, large), &[])), Some(ExceptionKind::DoNotRetry));
 
     let mut cells = CellsBuilder::default();
-    let parts = CellParts { row: b"b", family: b"f", qualifier: b"q", timestamp: LATEST_TIMESTAMP, cell_type: CellType::Put, value: b"1", tags: b"" };
+    let parts = CellParts {
+        row: b"b",
+        family: b"f",
+        qualifier: b"q",
+        timestamp: LATEST_TIMESTAMP,
+        cell_type: CellType::Put,
+        value: b"1",
+        tags: b"",
+    };
     cells.push_parts(parts);
     let cells = cells.finish();
-    let (mut mutation, _) = to_counted(&halite_types::Put::from_cells("a", CellsBuilder::default(), Durability::default()).into()).unwrap();
+    let (mut mutation, _) = to_counted(
+        &halite_types::Put::from_cells("a", CellsBuilder::default(), Durability::default()).into(),
+    )
+    .unwrap();
     mutation.associated_cell_count = Some(1);
-    let other_row = pb::MutateRequest { region: server.region("a"), mutation: mutation.clone(), ..Default::default() };
-    assert_eq!(kind_of(ask(other_row.clone(), std::slice::from_ref(&cells))), Some(ExceptionKind::WrongRow));
-    let too_few = pb::MutateRequest { mutation: pb::MutationProto { associated_cell_count: Some(2), ..mutation }, ..other_row };
-    assert_eq!(kind_of(ask(too_few, &[cells])), Some(ExceptionKind::DoNotRetry));
+    let other_row = pb::MutateRequest {
+        region: server.region("a"),
+        mutation: mutation.clone(),
+        ..Default::default()
+    };
+    assert_eq!(
+        exception_kind(ask(other_row.clone(), std::slice::from_ref(&cells))),
+        Some(ExceptionKind::WrongRow)
+    );
+    let too_few = pb::MutateRequest {
+        mutation: pb::MutationProto { associated_cell_count: Some(2), ..mutation },
+        ..other_row
+    };
+    assert_eq!(exception_kind(ask(too_few, &[cells])), Some(ExceptionKind::DoNotRetry));
 
     let wide = pb::mutation_proto::column_value::QualifierValue {
         qualifier: Some(bytes("n")),
@@ -273,23 +382,40 @@ fn a_wrong_mutation_is_refused_by_the_class_hbase_has_for_it() {
     let mut amount = mutate(&server, increment("a", 1));
     amount.mutation.column_value[0].qualifier_value = vec![wide];
     let exception = ask(amount, &[]).unwrap_err();
-    assert!(exception.message().starts_with("Field is not a long, it's 5 bytes wide"), "{exception}");
+    assert!(
+        exception.message().starts_with("Field is not a long, it's 5 bytes wide"),
+        "{exception}"
+    );
     assert_eq!(exception.kind(), Some(ExceptionKind::DoNotRetry));
     assert_eq!(server.value("a"), None);
 }
 
 #[test]
-fn a_condition_tells_what_it_looked_through_to_who_asks() {
+fn condition_reports_scanned_block_bytes_on_request() {
     let server = Server::start();
     server.put(&[("a", "v")]);
     let mut client = server.client();
     let condition = |wants: bool| {
-        let check = CheckAndMutate::if_equals("a", "f", "q", "v", halite_types::Put::new("a").add("f", "z", "1"));
-        pb::Condition { query_metrics_enabled: Some(wants), ..halite_wire::convert::condition::to_proto(&check).unwrap() }
+        let check = CheckAndMutate::if_equals(
+            "a",
+            "f",
+            "q",
+            "v",
+            halite_types::Put::new("a").add("f", "z", "1"),
+        );
+        pb::Condition {
+            query_metrics_enabled: Some(wants),
+            ..halite_wire::convert::condition::to_proto(&check).unwrap()
+        }
     };
     let mutation = || to_proto(&halite_types::Put::new("a").add("f", "z", "1").into()).unwrap();
     let mut ask = |wants| {
-        let request = pb::MutateRequest { region: server.region("a"), mutation: mutation(), condition: Some(condition(wants)), nonce_group: None };
+        let request = pb::MutateRequest {
+            region: server.region("a"),
+            mutation: mutation(),
+            condition: Some(condition(wants)),
+            nonce_group: None,
+        };
         client.call::<service::ClientMutate>(&request).unwrap().message
     };
     assert_eq!(
@@ -302,10 +428,22 @@ fn a_condition_tells_what_it_looked_through_to_who_asks() {
     assert!(told.processed() && told.metrics.unwrap().block_bytes_scanned() > 0);
     let action = pb::Action { index: Some(0), mutation: Some(mutation()), ..Default::default() };
     let of = |actions: Vec<pb::Action>| {
-        let region_action = pb::RegionAction { region: server.region("a"), atomic: Some(true), action: actions, condition: Some(condition(true)) };
+        let region_action = pb::RegionAction {
+            region: server.region("a"),
+            atomic: Some(true),
+            action: actions,
+            condition: Some(condition(true)),
+        };
         let request = pb::MultiRequest { region_action: vec![region_action], ..Default::default() };
         let told = server.client().call::<service::ClientMulti>(&request).unwrap().message;
-        told.region_action_result[0].result_or_exception.iter().map(|entry| entry.metrics.is_some()).collect::<Vec<_>>()
+        told.region_action_result[0]
+            .result_or_exception
+            .iter()
+            .map(|entry| entry.metrics.is_some())
+            .collect::<Vec<_>>()
     };
-    assert_eq!((of(vec![action.clone()]), of(vec![action.clone(), action.clone()])), (vec![true], vec![false, false]));
+    assert_eq!(
+        (of(vec![action.clone()]), of(vec![action.clone(), action.clone()])),
+        (vec![true], vec![false, false])
+    );
 }

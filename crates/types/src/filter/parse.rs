@@ -1,8 +1,10 @@
-//! Reads filters in the language of HBase's shell: `PrefixFilter('row') AND (QualifierFilter(>=, 'binary:xyz'))`.
+//! Reads filters in the language of HBase's shell:
+//! `PrefixFilter('row') AND (QualifierFilter(>=, 'binary:xyz'))`.
 //!
-//! `SKIP` and `WHILE` bind tightest, then `AND`, then `OR`; parentheses group. Strings stand in single quotes, in which
-//! `''` is a quote; numbers, `true`, `false` and operators stand bare. What HBase 2.6 reads is read in the same way. Some
-//! of what it lets pass by accident (a `(` that is never closed) is refused.
+//! `SKIP` and `WHILE` bind tightest, then `AND`, then `OR`; parentheses group. Strings are in
+//! single quotes, in which `''` is a quote; numbers, `true`, `false` and operators are unquoted.
+//! Input that HBase 2.6 accepts is parsed in the same way, except for some errors it does not
+//! detect (a `(` that is never closed).
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -12,7 +14,7 @@ use bytes::Bytes;
 use super::{Comparator, CompareOp, Filter, RegexString};
 use crate::error::{Error, Result};
 
-/// The filters of the language with the form of their arguments.
+/// Filters of the language with the form of their arguments.
 pub const FORMS: [(&str, &str); 19] = [
     ("ColumnCountGetFilter", "(columns)"),
     ("ColumnPaginationFilter", "(limit, offset)"),
@@ -29,25 +31,34 @@ pub const FORMS: [(&str, &str); 19] = [
     ("PrefixFilter", "('prefix')"),
     ("QualifierFilter", "(op, 'comparator:value')"),
     ("RowFilter", "(op, 'comparator:value')"),
-    ("SingleColumnValueExcludeFilter", "('family', 'qualifier', op, 'comparator:value' [, true|false, true|false])"),
-    ("SingleColumnValueFilter", "('family', 'qualifier', op, 'comparator:value' [, true|false, true|false])"),
+    (
+        "SingleColumnValueExcludeFilter",
+        "('family', 'qualifier', op, 'comparator:value' [, true|false, true|false])",
+    ),
+    (
+        "SingleColumnValueFilter",
+        "('family', 'qualifier', op, 'comparator:value' [, true|false, true|false])",
+    ),
     ("TimestampsFilter", "(timestamp, ...)"),
     ("ValueFilter", "(op, 'comparator:value')"),
 ];
 
-/// Filters in filters; each level costs stack.
+/// Maximum nesting depth of filters; each level uses stack.
 const MAX_DEPTH: usize = 100;
 
 impl Filter {
-    /// Reads a filter string; the bytes in quotes may be any.
+    /// Parses a filter string; the bytes in quotes are arbitrary.
     ///
     /// # Errors
     /// `InvalidRequest` with the column, counted in characters from 1.
     pub fn parse_bytes(text: &[u8]) -> Result<Self> {
-        let mut reader = Reader { text, at: 0 };
+        let mut reader = Reader { text, offset: 0 };
         let filter = reader.either(0)?;
         if reader.peek().is_some() {
-            return Err(reader.wrong(reader.at, "the filter has ended before this; join filters with AND or OR"));
+            return Err(reader.wrong(
+                reader.offset,
+                "the filter has ended before this; join filters with AND or OR",
+            ));
         }
         Ok(filter)
     }
@@ -63,36 +74,38 @@ impl FromStr for Filter {
 
 struct Reader<'a> {
     text: &'a [u8],
-    at: usize,
+    offset: usize,
 }
 
 impl Reader<'_> {
     fn wrong(&self, at: usize, what: &str) -> Error {
-        let column = String::from_utf8_lossy(&self.text[..at.min(self.text.len())]).chars().count() + 1;
+        let column =
+            String::from_utf8_lossy(&self.text[..at.min(self.text.len())]).chars().count() + 1;
         Error::invalid(format!("filter string, column {column}: {what}"))
     }
 
-    /// The next byte that is no blank.
+    /// Returns the next byte that is not a blank.
     fn peek(&mut self) -> Option<u8> {
-        self.at += self.text[self.at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        self.text.get(self.at).copied()
+        self.offset +=
+            self.text[self.offset..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        self.text.get(self.offset).copied()
     }
 
     fn accept(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
-        self.at += usize::from(found);
+        self.offset += usize::from(found);
         found
     }
 
     fn word(&mut self) -> String {
         self.peek();
         let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
-        self.text[self.at..].iter().take_while(is_part).map(|&byte| char::from(byte)).collect()
+        self.text[self.offset..].iter().take_while(is_part).map(|&byte| char::from(byte)).collect()
     }
 
     fn accept_word(&mut self, word: &str) -> bool {
         let found = self.word() == word;
-        self.at += if found { word.len() } else { 0 };
+        self.offset += if found { word.len() } else { 0 };
         found
     }
 
@@ -114,7 +127,8 @@ impl Reader<'_> {
 
     fn single(&mut self, depth: usize) -> Result<Filter> {
         if depth > MAX_DEPTH {
-            return Err(self.wrong(self.at, &format!("more than {MAX_DEPTH} filters inside one another")));
+            return Err(self
+                .wrong(self.offset, &format!("more than {MAX_DEPTH} filters inside one another")));
         }
         if self.accept_word("SKIP") {
             return Ok(Filter::Skip(Box::new(self.single(depth + 1)?)));
@@ -122,40 +136,50 @@ impl Reader<'_> {
         if self.accept_word("WHILE") {
             return Ok(Filter::WhileMatch(Box::new(self.single(depth + 1)?)));
         }
-        let start = self.at;
+        let start = self.offset;
         if self.accept(b'(') {
             let filter = self.either(depth + 1)?;
-            return if self.accept(b')') { Ok(filter) } else { Err(self.wrong(start, "this ( has no )")) };
+            return if self.accept(b')') {
+                Ok(filter)
+            } else {
+                Err(self.wrong(start, "this ( has no )"))
+            };
         }
         self.named()
     }
 
     fn named(&mut self) -> Result<Filter> {
         let name = self.word();
-        let start = self.at;
+        let start = self.offset;
         if name.is_empty() {
-            return Err(self.wrong(start, "a filter should stand here, such as PrefixFilter('abc')"));
+            return Err(
+                self.wrong(start, "a filter should stand here, such as PrefixFilter('abc')")
+            );
         }
         let Some(&(name, form)) = FORMS.iter().find(|(known, _)| *known == name) else {
-            return Err(self.wrong(start, &format!("there is no filter {name}{}", suggestion(&name))));
+            return Err(
+                self.wrong(start, &format!("there is no filter {name}{}", suggestion(&name)))
+            );
         };
-        self.at += name.len();
+        self.offset += name.len();
         let arguments = self.arguments(name, form)?;
         Arguments { reader: self, name, form, start, list: arguments.into_iter() }.filter()
     }
 
     fn arguments(&mut self, name: &str, form: &str) -> Result<Vec<Argument>> {
-        let open = self.at;
+        let open = self.offset;
         if !self.accept(b'(') {
-            return Err(self.wrong(open, &format!("( should stand here; it is written {name}{form}")));
+            return Err(
+                self.wrong(open, &format!("( should stand here; it is written {name}{form}"))
+            );
         }
         let mut arguments = Vec::new();
         loop {
-            // HBase takes blanks between arguments for a comma.
+            // HBase accepts blanks between arguments instead of a comma.
             while self.accept(b',') {}
             match self.peek() {
                 Some(b')') => {
-                    self.at += 1;
+                    self.offset += 1;
                     return Ok(arguments);
                 }
                 Some(b'\'') => arguments.push(self.quoted()?),
@@ -166,22 +190,22 @@ impl Reader<'_> {
     }
 
     fn quoted(&mut self) -> Result<Argument> {
-        let start = self.at;
-        self.at += 1;
+        let start = self.offset;
+        self.offset += 1;
         let mut text = Vec::new();
         loop {
-            match &self.text[self.at..] {
+            match &self.text[self.offset..] {
                 [b'\'', b'\'', ..] => {
                     text.push(b'\'');
-                    self.at += 2;
+                    self.offset += 2;
                 }
                 [b'\'', ..] => {
-                    self.at += 1;
-                    return Ok(Argument { at: start, quoted: true, text: text.into() });
+                    self.offset += 1;
+                    return Ok(Argument { offset: start, quoted: true, text: text.into() });
                 }
                 [byte, ..] => {
                     text.push(*byte);
-                    self.at += 1;
+                    self.offset += 1;
                 }
                 [] => return Err(self.wrong(start, "this string has no quote ' at its end")),
             }
@@ -189,19 +213,26 @@ impl Reader<'_> {
     }
 
     fn bare(&mut self) -> Argument {
-        let start = self.at;
-        self.at += self.text[start..].iter().take_while(|byte| !byte.is_ascii_whitespace() && !b",)".contains(byte)).count();
-        Argument { at: start, quoted: false, text: Bytes::copy_from_slice(&self.text[start..self.at]) }
+        let start = self.offset;
+        self.offset += self.text[start..]
+            .iter()
+            .take_while(|byte| !byte.is_ascii_whitespace() && !b",)".contains(byte))
+            .count();
+        Argument {
+            offset: start,
+            quoted: false,
+            text: Bytes::copy_from_slice(&self.text[start..self.offset]),
+        }
     }
 }
 
 struct Argument {
-    at: usize,
+    offset: usize,
     quoted: bool,
     text: Bytes,
 }
 
-/// The arguments of one filter, taken in order.
+/// Arguments of one filter, read in order.
 struct Arguments<'a, 'b> {
     reader: &'a Reader<'b>,
     name: &'static str,
@@ -220,7 +251,7 @@ impl Arguments<'_, '_> {
             Some(argument) if argument.quoted == quoted => Ok(argument),
             Some(argument) => {
                 let how = if quoted { "in single quotes" } else { "without quotes" };
-                Err(self.wrong(argument.at, &format!("{wanted} should stand here, {how}")))
+                Err(self.wrong(argument.offset, &format!("{wanted} should stand here, {how}")))
             }
             None => Err(self.wrong(self.start, &format!("{wanted} is missing"))),
         }
@@ -243,20 +274,21 @@ impl Arguments<'_, '_> {
         match argument.text.to_ascii_lowercase().as_slice() {
             b"true" => Ok(true),
             b"false" => Ok(false),
-            _ => Err(self.wrong(argument.at, "true or false should stand here")),
+            _ => Err(self.wrong(argument.offset, "true or false should stand here")),
         }
     }
 
     fn number(&mut self, max: u64) -> Result<u64> {
         let argument = self.next(false, "a number")?;
-        let number = std::str::from_utf8(&argument.text).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
-        number
-            .and_then(|text| text.parse().ok())
-            .filter(|&number| number <= max)
-            .ok_or_else(|| self.wrong(argument.at, &format!("a number from 0 to {max} should stand here")))
+        let number = std::str::from_utf8(&argument.text)
+            .ok()
+            .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+        number.and_then(|text| text.parse().ok()).filter(|&number| number <= max).ok_or_else(|| {
+            self.wrong(argument.offset, &format!("a number from 0 to {max} should stand here"))
+        })
     }
 
-    /// A number that HBase keeps in a signed 32-bit field.
+    /// Reads a number that HBase stores in a signed 32-bit field.
     fn count(&mut self) -> Result<u32> {
         Ok(u32::try_from(self.number(0x7fff_ffff)?).expect("31 bits fit"))
     }
@@ -270,14 +302,15 @@ impl Arguments<'_, '_> {
             b"!=" => CompareOp::NotEqual,
             b">=" => CompareOp::GreaterOrEqual,
             b">" => CompareOp::Greater,
-            _ => return Err(self.wrong(argument.at, "one of < <= = != >= > should stand here")),
+            _ => return Err(self.wrong(argument.offset, "one of < <= = != >= > should stand here")),
         })
     }
 
     fn comparator(&mut self) -> Result<(usize, Comparator)> {
         let argument = self.next(true, "a comparator")?;
         let colon = argument.text.iter().position(|&byte| byte == b':').unwrap_or(0);
-        let (kind, value) = (&argument.text[..colon], argument.text.slice(argument.text.len().min(colon + 1)..));
+        let (kind, value) =
+            (&argument.text[..colon], argument.text.slice(argument.text.len().min(colon + 1)..));
         let text = || String::from_utf8_lossy(&value).into_owned();
         let comparator = match kind {
             b"binary" => Comparator::Binary(value),
@@ -287,19 +320,22 @@ impl Arguments<'_, '_> {
             b"regexstringnocase" => Comparator::Regex(RegexString::ignoring_case(text())),
             _ => {
                 let kinds = "a comparator begins with binary: binaryprefix: substring: regexstring: or regexstringnocase:";
-                return Err(self.wrong(argument.at, kinds));
+                return Err(self.wrong(argument.offset, kinds));
             }
         };
-        Ok((argument.at, comparator))
+        Ok((argument.offset, comparator))
     }
 
-    /// An operator and a comparator that go together.
+    /// Reads an operator and its comparator.
     fn test(&mut self) -> Result<(CompareOp, Comparator)> {
         let op = self.operator()?;
         let (at, comparator) = self.comparator()?;
         let is_equality = matches!(op, CompareOp::Equal | CompareOp::NotEqual);
         if !is_equality && matches!(comparator, Comparator::Substring(_) | Comparator::Regex(_)) {
-            return Err(self.wrong(at, "substring: regexstring: and regexstringnocase: go with = and != only"));
+            return Err(self.wrong(
+                at,
+                "substring: regexstring: and regexstringnocase: go with = and != only",
+            ));
         }
         Ok((op, comparator))
     }
@@ -307,11 +343,18 @@ impl Arguments<'_, '_> {
     fn filter(mut self) -> Result<Filter> {
         let filter = match self.name {
             "ColumnCountGetFilter" => Filter::ColumnCountGet(self.count()?),
-            "ColumnPaginationFilter" => Filter::ColumnPagination { limit: self.count()?, offset: self.count()?, column_offset: None },
+            "ColumnPaginationFilter" => Filter::ColumnPagination {
+                limit: self.count()?,
+                offset: self.count()?,
+                column_offset: None,
+            },
             "ColumnPrefixFilter" => Filter::ColumnPrefix(self.bytes()?),
-            "ColumnRangeFilter" => {
-                Filter::ColumnRange { min: self.bound()?, min_inclusive: self.flag()?, max: self.bound()?, max_inclusive: self.flag()? }
-            }
+            "ColumnRangeFilter" => Filter::ColumnRange {
+                min: self.bound()?,
+                min_inclusive: self.flag()?,
+                max: self.bound()?,
+                max_inclusive: self.flag()?,
+            },
             "FamilyFilter" => self.test().map(|(op, comparator)| Filter::Family(op, comparator))?,
             "FirstKeyOnlyFilter" => Filter::FirstKeyOnly,
             "InclusiveStopFilter" => Filter::InclusiveStop(self.bytes()?),
@@ -319,38 +362,52 @@ impl Arguments<'_, '_> {
             "MultipleColumnPrefixFilter" => Filter::MultipleColumnPrefix(self.prefixes()?),
             "PageFilter" => Filter::Page(self.number(i64::MAX.cast_unsigned())?),
             "PrefixFilter" => Filter::Prefix(self.bytes()?),
-            "QualifierFilter" => self.test().map(|(op, comparator)| Filter::Qualifier(op, comparator))?,
+            "QualifierFilter" => {
+                self.test().map(|(op, comparator)| Filter::Qualifier(op, comparator))?
+            }
             "RowFilter" => self.test().map(|(op, comparator)| Filter::Row(op, comparator))?,
-            "TimestampsFilter" => Filter::Timestamps { timestamps: self.timestamps()?, can_hint: false },
+            "TimestampsFilter" => {
+                Filter::Timestamps { timestamps: self.timestamps()?, can_hint: false }
+            }
             "ValueFilter" => self.test().map(|(op, comparator)| Filter::Value(op, comparator))?,
             _ => self.column_filter()?,
         };
         match self.list.next() {
-            Some(argument) => Err(self.wrong(argument.at, "this argument is one too many")),
+            Some(argument) => Err(self.wrong(argument.offset, "this argument is one too many")),
             None => Ok(filter),
         }
     }
 
-    /// The filters that begin with family and qualifier.
+    /// Reads the arguments of the filters that begin with family and qualifier.
     fn column_filter(&mut self) -> Result<Filter> {
         let (family, qualifier) = (self.bytes()?, self.bytes()?);
         if self.name == "DependentColumnFilter" {
             let drop_column = !self.is_done() && self.flag()?;
-            let check = if self.is_done() { None } else { Some((self.operator()?, self.comparator()?.1)) };
+            let check =
+                if self.is_done() { None } else { Some((self.operator()?, self.comparator()?.1)) };
             return Ok(Filter::DependentColumn { family, qualifier, drop_column, check });
         }
         let (op, comparator) = self.test()?;
         if self.name == "ColumnValueFilter" {
             return Ok(Filter::ColumnValue { family, qualifier, op, comparator });
         }
-        let (filter_if_missing, latest_version_only) = if self.is_done() { (false, true) } else { (self.flag()?, self.flag()?) };
+        let (filter_if_missing, latest_version_only) =
+            if self.is_done() { (false, true) } else { (self.flag()?, self.flag()?) };
         let exclude = self.name == "SingleColumnValueExcludeFilter";
-        Ok(Filter::SingleColumnValue { family, qualifier, op, comparator, filter_if_missing, latest_version_only, exclude })
+        Ok(Filter::SingleColumnValue {
+            family,
+            qualifier,
+            op,
+            comparator,
+            filter_if_missing,
+            latest_version_only,
+            exclude,
+        })
     }
 
     fn prefixes(&mut self) -> Result<Vec<Bytes>> {
         let mut seen = BTreeSet::new();
-        while let Some(at) = self.list.as_slice().first().map(|argument| argument.at) {
+        while let Some(at) = self.list.as_slice().first().map(|argument| argument.offset) {
             if !seen.insert(self.bytes()?) {
                 return Err(self.wrong(at, "this prefix stands here twice"));
             }
@@ -367,7 +424,8 @@ impl Arguments<'_, '_> {
     }
 }
 
-/// A name of the language that differs from `name` by case, by a missing `Filter` or by up to two letters.
+/// Returns a name of the language that differs from `name` by case, by a missing `Filter` or by up
+/// to two letters.
 fn suggestion(name: &str) -> String {
     let lower = name.to_ascii_lowercase();
     let likely = FORMS.iter().map(|(known, _)| known).filter_map(|known| {
@@ -381,13 +439,14 @@ fn suggestion(name: &str) -> String {
     }
 }
 
-/// Letters to put in, take out or replace to get from one word to the other.
+/// Returns the number of letters to insert, delete or replace to change one word into the other.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (line, x) in a.bytes().enumerate() {
         let mut diagonal = std::mem::replace(&mut row[0], line + 1);
         for (column, y) in b.bytes().enumerate() {
-            let step = (diagonal + usize::from(x != y)).min(row[column] + 1).min(row[column + 1] + 1);
+            let step =
+                (diagonal + usize::from(x != y)).min(row[column] + 1).min(row[column + 1] + 1);
             diagonal = std::mem::replace(&mut row[column + 1], step);
         }
     }

@@ -1,4 +1,4 @@
-//! Writes `crates/wire`'s Rust code from its `.proto` files: `cargo xtask codegen [--check]`.
+//! Generator of `crates/wire`'s Rust code from its `.proto` files: `cargo xtask codegen [--check]`.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stderr, reason = "a task talks to the person at the terminal")]
 
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use protox::prost_reflect::prost_types::FileDescriptorSet;
 
-/// What a step returns: its product, or a sentence for the person who ran it.
+/// Result of a step: its product, or an error message for the user.
 type Result<T> = std::result::Result<T, String>;
 
 fn main() -> ExitCode {
@@ -38,15 +38,19 @@ fn write() -> Result<()> {
 
 fn check() -> Result<()> {
     for (path, text) in generate()? {
-        let committed = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let committed = std::fs::read_to_string(&path)
+            .map_err(|error| format!("{}: {error}", path.display()))?;
         if committed != text {
-            return Err(format!("{} is not what the .proto files give: run cargo xtask codegen and commit what it writes", path.display()));
+            return Err(format!(
+                "{} is not what the .proto files give: run cargo xtask codegen and commit what it writes",
+                path.display()
+            ));
         }
     }
     Ok(())
 }
 
-/// The files of generated code and what belongs into them.
+/// Returns the paths of the generated files and their content.
 fn generate() -> Result<[(PathBuf, String); 2]> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("src");
     let files = parse(&source.join("proto"))?;
@@ -55,11 +59,14 @@ fn generate() -> Result<[(PathBuf, String); 2]> {
     Ok([(source.join("proto/generated.rs"), messages), (source.join("service/table.rs"), services)])
 }
 
-/// Reads every `.proto` file of a folder.
+/// Parses all `.proto` files of a directory.
 fn parse(folder: &Path) -> Result<FileDescriptorSet> {
-    let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let entries =
+        std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let paths = entries.flatten().map(|entry| entry.path());
-    let mut files: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|extension| extension == "proto")).collect();
+    let mut files: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "proto"))
+        .collect();
     files.sort();
     protox::compile(&files, [folder]).map_err(|error| format!("{error:?}"))
 }

@@ -1,14 +1,14 @@
-//! `CellCodec` and `CellCodecWithTags`: each part of a cell with its own length.
+//! `CellCodec` and `CellCodecWithTags`: each part of a cell with a separate length.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use bytes::{BufMut, BytesMut};
 use halite_types::cell::{CellParts, MAX_FAMILY_BYTES, MAX_ROW_BYTES, MAX_TAGS_BYTES};
 use halite_types::{CellRef, CellType, Cells, CellsBuilder, Error, Result};
 
-/// Bytes of a cell that are not its parts: four lengths, timestamp, type, sequence.
+/// Bytes of a cell besides its parts: four lengths, timestamp, type, sequence.
 const OVERHEAD: usize = 4 * 4 + 8 + 1 + 8;
 
-/// Bytes of the cells in this codec.
+/// Returns the number of bytes of the cells in this codec.
 pub(super) fn encoded_len(cells: &Cells, with_tags: bool) -> usize {
     cells.iter().map(|cell| cell_len(&cell, with_tags)).fold(0, usize::saturating_add)
 }
@@ -31,7 +31,7 @@ pub(super) fn encode(cells: &Cells, with_tags: bool, out: &mut BytesMut) {
         if with_tags {
             write_part(cell.tags(), out);
         }
-        out.put_u64(cell.sequence());
+        out.put_u64(cell.sequence_id());
     }
 }
 
@@ -40,13 +40,14 @@ fn write_part(part: &[u8], out: &mut BytesMut) {
     out.put_slice(part);
 }
 
-/// Takes a block of this codec as cells. What is built is smaller than what is read.
+/// Decodes a block of this codec. The result is smaller than the input.
 pub(super) fn decode(block: &[u8], with_tags: bool) -> Result<Cells> {
     let mut cells = CellsBuilder::with_capacity(block.len());
     let mut rest = block;
     while !rest.is_empty() {
         let at = block.len().saturating_sub(rest.len());
-        let parts = read_cell(&mut rest, with_tags).map_err(|why| Error::invalid(format!("cell {} at byte {at}: {why}", cells.len())))?;
+        let parts = read_cell(&mut rest, with_tags)
+            .map_err(|why| Error::invalid(format!("cell {} at byte {at}: {why}", cells.len())))?;
         cells.push_parts(parts);
     }
     Ok(cells.finish())
@@ -61,19 +62,30 @@ fn read_cell<'a>(rest: &mut &'a [u8], with_tags: bool) -> Result<CellParts<'a>, 
     let timestamp = i64::from_be_bytes(read_array(rest)?);
     let [code] = read_array(rest)?;
     let value = read_part(rest, usize::MAX, TRUNCATED)?;
-    let tags = if with_tags { read_part(rest, MAX_TAGS_BYTES, "its tags are longer than 65535 bytes")? } else { &[] };
+    let tags = if with_tags {
+        read_part(rest, MAX_TAGS_BYTES, "its tags are longer than 65535 bytes")?
+    } else {
+        &[]
+    };
     let _sequence: [u8; 8] = read_array(rest)?;
     let cell_type = CellType::from_code(code).ok_or("its type is not the type of a cell")?;
-    let total = [row, family, qualifier, value, tags].into_iter().map(<[u8]>::len).fold(OVERHEAD, usize::saturating_add);
+    let total = [row, family, qualifier, value, tags]
+        .into_iter()
+        .map(<[u8]>::len)
+        .fold(OVERHEAD, usize::saturating_add);
     if u32::try_from(total).is_err() {
         return Err("it is larger than 4 GiB");
     }
     Ok(CellParts { row, family, qualifier, timestamp, cell_type, value, tags })
 }
 
-fn read_part<'a>(rest: &mut &'a [u8], bytes_max: usize, too_long: &'static str) -> Result<&'a [u8], &'static str> {
+fn read_part<'a>(
+    rest: &mut &'a [u8],
+    max_bytes: usize,
+    too_long: &'static str,
+) -> Result<&'a [u8], &'static str> {
     let length = usize::try_from(u32::from_be_bytes(read_array(rest)?)).map_err(|_| TRUNCATED)?;
-    if length > bytes_max {
+    if length > max_bytes {
         return Err(too_long);
     }
     let (part, behind) = rest.split_at_checked(length).ok_or(TRUNCATED)?;

@@ -1,4 +1,4 @@
-//! The compressors of cell blocks, by the names of Hadoop's classes.
+//! Compressors of cell blocks, by the names of Hadoop's classes.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use std::io::{Read, Write};
@@ -7,26 +7,27 @@ use halite_types::{Error, ErrorKind, Result};
 
 use super::hadoop::{self, Chunks};
 
-/// A compressor of cell blocks.
+/// Compressor of cell blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compressor {
     /// `DefaultCodec`: one zlib stream.
     Default,
-    /// `GzipCodec`: gzip streams, one behind the other.
+    /// `GzipCodec`: concatenated gzip streams.
     Gzip,
     /// `SnappyCodec`: raw snappy in Hadoop's blocks.
     Snappy,
     /// `Lz4Codec`: raw LZ4 in Hadoop's blocks.
     Lz4,
-    /// `ZStandardCodec`: Zstandard frames, one behind the other.
+    /// `ZStandardCodec`: concatenated Zstandard frames.
     ZStandard,
 }
 
 impl Compressor {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Default, Self::Gzip, Self::Snappy, Self::Lz4, Self::ZStandard];
+    /// All compressors.
+    pub const ALL: [Self; 5] =
+        [Self::Default, Self::Gzip, Self::Snappy, Self::Lz4, Self::ZStandard];
 
-    /// The name of the Java class, as a connection header gives it.
+    /// Returns the name of the Java class, as in a connection header.
     pub fn class(self) -> &'static str {
         match self {
             Self::Default => "org.apache.hadoop.io.compress.DefaultCodec",
@@ -37,46 +38,60 @@ impl Compressor {
         }
     }
 
-    /// The compressor of a class name.
+    /// Returns the compressor of a class name.
     pub fn from_class(class: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|compressor| compressor.class() == class)
     }
 
-    /// The compressed form of a block, which may be empty and still has one.
+    /// Returns the compressed form of a block, which may be empty.
     pub(super) fn compress(self, block: &[u8]) -> Result<Vec<u8>> {
         let level = flate2::Compression::fast();
         let packed = match self {
-            Self::Default => written(flate2::write::ZlibEncoder::new(Vec::new(), level), block, flate2::write::ZlibEncoder::finish),
-            Self::Gzip => written(flate2::write::GzEncoder::new(Vec::new(), level), block, flate2::write::GzEncoder::finish),
+            Self::Default => written(
+                flate2::write::ZlibEncoder::new(Vec::new(), level),
+                block,
+                flate2::write::ZlibEncoder::finish,
+            ),
+            Self::Gzip => written(
+                flate2::write::GzEncoder::new(Vec::new(), level),
+                block,
+                flate2::write::GzEncoder::finish,
+            ),
             Self::ZStandard => zstd::stream::encode_all(block, zstd::DEFAULT_COMPRESSION_LEVEL),
             Self::Snappy => return hadoop::compress(block, Chunks::Snappy),
             Self::Lz4 => return hadoop::compress(block, Chunks::Lz4),
         };
-        packed.map_err(|error| Error::new(ErrorKind::Io, format!("a cell block does not compress: {error}")).with_source(error))
+        packed.map_err(|error| {
+            Error::new(ErrorKind::Io, format!("a cell block does not compress: {error}"))
+                .with_source(error)
+        })
     }
 
-    /// The block behind its compressed form, of at most `bytes_max` bytes. Memory is taken as bytes come out, so a small
-    /// input cannot ask for much.
-    pub(super) fn decompress(self, packed: &[u8], bytes_max: usize) -> Result<Vec<u8>> {
+    /// Returns the decompressed block of at most `max_bytes` bytes. Memory grows with the output,
+    /// so a small input cannot cause a large allocation.
+    pub(super) fn decompress(self, packed: &[u8], max_bytes: usize) -> Result<Vec<u8>> {
         match self {
-            Self::Default => self.read(flate2::bufread::ZlibDecoder::new(packed), bytes_max),
-            Self::Gzip => self.read(flate2::bufread::MultiGzDecoder::new(packed), bytes_max),
+            Self::Default => self.read(flate2::bufread::ZlibDecoder::new(packed), max_bytes),
+            Self::Gzip => self.read(flate2::bufread::MultiGzDecoder::new(packed), max_bytes),
             Self::ZStandard => {
-                let mut decoder = zstd::stream::read::Decoder::with_buffer(packed).map_err(|error| self.damaged(&error))?;
-                // A frame says how far back it refers, and the decoder takes memory for that.
-                decoder.window_log_max(window_log(bytes_max)).map_err(|error| self.damaged(&error))?;
-                self.read(decoder, bytes_max)
+                let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)
+                    .map_err(|error| self.damaged(&error))?;
+                // A frame specifies its window size, for which the decoder allocates memory.
+                decoder
+                    .window_log_max(window_log(max_bytes))
+                    .map_err(|error| self.damaged(&error))?;
+                self.read(decoder, max_bytes)
             }
-            Self::Snappy => hadoop::decompress(packed, Chunks::Snappy, bytes_max),
-            Self::Lz4 => hadoop::decompress(packed, Chunks::Lz4, bytes_max),
+            Self::Snappy => hadoop::decompress(packed, Chunks::Snappy, max_bytes),
+            Self::Lz4 => hadoop::decompress(packed, Chunks::Lz4, max_bytes),
         }
     }
 
-    fn read(self, decoder: impl Read, bytes_max: usize) -> Result<Vec<u8>> {
-        let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
+    fn read(self, decoder: impl Read, max_bytes: usize) -> Result<Vec<u8>> {
+        let limit = u64::try_from(max_bytes).unwrap_or(u64::MAX).saturating_add(1);
         let mut block = Vec::new();
         decoder.take(limit).read_to_end(&mut block).map_err(|error| self.damaged(&error))?;
-        if block.len() > bytes_max { Err(too_big(bytes_max)) } else { Ok(block) }
+        if block.len() > max_bytes { Err(too_big(max_bytes)) } else { Ok(block) }
     }
 
     fn damaged(self, error: &std::io::Error) -> Error {
@@ -84,18 +99,25 @@ impl Compressor {
     }
 }
 
-/// The largest window of Zstandard to accept, as a power of two: what `bytes_max` bytes can need, but at least the 8 MiB
-/// that common levels announce for little data too, and at most the 128 MiB of the library's own limit.
-fn window_log(bytes_max: usize) -> u32 {
-    usize::BITS.saturating_sub(bytes_max.leading_zeros()).clamp(23, 27)
+/// Returns the largest accepted window of Zstandard, as a power of two: sufficient for `max_bytes`
+/// bytes, but at least the 8 MiB that common levels announce for little data too, and at most the
+/// library's limit of 128 MiB.
+fn window_log(max_bytes: usize) -> u32 {
+    usize::BITS.saturating_sub(max_bytes.leading_zeros()).clamp(23, 27)
 }
 
-/// The refusal of a block that unfolds to too much.
-pub(super) fn too_big(bytes_max: usize) -> Error {
-    Error::invalid(format!("the cell block has more than {bytes_max} bytes when decompressed; send fewer cells in one call"))
+/// Returns the error for a block whose decoded size exceeds the limit.
+pub(super) fn too_big(max_bytes: usize) -> Error {
+    Error::invalid(format!(
+        "the cell block has more than {max_bytes} bytes when decompressed; send fewer cells in one call"
+    ))
 }
 
-fn written<W: Write>(mut encoder: W, block: &[u8], finish: impl FnOnce(W) -> std::io::Result<Vec<u8>>) -> std::io::Result<Vec<u8>> {
+fn written<W: Write>(
+    mut encoder: W,
+    block: &[u8],
+    finish: impl FnOnce(W) -> std::io::Result<Vec<u8>>,
+) -> std::io::Result<Vec<u8>> {
     encoder.write_all(block)?;
     finish(encoder)
 }

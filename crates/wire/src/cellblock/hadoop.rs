@@ -4,33 +4,33 @@
 //! block    length of what comes out u32 | chunk ... until that many bytes came out
 //! chunk    length of what follows u32 | raw compressed bytes
 //! ```
-//! As Hadoop's `BlockCompressorStream` writes it; blocks follow each other to the end of the input. Nothing compressed is
-//! a block of length zero, and a reader stops at one.
+//! This is the format of Hadoop's `BlockCompressorStream`; blocks follow each other to the end of
+//! the input. Empty input is compressed to a block of length zero, at which a reader stops.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use halite_types::{Error, ErrorKind, Result};
 
 use super::compressor::too_big;
 
-/// Most bytes in a chunk before compression: Hadoop's readers have buffers of 256 KiB, and a chunk has to fit one even
-/// when it grows by being compressed.
-const CHUNK_BYTES_MAX: usize = 218_421;
+/// Maximum bytes of a chunk before compression: Hadoop's readers have buffers of 256 KiB, and a
+/// chunk must fit in one even if compression enlarges it.
+const MAX_CHUNK_BYTES: usize = 218_421;
 
-/// Bytes that one byte of LZ4 can stand for at most.
-const LZ4_RATIO_MAX: usize = 255;
+/// Maximum decompressed bytes per byte of LZ4.
+const MAX_LZ4_RATIO: usize = 255;
 
-/// What is inside the chunks.
+/// Compression of the chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chunks {
     Snappy,
     Lz4,
 }
 
-/// One block of as many chunks as it takes.
+/// Compresses into one block of as many chunks as required.
 pub(super) fn compress(block: &[u8], chunks: Chunks) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(block.len().div_euclid(2).saturating_add(16));
     write_length(&mut out, block.len())?;
-    for chunk in block.chunks(CHUNK_BYTES_MAX) {
+    for chunk in block.chunks(MAX_CHUNK_BYTES) {
         let packed = chunks.compress(chunk)?;
         write_length(&mut out, packed.len())?;
         out.extend_from_slice(&packed);
@@ -39,14 +39,17 @@ pub(super) fn compress(block: &[u8], chunks: Chunks) -> Result<Vec<u8>> {
 }
 
 fn write_length(out: &mut Vec<u8>, length: usize) -> Result<()> {
-    let length =
-        i32::try_from(length).map_err(|_| Error::invalid("a cell block of 2 GiB or more cannot be compressed; ask for fewer cells in one call"))?;
+    let length = i32::try_from(length).map_err(|_| {
+        Error::invalid(
+            "a cell block of 2 GiB or more cannot be compressed; ask for fewer cells in one call",
+        )
+    })?;
     out.extend_from_slice(&length.to_be_bytes());
     Ok(())
 }
 
-/// What the blocks stand for, at most `bytes_max` bytes.
-pub(super) fn decompress(mut packed: &[u8], chunks: Chunks, bytes_max: usize) -> Result<Vec<u8>> {
+/// Decompresses the blocks to at most `max_bytes` bytes.
+pub(super) fn decompress(mut packed: &[u8], chunks: Chunks, max_bytes: usize) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     while !packed.is_empty() {
         let length = read_length(&mut packed)?;
@@ -54,8 +57,8 @@ pub(super) fn decompress(mut packed: &[u8], chunks: Chunks, bytes_max: usize) ->
             break;
         }
         let end = out.len().saturating_add(length);
-        if end > bytes_max {
-            return Err(too_big(bytes_max));
+        if end > max_bytes {
+            return Err(too_big(max_bytes));
         }
         while out.len() < end {
             let chunk_length = read_length(&mut packed)?;
@@ -65,7 +68,9 @@ pub(super) fn decompress(mut packed: &[u8], chunks: Chunks, bytes_max: usize) ->
             let before = out.len();
             chunks.decompress(chunk, room, &mut out)?;
             if out.len() == before {
-                return Err(Error::invalid("a chunk of the cell block gives no bytes though its block is not complete"));
+                return Err(Error::invalid(
+                    "a chunk of the cell block gives no bytes though its block is not complete",
+                ));
             }
         }
     }
@@ -85,29 +90,36 @@ fn truncated() -> Error {
 impl Chunks {
     fn compress(self, chunk: &[u8]) -> Result<Vec<u8>> {
         match self {
-            Self::Snappy => snap::raw::Encoder::new()
-                .compress_vec(chunk)
-                .map_err(|error| Error::new(ErrorKind::Io, format!("a cell block does not compress: {error}")).with_source(error)),
+            Self::Snappy => snap::raw::Encoder::new().compress_vec(chunk).map_err(|error| {
+                Error::new(ErrorKind::Io, format!("a cell block does not compress: {error}"))
+                    .with_source(error)
+            }),
             Self::Lz4 => Ok(lz4_flex::block::compress(chunk)),
         }
     }
 
-    /// Appends what a chunk stands for, at most `room` bytes. Memory is taken for what the chunk can give at most, not for
-    /// what anybody says.
+    /// Appends the decompressed chunk, at most `room` bytes. Memory is allocated for the maximum
+    /// output of the chunk, not for the announced size.
     fn decompress(self, chunk: &[u8], room: usize, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         let size = match self {
             Self::Snappy => snap::raw::decompress_len(chunk).map_err(|error| damaged(&error))?,
-            Self::Lz4 => room.min(chunk.len().saturating_mul(LZ4_RATIO_MAX)),
+            Self::Lz4 => room.min(chunk.len().saturating_mul(MAX_LZ4_RATIO)),
         };
-        if size > room || size > chunk.len().saturating_mul(LZ4_RATIO_MAX) {
-            return Err(Error::invalid("a chunk of the cell block gives more bytes than its block says"));
+        if size > room || size > chunk.len().saturating_mul(MAX_LZ4_RATIO) {
+            return Err(Error::invalid(
+                "a chunk of the cell block gives more bytes than its block says",
+            ));
         }
         out.resize(start.saturating_add(size), 0);
         let target = out.get_mut(start..).unwrap_or_default();
         let written = match self {
-            Self::Snappy => snap::raw::Decoder::new().decompress(chunk, target).map_err(|error| damaged(&error))?,
-            Self::Lz4 => lz4_flex::block::decompress_into(chunk, target).map_err(|error| damaged(&error))?,
+            Self::Snappy => snap::raw::Decoder::new()
+                .decompress(chunk, target)
+                .map_err(|error| damaged(&error))?,
+            Self::Lz4 => {
+                lz4_flex::block::decompress_into(chunk, target).map_err(|error| damaged(&error))?
+            }
         };
         out.truncate(start.saturating_add(written));
         Ok(())

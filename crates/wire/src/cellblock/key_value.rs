@@ -1,16 +1,16 @@
-//! `KeyValueCodec`: the layout of our own cells, without their tags.
+//! `KeyValueCodec`: the layout of Halite's cells, without their tags.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use bytes::{BufMut, Bytes, BytesMut};
 use halite_types::cell::CELL_HEADER;
 use halite_types::{CellRef, Cells, CellsBuilder, Result};
 
-/// Bytes of the cells when each has lost its tags.
+/// Returns the number of bytes of the cells without their tags.
 pub(super) fn len_without_tags(cells: &Cells) -> usize {
     cells.iter().map(|cell| len(&cell)).fold(0, usize::saturating_add)
 }
 
-/// Appends the cells; runs of cells that have no tags anyway are copied whole.
+/// Appends the cells; sequences of cells without tags are copied in one step.
 pub(super) fn write_without_tags(cells: &Cells, out: &mut BytesMut) {
     if len_without_tags(cells) == cells.bytes().len() {
         out.extend_from_slice(cells.bytes());
@@ -26,7 +26,7 @@ pub(super) fn write_without_tags(cells: &Cells, out: &mut BytesMut) {
     }
 }
 
-/// Takes a block as cells. Tags have no business in it; a cell that has some loses them, as in HBase.
+/// Decodes a block. It should not contain tags; existing tags are dropped, as in HBase.
 pub(super) fn decode_without_tags(block: Bytes) -> Result<Cells> {
     let cells = Cells::from_bytes(block)?;
     if cells.iter().all(|cell| cell.tags().is_empty()) {

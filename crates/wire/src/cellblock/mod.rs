@@ -1,4 +1,4 @@
-//! Cell blocks: the cells of a message, in one run behind it.
+//! Cell blocks: the cells of a message, stored contiguously after it.
 //!
 //! ```text
 //! KeyValueCodec           total u32 | keyLength u32 | valueLength u32 | key | value             per cell
@@ -7,9 +7,10 @@
 //!                         | sequence i64
 //! CellCodecWithTags       the same with tags: length u32 | bytes before the sequence
 //! ```
-//! All integers are big-endian. The `KeyValue` codecs are the layout of [`halite_types::cell`], so such a block becomes
-//! [`Cells`] by being checked, without a copy, and cells become a block by being appended. A connection that named a
-//! compressor compresses every block, one without any cell too.
+//! All integers are big-endian. The `KeyValue` codecs are the layout of [`halite_types::cell`], so
+//! such a block becomes [`Cells`] by being checked, without a copy, and cells become a block by
+//! being appended. A connection with a compressor compresses every block, including one without
+//! cells.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 mod cell_codec;
@@ -22,10 +23,10 @@ use halite_types::{Cells, Error, Result};
 
 pub use compressor::Compressor;
 
-/// How single cells lie in a block.
+/// Encoding of single cells in a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Codec {
-    /// `KeyValueCodec`, what every client uses; tags are left out.
+    /// `KeyValueCodec`, used by every client; tags are omitted.
     #[default]
     KeyValue,
     /// `KeyValueCodecWithTags`, for replication and export.
@@ -37,10 +38,11 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::KeyValue, Self::KeyValueWithTags, Self::Cell, Self::CellWithTags];
+    /// All codecs.
+    pub const ALL: [Self; 4] =
+        [Self::KeyValue, Self::KeyValueWithTags, Self::Cell, Self::CellWithTags];
 
-    /// The name of the Java class, as a connection header gives it.
+    /// Returns the name of the Java class, as in a connection header.
     pub fn class(self) -> &'static str {
         match self {
             Self::KeyValue => "org.apache.hadoop.hbase.codec.KeyValueCodec",
@@ -50,41 +52,41 @@ impl Codec {
         }
     }
 
-    /// The codec of a class name.
+    /// Returns the codec of a class name.
     pub fn from_class(class: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|codec| codec.class() == class)
     }
 }
 
-/// What the blocks of one connection look like.
+/// Format of the blocks of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Format {
-    /// How cells lie in a block.
+pub struct CellBlockFormat {
+    /// Codec of the cells.
     pub codec: Codec,
-    /// How the block is compressed.
+    /// Compressor of the block, if any.
     pub compressor: Option<Compressor>,
 }
 
-impl Format {
-    /// Prepares the block of `cells`, run after run.
+impl CellBlockFormat {
+    /// Prepares the block of `cells`.
     ///
     /// # Errors
-    /// If the block would not fit a frame, or does not compress.
-    pub fn block<'a>(&self, cells: &'a [Cells]) -> Result<Block<'a>> {
-        let plain = Block::plain(self.codec, cells);
+    /// If the block would not fit in a frame, or compression fails.
+    pub fn block<'a>(&self, cells: &'a [Cells]) -> Result<CellBlock<'a>> {
+        let plain = CellBlock::plain(self.codec, cells);
         match self.compressor {
             None => Ok(plain),
             Some(compressor) => {
                 let packed = Bytes::from(compressor.compress(&plain.to_bytes())?);
-                Ok(Block { len: packed.len(), content: Content::Packed(packed) })
+                Ok(CellBlock { len: packed.len(), content: Content::Packed(packed) })
             }
         }
     }
 }
 
-/// The cells of a block as bytes of a `KeyValue` layout or through a compressor, ready to be appended to a frame.
+/// Encoded cells of a block, in a `KeyValue` layout or compressed, ready to be appended to a frame.
 #[derive(Clone, Debug)]
-pub struct Block<'a> {
+pub struct CellBlock<'a> {
     len: usize,
     content: Content<'a>,
 }
@@ -95,34 +97,36 @@ enum Content<'a> {
     Packed(Bytes),
 }
 
-impl<'a> Block<'a> {
+impl<'a> CellBlock<'a> {
     fn plain(codec: Codec, cells: &'a [Cells]) -> Self {
         let len = cells.iter().map(|run| encoded_len(codec, run)).fold(0, usize::saturating_add);
         Self { len, content: Content::Cells { codec, cells } }
     }
 
-    /// Bytes of the block, for the header that announces it.
+    /// Returns the number of bytes of the block, for the header that announces it.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether the block has no bytes, which is legal.
+    /// Returns `true` if the block has no bytes, which is legal.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The block in a buffer of its own.
+    /// Returns the block in a new buffer.
     pub fn to_bytes(&self) -> Bytes {
         let mut out = BytesMut::with_capacity(self.len);
         self.write(&mut out);
         out.freeze()
     }
 
-    /// Appends the block, exactly [`Block::len`] bytes.
+    /// Appends the block, exactly [`CellBlock::len`] bytes.
     pub fn write(&self, out: &mut BytesMut) {
         match &self.content {
             Content::Packed(bytes) => out.extend_from_slice(bytes),
-            Content::Cells { codec, cells } => cells.iter().for_each(|run| encode(*codec, run, out)),
+            Content::Cells { codec, cells } => {
+                cells.iter().for_each(|run| encode(*codec, run, out));
+            }
         }
     }
 }
@@ -145,16 +149,17 @@ fn encode(codec: Codec, cells: &Cells, out: &mut BytesMut) {
     }
 }
 
-/// The cells of a block from outside. `bytes_max` bounds what a compressed block may unfold to.
+/// Decodes a block from an external source. `max_bytes` limits the decompressed size.
 ///
 /// The cells of an uncompressed `KeyValue` block share `block`.
 ///
 /// # Errors
-/// `InvalidRequest`: which cell at which byte is wrong and how, or what is wrong with the compression.
-pub fn decode(block: &Bytes, format: Format, bytes_max: usize) -> Result<Cells> {
+/// `InvalidRequest` with the invalid cell, its offset and the reason, or the error of the
+/// decompression.
+pub fn decode(block: &Bytes, format: CellBlockFormat, max_bytes: usize) -> Result<Cells> {
     let plain = match format.compressor {
         None => block.clone(),
-        Some(compressor) => Bytes::from(compressor.decompress(block, bytes_max)?),
+        Some(compressor) => Bytes::from(compressor.decompress(block, max_bytes)?),
     };
     let cells = match format.codec {
         Codec::KeyValue => key_value::decode_without_tags(plain)?,
@@ -166,8 +171,8 @@ pub fn decode(block: &Bytes, format: Format, bytes_max: usize) -> Result<Cells> 
     Ok(cells)
 }
 
-/// Refuses what has the shape of a cell and cannot be one: a length that HBase's signed fields do not hold, a type that
-/// only search keys have.
+/// Rejects well-formed but invalid cells: a length that exceeds HBase's signed fields, or a type of
+/// search keys.
 fn check(cells: &Cells) -> Result<()> {
     for (index, cell) in cells.iter().enumerate() {
         let wrong = if cell.row().len() > halite_types::cell::MAX_ROW_BYTES {

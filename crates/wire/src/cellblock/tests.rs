@@ -11,12 +11,23 @@ const MAX: usize = 1 << 20;
 
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+    digits
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
 }
 
 fn one_cell(tags: &[u8]) -> Cells {
     let mut cells = CellsBuilder::default();
-    cells.push_parts(CellParts { row: b"r", family: b"f", qualifier: b"q", timestamp: 5, cell_type: CellType::Put, value: b"v", tags });
+    cells.push_parts(CellParts {
+        row: b"r",
+        family: b"f",
+        qualifier: b"q",
+        timestamp: 5,
+        cell_type: CellType::Put,
+        value: b"v",
+        tags,
+    });
     cells.finish()
 }
 
@@ -26,7 +37,7 @@ fn ttl_of_a_second() -> Vec<u8> {
     tags
 }
 
-fn encoded(cells: &[Cells], format: Format) -> Bytes {
+fn encoded(cells: &[Cells], format: CellBlockFormat) -> Bytes {
     let block = format.block(cells).unwrap();
     let mut out = BytesMut::new();
     block.write(&mut out);
@@ -34,14 +45,16 @@ fn encoded(cells: &[Cells], format: Format) -> Bytes {
     out.freeze()
 }
 
-fn plain(codec: Codec) -> Format {
-    Format { codec, compressor: None }
+fn plain(codec: Codec) -> CellBlockFormat {
+    CellBlockFormat { codec, compressor: None }
 }
 
 // The cell r/f:q at 5 with value v, as HBase 2.6 writes it.
 const KEY_VALUE: &str = "00000018 0000000f 00000001 0001 72 01 66 71 0000000000000005 04 76";
-const KEY_VALUE_WITH_TAGS: &str = "00000025 0000000f 00000001 000172016671 0000000000000005 04 76 000b 0009 08 00000000000003e8";
-const CELL: &str = "00000001 72 00000001 66 00000001 71 0000000000000005 04 00000001 76 0000000000000000";
+const KEY_VALUE_WITH_TAGS: &str =
+    "00000025 0000000f 00000001 000172016671 0000000000000005 04 76 000b 0009 08 00000000000003e8";
+const CELL: &str =
+    "00000001 72 00000001 66 00000001 71 0000000000000005 04 00000001 76 0000000000000000";
 
 #[test]
 fn codecs_write_and_read_what_hbase_writes() {
@@ -52,7 +65,11 @@ fn codecs_write_and_read_what_hbase_writes() {
         (Codec::Cell, one_cell(&[]), CELL),
     ] {
         assert_eq!(encoded(std::slice::from_ref(&cells), plain(codec)), hex(bytes), "{codec:?}");
-        assert_eq!(decode(&Bytes::from(hex(bytes)), plain(codec), MAX).unwrap(), cells, "{codec:?}");
+        assert_eq!(
+            decode(&Bytes::from(hex(bytes)), plain(codec), MAX).unwrap(),
+            cells,
+            "{codec:?}"
+        );
     }
 }
 
@@ -87,7 +104,7 @@ fn class_names_find_their_codec_and_nothing_else_does() {
 #[test]
 fn a_compressed_block_without_cells_is_not_empty() {
     for compressor in Compressor::ALL {
-        let format = Format { codec: Codec::KeyValue, compressor: Some(compressor) };
+        let format = CellBlockFormat { codec: Codec::KeyValue, compressor: Some(compressor) };
         let block = encoded(&[], format);
         assert!(!block.is_empty(), "{compressor:?}");
         assert!(decode(&block, format, MAX).unwrap().is_empty(), "{compressor:?}");
@@ -96,7 +113,12 @@ fn a_compressed_block_without_cells_is_not_empty() {
 
 #[test]
 fn compressed_blocks_begin_as_hadoop_begins_them() {
-    let block = |compressor| encoded(&[one_cell(&[])], Format { codec: Codec::KeyValue, compressor: Some(compressor) });
+    let block = |compressor| {
+        encoded(
+            &[one_cell(&[])],
+            CellBlockFormat { codec: Codec::KeyValue, compressor: Some(compressor) },
+        )
+    };
     assert_eq!(block(Compressor::Default)[0], 0x78);
     assert_eq!(block(Compressor::Gzip)[..4], hex("1f8b0800"));
     assert_eq!(block(Compressor::Snappy)[..4], hex("0000001c"));
@@ -113,7 +135,7 @@ fn snappy_blocks_of_several_chunks_and_several_blocks_are_read() {
     };
     let block = [&hex("0000001c")[..], &chunk(head), &chunk(tail)].concat();
     let two = Bytes::from([&block[..], &block].concat());
-    let format = Format { codec: Codec::KeyValue, compressor: Some(Compressor::Snappy) };
+    let format = CellBlockFormat { codec: Codec::KeyValue, compressor: Some(Compressor::Snappy) };
     assert_eq!(decode(&two, format, MAX).unwrap().len(), 2);
 }
 
@@ -122,12 +144,20 @@ fn blocks_larger_than_a_chunk_survive_every_compressor() {
     let mut cells = CellsBuilder::default();
     for number in 0..400u32 {
         let value = number.to_be_bytes().repeat(400);
-        let parts = CellParts { row: b"row", family: b"f", qualifier: b"q", timestamp: 1, cell_type: CellType::Put, value: &value, tags: &[] };
+        let parts = CellParts {
+            row: b"row",
+            family: b"f",
+            qualifier: b"q",
+            timestamp: 1,
+            cell_type: CellType::Put,
+            value: &value,
+            tags: &[],
+        };
         cells.push_parts(parts);
     }
     let cells = cells.finish();
     for compressor in Compressor::ALL {
-        let format = Format { codec: Codec::KeyValue, compressor: Some(compressor) };
+        let format = CellBlockFormat { codec: Codec::KeyValue, compressor: Some(compressor) };
         let block = encoded(std::slice::from_ref(&cells), format);
         assert!(block.len() < cells.bytes().len() / 2, "{compressor:?} does not compress");
         assert_eq!(decode(&block, format, MAX).unwrap(), cells, "{compressor:?}");
@@ -138,12 +168,15 @@ fn blocks_larger_than_a_chunk_survive_every_compressor() {
 fn a_block_that_unfolds_to_more_than_the_limit_is_refused() {
     let cells = one_cell(&[]);
     for compressor in Compressor::ALL {
-        let format = Format { codec: Codec::KeyValue, compressor: Some(compressor) };
+        let format = CellBlockFormat { codec: Codec::KeyValue, compressor: Some(compressor) };
         let block = encoded(std::slice::from_ref(&cells), format);
         let bytes = cells.bytes().len();
         assert!(decode(&block, format, bytes).is_ok(), "{compressor:?}");
         let refused = decode(&block, format, bytes - 1).unwrap_err();
-        assert!(refused.message().contains("more than 27 bytes when decompressed"), "{compressor:?}: {refused}");
+        assert!(
+            refused.message().contains("more than 27 bytes when decompressed"),
+            "{compressor:?}: {refused}"
+        );
     }
 }
 
@@ -151,7 +184,8 @@ fn a_block_that_unfolds_to_more_than_the_limit_is_refused() {
 fn a_chunk_cannot_ask_for_memory_it_does_not_fill() {
     // Both levels say two gigabytes and hold nothing.
     let snappy = Bytes::from(hex("7fffffff 00000006 ffffffff07 00"));
-    let format = |compressor| Format { codec: Codec::KeyValue, compressor: Some(compressor) };
+    let format =
+        |compressor| CellBlockFormat { codec: Codec::KeyValue, compressor: Some(compressor) };
     assert!(decode(&snappy, format(Compressor::Snappy), usize::MAX).is_err());
     let lz4 = Bytes::from(hex("7fffffff 00000001 00"));
     assert!(decode(&lz4, format(Compressor::Lz4), usize::MAX).is_err());
@@ -161,10 +195,19 @@ fn a_chunk_cannot_ask_for_memory_it_does_not_fill() {
 
 #[test]
 fn what_only_looks_like_a_cell_is_refused_with_its_place() {
-    let refused = |bytes: String| decode(&Bytes::from(hex(&bytes)), plain(Codec::KeyValue), MAX).unwrap_err();
+    let refused =
+        |bytes: String| decode(&Bytes::from(hex(&bytes)), plain(Codec::KeyValue), MAX).unwrap_err();
     let maximum_type = KEY_VALUE.replace(" 04 76", " ff 76");
-    assert_eq!(refused(format!("{KEY_VALUE}{maximum_type}")).message(), "cell 1 of the cell block: 255 is not the type of a cell");
-    let long_family = format!("{:08x} {:08x} 00000000 0000 80 {} 0000000000000005 04", 8 + 140, 140, "61".repeat(128));
+    assert_eq!(
+        refused(format!("{KEY_VALUE}{maximum_type}")).message(),
+        "cell 1 of the cell block: 255 is not the type of a cell"
+    );
+    let long_family = format!(
+        "{:08x} {:08x} 00000000 0000 80 {} 0000000000000005 04",
+        8 + 140,
+        140,
+        "61".repeat(128)
+    );
     assert!(refused(long_family).message().contains("its family has 128 bytes, more than 127"));
     assert!(refused(KEY_VALUE[..40].to_string()).message().contains("cell 0 at byte 0"));
 }
@@ -186,9 +229,10 @@ prop_compose! {
     }
 }
 
-fn any_format() -> impl Strategy<Value = Format> {
+fn any_format() -> impl Strategy<Value = CellBlockFormat> {
     let compressor = prop::option::of(prop::sample::select(Compressor::ALL.to_vec()));
-    (prop::sample::select(Codec::ALL.to_vec()), compressor).prop_map(|(codec, compressor)| Format { codec, compressor })
+    (prop::sample::select(Codec::ALL.to_vec()), compressor)
+        .prop_map(|(codec, compressor)| CellBlockFormat { codec, compressor })
 }
 
 proptest! {

@@ -1,26 +1,29 @@
-//! `Condition`: what must hold for a check-and-mutate.
+//! `Condition` of a check-and-mutate.
 //!
-//! A condition compares the other way round than a filter: the given value stands on the left. Of its comparator HBase takes
-//! the bytes alone and compares them one by one, whatever the class (`ProtobufUtil.toCheckAndMutate` of HBase 2.6 asks it for
-//! `getValue`), so any comparator becomes a value; one without bytes, as `NullComparator`, means that there is no value.
+//! A condition has the opposite operand order of a filter: the given value is on the left. HBase
+//! uses only the bytes of its comparator and compares them bytewise, regardless of the class
+//! (`ProtobufUtil.toCheckAndMutate` of HBase 2.6 calls `getValue`). Any comparator therefore
+//! becomes a value; one without bytes, such as `NullComparator`, means that there is no value.
 
 use bytes::Bytes;
 use halite_types::{CheckAndMutate, Comparator, CompareOp, Condition, RowOp};
 
-use super::{Result, comparator, filter, refused, selection, shown};
+use super::{Result, comparator, display_bytes, filter, refused, selection};
 use crate::exception::{Exception, ExceptionKind};
 use crate::proto as pb;
 
-/// `then` under the condition a client gives.
+/// Returns `then` under the condition of a client's request.
 ///
 /// # Errors
-/// `DoNotRetryIOException` if the rows differ, or for an operator, a time range or a filter that makes no sense; for a
-/// comparator as [`comparator::from_proto`].
+/// `DoNotRetryIOException` if the rows differ, or for an invalid operator, time range or filter;
+/// for a comparator as [`comparator::from_proto`].
 pub fn from_proto(proto: &pb::Condition, then: impl Into<RowOp>) -> Result<CheckAndMutate> {
     let then = then.into();
     if proto.row != *then.row() {
-        let (own, others) = (shown(&proto.row), shown(then.row()));
-        return Err(refused(format!("The row of the action {others} doesn't match the original one {own}")));
+        let (own, others) = (display_bytes(&proto.row), display_bytes(then.row()));
+        return Err(refused(format!(
+            "The row of the action {others} doesn't match the original one {own}"
+        )));
     }
     let condition = match &proto.filter {
         Some(filter) => Condition::Filter(filter::from_proto(filter)?),
@@ -33,11 +36,14 @@ pub fn from_proto(proto: &pb::Condition, then: impl Into<RowOp>) -> Result<Check
 
 fn column(proto: &pb::Condition) -> Result<Condition> {
     let Some(given) = &proto.comparator else {
-        return Err(refused(format!("the condition on row {} has neither a comparator nor a filter; give one", shown(&proto.row))));
+        return Err(refused(format!(
+            "the condition on row {} has neither a comparator nor a filter; give one",
+            display_bytes(&proto.row)
+        )));
     };
     let op = comparator::compare_op(proto.compare_type.unwrap_or_default())?;
     if op == CompareOp::NoOp {
-        // Java's client asks again after this, as HBase has it do.
+        // Java's client retries after this, as with HBase.
         return Err(Exception::new(ExceptionKind::Io, "Unknown Compare op NO_OP"));
     }
     let value = bytes_of(comparator::from_proto(given)?);
@@ -49,7 +55,7 @@ fn column(proto: &pb::Condition) -> Result<Condition> {
     })
 }
 
-/// What Java's `ByteArrayComparable.getValue` gives.
+/// Returns the bytes that Java's `ByteArrayComparable.getValue` returns.
 fn bytes_of(comparator: Comparator) -> Bytes {
     match comparator {
         Comparator::Binary(value)
@@ -60,24 +66,33 @@ fn bytes_of(comparator: Comparator) -> Bytes {
         Comparator::Substring(text) => text.to_lowercase().into(),
         Comparator::Regex(regex) => regex.pattern.into(),
         Comparator::Long(number) => Bytes::copy_from_slice(&number.to_be_bytes()),
-        // `NullComparator`; there are no others that a message can hold.
+        // `NullComparator`; no other comparator is possible in a message.
         _ => Bytes::new(),
     }
 }
 
-/// The message of a condition; what is to be done is a message of its own. No value is an empty one, as Java sends it.
+/// Returns the message of a condition; the operation is a separate message. The absence of a value
+/// is an empty value, as Java sends it.
 ///
 /// # Errors
-/// `Unsupported` for a filter that HBase has no class for.
+/// `Unsupported` for a filter without a class in HBase.
 pub fn to_proto(check: &CheckAndMutate) -> halite_types::Result<pb::Condition> {
-    let proto = pb::Condition { row: check.row().clone(), time_range: selection::some_time_range(check.time_range), ..pb::Condition::default() };
+    let proto = pb::Condition {
+        row: check.row().clone(),
+        time_range: selection::some_time_range(check.time_range),
+        ..pb::Condition::default()
+    };
     Ok(match &check.condition {
-        Condition::Filter(filter) => pb::Condition { filter: Some(filter::to_proto(filter)?), ..proto },
+        Condition::Filter(filter) => {
+            pb::Condition { filter: Some(filter::to_proto(filter)?), ..proto }
+        }
         Condition::Column { family, qualifier, op, value } => pb::Condition {
             family: Some(family.clone()),
             qualifier: Some(qualifier.clone()),
             compare_type: Some(comparator::compare_type(*op)),
-            comparator: Some(comparator::to_proto(&Comparator::Binary(value.clone().unwrap_or_default()))?),
+            comparator: Some(comparator::to_proto(&Comparator::Binary(
+                value.clone().unwrap_or_default(),
+            ))?),
             ..proto
         },
     })
@@ -99,7 +114,14 @@ mod tests {
     fn of(compare_type: i32, comparator: &Comparator) -> pb::Condition {
         let comparator = Some(comparator::to_proto(comparator).unwrap());
         let (family, qualifier) = (Some(Bytes::from("f")), Some(Bytes::from("q")));
-        pb::Condition { row: "r".into(), family, qualifier, compare_type: Some(compare_type), comparator, ..pb::Condition::default() }
+        pb::Condition {
+            row: "r".into(),
+            family,
+            qualifier,
+            compare_type: Some(compare_type),
+            comparator,
+            ..pb::Condition::default()
+        }
     }
 
     fn value(proto: &pb::Condition) -> Option<Bytes> {
@@ -113,11 +135,14 @@ mod tests {
     fn an_absent_value_is_an_empty_one_both_ways() {
         assert_eq!(value(&of(2, &Comparator::Null)), None);
         assert_eq!(value(&of(2, &Comparator::Binary(Bytes::new()))), None);
-        let absent = CheckAndMutate::if_absent("r", "f", "q", Delete::new("r"));
+        let absent = CheckAndMutate::if_not_exists("r", "f", "q", Delete::new("r"));
         let sent = to_proto(&absent).unwrap().comparator.unwrap();
         assert_eq!(
             sent,
-            pb::Comparator { name: "org.apache.hadoop.hbase.filter.BinaryComparator".into(), serialized_comparator: Some(hex("0a020a00")) }
+            pb::Comparator {
+                name: "org.apache.hadoop.hbase.filter.BinaryComparator".into(),
+                serialized_comparator: Some(hex("0a020a00"))
+            }
         );
     }
 
@@ -128,7 +153,10 @@ mod tests {
         assert_eq!(value(&of(0, &Comparator::Substring("AB".into()))), Some(bytes("ab")));
         assert_eq!(value(&of(0, &Comparator::Regex(RegexString::new("a.*")))), Some(bytes("a.*")));
         assert_eq!(value(&of(0, &Comparator::Long(5))), Some(hex("0000000000000005")));
-        assert_eq!(value(&of(0, &Comparator::BinaryComponent { value: bytes("x"), offset: 3 })), Some(bytes("x")));
+        assert_eq!(
+            value(&of(0, &Comparator::BinaryComponent { value: bytes("x"), offset: 3 })),
+            Some(bytes("x"))
+        );
     }
 
     #[test]
@@ -138,14 +166,33 @@ mod tests {
             pb::Condition { row: "other".into(), ..good.clone() },
             pb::Condition { compare_type: Some(9), ..good.clone() },
             pb::Condition { comparator: None, ..good.clone() },
-            pb::Condition { time_range: Some(pb::TimeRange { from: Some(2), to: Some(1) }), ..good.clone() },
+            pb::Condition {
+                time_range: Some(pb::TimeRange { from: Some(2), to: Some(1) }),
+                ..good.clone()
+            },
         ] {
-            assert_eq!(read(&proto).unwrap_err().kind(), Some(ExceptionKind::DoNotRetry), "{proto:?}");
+            assert_eq!(
+                read(&proto).unwrap_err().kind(),
+                Some(ExceptionKind::DoNotRetry),
+                "{proto:?}"
+            );
         }
         let no_op = pb::Condition { compare_type: Some(6), ..good.clone() };
-        assert_eq!(read(&no_op).unwrap_err().to_string(), "java.io.IOException: Unknown Compare op NO_OP");
-        let odd = pb::Condition { comparator: Some(pb::Comparator { name: "foo.Bar".into(), serialized_comparator: None }), ..good };
-        assert_eq!(read(&odd).unwrap_err().to_string(), "java.io.IOException: java.lang.ClassNotFoundException: foo.Bar");
+        assert_eq!(
+            read(&no_op).unwrap_err().to_string(),
+            "java.io.IOException: Unknown Compare op NO_OP"
+        );
+        let odd = pb::Condition {
+            comparator: Some(pb::Comparator {
+                name: "foo.Bar".into(),
+                serialized_comparator: None,
+            }),
+            ..good
+        };
+        assert_eq!(
+            read(&odd).unwrap_err().to_string(),
+            "java.io.IOException: java.lang.ClassNotFoundException: foo.Bar"
+        );
     }
 
     proptest! {

@@ -5,14 +5,14 @@ use halite_types::{Get, Selection};
 use super::{Result, filter, selection};
 use crate::proto as pb;
 
-/// The get a client asks for.
+/// Returns the get of a client's request.
 ///
-/// Two fields are the caller's to look at, because they ask for another answer: `existence_only` (whether there is a cell,
-/// in `Result.exists`) and `closest_row_before`, which HBase 2 and later refuse with `UnknownProtocolException`, as
-/// `asynchbase` expects.
+/// The caller must check two fields that require another response: `existence_only`
+/// (`Result.exists` is `true` if there is a cell) and `closest_row_before`, which HBase 2 and later
+/// reject with `UnknownProtocolException`, as `asynchbase` expects.
 ///
 /// # Errors
-/// What HBase answers to a time range, a number of versions or a filter that makes no sense.
+/// HBase's exception for an invalid time range, number of versions or filter.
 pub fn from_proto(proto: &pb::Get) -> Result<Get> {
     let mut get = Get::new(proto.row.clone());
     get.selection = Selection {
@@ -28,10 +28,10 @@ pub fn from_proto(proto: &pb::Get) -> Result<Get> {
     Ok(get)
 }
 
-/// The message for a get.
+/// Returns the message for a get.
 ///
 /// # Errors
-/// `Unsupported` for a filter that HBase has no class for.
+/// `Unsupported` for a filter without a class in HBase.
 pub fn to_proto(get: &Get) -> halite_types::Result<pb::Get> {
     let selection = &get.selection;
     Ok(pb::Get {
@@ -43,7 +43,8 @@ pub fn to_proto(get: &Get) -> halite_types::Result<pb::Get> {
         max_versions: Some(selection::java_count(selection.max_versions)),
         cache_blocks: Some(selection.cache_blocks),
         store_limit: selection.family_limit.map(selection::java_count),
-        store_offset: (selection.family_offset > 0).then(|| selection::java_count(selection.family_offset)),
+        store_offset: (selection.family_offset > 0)
+            .then(|| selection::java_count(selection.family_offset)),
         ..pb::Get::default()
     })
 }

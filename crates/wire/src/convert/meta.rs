@@ -1,16 +1,16 @@
-//! Rows of `hbase:meta`: how a client asks where a region is, and what the rows say.
+//! Rows of `hbase:meta`: queries for the location of a region, and the content of the rows.
 //!
 //! ```text
-//! rows in order      t | t,start,id.encoded. | t ,,     a table's own row, its regions by start key, behind them all
+//! rows in order      t | t,start,id.encoded. | t ,,     a table's own row, its regions by start key, after them all
 //! a region's row     info:regioninfo "PBUF" RegionInfo, info:server host:port, info:serverstartcode i64, info:seqnumDuringOpen i64
 //! a table's row      table:state TableState, without "PBUF"
 //! ```
-//! The order is not that of the bytes: table, start key and region id are compared one by one, so the name with a blank
-//! behind it stands behind the table's regions and before the next table.
+//! The order is not that of the bytes: table, start key and region id are compared one by one, so a
+//! table name followed by a blank sorts after the table's regions and before the next table.
 
 use bytes::Bytes;
 use halite_types::cell::MAX_ROW_BYTES;
-use halite_types::key::print_bytes;
+use halite_types::key::to_string_binary;
 use halite_types::{Error, RegionInfo, Result, Row, RowRange, Scan, TableName};
 use prost::Message;
 use std::ops::Bound;
@@ -27,101 +27,126 @@ const START_CODE: &str = "serverstartcode";
 const SEQUENCE: &str = "seqnumDuringOpen";
 const TABLE: &str = "table";
 const STATE: &str = "state";
-/// Behind the id of any region: the character after `9`.
+/// Sorts after the id of any region: the character after `9`.
 const LAST_ID: &str = ":";
 
-/// What the row of a region says.
+/// Row of a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegionRow {
-    /// Which region.
+    /// Region.
     pub region: RegionInfo,
-    /// Whether it is out of use: split, merged away, or offline.
+    /// `true` if it is out of service: split, merged, or offline.
     pub is_offline: bool,
-    /// Where it is served; `None` while it is nowhere.
+    /// Server of the region; `None` if there is none.
     pub server: Option<ServerName>,
-    /// The sequence id at which it was opened there; 0 if the row does not say it.
+    /// Sequence id at which it was opened there; 0 if the row does not contain it.
     pub open_sequence: u64,
 }
 
-/// Reads a row; `None` for one that is not of a region.
+/// Decodes a row; returns `None` if it is not the row of a region.
 ///
 /// # Errors
-/// `InvalidRequest`, naming the row, for a value that cannot be read.
+/// `InvalidRequest` with the row, for a value that cannot be decoded.
 pub fn region_row(row: &Row) -> Result<Option<RegionRow>> {
     let Some(value) = row.value(INFO, REGION_INFO) else { return Ok(None) };
     let read = || {
         let proto: pb::RegionInfo = pb::magic::from_magic(Bytes::copy_from_slice(value))?;
         let region = region::from_proto(&proto)?;
         let open_sequence = number(row, SEQUENCE)?.unwrap_or(0);
-        Ok(RegionRow { region, is_offline: proto.offline() || proto.split(), server: server(row)?, open_sequence })
+        Ok(RegionRow {
+            region,
+            is_offline: proto.offline() || proto.split(),
+            server: server(row)?,
+            open_sequence,
+        })
     };
-    read().map(Some).map_err(|error: Error| error.at(format!("row {} of hbase:meta", print_bytes(row.key()))))
+    read().map(Some).map_err(|error: Error| {
+        error.at(format!("row {} of hbase:meta", to_string_binary(row.key())))
+    })
 }
 
-/// HBase leaves the address of a region that is closed where it was, and empties it when the server has died.
+/// HBase retains the address of a closed region, and clears it when the server has died.
 fn server(row: &Row) -> Result<Option<ServerName>> {
-    let (Some(address), Some(start_code)) = (row.value(INFO, SERVER), number(row, START_CODE)?) else { return Ok(None) };
+    let (Some(address), Some(start_code)) = (row.value(INFO, SERVER), number(row, START_CODE)?)
+    else {
+        return Ok(None);
+    };
     if address.is_empty() {
         return Ok(None);
     }
     let text = String::from_utf8_lossy(address);
     let place = text.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
-    let (host, port) = place.ok_or_else(|| Error::invalid(format!("info:server is {text:?}, not host:port")))?;
+    let (host, port) =
+        place.ok_or_else(|| Error::invalid(format!("info:server is {text:?}, not host:port")))?;
     Ok(Some(ServerName { host: host.to_string(), port, start_code }))
 }
 
 fn number(row: &Row, qualifier: &str) -> Result<Option<u64>> {
-    let Some(value) = row.value(INFO, qualifier).filter(|value| !value.is_empty()) else { return Ok(None) };
-    let bytes = value.try_into().map_err(|_| Error::invalid(format!("info:{qualifier} has {} bytes, not 8", value.len())))?;
+    let Some(value) = row.value(INFO, qualifier).filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let bytes = value.try_into().map_err(|_| {
+        Error::invalid(format!("info:{qualifier} has {} bytes, not 8", value.len()))
+    })?;
     Ok(Some(u64::from_be_bytes(bytes)))
 }
 
-/// What a table's own row says; `None` if there is no such row, so no such table.
+/// Returns the state in a table's row; `None` if there is no such row, so no such table.
 ///
 /// # Errors
-/// `InvalidRequest` for a value that is no state.
+/// `InvalidRequest` for an invalid state.
 pub fn table_state(row: &Row) -> Result<Option<State>> {
     let Some(value) = row.value(TABLE, STATE) else { return Ok(None) };
     let proto = pb::TableState::decode(value);
     let state = proto.ok().and_then(|proto| State::try_from(proto.state).ok());
-    state.map(Some).ok_or_else(|| Error::invalid(format!("row {} of hbase:meta: table:state cannot be read", print_bytes(row.key()))))
+    state.map(Some).ok_or_else(|| {
+        Error::invalid(format!(
+            "row {} of hbase:meta: table:state cannot be read",
+            to_string_binary(row.key())
+        ))
+    })
 }
 
-/// The read of a table's own row.
+/// Returns the get of a table's row.
 pub fn table_get(table: &TableName) -> halite_types::Get {
     halite_types::Get::new(table.to_string()).column(TABLE, STATE)
 }
 
-/// Rows of a table's regions, in order.
-pub fn regions_of(table: &TableName) -> Scan {
-    of_regions(Bound::Included(key(table, b"", "")), Bound::Excluded(behind(table)))
+/// Returns the scan of the rows of a table's regions, in order.
+pub fn table_regions(table: &TableName) -> Scan {
+    region_scan(Bound::Included(key(table, b"", "")), Bound::Excluded(table_stop_row(table)))
 }
 
-/// Rows of the regions of all tables, in order.
+/// Returns the scan of the rows of all tables' regions, in order.
 pub fn all_regions() -> Scan {
-    of_regions(Bound::Unbounded, Bound::Unbounded)
+    region_scan(Bound::Unbounded, Bound::Unbounded)
 }
 
-/// The row of the region that holds `row` comes first, then those before it, backwards.
+/// Returns the scan whose first row is that of the region that contains `row`, followed by the rows
+/// before it in descending order.
 pub fn containing(table: &TableName, row: &[u8]) -> Scan {
-    // A row of meta is no longer than any other row. What is cut off here tells no regions apart: a start key as long as what
-    // is left would not fit a row of meta either.
+    // A row of meta is no longer than any other row. The removed suffix distinguishes no regions: a
+    // start key of that length would not fit in a row of meta either.
     let room = MAX_ROW_BYTES.saturating_sub(key(table, b"", LAST_ID).len());
     let row = row.get(..room).unwrap_or(row);
-    of_regions(Bound::Included(key(table, b"", "")), Bound::Included(key(table, row, LAST_ID))).reverse(true)
+    region_scan(Bound::Included(key(table, b"", "")), Bound::Included(key(table, row, LAST_ID)))
+        .reverse(true)
 }
 
-/// The row of the region that ends where one begins that starts at `start`, not empty, comes first.
+/// Returns the scan whose first row is that of the region before the one that starts at `start`,
+/// which is not empty.
 pub fn before(table: &TableName, start: &[u8]) -> Scan {
-    of_regions(Bound::Included(key(table, b"", "")), Bound::Excluded(key(table, start, ""))).reverse(true)
+    region_scan(Bound::Included(key(table, b"", "")), Bound::Excluded(key(table, start, "")))
+        .reverse(true)
 }
 
-/// The row of the table's last region comes first.
+/// Returns the scan whose first row is that of the table's last region.
 pub fn last(table: &TableName) -> Scan {
-    of_regions(Bound::Included(key(table, b"", "")), Bound::Excluded(behind(table))).reverse(true)
+    region_scan(Bound::Included(key(table, b"", "")), Bound::Excluded(table_stop_row(table)))
+        .reverse(true)
 }
 
-fn of_regions(start: Bound<Bytes>, end: Bound<Bytes>) -> Scan {
+fn region_scan(start: Bound<Bytes>, end: Bound<Bytes>) -> Scan {
     Scan { range: RowRange { start, end }, ..Scan::all().family(INFO) }
 }
 
@@ -129,7 +154,7 @@ fn key(table: &TableName, start: &[u8], id: &str) -> Bytes {
     [table.to_string().as_bytes(), b",", start, b",", id.as_bytes()].concat().into()
 }
 
-fn behind(table: &TableName) -> Bytes {
+fn table_stop_row(table: &TableName) -> Bytes {
     format!("{table} ,,").into()
 }
 
@@ -148,14 +173,28 @@ mod tests {
         let mut cells = CellsBuilder::default();
         for (family, qualifier, value) in columns {
             let (family, qualifier) = (family.as_bytes(), qualifier.as_bytes());
-            cells.push_parts(CellParts { row: b"r", family, qualifier, timestamp: 1, cell_type: CellType::Put, value, tags: &[] });
+            cells.push_parts(CellParts {
+                row: b"r",
+                family,
+                qualifier,
+                timestamp: 1,
+                cell_type: CellType::Put,
+                value,
+                tags: &[],
+            });
         }
         Row::new(cells.finish())
     }
 
     fn info(offline: bool) -> Vec<u8> {
         let table_name = crate::convert::schema::table_name_to_proto(&name());
-        let proto = pb::RegionInfo { region_id: 7, table_name, start_key: Some("b".into()), offline: Some(offline), ..pb::RegionInfo::default() };
+        let proto = pb::RegionInfo {
+            region_id: 7,
+            table_name,
+            start_key: Some("b".into()),
+            offline: Some(offline),
+            ..pb::RegionInfo::default()
+        };
         pb::magic::with_magic(&proto).to_vec()
     }
 
@@ -181,10 +220,18 @@ mod tests {
             ])
         };
         let read = region_row(&of("h:16020")).unwrap().unwrap();
-        assert_eq!((read.server.unwrap().to_string(), read.open_sequence, read.is_offline), ("h,16020,5".into(), 9, false));
+        assert_eq!(
+            (read.server.unwrap().to_string(), read.open_sequence, read.is_offline),
+            ("h,16020,5".into(), 9, false)
+        );
         assert_eq!((&read.region.table, &read.region.start[..]), (&name(), &b"b"[..]));
         assert_eq!(region_row(&of("")).unwrap().unwrap().server, None);
-        assert!(region_row(&of("h")).unwrap_err().message().starts_with("row r of hbase:meta: info:server"));
+        assert!(
+            region_row(&of("h"))
+                .unwrap_err()
+                .message()
+                .starts_with("row r of hbase:meta: info:server")
+        );
     }
 
     #[test]
@@ -206,8 +253,14 @@ mod tests {
 
     #[test]
     fn a_table_is_enabled_disabled_or_not_there() {
-        assert_eq!(table_state(&row(&[("table", "state", &[8, 0])])).unwrap(), Some(State::Enabled));
-        assert_eq!(table_state(&row(&[("table", "state", &[8, 1])])).unwrap(), Some(State::Disabled));
+        assert_eq!(
+            table_state(&row(&[("table", "state", &[8, 0])])).unwrap(),
+            Some(State::Enabled)
+        );
+        assert_eq!(
+            table_state(&row(&[("table", "state", &[8, 1])])).unwrap(),
+            Some(State::Disabled)
+        );
         assert_eq!(table_state(&Row::default()).unwrap(), None);
         assert!(table_state(&row(&[("table", "state", &[8, 77])])).is_err());
     }
@@ -216,8 +269,17 @@ mod tests {
     fn the_questions_are_those_of_hbases_own_clients() {
         let bounds = |scan: Scan| (scan.range, scan.reverse);
         let from = |first: &'static str| Bound::Included(Bytes::from(first));
-        assert_eq!(bounds(containing(&name(), b"a,b")), (RowRange { start: from("ns:t,,"), end: from("ns:t,a,b,:") }, true));
-        assert_eq!(bounds(before(&name(), b"m")), (RowRange { start: from("ns:t,,"), end: Bound::Excluded("ns:t,m,".into()) }, true));
-        assert_eq!(bounds(regions_of(&name())), (RowRange { start: from("ns:t,,"), end: Bound::Excluded("ns:t ,,".into()) }, false));
+        assert_eq!(
+            bounds(containing(&name(), b"a,b")),
+            (RowRange { start: from("ns:t,,"), end: from("ns:t,a,b,:") }, true)
+        );
+        assert_eq!(
+            bounds(before(&name(), b"m")),
+            (RowRange { start: from("ns:t,,"), end: Bound::Excluded("ns:t,m,".into()) }, true)
+        );
+        assert_eq!(
+            bounds(table_regions(&name())),
+            (RowRange { start: from("ns:t,,"), end: Bound::Excluded("ns:t ,,".into()) }, false)
+        );
     }
 }

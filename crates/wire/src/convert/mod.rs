@@ -1,4 +1,4 @@
-//! Between the nouns of `halite-types` and HBase's messages, both ways, for servers and for clients.
+//! Conversions between `halite-types` and HBase's messages, for servers and clients.
 //!
 //! | room | types | messages |
 //! |---|---|---|
@@ -13,10 +13,11 @@
 //! | [`snapshot`] | `SnapshotDescriptor` | `SnapshotDescription` |
 //! | [`status`] | `RegionLoad`, `ClusterStatus` | `RegionLoad`, `ClusterStatus` |
 //!
-//! What a client sends is read by functions that fail with an [`Exception`]: the class is the one HBase answers with. What a
-//! server answers is read by functions that fail with [`halite_types::Error`]. No message from outside panics, whatever it
-//! holds. Cells stand in one cell block for all messages of a frame: a function that takes `cells: &mut Cells` takes
-//! those of its message off the front, so messages are to be read in the order in which they stand.
+//! What a client sends is read by functions that fail with an [`Exception`]: the class is the one
+//! HBase answers with. What a server answers is read by functions that fail with
+//! [`halite_types::Error`]. No message from outside panics, whatever it holds. Cells are in one
+//! cell block for all messages of a frame: a function that takes `cells: &mut Cells` takes those of
+//! its message off the front, so messages are to be read in the order in which they stand.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 pub mod comparator;
@@ -34,47 +35,52 @@ pub mod server;
 pub mod snapshot;
 pub mod status;
 
-use halite_types::key::print_bytes;
+use halite_types::key::to_string_binary;
 
 use crate::exception::{Exception, ExceptionKind};
 use crate::proto as pb;
 
-/// Bytes of a name from outside that a message shows.
-const SHOWN_BYTES_MAX: usize = 256;
+/// Maximum bytes of an external name in a message.
+const MAX_DISPLAY_BYTES: usize = 256;
 
-/// The outcome of reading what a client sent.
+/// Result of decoding a client's message.
 pub type Result<T, E = Exception> = std::result::Result<T, E>;
 
-/// A request that is wrong for ever.
+/// Returns the exception for a request that will always be invalid.
 fn refused(message: impl Into<String>) -> Exception {
     Exception::new(ExceptionKind::DoNotRetry, message)
 }
 
-/// Java's words for a class that is not there.
+/// Returns Java's message for a missing class.
 fn class_not_found(name: &str) -> String {
-    let end = name.floor_char_boundary(SHOWN_BYTES_MAX);
+    let end = name.floor_char_boundary(MAX_DISPLAY_BYTES);
     format!("java.lang.ClassNotFoundException: {}", name.get(..end).unwrap_or_default())
 }
 
-/// Bytes as HBase prints them, for a message: no more of them than a person reads.
-pub fn shown(bytes: &[u8]) -> String {
-    match bytes.split_at_checked(SHOWN_BYTES_MAX) {
-        Some((front, rest)) if !rest.is_empty() => format!("{}... ({} bytes)", print_bytes(front), bytes.len()),
-        _ => print_bytes(bytes),
+/// Formats bytes as HBase prints them, for a message, cut to a readable length.
+pub fn display_bytes(bytes: &[u8]) -> String {
+    match bytes.split_at_checked(MAX_DISPLAY_BYTES) {
+        Some((front, rest)) if !rest.is_empty() => {
+            format!("{}... ({} bytes)", to_string_binary(front), bytes.len())
+        }
+        _ => to_string_binary(bytes),
     }
 }
 
-/// The value of an attribute of an operation.
+/// Returns the value of an attribute of an operation.
 fn attribute<'a>(attributes: &'a [pb::NameBytesPair], name: &str) -> Option<&'a [u8]> {
     attributes.iter().find(|attribute| attribute.name == name).map(pb::NameBytesPair::value)
 }
 
-/// An attribute that is Java's boolean: one byte, not 0 for true. `None` if it is not there.
+/// Returns an attribute that is a Java boolean: one byte, not 0 for `true`. `None` if it is
+/// missing.
 fn flag(attributes: &[pb::NameBytesPair], name: &str) -> Result<Option<bool>> {
     match attribute(attributes, name) {
         None => Ok(None),
         Some([byte]) => Ok(Some(*byte != 0)),
-        Some(bytes) => Err(refused(format!("attribute {name} has {} bytes; give one, 0 or ff", bytes.len()))),
+        Some(bytes) => {
+            Err(refused(format!("attribute {name} has {} bytes; give one, 0 or ff", bytes.len())))
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! region name     table,start,id.encoded.        the encoded name is the MD5 of what stands before it, in hex
 //! of hbase:meta   hbase:meta,,1                  encoded 1588230740
 //! ```
-//! In meta and in ZooKeeper the message stands behind a magic word ([`pb::magic::with_magic`]).
+//! In meta and in ZooKeeper the message follows a magic word ([`pb::magic::with_magic`]).
 
 use bytes::Bytes;
 use halite_types::cell::MAX_ROW_BYTES;
@@ -12,22 +12,30 @@ use halite_types::schema::{META_ENCODED_NAME, SYSTEM_NAMESPACE};
 use halite_types::{Error, ErrorKind, RegionInfo, Result, TableName};
 use md5::{Digest, Md5};
 
-use super::{schema, shown};
+use super::{display_bytes, schema};
 use crate::exception::{Exception, ExceptionKind};
 use crate::proto as pb;
 use pb::region_specifier::RegionSpecifierType;
 
 const META_NAME: &[u8] = b"hbase:meta,,1";
-/// A longer name is none: a row and the name of a table, which is that of a directory, have half of it.
-const NAME_BYTES_MAX: usize = 2 * MAX_ROW_BYTES;
+/// Maximum bytes of a valid name: a row and a table name, which is also a directory name, have half
+/// of it.
+const MAX_NAME_BYTES: usize = 2 * MAX_ROW_BYTES;
 
-/// The one region of `hbase:meta`.
+/// Returns the one region of `hbase:meta`.
 pub fn meta() -> RegionInfo {
     let table = TableName::new(SYSTEM_NAMESPACE, "meta").expect("a legal name");
-    RegionInfo { table, start: Bytes::new(), end: Bytes::new(), region_id: 1, encoded_name: META_ENCODED_NAME.to_string() }
+    RegionInfo {
+        table,
+        start: Bytes::new(),
+        end: Bytes::new(),
+        region_id: 1,
+        encoded_name: META_ENCODED_NAME.to_string(),
+    }
 }
 
-/// The message of a region that is neither offline nor split, with all fields that Java writes.
+/// Returns the message of a region that is neither offline nor split, with all fields that Java
+/// writes.
 pub fn to_proto(region: &RegionInfo) -> pb::RegionInfo {
     pb::RegionInfo {
         region_id: region.region_id,
@@ -40,42 +48,59 @@ pub fn to_proto(region: &RegionInfo) -> pb::RegionInfo {
     }
 }
 
-/// The region of a message. Whether it is `offline` or `split` is the caller's to look at.
+/// Returns the region of a message. The caller must check `offline` and `split`.
 ///
 /// # Errors
-/// `InvalidRequest` for a table name that cannot be one; `Unsupported` for a replica, which has no rows of its own.
+/// `InvalidRequest` for an invalid table name; `Unsupported` for a replica, which has no separate
+/// rows.
 pub fn from_proto(proto: &pb::RegionInfo) -> Result<RegionInfo> {
     if proto.replica_id() != 0 {
-        return Err(Error::new(ErrorKind::Unsupported, format!("replica {} of a region: replicas are not read", proto.replica_id())));
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("replica {} of a region: replicas are not read", proto.replica_id()),
+        ));
     }
     let table = schema::table_name_from_proto(&proto.table_name)?;
-    let (start, end) = (proto.start_key.clone().unwrap_or_default(), proto.end_key.clone().unwrap_or_default());
-    let mut region = RegionInfo { table, start, end, region_id: proto.region_id, encoded_name: String::new() };
+    let (start, end) =
+        (proto.start_key.clone().unwrap_or_default(), proto.end_key.clone().unwrap_or_default());
+    let mut region =
+        RegionInfo { table, start, end, region_id: proto.region_id, encoded_name: String::new() };
     let prefix = region.name_prefix();
-    region.encoded_name = if prefix == META_NAME { META_ENCODED_NAME.to_string() } else { hex(&Md5::digest(&prefix)) };
+    region.encoded_name = if prefix == META_NAME {
+        META_ENCODED_NAME.to_string()
+    } else {
+        hex(&Md5::digest(&prefix))
+    };
     Ok(region)
 }
 
-/// Names a region to a server: Java asks by the whole name.
+/// Returns the specifier of a region in requests: Java uses the full name.
 pub fn specifier(region: &RegionInfo) -> pb::RegionSpecifier {
-    pb::RegionSpecifier { r#type: RegionSpecifierType::RegionName.into(), value: region.full_name().into() }
+    pb::RegionSpecifier {
+        r#type: RegionSpecifierType::RegionName.into(),
+        value: region.full_name().into(),
+    }
 }
 
-/// The encoded name of the region a client means, by whichever name it gives.
+/// Returns the encoded name of the region in a client's request, from either of its names.
 ///
 /// # Errors
-/// `NotServingRegionException` for a name that no region can have: the client then looks its region up again.
+/// `NotServingRegionException` for an invalid region name: the client then looks its region up
+/// again.
 pub fn encoded_name(specifier: &pb::RegionSpecifier) -> super::Result<&str> {
     let name = &specifier.value[..];
     let encoded = match RegionSpecifierType::try_from(specifier.r#type) {
-        _ if name.len() > NAME_BYTES_MAX => None,
+        _ if name.len() > MAX_NAME_BYTES => None,
         Ok(RegionSpecifierType::EncodedRegionName) => std::str::from_utf8(name).ok(),
         Ok(RegionSpecifierType::RegionName) if name == META_NAME => Some(META_ENCODED_NAME),
         Ok(RegionSpecifierType::RegionName) => RegionInfo::encoded_name_in(name),
         Err(_) => None,
     };
     encoded.ok_or_else(|| {
-        let text = format!("{} is not online: it is not the name of a region; look the region up again", shown(name));
+        let text = format!(
+            "{} is not online: it is not the name of a region; look the region up again",
+            display_bytes(name)
+        );
         Exception::new(ExceptionKind::NotServingRegion, text)
     })
 }
@@ -93,7 +118,13 @@ mod tests {
 
     fn region(table: &str, start: &'static [u8], region_id: u64) -> RegionInfo {
         let table_name = schema::table_name_to_proto(&table.parse().unwrap());
-        from_proto(&pb::RegionInfo { region_id, table_name, start_key: Some(Bytes::from_static(start)), ..pb::RegionInfo::default() }).unwrap()
+        from_proto(&pb::RegionInfo {
+            region_id,
+            table_name,
+            start_key: Some(Bytes::from_static(start)),
+            ..pb::RegionInfo::default()
+        })
+        .unwrap()
     }
 
     #[test]
@@ -106,9 +137,14 @@ mod tests {
 
     #[test]
     fn a_region_in_meta_has_the_bytes_hbase_writes() {
-        let bytes = crate::convert::tests::hex("50425546 08d2b7dcdd9f34 120d0a0764656661756c7412027431 1a0162 220163 2800 3000 3800");
+        let bytes = crate::convert::tests::hex(
+            "50425546 08d2b7dcdd9f34 120d0a0764656661756c7412027431 1a0162 220163 2800 3000 3800",
+        );
         let read = from_proto(&pb::magic::from_magic(bytes.clone()).unwrap()).unwrap();
-        assert_eq!((read.display_name().as_str(), &read.end[..]), ("t1,b,1795224443858.33b36c58f0da118f6c22fc0c24d60bf4.", &b"c"[..]));
+        assert_eq!(
+            (read.display_name().as_str(), &read.end[..]),
+            ("t1,b,1795224443858.33b36c58f0da118f6c22fc0c24d60bf4.", &b"c"[..])
+        );
         assert_eq!(pb::magic::with_magic(&to_proto(&read)), bytes);
     }
 
@@ -116,12 +152,20 @@ mod tests {
     fn a_region_is_found_by_either_name() {
         let region = region("ns:t", b"a,b.c\xff", 7);
         assert_eq!(encoded_name(&specifier(&region)).unwrap(), region.encoded_name);
-        let by_code = |value: &[u8], kind: RegionSpecifierType| pb::RegionSpecifier { r#type: kind.into(), value: Bytes::copy_from_slice(value) };
-        let encoded = by_code(region.encoded_name.as_bytes(), RegionSpecifierType::EncodedRegionName);
+        let by_code = |value: &[u8], kind: RegionSpecifierType| pb::RegionSpecifier {
+            r#type: kind.into(),
+            value: Bytes::copy_from_slice(value),
+        };
+        let encoded =
+            by_code(region.encoded_name.as_bytes(), RegionSpecifierType::EncodedRegionName);
         assert_eq!(encoded_name(&encoded).unwrap(), region.encoded_name);
         assert_eq!(encoded_name(&specifier(&meta())).unwrap(), META_ENCODED_NAME);
-        for name in [&b""[..], b".", b"t,,1", b"t,,1.short.", b"t,,1x33b36c58f0da118f6c22fc0c24d60bf4."] {
-            let refused = encoded_name(&by_code(name, RegionSpecifierType::RegionName)).map(str::to_string).unwrap_err();
+        for name in
+            [&b""[..], b".", b"t,,1", b"t,,1.short.", b"t,,1x33b36c58f0da118f6c22fc0c24d60bf4."]
+        {
+            let refused = encoded_name(&by_code(name, RegionSpecifierType::RegionName))
+                .map(str::to_string)
+                .unwrap_err();
             assert_eq!(refused.kind(), Some(ExceptionKind::NotServingRegion), "{name:?}");
         }
     }
@@ -129,8 +173,10 @@ mod tests {
     #[test]
     fn a_name_longer_than_any_regions_is_none() {
         let named = |row: usize| {
-            let value = [b"t,", &vec![0xff; row][..], b",1.33b36c58f0da118f6c22fc0c24d60bf4."].concat();
-            encoded_name(&pb::RegionSpecifier { r#type: 1, value: value.into() }).map(str::to_string)
+            let value =
+                [b"t,", &vec![0xff; row][..], b",1.33b36c58f0da118f6c22fc0c24d60bf4."].concat();
+            encoded_name(&pb::RegionSpecifier { r#type: 1, value: value.into() })
+                .map(str::to_string)
         };
         assert_eq!(named(MAX_ROW_BYTES).unwrap(), "33b36c58f0da118f6c22fc0c24d60bf4");
         let refused = named(1 << 20).unwrap_err();

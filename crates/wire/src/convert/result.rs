@@ -1,72 +1,84 @@
 //! `Result`: a row, with its cells in the message or in the cell block.
 //!
-//! A row's cells lie in memory as a cell block wants them, so what goes into the block of a frame is
-//! [`Row::cells`](halite_types::Row::cells) itself, shared and not copied; [`Format::block`](crate::cellblock::Format::block) leaves the tags
-//! out where the codec says so. No codec's messages hold the tags: HBase does not tell them to clients.
+//! In memory a row's cells have the layout of a cell block, so the block of a frame contains
+//! [`Row::cells`](halite_types::Row::cells) itself, shared and not copied.
+//! [`CellBlockFormat::block`](crate::cellblock::CellBlockFormat::block) omits the tags if the codec
+//! requires it. Messages never contain the tags: HBase does not send them to clients.
 
 use halite_types::cell::{CellParts, MAX_FAMILY_BYTES, MAX_ROW_BYTES, MAX_TAGS_BYTES};
 use halite_types::{CellRef, CellType, Cells, CellsBuilder, Error, Result, Row};
 
 use crate::proto as pb;
 
-/// The message of a row whose cells go into the cell block. An empty row says 0, as HBase does of a row that is not there.
+/// Returns the message of a row whose cells are in the cell block. An empty row has the count 0, as
+/// HBase sends for a missing row.
 pub fn counted(row: &Row) -> pb::Result {
-    pb::Result { associated_cell_count: Some(i32::try_from(row.len()).unwrap_or(i32::MAX)), ..pb::Result::default() }
+    pb::Result {
+        associated_cell_count: Some(i32::try_from(row.len()).unwrap_or(i32::MAX)),
+        ..pb::Result::default()
+    }
 }
 
-/// The message of a row with its cells inside, for connections without cell blocks.
+/// Returns the message of a row with its cells inside, for connections without cell blocks.
 pub fn inline(row: &Row) -> pb::Result {
-    pb::Result { cell: row.iter().map(|cell| cell_to_proto(row.cells(), cell)).collect(), ..pb::Result::default() }
+    pb::Result {
+        cell: row.iter().map(|cell| cell_to_proto(row.cells(), cell)).collect(),
+        ..pb::Result::default()
+    }
 }
 
-/// The answer to a get that only asks whether there is a cell.
+/// Returns the response to a get that only tests whether a cell exists.
 pub fn existence(exists: bool) -> pb::Result {
     pb::Result { associated_cell_count: Some(0), exists: Some(exists), ..pb::Result::default() }
 }
 
-/// The row of a message: the cells it counts, off the front of `cells`, and those it holds.
+/// Returns the row of a message: the cells it counts, off the front of `cells`, and those it holds.
 ///
 /// # Errors
-/// `InvalidRequest` for fewer cells than counted, or a cell that cannot be one.
+/// `InvalidRequest` for fewer cells than counted, or an invalid cell.
 pub fn from_proto(proto: &pb::Result, cells: &mut Cells) -> Result<Row> {
     let counted = take(cells, proto.associated_cell_count())?;
     let all = if proto.cell.is_empty() {
         counted
     } else {
         let mut all = CellsBuilder::default();
-        all.push_run(&counted);
+        all.extend(&counted);
         proto.cell.iter().try_for_each(|cell| push_cell(&mut all, cell))?;
         all.finish()
     };
-    Ok(if proto.partial() { Row::piece(all) } else { Row::new(all) })
+    Ok(if proto.partial() { Row::partial(all) } else { Row::new(all) })
 }
 
-/// Puts rows into the answer of a scan: their counts if the cells go into the cell block, their cells otherwise.
+/// Adds rows to the response of a scan: their counts if the cells are in the cell block, or else
+/// their cells.
 pub fn rows_to_response(rows: &[Row], in_cell_block: bool, response: &mut pb::ScanResponse) {
     if in_cell_block {
-        response.cells_per_result.extend(rows.iter().map(|row| u32::try_from(row.len()).unwrap_or(u32::MAX)));
+        response
+            .cells_per_result
+            .extend(rows.iter().map(|row| u32::try_from(row.len()).unwrap_or(u32::MAX)));
         response.partial_flag_per_result.extend(rows.iter().map(Row::is_partial));
     } else {
-        let result = |row: &Row| pb::Result { partial: row.is_partial().then_some(true), ..inline(row) };
+        let result =
+            |row: &Row| pb::Result { partial: row.is_partial().then_some(true), ..inline(row) };
         response.results.extend(rows.iter().map(result));
     }
 }
 
-/// The rows of the answer of a scan, with the cells of its cell block. A row is partial if the answer says that more of
-/// it may follow.
+/// Returns the rows in the response of a scan, with the cells of its cell block. A row is partial
+/// if the response states that more of it may follow.
 ///
 /// # Errors
 /// As [`from_proto`].
-pub fn rows_of_response(response: &pb::ScanResponse, cells: &mut Cells) -> Result<Vec<Row>> {
+pub fn rows_from_response(response: &pb::ScanResponse, cells: &mut Cells) -> Result<Vec<Row>> {
     if response.cells_per_result.is_empty() {
         return response.results.iter().map(|result| from_proto(result, cells)).collect();
     }
     let flags = response.partial_flag_per_result.iter().copied().chain(std::iter::repeat(false));
-    // Rows without cells are not the rule, and nobody has looked how many are counted.
+    // Rows without cells are rare, and the announced counts are not verified yet.
     let mut rows = Vec::with_capacity(response.cells_per_result.len().min(cells.len()));
     for (count, is_partial) in response.cells_per_result.iter().zip(flags) {
         let run = take(cells, i32::try_from(*count).unwrap_or(i32::MAX))?;
-        rows.push(if is_partial { Row::piece(run) } else { Row::new(run) });
+        rows.push(if is_partial { Row::partial(run) } else { Row::new(run) });
     }
     Ok(rows)
 }
@@ -77,7 +89,7 @@ fn take(cells: &mut Cells, count: i32) -> Result<Cells> {
     run.ok_or_else(|| Error::invalid(format!("a result counts {count} cells and the cell block has {there} more; the answer is damaged")))
 }
 
-/// A cell as a message that shares the bytes of the row.
+/// Returns a cell as a message that shares the bytes of the row.
 fn cell_to_proto(cells: &Cells, cell: CellRef<'_>) -> pb::Cell {
     let part = |part: &[u8]| Some(cells.bytes().slice_ref(part));
     pb::Cell {
@@ -94,12 +106,18 @@ fn cell_to_proto(cells: &Cells, cell: CellRef<'_>) -> pb::Cell {
 fn push_cell(out: &mut CellsBuilder, proto: &pb::Cell) -> Result<()> {
     let (row, family, tags) = (proto.row(), proto.family(), proto.tags());
     if row.len() > MAX_ROW_BYTES || family.len() > MAX_FAMILY_BYTES || tags.len() > MAX_TAGS_BYTES {
-        let text = format!("a cell has a row of {} bytes, a family of {} and tags of {}; one is too long", row.len(), family.len(), tags.len());
+        let text = format!(
+            "a cell has a row of {} bytes, a family of {} and tags of {}; one is too long",
+            row.len(),
+            family.len(),
+            tags.len()
+        );
         return Err(Error::invalid(text));
     }
     let code = proto.cell_type.unwrap_or(i32::from(CellType::Put.code()));
     let cell_type = u8::try_from(code).ok().and_then(CellType::from_code);
-    let cell_type = cell_type.ok_or_else(|| Error::invalid(format!("{code} is not the type of a cell")))?;
+    let cell_type =
+        cell_type.ok_or_else(|| Error::invalid(format!("{code} is not the type of a cell")))?;
     let timestamp = proto.timestamp().cast_signed();
     let (qualifier, value) = (proto.qualifier(), proto.value());
     out.push_parts(CellParts { row, family, qualifier, timestamp, cell_type, value, tags });

@@ -1,38 +1,39 @@
-//! `Scan`: what to read, from the message that opens a scanner.
+//! `Scan` in the message that opens a scanner.
 
 use std::ops::Bound;
 
 use bytes::Bytes;
 use halite_types::{RowRange, Scan, Selection};
 
-use super::{Result, filter, flag, refused, selection, shown};
+use super::{Result, display_bytes, filter, flag, refused, selection};
 use crate::proto as pb;
 use pb::scan::ReadType;
 
 const ISOLATION_LEVEL: &str = "_isolationlevel_";
 const RAW: &str = "_raw_";
 
-/// A scan with what the message says beside which cells to read.
+/// Scan and the other fields of its message.
 ///
-/// What the client wants of the single answers (rows, limits, partial results, heartbeats) stands in the `ScanRequest`.
+/// The client's options of single responses (rows, limits, partial results, heartbeats) are in the
+/// `ScanRequest`.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of the message, each of its own")]
 pub struct ScanQuery {
-    /// Which cells. Its `limit` is not part of the message: that is `ScanRequest.limit_of_rows`.
+    /// Cells to read. Its `limit` is not part of the message: that is `ScanRequest.limit_of_rows`.
     pub scan: Scan,
-    /// Cells of writes that have not finished are read too (attribute `_isolationlevel_`).
+    /// `true` if cells of unfinished writes are read too (attribute `_isolationlevel_`).
     pub read_uncommitted: bool,
-    /// Read what was visible at this point: the scan goes on where an earlier scanner of this region was lost.
+    /// Read point of an earlier scanner of this region that was lost, at which the scan continues.
     pub mvcc_read_point: Option<u64>,
-    /// Answers that come early tell the row the scan has come to.
+    /// `true` if early responses contain the row that the scan has reached.
     pub need_cursor_result: bool,
-    /// Rows of an answer, as the client hints; `ScanRequest.number_of_rows` governs.
+    /// Rows per response, as a hint of the client; `ScanRequest.number_of_rows` takes precedence.
     pub caching: Option<u32>,
-    /// The client takes rows in pieces.
+    /// `true` if the client accepts partial rows.
     pub allow_partial_results: bool,
-    /// How the client would like files to be read.
+    /// Client's preferred read type of files.
     pub read_type: ReadType,
-    /// The answers tell how many bytes of blocks were read for each row.
+    /// `true` if responses contain the bytes of blocks read for each row.
     pub query_metrics: bool,
 }
 
@@ -42,13 +43,15 @@ impl From<Scan> for ScanQuery {
     }
 }
 
-/// The scan a client asks for. Its `max_result_bytes` is `usize::MAX` if the client set no limit.
+/// Returns the scan of a client's request. Its `max_result_bytes` is `usize::MAX` if the client set
+/// no limit.
 ///
-/// A message with equal, not empty bounds asks for that one row, unless it says that it excludes its stop row. Of a reversed scan
-/// `start_row` is the upper end; the range of the result is in ascending order as always.
+/// A message with equal, non-empty bounds requests that one row, unless it excludes its stop row.
+/// In a reversed scan `start_row` is the upper end; the range of the result is always in ascending
+/// order.
 ///
 /// # Errors
-/// What HBase answers to a time range, a number of versions, an attribute or a filter that makes no sense.
+/// HBase's exception for an invalid time range, number of versions, attribute or filter.
 pub fn from_proto(proto: &pb::Scan) -> Result<ScanQuery> {
     let selection = Selection {
         columns: selection::columns(&proto.column)?,
@@ -66,7 +69,10 @@ pub fn from_proto(proto: &pb::Scan) -> Result<ScanQuery> {
         reverse: proto.reversed(),
         raw: flag(&proto.attribute, RAW)?.unwrap_or(false),
         limit: None,
-        batch: proto.batch_size.filter(|cells| cells.cast_signed() > 0).and_then(|cells| usize::try_from(cells).ok()),
+        batch: proto
+            .batch_size
+            .filter(|cells| cells.cast_signed() > 0)
+            .and_then(|cells| usize::try_from(cells).ok()),
         max_result_bytes: max_result_bytes(proto.max_result_size),
     };
     Ok(ScanQuery {
@@ -76,17 +82,26 @@ pub fn from_proto(proto: &pb::Scan) -> Result<ScanQuery> {
         need_cursor_result: proto.need_cursor_result(),
         caching: proto.caching,
         allow_partial_results: proto.allow_partial_results(),
-        read_type: if proto.small() && proto.read_type.is_none() { ReadType::Pread } else { proto.read_type() },
+        read_type: if proto.small() && proto.read_type.is_none() {
+            ReadType::Pread
+        } else {
+            proto.read_type()
+        },
         query_metrics: proto.query_metrics_enabled(),
     })
 }
 
 fn range(proto: &pb::Scan) -> RowRange {
-    let (start, stop) = (proto.start_row.clone().unwrap_or_default(), proto.stop_row.clone().unwrap_or_default());
-    // Clients that do not know the flag ask for one row with equal bounds.
+    let (start, stop) =
+        (proto.start_row.clone().unwrap_or_default(), proto.stop_row.clone().unwrap_or_default());
+    // Clients without the flag request one row with equal bounds.
     let includes_stop = proto.include_stop_row.unwrap_or(start == stop);
     let (first, last) = (bound(start, proto.include_start_row()), bound(stop, includes_stop));
-    if proto.reversed() { RowRange { start: last, end: first } } else { RowRange { start: first, end: last } }
+    if proto.reversed() {
+        RowRange { start: last, end: first }
+    } else {
+        RowRange { start: first, end: last }
+    }
 }
 
 fn bound(row: Bytes, inclusive: bool) -> Bound<Bytes> {
@@ -97,7 +112,8 @@ fn bound(row: Bytes, inclusive: bool) -> Bound<Bytes> {
     }
 }
 
-/// Java leaves the field out where there is no limit; 0 and what is negative for it are none too.
+/// Java omits the field if there is no limit; 0 and values that are negative in Java mean no limit
+/// too.
 fn max_result_bytes(size: Option<u64>) -> usize {
     let limited = size.filter(|size| size.cast_signed() > 0);
     limited.map_or(usize::MAX, |size| usize::try_from(size).unwrap_or(usize::MAX))
@@ -109,22 +125,30 @@ fn read_uncommitted(proto: &pb::Scan) -> Result<bool> {
         None | Some([0]) => Ok(false),
         Some([1]) => Ok(true),
         Some(level) => {
-            let text = format!("attribute {ISOLATION_LEVEL} is {}; give one byte, 0 (committed) or 1 (uncommitted)", shown(level));
+            let text = format!(
+                "attribute {ISOLATION_LEVEL} is {}; give one byte, 0 (committed) or 1 (uncommitted)",
+                display_bytes(level)
+            );
             Err(refused(text))
         }
     }
 }
 
-/// The message that opens a scanner for a scan.
+/// Returns the message that opens a scanner for a scan.
 ///
-/// A client that goes from region to region narrows the scan's range to the region first.
+/// A client that scans several regions limits the range to each region first.
 ///
 /// # Errors
-/// `Unsupported` for a filter that HBase has no class for.
+/// `Unsupported` for a filter without a class in HBase.
 pub fn to_proto(query: &ScanQuery) -> halite_types::Result<pb::Scan> {
     let (scan, selection) = (&query.scan, &query.scan.selection);
-    let (first, last) = if scan.reverse { (&scan.range.end, &scan.range.start) } else { (&scan.range.start, &scan.range.end) };
-    let result_size = u64::try_from(scan.max_result_bytes).unwrap_or(u64::MAX).min(i64::MAX.unsigned_abs());
+    let (first, last) = if scan.reverse {
+        (&scan.range.end, &scan.range.start)
+    } else {
+        (&scan.range.start, &scan.range.end)
+    };
+    let result_size =
+        u64::try_from(scan.max_result_bytes).unwrap_or(u64::MAX).min(i64::MAX.unsigned_abs());
     Ok(pb::Scan {
         column: selection::columns_to_proto(&selection.columns),
         attribute: attributes(query),
@@ -138,12 +162,15 @@ pub fn to_proto(query: &ScanQuery) -> halite_types::Result<pb::Scan> {
         max_versions: Some(selection::java_count(selection.max_versions)),
         cache_blocks: Some(selection.cache_blocks),
         store_limit: selection.family_limit.map(selection::java_count),
-        store_offset: (selection.family_offset > 0).then(|| selection::java_count(selection.family_offset)),
-        batch_size: scan.batch.map(|cells| selection::java_count(u32::try_from(cells).unwrap_or(u32::MAX))),
+        store_offset: (selection.family_offset > 0)
+            .then(|| selection::java_count(selection.family_offset)),
+        batch_size: scan
+            .batch
+            .map(|cells| selection::java_count(u32::try_from(cells).unwrap_or(u32::MAX))),
         max_result_size: (scan.max_result_bytes < usize::MAX).then_some(result_size),
         reversed: scan.reverse.then_some(true),
-        // HBase cannot read backwards what it reads only when a filter on another family has let the row pass, and by default it
-        // tries: it refuses such a scan.
+        // HBase cannot load families on demand (after a filter on another family has passed the
+        // row) in a reverse scan. It tries to by default and rejects such a scan.
         load_column_families_on_demand: scan.reverse.then_some(false),
         caching: query.caching,
         allow_partial_results: query.allow_partial_results.then_some(true),
@@ -156,7 +183,10 @@ pub fn to_proto(query: &ScanQuery) -> halite_types::Result<pb::Scan> {
 }
 
 fn attributes(query: &ScanQuery) -> Vec<pb::NameBytesPair> {
-    let one = |name: &str, byte: u8| pb::NameBytesPair { name: name.to_string(), value: Some(Bytes::copy_from_slice(&[byte])) };
+    let one = |name: &str, byte: u8| pb::NameBytesPair {
+        name: name.to_string(),
+        value: Some(Bytes::copy_from_slice(&[byte])),
+    };
     let raw = query.scan.raw.then(|| one(RAW, 0xff));
     raw.into_iter().chain(query.read_uncommitted.then(|| one(ISOLATION_LEVEL, 1))).collect()
 }

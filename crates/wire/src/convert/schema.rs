@@ -1,15 +1,17 @@
 //! `TableSchema`, `TableName` and `NamespaceDescriptor`: descriptors with all their attributes.
 //!
-//! A descriptor goes through as it is, unknown attributes included. HBase fills in the defaults of a table when it stores
-//! it, and shows them ever after: [`with_defaults`].
+//! A descriptor is converted unchanged, including unknown attributes. HBase adds the defaults of a
+//! table when it stores it, and returns them from then on: [`with_defaults`].
 
 use bytes::Bytes;
-use halite_types::schema::{DEFAULT_NAMESPACE, TABLE_DEFAULTS, check_namespace, family_attribute as fam};
+use halite_types::schema::{
+    DEFAULT_NAMESPACE, TABLE_DEFAULTS, check_namespace, family_attribute as fam,
+};
 use halite_types::{Attributes, Error, FamilyDescriptor, Result, TableDescriptor, TableName};
 
 use crate::proto as pb;
 
-/// The descriptor with the attributes that HBase would have filled in; what it says itself stays.
+/// Returns the descriptor with the attributes that HBase would add; existing attributes are kept.
 #[must_use]
 pub fn with_defaults(mut table: TableDescriptor) -> TableDescriptor {
     fill(&mut table.attributes, TABLE_DEFAULTS);
@@ -18,7 +20,7 @@ pub fn with_defaults(mut table: TableDescriptor) -> TableDescriptor {
     table
 }
 
-/// The same for one family.
+/// Returns the same for one family.
 #[must_use]
 pub fn family_with_defaults(mut family: FamilyDescriptor) -> FamilyDescriptor {
     fill(&mut family.attributes, fam::DEFAULTS);
@@ -31,7 +33,7 @@ fn fill(attributes: &mut Attributes, defaults: &[(&str, &str)]) {
     }
 }
 
-/// The message of a descriptor.
+/// Returns the message of a descriptor.
 pub fn to_proto(table: &TableDescriptor) -> pb::TableSchema {
     pb::TableSchema {
         table_name: Some(table_name_to_proto(table.name())),
@@ -41,12 +43,15 @@ pub fn to_proto(table: &TableDescriptor) -> pb::TableSchema {
     }
 }
 
-/// The descriptor of a message. Whether its values make sense is for [`TableDescriptor::check`].
+/// Returns the descriptor of a message. [`TableDescriptor::check`] checks its values.
 ///
 /// # Errors
-/// `InvalidRequest` for no name or one that cannot be a table's, or an attribute that is not text.
+/// `InvalidRequest` for a missing or invalid table name, or an attribute that is not text.
 pub fn from_proto(proto: &pb::TableSchema) -> Result<TableDescriptor> {
-    let name = proto.table_name.as_ref().ok_or_else(|| Error::invalid("a table schema has no table name; give it"))?;
+    let name = proto
+        .table_name
+        .as_ref()
+        .ok_or_else(|| Error::invalid("a table schema has no table name; give it"))?;
     let name = table_name_from_proto(name)?;
     let at = |error: Error| error.at(format!("table {name}"));
     let mut table = TableDescriptor::new(name.clone());
@@ -58,7 +63,7 @@ pub fn from_proto(proto: &pb::TableSchema) -> Result<TableDescriptor> {
     Ok(table)
 }
 
-/// The message of a family.
+/// Returns the message of a family.
 pub fn family_to_proto(family: &FamilyDescriptor) -> pb::ColumnFamilySchema {
     pb::ColumnFamilySchema {
         name: family.name().clone(),
@@ -67,7 +72,7 @@ pub fn family_to_proto(family: &FamilyDescriptor) -> pb::ColumnFamilySchema {
     }
 }
 
-/// The family of a message. Whether its values make sense is for [`FamilyDescriptor::check`].
+/// Returns the family of a message. [`FamilyDescriptor::check`] checks its values.
 ///
 /// # Errors
 /// `InvalidRequest` for an attribute that is not text.
@@ -78,30 +83,33 @@ pub fn family_from_proto(proto: &pb::ColumnFamilySchema) -> Result<FamilyDescrip
     Ok(family)
 }
 
-/// The message of a table's name, which always says the namespace.
+/// Returns the message of a table name, which always contains the namespace.
 pub fn table_name_to_proto(name: &TableName) -> pb::TableName {
     let bytes = |text: &str| Bytes::copy_from_slice(text.as_bytes());
     pb::TableName { namespace: bytes(name.namespace()), qualifier: bytes(name.qualifier()) }
 }
 
-/// The table's name of a message. No namespace is the default one.
+/// Returns the table name of a message. A missing namespace is the default one.
 ///
 /// # Errors
-/// `InvalidRequest` for what cannot be a table's name.
+/// `InvalidRequest` for an invalid table name.
 pub fn table_name_from_proto(proto: &pb::TableName) -> Result<TableName> {
     let (namespace, qualifier) = (text(&proto.namespace)?, text(&proto.qualifier)?);
     TableName::new(if namespace.is_empty() { DEFAULT_NAMESPACE } else { namespace }, qualifier)
 }
 
-/// The message of a namespace with its settings.
+/// Returns the message of a namespace with its settings.
 pub fn namespace_to_proto(name: &str, settings: &Attributes) -> pb::NamespaceDescriptor {
-    pb::NamespaceDescriptor { name: Bytes::copy_from_slice(name.as_bytes()), configuration: configuration_to_proto(settings) }
+    pb::NamespaceDescriptor {
+        name: Bytes::copy_from_slice(name.as_bytes()),
+        configuration: configuration_to_proto(settings),
+    }
 }
 
-/// A namespace's name and settings.
+/// Returns a namespace's name and settings.
 ///
 /// # Errors
-/// `InvalidRequest` for what cannot be a namespace's name.
+/// `InvalidRequest` for an invalid namespace name.
 pub fn namespace_from_proto(proto: &pb::NamespaceDescriptor) -> Result<(String, Attributes)> {
     let name = text(&proto.name)?;
     check_namespace(name)?;
@@ -109,17 +117,26 @@ pub fn namespace_from_proto(proto: &pb::NamespaceDescriptor) -> Result<(String, 
 }
 
 fn text(bytes: &[u8]) -> Result<&str> {
-    std::str::from_utf8(bytes).map_err(|_| Error::invalid(format!("{} is not UTF-8 text", super::shown(bytes))))
+    std::str::from_utf8(bytes)
+        .map_err(|_| Error::invalid(format!("{} is not UTF-8 text", super::display_bytes(bytes))))
 }
 
 fn attributes(pairs: &[pb::BytesBytesPair]) -> Result<Attributes> {
-    let of_pair = |pair: &pb::BytesBytesPair| Ok((text(&pair.first)?.to_string(), text(&pair.second)?.to_string()));
-    pairs.iter().map(|pair| of_pair(pair).map_err(|error: Error| error.at("an attribute"))).collect()
+    let of_pair = |pair: &pb::BytesBytesPair| {
+        Ok((text(&pair.first)?.to_string(), text(&pair.second)?.to_string()))
+    };
+    pairs
+        .iter()
+        .map(|pair| of_pair(pair).map_err(|error: Error| error.at("an attribute")))
+        .collect()
 }
 
 fn attributes_to_proto(attributes: &Attributes) -> Vec<pb::BytesBytesPair> {
     let bytes = |text: &String| Bytes::copy_from_slice(text.as_bytes());
-    attributes.iter().map(|(name, value)| pb::BytesBytesPair { first: bytes(name), second: bytes(value) }).collect()
+    attributes
+        .iter()
+        .map(|(name, value)| pb::BytesBytesPair { first: bytes(name), second: bytes(value) })
+        .collect()
 }
 
 fn configuration(pairs: &[pb::NameStringPair]) -> Attributes {
@@ -127,7 +144,10 @@ fn configuration(pairs: &[pb::NameStringPair]) -> Attributes {
 }
 
 fn configuration_to_proto(settings: &Attributes) -> Vec<pb::NameStringPair> {
-    settings.iter().map(|(name, value)| pb::NameStringPair { name: name.clone(), value: value.clone() }).collect()
+    settings
+        .iter()
+        .map(|(name, value)| pb::NameStringPair { name: name.clone(), value: value.clone() })
+        .collect()
 }
 
 #[cfg(test)]
@@ -138,10 +158,18 @@ mod tests {
 
     #[test]
     fn a_table_made_without_attributes_shows_the_defaults_of_hbase() {
-        let table = TableDescriptor::new("t1".parse().unwrap()).family(FamilyDescriptor::new("f").versions(3));
+        let table = TableDescriptor::new("t1".parse().unwrap())
+            .family(FamilyDescriptor::new("f").versions(3));
         let shown = with_defaults(table);
         let family = shown.find_family(b"f").unwrap();
-        assert_eq!((family.attributes.len(), family.attributes["VERSIONS"].as_str(), family.attributes["BLOOMFILTER"].as_str()), (12, "3", "ROW"));
+        assert_eq!(
+            (
+                family.attributes.len(),
+                family.attributes["VERSIONS"].as_str(),
+                family.attributes["BLOOMFILTER"].as_str()
+            ),
+            (12, "3", "ROW")
+        );
         assert_eq!(shown.attributes["IS_META"], "false");
         shown.check().unwrap();
         assert_eq!(with_defaults(shown.clone()), shown);
@@ -150,18 +178,32 @@ mod tests {
     #[test]
     fn names_that_cannot_be_are_refused_and_no_namespace_is_the_default_one() {
         let name = |namespace: &'static [u8], qualifier: &'static [u8]| {
-            table_name_from_proto(&pb::TableName { namespace: Bytes::from_static(namespace), qualifier: Bytes::from_static(qualifier) })
+            table_name_from_proto(&pb::TableName {
+                namespace: Bytes::from_static(namespace),
+                qualifier: Bytes::from_static(qualifier),
+            })
         };
         assert_eq!(name(b"", b"t").unwrap(), name(b"default", b"t").unwrap());
-        assert!(name(b"ns", b"").is_err() && name(b"ns", b"\xff").is_err() && name(b"a b", b"t").is_err());
+        assert!(
+            name(b"ns", b"").is_err()
+                && name(b"ns", b"\xff").is_err()
+                && name(b"a b", b"t").is_err()
+        );
         assert!(from_proto(&pb::TableSchema::default()).is_err());
         assert!(namespace_from_proto(&pb::NamespaceDescriptor::default()).is_err());
     }
 
     #[test]
     fn an_attribute_that_is_not_text_is_refused_by_name() {
-        let pair = pb::BytesBytesPair { first: Bytes::from_static(b"A"), second: Bytes::from_static(b"\xff") };
-        let proto = pb::ColumnFamilySchema { name: Bytes::from_static(b"f"), attributes: vec![pair], configuration: Vec::new() };
+        let pair = pb::BytesBytesPair {
+            first: Bytes::from_static(b"A"),
+            second: Bytes::from_static(b"\xff"),
+        };
+        let proto = pb::ColumnFamilySchema {
+            name: Bytes::from_static(b"f"),
+            attributes: vec![pair],
+            configuration: Vec::new(),
+        };
         assert!(family_from_proto(&proto).unwrap_err().message().contains("\\xFF is not UTF-8"));
     }
 

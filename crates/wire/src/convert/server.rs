@@ -1,4 +1,4 @@
-//! `ServerName`: a server's place and start.
+//! `ServerName`: address and start time of a server.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,19 +7,20 @@ use halite_types::{Error, Result};
 
 use crate::proto as pb;
 
-/// A server of a cluster. Its text is HBase's: `host,port,startcode`.
+/// Server of a cluster. Its text form is HBase's: `host,port,startcode`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerName {
-    /// Host name or address; clients connect to it as it stands.
+    /// Host name or address; clients connect to it unchanged.
     pub host: String,
     /// Port of its RPC endpoint.
     pub port: u16,
-    /// When it started, milliseconds since the epoch: the same address with another start is another server.
+    /// Start time in milliseconds since the epoch: the same address with another start time is
+    /// another server.
     pub start_code: u64,
 }
 
 impl ServerName {
-    /// `host:port`, as `info:server` in meta has it.
+    /// Returns `host:port`, the format of `info:server` in meta.
     pub fn address(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
@@ -37,7 +38,8 @@ impl FromStr for ServerName {
     fn from_str(text: &str) -> Result<Self> {
         let parts: Vec<_> = text.rsplitn(3, ',').collect();
         if let [start_code, port, host] = parts[..]
-            && let (Ok(start_code), Ok(port), false) = (start_code.parse(), port.parse(), host.is_empty())
+            && let (Ok(start_code), Ok(port), false) =
+                (start_code.parse(), port.parse(), host.is_empty())
         {
             return Ok(Self { host: host.to_string(), port, start_code });
         }
@@ -47,16 +49,22 @@ impl FromStr for ServerName {
 
 impl From<&ServerName> for pb::ServerName {
     fn from(server: &ServerName) -> Self {
-        Self { host_name: server.host.clone(), port: Some(u32::from(server.port)), start_code: Some(server.start_code) }
+        Self {
+            host_name: server.host.clone(),
+            port: Some(u32::from(server.port)),
+            start_code: Some(server.start_code),
+        }
     }
 }
 
-/// The server of a message. A port or start that is not there is 0.
+/// Returns the server of a message. A missing port or start code is 0.
 ///
 /// # Errors
-/// `InvalidRequest` for a number that is no port.
+/// `InvalidRequest` for an invalid port.
 pub fn from_proto(proto: &pb::ServerName) -> Result<ServerName> {
-    let port = u16::try_from(proto.port()).map_err(|_| Error::invalid(format!("server {}: {} is no port", proto.host_name, proto.port())))?;
+    let port = u16::try_from(proto.port()).map_err(|_| {
+        Error::invalid(format!("server {}: {} is no port", proto.host_name, proto.port()))
+    })?;
     Ok(ServerName { host: proto.host_name.clone(), port, start_code: proto.start_code() })
 }
 
@@ -71,7 +79,10 @@ mod tests {
         for text in ["", "a", "a,1", ",1,2", "a,70000,2", "a,1,-1", "a,1,x"] {
             assert!(text.parse::<ServerName>().is_err(), "{text}");
         }
-        assert!(from_proto(&pb::ServerName { port: Some(65_536), ..pb::ServerName::default() }).is_err());
+        assert!(
+            from_proto(&pb::ServerName { port: Some(65_536), ..pb::ServerName::default() })
+                .is_err()
+        );
     }
 
     proptest! {

@@ -1,21 +1,21 @@
-//! `SnapshotDescription`: what a snapshot is called and how it was taken.
+//! `SnapshotDescription`: name and type of a snapshot.
 
-use halite_types::{Error, Result, SnapshotDescriptor, SnapshotKind};
+use halite_types::{Error, Result, SnapshotDescriptor, SnapshotType};
 
 use crate::proto as pb;
 use pb::snapshot_description::Type;
 
-/// The layout of snapshots that HBase has had since 0.99, which clients see as the version of each.
+/// Layout version of snapshots in HBase since 0.99, which clients see as the version of each.
 const LAYOUT_VERSION: i32 = 2;
 
-/// The message of a snapshot.
+/// Returns the message of a snapshot.
 pub fn to_proto(snapshot: &SnapshotDescriptor) -> pb::SnapshotDescription {
     let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     pb::SnapshotDescription {
         name: snapshot.name.clone(),
         table: Some(snapshot.table.to_string()),
         creation_time: Some(snapshot.created_ms),
-        r#type: Some(type_of(snapshot.kind).into()),
+        r#type: Some(type_to_proto(snapshot.kind).into()),
         version: Some(LAYOUT_VERSION),
         owner: Some(snapshot.owner.clone()).filter(|owner| !owner.is_empty()),
         ttl: Some(signed(snapshot.ttl_seconds)),
@@ -24,19 +24,23 @@ pub fn to_proto(snapshot: &SnapshotDescriptor) -> pb::SnapshotDescription {
     }
 }
 
-/// The snapshot of a message that names a table. Messages that only name the snapshot, to delete it or to ask for it, do
-/// not.
+/// Returns the snapshot of a message that names a table. Messages that only identify the snapshot,
+/// for deletion or queries, do not.
 ///
-/// A time to live or size below 0 is none, as in HBase. Whether the name can be one is for [`SnapshotDescriptor::check`].
+/// A time to live or size below 0 means none, as in HBase. [`SnapshotDescriptor::check`] checks the
+/// name.
 ///
 /// # Errors
-/// `InvalidRequest` for what cannot be a table's name, or a type that is none.
+/// `InvalidRequest` for an invalid table name or type.
 pub fn from_proto(proto: &pb::SnapshotDescription) -> Result<SnapshotDescriptor> {
     let positive = |number: i64| u64::try_from(number).unwrap_or(0);
-    let table = proto.table().parse().map_err(|error: Error| error.at(format!("snapshot {:?}", proto.name)))?;
+    let table = proto
+        .table()
+        .parse()
+        .map_err(|error: Error| error.at(format!("snapshot {:?}", proto.name)))?;
     Ok(SnapshotDescriptor {
         created_ms: proto.creation_time(),
-        kind: kind_of(proto)?,
+        kind: type_from_proto(proto)?,
         ttl_seconds: positive(proto.ttl()),
         max_file_bytes: positive(proto.max_file_size()),
         owner: proto.owner().to_string(),
@@ -44,22 +48,25 @@ pub fn from_proto(proto: &pb::SnapshotDescription) -> Result<SnapshotDescriptor>
     })
 }
 
-fn type_of(kind: SnapshotKind) -> Type {
+fn type_to_proto(kind: SnapshotType) -> Type {
     match kind {
-        SnapshotKind::Flush => Type::Flush,
-        SnapshotKind::SkipFlush => Type::Skipflush,
-        SnapshotKind::Disabled => Type::Disabled,
+        SnapshotType::Flush => Type::Flush,
+        SnapshotType::SkipFlush => Type::Skipflush,
+        SnapshotType::Disabled => Type::Disabled,
     }
 }
 
-fn kind_of(proto: &pb::SnapshotDescription) -> Result<SnapshotKind> {
+fn type_from_proto(proto: &pb::SnapshotDescription) -> Result<SnapshotType> {
     let number = proto.r#type.unwrap_or(Type::Flush.into());
     Ok(match Type::try_from(number) {
-        Ok(Type::Flush) => SnapshotKind::Flush,
-        Ok(Type::Skipflush) => SnapshotKind::SkipFlush,
-        Ok(Type::Disabled) => SnapshotKind::Disabled,
+        Ok(Type::Flush) => SnapshotType::Flush,
+        Ok(Type::Skipflush) => SnapshotType::SkipFlush,
+        Ok(Type::Disabled) => SnapshotType::Disabled,
         Err(_) => {
-            let text = format!("snapshot {:?}: {number} is no type; give 0 (DISABLED), 1 (FLUSH) or 2 (SKIPFLUSH)", proto.name);
+            let text = format!(
+                "snapshot {:?}: {number} is no type; give 0 (DISABLED), 1 (FLUSH) or 2 (SKIPFLUSH)",
+                proto.name
+            );
             return Err(Error::invalid(text));
         }
     })
@@ -73,15 +80,33 @@ mod tests {
 
     #[test]
     fn a_request_says_little_and_the_rest_is_the_default() {
-        let asked = pb::SnapshotDescription { name: "s".into(), table: Some("ns:t".into()), ttl: Some(-1), ..pb::SnapshotDescription::default() };
-        assert_eq!(from_proto(&asked).unwrap(), SnapshotDescriptor::new("s", "ns:t".parse().unwrap()));
+        let asked = pb::SnapshotDescription {
+            name: "s".into(),
+            table: Some("ns:t".into()),
+            ttl: Some(-1),
+            ..pb::SnapshotDescription::default()
+        };
+        assert_eq!(
+            from_proto(&asked).unwrap(),
+            SnapshotDescriptor::new("s", "ns:t".parse().unwrap())
+        );
     }
 
     #[test]
     fn a_snapshot_of_no_table_or_type_is_refused_by_name() {
-        let asked = pb::SnapshotDescription { name: "s".into(), table: Some("t".into()), ..pb::SnapshotDescription::default() };
-        for wrong in [pb::SnapshotDescription { table: None, ..asked.clone() }, pb::SnapshotDescription { r#type: Some(3), ..asked }] {
-            assert!(from_proto(&wrong).unwrap_err().message().starts_with("snapshot \"s\": "), "{wrong:?}");
+        let asked = pb::SnapshotDescription {
+            name: "s".into(),
+            table: Some("t".into()),
+            ..pb::SnapshotDescription::default()
+        };
+        for wrong in [
+            pb::SnapshotDescription { table: None, ..asked.clone() },
+            pb::SnapshotDescription { r#type: Some(3), ..asked },
+        ] {
+            assert!(
+                from_proto(&wrong).unwrap_err().message().starts_with("snapshot \"s\": "),
+                "{wrong:?}"
+            );
         }
     }
 
@@ -90,7 +115,7 @@ mod tests {
         fn every_snapshot_survives_its_message(
             name in "[a-z]{1,8}", created_ms in any::<i64>(), numbers in any::<[u32; 2]>(), owner in "[a-z]{0,5}", kind in 0..3usize
         ) {
-            let kind = [SnapshotKind::Flush, SnapshotKind::SkipFlush, SnapshotKind::Disabled][kind];
+            let kind = [SnapshotType::Flush, SnapshotType::SkipFlush, SnapshotType::Disabled][kind];
             let [ttl, size] = numbers.map(u64::from);
             let snapshot = SnapshotDescriptor { created_ms, ..SnapshotDescriptor::new(name, "ns:t".parse().unwrap()) };
             let snapshot = snapshot.kind(kind).ttl_seconds(ttl).max_file_bytes(size).owner(owner);

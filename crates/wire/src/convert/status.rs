@@ -1,7 +1,7 @@
-//! `RegionLoad` and `ClusterStatus`: the figures of regions, as `status` shows them.
+//! `RegionLoad` and `ClusterStatus`: statistics of regions, as `status` prints them.
 //!
-//! HBase tells sizes in whole mebibytes and kibibytes, and calls anything above 0 at least one of them, so what comes back is
-//! coarser than what was sent.
+//! HBase sends sizes in whole mebibytes and kibibytes, and rounds anything above 0 up to at least
+//! one of them, so the decoded value is coarser than the original.
 
 use bytes::Bytes;
 use halite_types::status::CompactionState;
@@ -12,14 +12,19 @@ use crate::proto as pb;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
-/// What stands where a region has no sequence id: -1 in a field without a sign.
+/// Value for a region without a sequence id: -1 in an unsigned field.
 const NO_SEQUENCE: u64 = u64::MAX;
 
-/// The message of a region's figures, with the families of its table (HBase: `HRegionServer.createRegionLoad`).
-pub fn region_load_to_proto<'a>(load: &RegionLoad, families: impl IntoIterator<Item = &'a Bytes>) -> pb::RegionLoad {
+/// Returns the message of a region's statistics, with the families of its table (HBase:
+/// `HRegionServer.createRegionLoad`).
+pub fn region_load_to_proto<'a>(
+    load: &RegionLoad,
+    families: impl IntoIterator<Item = &'a Bytes>,
+) -> pb::RegionLoad {
     let sequence_id = load.flushed_sequence.unwrap_or(NO_SEQUENCE);
     // A flush writes all families.
-    let store_sequence = |family: &Bytes| pb::StoreSequenceId { family_name: family.clone(), sequence_id };
+    let store_sequence =
+        |family: &Bytes| pb::StoreSequenceId { family_name: family.clone(), sequence_id };
     pb::RegionLoad {
         region_specifier: region::specifier(&load.region),
         stores: Some(int(load.stores)),
@@ -47,7 +52,7 @@ pub fn region_load_to_proto<'a>(load: &RegionLoad, families: impl IntoIterator<I
     }
 }
 
-/// The figures of a region, for a client that knows which region the message's name means.
+/// Returns the statistics of a region, for a client that has resolved the message's region name.
 pub fn region_load_from_proto(proto: &pb::RegionLoad, region: RegionInfo) -> RegionLoad {
     RegionLoad {
         stores: u64::from(proto.stores()),
@@ -71,17 +76,23 @@ pub fn region_load_from_proto(proto: &pb::RegionLoad, region: RegionInfo) -> Reg
     }
 }
 
-/// The figures of a cluster: those of the regions of all its live servers that `find` knows by their names. A cluster's
-/// servers do not tell of caches and logs; those figures are 0.
-pub fn cluster_status_from_proto(proto: &pb::ClusterStatus, mut find: impl FnMut(&[u8]) -> Option<RegionInfo>) -> ClusterStatus {
+/// Returns the statistics of a cluster: those of the regions on its live servers that `find`
+/// resolves by name. Servers of a cluster do not report caches and logs; those values are 0.
+pub fn cluster_status_from_proto(
+    proto: &pb::ClusterStatus,
+    mut find: impl FnMut(&[u8]) -> Option<RegionInfo>,
+) -> ClusterStatus {
     let loads = proto.live_servers.iter().flat_map(|server| &server.server_load.region_loads);
-    let regions = loads.filter_map(|load| Some(region_load_from_proto(load, find(&load.region_specifier.value)?)));
+    let regions = loads
+        .filter_map(|load| Some(region_load_from_proto(load, find(&load.region_specifier.value)?)));
     let mut regions: Vec<_> = regions.collect();
-    regions.sort_by(|a, b| (&a.region.table, &a.region.start).cmp(&(&b.region.table, &b.region.start)));
+    regions.sort_by(|a, b| {
+        (&a.region.table, &a.region.start).cmp(&(&b.region.table, &b.region.start))
+    });
     ClusterStatus { regions, ..ClusterStatus::default() }
 }
 
-/// HBase's word for which compactions are asked for or running.
+/// Returns HBase's value for the requested and running compactions.
 pub fn compaction_state_to_proto(state: CompactionState) -> pb::region_load::CompactionState {
     use pb::region_load::CompactionState as Wire;
     match state {
@@ -92,7 +103,7 @@ pub fn compaction_state_to_proto(state: CompactionState) -> pb::region_load::Com
     }
 }
 
-/// The reverse of [`compaction_state_to_proto`].
+/// Returns the reverse of [`compaction_state_to_proto`].
 pub fn compaction_state_from_proto(state: pb::region_load::CompactionState) -> CompactionState {
     use pb::region_load::CompactionState as Wire;
     match state {
@@ -103,12 +114,13 @@ pub fn compaction_state_from_proto(state: pb::region_load::CompactionState) -> C
     }
 }
 
-/// Whole units, and 1 for anything below one but nothing (HBase: `HRegionServer.roundSize`).
+/// Returns whole units, rounded down, but at least 1 unless `size` is 0 (HBase:
+/// `HRegionServer.roundSize`).
 fn round(size: u64, unit: u64) -> u32 {
     int(if size == 0 { 0 } else { size.checked_div(unit).unwrap_or(0).max(1) })
 }
 
-/// A count as Java's `int`.
+/// Returns a count as Java's `int`.
 fn int(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX).min(i32::MAX.cast_unsigned())
 }
@@ -125,7 +137,12 @@ mod tests {
 
     fn region(start: &'static str) -> RegionInfo {
         let table_name = crate::convert::schema::table_name_to_proto(&"t".parse().unwrap());
-        let proto = pb::RegionInfo { region_id: 1, table_name, start_key: Some(start.into()), ..pb::RegionInfo::default() };
+        let proto = pb::RegionInfo {
+            region_id: 1,
+            table_name,
+            start_key: Some(start.into()),
+            ..pb::RegionInfo::default()
+        };
         region::from_proto(&proto).unwrap()
     }
 
@@ -137,8 +154,14 @@ mod tests {
 
     #[test]
     fn a_region_that_was_never_flushed_has_minus_one_as_its_sequence() {
-        let sent = region_load_to_proto(&RegionLoad::new(region("")), [&Bytes::from("f"), &Bytes::from("g")]);
-        assert_eq!((sent.complete_sequence_id, sent.store_complete_sequence_id.len()), (Some(u64::MAX), 2));
+        let sent = region_load_to_proto(
+            &RegionLoad::new(region("")),
+            [&Bytes::from("f"), &Bytes::from("g")],
+        );
+        assert_eq!(
+            (sent.complete_sequence_id, sent.store_complete_sequence_id.len()),
+            (Some(u64::MAX), 2)
+        );
         assert_eq!(region_load_from_proto(&sent, region("")), RegionLoad::new(region("")));
     }
 
@@ -146,14 +169,22 @@ mod tests {
     fn a_cluster_shows_the_regions_that_are_known_in_their_order() {
         let server = |starts: &[&'static str]| pb::LiveServerInfo {
             server_load: pb::ServerLoad {
-                region_loads: starts.iter().map(|start| region_load_to_proto(&RegionLoad::new(region(start)), [])).collect(),
+                region_loads: starts
+                    .iter()
+                    .map(|start| region_load_to_proto(&RegionLoad::new(region(start)), []))
+                    .collect(),
                 ..pb::ServerLoad::default()
             },
             ..pb::LiveServerInfo::default()
         };
-        let proto = pb::ClusterStatus { live_servers: vec![server(&["m", "gone"]), server(&["", "x"])], ..pb::ClusterStatus::default() };
+        let proto = pb::ClusterStatus {
+            live_servers: vec![server(&["m", "gone"]), server(&["", "x"])],
+            ..pb::ClusterStatus::default()
+        };
         let known = [region("x"), region("m"), region("")];
-        let status = cluster_status_from_proto(&proto, |name| known.iter().find(|region| region.full_name() == name).cloned());
+        let status = cluster_status_from_proto(&proto, |name| {
+            known.iter().find(|region| region.full_name() == name).cloned()
+        });
         let starts: Vec<_> = status.regions.iter().map(|load| load.region.start.clone()).collect();
         assert_eq!(starts, ["", "m", "x"]);
     }

@@ -1,27 +1,29 @@
-//! The table: our name of an exception, HBase's class, whether it is final, and what a client does about it.
+//! Table of exceptions: Halite's name, HBase's class, whether it is final, and the client's action.
 
-/// What a client should do about an exception.
+/// Client's action on an exception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Action {
-    /// Forget where the region was, look it up again and retry there. If the exception names the new place, go there.
+pub enum RetryAction {
+    /// Drop the region's cached location, look it up again and retry there. If the exception
+    /// contains the new location, use it.
     Relocate,
-    /// Wait a little and retry at the same place.
+    /// Wait briefly and retry at the same location.
     Wait,
-    /// Wait longer (`hbase.client.pause.server.overloaded`) and retry at the same place: the server has too much to do.
+    /// Wait longer (`hbase.client.pause.server.overloaded`) and retry at the same location: the
+    /// server is overloaded.
     WaitOverloaded,
-    /// Wait as long as the message says and retry at the same place.
-    WaitAsTold,
-    /// Retry at once at the same place.
+    /// Wait as long as the message specifies and retry at the same location.
+    WaitAsSpecified,
+    /// Retry immediately at the same location.
     RetryNow,
-    /// Drop the connection and everything known of this server, then relocate and retry.
+    /// Close the connection and drop everything cached about this server, then relocate and retry.
     DropServer,
-    /// Open the scanner again behind the last row that came and go on.
+    /// Reopen the scanner after the last received row and continue.
     ReopenScanner,
-    /// Tell the caller: the same call would fail again.
+    /// Return the error to the caller: the same call would fail again.
     GiveUp,
 }
 
-/// Whether the class extends `DoNotRetryIOException`, as one word for the table.
+/// One-word names for the table: `true` if the class extends `DoNotRetryIOException`.
 mod retry {
     pub(super) const AGAIN: bool = false;
     pub(super) const NEVER: bool = true;
@@ -29,38 +31,39 @@ mod retry {
 
 macro_rules! exceptions {
     ($($(#[$doc:meta])* $kind:ident $class:literal $retry:ident $action:ident;)*) => {
-        /// The exceptions that clients and servers of HBase tell apart. The names are those of the classes without
-        /// package and `Exception`.
+        /// Exceptions that clients and servers of HBase distinguish. The names are those of the
+        /// classes without package and `Exception`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum ExceptionKind {
             $(#[doc = concat!("`", $class, "`")] $(#[$doc])* $kind,)*
         }
 
         impl ExceptionKind {
-            /// All of them.
+            /// All kinds.
             pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
 
-            /// The full name of the Java class.
+            /// Returns the full name of the Java class.
             pub fn class(self) -> &'static str {
                 match self { $(Self::$kind => $class,)* }
             }
 
-            /// Whether the class extends `DoNotRetryIOException`: the same call will fail again. Scans treat three of
-            /// these in their own way, see [`Action::ReopenScanner`].
+            /// Returns `true` if the class extends `DoNotRetryIOException`: the same call will fail
+            /// again. Scans handle three of these differently, see [`RetryAction::ReopenScanner`].
             pub fn is_do_not_retry(self) -> bool {
                 match self { $(Self::$kind => retry::$retry,)* }
             }
 
-            /// What a client should do.
-            pub fn action(self) -> Action {
-                match self { $(Self::$kind => Action::$action,)* }
+            /// Returns the client's action.
+            pub fn action(self) -> RetryAction {
+                match self { $(Self::$kind => RetryAction::$action,)* }
             }
 
-            /// The kind of a full class name; `None` for a class that nobody treats in its own way.
+            /// Returns the kind of a full class name; `None` for a class without special treatment.
             pub fn from_class(class: &str) -> Option<Self> {
                 match class {
                     $($class => Some(Self::$kind),)*
-                    // What region servers throw; it extends the one in the table, which clients can load.
+                    // Class that region servers throw; it extends the one in the table, which
+                    // clients can load.
                     "org.apache.hadoop.hbase.regionserver.RowTooBigException" => Some(Self::RowTooBig),
                     _ => None,
                 }
@@ -70,29 +73,29 @@ macro_rules! exceptions {
 }
 
 exceptions! {
-    // Where a region is.
+    // Location of a region.
     NotServingRegion "org.apache.hadoop.hbase.NotServingRegionException" AGAIN Relocate;
     RegionMoved "org.apache.hadoop.hbase.exceptions.RegionMovedException" AGAIN Relocate;
     WrongRegion "org.apache.hadoop.hbase.regionserver.WrongRegionException" AGAIN Relocate;
     RegionOpening "org.apache.hadoop.hbase.exceptions.RegionOpeningException" AGAIN Wait;
 
-    // Too much to do.
+    // Overload.
     RegionTooBusy "org.apache.hadoop.hbase.RegionTooBusyException" AGAIN Wait;
     CallQueueTooBig "org.apache.hadoop.hbase.CallQueueTooBigException" AGAIN WaitOverloaded;
     CallDropped "org.apache.hadoop.hbase.CallDroppedException" AGAIN WaitOverloaded;
     RetryImmediately "org.apache.hadoop.hbase.RetryImmediatelyException" AGAIN RetryNow;
     MultiActionResultTooLarge "org.apache.hadoop.hbase.MultiActionResultTooLarge" AGAIN RetryNow;
-    RpcThrottling "org.apache.hadoop.hbase.quotas.RpcThrottlingException" AGAIN WaitAsTold;
+    RpcThrottling "org.apache.hadoop.hbase.quotas.RpcThrottlingException" AGAIN WaitAsSpecified;
     SpaceLimiting "org.apache.hadoop.hbase.quotas.SpaceLimitingException" NEVER GiveUp;
     QuotaExceeded "org.apache.hadoop.hbase.quotas.QuotaExceededException" NEVER GiveUp;
     Throttling "org.apache.hadoop.hbase.quotas.ThrottlingException" NEVER GiveUp;
 
-    // A server that starts or stops.
+    // Server startup and shutdown.
     ServerNotRunningYet "org.apache.hadoop.hbase.ipc.ServerNotRunningYetException" AGAIN Wait;
     PleaseHold "org.apache.hadoop.hbase.PleaseHoldException" AGAIN Wait;
     RegionServerStopped "org.apache.hadoop.hbase.regionserver.RegionServerStoppedException" AGAIN DropServer;
     RegionServerAborted "org.apache.hadoop.hbase.regionserver.RegionServerAbortedException" AGAIN DropServer;
-    /// Final for that master; another one may have taken over.
+    /// Final for that master; another master may have become active.
     MasterStopped "org.apache.hadoop.hbase.exceptions.MasterStoppedException" NEVER DropServer;
     MasterNotRunning "org.apache.hadoop.hbase.MasterNotRunningException" AGAIN DropServer;
     ZooKeeperConnection "org.apache.hadoop.hbase.ZooKeeperConnectionException" AGAIN Wait;
@@ -103,7 +106,7 @@ exceptions! {
     OutOfOrderScannerNext "org.apache.hadoop.hbase.exceptions.OutOfOrderScannerNextException" NEVER ReopenScanner;
     Lease "org.apache.hadoop.hbase.regionserver.LeaseException" NEVER GiveUp;
 
-    // Requests that are wrong.
+    // Invalid requests.
     DoNotRetry "org.apache.hadoop.hbase.DoNotRetryIOException" NEVER GiveUp;
     NoSuchColumnFamily "org.apache.hadoop.hbase.regionserver.NoSuchColumnFamilyException" NEVER GiveUp;
     FailedSanityCheck "org.apache.hadoop.hbase.exceptions.FailedSanityCheckException" NEVER GiveUp;
@@ -111,7 +114,7 @@ exceptions! {
     RowTooBig "org.apache.hadoop.hbase.client.RowTooBigException" NEVER GiveUp;
     RequestTooBig "org.apache.hadoop.hbase.exceptions.RequestTooBigException" NEVER GiveUp;
     IncompatibleFilter "org.apache.hadoop.hbase.filter.IncompatibleFilterException" AGAIN GiveUp;
-    /// `asynchbase` asks for it before it scans meta, and it says that an endpoint is not there.
+    /// `asynchbase` relies on it before it scans meta; it also reports a missing endpoint.
     UnknownProtocol "org.apache.hadoop.hbase.exceptions.UnknownProtocolException" NEVER GiveUp;
     InvalidProtocolBuffer "org.apache.hbase.thirdparty.com.google.protobuf.InvalidProtocolBufferException" AGAIN GiveUp;
     AccessDenied "org.apache.hadoop.hbase.security.AccessDeniedException" NEVER GiveUp;
@@ -129,7 +132,7 @@ exceptions! {
     DoNotRetryRegion "org.apache.hadoop.hbase.client.DoNotRetryRegionException" NEVER GiveUp;
     ReplicationPeerNotFound "org.apache.hadoop.hbase.ReplicationPeerNotFoundException" NEVER GiveUp;
     UnknownRegion "org.apache.hadoop.hbase.UnknownRegionException" NEVER GiveUp;
-    /// A class that only servers have; `do_not_retry` makes it final for clients that cannot load it.
+    /// Server-only class; `do_not_retry` makes it final for clients that cannot load it.
     Constraint "org.apache.hadoop.hbase.constraint.ConstraintException" NEVER GiveUp;
 
     // Snapshots.
@@ -150,9 +153,9 @@ exceptions! {
     UnsupportedCrypto "org.apache.hadoop.hbase.ipc.UnsupportedCryptoException" NEVER GiveUp;
     SecurityNotEnabled "org.apache.hadoop.hbase.ipc.SecurityNotEnabledException" AGAIN GiveUp;
 
-    // A server's own troubles.
-    /// A class that only servers have; `do_not_retry` makes it final for clients that cannot load it.
+    // Internal server failures.
+    /// Server-only class; `do_not_retry` makes it final for clients that cannot load it.
     CorruptHFile "org.apache.hadoop.hbase.io.hfile.CorruptHFileException" NEVER GiveUp;
-    /// Clients try again for minutes, so a server says it only of what may pass.
+    /// Clients retry for minutes, so a server sends it only for transient failures.
     Io "java.io.IOException" AGAIN Relocate;
 }

@@ -1,11 +1,12 @@
-//! Errors as they travel: HBase tells failures by the names of Java classes.
+//! Errors on the wire: HBase identifies failures by the names of Java classes.
 //!
-//! A server makes an [`Exception`] of what went wrong and sends it as an [`ExceptionResponse`](pb::ExceptionResponse) or,
-//! inside a multi, as a [`NameBytesPair`](pb::NameBytesPair); a client makes an [`Exception`] of either and asks it
-//! what to do ([`Exception::action`]). Which class means what stands in one table, [`kind`].
+//! A server converts a failure to an [`Exception`] and sends it as an
+//! [`ExceptionResponse`](pb::ExceptionResponse) or, inside a multi, as a
+//! [`NameBytesPair`](pb::NameBytesPair). A client converts either to an [`Exception`], whose
+//! [`Exception::action`] is the action to take. The module [`kind`] contains the table of classes.
 
 pub mod kind;
-mod moved;
+mod region_moved;
 mod throttle;
 
 use std::borrow::Cow;
@@ -16,14 +17,15 @@ use halite_types::{Error, ErrorKind};
 
 use crate::proto as pb;
 
-pub use kind::{Action, ExceptionKind};
-pub use moved::MovedTo;
-pub use throttle::Throttled;
+pub use kind::{ExceptionKind, RetryAction};
+pub use region_moved::MovedTo;
+pub use throttle::ThrottleType;
 
-/// Bytes of a class and of a message that are kept: much of them may be the peer's own words, which can be as long as a frame.
-const TEXT_BYTES_MAX: usize = 64 << 10;
+/// Maximum bytes of a class and of a message: the peer can choose much of them, up to the length of
+/// a frame.
+const MAX_TEXT_BYTES: usize = 64 << 10;
 
-/// A failure with the name of its Java class.
+/// Failure with the name of its Java class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exception {
     class: Cow<'static, str>,
@@ -34,36 +36,42 @@ pub struct Exception {
 }
 
 impl Exception {
-    /// An exception to send, with a text for people.
+    /// Creates an exception to send, with a human-readable message.
     pub fn new(kind: ExceptionKind, message: impl Into<String>) -> Self {
-        let server_overloaded = kind.action() == Action::WaitOverloaded;
+        let server_overloaded = kind.action() == RetryAction::WaitOverloaded;
         let message = cut(message.into());
-        Self { class: Cow::Borrowed(kind.class()), message, do_not_retry: kind.is_do_not_retry(), server_overloaded, moved_to: None }
+        Self {
+            class: Cow::Borrowed(kind.class()),
+            message,
+            do_not_retry: kind.is_do_not_retry(),
+            server_overloaded,
+            moved_to: None,
+        }
     }
 
-    /// The same with no more of its text than so many bytes.
+    /// Returns the same exception with its text cut to at most `max_bytes` bytes.
     #[must_use]
-    pub fn shortened(mut self, bytes_max: usize) -> Self {
-        if self.message.len() > bytes_max {
-            self.message.truncate(self.message.floor_char_boundary(bytes_max));
+    pub fn shortened(mut self, max_bytes: usize) -> Self {
+        if self.message.len() > max_bytes {
+            self.message.truncate(self.message.floor_char_boundary(max_bytes));
             self.message.shrink_to_fit();
             self.message.push_str("..");
         }
         self
     }
 
-    /// What tells a client to go to another server with requests for a region.
+    /// Creates the exception that redirects a client's requests for a region to another server.
     pub fn region_moved(to: MovedTo) -> Self {
         let message = to.to_string();
         Self { moved_to: Some(to), ..Self::new(ExceptionKind::RegionMoved, message) }
     }
 
-    /// What tells a client to come again after `wait_ms` milliseconds.
-    pub fn throttled(what: Throttled, wait_ms: u64) -> Self {
+    /// Creates the exception that makes a client retry after `wait_ms` milliseconds.
+    pub fn throttled(what: ThrottleType, wait_ms: u64) -> Self {
         Self::new(ExceptionKind::RpcThrottling, throttle::with_wait(what, wait_ms))
     }
 
-    /// What a call's answer says.
+    /// Creates the exception of a call's response.
     pub fn from_response(response: &pb::ExceptionResponse) -> Self {
         let mut exception = Self::received(response.exception_class_name(), response.stack_trace());
         exception.do_not_retry = response.do_not_retry();
@@ -71,32 +79,38 @@ impl Exception {
         exception
     }
 
-    /// What a multi's answer says about one region or one action. The pair does not say whether to retry; the class does.
+    /// Creates the exception of one region or one action in a multi's response. The pair does not
+    /// specify whether to retry; the class does.
     pub fn from_pair(pair: &pb::NameBytesPair) -> Self {
         Self::received(&pair.name, &String::from_utf8_lossy(pair.value()))
     }
 
-    /// What the answer about a procedure that failed says.
+    /// Creates the exception of a procedure that failed.
     pub fn from_foreign(foreign: &pb::ForeignExceptionMessage) -> Self {
         let generic = foreign.generic_exception.as_ref();
-        Self::received(generic.map_or("java.io.IOException", |generic| generic.class_name()), generic.map_or("", |generic| generic.message()))
+        Self::received(
+            generic.map_or("java.io.IOException", |generic| generic.class_name()),
+            generic.map_or("", |generic| generic.message()),
+        )
     }
 
     fn received(class: &str, trace: &str) -> Self {
         let kind = ExceptionKind::from_class(class);
         let message = cut(first_line(class, trace));
-        let moved_to = if kind == Some(ExceptionKind::RegionMoved) { MovedTo::parse(&message) } else { None };
+        let moved_to =
+            if kind == Some(ExceptionKind::RegionMoved) { MovedTo::parse(&message) } else { None };
         Self {
             class: kind.map_or_else(|| Cow::Owned(cut(class)), |kind| Cow::Borrowed(kind.class())),
             do_not_retry: kind.is_some_and(ExceptionKind::is_do_not_retry),
-            server_overloaded: kind.is_some_and(|kind| kind.action() == Action::WaitOverloaded),
+            server_overloaded: kind
+                .is_some_and(|kind| kind.action() == RetryAction::WaitOverloaded),
             message,
             moved_to,
         }
     }
 
-    /// The answer to a call. A Java client passes the text to the constructor of the class, so the class's name and the
-    /// message stand in its first line as in a stack trace.
+    /// Returns the response to a call. A Java client passes the text to the constructor of the
+    /// class, so its first line contains the class name and the message, as in a stack trace.
     pub fn to_response(&self) -> pb::ExceptionResponse {
         pb::ExceptionResponse {
             exception_class_name: Some(self.class.to_string()),
@@ -108,56 +122,68 @@ impl Exception {
         }
     }
 
-    /// What stands in a multi's answer for one region or one action.
+    /// Returns the entry for one region or one action in a multi's response.
     pub fn to_pair(&self) -> pb::NameBytesPair {
-        pb::NameBytesPair { name: self.class.to_string(), value: Some(Bytes::from(self.to_string())) }
+        pb::NameBytesPair {
+            name: self.class.to_string(),
+            value: Some(Bytes::from(self.to_string())),
+        }
     }
 
-    /// The kind of a class that is in the table.
+    /// Returns the kind of a class in the table.
     pub fn kind(&self) -> Option<ExceptionKind> {
         ExceptionKind::from_class(&self.class)
     }
 
-    /// The full name of the Java class.
+    /// Returns the full name of the Java class.
     pub fn class(&self) -> &str {
         &self.class
     }
 
-    /// The text for people, without the class.
+    /// Returns the human-readable message, without the class.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Whether the server says that the same call will fail again.
+    /// Returns `true` if the server states that the same call will fail again.
     pub fn is_do_not_retry(&self) -> bool {
         self.do_not_retry
     }
 
-    /// Where the region went, if this says so.
+    /// Returns the new location of the region, if the exception contains it.
     pub fn moved_to(&self) -> Option<&MovedTo> {
         self.moved_to.as_ref()
     }
 
-    /// How many milliseconds to wait before trying again, if this says so.
+    /// Returns the wait before a retry in milliseconds, if the exception contains it.
     pub fn wait_ms(&self) -> Option<u64> {
-        if self.kind() == Some(ExceptionKind::RpcThrottling) { throttle::wait_ms(&self.message) } else { None }
+        if self.kind() == Some(ExceptionKind::RpcThrottling) {
+            throttle::wait_ms(&self.message)
+        } else {
+            None
+        }
     }
 
-    /// What a client should do. A class that is not in the table is treated as the Java client treats it: final if the
-    /// server says so, and otherwise a reason to forget where the region was and to look it up again.
-    pub fn action(&self) -> Action {
+    /// Returns the client's action. A class outside the table is treated as by the Java client: it
+    /// is final if the server states so; otherwise the client drops the region's cached location
+    /// and looks it up again.
+    pub fn action(&self) -> RetryAction {
         match self.kind() {
             Some(kind) => kind.action(),
-            None if self.do_not_retry => Action::GiveUp,
-            None if self.server_overloaded => Action::WaitOverloaded,
-            None => Action::Relocate,
+            None if self.do_not_retry => RetryAction::GiveUp,
+            None if self.server_overloaded => RetryAction::WaitOverloaded,
+            None => RetryAction::Relocate,
         }
     }
 }
 
 impl fmt::Display for Exception {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.message.is_empty() { out.write_str(&self.class) } else { write!(out, "{}: {}", self.class, self.message) }
+        if self.message.is_empty() {
+            out.write_str(&self.class)
+        } else {
+            write!(out, "{}: {}", self.class, self.message)
+        }
     }
 }
 
@@ -176,7 +202,8 @@ impl From<Error> for Exception {
 }
 
 impl From<&Exception> for Error {
-    /// The failure as the seam tells it, for a client that has done what [`Exception::action`] says and given up.
+    /// Converts the failure to an error of the `Cluster` API, for a client that has taken the
+    /// [`Exception::action`] and given up.
     fn from(exception: &Exception) -> Self {
         let kind = match exception.kind() {
             Some(kind) => error_kind_of(kind, exception.action()),
@@ -187,7 +214,7 @@ impl From<&Exception> for Error {
     }
 }
 
-fn error_kind_of(kind: ExceptionKind, action: Action) -> ErrorKind {
+fn error_kind_of(kind: ExceptionKind, action: RetryAction) -> ErrorKind {
     match kind {
         ExceptionKind::NoSuchColumnFamily => ErrorKind::NoSuchFamily,
         ExceptionKind::TableNotFound => ErrorKind::NoSuchTable,
@@ -196,29 +223,35 @@ fn error_kind_of(kind: ExceptionKind, action: Action) -> ErrorKind {
         ExceptionKind::TableNotDisabled => ErrorKind::TableEnabled,
         ExceptionKind::NamespaceNotFound => ErrorKind::NoSuchNamespace,
         ExceptionKind::NamespaceExist => ErrorKind::NamespaceExists,
-        ExceptionKind::SnapshotDoesNotExist | ExceptionKind::UnknownSnapshot => ErrorKind::NoSuchSnapshot,
+        ExceptionKind::SnapshotDoesNotExist | ExceptionKind::UnknownSnapshot => {
+            ErrorKind::NoSuchSnapshot
+        }
         ExceptionKind::SnapshotExists => ErrorKind::SnapshotExists,
         ExceptionKind::SnapshotTtlExpired => ErrorKind::SnapshotExpired,
         ExceptionKind::WrongRegion => ErrorKind::WrongRegion,
-        ExceptionKind::NotServingRegion | ExceptionKind::RegionMoved | ExceptionKind::RegionOpening | ExceptionKind::UnknownRegion => {
-            ErrorKind::NoSuchRegion
-        }
+        ExceptionKind::NotServingRegion
+        | ExceptionKind::RegionMoved
+        | ExceptionKind::RegionOpening
+        | ExceptionKind::UnknownRegion => ErrorKind::NoSuchRegion,
         ExceptionKind::IncompatibleFilter => ErrorKind::IncompatibleFilter,
         ExceptionKind::RowTooBig => ErrorKind::RowTooBig,
         ExceptionKind::UnknownProtocol => ErrorKind::Unsupported,
         ExceptionKind::CorruptHFile | ExceptionKind::CorruptedSnapshot => ErrorKind::Corrupt,
         ExceptionKind::Io | ExceptionKind::ZooKeeperConnection => ErrorKind::Io,
         _ => match action {
-            Action::GiveUp | Action::Relocate => ErrorKind::InvalidRequest,
-            Action::Wait | Action::WaitOverloaded | Action::WaitAsTold | Action::RetryNow => ErrorKind::Busy,
-            Action::DropServer => ErrorKind::Stopped,
-            Action::ReopenScanner => ErrorKind::Io,
+            RetryAction::GiveUp | RetryAction::Relocate => ErrorKind::InvalidRequest,
+            RetryAction::Wait
+            | RetryAction::WaitOverloaded
+            | RetryAction::WaitAsSpecified
+            | RetryAction::RetryNow => ErrorKind::Busy,
+            RetryAction::DropServer => ErrorKind::Stopped,
+            RetryAction::ReopenScanner => ErrorKind::Io,
         },
     }
 }
 
-/// How a failure of the store is told. `TableDisabled` is for administration: on a data call HBase says
-/// `NotServingRegion`, and clients find the state of the table in meta.
+/// Returns the exception kind of a store error. `TableDisabled` is for administrative calls. A data
+/// call fails with `NotServingRegion` in HBase, and clients read the state of the table from meta.
 fn kind_of(kind: ErrorKind) -> ExceptionKind {
     match kind {
         ErrorKind::NoSuchFamily => ExceptionKind::NoSuchColumnFamily,
@@ -234,28 +267,30 @@ fn kind_of(kind: ErrorKind) -> ExceptionKind {
         ErrorKind::SnapshotExpired => ExceptionKind::SnapshotTtlExpired,
         ErrorKind::NoSuchRegion => ExceptionKind::NotServingRegion,
         ErrorKind::WrongRegion => ExceptionKind::WrongRegion,
-        // HBase's region servers abort on a full disk. Here writes go on when there is room, so clients are to try again.
+        // HBase's region servers abort on a full disk. Here writes resume when there is space, so
+        // clients retry.
         ErrorKind::Busy | ErrorKind::DiskFull => ExceptionKind::RegionTooBusy,
         ErrorKind::Stopped => ExceptionKind::RegionServerStopped,
         ErrorKind::IncompatibleFilter => ExceptionKind::IncompatibleFilter,
         ErrorKind::RowTooBig => ExceptionKind::RowTooBig,
         ErrorKind::Corrupt => ExceptionKind::CorruptHFile,
-        ErrorKind::Io | ErrorKind::NeedsIo => ExceptionKind::Io,
-        // A kind of a later day is final until somebody says otherwise.
+        ErrorKind::Io | ErrorKind::WouldBlock => ExceptionKind::Io,
+        // Kinds added later are final by default.
         _ => ExceptionKind::DoNotRetry,
     }
 }
 
-/// A text of no more bytes than are kept, with dots for the rest.
+/// Returns a text cut to the maximum length, with dots for the rest.
 fn cut<'a>(text: impl Into<Cow<'a, str>>) -> String {
     let text = text.into();
-    if text.len() <= TEXT_BYTES_MAX {
+    if text.len() <= MAX_TEXT_BYTES {
         return text.into_owned();
     }
-    format!("{}...", &text[..text.floor_char_boundary(TEXT_BYTES_MAX)])
+    format!("{}...", &text[..text.floor_char_boundary(MAX_TEXT_BYTES)])
 }
 
-/// The message of a stack trace: what follows the class in its first line, or the whole line.
+/// Returns the message of a stack trace: what follows the class in its first line, or the whole
+/// line.
 fn first_line<'a>(class: &str, trace: &'a str) -> &'a str {
     let line = trace.lines().next().unwrap_or_default();
     match line.strip_prefix(class) {

@@ -7,7 +7,12 @@ use proptest::prelude::*;
 use super::*;
 
 fn moved() -> MovedTo {
-    MovedTo { host: "localhost".to_string(), port: 16021, start_code: 1_795_225_227_130, sequence: 34 }
+    MovedTo {
+        host: "localhost".to_string(),
+        port: 16021,
+        start_code: 1_795_225_227_130,
+        sequence: 34,
+    }
 }
 
 #[test]
@@ -21,8 +26,14 @@ fn every_class_is_found_again_and_stands_in_the_table_once() {
 
 #[test]
 fn what_is_final_is_given_up_unless_a_scanner_or_another_master_can_go_on() {
-    for kind in ExceptionKind::ALL.iter().filter(|kind| kind.is_do_not_retry() && **kind != ExceptionKind::MasterStopped) {
-        assert!(matches!(kind.action(), Action::GiveUp | Action::ReopenScanner), "{kind:?}");
+    for kind in ExceptionKind::ALL
+        .iter()
+        .filter(|kind| kind.is_do_not_retry() && **kind != ExceptionKind::MasterStopped)
+    {
+        assert!(
+            matches!(kind.action(), RetryAction::GiveUp | RetryAction::ReopenScanner),
+            "{kind:?}"
+        );
     }
 }
 
@@ -31,7 +42,10 @@ fn an_answer_begins_with_class_and_message_as_a_stack_trace_does() {
     let exception = Exception::new(ExceptionKind::TableNotFound, "no table t1");
     let response = exception.to_response();
     assert_eq!(response.exception_class_name(), "org.apache.hadoop.hbase.TableNotFoundException");
-    assert_eq!(response.stack_trace(), "org.apache.hadoop.hbase.TableNotFoundException: no table t1");
+    assert_eq!(
+        response.stack_trace(),
+        "org.apache.hadoop.hbase.TableNotFoundException: no table t1"
+    );
     assert_eq!(response.do_not_retry, Some(true));
     assert_eq!(Exception::from_response(&response), exception);
     assert_eq!(Exception::from_pair(&exception.to_pair()), exception);
@@ -41,7 +55,10 @@ fn an_answer_begins_with_class_and_message_as_a_stack_trace_does() {
 fn do_not_retry_is_said_in_every_answer() {
     let response = Exception::new(ExceptionKind::NotServingRegion, "").to_response();
     assert_eq!((response.do_not_retry, response.server_overloaded), (Some(false), None));
-    assert_eq!(Exception::new(ExceptionKind::CallQueueTooBig, "").to_response().server_overloaded, Some(true));
+    assert_eq!(
+        Exception::new(ExceptionKind::CallQueueTooBig, "").to_response().server_overloaded,
+        Some(true)
+    );
 }
 
 #[test]
@@ -58,20 +75,34 @@ fn the_text_of_a_region_that_moved_is_the_one_java_parses() {
 #[test]
 fn a_stack_trace_from_java_gives_its_message_and_place() {
     let class = ExceptionKind::RegionMoved.class();
-    let trace = format!("{class}: {}\n\tat org.apache.hadoop.hbase.regionserver.HRegionServer.getRegion(HRegionServer.java:1)\n", moved());
-    let response = pb::ExceptionResponse { exception_class_name: Some(class.to_string()), stack_trace: Some(trace), ..Default::default() };
+    let trace = format!(
+        "{class}: {}\n\tat org.apache.hadoop.hbase.regionserver.HRegionServer.getRegion(HRegionServer.java:1)\n",
+        moved()
+    );
+    let response = pb::ExceptionResponse {
+        exception_class_name: Some(class.to_string()),
+        stack_trace: Some(trace),
+        ..Default::default()
+    };
     let exception = Exception::from_response(&response);
     assert_eq!(exception.moved_to(), Some(&moved()));
-    assert_eq!(exception.action(), Action::Relocate);
+    assert_eq!(exception.action(), RetryAction::Relocate);
 }
 
 #[test]
 fn a_throttled_client_is_told_how_long_to_wait() {
-    let exception = Exception::throttled(Throttled::NumberOfRequests, 1234);
+    let exception = Exception::throttled(ThrottleType::NumberOfRequests, 1234);
     assert_eq!(exception.message(), "number of requests exceeded - wait 1sec, 234ms");
     assert_eq!(exception.wait_ms(), Some(1234));
-    assert_eq!(exception.action(), Action::WaitAsTold);
-    let wait = |wait_ms| Exception::throttled(Throttled::ReadSize, wait_ms).message().rsplit(" - wait ").next().unwrap().to_string();
+    assert_eq!(exception.action(), RetryAction::WaitAsSpecified);
+    let wait = |wait_ms| {
+        Exception::throttled(ThrottleType::ReadSize, wait_ms)
+            .message()
+            .rsplit(" - wait ")
+            .next()
+            .unwrap()
+            .to_string()
+    };
     assert_eq!(wait(0), "0ms");
     assert_eq!(wait(3_660_000), "1hr, 1min, 0ms");
     assert_eq!(wait(7_384_005), "2hrs, 3mins, 4sec, 5ms");
@@ -82,11 +113,16 @@ fn a_throttled_client_is_told_how_long_to_wait() {
 fn a_class_nobody_knows_is_final_only_if_the_server_says_so() {
     let answer = |do_not_retry, server_overloaded| {
         let name = Some("com.example.Odd".to_string());
-        Exception::from_response(&pb::ExceptionResponse { exception_class_name: name, do_not_retry, server_overloaded, ..Default::default() })
+        Exception::from_response(&pb::ExceptionResponse {
+            exception_class_name: name,
+            do_not_retry,
+            server_overloaded,
+            ..Default::default()
+        })
     };
-    assert_eq!(answer(None, None).action(), Action::Relocate);
-    assert_eq!(answer(Some(true), None).action(), Action::GiveUp);
-    assert_eq!(answer(Some(false), Some(true)).action(), Action::WaitOverloaded);
+    assert_eq!(answer(None, None).action(), RetryAction::Relocate);
+    assert_eq!(answer(Some(true), None).action(), RetryAction::GiveUp);
+    assert_eq!(answer(Some(false), Some(true)).action(), RetryAction::WaitOverloaded);
     assert_eq!(answer(None, None).class(), "com.example.Odd");
 }
 
@@ -125,15 +161,27 @@ fn a_failure_that_has_a_class_of_its_own_comes_back_as_what_it_was() {
 #[test]
 fn a_row_that_is_too_big_is_known_by_the_class_of_servers_too() {
     let name = Some("org.apache.hadoop.hbase.regionserver.RowTooBigException".to_string());
-    let exception = Exception::from_response(&pb::ExceptionResponse { exception_class_name: name, do_not_retry: Some(true), ..Default::default() });
-    assert_eq!((exception.kind(), exception.action()), (Some(ExceptionKind::RowTooBig), Action::GiveUp));
+    let exception = Exception::from_response(&pb::ExceptionResponse {
+        exception_class_name: name,
+        do_not_retry: Some(true),
+        ..Default::default()
+    });
+    assert_eq!(
+        (exception.kind(), exception.action()),
+        (Some(ExceptionKind::RowTooBig), RetryAction::GiveUp)
+    );
     assert_eq!(Error::from(&exception).kind(), ErrorKind::RowTooBig);
-    assert_eq!(ExceptionKind::RowTooBig.class(), "org.apache.hadoop.hbase.client.RowTooBigException");
+    assert_eq!(
+        ExceptionKind::RowTooBig.class(),
+        "org.apache.hadoop.hbase.client.RowTooBigException"
+    );
 }
 
 #[test]
 fn what_the_store_calls_retryable_is_retryable_on_the_wire() {
-    for kind in [ErrorKind::NoSuchRegion, ErrorKind::WrongRegion, ErrorKind::Busy, ErrorKind::DiskFull] {
+    for kind in
+        [ErrorKind::NoSuchRegion, ErrorKind::WrongRegion, ErrorKind::Busy, ErrorKind::DiskFull]
+    {
         assert!(kind.is_retryable());
         assert!(!Exception::from(&Error::new(kind, "")).is_do_not_retry());
     }
@@ -141,7 +189,7 @@ fn what_the_store_calls_retryable_is_retryable_on_the_wire() {
 
 proptest! {
     #[test]
-    fn every_wait_survives_its_text(what in prop::sample::select(Throttled::ALL.to_vec()), wait_ms in any::<u64>()) {
+    fn every_wait_survives_its_text(what in prop::sample::select(ThrottleType::ALL.to_vec()), wait_ms in any::<u64>()) {
         prop_assert_eq!(Exception::throttled(what, wait_ms).wait_ms(), Some(wait_ms));
     }
 
@@ -169,7 +217,10 @@ fn a_text_of_any_length_is_cut_on_its_way_out_and_back() {
             stack_trace: Some(format!("x{long}")),
             ..Default::default()
         }),
-        Exception::from_pair(&pb::NameBytesPair { name: "x".to_string(), value: Some(Bytes::from(long.clone())) }),
+        Exception::from_pair(&pb::NameBytesPair {
+            name: "x".to_string(),
+            value: Some(Bytes::from(long.clone())),
+        }),
     ] {
         assert!(exception.message().len() < 100_000, "{}", exception.message().len());
         assert!(exception.class().len() < 100_000 && exception.message().ends_with("..."));

@@ -1,15 +1,16 @@
-//! How long a throttled client has to wait, in the words that Java's `RpcThrottlingException` reads.
+//! Wait of a throttled client, in the message format that Java's `RpcThrottlingException` parses.
 
 use std::fmt::Write as _;
 
 const WAIT: &str = " - wait ";
-/// One, more, and how many milliseconds.
-const UNITS_MS: [(&str, &str, u64); 4] = [("hr", "hrs", 3_600_000), ("min", "mins", 60_000), ("sec", "sec", 1_000), ("ms", "ms", 1)];
+/// Singular, plural, and milliseconds of each unit.
+const UNITS_MS: [(&str, &str, u64); 4] =
+    [("hr", "hrs", 3_600_000), ("min", "mins", 60_000), ("sec", "sec", 1_000), ("ms", "ms", 1)];
 
-/// What there was too much of.
+/// Exceeded quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "each is the sentence it stands for")]
-pub enum Throttled {
+pub enum ThrottleType {
     NumberOfRequests,
     RequestSize,
     NumberOfReads,
@@ -25,8 +26,8 @@ pub enum Throttled {
     RequestHandlerUsage,
 }
 
-impl Throttled {
-    /// All of them.
+impl ThrottleType {
+    /// All types.
     pub const ALL: [Self; 13] = [
         Self::NumberOfRequests,
         Self::RequestSize,
@@ -43,7 +44,7 @@ impl Throttled {
         Self::RequestHandlerUsage,
     ];
 
-    /// The sentence. Java's class looks for one of these before it looks for how long to wait.
+    /// Returns the sentence. Java's class searches for one of these before the wait.
     fn text(self) -> &'static str {
         match self {
             Self::NumberOfRequests => "number of requests exceeded",
@@ -63,14 +64,14 @@ impl Throttled {
     }
 }
 
-/// A message with the wait at its end: `number of requests exceeded - wait 1sec, 234ms`.
-pub(super) fn with_wait(what: Throttled, wait_ms: u64) -> String {
+/// Returns a message with the wait at its end: `number of requests exceeded - wait 1sec, 234ms`.
+pub(super) fn with_wait(what: ThrottleType, wait_ms: u64) -> String {
     let mut text = format!("{}{WAIT}", what.text());
     let mut rest = wait_ms;
     for (one, more, size) in UNITS_MS {
         let count = rest / size;
         rest %= size;
-        // Java writes the milliseconds always, and wants something behind the comma.
+        // Java always writes the milliseconds, and requires a part after the comma.
         if size == 1 {
             let _ = write!(text, "{count}{one}");
         } else if count > 0 {
@@ -80,7 +81,7 @@ pub(super) fn with_wait(what: Throttled, wait_ms: u64) -> String {
     text
 }
 
-/// The wait at the end of a message in milliseconds; `None` if there is none.
+/// Returns the wait at the end of a message in milliseconds; `None` if there is none.
 pub(super) fn wait_ms(message: &str) -> Option<u64> {
     let (_, wait) = message.rsplit_once(WAIT)?;
     wait.trim().split(", ").try_fold(0u64, |sum, part| sum.checked_add(part_ms(part)?))

@@ -6,14 +6,18 @@ use prost::Message;
 use crate::proto as pb;
 use crate::proto::magic::{from_magic, with_magic};
 
-/// Whether bytes are a message of this type to the last one: everything in them is understood and written again.
+/// Returns `true` if bytes are a message of this type to the last one: everything in them is
+/// understood and written again.
 fn is_understood<M: Message + Default>(bytes: &[u8]) -> bool {
     M::decode(bytes).is_ok_and(|message| message.encode_to_vec() == bytes)
 }
 
 fn unhex(text: &str) -> Vec<u8> {
     let digits = text.trim_matches('-').as_bytes();
-    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+    digits
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
 }
 
 macro_rules! check_of {
@@ -27,7 +31,9 @@ macro_rules! check_of {
 
 #[test]
 fn filters_and_comparators_of_hbases_client_are_understood_to_the_last_byte() {
-    let lines = include_str!("../../testdata/serialized_filters.txt").lines().filter(|line| !line.starts_with('#'));
+    let lines = include_str!("../../testdata/serialized_filters.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'));
     let mut count = 0;
     for line in lines {
         let mut words = line.split(' ');
@@ -48,7 +54,15 @@ fn filters_and_comparators_of_hbases_client_are_understood_to_the_last_byte() {
 #[test]
 fn what_a_field_is_when_it_does_not_come_is_what_the_file_says() {
     let scan = pb::Scan::default();
-    assert_eq!((scan.max_versions(), scan.include_start_row(), scan.include_stop_row(), scan.cache_blocks()), (1, true, false, true));
+    assert_eq!(
+        (
+            scan.max_versions(),
+            scan.include_start_row(),
+            scan.include_stop_row(),
+            scan.cache_blocks()
+        ),
+        (1, true, false, true)
+    );
     assert_eq!(pb::ClusterStatus::default().master_info_port(), -1);
 }
 
@@ -64,7 +78,10 @@ fn a_value_an_enumeration_does_not_have_is_neither_an_error_nor_a_panic() {
 fn a_field_of_a_later_version_is_skipped() {
     // Field 99, four bytes; then 13 of ServerLoad, a number in 3.0 and a map in 2.6.
     assert!(pb::GetResponse::decode(&[0x9a, 0x06, 4, 1, 2, 3, 4][..]).is_ok());
-    assert!(pb::ServerLoad::decode(&[0x68, 5][..]).is_ok() && pb::ServerLoad::decode(&[0x6a, 2, 0x10, 1][..]).is_ok());
+    assert!(
+        pb::ServerLoad::decode(&[0x68, 5][..]).is_ok()
+            && pb::ServerLoad::decode(&[0x6a, 2, 0x10, 1][..]).is_ok()
+    );
 }
 
 #[test]
@@ -76,7 +93,8 @@ fn lists_of_numbers_are_written_one_by_one_and_read_packed_too() {
 
 #[test]
 fn bytes_of_a_message_share_what_it_was_decoded_from() {
-    let frame = Bytes::from(pb::PrefixFilter { prefix: Some(Bytes::from_static(b"row")) }.encode_to_vec());
+    let frame =
+        Bytes::from(pb::PrefixFilter { prefix: Some(Bytes::from_static(b"row")) }.encode_to_vec());
     let filter = pb::PrefixFilter::decode(frame.clone()).unwrap();
     assert!(frame.as_ptr_range().contains(&filter.prefix().as_ptr()));
 }
@@ -93,8 +111,12 @@ fn a_message_behind_its_magic_is_found_and_nothing_else_is() {
 
 #[test]
 fn the_region_info_in_meta_has_the_captured_bytes() {
-    let captured = unhex("5042554608d2b7dcdd9f34120d0a0764656661756c74120274311a0162220163280030003800");
+    let captured =
+        unhex("5042554608d2b7dcdd9f34120d0a0764656661756c74120274311a0162220163280030003800");
     let info: pb::RegionInfo = from_magic(Bytes::from(captured.clone())).unwrap();
-    assert_eq!((info.region_id, info.start_key(), info.end_key()), (1_795_224_443_858, &b"b"[..], &b"c"[..]));
+    assert_eq!(
+        (info.region_id, info.start_key(), info.end_key()),
+        (1_795_224_443_858, &b"b"[..], &b"c"[..])
+    );
     assert_eq!(with_magic(&info), captured);
 }

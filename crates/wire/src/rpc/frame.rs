@@ -1,67 +1,69 @@
-//! Frames: a length and that many bytes; and the length-delimited parts inside.
+//! Frames: a length and that many bytes, with length-delimited parts inside.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use bytes::{Buf, Bytes, BytesMut};
 use prost::Message;
 
-use super::{Fault, Limits};
+use super::{ProtocolError, RpcLimits};
 
 /// Bytes of a length field.
 const LENGTH_BYTES: usize = 4;
-/// What the buffer grows by at least when a frame is not complete, so that small frames need one read.
+/// Minimum growth of the buffer when a frame is incomplete, so that small frames need one read.
 const READ_BYTES: usize = 8 << 10;
-/// An old keep-alive in place of a length.
+/// Keep-alive of old clients, sent instead of a length.
 const PING: i32 = -1;
 
-/// What stands at the front of a buffer.
+/// Frame at the front of a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// A whole frame without its length, taken from the buffer. It shares the buffer's memory.
+pub enum FrameStatus {
+    /// Complete frame without its length, split off the buffer. It shares the buffer's memory.
     Frame(Bytes),
-    /// A keep-alive, taken from the buffer; it wants no answer.
+    /// Keep-alive, split off the buffer; it requires no response.
     Ping,
-    /// Not enough: make room for so many bytes and read. Beyond [`Limits::trusted_bytes`] the room asked for grows with what
-    /// has come, so a peer that only announces a large frame does not get the memory for it.
+    /// Incomplete: reserve this many bytes and read. Beyond [`RpcLimits::trusted_bytes`] the
+    /// requested capacity grows with the received bytes, so a peer that only announces a large
+    /// frame does not cause its allocation.
     Need(usize),
-    /// The frame is larger than allowed; the buffer stays as it is. A server calls
+    /// Frame larger than the limit; the buffer is unchanged. A server calls
     /// [`refuse_too_big`](super::refuse_too_big).
     TooBig(usize),
 }
 
-/// Takes the next frame from what was read so far.
+/// Splits the next frame off the bytes read so far.
 ///
 /// # Errors
-/// [`Fault::Close`] for a length that is zero or negative.
-pub fn next_frame(buffer: &mut BytesMut, limits: &Limits) -> Result<Next, Fault> {
+/// [`ProtocolError::Close`] for a length that is zero or negative.
+pub fn next_frame(buffer: &mut BytesMut, limits: &RpcLimits) -> Result<FrameStatus, ProtocolError> {
     let Some(length) = buffer.first_chunk::<LENGTH_BYTES>() else {
-        return Ok(Next::Need(READ_BYTES));
+        return Ok(FrameStatus::Need(READ_BYTES));
     };
     let length = i32::from_be_bytes(*length);
     if length == PING {
         buffer.advance(LENGTH_BYTES);
-        return Ok(Next::Ping);
+        return Ok(FrameStatus::Ping);
     }
     let Some(length) = usize::try_from(length).ok().filter(|length| *length > 0) else {
-        return Err(Fault::close(format!("a frame cannot have {length} bytes")));
+        return Err(ProtocolError::close(format!("a frame cannot have {length} bytes")));
     };
-    if length > limits.frame_bytes_max {
-        return Ok(Next::TooBig(length));
+    if length > limits.max_frame_bytes {
+        return Ok(FrameStatus::TooBig(length));
     }
     let missing = length.saturating_add(LENGTH_BYTES).saturating_sub(buffer.len());
     if missing > 0 {
-        return Ok(Next::Need(missing.min(buffer.len().max(limits.trusted_bytes))));
+        return Ok(FrameStatus::Need(missing.min(buffer.len().max(limits.trusted_bytes))));
     }
     buffer.advance(LENGTH_BYTES);
-    Ok(Next::Frame(buffer.split_to(length).freeze()))
+    Ok(FrameStatus::Frame(buffer.split_to(length).freeze()))
 }
 
-/// Takes a part with its varint length from the front of a frame; `None` if it does not fit.
+/// Splits a part with its varint length off the front of a frame; returns `None` if it does not
+/// fit.
 pub(super) fn take_delimited(frame: &mut Bytes) -> Option<Bytes> {
     let length = prost::decode_length_delimiter(&mut *frame).ok()?;
     (length <= frame.len()).then(|| frame.split_to(length))
 }
 
-/// Bytes of a message with its varint length.
+/// Returns the number of bytes of a message including its varint length.
 pub(super) fn delimited_len(message: &impl Message) -> usize {
     let length = message.encoded_len();
     prost::length_delimiter_len(length).saturating_add(length)

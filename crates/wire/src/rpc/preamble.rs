@@ -1,10 +1,10 @@
-//! The first six bytes of a connection.
+//! First six bytes of a connection.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use super::Fault;
+use super::ProtocolError;
 use crate::exception::{Exception, ExceptionKind};
 
-/// Bytes of every preamble.
+/// Bytes of a preamble.
 pub const PREAMBLE_BYTES: usize = 6;
 
 const CALLS: [u8; 4] = *b"HBas";
@@ -12,22 +12,23 @@ const REGISTRY: [u8; PREAMBLE_BYTES] = *b"Regist";
 const SECURITY: [u8; PREAMBLE_BYTES] = *b"Securi";
 const VERSION: u8 = 0;
 
-/// What a peer wants of a connection.
+/// Purpose of a connection, as the peer's preamble specifies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preamble {
-    /// Calls; a connection header follows.
+    /// RPC calls; a connection header follows.
     Calls(Auth),
-    /// The cluster's id: answer with a `GetConnectionRegistryResponse` under the call id -1 and close.
+    /// Cluster id: respond with a `GetConnectionRegistryResponse` under the call id -1 and close
+    /// the connection.
     Registry,
-    /// The server's principal: answer with a `SecurityPreamableResponse` under the call id -1 or with
+    /// Server principal: respond with a `SecurityPreamableResponse` under the call id -1 or with
     /// [`Preamble::security_not_enabled`]. Another preamble follows on the same connection.
     Security,
 }
 
-/// How a peer means to prove who it is.
+/// Authentication method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Auth {
-    /// Not at all: the connection header names the user.
+    /// No authentication: the connection header names the user.
     Simple = 80,
     /// SASL with GSSAPI.
     Kerberos = 81,
@@ -36,11 +37,12 @@ pub enum Auth {
 }
 
 impl Preamble {
-    /// Reads the first six bytes.
+    /// Parses the first six bytes.
     ///
     /// # Errors
-    /// [`Fault::Fatal`] for other bytes, another version and unknown ways to authenticate, as HBase answers them.
-    pub fn decode(bytes: [u8; PREAMBLE_BYTES]) -> Result<Self, Fault> {
+    /// [`ProtocolError::Fatal`] for other bytes, another version and unknown ways to authenticate,
+    /// as HBase answers them.
+    pub fn decode(bytes: [u8; PREAMBLE_BYTES]) -> Result<Self, ProtocolError> {
         match bytes {
             REGISTRY => return Ok(Self::Registry),
             SECURITY => return Ok(Self::Security),
@@ -49,18 +51,27 @@ impl Preamble {
         let [h, b, a, s, version, auth] = bytes;
         if [h, b, a, s] != CALLS {
             let received = bytes.escape_ascii();
-            return Err(fatal(ExceptionKind::FatalConnection, format!("expected a connection to begin with HBas, but it begins with {received}")));
+            return Err(fatal(
+                ExceptionKind::FatalConnection,
+                format!("expected a connection to begin with HBas, but it begins with {received}"),
+            ));
         }
         if version != VERSION {
-            return Err(fatal(ExceptionKind::WrongVersion, format!("version {version} of the protocol is not spoken here, only {VERSION}")));
+            return Err(fatal(
+                ExceptionKind::WrongVersion,
+                format!("version {version} of the protocol is not spoken here, only {VERSION}"),
+            ));
         }
         match Auth::from_code(auth) {
             Some(auth) => Ok(Self::Calls(auth)),
-            None => Err(fatal(ExceptionKind::BadAuth, format!("there is no way to authenticate with the code {auth}"))),
+            None => Err(fatal(
+                ExceptionKind::BadAuth,
+                format!("there is no way to authenticate with the code {auth}"),
+            )),
         }
     }
 
-    /// The bytes to begin a connection with.
+    /// Returns the first bytes of a connection.
     pub fn encode(self) -> [u8; PREAMBLE_BYTES] {
         let [h, b, a, s] = CALLS;
         match self {
@@ -70,15 +81,16 @@ impl Preamble {
         }
     }
 
-    /// The answer to [`Preamble::Security`] of a server that has no security.
+    /// Returns the response to [`Preamble::Security`] of a server without security.
     pub fn security_not_enabled() -> Exception {
         Exception::new(ExceptionKind::SecurityNotEnabled, "security is not enabled")
     }
 }
 
 impl Auth {
-    /// What a server without security sends to a client that begins with SASL: success, then "speak as simple". The
-    /// client's first SASL message comes all the same and is to be skipped.
+    /// Response of a server without security to a client that begins with SASL: success, then
+    /// "switch to simple authentication". The client still sends its first SASL message, which must
+    /// be skipped.
     pub const SWITCH_TO_SIMPLE: [u8; 8] = [0, 0, 0, 0, 0xff, 0xff, 0xff, 0xa8];
 
     fn from_code(code: u8) -> Option<Self> {
@@ -86,6 +98,6 @@ impl Auth {
     }
 }
 
-fn fatal(kind: ExceptionKind, message: String) -> Fault {
-    Fault::Fatal(Exception::new(kind, message))
+fn fatal(kind: ExceptionKind, message: String) -> ProtocolError {
+    ProtocolError::Fatal(Exception::new(kind, message))
 }

@@ -6,49 +6,69 @@ use halite_types::{CellType, Cells, CellsBuilder};
 use proptest::prelude::*;
 
 use super::*;
-use crate::cellblock::{Codec, Compressor, Format};
+use crate::cellblock::{CellBlockFormat, Codec, Compressor};
 use crate::exception::{Exception, ExceptionKind};
 use crate::proto as pb;
 use crate::service::{ClientGet, ClientMulti, Method, Service};
 
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+    digits
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
 }
 
 fn frame_of(bytes: &[u8]) -> Bytes {
     let mut buffer = BytesMut::from(bytes);
-    match next_frame(&mut buffer, &Limits::default()) {
-        Ok(Next::Frame(frame)) if buffer.is_empty() => frame,
+    match next_frame(&mut buffer, &RpcLimits::default()) {
+        Ok(FrameStatus::Frame(frame)) if buffer.is_empty() => frame,
         other => panic!("{other:?} with {} bytes left", buffer.len()),
     }
 }
 
 fn gohbase() -> pb::ConnectionHeader {
     pb::ConnectionHeader {
-        user_info: Some(pb::UserInformation { effective_user: "root".to_string(), real_user: None }),
+        user_info: Some(pb::UserInformation {
+            effective_user: "root".to_string(),
+            real_user: None,
+        }),
         service_name: Some("ClientService".to_string()),
         cell_block_codec_class: Some(Codec::KeyValue.class().to_string()),
         ..Default::default()
     }
 }
 
-fn connection(change: impl FnOnce(&mut pb::ConnectionHeader)) -> Result<Connection, Fault> {
+fn connection(
+    change: impl FnOnce(&mut pb::ConnectionHeader),
+) -> Result<ConnectionInfo, ProtocolError> {
     let mut header = gohbase();
     change(&mut header);
-    Connection::decode(Bytes::from(prost::Message::encode_to_vec(&header)))
+    ConnectionInfo::decode(Bytes::from(prost::Message::encode_to_vec(&header)))
 }
 
 fn version(text: &str, numbers: Option<(u32, u32)>) -> pb::VersionInfo {
     let (version_major, version_minor) = numbers.unzip();
-    pb::VersionInfo { version: text.to_string(), version_major, version_minor, ..Default::default() }
+    pb::VersionInfo {
+        version: text.to_string(),
+        version_major,
+        version_minor,
+        ..Default::default()
+    }
 }
 
 fn cells(values: &[&str]) -> Cells {
     let mut cells = CellsBuilder::default();
     for value in values {
-        let parts =
-            CellParts { row: b"r", family: b"f", qualifier: b"q", timestamp: 5, cell_type: CellType::Put, value: value.as_bytes(), tags: &[] };
+        let parts = CellParts {
+            row: b"r",
+            family: b"f",
+            qualifier: b"q",
+            timestamp: 5,
+            cell_type: CellType::Put,
+            value: value.as_bytes(),
+            tags: &[],
+        };
         cells.push_parts(parts);
     }
     cells.finish()
@@ -59,7 +79,7 @@ const CONNECTION: &str = "48426173 00 50 00000044 0a060a04726f6f74 120d436c69656
     1a2b6f72672e6170616368652e6861646f6f702e68626173652e636f6465632e4b657956616c7565436f646563";
 const GET: &str = "00000037 09 0801 1a03476574 2001 2c 0a11 0801 120d 68626173653a6d6574612c2c31
     1217 0a11 0000000000000000000000000000000000 2a00 5001";
-const GET_ANSWER: &str = "0000000a 02 0801 06 0a04 1000 1800";
+const GET_RESPONSE: &str = "0000000a 02 0801 06 0a04 1000 1800";
 
 #[test]
 fn a_connection_begins_with_the_captured_bytes() {
@@ -67,9 +87,12 @@ fn a_connection_begins_with_the_captured_bytes() {
     encode_connection(Auth::Simple, &gohbase(), &mut out).unwrap();
     assert_eq!(out, hex(CONNECTION));
     assert_eq!(Preamble::decode(out[..6].try_into().unwrap()), Ok(Preamble::Calls(Auth::Simple)));
-    let read = Connection::decode(frame_of(&out[6..])).unwrap();
-    assert_eq!((read.service, read.user.as_deref(), read.version), (Service::Client, Some("root"), None));
-    assert_eq!(read.format, Some(Format { codec: Codec::KeyValue, compressor: None }));
+    let read = ConnectionInfo::decode(frame_of(&out[6..])).unwrap();
+    assert_eq!(
+        (read.service, read.user.as_deref(), read.version),
+        (Service::Client, Some("root"), None)
+    );
+    assert_eq!(read.format, Some(CellBlockFormat { codec: Codec::KeyValue, compressor: None }));
 }
 
 #[test]
@@ -79,10 +102,11 @@ fn a_captured_get_is_read_and_answered_byte_for_byte() {
     let get: pb::GetRequest = request.message().unwrap();
     assert_eq!(&get.region.value[..], b"hbase:meta,,1");
     assert!(get.get.existence_only() && get.get.time_range.is_some());
-    let result = pb::Result { associated_cell_count: Some(0), exists: Some(false), ..Default::default() };
+    let result =
+        pb::Result { associated_cell_count: Some(0), exists: Some(false), ..Default::default() };
     let mut out = BytesMut::new();
     encode_response(1, &pb::GetResponse { result: Some(result) }, None, &mut out).unwrap();
-    assert_eq!(out, hex(GET_ANSWER));
+    assert_eq!(out, hex(GET_RESPONSE));
 }
 
 #[test]
@@ -91,8 +115,8 @@ fn a_request_is_written_as_it_was_captured() {
     let mut out = BytesMut::new();
     encode_request::<ClientGet>(1, &get, RequestOptions::default(), None, &mut out).unwrap();
     assert_eq!(out, hex(GET));
-    let response = decode_response(&frame_of(&hex(GET_ANSWER))).unwrap();
-    let result = response.answer.unwrap().message::<pb::GetResponse>().unwrap().result.unwrap();
+    let response = decode_response(&frame_of(&hex(GET_RESPONSE))).unwrap();
+    let result = response.result.unwrap().message::<pb::GetResponse>().unwrap().result.unwrap();
     assert_eq!((response.call_id, result.exists), (1, Some(false)));
 }
 
@@ -100,7 +124,13 @@ fn a_request_is_written_as_it_was_captured() {
 fn the_answer_about_the_registry_has_the_captured_bytes() {
     let cluster_id = "ce1e4b3a-0000-4000-8000-000000000000".to_string();
     let mut out = BytesMut::new();
-    encode_response(CONNECTION_CALL_ID, &pb::GetConnectionRegistryResponse { cluster_id: cluster_id.clone() }, None, &mut out).unwrap();
+    encode_response(
+        CONNECTION_CALL_ID,
+        &pb::GetConnectionRegistryResponse { cluster_id: cluster_id.clone() },
+        None,
+        &mut out,
+    )
+    .unwrap();
     assert_eq!(out[..14], hex("0000002e 06 08ffffffff0f 26 0a24")[..14]);
     assert_eq!(&out[14..], cluster_id.as_bytes());
     assert_eq!(decode_response(&frame_of(&out)).unwrap().call_id, CONNECTION_CALL_ID);
@@ -115,11 +145,16 @@ fn an_empty_message_still_has_its_length() {
 
 #[test]
 fn preambles_survive_and_others_are_answered_as_hbase_answers_them() {
-    for preamble in [Preamble::Registry, Preamble::Security, Preamble::Calls(Auth::Simple), Preamble::Calls(Auth::Kerberos)] {
+    for preamble in [
+        Preamble::Registry,
+        Preamble::Security,
+        Preamble::Calls(Auth::Simple),
+        Preamble::Calls(Auth::Kerberos),
+    ] {
         assert_eq!(Preamble::decode(preamble.encode()), Ok(preamble));
     }
     let kind = |bytes: &[u8; 6]| match Preamble::decode(*bytes) {
-        Err(Fault::Fatal(exception)) => exception.kind(),
+        Err(ProtocolError::Fatal(exception)) => exception.kind(),
         other => panic!("{other:?}"),
     };
     assert_eq!(kind(b"GET / "), Some(ExceptionKind::FatalConnection));
@@ -130,14 +165,14 @@ fn preambles_survive_and_others_are_answered_as_hbase_answers_them() {
 #[test]
 fn a_fatal_answer_has_the_call_id_minus_one_in_five_bytes() {
     let fault = Preamble::decode(*b"HBas\x01P").unwrap_err();
-    let (call_id, exception) = fault.answer().unwrap();
+    let (call_id, exception) = fault.exception().unwrap();
     let mut out = BytesMut::new();
     encode_exception(call_id, exception, &mut out);
     // Length, header length in two bytes, then the call id.
     assert_eq!(out[6..12], hex("08ffffffff0f"));
     let response = decode_response(&frame_of(&out)).unwrap();
-    assert_eq!((response.call_id, response.answer), (u32::MAX, Err(exception.clone())));
-    assert!(fault.ends_connection());
+    assert_eq!((response.call_id, response.result), (u32::MAX, Err(exception.clone())));
+    assert!(fault.closes_connection());
 }
 
 #[test]
@@ -147,12 +182,14 @@ fn a_connection_to_what_is_not_there_is_closed_without_a_word() {
         connection(|header| header.service_name = None),
         connection(|header| header.service_name = Some("MultiRowMutationService".to_string())),
         connection(|header| header.cell_block_codec_class = Some("com.example.Codec".to_string())),
-        connection(|header| header.cell_block_compressor_class = Some("com.example.Zip".to_string())),
-        Connection::decode(Bytes::from_static(b"\xff\xff")),
+        connection(|header| {
+            header.cell_block_compressor_class = Some("com.example.Zip".to_string());
+        }),
+        ConnectionInfo::decode(Bytes::from_static(b"\xff\xff")),
     ];
     for fault in faults {
         let fault = fault.unwrap_err();
-        assert!(matches!(fault, Fault::Close(_)) && fault.answer().is_none(), "{fault}");
+        assert!(matches!(fault, ProtocolError::Close(_)) && fault.exception().is_none(), "{fault}");
     }
 }
 
@@ -168,7 +205,11 @@ fn a_header_with_endless_names_is_refused_without_repeating_them() {
         connection(|header| header.cell_block_compressor_class = Some(long())),
     ] {
         let fault = fault.map(drop).unwrap_err();
-        assert!(matches!(&fault, Fault::Close(_)) && fault.to_string().len() < 1 << 10, "{} characters", fault.to_string().len());
+        assert!(
+            matches!(&fault, ProtocolError::Close(_)) && fault.to_string().len() < 1 << 10,
+            "{} characters",
+            fault.to_string().len()
+        );
     }
     assert!(connection(|header| header.user_info = user("u".repeat(1 << 10), None)).is_ok());
 }
@@ -180,7 +221,9 @@ fn a_client_without_a_codec_gets_no_cell_blocks_whatever_its_compressor() {
         header.cell_block_compressor_class = Some("com.example.Zip".to_string());
     });
     assert_eq!(without.unwrap().format, None);
-    let gzip = connection(|header| header.cell_block_compressor_class = Some(Compressor::Gzip.class().to_string()));
+    let gzip = connection(|header| {
+        header.cell_block_compressor_class = Some(Compressor::Gzip.class().to_string());
+    });
     assert_eq!(gzip.unwrap().format.unwrap().compressor, Some(Compressor::Gzip));
 }
 
@@ -190,51 +233,63 @@ fn a_clients_version_comes_from_its_numbers_or_its_text() {
     assert_eq!(of(version("x", Some((2, 6)))).version, Some((2, 6)));
     assert_eq!(of(version("3.0.0-beta-1", None)).version, Some((3, 0)));
     assert_eq!(of(version("Unknown", None)).version, None);
-    assert!(of(version("1.3.0", None)).is_at_least(1, 3) && !of(version("1.2.9", None)).is_at_least(1, 3));
+    assert!(
+        of(version("1.3.0", None)).is_at_least(1, 3)
+            && !of(version("1.2.9", None)).is_at_least(1, 3)
+    );
 }
 
 #[test]
 fn lengths_that_are_no_lengths_are_told_apart() {
-    let limits = Limits { frame_bytes_max: 100, ..Limits::default() };
+    let limits = RpcLimits { max_frame_bytes: 100, ..RpcLimits::default() };
     let next = |bytes: &str| next_frame(&mut BytesMut::from(&hex(bytes)[..]), &limits);
-    assert_eq!(next("ffffffff 00000001"), Ok(Next::Ping));
-    assert!(matches!(next("00000000"), Err(Fault::Close(_))));
-    assert!(matches!(next("fffffffe"), Err(Fault::Close(_))));
-    assert_eq!(next("00000065"), Ok(Next::TooBig(101)));
-    assert!(matches!(next("0000"), Ok(Next::Need(1..))));
-    assert_eq!(next("00000064 01"), Ok(Next::Need(99)));
+    assert_eq!(next("ffffffff 00000001"), Ok(FrameStatus::Ping));
+    assert!(matches!(next("00000000"), Err(ProtocolError::Close(_))));
+    assert!(matches!(next("fffffffe"), Err(ProtocolError::Close(_))));
+    assert_eq!(next("00000065"), Ok(FrameStatus::TooBig(101)));
+    assert!(matches!(next("0000"), Ok(FrameStatus::Need(1..))));
+    assert_eq!(next("00000064 01"), Ok(FrameStatus::Need(99)));
 }
 
 #[test]
 fn the_room_for_a_large_frame_grows_with_what_has_come() {
     let mut buffer = BytesMut::from(&hex("0fffffff")[..]);
-    assert_eq!(next_frame(&mut buffer, &Limits::default()), Ok(Next::Need(8192)));
+    assert_eq!(next_frame(&mut buffer, &RpcLimits::default()), Ok(FrameStatus::Need(8192)));
     let trusted_bytes = 1 << 20;
-    assert_eq!(next_frame(&mut buffer, &Limits { trusted_bytes, ..Limits::default() }), Ok(Next::Need(trusted_bytes)));
+    assert_eq!(
+        next_frame(&mut buffer, &RpcLimits { trusted_bytes, ..RpcLimits::default() }),
+        Ok(FrameStatus::Need(trusted_bytes))
+    );
     buffer.extend_from_slice(&vec![0; 100_000]);
-    assert_eq!(next_frame(&mut buffer, &Limits::default()), Ok(Next::Need(100_004)));
+    assert_eq!(next_frame(&mut buffer, &RpcLimits::default()), Ok(FrameStatus::Need(100_004)));
 }
 
 #[test]
 fn frames_that_came_together_are_taken_one_by_one() {
     let mut buffer = BytesMut::from(&hex("00000002 aabb ffffffff 00000001 cc 0000")[..]);
-    let limits = Limits::default();
-    assert_eq!(next_frame(&mut buffer, &limits), Ok(Next::Frame(Bytes::from_static(b"\xaa\xbb"))));
-    assert_eq!(next_frame(&mut buffer, &limits), Ok(Next::Ping));
-    assert_eq!(next_frame(&mut buffer, &limits), Ok(Next::Frame(Bytes::from_static(b"\xcc"))));
-    assert!(matches!(next_frame(&mut buffer, &limits), Ok(Next::Need(_))));
+    let limits = RpcLimits::default();
+    assert_eq!(
+        next_frame(&mut buffer, &limits),
+        Ok(FrameStatus::Frame(Bytes::from_static(b"\xaa\xbb")))
+    );
+    assert_eq!(next_frame(&mut buffer, &limits), Ok(FrameStatus::Ping));
+    assert_eq!(
+        next_frame(&mut buffer, &limits),
+        Ok(FrameStatus::Frame(Bytes::from_static(b"\xcc")))
+    );
+    assert!(matches!(next_frame(&mut buffer, &limits), Ok(FrameStatus::Need(_))));
 }
 
 #[test]
 fn a_request_that_is_too_big_is_refused_by_its_header_alone() {
     let mut frame = BytesMut::new();
     frame.put_slice(&hex("20000000 09 082a 1a03476574 2001"));
-    let limits = Limits::default();
+    let limits = RpcLimits::default();
     let java = connection(|header| header.version_info = Some(version("2.6.4", None))).unwrap();
     let other = connection(|_| {}).unwrap();
-    assert_eq!(next_frame(&mut frame, &limits), Ok(Next::TooBig(0x2000_0000)));
+    assert_eq!(next_frame(&mut frame, &limits), Ok(FrameStatus::TooBig(0x2000_0000)));
     let kind = |connection| match refuse_too_big(&frame, 0x2000_0000, &limits, connection) {
-        Some(Fault::LastCall(42, exception)) => exception.kind(),
+        Some(ProtocolError::LastCall(42, exception)) => exception.kind(),
         other => panic!("{other:?}"),
     };
     assert_eq!(kind(&java), Some(ExceptionKind::RequestTooBig));
@@ -243,10 +298,13 @@ fn a_request_that_is_too_big_is_refused_by_its_header_alone() {
         assert_eq!(refuse_too_big(&frame[..end], 0x2000_0000, &limits, &java), None, "{end}");
     }
     let endless = [hex("20000000 ffffff7f"), vec![0; 70_000]].concat();
-    assert!(matches!(refuse_too_big(&endless, 0x2000_0000, &limits, &java), Some(Fault::Close(_))));
+    assert!(matches!(
+        refuse_too_big(&endless, 0x2000_0000, &limits, &java),
+        Some(ProtocolError::Close(_))
+    ));
     // A header that says it is longer than its frame is not looked for in the next one.
     let short = [hex("000007d0 e0d403"), vec![0; 1997]].concat();
-    assert!(matches!(refuse_too_big(&short, 2000, &limits, &java), Some(Fault::Close(_))));
+    assert!(matches!(refuse_too_big(&short, 2000, &limits, &java), Some(ProtocolError::Close(_))));
     assert_eq!(refuse_too_big(&short[..2003], 2000, &limits, &java), None);
 }
 
@@ -254,40 +312,61 @@ fn a_request_that_is_too_big_is_refused_by_its_header_alone() {
 fn a_mistake_in_one_call_leaves_the_connection_alone() {
     let refused = |bytes: &str| decode_request(&Bytes::from(hex(bytes))).unwrap_err();
     // No request_param; a message longer than the frame; a cell block longer than the frame.
-    for (bytes, what) in [("02 0807", "has no message"), ("04 0807 2001 05 00", "does not fit"), ("08 0807 2001 2a020809 00 00", "cell block")] {
+    for (bytes, what) in [
+        ("02 0807", "has no message"),
+        ("04 0807 2001 05 00", "does not fit"),
+        ("08 0807 2001 2a020809 00 00", "cell block"),
+    ] {
         let fault = refused(bytes);
-        assert!(matches!(fault, Fault::Call(7, _)) && fault.to_string().contains(what), "{fault}");
-        assert!(!fault.ends_connection());
+        assert!(
+            matches!(fault, ProtocolError::Call(7, _)) && fault.to_string().contains(what),
+            "{fault}"
+        );
+        assert!(!fault.closes_connection());
     }
-    assert!(matches!(refused("7f 0807"), Fault::Close(_)));
-    assert!(matches!(refused("02 ffff"), Fault::Close(_)));
+    assert!(matches!(refused("7f 0807"), ProtocolError::Close(_)));
+    assert!(matches!(refused("02 ffff"), ProtocolError::Close(_)));
 }
 
 #[test]
 fn what_the_service_does_not_have_and_what_is_no_message_is_answered() {
     let request = decode_request(&Bytes::from(hex("09 0807 1a03 676574 2001 02 0aff"))).unwrap();
-    let Err(Fault::Call(7, exception)) = request.method(Service::Client) else { panic!("get in lower case is no method") };
+    let Err(ProtocolError::Call(7, exception)) = request.method(Service::Client) else {
+        panic!("get in lower case is no method")
+    };
     assert_eq!(exception.message(), "java.lang.UnsupportedOperationException: get");
-    let Err(Fault::Call(7, exception)) = request.message::<pb::GetRequest>() else { panic!("0aff is no message") };
+    let Err(ProtocolError::Call(7, exception)) = request.message::<pb::GetRequest>() else {
+        panic!("0aff is no message")
+    };
     assert_eq!(exception.kind(), Some(ExceptionKind::InvalidProtocolBuffer));
 }
 
 #[test]
 fn cells_without_a_codec_are_refused_and_an_announced_empty_block_is_fine() {
     let empty = decode_request(&Bytes::from(hex("08 0807 2001 2a020800 00"))).unwrap();
-    let limits = Limits::default();
-    assert!(empty.cells(Some(Format::default()), &limits).unwrap().is_empty());
-    assert!(matches!(empty.cells(None, &limits), Err(Fault::Call(7, _))));
+    let limits = RpcLimits::default();
+    assert!(empty.cells(Some(CellBlockFormat::default()), &limits).unwrap().is_empty());
+    assert!(matches!(empty.cells(None, &limits), Err(ProtocolError::Call(7, _))));
 }
 
 #[test]
 fn the_parts_of_a_request_share_its_frame() {
     let run = [cells(&["v"])];
-    let block = Format::default().block(&run).unwrap();
+    let block = CellBlockFormat::default().block(&run).unwrap();
     let mut out = BytesMut::new();
-    encode_request::<ClientMulti>(1, &pb::MultiRequest::default(), RequestOptions::default(), Some(&block), &mut out).unwrap();
+    encode_request::<ClientMulti>(
+        1,
+        &pb::MultiRequest::default(),
+        RequestOptions::default(),
+        Some(&block),
+        &mut out,
+    )
+    .unwrap();
     let frame = frame_of(&out);
-    let read = decode_request(&frame).unwrap().cells(Some(Format::default()), &Limits::default()).unwrap();
+    let read = decode_request(&frame)
+        .unwrap()
+        .cells(Some(CellBlockFormat::default()), &RpcLimits::default())
+        .unwrap();
     assert_eq!(read, run[0]);
     assert!(frame.as_ptr_range().contains(&read.bytes().as_ptr()));
 }
@@ -295,27 +374,32 @@ fn the_parts_of_a_request_share_its_frame() {
 #[test]
 fn answers_pile_up_in_one_buffer_which_is_allocated_once() {
     let runs = [cells(&["a", "b"]), cells(&["c"])];
-    let format = Format { codec: Codec::KeyValue, compressor: Some(Compressor::Snappy) };
+    let format = CellBlockFormat { codec: Codec::KeyValue, compressor: Some(Compressor::Snappy) };
     let mut out = BytesMut::with_capacity(1024);
     let start = out.as_ptr();
-    encode_response(1, &pb::ScanResponse::default(), Some(&format.block(&runs).unwrap()), &mut out).unwrap();
+    encode_response(1, &pb::ScanResponse::default(), Some(&format.block(&runs).unwrap()), &mut out)
+        .unwrap();
     encode_exception(2, &Exception::new(ExceptionKind::UnknownScanner, "7"), &mut out);
     assert_eq!(out.as_ptr(), start);
-    let limits = Limits::default();
+    let limits = RpcLimits::default();
     let mut answers = Vec::new();
-    while let Ok(Next::Frame(frame)) = next_frame(&mut out, &limits) {
+    while let Ok(FrameStatus::Frame(frame)) = next_frame(&mut out, &limits) {
         answers.push(decode_response(&frame).unwrap());
     }
     assert_eq!(answers.len(), 2);
-    let read = answers[0].answer.as_ref().unwrap().cells(format, &limits).unwrap().unwrap();
+    let read = answers[0].result.as_ref().unwrap().cells(format, &limits).unwrap().unwrap();
     let values: Vec<_> = read.iter().map(|cell| cell.value().to_vec()).collect();
     assert_eq!(values, [b"a", b"b", b"c"]);
-    assert_eq!(answers[1].answer.as_ref().unwrap_err().kind(), Some(ExceptionKind::UnknownScanner));
+    assert_eq!(answers[1].result.as_ref().unwrap_err().kind(), Some(ExceptionKind::UnknownScanner));
 }
 
 /// A request whose message is these bytes.
 fn request_of(method: &str, message: &[u8]) -> Request {
-    let header = pb::RequestHeader { method_name: Some(method.to_string()), request_param: Some(true), ..Default::default() };
+    let header = pb::RequestHeader {
+        method_name: Some(method.to_string()),
+        request_param: Some(true),
+        ..Default::default()
+    };
     let mut frame = BytesMut::new();
     prost::Message::encode_length_delimited(&header, &mut frame).unwrap();
     prost::encode_length_delimiter(message.len(), &mut frame).unwrap();
@@ -323,7 +407,7 @@ fn request_of(method: &str, message: &[u8]) -> Request {
     decode_request(&frame.freeze()).unwrap()
 }
 
-/// A part of a message, with its tag and length.
+/// Returns a part of a message, with its tag and length.
 fn part(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut out = vec![tag << 3 | 2];
     prost::encode_length_delimiter(content.len(), &mut out).unwrap();
@@ -333,14 +417,23 @@ fn part(tag: u8, content: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_message_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
-    let limits = Limits::default();
-    // Actions of nothing, two bytes each; hidden in a part with a region and behind a group of a field nobody knows.
-    let actions = part(1, &[part(1, b"region"), vec![0x7b, 0x7c], [0x1a, 0].repeat(2 << 20)].concat());
+    let limits = RpcLimits::default();
+    // Actions of nothing, two bytes each; hidden in a part with a region and after a group of a
+    // field nobody knows.
+    let actions =
+        part(1, &[part(1, b"region"), vec![0x7b, 0x7c], [0x1a, 0].repeat(2 << 20)].concat());
     let multi = request_of("Multi", &actions);
-    let told = multi.unfolded_bytes(Method::ClientMulti);
+    let told = multi.decoded_size(Method::ClientMulti);
     assert_eq!(told, size_of::<pb::RegionAction>() + (2 << 20) * size_of::<pb::Action>());
-    let Err(Fault::Call(0, refused)) = multi.check_unfolded(Method::ClientMulti, &limits) else { panic!("it is not refused") };
-    assert!(refused.is_do_not_retry() && refused.message().contains(&format!("takes {told} in memory")), "{refused}");
+    let Err(ProtocolError::Call(0, refused)) =
+        multi.check_decoded_size(Method::ClientMulti, &limits)
+    else {
+        panic!("it is not refused")
+    };
+    assert!(
+        refused.is_do_not_retry() && refused.message().contains(&format!("takes {told} in memory")),
+        "{refused}"
+    );
 
     // What the decoder makes of it is what was told: values without anything, columns, attributes.
     let values = part(3, &[0x12, 0].repeat(1000));
@@ -355,44 +448,61 @@ fn a_message_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
     let values = &mutation.column_value[0].qualifier_value[..];
     let parts = [
         size_of_val(action) + size_of_val(&action.action[..]),
-        size_of_val(&mutation.column_value[..]) + size_of_val(values) + size_of_val(&mutation.attribute[..]),
+        size_of_val(&mutation.column_value[..])
+            + size_of_val(values)
+            + size_of_val(&mutation.attribute[..]),
         size_of_val(&get.column[..]) + size_of_val(&get.column[0].qualifier[..]),
         size_of_val(&get.attribute[..]) + size_of_val(&get.cf_time_range[..]),
     ];
-    assert_eq!((values.len(), multi.unfolded_bytes(Method::ClientMulti)), (1000, parts.iter().sum()));
-    multi.check_unfolded(Method::ClientMulti, &limits).unwrap();
+    assert_eq!((values.len(), multi.decoded_size(Method::ClientMulti)), (1000, parts.iter().sum()));
+    multi.check_decoded_size(Method::ClientMulti, &limits).unwrap();
 
-    // A message that is not known to hold much must not be long; a value of any length is none of that.
-    request_of("ExecService", &part(2, &part(4, &vec![0; 20 << 20]))).check_unfolded(Method::ClientExecService, &limits).unwrap();
-    request_of("Mutate", &part(2, &part(1, &vec![0; 20 << 20]))).check_unfolded(Method::ClientMutate, &limits).unwrap();
+    // A message that is not known to hold much must not be long; a value of any length is none of
+    // that.
+    request_of("ExecService", &part(2, &part(4, &vec![0; 20 << 20])))
+        .check_decoded_size(Method::ClientExecService, &limits)
+        .unwrap();
+    request_of("Mutate", &part(2, &part(1, &vec![0; 20 << 20])))
+        .check_decoded_size(Method::ClientMutate, &limits)
+        .unwrap();
     let columns = part(2, &part(1, &[0x12, 0].repeat(1000)).repeat(10));
     let aggregate = request_of("GetSum", &columns);
-    assert_eq!(aggregate.unfolded_bytes(Method::AggregateGetSum), 10 * (size_of::<pb::Column>() + 1000 * size_of::<Bytes>()));
+    assert_eq!(
+        aggregate.decoded_size(Method::AggregateGetSum),
+        10 * (size_of::<pb::Column>() + 1000 * size_of::<Bytes>())
+    );
     let table = request_of("CreateTable", &part(2, &[]).repeat(9 << 20));
-    assert!(table.check_unfolded(Method::MasterCreateTable, &limits).is_err());
+    assert!(table.check_decoded_size(Method::MasterCreateTable, &limits).is_err());
 }
 
 #[test]
 fn a_request_takes_no_more_in_memory_than_is_told() {
-    let told = |method: Method, message: &[u8]| request_of(method.name(), message).unfolded_bytes(method);
+    let told =
+        |method: Method, message: &[u8]| request_of(method.name(), message).decoded_size(method);
     let locks = [part(1, b""), part(4, &[]).repeat(1000)].concat();
     assert!(told(Method::LockRequestLock, &locks) >= 1000 * size_of::<pb::RegionInfo>());
     let families = part(2, &part(3, &[]).repeat(1000));
-    assert!(told(Method::MasterCreateTable, &families) >= 1000 * size_of::<pb::ColumnFamilySchema>());
+    assert!(
+        told(Method::MasterCreateTable, &families) >= 1000 * size_of::<pb::ColumnFamilySchema>()
+    );
 }
 
 /// An answer that is these bytes.
-fn answer_of(message: &[u8]) -> Answer {
+fn response_body(message: &[u8]) -> ResponseBody {
     let mut frame = BytesMut::new();
-    prost::Message::encode_length_delimited(&pb::ResponseHeader { call_id: Some(1), ..Default::default() }, &mut frame).unwrap();
+    prost::Message::encode_length_delimited(
+        &pb::ResponseHeader { call_id: Some(1), ..Default::default() },
+        &mut frame,
+    )
+    .unwrap();
     prost::encode_length_delimiter(message.len(), &mut frame).unwrap();
     frame.put_slice(message);
-    decode_response(&frame.freeze()).unwrap().answer.unwrap()
+    decode_response(&frame.freeze()).unwrap().result.unwrap()
 }
 
 #[test]
 fn an_answer_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
-    let limits = Limits { unfolded_bytes_max: 15 << 20, ..Limits::default() };
+    let limits = RpcLimits { max_decoded_bytes: 15 << 20, ..RpcLimits::default() };
     let results = part(1, &part(1, &[]).repeat(1 << 20));
     for (method, message) in [
         // Rows without cells, by their counts in one part and one by one, and by messages.
@@ -404,27 +514,39 @@ fn an_answer_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
         (Method::ClientMulti, results),
         (Method::ClientGet, part(1, &part(1, &[]).repeat(1 << 20))),
         (Method::ClientMutate, part(1, &part(1, &[]).repeat(1 << 20))),
-        (Method::MasterGetClusterStatus, part(1, &part(2, &part(2, &part(5, &[]).repeat(1 << 20))))),
+        (
+            Method::MasterGetClusterStatus,
+            part(1, &part(2, &part(2, &part(5, &[]).repeat(1 << 20)))),
+        ),
         (Method::MasterGetCompletedSnapshots, part(1, &[]).repeat(1 << 20)),
         (Method::MasterGetTableDescriptors, part(1, &part(3, &[]).repeat(1 << 20))),
         (Method::MasterListNamespaceDescriptors, part(1, &[]).repeat(1 << 20)),
     ] {
-        let refused = answer_of(&message).check_unfolded(method, &limits);
-        assert!(matches!(refused, Err(Fault::Close(why)) if why.contains("in memory")), "{}", method.name());
+        let refused = response_body(&message).check_decoded_size(method, &limits);
+        assert!(
+            matches!(refused, Err(ProtocolError::Close(why)) if why.contains("in memory")),
+            "{}",
+            method.name()
+        );
     }
     // Values are long and take nothing but the frame.
     let row = part(1, &part(1, &part(6, &vec![0; 4 << 20])));
-    answer_of(&row).check_unfolded(Method::ClientGet, &limits).unwrap();
-    answer_of(&part(2, &vec![0; 4 << 20])).check_unfolded(Method::ClientExecService, &limits).unwrap();
+    response_body(&row).check_decoded_size(Method::ClientGet, &limits).unwrap();
+    response_body(&part(2, &vec![0; 4 << 20]))
+        .check_decoded_size(Method::ClientExecService, &limits)
+        .unwrap();
 }
 
 #[test]
 fn the_header_of_a_request_has_a_length_of_its_own() {
     let attribute = pb::NameBytesPair { name: "a".repeat(1 << 20), value: None };
-    let header = pb::RequestHeader { call_id: Some(3), attribute: vec![attribute], ..Default::default() };
+    let header =
+        pb::RequestHeader { call_id: Some(3), attribute: vec![attribute], ..Default::default() };
     let mut frame = BytesMut::new();
     prost::Message::encode_length_delimited(&header, &mut frame).unwrap();
-    assert!(matches!(decode_request(&frame.freeze()), Err(Fault::Close(why)) if why.contains("more than 1048576")));
+    assert!(
+        matches!(decode_request(&frame.freeze()), Err(ProtocolError::Close(why)) if why.contains("more than 1048576"))
+    );
 }
 
 proptest! {
@@ -441,19 +563,19 @@ proptest! {
 
     #[test]
     fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let limits = Limits { frame_bytes_max: 1000, cell_block_bytes_max: 1000, ..Limits::default() };
+        let limits = RpcLimits { max_frame_bytes: 1000, max_cell_block_bytes: 1000, ..RpcLimits::default() };
         let frame = Bytes::from(bytes.clone());
         if let Ok(request) = decode_request(&frame) {
-            let _ = (request.method(Service::Master), request.message::<pb::MultiRequest>(), request.cells(Some(Format::default()), &limits));
-            let _ = request.unfolded_bytes(Method::ClientMulti);
+            let _ = (request.method(Service::Master), request.message::<pb::MultiRequest>(), request.cells(Some(CellBlockFormat::default()), &limits));
+            let _ = request.decoded_size(Method::ClientMulti);
         }
-        if let Ok(Response { answer: Ok(answer), .. }) = decode_response(&frame) {
-            let _ = (answer.message::<pb::ScanResponse>(), answer.cells(Format::default(), &limits));
+        if let Ok(Response { result: Ok(answer), .. }) = decode_response(&frame) {
+            let _ = (answer.message::<pb::ScanResponse>(), answer.cells(CellBlockFormat::default(), &limits));
         }
-        let _ = Connection::decode(frame);
+        let _ = ConnectionInfo::decode(frame);
         let _ = refuse_too_big(&bytes, 2000, &limits, &connection(|_| {}).unwrap());
         let mut buffer = BytesMut::from(&bytes[..]);
-        while let Ok(Next::Frame(_) | Next::Ping) = next_frame(&mut buffer, &limits) {}
+        while let Ok(FrameStatus::Frame(_) | FrameStatus::Ping) = next_frame(&mut buffer, &limits) {}
     }
 
     #[test]

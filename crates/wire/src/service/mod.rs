@@ -1,4 +1,4 @@
-//! Services, their methods, and the messages each method takes and gives.
+//! Services, their methods, and the request and response message of each method.
 
 #[rustfmt::skip]
 #[allow(clippy::pedantic, reason = "generated code")]
@@ -8,23 +8,25 @@ use prost::Message;
 
 pub use table::*;
 
-/// A method with its types, for code that is the same for all methods: `send::<ClientGet>(request)`.
-pub trait Call {
-    /// The method.
+/// Method with its types, for code common to all methods: `send::<ClientGet>(request)`.
+pub trait RpcMethod {
+    /// Method.
     const METHOD: Method;
-    /// What it is asked with.
+    /// Request message.
     type Request: Message + Default;
-    /// What it answers with.
+    /// Response message.
     type Response: Message + Default;
 }
 
 impl Service {
-    /// The service of a connection header or an endpoint call; `None` if there is none of this name.
+    /// Returns the service of a connection header or an endpoint call; `None` if the name is
+    /// unknown.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|service| service.name() == name)
     }
 
-    /// The method of a request header; `None` if the service has none of this name. Case matters.
+    /// Returns the method of a request header; `None` if the service has no method of this name.
+    /// Names are case-sensitive.
     pub fn method(self, name: &str) -> Option<Method> {
         self.methods().iter().copied().find(|method| method.name() == name)
     }
@@ -47,7 +49,10 @@ mod tests {
 
     #[test]
     fn the_case_of_a_method_counts_and_endpoints_are_told_apart() {
-        assert_eq!(Service::Master.method("getProcedureResult"), Some(Method::MasterGetProcedureResult));
+        assert_eq!(
+            Service::Master.method("getProcedureResult"),
+            Some(Method::MasterGetProcedureResult)
+        );
         assert_eq!(Service::Master.method("GetProcedureResult"), None);
         assert_eq!(Service::from_name("clientservice"), None);
         assert!(Service::MultiRowMutation.is_endpoint() && !Service::Client.is_endpoint());

@@ -1,6 +1,6 @@
 //! The services and methods of HBase. Generated from the .proto files by `cargo xtask codegen`: change those, not this.
 
-use super::Call;
+use super::RpcMethod;
 use crate::proto as pb;
 
 /// A service: what a connection is opened to, or an endpoint called through one.
@@ -1026,7 +1026,7 @@ impl Method {
 #[derive(Clone, Copy, Debug)]
 pub struct AccessControlGrant;
 
-impl Call for AccessControlGrant {
+impl RpcMethod for AccessControlGrant {
     const METHOD: Method = Method::AccessControlGrant;
     type Request = pb::GrantRequest;
     type Response = pb::GrantResponse;
@@ -1036,7 +1036,7 @@ impl Call for AccessControlGrant {
 #[derive(Clone, Copy, Debug)]
 pub struct AccessControlRevoke;
 
-impl Call for AccessControlRevoke {
+impl RpcMethod for AccessControlRevoke {
     const METHOD: Method = Method::AccessControlRevoke;
     type Request = pb::RevokeRequest;
     type Response = pb::RevokeResponse;
@@ -1046,7 +1046,7 @@ impl Call for AccessControlRevoke {
 #[derive(Clone, Copy, Debug)]
 pub struct AccessControlGetUserPermissions;
 
-impl Call for AccessControlGetUserPermissions {
+impl RpcMethod for AccessControlGetUserPermissions {
     const METHOD: Method = Method::AccessControlGetUserPermissions;
     type Request = pb::GetUserPermissionsRequest;
     type Response = pb::GetUserPermissionsResponse;
@@ -1056,7 +1056,7 @@ impl Call for AccessControlGetUserPermissions {
 #[derive(Clone, Copy, Debug)]
 pub struct AccessControlCheckPermissions;
 
-impl Call for AccessControlCheckPermissions {
+impl RpcMethod for AccessControlCheckPermissions {
     const METHOD: Method = Method::AccessControlCheckPermissions;
     type Request = pb::CheckPermissionsRequest;
     type Response = pb::CheckPermissionsResponse;
@@ -1066,7 +1066,7 @@ impl Call for AccessControlCheckPermissions {
 #[derive(Clone, Copy, Debug)]
 pub struct AccessControlHasPermission;
 
-impl Call for AccessControlHasPermission {
+impl RpcMethod for AccessControlHasPermission {
     const METHOD: Method = Method::AccessControlHasPermission;
     type Request = pb::HasPermissionRequest;
     type Response = pb::HasPermissionResponse;
@@ -1076,7 +1076,7 @@ impl Call for AccessControlHasPermission {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminGetRegionInfo;
 
-impl Call for AdminGetRegionInfo {
+impl RpcMethod for AdminGetRegionInfo {
     const METHOD: Method = Method::AdminGetRegionInfo;
     type Request = pb::GetRegionInfoRequest;
     type Response = pb::GetRegionInfoResponse;
@@ -1086,7 +1086,7 @@ impl Call for AdminGetRegionInfo {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminGetStoreFile;
 
-impl Call for AdminGetStoreFile {
+impl RpcMethod for AdminGetStoreFile {
     const METHOD: Method = Method::AdminGetStoreFile;
     type Request = pb::GetStoreFileRequest;
     type Response = pb::GetStoreFileResponse;
@@ -1096,7 +1096,7 @@ impl Call for AdminGetStoreFile {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminGetOnlineRegion;
 
-impl Call for AdminGetOnlineRegion {
+impl RpcMethod for AdminGetOnlineRegion {
     const METHOD: Method = Method::AdminGetOnlineRegion;
     type Request = pb::GetOnlineRegionRequest;
     type Response = pb::GetOnlineRegionResponse;
@@ -1106,7 +1106,7 @@ impl Call for AdminGetOnlineRegion {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminOpenRegion;
 
-impl Call for AdminOpenRegion {
+impl RpcMethod for AdminOpenRegion {
     const METHOD: Method = Method::AdminOpenRegion;
     type Request = pb::OpenRegionRequest;
     type Response = pb::OpenRegionResponse;
@@ -1116,7 +1116,7 @@ impl Call for AdminOpenRegion {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminWarmupRegion;
 
-impl Call for AdminWarmupRegion {
+impl RpcMethod for AdminWarmupRegion {
     const METHOD: Method = Method::AdminWarmupRegion;
     type Request = pb::WarmupRegionRequest;
     type Response = pb::WarmupRegionResponse;
@@ -1126,7 +1126,7 @@ impl Call for AdminWarmupRegion {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminCloseRegion;
 
-impl Call for AdminCloseRegion {
+impl RpcMethod for AdminCloseRegion {
     const METHOD: Method = Method::AdminCloseRegion;
     type Request = pb::CloseRegionRequest;
     type Response = pb::CloseRegionResponse;
@@ -1136,7 +1136,7 @@ impl Call for AdminCloseRegion {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminFlushRegion;
 
-impl Call for AdminFlushRegion {
+impl RpcMethod for AdminFlushRegion {
     const METHOD: Method = Method::AdminFlushRegion;
     type Request = pb::FlushRegionRequest;
     type Response = pb::FlushRegionResponse;
@@ -1146,7 +1146,7 @@ impl Call for AdminFlushRegion {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminCompactionSwitch;
 
-impl Call for AdminCompactionSwitch {
+impl RpcMethod for AdminCompactionSwitch {
     const METHOD: Method = Method::AdminCompactionSwitch;
     type Request = pb::CompactionSwitchRequest;
     type Response = pb::CompactionSwitchResponse;
@@ -1156,7 +1156,7 @@ impl Call for AdminCompactionSwitch {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminCompactRegion;
 
-impl Call for AdminCompactRegion {
+impl RpcMethod for AdminCompactRegion {
     const METHOD: Method = Method::AdminCompactRegion;
     type Request = pb::CompactRegionRequest;
     type Response = pb::CompactRegionResponse;
@@ -1166,7 +1166,7 @@ impl Call for AdminCompactRegion {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminReplicateWALEntry;
 
-impl Call for AdminReplicateWALEntry {
+impl RpcMethod for AdminReplicateWALEntry {
     const METHOD: Method = Method::AdminReplicateWALEntry;
     type Request = pb::ReplicateWalEntryRequest;
     type Response = pb::ReplicateWalEntryResponse;
@@ -1176,7 +1176,7 @@ impl Call for AdminReplicateWALEntry {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminReplay;
 
-impl Call for AdminReplay {
+impl RpcMethod for AdminReplay {
     const METHOD: Method = Method::AdminReplay;
     type Request = pb::ReplicateWalEntryRequest;
     type Response = pb::ReplicateWalEntryResponse;
@@ -1186,7 +1186,7 @@ impl Call for AdminReplay {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminRollWALWriter;
 
-impl Call for AdminRollWALWriter {
+impl RpcMethod for AdminRollWALWriter {
     const METHOD: Method = Method::AdminRollWALWriter;
     type Request = pb::RollWalWriterRequest;
     type Response = pb::RollWalWriterResponse;
@@ -1196,7 +1196,7 @@ impl Call for AdminRollWALWriter {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminGetServerInfo;
 
-impl Call for AdminGetServerInfo {
+impl RpcMethod for AdminGetServerInfo {
     const METHOD: Method = Method::AdminGetServerInfo;
     type Request = pb::GetServerInfoRequest;
     type Response = pb::GetServerInfoResponse;
@@ -1206,7 +1206,7 @@ impl Call for AdminGetServerInfo {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminStopServer;
 
-impl Call for AdminStopServer {
+impl RpcMethod for AdminStopServer {
     const METHOD: Method = Method::AdminStopServer;
     type Request = pb::StopServerRequest;
     type Response = pb::StopServerResponse;
@@ -1216,7 +1216,7 @@ impl Call for AdminStopServer {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminUpdateFavoredNodes;
 
-impl Call for AdminUpdateFavoredNodes {
+impl RpcMethod for AdminUpdateFavoredNodes {
     const METHOD: Method = Method::AdminUpdateFavoredNodes;
     type Request = pb::UpdateFavoredNodesRequest;
     type Response = pb::UpdateFavoredNodesResponse;
@@ -1226,7 +1226,7 @@ impl Call for AdminUpdateFavoredNodes {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminUpdateConfiguration;
 
-impl Call for AdminUpdateConfiguration {
+impl RpcMethod for AdminUpdateConfiguration {
     const METHOD: Method = Method::AdminUpdateConfiguration;
     type Request = pb::UpdateConfigurationRequest;
     type Response = pb::UpdateConfigurationResponse;
@@ -1236,7 +1236,7 @@ impl Call for AdminUpdateConfiguration {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminGetRegionLoad;
 
-impl Call for AdminGetRegionLoad {
+impl RpcMethod for AdminGetRegionLoad {
     const METHOD: Method = Method::AdminGetRegionLoad;
     type Request = pb::GetRegionLoadRequest;
     type Response = pb::GetRegionLoadResponse;
@@ -1246,7 +1246,7 @@ impl Call for AdminGetRegionLoad {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminClearCompactionQueues;
 
-impl Call for AdminClearCompactionQueues {
+impl RpcMethod for AdminClearCompactionQueues {
     const METHOD: Method = Method::AdminClearCompactionQueues;
     type Request = pb::ClearCompactionQueuesRequest;
     type Response = pb::ClearCompactionQueuesResponse;
@@ -1256,7 +1256,7 @@ impl Call for AdminClearCompactionQueues {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminClearRegionBlockCache;
 
-impl Call for AdminClearRegionBlockCache {
+impl RpcMethod for AdminClearRegionBlockCache {
     const METHOD: Method = Method::AdminClearRegionBlockCache;
     type Request = pb::ClearRegionBlockCacheRequest;
     type Response = pb::ClearRegionBlockCacheResponse;
@@ -1266,7 +1266,7 @@ impl Call for AdminClearRegionBlockCache {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminGetSpaceQuotaSnapshots;
 
-impl Call for AdminGetSpaceQuotaSnapshots {
+impl RpcMethod for AdminGetSpaceQuotaSnapshots {
     const METHOD: Method = Method::AdminGetSpaceQuotaSnapshots;
     type Request = pb::GetSpaceQuotaSnapshotsRequest;
     type Response = pb::GetSpaceQuotaSnapshotsResponse;
@@ -1276,7 +1276,7 @@ impl Call for AdminGetSpaceQuotaSnapshots {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminExecuteProcedures;
 
-impl Call for AdminExecuteProcedures {
+impl RpcMethod for AdminExecuteProcedures {
     const METHOD: Method = Method::AdminExecuteProcedures;
     type Request = pb::ExecuteProceduresRequest;
     type Response = pb::ExecuteProceduresResponse;
@@ -1286,7 +1286,7 @@ impl Call for AdminExecuteProcedures {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminGetSlowLogResponses;
 
-impl Call for AdminGetSlowLogResponses {
+impl RpcMethod for AdminGetSlowLogResponses {
     const METHOD: Method = Method::AdminGetSlowLogResponses;
     type Request = pb::SlowLogResponseRequest;
     type Response = pb::SlowLogResponses;
@@ -1296,7 +1296,7 @@ impl Call for AdminGetSlowLogResponses {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminGetLargeLogResponses;
 
-impl Call for AdminGetLargeLogResponses {
+impl RpcMethod for AdminGetLargeLogResponses {
     const METHOD: Method = Method::AdminGetLargeLogResponses;
     type Request = pb::SlowLogResponseRequest;
     type Response = pb::SlowLogResponses;
@@ -1306,7 +1306,7 @@ impl Call for AdminGetLargeLogResponses {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminClearSlowLogsResponses;
 
-impl Call for AdminClearSlowLogsResponses {
+impl RpcMethod for AdminClearSlowLogsResponses {
     const METHOD: Method = Method::AdminClearSlowLogsResponses;
     type Request = pb::ClearSlowLogResponseRequest;
     type Response = pb::ClearSlowLogResponses;
@@ -1316,7 +1316,7 @@ impl Call for AdminClearSlowLogsResponses {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminGetLogEntries;
 
-impl Call for AdminGetLogEntries {
+impl RpcMethod for AdminGetLogEntries {
     const METHOD: Method = Method::AdminGetLogEntries;
     type Request = pb::LogRequest;
     type Response = pb::LogEntry;
@@ -1326,7 +1326,7 @@ impl Call for AdminGetLogEntries {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminGetCachedFilesList;
 
-impl Call for AdminGetCachedFilesList {
+impl RpcMethod for AdminGetCachedFilesList {
     const METHOD: Method = Method::AdminGetCachedFilesList;
     type Request = pb::GetCachedFilesListRequest;
     type Response = pb::GetCachedFilesListResponse;
@@ -1336,7 +1336,7 @@ impl Call for AdminGetCachedFilesList {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminReplicateToReplica;
 
-impl Call for AdminReplicateToReplica {
+impl RpcMethod for AdminReplicateToReplica {
     const METHOD: Method = Method::AdminReplicateToReplica;
     type Request = pb::ReplicateWalEntryRequest;
     type Response = pb::ReplicateWalEntryResponse;
@@ -1346,7 +1346,7 @@ impl Call for AdminReplicateToReplica {
 #[derive(Clone, Copy, Debug)]
 pub struct AggregateGetMax;
 
-impl Call for AggregateGetMax {
+impl RpcMethod for AggregateGetMax {
     const METHOD: Method = Method::AggregateGetMax;
     type Request = pb::AggregateRequest;
     type Response = pb::AggregateResponse;
@@ -1356,7 +1356,7 @@ impl Call for AggregateGetMax {
 #[derive(Clone, Copy, Debug)]
 pub struct AggregateGetMin;
 
-impl Call for AggregateGetMin {
+impl RpcMethod for AggregateGetMin {
     const METHOD: Method = Method::AggregateGetMin;
     type Request = pb::AggregateRequest;
     type Response = pb::AggregateResponse;
@@ -1366,7 +1366,7 @@ impl Call for AggregateGetMin {
 #[derive(Clone, Copy, Debug)]
 pub struct AggregateGetSum;
 
-impl Call for AggregateGetSum {
+impl RpcMethod for AggregateGetSum {
     const METHOD: Method = Method::AggregateGetSum;
     type Request = pb::AggregateRequest;
     type Response = pb::AggregateResponse;
@@ -1376,7 +1376,7 @@ impl Call for AggregateGetSum {
 #[derive(Clone, Copy, Debug)]
 pub struct AggregateGetRowNum;
 
-impl Call for AggregateGetRowNum {
+impl RpcMethod for AggregateGetRowNum {
     const METHOD: Method = Method::AggregateGetRowNum;
     type Request = pb::AggregateRequest;
     type Response = pb::AggregateResponse;
@@ -1386,7 +1386,7 @@ impl Call for AggregateGetRowNum {
 #[derive(Clone, Copy, Debug)]
 pub struct AggregateGetAvg;
 
-impl Call for AggregateGetAvg {
+impl RpcMethod for AggregateGetAvg {
     const METHOD: Method = Method::AggregateGetAvg;
     type Request = pb::AggregateRequest;
     type Response = pb::AggregateResponse;
@@ -1396,7 +1396,7 @@ impl Call for AggregateGetAvg {
 #[derive(Clone, Copy, Debug)]
 pub struct AggregateGetStd;
 
-impl Call for AggregateGetStd {
+impl RpcMethod for AggregateGetStd {
     const METHOD: Method = Method::AggregateGetStd;
     type Request = pb::AggregateRequest;
     type Response = pb::AggregateResponse;
@@ -1406,7 +1406,7 @@ impl Call for AggregateGetStd {
 #[derive(Clone, Copy, Debug)]
 pub struct AggregateGetMedian;
 
-impl Call for AggregateGetMedian {
+impl RpcMethod for AggregateGetMedian {
     const METHOD: Method = Method::AggregateGetMedian;
     type Request = pb::AggregateRequest;
     type Response = pb::AggregateResponse;
@@ -1416,7 +1416,7 @@ impl Call for AggregateGetMedian {
 #[derive(Clone, Copy, Debug)]
 pub struct AuthenticationGetAuthenticationToken;
 
-impl Call for AuthenticationGetAuthenticationToken {
+impl RpcMethod for AuthenticationGetAuthenticationToken {
     const METHOD: Method = Method::AuthenticationGetAuthenticationToken;
     type Request = pb::GetAuthenticationTokenRequest;
     type Response = pb::GetAuthenticationTokenResponse;
@@ -1426,7 +1426,7 @@ impl Call for AuthenticationGetAuthenticationToken {
 #[derive(Clone, Copy, Debug)]
 pub struct AuthenticationWhoAmI;
 
-impl Call for AuthenticationWhoAmI {
+impl RpcMethod for AuthenticationWhoAmI {
     const METHOD: Method = Method::AuthenticationWhoAmI;
     type Request = pb::WhoAmIRequest;
     type Response = pb::WhoAmIResponse;
@@ -1436,7 +1436,7 @@ impl Call for AuthenticationWhoAmI {
 #[derive(Clone, Copy, Debug)]
 pub struct BootstrapNodeGetAllBootstrapNodes;
 
-impl Call for BootstrapNodeGetAllBootstrapNodes {
+impl RpcMethod for BootstrapNodeGetAllBootstrapNodes {
     const METHOD: Method = Method::BootstrapNodeGetAllBootstrapNodes;
     type Request = pb::GetAllBootstrapNodesRequest;
     type Response = pb::GetAllBootstrapNodesResponse;
@@ -1446,7 +1446,7 @@ impl Call for BootstrapNodeGetAllBootstrapNodes {
 #[derive(Clone, Copy, Debug)]
 pub struct ClientMetaGetClusterId;
 
-impl Call for ClientMetaGetClusterId {
+impl RpcMethod for ClientMetaGetClusterId {
     const METHOD: Method = Method::ClientMetaGetClusterId;
     type Request = pb::GetClusterIdRequest;
     type Response = pb::GetClusterIdResponse;
@@ -1456,7 +1456,7 @@ impl Call for ClientMetaGetClusterId {
 #[derive(Clone, Copy, Debug)]
 pub struct ClientMetaGetActiveMaster;
 
-impl Call for ClientMetaGetActiveMaster {
+impl RpcMethod for ClientMetaGetActiveMaster {
     const METHOD: Method = Method::ClientMetaGetActiveMaster;
     type Request = pb::GetActiveMasterRequest;
     type Response = pb::GetActiveMasterResponse;
@@ -1466,7 +1466,7 @@ impl Call for ClientMetaGetActiveMaster {
 #[derive(Clone, Copy, Debug)]
 pub struct ClientMetaGetMasters;
 
-impl Call for ClientMetaGetMasters {
+impl RpcMethod for ClientMetaGetMasters {
     const METHOD: Method = Method::ClientMetaGetMasters;
     type Request = pb::GetMastersRequest;
     type Response = pb::GetMastersResponse;
@@ -1476,7 +1476,7 @@ impl Call for ClientMetaGetMasters {
 #[derive(Clone, Copy, Debug)]
 pub struct ClientMetaGetMetaRegionLocations;
 
-impl Call for ClientMetaGetMetaRegionLocations {
+impl RpcMethod for ClientMetaGetMetaRegionLocations {
     const METHOD: Method = Method::ClientMetaGetMetaRegionLocations;
     type Request = pb::GetMetaRegionLocationsRequest;
     type Response = pb::GetMetaRegionLocationsResponse;
@@ -1486,7 +1486,7 @@ impl Call for ClientMetaGetMetaRegionLocations {
 #[derive(Clone, Copy, Debug)]
 pub struct ClientMetaGetBootstrapNodes;
 
-impl Call for ClientMetaGetBootstrapNodes {
+impl RpcMethod for ClientMetaGetBootstrapNodes {
     const METHOD: Method = Method::ClientMetaGetBootstrapNodes;
     type Request = pb::GetBootstrapNodesRequest;
     type Response = pb::GetBootstrapNodesResponse;
@@ -1496,7 +1496,7 @@ impl Call for ClientMetaGetBootstrapNodes {
 #[derive(Clone, Copy, Debug)]
 pub struct ClientGet;
 
-impl Call for ClientGet {
+impl RpcMethod for ClientGet {
     const METHOD: Method = Method::ClientGet;
     type Request = pb::GetRequest;
     type Response = pb::GetResponse;
@@ -1506,7 +1506,7 @@ impl Call for ClientGet {
 #[derive(Clone, Copy, Debug)]
 pub struct ClientMutate;
 
-impl Call for ClientMutate {
+impl RpcMethod for ClientMutate {
     const METHOD: Method = Method::ClientMutate;
     type Request = pb::MutateRequest;
     type Response = pb::MutateResponse;
@@ -1516,7 +1516,7 @@ impl Call for ClientMutate {
 #[derive(Clone, Copy, Debug)]
 pub struct ClientScan;
 
-impl Call for ClientScan {
+impl RpcMethod for ClientScan {
     const METHOD: Method = Method::ClientScan;
     type Request = pb::ScanRequest;
     type Response = pb::ScanResponse;
@@ -1526,7 +1526,7 @@ impl Call for ClientScan {
 #[derive(Clone, Copy, Debug)]
 pub struct ClientBulkLoadHFile;
 
-impl Call for ClientBulkLoadHFile {
+impl RpcMethod for ClientBulkLoadHFile {
     const METHOD: Method = Method::ClientBulkLoadHFile;
     type Request = pb::BulkLoadHFileRequest;
     type Response = pb::BulkLoadHFileResponse;
@@ -1536,7 +1536,7 @@ impl Call for ClientBulkLoadHFile {
 #[derive(Clone, Copy, Debug)]
 pub struct ClientPrepareBulkLoad;
 
-impl Call for ClientPrepareBulkLoad {
+impl RpcMethod for ClientPrepareBulkLoad {
     const METHOD: Method = Method::ClientPrepareBulkLoad;
     type Request = pb::PrepareBulkLoadRequest;
     type Response = pb::PrepareBulkLoadResponse;
@@ -1546,7 +1546,7 @@ impl Call for ClientPrepareBulkLoad {
 #[derive(Clone, Copy, Debug)]
 pub struct ClientCleanupBulkLoad;
 
-impl Call for ClientCleanupBulkLoad {
+impl RpcMethod for ClientCleanupBulkLoad {
     const METHOD: Method = Method::ClientCleanupBulkLoad;
     type Request = pb::CleanupBulkLoadRequest;
     type Response = pb::CleanupBulkLoadResponse;
@@ -1556,7 +1556,7 @@ impl Call for ClientCleanupBulkLoad {
 #[derive(Clone, Copy, Debug)]
 pub struct ClientExecService;
 
-impl Call for ClientExecService {
+impl RpcMethod for ClientExecService {
     const METHOD: Method = Method::ClientExecService;
     type Request = pb::CoprocessorServiceRequest;
     type Response = pb::CoprocessorServiceResponse;
@@ -1566,7 +1566,7 @@ impl Call for ClientExecService {
 #[derive(Clone, Copy, Debug)]
 pub struct ClientExecRegionServerService;
 
-impl Call for ClientExecRegionServerService {
+impl RpcMethod for ClientExecRegionServerService {
     const METHOD: Method = Method::ClientExecRegionServerService;
     type Request = pb::CoprocessorServiceRequest;
     type Response = pb::CoprocessorServiceResponse;
@@ -1576,7 +1576,7 @@ impl Call for ClientExecRegionServerService {
 #[derive(Clone, Copy, Debug)]
 pub struct ClientMulti;
 
-impl Call for ClientMulti {
+impl RpcMethod for ClientMulti {
     const METHOD: Method = Method::ClientMulti;
     type Request = pb::MultiRequest;
     type Response = pb::MultiResponse;
@@ -1586,7 +1586,7 @@ impl Call for ClientMulti {
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionRegistryGetConnectionRegistry;
 
-impl Call for ConnectionRegistryGetConnectionRegistry {
+impl RpcMethod for ConnectionRegistryGetConnectionRegistry {
     const METHOD: Method = Method::ConnectionRegistryGetConnectionRegistry;
     type Request = pb::GetConnectionRegistryRequest;
     type Response = pb::GetConnectionRegistryResponse;
@@ -1596,7 +1596,7 @@ impl Call for ConnectionRegistryGetConnectionRegistry {
 #[derive(Clone, Copy, Debug)]
 pub struct HbckSetTableStateInMeta;
 
-impl Call for HbckSetTableStateInMeta {
+impl RpcMethod for HbckSetTableStateInMeta {
     const METHOD: Method = Method::HbckSetTableStateInMeta;
     type Request = pb::SetTableStateInMetaRequest;
     type Response = pb::GetTableStateResponse;
@@ -1606,7 +1606,7 @@ impl Call for HbckSetTableStateInMeta {
 #[derive(Clone, Copy, Debug)]
 pub struct HbckSetRegionStateInMeta;
 
-impl Call for HbckSetRegionStateInMeta {
+impl RpcMethod for HbckSetRegionStateInMeta {
     const METHOD: Method = Method::HbckSetRegionStateInMeta;
     type Request = pb::SetRegionStateInMetaRequest;
     type Response = pb::SetRegionStateInMetaResponse;
@@ -1616,7 +1616,7 @@ impl Call for HbckSetRegionStateInMeta {
 #[derive(Clone, Copy, Debug)]
 pub struct HbckAssigns;
 
-impl Call for HbckAssigns {
+impl RpcMethod for HbckAssigns {
     const METHOD: Method = Method::HbckAssigns;
     type Request = pb::AssignsRequest;
     type Response = pb::AssignsResponse;
@@ -1626,7 +1626,7 @@ impl Call for HbckAssigns {
 #[derive(Clone, Copy, Debug)]
 pub struct HbckUnassigns;
 
-impl Call for HbckUnassigns {
+impl RpcMethod for HbckUnassigns {
     const METHOD: Method = Method::HbckUnassigns;
     type Request = pb::UnassignsRequest;
     type Response = pb::UnassignsResponse;
@@ -1636,7 +1636,7 @@ impl Call for HbckUnassigns {
 #[derive(Clone, Copy, Debug)]
 pub struct HbckBypassProcedure;
 
-impl Call for HbckBypassProcedure {
+impl RpcMethod for HbckBypassProcedure {
     const METHOD: Method = Method::HbckBypassProcedure;
     type Request = pb::BypassProcedureRequest;
     type Response = pb::BypassProcedureResponse;
@@ -1646,7 +1646,7 @@ impl Call for HbckBypassProcedure {
 #[derive(Clone, Copy, Debug)]
 pub struct HbckScheduleServerCrashProcedure;
 
-impl Call for HbckScheduleServerCrashProcedure {
+impl RpcMethod for HbckScheduleServerCrashProcedure {
     const METHOD: Method = Method::HbckScheduleServerCrashProcedure;
     type Request = pb::ScheduleServerCrashProcedureRequest;
     type Response = pb::ScheduleServerCrashProcedureResponse;
@@ -1656,7 +1656,7 @@ impl Call for HbckScheduleServerCrashProcedure {
 #[derive(Clone, Copy, Debug)]
 pub struct HbckScheduleSCPsForUnknownServers;
 
-impl Call for HbckScheduleSCPsForUnknownServers {
+impl RpcMethod for HbckScheduleSCPsForUnknownServers {
     const METHOD: Method = Method::HbckScheduleSCPsForUnknownServers;
     type Request = pb::ScheduleScPsForUnknownServersRequest;
     type Response = pb::ScheduleScPsForUnknownServersResponse;
@@ -1666,7 +1666,7 @@ impl Call for HbckScheduleSCPsForUnknownServers {
 #[derive(Clone, Copy, Debug)]
 pub struct HbckRunHbckChore;
 
-impl Call for HbckRunHbckChore {
+impl RpcMethod for HbckRunHbckChore {
     const METHOD: Method = Method::HbckRunHbckChore;
     type Request = pb::RunHbckChoreRequest;
     type Response = pb::RunHbckChoreResponse;
@@ -1676,7 +1676,7 @@ impl Call for HbckRunHbckChore {
 #[derive(Clone, Copy, Debug)]
 pub struct HbckFixMeta;
 
-impl Call for HbckFixMeta {
+impl RpcMethod for HbckFixMeta {
     const METHOD: Method = Method::HbckFixMeta;
     type Request = pb::FixMetaRequest;
     type Response = pb::FixMetaResponse;
@@ -1686,7 +1686,7 @@ impl Call for HbckFixMeta {
 #[derive(Clone, Copy, Debug)]
 pub struct LockRequestLock;
 
-impl Call for LockRequestLock {
+impl RpcMethod for LockRequestLock {
     const METHOD: Method = Method::LockRequestLock;
     type Request = pb::LockRequest;
     type Response = pb::LockResponse;
@@ -1696,7 +1696,7 @@ impl Call for LockRequestLock {
 #[derive(Clone, Copy, Debug)]
 pub struct LockLockHeartbeat;
 
-impl Call for LockLockHeartbeat {
+impl RpcMethod for LockLockHeartbeat {
     const METHOD: Method = Method::LockLockHeartbeat;
     type Request = pb::LockHeartbeatRequest;
     type Response = pb::LockHeartbeatResponse;
@@ -1706,7 +1706,7 @@ impl Call for LockLockHeartbeat {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetSchemaAlterStatus;
 
-impl Call for MasterGetSchemaAlterStatus {
+impl RpcMethod for MasterGetSchemaAlterStatus {
     const METHOD: Method = Method::MasterGetSchemaAlterStatus;
     type Request = pb::GetSchemaAlterStatusRequest;
     type Response = pb::GetSchemaAlterStatusResponse;
@@ -1716,7 +1716,7 @@ impl Call for MasterGetSchemaAlterStatus {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetTableDescriptors;
 
-impl Call for MasterGetTableDescriptors {
+impl RpcMethod for MasterGetTableDescriptors {
     const METHOD: Method = Method::MasterGetTableDescriptors;
     type Request = pb::GetTableDescriptorsRequest;
     type Response = pb::GetTableDescriptorsResponse;
@@ -1726,7 +1726,7 @@ impl Call for MasterGetTableDescriptors {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterListTableDescriptorsByState;
 
-impl Call for MasterListTableDescriptorsByState {
+impl RpcMethod for MasterListTableDescriptorsByState {
     const METHOD: Method = Method::MasterListTableDescriptorsByState;
     type Request = pb::ListTableDescriptorsByStateRequest;
     type Response = pb::ListTableDescriptorsByStateResponse;
@@ -1736,7 +1736,7 @@ impl Call for MasterListTableDescriptorsByState {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetTableNames;
 
-impl Call for MasterGetTableNames {
+impl RpcMethod for MasterGetTableNames {
     const METHOD: Method = Method::MasterGetTableNames;
     type Request = pb::GetTableNamesRequest;
     type Response = pb::GetTableNamesResponse;
@@ -1746,7 +1746,7 @@ impl Call for MasterGetTableNames {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterListTableNamesByState;
 
-impl Call for MasterListTableNamesByState {
+impl RpcMethod for MasterListTableNamesByState {
     const METHOD: Method = Method::MasterListTableNamesByState;
     type Request = pb::ListTableNamesByStateRequest;
     type Response = pb::ListTableNamesByStateResponse;
@@ -1756,7 +1756,7 @@ impl Call for MasterListTableNamesByState {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetClusterStatus;
 
-impl Call for MasterGetClusterStatus {
+impl RpcMethod for MasterGetClusterStatus {
     const METHOD: Method = Method::MasterGetClusterStatus;
     type Request = pb::GetClusterStatusRequest;
     type Response = pb::GetClusterStatusResponse;
@@ -1766,7 +1766,7 @@ impl Call for MasterGetClusterStatus {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterIsMasterRunning;
 
-impl Call for MasterIsMasterRunning {
+impl RpcMethod for MasterIsMasterRunning {
     const METHOD: Method = Method::MasterIsMasterRunning;
     type Request = pb::IsMasterRunningRequest;
     type Response = pb::IsMasterRunningResponse;
@@ -1776,7 +1776,7 @@ impl Call for MasterIsMasterRunning {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterAddColumn;
 
-impl Call for MasterAddColumn {
+impl RpcMethod for MasterAddColumn {
     const METHOD: Method = Method::MasterAddColumn;
     type Request = pb::AddColumnRequest;
     type Response = pb::AddColumnResponse;
@@ -1786,7 +1786,7 @@ impl Call for MasterAddColumn {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterDeleteColumn;
 
-impl Call for MasterDeleteColumn {
+impl RpcMethod for MasterDeleteColumn {
     const METHOD: Method = Method::MasterDeleteColumn;
     type Request = pb::DeleteColumnRequest;
     type Response = pb::DeleteColumnResponse;
@@ -1796,7 +1796,7 @@ impl Call for MasterDeleteColumn {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterModifyColumn;
 
-impl Call for MasterModifyColumn {
+impl RpcMethod for MasterModifyColumn {
     const METHOD: Method = Method::MasterModifyColumn;
     type Request = pb::ModifyColumnRequest;
     type Response = pb::ModifyColumnResponse;
@@ -1806,7 +1806,7 @@ impl Call for MasterModifyColumn {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterMoveRegion;
 
-impl Call for MasterMoveRegion {
+impl RpcMethod for MasterMoveRegion {
     const METHOD: Method = Method::MasterMoveRegion;
     type Request = pb::MoveRegionRequest;
     type Response = pb::MoveRegionResponse;
@@ -1816,7 +1816,7 @@ impl Call for MasterMoveRegion {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterMergeTableRegions;
 
-impl Call for MasterMergeTableRegions {
+impl RpcMethod for MasterMergeTableRegions {
     const METHOD: Method = Method::MasterMergeTableRegions;
     type Request = pb::MergeTableRegionsRequest;
     type Response = pb::MergeTableRegionsResponse;
@@ -1826,7 +1826,7 @@ impl Call for MasterMergeTableRegions {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterAssignRegion;
 
-impl Call for MasterAssignRegion {
+impl RpcMethod for MasterAssignRegion {
     const METHOD: Method = Method::MasterAssignRegion;
     type Request = pb::AssignRegionRequest;
     type Response = pb::AssignRegionResponse;
@@ -1836,7 +1836,7 @@ impl Call for MasterAssignRegion {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterUnassignRegion;
 
-impl Call for MasterUnassignRegion {
+impl RpcMethod for MasterUnassignRegion {
     const METHOD: Method = Method::MasterUnassignRegion;
     type Request = pb::UnassignRegionRequest;
     type Response = pb::UnassignRegionResponse;
@@ -1846,7 +1846,7 @@ impl Call for MasterUnassignRegion {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterOfflineRegion;
 
-impl Call for MasterOfflineRegion {
+impl RpcMethod for MasterOfflineRegion {
     const METHOD: Method = Method::MasterOfflineRegion;
     type Request = pb::OfflineRegionRequest;
     type Response = pb::OfflineRegionResponse;
@@ -1856,7 +1856,7 @@ impl Call for MasterOfflineRegion {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterSplitRegion;
 
-impl Call for MasterSplitRegion {
+impl RpcMethod for MasterSplitRegion {
     const METHOD: Method = Method::MasterSplitRegion;
     type Request = pb::SplitTableRegionRequest;
     type Response = pb::SplitTableRegionResponse;
@@ -1866,7 +1866,7 @@ impl Call for MasterSplitRegion {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterTruncateRegion;
 
-impl Call for MasterTruncateRegion {
+impl RpcMethod for MasterTruncateRegion {
     const METHOD: Method = Method::MasterTruncateRegion;
     type Request = pb::TruncateRegionRequest;
     type Response = pb::TruncateRegionResponse;
@@ -1876,7 +1876,7 @@ impl Call for MasterTruncateRegion {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterDeleteTable;
 
-impl Call for MasterDeleteTable {
+impl RpcMethod for MasterDeleteTable {
     const METHOD: Method = Method::MasterDeleteTable;
     type Request = pb::DeleteTableRequest;
     type Response = pb::DeleteTableResponse;
@@ -1886,7 +1886,7 @@ impl Call for MasterDeleteTable {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterTruncateTable;
 
-impl Call for MasterTruncateTable {
+impl RpcMethod for MasterTruncateTable {
     const METHOD: Method = Method::MasterTruncateTable;
     type Request = pb::TruncateTableRequest;
     type Response = pb::TruncateTableResponse;
@@ -1896,7 +1896,7 @@ impl Call for MasterTruncateTable {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterEnableTable;
 
-impl Call for MasterEnableTable {
+impl RpcMethod for MasterEnableTable {
     const METHOD: Method = Method::MasterEnableTable;
     type Request = pb::EnableTableRequest;
     type Response = pb::EnableTableResponse;
@@ -1906,7 +1906,7 @@ impl Call for MasterEnableTable {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterDisableTable;
 
-impl Call for MasterDisableTable {
+impl RpcMethod for MasterDisableTable {
     const METHOD: Method = Method::MasterDisableTable;
     type Request = pb::DisableTableRequest;
     type Response = pb::DisableTableResponse;
@@ -1916,7 +1916,7 @@ impl Call for MasterDisableTable {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterModifyTable;
 
-impl Call for MasterModifyTable {
+impl RpcMethod for MasterModifyTable {
     const METHOD: Method = Method::MasterModifyTable;
     type Request = pb::ModifyTableRequest;
     type Response = pb::ModifyTableResponse;
@@ -1926,7 +1926,7 @@ impl Call for MasterModifyTable {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterFlushTable;
 
-impl Call for MasterFlushTable {
+impl RpcMethod for MasterFlushTable {
     const METHOD: Method = Method::MasterFlushTable;
     type Request = pb::FlushTableRequest;
     type Response = pb::FlushTableResponse;
@@ -1936,7 +1936,7 @@ impl Call for MasterFlushTable {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterCreateTable;
 
-impl Call for MasterCreateTable {
+impl RpcMethod for MasterCreateTable {
     const METHOD: Method = Method::MasterCreateTable;
     type Request = pb::CreateTableRequest;
     type Response = pb::CreateTableResponse;
@@ -1946,7 +1946,7 @@ impl Call for MasterCreateTable {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterShutdown;
 
-impl Call for MasterShutdown {
+impl RpcMethod for MasterShutdown {
     const METHOD: Method = Method::MasterShutdown;
     type Request = pb::ShutdownRequest;
     type Response = pb::ShutdownResponse;
@@ -1956,7 +1956,7 @@ impl Call for MasterShutdown {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterStopMaster;
 
-impl Call for MasterStopMaster {
+impl RpcMethod for MasterStopMaster {
     const METHOD: Method = Method::MasterStopMaster;
     type Request = pb::StopMasterRequest;
     type Response = pb::StopMasterResponse;
@@ -1966,7 +1966,7 @@ impl Call for MasterStopMaster {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterIsMasterInMaintenanceMode;
 
-impl Call for MasterIsMasterInMaintenanceMode {
+impl RpcMethod for MasterIsMasterInMaintenanceMode {
     const METHOD: Method = Method::MasterIsMasterInMaintenanceMode;
     type Request = pb::IsInMaintenanceModeRequest;
     type Response = pb::IsInMaintenanceModeResponse;
@@ -1976,7 +1976,7 @@ impl Call for MasterIsMasterInMaintenanceMode {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterBalance;
 
-impl Call for MasterBalance {
+impl RpcMethod for MasterBalance {
     const METHOD: Method = Method::MasterBalance;
     type Request = pb::BalanceRequest;
     type Response = pb::BalanceResponse;
@@ -1986,7 +1986,7 @@ impl Call for MasterBalance {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterSetBalancerRunning;
 
-impl Call for MasterSetBalancerRunning {
+impl RpcMethod for MasterSetBalancerRunning {
     const METHOD: Method = Method::MasterSetBalancerRunning;
     type Request = pb::SetBalancerRunningRequest;
     type Response = pb::SetBalancerRunningResponse;
@@ -1996,7 +1996,7 @@ impl Call for MasterSetBalancerRunning {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterIsBalancerEnabled;
 
-impl Call for MasterIsBalancerEnabled {
+impl RpcMethod for MasterIsBalancerEnabled {
     const METHOD: Method = Method::MasterIsBalancerEnabled;
     type Request = pb::IsBalancerEnabledRequest;
     type Response = pb::IsBalancerEnabledResponse;
@@ -2006,7 +2006,7 @@ impl Call for MasterIsBalancerEnabled {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterSetSplitOrMergeEnabled;
 
-impl Call for MasterSetSplitOrMergeEnabled {
+impl RpcMethod for MasterSetSplitOrMergeEnabled {
     const METHOD: Method = Method::MasterSetSplitOrMergeEnabled;
     type Request = pb::SetSplitOrMergeEnabledRequest;
     type Response = pb::SetSplitOrMergeEnabledResponse;
@@ -2016,7 +2016,7 @@ impl Call for MasterSetSplitOrMergeEnabled {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterIsSplitOrMergeEnabled;
 
-impl Call for MasterIsSplitOrMergeEnabled {
+impl RpcMethod for MasterIsSplitOrMergeEnabled {
     const METHOD: Method = Method::MasterIsSplitOrMergeEnabled;
     type Request = pb::IsSplitOrMergeEnabledRequest;
     type Response = pb::IsSplitOrMergeEnabledResponse;
@@ -2026,7 +2026,7 @@ impl Call for MasterIsSplitOrMergeEnabled {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterNormalize;
 
-impl Call for MasterNormalize {
+impl RpcMethod for MasterNormalize {
     const METHOD: Method = Method::MasterNormalize;
     type Request = pb::NormalizeRequest;
     type Response = pb::NormalizeResponse;
@@ -2036,7 +2036,7 @@ impl Call for MasterNormalize {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterSetNormalizerRunning;
 
-impl Call for MasterSetNormalizerRunning {
+impl RpcMethod for MasterSetNormalizerRunning {
     const METHOD: Method = Method::MasterSetNormalizerRunning;
     type Request = pb::SetNormalizerRunningRequest;
     type Response = pb::SetNormalizerRunningResponse;
@@ -2046,7 +2046,7 @@ impl Call for MasterSetNormalizerRunning {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterIsNormalizerEnabled;
 
-impl Call for MasterIsNormalizerEnabled {
+impl RpcMethod for MasterIsNormalizerEnabled {
     const METHOD: Method = Method::MasterIsNormalizerEnabled;
     type Request = pb::IsNormalizerEnabledRequest;
     type Response = pb::IsNormalizerEnabledResponse;
@@ -2056,7 +2056,7 @@ impl Call for MasterIsNormalizerEnabled {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterRunCatalogScan;
 
-impl Call for MasterRunCatalogScan {
+impl RpcMethod for MasterRunCatalogScan {
     const METHOD: Method = Method::MasterRunCatalogScan;
     type Request = pb::RunCatalogScanRequest;
     type Response = pb::RunCatalogScanResponse;
@@ -2066,7 +2066,7 @@ impl Call for MasterRunCatalogScan {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterEnableCatalogJanitor;
 
-impl Call for MasterEnableCatalogJanitor {
+impl RpcMethod for MasterEnableCatalogJanitor {
     const METHOD: Method = Method::MasterEnableCatalogJanitor;
     type Request = pb::EnableCatalogJanitorRequest;
     type Response = pb::EnableCatalogJanitorResponse;
@@ -2076,7 +2076,7 @@ impl Call for MasterEnableCatalogJanitor {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterIsCatalogJanitorEnabled;
 
-impl Call for MasterIsCatalogJanitorEnabled {
+impl RpcMethod for MasterIsCatalogJanitorEnabled {
     const METHOD: Method = Method::MasterIsCatalogJanitorEnabled;
     type Request = pb::IsCatalogJanitorEnabledRequest;
     type Response = pb::IsCatalogJanitorEnabledResponse;
@@ -2086,7 +2086,7 @@ impl Call for MasterIsCatalogJanitorEnabled {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterRunCleanerChore;
 
-impl Call for MasterRunCleanerChore {
+impl RpcMethod for MasterRunCleanerChore {
     const METHOD: Method = Method::MasterRunCleanerChore;
     type Request = pb::RunCleanerChoreRequest;
     type Response = pb::RunCleanerChoreResponse;
@@ -2096,7 +2096,7 @@ impl Call for MasterRunCleanerChore {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterSetCleanerChoreRunning;
 
-impl Call for MasterSetCleanerChoreRunning {
+impl RpcMethod for MasterSetCleanerChoreRunning {
     const METHOD: Method = Method::MasterSetCleanerChoreRunning;
     type Request = pb::SetCleanerChoreRunningRequest;
     type Response = pb::SetCleanerChoreRunningResponse;
@@ -2106,7 +2106,7 @@ impl Call for MasterSetCleanerChoreRunning {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterIsCleanerChoreEnabled;
 
-impl Call for MasterIsCleanerChoreEnabled {
+impl RpcMethod for MasterIsCleanerChoreEnabled {
     const METHOD: Method = Method::MasterIsCleanerChoreEnabled;
     type Request = pb::IsCleanerChoreEnabledRequest;
     type Response = pb::IsCleanerChoreEnabledResponse;
@@ -2116,7 +2116,7 @@ impl Call for MasterIsCleanerChoreEnabled {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterExecMasterService;
 
-impl Call for MasterExecMasterService {
+impl RpcMethod for MasterExecMasterService {
     const METHOD: Method = Method::MasterExecMasterService;
     type Request = pb::CoprocessorServiceRequest;
     type Response = pb::CoprocessorServiceResponse;
@@ -2126,7 +2126,7 @@ impl Call for MasterExecMasterService {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterSnapshot;
 
-impl Call for MasterSnapshot {
+impl RpcMethod for MasterSnapshot {
     const METHOD: Method = Method::MasterSnapshot;
     type Request = pb::SnapshotRequest;
     type Response = pb::SnapshotResponse;
@@ -2136,7 +2136,7 @@ impl Call for MasterSnapshot {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetCompletedSnapshots;
 
-impl Call for MasterGetCompletedSnapshots {
+impl RpcMethod for MasterGetCompletedSnapshots {
     const METHOD: Method = Method::MasterGetCompletedSnapshots;
     type Request = pb::GetCompletedSnapshotsRequest;
     type Response = pb::GetCompletedSnapshotsResponse;
@@ -2146,7 +2146,7 @@ impl Call for MasterGetCompletedSnapshots {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterDeleteSnapshot;
 
-impl Call for MasterDeleteSnapshot {
+impl RpcMethod for MasterDeleteSnapshot {
     const METHOD: Method = Method::MasterDeleteSnapshot;
     type Request = pb::DeleteSnapshotRequest;
     type Response = pb::DeleteSnapshotResponse;
@@ -2156,7 +2156,7 @@ impl Call for MasterDeleteSnapshot {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterIsSnapshotDone;
 
-impl Call for MasterIsSnapshotDone {
+impl RpcMethod for MasterIsSnapshotDone {
     const METHOD: Method = Method::MasterIsSnapshotDone;
     type Request = pb::IsSnapshotDoneRequest;
     type Response = pb::IsSnapshotDoneResponse;
@@ -2166,7 +2166,7 @@ impl Call for MasterIsSnapshotDone {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterRestoreSnapshot;
 
-impl Call for MasterRestoreSnapshot {
+impl RpcMethod for MasterRestoreSnapshot {
     const METHOD: Method = Method::MasterRestoreSnapshot;
     type Request = pb::RestoreSnapshotRequest;
     type Response = pb::RestoreSnapshotResponse;
@@ -2176,7 +2176,7 @@ impl Call for MasterRestoreSnapshot {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterSwitchSnapshotCleanup;
 
-impl Call for MasterSwitchSnapshotCleanup {
+impl RpcMethod for MasterSwitchSnapshotCleanup {
     const METHOD: Method = Method::MasterSwitchSnapshotCleanup;
     type Request = pb::SetSnapshotCleanupRequest;
     type Response = pb::SetSnapshotCleanupResponse;
@@ -2186,7 +2186,7 @@ impl Call for MasterSwitchSnapshotCleanup {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterIsSnapshotCleanupEnabled;
 
-impl Call for MasterIsSnapshotCleanupEnabled {
+impl RpcMethod for MasterIsSnapshotCleanupEnabled {
     const METHOD: Method = Method::MasterIsSnapshotCleanupEnabled;
     type Request = pb::IsSnapshotCleanupEnabledRequest;
     type Response = pb::IsSnapshotCleanupEnabledResponse;
@@ -2196,7 +2196,7 @@ impl Call for MasterIsSnapshotCleanupEnabled {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterExecProcedure;
 
-impl Call for MasterExecProcedure {
+impl RpcMethod for MasterExecProcedure {
     const METHOD: Method = Method::MasterExecProcedure;
     type Request = pb::ExecProcedureRequest;
     type Response = pb::ExecProcedureResponse;
@@ -2206,7 +2206,7 @@ impl Call for MasterExecProcedure {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterExecProcedureWithRet;
 
-impl Call for MasterExecProcedureWithRet {
+impl RpcMethod for MasterExecProcedureWithRet {
     const METHOD: Method = Method::MasterExecProcedureWithRet;
     type Request = pb::ExecProcedureRequest;
     type Response = pb::ExecProcedureResponse;
@@ -2216,7 +2216,7 @@ impl Call for MasterExecProcedureWithRet {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterIsProcedureDone;
 
-impl Call for MasterIsProcedureDone {
+impl RpcMethod for MasterIsProcedureDone {
     const METHOD: Method = Method::MasterIsProcedureDone;
     type Request = pb::IsProcedureDoneRequest;
     type Response = pb::IsProcedureDoneResponse;
@@ -2226,7 +2226,7 @@ impl Call for MasterIsProcedureDone {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterModifyNamespace;
 
-impl Call for MasterModifyNamespace {
+impl RpcMethod for MasterModifyNamespace {
     const METHOD: Method = Method::MasterModifyNamespace;
     type Request = pb::ModifyNamespaceRequest;
     type Response = pb::ModifyNamespaceResponse;
@@ -2236,7 +2236,7 @@ impl Call for MasterModifyNamespace {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterCreateNamespace;
 
-impl Call for MasterCreateNamespace {
+impl RpcMethod for MasterCreateNamespace {
     const METHOD: Method = Method::MasterCreateNamespace;
     type Request = pb::CreateNamespaceRequest;
     type Response = pb::CreateNamespaceResponse;
@@ -2246,7 +2246,7 @@ impl Call for MasterCreateNamespace {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterDeleteNamespace;
 
-impl Call for MasterDeleteNamespace {
+impl RpcMethod for MasterDeleteNamespace {
     const METHOD: Method = Method::MasterDeleteNamespace;
     type Request = pb::DeleteNamespaceRequest;
     type Response = pb::DeleteNamespaceResponse;
@@ -2256,7 +2256,7 @@ impl Call for MasterDeleteNamespace {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetNamespaceDescriptor;
 
-impl Call for MasterGetNamespaceDescriptor {
+impl RpcMethod for MasterGetNamespaceDescriptor {
     const METHOD: Method = Method::MasterGetNamespaceDescriptor;
     type Request = pb::GetNamespaceDescriptorRequest;
     type Response = pb::GetNamespaceDescriptorResponse;
@@ -2266,7 +2266,7 @@ impl Call for MasterGetNamespaceDescriptor {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterListNamespaceDescriptors;
 
-impl Call for MasterListNamespaceDescriptors {
+impl RpcMethod for MasterListNamespaceDescriptors {
     const METHOD: Method = Method::MasterListNamespaceDescriptors;
     type Request = pb::ListNamespaceDescriptorsRequest;
     type Response = pb::ListNamespaceDescriptorsResponse;
@@ -2276,7 +2276,7 @@ impl Call for MasterListNamespaceDescriptors {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterListTableDescriptorsByNamespace;
 
-impl Call for MasterListTableDescriptorsByNamespace {
+impl RpcMethod for MasterListTableDescriptorsByNamespace {
     const METHOD: Method = Method::MasterListTableDescriptorsByNamespace;
     type Request = pb::ListTableDescriptorsByNamespaceRequest;
     type Response = pb::ListTableDescriptorsByNamespaceResponse;
@@ -2286,7 +2286,7 @@ impl Call for MasterListTableDescriptorsByNamespace {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterListTableNamesByNamespace;
 
-impl Call for MasterListTableNamesByNamespace {
+impl RpcMethod for MasterListTableNamesByNamespace {
     const METHOD: Method = Method::MasterListTableNamesByNamespace;
     type Request = pb::ListTableNamesByNamespaceRequest;
     type Response = pb::ListTableNamesByNamespaceResponse;
@@ -2296,7 +2296,7 @@ impl Call for MasterListTableNamesByNamespace {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetTableState;
 
-impl Call for MasterGetTableState {
+impl RpcMethod for MasterGetTableState {
     const METHOD: Method = Method::MasterGetTableState;
     type Request = pb::GetTableStateRequest;
     type Response = pb::GetTableStateResponse;
@@ -2306,7 +2306,7 @@ impl Call for MasterGetTableState {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterSetQuota;
 
-impl Call for MasterSetQuota {
+impl RpcMethod for MasterSetQuota {
     const METHOD: Method = Method::MasterSetQuota;
     type Request = pb::SetQuotaRequest;
     type Response = pb::SetQuotaResponse;
@@ -2316,7 +2316,7 @@ impl Call for MasterSetQuota {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetLastMajorCompactionTimestamp;
 
-impl Call for MasterGetLastMajorCompactionTimestamp {
+impl RpcMethod for MasterGetLastMajorCompactionTimestamp {
     const METHOD: Method = Method::MasterGetLastMajorCompactionTimestamp;
     type Request = pb::MajorCompactionTimestampRequest;
     type Response = pb::MajorCompactionTimestampResponse;
@@ -2326,7 +2326,7 @@ impl Call for MasterGetLastMajorCompactionTimestamp {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetLastMajorCompactionTimestampForRegion;
 
-impl Call for MasterGetLastMajorCompactionTimestampForRegion {
+impl RpcMethod for MasterGetLastMajorCompactionTimestampForRegion {
     const METHOD: Method = Method::MasterGetLastMajorCompactionTimestampForRegion;
     type Request = pb::MajorCompactionTimestampForRegionRequest;
     type Response = pb::MajorCompactionTimestampResponse;
@@ -2336,7 +2336,7 @@ impl Call for MasterGetLastMajorCompactionTimestampForRegion {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetProcedureResult;
 
-impl Call for MasterGetProcedureResult {
+impl RpcMethod for MasterGetProcedureResult {
     const METHOD: Method = Method::MasterGetProcedureResult;
     type Request = pb::GetProcedureResultRequest;
     type Response = pb::GetProcedureResultResponse;
@@ -2346,7 +2346,7 @@ impl Call for MasterGetProcedureResult {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetSecurityCapabilities;
 
-impl Call for MasterGetSecurityCapabilities {
+impl RpcMethod for MasterGetSecurityCapabilities {
     const METHOD: Method = Method::MasterGetSecurityCapabilities;
     type Request = pb::SecurityCapabilitiesRequest;
     type Response = pb::SecurityCapabilitiesResponse;
@@ -2356,7 +2356,7 @@ impl Call for MasterGetSecurityCapabilities {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterAbortProcedure;
 
-impl Call for MasterAbortProcedure {
+impl RpcMethod for MasterAbortProcedure {
     const METHOD: Method = Method::MasterAbortProcedure;
     type Request = pb::AbortProcedureRequest;
     type Response = pb::AbortProcedureResponse;
@@ -2366,7 +2366,7 @@ impl Call for MasterAbortProcedure {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetProcedures;
 
-impl Call for MasterGetProcedures {
+impl RpcMethod for MasterGetProcedures {
     const METHOD: Method = Method::MasterGetProcedures;
     type Request = pb::GetProceduresRequest;
     type Response = pb::GetProceduresResponse;
@@ -2376,7 +2376,7 @@ impl Call for MasterGetProcedures {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetLocks;
 
-impl Call for MasterGetLocks {
+impl RpcMethod for MasterGetLocks {
     const METHOD: Method = Method::MasterGetLocks;
     type Request = pb::GetLocksRequest;
     type Response = pb::GetLocksResponse;
@@ -2386,7 +2386,7 @@ impl Call for MasterGetLocks {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterAddReplicationPeer;
 
-impl Call for MasterAddReplicationPeer {
+impl RpcMethod for MasterAddReplicationPeer {
     const METHOD: Method = Method::MasterAddReplicationPeer;
     type Request = pb::AddReplicationPeerRequest;
     type Response = pb::AddReplicationPeerResponse;
@@ -2396,7 +2396,7 @@ impl Call for MasterAddReplicationPeer {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterRemoveReplicationPeer;
 
-impl Call for MasterRemoveReplicationPeer {
+impl RpcMethod for MasterRemoveReplicationPeer {
     const METHOD: Method = Method::MasterRemoveReplicationPeer;
     type Request = pb::RemoveReplicationPeerRequest;
     type Response = pb::RemoveReplicationPeerResponse;
@@ -2406,7 +2406,7 @@ impl Call for MasterRemoveReplicationPeer {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterEnableReplicationPeer;
 
-impl Call for MasterEnableReplicationPeer {
+impl RpcMethod for MasterEnableReplicationPeer {
     const METHOD: Method = Method::MasterEnableReplicationPeer;
     type Request = pb::EnableReplicationPeerRequest;
     type Response = pb::EnableReplicationPeerResponse;
@@ -2416,7 +2416,7 @@ impl Call for MasterEnableReplicationPeer {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterDisableReplicationPeer;
 
-impl Call for MasterDisableReplicationPeer {
+impl RpcMethod for MasterDisableReplicationPeer {
     const METHOD: Method = Method::MasterDisableReplicationPeer;
     type Request = pb::DisableReplicationPeerRequest;
     type Response = pb::DisableReplicationPeerResponse;
@@ -2426,7 +2426,7 @@ impl Call for MasterDisableReplicationPeer {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetReplicationPeerConfig;
 
-impl Call for MasterGetReplicationPeerConfig {
+impl RpcMethod for MasterGetReplicationPeerConfig {
     const METHOD: Method = Method::MasterGetReplicationPeerConfig;
     type Request = pb::GetReplicationPeerConfigRequest;
     type Response = pb::GetReplicationPeerConfigResponse;
@@ -2436,7 +2436,7 @@ impl Call for MasterGetReplicationPeerConfig {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterUpdateReplicationPeerConfig;
 
-impl Call for MasterUpdateReplicationPeerConfig {
+impl RpcMethod for MasterUpdateReplicationPeerConfig {
     const METHOD: Method = Method::MasterUpdateReplicationPeerConfig;
     type Request = pb::UpdateReplicationPeerConfigRequest;
     type Response = pb::UpdateReplicationPeerConfigResponse;
@@ -2446,7 +2446,7 @@ impl Call for MasterUpdateReplicationPeerConfig {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterListReplicationPeers;
 
-impl Call for MasterListReplicationPeers {
+impl RpcMethod for MasterListReplicationPeers {
     const METHOD: Method = Method::MasterListReplicationPeers;
     type Request = pb::ListReplicationPeersRequest;
     type Response = pb::ListReplicationPeersResponse;
@@ -2456,7 +2456,7 @@ impl Call for MasterListReplicationPeers {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterIsReplicationPeerEnabled;
 
-impl Call for MasterIsReplicationPeerEnabled {
+impl RpcMethod for MasterIsReplicationPeerEnabled {
     const METHOD: Method = Method::MasterIsReplicationPeerEnabled;
     type Request = pb::GetReplicationPeerStateRequest;
     type Response = pb::GetReplicationPeerStateResponse;
@@ -2466,7 +2466,7 @@ impl Call for MasterIsReplicationPeerEnabled {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterReplicationPeerModificationSwitch;
 
-impl Call for MasterReplicationPeerModificationSwitch {
+impl RpcMethod for MasterReplicationPeerModificationSwitch {
     const METHOD: Method = Method::MasterReplicationPeerModificationSwitch;
     type Request = pb::ReplicationPeerModificationSwitchRequest;
     type Response = pb::ReplicationPeerModificationSwitchResponse;
@@ -2476,7 +2476,7 @@ impl Call for MasterReplicationPeerModificationSwitch {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetReplicationPeerModificationProcedures;
 
-impl Call for MasterGetReplicationPeerModificationProcedures {
+impl RpcMethod for MasterGetReplicationPeerModificationProcedures {
     const METHOD: Method = Method::MasterGetReplicationPeerModificationProcedures;
     type Request = pb::GetReplicationPeerModificationProceduresRequest;
     type Response = pb::GetReplicationPeerModificationProceduresResponse;
@@ -2486,7 +2486,7 @@ impl Call for MasterGetReplicationPeerModificationProcedures {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterIsReplicationPeerModificationEnabled;
 
-impl Call for MasterIsReplicationPeerModificationEnabled {
+impl RpcMethod for MasterIsReplicationPeerModificationEnabled {
     const METHOD: Method = Method::MasterIsReplicationPeerModificationEnabled;
     type Request = pb::IsReplicationPeerModificationEnabledRequest;
     type Response = pb::IsReplicationPeerModificationEnabledResponse;
@@ -2496,7 +2496,7 @@ impl Call for MasterIsReplicationPeerModificationEnabled {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterListDecommissionedRegionServers;
 
-impl Call for MasterListDecommissionedRegionServers {
+impl RpcMethod for MasterListDecommissionedRegionServers {
     const METHOD: Method = Method::MasterListDecommissionedRegionServers;
     type Request = pb::ListDecommissionedRegionServersRequest;
     type Response = pb::ListDecommissionedRegionServersResponse;
@@ -2506,7 +2506,7 @@ impl Call for MasterListDecommissionedRegionServers {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterDecommissionRegionServers;
 
-impl Call for MasterDecommissionRegionServers {
+impl RpcMethod for MasterDecommissionRegionServers {
     const METHOD: Method = Method::MasterDecommissionRegionServers;
     type Request = pb::DecommissionRegionServersRequest;
     type Response = pb::DecommissionRegionServersResponse;
@@ -2516,7 +2516,7 @@ impl Call for MasterDecommissionRegionServers {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterRecommissionRegionServer;
 
-impl Call for MasterRecommissionRegionServer {
+impl RpcMethod for MasterRecommissionRegionServer {
     const METHOD: Method = Method::MasterRecommissionRegionServer;
     type Request = pb::RecommissionRegionServerRequest;
     type Response = pb::RecommissionRegionServerResponse;
@@ -2526,7 +2526,7 @@ impl Call for MasterRecommissionRegionServer {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetSpaceQuotaRegionSizes;
 
-impl Call for MasterGetSpaceQuotaRegionSizes {
+impl RpcMethod for MasterGetSpaceQuotaRegionSizes {
     const METHOD: Method = Method::MasterGetSpaceQuotaRegionSizes;
     type Request = pb::GetSpaceQuotaRegionSizesRequest;
     type Response = pb::GetSpaceQuotaRegionSizesResponse;
@@ -2536,7 +2536,7 @@ impl Call for MasterGetSpaceQuotaRegionSizes {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetQuotaStates;
 
-impl Call for MasterGetQuotaStates {
+impl RpcMethod for MasterGetQuotaStates {
     const METHOD: Method = Method::MasterGetQuotaStates;
     type Request = pb::GetQuotaStatesRequest;
     type Response = pb::GetQuotaStatesResponse;
@@ -2546,7 +2546,7 @@ impl Call for MasterGetQuotaStates {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterClearDeadServers;
 
-impl Call for MasterClearDeadServers {
+impl RpcMethod for MasterClearDeadServers {
     const METHOD: Method = Method::MasterClearDeadServers;
     type Request = pb::ClearDeadServersRequest;
     type Response = pb::ClearDeadServersResponse;
@@ -2556,7 +2556,7 @@ impl Call for MasterClearDeadServers {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterSwitchRpcThrottle;
 
-impl Call for MasterSwitchRpcThrottle {
+impl RpcMethod for MasterSwitchRpcThrottle {
     const METHOD: Method = Method::MasterSwitchRpcThrottle;
     type Request = pb::SwitchRpcThrottleRequest;
     type Response = pb::SwitchRpcThrottleResponse;
@@ -2566,7 +2566,7 @@ impl Call for MasterSwitchRpcThrottle {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterIsRpcThrottleEnabled;
 
-impl Call for MasterIsRpcThrottleEnabled {
+impl RpcMethod for MasterIsRpcThrottleEnabled {
     const METHOD: Method = Method::MasterIsRpcThrottleEnabled;
     type Request = pb::IsRpcThrottleEnabledRequest;
     type Response = pb::IsRpcThrottleEnabledResponse;
@@ -2576,7 +2576,7 @@ impl Call for MasterIsRpcThrottleEnabled {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterSwitchExceedThrottleQuota;
 
-impl Call for MasterSwitchExceedThrottleQuota {
+impl RpcMethod for MasterSwitchExceedThrottleQuota {
     const METHOD: Method = Method::MasterSwitchExceedThrottleQuota;
     type Request = pb::SwitchExceedThrottleQuotaRequest;
     type Response = pb::SwitchExceedThrottleQuotaResponse;
@@ -2586,7 +2586,7 @@ impl Call for MasterSwitchExceedThrottleQuota {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGrant;
 
-impl Call for MasterGrant {
+impl RpcMethod for MasterGrant {
     const METHOD: Method = Method::MasterGrant;
     type Request = pb::GrantRequest;
     type Response = pb::GrantResponse;
@@ -2596,7 +2596,7 @@ impl Call for MasterGrant {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterRevoke;
 
-impl Call for MasterRevoke {
+impl RpcMethod for MasterRevoke {
     const METHOD: Method = Method::MasterRevoke;
     type Request = pb::RevokeRequest;
     type Response = pb::RevokeResponse;
@@ -2606,7 +2606,7 @@ impl Call for MasterRevoke {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetUserPermissions;
 
-impl Call for MasterGetUserPermissions {
+impl RpcMethod for MasterGetUserPermissions {
     const METHOD: Method = Method::MasterGetUserPermissions;
     type Request = pb::GetUserPermissionsRequest;
     type Response = pb::GetUserPermissionsResponse;
@@ -2616,7 +2616,7 @@ impl Call for MasterGetUserPermissions {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterHasUserPermissions;
 
-impl Call for MasterHasUserPermissions {
+impl RpcMethod for MasterHasUserPermissions {
     const METHOD: Method = Method::MasterHasUserPermissions;
     type Request = pb::HasUserPermissionsRequest;
     type Response = pb::HasUserPermissionsResponse;
@@ -2626,7 +2626,7 @@ impl Call for MasterHasUserPermissions {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterListNamespaces;
 
-impl Call for MasterListNamespaces {
+impl RpcMethod for MasterListNamespaces {
     const METHOD: Method = Method::MasterListNamespaces;
     type Request = pb::ListNamespacesRequest;
     type Response = pb::ListNamespacesResponse;
@@ -2636,7 +2636,7 @@ impl Call for MasterListNamespaces {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetLogEntries;
 
-impl Call for MasterGetLogEntries {
+impl RpcMethod for MasterGetLogEntries {
     const METHOD: Method = Method::MasterGetLogEntries;
     type Request = pb::LogRequest;
     type Response = pb::LogEntry;
@@ -2646,7 +2646,7 @@ impl Call for MasterGetLogEntries {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterModifyTableStoreFileTracker;
 
-impl Call for MasterModifyTableStoreFileTracker {
+impl RpcMethod for MasterModifyTableStoreFileTracker {
     const METHOD: Method = Method::MasterModifyTableStoreFileTracker;
     type Request = pb::ModifyTableStoreFileTrackerRequest;
     type Response = pb::ModifyTableStoreFileTrackerResponse;
@@ -2656,7 +2656,7 @@ impl Call for MasterModifyTableStoreFileTracker {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterModifyColumnStoreFileTracker;
 
-impl Call for MasterModifyColumnStoreFileTracker {
+impl RpcMethod for MasterModifyColumnStoreFileTracker {
     const METHOD: Method = Method::MasterModifyColumnStoreFileTracker;
     type Request = pb::ModifyColumnStoreFileTrackerRequest;
     type Response = pb::ModifyColumnStoreFileTrackerResponse;
@@ -2666,7 +2666,7 @@ impl Call for MasterModifyColumnStoreFileTracker {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterFlushMasterStore;
 
-impl Call for MasterFlushMasterStore {
+impl RpcMethod for MasterFlushMasterStore {
     const METHOD: Method = Method::MasterFlushMasterStore;
     type Request = pb::FlushMasterStoreRequest;
     type Response = pb::FlushMasterStoreResponse;
@@ -2676,7 +2676,7 @@ impl Call for MasterFlushMasterStore {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterTransitReplicationPeerSyncReplicationState;
 
-impl Call for MasterTransitReplicationPeerSyncReplicationState {
+impl RpcMethod for MasterTransitReplicationPeerSyncReplicationState {
     const METHOD: Method = Method::MasterTransitReplicationPeerSyncReplicationState;
     type Request = pb::TransitReplicationPeerSyncReplicationStateRequest;
     type Response = pb::TransitReplicationPeerSyncReplicationStateResponse;
@@ -2686,7 +2686,7 @@ impl Call for MasterTransitReplicationPeerSyncReplicationState {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetRSGroupInfo;
 
-impl Call for MasterGetRSGroupInfo {
+impl RpcMethod for MasterGetRSGroupInfo {
     const METHOD: Method = Method::MasterGetRSGroupInfo;
     type Request = pb::GetRsGroupInfoRequest;
     type Response = pb::GetRsGroupInfoResponse;
@@ -2696,7 +2696,7 @@ impl Call for MasterGetRSGroupInfo {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetRSGroupInfoOfTable;
 
-impl Call for MasterGetRSGroupInfoOfTable {
+impl RpcMethod for MasterGetRSGroupInfoOfTable {
     const METHOD: Method = Method::MasterGetRSGroupInfoOfTable;
     type Request = pb::GetRsGroupInfoOfTableRequest;
     type Response = pb::GetRsGroupInfoOfTableResponse;
@@ -2706,7 +2706,7 @@ impl Call for MasterGetRSGroupInfoOfTable {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetRSGroupInfoOfServer;
 
-impl Call for MasterGetRSGroupInfoOfServer {
+impl RpcMethod for MasterGetRSGroupInfoOfServer {
     const METHOD: Method = Method::MasterGetRSGroupInfoOfServer;
     type Request = pb::GetRsGroupInfoOfServerRequest;
     type Response = pb::GetRsGroupInfoOfServerResponse;
@@ -2716,7 +2716,7 @@ impl Call for MasterGetRSGroupInfoOfServer {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterMoveServers;
 
-impl Call for MasterMoveServers {
+impl RpcMethod for MasterMoveServers {
     const METHOD: Method = Method::MasterMoveServers;
     type Request = pb::MoveServersRequest;
     type Response = pb::MoveServersResponse;
@@ -2726,7 +2726,7 @@ impl Call for MasterMoveServers {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterAddRSGroup;
 
-impl Call for MasterAddRSGroup {
+impl RpcMethod for MasterAddRSGroup {
     const METHOD: Method = Method::MasterAddRSGroup;
     type Request = pb::AddRsGroupRequest;
     type Response = pb::AddRsGroupResponse;
@@ -2736,7 +2736,7 @@ impl Call for MasterAddRSGroup {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterRemoveRSGroup;
 
-impl Call for MasterRemoveRSGroup {
+impl RpcMethod for MasterRemoveRSGroup {
     const METHOD: Method = Method::MasterRemoveRSGroup;
     type Request = pb::RemoveRsGroupRequest;
     type Response = pb::RemoveRsGroupResponse;
@@ -2746,7 +2746,7 @@ impl Call for MasterRemoveRSGroup {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterBalanceRSGroup;
 
-impl Call for MasterBalanceRSGroup {
+impl RpcMethod for MasterBalanceRSGroup {
     const METHOD: Method = Method::MasterBalanceRSGroup;
     type Request = pb::BalanceRsGroupRequest;
     type Response = pb::BalanceRsGroupResponse;
@@ -2756,7 +2756,7 @@ impl Call for MasterBalanceRSGroup {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterListRSGroupInfos;
 
-impl Call for MasterListRSGroupInfos {
+impl RpcMethod for MasterListRSGroupInfos {
     const METHOD: Method = Method::MasterListRSGroupInfos;
     type Request = pb::ListRsGroupInfosRequest;
     type Response = pb::ListRsGroupInfosResponse;
@@ -2766,7 +2766,7 @@ impl Call for MasterListRSGroupInfos {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterRemoveServers;
 
-impl Call for MasterRemoveServers {
+impl RpcMethod for MasterRemoveServers {
     const METHOD: Method = Method::MasterRemoveServers;
     type Request = pb::RemoveServersRequest;
     type Response = pb::RemoveServersResponse;
@@ -2776,7 +2776,7 @@ impl Call for MasterRemoveServers {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterListTablesInRSGroup;
 
-impl Call for MasterListTablesInRSGroup {
+impl RpcMethod for MasterListTablesInRSGroup {
     const METHOD: Method = Method::MasterListTablesInRSGroup;
     type Request = pb::ListTablesInRsGroupRequest;
     type Response = pb::ListTablesInRsGroupResponse;
@@ -2786,7 +2786,7 @@ impl Call for MasterListTablesInRSGroup {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterGetConfiguredNamespacesAndTablesInRSGroup;
 
-impl Call for MasterGetConfiguredNamespacesAndTablesInRSGroup {
+impl RpcMethod for MasterGetConfiguredNamespacesAndTablesInRSGroup {
     const METHOD: Method = Method::MasterGetConfiguredNamespacesAndTablesInRSGroup;
     type Request = pb::GetConfiguredNamespacesAndTablesInRsGroupRequest;
     type Response = pb::GetConfiguredNamespacesAndTablesInRsGroupResponse;
@@ -2796,7 +2796,7 @@ impl Call for MasterGetConfiguredNamespacesAndTablesInRSGroup {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterRenameRSGroup;
 
-impl Call for MasterRenameRSGroup {
+impl RpcMethod for MasterRenameRSGroup {
     const METHOD: Method = Method::MasterRenameRSGroup;
     type Request = pb::RenameRsGroupRequest;
     type Response = pb::RenameRsGroupResponse;
@@ -2806,7 +2806,7 @@ impl Call for MasterRenameRSGroup {
 #[derive(Clone, Copy, Debug)]
 pub struct MasterUpdateRSGroupConfig;
 
-impl Call for MasterUpdateRSGroupConfig {
+impl RpcMethod for MasterUpdateRSGroupConfig {
     const METHOD: Method = Method::MasterUpdateRSGroupConfig;
     type Request = pb::UpdateRsGroupConfigRequest;
     type Response = pb::UpdateRsGroupConfigResponse;
@@ -2816,7 +2816,7 @@ impl Call for MasterUpdateRSGroupConfig {
 #[derive(Clone, Copy, Debug)]
 pub struct MultiRowMutationMutateRows;
 
-impl Call for MultiRowMutationMutateRows {
+impl RpcMethod for MultiRowMutationMutateRows {
     const METHOD: Method = Method::MultiRowMutationMutateRows;
     type Request = pb::MutateRowsRequest;
     type Response = pb::MutateRowsResponse;

@@ -1,10 +1,10 @@
-//! Jute, ZooKeeper's way to write records.
+//! Jute, ZooKeeper's record format.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use bytes::{BufMut, Bytes, BytesMut};
 use halite_types::{Error, Result};
 
-/// Reads a record field by field.
+/// Reader of the fields of a record.
 pub(super) struct Reader {
     rest: Bytes,
 }
@@ -26,7 +26,7 @@ impl Reader {
         self.array().map(|[byte]| byte != 0)
     }
 
-    /// Bytes that share the record; null is read as empty.
+    /// Returns bytes that share the record; null is read as empty.
     pub(super) fn buffer(&mut self) -> Result<Bytes> {
         let length = self.i32()?;
         match usize::try_from(length) {
@@ -37,21 +37,23 @@ impl Reader {
     }
 
     pub(super) fn string(&mut self) -> Result<String> {
-        String::from_utf8(self.buffer()?.into()).map_err(|_| Error::invalid("a text of ZooKeeper's protocol is not UTF-8"))
+        String::from_utf8(self.buffer()?.into())
+            .map_err(|_| Error::invalid("a text of ZooKeeper's protocol is not UTF-8"))
     }
 
-    /// A list of texts; null is read as empty. The list grows with the texts that are there.
+    /// Returns a list of texts; null is read as empty. The list grows with the texts that are
+    /// present.
     pub(super) fn strings(&mut self) -> Result<Vec<String>> {
         let count = self.i32()?;
         (0..count.max(0)).map(|_| self.string()).collect()
     }
 
-    /// What was not read.
+    /// Returns the unread bytes.
     pub(super) fn rest(self) -> Bytes {
         self.rest
     }
 
-    /// Whether all was read.
+    /// Returns `true` if all bytes were read.
     pub(super) fn is_at_end(&self) -> bool {
         self.rest.is_empty()
     }
@@ -85,7 +87,7 @@ pub(super) fn put_bool(out: &mut BytesMut, value: bool) {
     out.put_u8(u8::from(value));
 }
 
-/// Appends a packet: a length and what `write` writes.
+/// Appends a packet: a length and the output of `write`.
 pub(super) fn put_packet(out: &mut BytesMut, write: impl FnOnce(&mut BytesMut)) {
     let start = out.len();
     out.put_i32(0);

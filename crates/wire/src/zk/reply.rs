@@ -1,4 +1,4 @@
-//! What a server answers, and what it says unasked.
+//! Responses and unsolicited events of a server.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -7,68 +7,72 @@ use halite_types::Result;
 use super::EVENT_XID;
 use super::jute::{Reader, put_buffer, put_packet, put_string, put_strings};
 
-/// Why a request was not served.
+/// Reason why a request was not served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Code(pub i32);
+pub struct ErrorCode(pub i32);
 
-impl Code {
-    /// The server has lost the others.
+impl ErrorCode {
+    /// The server has lost its connection to the others.
     pub const CONNECTION_LOSS: Self = Self(-4);
-    /// The server does not do this.
+    /// The server does not implement this.
     pub const UNIMPLEMENTED: Self = Self(-6);
-    /// The arguments make no sense.
+    /// The arguments are invalid.
     pub const BAD_ARGUMENTS: Self = Self(-8);
-    /// There is no such znode.
+    /// The znode does not exist.
     pub const NO_NODE: Self = Self(-101);
-    /// There is such a znode already.
+    /// The znode already exists.
     pub const NODE_EXISTS: Self = Self(-110);
-    /// The server only answers questions.
+    /// The server is read-only.
     pub const NOT_READ_ONLY: Self = Self(-119);
-    /// The server cannot do it now.
+    /// The server cannot process the request now.
     pub const SYSTEM_ERROR: Self = Self(-1);
-    /// The znode's data has been set more often, or less.
+    /// The version of the znode's data is different.
     pub const BAD_VERSION: Self = Self(-103);
-    /// A znode that ends with its session has nothing below it.
+    /// An ephemeral znode cannot have children.
     pub const NO_CHILDREN_FOR_EPHEMERALS: Self = Self(-108);
-    /// There is something below the znode.
+    /// The znode has children.
     pub const NOT_EMPTY: Self = Self(-111);
-    /// There are too many znodes, or their data is too much.
+    /// There are too many znodes, or their data is too large.
     pub const QUOTA_EXCEEDED: Self = Self(-125);
-    /// The session is gone.
+    /// The session no longer exists.
     pub const SESSION_EXPIRED: Self = Self(-112);
 }
 
-/// The facts about a znode, 68 bytes. No HBase client looks at them.
+/// Metadata of a znode, 68 bytes. No HBase client examines it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
-    /// The change that created it.
+    /// Transaction that created it.
     pub czxid: i64,
-    /// The change that last set its data.
+    /// Transaction that last set its data.
     pub mzxid: i64,
-    /// When it was created, milliseconds since the epoch.
+    /// Creation time in milliseconds since the epoch.
     pub ctime: i64,
-    /// When its data was last set, milliseconds since the epoch.
+    /// Time at which its data was last set, in milliseconds since the epoch.
     pub mtime: i64,
-    /// How often its data was set.
+    /// Number of changes to its data.
     pub version: i32,
-    /// How often its children changed.
+    /// Number of changes to its children.
     pub cversion: i32,
-    /// How often its access list changed.
+    /// Number of changes to its access list.
     pub aversion: i32,
-    /// The session it ends with; 0 for none.
+    /// Session that owns an ephemeral znode; 0 for none.
     pub ephemeral_owner: i64,
     /// Bytes of its data.
     pub data_length: i32,
     /// Number of its children.
     pub num_children: i32,
-    /// The change that last changed its children.
+    /// Transaction that last changed its children.
     pub pzxid: i64,
 }
 
 impl Stat {
     fn put(&self, out: &mut BytesMut) {
-        [self.czxid, self.mzxid, self.ctime, self.mtime].into_iter().for_each(|field| out.put_i64(field));
-        [self.version, self.cversion, self.aversion].into_iter().for_each(|field| out.put_i32(field));
+        [self.czxid, self.mzxid, self.ctime, self.mtime]
+            .into_iter()
+            .for_each(|field| out.put_i64(field));
+        [self.version, self.cversion, self.aversion]
+            .into_iter()
+            .for_each(|field| out.put_i32(field));
         out.put_i64(self.ephemeral_owner);
         out.put_i32(self.data_length);
         out.put_i32(self.num_children);
@@ -92,36 +96,37 @@ impl Stat {
     }
 }
 
-/// The answer to a request that was served; [`Request`](super::Request) says which one belongs to what.
+/// Response to a request that was served; [`Request`](super::Request) documents which one belongs
+/// to each request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// Nothing but that it was served.
+    /// Success without content.
     Empty,
-    /// The facts about a znode.
+    /// Metadata of a znode.
     Stat(Stat),
-    /// What a znode holds.
+    /// Data of a znode and its metadata.
     Data(Bytes, Stat),
-    /// The names below a znode.
+    /// Names of a znode's children.
     Children(Vec<String>),
-    /// The names below a znode and the facts about it.
+    /// Names of a znode's children and its metadata.
     ChildrenAndStat(Vec<String>, Stat),
-    /// The path that was asked for.
+    /// Requested path.
     Path(String),
-    /// The path of a new znode and the facts about it.
+    /// Path of a new znode and its metadata.
     PathAndStat(String, Stat),
-    /// That everybody may read the znode and nothing else, and the facts about it.
+    /// Access list under which all clients may only read the znode, and its metadata.
     OpenAcl(Stat),
 }
 
-/// The permission to read in an access list.
+/// Read permission in an access list.
 const READ_PERMISSION: i32 = 1;
 
-/// Appends the packet of an answer. `zxid` is the newest change the server knows.
-pub fn encode_reply(xid: i32, zxid: i64, reply: Result<&Reply, Code>, out: &mut BytesMut) {
+/// Appends the packet of a response. `zxid` is the newest transaction known to the server.
+pub fn encode_reply(xid: i32, zxid: i64, reply: Result<&Reply, ErrorCode>, out: &mut BytesMut) {
     put_packet(out, |out| {
         out.put_i32(xid);
         out.put_i64(zxid);
-        out.put_i32(reply.err().map_or(0, |Code(code)| code));
+        out.put_i32(reply.err().map_or(0, |ErrorCode(code)| code));
         match reply {
             Err(_) | Ok(Reply::Empty) => {}
             Ok(Reply::Stat(stat)) => stat.put(out),
@@ -150,84 +155,84 @@ pub fn encode_reply(xid: i32, zxid: i64, reply: Result<&Reply, Code>, out: &mut 
     });
 }
 
-/// What comes from a server once a session is open.
+/// Packet from a server in an open session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Incoming {
+pub enum ServerPacket {
     /// A watched znode changed.
     Event(WatchEvent),
-    /// The answer to a request.
+    /// Response to a request.
     Reply {
-        /// Whose answer it is.
+        /// Xid of the request.
         xid: i32,
-        /// The newest change the server knows.
+        /// Newest transaction known to the server.
         zxid: i64,
-        /// The answer; who asked knows how to read it.
-        result: Result<ReplyBody, Code>,
+        /// Body or error; the requester knows its type.
+        result: Result<ReplyBody, ErrorCode>,
     },
 }
 
-/// Reads a packet of a server.
+/// Decodes a packet of a server.
 ///
 /// # Errors
 /// `InvalidRequest` if it ends too early.
-pub fn decode_reply(packet: &Bytes) -> Result<Incoming> {
+pub fn decode_reply(packet: &Bytes) -> Result<ServerPacket> {
     let mut reader = Reader::new(packet);
     let (xid, zxid, code) = (reader.i32()?, reader.i64()?, reader.i32()?);
     if xid == EVENT_XID {
-        return WatchEvent::read(&mut reader).map(Incoming::Event);
+        return WatchEvent::read(&mut reader).map(ServerPacket::Event);
     }
-    let result = if code == 0 { Ok(ReplyBody(reader.rest())) } else { Err(Code(code)) };
-    Ok(Incoming::Reply { xid, zxid, result })
+    let result = if code == 0 { Ok(ReplyBody(reader.rest())) } else { Err(ErrorCode(code)) };
+    Ok(ServerPacket::Reply { xid, zxid, result })
 }
 
-/// The body of an answer, to be read by who knows the question.
+/// Body of a response; its type depends on the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplyBody(Bytes);
 
 impl ReplyBody {
-    /// The answer to `exists`.
+    /// Returns the answer to `exists`.
     ///
     /// # Errors
-    /// `InvalidRequest` if it ends too early; so for the others.
+    /// `InvalidRequest` if it ends too early; the same applies to the other methods.
     pub fn stat(&self) -> Result<Stat> {
         Stat::read(&mut Reader::new(&self.0))
     }
 
-    /// The answer to `getData`; the data shares the packet.
+    /// Returns the answer to `getData`; the data shares the packet.
     pub fn data(&self) -> Result<(Bytes, Stat)> {
         let mut reader = Reader::new(&self.0);
         Ok((reader.buffer()?, Stat::read(&mut reader)?))
     }
 
-    /// The answer to `create`, and the path in that to `create2`.
+    /// Returns the answer to `create`, and the path in that to `create2`.
     pub fn path(&self) -> Result<String> {
         Reader::new(&self.0).string()
     }
 
-    /// The answer to `getChildren`, and the names in that to `getChildren2`.
+    /// Returns the answer to `getChildren`, and the names in that to `getChildren2`.
     pub fn children(&self) -> Result<Vec<String>> {
         Reader::new(&self.0).strings()
     }
 
-    /// The answer to `getChildren2`.
+    /// Returns the answer to `getChildren2`.
     pub fn children_and_stat(&self) -> Result<(Vec<String>, Stat)> {
         let mut reader = Reader::new(&self.0);
         Ok((reader.strings()?, Stat::read(&mut reader)?))
     }
 }
 
-/// What happened to a watched znode.
+/// Type of change to a watched znode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WatchKind {
-    /// It is there now.
+    /// It was created.
     Created,
-    /// It is gone.
+    /// It was deleted.
     Deleted,
     /// Its data changed.
     DataChanged,
-    /// Names below it came or went.
+    /// Its children changed.
     ChildrenChanged,
-    /// Something else, by its number; -1 is news about the session itself.
+    /// Another number; -1 is an event of the session itself.
     Other(i32),
 }
 
@@ -248,15 +253,15 @@ impl WatchKind {
     }
 }
 
-/// The state of a session that is connected.
+/// State of a connected session.
 const SYNC_CONNECTED: i32 = 3;
 
-/// News about a znode that a client watches; it comes once per watch.
+/// Event of a znode that a client watches; sent once per watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchEvent {
-    /// What happened.
+    /// Type of change.
     pub kind: WatchKind,
-    /// The znode.
+    /// Path of the znode.
     pub path: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a client asks.
+//! Requests of a client.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -6,100 +6,106 @@ use halite_types::Result;
 
 use super::jute::{Reader, put_bool, put_buffer, put_packet, put_string, put_strings};
 
-/// A request. `watch` asks for an event when the answer would change.
+/// Request. `watch` requests an event when the response would change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Whether a znode is there: [`Reply::Stat`](super::Reply::Stat), or `NO_NODE`.
+    /// Tests whether a znode exists: [`Reply::Stat`](super::Reply::Stat), or `NO_NODE`.
     Exists {
-        /// The znode.
+        /// Path of the znode.
         path: String,
         /// See above.
         watch: bool,
     },
-    /// What a znode holds: [`Reply::Data`](super::Reply::Data).
+    /// Reads the data of a znode: [`Reply::Data`](super::Reply::Data).
     GetData {
-        /// The znode.
+        /// Path of the znode.
         path: String,
         /// See above.
         watch: bool,
     },
-    /// The names below a znode: [`Reply::Children`](super::Reply::Children).
+    /// Lists the children of a znode: [`Reply::Children`](super::Reply::Children).
     GetChildren {
-        /// The znode.
+        /// Path of the znode.
         path: String,
         /// See above.
         watch: bool,
     },
-    /// The same with the znode's own facts: [`Reply::ChildrenAndStat`](super::Reply::ChildrenAndStat).
+    /// Lists the children with the znode's metadata:
+    /// [`Reply::ChildrenAndStat`](super::Reply::ChildrenAndStat).
     GetChildren2 {
-        /// The znode.
+        /// Path of the znode.
         path: String,
         /// See above.
         watch: bool,
     },
-    /// Who may do what with a znode: [`Reply::OpenAcl`](super::Reply::OpenAcl).
+    /// Reads the access list of a znode: [`Reply::OpenAcl`](super::Reply::OpenAcl).
     GetAcl {
-        /// The znode.
+        /// Path of the znode.
         path: String,
     },
-    /// To see at least what any other client has seen: [`Reply::Path`](super::Reply::Path).
+    /// Synchronizes with the changes that any other client has seen:
+    /// [`Reply::Path`](super::Reply::Path).
     Sync {
-        /// The znode.
+        /// Path of the znode.
         path: String,
     },
-    /// A new znode, in any of four ways: [`Reply::Path`](super::Reply::Path), or
-    /// [`Reply::PathAndStat`](super::Reply::PathAndStat) to `create2`. Its access list is not kept.
+    /// Creates a znode, with any of four operations: [`Reply::Path`](super::Reply::Path), or
+    /// [`Reply::PathAndStat`](super::Reply::PathAndStat) to `create2`. Its access list is not
+    /// stored.
     Create {
-        /// The operation's number.
+        /// Operation number.
         operation: i32,
-        /// The znode, or its beginning.
+        /// Path of the znode, or its prefix.
         path: String,
-        /// What it holds.
+        /// Data of the znode.
         data: Bytes,
-        /// 0; 1 for one that ends with the session, 2 for one whose name ends in a number, 3 for both, more for others.
+        /// Flags: 1 for an ephemeral znode, 2 for a sequential one, 3 for both, higher values for
+        /// other types; 0 otherwise.
         flags: i32,
     },
-    /// The end of a znode: [`Reply::Empty`](super::Reply::Empty).
+    /// Deletes a znode: [`Reply::Empty`](super::Reply::Empty).
     Delete {
-        /// The znode.
+        /// Path of the znode.
         path: String,
-        /// How often its data must have been set; -1 for whatever.
+        /// Required version of its data; -1 for any.
         version: i32,
     },
-    /// Other data for a znode: [`Reply::Stat`](super::Reply::Stat).
+    /// Replaces the data of a znode: [`Reply::Stat`](super::Reply::Stat).
     SetData {
-        /// The znode.
+        /// Path of the znode.
         path: String,
-        /// What it shall hold.
+        /// New data.
         data: Bytes,
         /// As for `Delete`.
         version: i32,
     },
-    /// Another access list for a znode, or the end of a container. Only the path is read, enough to refuse it.
+    /// Replaces the access list of a znode, or deletes a container. Only the path is decoded, which
+    /// is sufficient to reject it.
     Change {
-        /// The operation's number.
+        /// Operation number.
         operation: i32,
-        /// The znode.
+        /// Path of the znode.
         path: String,
     },
-    /// Several operations as one, with a body that is not looked at.
+    /// Several operations in one transaction; the body is not decoded.
     Multi,
-    /// A sign of life: [`Reply::Empty`](super::Reply::Empty).
+    /// Keep-alive: [`Reply::Empty`](super::Reply::Empty).
     Ping,
-    /// The end of a session: [`Reply::Empty`](super::Reply::Empty), then the connection is closed.
+    /// Closes the session: [`Reply::Empty`](super::Reply::Empty), then the connection is closed.
     CloseSession,
-    /// Who the client is: [`Reply::Empty`](super::Reply::Empty).
+    /// Authenticates the client: [`Reply::Empty`](super::Reply::Empty).
     Auth {
-        /// 0.
+        /// Always 0.
         kind: i32,
-        /// Such as `digest`.
+        /// Scheme, such as `digest`.
         scheme: String,
-        /// As the scheme wants it.
+        /// Credentials in the format of the scheme.
         auth: Bytes,
     },
-    /// The watches that a client had on another connection: [`Reply::Empty`](super::Reply::Empty).
+    /// Restores the watches that a client had on another connection:
+    /// [`Reply::Empty`](super::Reply::Empty).
     SetWatches {
-        /// The newest change the client has seen.
+        /// Newest transaction the client has seen.
         relative_zxid: i64,
         /// Znodes whose data is watched.
         data: Vec<String>,
@@ -108,9 +114,10 @@ pub enum Request {
         /// Znodes whose children are watched.
         child: Vec<String>,
     },
-    /// Anything else, with a body that is not looked at; a server that has none of it answers `UNIMPLEMENTED`.
+    /// Any other operation; the body is not decoded. A server without it responds with
+    /// `UNIMPLEMENTED`.
     Other {
-        /// The operation's number.
+        /// Operation number.
         operation: i32,
     },
 }
@@ -133,10 +140,10 @@ const AUTH: i32 = 100;
 const SET_WATCHES: i32 = 101;
 const CLOSE_SESSION: i32 = -11;
 
-/// To read, write, create, delete and administer.
+/// Permissions to read, write, create, delete and administer.
 const ALL_PERMISSIONS: i32 = 31;
 
-/// Reads a packet of a session that is open: the xid to answer under, and the request.
+/// Decodes a packet of an open session: the xid of the response, and the request.
 ///
 /// # Errors
 /// `InvalidRequest` if it ends too early or a path is not text.
@@ -153,7 +160,7 @@ pub fn decode_request(packet: &Bytes) -> Result<(i32, Request)> {
         operation if CREATE.contains(&operation) => {
             let (path, data) = (reader.string()?, reader.buffer()?);
             for _ in 0..reader.i32()?.max(0) {
-                // Permissions, scheme, who.
+                // Permissions, scheme, id.
                 reader.i32()?;
                 reader.string()?;
                 reader.string()?;
@@ -161,22 +168,36 @@ pub fn decode_request(packet: &Bytes) -> Result<(i32, Request)> {
             Request::Create { operation, path, data, flags: reader.i32()? }
         }
         DELETE => Request::Delete { path: reader.string()?, version: reader.i32()? },
-        SET_DATA => Request::SetData { path: reader.string()?, data: reader.buffer()?, version: reader.i32()? },
-        operation if CHANGE.contains(&operation) => Request::Change { operation, path: reader.string()? },
+        SET_DATA => Request::SetData {
+            path: reader.string()?,
+            data: reader.buffer()?,
+            version: reader.i32()?,
+        },
+        operation if CHANGE.contains(&operation) => {
+            Request::Change { operation, path: reader.string()? }
+        }
         MULTI => Request::Multi,
         PING => Request::Ping,
         CLOSE_SESSION => Request::CloseSession,
-        AUTH => Request::Auth { kind: reader.i32()?, scheme: reader.string()?, auth: reader.buffer()? },
+        AUTH => {
+            Request::Auth { kind: reader.i32()?, scheme: reader.string()?, auth: reader.buffer()? }
+        }
         SET_WATCHES => {
             let (relative_zxid, data) = (reader.i64()?, reader.strings()?);
-            Request::SetWatches { relative_zxid, data, exist: reader.strings()?, child: reader.strings()? }
+            Request::SetWatches {
+                relative_zxid,
+                data,
+                exist: reader.strings()?,
+                child: reader.strings()?,
+            }
         }
         operation => Request::Other { operation },
     };
     Ok((xid, request))
 }
 
-/// Appends the packet of a request. Of one whose body is not read, so much is written as is read.
+/// Appends the packet of a request. A body that is not decoded is encoded only as far as it is
+/// decoded.
 pub fn encode_request(xid: i32, request: &Request, out: &mut BytesMut) {
     put_packet(out, |out| {
         out.put_i32(xid);
@@ -201,7 +222,7 @@ pub fn encode_request(xid: i32, request: &Request, out: &mut BytesMut) {
             Request::Create { path, data, flags, .. } => {
                 put_string(out, path);
                 put_buffer(out, data);
-                // For everybody and everything.
+                // All permissions for all clients.
                 [1, ALL_PERMISSIONS].into_iter().for_each(|number| out.put_i32(number));
                 put_string(out, "world");
                 put_string(out, "anyone");
@@ -216,14 +237,16 @@ pub fn encode_request(xid: i32, request: &Request, out: &mut BytesMut) {
                 put_buffer(out, data);
                 out.put_i32(*version);
             }
-            Request::GetAcl { path } | Request::Sync { path } | Request::Change { path, .. } => put_string(out, path),
+            Request::GetAcl { path } | Request::Sync { path } | Request::Change { path, .. } => {
+                put_string(out, path);
+            }
             Request::Ping | Request::CloseSession | Request::Multi | Request::Other { .. } => {}
         }
     });
 }
 
 impl Request {
-    /// The operation's number.
+    /// Returns the operation number.
     pub fn operation(&self) -> i32 {
         match self {
             Self::Exists { .. } => EXISTS,
@@ -239,7 +262,9 @@ impl Request {
             Self::SetWatches { .. } => SET_WATCHES,
             Self::Delete { .. } => DELETE,
             Self::SetData { .. } => SET_DATA,
-            Self::Create { operation, .. } | Self::Change { operation, .. } | Self::Other { operation } => *operation,
+            Self::Create { operation, .. }
+            | Self::Change { operation, .. }
+            | Self::Other { operation } => *operation,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The first packet each way.
+//! First packet in each direction.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -6,41 +6,42 @@ use halite_types::Result;
 
 use super::jute::{Reader, put_bool, put_buffer, put_packet};
 
-/// What a client begins with.
+/// First packet of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectRequest {
-    /// 0.
+    /// Always 0.
     pub protocol_version: i32,
-    /// The newest change the client has seen of this session; 0 for a new one.
+    /// Newest transaction the client has seen of this session; 0 for a new one.
     pub last_zxid_seen: i64,
-    /// How long the session may be silent, in milliseconds, if the client had its way.
+    /// Requested session timeout in milliseconds.
     pub timeout_ms: i32,
-    /// The session to take up again; 0 for a new one.
+    /// Session to resume; 0 for a new one.
     pub session_id: i64,
-    /// What proves that the session is the client's; 16 bytes, zeros for a new one.
+    /// Proof that the client owns the session; 16 bytes, zeros for a new one.
     pub password: Bytes,
-    /// Whether a server that has lost the others will do. `None` if the client does not send the field; gohbase does not,
-    /// and then must not get it back.
+    /// `true` if a server that has lost the others is acceptable. `None` if the client does not
+    /// send the field; gohbase does not, and the response must then omit it.
     pub read_only: Option<bool>,
 }
 
-/// What a server answers.
+/// First packet of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectResponse {
-    /// 0.
+    /// Always 0.
     pub protocol_version: i32,
-    /// How long the session may be silent, in milliseconds. Not more than 0 says that the session is gone.
+    /// Session timeout in milliseconds. A value of 0 or less means that the session no longer
+    /// exists.
     pub timeout_ms: i32,
-    /// The session; not 0.
+    /// Session id; never 0.
     pub session_id: i64,
-    /// What the client has to show to take the session up again, 16 bytes.
+    /// Proof that the client sends to resume the session, 16 bytes.
     pub password: Bytes,
-    /// As the client's field: absent if it was absent.
+    /// Counterpart of the client's field; absent if that was absent.
     pub read_only: Option<bool>,
 }
 
 impl ConnectRequest {
-    /// Reads the first packet of a client.
+    /// Decodes the first packet of a client.
     ///
     /// # Errors
     /// `InvalidRequest` if it ends too early.
@@ -68,15 +69,26 @@ impl ConnectRequest {
         });
     }
 
-    /// The answer that opens a session, with the timeout held within what the server allows.
-    pub fn accept(&self, session_id: i64, password: Bytes, timeout_ms: std::ops::RangeInclusive<i32>) -> ConnectResponse {
+    /// Returns the response that opens a session, with the timeout clamped to the server's limits.
+    pub fn accept(
+        &self,
+        session_id: i64,
+        password: Bytes,
+        timeout_ms: std::ops::RangeInclusive<i32>,
+    ) -> ConnectResponse {
         let timeout_ms = self.timeout_ms.min(*timeout_ms.end()).max(*timeout_ms.start());
-        ConnectResponse { protocol_version: 0, timeout_ms, session_id, password, read_only: self.read_only.map(|_| false) }
+        ConnectResponse {
+            protocol_version: 0,
+            timeout_ms,
+            session_id,
+            password,
+            read_only: self.read_only.map(|_| false),
+        }
     }
 }
 
 impl ConnectResponse {
-    /// Reads the first packet of a server.
+    /// Decodes the first packet of a server.
     ///
     /// # Errors
     /// `InvalidRequest` if it ends too early.

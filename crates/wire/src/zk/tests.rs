@@ -8,7 +8,10 @@ use crate::proto as pb;
 
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+    digits
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
 }
 
 fn written(write: impl FnOnce(&mut BytesMut)) -> Bytes {
@@ -19,13 +22,18 @@ fn written(write: impl FnOnce(&mut BytesMut)) -> Bytes {
 
 fn payload(packet: &Bytes) -> Bytes {
     match next_packet(&mut BytesMut::from(&packet[..])) {
-        Ok(Next::Packet(payload)) if payload == packet[4..] => payload,
+        Ok(PacketStatus::Packet(payload)) if payload == packet[4..] => payload,
         other => panic!("{other:?}"),
     }
 }
 
 fn connect(read_only: Option<bool>) -> ConnectRequest {
-    ConnectRequest { timeout_ms: 90_000, password: Bytes::from(vec![0; 16]), read_only, ..Default::default() }
+    ConnectRequest {
+        timeout_ms: 90_000,
+        password: Bytes::from(vec![0; 16]),
+        read_only,
+        ..Default::default()
+    }
 }
 
 fn stat() -> Stat {
@@ -80,29 +88,47 @@ fn a_request_for_data_reads_as_java_writes_it() {
 #[test]
 fn changes_and_what_is_not_served_are_understood() {
     let create = Bytes::from(hex("00000007 00000001 00000002 2f61 ffffffff 00000000 00000002"));
-    let request = Request::Create { operation: 1, path: "/a".to_string(), data: Bytes::new(), flags: 2 };
+    let request =
+        Request::Create { operation: 1, path: "/a".to_string(), data: Bytes::new(), flags: 2 };
     assert_eq!(decode_request(&create).unwrap(), (7, request));
-    let create = hex("00000007 0000000f 00000002 2f61 00000001 78 00000001 0000001f 00000005 776f726c64 00000006 616e796f6e65 00000000");
-    let request = Request::Create { operation: 15, path: "/a".to_string(), data: Bytes::from_static(b"x"), flags: 0 };
+    let create = hex(
+        "00000007 0000000f 00000002 2f61 00000001 78 00000001 0000001f 00000005 776f726c64 00000006 616e796f6e65 00000000",
+    );
+    let request = Request::Create {
+        operation: 15,
+        path: "/a".to_string(),
+        data: Bytes::from_static(b"x"),
+        flags: 0,
+    };
     assert_eq!(decode_request(&Bytes::from(create.clone())).unwrap(), (7, request.clone()));
     assert_eq!(payload(&written(|out| encode_request(7, &request, out))), create);
     let set_data = Bytes::from(hex("00000007 00000005 00000002 2f61 00000001 78 ffffffff"));
-    let request = Request::SetData { path: "/a".to_string(), data: Bytes::from_static(b"x"), version: -1 };
+    let request =
+        Request::SetData { path: "/a".to_string(), data: Bytes::from_static(b"x"), version: -1 };
     assert_eq!(decode_request(&set_data).unwrap(), (7, request));
     let delete = Bytes::from(hex("00000007 00000002 00000002 2f61 00000003"));
-    assert_eq!(decode_request(&delete).unwrap(), (7, Request::Delete { path: "/a".to_string(), version: 3 }));
+    assert_eq!(
+        decode_request(&delete).unwrap(),
+        (7, Request::Delete { path: "/a".to_string(), version: 3 })
+    );
     let who_am_i = Bytes::from(hex("00000007 0000006b"));
     assert_eq!(decode_request(&who_am_i).unwrap(), (7, Request::Other { operation: 107 }));
-    let refused = payload(&written(|out| encode_reply(7, 0, Err(Code::UNIMPLEMENTED), out)));
+    let refused = payload(&written(|out| encode_reply(7, 0, Err(ErrorCode::UNIMPLEMENTED), out)));
     assert_eq!(refused, hex("00000007 0000000000000000 fffffffa"));
-    let Ok(Incoming::Reply { xid: 7, result: Err(code), .. }) = decode_reply(&refused) else { panic!("it is an answer to 7") };
-    assert_eq!(code, Code::UNIMPLEMENTED);
+    let Ok(ServerPacket::Reply { xid: 7, result: Err(code), .. }) = decode_reply(&refused) else {
+        panic!("it is an answer to 7")
+    };
+    assert_eq!(code, ErrorCode::UNIMPLEMENTED);
 }
 
 #[test]
 fn replies_are_read_back_by_who_asked() {
-    let body = |reply: &Reply| match decode_reply(&payload(&written(|out| encode_reply(3, 9, Ok(reply), out)))).unwrap() {
-        Incoming::Reply { xid: 3, zxid: 9, result: Ok(body) } => body,
+    let body = |reply: &Reply| match decode_reply(&payload(&written(|out| {
+        encode_reply(3, 9, Ok(reply), out);
+    })))
+    .unwrap()
+    {
+        ServerPacket::Reply { xid: 3, zxid: 9, result: Ok(body) } => body,
         other => panic!("{other:?}"),
     };
     let names = vec!["master".to_string(), "hbaseid".to_string()];
@@ -110,21 +136,30 @@ fn replies_are_read_back_by_who_asked() {
     assert_eq!(body(&Reply::Stat(stat())).stat().unwrap(), stat());
     assert_eq!(body(&Reply::Data(data.clone(), stat())).data().unwrap(), (data, stat()));
     assert_eq!(body(&Reply::Children(names.clone())).children().unwrap(), names);
-    assert_eq!(body(&Reply::ChildrenAndStat(names.clone(), stat())).children_and_stat().unwrap(), (names, stat()));
+    assert_eq!(
+        body(&Reply::ChildrenAndStat(names.clone(), stat())).children_and_stat().unwrap(),
+        (names, stat())
+    );
     assert!(body(&Reply::Empty).stat().is_err());
 }
 
 #[test]
 fn an_access_list_reads_as_zookeeper_writes_it() {
     let acl = payload(&written(|out| encode_reply(1, 1, Ok(&Reply::OpenAcl(stat())), out)));
-    assert_eq!(acl[16..acl.len() - 68], hex("00000001 00000001 00000005 776f726c64 00000006 616e796f6e65")[..]);
+    assert_eq!(
+        acl[16..acl.len() - 68],
+        hex("00000001 00000001 00000005 776f726c64 00000006 616e796f6e65")[..]
+    );
     let path = payload(&written(|out| encode_reply(1, 1, Ok(&Reply::Path("/a".to_string())), out)));
     assert_eq!(path[16..], hex("00000002 2f61")[..]);
 }
 
 #[test]
 fn a_stat_has_68_bytes() {
-    assert_eq!(payload(&written(|out| encode_reply(1, 1, Ok(&Reply::Stat(stat())), out))).len(), 16 + 68);
+    assert_eq!(
+        payload(&written(|out| encode_reply(1, 1, Ok(&Reply::Stat(stat())), out))).len(),
+        16 + 68
+    );
 }
 
 #[test]
@@ -132,18 +167,18 @@ fn an_event_is_a_reply_nobody_asked_for() {
     let event = WatchEvent { kind: WatchKind::DataChanged, path: "/hbase/master".to_string() };
     let bytes = payload(&written(|out| event.encode(out)));
     assert_eq!(bytes[..24], hex("ffffffff ffffffffffffffff 00000000 00000003 00000003")[..]);
-    assert_eq!(decode_reply(&bytes).unwrap(), Incoming::Event(event));
+    assert_eq!(decode_reply(&bytes).unwrap(), ServerPacket::Event(event));
 }
 
 #[test]
 fn words_and_lengths_are_told_apart() {
     let next = |bytes: &[u8]| next_packet(&mut BytesMut::from(bytes));
-    assert_eq!(next(b"ruok\n").unwrap(), Next::Word(*b"ruok"));
+    assert_eq!(next(b"ruok\n").unwrap(), PacketStatus::Word(*b"ruok"));
     assert!(next(&hex("00100000")).is_err());
     assert!(next(&hex("ffffffff")).is_err());
-    assert!(matches!(next(&hex("000fffff 00")).unwrap(), Next::Need(0xf_fffe)));
-    assert_eq!(next(&hex("00000000")).unwrap(), Next::Packet(Bytes::new()));
-    assert!(matches!(next(b"ru").unwrap(), Next::Need(1..)));
+    assert!(matches!(next(&hex("000fffff 00")).unwrap(), PacketStatus::Need(0xf_fffe)));
+    assert_eq!(next(&hex("00000000")).unwrap(), PacketStatus::Packet(Bytes::new()));
+    assert!(matches!(next(b"ru").unwrap(), PacketStatus::Need(1..)));
 }
 
 #[test]
@@ -153,8 +188,16 @@ fn a_list_cannot_ask_for_memory_by_its_count() {
 }
 
 fn meta_region_server() -> pb::MetaRegionServer {
-    let server = pb::ServerName { host_name: "localhost".to_string(), port: Some(16020), start_code: Some(1_795_225_227_130) };
-    pb::MetaRegionServer { server, rpc_version: Some(0), state: Some(pb::region_state::State::Open as i32) }
+    let server = pb::ServerName {
+        host_name: "localhost".to_string(),
+        port: Some(16020),
+        start_code: Some(1_795_225_227_130),
+    };
+    pb::MetaRegionServer {
+        server,
+        rpc_version: Some(0),
+        state: Some(pb::region_state::State::Open as i32),
+    }
 }
 
 #[test]
@@ -165,13 +208,27 @@ fn a_znode_holds_what_hbase_puts_there() {
     let start = hex("50425546 0a15 0a09 6c6f63616c686f7374 10947d 18");
     assert_eq!(content[25..][..start.len()], start);
     assert!(content.ends_with(&hex("1000 1803")));
-    assert_eq!(znode::decode::<pb::MetaRegionServer>(content.clone()).unwrap(), meta_region_server());
-    assert_eq!(znode::decode::<pb::MetaRegionServer>(content.slice(25..)).unwrap(), meta_region_server());
+    assert_eq!(
+        znode::decode::<pb::MetaRegionServer>(content.clone()).unwrap(),
+        meta_region_server()
+    );
+    assert_eq!(
+        znode::decode::<pb::MetaRegionServer>(content.slice(25..)).unwrap(),
+        meta_region_server()
+    );
 }
 
 #[test]
 fn a_znode_of_somebody_else_is_refused() {
-    for content in ["", "ff", "ff00000000 50425546", "ff00000009 50425546", "ff0000fde9 50425546", "50425547", "50425546 0aff"] {
+    for content in [
+        "",
+        "ff",
+        "ff00000000 50425546",
+        "ff00000009 50425546",
+        "ff0000fde9 50425546",
+        "50425547",
+        "50425546 0aff",
+    ] {
         assert!(znode::decode::<pb::ClusterId>(Bytes::from(hex(content))).is_err(), "{content}");
     }
 }
@@ -185,20 +242,34 @@ fn any_request() -> impl Strategy<Value = Request> {
         (".*", any::<bool>()).prop_map(|(path, watch)| Request::GetChildren2 { path, watch }),
         Just(Request::Ping),
         Just(Request::CloseSession),
-        (any::<i32>(), ".*", any::<Vec<u8>>()).prop_map(|(kind, scheme, auth)| Request::Auth { kind, scheme, auth: Bytes::from(auth) }),
-        (any::<i64>(), paths(), paths(), paths()).prop_map(|(relative_zxid, data, exist, child)| Request::SetWatches {
-            relative_zxid,
-            data,
-            exist,
-            child
+        (any::<i32>(), ".*", any::<Vec<u8>>()).prop_map(|(kind, scheme, auth)| Request::Auth {
+            kind,
+            scheme,
+            auth: Bytes::from(auth)
         }),
+        (any::<i64>(), paths(), paths(), paths()).prop_map(
+            |(relative_zxid, data, exist, child)| Request::SetWatches {
+                relative_zxid,
+                data,
+                exist,
+                child
+            }
+        ),
         ".*".prop_map(|path| Request::GetAcl { path }),
         ".*".prop_map(|path| Request::Sync { path }),
-        (prop::sample::select(vec![1, 15, 19, 21]), ".*", any::<Vec<u8>>(), any::<i32>())
-            .prop_map(|(operation, path, data, flags)| { Request::Create { operation, path, data: Bytes::from(data), flags } }),
+        (prop::sample::select(vec![1, 15, 19, 21]), ".*", any::<Vec<u8>>(), any::<i32>()).prop_map(
+            |(operation, path, data, flags)| {
+                Request::Create { operation, path, data: Bytes::from(data), flags }
+            }
+        ),
         (".*", any::<i32>()).prop_map(|(path, version)| Request::Delete { path, version }),
-        (".*", any::<Vec<u8>>(), any::<i32>()).prop_map(|(path, data, version)| Request::SetData { path, data: Bytes::from(data), version }),
-        (prop::sample::select(vec![7, 20]), ".*").prop_map(|(operation, path)| Request::Change { operation, path }),
+        (".*", any::<Vec<u8>>(), any::<i32>()).prop_map(|(path, data, version)| Request::SetData {
+            path,
+            data: Bytes::from(data),
+            version
+        }),
+        (prop::sample::select(vec![7, 20]), ".*")
+            .prop_map(|(operation, path)| Request::Change { operation, path }),
         Just(Request::Multi),
         Just(Request::Other { operation: 107 }),
     ]
@@ -217,7 +288,7 @@ proptest! {
         let packet = Bytes::from(bytes);
         let _ = (ConnectRequest::decode(&packet), ConnectResponse::decode(&packet), decode_request(&packet));
         let _ = znode::decode::<pb::Master>(packet.clone());
-        if let Ok(Incoming::Reply { result: Ok(body), .. }) = decode_reply(&packet) {
+        if let Ok(ServerPacket::Reply { result: Ok(body), .. }) = decode_reply(&packet) {
             let _ = (body.stat(), body.data(), body.children(), body.children_and_stat(), body.path());
         }
     }

@@ -1,9 +1,9 @@
-//! What HBase's znodes hold.
+//! Content of HBase's znodes.
 //!
 //! ```text
 //! 0xff | length u32 | who wrote it: "master:16000" and eight bytes | "PBUF" | message
 //! ```
-//! The part before `PBUF` may be missing for Java's clients; gohbase and asynchbase want it.
+//! The part before `PBUF` is optional for Java's clients; gohbase and asynchbase require it.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -13,11 +13,11 @@ use prost::Message;
 use crate::proto::magic::{from_magic, put_with_magic};
 
 const PREFIX: u8 = 0xff;
-/// Most bytes of the part that says who wrote it; gohbase reads no more.
-const WRITER_BYTES_MAX: u32 = 65_000;
+/// Maximum bytes of the part that names the writer; gohbase reads no more.
+const MAX_WRITER_BYTES: u32 = 65_000;
 
-/// The content of a znode. `writer` is a name such as `master:16000`, `nonce` tells writers of one name apart; readers
-/// look at neither.
+/// Returns the content of a znode. `writer` is a name such as `master:16000`, and `nonce`
+/// distinguishes writers of the same name; readers ignore both.
 ///
 /// # Panics
 /// If `writer` has more than 60,000 bytes.
@@ -33,16 +33,16 @@ pub fn encode(writer: &str, nonce: [u8; 8], message: &impl Message) -> Bytes {
     out.freeze()
 }
 
-/// The message of a znode, with or without the part before `PBUF`.
+/// Returns the message of a znode, with or without the part before `PBUF`.
 ///
 /// # Errors
-/// `InvalidRequest` if the parts do not fit or no message of this type is there.
+/// `InvalidRequest` if the parts do not fit or the message is not of this type.
 pub fn decode<M: Message + Default>(mut content: Bytes) -> Result<M> {
     if content.first() == Some(&PREFIX) {
         content.advance(1);
         let length = content.try_get_u32().map_err(|_| damaged())?;
         let fits = usize::try_from(length).is_ok_and(|length| length <= content.len());
-        if length == 0 || length > WRITER_BYTES_MAX || !fits {
+        if length == 0 || length > MAX_WRITER_BYTES || !fits {
             return Err(damaged());
         }
         content.advance(usize::try_from(length).map_err(|_| damaged())?);
@@ -51,5 +51,7 @@ pub fn decode<M: Message + Default>(mut content: Bytes) -> Result<M> {
 }
 
 fn damaged() -> Error {
-    Error::invalid("the part of a znode before PBUF does not fit; something else than HBase wrote it")
+    Error::invalid(
+        "the part of a znode before PBUF does not fit; something else than HBase wrote it",
+    )
 }

@@ -1,14 +1,19 @@
-//! Reads what follows the name of a command or method: arguments, pairs that make a hash, a block.
+//! Parser for the text after the name of a command or method: arguments, pairs that form a hash, a
+//! block.
 
 use super::{Parsed, Parser, RESERVED};
-use crate::shell::ast::{Block, Call, Expression};
-use crate::shell::lexer::{Kind, SyntaxProblem};
+use crate::shell::ast::{Block, CallExpression, Expression};
+use crate::shell::lexer::{SyntaxProblem, TokenKind};
 use crate::shell::value::Value;
 
 impl Parser {
-    /// What follows a name: its arguments and block, if it has any.
-    pub(super) fn call(&mut self, receiver: Option<Box<Expression>>, name: String) -> Parsed<Expression> {
-        let mut call = Call { receiver, name, arguments: Vec::new(), block: None };
+    /// Parses the arguments and block after a name, if there are any.
+    pub(super) fn call(
+        &mut self,
+        receiver: Option<Box<Expression>>,
+        name: String,
+    ) -> Parsed<Expression> {
+        let mut call = CallExpression { receiver, name, arguments: Vec::new(), block: None };
         let is_variable = call.receiver.is_none() && self.variables.contains(&call.name);
         if self.peek().is("(") && !self.peek().space_before {
             self.next += 1;
@@ -21,23 +26,29 @@ impl Parser {
         Ok(Expression::Call(call))
     }
 
-    /// Whether the next token begins an argument of a command without parentheses.
+    /// Returns `true` if the next token starts an argument of a command without parentheses.
     fn starts_argument(&self) -> bool {
         let token = self.peek();
         let tight = !self.ahead(1).space_before;
         match &token.kind {
-            Kind::Integer(_) | Kind::Float(_) | Kind::Text(_) | Kind::Words(_) | Kind::Symbol(_) | Kind::Label(_) | Kind::Constant(_) => true,
-            Kind::Name(name) => !RESERVED.contains(&name.as_str()),
-            Kind::Operator("[" | "(") => token.space_before,
-            Kind::Operator("-" | "!") => token.space_before && tight,
-            Kind::Operator("{") => self.hash_follows(),
+            TokenKind::Integer(_)
+            | TokenKind::Float(_)
+            | TokenKind::Text(_)
+            | TokenKind::Words(_)
+            | TokenKind::Symbol(_)
+            | TokenKind::Label(_)
+            | TokenKind::Constant(_) => true,
+            TokenKind::Name(name) => !RESERVED.contains(&name.as_str()),
+            TokenKind::Operator("[" | "(") => token.space_before,
+            TokenKind::Operator("-" | "!") => token.space_before && tight,
+            TokenKind::Operator("{") => self.hash_follows(),
             _ => false,
         }
     }
 
-    /// Whether the `{` that comes next opens a hash and not a block.
+    /// Returns `true` if the next `{` opens a hash rather than a block.
     fn hash_follows(&self) -> bool {
-        matches!(self.ahead(1).kind, Kind::Label(_)) || self.ahead(2).is("=>")
+        matches!(self.ahead(1).kind, TokenKind::Label(_)) || self.ahead(2).is("=>")
     }
 
     fn command_arguments(&mut self) -> Parsed<Vec<Expression>> {
@@ -51,7 +62,7 @@ impl Parser {
         }
     }
 
-    /// Values and pairs up to `close`; the pairs become one hash at the end.
+    /// Parses values and pairs up to `close`; the pairs form one hash at the end.
     pub(super) fn list(&mut self, close: &str) -> Parsed<Vec<Expression>> {
         let mut items = Items::default();
         loop {
@@ -68,13 +79,13 @@ impl Parser {
     }
 
     fn item(&mut self, items: &mut Items) -> Parsed<()> {
-        if let Kind::Label(name) = self.peek().kind.clone() {
+        if let TokenKind::Label(name) = self.peek().kind.clone() {
             self.next += 1;
             self.skip_newlines();
             items.pairs.push((Expression::Literal(Value::Symbol(name)), self.expression()?));
             return Ok(());
         }
-        let at = self.peek().at;
+        let at = self.peek().offset;
         let value = self.expression()?;
         if self.accept("=>") {
             self.skip_newlines();
@@ -82,17 +93,21 @@ impl Parser {
         } else if items.pairs.is_empty() {
             items.values.push(value);
         } else {
-            return Err(SyntaxProblem::wrong(at, "a value stands behind KEY => value pairs; put it before them, or the pairs in {}"));
+            return Err(SyntaxProblem::wrong(
+                at,
+                "a value stands behind KEY => value pairs; put it before them, or the pairs in {}",
+            ));
         }
         Ok(())
     }
 
     fn block(&mut self, after_method: bool) -> Parsed<Option<Block>> {
-        let braces = self.peek().is("{") && (self.ahead(1).is("|") || after_method && !self.hash_follows());
+        let braces =
+            self.peek().is("{") && (self.ahead(1).is("|") || after_method && !self.hash_follows());
         if !braces && !self.peek().is_name("do") {
             return Ok(None);
         }
-        // `for x in list do` takes the `do` itself.
+        // `for x in list do` uses the `do` itself.
         if !braces && self.loop_header() {
             return Ok(None);
         }
@@ -115,9 +130,13 @@ impl Parser {
         Ok(Some(Block { parameters, body }))
     }
 
-    /// Whether the statement the next token belongs to began with `for`.
+    /// Returns `true` if the statement of the next token starts with `for`.
     fn loop_header(&self) -> bool {
-        self.tokens[..self.next].iter().rev().take_while(|token| token.kind != Kind::Newline && !token.is(";")).any(|token| token.is_name("for"))
+        self.tokens[..self.next]
+            .iter()
+            .rev()
+            .take_while(|token| token.kind != TokenKind::Newline && !token.is(";"))
+            .any(|token| token.is_name("for"))
             && !self.ahead(1).is("|")
     }
 }

@@ -1,4 +1,5 @@
-//! Reads tokens as statements: command calls with and without parentheses, literals, operators, blocks.
+//! Parser that converts tokens to statements: command calls with and without parentheses, literals,
+//! operators, blocks.
 
 mod arguments;
 #[cfg(test)]
@@ -6,32 +7,39 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use super::ast::{Call, Expression, Piece};
-use super::lexer::{Kind, Part, SyntaxProblem, Token, tokens};
+use super::ast::{CallExpression, Expression, StringSegment};
+use super::lexer::{StringPart, SyntaxProblem, Token, TokenKind, tokens};
 use super::value::Value;
 
 type Parsed<T> = Result<T, SyntaxProblem>;
 
-/// Operators from loosest to tightest.
-const LEVELS: [&[&str]; 6] = [&["||"], &["&&"], &["==", "!="], &["<", "<=", ">", ">="], &["<<", "+", "-"], &["*", "/", "%"]];
-/// Expressions inside of expressions; more is a slip or an attack on the stack.
-const DEPTH_MAX: usize = 64;
-/// Names that end a statement or an argument list instead of standing for a value.
+/// Operators by precedence, lowest first.
+const LEVELS: [&[&str]; 6] =
+    [&["||"], &["&&"], &["==", "!="], &["<", "<=", ">", ">="], &["<<", "+", "-"], &["*", "/", "%"]];
+/// Maximum nesting of expressions; deeper nesting is a mistake or an attack on the stack.
+const MAX_DEPTH: usize = 64;
+/// Names that end a statement or an argument list and are never values.
 const RESERVED: [&str; 9] = ["do", "end", "in", "if", "unless", "then", "else", "while", "until"];
 
-/// Reads the statements of `source`. `variables` are the names assigned so far: they are never commands.
+/// Parses the statements of `source`. `variables` contains the names assigned so far, which are
+/// never commands.
 ///
 /// # Errors
-/// [`SyntaxProblem::Incomplete`] if more lines may complete it.
+/// Returns [`SyntaxProblem::Incomplete`] if further lines may complete the text.
 pub(crate) fn parse(source: &str, variables: &BTreeSet<String>) -> Parsed<Vec<Expression>> {
     parse_inside(source, variables, 0)
 }
 
-fn parse_inside(source: &str, variables: &BTreeSet<String>, depth: usize) -> Parsed<Vec<Expression>> {
-    let mut parser = Parser { tokens: tokens(source)?, next: 0, variables: variables.clone(), depth };
+fn parse_inside(
+    source: &str,
+    variables: &BTreeSet<String>,
+    depth: usize,
+) -> Parsed<Vec<Expression>> {
+    let mut parser =
+        Parser { tokens: tokens(source)?, next: 0, variables: variables.clone(), depth };
     let statements = parser.statements()?;
     match parser.peek().kind {
-        Kind::End => Ok(statements),
+        TokenKind::End => Ok(statements),
         _ => Err(parser.unexpected()),
     }
 }
@@ -66,12 +74,16 @@ impl Parser {
     }
 
     fn expect(&mut self, operator: &str) -> Parsed<()> {
-        if self.accept(operator) { Ok(()) } else { Err(self.unexpected_instead_of(&format!("'{operator}'"))) }
+        if self.accept(operator) {
+            Ok(())
+        } else {
+            Err(self.unexpected_instead_of(&format!("'{operator}'")))
+        }
     }
 
     fn expect_name(&mut self) -> Parsed<String> {
         match self.peek().kind.clone() {
-            Kind::Name(name) => {
+            TokenKind::Name(name) => {
                 self.next += 1;
                 Ok(name)
             }
@@ -80,7 +92,7 @@ impl Parser {
     }
 
     fn skip_newlines(&mut self) {
-        while self.peek().kind == Kind::Newline {
+        while self.peek().kind == TokenKind::Newline {
             self.next += 1;
         }
     }
@@ -88,36 +100,58 @@ impl Parser {
     fn unexpected(&self) -> SyntaxProblem {
         let token = self.peek();
         match &token.kind {
-            Kind::End => SyntaxProblem::INCOMPLETE,
-            Kind::Operator("{") => SyntaxProblem::wrong(token.at, "'{' is not expected here; put a comma before the hash"),
-            Kind::Text(_) | Kind::Integer(_) | Kind::Constant(_) => {
-                SyntaxProblem::wrong(token.at, format!("{} is not expected here; is a comma missing before it?", describe(&token.kind)))
+            TokenKind::End => SyntaxProblem::INCOMPLETE,
+            TokenKind::Operator("{") => SyntaxProblem::wrong(
+                token.offset,
+                "'{' is not expected here; put a comma before the hash",
+            ),
+            TokenKind::Text(_) | TokenKind::Integer(_) | TokenKind::Constant(_) => {
+                SyntaxProblem::wrong(
+                    token.offset,
+                    format!(
+                        "{} is not expected here; is a comma missing before it?",
+                        describe(&token.kind)
+                    ),
+                )
             }
-            kind => SyntaxProblem::wrong(token.at, format!("{} is not expected here", describe(kind))),
+            kind => SyntaxProblem::wrong(
+                token.offset,
+                format!("{} is not expected here", describe(kind)),
+            ),
         }
     }
 
     fn unexpected_instead_of(&self, wanted: &str) -> SyntaxProblem {
         let token = self.peek();
         match &token.kind {
-            Kind::End => SyntaxProblem::INCOMPLETE,
-            kind => SyntaxProblem::wrong(token.at, format!("{} stands where {wanted} is expected", describe(kind))),
+            TokenKind::End => SyntaxProblem::INCOMPLETE,
+            kind => SyntaxProblem::wrong(
+                token.offset,
+                format!("{} stands where {wanted} is expected", describe(kind)),
+            ),
         }
     }
 
-    /// Statements up to the end, `end` or `}`, whichever the caller then takes.
+    /// Parses statements up to the end of the text, `end` or `}`, which the caller then consumes.
     fn statements(&mut self) -> Parsed<Vec<Expression>> {
         let mut statements = Vec::new();
         loop {
-            while self.peek().kind == Kind::Newline || self.peek().is(";") {
+            while self.peek().kind == TokenKind::Newline || self.peek().is(";") {
                 self.next += 1;
             }
-            if self.peek().kind == Kind::End || self.peek().is("}") || self.peek().is_name("end") {
+            if self.peek().kind == TokenKind::End
+                || self.peek().is("}")
+                || self.peek().is_name("end")
+            {
                 return Ok(statements);
             }
             statements.push(self.expression()?);
             let token = self.peek();
-            if !(matches!(token.kind, Kind::Newline | Kind::End) || token.is(";") || token.is("}") || token.is_name("end")) {
+            if !(matches!(token.kind, TokenKind::Newline | TokenKind::End)
+                || token.is(";")
+                || token.is("}")
+                || token.is_name("end"))
+            {
                 return Err(self.unexpected());
             }
         }
@@ -128,8 +162,11 @@ impl Parser {
     }
 
     fn deeper(&mut self, read: fn(&mut Self) -> Parsed<Expression>) -> Parsed<Expression> {
-        if self.depth == DEPTH_MAX {
-            return Err(SyntaxProblem::wrong(self.peek().at, format!("this is nested more than {DEPTH_MAX} deep; take it apart with variables")));
+        if self.depth == MAX_DEPTH {
+            return Err(SyntaxProblem::wrong(
+                self.peek().offset,
+                format!("this is nested more than {MAX_DEPTH} deep; take it apart with variables"),
+            ));
         }
         self.depth += 1;
         let expression = read(self);
@@ -138,16 +175,27 @@ impl Parser {
     }
 
     fn expression_here(&mut self) -> Parsed<Expression> {
-        if let Kind::Name(name) = self.peek().kind.clone() {
+        if let TokenKind::Name(name) = self.peek().kind.clone() {
             if self.ahead(1).is("=") {
                 self.next += 2;
                 return self.assignment(name);
             }
-            if let Some(operator) = [("+=", "+"), ("-=", "-")].iter().find(|(assign, _)| self.ahead(1).is(assign)) {
+            if let Some(operator) =
+                [("+=", "+"), ("-=", "-")].iter().find(|(assign, _)| self.ahead(1).is(assign))
+            {
                 self.next += 2;
                 self.skip_newlines();
-                let old = Call { receiver: None, name: name.clone(), arguments: Vec::new(), block: None };
-                let sum = Expression::Binary(operator.1, Box::new(Expression::Call(old)), Box::new(self.expression()?));
+                let old = CallExpression {
+                    receiver: None,
+                    name: name.clone(),
+                    arguments: Vec::new(),
+                    block: None,
+                };
+                let sum = Expression::Binary(
+                    operator.1,
+                    Box::new(Expression::Call(old)),
+                    Box::new(self.expression()?),
+                );
                 return Ok(Expression::Assign(name, Box::new(sum)));
             }
             if name == "for" {
@@ -226,8 +274,8 @@ impl Parser {
         loop {
             if self.accept(".") {
                 let name = match self.take().kind {
-                    Kind::Name(name) | Kind::Constant(name) => name,
-                    Kind::End => return Err(SyntaxProblem::INCOMPLETE),
+                    TokenKind::Name(name) | TokenKind::Constant(name) => name,
+                    TokenKind::End => return Err(SyntaxProblem::INCOMPLETE),
                     _ => {
                         self.next -= 1;
                         return Err(self.unexpected_instead_of("the name of a method"));
@@ -249,16 +297,18 @@ impl Parser {
 
     fn primary(&mut self) -> Parsed<Expression> {
         match self.peek().kind.clone() {
-            Kind::Integer(value) => Ok(self.literal(Value::Integer(value))),
-            Kind::Float(value) => Ok(self.literal(Value::Float(value))),
-            Kind::Symbol(name) => Ok(self.literal(Value::Symbol(name))),
-            Kind::Words(words) => Ok(self.literal(Value::Array(words.into_iter().map(Value::Text).collect()))),
-            Kind::Text(_) => self.text(),
-            Kind::Constant(name) => {
+            TokenKind::Integer(value) => Ok(self.literal(Value::Integer(value))),
+            TokenKind::Float(value) => Ok(self.literal(Value::Float(value))),
+            TokenKind::Symbol(name) => Ok(self.literal(Value::Symbol(name))),
+            TokenKind::Words(words) => {
+                Ok(self.literal(Value::Array(words.into_iter().map(Value::Text).collect())))
+            }
+            TokenKind::Text(_) => self.text(),
+            TokenKind::Constant(name) => {
                 self.next += 1;
                 Ok(Expression::Constant(name))
             }
-            Kind::Name(name) => match name.as_str() {
+            TokenKind::Name(name) => match name.as_str() {
                 "nil" => Ok(self.literal(Value::Nil)),
                 "true" => Ok(self.literal(Value::Bool(true))),
                 "false" => Ok(self.literal(Value::Bool(false))),
@@ -268,7 +318,7 @@ impl Parser {
                     self.call(None, name)
                 }
             },
-            Kind::Operator("(") => {
+            TokenKind::Operator("(") => {
                 self.next += 1;
                 self.skip_newlines();
                 let inner = self.expression()?;
@@ -276,16 +326,19 @@ impl Parser {
                 self.expect(")")?;
                 Ok(inner)
             }
-            Kind::Operator("[") => {
+            TokenKind::Operator("[") => {
                 self.next += 1;
                 Ok(Expression::Array(self.list("]")?))
             }
-            Kind::Operator("{") => {
+            TokenKind::Operator("{") => {
                 self.next += 1;
                 match self.list("}")?.pop() {
                     None => Ok(Expression::Hash(Vec::new())),
                     Some(hash @ Expression::Hash(_)) => Ok(hash),
-                    Some(_) => Err(SyntaxProblem::wrong(self.peek().at, "a hash holds pairs: write KEY => value")),
+                    Some(_) => Err(SyntaxProblem::wrong(
+                        self.peek().offset,
+                        "a hash holds pairs: write KEY => value",
+                    )),
                 }
             }
             _ => Err(self.unexpected_instead_of("a value")),
@@ -297,48 +350,53 @@ impl Parser {
         Expression::Literal(value)
     }
 
-    /// One string, or several side by side, which are one.
+    /// Parses one string, or several adjacent ones, which are concatenated.
     fn text(&mut self) -> Parsed<Expression> {
         let mut pieces = Vec::new();
-        while let Kind::Text(parts) = self.peek().kind.clone() {
-            let at = self.peek().at;
+        while let TokenKind::Text(parts) = self.peek().kind.clone() {
+            let at = self.peek().offset;
             self.next += 1;
             for part in parts {
                 pieces.push(match part {
-                    Part::Bytes(bytes) => Piece::Bytes(bytes),
-                    Part::Code(source) => {
-                        Piece::Code(parse_inside(&source, &self.variables, self.depth).map_err(|problem| inside_text(problem, at))?)
-                    }
+                    StringPart::Bytes(bytes) => StringSegment::Bytes(bytes),
+                    StringPart::Code(source) => StringSegment::Code(
+                        parse_inside(&source, &self.variables, self.depth)
+                            .map_err(|problem| inside_text(problem, at))?,
+                    ),
                 });
             }
         }
-        if pieces.iter().any(|piece| matches!(piece, Piece::Code(_))) {
+        if pieces.iter().any(|piece| matches!(piece, StringSegment::Code(_))) {
             return Ok(Expression::Text(pieces));
         }
-        let bytes = pieces.into_iter().flat_map(|piece| if let Piece::Bytes(bytes) = piece { bytes } else { Vec::new() });
+        let bytes = pieces.into_iter().flat_map(|piece| {
+            if let StringSegment::Bytes(bytes) = piece { bytes } else { Vec::new() }
+        });
         Ok(Expression::Literal(Value::Text(bytes.collect())))
     }
 }
 
-/// The problem of an expression in `#{}` as one of the string that begins at `at`.
+/// Converts an error in `#{}` to an error of the string that starts at `at`.
 fn inside_text(problem: SyntaxProblem, at: usize) -> SyntaxProblem {
     match problem {
-        SyntaxProblem::Incomplete { .. } => SyntaxProblem::wrong(at, "an expression in #{} is not complete"),
+        SyntaxProblem::Incomplete { .. } => {
+            SyntaxProblem::wrong(at, "an expression in #{} is not complete")
+        }
         SyntaxProblem::Wrong { text, .. } => SyntaxProblem::wrong(at, format!("in #{{}}: {text}")),
     }
 }
 
-fn describe(kind: &Kind) -> String {
+fn describe(kind: &TokenKind) -> String {
     match kind {
-        Kind::Integer(value) => value.to_string(),
-        Kind::Float(value) => value.to_string(),
-        Kind::Text(_) => "a string".to_owned(),
-        Kind::Words(_) => "a list of words".to_owned(),
-        Kind::Symbol(name) => format!(":{name}"),
-        Kind::Label(name) => format!("{name}:"),
-        Kind::Name(name) | Kind::Constant(name) => name.clone(),
-        Kind::Operator(operator) => format!("'{operator}'"),
-        Kind::Newline => "the end of the line".to_owned(),
-        Kind::End => "the end".to_owned(),
+        TokenKind::Integer(value) => value.to_string(),
+        TokenKind::Float(value) => value.to_string(),
+        TokenKind::Text(_) => "a string".to_owned(),
+        TokenKind::Words(_) => "a list of words".to_owned(),
+        TokenKind::Symbol(name) => format!(":{name}"),
+        TokenKind::Label(name) => format!("{name}:"),
+        TokenKind::Name(name) | TokenKind::Constant(name) => name.clone(),
+        TokenKind::Operator(operator) => format!("'{operator}'"),
+        TokenKind::Newline => "the end of the line".to_owned(),
+        TokenKind::End => "the end".to_owned(),
     }
 }

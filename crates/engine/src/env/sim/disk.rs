@@ -1,13 +1,16 @@
-//! The simulated disk: the tree that processes see, the tree on the platter, and the operations between them.
+//! Simulated disk: the tree visible to processes, the durable tree, and the operations between
+//! them.
 //!
-//! Every change of a name is an operation in one list. `sync_dir` makes the operations on that directory durable, with
-//! those they build on: earlier ones on the same names. A rename is one operation, also between directories.
-//! At a power loss each crash takes one of two models for the rest of the list:
-//! - *journal* (ext4, xfs): the operations up to a random one happened, the later ones did not;
-//! - *any order* (btrfs and others): each operation happened or not, except that what builds on a lost one is lost.
+//! Every change of a name is an operation in one list. `sync_dir` makes the operations on that
+//! directory durable, together with earlier operations on the same names. A rename is one
+//! operation, also between directories. At a power loss, one of two models is chosen for the rest
+//! of the list:
+//! - *Journal* (ext4, xfs): the operations up to a random one happened; the later ones did not.
+//! - *Any order* (btrfs and others): each operation happened or not, except that an operation that
+//!   depends on a lost one is lost.
 //!
-//! Neither knows of a file's sync when it decides about its name, as POSIX has it: a synced file whose directory was
-//! not synced may be gone.
+//! Neither model considers a file's sync when it decides about the file's name, in accordance with
+//! POSIX: a synced file whose directory was not synced may be lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -15,16 +18,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
 
-use super::fault::{Call, Fault};
+use super::fault::{FsCall, InjectedFault};
 use super::file::FileData;
-use crate::env::chance::SeededRng;
-use crate::env::{DirEntry, Kind};
+use crate::env::rng::SeededRng;
+use crate::env::{DirEntry, FileKind};
 
 const ROOT: u64 = 0;
 
-/// A file shared by trees and handles.
+/// File shared by trees and handles.
 pub(super) type SharedFile = Arc<Mutex<FileData>>;
-/// A directory's number and a name in it.
+/// Directory number and a name in it.
 type Key = (u64, String);
 type Tree = BTreeMap<Key, Node>;
 
@@ -34,7 +37,7 @@ enum Node {
     Dir(u64),
 }
 
-/// One change of names: each key gets the node, or loses its own.
+/// Change of names: each key gets a node, or is removed.
 #[derive(Debug)]
 struct Operation {
     changes: Vec<(Key, Option<Node>)>,
@@ -48,19 +51,19 @@ impl Operation {
 
 #[derive(Debug)]
 pub(super) struct Disk {
-    seen: Tree,
+    visible: Tree,
     durable: Tree,
     pending: Vec<Operation>,
     next_dir: u64,
-    /// Which process is alive: handles of earlier ones are dead.
-    pub(super) life: u64,
-    /// How often the machine was started.
+    /// Current process; handles of earlier processes are invalid.
+    pub(super) generation: u64,
+    /// Number of machine starts.
     pub(super) boot: u64,
     pub(super) gone: bool,
     pub(super) calls: u64,
-    pub(super) last_call: Option<(Call, String)>,
+    pub(super) last_call: Option<(FsCall, String)>,
     pub(super) die_at: Option<u64>,
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<InjectedFault>,
     pub(super) failures: u64,
     pub(super) capacity: Option<u64>,
     pub(super) read_only: bool,
@@ -68,7 +71,7 @@ pub(super) struct Disk {
     pub(super) rng: SeededRng,
 }
 
-/// Takes a lock; a panic of a test elsewhere does not matter here.
+/// Acquires a lock, ignoring poisoning by a test that panicked elsewhere.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -76,11 +79,11 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Disk {
     pub(super) fn new(seed: u64) -> Self {
         Self {
-            seen: Tree::new(),
+            visible: Tree::new(),
             durable: Tree::new(),
             pending: Vec::new(),
             next_dir: ROOT + 1,
-            life: 1,
+            generation: 1,
             boot: 1,
             gone: false,
             calls: 0,
@@ -96,11 +99,11 @@ impl Disk {
     }
 
     pub(super) fn is_alive(&self, life: u64) -> bool {
-        life == self.life && !self.gone
+        life == self.generation && !self.gone
     }
 
-    /// Counts a call and says whether it may go on.
-    pub(super) fn enter(&mut self, life: u64, call: Call, path: &str) -> io::Result<()> {
+    /// Counts a call and checks that it may proceed.
+    pub(super) fn enter(&mut self, life: u64, call: FsCall, path: &str) -> io::Result<()> {
         if !self.is_alive(life) {
             return Err(process_gone());
         }
@@ -126,7 +129,7 @@ impl Disk {
         let mut node = Node::Dir(ROOT);
         for name in path.split('/').filter(|_| !path.is_empty()) {
             let Node::Dir(dir) = node else { return Err(Errno::NOTDIR.into()) };
-            node = self.seen.get(&(dir, check_name(name)?)).cloned().ok_or(Errno::NOENT)?;
+            node = self.visible.get(&(dir, check_name(name)?)).cloned().ok_or(Errno::NOENT)?;
         }
         Ok(node)
     }
@@ -147,16 +150,23 @@ impl Disk {
 
     pub(super) fn exists(&self, path: &str) -> io::Result<bool> {
         match self.node(path) {
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(false)
+            }
             other => other.map(|_| true),
         }
     }
 
-    pub(super) fn kind(&self, path: &str) -> io::Result<Option<Kind>> {
+    pub(super) fn kind(&self, path: &str) -> io::Result<Option<FileKind>> {
         if !self.exists(path)? {
             return Ok(None);
         }
-        Ok(Some(if self.dir(path).is_ok() { Kind::Directory } else { Kind::File }))
+        Ok(Some(if self.dir(path).is_ok() { FileKind::Directory } else { FileKind::File }))
     }
 
     fn key(&self, path: &str) -> io::Result<Key> {
@@ -165,13 +175,13 @@ impl Disk {
     }
 
     fn change(&mut self, changes: Vec<(Key, Option<Node>)>) {
-        apply(&mut self.seen, &changes);
+        apply(&mut self.visible, &changes);
         self.pending.push(Operation { changes });
     }
 
     pub(super) fn create(&mut self, path: &str) -> io::Result<SharedFile> {
         let key = self.key(path)?;
-        if self.seen.contains_key(&key) {
+        if self.visible.contains_key(&key) {
             return Err(Errno::EXIST.into());
         }
         if self.free_bytes() == 0 {
@@ -186,7 +196,7 @@ impl Disk {
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         for end in ends.filter(|_| !path.is_empty()) {
             let key = self.key(&path[..end])?;
-            match self.seen.get(&key) {
+            match self.visible.get(&key) {
                 Some(Node::Dir(_)) => {}
                 Some(Node::File(_)) => return Err(Errno::EXIST.into()),
                 None => {
@@ -204,23 +214,25 @@ impl Disk {
             return Err(Errno::INVAL.into());
         }
         let (from, to) = (self.key(from)?, self.key(to)?);
-        let node = self.seen.get(&from).cloned().ok_or(Errno::NOENT)?;
-        match (&node, self.seen.get(&to)) {
+        let node = self.visible.get(&from).cloned().ok_or(Errno::NOENT)?;
+        match (&node, self.visible.get(&to)) {
             _ if from == to => return Ok(()),
             (Node::File(_), Some(Node::Dir(_))) => return Err(Errno::ISDIR.into()),
             (Node::Dir(_), Some(Node::File(_))) => return Err(Errno::NOTDIR.into()),
-            (Node::Dir(_), Some(Node::Dir(old))) if self.children(*old).next().is_some() => return Err(Errno::NOTEMPTY.into()),
+            (Node::Dir(_), Some(Node::Dir(old))) if self.children(*old).next().is_some() => {
+                return Err(Errno::NOTEMPTY.into());
+            }
             _ => {}
         }
         self.change(vec![(from, None), (to, Some(node))]);
         Ok(())
     }
 
-    /// Another name for a file, beside the one it has.
+    /// Adds a second name for a file.
     pub(super) fn link(&mut self, from: &str, to: &str) -> io::Result<()> {
         let file = self.file(from)?;
         let to = self.key(to)?;
-        if self.seen.contains_key(&to) {
+        if self.visible.contains_key(&to) {
             return Err(Errno::EXIST.into());
         }
         self.change(vec![(to, Some(Node::File(file)))]);
@@ -245,19 +257,27 @@ impl Disk {
     }
 
     fn children(&self, dir: u64) -> impl Iterator<Item = (&Key, &Node)> {
-        self.seen.range((dir, String::new())..(dir + 1, String::new()))
+        self.visible.range((dir, String::new())..(dir + 1, String::new()))
     }
 
     pub(super) fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
         let dir = self.dir(path)?;
         let entry = |((_, name), node): (&Key, &Node)| match node {
-            Node::Dir(_) => DirEntry { name: name.clone(), is_dir: true, bytes: 0, odd: None },
-            Node::File(file) => DirEntry { name: name.clone(), is_dir: false, bytes: locked(file).bytes().len() as u64, odd: None },
+            Node::Dir(_) => {
+                DirEntry { name: name.clone(), is_dir: true, bytes: 0, unexpected: None }
+            }
+            Node::File(file) => DirEntry {
+                name: name.clone(),
+                is_dir: false,
+                bytes: locked(file).bytes().len() as u64,
+                unexpected: None,
+            },
         };
         Ok(self.children(dir).map(entry).collect())
     }
 
-    /// Makes the operations on a directory durable, and the earlier ones that they build on.
+    /// Makes the operations on a directory durable, together with the earlier ones that they depend
+    /// on.
     pub(super) fn sync_dir(&mut self, path: &str) -> io::Result<()> {
         let dir = self.dir(path)?;
         let mut needed: BTreeSet<Key> = BTreeSet::new();
@@ -273,9 +293,10 @@ impl Disk {
         Ok(())
     }
 
-    /// Makes the operations durable that `chosen` names, in order; the others stay pending.
+    /// Makes the operations selected by `chosen` durable, in order; the others stay pending.
     fn commit(&mut self, mut chosen: impl FnMut(&Operation) -> bool) {
-        let (now, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.pending).into_iter().partition(|operation| chosen(operation));
+        let (now, later): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.pending).into_iter().partition(|operation| chosen(operation));
         for operation in now {
             apply(&mut self.durable, &operation.changes);
         }
@@ -288,24 +309,24 @@ impl Disk {
             Node::File(file) => locked(file).bytes().len() as u64,
             Node::Dir(_) => 0,
         };
-        capacity.saturating_sub(self.seen.values().map(bytes).sum())
+        capacity.saturating_sub(self.visible.values().map(bytes).sum())
     }
 
-    /// The process is gone, what it wrote is not.
+    /// Ends the process; its writes remain.
     pub(super) fn kill(&mut self) {
-        self.life += 1;
+        self.generation += 1;
         self.gone = false;
         self.die_at = None;
         self.locks.clear();
     }
 
-    /// Everything that was not synced is gone.
-    pub(super) fn lose_all(&mut self) {
+    /// Loses everything that was not synced.
+    pub(super) fn drop_unsynced(&mut self) {
         self.pending.clear();
-        self.reboot(FileData::lose_all);
+        self.reboot(FileData::drop_unsynced);
     }
 
-    /// What was not synced is there or not, as the sequence of `seed` says.
+    /// Loses unsynced changes selected by the random sequence of `seed`.
     pub(super) fn lose_power(&mut self, seed: u64) {
         let rng = SeededRng::new(seed);
         if rng.one_in(2) {
@@ -329,7 +350,8 @@ impl Disk {
         self.reboot(|file| file.lose_power(&rng));
     }
 
-    /// The platter is all there is now. Directories that cannot be reached from the root are forgotten.
+    /// Makes the durable tree the visible one. Directories that cannot be reached from the root are
+    /// removed.
     fn reboot(&mut self, mut lose: impl FnMut(&mut FileData)) {
         let mut reached = BTreeSet::from([ROOT]);
         let mut to_visit = vec![ROOT];
@@ -348,12 +370,12 @@ impl Disk {
                 lose(&mut locked(file));
             }
         }
-        self.seen = self.durable.clone();
+        self.visible = self.durable.clone();
         self.boot += 1;
         self.kill();
     }
 
-    /// Every file that processes see, by path.
+    /// Returns every file visible to processes, by path.
     pub(super) fn files(&self) -> BTreeMap<String, SharedFile> {
         let mut files = BTreeMap::new();
         let mut to_visit = vec![(ROOT, String::new())];
@@ -369,7 +391,8 @@ impl Disk {
         files
     }
 
-    /// A file with these bytes, all of it durable, for tests; with `alone` the names before it are as durable as they were.
+    /// Adds a fully durable file with these bytes, for tests. With `alone`, earlier pending name
+    /// changes stay pending.
     pub(super) fn put_file(&mut self, path: &str, bytes: Vec<u8>, alone: bool) -> io::Result<()> {
         let before = self.pending.len();
         if let Some((parent, _)) = path.rsplit_once('/') {
@@ -397,7 +420,10 @@ fn apply(tree: &mut Tree, changes: &[(Key, Option<Node>)]) {
 
 fn check_name(name: &str) -> io::Result<String> {
     match name {
-        "" | "." | ".." => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{name:?} is not a name in a directory"))),
+        "" | "." | ".." => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("{name:?} is not a name in a directory"),
+        )),
         _ => Ok(name.to_owned()),
     }
 }

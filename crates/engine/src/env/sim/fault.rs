@@ -1,97 +1,111 @@
-//! What can go wrong on purpose: calls that fail, and the call at which the process dies.
+//! Injected faults: calls that fail, and the call at which the process ends.
 
 use std::io;
 
-/// The kinds of calls to the file system.
+/// Kind of a file system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Call {
-    /// A new file.
+pub enum FsCall {
+    /// File creation.
     Create,
-    /// A file opened to append.
+    /// Opening a file for appending.
     Append,
-    /// A file opened to read.
+    /// Opening a file for reading.
     Open,
-    /// Bytes appended.
+    /// Appending bytes.
     Write,
-    /// Room reserved behind them.
-    Reserve,
-    /// A file synced.
+    /// Reserving space after the written bytes.
+    Preallocate,
+    /// Syncing a file.
     Sync,
-    /// An earlier place of a file to write on from.
+    /// Moving the write position back.
     Rewind,
-    /// A file cut.
+    /// Truncating a file.
     Truncate,
-    /// Bytes read.
+    /// Reading bytes.
     Read,
-    /// The length of a file.
+    /// Reading the length of a file.
     Length,
-    /// A new name.
+    /// Renaming.
     Rename,
-    /// A second name for a file.
+    /// Adding a second name for a file.
     Link,
-    /// A file's name taken away.
+    /// Removing a file's name.
     RemoveFile,
-    /// A directory taken away.
+    /// Removing a directory.
     RemoveDir,
-    /// A directory made.
+    /// Creating a directory.
     CreateDir,
-    /// A directory listed.
+    /// Listing a directory.
     List,
-    /// A name looked up.
+    /// Checking a name.
     Exists,
-    /// A directory synced.
+    /// Syncing a directory.
     SyncDir,
-    /// A lock taken.
+    /// Acquiring a lock.
     Lock,
-    /// A lock examined.
+    /// Examining a lock.
     Examine,
 }
 
-impl Call {
-    /// Whether it is refused on a read-only file system.
+impl FsCall {
+    /// Returns `true` if the call fails on a read-only file system.
     pub(super) fn changes_disk(self) -> bool {
-        !matches!(self, Self::Open | Self::Read | Self::Length | Self::List | Self::Exists | Self::Sync | Self::SyncDir)
+        !matches!(
+            self,
+            Self::Open
+                | Self::Read
+                | Self::Length
+                | Self::List
+                | Self::Exists
+                | Self::Sync
+                | Self::SyncDir
+        )
     }
 }
 
-/// Calls that fail: of those that match, the first `skip` succeed and the next `times` fail with `error`.
+/// Calls that fail: of the matching calls, the first `skip` succeed and the next `times` fail with
+/// `error`.
 ///
-/// A failed write appends a part of its bytes; a failed sync leaves bytes that no later sync makes durable.
+/// A failed write appends a part of its bytes. After a failed sync, no later sync makes the bytes
+/// durable.
 #[derive(Clone, Debug)]
-pub struct Fault {
-    /// Which kind; `None` means every kind.
-    pub call: Option<Call>,
-    /// Text that the path contains; empty means every path.
+pub struct InjectedFault {
+    /// Kind of call; `None` means every kind.
+    pub call: Option<FsCall>,
+    /// Substring of the path; empty means every path.
     pub path: String,
     /// Matching calls that succeed first.
     pub skip: u64,
-    /// Matching calls that fail then.
+    /// Matching calls that fail after that.
     pub times: u64,
-    /// What they fail with.
+    /// Error of the failing calls.
     pub error: io::ErrorKind,
 }
 
-impl Fault {
-    /// The next call of this kind on a path that contains `path` fails.
-    pub fn next(call: Call, path: impl Into<String>, error: io::ErrorKind) -> Self {
+impl InjectedFault {
+    /// Creates a fault for the next call of this kind on a path that contains `path`.
+    pub fn next(call: FsCall, path: impl Into<String>, error: io::ErrorKind) -> Self {
         Self { call: Some(call), path: path.into(), skip: 0, times: 1, error }
     }
 
-    /// The same after `skip` calls that succeed.
+    /// Delays the fault until `skip` calls have succeeded.
     #[must_use]
     pub fn after(self, skip: u64) -> Self {
         Self { skip, ..self }
     }
 
-    /// From then on always.
+    /// Makes the fault permanent.
     #[must_use]
     pub fn forever(self) -> Self {
         Self { times: u64::MAX, ..self }
     }
 
-    /// Whether this call fails, which is counted.
-    pub(super) fn strike(&mut self, call: Call, path: &str) -> Option<io::Error> {
-        if self.times == 0 || self.call.is_some_and(|kind| kind != call) || !path.contains(&self.path) {
+    /// Returns the error if this call fails, and counts the call.
+    pub(super) fn strike(&mut self, call: FsCall, path: &str) -> Option<io::Error> {
+        if self.times == 0
+            || self.call.is_some_and(|kind| kind != call)
+            || !path.contains(&self.path)
+        {
             return None;
         }
         if self.skip > 0 {

@@ -1,19 +1,21 @@
-//! The bytes of one simulated file: what processes see, what the platter has, and what a power loss leaves.
+//! Bytes of one simulated file: the content visible to processes, the durable content, and the
+//! remainder after a power loss.
 //!
 //! ```text
 //! seen by processes   | bytes[..shared] | bytes[shared..]       |     appended, not synced
 //! on the platter      | bytes[..shared] | cut                   |     cut off, not synced
 //! ```
-//! Files only grow at their end and are cut, so a common front and two ends say everything. Room that is reserved stands as
-//! zeros at the end of both; writing there is a cut and an end like any other. A sector is written whole
-//! or not at all, and writing one again never harms the synced bytes in it; sectors reach the platter in any order.
+//! Files only grow at their end and are truncated, so a common prefix and two suffixes describe
+//! both contents. Preallocated space is represented as zeros at the end of both; writing there is a
+//! truncation and an append like any other. A sector is written completely or not at all, and
+//! rewriting it never damages the synced bytes in it. Sectors become durable in any order.
 
 use std::ops::Range;
 
 use crate::env::Rng as _;
-use crate::env::chance::SeededRng;
+use crate::env::rng::SeededRng;
 
-/// What a disk writes in one piece.
+/// Bytes that a disk writes atomically.
 pub(super) const SECTOR_BYTES: usize = 512;
 
 #[derive(Debug, Default)]
@@ -21,16 +23,17 @@ pub(super) struct FileData {
     bytes: Vec<u8>,
     shared: usize,
     cut: Vec<u8>,
-    /// How many of the last bytes are zeros that the next ones take the place of.
-    reserved: usize,
-    /// The length on the platter, as long as nobody cuts it off: writing into room does not give the room back.
+    /// Number of trailing zeros that the next bytes replace.
+    preallocated: usize,
+    /// Durable length, unless the file is truncated: writing into preallocated space does not
+    /// release it.
     durable_length: usize,
-    /// Bytes that a failed sync left behind: the system holds them for written, the platter may not have them.
+    /// Bytes of a failed sync: the system treats them as written, but they may not be durable.
     doubtful: Vec<Range<usize>>,
 }
 
 impl FileData {
-    /// A file whose bytes are all on the platter.
+    /// Creates a file whose bytes are all durable.
     pub(super) fn durable(bytes: Vec<u8>) -> Self {
         Self { shared: bytes.len(), durable_length: bytes.len(), bytes, ..Self::default() }
     }
@@ -39,40 +42,41 @@ impl FileData {
         &self.bytes
     }
 
-    pub(super) fn reserved(&self) -> usize {
-        self.reserved
+    pub(super) fn preallocated(&self) -> usize {
+        self.preallocated
     }
 
-    /// Whoever opens it now writes behind all of it.
-    pub(super) fn keep_reserved(&mut self) {
-        self.reserved = 0;
+    /// Makes a newly opened writer append after the preallocated bytes.
+    pub(super) fn keep_preallocated(&mut self) {
+        self.preallocated = 0;
     }
 
     pub(super) fn append(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
         }
-        let (left, durable_length) = (self.reserved.saturating_sub(bytes.len()), self.durable_length);
-        self.truncate(self.bytes.len() - self.reserved);
+        let (left, durable_length) =
+            (self.preallocated.saturating_sub(bytes.len()), self.durable_length);
+        self.truncate(self.bytes.len() - self.preallocated);
         self.bytes.extend_from_slice(bytes);
-        self.reserve(left);
+        self.preallocate(left);
         self.durable_length = durable_length;
     }
 
-    /// Zeros behind what is written, so that there are at least so many.
-    pub(super) fn reserve(&mut self, bytes: usize) {
-        let more = bytes.saturating_sub(self.reserved);
+    /// Adds zeros after the written bytes, so that at least `bytes` are preallocated.
+    pub(super) fn preallocate(&mut self, bytes: usize) {
+        let more = bytes.saturating_sub(self.preallocated);
         self.bytes.resize(self.bytes.len() + more, 0);
-        self.reserved += more;
+        self.preallocated += more;
     }
 
-    /// What stands behind `length` is there until something else is written in its place.
+    /// Moves the write position to `length`. The bytes after it stay until they are overwritten.
     pub(super) fn rewind(&mut self, length: usize) {
-        self.reserved = self.bytes.len() - length;
+        self.preallocated = self.bytes.len() - length;
     }
 
     pub(super) fn truncate(&mut self, length: usize) {
-        self.reserved = 0;
+        self.preallocated = 0;
         self.durable_length = self.durable_length.min(length);
         if length < self.shared {
             let mut cut = self.bytes[length..self.shared].to_vec();
@@ -93,7 +97,7 @@ impl FileData {
         self.cut = Vec::new();
     }
 
-    /// A sync that returned an error. The pages count as clean afterwards, so that no later sync writes them.
+    /// Records a failed sync. The pages count as clean afterwards, so no later sync writes them.
     pub(super) fn fail_sync(&mut self) {
         if self.shared < self.bytes.len() {
             self.doubtful.push(self.shared..self.bytes.len());
@@ -101,7 +105,7 @@ impl FileData {
     }
 
     /// Loses everything that was not synced.
-    pub(super) fn lose_all(&mut self) {
+    pub(super) fn drop_unsynced(&mut self) {
         self.bytes.truncate(self.shared);
         self.bytes.append(&mut self.cut);
         for range in std::mem::take(&mut self.doubtful) {
@@ -110,12 +114,12 @@ impl FileData {
         }
         self.shared = self.bytes.len();
         self.durable_length = self.bytes.len();
-        self.reserved = 0;
+        self.preallocated = 0;
     }
 
-    /// What the platter may have at this moment; from here on that is the file.
+    /// Replaces the content with a possible durable state at this moment.
     pub(super) fn lose_power(&mut self, rng: &SeededRng) {
-        let (length, has_room) = (self.bytes.len(), self.reserved > 0);
+        let (length, has_room) = (self.bytes.len(), self.preallocated > 0);
         if !self.cut.is_empty() && rng.one_in(2) {
             self.undo_cut(rng);
         } else {
@@ -132,11 +136,12 @@ impl FileData {
             self.bytes.resize(length.max(self.bytes.len()), 0);
         }
         self.bytes.resize(self.durable_length.max(self.bytes.len()), 0);
-        self.reserved = 0;
+        self.preallocated = 0;
         self.sync();
     }
 
-    /// The length on the platter is still the old one. The sector in which the cut fell may have been written since.
+    /// Restores the old durable length. The sector that contains the truncation may have been
+    /// written since.
     fn undo_cut(&mut self, rng: &SeededRng) {
         let mut old = self.bytes[..self.shared].to_vec();
         old.append(&mut self.cut);
@@ -148,11 +153,13 @@ impl FileData {
         self.bytes = old;
     }
 
-    /// The appended bytes are lost, there up to a sector, all there, or there in some sectors and not in others.
+    /// Loses the appended bytes completely, after a sector, not at all, or in some sectors only.
     fn tear_end(&mut self, rng: &SeededRng) {
         let end = self.bytes.len();
         let ends: Vec<usize> = sectors(self.shared..end).map(|sector| sector.end).collect();
-        let some_sector = |rng: &SeededRng| ends.get(rng.up_to(ends.len().saturating_sub(1))).copied().unwrap_or(end);
+        let some_sector = |rng: &SeededRng| {
+            ends.get(rng.up_to(ends.len().saturating_sub(1))).copied().unwrap_or(end)
+        };
         match rng.below(4) {
             0 => self.bytes.truncate(self.shared),
             1 => self.bytes.truncate(some_sector(rng)),
@@ -173,7 +180,7 @@ impl FileData {
     }
 }
 
-/// The parts of `range` that lie in one sector each.
+/// Returns the parts of `range` in one sector each.
 fn sectors(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let mut at = range.start;
     std::iter::from_fn(move || {
@@ -208,33 +215,46 @@ mod tests {
             file
         };
         let outcomes: Vec<_> = (0..400).map(|seed| after_power_loss(make, seed)).collect();
-        assert!(outcomes.iter().all(|bytes| (700..=2700).contains(&bytes.len()) && bytes[..700] == [1; 700]));
+        assert!(
+            outcomes
+                .iter()
+                .all(|bytes| (700..=2700).contains(&bytes.len()) && bytes[..700] == [1; 700])
+        );
         let any = |form: &dyn Fn(&[u8]) -> bool| outcomes.iter().any(|bytes| form(&bytes[700..]));
         assert!(any(&|end| end.is_empty()) && any(&|end| end == [2; 2000]));
-        assert!(any(&|end| end.len() == 1024 - 700 && end.iter().all(|&byte| byte == 2)), "a whole number of sectors");
-        assert!(any(&|end| end.len() == 2000 && end[..324] == [0; 324] && end[1900..] == [2; 100]), "a hole before good bytes");
+        assert!(
+            any(&|end| end.len() == 1024 - 700 && end.iter().all(|&byte| byte == 2)),
+            "a whole number of sectors"
+        );
+        assert!(
+            any(&|end| end.len() == 2000 && end[..324] == [0; 324] && end[1900..] == [2; 100]),
+            "a hole before good bytes"
+        );
     }
 
     #[test]
     fn reserved_room_is_zeros_in_front_of_which_bytes_come_and_may_be_lost() {
         let make = || {
             let mut file = FileData::durable(vec![1; 100]);
-            file.reserve(2000);
+            file.preallocate(2000);
             file.sync();
             file.append(&[2; 1200]);
             file
         };
-        assert_eq!((make().bytes.len(), make().reserved), (2100, 800));
+        assert_eq!((make().bytes.len(), make().preallocated), (2100, 800));
         assert!(make().bytes[1300..] == [0; 800]);
         let outcomes: Vec<_> = (0..400).map(|seed| after_power_loss(make, seed)).collect();
         assert!(outcomes.iter().all(|bytes| bytes.len() <= 2100 && bytes[..100] == [1; 100]));
         let any = |form: &dyn Fn(&[u8]) -> bool| outcomes.iter().any(|bytes| form(&bytes[100..]));
         assert!(any(&|end| end == [0; 2000]), "nothing was written");
-        assert!(any(&|end| end.len() == 2000 && end[..1200] == [2; 1200] && end[1200..] == [0; 800]), "everything was");
+        assert!(
+            any(&|end| end.len() == 2000 && end[..1200] == [2; 1200] && end[1200..] == [0; 800]),
+            "everything was"
+        );
         let mut file = make();
         file.append(&[3; 1000]);
         file.sync();
-        assert_eq!(file.reserved, 0);
+        assert_eq!(file.preallocated, 0);
         assert_eq!(
             after_power_loss(
                 || {
@@ -247,9 +267,9 @@ mod tests {
             ),
             file.bytes
         );
-        file.reserve(10);
+        file.preallocate(10);
         file.truncate(2300);
-        assert_eq!((file.bytes.len(), file.reserved), (2300, 0));
+        assert_eq!((file.bytes.len(), file.preallocated), (2300, 0));
     }
 
     #[test]
@@ -285,7 +305,9 @@ mod tests {
             file
         };
         let outcomes: Vec<_> = (0..50).map(|seed| after_power_loss(make, seed)).collect();
-        assert!(outcomes.iter().all(|bytes| bytes.len() == 1536 && bytes[..512] == [1; 512] && bytes[1024..] == [3; 512]));
+        assert!(outcomes.iter().all(|bytes| bytes.len() == 1536
+            && bytes[..512] == [1; 512]
+            && bytes[1024..] == [3; 512]));
         let middle = |byte| outcomes.iter().any(|bytes| bytes[512..1024] == [byte; 512]);
         assert!(middle(0) && middle(2));
     }

@@ -1,18 +1,22 @@
-//! A simulated outside: disk, clock and chance that one seed determines, with power losses and failures on demand.
+//! Simulated environment: disk, clock and randomness determined by one seed, with power losses and
+//! failures on demand.
 //!
-//! [`SimEnv::env`] gives the [`Env`] of one process life. After [`SimFs::crash`], [`SimFs::lose_unsynced`] or
-//! [`SimFs::kill`] everything that holds the old one gets errors, and the next [`SimEnv::env`] sees what is left:
-//! - a file's synced bytes; what was appended or cut since may be there, or not, or in some 512-byte sectors only;
-//! - the names that a synced directory had; what changed since may be there or not (the models stand in `disk.rs`).
+//! [`SimEnv::env`] returns the [`Env`] of one process lifetime. After [`SimFs::crash`],
+//! [`SimFs::drop_unsynced`] or [`SimFs::kill`] all users of the old one get errors, and the next
+//! [`SimEnv::env`] sees the remaining state:
+//! - A file's synced bytes. Bytes appended or truncated since may be present, absent, or present in
+//!   some 512-byte sectors only.
+//! - The names that a synced directory had. Later changes may be present or absent (`disk.rs`
+//!   contains the models).
 //!
-//! What a process calls `/some/file`, outside of its root, lies in `outside/some/file`.
+//! A process path `/some/file`, outside of its root, is `outside/some/file` on the simulated disk.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::chance::SeededRng;
+use super::rng::SeededRng;
 use super::{Clock, Env, JoinHandle, Threads};
 
 mod disk;
@@ -22,29 +26,33 @@ mod process;
 #[cfg(test)]
 mod tests;
 
-pub use fault::{Call, Fault};
+pub use fault::{FsCall, InjectedFault};
 
 use disk::{Disk, locked};
 
-/// The simulated outside and the test's hands on it.
+/// Simulated environment, with the controls of a test.
 #[derive(Clone, Debug)]
 pub struct SimEnv {
-    /// The disk.
+    /// Disk.
     pub fs: SimFs,
-    /// The time.
+    /// Clock.
     pub clock: SimClock,
     rng: Arc<SeededRng>,
 }
 
 impl SimEnv {
-    /// An empty disk; the clock stands at 1,000,000,000,000 ms (September 2001).
+    /// Creates an empty disk; the clock starts at 1,000,000,000,000 ms (September 2001).
     pub fn new(seed: u64) -> Self {
         let rng = SeededRng::new(seed);
         let disk = Disk::new(seed ^ 0xd15c);
-        Self { fs: SimFs { disk: Arc::new(Mutex::new(disk)) }, clock: SimClock::default(), rng: Arc::new(rng) }
+        Self {
+            fs: SimFs { disk: Arc::new(Mutex::new(disk)) },
+            clock: SimClock::default(),
+            rng: Arc::new(rng),
+        }
     }
 
-    /// What one process sees: its files are dead after the next crash or kill.
+    /// Returns the environment of one process: its files fail after the next crash or kill.
     pub fn env(&self) -> Env {
         Env {
             fs: Arc::new(process::ProcessFs::new(Arc::clone(&self.fs.disk))),
@@ -55,128 +63,136 @@ impl SimEnv {
     }
 }
 
-/// The simulated disk. Nothing that is done here counts as a call of the process.
+/// Simulated disk. Calls of these methods are not counted as calls of the process.
 #[derive(Clone, Debug)]
 pub struct SimFs {
     disk: Arc<Mutex<Disk>>,
 }
 
 impl SimFs {
-    /// Cuts the power: the process is gone, and what was not synced is there or not, as the seed says.
+    /// Simulates a power loss: the process ends, and the seed determines which unsynced changes
+    /// remain.
     pub fn crash(&self, seed: u64) {
         locked(&self.disk).lose_power(seed);
     }
 
-    /// Cuts the power: the process is gone, and so is everything that was not synced.
-    pub fn lose_unsynced(&self) {
-        locked(&self.disk).lose_all();
+    /// Simulates a power loss: the process ends, and everything unsynced is lost.
+    pub fn drop_unsynced(&self) {
+        locked(&self.disk).drop_unsynced();
     }
 
-    /// Ends the process, not the machine: all that was written stays, synced or not.
+    /// Ends the process, not the machine: all writes remain, synced or not.
     pub fn kill(&self) {
         locked(&self.disk).kill();
     }
 
-    /// Calls of processes so far.
+    /// Returns the number of calls of processes so far.
     pub fn calls(&self) -> u64 {
         locked(&self.disk).calls
     }
 
-    /// The last call and its path, to say where a crash fell.
-    pub fn last_call(&self) -> Option<(Call, String)> {
+    /// Returns the last call and its path, to locate a crash.
+    pub fn last_call(&self) -> Option<(FsCall, String)> {
         locked(&self.disk).last_call.clone()
     }
 
-    /// Lets the process die in the call that follows `calls` calls in all: that one and all later ones fail. A write
-    /// that is hit appends a part of its bytes. [`SimFs::crash`] or [`SimFs::kill`] is still to be called.
+    /// Makes the process end in the call after `calls` calls in total: that call and all later ones
+    /// fail. An affected write appends a part of its bytes. The test must still call
+    /// [`SimFs::crash`] or [`SimFs::kill`].
     pub fn crash_at_call(&self, calls: u64) {
         locked(&self.disk).die_at = Some(calls);
     }
 
-    /// The call at which the process will die, if it is still to come.
+    /// Returns the call at which the process will end, if it is still pending.
     pub fn planned_crash(&self) -> Option<u64> {
         locked(&self.disk).die_at
     }
 
-    /// Whether the process has died by [`SimFs::crash_at_call`].
+    /// Returns `true` if the process has ended because of [`SimFs::crash_at_call`].
     pub fn is_gone(&self) -> bool {
         locked(&self.disk).gone
     }
 
-    /// Adds calls that fail, also in the next process.
-    pub fn inject(&self, fault: Fault) {
+    /// Adds a fault; it also applies to the next process.
+    pub fn inject(&self, fault: InjectedFault) {
         locked(&self.disk).faults.push(fault);
     }
 
-    /// How many calls have failed because that was injected.
+    /// Returns the number of calls that failed because of injected faults.
     pub fn failures(&self) -> u64 {
         locked(&self.disk).failures
     }
 
-    /// No injected failures any more.
+    /// Removes all injected faults.
     pub fn clear_faults(&self) {
         locked(&self.disk).faults.clear();
     }
 
-    /// How many bytes fit on the disk in all; `None` means no limit. A write that does not fit is done in part.
+    /// Sets the capacity of the disk in bytes; `None` means no limit. A write that does not fit is
+    /// partially done.
     pub fn set_capacity(&self, bytes: Option<u64>) {
         locked(&self.disk).capacity = bytes;
     }
 
-    /// Bytes of all files.
+    /// Returns the bytes of all files.
     pub fn used_bytes(&self) -> u64 {
         locked(&self.disk).files().values().map(|file| locked(file).bytes().len() as u64).sum()
     }
 
-    /// Whether everything that changes the disk is refused.
+    /// Makes all calls that change the disk fail, or succeed again.
     pub fn set_read_only(&self, read_only: bool) {
         locked(&self.disk).read_only = read_only;
     }
 
-    /// Takes away all locks, as if another process held them.
+    /// Releases all locks, as if another process held them.
     pub fn lose_lock(&self) {
         locked(&self.disk).locks.clear();
     }
 
-    /// Gives the lock of a path back, as if the other process had ended.
+    /// Restores the lock of a path, as if the other process had ended.
     pub fn regain_lock(&self, path: &str) {
         locked(&self.disk).locks.insert(path.into());
     }
 
-    /// Every file with its bytes as a process sees them, by path.
+    /// Returns every file with its bytes as seen by a process, by path.
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
-        locked(&self.disk).files().into_iter().map(|(path, file)| (path, locked(&file).bytes().to_vec())).collect()
+        locked(&self.disk)
+            .files()
+            .into_iter()
+            .map(|(path, file)| (path, locked(&file).bytes().to_vec()))
+            .collect()
     }
 
-    /// The bytes of a file.
+    /// Returns the bytes of a file.
     ///
     /// # Errors
-    /// If there is no such file.
+    /// If the file does not exist.
     pub fn read(&self, path: &str) -> io::Result<Vec<u8>> {
         let file = locked(&self.disk).file(path)?;
         Ok(locked(&file).bytes().to_vec())
     }
 
-    /// Puts a file there, durable with all names so far; open readers keep the old one.
+    /// Writes a file, durable with all current names; open readers keep the old one.
     ///
     /// # Errors
-    /// If a file stands where a directory is needed.
+    /// If a file exists where a directory is needed.
     pub fn write(&self, path: &str, bytes: impl Into<Vec<u8>>) -> io::Result<()> {
         locked(&self.disk).put_file(path, bytes.into(), false)
     }
 
-    /// Puts a file there that was never there before, durable as if it had been there all the time.
+    /// Adds a file that never existed before, durable as if it had always existed.
     ///
     /// # Errors
-    /// If a file stands where a directory is needed.
+    /// If a file exists where a directory is needed.
     pub fn add(&self, path: &str, bytes: impl Into<Vec<u8>>) -> io::Result<()> {
         locked(&self.disk).put_file(path, bytes.into(), true)
     }
 
-    /// Flips bits on the disk: the byte at `offset` is combined with `mask` by exclusive or, for open readers too.
+    /// Flips bits on the disk: the byte at `offset` is combined with `mask` by exclusive or, also
+    /// for open readers.
     ///
     /// # Errors
-    /// If there is no such file or byte.
+    /// If the file or the byte does not exist.
     pub fn corrupt(&self, path: &str, offset: usize, mask: u8) -> io::Result<()> {
         let file = locked(&self.disk).file(path)?;
         let mut data = locked(&file);
@@ -186,10 +202,10 @@ impl SimFs {
         Ok(())
     }
 
-    /// Cuts a file to `bytes` bytes, durably, for open readers too.
+    /// Truncates a file to `bytes` bytes, durably, also for open readers.
     ///
     /// # Errors
-    /// If there is no such file.
+    /// If the file does not exist.
     pub fn cut(&self, path: &str, bytes: usize) -> io::Result<()> {
         let file = locked(&self.disk).file(path)?;
         let mut data = locked(&file);
@@ -199,7 +215,7 @@ impl SimFs {
     }
 }
 
-/// A clock that goes only when it is told to.
+/// Clock that advances only on request.
 #[derive(Clone, Debug)]
 pub struct SimClock {
     now_ms: Arc<AtomicI64>,
@@ -213,13 +229,13 @@ impl Default for SimClock {
 }
 
 impl SimClock {
-    /// Time passes.
+    /// Advances both clocks.
     pub fn advance_ms(&self, milliseconds: u32) {
         self.jump_ms(i64::from(milliseconds));
         self.monotonic_ns.fetch_add(u64::from(milliseconds) * 1_000_000, Ordering::Relaxed);
     }
 
-    /// Somebody sets the clock, forward or back; no time passes.
+    /// Sets the wall clock forward or back; the monotonic clock does not advance.
     pub fn jump_ms(&self, milliseconds: i64) {
         self.now_ms.fetch_add(milliseconds, Ordering::Relaxed);
     }
@@ -238,7 +254,11 @@ impl Clock for SimClock {
 struct NoThreads;
 
 impl Threads for NoThreads {
-    fn spawn(&self, _name: &str, _work: Box<dyn FnOnce() + Send>) -> io::Result<Option<Box<dyn JoinHandle>>> {
+    fn spawn(
+        &self,
+        _name: &str,
+        _work: Box<dyn FnOnce() + Send>,
+    ) -> io::Result<Option<Box<dyn JoinHandle>>> {
         Ok(None)
     }
 }

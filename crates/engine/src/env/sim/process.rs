@@ -1,4 +1,5 @@
-//! The file system as one simulated process sees it: every call is counted, may fail, and is dead after its life.
+//! File system as seen by one simulated process: every call is counted, may fail, and fails after
+//! the end of the process.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -6,25 +7,27 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use rustix::io::Errno;
 
 use super::disk::{Disk, SharedFile, locked};
-use super::fault::Call;
-use crate::env::{DirEntry, DiskSpace, FileIdentity, FileReader, FileWriter, Fs, Kind, Lock as HeldLock};
+use super::fault::FsCall;
+use crate::env::{
+    DirEntry, DiskSpace, FileIdentity, FileKind, FileReader, FileWriter, Fs, Lock as HeldLock,
+};
 
-/// The disk in one process life.
+/// Disk during one process lifetime.
 #[derive(Clone)]
 pub(super) struct ProcessFs {
     disk: Arc<Mutex<Disk>>,
-    life: u64,
+    generation: u64,
 }
 
 impl ProcessFs {
     pub(super) fn new(disk: Arc<Mutex<Disk>>) -> Self {
-        let life = locked(&disk).life;
-        Self { disk, life }
+        let generation = locked(&disk).generation;
+        Self { disk, generation }
     }
 
-    fn enter(&self, call: Call, path: &str) -> io::Result<MutexGuard<'_, Disk>> {
+    fn enter(&self, call: FsCall, path: &str) -> io::Result<MutexGuard<'_, Disk>> {
         let mut disk = locked(&self.disk);
-        disk.enter(self.life, call, path)?;
+        disk.enter(self.generation, call, path)?;
         Ok(disk)
     }
 
@@ -39,56 +42,60 @@ impl Fs for ProcessFs {
     }
 
     fn create(&self, path: &str) -> io::Result<Box<dyn FileWriter>> {
-        let file = self.enter(Call::Create, path)?.create(path)?;
+        let file = self.enter(FsCall::Create, path)?.create(path)?;
         Ok(Box::new(self.handle(path, file)))
     }
 
     fn append(&self, path: &str) -> io::Result<Box<dyn FileWriter>> {
-        let file = self.enter(Call::Append, path)?.file(path)?;
-        locked(&file).keep_reserved();
+        let file = self.enter(FsCall::Append, path)?.file(path)?;
+        locked(&file).keep_preallocated();
         Ok(Box::new(self.handle(path, file)))
     }
 
     fn open(&self, path: &str) -> io::Result<Arc<dyn FileReader>> {
-        let file = self.enter(Call::Open, path)?.file(path)?;
+        let file = self.enter(FsCall::Open, path)?.file(path)?;
         Ok(Arc::new(self.handle(path, file)))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.enter(Call::Rename, to)?.rename(from, to)
+        self.enter(FsCall::Rename, to)?.rename(from, to)
     }
 
     fn remove_file(&self, path: &str) -> io::Result<()> {
-        self.enter(Call::RemoveFile, path)?.remove_file(path)
+        self.enter(FsCall::RemoveFile, path)?.remove_file(path)
     }
 
     fn remove_dir(&self, path: &str) -> io::Result<()> {
-        self.enter(Call::RemoveDir, path)?.remove_dir(path)
+        self.enter(FsCall::RemoveDir, path)?.remove_dir(path)
     }
 
     fn create_dir_all(&self, path: &str) -> io::Result<()> {
-        self.enter(Call::CreateDir, path)?.create_dir_all(path)
+        self.enter(FsCall::CreateDir, path)?.create_dir_all(path)
     }
 
     fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
-        self.enter(Call::List, path)?.list(path)
+        self.enter(FsCall::List, path)?.list(path)
     }
 
     fn exists(&self, path: &str) -> io::Result<bool> {
-        self.enter(Call::Exists, path)?.exists(path)
+        self.enter(FsCall::Exists, path)?.exists(path)
     }
 
-    fn kind(&self, path: &str) -> io::Result<Option<Kind>> {
-        self.enter(Call::Exists, path)?.kind(path)
+    fn kind(&self, path: &str) -> io::Result<Option<FileKind>> {
+        self.enter(FsCall::Exists, path)?.kind(path)
     }
 
     fn identity(&self, path: &str) -> io::Result<Option<FileIdentity>> {
-        let disk = self.enter(Call::Exists, path)?;
-        if disk.exists(path)? { disk.file(path).map(|file| Some(identity_of(&file))) } else { Ok(None) }
+        let disk = self.enter(FsCall::Exists, path)?;
+        if disk.exists(path)? {
+            disk.file(path).map(|file| Some(identity_of(&file)))
+        } else {
+            Ok(None)
+        }
     }
 
     fn sync_dir(&self, path: &str) -> io::Result<()> {
-        self.enter(Call::SyncDir, path)?.sync_dir(path)
+        self.enter(FsCall::SyncDir, path)?.sync_dir(path)
     }
 
     fn boot_id(&self) -> Option<[u8; 16]> {
@@ -97,27 +104,29 @@ impl Fs for ProcessFs {
 
     fn space(&self) -> io::Result<Option<DiskSpace>> {
         let disk = locked(&self.disk);
-        if !disk.is_alive(self.life) {
+        if !disk.is_alive(self.generation) {
             return Ok(None);
         }
-        Ok(disk.capacity.map(|total_bytes| DiskSpace { free_bytes: disk.free_bytes(), total_bytes }))
+        Ok(disk
+            .capacity
+            .map(|total_bytes| DiskSpace { free_bytes: disk.free_bytes(), total_bytes }))
     }
 
-    fn open_outside(&self, path: &str) -> io::Result<Arc<dyn FileReader>> {
-        self.open(&outside(path)?)
+    fn open_external(&self, path: &str) -> io::Result<Arc<dyn FileReader>> {
+        self.open(&external_path(path)?)
     }
 
-    fn link_outside(&self, path: &str, to: &str) -> io::Result<()> {
-        self.enter(Call::Link, to)?.link(&outside(path)?, to)
+    fn link_external(&self, path: &str, to: &str) -> io::Result<()> {
+        self.enter(FsCall::Link, to)?.link(&external_path(path)?, to)
     }
 
-    fn remove_outside(&self, path: &str) -> io::Result<()> {
-        self.remove_file(&outside(path)?)
+    fn remove_external(&self, path: &str) -> io::Result<()> {
+        self.remove_file(&external_path(path)?)
     }
 
     fn lock(&self, path: &str, owner: &str) -> io::Result<Option<Box<dyn HeldLock>>> {
-        let mut disk = self.enter(Call::Lock, path)?;
-        // The root is locked, whatever the file is called.
+        let mut disk = self.enter(FsCall::Lock, path)?;
+        // The lock is on the root, regardless of the file name.
         if !disk.locks.is_empty() {
             return Ok(None);
         }
@@ -134,9 +143,14 @@ impl Fs for ProcessFs {
     }
 }
 
-/// Where on the simulated disk the rest of the machine is.
-fn outside(path: &str) -> io::Result<String> {
-    let relative = || io::Error::new(io::ErrorKind::InvalidInput, format!("{path} is not a whole path; begin it with /"));
+/// Returns the path on the simulated disk of a file outside the root.
+fn external_path(path: &str) -> io::Result<String> {
+    let relative = || {
+        io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("{path} is not a whole path; begin it with /"),
+        )
+    };
     path.strip_prefix('/').map(|path| format!("outside/{path}")).ok_or_else(relative)
 }
 
@@ -145,27 +159,28 @@ struct Lock {
     path: String,
 }
 
-/// The lock is on the root: it stays whatever becomes of the file.
+/// The lock is on the root: it remains if the file is replaced or removed.
 impl HeldLock for Lock {
     fn is_held(&self) -> io::Result<bool> {
-        if !locked(&self.process.disk).is_alive(self.process.life) {
+        if !locked(&self.process.disk).is_alive(self.process.generation) {
             return Ok(false);
         }
-        Ok(self.process.enter(Call::Examine, &self.path)?.locks.contains(&self.path))
+        Ok(self.process.enter(FsCall::Examine, &self.path)?.locks.contains(&self.path))
     }
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
         let mut disk = locked(&self.process.disk);
-        // The lock of a life that is over was given back when it ended, and may be another's now.
-        if disk.life == self.process.life {
+        // The lock of an ended process was released when it ended, and another process may hold it
+        // now.
+        if disk.generation == self.process.generation {
             disk.locks.remove(&self.path);
         }
     }
 }
 
-/// An open file.
+/// Open file.
 struct Handle {
     process: ProcessFs,
     path: String,
@@ -173,17 +188,18 @@ struct Handle {
 }
 
 impl Handle {
-    /// Bytes that can be written: those reserved, and what is free.
+    /// Returns the bytes that can be written: preallocated and free space.
     fn room(&self, disk: &Disk) -> u64 {
         let free = disk.free_bytes();
-        free.saturating_add(locked(&self.file).reserved() as u64)
+        free.saturating_add(locked(&self.file).preallocated() as u64)
     }
 
-    /// How much is done of a call that takes `wanted` bytes of the disk, and what comes of it. One that fails half-way has done a
-    /// part of its work, and on a full disk it has taken what there was, as on ext4.
-    fn take(&self, disk: &mut Disk, call: Call, wanted: usize) -> (usize, io::Result<()>) {
-        let alive = disk.is_alive(self.process.life);
-        match disk.enter(self.process.life, call, &self.path) {
+    /// Returns the completed part of a call that uses `wanted` bytes of the disk, and its result. A
+    /// call that fails midway has done a part of its work. On a full disk it has used all free
+    /// space, as on ext4.
+    fn take(&self, disk: &mut Disk, call: FsCall, wanted: usize) -> (usize, io::Result<()>) {
+        let alive = disk.is_alive(self.process.generation);
+        match disk.enter(self.process.generation, call, &self.path) {
             Ok(()) => match usize::try_from(self.room(disk)) {
                 Ok(room) if room < wanted => (room, Err(Errno::NOSPC.into())),
                 _ => (wanted, Ok(())),
@@ -197,42 +213,52 @@ impl Handle {
 impl FileWriter for Handle {
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut disk = locked(&self.process.disk);
-        let (written, result) = self.take(&mut disk, Call::Write, bytes.len());
+        let (written, result) = self.take(&mut disk, FsCall::Write, bytes.len());
         locked(&self.file).append(&bytes[..written]);
         result
     }
 
     fn sync(&mut self) -> io::Result<()> {
         let mut disk = locked(&self.process.disk);
-        let result = disk.enter(self.process.life, Call::Sync, &self.path);
+        let result = disk.enter(self.process.generation, FsCall::Sync, &self.path);
         let mut file = locked(&self.file);
         match &result {
             Ok(()) => file.sync(),
-            Err(_) if disk.is_alive(self.process.life) => file.fail_sync(),
+            Err(_) if disk.is_alive(self.process.generation) => file.fail_sync(),
             Err(_) => {}
         }
         result
     }
 
-    fn reserve(&mut self, bytes: u64) -> io::Result<()> {
+    fn preallocate(&mut self, bytes: u64) -> io::Result<()> {
         let mut disk = locked(&self.process.disk);
-        let (reserved, result) = self.take(&mut disk, Call::Reserve, usize::try_from(bytes).map_err(|_| Errno::FBIG)?);
-        locked(&self.file).reserve(reserved);
+        let (reserved, result) = self.take(
+            &mut disk,
+            FsCall::Preallocate,
+            usize::try_from(bytes).map_err(|_| Errno::FBIG)?,
+        );
+        locked(&self.file).preallocate(reserved);
         result
     }
 
     fn rewind(&mut self, bytes: u64) -> io::Result<()> {
-        let _disk = self.process.enter(Call::Rewind, &self.path)?;
+        let _disk = self.process.enter(FsCall::Rewind, &self.path)?;
         let mut file = locked(&self.file);
-        let length = usize::try_from(bytes).ok().filter(|length| *length <= file.bytes().len()).ok_or(Errno::INVAL)?;
+        let length = usize::try_from(bytes)
+            .ok()
+            .filter(|length| *length <= file.bytes().len())
+            .ok_or(Errno::INVAL)?;
         file.rewind(length);
         Ok(())
     }
 
     fn truncate(&mut self, bytes: u64) -> io::Result<()> {
-        let _disk = self.process.enter(Call::Truncate, &self.path)?;
+        let _disk = self.process.enter(FsCall::Truncate, &self.path)?;
         let mut file = locked(&self.file);
-        let length = usize::try_from(bytes).ok().filter(|length| *length <= file.bytes().len()).ok_or(Errno::INVAL)?;
+        let length = usize::try_from(bytes)
+            .ok()
+            .filter(|length| *length <= file.bytes().len())
+            .ok_or(Errno::INVAL)?;
         file.truncate(length);
         Ok(())
     }
@@ -243,17 +269,20 @@ impl FileWriter for Handle {
 }
 
 fn identity_of(file: &SharedFile) -> FileIdentity {
-    FileIdentity { id: Arc::as_ptr(file) as usize as u128, bytes: locked(file).bytes().len() as u64 }
+    FileIdentity {
+        id: Arc::as_ptr(file) as usize as u128,
+        bytes: locked(file).bytes().len() as u64,
+    }
 }
 
 impl FileReader for Handle {
     fn len(&self) -> io::Result<u64> {
-        let _disk = self.process.enter(Call::Length, &self.path)?;
+        let _disk = self.process.enter(FsCall::Length, &self.path)?;
         Ok(locked(&self.file).bytes().len() as u64)
     }
 
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        let _disk = self.process.enter(Call::Read, &self.path)?;
+        let _disk = self.process.enter(FsCall::Read, &self.path)?;
         let file = locked(&self.file);
         let rest = usize::try_from(offset).ok().and_then(|offset| file.bytes().get(offset..));
         match rest.and_then(|rest| rest.get(..buffer.len())) {

@@ -1,4 +1,5 @@
-//! The simulated disk judges protocols: a right one survives every crash, and one with a missing sync is caught.
+//! Tests that the simulated disk validates protocols: a correct one survives every crash, and one
+//! with a missing sync is detected.
 
 use std::io;
 
@@ -17,7 +18,7 @@ fn write(fs: &dyn Fs, path: &str, bytes: &[u8]) -> io::Result<()> {
     file.sync()
 }
 
-/// What a toy store leaves out.
+/// Step that a toy store omits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mistake {
     None,
@@ -28,7 +29,7 @@ enum Mistake {
     OldLogRemovedFirst,
 }
 
-/// A toy store of numbers: a log, rewritten every five numbers as a checkpoint with a new log.
+/// Toy store of numbers: a log that is rewritten every five numbers as a checkpoint with a new log.
 struct Toy<'a> {
     fs: &'a dyn Fs,
     mistake: Mistake,
@@ -37,7 +38,7 @@ struct Toy<'a> {
     numbers: Vec<u64>,
 }
 
-/// A record that a torn sector cannot fake.
+/// Returns a record that a torn sector cannot imitate.
 fn record(number: u64) -> Vec<u8> {
     let sum = crc32c::crc32c(&number.to_be_bytes());
     let mut bytes = number.to_be_bytes().to_vec();
@@ -51,7 +52,11 @@ fn read_records(fs: &dyn Fs, path: &str) -> io::Result<Vec<u64>> {
     let mut bytes = vec![0; usize::try_from(file.len()?).unwrap()];
     file.read_exact_at(&mut bytes, 0)?;
     let number = |chunk: &[u8]| u64::from_be_bytes(chunk[..8].try_into().unwrap());
-    Ok(bytes.chunks(200).take_while(|chunk| chunk.len() == 200 && record(number(chunk)) == *chunk).map(number).collect())
+    Ok(bytes
+        .chunks(200)
+        .take_while(|chunk| chunk.len() == 200 && record(number(chunk)) == *chunk)
+        .map(number)
+        .collect())
 }
 
 impl<'a> Toy<'a> {
@@ -59,7 +64,12 @@ impl<'a> Toy<'a> {
         fs.create_dir_all("toy")?;
         fs.sync_dir("")?;
         let numbers = recover(fs)?;
-        let used = fs.list("toy")?.iter().filter_map(|entry| entry.name.strip_prefix("log-")?.parse().ok()).max().unwrap_or(0);
+        let used = fs
+            .list("toy")?
+            .iter()
+            .filter_map(|entry| entry.name.strip_prefix("log-")?.parse().ok())
+            .max()
+            .unwrap_or(0);
         let log = fs.create(&format!("toy/log-{}", used + 1))?;
         let mut toy = Self { fs, mistake, log, generation: used + 1, numbers };
         toy.checkpoint()?;
@@ -76,7 +86,8 @@ impl<'a> Toy<'a> {
     }
 
     fn checkpoint(&mut self) -> io::Result<()> {
-        let (old, new) = (format!("toy/log-{}", self.generation), format!("toy/log-{}", self.generation + 1));
+        let (old, new) =
+            (format!("toy/log-{}", self.generation), format!("toy/log-{}", self.generation + 1));
         self.log = self.fs.create(&new)?;
         self.generation += 1;
         if self.mistake == Mistake::OldLogRemovedFirst {
@@ -106,8 +117,13 @@ impl<'a> Toy<'a> {
 }
 
 fn recover(fs: &dyn Fs) -> io::Result<Vec<u64>> {
-    let mut numbers = if fs.exists("toy/checkpoint")? { read_records(fs, "toy/checkpoint")? } else { Vec::new() };
-    let mut logs: Vec<u64> = fs.list("toy")?.iter().filter_map(|entry| entry.name.strip_prefix("log-")?.parse().ok()).collect();
+    let mut numbers =
+        if fs.exists("toy/checkpoint")? { read_records(fs, "toy/checkpoint")? } else { Vec::new() };
+    let mut logs: Vec<u64> = fs
+        .list("toy")?
+        .iter()
+        .filter_map(|entry| entry.name.strip_prefix("log-")?.parse().ok())
+        .collect();
     logs.sort_unstable();
     for log in logs {
         for number in read_records(fs, &format!("toy/log-{log}"))? {
@@ -119,13 +135,13 @@ fn recover(fs: &dyn Fs) -> io::Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// Adds numbers until the process dies; the acknowledged ones are those below the answer.
+/// Adds numbers until the process ends; the numbers below the result are acknowledged.
 fn run(fs: &dyn Fs, mistake: Mistake) -> u64 {
     let Ok(mut toy) = Toy::open(fs, mistake) else { return 0 };
     (0..12).find(|number| toy.add(*number).is_err()).unwrap_or(12)
 }
 
-/// Crashes the toy at every call in several ways and counts the crashes that lost or invented something.
+/// Crashes the toy at every call in several ways and counts the crashes that lost or invented data.
 fn violations(mistake: Mistake) -> usize {
     let calls = {
         let (sim, fs) = disk();
@@ -139,7 +155,7 @@ fn violations(mistake: Mistake) -> usize {
             sim.fs.crash_at_call(at);
             let acknowledged = run(&*fs, mistake);
             if seed == 0 {
-                sim.fs.lose_unsynced();
+                sim.fs.drop_unsynced();
             } else {
                 sim.fs.crash(seed * 1000 + at);
             }
@@ -162,8 +178,13 @@ fn a_right_protocol_survives_a_crash_at_every_call() {
 
 #[test]
 fn each_missing_sync_is_caught() {
-    let mistakes =
-        [Mistake::LogNotSynced, Mistake::NewLogDirNotSynced, Mistake::CheckpointNotSynced, Mistake::RenameNotSynced, Mistake::OldLogRemovedFirst];
+    let mistakes = [
+        Mistake::LogNotSynced,
+        Mistake::NewLogDirNotSynced,
+        Mistake::CheckpointNotSynced,
+        Mistake::RenameNotSynced,
+        Mistake::OldLogRemovedFirst,
+    ];
     for mistake in mistakes {
         assert!(violations(mistake) > 0, "{mistake:?}");
     }
@@ -202,7 +223,7 @@ fn names_are_durable_with_their_directory_only() {
     write(&*fs, "d/e/f", b"x").unwrap();
     fs.sync_dir("d/e").unwrap();
     fs.sync_dir("d").unwrap();
-    sim.fs.lose_unsynced();
+    sim.fs.drop_unsynced();
     assert!(!sim.env().fs.exists("d").unwrap(), "the root was not synced");
 
     let fs = sim.env().fs;
@@ -211,7 +232,7 @@ fn names_are_durable_with_their_directory_only() {
         fs.sync_dir(directory).unwrap();
     }
     write(&*fs, "d/e/f", b"x").unwrap();
-    sim.fs.lose_unsynced();
+    sim.fs.drop_unsynced();
     let fs = sim.env().fs;
     assert!(fs.exists("d/e").unwrap() && !fs.exists("d/e/f").unwrap());
 }
@@ -231,7 +252,12 @@ fn a_rename_happens_whole_or_not_at_all() {
         fs.rename("a/f", "b/f").unwrap();
         fs.remove_file("b/f").unwrap();
         sim.fs.crash(seed);
-        let files: Vec<_> = sim.fs.files().into_iter().map(|(path, bytes)| (path, String::from_utf8(bytes).unwrap())).collect();
+        let files: Vec<_> = sim
+            .fs
+            .files()
+            .into_iter()
+            .map(|(path, bytes)| (path, String::from_utf8(bytes).unwrap()))
+            .collect();
         seen.insert(format!("{files:?}"));
     }
     let expected = [r#"[("a/f", "new"), ("b/f", "old")]"#, r#"[("b/f", "new")]"#, "[]"];
@@ -248,7 +274,7 @@ fn syncing_one_directory_of_a_move_commits_both_sides_and_what_it_builds_on() {
     write(&*fs, "a/other", b"y").unwrap();
     fs.rename("a/f", "b/g").unwrap();
     fs.sync_dir("b").unwrap();
-    sim.fs.lose_unsynced();
+    sim.fs.drop_unsynced();
     assert_eq!(sim.fs.files().into_keys().collect::<Vec<_>>(), ["b/g"]);
 }
 
@@ -261,7 +287,9 @@ fn everything_of_a_dead_process_fails() {
     sim.fs.kill();
     let next = sim.env().fs;
     assert!(writer.write_all(b"late").is_err() && writer.sync().is_err() && reader.len().is_err());
-    assert!(fs.exists("f").is_err() && fs.remove_file("f").is_err() && fs.rename("f", "g").is_err());
+    assert!(
+        fs.exists("f").is_err() && fs.remove_file("f").is_err() && fs.rename("f", "g").is_err()
+    );
     let held = next.lock("LOCK", "the next").unwrap();
     drop(lock);
     assert!(held.is_some() && next.lock("LOCK", "a third").unwrap().is_none());
@@ -277,7 +305,7 @@ fn a_process_dies_in_the_middle_of_a_write() {
         writer.write_all(b"whole").unwrap();
         sim.fs.crash_at_call(sim.fs.calls());
         assert!(writer.write_all(b"0123456789").is_err() && sim.fs.is_gone());
-        assert_eq!(sim.fs.last_call(), Some((Call::Write, "f".to_owned())));
+        assert_eq!(sim.fs.last_call(), Some((FsCall::Write, "f".to_owned())));
         sim.fs.kill();
         let bytes = sim.fs.read("f").unwrap();
         assert!(b"whole0123456789".starts_with(&bytes) && bytes.len() >= 5);
@@ -317,7 +345,7 @@ fn a_read_only_disk_can_be_read() {
 #[test]
 fn injected_failures_strike_where_they_are_told() {
     let (sim, fs) = disk();
-    sim.fs.inject(Fault::next(Call::Sync, "wal", io::ErrorKind::Other).after(1));
+    sim.fs.inject(InjectedFault::next(FsCall::Sync, "wal", io::ErrorKind::Other).after(1));
     write(&*fs, "wal-1", b"x").unwrap();
     write(&*fs, "data", b"x").unwrap();
     let mut wal = fs.create("wal-2").unwrap();
@@ -327,13 +355,15 @@ fn injected_failures_strike_where_they_are_told() {
     assert_eq!(sim.fs.failures(), 1);
     wal.sync().unwrap();
     fs.sync_dir("").unwrap();
-    sim.fs.lose_unsynced();
+    sim.fs.drop_unsynced();
     assert_eq!(sim.fs.read("wal-2").unwrap(), [0; 4], "the second sync had nothing to write");
 
     let fs = sim.env().fs;
-    sim.fs.inject(Fault::next(Call::Read, "data", io::ErrorKind::Other).forever());
+    sim.fs.inject(InjectedFault::next(FsCall::Read, "data", io::ErrorKind::Other).forever());
     let reader = fs.open("data").unwrap();
-    assert!(reader.read_exact_at(&mut [0], 0).is_err() && reader.read_exact_at(&mut [0], 0).is_err());
+    assert!(
+        reader.read_exact_at(&mut [0], 0).is_err() && reader.read_exact_at(&mut [0], 0).is_err()
+    );
     sim.fs.clear_faults();
     reader.read_exact_at(&mut [0], 0).unwrap();
 }
@@ -349,8 +379,11 @@ fn bytes_can_be_damaged_and_files_cut() {
     reader.read_exact_at(&mut bytes, 0).unwrap();
     assert_eq!(bytes, *b"h\xe5llo");
     sim.fs.cut("a/b/f", 2).unwrap();
-    assert_eq!(reader.read_exact_at(&mut bytes, 0).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
-    sim.fs.lose_unsynced();
+    assert_eq!(
+        reader.read_exact_at(&mut bytes, 0).unwrap_err().kind(),
+        io::ErrorKind::UnexpectedEof
+    );
+    sim.fs.drop_unsynced();
     assert_eq!(sim.fs.read("a/b/f").unwrap(), b"h\xe5");
 }
 
@@ -368,7 +401,13 @@ fn the_tree_answers_as_a_real_one() {
     assert_eq!(fs.remove_file("a/b").map_err(kind), Err(io::ErrorKind::IsADirectory));
     assert_eq!(fs.rename("a", "a/b/c").map_err(kind), Err(io::ErrorKind::InvalidInput));
     assert_eq!(fs.open("../f").err().map(kind), Some(io::ErrorKind::InvalidInput));
-    let names = |path: &str| fs.list(path).unwrap().into_iter().map(|entry| (entry.name, entry.is_dir, entry.bytes)).collect::<Vec<_>>();
+    let names = |path: &str| {
+        fs.list(path)
+            .unwrap()
+            .into_iter()
+            .map(|entry| (entry.name, entry.is_dir, entry.bytes))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(names("a"), [("b".to_owned(), true, 0), ("f".to_owned(), false, 2)]);
     let reader = fs.open("a/f").unwrap();
     fs.rename("a", "c").unwrap();
@@ -388,5 +427,11 @@ fn the_clock_stands_still_until_it_is_moved() {
     sim.clock.advance_ms(5);
     sim.clock.jump_ms(-100);
     assert_eq!((clock.now_ms() - now, clock.monotonic_ns() - monotonic), (-95, 5_000_000));
-    assert!(sim.env().threads.spawn("none", Box::new(|| panic!("there are no threads"))).unwrap().is_none());
+    assert!(
+        sim.env()
+            .threads
+            .spawn("none", Box::new(|| panic!("there are no threads")))
+            .unwrap()
+            .is_none()
+    );
 }

@@ -1,21 +1,29 @@
-//! `FAST_DIFF`: `flag | [cint key] | [cint value] | cint common | rest of the key | rest of the timestamp | [type] | [value]`. The first
-//! cell of a block has its whole key.
+//! `FAST_DIFF`:
+//! `flag | [cint key] | [cint value] | cint common | rest of the key | rest of the timestamp | [type] | [value]`.
+//! The first cell of a block has its whole key.
 
 use super::key::{Keys, STAMP_BYTES, Value, row_end};
-use crate::hfile::vint::Input;
+use crate::hfile::vint::ByteReader;
 
-/// How many bytes of the timestamp, from its front, are those of the one before.
+/// Mask of the number of leading bytes of the timestamp that equal the previous one's.
 const COMMON_TIMESTAMP: u8 = 0x07;
 const SAME_KEY_LENGTH: u8 = 0x08;
 const SAME_VALUE_LENGTH: u8 = 0x10;
 const SAME_TYPE: u8 = 0x20;
 const SAME_VALUE: u8 = 0x40;
 
-/// Reads a cell without what follows it; `None` if it is damaged. `value_bytes` is the length of the value before.
-pub(super) fn read<'a>(input: &mut Input<'a>, keys: &mut Keys, value_bytes: usize) -> Option<Value<'a>> {
+/// Reads a cell without its suffixes; `None` if it is damaged. `value_bytes` is the length of the
+/// previous value.
+pub(super) fn read<'a>(
+    input: &mut ByteReader<'a>,
+    keys: &mut Keys,
+    value_bytes: usize,
+) -> Option<Value<'a>> {
     let flag = input.byte()?;
-    let key_bytes = if flag & SAME_KEY_LENGTH == 0 { input.compressed_int()? } else { keys.previous.len() };
-    let value_bytes = if flag & SAME_VALUE_LENGTH == 0 { input.compressed_int()? } else { value_bytes };
+    let key_bytes =
+        if flag & SAME_KEY_LENGTH == 0 { input.compressed_int()? } else { keys.previous.len() };
+    let value_bytes =
+        if flag & SAME_VALUE_LENGTH == 0 { input.compressed_int()? } else { value_bytes };
     let common = input.compressed_int()?;
     if keys.is_first() {
         keys.key.extend_from_slice(input.take(key_bytes)?);
@@ -24,10 +32,14 @@ pub(super) fn read<'a>(input: &mut Input<'a>, keys: &mut Keys, value_bytes: usiz
         keys.read_front(input, common, key_bytes)?;
         read_stamp(input, keys, flag)?;
     }
-    if flag & SAME_VALUE != 0 { (!keys.is_first()).then_some(Value::Same) } else { input.take(value_bytes).map(Value::Given) }
+    if flag & SAME_VALUE != 0 {
+        (!keys.is_first()).then_some(Value::Same)
+    } else {
+        input.take(value_bytes).map(Value::Given)
+    }
 }
 
-fn read_stamp(input: &mut Input<'_>, keys: &mut Keys, flag: u8) -> Option<()> {
+fn read_stamp(input: &mut ByteReader<'_>, keys: &mut Keys, flag: u8) -> Option<()> {
     let (timestamp, kind) = keys.previous_stamp()?;
     let common = usize::from(flag & COMMON_TIMESTAMP);
     keys.key.extend_from_slice(timestamp.to_be_bytes().get(..common)?);
@@ -36,7 +48,7 @@ fn read_stamp(input: &mut Input<'_>, keys: &mut Keys, flag: u8) -> Option<()> {
     Some(())
 }
 
-/// The family of a key with its length in front.
+/// Returns the family of a key, including its length prefix.
 fn family(key: &[u8]) -> Option<&[u8]> {
     let start = row_end(key)?;
     let end = start.checked_add(1)?.checked_add(usize::from(*key.get(start)?))?;

@@ -1,14 +1,15 @@
 //! PREFIX: `cint rest of the key | cint value | cint common | rest of the key | value`.
 
 use super::key::{Keys, Value};
-use crate::hfile::vint::Input;
+use crate::hfile::vint::ByteReader;
 
-/// Reads a cell without what follows it; `None` if it is damaged.
-pub(super) fn read<'a>(input: &mut Input<'a>, keys: &mut Keys) -> Option<Value<'a>> {
-    let (rest, value_bytes, common) = (input.compressed_int()?, input.compressed_int()?, input.compressed_int()?);
+/// Reads a cell without its suffixes; `None` if it is damaged.
+pub(super) fn read<'a>(input: &mut ByteReader<'a>, keys: &mut Keys) -> Option<Value<'a>> {
+    let (rest, value_bytes, common) =
+        (input.compressed_int()?, input.compressed_int()?, input.compressed_int()?);
     keys.key.extend_from_slice(keys.previous.get(..common)?);
     keys.key.extend_from_slice(input.take(rest)?);
-    // The next cell leaves out parts of this key, and an empty one would look like none.
+    // The next cell omits parts of this key, and an empty one would look like no key.
     if keys.key.is_empty() {
         return None;
     }

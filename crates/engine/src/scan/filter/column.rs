@@ -1,4 +1,4 @@
-//! Filters that decide by column, timestamp or by counting columns.
+//! Filters by column, by timestamp, or by the number of columns.
 
 use std::collections::BTreeSet;
 
@@ -54,22 +54,30 @@ impl MultipleColumnPrefix {
     pub(super) fn new(given: &[Bytes]) -> Result<Self> {
         let prefixes: BTreeSet<Bytes> = given.iter().cloned().collect();
         if prefixes.len() < given.len() {
-            return Err(Error::invalid("filter: a MultipleColumnPrefixFilter has a prefix twice; give each once"));
+            return Err(Error::invalid(
+                "filter: a MultipleColumnPrefixFilter has a prefix twice; give each once",
+            ));
         }
         Ok(Self { prefixes, hint: None })
     }
 }
 
 impl Evaluate for MultipleColumnPrefix {
-    /// As in HBase only the greatest prefix not above the qualifier is tried, so that of two prefixes the longer hides
-    /// the shorter behind it: with `a` and `ab` the column `ac` does not pass, though it begins with `a`.
+    /// As in HBase only the greatest prefix not above the qualifier is compared. Of two prefixes
+    /// the longer therefore hides the shorter after it: with `a` and `ab` the column `ac` does not
+    /// pass, although it begins with `a`.
     fn filter_cell(&mut self, cell: CellRef<'_>) -> ReturnCode {
         if self.prefixes.is_empty() {
             return ReturnCode::Include;
         }
         let qualifier = cell.qualifier();
         let at_or_below = (std::ops::Bound::Unbounded, std::ops::Bound::Included(qualifier));
-        if self.prefixes.range::<[u8], _>(at_or_below).next_back().is_some_and(|prefix| qualifier.starts_with(prefix)) {
+        if self
+            .prefixes
+            .range::<[u8], _>(at_or_below)
+            .next_back()
+            .is_some_and(|prefix| qualifier.starts_with(prefix))
+        {
             return ReturnCode::Include;
         }
         let above = (std::ops::Bound::Excluded(qualifier), std::ops::Bound::Unbounded);
@@ -100,7 +108,12 @@ pub(super) struct ColumnRange {
 }
 
 impl ColumnRange {
-    pub(super) fn new(min: Option<&Bytes>, min_inclusive: bool, max: Option<&Bytes>, max_inclusive: bool) -> Self {
+    pub(super) fn new(
+        min: Option<&Bytes>,
+        min_inclusive: bool,
+        max: Option<&Bytes>,
+        max_inclusive: bool,
+    ) -> Self {
         Self { min: min.cloned(), min_inclusive, max: max.cloned(), max_inclusive }
     }
 }
@@ -115,7 +128,9 @@ impl Evaluate for ColumnRange {
                 _ => {}
             }
         }
-        let below_max = self.max.as_ref().is_none_or(|max| qualifier < &max[..] || (self.max_inclusive && qualifier == &max[..]));
+        let below_max = self.max.as_ref().is_none_or(|max| {
+            qualifier < &max[..] || (self.max_inclusive && qualifier == &max[..])
+        });
         if below_max { ReturnCode::Include } else { ReturnCode::NextRow }
     }
 
@@ -149,7 +164,8 @@ impl Evaluate for FirstKeyOnly {
         if self.found {
             return ReturnCode::NextRow;
         }
-        self.found = self.qualifiers.as_ref().is_none_or(|qualifiers| qualifiers.contains(cell.qualifier()));
+        self.found =
+            self.qualifiers.as_ref().is_none_or(|qualifiers| qualifiers.contains(cell.qualifier()));
         ReturnCode::Include
     }
 }
@@ -216,7 +232,12 @@ pub(super) struct ColumnPagination {
 
 impl ColumnPagination {
     pub(super) fn new(limit: u32, offset: u32, column_offset: Option<&Bytes>) -> Self {
-        Self { limit: limit.into(), offset: offset.into(), column_offset: column_offset.cloned(), count: 0 }
+        Self {
+            limit: limit.into(),
+            offset: offset.into(),
+            column_offset: column_offset.cloned(),
+            count: 0,
+        }
     }
 }
 
@@ -230,7 +251,9 @@ impl Evaluate for ColumnPagination {
         if self.count >= first + self.limit {
             return ReturnCode::NextRow;
         }
-        if self.count == 0 && self.column_offset.as_ref().is_some_and(|offset| cell.qualifier() < &offset[..]) {
+        if self.count == 0
+            && self.column_offset.as_ref().is_some_and(|offset| cell.qualifier() < &offset[..])
+        {
             return ReturnCode::SeekNextUsingHint;
         }
         self.count += 1;
@@ -244,7 +267,7 @@ impl Evaluate for ColumnPagination {
 
 /// `TimestampsFilter`.
 pub(super) struct Timestamps {
-    wanted: BTreeSet<i64>,
+    selected: BTreeSet<i64>,
     min: i64,
     can_hint: bool,
 }
@@ -252,18 +275,20 @@ pub(super) struct Timestamps {
 impl Timestamps {
     pub(super) fn new(given: &[i64], can_hint: bool) -> Result<Self> {
         if let Some(negative) = given.iter().find(|&&timestamp| timestamp < 0) {
-            return Err(Error::invalid(format!("filter: a TimestampsFilter has the timestamp {negative}; give milliseconds since 1970")));
+            return Err(Error::invalid(format!(
+                "filter: a TimestampsFilter has the timestamp {negative}; give milliseconds since 1970"
+            )));
         }
         let wanted: BTreeSet<i64> = given.iter().copied().collect();
         let min = wanted.first().copied().unwrap_or(i64::MAX);
-        Ok(Self { wanted, min, can_hint })
+        Ok(Self { selected: wanted, min, can_hint })
     }
 }
 
 impl Evaluate for Timestamps {
     fn filter_cell(&mut self, cell: CellRef<'_>) -> ReturnCode {
         let timestamp = cell.timestamp();
-        if self.wanted.contains(&timestamp) {
+        if self.selected.contains(&timestamp) {
             ReturnCode::Include
         } else if timestamp < self.min {
             ReturnCode::NextCol
@@ -279,7 +304,7 @@ impl Evaluate for Timestamps {
             return None;
         }
         let (row, family, qualifier) = (cell.row(), cell.family(), cell.qualifier());
-        Some(match self.wanted.range(..cell.timestamp()).next_back() {
+        Some(match self.selected.range(..cell.timestamp()).next_back() {
             Some(&next) => cell::make_key(row, family, qualifier, next, cell::TYPE_MAXIMUM),
             None => cell::last_on_column(row, family, qualifier),
         })

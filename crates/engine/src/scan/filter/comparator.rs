@@ -1,4 +1,4 @@
-//! Comparing the bytes of a cell with what a filter gives.
+//! Comparison of the bytes of a cell with a filter's value.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -6,11 +6,11 @@ use std::cmp::Ordering;
 use bytes::Bytes;
 use halite_types::{BitOp, Comparator, CompareOp, Error, RegexString, Result};
 
-use super::compiled_regex::{Refusal, Room, shortened};
+use super::compiled_regex::{RegexBudget, RegexError, shortened};
 use super::decimal::Decimal;
 use super::expression::Expression;
 
-/// A comparator ready for use.
+/// Compiled comparator.
 pub(super) enum Compiled {
     Binary(Bytes),
     BinaryPrefix(Bytes),
@@ -24,8 +24,8 @@ pub(super) enum Compiled {
 }
 
 impl Compiled {
-    /// The comparator; if it is a regular expression it takes some of the room.
-    pub(super) fn new(comparator: &Comparator, room: &mut Room) -> Result<Self> {
+    /// Compiles a comparator; a regular expression uses a part of `room`.
+    pub(super) fn new(comparator: &Comparator, room: &mut RegexBudget) -> Result<Self> {
         Ok(match comparator {
             Comparator::Binary(value) => Self::Binary(value.clone()),
             Comparator::BinaryPrefix(value) => Self::BinaryPrefix(value.clone()),
@@ -42,7 +42,8 @@ impl Compiled {
         })
     }
 
-    /// The order of the stored bytes against the given ones; `None` if the stored ones cannot be read as such a value.
+    /// Returns the order of the stored bytes relative to the given ones; `None` if the stored ones
+    /// cannot be parsed as such a value.
     pub(super) fn order_of(&self, stored: &[u8]) -> Option<Ordering> {
         Some(match self {
             Self::Binary(given) => stored.cmp(given),
@@ -61,14 +62,18 @@ impl Compiled {
     }
 }
 
-/// An operator with its comparator.
-pub(super) struct Test {
+/// Operator with its comparator.
+pub(super) struct Comparison {
     op: CompareOp,
     comparator: Compiled,
 }
 
-impl Test {
-    pub(super) fn new(op: CompareOp, comparator: &Comparator, room: &mut Room) -> Result<Self> {
+impl Comparison {
+    pub(super) fn new(
+        op: CompareOp,
+        comparator: &Comparator,
+        room: &mut RegexBudget,
+    ) -> Result<Self> {
         Ok(Self { op, comparator: Compiled::new(comparator, room)? })
     }
 
@@ -77,7 +82,8 @@ impl Test {
     }
 
     pub(super) fn accepts(&self, stored: &[u8]) -> bool {
-        !self.is_no_op() && self.comparator.order_of(stored).is_some_and(|order| self.op.accepts(order))
+        !self.is_no_op()
+            && self.comparator.order_of(stored).is_some_and(|order| self.op.accepts(order))
     }
 }
 
@@ -96,10 +102,10 @@ fn bits_meet(op: BitOp, stored: &[u8], given: &[u8]) -> bool {
         })
 }
 
-/// A text to be found whatever the case of its letters.
+/// Substring to find, ignoring case.
 pub(super) struct Substring {
     lower: String,
-    /// Of each beginning of it, the length of the longest shorter beginning that it ends with.
+    /// For each prefix, the length of its longest proper prefix that is also its suffix.
     borders: Vec<usize>,
 }
 
@@ -120,7 +126,8 @@ impl Substring {
             return true;
         }
         if stored.is_ascii() {
-            // Each byte is looked at once, whatever both texts are: a client may choose either (Knuth, Morris and Pratt).
+            // Each byte is examined once, whatever both texts contain, because a client may choose
+            // either (Knuth, Morris and Pratt).
             let (lower, mut matched) = (self.lower.as_bytes(), 0);
             return stored.iter().any(|byte| {
                 matched = step(lower, &self.borders, matched, byte.to_ascii_lowercase());
@@ -131,7 +138,8 @@ impl Substring {
     }
 }
 
-/// How many bytes of a text match its beginning, when `matched` did and one more byte comes. Not all of them did.
+/// Returns the number of bytes of a text that match its start, after `matched` of them did and one
+/// more byte follows. `matched` is less than the length of the text.
 fn step(text: &[u8], borders: &[usize], mut matched: usize, byte: u8) -> usize {
     while matched > 0 && text[matched] != byte {
         matched = borders[matched - 1];
@@ -139,21 +147,21 @@ fn step(text: &[u8], borders: &[usize], mut matched: usize, byte: u8) -> usize {
     matched + usize::from(text[matched] == byte)
 }
 
-fn compile(expression: &RegexString, room: &mut Room) -> Result<Expression> {
+fn compile(expression: &RegexString, room: &mut RegexBudget) -> Result<Expression> {
     let text = shortened(&expression.pattern, 200);
     Expression::new(&expression.pattern, expression.flags, room).map_err(|refusal| match refusal {
-        Refusal::Unknown(reason) => Error::invalid(format!("filter: regular expression {text:?}: {reason}")),
-        Refusal::TooLarge(reason) => Error::invalid(format!(
+        RegexError::Unknown(reason) => Error::invalid(format!("filter: regular expression {text:?}: {reason}")),
+        RegexError::TooLarge(reason) => Error::invalid(format!(
             "filter: regular expression {text:?} cannot be used: {reason}; leave repetitions and classes of many characters away, or ask in several requests"
         )),
-        Refusal::Wrong(reason) => Error::invalid(format!(
+        RegexError::Wrong(reason) => Error::invalid(format!(
             "filter: regular expression {text:?} cannot be used: {reason}; back-references and looking around are not offered, \
              because they take unbounded time"
         )),
     })
 }
 
-/// How bytes become text for a regular expression.
+/// Conversion of bytes to text for a regular expression.
 #[derive(Clone, Copy)]
 pub(super) enum Charset {
     Utf8,
@@ -180,7 +188,12 @@ impl Charset {
             Self::Utf8 => String::from_utf8_lossy(bytes),
             _ if bytes.is_ascii() => String::from_utf8_lossy(bytes),
             Self::Latin1 => Cow::Owned(bytes.iter().map(|&byte| char::from(byte)).collect()),
-            Self::Ascii => Cow::Owned(bytes.iter().map(|&byte| if byte.is_ascii() { char::from(byte) } else { '\u{fffd}' }).collect()),
+            Self::Ascii => Cow::Owned(
+                bytes
+                    .iter()
+                    .map(|&byte| if byte.is_ascii() { char::from(byte) } else { '\u{fffd}' })
+                    .collect(),
+            ),
         }
     }
 }

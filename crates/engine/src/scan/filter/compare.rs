@@ -6,19 +6,23 @@ use bytes::Bytes;
 use halite_types::cell::CellRef;
 use halite_types::{Comparator, CompareOp, Error, Result};
 
-pub(super) use super::comparator::Test;
-use super::compiled_regex::Room;
+pub(super) use super::comparator::Comparison;
+use super::compiled_regex::RegexBudget;
 use super::{Evaluate, ReturnCode};
 
 /// `RowFilter`.
 pub(super) struct RowCompare {
-    test: Test,
+    comparison: Comparison,
     filter_row: bool,
 }
 
 impl RowCompare {
-    pub(super) fn new(op: CompareOp, comparator: &Comparator, room: &mut Room) -> Result<Self> {
-        Ok(Self { test: Test::new(op, comparator, room)?, filter_row: false })
+    pub(super) fn new(
+        op: CompareOp,
+        comparator: &Comparator,
+        room: &mut RegexBudget,
+    ) -> Result<Self> {
+        Ok(Self { comparison: Comparison::new(op, comparator, room)?, filter_row: false })
     }
 }
 
@@ -28,7 +32,7 @@ impl Evaluate for RowCompare {
     }
 
     fn filter_row_key(&mut self, row: &[u8]) -> bool {
-        self.filter_row |= !self.test.accepts(row);
+        self.filter_row |= !self.comparison.accepts(row);
         self.filter_row
     }
 
@@ -43,28 +47,56 @@ impl Evaluate for RowCompare {
 
 /// `FamilyFilter`, `QualifierFilter` and `ValueFilter`.
 pub(super) struct PartCompare {
-    test: Test,
+    comparison: Comparison,
     part: for<'a> fn(&CellRef<'a>) -> &'a [u8],
     otherwise: ReturnCode,
 }
 
 impl PartCompare {
-    pub(super) fn family(op: CompareOp, comparator: &Comparator, room: &mut Room) -> Result<Self> {
-        Ok(Self { test: Test::new(op, comparator, room)?, part: |cell| cell.family(), otherwise: ReturnCode::NextRow })
+    pub(super) fn family(
+        op: CompareOp,
+        comparator: &Comparator,
+        room: &mut RegexBudget,
+    ) -> Result<Self> {
+        Ok(Self {
+            comparison: Comparison::new(op, comparator, room)?,
+            part: |cell| cell.family(),
+            otherwise: ReturnCode::NextRow,
+        })
     }
 
-    pub(super) fn qualifier(op: CompareOp, comparator: &Comparator, room: &mut Room) -> Result<Self> {
-        Ok(Self { test: Test::new(op, comparator, room)?, part: |cell| cell.qualifier(), otherwise: ReturnCode::Skip })
+    pub(super) fn qualifier(
+        op: CompareOp,
+        comparator: &Comparator,
+        room: &mut RegexBudget,
+    ) -> Result<Self> {
+        Ok(Self {
+            comparison: Comparison::new(op, comparator, room)?,
+            part: |cell| cell.qualifier(),
+            otherwise: ReturnCode::Skip,
+        })
     }
 
-    pub(super) fn value(op: CompareOp, comparator: &Comparator, room: &mut Room) -> Result<Self> {
-        Ok(Self { test: Test::new(op, comparator, room)?, part: |cell| cell.value(), otherwise: ReturnCode::Skip })
+    pub(super) fn value(
+        op: CompareOp,
+        comparator: &Comparator,
+        room: &mut RegexBudget,
+    ) -> Result<Self> {
+        Ok(Self {
+            comparison: Comparison::new(op, comparator, room)?,
+            part: |cell| cell.value(),
+            otherwise: ReturnCode::Skip,
+        })
     }
 }
 
 impl Evaluate for PartCompare {
     fn filter_cell(&mut self, cell: CellRef<'_>) -> ReturnCode {
-        if self.test.accepts((self.part)(&cell)) { ReturnCode::Include } else { self.otherwise }
+        if self.comparison.accepts((self.part)(&cell)) {
+            ReturnCode::Include
+        } else {
+            self.otherwise
+        }
     }
 }
 
@@ -87,20 +119,35 @@ impl Column {
 /// `SingleColumnValueFilter` and `SingleColumnValueExcludeFilter`.
 pub(super) struct SingleColumnValue {
     column: Column,
-    test: Test,
+    comparison: Comparison,
     filter_if_missing: bool,
     latest_version_only: bool,
     exclude: bool,
-    /// Whether the column satisfies, once it was met in this row.
+    /// `true` if the column satisfies the comparison, once it was found in this row.
     matched: Option<bool>,
 }
 
 impl SingleColumnValue {
-    pub(super) fn new(column: Column, test: Test, filter_if_missing: bool, latest_version_only: bool, exclude: bool) -> Result<Self> {
+    pub(super) fn new(
+        column: Column,
+        test: Comparison,
+        filter_if_missing: bool,
+        latest_version_only: bool,
+        exclude: bool,
+    ) -> Result<Self> {
         if test.is_no_op() {
-            return Err(Error::invalid("filter: a SingleColumnValueFilter cannot have NO_OP as its operator; choose a comparison"));
+            return Err(Error::invalid(
+                "filter: a SingleColumnValueFilter cannot have NO_OP as its operator; choose a comparison",
+            ));
         }
-        Ok(Self { column, test, filter_if_missing, latest_version_only, exclude, matched: None })
+        Ok(Self {
+            column,
+            comparison: test,
+            filter_if_missing,
+            latest_version_only,
+            exclude,
+            matched: None,
+        })
     }
 }
 
@@ -116,7 +163,7 @@ impl Evaluate for SingleColumnValue {
             _ if !self.column.holds(&cell) => return ReturnCode::Include,
             _ => {}
         }
-        let matched = self.test.accepts(cell.value());
+        let matched = self.comparison.accepts(cell.value());
         self.matched = Some(matched);
         if matched || !self.latest_version_only { ReturnCode::Include } else { ReturnCode::NextRow }
     }
@@ -141,13 +188,13 @@ impl Evaluate for SingleColumnValue {
 /// `ColumnValueFilter`.
 pub(super) struct ColumnValue {
     column: Column,
-    test: Test,
+    comparison: Comparison,
     found: bool,
 }
 
 impl ColumnValue {
-    pub(super) fn new(column: Column, test: Test) -> Self {
-        Self { column, test, found: false }
+    pub(super) fn new(column: Column, comparison: Comparison) -> Self {
+        Self { column, comparison, found: false }
     }
 }
 
@@ -161,7 +208,7 @@ impl Evaluate for ColumnValue {
             return if self.found { ReturnCode::NextRow } else { ReturnCode::NextCol };
         }
         self.found = true;
-        if self.test.accepts(cell.value()) { ReturnCode::Include } else { ReturnCode::Skip }
+        if self.comparison.accepts(cell.value()) { ReturnCode::Include } else { ReturnCode::Skip }
     }
 }
 
@@ -169,12 +216,12 @@ impl Evaluate for ColumnValue {
 pub(super) struct DependentColumn {
     column: Column,
     drop_column: bool,
-    check: Option<Test>,
+    check: Option<Comparison>,
     timestamps: BTreeSet<i64>,
 }
 
 impl DependentColumn {
-    pub(super) fn new(column: Column, drop_column: bool, check: Option<Test>) -> Self {
+    pub(super) fn new(column: Column, drop_column: bool, check: Option<Comparison>) -> Self {
         Self { column, drop_column, check, timestamps: BTreeSet::new() }
     }
 }

@@ -2,12 +2,13 @@
 
 use std::cmp::Ordering;
 
-/// Longest number that is read, in bytes; turning bytes into digits takes time by the square of their number.
+/// Maximum bytes of a number; the conversion of bytes to digits takes quadratic time.
 const MAX_BYTES: usize = 1024;
 const GROUP: u64 = 1_000_000_000;
 const GROUP_DIGITS: usize = 9;
 
-/// `0.digits * 10^exponent`, with no zero at either end of the digits; no digits are the number 0.
+/// Number `0.digits * 10^exponent`, with no zero at either end of the digits; no digits are the
+/// number 0.
 #[derive(Debug, PartialEq)]
 pub(super) struct Decimal {
     negative: bool,
@@ -16,7 +17,8 @@ pub(super) struct Decimal {
 }
 
 impl Decimal {
-    /// Reads a scale of 4 bytes and a big-endian two's complement number; `None` if there are not both.
+    /// Parses a scale of 4 bytes and a big-endian two's complement number; `None` if either is
+    /// missing.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let (scale, unscaled) = bytes.split_first_chunk::<4>()?;
         if unscaled.is_empty() || unscaled.len() > MAX_BYTES {
@@ -50,7 +52,7 @@ impl Decimal {
     }
 }
 
-/// The absolute value as 32-bit limbs, the highest first.
+/// Returns the absolute value as 32-bit limbs, the highest first.
 fn magnitude(unscaled: &[u8], negative: bool) -> Vec<u32> {
     let filler = if negative { 0xff } else { 0 };
     let mut limbs: Vec<u32> = unscaled
@@ -76,7 +78,7 @@ fn magnitude(unscaled: &[u8], negative: bool) -> Vec<u32> {
     limbs
 }
 
-/// The digits of a number given as limbs, the highest first and not 0.
+/// Returns the digits of a number given as limbs, the highest first and not 0.
 fn decimal_digits(mut limbs: Vec<u32>) -> Vec<u8> {
     let mut lowest_first = Vec::new();
     let mut limbs = &mut limbs[..];
@@ -120,7 +122,8 @@ mod tests {
         #[test]
         fn decimals_are_ordered_by_their_value(a in -(1_i128 << 90)..1_i128 << 90, b in -(1_i128 << 90)..1_i128 << 90, scales in (0_u32..10, 0_u32..10)) {
             let (a_scale, b_scale) = scales;
-            // Small numbers with many trailing zeros meet the interesting cases, equal values above all.
+            // Small numbers with many trailing zeros cover the relevant cases, above all equal
+            // values.
             for (a, b) in [(a, b), (a % 100, b % 100), (a % 100 * 1000, b % 100), (a, a * 10)] {
                 let expected = (a * 10_i128.pow(b_scale)).cmp(&(b * 10_i128.pow(a_scale)));
                 let a = Decimal::parse(&stored(a, a_scale.cast_signed())).unwrap();
@@ -133,9 +136,18 @@ mod tests {
     #[test]
     fn the_shortest_and_the_lowest_numbers_are_read() {
         let number = |bytes: &[u8]| Decimal::parse(bytes);
-        assert_eq!(number(&[0, 0, 0, 1, 15]), Some(Decimal { negative: false, digits: vec![1, 5], exponent: 1 }));
-        assert_eq!(number(&[0, 0, 0, 0, 0x80]), Some(Decimal { negative: true, digits: vec![1, 2, 8], exponent: 3 }));
-        assert_eq!(number(&[0, 0, 0, 0, 0x80, 0, 0, 0]).map(|number| number.digits), Some(vec![2, 1, 4, 7, 4, 8, 3, 6, 4, 8]));
+        assert_eq!(
+            number(&[0, 0, 0, 1, 15]),
+            Some(Decimal { negative: false, digits: vec![1, 5], exponent: 1 })
+        );
+        assert_eq!(
+            number(&[0, 0, 0, 0, 0x80]),
+            Some(Decimal { negative: true, digits: vec![1, 2, 8], exponent: 3 })
+        );
+        assert_eq!(
+            number(&[0, 0, 0, 0, 0x80, 0, 0, 0]).map(|number| number.digits),
+            Some(vec![2, 1, 4, 7, 4, 8, 3, 6, 4, 8])
+        );
         assert_eq!(number(&[0, 0, 0, 0]), None);
         assert_eq!(number(&[0; MAX_BYTES + 5]), None);
     }

@@ -1,35 +1,41 @@
-//! A Java regular expression that a whole name must match, for lists of tables and the like.
+//! Java regular expression that a whole name must match, for lists of tables and similar names.
 
 use halite_types::{Error, Result};
 use regex_automata::meta::Regex;
 
-use super::compiled_regex::{Refusal, Room, shortened};
+use super::compiled_regex::{RegexBudget, RegexError, shortened};
 use super::java_regex;
 
-/// A Java regular expression that matches a text as a whole or not at all (Java: `Matcher.matches`).
+/// Java regular expression that matches a text as a whole or not at all (Java: `Matcher.matches`).
 ///
-/// Answers in time linear to the text; what Java's engine can do only without that bound is refused.
+/// Matches in time linear to the text. Features that Java's engine supports only without that bound
+/// are rejected.
 #[derive(Clone, Debug)]
 pub struct FullMatch(Regex);
 
 impl FullMatch {
-    /// The expression in Java's syntax.
+    /// Compiles an expression in Java's syntax.
     ///
     /// # Errors
-    /// `InvalidRequest` with what stands in the way.
+    /// `InvalidRequest` with the unsupported or invalid feature.
     pub fn new(pattern: &str) -> Result<Self> {
-        let refused = |reason: String| Error::invalid(format!("regular expression {:?}: {reason}", shortened(pattern, 200)));
-        let mut room = Room::for_expressions(1);
-        let translation = java_regex::translate(pattern, 0, &mut room.unicode_classes).map_err(refused)?;
+        let refused = |reason: String| {
+            Error::invalid(format!("regular expression {:?}: {reason}", shortened(pattern, 200)))
+        };
+        let mut room = RegexBudget::for_expressions(1);
+        let translation =
+            java_regex::translate(pattern, 0, &mut room.unicode_classes).map_err(refused)?;
         let java_regex::Translation { plain: Some(plain), last: None } = translation else {
             return Err(refused("looking behind is not offered here".to_owned()));
         };
         room.compile(&format!(r"\A(?:{plain})\z")).map(Self).map_err(|refusal| match refusal {
-            Refusal::Unknown(reason) | Refusal::TooLarge(reason) | Refusal::Wrong(reason) => refused(reason),
+            RegexError::Unknown(reason)
+            | RegexError::TooLarge(reason)
+            | RegexError::Wrong(reason) => refused(reason),
         })
     }
 
-    /// Whether the whole text matches.
+    /// Returns `true` if the whole text matches.
     pub fn matches(&self, text: &str) -> bool {
         self.0.is_match(text)
     }
@@ -50,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_java_that_is_spoken() {
+    fn pattern_uses_java_syntax() {
         assert!(matches(r"\Qa.b\E.*", "a.bc") && matches("(?i)T1", "t1"));
         assert!(FullMatch::new("a(?<!b)$").is_err());
         assert!(FullMatch::new("(").is_err() && FullMatch::new(r"(a)\1").is_err());

@@ -1,4 +1,5 @@
-//! `FuzzyRowFilter`: row keys with fixed and free positions, with jumps to the next row that can match.
+//! `FuzzyRowFilter`: row keys with fixed and free positions, with jumps to the next row that can
+//! match.
 
 use bytes::Bytes;
 use halite_types::cell::{self, CellRef};
@@ -7,12 +8,12 @@ use halite_types::{Error, FuzzyKey, Result};
 
 use super::{Evaluate, ReturnCode};
 
-/// One pattern: `None` where any byte will do.
+/// Pattern; `None` accepts any byte.
 struct Pattern {
     bytes: Vec<Option<u8>>,
 }
 
-/// The filter, with the next row each pattern can match once a hint was asked for.
+/// Filter with the next row that each pattern can match, once a hint was requested.
 pub(super) struct FuzzyRow {
     patterns: Vec<Pattern>,
     reversed: bool,
@@ -28,7 +29,14 @@ impl FuzzyRow {
             return Err(Error::invalid("filter: a FuzzyRowFilter has no keys; give at least one"));
         }
         let patterns = keys.iter().map(Pattern::new).collect::<Result<_>>()?;
-        Ok(Self { patterns, reversed: false, done: false, filter_row: false, last_match: 0, next_rows: None })
+        Ok(Self {
+            patterns,
+            reversed: false,
+            done: false,
+            filter_row: false,
+            last_match: 0,
+            next_rows: None,
+        })
     }
 }
 
@@ -57,7 +65,8 @@ impl Evaluate for FuzzyRow {
         ReturnCode::SeekNextUsingHint
     }
 
-    /// The nearest of the patterns' next rows. Each is worked out again only once the scan has reached it.
+    /// Returns the nearest of the patterns' next rows. Each is recomputed only once the scan has
+    /// reached it.
     fn next_cell_hint(&mut self, cell: CellRef<'_>) -> Option<Vec<u8>> {
         let (row, reversed) = (cell.row(), self.reversed);
         let ahead = |next: &Bytes| if reversed { row > &next[..] } else { row < &next[..] };
@@ -99,18 +108,22 @@ impl Pattern {
         let position = |(&byte, &mask): (&u8, &u8)| match mask {
             0 | 0xff => Ok(Some(byte)),
             1 | 2 => Ok(None),
-            other => Err(Error::invalid(format!("filter: a FuzzyRowFilter has {other} in its mask; give 0 for a fixed byte, 1 for any"))),
+            other => Err(Error::invalid(format!(
+                "filter: a FuzzyRowFilter has {other} in its mask; give 0 for a fixed byte, 1 for any"
+            ))),
         };
         Ok(Self { bytes: key.iter().zip(mask).map(position).collect::<Result<_>>()? })
     }
 
-    /// Whether the row has the fixed bytes, as far as it goes: longer and shorter rows match too.
+    /// Returns `true` if the row has the fixed bytes, as far as it extends: longer and shorter rows
+    /// match too.
     fn matches(&self, row: &[u8]) -> bool {
         self.bytes.iter().zip(row).all(|(pattern, byte)| pattern.is_none_or(|fixed| fixed == *byte))
     }
 
-    /// Where the next row behind `row` that matches can be: forward the smallest such key without the free bytes at
-    /// its end, in reverse a key above the greatest such key.
+    /// Returns the earliest position of the next matching row after `row`. Forward this is the
+    /// smallest such key without the free bytes at its end, in reverse a key above the greatest
+    /// such key.
     fn next_row(&self, row: &[u8], reversed: bool) -> Option<Vec<u8>> {
         let (low, high) = if reversed { (0xff, 0) } else { (0, 0xff) };
         let mut next: Vec<u8> = self.bytes.iter().map(|fixed| fixed.unwrap_or(low)).collect();
@@ -135,7 +148,8 @@ impl Pattern {
         }
         if !moved {
             let step = to_step?;
-            next[step] = if reversed { next[step].wrapping_sub(1) } else { next[step].wrapping_add(1) };
+            next[step] =
+                if reversed { next[step].wrapping_sub(1) } else { next[step].wrapping_add(1) };
             for (position, byte) in next.iter_mut().enumerate().skip(step + 1) {
                 if self.bytes.get(position).copied().flatten().is_none() {
                     *byte = low;

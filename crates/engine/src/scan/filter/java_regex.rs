@@ -1,10 +1,14 @@
-//! Java's regular expressions in the syntax of the `regex` crate, as far as both mean the same.
+//! Translation of Java's regular expressions to the syntax of the `regex` crate, as far as both
+//! have the same meaning.
 //!
-//! The crate answers in time linear to the text, which a server needs that takes expressions from anyone. What it cannot
-//! do for that reason (back-references, looking around, possessive quantifiers, atomic groups) is refused with a text that
-//! says so; `(?<!TEXT)$` at the end is handed on as a condition. What Java means differently is rewritten: `\d`, `\w` and `\s` are ASCII, `.` and `$` know Java's line ends,
-//! `\Q..\E` quotes. Ignoring case covers all letters here, in Java without `UNICODE_CASE` only those of ASCII; and
-//! where `.` has taken the first half of a last `\r\n`, `$` matches before the second here and not in Java.
+//! The crate matches in time linear to the text, which a server needs that accepts expressions from
+//! any client. Features that it lacks for that reason (back-references, lookaround, possessive
+//! quantifiers, atomic groups) are rejected with an error that names them; `(?<!TEXT)$` at the end
+//! is passed on as a condition. Constructs with another meaning in Java are rewritten: `\d`, `\w`
+//! and `\s` are ASCII, `.` and `$` recognize Java's line ends, `\Q..\E` quotes. Case-insensitive
+//! matching covers all letters here, but only those of ASCII in Java without `UNICODE_CASE`. If `.`
+//! has matched the first half of a final `\r\n`, `$` matches before the second here and not in
+//! Java.
 
 const UNIX_LINES: u32 = 1;
 const CASE_INSENSITIVE: u32 = 2;
@@ -14,23 +18,31 @@ const LITERAL: u32 = 16;
 const DOTALL: u32 = 32;
 const UNICODE_CASE: u32 = 64;
 const UNICODE_CHARACTER_CLASS: u32 = 256;
-const KNOWN: u32 = UNIX_LINES | CASE_INSENSITIVE | COMMENTS | MULTILINE | LITERAL | DOTALL | UNICODE_CASE | UNICODE_CHARACTER_CLASS;
+const SUPPORTED_FLAGS: u32 = UNIX_LINES
+    | CASE_INSENSITIVE
+    | COMMENTS
+    | MULTILINE
+    | LITERAL
+    | DOTALL
+    | UNICODE_CASE
+    | UNICODE_CHARACTER_CLASS;
 
 const LINE_END: &str = r"(?:\r\n|[\n\r\x{85}\x{2028}\x{2029}])";
-/// Classes in classes; each costs stack here and in the parser behind.
+/// Maximum nesting of classes; each level uses stack here and in the underlying parser.
 const MAX_CLASS_DEPTH: usize = 50;
-/// Bytes of an expression as it is given and as it is rewritten, where a `$` has fifty. The parser behind takes a hundred
-/// times as much before anything can be said of the size of what comes out.
-const PATTERN_BYTES_MAX: usize = 64 << 10;
-const REWRITTEN_BYTES_MAX: usize = 256 << 10;
-/// Classes such as `\pL` in all expressions of one filter: a few letters here, and thousands of bytes and half a millisecond
-/// for the parser behind. Where case is ignored each counts so many times, for what it takes to look up all the cases.
-const UNICODE_CLASSES_MAX: usize = 1000;
+/// Maximum bytes of an expression as given and as rewritten, where a `$` has fifty. The underlying
+/// parser uses a hundred times as much before the size of its result is known.
+const MAX_PATTERN_BYTES: usize = 64 << 10;
+const MAX_REWRITTEN_BYTES: usize = 256 << 10;
+/// Maximum number of classes such as `\pL` in all expressions of one filter. Each is a few letters
+/// here, and thousands of bytes and half a millisecond for the underlying parser. If case is
+/// ignored, each counts as `UNICODE_CLASS_IGNORING_CASE` classes, for the lookup of all cases.
+const MAX_UNICODE_CLASSES: usize = 1000;
 const UNICODE_CLASS_IGNORING_CASE: usize = 10;
 
 type Translated<T = ()> = Result<T, String>;
 
-/// The text with nothing in it that means more than itself.
+/// Returns the text with all special characters escaped.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for sign in text.chars() {
@@ -42,53 +54,80 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// An expression in the other syntax: what matches is either of the two.
+/// Expression in the other syntax: a match of either part is a match.
 pub(super) struct Translation {
-    /// What has no condition; `None` if the whole has.
+    /// Part without a condition; `None` if the whole has one.
     pub(super) plain: Option<String>,
-    /// The last alternative, if it ends with `(?<!TEXT)$`.
-    pub(super) last: Option<NotBehind>,
+    /// Last alternative, if it ends with `(?<!TEXT)$`.
+    pub(super) last: Option<NegativeLookbehind>,
 }
 
-/// An alternative that matches where the text ends, unless something else ends there.
+/// Alternative that matches at the end of the text, unless the text before the end is another one.
 #[derive(Clone, Debug)]
-pub(super) struct NotBehind {
+pub(super) struct NegativeLookbehind {
     pub(super) expression: String,
-    /// What must not stand before the end.
+    /// Text that must not be before the end.
     pub(super) text: String,
-    /// Whether `\n` is the only line end before which the text may end.
+    /// `true` if `\n` is the only line end that may follow the end.
     pub(super) unix_lines: bool,
 }
 
-/// The expression in the other syntax, or what stands in the way. `unicode_classes` counts those of all expressions that
-/// share a limit.
-pub(super) fn translate(pattern: &str, flags: u32, unicode_classes: &mut usize) -> Translated<Translation> {
-    if flags & !KNOWN != 0 {
-        return Err(format!("the flags {flags:#x} are not offered; use those of {KNOWN:#x}"));
+/// Returns the expression in the other syntax, or the reason that it cannot be translated.
+/// `unicode_classes` counts those of all expressions that share a limit.
+pub(super) fn translate(
+    pattern: &str,
+    flags: u32,
+    unicode_classes: &mut usize,
+) -> Translated<Translation> {
+    if flags & !SUPPORTED_FLAGS != 0 {
+        return Err(format!(
+            "the flags {flags:#x} are not offered; use those of {SUPPORTED_FLAGS:#x}"
+        ));
     }
-    if pattern.len() > PATTERN_BYTES_MAX {
-        return Err(format!("{} bytes are over the limit of {PATTERN_BYTES_MAX} for one expression; ask in several requests", pattern.len()));
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return Err(format!(
+            "{} bytes are over the limit of {MAX_PATTERN_BYTES} for one expression; ask in several requests",
+            pattern.len()
+        ));
     }
     if flags & LITERAL != 0 {
         let ignore_case = if flags & CASE_INSENSITIVE != 0 { "(?i)" } else { "" };
-        return Ok(Translation { plain: Some(format!("{ignore_case}{}", escape(pattern))), last: None });
+        return Ok(Translation {
+            plain: Some(format!("{ignore_case}{}", escape(pattern))),
+            last: None,
+        });
     }
     let rest = pattern.chars().collect::<Vec<_>>();
-    let mut translator =
-        Translator { rest, at: 0, out: String::new(), flags, groups: Vec::new(), bar: None, not_behind: None, unicode_classes: *unicode_classes };
+    let mut translator = Translator {
+        rest,
+        position: 0,
+        out: String::new(),
+        flags,
+        groups: Vec::new(),
+        bar: None,
+        negative_lookbehind: None,
+        unicode_classes: *unicode_classes,
+    };
     translator.out.push_str(&flag_group(flags & (CASE_INSENSITIVE | COMMENTS), 0, ')'));
     translator.run()?;
     *unicode_classes = translator.unicode_classes;
-    if translator.out.len() > REWRITTEN_BYTES_MAX {
-        return Err(format!("it is too large: it takes more than {REWRITTEN_BYTES_MAX} bytes without what is Java's alone"));
+    if translator.out.len() > MAX_REWRITTEN_BYTES {
+        return Err(format!(
+            "it is too large: it takes more than {MAX_REWRITTEN_BYTES} bytes without what is Java's alone"
+        ));
     }
     Ok(translator.finish())
 }
 
-/// `(?ix-..)` of the flags that the other syntax knows by the same letter and meaning, empty if there are none.
+/// Returns `(?ix-..)` for the flags that the other syntax has with the same letter and meaning,
+/// empty if there are none.
 fn flag_group(on: u32, off: u32, end: char) -> String {
     let letters = |flags: u32| {
-        [(CASE_INSENSITIVE, 'i'), (COMMENTS, 'x')].iter().filter(|(flag, _)| flags & flag != 0).map(|(_, letter)| *letter).collect::<String>()
+        [(CASE_INSENSITIVE, 'i'), (COMMENTS, 'x')]
+            .iter()
+            .filter(|(flag, _)| flags & flag != 0)
+            .map(|(_, letter)| *letter)
+            .collect::<String>()
     };
     let (on, off) = (letters(on), letters(off));
     match (on.is_empty() && off.is_empty(), end) {
@@ -100,33 +139,36 @@ fn flag_group(on: u32, off: u32, end: char) -> String {
 
 struct Translator {
     rest: Vec<char>,
-    at: usize,
+    position: usize,
     out: String,
     flags: u32,
-    /// The flags outside of each open group.
+    /// Flags outside of each open group.
     groups: Vec<u32>,
-    /// Where the last `|` outside of groups stands in `out`, and the flags there.
+    /// Index of the last `|` outside of groups in `out`, and the flags there.
     bar: Option<(usize, u32)>,
-    /// The text in a `(?<!TEXT)$` at the end.
-    not_behind: Option<String>,
-    /// Classes so far that are tables of Unicode.
+    /// Text in a `(?<!TEXT)$` at the end.
+    negative_lookbehind: Option<String>,
+    /// Classes so far that are Unicode tables.
     unicode_classes: usize,
 }
 
 impl Translator {
     fn peek(&self) -> Option<char> {
-        self.rest.get(self.at).copied()
+        self.rest.get(self.position).copied()
     }
 
     fn next(&mut self) -> Option<char> {
         let next = self.peek();
-        self.at += usize::from(next.is_some());
+        self.position += usize::from(next.is_some());
         next
     }
 
     fn takes(&mut self, text: &str) -> bool {
-        let found = text.chars().enumerate().all(|(offset, wanted)| self.rest.get(self.at + offset) == Some(&wanted));
-        self.at += if found { text.chars().count() } else { 0 };
+        let found = text
+            .chars()
+            .enumerate()
+            .all(|(offset, wanted)| self.rest.get(self.position + offset) == Some(&wanted));
+        self.position += if found { text.chars().count() } else { 0 };
         found
     }
 
@@ -174,36 +216,46 @@ impl Translator {
     }
 
     fn finish(self) -> Translation {
-        let Some(text) = self.not_behind else { return Translation { plain: Some(self.out), last: None } };
+        let Some(text) = self.negative_lookbehind else {
+            return Translation { plain: Some(self.out), last: None };
+        };
         let unix_lines = self.flags & UNIX_LINES != 0;
         let (plain, expression) = match self.bar {
-            // What was set before the bar holds behind it.
+            // Flags set before the bar apply after it.
             Some((bar, flags)) => {
                 let flags = flag_group(flags & (CASE_INSENSITIVE | COMMENTS), 0, ')');
                 (Some(self.out[..bar].to_owned()), format!("{flags}{}", &self.out[bar + 1..]))
             }
             None => (None, self.out),
         };
-        Translation { plain, last: Some(NotBehind { expression, text, unix_lines }) }
+        Translation { plain, last: Some(NegativeLookbehind { expression, text, unix_lines }) }
     }
 
-    /// Takes `<!TEXT)$` behind a `(?`, if that is the rest and the text a plain or quoted one.
-    fn takes_not_behind(&mut self) -> bool {
-        let Some(text) = self.rest[self.at..].strip_prefix(&['<', '!']).and_then(|rest| rest.strip_suffix(&[')', '$'])) else { return false };
+    /// Parses `<!TEXT)$` after a `(?`, if that is the rest and the text is plain or quoted.
+    fn take_negative_lookbehind(&mut self) -> bool {
+        let Some(text) = self.rest[self.position..]
+            .strip_prefix(&['<', '!'])
+            .and_then(|rest| rest.strip_suffix(&[')', '$']))
+        else {
+            return false;
+        };
         let text = text.iter().collect::<String>();
-        let quoted = text.strip_prefix(r"\Q").and_then(|text| text.strip_suffix(r"\E")).filter(|text| !text.contains(r"\E"));
+        let quoted = text
+            .strip_prefix(r"\Q")
+            .and_then(|text| text.strip_suffix(r"\E"))
+            .filter(|text| !text.contains(r"\E"));
         let is_plain = !text.is_empty() && !text.contains(|sign| r"\^$.|?*+()[]{}".contains(sign));
         let Some(text) = quoted.or(is_plain.then_some(&text)) else { return false };
         let has_cases = self.has(CASE_INSENSITIVE) && text.contains(char::is_alphabetic);
         if has_cases || !self.groups.is_empty() || self.has(COMMENTS | MULTILINE) {
             return false;
         }
-        self.not_behind = Some(text.to_owned());
-        self.at = self.rest.len();
+        self.negative_lookbehind = Some(text.to_owned());
+        self.position = self.rest.len();
         true
     }
 
-    /// The end, or before a line end that is the last thing there is.
+    /// Writes the end of the text, or a position before a final line end.
     fn end_of_text(&mut self) {
         let line_end = if self.has(UNIX_LINES) { r"\n" } else { LINE_END };
         self.put(&format!(r"(?:{line_end}?\z)"));
@@ -227,10 +279,13 @@ impl Translator {
     fn quantifier(&mut self, sign: char) -> Translated {
         self.out.push(sign);
         match self.peek() {
-            Some('+') => Err("possessive quantifiers such as a++ are not offered; leave the second + away".into()),
+            Some('+') => {
+                Err("possessive quantifiers such as a++ are not offered; leave the second + away"
+                    .into())
+            }
             Some('*') => Err("a * has nothing to repeat".into()),
             Some('?') => {
-                self.at += 1;
+                self.position += 1;
                 self.out.push('?');
                 Ok(())
             }
@@ -245,12 +300,14 @@ impl Translator {
             self.groups.push(outside);
             return Ok(());
         }
-        if self.takes_not_behind() {
+        if self.take_negative_lookbehind() {
             return Ok(());
         }
         if ["=", "!", "<=", "<!"].iter().any(|sign| self.takes(sign)) {
             let but = "only a plain text at the very end, as in (?<!TEXT)$, can be looked for";
-            return Err(format!("looking ahead or behind with (?= (?! (?<= (?<! is not offered, because it takes unbounded time; {but}"));
+            return Err(format!(
+                "looking ahead or behind with (?= (?! (?<= (?<! is not offered, because it takes unbounded time; {but}"
+            ));
         }
         if self.takes(">") {
             return Err("atomic groups (?> are not offered; use (?:".into());
@@ -293,7 +350,9 @@ impl Translator {
 
     fn class(&mut self, depth: usize) -> Translated {
         if depth > MAX_CLASS_DEPTH {
-            return Err(format!("more than {MAX_CLASS_DEPTH} character classes inside one another"));
+            return Err(format!(
+                "more than {MAX_CLASS_DEPTH} character classes inside one another"
+            ));
         }
         let start = self.out.len();
         self.out.push('[');
@@ -306,8 +365,11 @@ impl Translator {
                 ']' if !is_first => {
                     self.out.push(']');
                     let class = &self.out[start..];
-                    // A range of characters that are not ASCII is as large as a table of Unicode.
-                    if self.has(CASE_INSENSITIVE) && class.contains('-') && (!class.is_ascii() || class.contains(r"\x{")) {
+                    // A range of characters that are not ASCII is as large as a Unicode table.
+                    if self.has(CASE_INSENSITIVE)
+                        && class.contains('-')
+                        && (!class.is_ascii() || class.contains(r"\x{"))
+                    {
                         self.count_unicode_class()?;
                     }
                     return Ok(());
@@ -324,31 +386,36 @@ impl Translator {
         Err("a [ has no ]".into())
     }
 
-    /// What may only stand outside of a class.
+    /// Translates an escape that is valid only outside of a class.
     fn escape(&mut self) -> Translated {
         match self.peek() {
-            Some('b' | 'B') if self.rest.get(self.at + 1) == Some(&'{') => Err(r"\b{g} is not offered".into()),
+            Some('b' | 'B') if self.rest.get(self.position + 1) == Some(&'{') => {
+                Err(r"\b{g} is not offered".into())
+            }
             Some(letter @ ('b' | 'B' | 'A' | 'z')) => {
-                self.at += 1;
+                self.position += 1;
                 self.out.extend(['\\', letter]);
                 Ok(())
             }
             Some('Z') => {
-                self.at += 1;
+                self.position += 1;
                 self.end_of_text();
                 Ok(())
             }
             Some('R') => {
-                self.at += 1;
+                self.position += 1;
                 self.out.push_str(r"(?:\r\n|[\n\x0B\f\r\x{85}\x{2028}\x{2029}])");
                 Ok(())
             }
-            Some('1'..='9' | 'k') => Err(r"back-references such as \1 are not offered, because they take unbounded time".into()),
+            Some('1'..='9' | 'k') => {
+                Err(r"back-references such as \1 are not offered, because they take unbounded time"
+                    .into())
+            }
             _ => self.class_escape(),
         }
     }
 
-    /// What may stand inside of a class too.
+    /// Translates an escape that is also valid inside of a class.
     fn class_escape(&mut self) -> Translated {
         let unicode = self.has(UNICODE_CHARACTER_CLASS);
         let Some(letter) = self.next() else { return Err(r"a \ stands at the end".into()) };
@@ -363,8 +430,12 @@ impl Translator {
             'W' => self.out.push_str("[^0-9A-Za-z_]"),
             's' => self.out.push_str(r"[ \t\n\x0B\f\r]"),
             'S' => self.out.push_str(r"[^ \t\n\x0B\f\r]"),
-            'h' => self.out.push_str(r"[\x20\t\x{A0}\x{1680}\x{180E}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}]"),
-            'H' => self.out.push_str(r"[^\x20\t\x{A0}\x{1680}\x{180E}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}]"),
+            'h' => self.out.push_str(
+                r"[\x20\t\x{A0}\x{1680}\x{180E}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}]",
+            ),
+            'H' => self.out.push_str(
+                r"[^\x20\t\x{A0}\x{1680}\x{180E}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}]",
+            ),
             'v' => self.out.push_str(r"[\n\x0B\f\r\x{85}\x{2028}\x{2029}]"),
             'V' => self.out.push_str(r"[^\n\x0B\f\r\x{85}\x{2028}\x{2029}]"),
             't' | 'n' | 'r' | 'f' | 'a' => self.out.extend(['\\', letter]),
@@ -379,7 +450,9 @@ impl Translator {
             'p' | 'P' => self.property(letter == 'P')?,
             'Q' => self.quoted(),
             '<' | '>' => self.out.push(letter),
-            punctuation if punctuation.is_ascii() && !punctuation.is_ascii_alphanumeric() => self.out.extend(['\\', punctuation]),
+            punctuation if punctuation.is_ascii() && !punctuation.is_ascii_alphanumeric() => {
+                self.out.extend(['\\', punctuation]);
+            }
             other if !other.is_ascii() => self.out.push(other),
             other => return Err(format!(r"\{other} is not known")),
         }
@@ -387,10 +460,11 @@ impl Translator {
     }
 
     fn count_unicode_class(&mut self) -> Translated {
-        self.unicode_classes += if self.has(CASE_INSENSITIVE) { UNICODE_CLASS_IGNORING_CASE } else { 1 };
-        if self.unicode_classes > UNICODE_CLASSES_MAX {
+        self.unicode_classes +=
+            if self.has(CASE_INSENSITIVE) { UNICODE_CLASS_IGNORING_CASE } else { 1 };
+        if self.unicode_classes > MAX_UNICODE_CLASSES {
             return Err(format!(
-                r"more than {UNICODE_CLASSES_MAX} classes such as \pL in one filter, ten times fewer if case is ignored; each is a table of all the characters it means"
+                r"more than {MAX_UNICODE_CLASSES} classes such as \pL in one filter, ten times fewer if case is ignored; each is a table of all the characters it means"
             ));
         }
         Ok(())
@@ -419,7 +493,7 @@ impl Translator {
         let mut value = None;
         for _ in 0..max {
             let Some(digit) = self.peek().and_then(|next| next.to_digit(radix)) else { break };
-            self.at += 1;
+            self.position += 1;
             value = Some(value.unwrap_or(0) * radix + digit);
         }
         value
@@ -432,12 +506,12 @@ impl Translator {
     }
 
     fn hexadecimal(&mut self) -> Translated {
-        let start = self.at;
+        let start = self.position;
         let code = if self.takes("{") {
             let code = self.digits(16, 6);
             code.filter(|_| self.takes("}"))
         } else {
-            self.digits(16, 2).filter(|_| self.at == start + 2)
+            self.digits(16, 2).filter(|_| self.position == start + 2)
         };
         self.code_point(code.ok_or(r"a \x needs two hexadecimal digits, or some in braces")?)
     }
@@ -455,8 +529,10 @@ impl Translator {
     }
 
     fn utf16_unit(&mut self) -> Translated<u32> {
-        let end = self.at + 4;
-        self.digits(16, 4).filter(|_| self.at == end).ok_or_else(|| r"a \u needs four hexadecimal digits".into())
+        let end = self.position + 4;
+        self.digits(16, 4)
+            .filter(|_| self.position == end)
+            .ok_or_else(|| r"a \u needs four hexadecimal digits".into())
     }
 
     fn property(&mut self, negated: bool) -> Translated {
@@ -468,14 +544,19 @@ impl Translator {
         } else {
             name.extend(self.next());
         }
-        let ascii = ["Lower", "Upper", "ASCII", "Alpha", "Digit", "Alnum", "Punct", "Graph", "Print", "Blank", "Cntrl", "XDigit", "Space"];
+        let ascii = [
+            "Lower", "Upper", "ASCII", "Alpha", "Digit", "Alnum", "Punct", "Graph", "Print",
+            "Blank", "Cntrl", "XDigit", "Space",
+        ];
         if ascii.contains(&name.as_str()) && !self.has(UNICODE_CHARACTER_CLASS) {
             let not = if negated { "^" } else { "" };
             self.put(&format!("[[:{not}{}:]]", name.to_ascii_lowercase()));
             return Ok(());
         }
         if name.starts_with("In") || name.starts_with("blk=") || name.starts_with("block=") {
-            return Err(format!(r"\p{{{name}}}: blocks are not offered; use a script such as \p{{IsGreek}}"));
+            return Err(format!(
+                r"\p{{{name}}}: blocks are not offered; use a script such as \p{{IsGreek}}"
+            ));
         }
         self.count_unicode_class()?;
         let name = match name.as_str() {

@@ -1,8 +1,12 @@
-//! Lists of filters and the rules by which their answers become one.
+//! Lists of filters and the rules by which their results are merged.
 //!
-//! The codes in the order of the step they make:
-//! `Include < Skip < IncludeAndNextCol < NextCol < IncludeAndSeekNextRow < NextRow < SeekNextUsingHint`.
-//! "All" takes the longest step any filter makes, "one" the shortest; whether the cell itself is taken is decided apart.
+//! The codes in the order of their seek distance:
+//! ```text
+//! Include < Skip < IncludeAndNextCol < NextCol < IncludeAndSeekNextRow
+//!     < NextRow < SeekNextUsingHint
+//! ```
+//! "All" takes the longest step of any filter, "one" the shortest; whether the cell itself is
+//! included is decided separately.
 
 use std::cmp::Ordering;
 
@@ -10,30 +14,32 @@ use halite_types::cell::{self, CellRef};
 
 use super::{Evaluate, ReturnCode, ValueForm};
 
-/// How far a code goes, apart from whether it takes the cell.
+/// Seek distance of a code, regardless of whether it includes the cell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
+enum SeekDistance {
     Cell,
     Column,
     Row,
 }
 
-fn step(code: ReturnCode) -> Step {
+fn seek_distance(code: ReturnCode) -> SeekDistance {
     match code {
-        ReturnCode::Include | ReturnCode::Skip | ReturnCode::SeekNextUsingHint => Step::Cell,
-        ReturnCode::IncludeAndNextCol | ReturnCode::NextCol => Step::Column,
-        ReturnCode::IncludeAndSeekNextRow | ReturnCode::NextRow => Step::Row,
+        ReturnCode::Include | ReturnCode::Skip | ReturnCode::SeekNextUsingHint => {
+            SeekDistance::Cell
+        }
+        ReturnCode::IncludeAndNextCol | ReturnCode::NextCol => SeekDistance::Column,
+        ReturnCode::IncludeAndSeekNextRow | ReturnCode::NextRow => SeekDistance::Row,
     }
 }
 
-fn code(includes: bool, step: Step) -> ReturnCode {
+fn code(includes: bool, step: SeekDistance) -> ReturnCode {
     match (includes, step) {
-        (true, Step::Cell) => ReturnCode::Include,
-        (true, Step::Column) => ReturnCode::IncludeAndNextCol,
-        (true, Step::Row) => ReturnCode::IncludeAndSeekNextRow,
-        (false, Step::Cell) => ReturnCode::Skip,
-        (false, Step::Column) => ReturnCode::NextCol,
-        (false, Step::Row) => ReturnCode::NextRow,
+        (true, SeekDistance::Cell) => ReturnCode::Include,
+        (true, SeekDistance::Column) => ReturnCode::IncludeAndNextCol,
+        (true, SeekDistance::Row) => ReturnCode::IncludeAndSeekNextRow,
+        (false, SeekDistance::Cell) => ReturnCode::Skip,
+        (false, SeekDistance::Column) => ReturnCode::NextCol,
+        (false, SeekDistance::Row) => ReturnCode::NextRow,
     }
 }
 
@@ -41,18 +47,19 @@ fn merge_all(a: ReturnCode, b: ReturnCode) -> ReturnCode {
     if a == ReturnCode::SeekNextUsingHint || b == ReturnCode::SeekNextUsingHint {
         return ReturnCode::SeekNextUsingHint;
     }
-    code(a.includes() && b.includes(), step(a).max(step(b)))
+    code(a.includes() && b.includes(), seek_distance(a).max(seek_distance(b)))
 }
 
-/// How far a hint leads is not known here, so next to any other code it counts as `Skip`.
+/// Merges two codes of a "one" list. The distance of a hint is unknown here, so next to any other
+/// code it counts as `Skip`.
 fn merge_one(a: ReturnCode, b: ReturnCode) -> ReturnCode {
     if a == ReturnCode::SeekNextUsingHint && b == ReturnCode::SeekNextUsingHint {
         return ReturnCode::SeekNextUsingHint;
     }
-    code(a.includes() || b.includes(), step(a).min(step(b)))
+    code(a.includes() || b.includes(), seek_distance(a).min(seek_distance(b)))
 }
 
-/// What both lists do alike.
+/// Common part of both lists.
 struct Filters {
     filters: Vec<Box<dyn Evaluate>>,
     reversed: bool,
@@ -90,7 +97,7 @@ impl Filters {
         self.filters.iter_mut().all(|filter| filter.keep_cell(cell))
     }
 
-    /// The order in which a scan of this direction meets two keys.
+    /// Returns the order in which a scan of this direction reaches two keys.
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         let order = cell::compare_keys(a, b);
         if self.reversed { order.reverse() } else { order }
@@ -98,18 +105,18 @@ impl Filters {
 }
 
 /// `FilterList` with `MUST_PASS_ALL`.
-pub(super) struct All {
+pub(super) struct MustPassAll {
     list: Filters,
     hinted: Vec<usize>,
 }
 
-impl All {
+impl MustPassAll {
     pub(super) fn new(filters: Vec<Box<dyn Evaluate>>) -> Self {
         Self { list: Filters { filters, reversed: false }, hinted: Vec::new() }
     }
 }
 
-impl Evaluate for All {
+impl Evaluate for MustPassAll {
     fn set_reversed(&mut self, reversed: bool) {
         self.list.set_reversed(reversed);
     }
@@ -127,7 +134,8 @@ impl Evaluate for All {
         self.list.filters.iter().any(|filter| filter.filter_all_remaining())
     }
 
-    /// A filter with hints that lets the row pass keeps it, for its hint may spare more than this one row.
+    /// A filter with hints that accepts the row retains it, because its hint may skip more than
+    /// this one row.
     fn filter_row_key(&mut self, row: &[u8]) -> bool {
         let (mut filtered, mut hinting_passed) = (false, false);
         for filter in &mut self.list.filters {
@@ -143,7 +151,8 @@ impl Evaluate for All {
         filtered && !hinting_passed
     }
 
-    /// After the first filter that leaves the cell out only those with hints are asked: the others may count what passes.
+    /// After the first filter that excludes the cell only those with hints are called: the others
+    /// may count accepted cells.
     fn filter_cell(&mut self, cell: CellRef<'_>) -> ReturnCode {
         self.hinted.clear();
         let mut merged = ReturnCode::Include;
@@ -207,16 +216,16 @@ impl Evaluate for All {
     }
 }
 
-/// What a filter of a "one" list said last in this row. The list takes the shortest step, so the filter may be offered
-/// cells that it asked to jump over; its old answer holds for those.
+/// Last result of a filter of a "one" list in this row. The list takes the shortest step, so the
+/// filter may receive cells that it requested to skip; its previous result applies to those.
 #[derive(Default)]
-struct Last {
+struct PreviousCode {
     code: Option<ReturnCode>,
     key: Vec<u8>,
     included: bool,
 }
 
-impl Last {
+impl PreviousCode {
     fn remember(&mut self, code: ReturnCode, cell: CellRef<'_>) {
         self.code = Some(code);
         self.included = code.includes();
@@ -232,36 +241,42 @@ impl Last {
 }
 
 /// `FilterList` with `MUST_PASS_ONE`.
-pub(super) struct One {
+pub(super) struct MustPassOne {
     list: Filters,
-    last: Vec<Last>,
+    previous: Vec<PreviousCode>,
 }
 
-impl One {
+impl MustPassOne {
     pub(super) fn new(filters: Vec<Box<dyn Evaluate>>) -> Self {
-        let last = filters.iter().map(|_| Last::default()).collect();
-        Self { list: Filters { filters, reversed: false }, last }
+        let previous = filters.iter().map(|_| PreviousCode::default()).collect();
+        Self { list: Filters { filters, reversed: false }, previous }
     }
 
-    /// The answer that an earlier one implies for this cell.
-    fn standing_answer(&mut self, position: usize, cell: CellRef<'_>) -> Option<ReturnCode> {
-        let last = &self.last[position];
+    /// Returns the code that the previous one implies for this cell.
+    fn implied_code(&mut self, position: usize, cell: CellRef<'_>) -> Option<ReturnCode> {
+        let last = &self.previous[position];
         match last.code? {
             ReturnCode::Include | ReturnCode::Skip => None,
             ReturnCode::SeekNextUsingHint => {
                 let hint = self.list.filters[position].next_cell_hint(last.cell())?;
-                self.list.compare(cell.key(), &hint).is_lt().then_some(ReturnCode::SeekNextUsingHint)
+                self.list
+                    .compare(cell.key(), &hint)
+                    .is_lt()
+                    .then_some(ReturnCode::SeekNextUsingHint)
             }
             ReturnCode::NextCol | ReturnCode::IncludeAndNextCol => {
                 let before = last.cell();
-                (before.qualifier() == cell.qualifier() && before.family() == cell.family()).then_some(ReturnCode::NextCol)
+                (before.qualifier() == cell.qualifier() && before.family() == cell.family())
+                    .then_some(ReturnCode::NextCol)
             }
-            ReturnCode::NextRow | ReturnCode::IncludeAndSeekNextRow => (last.cell().family() == cell.family()).then_some(ReturnCode::NextRow),
+            ReturnCode::NextRow | ReturnCode::IncludeAndSeekNextRow => {
+                (last.cell().family() == cell.family()).then_some(ReturnCode::NextRow)
+            }
         }
     }
 }
 
-impl Evaluate for One {
+impl Evaluate for MustPassOne {
     fn set_reversed(&mut self, reversed: bool) {
         self.list.set_reversed(reversed);
     }
@@ -272,17 +287,18 @@ impl Evaluate for One {
 
     fn reset(&mut self) {
         self.list.reset();
-        for last in &mut self.last {
+        for last in &mut self.previous {
             last.code = None;
             last.included = false;
         }
     }
 
     fn filter_all_remaining(&self) -> bool {
-        !self.list.filters.is_empty() && self.list.filters.iter().all(|filter| filter.filter_all_remaining())
+        !self.list.filters.is_empty()
+            && self.list.filters.iter().all(|filter| filter.filter_all_remaining())
     }
 
-    /// Every filter hears of the row, whatever the others say.
+    /// Every filter receives the row, whatever the others return.
     fn filter_row_key(&mut self, row: &[u8]) -> bool {
         let mut filtered = !self.list.filters.is_empty();
         for filter in &mut self.list.filters {
@@ -299,12 +315,14 @@ impl Evaluate for One {
         }
         let mut merged = None;
         for position in 0..self.list.filters.len() {
-            self.last[position].included = false;
+            self.previous[position].included = false;
             if self.list.filters[position].filter_all_remaining() {
                 continue;
             }
-            let code = self.standing_answer(position, cell).unwrap_or_else(|| self.list.filters[position].filter_cell(cell));
-            self.last[position].remember(code, cell);
+            let code = self
+                .implied_code(position, cell)
+                .unwrap_or_else(|| self.list.filters[position].filter_cell(cell));
+            self.previous[position].remember(code, cell);
             merged = Some(merged.map_or(code, |merged| merge_one(merged, code)));
         }
         merged.unwrap_or(ReturnCode::Skip)
@@ -330,7 +348,8 @@ impl Evaluate for One {
     }
 
     fn transform(&self, value: ValueForm) -> ValueForm {
-        let included = self.list.filters.iter().zip(&self.last).filter(|(_, last)| last.included);
+        let included =
+            self.list.filters.iter().zip(&self.previous).filter(|(_, last)| last.included);
         included.fold(value, |value, (filter, _)| filter.transform(value))
     }
 
@@ -347,6 +366,7 @@ impl Evaluate for One {
     }
 
     fn filter_row(&mut self) -> bool {
-        !self.list.filters.is_empty() && self.list.filters.iter_mut().all(|filter| filter.filter_row())
+        !self.list.filters.is_empty()
+            && self.list.filters.iter_mut().all(|filter| filter.filter_row())
     }
 }

@@ -22,16 +22,26 @@ pub(super) struct MultiRowRange {
 impl MultiRowRange {
     pub(super) fn new(given: &[RowRange]) -> Result<Self> {
         if given.is_empty() {
-            return Err(Error::invalid("filter: a MultiRowRangeFilter has no ranges; give at least one"));
+            return Err(Error::invalid(
+                "filter: a MultiRowRangeFilter has no ranges; give at least one",
+            ));
         }
         let ranges: Vec<RowRange> = given.iter().map(without_empty_end).collect();
         if let Some(wrong) = ranges.iter().find(|range| !is_valid(range)) {
-            return Err(Error::invalid(format!("filter: the range {wrong:?} of a MultiRowRangeFilter ends before it begins; swap its rows")));
+            return Err(Error::invalid(format!(
+                "filter: the range {wrong:?} of a MultiRowRangeFilter ends before it begins; swap its rows"
+            )));
         }
-        Ok(Self { ranges: merged(ranges), reversed: false, done: false, code: ReturnCode::NextRow, hint: None })
+        Ok(Self {
+            ranges: merged(ranges),
+            reversed: false,
+            done: false,
+            code: ReturnCode::NextRow,
+            hint: None,
+        })
     }
 
-    /// The range that the row is in or that a scan of this direction comes to next.
+    /// Returns the range that contains the row or that a scan of this direction reaches next.
     fn current_or_next(&self, row: &[u8]) -> Option<&RowRange> {
         if self.reversed {
             let behind = self.ranges.partition_point(|range| !is_before_start(range, row));
@@ -65,7 +75,9 @@ impl Evaluate for MultiRowRange {
         (self.code, self.hint) = match bound {
             _ if range.contains(row) => (ReturnCode::Include, None),
             Bound::Excluded(edge) if edge == row => (ReturnCode::NextRow, None),
-            Bound::Included(edge) | Bound::Excluded(edge) => (ReturnCode::SeekNextUsingHint, Some(edge.clone())),
+            Bound::Included(edge) | Bound::Excluded(edge) => {
+                (ReturnCode::SeekNextUsingHint, Some(edge.clone()))
+            }
             Bound::Unbounded => (ReturnCode::NextRow, None),
         };
         false
@@ -84,7 +96,7 @@ impl Evaluate for MultiRowRange {
     }
 }
 
-/// An empty end is the end of the table, as everywhere in HBase.
+/// Replaces an empty end by the end of the table, as everywhere in HBase.
 fn without_empty_end(range: &RowRange) -> RowRange {
     let end = match &range.end {
         Bound::Included(end) | Bound::Excluded(end) if end.is_empty() => Bound::Unbounded,
@@ -93,7 +105,8 @@ fn without_empty_end(range: &RowRange) -> RowRange {
     RowRange { start: range.start.clone(), end }
 }
 
-/// One row alone is a range if its end is included, whatever the start says.
+/// Returns `true` if the range is valid. A single row is a range if its end is inclusive, whatever
+/// the start bound.
 fn is_valid(range: &RowRange) -> bool {
     let (Bound::Included(start) | Bound::Excluded(start)) = &range.start else { return true };
     match &range.end {
@@ -111,7 +124,7 @@ fn is_before_start(range: &RowRange, row: &[u8]) -> bool {
     }
 }
 
-/// Sorts by start and joins what overlaps or lies side by side.
+/// Sorts by start and joins overlapping and adjacent ranges.
 fn merged(mut ranges: Vec<RowRange>) -> Vec<RowRange> {
     ranges.sort_by(|a, b| start_rank(a).cmp(&start_rank(b)));
     let mut joined: Vec<RowRange> = Vec::with_capacity(ranges.len());
@@ -144,7 +157,8 @@ fn end_rank(range: &RowRange) -> (bool, &[u8], bool) {
     }
 }
 
-/// Whether nothing lies between the end of `first` and the start of `second`, which does not start before `first`.
+/// Returns `true` if there is no gap between the end of `first` and the start of `second`, which
+/// does not start before `first`.
 fn touches(first: &RowRange, second: &RowRange) -> bool {
     let (start, start_excluded) = start_rank(second);
     match &first.end {

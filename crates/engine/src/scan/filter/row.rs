@@ -1,4 +1,4 @@
-//! Filters that decide by the row key or by counting rows.
+//! Filters by row key or by the number of rows.
 
 use std::cmp::Ordering;
 
@@ -10,16 +10,17 @@ use super::{Evaluate, ReturnCode};
 
 /// `PrefixFilter`.
 pub(super) struct Prefix {
-    wanted: Bytes,
+    start: Bytes,
     reversed: bool,
     passed: bool,
-    /// Where the row lies against the prefix in the direction of the scan, once the row key was told.
-    place: Option<Ordering>,
+    /// Order of the row relative to the prefix in the direction of the scan, once the row key was
+    /// passed.
+    order: Option<Ordering>,
 }
 
 impl Prefix {
     pub(super) fn new(prefix: &Bytes) -> Self {
-        Self { wanted: prefix.clone(), reversed: false, passed: false, place: None }
+        Self { start: prefix.clone(), reversed: false, passed: false, order: None }
     }
 }
 
@@ -29,7 +30,7 @@ impl Evaluate for Prefix {
     }
 
     fn reset(&mut self) {
-        self.place = None;
+        self.order = None;
     }
 
     fn filter_all_remaining(&self) -> bool {
@@ -40,15 +41,15 @@ impl Evaluate for Prefix {
         if self.passed {
             return true;
         }
-        let order = row[..row.len().min(self.wanted.len())].cmp(&self.wanted);
+        let order = row[..row.len().min(self.start.len())].cmp(&self.start);
         let place = if self.reversed { order.reverse() } else { order };
-        self.place = Some(place);
+        self.order = Some(place);
         self.passed = place.is_gt();
         self.passed
     }
 
     fn filter_cell(&mut self, _cell: CellRef<'_>) -> ReturnCode {
-        match self.place {
+        match self.order {
             Some(Ordering::Less) => ReturnCode::SeekNextUsingHint,
             Some(Ordering::Equal) => ReturnCode::Include,
             Some(Ordering::Greater) | None => ReturnCode::NextRow,
@@ -56,7 +57,11 @@ impl Evaluate for Prefix {
     }
 
     fn next_cell_hint(&mut self, _cell: CellRef<'_>) -> Option<Vec<u8>> {
-        if self.reversed { successor_of_prefix(&self.wanted).map(|end| cell::first_on_row(&end)) } else { Some(cell::first_on_row(&self.wanted)) }
+        if self.reversed {
+            successor_of_prefix(&self.start).map(|end| cell::first_on_row(&end))
+        } else {
+            Some(cell::first_on_row(&self.start))
+        }
     }
 
     fn is_hinting(&self) -> bool {
@@ -64,7 +69,7 @@ impl Evaluate for Prefix {
     }
 
     fn filter_row(&mut self) -> bool {
-        self.place != Some(Ordering::Equal)
+        self.order != Some(Ordering::Equal)
     }
 }
 
@@ -85,7 +90,7 @@ impl Evaluate for FilterAll {
     }
 }
 
-/// `PageFilter`: rows that came to their end, counted in one region.
+/// `PageFilter`: finished rows, counted in one region.
 pub(super) struct Page {
     rows: u64,
     taken: u64,
@@ -160,7 +165,8 @@ impl RandomRow {
         Self { chance, state: 0, filter_row: false }
     }
 
-    /// A number from 0 to before 1 in steps of 2^-24 (splitmix64, whose upper bits are the good ones).
+    /// Returns a number from 0 (inclusive) to 1 (exclusive) in steps of 2^-24 (splitmix64, whose
+    /// upper bits are the good ones).
     fn draw(&mut self) -> f32 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.state;

@@ -1,18 +1,19 @@
-//! Filters against the recorded answers of HBase's classes.
+//! Filters against the recorded results of HBase's classes.
 //!
 //! ```text
 //! cell ROW FAMILY QUALIFIER TIMESTAMP TYPE VALUE     a cell of the scan, in order
 //! filter (NAME ...)                                  the same scan with a filter, forward and in reverse
 //!   forward [whole-rows]                             whole-rows: has_filter_row
-//!   reverse hangs                                    HBase never ends; all we ask for is that we do
+//!   reverse hangs                                    HBase never ends; Halite only has to end
 //!     ROW: 0I 1C 2H>KEY kept 0                       cell 0 of the row: Include, 1: NextCol, 2: a hint and its key
 //! value VALUE                                        a value to compare
 //! comparator (NAME ...)                              its order against each value: < = > or ! if there is none
 //! ```
-//! Codes: `I` is `Include`, `IC` and `IR` the same with `NextCol` and `SeekNextRow`, `S` is `Skip`, `C` `NextCol`, `R`
-//! `NextRow`, `H` `SeekNextUsingHint`; `=VALUE` behind one is the transformed value. `kept` are the cells that `keep_cell`
-//! leaves, `filtered` is what `filter_row_key` or `filter_row` says, `end` is `filter_all_remaining`.
-//! `interop/java/FilterAnswers.java` writes the answers of HBase into the files.
+//! Codes: `I` is `Include`, `IC` and `IR` the same with `NextCol` and `SeekNextRow`, `S` is `Skip`,
+//! `C` `NextCol`, `R` `NextRow`, `H` `SeekNextUsingHint`; `=VALUE` after one is the transformed
+//! value. `kept` are the cells that `keep_cell` retains, `filtered` is the result of
+//! `filter_row_key` or `filter_row`, `end` is `filter_all_remaining`.
+//! `interop/java/FilterAnswers.java` writes HBase's results to the files.
 
 mod notation;
 
@@ -22,7 +23,7 @@ use std::fmt::Write as _;
 use halite_types::cell::{self, CellRef, CellType};
 
 use super::comparator::Compiled;
-use super::compiled_regex::Room;
+use super::compiled_regex::RegexBudget;
 use super::{FilterState, ReturnCode};
 use notation::{Parser, bytes, print};
 
@@ -33,9 +34,16 @@ struct OwnCell {
 
 impl OwnCell {
     fn parse(words: &str) -> Self {
-        let [row, family, qualifier, timestamp, kind, value] = words.split(' ').collect::<Vec<_>>().try_into().unwrap();
+        let [row, family, qualifier, timestamp, kind, value] =
+            words.split(' ').collect::<Vec<_>>().try_into().unwrap();
         let kind = if kind == "Put" { CellType::Put } else { CellType::DeleteColumn };
-        let key = cell::make_key(&bytes(row), &bytes(family), &bytes(qualifier), timestamp.parse().unwrap(), kind.code());
+        let key = cell::make_key(
+            &bytes(row),
+            &bytes(family),
+            &bytes(qualifier),
+            timestamp.parse().unwrap(),
+            kind.code(),
+        );
         Self { key, value: bytes(value).to_vec() }
     }
 
@@ -44,7 +52,7 @@ impl OwnCell {
     }
 }
 
-/// The answers to the questions in a golden file, in the form of that file.
+/// Returns the results for the cases in a golden file, in the format of that file.
 fn answers(golden: &str) -> String {
     let mut cells = Vec::new();
     let mut values = Vec::new();
@@ -64,11 +72,25 @@ fn answers(golden: &str) -> String {
                 let hangs = until_next.filter(|line| *line == "  reverse hangs").count() > 0;
                 answer_filter(rest, &cells, hangs, &mut out);
             }
-            "comparator" => match Compiled::new(&Parser::new(rest).comparator(), &mut Room::for_expressions(1)) {
+            "comparator" => match Compiled::new(
+                &Parser::new(rest).comparator(),
+                &mut RegexBudget::for_expressions(1),
+            ) {
                 Ok(comparator) => {
-                    let sign =
-                        |order: Option<std::cmp::Ordering>| order.map_or('!', |order| ['<', '=', '>'][usize::try_from(order as i8 + 1).unwrap()]);
-                    writeln!(out, "  {}", values.iter().map(|value| sign(comparator.order_of(value))).collect::<String>()).unwrap();
+                    let sign = |order: Option<std::cmp::Ordering>| {
+                        order.map_or('!', |order| {
+                            ['<', '=', '>'][usize::try_from(order as i8 + 1).unwrap()]
+                        })
+                    };
+                    writeln!(
+                        out,
+                        "  {}",
+                        values
+                            .iter()
+                            .map(|value| sign(comparator.order_of(value)))
+                            .collect::<String>()
+                    )
+                    .unwrap();
                 }
                 Err(_) => out.push_str("  error\n"),
             },
@@ -97,7 +119,7 @@ fn answer_filter(text: &str, cells: &[OwnCell], hangs: bool, out: &mut String) {
     }
 }
 
-/// A scan as far as a filter sees it: each family moves on its own, as scanners of stores do.
+/// Scan as far as a filter sees it: each family moves independently, as scanners of stores do.
 struct ScanOf {
     state: FilterState,
     reversed: bool,
@@ -106,7 +128,8 @@ struct ScanOf {
 
 impl ScanOf {
     fn run(&mut self, cells: &[OwnCell], out: &mut String) {
-        let mut rows: Vec<&[OwnCell]> = cells.chunk_by(|a, b| a.view().row() == b.view().row()).collect();
+        let mut rows: Vec<&[OwnCell]> =
+            cells.chunk_by(|a, b| a.view().row() == b.view().row()).collect();
         if self.reversed {
             rows.reverse();
         }
@@ -169,8 +192,12 @@ impl ScanOf {
     fn move_on(&mut self, cell: CellRef<'_>, code: ReturnCode, out: &mut String) {
         let position = match code {
             ReturnCode::Include | ReturnCode::Skip => return,
-            ReturnCode::IncludeAndNextCol | ReturnCode::NextCol => cell::last_on_column(cell.row(), cell.family(), cell.qualifier()),
-            ReturnCode::IncludeAndSeekNextRow | ReturnCode::NextRow => cell::last_on_row(cell.row()),
+            ReturnCode::IncludeAndNextCol | ReturnCode::NextCol => {
+                cell::last_on_column(cell.row(), cell.family(), cell.qualifier())
+            }
+            ReturnCode::IncludeAndSeekNextRow | ReturnCode::NextRow => {
+                cell::last_on_row(cell.row())
+            }
             ReturnCode::SeekNextUsingHint => {
                 let Some(hint) = self.state.next_cell_hint(cell) else {
                     out.push_str(">none");
@@ -178,7 +205,8 @@ impl ScanOf {
                 };
                 let at = CellRef::new(&hint, &[], &[], 0);
                 let [row, family, qualifier] = [at.row(), at.family(), at.qualifier()].map(print);
-                write!(out, ">{row}/{family}/{qualifier}/{}/{}", at.timestamp(), at.type_code()).unwrap();
+                write!(out, ">{row}/{family}/{qualifier}/{}/{}", at.timestamp(), at.type_code())
+                    .unwrap();
                 hint
             }
         };
@@ -206,7 +234,7 @@ fn name(code: ReturnCode) -> &'static str {
     }
 }
 
-/// Compares line by line, because the first line that differs says what is wrong.
+/// Compares line by line, because the first line that differs shows the error.
 fn check(golden: &str) {
     let golden = golden.replace("\r\n", "\n");
     let ours = answers(&golden);
@@ -236,7 +264,8 @@ fn comparators_order_as_in_hbase() {
 }
 
 fn answer(question: &str, rows: &[&str]) -> String {
-    let cells: Vec<OwnCell> = rows.iter().map(|row| OwnCell::parse(&format!("{row} f q 1 Put v"))).collect();
+    let cells: Vec<OwnCell> =
+        rows.iter().map(|row| OwnCell::parse(&format!("{row} f q 1 Put v"))).collect();
     let mut out = String::new();
     answer_filter(question, &cells, false, &mut out);
     out
@@ -250,7 +279,7 @@ fn ranges_without_an_end_work_in_reverse() {
 }
 
 #[test]
-fn reverse_hints_behind_the_greatest_byte_spare_no_row_that_matches() {
+fn reverse_hints_after_greatest_byte_skip_no_matching_row() {
     let rows = ["a\\xFF", "a\\xFFb", "c"];
     let expected = "  reverse\n    c: 0H>b/''/''/9223372036854775807/255\n    a\\xFFb: 0I kept 0\n    a\\xFF: 0I kept 0\n";
     assert!(answer("(prefix a\\xFF)", &rows).ends_with(expected));
@@ -258,9 +287,12 @@ fn reverse_hints_behind_the_greatest_byte_spare_no_row_that_matches() {
 }
 
 #[test]
-fn a_filter_that_is_wrapped_does_not_hear_of_the_direction() {
-    // Going backwards, m comes behind z; the prefix filter inside takes z for the end, as in HBase.
-    assert!(answer("(while (prefix m))", &["a", "m", "z"]).ends_with("  reverse whole-rows\n    z: filtered\n    end\n"));
+fn wrapped_filter_ignores_scan_direction() {
+    // In reverse, m follows z; the prefix filter inside treats z as the end, as in HBase.
+    assert!(
+        answer("(while (prefix m))", &["a", "m", "z"])
+            .ends_with("  reverse whole-rows\n    z: filtered\n    end\n")
+    );
 }
 
 #[test]
@@ -272,7 +304,11 @@ fn limits_near_the_greatest_number_do_not_wrap_around() {
 #[test]
 fn a_random_filter_keeps_its_share_and_follows_its_seed() {
     let kept = |seed| -> Vec<bool> {
-        let mut state = FilterState::new(&halite_types::Filter::All(vec![halite_types::Filter::RandomRow(0.25)])).unwrap();
+        let mut state =
+            FilterState::new(&halite_types::Filter::All(vec![halite_types::Filter::RandomRow(
+                0.25,
+            )]))
+            .unwrap();
         state.set_seed(seed);
         (0..4000).map(|_| !state.filter_row_key(b"row")).collect()
     };
@@ -299,8 +335,13 @@ fn a_filter_of_all_leaves_out_every_row_and_lets_others_pass_beside_it() {
 }
 
 #[test]
-fn filters_that_cannot_be_evaluated_are_refused_with_the_mend() {
-    let refusal = |text: &str| FilterState::new(&Parser::new(text).filter()).err().map(|error| (error.kind(), error.to_string())).unwrap();
+fn invalid_filters_are_rejected_with_fix() {
+    let refusal = |text: &str| {
+        FilterState::new(&Parser::new(text).filter())
+            .err()
+            .map(|error| (error.kind(), error.to_string()))
+            .unwrap()
+    };
     for (question, mend) in [
         ("(value = (regex \\x28?=a\\x29))", "unbounded time"),
         ("(value = (regex \\x28a\\x29\\x5C1))", "back-references"),
@@ -308,7 +349,10 @@ fn filters_that_cannot_be_evaluated_are_refused_with_the_mend() {
         ("(value = (regex [a))", "has no ]"),
         ("(value = (regex a 128))", "flags"),
         ("(value = (regex a 32 UTF-16))", "UTF-8"),
-        ("(value = (regex (a{1000}){1000}))", "cannot be used: the regular expressions of one filter may take"),
+        (
+            "(value = (regex (a{1000}){1000}))",
+            "cannot be used: the regular expressions of one filter may take",
+        ),
         ("(scv f q noop (binary v) true true true)", "comparison"),
         ("(fuzzy ab 0)", "mask"),
         ("(fuzzy)", "at least one"),
@@ -322,27 +366,38 @@ fn filters_that_cannot_be_evaluated_are_refused_with_the_mend() {
         assert_eq!(kind, halite_types::ErrorKind::InvalidRequest);
         assert!(text.starts_with("filter: ") && text.contains(mend), "{question}: {text}");
     }
-    let deep = (0..200).fold(halite_types::Filter::FirstKeyOnly, |inner, _| halite_types::Filter::All(vec![inner]));
+    let deep = (0..200).fold(halite_types::Filter::FirstKeyOnly, |inner, _| {
+        halite_types::Filter::All(vec![inner])
+    });
     assert!(FilterState::new(&deep).err().unwrap().to_string().contains("make the lists flat"));
 }
 
 fn value_matches(pattern: impl Into<String>) -> halite_types::Filter {
     let regex = halite_types::RegexString::new(pattern);
-    halite_types::Filter::Value(halite_types::CompareOp::Equal, halite_types::Comparator::Regex(regex))
+    halite_types::Filter::Value(
+        halite_types::CompareOp::Equal,
+        halite_types::Comparator::Regex(regex),
+    )
 }
 
 #[test]
 fn the_regular_expressions_of_a_filter_share_a_limit_of_memory() {
-    let list = |count: usize| halite_types::Filter::One((0..count).map(|_| value_matches(r"\pL{50}")).collect());
+    let list = |count: usize| {
+        halite_types::Filter::One((0..count).map(|_| value_matches(r"\pL{50}")).collect())
+    };
     assert!(FilterState::new(&list(4)).is_ok());
     let error = FilterState::new(&halite_types::Filter::Skip(Box::new(list(500)))).err().unwrap();
     assert_eq!(error.kind(), halite_types::ErrorKind::InvalidRequest);
-    assert!(error.message().contains("16777216 bytes together") && error.message().contains("several requests"), "{error}");
+    assert!(
+        error.message().contains("16777216 bytes together")
+            && error.message().contains("several requests"),
+        "{error}"
+    );
 }
 
-/// Neither takes time or memory by what is in it; each took hours or gigabytes.
+/// Neither takes time or memory that depends on its content; each took hours or gigabytes.
 #[test]
-fn a_hostile_regular_expression_is_refused_for_its_length_before_it_is_looked_at() {
+fn oversized_regex_is_rejected_before_parsing() {
     for (pattern, why) in [
         ("(?:".repeat(4 << 20), "over the limit of 65536"),
         ("$".repeat(60_000), "too large"),
@@ -359,9 +414,21 @@ fn a_hostile_regular_expression_is_refused_for_its_length_before_it_is_looked_at
         assert!(error.message().contains(why) && error.message().len() < 1500, "{error}");
     }
     let many = (0..1001).map(|_| value_matches(r"\p{Lu}")).collect();
-    assert!(FilterState::new(&halite_types::Filter::One(many)).err().unwrap().message().contains("several requests"));
+    assert!(
+        FilterState::new(&halite_types::Filter::One(many))
+            .err()
+            .unwrap()
+            .message()
+            .contains("several requests")
+    );
     let ignoring_case = (0..101).map(|_| value_matches("(?i)[\u{e4}-\u{fc}]")).collect();
-    assert!(FilterState::new(&halite_types::Filter::One(ignoring_case)).err().unwrap().message().contains("more than 1000 classes"));
+    assert!(
+        FilterState::new(&halite_types::Filter::One(ignoring_case))
+            .err()
+            .unwrap()
+            .message()
+            .contains("more than 1000 classes")
+    );
     assert!(FilterState::new(&value_matches("(?i)[a-z0-9_]+".repeat(200))).is_ok());
     let rows: Vec<String> = (0..3000).map(|row| format!("row-{row:06}")).collect();
     assert!(FilterState::new(&value_matches(rows.join("|"))).is_ok());

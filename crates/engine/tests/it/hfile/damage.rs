@@ -1,5 +1,7 @@
 //! Damaged files: an error or the right cells, never a panic, a hang or a wrong cell.
-use halite_engine::hfile::{ChecksumType, Compression, Cursor, DirectBlocks, StoreFileInfo, WriterOptions};
+use halite_engine::hfile::{
+    ChecksumType, Compression, Cursor, DirectBlocks, StoreFileInfo, WriterOptions,
+};
 use halite_types::ErrorKind;
 use halite_types::cell::key_row;
 use proptest::prelude::*;
@@ -18,9 +20,12 @@ fn read(bytes: Vec<u8>) -> halite_types::Result<Vec<OwnedCell>> {
     Ok(cells)
 }
 
-/// A small file with everything a file can have: three index levels, tags, delete markers, both filters.
+/// A small file with everything a file can have: three index levels, tags, delete markers, both
+/// filters.
 fn small_file() -> (Vec<u8>, Vec<OwnedCell>) {
-    let mut cells: Vec<OwnedCell> = (0..14).map(|i| OwnedCell::put(format!("r{i:02}").as_bytes(), b"q", 5, b"v").with_tag(8, b"t")).collect();
+    let mut cells: Vec<OwnedCell> = (0..14)
+        .map(|i| OwnedCell::put(format!("r{i:02}").as_bytes(), b"q", 5, b"v").with_tag(8, b"t"))
+        .collect();
     *cells[5].key.last_mut().unwrap() = 14;
     let options = WriterOptions {
         block_bytes: 40,
@@ -55,9 +60,15 @@ fn every_flipped_byte_below_the_trailer_is_noticed() {
         for flip in [0x01, 0xff] {
             let mut damaged = bytes.clone();
             damaged[at] ^= flip;
-            // The meta index root and its like are verified on opening, data and chunks when they are read.
-            let error = read(damaged).err().unwrap_or_else(|| panic!("byte {at} flipped by {flip:#x} went unnoticed"));
-            assert!(matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported), "{at}: {error}");
+            // The meta index root and its like are verified on opening, data and chunks when they
+            // are read.
+            let error = read(damaged)
+                .err()
+                .unwrap_or_else(|| panic!("byte {at} flipped by {flip:#x} went unnoticed"));
+            assert!(
+                matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported),
+                "{at}: {error}"
+            );
         }
     }
 }
@@ -75,9 +86,15 @@ fn every_cut_is_noticed() {
 
 #[test]
 fn files_without_checksums_do_not_panic_either() {
-    let cells: Vec<OwnedCell> = (0..6).map(|i| OwnedCell::put(format!("r{i}").as_bytes(), b"q", 5, b"v")).collect();
-    let options =
-        WriterOptions { checksum: ChecksumType::Null, block_bytes: 40, index_chunk_bytes: 60, min_index_entries: 2, ..WriterOptions::default() };
+    let cells: Vec<OwnedCell> =
+        (0..6).map(|i| OwnedCell::put(format!("r{i}").as_bytes(), b"q", 5, b"v")).collect();
+    let options = WriterOptions {
+        checksum: ChecksumType::Null,
+        block_bytes: 40,
+        index_chunk_bytes: 60,
+        min_index_entries: 2,
+        ..WriterOptions::default()
+    };
     let bytes = write(&options, &cells, StoreFileInfo::flushed(3));
     for at in 0..bytes.len() - 4096 {
         for flip in [0x01, 0x02, 0x40, 0x7f, 0x80, 0xff] {
@@ -97,13 +114,17 @@ fn a_flipped_bit_in_a_data_block_names_file_block_and_both_sums() {
     assert_eq!(error.kind(), ErrorKind::Corrupt);
     let text = error.to_string();
     let stored = "the stored one is 0x269e39f5";
-    for word in ["store file data/default/t/1f/f/9a: data block at 0: CRC32C of its bytes 0..197 is 0x", stored, "restore it"] {
+    for word in [
+        "store file data/default/t/1f/f/9a: data block at 0: CRC32C of its bytes 0..197 is 0x",
+        stored,
+        "restore it",
+    ] {
         assert!(text.contains(word), "{text}");
     }
 }
 
 #[test]
-fn a_newer_version_is_told_apart_from_damage() {
+fn newer_version_is_distinguished_from_damage() {
     let bytes = sample("tiny-none");
     let end = bytes.len() - 4;
     for (version, kind) in [
@@ -142,7 +163,8 @@ fn use_in_every_way(bytes: Vec<u8>) -> halite_types::Result<()> {
     while let Some(key) = cursor.key().map(<[u8]>::to_vec) {
         cursor.seek_before(&key)?;
         steps += 1;
-        // A walk over cells that damage put out of order may go round; a caller asks for rows it has not seen.
+        // A walk over cells that damage put out of order may go round; a caller asks for rows it
+        // has not seen.
         if steps > 1000 {
             break;
         }

@@ -1,9 +1,18 @@
-//! Files HBase wrote: every cell, every look-up, every filter, and the same bytes when they are written again.
-use halite_engine::hfile::{ChecksumType, Comparator, Cursor, DirectBlocks, HashKind, Reader, StoreFileInfo, Writer, WriterOptions, info_key};
-use halite_types::cell::{compare_keys, first_on_column, first_on_row, key_family, key_qualifier, key_row, last_on_row};
+//! Files HBase wrote: every cell, every look-up, every filter, and the same bytes when they are
+//! written again.
+use halite_engine::hfile::{
+    ChecksumType, Comparator, Cursor, DirectBlocks, HashKind, Reader, StoreFileInfo, Writer,
+    WriterOptions, info_key,
+};
+use halite_types::cell::{
+    compare_keys, first_on_column, first_on_row, key_family, key_qualifier, key_row, last_on_row,
+};
 use halite_types::{BloomType, ErrorKind};
 
-use super::support::{MemoryFile, OwnedCell, dump, is_before, line, open, parse_line, read_all, sample, sample_cells, write};
+use super::support::{
+    MemoryFile, OwnedCell, dump, is_before, line, open, parse_line, read_all, sample, sample_cells,
+    write,
+};
 
 pub(super) const SAMPLES: [&str; 24] = [
     "tiny-none",
@@ -67,8 +76,9 @@ fn every_cell_is_the_one_hbase_reads() {
     }
 }
 
-/// Seeks with the cell's own key, with keys around it, forwards, backwards and again from where the cursor is.
-fn check_look_ups(name: &str, reader: &std::sync::Arc<Reader>, cells: &[OwnedCell]) {
+/// Seeks with the cell's own key, with keys around it, forwards, backwards and again from where the
+/// cursor is.
+fn check_lookups(name: &str, reader: &std::sync::Arc<Reader>, cells: &[OwnedCell]) {
     let comparator = reader.comparator();
     let mut kept = Cursor::new(reader.clone(), DirectBlocks);
     for cell in cells {
@@ -76,25 +86,47 @@ fn check_look_ups(name: &str, reader: &std::sync::Arc<Reader>, cells: &[OwnedCel
         let row = key_row(key);
         let mut older = key.clone();
         *older.last_mut().unwrap() = 0;
-        let probes = [key.clone(), first_on_row(row), last_on_row(row), older, first_on_column(row, key_family(key), key_qualifier(key))];
+        let probes = [
+            key.clone(),
+            first_on_row(row),
+            last_on_row(row),
+            older,
+            first_on_column(row, key_family(key), key_qualifier(key)),
+        ];
         for probe in probes {
             let at = cells.partition_point(|cell| is_before(comparator, &cell.key, &probe));
             let mut fresh = Cursor::new(reader.clone(), DirectBlocks);
             for cursor in [&mut fresh, &mut kept] {
                 cursor.seek(&probe).unwrap();
-                assert_eq!(cursor.peek().map(OwnedCell::of).as_ref(), cells.get(at), "{name}: seek {}", probe.escape_ascii());
+                assert_eq!(
+                    cursor.peek().map(OwnedCell::from_cell).as_ref(),
+                    cells.get(at),
+                    "{name}: seek {}",
+                    probe.escape_ascii()
+                );
             }
             fresh.seek_before(&probe).unwrap();
             let before = at.checked_sub(1).map(|at| &cells[at]);
-            assert_eq!(fresh.peek().map(OwnedCell::of).as_ref(), before, "{name}: before {}", probe.escape_ascii());
+            assert_eq!(
+                fresh.peek().map(OwnedCell::from_cell).as_ref(),
+                before,
+                "{name}: before {}",
+                probe.escape_ascii()
+            );
         }
-        let first_of_row = cells.partition_point(|cell| comparator.compare_rows(key_row(&cell.key), row).is_lt());
+        let first_of_row =
+            cells.partition_point(|cell| comparator.compare_rows(key_row(&cell.key), row).is_lt());
         kept.seek_to_previous_row(row).unwrap();
         let previous = first_of_row.checked_sub(1).map(|last| {
             let previous_row = key_row(&cells[last].key);
             cells.iter().find(|cell| key_row(&cell.key) == previous_row).unwrap()
         });
-        assert_eq!(kept.peek().map(OwnedCell::of).as_ref(), previous, "{name}: row before {}", row.escape_ascii());
+        assert_eq!(
+            kept.peek().map(OwnedCell::from_cell).as_ref(),
+            previous,
+            "{name}: row before {}",
+            row.escape_ascii()
+        );
     }
 }
 
@@ -102,13 +134,14 @@ fn check_look_ups(name: &str, reader: &std::sync::Arc<Reader>, cells: &[OwnedCel
 fn every_look_up_finds_its_cell() {
     for name in SAMPLES.into_iter().chain(READ_ONLY) {
         let (reader, cells) = sample_cells(name);
-        // Values of hundreds of kilobytes make each block expensive, and these files are there for their blocks.
-        check_look_ups(name, &reader, &cells);
+        // Values of hundreds of kilobytes make each block expensive, and these files are there for
+        // their blocks.
+        check_lookups(name, &reader, &cells);
         assert_eq!(reader.first_key(), cells.first().map(|cell| cell.key.as_slice()), "{name}");
         assert_eq!(reader.last_key(), cells.last().map(|cell| cell.key.as_slice()), "{name}");
         let mut cursor = Cursor::new(reader.clone(), DirectBlocks);
         cursor.seek_to_last().unwrap();
-        assert_eq!(cursor.peek().map(OwnedCell::of).as_ref(), cells.last(), "{name}");
+        assert_eq!(cursor.peek().map(OwnedCell::from_cell).as_ref(), cells.last(), "{name}");
         cursor.advance().unwrap();
         assert!(cursor.peek().is_none() && cursor.advance().is_ok(), "{name}");
     }
@@ -120,11 +153,24 @@ fn filters_never_deny_what_is_there_and_rarely_admit_what_is_not() {
         let (reader, cells) = sample_cells(name);
         for cell in &cells {
             let cell = cell.view();
-            assert!(reader.may_contain_row(&DirectBlocks, cell.row()).unwrap(), "{name}: {}", cell.row().escape_ascii());
-            assert!(reader.may_contain_column(&DirectBlocks, cell.row(), cell.qualifier()).unwrap(), "{name}");
+            assert!(
+                reader.may_contain_row(&DirectBlocks, cell.row()).unwrap(),
+                "{name}: {}",
+                cell.row().escape_ascii()
+            );
+            assert!(
+                reader.may_contain_column(&DirectBlocks, cell.row(), cell.qualifier()).unwrap(),
+                "{name}"
+            );
             if cell.type_code() == 14 || cell.type_code() == 10 {
-                assert!(reader.may_contain_delete_family(&DirectBlocks, cell.row()).unwrap(), "{name}");
-                assert!(reader.may_contain_column(&DirectBlocks, cell.row(), b"any qualifier").unwrap(), "{name}");
+                assert!(
+                    reader.may_contain_delete_family(&DirectBlocks, cell.row()).unwrap(),
+                    "{name}"
+                );
+                assert!(
+                    reader.may_contain_column(&DirectBlocks, cell.row(), b"any qualifier").unwrap(),
+                    "{name}"
+                );
             }
         }
     }
@@ -132,9 +178,13 @@ fn filters_never_deny_what_is_there_and_rarely_admit_what_is_not() {
 
 #[test]
 fn about_one_in_a_hundred_absent_rows_gets_through() {
-    for (name, type_is_of_rows) in
-        [("index-4level", true), ("bloom-row", true), ("bloom-murmur3", true), ("bloom-jenkins", true), ("bloom-rowcol", false)]
-    {
+    for (name, type_is_of_rows) in [
+        ("index-4level", true),
+        ("bloom-row", true),
+        ("bloom-murmur3", true),
+        ("bloom-jenkins", true),
+        ("bloom-rowcol", false),
+    ] {
         let (reader, _) = sample_cells(name);
         let wrong = (0..4000).filter(|i| {
             // Before the last key of the filter, so that it is the bits that answer.
@@ -166,7 +216,8 @@ fn a_filter_answers_only_what_it_is_about() {
     assert!(!row.may_contain_delete_family(&DirectBlocks, b"k00000000").unwrap());
 }
 
-/// The settings with which the generator of the samples wrote each of them, as far as they are not in the file.
+/// The settings with which the generator of the samples wrote each of them, as far as they are not
+/// in the file.
 fn settings(name: &str, reader: &Reader) -> WriterOptions {
     let mut options = WriterOptions {
         bloom: if name == "empty" { BloomType::Row } else { reader.bloom_type() },
@@ -179,7 +230,12 @@ fn settings(name: &str, reader: &Reader) -> WriterOptions {
     match name {
         "index-2level" => (options.block_bytes, options.index_chunk_bytes) = (512, 512),
         "index-4level" => {
-            (options.block_bytes, options.index_chunk_bytes, options.min_index_entries, options.bloom_chunk_bytes) = (256, 160, 3, 256);
+            (
+                options.block_bytes,
+                options.index_chunk_bytes,
+                options.min_index_entries,
+                options.bloom_chunk_bytes,
+            ) = (256, 160, 3, 256);
         }
         "none-nasty" | "none-nasty-tags" => options.block_bytes = 4096,
         "bloom-none" | "bloom-row" | "bloom-rowcol" | "bloom-rowprefix_fixed_length" => {
@@ -187,7 +243,10 @@ fn settings(name: &str, reader: &Reader) -> WriterOptions {
         }
         "bloom-murmur3" => options.bloom_hash = HashKind::Murmur3,
         "bloom-jenkins" => options.bloom_hash = HashKind::Jenkins,
-        "checksum-crc32" => (options.block_bytes, options.checksum, options.bytes_per_checksum) = (4096, ChecksumType::Crc32, 512),
+        "checksum-crc32" => {
+            (options.block_bytes, options.checksum, options.bytes_per_checksum) =
+                (4096, ChecksumType::Crc32, 512);
+        }
         "checksum-null" => (options.block_bytes, options.checksum) = (4096, ChecksumType::Null),
         "comp-gz" => options.block_bytes = 8192,
         _ => {}
@@ -207,7 +266,11 @@ fn rewrite(name: &str, reader: &Reader, cells: &[OwnedCell]) -> Vec<u8> {
     for cell in cells {
         writer.append(cell.view()).unwrap();
     }
-    for key in [info_key::BULK_LOAD_TIME, info_key::BULK_LOAD_TASK, info_key::EXCLUDE_FROM_MINOR_COMPACTION] {
+    for key in [
+        info_key::BULK_LOAD_TIME,
+        info_key::BULK_LOAD_TASK,
+        info_key::EXCLUDE_FROM_MINOR_COMPACTION,
+    ] {
         if let Some(value) = reader.info().get(key) {
             writer.set_info(key, value.to_vec());
         }
@@ -215,7 +278,10 @@ fn rewrite(name: &str, reader: &Reader, cells: &[OwnedCell]) -> Vec<u8> {
     let store = StoreFileInfo {
         max_sequence_id: reader.max_sequence_id(),
         major_compaction: reader.info().get(info_key::MAJOR_COMPACTION).map(|_| reader.is_major()),
-        compacted_from: reader.info().get(info_key::COMPACTED_FROM).map(|_| reader.info().compacted_from()),
+        compacted_from: reader
+            .info()
+            .get(info_key::COMPACTED_FROM)
+            .map(|_| reader.info().compacted_from()),
     };
     if plain { writer.finish_plain() } else { writer.finish(store) }.unwrap();
     file.bytes()
@@ -228,19 +294,28 @@ fn writing_the_cells_again_gives_the_bytes_hbase_wrote() {
         let (reader, cells) = sample_cells(name);
         let new = rewrite(name, &reader, &cells);
         let first = old.iter().zip(&new).position(|(a, b)| a != b);
-        assert!(old == new, "{name}: {} and {} bytes, first difference at {first:?}", old.len(), new.len());
+        assert!(
+            old == new,
+            "{name}: {} and {} bytes, first difference at {first:?}",
+            old.len(),
+            new.len()
+        );
     }
 }
 
 #[test]
-fn compressed_cells_written_again_say_the_same() {
+fn rewritten_compressed_cells_are_equal() {
     for name in ["comp-gz", "comp-gz-big"] {
         let (reader, cells) = sample_cells(name);
         let new = open(rewrite(name, &reader, &cells)).unwrap();
         assert_eq!(read_all(&new, DirectBlocks).unwrap(), cells, "{name}");
         assert_eq!(new.info(), reader.info(), "{name}");
         let (a, b) = (new.trailer(), reader.trailer());
-        assert_eq!((a.total_uncompressed_bytes, a.data_index_count), (b.total_uncompressed_bytes, b.data_index_count), "{name}");
+        assert_eq!(
+            (a.total_uncompressed_bytes, a.data_index_count),
+            (b.total_uncompressed_bytes, b.data_index_count),
+            "{name}"
+        );
     }
 }
 
@@ -251,7 +326,11 @@ fn the_middle_key_is_that_of_the_middle_block() {
         let mid = reader.mid_key(&DirectBlocks).unwrap().unwrap();
         let below = cells.partition_point(|cell| is_before(reader.comparator(), &cell.key, &mid));
         assert!(below.abs_diff(cells.len() / 2) <= 15, "{name}: {below} of {}", cells.len());
-        assert_eq!(reader.split_row(&DirectBlocks).unwrap().as_deref(), Some(key_row(&mid)), "{name}");
+        assert_eq!(
+            reader.split_row(&DirectBlocks).unwrap().as_deref(),
+            Some(key_row(&mid)),
+            "{name}"
+        );
     }
     let (reader, cells) = sample_cells("none-nasty");
     let mid = reader.mid_key(&DirectBlocks).unwrap().unwrap();
@@ -268,23 +347,45 @@ fn facts_about_a_file_are_those_of_its_cells() {
     let (reader, cells) = sample_cells("none-nasty");
     let deletes = cells.iter().filter(|cell| [10, 14].contains(&cell.view().type_code())).count();
     assert_eq!(reader.delete_family_count(), Some(deletes as u64));
-    assert_eq!(reader.max_cell_sequence_id(), cells.iter().map(|cell| cell.sequence).max().unwrap());
-    let puts = cells.iter().filter(|cell| cell.view().type_code() == 4).map(|cell| cell.view().timestamp());
+    assert_eq!(
+        reader.max_cell_sequence_id(),
+        cells.iter().map(|cell| cell.sequence).max().unwrap()
+    );
+    let puts = cells
+        .iter()
+        .filter(|cell| cell.view().type_code() == 4)
+        .map(|cell| cell.view().timestamp());
     assert_eq!(reader.earliest_put_timestamp(), puts.min());
-    assert_eq!(reader.time_range().map(|range| *range.end()), cells.iter().map(|cell| cell.view().timestamp()).max());
-    assert_eq!((reader.max_sequence_id(), reader.is_major(), reader.is_bulk_loaded()), (Some(1001), false, false));
+    assert_eq!(
+        reader.time_range().map(|range| *range.end()),
+        cells.iter().map(|cell| cell.view().timestamp()).max()
+    );
+    assert_eq!(
+        (reader.max_sequence_id(), reader.is_major(), reader.is_bulk_loaded()),
+        (Some(1001), false, false)
+    );
     let (bulk, _) = sample_cells("bulk-style");
-    assert!(bulk.is_bulk_loaded() && bulk.is_excluded_from_minor_compaction() && !bulk.has_sequence_ids() && !bulk.keeps_sequence_ids());
+    assert!(
+        bulk.is_bulk_loaded()
+            && bulk.is_excluded_from_minor_compaction()
+            && !bulk.has_sequence_ids()
+            && !bulk.keeps_sequence_ids()
+    );
     let (tags, cells) = sample_cells("none-nasty-tags");
     assert_eq!(tags.max_tags_bytes(), cells.iter().map(|cell| cell.tags.len()).max());
     let (empty, _) = sample_cells("empty");
-    assert_eq!((empty.time_range(), empty.earliest_put_timestamp(), empty.first_key(), empty.last_key()), (None, None, None, None));
+    assert_eq!(
+        (empty.time_range(), empty.earliest_put_timestamp(), empty.first_key(), empty.last_key()),
+        (None, None, None, None)
+    );
     assert_eq!((empty.trailer().first_data_block_offset, empty.trailer().index_levels), (None, 1));
 }
 
 #[test]
 fn meta_files_are_searched_in_the_order_of_meta() {
-    for (name, block_bytes) in [("meta-table", 1000), ("meta-table-order", 1), ("meta-table-order", 700)] {
+    for (name, block_bytes) in
+        [("meta-table", 1000), ("meta-table-order", 1), ("meta-table-order", 700)]
+    {
         let cells: Vec<OwnedCell> = dump(name).iter().map(|line| parse_line(line)).collect();
         let options = WriterOptions {
             comparator: Comparator::Meta,
@@ -298,21 +399,27 @@ fn meta_files_are_searched_in_the_order_of_meta() {
         let reader = open(write(&options, &cells, StoreFileInfo::flushed(9))).unwrap();
         assert!(reader.comparator() == Comparator::Meta && reader.trailer().index_levels > 1);
         assert_eq!(read_all(&reader, DirectBlocks).unwrap(), cells, "{name}");
-        check_look_ups(name, &reader, &cells);
+        check_lookups(name, &reader, &cells);
         for cell in &cells {
-            assert!(reader.may_contain_column(&DirectBlocks, cell.view().row(), cell.view().qualifier()).unwrap(), "{name}");
+            assert!(
+                reader
+                    .may_contain_column(&DirectBlocks, cell.view().row(), cell.view().qualifier())
+                    .unwrap(),
+                "{name}"
+            );
         }
     }
 }
 
 #[test]
 fn the_order_of_meta_is_not_that_of_plain_rows() {
-    let cells: Vec<OwnedCell> = dump("meta-table-order").iter().map(|line| parse_line(line)).collect();
+    let cells: Vec<OwnedCell> =
+        dump("meta-table-order").iter().map(|line| parse_line(line)).collect();
     assert!(cells.windows(2).any(|pair| compare_keys(&pair[0].key, &pair[1].key).is_gt()));
 }
 
 #[test]
-fn what_cannot_be_read_is_named_with_the_mend() {
+fn unsupported_file_is_rejected_with_fix() {
     for (name, words) in [("comp-lzo", ["compression LZO", "major compaction"])] {
         let error = open(sample(name)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");

@@ -3,7 +3,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use halite_engine::hfile::{
-    Block, BlockKind, BlockPointer, BlockSource, Comparator, Compression, Cursor, DirectBlocks, Reader, StoreFileInfo, Writer, WriterOptions,
+    Block, BlockHandle, BlockKind, BlockSource, Comparator, Compression, Cursor, DirectBlocks,
+    Reader, StoreFileInfo, Writer, WriterOptions,
 };
 use halite_types::cell::{compare_cells, compare_keys, make_key};
 use halite_types::{BloomType, Error, ErrorKind};
@@ -11,9 +12,13 @@ use proptest::prelude::*;
 
 use super::support::{MemoryFile, OwnedCell, is_before, open, read_all, write};
 
-/// Few distinct rows and qualifiers, so that columns get several versions, and with shared beginnings.
+/// Few distinct rows and qualifiers, so that columns get several versions, and with shared
+/// beginnings.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
-    prop_oneof![prop::collection::vec(prop::sample::select(vec![0_u8, b'a', b'b', 0xff]), 1..4), prop::collection::vec(any::<u8>(), 1..20),]
+    prop_oneof![
+        prop::collection::vec(prop::sample::select(vec![0_u8, b'a', b'b', 0xff]), 1..4),
+        prop::collection::vec(any::<u8>(), 1..20),
+    ]
 }
 
 fn any_cell() -> impl Strategy<Value = OwnedCell> {
@@ -21,25 +26,47 @@ fn any_cell() -> impl Strategy<Value = OwnedCell> {
     let kind = prop_oneof![4 => Just(4_u8), 1 => prop::sample::select(vec![8_u8, 10, 12, 14])];
     let tags = prop_oneof![3 => Just(None), 1 => any_bytes().prop_map(Some)];
     let value = prop::collection::vec(any::<u8>(), 0..60);
-    (any_bytes(), any_bytes(), stamp, kind, value, tags, 0_u64..300).prop_map(|(row, qualifier, stamp, kind, value, tags, sequence)| {
-        let qualifier = if kind == 10 || kind == 14 { Vec::new() } else { qualifier };
-        let cell = OwnedCell { key: make_key(&row, b"f", &qualifier, stamp, kind), value, tags: Vec::new(), sequence };
-        tags.map_or(cell.clone(), |tag| cell.with_tag(8, &tag))
-    })
+    (any_bytes(), any_bytes(), stamp, kind, value, tags, 0_u64..300).prop_map(
+        |(row, qualifier, stamp, kind, value, tags, sequence)| {
+            let qualifier = if kind == 10 || kind == 14 { Vec::new() } else { qualifier };
+            let cell = OwnedCell {
+                key: make_key(&row, b"f", &qualifier, stamp, kind),
+                value,
+                tags: Vec::new(),
+                sequence,
+            };
+            tags.map_or(cell.clone(), |tag| cell.with_tag(8, &tag))
+        },
+    )
 }
 
-/// The same cell in a row that begins with `shared`.
-fn with_row_behind(shared: &str, cell: &OwnedCell) -> OwnedCell {
+/// The same cell in a row that begins with `row_prefix`.
+fn with_row_prefix(shared: &str, cell: &OwnedCell) -> OwnedCell {
     let view = cell.view();
     let row = [shared.as_bytes(), view.row()].concat();
-    OwnedCell { key: make_key(&row, view.family(), view.qualifier(), view.timestamp(), view.type_code()), ..cell.clone() }
+    OwnedCell {
+        key: make_key(&row, view.family(), view.qualifier(), view.timestamp(), view.type_code()),
+        ..cell.clone()
+    }
 }
 
 fn any_options() -> impl Strategy<Value = WriterOptions> {
-    let bloom = prop::sample::select(vec![BloomType::None, BloomType::Row, BloomType::RowCol, BloomType::RowPrefix(2)]);
+    let bloom = prop::sample::select(vec![
+        BloomType::None,
+        BloomType::Row,
+        BloomType::RowCol,
+        BloomType::RowPrefix(2),
+    ]);
     let compression = prop::sample::select(vec![Compression::None, Compression::Gz]);
     (1_usize..2000, 30_usize..600, 1_usize..6, bloom, compression, 33_u32..3000).prop_map(
-        |(block_bytes, index_chunk_bytes, min_index_entries, bloom, compression, bytes_per_checksum)| WriterOptions {
+        |(
+            block_bytes,
+            index_chunk_bytes,
+            min_index_entries,
+            bloom,
+            compression,
+            bytes_per_checksum,
+        )| WriterOptions {
             block_bytes,
             index_chunk_bytes,
             min_index_entries,
@@ -63,9 +90,10 @@ proptest! {
         mut cells in prop::collection::vec(any_cell(), 0..150),
         mut probes in prop::collection::vec(any_cell(), 1..40),
     ) {
-        // Searches compare eight bytes behind what the rows share first, so some share more than that; some probes do not.
-        cells.iter_mut().for_each(|cell| *cell = with_row_behind(shared, cell));
-        probes.iter_mut().filter(|probe| probe.sequence % 8 != 0).for_each(|probe| *probe = with_row_behind(shared, probe));
+        // Searches compare eight bytes behind what the rows share first, so some share more than
+        // that; some probes do not.
+        cells.iter_mut().for_each(|cell| *cell = with_row_prefix(shared, cell));
+        probes.iter_mut().filter(|probe| probe.sequence % 8 != 0).for_each(|probe| *probe = with_row_prefix(shared, probe));
         cells.sort_by(|a, b| compare_cells(&a.view(), &b.view()));
         let reader = open(write(&options, &cells, StoreFileInfo::flushed(7))).unwrap();
         prop_assert_eq!(&read_all(&reader, DirectBlocks).unwrap(), &cells);
@@ -73,14 +101,14 @@ proptest! {
         for probe in &probes {
             let at = cells.partition_point(|cell| compare_keys(&cell.key, &probe.key).is_lt());
             cursor.seek(&probe.key).unwrap();
-            prop_assert_eq!(cursor.peek().map(OwnedCell::of), cells.get(at).cloned());
+            prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), cells.get(at).cloned());
             cursor.advance().unwrap();
-            prop_assert_eq!(cursor.peek().map(OwnedCell::of), cells.get(at + 1).cloned());
+            prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), cells.get(at + 1).cloned());
             if probe.sequence % 2 == 0 {
                 cursor.seek_before(&probe.key).unwrap();
-                prop_assert_eq!(cursor.peek().map(OwnedCell::of), at.checked_sub(1).map(|at| cells[at].clone()));
+                prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), at.checked_sub(1).map(|at| cells[at].clone()));
                 cursor.advance().unwrap();
-                prop_assert_eq!(cursor.peek().map(OwnedCell::of), at.checked_sub(1).and_then(|_| cells.get(at).cloned()));
+                prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), at.checked_sub(1).and_then(|_| cells.get(at).cloned()));
             }
         }
         for cell in &cells {
@@ -96,43 +124,54 @@ proptest! {
 
 /// Counts the blocks asked for by kind, and refuses once there were enough.
 #[derive(Default)]
-struct Counted {
+struct CountingSource {
     data: AtomicUsize,
     index: AtomicUsize,
     left: AtomicUsize,
 }
 
-impl Counted {
+impl CountingSource {
     fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self { left: AtomicUsize::new(limit), ..Self::default() })
     }
 }
 
-impl BlockSource for Counted {
-    fn block(&self, reader: &Reader, pointer: BlockPointer, kind: BlockKind) -> halite_types::Result<Arc<Block>> {
+impl BlockSource for CountingSource {
+    fn block(
+        &self,
+        reader: &Reader,
+        pointer: BlockHandle,
+        kind: BlockKind,
+    ) -> halite_types::Result<Arc<Block>> {
         if self.left.load(Ordering::Relaxed) == 0 {
-            return Err(Error::new(ErrorKind::NeedsIo, "not in memory"));
+            return Err(Error::new(ErrorKind::WouldBlock, "not in memory"));
         }
         self.left.fetch_sub(1, Ordering::Relaxed);
-        if kind == BlockKind::Data { &self.data } else { &self.index }.fetch_add(1, Ordering::Relaxed);
+        if kind == BlockKind::Data { &self.data } else { &self.index }
+            .fetch_add(1, Ordering::Relaxed);
         reader.read_block(pointer, kind).map(Arc::new)
     }
 }
 
 fn numbered(count: u32) -> Vec<OwnedCell> {
-    (0..count).map(|i| OwnedCell::put(format!("row{i:06}").as_bytes(), b"q", 5, b"some value of some bytes")).collect()
+    (0..count)
+        .map(|i| {
+            OwnedCell::put(format!("row{i:06}").as_bytes(), b"q", 5, b"some value of some bytes")
+        })
+        .collect()
 }
 
 #[test]
 fn a_scan_reads_every_block_once_and_short_seeks_stay_in_their_block() {
     let cells = numbered(3000);
-    let options = WriterOptions { block_bytes: 1000, index_chunk_bytes: 500, ..WriterOptions::default() };
+    let options =
+        WriterOptions { block_bytes: 1000, index_chunk_bytes: 500, ..WriterOptions::default() };
     let reader = open(write(&options, &cells, StoreFileInfo::flushed(1))).unwrap();
-    let source = Counted::new(usize::MAX);
+    let source = CountingSource::new(usize::MAX);
     assert_eq!(read_all(&reader, source.clone()).unwrap().len(), 3000);
     let blocks = source.data.load(Ordering::Relaxed);
     assert!((140..=200).contains(&blocks), "{blocks}");
-    let source = Counted::new(usize::MAX);
+    let source = CountingSource::new(usize::MAX);
     let mut cursor = Cursor::new(reader, source.clone());
     for cell in cells.iter().step_by(3) {
         cursor.seek(&cell.key).unwrap();
@@ -144,11 +183,16 @@ fn a_scan_reads_every_block_once_and_short_seeks_stay_in_their_block() {
 #[test]
 fn a_source_that_refuses_leaves_a_cursor_that_can_seek_again() {
     let cells = numbered(500);
-    let options = WriterOptions { block_bytes: 300, index_chunk_bytes: 200, min_index_entries: 2, ..WriterOptions::default() };
+    let options = WriterOptions {
+        block_bytes: 300,
+        index_chunk_bytes: 200,
+        min_index_entries: 2,
+        ..WriterOptions::default()
+    };
     let reader = open(write(&options, &cells, StoreFileInfo::flushed(1))).unwrap();
     assert!(reader.trailer().index_levels >= 3);
     for allowed in 0..12 {
-        let source = Counted::new(allowed);
+        let source = CountingSource::new(allowed);
         let mut cursor = Cursor::new(reader.clone(), source.clone());
         let mut walk = || -> halite_types::Result<()> {
             cursor.seek(&cells[77].key)?;
@@ -157,7 +201,7 @@ fn a_source_that_refuses_leaves_a_cursor_that_can_seek_again() {
             }
             Ok(())
         };
-        assert_eq!(walk().unwrap_err().kind(), ErrorKind::NeedsIo);
+        assert_eq!(walk().unwrap_err().kind(), ErrorKind::WouldBlock);
         assert!(cursor.peek().is_none());
         source.left.store(usize::MAX, Ordering::Relaxed);
         for at in [400, 77, 78, 0, 499] {
@@ -170,9 +214,10 @@ fn a_source_that_refuses_leaves_a_cursor_that_can_seek_again() {
 #[test]
 fn cells_out_of_order_are_refused_and_nothing_is_lost() {
     let file = MemoryFile::default();
-    let mut writer = Writer::create(Box::new(file.clone()), "new", WriterOptions::default()).unwrap();
+    let mut writer =
+        Writer::create(Box::new(file.clone()), "new", WriterOptions::default()).unwrap();
     let good = OwnedCell::put(b"m", b"q", 5, b"v");
-    writer.append(good.view().with_sequence(9)).unwrap();
+    writer.append(good.view().with_sequence_id(9)).unwrap();
     let other_family = OwnedCell { key: make_key(b"n", b"g", b"q", 5, 4), ..good.clone() };
     for (bad, sequence, word) in [
         (OwnedCell::put(b"a", b"q", 5, b"v"), 9, "out of order"),
@@ -181,36 +226,65 @@ fn cells_out_of_order_are_refused_and_nothing_is_lost() {
         (other_family, 9, "another family"),
         (OwnedCell::put(b"n", b"q", 5, b"v").with_tag(8, b"12345678"), 9, "tags"),
     ] {
-        let error = writer.append(bad.view().with_sequence(sequence)).unwrap_err();
-        assert!(error.kind() == ErrorKind::InvalidRequest && error.to_string().contains(word), "{error}");
+        let error = writer.append(bad.view().with_sequence_id(sequence)).unwrap_err();
+        assert!(
+            error.kind() == ErrorKind::InvalidRequest && error.to_string().contains(word),
+            "{error}"
+        );
     }
-    writer.append(good.view().with_sequence(9)).unwrap();
-    writer.append(good.view().with_sequence(3)).unwrap();
+    writer.append(good.view().with_sequence_id(9)).unwrap();
+    writer.append(good.view().with_sequence_id(3)).unwrap();
     assert!(writer.bytes_written() > 0 && writer.cells_written() == 3);
     writer.finish(StoreFileInfo::compacted(9, true, vec!["a".into(), "b".into()])).unwrap();
     let reader = open(file.bytes()).unwrap();
-    let sequences: Vec<u64> = read_all(&reader, DirectBlocks).unwrap().iter().map(|cell| cell.sequence).collect();
+    let sequences: Vec<u64> =
+        read_all(&reader, DirectBlocks).unwrap().iter().map(|cell| cell.sequence).collect();
     assert_eq!(sequences, [9, 9, 3]);
-    assert_eq!((reader.is_major(), reader.info().compacted_from()), (true, vec!["a".to_owned(), "b".to_owned()]));
+    assert_eq!(
+        (reader.is_major(), reader.info().compacted_from()),
+        (true, vec!["a".to_owned(), "b".to_owned()])
+    );
 }
 
 #[test]
 fn versions_that_differ_in_the_sequence_id_only_share_a_block() {
-    let cells: Vec<OwnedCell> = (0..200).rev().map(|sequence| OwnedCell { sequence, ..OwnedCell::put(b"r", b"q", 5, b"value") }).collect();
-    let reader = open(write(&WriterOptions { block_bytes: 50, ..WriterOptions::default() }, &cells, StoreFileInfo::flushed(1))).unwrap();
+    let cells: Vec<OwnedCell> = (0..200)
+        .rev()
+        .map(|sequence| OwnedCell { sequence, ..OwnedCell::put(b"r", b"q", 5, b"value") })
+        .collect();
+    let reader = open(write(
+        &WriterOptions { block_bytes: 50, ..WriterOptions::default() },
+        &cells,
+        StoreFileInfo::flushed(1),
+    ))
+    .unwrap();
     assert_eq!(reader.trailer().data_index_count, 1);
     let mut cursor = Cursor::new(reader, DirectBlocks);
     cursor.seek(&cells[0].key).unwrap();
-    assert_eq!(cursor.peek().map(|cell| cell.sequence()), Some(199));
+    assert_eq!(cursor.peek().map(|cell| cell.sequence_id()), Some(199));
 }
 
 #[test]
 fn options_that_make_no_sense_are_refused() {
-    let refused = |options: WriterOptions| Writer::create(Box::new(MemoryFile::default()), "new", options).err().unwrap().kind();
-    assert_eq!(refused(WriterOptions { compression: Compression::Zstd, ..WriterOptions::default() }), ErrorKind::Unsupported);
-    assert_eq!(refused(WriterOptions { bytes_per_checksum: 32, ..WriterOptions::default() }), ErrorKind::InvalidRequest);
-    assert_eq!(refused(WriterOptions { bloom_error_rate: 1.5, ..WriterOptions::default() }), ErrorKind::InvalidRequest);
-    assert_eq!(refused(WriterOptions { bloom: BloomType::RowPrefix(0), ..WriterOptions::default() }), ErrorKind::InvalidRequest);
+    let refused = |options: WriterOptions| {
+        Writer::create(Box::new(MemoryFile::default()), "new", options).err().unwrap().kind()
+    };
+    assert_eq!(
+        refused(WriterOptions { compression: Compression::Zstd, ..WriterOptions::default() }),
+        ErrorKind::Unsupported
+    );
+    assert_eq!(
+        refused(WriterOptions { bytes_per_checksum: 32, ..WriterOptions::default() }),
+        ErrorKind::InvalidRequest
+    );
+    assert_eq!(
+        refused(WriterOptions { bloom_error_rate: 1.5, ..WriterOptions::default() }),
+        ErrorKind::InvalidRequest
+    );
+    assert_eq!(
+        refused(WriterOptions { bloom: BloomType::RowPrefix(0), ..WriterOptions::default() }),
+        ErrorKind::InvalidRequest
+    );
 }
 
 #[test]
@@ -227,25 +301,41 @@ fn index_keys_lie_between_the_blocks_they_part() {
 #[test]
 fn keys_longer_than_an_index_block_do_not_multiply_it() {
     let qualifier = |number: u32| [&[b'a'; 2000][..], format!("{number:06}").as_bytes()].concat();
-    let cells: Vec<OwnedCell> = (0..400).map(|number| OwnedCell::put(b"r", &qualifier(number), 5, b"value")).collect();
-    let options = WriterOptions { block_bytes: 1 << 10, index_chunk_bytes: 1 << 10, ..WriterOptions::default() };
+    let cells: Vec<OwnedCell> =
+        (0..400).map(|number| OwnedCell::put(b"r", &qualifier(number), 5, b"value")).collect();
+    let options = WriterOptions {
+        block_bytes: 1 << 10,
+        index_chunk_bytes: 1 << 10,
+        ..WriterOptions::default()
+    };
     let bytes = write(&options, &cells, StoreFileInfo::flushed(1));
     let in_cells: usize = cells.iter().map(|cell| cell.key.len()).sum();
     assert!(bytes.len() < 5 * in_cells, "{} bytes of {in_cells}", bytes.len());
     let reader = open(bytes).unwrap();
-    assert!(reader.trailer().data_index_count <= 16, "{} entries in the root", reader.trailer().data_index_count);
+    assert!(
+        reader.trailer().data_index_count <= 16,
+        "{} entries in the root",
+        reader.trailer().data_index_count
+    );
     assert_eq!(read_all(&reader, DirectBlocks).unwrap(), cells);
     assert_eq!(reader.verify().unwrap().cells, 400);
 }
 
 #[test]
 fn an_index_without_leaves_gets_no_level_above_the_data() {
-    // The last entry alone, with its long key, brings the root over the limit, and no leaf was written before.
+    // The last entry alone, with its long key, brings the root over the limit, and no leaf was
+    // written before.
     let long = vec![b'z'; 300];
-    let mut cells: Vec<OwnedCell> = (0..3).map(|i| OwnedCell::put(format!("r{i}").as_bytes(), b"q", 5, b"v")).collect();
+    let mut cells: Vec<OwnedCell> =
+        (0..3).map(|i| OwnedCell::put(format!("r{i}").as_bytes(), b"q", 5, b"v")).collect();
     cells.push(OwnedCell::put(&long, b"q", 5, b"v"));
     cells.push(OwnedCell::put(&long, b"q", 4, b"v"));
-    let options = WriterOptions { block_bytes: 1, index_chunk_bytes: 130, min_index_entries: 1, ..WriterOptions::default() };
+    let options = WriterOptions {
+        block_bytes: 1,
+        index_chunk_bytes: 130,
+        min_index_entries: 1,
+        ..WriterOptions::default()
+    };
     let reader = open(write(&options, &cells, StoreFileInfo::flushed(1))).unwrap();
     assert_eq!(reader.trailer().index_levels, 1);
     assert_eq!(read_all(&reader, DirectBlocks).unwrap(), cells);

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use halite_engine::env::{FileReader, FileWriter};
-use halite_engine::hfile::{BlockSource, Comparator, Cursor, DirectBlocks, Reader, StoreFileInfo, Writer, WriterOptions};
+use halite_engine::hfile::{
+    BlockSource, Comparator, Cursor, DirectBlocks, Reader, StoreFileInfo, Writer, WriterOptions,
+};
 use halite_types::CellRef;
 use halite_types::cell::{make_key, write_tag};
 
@@ -44,7 +46,10 @@ impl FileReader for MemoryReader {
 
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
-        let bytes = start.checked_add(buffer.len()).and_then(|end| self.0.get(start..end)).ok_or(io::ErrorKind::UnexpectedEof)?;
+        let bytes = start
+            .checked_add(buffer.len())
+            .and_then(|end| self.0.get(start..end))
+            .ok_or(io::ErrorKind::UnexpectedEof)?;
         buffer.copy_from_slice(bytes);
         Ok(())
     }
@@ -60,12 +65,22 @@ pub(super) struct OwnedCell {
 }
 
 impl OwnedCell {
-    pub(super) fn of(cell: CellRef<'_>) -> Self {
-        Self { key: cell.key().to_vec(), value: cell.value().to_vec(), tags: cell.tags().to_vec(), sequence: cell.sequence() }
+    pub(super) fn from_cell(cell: CellRef<'_>) -> Self {
+        Self {
+            key: cell.key().to_vec(),
+            value: cell.value().to_vec(),
+            tags: cell.tags().to_vec(),
+            sequence: cell.sequence_id(),
+        }
     }
 
     pub(super) fn put(row: &[u8], qualifier: &[u8], timestamp: i64, value: &[u8]) -> Self {
-        Self { key: make_key(row, b"f", qualifier, timestamp, 4), value: value.to_vec(), tags: Vec::new(), sequence: 0 }
+        Self {
+            key: make_key(row, b"f", qualifier, timestamp, 4),
+            value: value.to_vec(),
+            tags: Vec::new(),
+            sequence: 0,
+        }
     }
 
     pub(super) fn with_tag(mut self, kind: u8, data: &[u8]) -> Self {
@@ -90,12 +105,15 @@ pub(super) fn open(bytes: Vec<u8>) -> halite_types::Result<Arc<Reader>> {
     Reader::open(Arc::new(MemoryReader(bytes)), "data/default/t/1f/f/9a").map(Arc::new)
 }
 
-pub(super) fn read_all<S: BlockSource>(reader: &Arc<Reader>, source: S) -> halite_types::Result<Vec<OwnedCell>> {
+pub(super) fn read_all<S: BlockSource>(
+    reader: &Arc<Reader>,
+    source: S,
+) -> halite_types::Result<Vec<OwnedCell>> {
     let mut cursor = Cursor::new(reader.clone(), source);
     cursor.seek_to_first()?;
     let mut cells = Vec::new();
     while let Some(cell) = cursor.peek() {
-        cells.push(OwnedCell::of(cell));
+        cells.push(OwnedCell::from_cell(cell));
         cursor.advance()?;
     }
     Ok(cells)
@@ -135,16 +153,36 @@ pub(super) fn dump(name: &str) -> Vec<String> {
 
 /// A cell as HBase's dump has it.
 pub(super) fn line(cell: CellRef<'_>) -> String {
-    let value = if cell.value().len() <= 64 { hex(cell.value()) } else { format!("sha256:{}:{}", hex(&sha256(cell.value())), cell.value().len()) };
-    let (row, family, qualifier, tags) = (hex(cell.row()), hex(cell.family()), hex(cell.qualifier()), hex(cell.tags()));
-    format!("{row}\t{family}\t{qualifier}\t{}\t{}\t{}\t{tags}\t{value}", cell.timestamp(), cell.type_code(), cell.sequence())
+    let value = if cell.value().len() <= 64 {
+        hex(cell.value())
+    } else {
+        format!("sha256:{}:{}", hex(&sha256(cell.value())), cell.value().len())
+    };
+    let (row, family, qualifier, tags) =
+        (hex(cell.row()), hex(cell.family()), hex(cell.qualifier()), hex(cell.tags()));
+    format!(
+        "{row}\t{family}\t{qualifier}\t{}\t{}\t{}\t{tags}\t{value}",
+        cell.timestamp(),
+        cell.type_code(),
+        cell.sequence_id()
+    )
 }
 
 /// A cell of HBase's dump, if the dump has its whole value.
 pub(super) fn parse_line(line: &str) -> OwnedCell {
     let columns: Vec<&str> = line.split('\t').collect();
-    let value = if columns[7].starts_with("sha256:") { columns[7].as_bytes().to_vec() } else { unhex(columns[7]) };
-    let key = make_key(&unhex(columns[0]), &unhex(columns[1]), &unhex(columns[2]), columns[3].parse().unwrap(), columns[4].parse().unwrap());
+    let value = if columns[7].starts_with("sha256:") {
+        columns[7].as_bytes().to_vec()
+    } else {
+        unhex(columns[7])
+    };
+    let key = make_key(
+        &unhex(columns[0]),
+        &unhex(columns[1]),
+        &unhex(columns[2]),
+        columns[3].parse().unwrap(),
+        columns[4].parse().unwrap(),
+    );
     OwnedCell { key, value, tags: unhex(columns[6]), sequence: columns[5].parse().unwrap() }
 }
 
@@ -157,10 +195,14 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 fn unhex(text: &str) -> Vec<u8> {
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap())
+        .collect()
 }
 
-/// FIPS 180-4. The constants are the fractional parts of roots of primes, so they are computed here.
+/// FIPS 180-4. The constants are the fractional parts of roots of primes, so they are computed
+/// here.
 fn sha256(message: &[u8]) -> Vec<u8> {
     let primes: Vec<u32> = (2..312).filter(|n| (2..*n).all(|d| n % d != 0)).collect();
     let fraction = |prime: u32, root: u32| -> u32 {
@@ -182,17 +224,30 @@ fn sha256(message: &[u8]) -> Vec<u8> {
     }
     padded.extend_from_slice(&(message.len() as u64 * 8).to_be_bytes());
     for block in padded.chunks(64) {
-        let mut w: Vec<u32> = block.chunks(4).map(|word| u32::from_be_bytes(word.try_into().unwrap())).collect();
+        let mut w: Vec<u32> =
+            block.chunks(4).map(|word| u32::from_be_bytes(word.try_into().unwrap())).collect();
         for i in 16..64 {
             let (a, b) = (w[i - 15], w[i - 2]);
-            let small = |x: u32, r: u32, s: u32, t: u32| x.rotate_right(r) ^ x.rotate_right(s) ^ (x >> t);
-            w.push(w[i - 16].wrapping_add(small(a, 7, 18, 3)).wrapping_add(w[i - 7]).wrapping_add(small(b, 17, 19, 10)));
+            let small =
+                |x: u32, r: u32, s: u32, t: u32| x.rotate_right(r) ^ x.rotate_right(s) ^ (x >> t);
+            w.push(
+                w[i - 16]
+                    .wrapping_add(small(a, 7, 18, 3))
+                    .wrapping_add(w[i - 7])
+                    .wrapping_add(small(b, 17, 19, 10)),
+            );
         }
         let mut v = state.clone();
         for i in 0..64 {
-            let big = |x: u32, r: u32, s: u32, t: u32| x.rotate_right(r) ^ x.rotate_right(s) ^ x.rotate_right(t);
+            let big = |x: u32, r: u32, s: u32, t: u32| {
+                x.rotate_right(r) ^ x.rotate_right(s) ^ x.rotate_right(t)
+            };
             let choose = (v[4] & v[5]) ^ (!v[4] & v[6]);
-            let one = v[7].wrapping_add(big(v[4], 6, 11, 25)).wrapping_add(choose).wrapping_add(k[i]).wrapping_add(w[i]);
+            let one = v[7]
+                .wrapping_add(big(v[4], 6, 11, 25))
+                .wrapping_add(choose)
+                .wrapping_add(k[i])
+                .wrapping_add(w[i]);
             let majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
             let two = big(v[0], 2, 13, 22).wrapping_add(majority);
             v.rotate_right(1);

@@ -4,7 +4,8 @@ use super::{encoded, plain, salt, schema, unhex};
 use crate::schema::{HashFunction, KeySchema, Profile, Segment};
 use crate::value::{Decimal, FieldType, TimeUnit, Value};
 
-/// Compares every line's key with ours, and its values with what ours reads; returns how many there were.
+/// Compares every line's key with ours, and its values with what ours reads; returns how many there
+/// were.
 pub(super) fn check_lines(golden: &str, profile: Profile) -> usize {
     let lines = golden.lines().filter(|line| !line.starts_with('#'));
     lines.inspect(|line| check_line(line, profile)).count()
@@ -30,7 +31,8 @@ fn schema_of(fields: &str, profile: Profile) -> (KeySchema, Vec<FieldType>) {
         types.push(type_of(words.next().unwrap_or_default()));
         let mut segment = plain(id);
         for word in words {
-            segment = if word == "desc" { segment.desc() } else { Segment { nullable: true, ..segment } };
+            segment =
+                if word == "desc" { segment.desc() } else { Segment { nullable: true, ..segment } };
         }
         segments.push(segment);
     }
@@ -66,16 +68,27 @@ fn value(text: &str, ty: FieldType) -> Value<'static> {
     match ty {
         _ if text == "null" => Value::Null,
         FieldType::Bool => Value::Bool(text == "true"),
-        FieldType::U8 | FieldType::U16 | FieldType::U32 | FieldType::U64 => Value::Unsigned(text.parse().expect("a number")),
-        FieldType::I8 | FieldType::I16 | FieldType::I32 | FieldType::I64 | FieldType::Timestamp(_) => Value::Signed(text.parse().expect("a number")),
+        FieldType::U8 | FieldType::U16 | FieldType::U32 | FieldType::U64 => {
+            Value::Unsigned(text.parse().expect("a number"))
+        }
+        FieldType::I8
+        | FieldType::I16
+        | FieldType::I32
+        | FieldType::I64
+        | FieldType::Timestamp(_) => Value::Signed(text.parse().expect("a number")),
         FieldType::F32 => Value::F32(f32::from_bits(u32::try_from(bits()).expect("32 bits"))),
         FieldType::F64 => Value::F64(f64::from_bits(bits())),
         FieldType::Decimal => {
             let (coefficient, exponent) = text.split_once('e').expect("an exponent");
-            let number = Decimal::new(coefficient.parse().expect("digits"), exponent.parse().expect("digits"));
+            let number = Decimal::new(
+                coefficient.parse().expect("digits"),
+                exponent.parse().expect("digits"),
+            );
             Value::Decimal(number.expect("few digits"))
         }
-        _ if ty.is_text() => Value::Text(String::from_utf8(unhex(&text[1..])).expect("UTF-8").into()),
+        _ if ty.is_text() => {
+            Value::Text(String::from_utf8(unhex(&text[1..])).expect("UTF-8").into())
+        }
         _ => Value::Bytes(unhex(&text[1..]).into()),
     }
 }

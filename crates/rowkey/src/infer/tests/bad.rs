@@ -23,24 +23,41 @@ fn s4s_negative_salts_are_reported_and_the_others_explained() {
         signed_salt(&id) + &id
     });
     let inference = infer(&keys, &[], &InferOptions::default());
-    let finding = inference.findings.iter().find(|finding| finding.rule.id == "K-NEGMOD").expect("half of the salts are negative");
-    assert!(finding.evidence.as_deref().is_some_and(|evidence| evidence.contains("% of 1000 keys")), "{finding:?}");
+    let finding = inference
+        .findings
+        .iter()
+        .find(|finding| finding.rule.id == "K-NEGMOD")
+        .expect("half of the salts are negative");
+    assert!(
+        finding.evidence.as_deref().is_some_and(|evidence| evidence.contains("% of 1000 keys")),
+        "{finding:?}"
+    );
     let best = &inference.candidates[0];
     assert_eq!(best.schema.to_text(), "ROW KEY TEXT '{salt(1000 using java):3}{time:14}_{id:4}'");
     assert!((300..700).contains(&best.explained), "{}", best.explained);
-    assert!(best.counter_examples.iter().all(|example| example.key.starts_with(b"00-")), "{:?}", best.counter_examples);
+    assert!(
+        best.counter_examples.iter().all(|example| example.key.starts_with(b"00-")),
+        "{:?}",
+        best.counter_examples
+    );
 }
 
-/// Keys of one time were compared with each other in the order of the keys, so that any keys of a bulk load rose.
+/// Keys of one time were compared with each other in the order of the keys, so that any keys of a
+/// bulk load rose.
 #[test]
 fn keys_put_with_one_time_are_in_no_order() {
-    let keys = |make: fn(u64) -> u64| (0..1000u64).map(|at| Bytes::from(format!("{:016x}", make(at)))).collect::<Vec<_>>();
+    let keys = |make: fn(u64) -> u64| {
+        (0..1000u64).map(|at| Bytes::from(format!("{:016x}", make(at)))).collect::<Vec<_>>()
+    };
     let scattered = keys(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let mut sorted = scattered.clone();
     sorted.sort();
     let rises = |keys: &[Bytes], time: fn(i64) -> i64| {
         let times: Vec<i64> = (0..1000).map(time).collect();
-        infer(keys, &times, &InferOptions::default()).findings.iter().any(|finding| finding.rule.id == "K-MONO")
+        infer(keys, &times, &InferOptions::default())
+            .findings
+            .iter()
+            .any(|finding| finding.rule.id == "K-MONO")
     };
     assert!(!rises(&sorted, |_| 7) && !rises(&sorted, |at| at / 100));
     assert!(!rises(&scattered, |at| at / 2));
@@ -50,13 +67,20 @@ fn keys_put_with_one_time_are_in_no_order() {
 /// In even steps, lines that alternate were all of one kind.
 #[test]
 fn some_of_many_keys_are_of_every_kind_of_them() {
-    let line = |at: usize| if at.is_multiple_of(2) { format!("user_{at:06}") } else { format!("{at:06}#2024-03-15") };
+    let line = |at: usize| {
+        if at.is_multiple_of(2) { format!("user_{at:06}") } else { format!("{at:06}#2024-03-15") }
+    };
     let keys: Vec<Bytes> = (0..4000).map(|at| Bytes::from(line(at))).collect();
-    let inference = infer(&keys, &[], &InferOptions { keys_max: 2000, ..InferOptions::default() });
+    let inference = infer(&keys, &[], &InferOptions { max_keys: 2000, ..InferOptions::default() });
     assert_eq!((inference.keys, inference.given), (2000, 4000));
     let best = &inference.candidates[0];
-    assert!((800..1200).contains(&best.explained), "{} explains {}", best.schema.to_text(), best.explained);
-    let again = infer(&keys, &[], &InferOptions { keys_max: 2000, ..InferOptions::default() });
+    assert!(
+        (800..1200).contains(&best.explained),
+        "{} explains {}",
+        best.schema.to_text(),
+        best.explained
+    );
+    let again = infer(&keys, &[], &InferOptions { max_keys: 2000, ..InferOptions::default() });
     assert_eq!(inference, again);
 }
 
@@ -74,15 +98,25 @@ fn a_few_other_keys_are_counter_examples() {
     let best = &inference.candidates[0];
     assert_eq!(best.schema.to_text(), "ROW KEY TEXT '{md5(user):8}_{user}'");
     assert_eq!((best.explained, best.keys), (996, 1000));
-    let reasons: Vec<_> = best.counter_examples.iter().map(|example| (&example.key[..], example.reason.as_str())).collect();
+    let reasons: Vec<_> = best
+        .counter_examples
+        .iter()
+        .map(|example| (&example.key[..], example.reason.as_str()))
+        .collect();
     assert_eq!(reasons.len(), 4, "{reasons:?}");
-    assert!(reasons[1].1.contains("the bytes are not those that belong to the fields"), "{reasons:?}");
+    assert!(
+        reasons[1].1.contains("the bytes are not those that belong to the fields"),
+        "{reasons:?}"
+    );
 }
 
 #[test]
 fn users_with_delimiters_in_their_names_end_before_the_time() {
     let keys = text_rows(42, |rng, _| {
-        let name = |rng: &mut Rng| ["a_b", "ann", "x_y_z", "bob_"][rng.usize(0..4)].to_owned() + &rng.u32(0..500).to_string();
+        let name = |rng: &mut Rng| {
+            ["a_b", "ann", "x_y_z", "bob_"][rng.usize(0..4)].to_owned()
+                + &rng.u32(0..500).to_string()
+        };
         format!("{}_{}_{}", name(rng), reversed(some_time(rng)), name(rng))
     });
     let best = &infer(&keys, &[], &InferOptions::default()).candidates[0];
@@ -92,10 +126,16 @@ fn users_with_delimiters_in_their_names_end_before_the_time() {
 
 #[test]
 fn text_without_an_end_in_front_of_a_time_is_said_to_have_none() {
-    let keys = rows(43, |rng, _| [format!("s{}_", rng.u32(0..1000)).as_bytes(), &reversed(some_time(rng)).to_be_bytes()].concat());
+    let keys = rows(43, |rng, _| {
+        [format!("s{}_", rng.u32(0..1000)).as_bytes(), &reversed(some_time(rng)).to_be_bytes()]
+            .concat()
+    });
     let inference = infer(&keys, &[], &InferOptions::default());
     assert!(inference.notes[0].contains("K-AMBIG"), "{:?}", inference.notes);
-    assert_eq!(inference.candidates.last().map(|last| last.schema.to_text()), Some("ROW KEY (key BYTES)".to_owned()));
+    assert_eq!(
+        inference.candidates.last().map(|last| last.schema.to_text()),
+        Some("ROW KEY (key BYTES)".to_owned())
+    );
 }
 
 #[test]
@@ -111,16 +151,35 @@ fn no_keys_one_key_and_empty_keys_are_no_trouble() {
 fn any_bytes_are_taken_without_a_panic_and_in_bounded_work() {
     for seed in 0..300 {
         let mut rng = Rng::with_seed(seed);
-        let alphabets: [&[u8]; 6] = [b"01", b"0123456789abcdef", b"_-.0a", b"\x00\x01\xff\xfe", b"{}'\"\\%", &[0x7f, 0xff, 0xfe, 0x71, 0xc0, 0x80]];
+        let alphabets: [&[u8]; 6] = [
+            b"01",
+            b"0123456789abcdef",
+            b"_-.0a",
+            b"\x00\x01\xff\xfe",
+            b"{}'\"\\%",
+            &[0x7f, 0xff, 0xfe, 0x71, 0xc0, 0x80],
+        ];
         let longest = if seed % 50 == 0 { 32_767 } else { 40 };
         let keys: Vec<Bytes> = (0..rng.usize(1..60))
             .map(|_| {
                 let alphabet = alphabets[rng.usize(0..6)];
-                (0..rng.usize(0..longest)).map(|_| if rng.u8(..) < 250 { alphabet[rng.usize(0..alphabet.len())] } else { rng.u8(..) }).collect()
+                (0..rng.usize(0..longest))
+                    .map(|_| {
+                        if rng.u8(..) < 250 {
+                            alphabet[rng.usize(0..alphabet.len())]
+                        } else {
+                            rng.u8(..)
+                        }
+                    })
+                    .collect()
             })
             .collect();
         for inferred in infer(&keys, &[], &InferOptions::default()).candidates {
-            assert_eq!(inferred.schema.to_text().parse().as_ref(), Ok(&inferred.schema), "seed {seed}");
+            assert_eq!(
+                inferred.schema.to_text().parse().as_ref(),
+                Ok(&inferred.schema),
+                "seed {seed}"
+            );
         }
     }
 }

@@ -8,20 +8,21 @@ use md5::Digest as _;
 pub(super) const T0: u64 = 1_710_460_800_000;
 const ROWS: usize = 1_000;
 
-/// A thousand keys.
+/// Returns a thousand keys.
 pub(super) fn rows(seed: u64, mut key: impl FnMut(&mut Rng, u64) -> Vec<u8>) -> Vec<Bytes> {
     let mut rng = Rng::with_seed(seed);
     (0..ROWS as u64).map(|at| Bytes::from(key(&mut rng, at))).collect()
 }
 
-/// The same of text.
+/// Returns the same of text.
 pub(super) fn text_rows(seed: u64, mut key: impl FnMut(&mut Rng, u64) -> String) -> Vec<Bytes> {
     rows(seed, |rng, at| key(rng, at).into_bytes())
 }
 
-/// The first hexadecimal digits of MD5, as the tutorials' `MD5Hash.getMD5AsHex(..).substring(0, n)`.
+/// Returns the first hexadecimal digits of MD5, as the tutorials'
+/// `MD5Hash.getMD5AsHex(..).substring(0, n)`.
 pub(super) fn md5_hex(text: &str, digits: usize) -> String {
-    halite_types::key::hexadecimal(&md5::Md5::digest(text.as_bytes()))[..digits].to_owned()
+    halite_types::key::to_hex(&md5::Md5::digest(text.as_bytes()))[..digits].to_owned()
 }
 
 /// Java's `String.hashCode` of ASCII.
@@ -34,7 +35,7 @@ pub(super) fn reversed(time: u64) -> u64 {
     i64::MAX.unsigned_abs() - time
 }
 
-/// A time some days around T0, in milliseconds.
+/// Returns a time some days around T0, in milliseconds.
 pub(super) fn some_time(rng: &mut Rng) -> u64 {
     T0 + rng.u64(0..10 * 86_400_000)
 }
@@ -46,7 +47,13 @@ pub(super) fn one<'a>(rng: &mut Rng, of: &[&'a str]) -> &'a str {
 
 /// `yyyyMMddHHmmss` in May 2015.
 pub(super) fn calendar(rng: &mut Rng) -> String {
-    format!("201505{:02}{:02}{:02}{:02}", rng.u8(1..=31), rng.u8(0..24), rng.u8(0..60), rng.u8(0..60))
+    format!(
+        "201505{:02}{:02}{:02}{:02}",
+        rng.u8(1..=31),
+        rng.u8(0..24),
+        rng.u8(0..60),
+        rng.u8(0..60)
+    )
 }
 
 /// Text as a key.

@@ -1,6 +1,7 @@
-//! Identifiers, times and digests beside what only looks like them: digits drawn from the same alphabet behind the same first ones,
-//! numbers put together in one, counters in the range of times. What they are called counts here, not only how they are cut:
-//! a wrong name with 90 % or more is a mistake.
+//! Identifiers, times and digests next to what only looks like them: digits drawn from the same
+//! alphabet after the same first ones, numbers assembled in one, counters in the range of times.
+//! What they are called counts here, not only how they are cut: a wrong name with 90 % or more is a
+//! mistake.
 
 use std::fmt::Write as _;
 
@@ -9,7 +10,10 @@ use fastrand::Rng;
 
 use super::confidence::{Make, SURE, nameless, sample};
 use super::generate::{T0, calendar, md5_hex, reversed, some_time, text};
-use super::identifiers::{BASE32, BASE62, BASE64_URL, DECIMAL, HEX, drawn, hyphened, object_id, snowflake, ulid, ulid_at, uuid};
+use super::identifiers::{
+    BASE32, BASE62, BASE64_URL, DECIMAL, HEX, drawn, hyphened, object_id, snowflake, ulid, ulid_at,
+    uuid,
+};
 use crate::infer::{InferOptions, Inferred, infer};
 
 /// Sizes of samples; the small ones have nothing that is sure.
@@ -37,12 +41,18 @@ struct Rival {
     name: &'static str,
     /// What it is called; all other names are wrong.
     called: &'static [&'static str],
-    /// How sure it has to be of 300 keys or more from all over, in percent: 0 for what cannot be told.
+    /// How sure it has to be of 300 keys or more from all over, in percent: 0 for what cannot be
+    /// told.
     sure: u32,
     make: Make,
 }
 
-const fn named(name: &'static str, called: &'static [&'static str], sure: u32, make: Make) -> Rival {
+const fn named(
+    name: &'static str,
+    called: &'static [&'static str],
+    sure: u32,
+    make: Make,
+) -> Rival {
     Rival { name, called, sure, make }
 }
 
@@ -70,11 +80,17 @@ const UUIDS: &[Rival] = &[
         let key = hyphened(uuid(rng, 4));
         if is_one_in(rng, 2) { upper(key) } else { key }
     }),
-    named("UUID 4, some nil", &["UUID"], 98, |rng, _| hyphened(if is_one_in(rng, 50) { 0 } else { uuid(rng, 4) })),
+    named("UUID 4, some nil", &["UUID"], 98, |rng, _| {
+        hyphened(if is_one_in(rng, 50) { 0 } else { uuid(rng, 4) })
+    }),
     named("UUID 4 without dashes", &["UUID"], 98, |rng, _| hex(uuid(rng, 4))),
     named("UUID 4 without dashes in upper case", &["UUID"], 98, |rng, _| upper(hex(uuid(rng, 4)))),
-    named("UUID 4 without dashes, some nil", &["UUID"], 98, |rng, _| hex(if is_one_in(rng, 50) { 0 } else { uuid(rng, 4) })),
-    named("a user and UUID 4 without dashes", &["UUID"], 90, |rng, _| text(format!("u{}_{:032x}", rng.u32(0..5000), uuid(rng, 4)))),
+    named("UUID 4 without dashes, some nil", &["UUID"], 98, |rng, _| {
+        hex(if is_one_in(rng, 50) { 0 } else { uuid(rng, 4) })
+    }),
+    named("a user and UUID 4 without dashes", &["UUID"], 90, |rng, _| {
+        text(format!("u{}_{:032x}", rng.u32(0..5000), uuid(rng, 4)))
+    }),
     named("UUID 4 of few users, a time", &["UUID", "since 1970"], 90, |rng, _| {
         let user = uuid(&mut Rng::with_seed(rng.u64(0..40)), 4);
         text(format!("{user:032x}_{}", some_time(rng)))
@@ -82,7 +98,9 @@ const UUIDS: &[Rival] = &[
     named("UUID 4 in upper case, a time", &["UUID", "since 1970"], 90, |rng, _| {
         [&upper(hyphened(uuid(rng, 4)))[..], format!("_{}", some_time(rng)).as_bytes()].concat()
     }),
-    named("UUID 4 as bytes, some nil", &["UUID"], 97, |rng, _| (if is_one_in(rng, 50) { 0 } else { uuid(rng, 4) }).to_be_bytes().to_vec()),
+    named("UUID 4 as bytes, some nil", &["UUID"], 97, |rng, _| {
+        (if is_one_in(rng, 50) { 0 } else { uuid(rng, 4) }).to_be_bytes().to_vec()
+    }),
     named("UUID 1", &["UUID"], 98, |rng, _| hyphened(uuid(rng, 1))),
     named("UUID 1 without dashes", &["UUID"], 98, |rng, _| hex(uuid(rng, 1))),
     named("UUID 1 as bytes", &["UUID"], 97, |rng, _| uuid(rng, 1).to_be_bytes().to_vec()),
@@ -103,32 +121,51 @@ const UUIDS: &[Rival] = &[
     }),
     other("MD5 with dashes", |rng, _| hyphened(rng.u128(..))),
     named("MD5", &["as many as"], 92, |rng, _| text(md5_hex(&rng.u64(..).to_string(), 32))),
-    named("MD5 in upper case", &["as many as"], 92, |rng, _| upper(text(md5_hex(&rng.u64(..).to_string(), 32)))),
+    named("MD5 in upper case", &["as many as"], 92, |rng, _| {
+        upper(text(md5_hex(&rng.u64(..).to_string(), 32)))
+    }),
     named("SHA-256 in upper case", &["as many as"], 92, |rng, _| upper(drawn(rng, "", 64, HEX))),
     other("a counter as 32 digits", |_, at| hex(u128::from(41_000 + at))),
-    other("two counters as 32 digits", |rng, at| text(format!("{:016x}{:016x}", rng.u32(0..5000), at))),
-    other("a time and a number as 32 digits", |rng, _| text(format!("{:016x}{:016x}", some_time(rng), rng.u64(..)))),
+    other("two counters as 32 digits", |rng, at| {
+        text(format!("{:016x}{:016x}", rng.u32(0..5000), at))
+    }),
+    other("a time and a number as 32 digits", |rng, _| {
+        text(format!("{:016x}{:016x}", some_time(rng), rng.u64(..)))
+    }),
     other("two longs whose signs are turned round", |rng, _| {
-        [(rng.u64(4096..36_864) ^ 1 << 63).to_be_bytes(), (rng.u64(0..100_000) ^ 1 << 63).to_be_bytes()].concat()
+        [
+            (rng.u64(4096..36_864) ^ 1 << 63).to_be_bytes(),
+            (rng.u64(0..100_000) ^ 1 << 63).to_be_bytes(),
+        ]
+        .concat()
     }),
     other("a small long and one whose sign is turned round", |rng, _| {
-        [rng.u64(16_384..20_480).to_be_bytes(), (rng.u64(0..100_000) ^ 1 << 63).to_be_bytes()].concat()
+        [rng.u64(16_384..20_480).to_be_bytes(), (rng.u64(0..100_000) ^ 1 << 63).to_be_bytes()]
+            .concat()
     }),
-    other("a time and a random number", |rng, _| [some_time(rng).to_be_bytes(), rng.u64(..).to_be_bytes()].concat().split_off(1)),
+    other("a time and a random number", |rng, _| {
+        [some_time(rng).to_be_bytes(), rng.u64(..).to_be_bytes()].concat().split_off(1)
+    }),
 ];
 
 const IDENTIFIERS: &[Rival] = &[
     named("ULID", &["ULID"], 96, |rng, _| text(ulid(rng))),
     named("ULID in lower case", &["ULID"], 96, |rng, _| text(ulid(rng).to_ascii_lowercase())),
-    named("a user and a ULID", &["ULID"], 90, |rng, _| text(format!("u{}#{}", rng.u32(0..5000), ulid(rng)))),
+    named("a user and a ULID", &["ULID"], 90, |rng, _| {
+        text(format!("u{}#{}", rng.u32(0..5000), ulid(rng)))
+    }),
     named("Snowflake", &["Snowflake"], 94, |rng, _| text(snowflake(rng).to_string())),
     named("ObjectId", &["ObjectId"], 95, |rng, at| text(object_id(rng, at, 3))),
-    named("ObjectId in upper case", &["ObjectId"], 95, |rng, at| upper(text(object_id(rng, at, 12)))),
+    named("ObjectId in upper case", &["ObjectId"], 95, |rng, at| {
+        upper(text(object_id(rng, at, 12)))
+    }),
     other("ObjectId of as many processes", |rng, at| text(object_id(rng, at, 1 << 40))),
     other("01 and base 32", |rng, _| drawn(rng, "01", 24, BASE32)),
     other("01H and base 32", |rng, _| drawn(rng, "01H", 23, BASE32)),
     other("01HQ and base 32", |rng, _| drawn(rng, "01HQ", 22, BASE32)),
-    other("01hqz and base 32", |rng, _| drawn(rng, "01hqz", 21, b"0123456789abcdefghjkmnpqrstvwxyz")),
+    other("01hqz and base 32", |rng, _| {
+        drawn(rng, "01hqz", 21, b"0123456789abcdefghjkmnpqrstvwxyz")
+    }),
     other("01 and hexadecimal digits", |rng, _| upper(drawn(rng, "01", 24, HEX))),
     other("01 and digits", |rng, _| drawn(rng, "01", 24, DECIMAL)),
     other("base 32", |rng, _| drawn(rng, "", 26, BASE32)),
@@ -141,15 +178,33 @@ const IDENTIFIERS: &[Rival] = &[
     other("65 and 22 of them", |rng, _| drawn(rng, "65", 22, HEX)),
     other("65 and 22 of them in upper case", |rng, _| upper(drawn(rng, "65", 22, HEX))),
     other("65a and 21 of them", |rng, _| drawn(rng, "65a", 21, HEX)),
-    other("seconds and 16 of them", |rng, _| [format!("{:08x}", some_time(rng) / 1000).as_bytes(), &drawn(rng, "", 16, HEX)].concat()),
-    other("seconds and a number in 16 of them", |rng, _| text(format!("{:08x}{:016x}", some_time(rng) / 1000, rng.u32(..)))),
-    other("a kind, 01h and base 32", |rng, _| drawn(rng, "user_01h", 23, b"0123456789abcdefghjkmnpqrstvwxyz")),
-    other("a shop in the upper bits, digits", |rng, at| text((rng.u64(5..900) << 48 | at).to_string())),
-    other("a shop in the upper bits, bytes", |rng, at| (rng.u64(5..900) << 48 | at).to_be_bytes().to_vec()),
-    other("random bits with zeros behind, digits", |rng, _| text((rng.u64(1 << 30..1 << 41) << 22).to_string())),
-    other("random bits with zeros behind, bytes", |rng, _| (rng.u64(1 << 30..1 << 41) << 22).to_be_bytes().to_vec()),
-    other("a hash and a small number, bytes", |rng, _| (rng.u64(0..1 << 31) << 32 | rng.u64(0..50)).to_be_bytes().to_vec()),
-    other("a hash and a small number, digits", |rng, _| text((rng.u64(1 << 20..1 << 31) << 32 | rng.u64(0..50)).to_string())),
+    other("seconds and 16 of them", |rng, _| {
+        [format!("{:08x}", some_time(rng) / 1000).as_bytes(), &drawn(rng, "", 16, HEX)].concat()
+    }),
+    other("seconds and a number in 16 of them", |rng, _| {
+        text(format!("{:08x}{:016x}", some_time(rng) / 1000, rng.u32(..)))
+    }),
+    other("a kind, 01h and base 32", |rng, _| {
+        drawn(rng, "user_01h", 23, b"0123456789abcdefghjkmnpqrstvwxyz")
+    }),
+    other("a shop in the upper bits, digits", |rng, at| {
+        text((rng.u64(5..900) << 48 | at).to_string())
+    }),
+    other("a shop in the upper bits, bytes", |rng, at| {
+        (rng.u64(5..900) << 48 | at).to_be_bytes().to_vec()
+    }),
+    other("random bits with zeros behind, digits", |rng, _| {
+        text((rng.u64(1 << 30..1 << 41) << 22).to_string())
+    }),
+    other("random bits with zeros behind, bytes", |rng, _| {
+        (rng.u64(1 << 30..1 << 41) << 22).to_be_bytes().to_vec()
+    }),
+    other("a hash and a small number, bytes", |rng, _| {
+        (rng.u64(0..1 << 31) << 32 | rng.u64(0..50)).to_be_bytes().to_vec()
+    }),
+    other("a hash and a small number, digits", |rng, _| {
+        text((rng.u64(1 << 20..1 << 31) << 32 | rng.u64(0..50)).to_string())
+    }),
     other("18f and random bytes, sixteen", |rng, _| {
         let mut key = rng.u128(..).to_be_bytes();
         key[..2].copy_from_slice(&[0x01, 0x8f]);
@@ -162,16 +217,33 @@ const TIMES: &[Rival] = &[
     named("milliseconds as bytes", &["since 1970"], 90, |rng, _| {
         [b"u", &rng.u32(..).to_be_bytes()[..], &some_time(rng).to_be_bytes()].concat().split_off(5)
     }),
-    other("18f and random bytes, eight", |rng, _| [&[0, 0, 1, 0x8f][..], &rng.u32(..).to_be_bytes()].concat()),
-    other("1 to 2 and random bytes, eight", |rng, _| (1_u64 << 40 | rng.u64(0..1 << 40)).to_be_bytes().to_vec()),
-    other("a counter in the range of times, bytes", |_, at| (1_700_000_000_000 + at).to_be_bytes().to_vec()),
-    other("seconds of random bytes", |rng, _| [&[0x65][..], &rng.u32(..).to_be_bytes()[1..]].concat()),
-    other("phone numbers of China with 86", |rng, _| drawn(rng, ["86135", "86138", "86139", "86152", "86186"][rng.clone().usize(0..5)], 8, DECIMAL)),
+    other("18f and random bytes, eight", |rng, _| {
+        [&[0, 0, 1, 0x8f][..], &rng.u32(..).to_be_bytes()].concat()
+    }),
+    other("1 to 2 and random bytes, eight", |rng, _| {
+        (1_u64 << 40 | rng.u64(0..1 << 40)).to_be_bytes().to_vec()
+    }),
+    other("a counter in the range of times, bytes", |_, at| {
+        (1_700_000_000_000 + at).to_be_bytes().to_vec()
+    }),
+    other("seconds of random bytes", |rng, _| {
+        [&[0x65][..], &rng.u32(..).to_be_bytes()[1..]].concat()
+    }),
+    other("phone numbers of China with 86", |rng, _| {
+        drawn(
+            rng,
+            ["86135", "86138", "86139", "86152", "86186"][rng.clone().usize(0..5)],
+            8,
+            DECIMAL,
+        )
+    }),
     other("phone numbers of China with 86, other ones", |rng, _| {
         let second = rng.u8(3..=9);
         drawn(rng, &format!("861{second}"), 9, DECIMAL)
     }),
-    other("EAN", |rng, _| drawn(rng, ["400", "405", "300", "200", "211"][rng.clone().usize(0..5)], 10, DECIMAL)),
+    other("EAN", |rng, _| {
+        drawn(rng, ["400", "405", "300", "200", "211"][rng.clone().usize(0..5)], 10, DECIMAL)
+    }),
     other("16 and 11 digits", |rng, _| drawn(rng, "16", 11, DECIMAL)),
     other("17 and 14 digits", |rng, _| drawn(rng, "17", 14, DECIMAL)),
     other("1 and 15 digits", |rng, _| drawn(rng, "1", 15, DECIMAL)),
@@ -179,19 +251,41 @@ const TIMES: &[Rival] = &[
     other("9223370 and 12 digits", |rng, _| drawn(rng, "9223370", 12, DECIMAL)),
     other("2023 and four digits", |rng, _| drawn(rng, "2023", 4, DECIMAL)),
     other("digits with 71 behind", |rng, _| [&drawn(rng, "", 11, DECIMAL)[..], b"71"].concat()),
-    other("a day and a number up to 20", |rng, _| text(format!("{}{:02}", &calendar(rng)[..8], rng.u8(1..=20)))),
-    other("a day and a number up to 50", |rng, _| text(format!("{}{:04}", &calendar(rng)[..8], rng.u8(1..=50)))),
-    other("a day and a number up to 50, six digits", |rng, _| text(format!("{}{:06}", &calendar(rng)[..8], rng.u8(1..=50)))),
+    other("a day and a number up to 20", |rng, _| {
+        text(format!("{}{:02}", &calendar(rng)[..8], rng.u8(1..=20)))
+    }),
+    other("a day and a number up to 50", |rng, _| {
+        text(format!("{}{:04}", &calendar(rng)[..8], rng.u8(1..=50)))
+    }),
+    other("a day and a number up to 50, six digits", |rng, _| {
+        text(format!("{}{:06}", &calendar(rng)[..8], rng.u8(1..=50)))
+    }),
     named("yyyyMMddHHmm", &["valid date"], 95, |rng, _| text(calendar(rng)[..12].to_owned())),
     named("yyyyMMddHHmmss", &["valid date"], 95, |rng, _| text(calendar(rng))),
-    named("yyyyMMdd of some years", &["valid date"], 95, |rng, _| text(format!("{}{:02}{:02}", rng.u32(2015..2025), rng.u8(1..=12), rng.u8(1..=28)))),
-    named("dates", &["dates as text"], 85, |rng, _| {
-        text(format!("{}-{:02}-{:02}|{}", rng.u32(2020..2025), rng.u8(1..=12), rng.u8(1..=28), rng.u32(..)))
+    named("yyyyMMdd of some years", &["valid date"], 95, |rng, _| {
+        text(format!("{}{:02}{:02}", rng.u32(2015..2025), rng.u8(1..=12), rng.u8(1..=28)))
     }),
-    other("digits grouped as dates are", |rng, _| text(format!("{:04}-{:02}-{:02}", rng.u32(0..10_000), rng.u8(0..100), rng.u8(0..100)))),
-    named("addresses", &["dotted decimal"], 97, |rng, _| text(format!("10.{}.{}.{}", rng.u8(..), rng.u8(..), rng.u8(..)))),
-    other("numbers of chapters", |rng, _| text(format!("{}.{}.{}.{}", rng.u8(0..100), rng.u8(0..100), rng.u8(0..100), rng.u8(0..100)))),
-    other("versions", |rng, _| text(format!("{}.{}.{}.{}", rng.u8(1..9), rng.u8(0..20), rng.u8(0..30), rng.u8(0..60)))),
+    named("dates", &["dates as text"], 85, |rng, _| {
+        text(format!(
+            "{}-{:02}-{:02}|{}",
+            rng.u32(2020..2025),
+            rng.u8(1..=12),
+            rng.u8(1..=28),
+            rng.u32(..)
+        ))
+    }),
+    other("digits grouped as dates are", |rng, _| {
+        text(format!("{:04}-{:02}-{:02}", rng.u32(0..10_000), rng.u8(0..100), rng.u8(0..100)))
+    }),
+    named("addresses", &["dotted decimal"], 97, |rng, _| {
+        text(format!("10.{}.{}.{}", rng.u8(..), rng.u8(..), rng.u8(..)))
+    }),
+    other("numbers of chapters", |rng, _| {
+        text(format!("{}.{}.{}.{}", rng.u8(0..100), rng.u8(0..100), rng.u8(0..100), rng.u8(0..100)))
+    }),
+    other("versions", |rng, _| {
+        text(format!("{}.{}.{}.{}", rng.u8(1..9), rng.u8(0..20), rng.u8(0..30), rng.u8(0..60)))
+    }),
 ];
 
 const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -207,45 +301,91 @@ const TEXTS: &[Rival] = &[
         text(parts.join(":"))
     }),
     other("date and clock", |rng, _| {
-        text(format!("2024-{:02}-{:02}T{:02}:{:02}:{:02}Z", rng.u8(1..=12), rng.u8(1..=28), rng.u8(0..24), rng.u8(0..60), rng.u8(0..60)))
+        text(format!(
+            "2024-{:02}-{:02}T{:02}:{:02}:{:02}Z",
+            rng.u8(1..=12),
+            rng.u8(1..=28),
+            rng.u8(0..24),
+            rng.u8(0..60),
+            rng.u8(0..60)
+        ))
     }),
     other("MD5 in base 64 with its end", |rng, _| {
-        [&drawn(rng, "", 22, b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")[..], b"=="].concat()
+        [
+            &drawn(
+                rng,
+                "",
+                22,
+                b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+            )[..],
+            b"==",
+        ]
+        .concat()
     }),
     other("fractions", |rng, _| text(format!("{:.4}", rng.f64() * 100.0))),
-    other("places", |rng, _| text(format!("{:.5},{:.5}", rng.f64() * 180.0 - 90.0, rng.f64() * 360.0 - 180.0))),
+    other("places", |rng, _| {
+        text(format!("{:.5},{:.5}", rng.f64() * 180.0 - 90.0, rng.f64() * 360.0 - 180.0))
+    }),
     other("numbers with a sign", |rng, _| text(rng.i32(-50_000..50_000).to_string())),
     other("geohash", |rng, _| drawn(rng, "u", 8, b"0123456789bcdefghjkmnpqrstuvwxyz")),
     other("phone numbers with a plus sign", |rng, _| drawn(rng, "+49151", 8, DECIMAL)),
     other("domains back to front", |rng, _| {
-        text(format!("com.{}.{}", ["example", "shop", "news"][rng.usize(0..3)], ["www", "mail", "api"][rng.usize(0..3)]))
+        text(format!(
+            "com.{}.{}",
+            ["example", "shop", "news"][rng.usize(0..3)],
+            ["www", "mail", "api"][rng.usize(0..3)]
+        ))
     }),
     other("16 hexadecimal digits", |rng, _| drawn(rng, "", 16, HEX)),
     other("a long in hexadecimal", |rng, _| text(format!("{:016x}", some_time(rng)))),
     other("eight letters", |rng, _| drawn(rng, "", 8, b"abcdefghijklmnopqrstuvwxyz")),
     other("eight letters in upper case", |rng, _| drawn(rng, "", 8, LETTERS)),
-    other("plates of cars", |rng, _| [drawn(rng, "", 2, LETTERS), drawn(rng, "", 4, DECIMAL)].concat()),
+    other("plates of cars", |rng, _| {
+        [drawn(rng, "", 2, LETTERS), drawn(rng, "", 4, DECIMAL)].concat()
+    }),
     other("account numbers with a check digit", |rng, _| drawn(rng, "DE", 20, DECIMAL)),
     other("cards", |rng, _| drawn(rng, "4", 15, DECIMAL)),
-    other("digits ending in 1, as long as phone numbers", |rng, _| [&drawn(rng, "", 9, DECIMAL)[..], b"51"].concat()),
-    other("day, shop and number", |rng, _| text(format!("{}{:03}{:05}", &calendar(rng)[..8], rng.u32(0..300), rng.u32(0..50_000)))),
+    other("digits ending in 1, as long as phone numbers", |rng, _| {
+        [&drawn(rng, "", 9, DECIMAL)[..], b"51"].concat()
+    }),
+    other("day, shop and number", |rng, _| {
+        text(format!("{}{:03}{:05}", &calendar(rng)[..8], rng.u32(0..300), rng.u32(0..50_000)))
+    }),
 ];
 
 const PROFILES: &[Rival] = &[
     other("text, zero, newest first", |rng, _| {
-        [format!("user{}", rng.u32(0..9999)).as_bytes(), &[0], &reversed(some_time(rng)).to_be_bytes()].concat()
+        [
+            format!("user{}", rng.u32(0..9999)).as_bytes(),
+            &[0],
+            &reversed(some_time(rng)).to_be_bytes(),
+        ]
+        .concat()
     }),
     other("text, zero, a small number from the greatest", |rng, _| {
-        [format!("user{}", rng.u32(0..9999)).as_bytes(), &[0], &reversed(rng.u64(0..100_000)).to_be_bytes()].concat()
+        [
+            format!("user{}", rng.u32(0..9999)).as_bytes(),
+            &[0],
+            &reversed(rng.u64(0..100_000)).to_be_bytes(),
+        ]
+        .concat()
     }),
-    other("text, zero, text", |rng, _| text(format!("user{}\0order{}", rng.u32(0..9999), rng.u32(0..9999)))),
+    other("text, zero, text", |rng, _| {
+        text(format!("user{}\0order{}", rng.u32(0..9999), rng.u32(0..9999)))
+    }),
     other("three bytes, the hour, six random bytes", |rng, _| {
         let hour = u32::try_from(some_time(rng) / 3_600_000 * 3600).unwrap();
-        [&rng.u32(..).to_be_bytes()[1..], &hour.to_be_bytes(), &rng.u64(..).to_be_bytes()[2..]].concat()
+        [&rng.u32(..).to_be_bytes()[1..], &hour.to_be_bytes(), &rng.u64(..).to_be_bytes()[2..]]
+            .concat()
     }),
     other("three bytes, the hour, six letters", |rng, _| {
         let hour = u32::try_from(some_time(rng) / 3_600_000 * 3600).unwrap();
-        [b"cpu", &hour.to_be_bytes()[..], &drawn(rng, ["host", "disk"][rng.clone().usize(0..2)], 2, HEX)].concat()
+        [
+            b"cpu",
+            &hour.to_be_bytes()[..],
+            &drawn(rng, ["host", "disk"][rng.clone().usize(0..2)], 2, HEX),
+        ]
+        .concat()
     }),
     other("three bytes, the hour, a random long of twelve bytes", |rng, _| {
         let hour = u32::try_from(some_time(rng) / 3_600_000 * 3600).unwrap();
@@ -256,19 +396,33 @@ const PROFILES: &[Rival] = &[
     other("small bytes", |rng, _| (0..6).map(|_| rng.u8(0..36)).collect()),
     other("small bytes of two", |rng, _| (0..2).map(|_| rng.u8(7..36)).collect()),
     other("a plus sign, four bytes, a plus sign", |rng, at| {
-        [&b"+"[..], &u32::try_from(at).unwrap().to_be_bytes(), b"+", &rng.u8(..).to_be_bytes()].concat()
+        [&b"+"[..], &u32::try_from(at).unwrap().to_be_bytes(), b"+", &rng.u8(..).to_be_bytes()]
+            .concat()
     }),
     other("counted ids of eight bytes", |_, at| (T0 / 1000 + at).to_be_bytes().to_vec()),
 ];
 
 /// Names that the evidence of a reading has.
 fn names(inferred: &Inferred) -> Vec<&'static str> {
-    NAMES.into_iter().filter(|name| inferred.evidence.iter().any(|evidence| evidence.says.contains(name))).collect()
+    NAMES
+        .into_iter()
+        .filter(|name| inferred.evidence.iter().any(|evidence| evidence.text.contains(name)))
+        .collect()
 }
 
-/// What is wrong with what is said of so many keys of a shape; the line for people is added to `report`.
-fn look(rival: &Rival, seed: u64, rows: usize, way: &str, cells: &[i64], report: &mut String) -> Vec<String> {
-    let best = infer(&sample(rival.make, seed, rows, way), cells, &InferOptions::default()).candidates.remove(0);
+/// What is wrong with what is stated of so many keys of a shape; the line for people is added to
+/// `report`.
+fn check_rival(
+    rival: &Rival,
+    seed: u64,
+    rows: usize,
+    way: &str,
+    cells: &[i64],
+    report: &mut String,
+) -> Vec<String> {
+    let best = infer(&sample(rival.make, seed, rows, way), cells, &InferOptions::default())
+        .candidates
+        .remove(0);
     let (said, names, percent) = (nameless(&best.schema), names(&best), best.confidence * 100.0);
     let line = format!("{} ({way}, {rows}): {said} at {percent:.0} %, {names:?}", rival.name);
     let _ = writeln!(report, "{line}");
@@ -277,7 +431,8 @@ fn look(rival: &Rival, seed: u64, rows: usize, way: &str, cells: &[i64], report:
     let is_shy = way == "all over"
         && rows >= 300
         && cells.is_empty()
-        && (percent.round() < f64::from(rival.sure) || rival.called.iter().any(|name| !names.contains(name)));
+        && (percent.round() < f64::from(rival.sure)
+            || rival.called.iter().any(|name| !names.contains(name)));
     let mut wrong = Vec::new();
     let mut says = |is_so: bool, what: &str| wrong.extend(is_so.then(|| format!("{what}: {line}")));
     says(is_sure && is_foreign, "a wrong name");
@@ -290,15 +445,28 @@ fn look(rival: &Rival, seed: u64, rows: usize, way: &str, cells: &[i64], report:
 #[test]
 fn what_only_looks_like_an_identifier_is_not_called_one_for_sure() {
     let (mut wrong, mut report) = (Vec::new(), String::new());
-    let other: u64 = std::env::var("HALITE_INFER_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
-    for (at, rival) in (500..).zip([UUIDS, IDENTIFIERS, TIMES, TEXTS, PROFILES].into_iter().flatten()) {
+    let other: u64 =
+        std::env::var("HALITE_INFER_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
+    for (at, rival) in
+        (500..).zip([UUIDS, IDENTIFIERS, TIMES, TEXTS, PROFILES].into_iter().flatten())
+    {
         // The order of few keys changes nothing, and that of many little.
-        let samples = SIZES.into_iter().flat_map(|rows| ["all over", "sorted", "first"].map(|way| (rows, way)));
-        for (rows, way) in samples.filter(|(rows, way)| *way == "all over" || (20..1_000).contains(rows)) {
-            wrong.extend(look(rival, at + 1_000 * other, rows, way, &[], &mut report));
+        let samples = SIZES
+            .into_iter()
+            .flat_map(|rows| ["all over", "sorted", "first"].map(|way| (rows, way)));
+        for (rows, way) in
+            samples.filter(|(rows, way)| *way == "all over" || (20..1_000).contains(rows))
+        {
+            wrong.extend(check_rival(rival, at + 1_000 * other, rows, way, &[], &mut report));
         }
     }
-    assert!(wrong.is_empty(), "{} of {} samples:\n{}", wrong.len(), report.lines().count(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {} samples:\n{}",
+        wrong.len(),
+        report.lines().count(),
+        wrong.join("\n")
+    );
 }
 
 /// Times of cells that go their own way bear nothing out, nor do those of one load.
@@ -311,15 +479,23 @@ fn times_of_other_cells_make_nothing_surer_that_is_wrong() {
     let mut rising = drawn.clone();
     rising.sort_unstable();
     drawn.iter_mut().for_each(|time| *time += 90 * 86_400_000);
-    for (at, rival) in (500..).zip([UUIDS, IDENTIFIERS, TIMES, TEXTS, PROFILES].into_iter().flatten()) {
+    for (at, rival) in
+        (500..).zip([UUIDS, IDENTIFIERS, TIMES, TEXTS, PROFILES].into_iter().flatten())
+    {
         for cells in [&drawn, &load, &rising] {
-            wrong.extend(look(rival, at, 300, "all over", cells, &mut report));
+            wrong.extend(check_rival(rival, at, 300, "all over", cells, &mut report));
         }
     }
-    assert!(wrong.is_empty(), "{} of {} samples:\n{}", wrong.len(), report.lines().count(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {} samples:\n{}",
+        wrong.len(),
+        report.lines().count(),
+        wrong.join("\n")
+    );
 }
 
-/// The names that each of the readings has.
+/// Returns the names that each of the readings has.
 fn readings(keys: &[Bytes], cells: &[i64]) -> Vec<(Vec<&'static str>, f64, Vec<String>)> {
     let found = infer(keys, cells, &InferOptions::default());
     found.candidates.into_iter().map(|one| (names(&one), one.confidence, one.doubts)).collect()
@@ -329,15 +505,33 @@ fn readings(keys: &[Bytes], cells: &[i64]) -> Vec<(Vec<&'static str>, f64, Vec<S
 fn what_may_be_an_identifier_is_shown_with_what_would_tell() {
     let may_be = |make: Make, name: &str, tells: &str| {
         let found = readings(&sample(make, 9, 300, "all over"), &[]);
-        let (_, sure, doubts) = found.iter().find(|(names, ..)| names.contains(&name)).unwrap_or_else(|| panic!("{name} is not among {found:?}"));
+        let (_, sure, doubts) = found
+            .iter()
+            .find(|(names, ..)| names.contains(&name))
+            .unwrap_or_else(|| panic!("{name} is not among {found:?}"));
         assert!(*sure < SURE && doubts.iter().any(|doubt| doubt.contains(tells)), "{found:?}");
-        assert!(found.iter().any(|(names, ..)| !names.contains(&name)), "nothing beside {name}: {found:?}");
+        assert!(
+            found.iter().any(|(names, ..)| !names.contains(&name)),
+            "nothing beside {name}: {found:?}"
+        );
     };
-    may_be(|rng, _| drawn(rng, "01", 24, BASE32), "ULID", "digits are random; the times of cells would tell");
-    may_be(|rng, _| drawn(rng, "01H", 23, BASE32), "ULID", "digits are random; the times of cells would tell");
+    may_be(
+        |rng, _| drawn(rng, "01", 24, BASE32),
+        "ULID",
+        "digits are random; the times of cells would tell",
+    );
+    may_be(
+        |rng, _| drawn(rng, "01H", 23, BASE32),
+        "ULID",
+        "digits are random; the times of cells would tell",
+    );
     may_be(|rng, _| drawn(rng, "65", 22, HEX), "ObjectId", "the times of cells would tell");
     may_be(|rng, at| text(object_id(rng, at, 1 << 40)), "ObjectId", "those of one process");
-    may_be(|rng, _| text((rng.u64(1 << 30..1 << 41) << 22).to_string()), "Snowflake", "the times of cells would tell");
+    may_be(
+        |rng, _| text((rng.u64(1 << 30..1 << 41) << 22).to_string()),
+        "Snowflake",
+        "the times of cells would tell",
+    );
 }
 
 #[test]
@@ -345,21 +539,43 @@ fn times_of_cells_bear_identifiers_out() {
     let borne_out = |make: fn(&mut Rng, u64, u64) -> Vec<u8>, name: &str| {
         let mut rng = Rng::with_seed(8);
         let times: Vec<u64> = (0..300).map(|_| some_time(&mut rng)).collect();
-        let keys: Vec<Bytes> = times.iter().zip(0..).map(|(time, at)| Bytes::from(make(&mut rng, *time, at))).collect();
+        let keys: Vec<Bytes> = times
+            .iter()
+            .zip(0..)
+            .map(|(time, at)| Bytes::from(make(&mut rng, *time, at)))
+            .collect();
         let cells: Vec<i64> = times.iter().map(|time| time.cast_signed()).collect();
         let (names, sure, doubts) = readings(&keys, &cells).remove(0);
-        assert!(names == [name] && sure >= 0.98 && doubts.is_empty(), "{names:?} at {sure}: {doubts:?}");
+        assert!(
+            names == [name] && sure >= 0.98 && doubts.is_empty(),
+            "{names:?} at {sure}: {doubts:?}"
+        );
     };
-    borne_out(|rng, time, _| [format!("{:08x}", time / 1000).as_bytes(), &drawn(rng, "", 16, HEX)].concat(), "ObjectId");
+    borne_out(
+        |rng, time, _| {
+            [format!("{:08x}", time / 1000).as_bytes(), &drawn(rng, "", 16, HEX)].concat()
+        },
+        "ObjectId",
+    );
     borne_out(|rng, time, _| text(ulid_at(rng, time)), "ULID");
-    borne_out(|rng, time, _| text(((time - 1_288_834_974_657) << 22 | rng.u64(0..4)).to_string()), "Snowflake");
+    borne_out(
+        |rng, time, _| text(((time - 1_288_834_974_657) << 22 | rng.u64(0..4)).to_string()),
+        "Snowflake",
+    );
 }
 
-/// So few have the marks of a version by chance.
+/// So few have the marks of a version randomly.
 #[test]
 fn marks_of_a_few_numbers_are_no_proof() {
     let one = sample(|rng, _| hex(uuid(rng, 4)), 3, 5, "all over");
-    let many: Vec<_> = (0..100).map(|at| Bytes::from(format!("{}_{at}", String::from_utf8_lossy(&one[at % 5])))).collect();
+    let many: Vec<_> = (0..100)
+        .map(|at| Bytes::from(format!("{}_{at}", String::from_utf8_lossy(&one[at % 5]))))
+        .collect();
     let (names, sure, doubts) = readings(&many, &[]).remove(0);
-    assert!(names == ["UUID"] && sure < SURE && doubts.iter().any(|doubt| doubt.contains("more keys would tell")), "{names:?} {sure} {doubts:?}");
+    assert!(
+        names == ["UUID"]
+            && sure < SURE
+            && doubts.iter().any(|doubt| doubt.contains("more keys would tell")),
+        "{names:?} {sure} {doubts:?}"
+    );
 }

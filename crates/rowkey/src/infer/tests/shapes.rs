@@ -7,7 +7,8 @@ use md5::Digest as _;
 use super::generate::{T0, calendar, java, md5_hex, one, reversed, rows, some_time, text_rows};
 use crate::infer::{InferOptions, Inferred, infer};
 
-/// What all the keys are found to be: `wanted`, without a counter-example, and declared by a statement that reads back.
+/// What all the keys are found to be: `wanted`, without a counter-example, and declared by a
+/// statement that reads back.
 fn recovered(keys: &[Bytes], wanted: &str) -> Inferred {
     with_times(keys, &[], wanted)
 }
@@ -16,20 +17,35 @@ fn with_times(keys: &[Bytes], times: &[i64], wanted: &str) -> Inferred {
     let inference = infer(keys, times, &InferOptions::default());
     let best = inference.candidates[0].clone();
     let told = |inferred: &Inferred| {
-        let evidence: Vec<_> = inferred.evidence.iter().map(|evidence| format!("    {} {}", evidence.place, evidence.says)).collect();
-        format!("{} explains {} of {}\n{}", inferred.schema, inferred.explained, inferred.keys, evidence.join("\n"))
+        let evidence: Vec<_> = inferred
+            .evidence
+            .iter()
+            .map(|evidence| format!("    {} {}", evidence.place, evidence.text))
+            .collect();
+        format!(
+            "{} explains {} of {}\n{}",
+            inferred.schema,
+            inferred.explained,
+            inferred.keys,
+            evidence.join("\n")
+        )
     };
     let all: Vec<_> = inference.candidates.iter().map(told).collect();
     assert_eq!(best.schema.to_text(), format!("ROW KEY {wanted}"), "{}", all.join("\n"));
-    assert_eq!((best.explained, best.counter_examples.len()), (keys.len(), 0), "{:?}", best.counter_examples);
+    assert_eq!(
+        (best.explained, best.counter_examples.len()),
+        (keys.len(), 0),
+        "{:?}",
+        best.counter_examples
+    );
     assert_eq!(best.schema.to_text().parse(), Ok(best.schema.clone()));
     assert_eq!(best.evidence.len(), best.schema.segments().len());
     best
 }
 
-/// What is said of a segment.
-fn says(inferred: &Inferred, segment: usize, wanted: &str) {
-    let said = &inferred.evidence[segment].says;
+/// What is stated of a segment.
+fn assert_evidence(inferred: &Inferred, segment: usize, wanted: &str) {
+    let said = &inferred.evidence[segment].text;
     assert!(said.contains(wanted), "wanted {wanted:?}: {said}");
 }
 
@@ -40,7 +56,7 @@ fn k01_md5_of_the_id_in_front_of_it() {
         format!("{}_{id}", md5_hex(&id, 8))
     });
     let best = recovered(&keys, "TEXT '{md5(user):8}_{user}'");
-    says(&best, 0, "the first 8 hexadecimal digits of md5 of user: 400 of 400 keys");
+    assert_evidence(&best, 0, "the first 8 hexadecimal digits of md5 of user: 400 of 400 keys");
     assert_eq!(best.evidence[0].place, "0..8");
 }
 
@@ -52,7 +68,7 @@ fn k05_md5_of_the_host_and_a_bucket() {
         format!("{}_{host}_{:010}_{metric}", md5_hex(&host, 8), some_time(rng) / 900_000)
     });
     let best = recovered(&keys, "TEXT '{md5(host):8}_{host}_{bucket(ts, 15m):10}_{name}'");
-    says(&best, 4, "buckets of 15 min");
+    assert_evidence(&best, 4, "buckets of 15 min");
 }
 
 #[test]
@@ -77,25 +93,29 @@ fn k08_order_ids_that_count_up() {
     let times: Vec<i64> = (0..1000).map(|at| T0.cast_signed() + at * 1000).collect();
     let inference = infer(&keys, &times, &InferOptions::default());
     assert!(inference.findings.iter().any(|finding| finding.rule.id == "K-MONO"));
-    says(&inference.candidates[0], 1, "which rise as time goes on");
+    assert_evidence(&inference.candidates[0], 1, "which rise as time goes on");
 }
 
 #[test]
 fn k08_random_uuids_as_text_and_as_bytes() {
-    let uuid = |rng: &mut fastrand::Rng| (rng.u128(..) & !(0xf << 76) & !(3 << 62)) | 4 << 76 | 2 << 62;
+    let uuid =
+        |rng: &mut fastrand::Rng| (rng.u128(..) & !(0xf << 76) & !(3 << 62)) | 4 << 76 | 2 << 62;
     let keys = text_rows(80, |rng, _| {
         let hex = format!("{:032x}", uuid(rng));
         format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
     });
     let best = recovered(&keys, "TEXT '{id UUID}'");
-    says(&best, 0, "version 4");
+    assert_evidence(&best, 0, "version 4");
     recovered(&rows(81, |rng, _| uuid(rng).to_be_bytes().to_vec()), "(id UUID)");
 }
 
 #[test]
 fn k09_region_category_product() {
     let keys = text_rows(9, |rng, _| {
-        let (region, category) = (one(rng, &["beijing", "shanghai", "guangdong", "zhejiang"]), one(rng, &["book", "phone", "food", "toy"]));
+        let (region, category) = (
+            one(rng, &["beijing", "shanghai", "guangdong", "zhejiang"]),
+            one(rng, &["book", "phone", "food", "toy"]),
+        );
         format!("{region}_{category}_{}", rng.u32(1..100_000))
     });
     recovered(&keys, "TEXT '{name}_{name2}_{id U64}'");
@@ -104,7 +124,19 @@ fn k09_region_category_product() {
 #[test]
 fn k10_hash_of_a_region_with_few_values() {
     let keys = text_rows(10, |rng, _| {
-        let region = one(rng, &["beijing", "shanghai", "guangdong", "zhejiang", "jiangsu", "sichuan", "hubei", "hunan"]);
+        let region = one(
+            rng,
+            &[
+                "beijing",
+                "shanghai",
+                "guangdong",
+                "zhejiang",
+                "jiangsu",
+                "sichuan",
+                "hubei",
+                "hunan",
+            ],
+        );
         format!("{}_{region}_{}", md5_hex(region, 4), some_time(rng))
     });
     recovered(&keys, "TEXT '{md5(name):4}_{name}_{ts TIMESTAMP:13}'");
@@ -124,9 +156,18 @@ fn k12_sensor_and_newest_first_as_text_and_as_bytes() {
     let sensor = |rng: &mut fastrand::Rng| format!("sensor_{:05}", rng.u32(0..1000));
     let keys = text_rows(12, |rng, _| format!("{}_{:019}", sensor(rng), reversed(some_time(rng))));
     recovered(&keys, "TEXT '{sensor}_{rev(ts):19}'");
-    let keys = rows(13, |rng, _| [sensor(rng).as_bytes(), &reversed(some_time(rng)).to_be_bytes()].concat());
+    let keys = rows(13, |rng, _| {
+        [sensor(rng).as_bytes(), &reversed(some_time(rng)).to_be_bytes()].concat()
+    });
     recovered(&keys, "(sensor CHAR(12), ts TIMESTAMP DESC)");
-    let keys = rows(14, |rng, _| [format!("s{}", rng.u32(0..1000)).as_bytes(), &[0, 1], &reversed(some_time(rng)).to_be_bytes()].concat());
+    let keys = rows(14, |rng, _| {
+        [
+            format!("s{}", rng.u32(0..1000)).as_bytes(),
+            &[0, 1],
+            &reversed(some_time(rng)).to_be_bytes(),
+        ]
+        .concat()
+    });
     recovered(&keys, "(s STRING, ts TIMESTAMP DESC)");
 }
 
@@ -134,10 +175,14 @@ fn k12_sensor_and_newest_first_as_text_and_as_bytes() {
 fn k13_a_salt_byte_and_the_id() {
     let keys = rows(15, |rng, _| {
         let id = format!("user_{}", rng.u32(0..1_000_000));
-        [&[u8::try_from((murmur3(id.as_bytes(), 0) & 0x7fff_ffff) % 16).unwrap()][..], id.as_bytes()].concat()
+        [
+            &[u8::try_from((murmur3(id.as_bytes(), 0) & 0x7fff_ffff) % 16).unwrap()][..],
+            id.as_bytes(),
+        ]
+        .concat()
     });
     let best = recovered(&keys, "(SALT(16), user STRING)");
-    says(&best, 0, "murmur3 of user, modulo 16: 400 of 400 keys");
+    assert_evidence(&best, 0, "murmur3 of user, modulo 16: 400 of 400 keys");
     // Device and time, the device salted: the whole of the design of the first lesson.
     let keys = rows(16, |rng, _| {
         let id = format!("sensor_{:05}", rng.u32(0..1000));
@@ -147,17 +192,27 @@ fn k13_a_salt_byte_and_the_id() {
     recovered(&keys, "(SALT(16 BY sensor), sensor STRING, ts TIMESTAMP DESC)");
     let keys = rows(17, |rng, _| {
         let id = rng.u64(0..1 << 40);
-        [&[u8::try_from((murmur3(&id.to_le_bytes(), 0) & 0x7fff_ffff) % 32).unwrap()][..], &id.to_be_bytes()].concat()
+        [
+            &[u8::try_from((murmur3(&id.to_le_bytes(), 0) & 0x7fff_ffff) % 32).unwrap()][..],
+            &id.to_be_bytes(),
+        ]
+        .concat()
     });
     recovered(&keys, "(SALT(32), id U64)");
 }
 
 #[test]
 fn k16_letters_that_were_drawn_are_said_to_be_drawn() {
-    let keys = text_rows(18, |rng, at| format!("{}-foo{:04}", one(rng, &["a", "b", "c", "d"]), at * 9 / 10));
+    let keys = text_rows(18, |rng, at| {
+        format!("{}-foo{:04}", one(rng, &["a", "b", "c", "d"]), at * 9 / 10)
+    });
     let best = recovered(&keys, "TEXT '{prefix CHAR(1)}-{foo}'");
-    says(&best, 0, "drawn by chance or in turn, or by a function that is not known here");
-    says(&best, 0, "stand under more than one salt");
+    assert_evidence(
+        &best,
+        0,
+        "drawn by chance or in turn, or by a function that is not known here",
+    );
+    assert_evidence(&best, 0, "stand under more than one salt");
     assert!(best.notes[0].contains("cannot be computed"), "{:?}", best.notes);
 }
 
@@ -165,7 +220,7 @@ fn k16_letters_that_were_drawn_are_said_to_be_drawn() {
 fn k18_a_random_digit_and_the_time() {
     let keys = text_rows(19, |rng, at| format!("{}{}", rng.u8(0..4), T0 + 37 * at));
     let best = recovered(&keys, "TEXT '{salt(4 using random):1}{ts TIMESTAMP:13}'");
-    says(&best, 0, "drawn by chance");
+    assert_evidence(&best, 0, "drawn by chance");
 }
 
 #[test]
@@ -175,7 +230,7 @@ fn k19_the_remainder_of_the_id_and_the_id() {
         format!("{}{id}", id % 5)
     });
     let best = recovered(&keys, "TEXT '{salt(5 by id using modulo):1}{id U64}'");
-    says(&best, 0, "id modulo 5: 400 of 400 keys");
+    assert_evidence(&best, 0, "id modulo 5: 400 of 400 keys");
 }
 
 #[test]
@@ -185,13 +240,16 @@ fn k20_three_digits_of_javas_hash_code() {
         format!("{:03}{id}", java(&id).rem_euclid(1000))
     });
     let best = recovered(&keys, "TEXT '{salt(1000 using java):3}{time:14}_{id:4}'");
-    says(&best, 0, "java of time and id, modulo 1000: 400 of 400 keys");
+    assert_evidence(&best, 0, "java of time and id, modulo 1000: 400 of 400 keys");
 }
 
 #[test]
 fn k25_the_user_back_to_front_and_newest_first() {
-    let user = |rng: &mut fastrand::Rng| rng.u32(10_000_000..100_000_000).to_string().chars().rev().collect::<String>();
-    let keys = rows(22, |rng, _| [user(rng).as_bytes(), &reversed(some_time(rng)).to_be_bytes()].concat());
+    let user = |rng: &mut fastrand::Rng| {
+        rng.u32(10_000_000..100_000_000).to_string().chars().rev().collect::<String>()
+    };
+    let keys =
+        rows(22, |rng, _| [user(rng).as_bytes(), &reversed(some_time(rng)).to_be_bytes()].concat());
     recovered(&keys, "(REVERSE(id) CHAR(8), ts TIMESTAMP DESC)");
     let keys = text_rows(23, |rng, _| format!("{}_{}", user(rng), reversed(some_time(rng))));
     recovered(&keys, "TEXT '{reverse(id) CHAR(8)}_{rev(ts):19}'");
@@ -199,7 +257,9 @@ fn k25_the_user_back_to_front_and_newest_first() {
 
 #[test]
 fn k27_the_remainder_of_the_time_in_front_of_it() {
-    let event = |rng: &mut fastrand::Rng| format!("host{:03}_{}", rng.u32(0..200), one(rng, &["login", "logout", "click"]));
+    let event = |rng: &mut fastrand::Rng| {
+        format!("host{:03}_{}", rng.u32(0..200), one(rng, &["login", "logout", "click"]))
+    };
     let keys = text_rows(24, |rng, _| {
         let time = some_time(rng);
         format!("{:02}_{time}_{}", time % 100, event(rng))
@@ -216,7 +276,11 @@ fn k27_the_remainder_of_the_time_in_front_of_it() {
 fn k30_time_slices_of_host_and_event() {
     let times: Vec<u64> = (0..1000).map(|at| T0 + at * 86_400).collect();
     let slice = |rng: &mut fastrand::Rng, at: u64| {
-        (format!("host{:03}", rng.u32(0..200)), one(rng, &["login", "click"]), times[usize::try_from(at).unwrap()] / 900_000)
+        (
+            format!("host{:03}", rng.u32(0..200)),
+            one(rng, &["login", "click"]),
+            times[usize::try_from(at).unwrap()] / 900_000,
+        )
     };
     let keys = text_rows(26, |rng, at| {
         let (host, event, bucket) = slice(rng, at);
@@ -226,10 +290,17 @@ fn k30_time_slices_of_host_and_event() {
     // Without the times of cells the last part is a number like others.
     recovered(&keys, "TEXT '{host}_{name}_{id:7}'");
     let best = with_times(&keys, &stamps, "TEXT '{host}_{name}_{bucket(ts, 15m):7}'");
-    says(&best, 4, "they follow the times of the cells");
+    assert_evidence(&best, 4, "they follow the times of the cells");
     let keys = rows(27, |rng, at| {
         let (host, event, bucket) = slice(rng, at);
-        [host.as_bytes(), &[0, 1], event.as_bytes(), &[0, 1], &u32::try_from(bucket).unwrap().to_be_bytes()].concat()
+        [
+            host.as_bytes(),
+            &[0, 1],
+            event.as_bytes(),
+            &[0, 1],
+            &u32::try_from(bucket).unwrap().to_be_bytes(),
+        ]
+        .concat()
     });
     with_times(&keys, &stamps, "(host STRING, name STRING, BUCKET(ts, '15m'))");
 }
@@ -238,16 +309,24 @@ fn k30_time_slices_of_host_and_event() {
 fn other_digests_other_times_and_addresses() {
     let keys = rows(28, |rng, _| {
         let host = format!("host{:03}", rng.u32(0..400));
-        [&sha2::Sha256::digest(host.as_bytes())[..4], host.as_bytes(), &[0, 1], &some_time(rng).to_be_bytes()].concat()
+        [
+            &sha2::Sha256::digest(host.as_bytes())[..4],
+            host.as_bytes(),
+            &[0, 1],
+            &some_time(rng).to_be_bytes(),
+        ]
+        .concat()
     });
     let best = recovered(&keys, "(HASH(host BYTES 4 USING sha256), host STRING, ts U64)");
-    says(&best, 2, "as Bytes.toBytes(long) writes it, milliseconds since 1970");
+    assert_evidence(&best, 2, "as Bytes.toBytes(long) writes it, milliseconds since 1970");
     let keys = text_rows(29, |rng, _| {
         let ip = format!("10.{}.{}.{}", rng.u8(..), rng.u8(..), rng.u8(..));
         format!("{ip}|{}", some_time(rng) * 1000)
     });
     recovered(&keys, "TEXT '{ip IPV4}|{ts TIMESTAMP(us):16}'");
-    let keys = text_rows(30, |rng, _| format!("{}#{}", md5_hex(&rng.u64(..).to_string(), 32), some_time(rng)));
+    let keys = text_rows(30, |rng, _| {
+        format!("{}#{}", md5_hex(&rng.u64(..).to_string(), 32), some_time(rng))
+    });
     let best = recovered(&keys, "TEXT '{digest CHAR(32)}#{ts TIMESTAMP:13}'");
-    says(&best, 0, "what it is of does not stand in the key");
+    assert_evidence(&best, 0, "what it is of does not stand in the key");
 }

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use crate::codec::{KeyHelper, SaltDrawer};
-use crate::plan::{KeyQuery, Limits, PlanOptions, Test};
+use crate::codec::{KeyResolver, SaltGenerator};
+use crate::plan::{KeyQuery, PlanLimits, PlanOptions, Predicate};
 use crate::schema::{Field, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind};
 use crate::value::{Decimal, FieldType, TimeUnit, Value};
 
 /// `SplitMix64`.
-pub(crate) struct Chance(pub(crate) u64);
+pub(crate) struct SeededRng(pub(crate) u64);
 
-impl Chance {
+impl SeededRng {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;
@@ -37,7 +37,8 @@ impl Chance {
 /// A schema, rows of it, and a question.
 pub(crate) struct Case {
     pub(crate) schema: Arc<KeySchema>,
-    /// Every key with the values that were written under it; several where the key has only a part of them.
+    /// Every key with the values that were written under it; several where the key has only a part
+    /// of them.
     pub(crate) rows: BTreeMap<Vec<u8>, Vec<Vec<Value<'static>>>>,
     pub(crate) query: KeyQuery,
     pub(crate) options: PlanOptions,
@@ -45,11 +46,12 @@ pub(crate) struct Case {
 
 /// Dictionaries of the words that rows have, and salts that are drawn.
 #[derive(Debug)]
-struct Words(SaltDrawer);
+struct Words(SaltGenerator);
 
-const WORDS: [&str; 9] = ["", "a", "ab", "a\0", "b", "a\u{e9}", "\u{10ffff}", "ab\u{7f}", "10.0.0.1"];
+const WORDS: [&str; 9] =
+    ["", "a", "ab", "a\0", "b", "a\u{e9}", "\u{10ffff}", "ab\u{7f}", "10.0.0.1"];
 
-impl KeyHelper for Words {
+impl KeyResolver for Words {
     fn dictionary_id(&self, _: usize, value: &[u8]) -> Option<u64> {
         // Not in the order of the words, as in a dictionary that grew.
         Some(WORDS.iter().position(|word| word.as_bytes() == value)? as u64 ^ 5)
@@ -66,9 +68,15 @@ impl KeyHelper for Words {
 
 impl Case {
     pub(crate) fn new(seed: u64) -> Self {
-        let mut chance = Chance(seed);
-        let profiles =
-            [Profile::Bin, Profile::Bin, Profile::Ordered { compat: false }, Profile::Ordered { compat: true }, Profile::Phoenix, Profile::Text];
+        let mut chance = SeededRng(seed);
+        let profiles = [
+            Profile::Bin,
+            Profile::Bin,
+            Profile::Ordered { compat: false },
+            Profile::Ordered { compat: true },
+            Profile::Phoenix,
+            Profile::Text,
+        ];
         let (schema, fields) = loop {
             let fields = fields(&mut chance);
             let profile = chance.pick(&profiles);
@@ -80,28 +88,34 @@ impl Case {
                 break (schema, fields);
             }
         };
-        let helper = Arc::new(Words(SaltDrawer::seeded(seed)));
+        let helper = Arc::new(Words(SaltGenerator::seeded(seed)));
         let rows = rows(&mut chance, &schema, &fields, &*helper);
         let mut query = KeyQuery::all().reverse(chance.one_in(2));
         for _ in 0..chance.below(4) {
             let field = chance.below(fields.len());
-            query = query.with(field, test(&mut chance, fields[field].ty));
+            query = query.with(field, predicate(&mut chance, fields[field].ty));
         }
         if chance.one_in(2) {
             query = query.limit(chance.below(6));
         }
-        let limits = Limits {
+        let limits = PlanLimits {
             ranges: chance.pick(&[2, 20, 1 << 17]),
             choices: chance.pick(&[0, 2, 10_000]),
             enumerate: chance.pick(&[0, 3, 64]),
-            ..Limits::default()
+            ..PlanLimits::default()
         };
-        let distinct = (0..fields.len()).filter(|_| chance.one_in(2)).map(|field| (field, 3)).collect();
-        Self { schema: Arc::new(schema), rows, query, options: PlanOptions { limits, distinct, helper: Some(helper) } }
+        let distinct =
+            (0..fields.len()).filter(|_| chance.one_in(2)).map(|field| (field, 3)).collect();
+        Self {
+            schema: Arc::new(schema),
+            rows,
+            query,
+            options: PlanOptions { limits, distinct, resolver: Some(helper) },
+        }
     }
 }
 
-fn fields(chance: &mut Chance) -> Vec<Field> {
+fn fields(chance: &mut SeededRng) -> Vec<Field> {
     let types = [
         FieldType::Bool,
         FieldType::U8,
@@ -125,48 +139,65 @@ fn fields(chance: &mut Chance) -> Vec<Field> {
         FieldType::Timestamp(TimeUnit::Millis),
         FieldType::Date,
     ];
-    (0..=chance.below(4)).map(|id| Field { name: format!("f{id}"), ty: chance.pick(&types), pattern: None }).collect()
+    (0..=chance.below(4))
+        .map(|id| Field { name: format!("f{id}"), ty: chance.pick(&types), pattern: None })
+        .collect()
 }
 
-fn segments(chance: &mut Chance, fields: &[Field]) -> Vec<Segment> {
-    let mut segments: Vec<Segment> = (0..fields.len()).flat_map(|field| carriers(chance, field, fields[field].ty)).collect();
+fn segments(chance: &mut SeededRng, fields: &[Field]) -> Vec<Segment> {
+    let mut segments: Vec<Segment> =
+        (0..fields.len()).flat_map(|field| carriers(chance, field, fields[field].ty)).collect();
     for place in (1..segments.len()).rev() {
         segments.swap(place, chance.below(place + 1));
     }
-    let by = |chance: &mut Chance| (0..fields.len()).filter(|_| chance.one_in(2)).collect::<Vec<_>>();
+    let by =
+        |chance: &mut SeededRng| (0..fields.len()).filter(|_| chance.one_in(2)).collect::<Vec<_>>();
     if chance.one_in(2) {
         use HashFunction::{Crc32, Java, Md5, Modulo, Murmur3, Random, RoundRobin};
         let function = chance.pick(&[Murmur3, Md5, Java, Crc32, Modulo, Random, RoundRobin]);
         // Phoenix has only its own.
-        let (function, by) = if chance.one_in(4) { (HashFunction::Phoenix, Vec::new()) } else { (function, by(chance)) };
+        let (function, by) = if chance.one_in(4) {
+            (HashFunction::Phoenix, Vec::new())
+        } else {
+            (function, by(chance))
+        };
         let salt = SegmentKind::Salt { count: [1, 2, 3, 5, 300][chance.below(5)], by, function };
         let place = if chance.one_in(3) { chance.below(segments.len() + 1) } else { 0 };
         segments.insert(place, Segment::new(salt));
     }
     if chance.one_in(4) {
-        let hash = SegmentKind::Hash { by: by(chance), bytes: 4, function: HashFunction::Md5, hex: chance.one_in(2) };
+        let hash = SegmentKind::Hash {
+            by: by(chance),
+            bytes: 4,
+            function: HashFunction::Md5,
+            hex: chance.one_in(2),
+        };
         segments.insert(chance.below(segments.len() + 1), Segment::new(hash));
     }
     if chance.one_in(4) {
         let literal = chance.pick(&[&b"x"[..], &[0xff], &[0, 0]]);
-        segments.insert(chance.below(segments.len() + 1), Segment::new(SegmentKind::Const(bytes::Bytes::from_static(literal))));
+        segments.insert(
+            chance.below(segments.len() + 1),
+            Segment::new(SegmentKind::Const(bytes::Bytes::from_static(literal))),
+        );
     }
     segments
 }
 
-/// The same with a literal behind every segment but the last, and digits for some.
-fn as_text(chance: &mut Chance, segments: Vec<Segment>) -> Vec<Segment> {
+/// Returns the same with a literal after every segment but the last, and digits for some.
+fn as_text(chance: &mut SeededRng, segments: Vec<Segment>) -> Vec<Segment> {
     let literal = Segment::new(SegmentKind::Const(bytes::Bytes::from_static(b"_")));
     let last = segments.len().saturating_sub(1);
     let with_digits = |mut segment: Segment| {
         segment.digits = chance.pick(&[None, Some(10), Some(19)]);
         segment
     };
-    let with_literal = |(place, segment)| std::iter::once(segment).chain((place < last).then(|| literal.clone()));
+    let with_literal =
+        |(place, segment)| std::iter::once(segment).chain((place < last).then(|| literal.clone()));
     segments.into_iter().map(with_digits).enumerate().flat_map(with_literal).collect()
 }
 
-fn carriers(chance: &mut Chance, field: usize, ty: FieldType) -> Vec<Segment> {
+fn carriers(chance: &mut SeededRng, field: usize, ty: FieldType) -> Vec<Segment> {
     let transformed = match (ty, chance.below(6)) {
         (FieldType::String, 0) => SegmentKind::Dict { field, bytes: 1 },
         (FieldType::String | FieldType::Bytes, 1) => SegmentKind::Trunc { field, bytes: 1 },
@@ -185,15 +216,32 @@ fn carriers(chance: &mut Chance, field: usize, ty: FieldType) -> Vec<Segment> {
         kinds.push(SegmentKind::Plain(field));
     }
     let nullable = chance.one_in(4);
-    let segment = |kind| Segment { kind, order: if chance.one_in(2) { Order::Desc } else { Order::Asc }, nullable, digits: None };
+    let segment = |kind| Segment {
+        kind,
+        order: if chance.one_in(2) { Order::Desc } else { Order::Asc },
+        nullable,
+        digits: None,
+    };
     kinds.into_iter().map(segment).collect()
 }
 
-fn rows(chance: &mut Chance, schema: &KeySchema, fields: &[Field], helper: &dyn KeyHelper) -> BTreeMap<Vec<u8>, Vec<Vec<Value<'static>>>> {
+fn rows(
+    chance: &mut SeededRng,
+    schema: &KeySchema,
+    fields: &[Field],
+    helper: &dyn KeyResolver,
+) -> BTreeMap<Vec<u8>, Vec<Vec<Value<'static>>>> {
     let mut rows: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    let is_nullable = |field| schema.segments().iter().any(|segment| segment.nullable && segment.kind.field() == Some(field));
+    let is_nullable = |field| {
+        schema
+            .segments()
+            .iter()
+            .any(|segment| segment.nullable && segment.kind.field() == Some(field))
+    };
     for _ in 0..chance.below(40) {
-        let value = |(id, field): (usize, &Field)| if is_nullable(id) && chance.one_in(4) { Value::Null } else { value(chance, field.ty) };
+        let value = |(id, field): (usize, &Field)| {
+            if is_nullable(id) && chance.one_in(4) { Value::Null } else { value(chance, field.ty) }
+        };
         let values: Vec<_> = fields.iter().enumerate().map(value).collect();
         // What the key cannot hold (a bucket before 1970, text that is no address) is not a row.
         if let Ok(key) = schema.encode_with(&values, helper) {
@@ -204,25 +252,46 @@ fn rows(chance: &mut Chance, schema: &KeySchema, fields: &[Field], helper: &dyn 
 }
 
 /// Few values of each type, so that conditions meet rows, the least and the greatest among them.
-fn value(chance: &mut Chance, ty: FieldType) -> Value<'static> {
+fn value(chance: &mut SeededRng, ty: FieldType) -> Value<'static> {
     if let Some((min, max)) = ty.integer_range() {
         let small = chance.below(8) as i128 - if min < 0 { 3 } else { 0 };
         let number = if chance.one_in(8) { chance.pick(&[min, max, max - 1]) } else { small };
         return crate::plan::constraint::from_integer(ty, number).expect("within the type");
     }
-    let bytes = chance.pick(&[&b"a"[..], b"", b"\0", b"\0\0", b"a\0", b"\xff", b"\xff\xff", b"a\xff", b"ab"]);
+    let bytes = chance.pick(&[
+        &b"a"[..],
+        b"",
+        b"\0",
+        b"\0\0",
+        b"a\0",
+        b"\xff",
+        b"\xff\xff",
+        b"a\xff",
+        b"ab",
+    ]);
     let double = chance.pick(&[f64::NEG_INFINITY, -1.5, -0.0, 0.0, 1.5, f64::INFINITY, f64::NAN]);
     match ty {
         FieldType::Bool => Value::Bool(chance.one_in(2)),
-        FieldType::F32 => Value::F32(chance.pick(&[f32::NEG_INFINITY, -1.5, -0.0, 0.0, 1.5, f32::INFINITY, f32::NAN])),
+        FieldType::F32 => Value::F32(chance.pick(&[
+            f32::NEG_INFINITY,
+            -1.5,
+            -0.0,
+            0.0,
+            1.5,
+            f32::INFINITY,
+            f32::NAN,
+        ])),
         FieldType::F64 => Value::F64(double),
         FieldType::Decimal => {
-            let (digits, exponent) = chance.pick(&[(0, 0), (1, 0), (-1, 0), (15, -1), (1, 30), (-1, -20), (314, -2)]);
+            let (digits, exponent) =
+                chance.pick(&[(0, 0), (1, 0), (-1, 0), (15, -1), (1, 30), (-1, -20), (314, -2)]);
             Value::Decimal(Decimal::new(digits, exponent).expect("few digits"))
         }
         FieldType::String => chance.pick(&WORDS).into(),
         FieldType::Char(_) => chance.pick(&["ab", "aa", "\0\0", "b\u{7f}", "\u{e9}"]).into(),
-        FieldType::Fixed(_) => chance.pick(&[&b"ab"[..], b"\0\0", b"\xff\xff", b"a\0", b"a\xff"]).into(),
+        FieldType::Fixed(_) => {
+            chance.pick(&[&b"ab"[..], b"\0\0", b"\xff\xff", b"a\0", b"a\xff"]).into()
+        }
         FieldType::Uuid => Value::Uuid([chance.pick(&[0, 1, 255]); 16]),
         FieldType::Ipv4 => Value::Ipv4(chance.pick(&[0, 1, 0x0a00_0001, u32::MAX]).into()),
         FieldType::Ipv6 => Value::Ipv6(chance.pick(&[0, 1, u128::MAX]).into()),
@@ -230,26 +299,38 @@ fn value(chance: &mut Chance, ty: FieldType) -> Value<'static> {
     }
 }
 
-fn test(chance: &mut Chance, ty: FieldType) -> Test {
-    let bound = |chance: &mut Chance| match chance.below(5) {
+fn predicate(chance: &mut SeededRng, ty: FieldType) -> Predicate {
+    let bound = |chance: &mut SeededRng| match chance.below(5) {
         0 | 1 => Bound::Included(value(chance, ty)),
         2 | 3 => Bound::Excluded(value(chance, ty)),
         _ => Bound::Unbounded,
     };
     match (chance.below(10), ty) {
-        (0..=2, _) => Test::Equals(value(chance, ty)),
-        (3 | 4, _) => Test::In((0..chance.below(5)).map(|_| if chance.one_in(8) { Value::Null } else { value(chance, ty) }).collect()),
+        (0..=2, _) => Predicate::Equals(value(chance, ty)),
+        (3 | 4, _) => Predicate::In(
+            (0..chance.below(5))
+                .map(|_| if chance.one_in(8) { Value::Null } else { value(chance, ty) })
+                .collect(),
+        ),
         (5, _) => {
             if chance.one_in(2) {
-                Test::IsNull
+                Predicate::IsNull
             } else {
-                Test::NotNull
+                Predicate::NotNull
             }
         }
-        (6 | 7, FieldType::String | FieldType::Char(_)) => Test::Prefix(chance.pick(&["", "a", "ab", "a\0", "\u{10ffff}", "b\u{7f}x"]).into()),
-        (6 | 7, FieldType::Bytes | FieldType::Fixed(_)) => {
-            Test::Prefix(bytes::Bytes::from_static(chance.pick(&[&b""[..], b"a", b"\0", b"\xff", b"ab\0"])))
+        (6 | 7, FieldType::String | FieldType::Char(_)) => {
+            Predicate::Prefix(chance.pick(&["", "a", "ab", "a\0", "\u{10ffff}", "b\u{7f}x"]).into())
         }
-        _ => Test::Range { low: bound(chance), high: bound(chance) },
+        (6 | 7, FieldType::Bytes | FieldType::Fixed(_)) => {
+            Predicate::Prefix(bytes::Bytes::from_static(chance.pick(&[
+                &b""[..],
+                b"a",
+                b"\0",
+                b"\xff",
+                b"ab\0",
+            ])))
+        }
+        _ => Predicate::Range { low: bound(chance), high: bound(chance) },
     }
 }

@@ -1,4 +1,5 @@
-//! Random schemas, rows and questions: ranges and the check of what is left give what filtering after a full scan gives.
+//! Random schemas, rows and questions: ranges and the check of what is left give what filtering
+//! after a full scan gives.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -7,8 +8,8 @@ use std::ops::Bound;
 use halite_types::RowRange;
 use halite_types::key::successor_of_prefix;
 
-use super::cases::{Case, Chance};
-use crate::plan::{KeyRange, OrderedBy, Plan, PlanError, Test};
+use super::cases::{Case, SeededRng};
+use crate::plan::{KeyRange, OrderedBy, Plan, PlanError, Predicate};
 use crate::schema::{Order, SegmentKind};
 use crate::value::{FieldType, Value};
 
@@ -16,7 +17,8 @@ type Row<'c> = (&'c Vec<u8>, &'c Vec<Vec<Value<'static>>>);
 
 /// What a range gives, in the direction of the query, and the merge key of each row.
 fn read<'c>(case: &'c Case, plan: &Plan, range: &KeyRange) -> Vec<(Vec<u8>, Row<'c>)> {
-    let mut rows: Vec<Row<'c>> = if plan.is_skip_scan() { skip(case, plan, range) } else { within(case, &range.range) };
+    let mut rows: Vec<Row<'c>> =
+        if plan.is_skip_scan() { skip(case, plan, range) } else { within(case, &range.range) };
     if case.query.reverse {
         rows.reverse();
     }
@@ -27,7 +29,10 @@ fn read<'c>(case: &'c Case, plan: &Plan, range: &KeyRange) -> Vec<(Vec<u8>, Row<
     let rows: Vec<_> = rows.into_iter().map(|row| (merge_key(row.0), row)).collect();
     for (key, _) in &rows {
         assert!(*key >= range.low_merge_key(), "a row before the least merge key");
-        assert!(range.high_merge_key().is_none_or(|high| *key <= high), "a row behind the greatest merge key");
+        assert!(
+            range.high_merge_key().is_none_or(|high| *key <= high),
+            "a row behind the greatest merge key"
+        );
     }
     rows
 }
@@ -52,24 +57,25 @@ fn skip<'c>(case: &'c Case, plan: &Plan, range: &KeyRange) -> Vec<Row<'c>> {
     found
 }
 
-/// Whether one value meets one condition: written down once more, without the planner's sets.
-fn meets(test: &Test, value: &Value<'_>) -> bool {
+/// Returns `true` if one value meets one condition: written down once more, without the planner's
+/// sets.
+fn meets(test: &Predicate, value: &Value<'_>) -> bool {
     let number = |value: &Value<'_>| crate::plan::constraint::integer(value);
     let compare = |a: &Value<'_>, b: &Value<'_>| match (number(a), number(b)) {
         (Some(a), Some(b)) => a.cmp(&b),
         _ => a.compare(b),
     };
     match test {
-        Test::Equals(wanted) => compare(value, wanted).is_eq(),
-        Test::In(wanted) => wanted.iter().any(|wanted| compare(value, wanted).is_eq()),
-        Test::IsNull => value.is_null(),
-        Test::NotNull => !value.is_null(),
-        Test::Prefix(prefix) => match value {
+        Predicate::Equals(wanted) => compare(value, wanted).is_eq(),
+        Predicate::In(wanted) => wanted.iter().any(|wanted| compare(value, wanted).is_eq()),
+        Predicate::IsNull => value.is_null(),
+        Predicate::NotNull => !value.is_null(),
+        Predicate::Prefix(prefix) => match value {
             Value::Text(text) => text.as_bytes().starts_with(prefix),
             Value::Bytes(bytes) => bytes.starts_with(prefix),
             _ => false,
         },
-        Test::Range { low, high } => {
+        Predicate::Range { low, high } => {
             let above = match low {
                 Bound::Included(low) => compare(value, low).is_ge(),
                 Bound::Excluded(low) => compare(value, low).is_gt(),
@@ -85,10 +91,16 @@ fn meets(test: &Test, value: &Value<'_>) -> bool {
     }
 }
 
-/// Whether a row is wanted. Of a bucket, any of its values may be the one.
+/// Returns `true` if a row is wanted. Of a bucket, any of its values may be the one.
 fn wanted(case: &Case, row: &[Value<'static>]) -> bool {
     row.iter().enumerate().all(|(field, value)| {
-        let tests = || case.query.conditions.iter().filter(move |condition| condition.field == field).map(|condition| &condition.test);
+        let tests = || {
+            case.query
+                .conditions
+                .iter()
+                .filter(move |condition| condition.field == field)
+                .map(|condition| &condition.predicate)
+        };
         let bucket = case.schema.segments().iter().find_map(|segment| match segment.kind {
             SegmentKind::Bucket { field: of, width } if of == field => Some(i128::from(width)),
             _ => None,
@@ -97,7 +109,8 @@ fn wanted(case: &Case, row: &[Value<'static>]) -> bool {
             (Some(width), Some(number)) if case.schema.carrier(field).is_none() => {
                 let ty = case.schema.fields()[field].ty;
                 let first = number.div_euclid(width) * width;
-                let values = (first..first + width).filter_map(|number| crate::plan::constraint::from_integer(ty, number));
+                let values = (first..first + width)
+                    .filter_map(|number| crate::plan::constraint::from_integer(ty, number));
                 values.into_iter().any(|value| tests().all(|test| meets(test, &value)))
             }
             _ => tests().all(|test| meets(test, value)),
@@ -105,16 +118,25 @@ fn wanted(case: &Case, row: &[Value<'static>]) -> bool {
     })
 }
 
-fn in_order(case: &Case, plan: &Plan, before: &[Value<'static>], behind: &[Value<'static>]) -> bool {
+fn in_order(
+    case: &Case,
+    plan: &Plan,
+    before: &[Value<'static>],
+    behind: &[Value<'static>],
+) -> bool {
     for term in plan.order() {
         let (a, b) = (&before[term.field], &behind[term.field]);
         let order = match (term.by, &case.schema.segments()[term.segment].kind) {
             (OrderedBy::Value, _) => a.compare(b),
             (OrderedBy::Part, SegmentKind::Bucket { width, .. }) => {
-                let bucket = |value| crate::plan::constraint::integer(value).map(|number| number.div_euclid(i128::from(*width)));
+                let bucket = |value| {
+                    crate::plan::constraint::integer(value)
+                        .map(|number| number.div_euclid(i128::from(*width)))
+                };
                 bucket(a).cmp(&bucket(b))
             }
-            // Of text in part and of transformed values the bytes say what comes first, and nothing further is compared.
+            // Of text in part and of transformed values the bytes say what comes first, and nothing
+            // further is compared.
             _ => return true,
         };
         match if term.order == Order::Desc { order.reverse() } else { order } {
@@ -131,12 +153,17 @@ fn run<'c>(case: &'c Case, plan: &Plan, limit: Option<usize>) -> Vec<(Vec<u8>, R
     let mut merged = Vec::new();
     for range in plan.ranges() {
         let rows = read(case, plan, range);
-        assert!(rows.is_sorted_by(|a, b| if case.query.reverse { a.0 > b.0 } else { a.0 < b.0 }), "a range is not in the order of its merge keys");
+        assert!(
+            rows.is_sorted_by(|a, b| if case.query.reverse { a.0 > b.0 } else { a.0 < b.0 }),
+            "a range is not in the order of its merge keys"
+        );
         let most = limit.filter(|_| !plan.has_residual()).unwrap_or(usize::MAX);
         merged.extend(rows.into_iter().take(most));
     }
     merged.sort_by(|a, b| if case.query.reverse { b.cmp_key(a) } else { a.cmp_key(b) });
-    merged.retain(|(_, (key, _))| !plan.has_residual() || plan.admits(&plan.decode(key).expect("a key of the schema")));
+    merged.retain(|(_, (key, _))| {
+        !plan.has_residual() || plan.admits(&plan.decode(key).expect("a key of the schema"))
+    });
     merged.truncate(limit.unwrap_or(usize::MAX));
     merged
 }
@@ -153,7 +180,7 @@ impl ByMergeKey for (Vec<u8>, Row<'_>) {
 
 /// What one case was good for.
 #[derive(Default)]
-struct Seen {
+struct CaseStats {
     planned: u64,
     rows: u64,
     branches: u64,
@@ -162,7 +189,7 @@ struct Seen {
     points: u64,
 }
 
-fn check(case: &Case, chance: &mut Chance, seen: &mut Seen) {
+fn check(case: &Case, chance: &mut SeededRng, seen: &mut CaseStats) {
     let plan = match Plan::new(&case.schema, &case.query, &case.options) {
         Ok(plan) => plan,
         Err(PlanError::OnlyHashed { .. }) => return,
@@ -175,26 +202,44 @@ fn check(case: &Case, chance: &mut Chance, seen: &mut Seen) {
     seen.points += u64::from(plan.points().is_some_and(|points| !points.is_empty()));
     let found = run(case, &plan, None);
     seen.rows += found.len() as u64;
-    let found_keys: BTreeMap<_, _> = found.iter().map(|(merge_key, (key, values))| (*key, (merge_key, values))).collect();
+    let found_keys: BTreeMap<_, _> =
+        found.iter().map(|(merge_key, (key, values))| (*key, (merge_key, values))).collect();
     assert_eq!(found_keys.len(), found.len(), "a row came twice");
-    let has_trunc = case.schema.segments().iter().any(|segment| matches!(segment.kind, SegmentKind::Trunc { .. }));
+    let has_trunc = case
+        .schema
+        .segments()
+        .iter()
+        .any(|segment| matches!(segment.kind, SegmentKind::Trunc { .. }));
     for (key, values) in &case.rows {
         let is_wanted = values.iter().any(|row| wanted(case, row));
         let is_found = found_keys.contains_key(key);
-        // What is cut off a text cannot be asked for: more may be found.
-        assert!(is_found == is_wanted || has_trunc && is_found, "{values:?} is found: {is_found}, wanted: {is_wanted}");
+        // What is cut off a text cannot be requested: more may be found.
+        assert!(
+            is_found == is_wanted || has_trunc && is_found,
+            "{values:?} is found: {is_found}, wanted: {is_wanted}"
+        );
     }
     for pair in found.windows(2) {
-        assert!(in_order(case, &plan, &pair[0].1.1[0], &pair[1].1.1[0]), "{:?} is not before {:?}", pair[0].1.1, pair[1].1.1);
+        assert!(
+            in_order(case, &plan, &pair[0].1.1[0], &pair[1].1.1[0]),
+            "{:?} is not before {:?}",
+            pair[0].1.1,
+            pair[1].1.1
+        );
     }
     let limit = case.query.limit.unwrap_or(3);
-    let merge_keys = |rows: &[(Vec<u8>, Row<'_>)]| rows.iter().map(|row| row.0.clone()).collect::<Vec<_>>();
+    let merge_keys =
+        |rows: &[(Vec<u8>, Row<'_>)]| rows.iter().map(|row| row.0.clone()).collect::<Vec<_>>();
     let limited = run(case, &plan, Some(limit));
     assert_eq!(merge_keys(&limited), merge_keys(&found[..limit.min(found.len())]), "with a limit");
     if !plan.is_skip_scan() && !found.is_empty() {
         let token = found[chance.below(found.len())].0.clone();
-        let rest = plan.ranges().filter_map(|range| range.after(&token, case.query.reverse, false)).flat_map(|range| read(case, &plan, &range));
-        let mut rest: Vec<_> = rest.filter(|(_, (key, _))| found_keys.contains_key(key)).map(|row| row.0).collect();
+        let rest = plan
+            .ranges()
+            .filter_map(|range| range.after(&token, case.query.reverse, false))
+            .flat_map(|range| read(case, &plan, &range));
+        let mut rest: Vec<_> =
+            rest.filter(|(_, (key, _))| found_keys.contains_key(key)).map(|row| row.0).collect();
         rest.sort();
         let mut behind = merge_keys(&found);
         behind.retain(|key| if case.query.reverse { *key < token } else { *key > token });
@@ -211,27 +256,34 @@ fn number(variable: &str) -> Option<u64> {
 fn ranges_and_residual_give_what_filtering_after_a_full_scan_gives() {
     let cases = number("HALITE_PLAN_CASES").unwrap_or(50_000);
     let first = number("HALITE_PLAN_SEED").unwrap_or(1);
-    let mut seen = Seen::default();
+    let mut seen = CaseStats::default();
     for seed in first..first + cases {
         let case = Case::new(seed);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let mut seen = Seen::default();
-            check(&case, &mut Chance(!seed), &mut seen);
+            let mut seen = CaseStats::default();
+            check(&case, &mut SeededRng(!seed), &mut seen);
             seen
         }));
-        let described = || (Plan::new(&case.schema, &case.query, &case.options), &case.query, &case.schema);
-        let of_case = outcome.unwrap_or_else(|_| panic!("seed {seed} (HALITE_PLAN_CASES=1 HALITE_PLAN_SEED={seed}): {:#?}", described()));
+        let described =
+            || (Plan::new(&case.schema, &case.query, &case.options), &case.query, &case.schema);
+        let of_case = outcome.unwrap_or_else(|_| {
+            panic!("seed {seed} (HALITE_PLAN_CASES=1 HALITE_PLAN_SEED={seed}): {:#?}", described())
+        });
         seen.add(&of_case);
     }
     // A generator that made only dull cases would prove nothing.
-    for (what, count) in
-        [("rows", seen.rows), ("branches", seen.branches), ("residuals", seen.residual), ("skips", seen.skips), ("points", seen.points)]
-    {
+    for (what, count) in [
+        ("rows", seen.rows),
+        ("branches", seen.branches),
+        ("residuals", seen.residual),
+        ("skips", seen.skips),
+        ("points", seen.points),
+    ] {
         assert!(count > cases / 100, "only {count} {what} in {cases} cases");
     }
 }
 
-impl Seen {
+impl CaseStats {
     fn add(&mut self, other: &Self) {
         self.planned += other.planned;
         self.rows += other.rows;
@@ -244,10 +296,10 @@ impl Seen {
 
 #[test]
 fn seeds_that_failed_once_do_not_again() {
-    // Skipping over text whose keys lie between others, and over a null that is not written; text cut between its letters; a list
-    // cut short whose last key is not that of its last value.
+    // Skipping over text whose keys lie between others, and over a null that is not written; text
+    // cut between its letters; a list cut short whose last key is not that of its last value.
     for seed in [7_461, 12_478, 154_503, 5_213_299] {
-        check(&Case::new(seed), &mut Chance(!seed), &mut Seen::default());
+        check(&Case::new(seed), &mut SeededRng(!seed), &mut CaseStats::default());
     }
 }
 
@@ -255,5 +307,8 @@ fn seeds_that_failed_once_do_not_again() {
 fn text_of_fixed_width_is_compared_with_longer_and_shorter_text() {
     let fixed = Value::Text("ab".into());
     assert!(FieldType::Char(2).accepts(&fixed));
-    assert!(meets(&Test::Range { low: Bound::Excluded("a".into()), high: Bound::Excluded("abc".into()) }, &fixed));
+    assert!(meets(
+        &Predicate::Range { low: Bound::Excluded("a".into()), high: Bound::Excluded("abc".into()) },
+        &fixed
+    ));
 }

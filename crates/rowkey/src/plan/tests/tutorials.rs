@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use halite_types::key::print_bytes;
+use halite_types::key::to_string_binary;
 use halite_types::{Bytes, RegionInfo, TableName};
 
-use crate::plan::{KeyQuery, Note, Plan, PlanOptions, Test};
+use crate::plan::{KeyQuery, Plan, PlanNote, PlanOptions, Predicate};
 use crate::schema::{Field, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind};
 use crate::value::{FieldType, TimeUnit, Value};
 
@@ -19,7 +19,10 @@ const TIME: FieldType = FieldType::Timestamp(TimeUnit::Millis);
 
 fn schema(fields: &[(&str, FieldType)], segments: Vec<Segment>) -> Arc<KeySchema> {
     let field = |&(name, ty): &(&str, FieldType)| Field { name: name.into(), ty, pattern: None };
-    Arc::new(KeySchema::new(Profile::Bin, fields.iter().map(field).collect(), segments).expect("a schema"))
+    Arc::new(
+        KeySchema::new(Profile::Bin, fields.iter().map(field).collect(), segments)
+            .expect("a schema"),
+    )
 }
 
 fn plain(field: usize) -> Segment {
@@ -38,8 +41,8 @@ fn time(at: i64) -> Value<'static> {
     Value::Signed(at)
 }
 
-fn from_to(low: i64, high: i64) -> Test {
-    Test::Range { low: Bound::Included(time(low)), high: Bound::Excluded(time(high)) }
+fn from_to(low: i64, high: i64) -> Predicate {
+    Predicate::Range { low: Bound::Included(time(low)), high: Bound::Excluded(time(high)) }
 }
 
 fn bounds(plan: &Plan) -> Vec<(Vec<u8>, Vec<u8>)> {
@@ -50,7 +53,7 @@ fn bounds(plan: &Plan) -> Vec<(Vec<u8>, Vec<u8>)> {
     plan.ranges().map(|range| (bytes(&range.range.start), bytes(&range.range.end))).collect()
 }
 
-/// The one range of a plan that looks at no row again.
+/// Returns the one range of a plan that examines no row again.
 fn only(plan: &Plan) -> (Vec<u8>, Vec<u8>) {
     assert!(!plan.has_residual(), "{plan:?}");
     let [range] = bounds(plan).try_into().expect("one range");
@@ -74,7 +77,10 @@ fn user_newest_first() -> Arc<KeySchema> {
 }
 
 fn sensors(salts: u32) -> Arc<KeySchema> {
-    schema(&[("device_id", FieldType::String), ("ts", TIME)], vec![salt(salts, &[0]), plain(0), plain(1).desc()])
+    schema(
+        &[("device_id", FieldType::String), ("ts", TIME)],
+        vec![salt(salts, &[0]), plain(0), plain(1).desc()],
+    )
 }
 
 fn regions(splits: &[&[u8]]) -> Vec<RegionInfo> {
@@ -93,7 +99,8 @@ fn regions(splits: &[&[u8]]) -> Vec<RegionInfo> {
 
 #[test]
 fn k07_one_user_and_a_range_of_time_is_one_range_without_extra_rows() {
-    let found = only(&plan(&user_times(), KeyQuery::all().equals(0, "u1").with(1, from_to(T0, T0 + HOUR))));
+    let found =
+        only(&plan(&user_times(), KeyQuery::all().equals(0, "u1").with(1, from_to(T0, T0 + HOUR))));
     let sign_flipped = |at: i64| (at.cast_unsigned() ^ (1 << 63)).to_be_bytes();
     assert_eq!(found.0, key(&[b"u1\0\x01", &sign_flipped(T0)]));
     // The last millisecond plus one; zeros at the end of a bound say nothing.
@@ -105,42 +112,60 @@ fn k07_one_user_and_a_range_of_time_is_one_range_without_extra_rows() {
 fn k09_prefixes_of_the_key_are_one_range_and_a_field_behind_is_skipped_to_or_scanned() {
     let fields = ["region", "category", "product"].map(|name| (name, FieldType::String));
     let schema = schema(&fields, vec![plain(0), plain(1), plain(2)]);
-    assert_eq!(only(&plan(&schema, KeyQuery::all().equals(0, "eu"))), (b"eu\0\x01".to_vec(), b"eu\0\x02".to_vec()));
+    assert_eq!(
+        only(&plan(&schema, KeyQuery::all().equals(0, "eu"))),
+        (b"eu\0\x01".to_vec(), b"eu\0\x02".to_vec())
+    );
     let both = plan(&schema, KeyQuery::all().equals(0, "eu").equals(1, "tv"));
     assert_eq!(only(&both), (b"eu\0\x01tv\0\x01".to_vec(), b"eu\0\x01tv\0\x02".to_vec()));
     let behind = KeyQuery::all().equals(1, "tv");
     let scanned = plan(&schema, &behind);
-    assert_eq!((scanned.notes(), scanned.has_residual()), (&[Note::FullScan][..], true));
+    assert_eq!((scanned.notes(), scanned.has_residual()), (&[PlanNote::FullScan][..], true));
     let options = PlanOptions { distinct: vec![(0, 5)], ..PlanOptions::default() };
     let skipped = Plan::new(&schema, &behind, &options).expect("a plan");
-    assert_eq!(skipped.notes(), [Note::SkipScan { segment: 0, distinct: 5 }]);
+    assert_eq!(skipped.notes(), [PlanNote::SkipScan { segment: 0, distinct: 5 }]);
     let all = skipped.ranges().next().expect("a range").clone();
     let step = skipped.skip_step(&all, b"eu\0\x01pc\0\x01x").expect("a key");
     assert_eq!(step.value_prefix, b"eu\0\x01");
     assert_eq!(step.ranges.len(), 1);
-    assert!(step.ranges[0].range.contains(b"eu\0\x01tv\0\x01y") && !step.ranges[0].range.contains(b"eu\0\x01pc\0\x01x"));
+    assert!(
+        step.ranges[0].range.contains(b"eu\0\x01tv\0\x01y")
+            && !step.ranges[0].range.contains(b"eu\0\x01pc\0\x01x")
+    );
 }
 
 #[test]
 fn k10_a_hash_in_front_is_computed_and_the_range_ends_at_the_successor_of_the_prefix() {
-    let hash = Segment::new(SegmentKind::Hash { by: vec![0], bytes: 2, function: HashFunction::Md5, hex: true });
+    let hash = Segment::new(SegmentKind::Hash {
+        by: vec![0],
+        bytes: 2,
+        function: HashFunction::Md5,
+        hex: true,
+    });
     let literal = || Segment::new(SegmentKind::Const(Bytes::from_static(b"_")));
     let region = ("region", FieldType::Char(7));
-    let schema = schema(&[region, ("ts", TIME)], vec![hash, literal(), plain(0), literal(), plain(1)]);
+    let schema =
+        schema(&[region, ("ts", TIME)], vec![hash, literal(), plain(0), literal(), plain(1)]);
     let found = plan(&schema, KeyQuery::all().equals(0, "beijing"));
     assert_eq!(only(&found), (b"0420_beijing_".to_vec(), b"0420_beijing`".to_vec()));
     // Without the region nothing is known of the hash in front of it.
     let later = plan(&schema, KeyQuery::all().with(1, from_to(T0, T0 + 1)));
-    assert_eq!(later.notes(), [Note::HashRange { segment: 0 }, Note::FullScan]);
+    assert_eq!(later.notes(), [PlanNote::HashRange { segment: 0 }, PlanNote::FullScan]);
     assert!(later.has_residual());
 }
 
 #[test]
 fn e04_the_end_of_a_hashed_prefix_is_not_the_hash_of_the_next_value() {
-    let hash = Segment::new(SegmentKind::Hash { by: vec![0], bytes: 2, function: HashFunction::Md5, hex: true });
-    let schema = schema(&[("region", FieldType::Char(7)), ("ts", TIME)], vec![hash, plain(0), plain(1)]);
+    let hash = Segment::new(SegmentKind::Hash {
+        by: vec![0],
+        bytes: 2,
+        function: HashFunction::Md5,
+        hex: true,
+    });
+    let schema =
+        schema(&[("region", FieldType::Char(7)), ("ts", TIME)], vec![hash, plain(0), plain(1)]);
     let (start, end) = only(&plan(&schema, KeyQuery::all().equals(0, "beijing")));
-    assert!(start < end && end.starts_with(b"0420beijin"), "{}", print_bytes(&end));
+    assert!(start < end && end.starts_with(b"0420beijin"), "{}", to_string_binary(&end));
 }
 
 #[test]
@@ -148,14 +173,23 @@ fn k12_newest_first_is_the_order_of_the_key() {
     let found = plan(&user_newest_first(), KeyQuery::all().equals(0, "u1").limit(1));
     assert_eq!(only(&found), (b"u1\0\x01".to_vec(), b"u1\0\x02".to_vec()));
     assert!(found.serves_order(&[(1, Order::Desc)]) && !found.serves_order(&[(1, Order::Asc)]));
-    assert!(plan(&user_newest_first(), KeyQuery::all().equals(0, "u1").reverse(true)).serves_order(&[(1, Order::Asc)]));
+    assert!(
+        plan(&user_newest_first(), KeyQuery::all().equals(0, "u1").reverse(true))
+            .serves_order(&[(1, Order::Asc)])
+    );
 }
 
 #[test]
 fn k22_a_range_behind_a_thousand_salts_is_a_thousand_ranges_in_one_order() {
     let digits = FieldType::Char(12);
-    let schema = schema(&[("at", digits), ("id", FieldType::String)], vec![salt(1000, &[0, 1]), plain(0), plain(1)]);
-    let between = Test::Range { low: Bound::Included("201501010000".into()), high: Bound::Excluded("201505240000".into()) };
+    let schema = schema(
+        &[("at", digits), ("id", FieldType::String)],
+        vec![salt(1000, &[0, 1]), plain(0), plain(1)],
+    );
+    let between = Predicate::Range {
+        low: Bound::Included("201501010000".into()),
+        high: Bound::Excluded("201505240000".into()),
+    };
     let found = plan(&schema, KeyQuery::all().with(0, between).limit(10));
     assert_eq!((found.fan_out(), found.has_residual()), (1000, false));
     for (number, (start, end)) in bounds(&found).into_iter().enumerate() {
@@ -168,7 +202,8 @@ fn k22_a_range_behind_a_thousand_salts_is_a_thousand_ranges_in_one_order() {
 #[test]
 fn k25_all_of_one_user_leaks_no_other_user() {
     let reverse = Segment::new(SegmentKind::Reverse(0));
-    let schema = schema(&[("user_id", FieldType::String), ("ts", TIME)], vec![reverse, plain(1).desc()]);
+    let schema =
+        schema(&[("user_id", FieldType::String), ("ts", TIME)], vec![reverse, plain(1).desc()]);
     let found = plan(&schema, KeyQuery::all().equals(0, "12345"));
     assert_eq!(only(&found), (b"54321\0\x01".to_vec(), b"54321\0\x02".to_vec()));
     let range = found.ranges().next().expect("a range").range.clone();
@@ -180,21 +215,34 @@ fn k25_all_of_one_user_leaks_no_other_user() {
 
 #[test]
 fn e01_bounds_are_given_as_times_and_cannot_be_inverted() {
-    let closed = Test::Range { low: Bound::Included(time(T0)), high: Bound::Included(time(T0 + HOUR)) };
-    let (start, end) = only(&plan(&user_newest_first(), KeyQuery::all().equals(0, "u1").with(1, closed)));
+    let closed =
+        Predicate::Range { low: Bound::Included(time(T0)), high: Bound::Included(time(T0 + HOUR)) };
+    let (start, end) =
+        only(&plan(&user_newest_first(), KeyQuery::all().equals(0, "u1").with(1, closed)));
     assert_eq!(start, key(&[b"u1\0\x01", &reversed(T0 + HOUR)]));
-    assert!(start < end && end > key(&[b"u1\0\x01", &reversed(T0)]) && end <= key(&[b"u1\0\x01", &reversed(T0 - 1)]));
+    assert!(
+        start < end
+            && end > key(&[b"u1\0\x01", &reversed(T0)])
+            && end <= key(&[b"u1\0\x01", &reversed(T0 - 1)])
+    );
 }
 
 #[test]
 fn k26_an_interval_of_time_is_read_newest_first() {
-    let query = KeyQuery::all().equals(0, "u1").range(1, Bound::Included(time(T0)), Bound::Included(time(T0 + 2)));
+    let query = KeyQuery::all().equals(0, "u1").range(
+        1,
+        Bound::Included(time(T0)),
+        Bound::Included(time(T0 + 2)),
+    );
     let schema = user_newest_first();
     let found = plan(&schema, query);
     let range = found.ranges().next().expect("a range").range.clone();
-    let mut keys: Vec<_> = (T0 - 2..T0 + 5).map(|at| (schema.encode(&["u1".into(), time(at)]).expect("a key").to_vec(), at)).collect();
+    let mut keys: Vec<_> = (T0 - 2..T0 + 5)
+        .map(|at| (schema.encode(&["u1".into(), time(at)]).expect("a key").to_vec(), at))
+        .collect();
     keys.sort();
-    let read: Vec<_> = keys.iter().filter(|(key, _)| range.contains(key)).map(|(_, at)| at - T0).collect();
+    let read: Vec<_> =
+        keys.iter().filter(|(key, _)| range.contains(key)).map(|(_, at)| at - T0).collect();
     assert_eq!(read, [2, 1, 0]);
 }
 
@@ -202,27 +250,42 @@ fn k26_an_interval_of_time_is_read_newest_first() {
 fn e02_the_last_day_of_a_sensor_begins_with_its_newest_point() {
     let fields = [("sensor", FieldType::String), ("ts", TIME)];
     let schema = schema(&fields, vec![plain(0), plain(1).desc()]);
-    let last_day = Test::Range { low: Bound::Included(time(T0 - 24 * HOUR)), high: Bound::Included(time(T0)) };
+    let last_day = Predicate::Range {
+        low: Bound::Included(time(T0 - 24 * HOUR)),
+        high: Bound::Included(time(T0)),
+    };
     let (start, end) = only(&plan(&schema, KeyQuery::all().equals(0, "s1").with(1, last_day)));
     assert_eq!(start, key(&[b"s1\0\x01", &9_223_370_326_393_975_807_i64.to_be_bytes()]));
     let wanted = key(&[b"s1\0\x01", &9_223_370_326_480_375_808_i64.to_be_bytes()]);
-    assert!(wanted.starts_with(&end) && wanted[end.len()..].iter().all(|&byte| byte == 0), "{}", print_bytes(&end));
+    assert!(
+        wanted.starts_with(&end) && wanted[end.len()..].iter().all(|&byte| byte == 0),
+        "{}",
+        to_string_binary(&end)
+    );
 }
 
 #[test]
 fn e02_in_text_too_with_the_digits_of_the_tutorial() {
-    let schema: Arc<KeySchema> = Arc::new("ROW KEY TEXT '{sensor}_{rev(ts):19}'".parse().expect("a schema"));
-    let last_day = Test::Range { low: Bound::Included(time(T0 - 24 * HOUR)), high: Bound::Included(time(T0)) };
+    let schema: Arc<KeySchema> =
+        Arc::new("ROW KEY TEXT '{sensor}_{rev(ts):19}'".parse().expect("a schema"));
+    let last_day = Predicate::Range {
+        low: Bound::Included(time(T0 - 24 * HOUR)),
+        high: Bound::Included(time(T0)),
+    };
     let found = plan(&schema, KeyQuery::all().equals(0, "s1").with(1, last_day));
-    let texts = bounds(&found).into_iter().map(|(start, end)| (print_bytes(&start), print_bytes(&end))).collect::<Vec<_>>();
+    let texts = bounds(&found)
+        .into_iter()
+        .map(|(start, end)| (to_string_binary(&start), to_string_binary(&end)))
+        .collect::<Vec<_>>();
     assert_eq!(texts, [("s1_9223370326393975807".into(), "s1_9223370326480375808".into())]);
-    // A sensor `s1_92..` could begin with the same text, so the name is looked at again.
+    // A sensor `s1_92..` could begin with the same text, so the name is examined again.
     assert_eq!(found.residual().map(|condition| condition.field).collect::<Vec<_>>(), [0]);
 }
 
 #[test]
 fn k10_in_text_ends_at_the_successor_of_the_prefix() {
-    let schema: Arc<KeySchema> = Arc::new("ROW KEY TEXT '{md5(region):4}_{region}_{ts:13}' ".parse().expect("a schema"));
+    let schema: Arc<KeySchema> =
+        Arc::new("ROW KEY TEXT '{md5(region):4}_{region}_{ts:13}' ".parse().expect("a schema"));
     let found = plan(&schema, KeyQuery::all().equals(0, "beijing"));
     assert_eq!(bounds(&found), [(b"0420_beijing_".to_vec(), b"0420_beijing`".to_vec())]);
 }
@@ -245,7 +308,8 @@ fn e06_a_limit_does_not_reach_into_the_next_user() {
 
 #[test]
 fn k27_a_bucket_by_remainder_makes_a_scan_of_each_bucket_in_one_order() {
-    let bucket = Segment::new(SegmentKind::Salt { count: 100, by: vec![0], function: HashFunction::Modulo });
+    let bucket =
+        Segment::new(SegmentKind::Salt { count: 100, by: vec![0], function: HashFunction::Modulo });
     let fields = [("ts", TIME), ("host", FieldType::String), ("event", FieldType::String)];
     let schema = schema(&fields, vec![bucket, plain(0), plain(1), plain(2)]);
     let wide = plan(&schema, KeyQuery::all().with(0, from_to(T0, T0 + HOUR)));
@@ -261,8 +325,12 @@ fn k28_host_first_is_one_range_for_host_event_and_time() {
     let fields = [("host", FieldType::String), ("event", FieldType::String), ("ts", TIME)];
     let schema = schema(&fields, vec![plain(0), plain(1), plain(2)]);
     only(&plan(&schema, KeyQuery::all().equals(0, "h1")));
-    only(&plan(&schema, KeyQuery::all().equals(0, "h1").equals(1, "login").with(2, from_to(T0, T0 + HOUR))));
-    let without_event = plan(&schema, KeyQuery::all().equals(0, "h1").with(2, from_to(T0, T0 + HOUR)));
+    only(&plan(
+        &schema,
+        KeyQuery::all().equals(0, "h1").equals(1, "login").with(2, from_to(T0, T0 + HOUR)),
+    ));
+    let without_event =
+        plan(&schema, KeyQuery::all().equals(0, "h1").with(2, from_to(T0, T0 + HOUR)));
     assert_eq!((bounds(&without_event).len(), without_event.residual().count()), (1, 1));
 }
 
@@ -271,20 +339,28 @@ fn k30_an_hour_of_quarter_hour_rows_is_four_buckets() {
     let bucket = Segment::new(SegmentKind::Bucket { field: 2, width: 900_000 });
     let fields = [("host", FieldType::String), ("event", FieldType::String), ("ts", TIME)];
     let schema = schema(&fields, vec![plain(0), plain(1), bucket]);
-    let found = plan(&schema, KeyQuery::all().equals(0, "h").equals(1, "e").with(2, from_to(T0, T0 + HOUR)));
+    let found = plan(
+        &schema,
+        KeyQuery::all().equals(0, "h").equals(1, "e").with(2, from_to(T0, T0 + HOUR)),
+    );
     let (start, end) = only(&found);
     assert_eq!(start, key(&[b"h\0\x01e\0\x01", &1_900_512_u32.to_be_bytes()]));
-    assert!(end > key(&[b"h\0\x01e\0\x01", &1_900_515_u32.to_be_bytes()]) && end <= key(&[b"h\0\x01e\0\x01", &1_900_516_u32.to_be_bytes()]));
-    assert_eq!(found.notes(), [Note::TrimBuckets { field: 2 }]);
+    assert!(
+        end > key(&[b"h\0\x01e\0\x01", &1_900_515_u32.to_be_bytes()])
+            && end <= key(&[b"h\0\x01e\0\x01", &1_900_516_u32.to_be_bytes()])
+    );
+    assert_eq!(found.notes(), [PlanNote::TrimBuckets { field: 2 }]);
     assert!(found.serves_order(&[(0, Order::Asc)]) && !found.serves_order(&[(2, Order::Asc)]));
 }
 
-/// A get without a key was planned, which no server takes: it took the answers of the other gets with it.
+/// A get without a key was planned, which no server takes: it took the answers of the other gets
+/// with it.
 #[test]
 fn values_of_which_nothing_is_left_in_the_key_are_not_asked_for() {
     let names = schema(&[("name", FieldType::String)], vec![plain(0)]);
     let points = |values: &[&'static str]| {
-        let found = plan(&names, KeyQuery::all().is_in(0, values.iter().map(|value| Value::from(*value))));
+        let found =
+            plan(&names, KeyQuery::all().is_in(0, values.iter().map(|value| Value::from(*value))));
         found.ranges().map(|range| range.point().map(|key| key.to_vec())).collect::<Vec<_>>()
     };
     assert_eq!(points(&["x", ""]), [Some(b"x".to_vec())]);
@@ -297,7 +373,10 @@ fn m07_a_stop_is_exclusive_or_inclusive() {
     let keys = |high| {
         let found = plan(&schema, KeyQuery::all().range(0, Bound::Included("k03".into()), high));
         let range = found.ranges().next().expect("a range").range.clone();
-        (1..=10).map(|number| format!("k{number:02}")).filter(|key| range.contains(key.as_bytes())).collect::<Vec<_>>()
+        (1..=10)
+            .map(|number| format!("k{number:02}"))
+            .filter(|key| range.contains(key.as_bytes()))
+            .collect::<Vec<_>>()
     };
     assert_eq!(keys(Bound::Excluded("k07".into())), ["k03", "k04", "k05", "k06"]);
     assert_eq!(keys(Bound::Included("k07".into())).len(), 5);
@@ -308,17 +387,26 @@ fn m08_like_with_a_prefix_is_a_range() {
     let schema = schema(&[("k", FieldType::String)], vec![plain(0)]);
     let found = plan(&schema, KeyQuery::all().prefix(0, "user_1"));
     assert_eq!(only(&found), (b"user_1".to_vec(), b"user_2".to_vec()));
-    assert_eq!(plan(&schema, KeyQuery::all()).notes(), [Note::FullScan]);
+    assert_eq!(plan(&schema, KeyQuery::all()).notes(), [PlanNote::FullScan]);
 }
 
 #[test]
 fn a_salt_is_computed_when_its_fields_are_known_and_pages_of_salts_otherwise() {
-    let one = plan(&sensors(16), KeyQuery::all().equals(0, "sensor_00001").with(1, from_to(T0, T0 + HOUR)));
+    let one = plan(
+        &sensors(16),
+        KeyQuery::all().equals(0, "sensor_00001").with(1, from_to(T0, T0 + HOUR)),
+    );
     assert_eq!(one.fan_out(), 1);
     assert_eq!(only(&one).0[..1], [1]);
-    let three = plan(&sensors(16), KeyQuery::all().is_in(0, ["a", "b", "c"].map(Value::from)).with(1, from_to(T0, T0 + HOUR)));
+    let three = plan(
+        &sensors(16),
+        KeyQuery::all().is_in(0, ["a", "b", "c"].map(Value::from)).with(1, from_to(T0, T0 + HOUR)),
+    );
     assert_eq!((bounds(&three).len(), three.has_residual()), (3, false));
-    let points = plan(&sensors(16), KeyQuery::all().equals(0, "a").is_in(1, [time(T0), time(T0 + 1)])).points().expect("whole keys");
+    let points =
+        plan(&sensors(16), KeyQuery::all().equals(0, "a").is_in(1, [time(T0), time(T0 + 1)]))
+            .points()
+            .expect("whole keys");
     assert_eq!(points.len(), 2);
     assert_eq!(sensors(16).decode(&points[0]).expect("a key").get(0), Some(&"a".into()));
 }
@@ -328,15 +416,19 @@ fn plans_are_explained_as_text() {
     let sensors = sensors(4);
     let splits: Vec<&[u8]> = vec![&[1], &[2], &[3]];
     let questions = [
-        ("one device, one hour", KeyQuery::all().equals(0, "s1").with(1, from_to(T0, T0 + HOUR)).limit(100)),
+        (
+            "one device, one hour",
+            KeyQuery::all().equals(0, "s1").with(1, from_to(T0, T0 + HOUR)).limit(100),
+        ),
         ("all devices, one hour", KeyQuery::all().with(1, from_to(T0, T0 + HOUR))),
         ("devices by prefix", KeyQuery::all().prefix(0, "sensor_").limit(10)),
         ("two keys", KeyQuery::all().equals(0, "s1").is_in(1, [time(T0), time(T0 + 1)])),
-        ("nothing can match", KeyQuery::all().equals(0, "s1").with(0, Test::IsNull)),
+        ("nothing can match", KeyQuery::all().equals(0, "s1").with(0, Predicate::IsNull)),
     ];
     let mut text = String::new();
     for (name, query) in questions {
-        writeln!(text, "# {name}\n{}", plan(&sensors, query).explain(&regions(&splits))).expect("a string");
+        writeln!(text, "# {name}\n{}", plan(&sensors, query).explain(&regions(&splits)))
+            .expect("a string");
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/explain.txt");
     if std::env::var_os("HALITE_UPDATE_GOLDEN").is_some() {

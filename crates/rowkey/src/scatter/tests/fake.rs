@@ -7,8 +7,8 @@ use std::task::Poll;
 
 use halite_types::cell::CellParts;
 use halite_types::{
-    Bytes, CellType, CellsBuilder, Error, Fut, Get, OpResult, RegionInfo, Result, Row, RowOp, RowSource, RowStream, Scan, Table, TableDescriptor,
-    TableName,
+    BoxFuture, Bytes, CellType, CellsBuilder, Error, Get, OpResult, RegionInfo, Result, Row, RowOp,
+    RowSource, RowStream, Scan, Table, TableDescriptor, TableName,
 };
 
 /// What was asked of the table.
@@ -19,7 +19,7 @@ pub(super) struct Counts {
     pub(super) gets: AtomicUsize,
     /// Scans that are being read at this moment, and the most there were.
     pub(super) waiting: AtomicUsize,
-    pub(super) waiting_most: AtomicUsize,
+    pub(super) max_waiting: AtomicUsize,
     /// Scans that somebody holds.
     pub(super) open: AtomicUsize,
     /// The most rows that one range gave.
@@ -51,7 +51,15 @@ impl Fake {
 
 fn row(key: &[u8]) -> Row {
     let mut cells = CellsBuilder::default();
-    let parts = CellParts { row: key, family: b"f", qualifier: b"q", timestamp: 1, cell_type: CellType::Put, value: b"v", tags: b"" };
+    let parts = CellParts {
+        row: key,
+        family: b"f",
+        qualifier: b"q",
+        timestamp: 1,
+        cell_type: CellType::Put,
+        value: b"v",
+        tags: b"",
+    };
     cells.push_parts(parts);
     Row::new(cells.finish())
 }
@@ -61,20 +69,25 @@ impl Table for Fake {
         &self.name
     }
 
-    fn descriptor(&self) -> Fut<'_, Arc<TableDescriptor>> {
+    fn descriptor(&self) -> BoxFuture<'_, Result<Arc<TableDescriptor>>> {
         Box::pin(async { Err(Error::invalid("not of use here")) })
     }
 
-    fn regions(&self) -> Fut<'_, Vec<RegionInfo>> {
+    fn regions(&self) -> BoxFuture<'_, Result<Vec<RegionInfo>>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn get(&self, gets: Vec<Get>) -> Fut<'_, Vec<Row>> {
+    fn get(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
         self.counts.gets.fetch_add(gets.len(), Ordering::Relaxed);
-        Box::pin(async move { Ok(gets.iter().map(|get| self.rows.get(&get.row()[..]).cloned().unwrap_or_default()).collect()) })
+        Box::pin(async move {
+            Ok(gets
+                .iter()
+                .map(|get| self.rows.get(&get.row()[..]).cloned().unwrap_or_default())
+                .collect())
+        })
     }
 
-    fn apply(&self, _: Vec<RowOp>) -> Fut<'_, Vec<Result<OpResult>>> {
+    fn apply(&self, _: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
         Box::pin(async { Err(Error::invalid("not of use here")) })
     }
 
@@ -82,7 +95,8 @@ impl Table for Fake {
         self.counts.scans.fetch_add(1, Ordering::Relaxed);
         self.counts.limits.lock().expect("a list").push(scan.limit);
         self.counts.open.fetch_add(1, Ordering::Relaxed);
-        let mut keys: Vec<_> = self.rows.keys().filter(|key| scan.range.contains(key)).cloned().collect();
+        let mut keys: Vec<_> =
+            self.rows.keys().filter(|key| scan.range.contains(key)).cloned().collect();
         if scan.reverse {
             keys.reverse();
         }
@@ -97,11 +111,11 @@ struct Reading {
 }
 
 impl RowSource for Reading {
-    fn next_rows(&mut self) -> Fut<'_, Vec<Row>> {
+    fn next_rows(&mut self) -> BoxFuture<'_, Result<Vec<Row>>> {
         let counts = Arc::clone(&self.table.counts);
         Box::pin(async move {
             let waiting = counts.waiting.fetch_add(1, Ordering::Relaxed) + 1;
-            counts.waiting_most.fetch_max(waiting, Ordering::Relaxed);
+            counts.max_waiting.fetch_max(waiting, Ordering::Relaxed);
             let _end = OnDrop(&counts);
             a_turn().await;
             let keys: Vec<_> = self.keys.by_ref().take(self.table.batch).collect();
@@ -141,7 +155,7 @@ async fn a_turn() {
     .await;
 }
 
-/// The rows' keys.
+/// Returns the rows' keys.
 pub(super) fn keys_of(rows: &[Row]) -> Vec<Bytes> {
     rows.iter().map(|row| Bytes::copy_from_slice(row.key())).collect()
 }

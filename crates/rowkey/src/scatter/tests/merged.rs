@@ -1,4 +1,5 @@
-//! What comes out: the rows of the plan in its order, whatever the pieces, and no more reading than was asked for.
+//! What comes out: the rows of the plan in its order, whatever the pieces, and no more reading than
+//! was requested.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -7,9 +8,9 @@ use std::sync::atomic::Ordering;
 use halite_types::{Bytes, ErrorKind, Row, Scan, block_on};
 
 use super::fake::{Fake, keys_of};
-use crate::plan::tests::cases::{Case, Chance};
-use crate::plan::{KeyQuery, Plan, PlanOptions, Test};
-use crate::scatter::{PageToken, Scatter, ScatterOptions, Unreadable};
+use crate::plan::tests::cases::{Case, SeededRng};
+use crate::plan::{KeyQuery, Plan, PlanOptions, Predicate};
+use crate::scatter::{PageToken, Scatter, ScatterOptions, UndecodableRows};
 use crate::schema::{Field, HashFunction, KeySchema, Profile, Segment, SegmentKind};
 use crate::value::{FieldType, Value};
 
@@ -22,38 +23,50 @@ fn all(scatter: &mut Scatter) -> Vec<Row> {
 }
 
 fn scatter(table: &Fake, plan: &Arc<Plan>, after: Option<&PageToken>) -> Scatter {
-    Scatter::new(Arc::new(table.clone()), Arc::clone(plan), Scan::all(), &ScatterOptions::default(), after).expect("a scatter")
+    Scatter::new(
+        Arc::new(table.clone()),
+        Arc::clone(plan),
+        Scan::all(),
+        &ScatterOptions::default(),
+        after,
+    )
+    .expect("a scatter")
 }
 
 fn plan(schema: &Arc<KeySchema>, query: &KeyQuery) -> Arc<Plan> {
     Arc::new(Plan::new(schema, query, &PlanOptions::default()).expect("a plan"))
 }
 
-/// Keys `(at, id)` behind so many salts.
+/// Keys `(at, id)` after so many salts.
 fn salted(salts: u32, function: HashFunction) -> Arc<KeySchema> {
     let field = |name: &str, ty| Field { name: name.into(), ty, pattern: None };
     let salt = Segment::new(SegmentKind::Salt { count: salts, by: vec![0, 1], function });
     let plain = |field| Segment::new(SegmentKind::Plain(field));
     let fields = vec![field("at", FieldType::Char(12)), field("id", FieldType::String)];
-    Arc::new(KeySchema::new(Profile::Bin, fields, vec![salt, plain(0), plain(1)]).expect("a schema"))
+    Arc::new(
+        KeySchema::new(Profile::Bin, fields, vec![salt, plain(0), plain(1)]).expect("a schema"),
+    )
 }
 
 fn values(number: usize) -> [Value<'static>; 2] {
-    [Value::Text(format!("2015{number:08}").into()), Value::Text(format!("u{}", number % 13).into())]
+    [
+        Value::Text(format!("2015{number:08}").into()),
+        Value::Text(format!("u{}", number % 13).into()),
+    ]
 }
 
 fn table(schema: &KeySchema, rows: usize) -> Fake {
     Fake::new((0..rows).map(|number| schema.encode(&values(number)).expect("a key").to_vec()))
 }
 
-/// The keys without their salts.
+/// Returns the keys without their salts.
 fn logical(rows: &[Row], salt_bytes: usize) -> Vec<Bytes> {
     keys_of(rows).into_iter().map(|key| key.slice(salt_bytes..)).collect()
 }
 
-fn between(low: usize, high: usize) -> Test {
+fn between(low: usize, high: usize) -> Predicate {
     let [low, high] = [low, high].map(|number| values(number)[0].clone());
-    Test::Range { low: Bound::Included(low), high: Bound::Excluded(high) }
+    Predicate::Range { low: Bound::Included(low), high: Bound::Excluded(high) }
 }
 
 #[test]
@@ -68,19 +81,22 @@ fn random_plans_give_their_rows_in_order_page_by_page() {
             Some([first, second].concat())
         };
         let in_plan = case.rows.keys().filter_map(|key| Some((merge_key(key)?, key.clone())));
-        let mut wanted: Vec<_> = in_plan.filter(|(_, key)| plan.admits(&plan.decode(key).expect("a key"))).collect();
+        let mut wanted: Vec<_> =
+            in_plan.filter(|(_, key)| plan.admits(&plan.decode(key).expect("a key"))).collect();
         wanted.sort();
         if query.reverse {
             wanted.reverse();
         }
         let wanted: Vec<_> = wanted.into_iter().map(|(_, key)| Bytes::from(key)).collect();
-        let mut chance = Chance(seed);
+        let mut chance = SeededRng(seed);
         let mut table = Fake::new(case.rows.keys().cloned());
         table.batch = 1 + chance.below(9);
-        let options = ScatterOptions { concurrency: 1 + chance.below(5), ..ScatterOptions::default() };
+        let options =
+            ScatterOptions { concurrency: 1 + chance.below(5), ..ScatterOptions::default() };
         let open = |query: &KeyQuery, after: Option<&PageToken>| {
             let plan = Arc::new(Plan::new(&case.schema, query, &case.options).expect("a plan"));
-            Scatter::new(Arc::new(table.clone()), plan, Scan::all(), &options, after).expect("a scatter")
+            Scatter::new(Arc::new(table.clone()), plan, Scan::all(), &options, after)
+                .expect("a scatter")
         };
         assert_eq!(keys_of(&all(&mut open(&query, None))), wanted, "seed {seed}: {plan:?}");
         let mut unordered = keys_of(&all(&mut open(&query.clone().ordered(false), None)));
@@ -94,7 +110,8 @@ fn random_plans_give_their_rows_in_order_page_by_page() {
             let mut scatter = open(&page, token.as_ref());
             let rows = all(&mut scatter);
             let Some(last) = rows.last() else { break };
-            token = Some(PageToken::from_bytes(&scatter.token_of(last).to_bytes()).expect("a token"));
+            token =
+                Some(PageToken::from_bytes(&scatter.token_of(last).to_bytes()).expect("a token"));
             paged.extend(keys_of(&rows));
         }
         assert_eq!(paged, wanted, "seed {seed}, in pages: {plan:?}");
@@ -103,25 +120,36 @@ fn random_plans_give_their_rows_in_order_page_by_page() {
 
 #[test]
 fn k22_a_thousand_salts_give_the_order_of_the_table_without_salts() {
-    let (unsalted, schema) = (salted(1, HashFunction::Murmur3), salted(1000, HashFunction::Murmur3));
+    let (unsalted, schema) =
+        (salted(1, HashFunction::Murmur3), salted(1000, HashFunction::Murmur3));
     let query = KeyQuery::all().with(0, between(500, 4500));
-    let plain = logical(&all(&mut scatter(&table(&unsalted, 5000), &plan(&unsalted, &query), None)), 1);
+    let plain =
+        logical(&all(&mut scatter(&table(&unsalted, 5000), &plan(&unsalted, &query), None)), 1);
     assert_eq!(plain.len(), 4000);
     for reverse in [false, true] {
         let table = table(&schema, 5000);
-        let mut found = logical(&all(&mut scatter(&table, &plan(&schema, &query.clone().reverse(reverse)), None)), 2);
+        let mut found = logical(
+            &all(&mut scatter(&table, &plan(&schema, &query.clone().reverse(reverse)), None)),
+            2,
+        );
         if reverse {
             found.reverse();
         }
         assert_eq!(found, plain);
-        assert!(table.counts.waiting_most.load(Ordering::Relaxed) <= 16, "more than the concurrency at once");
+        assert!(
+            table.counts.max_waiting.load(Ordering::Relaxed) <= 16,
+            "more than the concurrency at once"
+        );
         assert_eq!(table.counts.scans.load(Ordering::Relaxed), 1000);
     }
     let table = table(&schema, 5000);
     let mut first = scatter(&table, &plan(&schema, &query.limit(10)), None);
     assert_eq!(logical(&all(&mut first), 2), plain[..10]);
     let limits = table.counts.limits.lock().expect("a list");
-    assert!(limits.iter().all(|limit| limit.is_some_and(|limit| limit <= 10)), "a branch was asked for more than the limit");
+    assert!(
+        limits.iter().all(|limit| limit.is_some_and(|limit| limit <= 10)),
+        "a branch was asked for more than the limit"
+    );
 }
 
 #[test]
@@ -133,10 +161,19 @@ fn a_page_goes_on_behind_its_token_when_the_number_of_salts_has_changed() {
     let token = first.token_of(rows.last().expect("a row"));
     let rest = all(&mut scatter(&table(&after, 500), &plan(&after, &query), Some(&token)));
     rows.extend(rest);
-    let wanted: Vec<_> = (100..300).map(|number| Bytes::from(before.encode(&values(number)).expect("a key")).slice(1..)).collect();
+    let wanted: Vec<_> = (100..300)
+        .map(|number| Bytes::from(before.encode(&values(number)).expect("a key")).slice(1..))
+        .collect();
     assert_eq!(logical(&rows, 1), wanted);
     let other = plan(&before, &query.reverse(true));
-    let refused = Scatter::new(Arc::new(table(&before, 1)), other, Scan::all(), &ScatterOptions::default(), Some(&token)).err();
+    let refused = Scatter::new(
+        Arc::new(table(&before, 1)),
+        other,
+        Scan::all(),
+        &ScatterOptions::default(),
+        Some(&token),
+    )
+    .err();
     assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::InvalidRequest));
 }
 
@@ -144,7 +181,8 @@ fn a_page_goes_on_behind_its_token_when_the_number_of_salts_has_changed() {
 fn a_limit_without_order_opens_no_more_branches_than_it_takes() {
     let schema = salted(100, HashFunction::Murmur3);
     let table = table(&schema, 5000);
-    let rows = all(&mut scatter(&table, &plan(&schema, &KeyQuery::all().ordered(false).limit(5)), None));
+    let rows =
+        all(&mut scatter(&table, &plan(&schema, &KeyQuery::all().ordered(false).limit(5)), None));
     assert_eq!((rows.len(), table.counts.scans.load(Ordering::Relaxed)), (5, 1));
 }
 
@@ -154,7 +192,11 @@ fn pieces_that_are_larger_than_an_answer_are_given_out_whole() {
     let mut table = table(&schema, 20_000);
     table.batch = 2500;
     for ordered in [true, false] {
-        let mut found = keys_of(&all(&mut scatter(&table, &plan(&schema, &KeyQuery::all().ordered(ordered)), None)));
+        let mut found = keys_of(&all(&mut scatter(
+            &table,
+            &plan(&schema, &KeyQuery::all().ordered(ordered)),
+            None,
+        )));
         found.sort();
         assert!(found.iter().eq(table.keys()), "ordered: {ordered}, {} rows", found.len());
     }
@@ -164,13 +206,21 @@ fn pieces_that_are_larger_than_an_answer_are_given_out_whole() {
 fn whole_keys_are_got_and_a_drawn_salt_makes_a_get_of_each() {
     let schema = salted(16, HashFunction::Murmur3);
     let table = table(&schema, 100);
-    let one = |number: usize| KeyQuery::all().equals(0, values(number)[0].clone()).equals(1, values(number)[1].clone());
+    let one = |number: usize| {
+        KeyQuery::all().equals(0, values(number)[0].clone()).equals(1, values(number)[1].clone())
+    };
     assert_eq!(all(&mut scatter(&table, &plan(&schema, &one(5)), None)).len(), 1);
-    assert_eq!((table.counts.gets.load(Ordering::Relaxed), table.counts.scans.load(Ordering::Relaxed)), (1, 0));
+    assert_eq!(
+        (table.counts.gets.load(Ordering::Relaxed), table.counts.scans.load(Ordering::Relaxed)),
+        (1, 0)
+    );
     let drawn = salted(16, HashFunction::Random);
     let table = Fake::new(table.keys().cloned().collect::<Vec<_>>());
     assert_eq!(all(&mut scatter(&table, &plan(&drawn, &one(5)), None)).len(), 1);
-    assert_eq!((table.counts.gets.load(Ordering::Relaxed), table.counts.scans.load(Ordering::Relaxed)), (16, 0));
+    assert_eq!(
+        (table.counts.gets.load(Ordering::Relaxed), table.counts.scans.load(Ordering::Relaxed)),
+        (16, 0)
+    );
 }
 
 #[test]
@@ -208,9 +258,10 @@ fn rows_that_are_no_keys_are_returned_counted_or_refused() {
     let good = table(&schema, 20);
     let table = Fake::new(good.keys().cloned().chain([b"\x01stray".to_vec()]));
     let read = |unreadable| {
-        let options = ScatterOptions { unreadable, ..ScatterOptions::default() };
+        let options = ScatterOptions { undecodable_rows: unreadable, ..ScatterOptions::default() };
         let plan = plan(&schema, &KeyQuery::all());
-        let mut scatter = Scatter::new(Arc::new(table.clone()), plan, Scan::all(), &options, None).expect("a scatter");
+        let mut scatter = Scatter::new(Arc::new(table.clone()), plan, Scan::all(), &options, None)
+            .expect("a scatter");
         let mut rows = 0;
         loop {
             match block_on(scatter.next()) {
@@ -220,9 +271,9 @@ fn rows_that_are_no_keys_are_returned_counted_or_refused() {
             }
         }
     };
-    assert_eq!(read(Unreadable::Return), (21, 0, None));
-    assert_eq!(read(Unreadable::Count), (20, 1, None));
-    assert_eq!(read(Unreadable::Fail).2, Some(ErrorKind::InvalidRequest));
+    assert_eq!(read(UndecodableRows::Return), (21, 0, None));
+    assert_eq!(read(UndecodableRows::Count), (20, 1, None));
+    assert_eq!(read(UndecodableRows::Fail).2, Some(ErrorKind::InvalidRequest));
 }
 
 #[test]

@@ -5,26 +5,42 @@ use fastrand::Rng;
 use crate::KeySchema;
 use crate::simulate::keys::Keys;
 use crate::simulate::unique::{Uniqueness, uniqueness};
-use crate::simulate::{Design, Drawn, Operation, Regions, Row, Traffic};
+use crate::simulate::{Design, GeneratedValue, Operation, RegionLayout, RowSpec, Traffic};
 
 /// 2024-03-15T00:00:00Z.
 const T0: i64 = 1_710_460_800_000;
 const WRITES: i64 = 8_000;
 const SCHEMAS: u64 = 100;
 
-/// What is said of these writes under a key.
-fn said(key: &str, traffic: &Traffic) -> Uniqueness {
+/// What is stated of these writes under a key.
+fn estimate(key: &str, traffic: &Traffic) -> Uniqueness {
     let key: KeySchema = key.parse().unwrap_or_else(|error| panic!("{key}: {error}"));
-    let design = Design { name: "d".into(), key, regions: Regions::Even(4), queries: Vec::new() };
-    let keys = Keys::of(&design, traffic, 7).unwrap();
+    let design =
+        Design { name: "d".into(), key, regions: RegionLayout::Even(4), queries: Vec::new() };
+    let keys = Keys::from_traffic(&design, traffic, 7).unwrap();
     let places: Vec<u32> = (0..u32::try_from(traffic.operations.len()).unwrap()).collect();
-    let rows: std::collections::HashSet<&[u8]> = places.iter().map(|&at| keys.get(at as usize)).collect();
-    let first_and_last = [traffic.operations.first(), traffic.operations.last()].map(|operation| operation.unwrap().time_ms);
-    uniqueness(&design.key, &keys, traffic, &places, rows.len() as u64, first_and_last[1] - first_and_last[0])
+    let rows: std::collections::HashSet<&[u8]> =
+        places.iter().map(|&at| keys.get(at as usize)).collect();
+    let first_and_last = [traffic.operations.first(), traffic.operations.last()]
+        .map(|operation| operation.unwrap().time_ms);
+    uniqueness(
+        &design.key,
+        &keys,
+        traffic,
+        &places,
+        rows.len() as u64,
+        first_and_last[1] - first_and_last[0],
+    )
 }
 
-/// Writes at random times: `a` and `c` numbers, `b` text of which some are frequent, `d` nearly always another one.
-#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "less than forty values")]
+/// Writes at random times: `a` and `c` numbers, `b` text of which some are frequent, `d` nearly
+/// always another one.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "less than forty values"
+)]
 fn random_traffic(rng: &mut Rng) -> Traffic {
     let per_second = [300, 1_000, 4_000, 20_000][rng.usize(0..4)];
     let span = WRITES * 1000 / per_second;
@@ -34,25 +50,29 @@ fn random_traffic(rng: &mut Rng) -> Traffic {
             let time_ms = T0 + rng.i64(0..span);
             let b = (rng.f64().powi(3) * values_of_b as f64) as u64;
             let row = vec![
-                Drawn::Time(time_ms),
-                Drawn::Number(rng.u64(0..values_of_a)),
-                Drawn::Text(format!("host{b:02}.example")),
-                Drawn::Number(rng.u64(0..values_of_c)),
-                Drawn::Number(rng.u64(..)),
+                GeneratedValue::Time(time_ms),
+                GeneratedValue::Number(rng.u64(0..values_of_a)),
+                GeneratedValue::Text(format!("host{b:02}.example")),
+                GeneratedValue::Number(rng.u64(0..values_of_c)),
+                GeneratedValue::Number(rng.u64(..)),
             ];
-            Operation { time_ms, is_read: false, row: Row::Values(row) }
+            Operation { time_ms, is_read: false, row: RowSpec::Values(row) }
         })
         .collect();
     operations.sort_by_key(|operation| operation.time_ms);
     Traffic { fields: ["ts", "a", "b", "c", "d"].map(str::to_owned).to_vec(), operations }
 }
 
-/// A key with the time and some of the fields: plain, backwards, cut off, in a bucket or in a digest alone, with salts and
-/// digests of any of them in front and between.
+/// Returns a key with the time and some of the fields: plain, backwards, cut off, in a bucket or in
+/// a digest alone, with salts and digests of any of them in front and between.
 fn random_key(rng: &mut Rng) -> String {
     let mut segments = vec![["ts TIMESTAMP", "ts TIMESTAMP DESC"][rng.usize(0..2)].to_owned()];
     let mut fields = vec!["ts"];
-    let with = |rng: &mut Rng, name: &'static str, forms: &[&str], fields: &mut Vec<&str>, segments: &mut Vec<String>| {
+    let with = |rng: &mut Rng,
+                name: &'static str,
+                forms: &[&str],
+                fields: &mut Vec<&str>,
+                segments: &mut Vec<String>| {
         if rng.u8(..10) < 6 {
             let form = forms[rng.usize(0..forms.len())];
             segments.insert(rng.usize(0..=segments.len()), form.to_owned());
@@ -62,7 +82,15 @@ fn random_key(rng: &mut Rng) -> String {
     with(
         rng,
         "a",
-        &["a U16", "a U16 DESC", "BITREV(a) U16", "REVERSE(a) U32", "BUCKET(a, 7) U16", "HASH(a U16 BYTES 1)", "HASH(a U16, ts BYTES 1)"],
+        &[
+            "a U16",
+            "a U16 DESC",
+            "BITREV(a) U16",
+            "REVERSE(a) U32",
+            "BUCKET(a, 7) U16",
+            "HASH(a U16 BYTES 1)",
+            "HASH(a U16, ts BYTES 1)",
+        ],
         &mut fields,
         &mut segments,
     );
@@ -108,12 +136,16 @@ fn a_hundred_random_keys_lose_what_the_model_says() {
         if key.parse::<KeySchema>().is_err() {
             continue;
         }
-        let said = said(&key, &traffic);
+        let said = estimate(&key, &traffic);
         let lost = said.lost_per_second.unwrap();
         let (off, bound) = ((said.counted_per_second - lost).abs(), said.lost_bound);
         let is_at_most = said.doubts.iter().any(|doubt| doubt.contains("only the widest"));
         let off = if is_at_most && said.counted_per_second < lost { 0.0 } else { off };
-        assert!(off <= 2.0 * bound, "seed {seed}: {key}: {lost} +- {bound} in a second, counted {}", said.counted_per_second);
+        assert!(
+            off <= 2.0 * bound,
+            "seed {seed}: {key}: {lost} +- {bound} in a second, counted {}",
+            said.counted_per_second
+        );
         cases += 1;
         within += u64::from(off <= bound);
         losing += u32::from(said.counted_per_second > 0.0);
@@ -130,7 +162,7 @@ fn a_hundred_random_keys_lose_what_the_model_says() {
 fn what_follows_from_the_rest_of_the_key_keeps_no_row() {
     let mut rng = Rng::with_seed(1);
     let traffic = random_traffic(&mut rng);
-    let plain = said("ROW KEY (ts TIMESTAMP, c U8)", &traffic);
+    let plain = estimate("ROW KEY (ts TIMESTAMP, c U8)", &traffic);
     assert!(plain.counted_per_second > 5.0, "{plain:?}");
     let alike = [
         "ROW KEY (SALT(16), ts TIMESTAMP, c U8)",
@@ -143,8 +175,12 @@ fn what_follows_from_the_rest_of_the_key_keeps_no_row() {
         "ROW KEY TEXT '{md5(ts, c):8}_{ts TIMESTAMP:13}_{c U8}'",
     ];
     for key in alike {
-        let said = said(key, &traffic);
-        assert_eq!((said.lost_per_second, said.counted_per_second), (plain.lost_per_second, plain.counted_per_second), "{key}");
+        let said = estimate(key, &traffic);
+        assert_eq!(
+            (said.lost_per_second, said.counted_per_second),
+            (plain.lost_per_second, plain.counted_per_second),
+            "{key}"
+        );
         assert!(said.doubts.is_empty(), "{key}: {:?}", said.doubts);
     }
 }
@@ -153,7 +189,7 @@ fn what_follows_from_the_rest_of_the_key_keeps_no_row() {
 fn a_digest_of_a_field_outside_the_key_adds_at_most_its_width() {
     let mut rng = Rng::with_seed(3);
     let traffic = random_traffic(&mut rng);
-    let lost = |key: &str| said(key, &traffic).lost_per_second.unwrap();
+    let lost = |key: &str| estimate(key, &traffic).lost_per_second.unwrap();
     let (none, whole) = (lost("ROW KEY (ts TIMESTAMP)"), lost("ROW KEY (ts TIMESTAMP, b STRING)"));
     for key in [
         "ROW KEY (HASH(b STRING BYTES 1), ts TIMESTAMP)",
@@ -164,7 +200,10 @@ fn a_digest_of_a_field_outside_the_key_adds_at_most_its_width() {
         assert!(whole <= cut + 1e-6 && cut < none, "{key}: {whole} <= {cut} < {none}");
     }
     let salted = lost("ROW KEY (SALT(2 BY ts, b), ts TIMESTAMP, TRUNC(b, 1) STRING)");
-    assert!(salted > none / 2.0 && salted < none, "two salts tell at most half of the pairs apart: {salted} of {none}");
+    assert!(
+        salted > none / 2.0 && salted < none,
+        "two salts tell at most half of the pairs apart: {salted} of {none}"
+    );
 }
 
 #[test]
@@ -172,24 +211,38 @@ fn what_speaks_against_the_estimate_is_said() {
     let steady = |step_ms: i64, each: i64| {
         let operation = |at: i64| {
             let time_ms = T0 + at / each * step_ms;
-            Operation { time_ms, is_read: false, row: Row::Values(vec![Drawn::Time(time_ms)]) }
+            Operation {
+                time_ms,
+                is_read: false,
+                row: RowSpec::Values(vec![GeneratedValue::Time(time_ms)]),
+            }
         };
         Traffic { fields: vec!["ts".into()], operations: (0..8_000).map(operation).collect() }
     };
-    let even = said("ROW KEY (ts TIMESTAMP)", &steady(2, 1));
+    let even = estimate("ROW KEY (ts TIMESTAMP)", &steady(2, 1));
     assert!(even.counted_per_second == 0.0 && even.lost_per_second.unwrap() > 50.0, "{even:?}");
     assert!(even.doubts.iter().any(|doubt| doubt.contains("spaced more evenly")), "{even:?}");
     // A clock that has whole seconds only.
-    let seconds = said("ROW KEY (ts TIMESTAMP)", &steady(1000, 100));
-    assert!((seconds.lost_per_second.unwrap() - seconds.counted_per_second).abs() <= seconds.lost_bound && seconds.counted_per_second > 90.0);
+    let seconds = estimate("ROW KEY (ts TIMESTAMP)", &steady(1000, 100));
+    assert!(
+        (seconds.lost_per_second.unwrap() - seconds.counted_per_second).abs() <= seconds.lost_bound
+            && seconds.counted_per_second > 90.0
+    );
     let mut pairs = steady(10, 2);
     for (at, operation) in (0_i64..).zip(&mut pairs.operations) {
         operation.time_ms += at / 2 % 7;
-        operation.row = Row::Values(vec![Drawn::Time(operation.time_ms)]);
+        operation.row = RowSpec::Values(vec![GeneratedValue::Time(operation.time_ms)]);
     }
-    let pairs = said("ROW KEY (ts TIMESTAMP)", &pairs);
+    let pairs = estimate("ROW KEY (ts TIMESTAMP)", &pairs);
     assert!(pairs.doubts.iter().any(|doubt| doubt.contains("come together")), "{pairs:?}");
-    let turns = said("ROW KEY (SALT(4 USING round_robin), ts TIMESTAMP)", &random_traffic(&mut Rng::with_seed(9)));
+    let turns = estimate(
+        "ROW KEY (SALT(4 USING round_robin), ts TIMESTAMP)",
+        &random_traffic(&mut Rng::with_seed(9)),
+    );
     assert!(turns.doubts.iter().any(|doubt| doubt.contains("salts in turn")), "{turns:?}");
-    assert_eq!(said("ROW KEY (BUCKET(ts, '1h'), a U16)", &random_traffic(&mut Rng::with_seed(9))).lost_per_second, None);
+    assert_eq!(
+        estimate("ROW KEY (BUCKET(ts, '1h'), a U16)", &random_traffic(&mut Rng::with_seed(9)))
+            .lost_per_second,
+        None
+    );
 }

@@ -4,16 +4,16 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use halite_wire::service::Service;
 
-use super::super::figures::Figures;
-use super::super::summary::Summary;
+use super::super::histogram_summary::HistogramSummary;
+use super::super::snapshot::MetricsSnapshot;
 use super::Bean;
 use super::region_server::{calls, zookeeper_quorum};
 
-/// The services of a master.
+/// Services of a master.
 const SERVICES: &[Service] = &[Service::Master, Service::Hbck, Service::Lock];
 
 #[expect(clippy::cast_precision_loss, reason = "regions are counted in thousands")]
-pub(super) fn server(figures: &Figures<'_>) -> Bean {
+pub(super) fn server(figures: &MetricsSnapshot<'_>) -> Bean {
     let (identity, start) = (&figures.identity, figures.context.start_code);
     Bean::hbase("Master,sub=Server", "master", figures)
         .with("tag.liveRegionServers", identity.region_server_text())
@@ -33,21 +33,26 @@ pub(super) fn server(figures: &Figures<'_>) -> Bean {
         .with("clusterRequests", figures.totals.read_requests + figures.totals.write_requests)
 }
 
-/// A region is served from the moment it exists, so none is ever in transition.
-pub(super) fn assignment_manager(figures: &Figures<'_>) -> Bean {
+/// A region is served as soon as it exists, so none is ever in transition.
+pub(super) fn assignment_manager(figures: &MetricsSnapshot<'_>) -> Bean {
     let bean = Bean::hbase("Master,sub=AssignmentManager", "master", figures);
-    let bean = ["ritCount", "ritCountOverThreshold", "ritOldestAge"].iter().fold(bean, |bean, name| bean.with(name, 0_u64));
+    let bean = ["ritCount", "ritCountOverThreshold", "ritOldestAge"]
+        .iter()
+        .fold(bean, |bean, name| bean.with(name, 0_u64));
     figures.context.master.procedure_times().iter().fold(bean, |bean, times| {
         bean.with(&format!("{}SubmittedCount", times.prefix), times.submitted.load(Relaxed))
             .with(&format!("{}FailedCount", times.prefix), times.failed.load(Relaxed))
-            .with_all(Summary::of([&times.us]).attributes(&format!("{}Time", times.prefix)))
+            .with_all(
+                HistogramSummary::from_histograms([&times.us])
+                    .attributes(&format!("{}Time", times.prefix)),
+            )
     })
 }
 
-pub(super) fn ipc(figures: &Figures<'_>) -> Bean {
+pub(super) fn ipc(figures: &MetricsSnapshot<'_>) -> Bean {
     let bean = Bean::hbase("Master,sub=IPC", "master", figures)
-        .with("numCallsInGeneralQueue", figures.queued_admin)
-        .with("numActiveHandler", figures.busy_admin)
-        .with("numActiveGeneralHandler", figures.busy_admin);
+        .with("numCallsInGeneralQueue", figures.queued_admin_calls)
+        .with("numActiveHandler", figures.active_admin_handlers)
+        .with("numActiveGeneralHandler", figures.active_admin_handlers);
     calls(bean, figures, SERVICES)
 }

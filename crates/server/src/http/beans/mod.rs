@@ -1,17 +1,17 @@
-//! HBase's beans under their own names, with the attributes that Halite has figures for.
+//! HBase's beans under their own names, with the attributes that Halite has values for.
 //!
-//! Names and order were read from `/jmx` of HBase 2.6.4. What Halite does not count is left out: a dashboard shows a gap
-//! then, and not a 0 that is none.
+//! Names and order were read from `/jmx` of HBase 2.6.4. Attributes that Halite does not count are
+//! omitted: a dashboard then shows a gap instead of a false 0.
 
-mod java;
+mod jvm;
 mod master;
 mod region_server;
 mod regions;
 
-use super::figures::Figures;
 use super::json::Value;
+use super::snapshot::MetricsSnapshot;
 
-/// A bean: a name such as `Hadoop:service=HBase,name=Master,sub=Server`, and attributes.
+/// Bean: a name such as `Hadoop:service=HBase,name=Master,sub=Server`, and attributes.
 pub(super) struct Bean {
     pub(super) name: String,
     pub(super) attributes: Vec<(String, Value)>,
@@ -22,9 +22,11 @@ impl Bean {
         Self { name: name.to_owned(), attributes: Vec::new() }
     }
 
-    /// One of HBase's own, as `RegionServer,sub=Server`.
-    fn hbase(name: &str, context: &str, figures: &Figures<'_>) -> Self {
-        let bean = Self::new(&format!("Hadoop:service=HBase,name={name}")).with("modelerType", name).with("tag.Context", context);
+    /// Returns an HBase bean, such as `RegionServer,sub=Server`.
+    fn hbase(name: &str, context: &str, figures: &MetricsSnapshot<'_>) -> Self {
+        let bean = Self::new(&format!("Hadoop:service=HBase,name={name}"))
+            .with("modelerType", name)
+            .with("tag.Context", context);
         bean.with("tag.Hostname", figures.machine.host.as_str())
     }
 
@@ -33,7 +35,7 @@ impl Bean {
         self
     }
 
-    /// The same for what may not be known.
+    /// Adds an attribute if its value is known.
     fn with_known(self, name: &str, value: Option<impl Into<Value>>) -> Self {
         match value {
             Some(value) => self.with(name, value),
@@ -46,15 +48,19 @@ impl Bean {
         self
     }
 
-    /// As JSON, with the attributes that are wanted.
+    /// Returns the bean as JSON, with the attributes that `wanted` selects.
     pub(super) fn value(&self, wanted: impl Fn(&str) -> bool) -> Value {
         let name = ("name".to_owned(), self.name.as_str().into());
-        Value::Group(std::iter::once(name).chain(self.attributes.iter().filter(|(name, _)| wanted(name)).cloned()).collect())
+        Value::Group(
+            std::iter::once(name)
+                .chain(self.attributes.iter().filter(|(name, _)| wanted(name)).cloned())
+                .collect(),
+        )
     }
 }
 
-/// Every bean.
-pub(super) fn all(figures: &Figures<'_>) -> Vec<Bean> {
+/// Returns all beans.
+pub(super) fn all(figures: &MetricsSnapshot<'_>) -> Vec<Bean> {
     let mut beans = vec![
         region_server::server(figures),
         region_server::ipc(figures),
@@ -65,16 +71,16 @@ pub(super) fn all(figures: &Figures<'_>) -> Vec<Bean> {
         master::assignment_manager(figures),
         master::ipc(figures),
     ];
-    beans.extend(java::all(figures));
+    beans.extend(jvm::all(figures));
     beans
 }
 
-/// A share of a whole in percent; 0 of nothing.
+/// Returns a fraction of a whole in percent; 0 if the whole is 0.
 fn percent(part: u64, rest: u64) -> f64 {
     share(part, rest) * 100.0
 }
 
-/// A share of a whole, from 0 to 1.
+/// Returns a fraction of a whole, from 0 to 1; 0 if the whole is 0.
 #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits")]
 fn share(part: u64, rest: u64) -> f64 {
     let whole = part.saturating_add(rest);

@@ -1,18 +1,24 @@
-//! `RegionServer,sub=Regions` and `sub=Tables`: a few attributes for each region and each table, in one bean.
+//! `RegionServer,sub=Regions` and `sub=Tables`: a few attributes for each region and each table, in
+//! one bean.
 
 use halite_types::{CompactionState, RegionLoad, TableName};
 
-use super::super::figures::{Figures, Totals};
 use super::super::json::Value;
+use super::super::snapshot::{MetricsSnapshot, RegionTotals};
 use super::Bean;
 
-pub(super) fn regions(figures: &Figures<'_>) -> Bean {
+pub(super) fn regions(figures: &MetricsSnapshot<'_>) -> Bean {
     let bean = Bean::hbase("RegionServer,sub=Regions", "regionserver", figures);
-    figures.status.regions.iter().fold(bean, |bean, load| bean.with_all(region(load, figures.now_ms)))
+    figures
+        .status
+        .regions
+        .iter()
+        .fold(bean, |bean, load| bean.with_all(region(load, figures.now_ms)))
 }
 
 fn region(load: &RegionLoad, now_ms: u64) -> Vec<(String, Value)> {
-    let prefix = format!("{}_region_{}_metric", table_prefix(&load.region.table), load.region.encoded_name);
+    let prefix =
+        format!("{}_region_{}_metric", table_prefix(&load.region.table), load.region.encoded_name);
     let since = |ms: i64| u64::try_from(ms).map_or(now_ms, |ms| now_ms.saturating_sub(ms));
     let is_compacting = u64::from(load.compaction_state != CompactionState::None);
     let mut attributes: Vec<(String, Value)> = [
@@ -23,7 +29,7 @@ fn region(load: &RegionLoad, now_ms: u64) -> Vec<(String, Value)> {
         ("numReferenceFiles", load.reference_files),
         ("storeFileSize", load.store_file_bytes),
         ("compactionsCompletedCount", load.compactions),
-        // Without one HBase counts from 1970, too.
+        // Without a major compaction HBase counts from 1970, too.
         ("lastMajorCompactionAge", since(load.last_major_compaction_ms)),
         ("readRequestCount", load.read_requests),
         ("filteredReadRequestCount", load.filtered_read_requests),
@@ -36,12 +42,13 @@ fn region(load: &RegionLoad, now_ms: u64) -> Vec<(String, Value)> {
     attributes
 }
 
-pub(super) fn tables(figures: &Figures<'_>) -> Bean {
-    let bean = Bean::hbase("RegionServer,sub=Tables", "regionserver", figures).with("numTables", figures.tables.len());
+pub(super) fn tables(figures: &MetricsSnapshot<'_>) -> Bean {
+    let bean = Bean::hbase("RegionServer,sub=Tables", "regionserver", figures)
+        .with("numTables", figures.tables.len());
     figures.tables.iter().fold(bean, |bean, (name, totals)| bean.with_all(table(name, totals)))
 }
 
-fn table(name: &TableName, totals: &Totals) -> Vec<(String, Value)> {
+fn table(name: &TableName, totals: &RegionTotals) -> Vec<(String, Value)> {
     let prefix = format!("{}_metric", table_prefix(name));
     let bytes = totals.store_file_bytes + totals.memstore_data_bytes;
     [
@@ -51,7 +58,7 @@ fn table(name: &TableName, totals: &Totals) -> Vec<(String, Value)> {
         ("totalRequestCount", totals.read_requests + totals.write_requests),
         ("memStoreSize", totals.memstore_data_bytes),
         ("storeFileCount", totals.store_files),
-        ("maxStoreFileCount", totals.store_files_max),
+        ("maxStoreFileCount", totals.max_store_files),
         ("storeFileSize", totals.store_file_bytes),
         ("tableSize", bytes),
         ("averageRegionSize", bytes / totals.regions.max(1)),

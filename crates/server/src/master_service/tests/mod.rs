@@ -1,4 +1,4 @@
-//! The master asked as a client asks it, without sockets.
+//! Tests of the master's handlers, called as by a client but without sockets.
 
 mod cluster;
 mod families;
@@ -7,6 +7,6 @@ mod peers;
 mod quotas;
 mod regions;
 mod repairs;
-pub(crate) mod rig;
 mod snapshots;
 mod tables;
+pub(crate) mod test_server;

@@ -1,81 +1,136 @@
 //! Namespaces made, changed, listed and dropped.
 
-use halite_types::{Delete, FamilyDescriptor, Put, Row, Scan, TableDescriptor, TableName, Tier};
+use halite_types::{
+    Delete, FamilyDescriptor, Put, ReadTier, Row, Scan, TableDescriptor, TableName,
+};
 use halite_wire::proto as pb;
 use halite_wire::service::{
-    MasterCreateNamespace, MasterCreateTable, MasterDeleteNamespace, MasterGetNamespaceDescriptor, MasterListNamespaceDescriptors,
-    MasterListNamespaces, MasterModifyNamespace, MasterSplitRegion,
+    MasterCreateNamespace, MasterCreateTable, MasterDeleteNamespace, MasterGetNamespaceDescriptor,
+    MasterListNamespaceDescriptors, MasterListNamespaces, MasterModifyNamespace, MasterSplitRegion,
 };
 use prost::Message as _;
 
-use super::rig::{Rig, class, name, schema};
+use super::test_server::{TestServer, class, name, schema};
 
 fn descriptor(name: &str, settings: &[(&str, &str)]) -> pb::NamespaceDescriptor {
-    let pair = |(name, value): &(&str, &str)| pb::NameStringPair { name: (*name).to_owned(), value: (*value).to_owned() };
-    pb::NamespaceDescriptor { name: name.to_owned().into(), configuration: settings.iter().map(pair).collect() }
+    let pair = |(name, value): &(&str, &str)| pb::NameStringPair {
+        name: (*name).to_owned(),
+        value: (*value).to_owned(),
+    };
+    pb::NamespaceDescriptor {
+        name: name.to_owned().into(),
+        configuration: settings.iter().map(pair).collect(),
+    }
 }
 
 fn create(name: &str, settings: &[(&str, &str)]) -> pb::CreateNamespaceRequest {
-    pb::CreateNamespaceRequest { namespace_descriptor: descriptor(name, settings), ..Default::default() }
+    pb::CreateNamespaceRequest {
+        namespace_descriptor: descriptor(name, settings),
+        ..Default::default()
+    }
 }
 
 fn delete(name: &str) -> pb::DeleteNamespaceRequest {
     pb::DeleteNamespaceRequest { namespace_name: name.to_owned(), ..Default::default() }
 }
 
-fn stored(rig: &Rig) -> Vec<Row> {
+fn stored(rig: &TestServer) -> Vec<Row> {
     let table = rig.context.engine.table(&"hbase:namespace".parse().unwrap()).unwrap();
-    table.scan(Scan::all(), Tier::Disk).flat_map(|rows| rows.unwrap()).collect()
+    table.scan(Scan::all(), ReadTier::Disk).flat_map(|rows| rows.unwrap()).collect()
 }
 
-/// The rows of `hbase:namespace`.
-fn rows_read(rig: &Rig) -> Vec<String> {
+/// Returns the rows of `hbase:namespace`.
+fn rows_read(rig: &TestServer) -> Vec<String> {
     stored(rig).iter().map(|row| String::from_utf8(row.key().to_vec()).unwrap()).collect()
 }
 
-/// The descriptors in `hbase:namespace`.
-fn rows(rig: &Rig) -> Vec<pb::NamespaceDescriptor> {
-    stored(rig).iter().map(|row| pb::NamespaceDescriptor::decode(row.value("info", "d").unwrap()).unwrap()).collect()
+/// Returns the descriptors in `hbase:namespace`.
+fn rows(rig: &TestServer) -> Vec<pb::NamespaceDescriptor> {
+    stored(rig)
+        .iter()
+        .map(|row| pb::NamespaceDescriptor::decode(row.value("info", "d").unwrap()).unwrap())
+        .collect()
 }
 
 #[test]
 fn a_namespace_is_made_changed_and_dropped() {
-    let rig = Rig::new();
-    rig.finish(rig.ask::<MasterCreateNamespace>(&create("ns", &[("k", "1")])).unwrap().proc_id).unwrap();
-    let names = rig.ask::<MasterListNamespaces>(&pb::ListNamespacesRequest {}).unwrap().namespace_name;
+    let rig = TestServer::new();
+    rig.finish(rig.call::<MasterCreateNamespace>(&create("ns", &[("k", "1")])).unwrap().proc_id)
+        .unwrap();
+    let names =
+        rig.call::<MasterListNamespaces>(&pb::ListNamespacesRequest {}).unwrap().namespace_name;
     assert_eq!(names, ["default", "hbase", "ns"]);
-    let modify = pb::ModifyNamespaceRequest { namespace_descriptor: descriptor("ns", &[("k", "2")]), ..Default::default() };
-    rig.finish(rig.ask::<MasterModifyNamespace>(&modify).unwrap().proc_id).unwrap();
+    let modify = pb::ModifyNamespaceRequest {
+        namespace_descriptor: descriptor("ns", &[("k", "2")]),
+        ..Default::default()
+    };
+    rig.finish(rig.call::<MasterModifyNamespace>(&modify).unwrap().proc_id).unwrap();
     let get = pb::GetNamespaceDescriptorRequest { namespace_name: "ns".to_owned() };
-    let told = rig.ask::<MasterGetNamespaceDescriptor>(&get).unwrap().namespace_descriptor;
+    let told = rig.call::<MasterGetNamespaceDescriptor>(&get).unwrap().namespace_descriptor;
     assert_eq!(told, descriptor("ns", &[("k", "2")]));
-    assert_eq!(rows(&rig), [descriptor("default", &[]), descriptor("hbase", &[]), descriptor("ns", &[("k", "2")])]);
-    rig.finish(rig.ask::<MasterDeleteNamespace>(&delete("ns")).unwrap().proc_id).unwrap();
-    assert_eq!(class(rig.ask::<MasterGetNamespaceDescriptor>(&get)), "NamespaceNotFoundException");
+    assert_eq!(
+        rows(&rig),
+        [descriptor("default", &[]), descriptor("hbase", &[]), descriptor("ns", &[("k", "2")])]
+    );
+    rig.finish(rig.call::<MasterDeleteNamespace>(&delete("ns")).unwrap().proc_id).unwrap();
+    assert_eq!(class(rig.call::<MasterGetNamespaceDescriptor>(&get)), "NamespaceNotFoundException");
     assert_eq!(rows(&rig).len(), 2);
-    assert_eq!(rig.ask::<MasterListNamespaceDescriptors>(&pb::ListNamespaceDescriptorsRequest {}).unwrap().namespace_descriptor.len(), 2);
+    assert_eq!(
+        rig.call::<MasterListNamespaceDescriptors>(&pb::ListNamespaceDescriptorsRequest {})
+            .unwrap()
+            .namespace_descriptor
+            .len(),
+        2
+    );
 }
 
 #[test]
 fn refusals_have_the_classes_of_hbase() {
-    let rig = Rig::new();
-    rig.finish(rig.ask::<MasterCreateNamespace>(&create("ns", &[])).unwrap().proc_id).unwrap();
+    let rig = TestServer::new();
+    rig.finish(rig.call::<MasterCreateNamespace>(&create("ns", &[])).unwrap().proc_id).unwrap();
     rig.create("ns:t", &["f"], &[]);
-    assert_eq!(class(rig.ask::<MasterCreateNamespace>(&create("ns", &[]))), "NamespaceExistException");
-    assert_eq!(class(rig.ask::<MasterCreateNamespace>(&create("n-s", &[]))), "DoNotRetryIOException");
-    assert_eq!(class(rig.ask::<MasterCreateNamespace>(&create("n", &[("hbase.namespace.quota.maxtables", "0")]))), "ConstraintException");
-    assert_eq!(class(rig.ask::<MasterCreateNamespace>(&create("n", &[("hbase.namespace.quota.maxregions", "few")]))), "DoNotRetryIOException");
-    let modify = pb::ModifyNamespaceRequest { namespace_descriptor: descriptor("gone", &[]), ..Default::default() };
-    assert_eq!(class(rig.ask::<MasterModifyNamespace>(&modify)), "NamespaceNotFoundException");
-    assert_eq!(class(rig.ask::<MasterDeleteNamespace>(&delete("gone"))), "NamespaceNotFoundException");
-    assert_eq!(class(rig.ask::<MasterDeleteNamespace>(&delete("hbase"))), "ConstraintException");
-    let refused = rig.ask::<MasterDeleteNamespace>(&delete("ns")).unwrap_err();
-    assert_eq!(refused.message(), "Only empty namespaces can be removed. Namespace ns has 1 tables");
+    assert_eq!(
+        class(rig.call::<MasterCreateNamespace>(&create("ns", &[]))),
+        "NamespaceExistException"
+    );
+    assert_eq!(
+        class(rig.call::<MasterCreateNamespace>(&create("n-s", &[]))),
+        "DoNotRetryIOException"
+    );
+    assert_eq!(
+        class(rig.call::<MasterCreateNamespace>(&create(
+            "n",
+            &[("hbase.namespace.quota.maxtables", "0")]
+        ))),
+        "ConstraintException"
+    );
+    assert_eq!(
+        class(rig.call::<MasterCreateNamespace>(&create(
+            "n",
+            &[("hbase.namespace.quota.maxregions", "few")]
+        ))),
+        "DoNotRetryIOException"
+    );
+    let modify = pb::ModifyNamespaceRequest {
+        namespace_descriptor: descriptor("gone", &[]),
+        ..Default::default()
+    };
+    assert_eq!(class(rig.call::<MasterModifyNamespace>(&modify)), "NamespaceNotFoundException");
+    assert_eq!(
+        class(rig.call::<MasterDeleteNamespace>(&delete("gone"))),
+        "NamespaceNotFoundException"
+    );
+    assert_eq!(class(rig.call::<MasterDeleteNamespace>(&delete("hbase"))), "ConstraintException");
+    let refused = rig.call::<MasterDeleteNamespace>(&delete("ns")).unwrap_err();
+    assert_eq!(
+        refused.message(),
+        "Only empty namespaces can be removed. Namespace ns has 1 tables"
+    );
 }
 
 #[test]
-fn the_table_of_namespaces_is_mended_when_a_client_has_written_there_or_dropped_it() {
-    let rig = Rig::new();
+fn namespace_table_is_restored_after_client_changes() {
+    let rig = TestServer::new();
     let table = rig.context.engine.table(&"hbase:namespace".parse().unwrap()).unwrap();
     let ops = vec![Put::new("odd").add("info", "d", "x").into(), Delete::new("default").into()];
     table.apply(ops).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
@@ -84,16 +139,16 @@ fn the_table_of_namespaces_is_mended_when_a_client_has_written_there_or_dropped_
     let rig = rig.restarted();
     assert_eq!(rows(&rig), [descriptor("default", &[]), descriptor("hbase", &[])]);
     rig.context.engine.disable_table(&"hbase:namespace".parse().unwrap()).unwrap();
-    rig.finish(rig.ask::<MasterCreateNamespace>(&create("ns", &[])).unwrap().proc_id).unwrap();
+    rig.finish(rig.call::<MasterCreateNamespace>(&create("ns", &[])).unwrap().proc_id).unwrap();
     rig.context.engine.drop_table(&"hbase:namespace".parse().unwrap()).unwrap();
-    rig.finish(rig.ask::<MasterCreateNamespace>(&create("ns2", &[])).unwrap().proc_id).unwrap();
+    rig.finish(rig.call::<MasterCreateNamespace>(&create("ns2", &[])).unwrap().proc_id).unwrap();
     assert_eq!(rows_read(&rig), ["default", "hbase", "ns", "ns2"]);
 }
 
 #[test]
 fn a_server_starts_whatever_clients_have_made_of_the_table_of_namespaces() {
     let table: TableName = "hbase:namespace".parse().unwrap();
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.context.engine.disable_table(&table).unwrap();
     let rig = rig.restarted();
     assert!(!rig.context.engine.is_enabled(&table).unwrap());
@@ -101,7 +156,7 @@ fn a_server_starts_whatever_clients_have_made_of_the_table_of_namespaces() {
     let other = TableDescriptor::new(table.clone()).family(FamilyDescriptor::new("x"));
     rig.context.engine.alter_table(other).unwrap();
     let rig = rig.restarted();
-    rig.finish(rig.ask::<MasterCreateNamespace>(&create("ns", &[])).unwrap().proc_id).unwrap();
+    rig.finish(rig.call::<MasterCreateNamespace>(&create("ns", &[])).unwrap().proc_id).unwrap();
     rig.context.engine.disable_table(&table).unwrap();
     rig.context.engine.drop_table(&table).unwrap();
     assert_eq!(rows_read(&rig.restarted()), ["default", "hbase", "ns"]);
@@ -109,20 +164,29 @@ fn a_server_starts_whatever_clients_have_made_of_the_table_of_namespaces() {
 
 #[test]
 fn settings_of_a_namespace_have_a_limit() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     let long = "x".repeat(11 << 20);
-    assert_eq!(class(rig.ask::<MasterCreateNamespace>(&create("ns", &[("k", &long)]))), "DoNotRetryIOException");
-    rig.finish(rig.ask::<MasterCreateNamespace>(&create("ns", &[("k", "v")])).unwrap().proc_id).unwrap();
-    let modify = pb::ModifyNamespaceRequest { namespace_descriptor: descriptor("ns", &[("k", &long)]), ..Default::default() };
-    assert_eq!(class(rig.ask::<MasterModifyNamespace>(&modify)), "DoNotRetryIOException");
+    assert_eq!(
+        class(rig.call::<MasterCreateNamespace>(&create("ns", &[("k", &long)]))),
+        "DoNotRetryIOException"
+    );
+    rig.finish(rig.call::<MasterCreateNamespace>(&create("ns", &[("k", "v")])).unwrap().proc_id)
+        .unwrap();
+    let modify = pb::ModifyNamespaceRequest {
+        namespace_descriptor: descriptor("ns", &[("k", &long)]),
+        ..Default::default()
+    };
+    assert_eq!(class(rig.call::<MasterModifyNamespace>(&modify)), "DoNotRetryIOException");
     assert_eq!(rows(&rig.restarted()).pop(), Some(descriptor("ns", &[("k", "v")])));
 }
 
 #[test]
 fn rows_of_no_namespace_go_some_at_a_time() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     let table = rig.context.engine.table(&"hbase:namespace".parse().unwrap()).unwrap();
-    let ops = (0..1_500).map(|row| Put::new(format!("foreign{row}")).add("info", "x", "x").into()).collect();
+    let ops = (0..1_500)
+        .map(|row| Put::new(format!("foreign{row}")).add("info", "x", "x").into())
+        .collect();
     table.apply(ops).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
     drop(table);
     let rig = rig.restarted();
@@ -130,17 +194,27 @@ fn rows_of_no_namespace_go_some_at_a_time() {
     assert_eq!(rows_read(&rig.restarted()), ["default", "hbase"]);
 }
 
-fn new_table(rig: &Rig, table: &str, regions: u8) -> Result<(), halite_wire::exception::Exception> {
+fn new_table(
+    rig: &TestServer,
+    table: &str,
+    regions: u8,
+) -> Result<(), halite_wire::exception::Exception> {
     let split_keys = (1..regions).map(|key| vec![key].into()).collect();
-    let request = pb::CreateTableRequest { table_schema: schema(table, &["f"]), split_keys, ..Default::default() };
-    rig.finish(rig.ask::<MasterCreateTable>(&request)?.proc_id)
+    let request = pb::CreateTableRequest {
+        table_schema: schema(table, &["f"]),
+        split_keys,
+        ..Default::default()
+    };
+    rig.finish(rig.call::<MasterCreateTable>(&request)?.proc_id)
 }
 
 #[test]
 fn a_namespace_has_the_tables_and_regions_it_may_have_where_quotas_are_on() {
-    let rig = Rig::with_quotas();
-    let settings = [("hbase.namespace.quota.maxtables", "2"), ("hbase.namespace.quota.maxregions", "4")];
-    rig.finish(rig.ask::<MasterCreateNamespace>(&create("ns", &settings)).unwrap().proc_id).unwrap();
+    let rig = TestServer::with_quotas();
+    let settings =
+        [("hbase.namespace.quota.maxtables", "2"), ("hbase.namespace.quota.maxregions", "4")];
+    rig.finish(rig.call::<MasterCreateNamespace>(&create("ns", &settings)).unwrap().proc_id)
+        .unwrap();
     let refused = |result: Result<(), halite_wire::exception::Exception>| {
         let exception = result.unwrap_err();
         assert!(exception.class().ends_with(".QuotaExceededException"), "{}", exception.class());
@@ -161,9 +235,16 @@ fn a_namespace_has_the_tables_and_regions_it_may_have_where_quotas_are_on() {
         split_row: Some("m".into()),
         ..Default::default()
     };
-    let told = refused(rig.finish(rig.ask::<MasterSplitRegion>(&split).unwrap().proc_id));
-    assert_eq!(told, format!("Region split not possible for :{} as quota limits are exceeded ", region.encoded_name));
-    let rig = Rig::new();
-    rig.finish(rig.ask::<MasterCreateNamespace>(&create("ns", &settings)).unwrap().proc_id).unwrap();
+    let told = refused(rig.finish(rig.call::<MasterSplitRegion>(&split).unwrap().proc_id));
+    assert_eq!(
+        told,
+        format!(
+            "Region split not possible for :{} as quota limits are exceeded ",
+            region.encoded_name
+        )
+    );
+    let rig = TestServer::new();
+    rig.finish(rig.call::<MasterCreateNamespace>(&create("ns", &settings)).unwrap().proc_id)
+        .unwrap();
     new_table(&rig, "ns:a", 5).unwrap();
 }

@@ -3,49 +3,73 @@
 use halite_wire::exception::Exception;
 use halite_wire::proto as pb;
 use halite_wire::service::{
-    MasterAddReplicationPeer, MasterDisableReplicationPeer, MasterEnableReplicationPeer, MasterGetReplicationPeerConfig, MasterGrant,
-    MasterHasUserPermissions, MasterIsBalancerEnabled, MasterIsCatalogJanitorEnabled, MasterIsReplicationPeerEnabled,
-    MasterIsReplicationPeerModificationEnabled, MasterListReplicationPeers, MasterRemoveReplicationPeer, MasterReplicationPeerModificationSwitch,
-    MasterSetBalancerRunning, MasterSetSplitOrMergeEnabled, MasterUpdateReplicationPeerConfig,
+    MasterAddReplicationPeer, MasterDisableReplicationPeer, MasterEnableReplicationPeer,
+    MasterGetReplicationPeerConfig, MasterGrant, MasterHasUserPermissions, MasterIsBalancerEnabled,
+    MasterIsCatalogJanitorEnabled, MasterIsReplicationPeerEnabled,
+    MasterIsReplicationPeerModificationEnabled, MasterListReplicationPeers,
+    MasterRemoveReplicationPeer, MasterReplicationPeerModificationSwitch, MasterSetBalancerRunning,
+    MasterSetSplitOrMergeEnabled, MasterUpdateReplicationPeerConfig,
 };
 use pb::replication_state::State;
 
-use super::rig::{Rig, class, name_message};
+use super::test_server::{TestServer, class, name_message};
 
 const KEY: &str = "other:2181:/hbase";
 
 fn config(key: &str) -> pb::ReplicationPeer {
-    pb::ReplicationPeer { clusterkey: Some(key.to_owned()), replicate_all: Some(true), ..Default::default() }
+    pb::ReplicationPeer {
+        clusterkey: Some(key.to_owned()),
+        replicate_all: Some(true),
+        ..Default::default()
+    }
 }
 
-fn add(rig: &Rig, id: &str, peer_config: pb::ReplicationPeer) -> Result<(), Exception> {
+fn add(rig: &TestServer, id: &str, peer_config: pb::ReplicationPeer) -> Result<(), Exception> {
     let peer_state = pb::ReplicationState { state: State::Enabled.into() };
     let request = pb::AddReplicationPeerRequest { peer_id: id.to_owned(), peer_config, peer_state };
-    rig.ask::<MasterAddReplicationPeer>(&request).and_then(|response| rig.finish(response.proc_id))
+    rig.call::<MasterAddReplicationPeer>(&request).and_then(|response| rig.finish(response.proc_id))
 }
 
-fn update(rig: &Rig, id: &str, peer_config: pb::ReplicationPeer) -> Result<(), Exception> {
+fn update(rig: &TestServer, id: &str, peer_config: pb::ReplicationPeer) -> Result<(), Exception> {
     let request = pb::UpdateReplicationPeerConfigRequest { peer_id: id.to_owned(), peer_config };
-    rig.ask::<MasterUpdateReplicationPeerConfig>(&request).and_then(|response| rig.finish(response.proc_id))
+    rig.call::<MasterUpdateReplicationPeerConfig>(&request)
+        .and_then(|response| rig.finish(response.proc_id))
 }
 
-fn remove(rig: &Rig, id: &str) -> Result<(), Exception> {
-    let response = rig.ask::<MasterRemoveReplicationPeer>(&pb::RemoveReplicationPeerRequest { peer_id: id.to_owned() }).unwrap();
+fn remove(rig: &TestServer, id: &str) -> Result<(), Exception> {
+    let response = rig
+        .call::<MasterRemoveReplicationPeer>(&pb::RemoveReplicationPeerRequest {
+            peer_id: id.to_owned(),
+        })
+        .unwrap();
     rig.finish(response.proc_id)
 }
 
-fn ids(rig: &Rig, regex: Option<&str>) -> Vec<String> {
+fn ids(rig: &TestServer, regex: Option<&str>) -> Vec<String> {
     let request = pb::ListReplicationPeersRequest { regex: regex.map(str::to_owned) };
-    rig.ask::<MasterListReplicationPeers>(&request).unwrap().peer_desc.into_iter().map(|peer| peer.id).collect()
+    rig.call::<MasterListReplicationPeers>(&request)
+        .unwrap()
+        .peer_desc
+        .into_iter()
+        .map(|peer| peer.id)
+        .collect()
 }
 
 #[test]
 fn peers_come_and_go() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     add(&rig, "1", config(KEY)).unwrap();
-    assert!(add(&rig, "1", config(KEY)).unwrap_err().message().ends_with("Replication peer 1 already exists"));
+    assert!(
+        add(&rig, "1", config(KEY))
+            .unwrap_err()
+            .message()
+            .ends_with("Replication peer 1 already exists")
+    );
     add(&rig, "two", config(KEY)).unwrap();
-    assert_eq!((ids(&rig, None), ids(&rig, Some("t.*"))), (vec!["1".to_owned(), "two".to_owned()], vec!["two".to_owned()]));
+    assert_eq!(
+        (ids(&rig, None), ids(&rig, Some("t.*"))),
+        (vec!["1".to_owned(), "two".to_owned()], vec!["two".to_owned()])
+    );
     assert_eq!(class(remove(&rig, "3")), "ReplicationPeerNotFoundException");
     remove(&rig, "1").unwrap();
     assert_eq!(ids(&rig, None), ["two"]);
@@ -53,17 +77,26 @@ fn peers_come_and_go() {
 
 #[test]
 fn a_peer_is_enabled_or_disabled_once() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     add(&rig, "1", config(KEY)).unwrap();
     let enable = |id: &str| {
-        let response = rig.ask::<MasterEnableReplicationPeer>(&pb::EnableReplicationPeerRequest { peer_id: id.to_owned() });
+        let response = rig.call::<MasterEnableReplicationPeer>(&pb::EnableReplicationPeerRequest {
+            peer_id: id.to_owned(),
+        });
         rig.finish(response.unwrap().proc_id)
     };
     let disable = |id: &str| {
-        let response = rig.ask::<MasterDisableReplicationPeer>(&pb::DisableReplicationPeerRequest { peer_id: id.to_owned() });
+        let response =
+            rig.call::<MasterDisableReplicationPeer>(&pb::DisableReplicationPeerRequest {
+                peer_id: id.to_owned(),
+            });
         rig.finish(response.unwrap().proc_id)
     };
-    let is_enabled = |id: &str| rig.ask::<MasterIsReplicationPeerEnabled>(&pb::GetReplicationPeerStateRequest { peer_id: id.to_owned() });
+    let is_enabled = |id: &str| {
+        rig.call::<MasterIsReplicationPeerEnabled>(&pb::GetReplicationPeerStateRequest {
+            peer_id: id.to_owned(),
+        })
+    };
     assert!(enable("1").unwrap_err().message().ends_with("has already been enabled"));
     disable("1").unwrap();
     assert!(!is_enabled("1").unwrap().is_enabled);
@@ -76,7 +109,7 @@ fn a_peer_is_enabled_or_disabled_once() {
 
 #[test]
 fn a_configuration_is_replaced_but_not_where_the_peer_is() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     add(&rig, "1", config(KEY)).unwrap();
     let listed = pb::ReplicationPeer {
         replicate_all: Some(false),
@@ -84,33 +117,65 @@ fn a_configuration_is_replaced_but_not_where_the_peer_is() {
         ..config(KEY)
     };
     update(&rig, "1", listed.clone()).unwrap();
-    let told = rig.ask::<MasterGetReplicationPeerConfig>(&pb::GetReplicationPeerConfigRequest { peer_id: "1".to_owned() }).unwrap();
+    let told = rig
+        .call::<MasterGetReplicationPeerConfig>(&pb::GetReplicationPeerConfigRequest {
+            peer_id: "1".to_owned(),
+        })
+        .unwrap();
     assert_eq!(told.peer_config, listed);
-    assert!(update(&rig, "1", config("third:2181:/hbase")).unwrap_err().message().starts_with("Changing the cluster key on an existing peer"));
+    assert!(
+        update(&rig, "1", config("third:2181:/hbase"))
+            .unwrap_err()
+            .message()
+            .starts_with("Changing the cluster key on an existing peer")
+    );
     assert_eq!(class(update(&rig, "2", config(KEY))), "ReplicationPeerNotFoundException");
-    let gone = rig.ask::<MasterGetReplicationPeerConfig>(&pb::GetReplicationPeerConfigRequest { peer_id: "2".to_owned() });
+    let gone = rig.call::<MasterGetReplicationPeerConfig>(&pb::GetReplicationPeerConfigRequest {
+        peer_id: "2".to_owned(),
+    });
     assert_eq!(class(gone), "ReplicationPeerNotFoundException");
 }
 
 #[test]
 fn what_is_no_peer_is_refused_in_hbases_words() {
-    let rig = Rig::new();
-    let endpoint = |class: &str| pb::ReplicationPeer { replication_endpoint_impl: Some(class.to_owned()), ..config(KEY) };
-    let table_cfs = vec![pb::TableCf { table_name: Some(name_message("ns:t")), families: Vec::new() }];
-    let conflict = pb::ReplicationPeer { replicate_all: Some(false), namespaces: vec!["ns".into()], table_cfs: table_cfs.clone(), ..config(KEY) };
+    let rig = TestServer::new();
+    let endpoint = |class: &str| pb::ReplicationPeer {
+        replication_endpoint_impl: Some(class.to_owned()),
+        ..config(KEY)
+    };
+    let table_cfs =
+        vec![pb::TableCf { table_name: Some(name_message("ns:t")), families: Vec::new() }];
+    let conflict = pb::ReplicationPeer {
+        replicate_all: Some(false),
+        namespaces: vec!["ns".into()],
+        table_cfs: table_cfs.clone(),
+        ..config(KEY)
+    };
     let name = "hbase.replication.source.custom.walentryfilters".to_owned();
     let filters = pb::NameStringPair { name, value: "org.example.Filter".to_owned() };
     let filtered = pb::ReplicationPeer { configuration: vec![filters], ..config(KEY) };
     let cases = [
         ("a-b", config(KEY), "Found invalid peer name: a-b"),
         ("1", config("nonsense"), "Invalid cluster key: nonsense"),
-        ("1", endpoint("whatever"), "Can not instantiate configured replication endpoint class=whatever"),
-        ("1", pb::ReplicationPeer { table_cfs: table_cfs.clone(), ..config(KEY) }, "Need clean namespaces or table-cfs config firstly"),
+        (
+            "1",
+            endpoint("whatever"),
+            "Can not instantiate configured replication endpoint class=whatever",
+        ),
+        (
+            "1",
+            pb::ReplicationPeer { table_cfs: table_cfs.clone(), ..config(KEY) },
+            "Need clean namespaces or table-cfs config firstly",
+        ),
         ("1", filtered, "Configured WALEntryFilter org.example.Filter could not be created"),
         ("1", conflict, "Table-cfs ns:t is conflict with namespaces ns in peer config"),
         (
             "1",
-            pb::ReplicationPeer { replicate_all: Some(false), exclude_table_cfs: table_cfs, ..config(KEY) },
+            pb::ReplicationPeer {
+                replicate_all: Some(false),
+                exclude_table_cfs: table_cfs,
+                ..config(KEY)
+            },
             "Need clean exclude-namespaces or exclude-table-cfs config firstly",
         ),
     ];
@@ -123,26 +188,43 @@ fn what_is_no_peer_is_refused_in_hbases_words() {
 
 #[test]
 fn peers_have_limits_by_count_and_by_bytes() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     let described = |bytes: usize| pb::ReplicationPeer {
-        configuration: vec![pb::NameStringPair { name: "note".to_owned(), value: "x".repeat(bytes) }],
+        configuration: vec![pb::NameStringPair {
+            name: "note".to_owned(),
+            value: "x".repeat(bytes),
+        }],
         ..config(KEY)
     };
     for id in ["1", "2"] {
         add(&rig, id, described(200_000)).unwrap();
     }
     let refused = add(&rig, "3", described(200_000)).unwrap_err();
-    assert!(refused.is_do_not_retry() && refused.message().contains("524288 are kept at most"), "{refused}");
-    assert!(update(&rig, "2", described(400_000)).unwrap_err().message().contains("524288 are kept at most"));
-    // As if they were from before.
-    let many = (0..1_000).map(|at| (format!("peer/many{at}"), bytes::Bytes::new())).collect::<Vec<_>>();
+    assert!(
+        refused.is_do_not_retry() && refused.message().contains("524288 are kept at most"),
+        "{refused}"
+    );
+    assert!(
+        update(&rig, "2", described(400_000))
+            .unwrap_err()
+            .message()
+            .contains("524288 are kept at most")
+    );
+    // As if they were created earlier.
+    let many =
+        (0..1_000).map(|at| (format!("peer/many{at}"), bytes::Bytes::new())).collect::<Vec<_>>();
     let add_many = |settings: &mut std::collections::BTreeMap<_, _>| {
         settings.extend(many);
         Ok(())
     };
-    rig.context.engine.change_settings(add_many).unwrap();
+    rig.context.engine.update_properties(add_many).unwrap();
     let refused = add(&rig, "3", config(KEY)).unwrap_err();
-    assert!(refused.message().starts_with("there would be 1003 replication peers; 1000 are kept at most"), "{refused}");
+    assert!(
+        refused
+            .message()
+            .starts_with("there would be 1003 replication peers; 1000 are kept at most"),
+        "{refused}"
+    );
     update(&rig, "2", config(KEY)).unwrap();
     for id in ["1", "2", "many0"] {
         remove(&rig, id).unwrap();
@@ -152,36 +234,62 @@ fn peers_have_limits_by_count_and_by_bytes() {
 
 #[test]
 fn peers_do_not_change_while_their_switch_is_off() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     let switch = |on| {
         let request = pb::ReplicationPeerModificationSwitchRequest { on };
-        rig.ask::<MasterReplicationPeerModificationSwitch>(&request).unwrap().previous_value
+        rig.call::<MasterReplicationPeerModificationSwitch>(&request).unwrap().previous_value
     };
     assert!(switch(false));
-    assert!(!rig.ask::<MasterIsReplicationPeerModificationEnabled>(&pb::IsReplicationPeerModificationEnabledRequest {}).unwrap().enabled);
-    assert_eq!(add(&rig, "1", config(KEY)).unwrap_err().message(), "Replication peer modification disabled");
+    assert!(
+        !rig.call::<MasterIsReplicationPeerModificationEnabled>(
+            &pb::IsReplicationPeerModificationEnabledRequest {}
+        )
+        .unwrap()
+        .enabled
+    );
+    assert_eq!(
+        add(&rig, "1", config(KEY)).unwrap_err().message(),
+        "Replication peer modification disabled"
+    );
     assert!(!switch(true));
     add(&rig, "1", config(KEY)).unwrap();
 }
 
 #[test]
 fn peers_and_the_switches_that_hbase_keeps_outlive_the_process() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     add(&rig, "1", config(KEY)).unwrap();
-    rig.ask::<MasterSetBalancerRunning>(&pb::SetBalancerRunningRequest { on: false, synchronous: None }).unwrap();
-    let split = pb::SetSplitOrMergeEnabledRequest { enabled: false, synchronous: None, switch_types: vec![0] };
-    rig.ask::<MasterSetSplitOrMergeEnabled>(&split).unwrap();
+    rig.call::<MasterSetBalancerRunning>(&pb::SetBalancerRunningRequest {
+        on: false,
+        synchronous: None,
+    })
+    .unwrap();
+    let split = pb::SetSplitOrMergeEnabledRequest {
+        enabled: false,
+        synchronous: None,
+        switch_types: vec![0],
+    };
+    rig.call::<MasterSetSplitOrMergeEnabled>(&split).unwrap();
     let rig = rig.restarted();
     assert_eq!(ids(&rig, None), ["1"]);
-    assert!(!rig.ask::<MasterIsBalancerEnabled>(&pb::IsBalancerEnabledRequest {}).unwrap().enabled);
-    assert!(!rig.context.engine.allow_splits(true), "splits were switched off");
-    assert!(rig.ask::<MasterIsCatalogJanitorEnabled>(&pb::IsCatalogJanitorEnabledRequest {}).unwrap().value);
+    assert!(
+        !rig.call::<MasterIsBalancerEnabled>(&pb::IsBalancerEnabledRequest {}).unwrap().enabled
+    );
+    assert!(!rig.context.engine.set_splits_enabled(true), "splits were switched off");
+    assert!(
+        rig.call::<MasterIsCatalogJanitorEnabled>(&pb::IsCatalogJanitorEnabledRequest {})
+            .unwrap()
+            .value
+    );
 }
 
 #[test]
 fn permissions_are_refused_as_without_hbases_access_controller() {
-    let rig = Rig::new();
-    let refused = rig.ask::<MasterGrant>(&pb::GrantRequest::default()).unwrap_err();
+    let rig = TestServer::new();
+    let refused = rig.call::<MasterGrant>(&pb::GrantRequest::default()).unwrap_err();
     assert!(refused.message().ends_with("AccessController is not loaded"));
-    assert_eq!(class(rig.ask::<MasterHasUserPermissions>(&pb::HasUserPermissionsRequest::default())), "DoNotRetryIOException");
+    assert_eq!(
+        class(rig.call::<MasterHasUserPermissions>(&pb::HasUserPermissionsRequest::default())),
+        "DoNotRetryIOException"
+    );
 }

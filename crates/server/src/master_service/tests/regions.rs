@@ -1,53 +1,81 @@
 //! Regions split, merged, truncated and moved.
 
 use halite_engine::Options;
-use halite_types::{FamilyDescriptor, Get, RegionInfo, TableDescriptor, Tier};
+use halite_types::{FamilyDescriptor, Get, ReadTier, RegionInfo, TableDescriptor};
 use halite_wire::exception::Exception;
 use halite_wire::proto as pb;
 use halite_wire::service::{
-    MasterAssignRegion, MasterCreateTable, MasterEnableCatalogJanitor, MasterGetLastMajorCompactionTimestamp, MasterMergeTableRegions,
-    MasterModifyTable, MasterMoveRegion, MasterOfflineRegion, MasterRunCatalogScan, MasterSetSplitOrMergeEnabled, MasterSplitRegion,
-    MasterTruncateRegion, MasterUnassignRegion,
+    MasterAssignRegion, MasterCreateTable, MasterEnableCatalogJanitor,
+    MasterGetLastMajorCompactionTimestamp, MasterMergeTableRegions, MasterModifyTable,
+    MasterMoveRegion, MasterOfflineRegion, MasterRunCatalogScan, MasterSetSplitOrMergeEnabled,
+    MasterSplitRegion, MasterTruncateRegion, MasterUnassignRegion,
 };
 
-use super::rig::{Rig, class, name, name_message, schema};
+use super::test_server::{TestServer, class, name, name_message, schema};
 use halite_wire::convert::region::{meta, specifier, to_proto as region_message};
 
-fn regions(rig: &Rig, table: &str) -> Vec<RegionInfo> {
+fn regions(rig: &TestServer, table: &str) -> Vec<RegionInfo> {
     rig.context.engine.regions(&name(table)).unwrap()
 }
 
 fn split_request(region: &RegionInfo, at: &str, nonce: u64) -> pb::SplitTableRegionRequest {
     let split_row = (!at.is_empty()).then(|| at.to_owned().into());
-    pb::SplitTableRegionRequest { region_info: region_message(region), split_row, nonce_group: Some(1), nonce: Some(nonce) }
+    pb::SplitTableRegionRequest {
+        region_info: region_message(region),
+        split_row,
+        nonce_group: Some(1),
+        nonce: Some(nonce),
+    }
 }
 
-fn split(rig: &Rig, at: &str) -> Result<(), Exception> {
-    let region = regions(rig, "t").into_iter().find(|region| region.contains(at.as_bytes())).unwrap();
-    rig.ask::<MasterSplitRegion>(&split_request(&region, at, 0)).and_then(|response| rig.finish(response.proc_id))
+fn split(rig: &TestServer, at: &str) -> Result<(), Exception> {
+    let region =
+        regions(rig, "t").into_iter().find(|region| region.contains(at.as_bytes())).unwrap();
+    rig.call::<MasterSplitRegion>(&split_request(&region, at, 0))
+        .and_then(|response| rig.finish(response.proc_id))
 }
 
-fn merge(rig: &Rig, which: &[&RegionInfo], forcible: bool) -> Result<(), Exception> {
-    let encoded = |region: &&RegionInfo| pb::RegionSpecifier { r#type: 2, value: region.encoded_name.clone().into() };
-    let request = pb::MergeTableRegionsRequest { region: which.iter().map(encoded).collect(), forcible: Some(forcible), ..Default::default() };
-    rig.ask::<MasterMergeTableRegions>(&request).and_then(|response| rig.finish(response.proc_id))
+fn merge(rig: &TestServer, which: &[&RegionInfo], forcible: bool) -> Result<(), Exception> {
+    let encoded = |region: &&RegionInfo| pb::RegionSpecifier {
+        r#type: 2,
+        value: region.encoded_name.clone().into(),
+    };
+    let request = pb::MergeTableRegionsRequest {
+        region: which.iter().map(encoded).collect(),
+        forcible: Some(forcible),
+        ..Default::default()
+    };
+    rig.call::<MasterMergeTableRegions>(&request).and_then(|response| rig.finish(response.proc_id))
 }
 
-fn switch(rig: &Rig, switch: pb::MasterSwitchType, enabled: bool) {
-    let request = pb::SetSplitOrMergeEnabledRequest { enabled, synchronous: Some(true), switch_types: vec![switch.into()] };
-    rig.ask::<MasterSetSplitOrMergeEnabled>(&request).unwrap();
+fn switch(rig: &TestServer, switch: pb::MasterSwitchType, enabled: bool) {
+    let request = pb::SetSplitOrMergeEnabledRequest {
+        enabled,
+        synchronous: Some(true),
+        switch_types: vec![switch.into()],
+    };
+    rig.call::<MasterSetSplitOrMergeEnabled>(&request).unwrap();
 }
 
 #[test]
 fn a_region_is_split_at_a_row_or_in_its_middle() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     let mut table_schema = schema("t", &["f"]);
-    table_schema.column_families[0].attributes = vec![pb::BytesBytesPair { first: "BLOCKSIZE".into(), second: "1024".into() }];
-    let id = rig.ask::<MasterCreateTable>(&pb::CreateTableRequest { table_schema, ..Default::default() }).unwrap().proc_id;
+    table_schema.column_families[0].attributes =
+        vec![pb::BytesBytesPair { first: "BLOCKSIZE".into(), second: "1024".into() }];
+    let id = rig
+        .call::<MasterCreateTable>(&pb::CreateTableRequest { table_schema, ..Default::default() })
+        .unwrap()
+        .proc_id;
     rig.finish(id).unwrap();
     split(&rig, "m").unwrap();
     assert_eq!(rig.starts("t"), ["", "m"]);
-    assert!(split(&rig, "").unwrap_err().message().starts_with("Region not splittable because bestSplitPoint = null"));
+    assert!(
+        split(&rig, "")
+            .unwrap_err()
+            .message()
+            .starts_with("Region not splittable because bestSplitPoint = null")
+    );
     let rows: Vec<String> = (0..100).map(|row| format!("a{row:03}")).collect();
     rig.put("t", &rows.iter().map(String::as_str).collect::<Vec<_>>());
     split(&rig, "").unwrap();
@@ -57,22 +85,29 @@ fn a_region_is_split_at_a_row_or_in_its_middle() {
 
 #[test]
 fn a_split_that_comes_twice_with_its_nonce_is_done_once() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let request = split_request(&regions(&rig, "t")[0], "m", 9);
-    let first = rig.ask::<MasterSplitRegion>(&request).unwrap().proc_id;
-    assert_eq!(rig.ask::<MasterSplitRegion>(&request).unwrap().proc_id, first);
+    let first = rig.call::<MasterSplitRegion>(&request).unwrap().proc_id;
+    assert_eq!(rig.call::<MasterSplitRegion>(&request).unwrap().proc_id, first);
     assert_eq!(rig.starts("t"), ["", "m"]);
 }
 
 #[test]
 fn what_cannot_be_split_is_refused_with_hbases_texts() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &["m"]);
     let [low, _] = &regions(&rig, "t")[..] else { panic!("two regions") };
-    let refusal = |request: &pb::SplitTableRegionRequest| rig.ask::<MasterSplitRegion>(request).unwrap_err();
-    assert!(refusal(&split_request(low, "x", 0)).message().starts_with("Split row is not inside region key range splitKey:x"));
-    assert!(split(&rig, "m").unwrap_err().message().starts_with("Split row is equal to startkey: m"));
+    let refusal =
+        |request: &pb::SplitTableRegionRequest| rig.call::<MasterSplitRegion>(request).unwrap_err();
+    assert!(
+        refusal(&split_request(low, "x", 0))
+            .message()
+            .starts_with("Split row is not inside region key range splitKey:x")
+    );
+    assert!(
+        split(&rig, "m").unwrap_err().message().starts_with("Split row is equal to startkey: m")
+    );
     let mut gone = split_request(low, "c", 0);
     gone.region_info.region_id += 1;
     assert_eq!(class::<()>(Err(refusal(&gone))), "UnknownRegionException");
@@ -80,17 +115,29 @@ fn what_cannot_be_split_is_refused_with_hbases_texts() {
     replica.region_info.replica_id = Some(1);
     assert!(refusal(&replica).message().starts_with("Can't invoke split on non-default regions"));
     switch(&rig, pb::MasterSwitchType::Split, false);
-    assert!(refusal(&split_request(low, "c", 0)).message().ends_with("failed due to split switch off"));
+    assert!(
+        refusal(&split_request(low, "c", 0)).message().ends_with("failed due to split switch off")
+    );
     switch(&rig, pb::MasterSwitchType::Split, true);
     let mut table_schema = schema("t", &["f"]);
-    table_schema.attributes = vec![pb::BytesBytesPair { first: "SPLIT_ENABLED".into(), second: "false".into() }];
-    rig.ask::<MasterModifyTable>(&pb::ModifyTableRequest { table_name: name_message("t"), table_schema, ..Default::default() }).unwrap();
-    assert!(refusal(&split_request(low, "c", 0)).message().ends_with("failed as region split is disabled for the table"));
+    table_schema.attributes =
+        vec![pb::BytesBytesPair { first: "SPLIT_ENABLED".into(), second: "false".into() }];
+    rig.call::<MasterModifyTable>(&pb::ModifyTableRequest {
+        table_name: name_message("t"),
+        table_schema,
+        ..Default::default()
+    })
+    .unwrap();
+    assert!(
+        refusal(&split_request(low, "c", 0))
+            .message()
+            .ends_with("failed as region split is disabled for the table")
+    );
 }
 
 #[test]
 fn neighbours_are_merged_and_several_at_once() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &["b", "c", "d"]);
     let all = regions(&rig, "t");
     merge(&rig, &[&all[1], &all[0]], false).unwrap();
@@ -102,7 +149,7 @@ fn neighbours_are_merged_and_several_at_once() {
 
 #[test]
 fn what_cannot_be_merged_is_refused_with_hbases_class() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &["b", "c", "d"]);
     rig.create("u", &["f"], &[]);
     let (all, other) = (regions(&rig, "t"), regions(&rig, "u"));
@@ -124,59 +171,78 @@ fn what_cannot_be_merged_is_refused_with_hbases_class() {
 
 #[test]
 fn a_region_is_truncated_alone() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &["m"]);
     rig.put("t", &["a", "z"]);
     let low = regions(&rig, "t")[0].clone();
     let request = |region_info| pb::TruncateRegionRequest { region_info, ..Default::default() };
-    rig.finish(rig.ask::<MasterTruncateRegion>(&request(region_message(&low))).unwrap().proc_id).unwrap();
+    rig.finish(rig.call::<MasterTruncateRegion>(&request(region_message(&low))).unwrap().proc_id)
+        .unwrap();
     let table = rig.context.engine.table(&name("t")).unwrap();
-    let rows: Vec<_> = table.scan(halite_types::Scan::all(), Tier::Disk).flat_map(Result::unwrap).collect();
+    let rows: Vec<_> =
+        table.scan(halite_types::Scan::all(), ReadTier::Disk).flat_map(Result::unwrap).collect();
     assert_eq!(rows.iter().map(|row| row.key().to_vec()).collect::<Vec<_>>(), [b"z"]);
     let meta = region_message(&meta());
-    let refused = rig.finish(rig.ask::<MasterTruncateRegion>(&request(meta)).unwrap().proc_id).unwrap_err();
-    assert_eq!((refused.class(), refused.message()), ("java.io.IOException", "Can't truncate region in catalog tables"));
+    let refused =
+        rig.finish(rig.call::<MasterTruncateRegion>(&request(meta)).unwrap().proc_id).unwrap_err();
+    assert_eq!(
+        (refused.class(), refused.message()),
+        ("java.io.IOException", "Can't truncate region in catalog tables")
+    );
     let replica = pb::RegionInfo { replica_id: Some(1), ..region_message(&low) };
-    assert!(rig.ask::<MasterTruncateRegion>(&request(replica)).unwrap_err().message().starts_with("Can't truncate replicas directly"));
+    assert!(
+        rig.call::<MasterTruncateRegion>(&request(replica))
+            .unwrap_err()
+            .message()
+            .starts_with("Can't truncate replicas directly")
+    );
 }
 
 #[test]
 fn a_region_stays_where_it_is() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let region = specifier(&regions(&rig, "t")[0]);
-    let own = rig.context.identity(rig.context.addresses.region).region_server();
+    let own = rig.context.identity(rig.context.addresses.regionserver).region_server();
     let to = |dest_server_name| pb::MoveRegionRequest { region: region.clone(), dest_server_name };
-    rig.ask::<MasterMoveRegion>(&to(None)).unwrap();
-    rig.ask::<MasterMoveRegion>(&to(Some(own.clone()))).unwrap();
+    rig.call::<MasterMoveRegion>(&to(None)).unwrap();
+    rig.call::<MasterMoveRegion>(&to(Some(own.clone()))).unwrap();
     let other = pb::ServerName { port: Some(1), ..own };
-    assert_eq!(class(rig.ask::<MasterMoveRegion>(&to(Some(other)))), "DoNotRetryIOException");
-    let gone = pb::MoveRegionRequest { region: pb::RegionSpecifier { r#type: 2, value: "0".repeat(32).into() }, dest_server_name: None };
-    assert_eq!(class(rig.ask::<MasterMoveRegion>(&gone)), "UnknownRegionException");
+    assert_eq!(class(rig.call::<MasterMoveRegion>(&to(Some(other)))), "DoNotRetryIOException");
+    let gone = pb::MoveRegionRequest {
+        region: pb::RegionSpecifier { r#type: 2, value: "0".repeat(32).into() },
+        dest_server_name: None,
+    };
+    assert_eq!(class(rig.call::<MasterMoveRegion>(&gone)), "UnknownRegionException");
 }
 
 #[test]
 fn a_region_that_is_served_is_not_assigned_unless_it_was_unassigned() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let region = specifier(&regions(&rig, "t")[0]);
     let assign = pb::AssignRegionRequest { region: region.clone(), ..Default::default() };
-    assert_eq!(class(rig.ask::<MasterAssignRegion>(&assign)), "DoNotRetryRegionException");
-    rig.ask::<MasterUnassignRegion>(&pb::UnassignRegionRequest { region: region.clone(), force: None }).unwrap();
-    rig.ask::<MasterAssignRegion>(&assign).unwrap();
-    assert_eq!(class(rig.ask::<MasterAssignRegion>(&assign)), "DoNotRetryRegionException");
-    rig.ask::<MasterOfflineRegion>(&pb::OfflineRegionRequest { region }).unwrap();
-    let odd = pb::OfflineRegionRequest { region: pb::RegionSpecifier { r#type: 1, value: "odd".into() } };
-    assert_eq!(class(rig.ask::<MasterOfflineRegion>(&odd)), "UnknownRegionException");
+    assert_eq!(class(rig.call::<MasterAssignRegion>(&assign)), "DoNotRetryRegionException");
+    rig.call::<MasterUnassignRegion>(&pb::UnassignRegionRequest {
+        region: region.clone(),
+        force: None,
+    })
+    .unwrap();
+    rig.call::<MasterAssignRegion>(&assign).unwrap();
+    assert_eq!(class(rig.call::<MasterAssignRegion>(&assign)), "DoNotRetryRegionException");
+    rig.call::<MasterOfflineRegion>(&pb::OfflineRegionRequest { region }).unwrap();
+    let odd =
+        pb::OfflineRegionRequest { region: pb::RegionSpecifier { r#type: 1, value: "odd".into() } };
+    assert_eq!(class(rig.call::<MasterOfflineRegion>(&odd)), "UnknownRegionException");
 }
 
 #[test]
 fn the_last_major_compaction_is_that_of_the_region_that_had_the_oldest() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let last = || {
         let request = pb::MajorCompactionTimestampRequest { table_name: name_message("t") };
-        rig.ask::<MasterGetLastMajorCompactionTimestamp>(&request).unwrap().compaction_timestamp
+        rig.call::<MasterGetLastMajorCompactionTimestamp>(&request).unwrap().compaction_timestamp
     };
     rig.put("t", &["a"]);
     rig.context.engine.flush(&name("t")).unwrap();
@@ -187,56 +253,82 @@ fn the_last_major_compaction_is_that_of_the_region_that_had_the_oldest() {
 
 #[test]
 fn a_replica_is_another_name_of_its_region() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     let attribute = pb::BytesBytesPair { first: "REGION_REPLICATION".into(), second: "3".into() };
     let table_schema = pb::TableSchema { attributes: vec![attribute], ..schema("t", &["f"]) };
-    let created = rig.ask::<MasterCreateTable>(&pb::CreateTableRequest { table_schema, ..Default::default() }).unwrap();
+    let created = rig
+        .call::<MasterCreateTable>(&pb::CreateTableRequest { table_schema, ..Default::default() })
+        .unwrap();
     rig.finish(created.proc_id).unwrap();
     let region = regions(&rig, "t").remove(0);
-    let row = rig.context.meta(&rig.peer, Tier::Disk).unwrap().get(&Get::new(region.full_name()).family("info")).unwrap();
-    let columns: Vec<_> = row.cells().iter().map(|cell| String::from_utf8(cell.qualifier().to_vec()).unwrap()).collect();
-    let numbered = |name: &'static str| ["", "_0001", "_0002"].map(|number| format!("{name}{number}"));
-    let expected = ["seqnumDuringOpen", "server", "serverstartcode", "sn", "state"].into_iter().flat_map(numbered);
+    let row = rig
+        .context
+        .meta(&rig.peer, ReadTier::Disk)
+        .unwrap()
+        .get(&Get::new(region.full_name()).family("info"))
+        .unwrap();
+    let columns: Vec<_> = row
+        .cells()
+        .iter()
+        .map(|cell| String::from_utf8(cell.qualifier().to_vec()).unwrap())
+        .collect();
+    let numbered =
+        |name: &'static str| ["", "_0001", "_0002"].map(|number| format!("{name}{number}"));
+    let expected = ["seqnumDuringOpen", "server", "serverstartcode", "sn", "state"]
+        .into_iter()
+        .flat_map(numbered);
     let mut expected: Vec<_> = std::iter::once("regioninfo".to_owned()).chain(expected).collect();
     expected.sort();
     assert_eq!(columns, expected);
     let replica = [&region.name_prefix()[..], b"_0002.33b36c58f0da118f6c22fc0c24d60bf4."].concat();
-    assert_eq!(rig.context.engine.region_named(&replica).unwrap().info().encoded_name, region.encoded_name);
-    assert!(rig.context.engine.region_named(b"t,,1_0002.33b36c58f0da118f6c22fc0c24d60bf4.").is_err());
+    assert_eq!(
+        rig.context.engine.region_by_name(&replica).unwrap().info().encoded_name,
+        region.encoded_name
+    );
+    assert!(
+        rig.context.engine.region_by_name(b"t,,1_0002.33b36c58f0da118f6c22fc0c24d60bf4.").is_err()
+    );
 }
 
 #[test]
-fn what_a_region_was_merged_from_is_forgotten_when_the_catalog_is_scanned() {
-    let rig = Rig::new();
+fn catalog_scan_removes_merge_parents() {
+    let rig = TestServer::new();
     rig.create("t", &["f"], &["m"]);
     rig.put("t", &["a", "z"]);
     let all = regions(&rig, "t");
     merge(&rig, &[&all[0], &all[1]], false).unwrap();
     let parents = || {
-        let meta = rig.context.meta(&rig.peer, Tier::Disk).unwrap();
+        let meta = rig.context.meta(&rig.peer, ReadTier::Disk).unwrap();
         let row = meta.get(&Get::new(regions(&rig, "t")[0].full_name())).unwrap();
         row.iter().filter(|cell| cell.qualifier().starts_with(b"merge")).count()
     };
-    let scan = || rig.ask::<MasterRunCatalogScan>(&pb::RunCatalogScanRequest {}).unwrap().scan_result();
+    let scan =
+        || rig.call::<MasterRunCatalogScan>(&pb::RunCatalogScanRequest {}).unwrap().scan_result();
     assert_eq!(parents(), 2);
-    // By itself the janitor comes only while it is switched on, and somebody who asks always gets a scan.
+    // The periodic janitor runs only while it is switched on, but a requested scan always runs.
     rig.context.engine.compact(&name("t"), None, halite_types::CompactionKind::Major).unwrap();
-    rig.ask::<MasterEnableCatalogJanitor>(&pb::EnableCatalogJanitorRequest { enable: false }).unwrap();
+    rig.call::<MasterEnableCatalogJanitor>(&pb::EnableCatalogJanitorRequest { enable: false })
+        .unwrap();
     crate::master_service::clean_catalog(&rig.context);
     assert_eq!(parents(), 2);
     assert_eq!((scan(), parents(), scan()), (1, 0, 0));
 }
 
-fn rolling(rig: &Rig, attributes: &[(&str, &str)]) {
+fn rolling(rig: &TestServer, attributes: &[(&str, &str)]) {
     let mut table = TableDescriptor::new(name("t")).family(FamilyDescriptor::new("f"));
-    for (attribute, value) in [("ROW_KEY", "(SALT(4 BY id), ts TIMESTAMP, id STRING)"), ("ROW_SCHEMA", "SPLIT ROLLING '1d'")].iter().chain(attributes)
+    for (attribute, value) in [
+        ("ROW_KEY", "(SALT(4 BY id), ts TIMESTAMP, id STRING)"),
+        ("ROW_SCHEMA", "SPLIT ROLLING '1d'"),
+    ]
+    .iter()
+    .chain(attributes)
     {
         table = table.set(*attribute, *value);
     }
     rig.context.engine.create_table(table, Vec::new()).unwrap();
 }
 
-fn roll(rig: &Rig, is_ending: bool) -> usize {
+fn roll(rig: &TestServer, is_ending: bool) -> usize {
     let (sender, shutdown) = crate::shutdown::channel();
     if is_ending {
         sender.request();
@@ -248,15 +340,15 @@ fn roll(rig: &Rig, is_ending: bool) -> usize {
 #[test]
 fn regions_of_times_to_come_are_made_as_far_as_the_table_may_have_them() {
     let mut options = Options::default();
-    options.table_regions_max = 5;
-    let rig = Rig::over_options(options);
+    options.max_regions_per_table = 5;
+    let rig = TestServer::over_options(options);
     rolling(&rig, &[]);
     assert_eq!(roll(&rig, true), 1);
     assert_eq!(roll(&rig, false), 5);
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rolling(&rig, &[]);
     assert_eq!(roll(&rig, false), 13);
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rolling(&rig, &[("SPLIT_ENABLED", "false")]);
     assert_eq!(roll(&rig, false), 1);
 }

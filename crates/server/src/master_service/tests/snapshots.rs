@@ -4,21 +4,26 @@ use halite_engine::env::sim::SimEnv;
 use halite_wire::exception::Exception;
 use halite_wire::proto as pb;
 use halite_wire::service::{
-    MasterDeleteSnapshot, MasterExecProcedure, MasterGetCompletedSnapshots, MasterIsProcedureDone, MasterIsSnapshotDone, MasterRestoreSnapshot,
-    MasterSnapshot, MasterSwitchSnapshotCleanup,
+    MasterDeleteSnapshot, MasterExecProcedure, MasterGetCompletedSnapshots, MasterIsProcedureDone,
+    MasterIsSnapshotDone, MasterRestoreSnapshot, MasterSnapshot, MasterSwitchSnapshotCleanup,
 };
 use pb::snapshot_description::Type;
 
-use super::rig::{Rig, class, name};
+use super::test_server::{TestServer, class, name};
 use crate::master_service::delete_expired_snapshots;
 
 fn description(name: &str, table: &str) -> pb::SnapshotDescription {
-    pb::SnapshotDescription { name: name.to_owned(), table: Some(table.to_owned()), ..Default::default() }
+    pb::SnapshotDescription {
+        name: name.to_owned(),
+        table: Some(table.to_owned()),
+        ..Default::default()
+    }
 }
 
-fn take(rig: &Rig, snapshot: pb::SnapshotDescription) -> Result<(), Exception> {
+fn take(rig: &TestServer, snapshot: pb::SnapshotDescription) -> Result<(), Exception> {
     let request = pb::SnapshotRequest { snapshot, nonce_group: Some(1), nonce: Some(fresh()) };
-    rig.ask::<MasterSnapshot>(&request).and_then(|response| rig.finish(response.proc_id.map(i64::unsigned_abs)))
+    rig.call::<MasterSnapshot>(&request)
+        .and_then(|response| rig.finish(response.proc_id.map(i64::unsigned_abs)))
 }
 
 fn fresh() -> u64 {
@@ -27,23 +32,28 @@ fn fresh() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-fn restore(rig: &Rig, snapshot: &str, table: &str) -> Result<(), Exception> {
-    let request = pb::RestoreSnapshotRequest { snapshot: description(snapshot, table), ..Default::default() };
-    rig.ask::<MasterRestoreSnapshot>(&request).and_then(|response| rig.finish(Some(response.proc_id)))
+fn restore(rig: &TestServer, snapshot: &str, table: &str) -> Result<(), Exception> {
+    let request =
+        pb::RestoreSnapshotRequest { snapshot: description(snapshot, table), ..Default::default() };
+    rig.call::<MasterRestoreSnapshot>(&request)
+        .and_then(|response| rig.finish(Some(response.proc_id)))
 }
 
-fn rows(rig: &Rig, table: &str) -> usize {
+fn rows(rig: &TestServer, table: &str) -> usize {
     let table = rig.context.engine.table(&name(table)).unwrap();
-    table.scan(halite_types::Scan::all(), halite_types::Tier::Disk).map(|rows| rows.unwrap().len()).sum()
+    table
+        .scan(halite_types::Scan::all(), halite_types::ReadTier::Disk)
+        .map(|rows| rows.unwrap().len())
+        .sum()
 }
 
-fn list(rig: &Rig) -> Vec<pb::SnapshotDescription> {
-    rig.ask::<MasterGetCompletedSnapshots>(&pb::GetCompletedSnapshotsRequest {}).unwrap().snapshots
+fn list(rig: &TestServer) -> Vec<pb::SnapshotDescription> {
+    rig.call::<MasterGetCompletedSnapshots>(&pb::GetCompletedSnapshotsRequest {}).unwrap().snapshots
 }
 
 #[test]
 fn a_snapshot_is_listed_with_what_hbase_lists() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     rig.put("t", &["a"]);
     take(&rig, pb::SnapshotDescription { ttl: Some(-1), ..description("s", "t") }).unwrap();
@@ -59,11 +69,20 @@ fn a_snapshot_is_listed_with_what_hbase_lists() {
 
 #[test]
 fn clients_before_2_6_ask_by_the_name_whether_it_is_done() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
-    let response = rig.ask::<MasterSnapshot>(&pb::SnapshotRequest { snapshot: description("s", "t"), ..Default::default() }).unwrap();
+    let response = rig
+        .call::<MasterSnapshot>(&pb::SnapshotRequest {
+            snapshot: description("s", "t"),
+            ..Default::default()
+        })
+        .unwrap();
     assert_eq!((response.proc_id, response.expected_timeout), (None, 300_000));
-    let ask = |name: &str| rig.ask::<MasterIsSnapshotDone>(&pb::IsSnapshotDoneRequest { snapshot: Some(description(name, "t")) });
+    let ask = |name: &str| {
+        rig.call::<MasterIsSnapshotDone>(&pb::IsSnapshotDoneRequest {
+            snapshot: Some(description(name, "t")),
+        })
+    };
     assert!(ask("s").unwrap().done());
     assert_eq!(class(ask("gone")), "UnknownSnapshotException");
     assert_eq!(class(ask("")), "UnknownSnapshotException");
@@ -71,7 +90,7 @@ fn clients_before_2_6_ask_by_the_name_whether_it_is_done() {
 
 #[test]
 fn a_snapshot_is_restored_into_its_disabled_table_and_cloned_into_a_new_one() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     rig.put("t", &["a", "b"]);
     take(&rig, description("s", "t")).unwrap();
@@ -89,31 +108,45 @@ fn a_snapshot_is_restored_into_its_disabled_table_and_cloned_into_a_new_one() {
 }
 
 #[test]
-fn a_clone_takes_the_tracker_it_is_told() {
-    let rig = Rig::new();
+fn clone_uses_requested_tracker() {
+    let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     take(&rig, description("s", "t")).unwrap();
-    let request =
-        |tracker: &str| pb::RestoreSnapshotRequest { snapshot: description("s", "u"), custom_sft: Some(tracker.to_owned()), ..Default::default() };
-    assert_eq!(class(rig.ask::<MasterRestoreSnapshot>(&request("whatever"))), "DoNotRetryIOException");
-    rig.finish(Some(rig.ask::<MasterRestoreSnapshot>(&request("FILE")).unwrap().proc_id)).unwrap();
-    assert_eq!(rig.context.engine.descriptor(&name("u")).unwrap().attributes["hbase.store.file-tracker.impl"], "FILE");
+    let request = |tracker: &str| pb::RestoreSnapshotRequest {
+        snapshot: description("s", "u"),
+        custom_sft: Some(tracker.to_owned()),
+        ..Default::default()
+    };
+    assert_eq!(
+        class(rig.call::<MasterRestoreSnapshot>(&request("whatever"))),
+        "DoNotRetryIOException"
+    );
+    rig.finish(Some(rig.call::<MasterRestoreSnapshot>(&request("FILE")).unwrap().proc_id)).unwrap();
+    assert_eq!(
+        rig.context.engine.descriptor(&name("u")).unwrap().attributes["hbase.store.file-tracker.impl"],
+        "FILE"
+    );
 }
 
 #[test]
 fn a_restore_that_comes_twice_with_its_nonce_is_done_once() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     take(&rig, description("s", "t")).unwrap();
-    let request = pb::RestoreSnapshotRequest { snapshot: description("s", "u"), nonce_group: Some(2), nonce: Some(5), ..Default::default() };
-    let first = rig.ask::<MasterRestoreSnapshot>(&request).unwrap();
-    assert_eq!(rig.ask::<MasterRestoreSnapshot>(&request).unwrap(), first);
+    let request = pb::RestoreSnapshotRequest {
+        snapshot: description("s", "u"),
+        nonce_group: Some(2),
+        nonce: Some(5),
+        ..Default::default()
+    };
+    let first = rig.call::<MasterRestoreSnapshot>(&request).unwrap();
+    assert_eq!(rig.call::<MasterRestoreSnapshot>(&request).unwrap(), first);
 }
 
 #[test]
 fn a_snapshot_that_has_outlived_its_time_is_deleted_while_the_switch_for_that_is_on() {
     let sim = SimEnv::new(1);
-    let rig = Rig::simulated(&sim);
+    let rig = TestServer::simulated(&sim);
     rig.create("t", &["f"], &[]);
     take(&rig, pb::SnapshotDescription { ttl: Some(60), ..description("short", "t") }).unwrap();
     take(&rig, pb::SnapshotDescription { ttl: Some(3600), ..description("long", "t") }).unwrap();
@@ -121,31 +154,38 @@ fn a_snapshot_that_has_outlived_its_time_is_deleted_while_the_switch_for_that_is
     assert_eq!(delete_expired_snapshots(&rig.context), Vec::<String>::new());
     sim.clock.advance_ms(61_000);
     let switch = |enabled| {
-        rig.ask::<MasterSwitchSnapshotCleanup>(&pb::SetSnapshotCleanupRequest { enabled, synchronous: None }).unwrap();
+        rig.call::<MasterSwitchSnapshotCleanup>(&pb::SetSnapshotCleanupRequest {
+            enabled,
+            synchronous: None,
+        })
+        .unwrap();
     };
     switch(false);
     assert_eq!(delete_expired_snapshots(&rig.context), Vec::<String>::new());
     assert_eq!(class(restore(&rig, "short", "u")), "SnapshotTTLExpiredException");
     switch(true);
     assert_eq!(delete_expired_snapshots(&rig.context), ["short"]);
-    assert_eq!(list(&rig).into_iter().map(|snapshot| snapshot.name).collect::<Vec<_>>(), ["ever", "long"]);
+    assert_eq!(
+        list(&rig).into_iter().map(|snapshot| snapshot.name).collect::<Vec<_>>(),
+        ["ever", "long"]
+    );
 }
 
 #[test]
 fn a_snapshot_is_deleted_once() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     rig.disable("t");
     take(&rig, description("s", "t")).unwrap();
     assert_eq!(list(&rig)[0].r#type(), Type::Disabled);
     let delete = pb::DeleteSnapshotRequest { snapshot: description("s", "") };
-    rig.ask::<MasterDeleteSnapshot>(&delete).unwrap();
-    assert_eq!(class(rig.ask::<MasterDeleteSnapshot>(&delete)), "SnapshotDoesNotExistException");
+    rig.call::<MasterDeleteSnapshot>(&delete).unwrap();
+    assert_eq!(class(rig.call::<MasterDeleteSnapshot>(&delete)), "SnapshotDoesNotExistException");
 }
 
 #[test]
 fn flushes_and_snapshots_are_started_by_their_signatures() {
-    let rig = Rig::new();
+    let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     rig.put("t", &["a"]);
     let procedure = |signature: &str, instance: &str, configuration| pb::ProcedureDescription {
@@ -154,16 +194,35 @@ fn flushes_and_snapshots_are_started_by_their_signatures() {
         configuration,
         ..Default::default()
     };
-    let exec = |procedure| rig.ask::<MasterExecProcedure>(&pb::ExecProcedureRequest { procedure });
-    let is_done = |procedure| rig.ask::<MasterIsProcedureDone>(&pb::IsProcedureDoneRequest { procedure: Some(procedure) });
-    let setting = |value: &str| vec![pb::NameStringPair { name: "table".to_owned(), value: value.to_owned() }];
+    let exec = |procedure| rig.call::<MasterExecProcedure>(&pb::ExecProcedureRequest { procedure });
+    let is_done = |procedure| {
+        rig.call::<MasterIsProcedureDone>(&pb::IsProcedureDoneRequest {
+            procedure: Some(procedure),
+        })
+    };
+    let setting = |value: &str| {
+        vec![pb::NameStringPair { name: "table".to_owned(), value: value.to_owned() }]
+    };
     exec(procedure("flush-table-proc", "t", Vec::new())).unwrap();
     assert!(is_done(procedure("flush-table-proc", "t", Vec::new())).unwrap().done());
     assert_eq!(rig.context.engine.status().regions[0].store_files, 1);
     exec(procedure("online-snapshot", "s", setting("t"))).unwrap();
     assert!(is_done(procedure("online-snapshot", "s", setting("t"))).unwrap().done());
     assert_eq!(list(&rig).len(), 1);
-    assert_eq!(class(exec(procedure("flush-table-proc", "gone", Vec::new()))), "TableNotFoundException");
-    assert!(exec(procedure("fake", "x", Vec::new())).unwrap_err().message().starts_with("The procedure is not registered:"));
-    assert!(is_done(procedure("fake", "x", Vec::new())).unwrap_err().message().starts_with("The procedure is not registered:"));
+    assert_eq!(
+        class(exec(procedure("flush-table-proc", "gone", Vec::new()))),
+        "TableNotFoundException"
+    );
+    assert!(
+        exec(procedure("fake", "x", Vec::new()))
+            .unwrap_err()
+            .message()
+            .starts_with("The procedure is not registered:")
+    );
+    assert!(
+        is_done(procedure("fake", "x", Vec::new()))
+            .unwrap_err()
+            .message()
+            .starts_with("The procedure is not registered:")
+    );
 }

@@ -1,47 +1,59 @@
-//! `MutationProto`: puts, deletes, increments and appends, with their cells inside the message or in the cell block.
+//! `MutationProto`: puts, deletes, increments and appends, with their cells inside the message or
+//! in the cell block.
 //!
-//! Cells of a cell block go into the operation in one copy, as they are. A mutation that changes nothing (a put, an increment
-//! or an append without cells) is legal on the wire, and HBase answers it with success. The operations of `halite-types`
-//! must name a column, so it becomes [`RowMutations`] of nothing, which the store takes; [`row_mutations`] leaves it out
-//! of a group. How to answer is what the message's `mutate_type` says, not the operation.
+//! Cells of a cell block are copied into the operation once, unchanged. A mutation that changes
+//! nothing (a put, an increment or an append without cells) is legal on the wire, and HBase
+//! responds with success. The operations of `halite-types` require a column, so it becomes an empty
+//! [`RowMutations`], which the store accepts; [`row_mutations`] omits it from a group. The
+//! message's `mutate_type`, not the operation, determines the response.
 
 mod cells;
 mod write;
 
 use bytes::Bytes;
 use halite_types::op::check_row;
-use halite_types::{Append, CellRef, Cells, CellsBuilder, Delete, Durability, Increment, LATEST_TIMESTAMP, Put, RowMutations, RowOp};
+use halite_types::{
+    Append, CellRef, Cells, CellsBuilder, Delete, Durability, Increment, LATEST_TIMESTAMP, Put,
+    RowMutations, RowOp,
+};
 
-use super::{Result, attribute, flag, refused, selection, shown};
+use super::{Result, attribute, display_bytes, flag, refused, selection};
 use crate::proto as pb;
-use cells::{Gathered, INSIDE_BYTES_MAX, bytes_of};
+use cells::{CellCollector, MAX_INSIDE_BYTES, bytes_of};
 use pb::mutation_proto::MutationType;
 
 pub use write::{into_counted, to_counted, to_proto};
 
 const TTL: &str = "_ttl";
 const RETURN_RESULTS: &str = "_rr_";
-/// Attributes that say who may read the cells (HBase: `CellVisibility`, `Mutation.setACL`).
-const PROTECTION: [(&str, &str); 2] = [("VISIBILITY", "visibility labels"), ("acl", "access control lists")];
+/// Attributes that restrict who may read the cells (HBase: `CellVisibility`, `Mutation.setACL`).
+const PROTECTION: [(&str, &str); 2] =
+    [("VISIBILITY", "visibility labels"), ("acl", "access control lists")];
 
-/// The operation a client asks for. It takes the cells that the message counts off the front of `cells`, whether it
-/// succeeds or not.
+/// Returns the operation of a client's request. Splits the cells that the message counts off the
+/// front of `cells`, even on failure.
 ///
-/// The nonce stays with the caller (`proto.nonce`, and the group in the request).
+/// The caller handles the nonce (`proto.nonce`, and the group in the request).
 ///
 /// # Errors
-/// `WrongRowIOException` for a cell of another row; `DoNotRetryIOException` for fewer cells than counted, a bad row, family, type or
-/// timestamp, a missing value, an amount that is not 8 bytes long, a visibility label or access control list.
+/// `WrongRowIOException` for a cell of another row; `DoNotRetryIOException` for fewer cells than
+/// counted, a bad row, family, type or timestamp, a missing value, an amount that is not 8 bytes
+/// long, a visibility label or access control list.
 pub fn from_proto(proto: &pb::MutationProto, cells: &mut Cells) -> Result<RowOp> {
     let run = take_cells(proto, cells)?;
     let kind = mutation_type(proto)?;
-    let first_row = || run.as_ref().and_then(Cells::first).map(|cell| Bytes::copy_from_slice(cell.row()));
-    let row = proto.row.clone().or_else(first_row).ok_or_else(|| refused("a mutation has neither a row nor cells; give the row"))?;
+    let first_row =
+        || run.as_ref().and_then(Cells::first).map(|cell| Bytes::copy_from_slice(cell.row()));
+    let row = proto
+        .row
+        .clone()
+        .or_else(first_row)
+        .ok_or_else(|| refused("a mutation has neither a row nor cells; give the row"))?;
     check_row(&row)?;
     refuse_protection(proto)?;
-    let mut gathered = Gathered::new(&row, ttl(proto)?);
+    let mut gathered = CellCollector::new(&row, ttl(proto)?);
     match &run {
-        Some(run) => gathered.push_run(run, kind)?,
+        Some(run) => gathered.push_cells(run, kind)?,
         None => gathered.push_columns(proto, kind)?,
     }
     let cells = gathered.finish();
@@ -51,27 +63,31 @@ pub fn from_proto(proto: &pb::MutationProto, cells: &mut Cells) -> Result<RowOp>
     operation(proto, kind, row, cells)
 }
 
-/// What the cells inside a message take once they are gathered, about; 0 if they stand in the cell block. That is known before
-/// anything is gathered, and can be thousands of times the message.
+/// Returns the approximate memory in bytes of the cells inside a message after collection; 0 if
+/// they are in the cell block. The result is available before the collection and can be thousands
+/// of times the message size.
 pub fn inside_bytes(proto: &pb::MutationProto) -> usize {
     let is_counted = proto.associated_cell_count.is_some_and(|count| count != 0);
     if is_counted { 0 } else { bytes_of(proto.row(), &proto.column_value) }
 }
 
-/// Whether the cells inside the messages of one call take no more than one message may hold. A server that gathers the cells of
-/// many messages asks before it gathers: [`from_proto`] looks at one.
+/// Checks that the cells inside the messages of one call do not exceed the limit of one message. A
+/// server that collects the cells of many messages calls this first: [`from_proto`] checks only one
+/// message.
 ///
 /// # Errors
-/// `DoNotRetryIOException`, with what they take.
+/// `DoNotRetryIOException` with the size.
 pub fn check_inside(bytes: usize) -> Result<()> {
-    if bytes <= INSIDE_BYTES_MAX {
+    if bytes <= MAX_INSIDE_BYTES {
         return Ok(());
     }
-    Err(refused(format!("the cells of the call's mutations take {bytes} bytes, more than {INSIDE_BYTES_MAX}; write fewer in one call")))
+    Err(refused(format!(
+        "the cells of the call's mutations take {bytes} bytes, more than {MAX_INSIDE_BYTES}; write fewer in one call"
+    )))
 }
 
-/// Takes the cells of a message that is not going to be applied off the front of `cells`, as many as there are, so that the
-/// next message finds its own.
+/// Splits the cells of a message that will not be applied off the front of `cells`, as many as are
+/// available, so that the next message finds its own.
 pub fn skip_cells(proto: &pb::MutationProto, cells: &mut Cells) {
     if let Ok(Some(count)) = cell_count(proto)
         && cells.split_to(count).is_none()
@@ -80,7 +96,7 @@ pub fn skip_cells(proto: &pb::MutationProto, cells: &mut Cells) {
     }
 }
 
-/// Several operations of a row as one, without those that change nothing.
+/// Groups several operations of a row, without those that change nothing.
 pub fn row_mutations(row: impl Into<Bytes>, ops: impl IntoIterator<Item = RowOp>) -> RowMutations {
     let mut all = RowMutations::new(row);
     for op in ops {
@@ -92,11 +108,13 @@ pub fn row_mutations(row: impl Into<Bytes>, ops: impl IntoIterator<Item = RowOp>
     all
 }
 
-/// The number of cells in the cell block; `None` if the message holds its cells itself.
+/// Returns the number of cells in the cell block; `None` if the message contains its cells.
 fn cell_count(proto: &pb::MutationProto) -> Result<Option<usize>> {
     match proto.associated_cell_count {
         None | Some(0) => Ok(None),
-        Some(count) => usize::try_from(count).map(Some).map_err(|_| refused(format!("associated_cell_count is {count}; give 0 or more"))),
+        Some(count) => usize::try_from(count)
+            .map(Some)
+            .map_err(|_| refused(format!("associated_cell_count is {count}; give 0 or more"))),
     }
 }
 
@@ -107,37 +125,53 @@ fn take_cells(proto: &pb::MutationProto, cells: &mut Cells) -> Result<Option<Cel
         return Ok(Some(run));
     }
     *cells = Cells::default();
-    let row = shown(proto.row());
-    Err(refused(format!("Cell count of {count} but at index {there} no cell returned: row {row}; send all cells in the cell block")))
+    let row = display_bytes(proto.row());
+    Err(refused(format!(
+        "Cell count of {count} but at index {there} no cell returned: row {row}; send all cells in the cell block"
+    )))
 }
 
 fn mutation_type(proto: &pb::MutationProto) -> Result<MutationType> {
     let number = proto.mutate_type.unwrap_or_default();
-    MutationType::try_from(number).map_err(|_| refused(format!("{number} is no type of mutation; give one from 0 (APPEND) to 3 (DELETE)")))
+    MutationType::try_from(number).map_err(|_| {
+        refused(format!("{number} is no type of mutation; give one from 0 (APPEND) to 3 (DELETE)"))
+    })
 }
 
-/// Labels and access lists of cells are not kept, and who asks for them must not believe that they are.
+/// Rejects labels and access lists of cells: they are not stored, and the client must not assume
+/// that they are enforced.
 fn refuse_protection(proto: &pb::MutationProto) -> Result<()> {
     match PROTECTION.into_iter().find(|(name, _)| attribute(&proto.attribute, name).is_some()) {
-        Some((name, what)) => Err(refused(format!("attribute {name}: {what} of cells are not offered by Halite; leave it out"))),
+        Some((name, what)) => Err(refused(format!(
+            "attribute {name}: {what} of cells are not offered by Halite; leave it out"
+        ))),
         None => Ok(()),
     }
 }
 
-/// The time to live that all cells get, as HBase's attribute says it: milliseconds in 8 bytes.
+/// Returns the time to live of all cells, as in HBase's attribute: milliseconds in 8 bytes.
 fn ttl(proto: &pb::MutationProto) -> Result<Option<[u8; 8]>> {
     let Some(bytes) = attribute(&proto.attribute, TTL) else { return Ok(None) };
-    let ttl: [u8; 8] = bytes.try_into().map_err(|_| refused(format!("attribute {TTL} has {} bytes; give 8", bytes.len())))?;
+    let ttl: [u8; 8] = bytes
+        .try_into()
+        .map_err(|_| refused(format!("attribute {TTL} has {} bytes; give 8", bytes.len())))?;
     Ok((i64::from_be_bytes(ttl) != i64::MAX).then_some(ttl))
 }
 
-fn operation(proto: &pb::MutationProto, kind: MutationType, row: Bytes, cells: CellsBuilder) -> Result<RowOp> {
+fn operation(
+    proto: &pb::MutationProto,
+    kind: MutationType,
+    row: Bytes,
+    cells: CellsBuilder,
+) -> Result<RowOp> {
     let durability = durability(proto.durability());
     let time_range = selection::time_range(proto.time_range.as_ref())?;
     let return_results = flag(&proto.attribute, RETURN_RESULTS)?.unwrap_or(true);
     Ok(match kind {
         MutationType::Put => Put::from_cells(row, cells, durability).into(),
-        MutationType::Delete => Delete::from_cells(row, cells, durability).up_to(timestamp_of(proto.timestamp)?).into(),
+        MutationType::Delete => {
+            Delete::from_cells(row, cells, durability).up_to(timestamp_of(proto.timestamp)?).into()
+        }
         MutationType::Increment => {
             let mut increment = Increment::from_cells(row, cells, durability);
             increment.mutation().cells().iter().try_for_each(check_amount)?;
@@ -167,15 +201,19 @@ fn check_amount(cell: CellRef<'_>) -> Result<()> {
     if cell.value().len() == 8 {
         return Ok(());
     }
-    let (row, length) = (shown(cell.row()), cell.value().len());
-    Err(refused(format!("Field is not a long, it's {length} bytes wide: the amount for row {row}; give an 8-byte big-endian number")))
+    let (row, length) = (display_bytes(cell.row()), cell.value().len());
+    Err(refused(format!(
+        "Field is not a long, it's {length} bytes wide: the amount for row {row}; give an 8-byte big-endian number"
+    )))
 }
 
-/// A timestamp that is not there is the time at which the mutation is applied.
+/// A missing timestamp means the time at which the mutation is applied.
 fn timestamp_of(timestamp: Option<u64>) -> Result<i64> {
     let timestamp = timestamp.map_or(LATEST_TIMESTAMP, u64::cast_signed);
     if timestamp < 0 {
-        return Err(refused(format!("Timestamp cannot be negative. ts={timestamp}; give milliseconds since 1970 or leave it out")));
+        return Err(refused(format!(
+            "Timestamp cannot be negative. ts={timestamp}; give milliseconds since 1970 or leave it out"
+        )));
     }
     Ok(timestamp)
 }

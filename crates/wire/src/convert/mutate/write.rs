@@ -1,9 +1,11 @@
-//! From operations to messages.
+//! Conversion of operations to messages.
 
 use bytes::Bytes;
 use halite_types::cell::tags;
 use halite_types::op::Mutation;
-use halite_types::{CellRef, CellType, Cells, Durability, Error, ErrorKind, LATEST_TIMESTAMP, Result, RowOp};
+use halite_types::{
+    CellRef, CellType, Cells, Durability, Error, ErrorKind, LATEST_TIMESTAMP, Result, RowOp,
+};
 
 use super::{RETURN_RESULTS, TTL};
 use crate::convert::{attribute, selection};
@@ -11,7 +13,7 @@ use crate::proto as pb;
 use pb::mutation_proto::column_value::QualifierValue;
 use pb::mutation_proto::{ColumnValue, DeleteType, MutationType};
 
-/// The message of an operation with its cells inside.
+/// Returns the message of an operation with its cells inside.
 ///
 /// # Errors
 /// `Unsupported` for row mutations and check-and-mutates: those are several messages.
@@ -22,8 +24,8 @@ pub fn to_proto(op: &RowOp) -> Result<pb::MutationProto> {
     Ok(proto)
 }
 
-/// The message of an operation with its cells beside it, for the cell block. Cells with tags that such a block would lose
-/// stay inside the message, and then none are beside it.
+/// Returns the message of an operation and separately its cells, for the cell block. Cells with
+/// tags that such a block would drop stay inside the message; the separate cells are then empty.
 ///
 /// # Errors
 /// As [`to_proto`].
@@ -34,7 +36,7 @@ pub fn to_counted(op: &RowOp) -> Result<(pb::MutationProto, Cells)> {
     }
 }
 
-/// The same of an operation that is not needed any more: its cells are not copied.
+/// Consumes an operation and returns the same as [`to_counted`] without copying its cells.
 ///
 /// # Errors
 /// As [`to_proto`].
@@ -44,34 +46,57 @@ pub fn into_counted(mut op: RowOp) -> Result<(pb::MutationProto, Cells)> {
     Ok((proto, cells.unwrap_or_default()))
 }
 
-/// The message with the number of its cells, if they can stand beside it.
+/// Returns the message with the number of its cells, if they can be sent separately.
 fn counted(op: &RowOp) -> Result<Option<(pb::MutationProto, &Mutation)>> {
     let (mutation, mut proto) = without_cells(op)?;
-    let loses_tags = attribute(&proto.attribute, TTL).is_none() && mutation.cells().iter().any(|cell| !cell.tags().is_empty());
-    proto.associated_cell_count = i32::try_from(mutation.cells().len()).ok().filter(|count| *count > 0 && !loses_tags);
+    let loses_tags = attribute(&proto.attribute, TTL).is_none()
+        && mutation.cells().iter().any(|cell| !cell.tags().is_empty());
+    proto.associated_cell_count =
+        i32::try_from(mutation.cells().len()).ok().filter(|count| *count > 0 && !loses_tags);
     Ok(proto.associated_cell_count.is_some().then_some((proto, mutation)))
 }
 
-/// What a message says beside its cells.
+/// Returns the message fields other than the cells.
 fn without_cells(op: &RowOp) -> Result<(&Mutation, pb::MutationProto)> {
     let (kind, mutation, timestamp, time_range, return_results) = match op {
         RowOp::Put(put) => (MutationType::Put, put.mutation(), LATEST_TIMESTAMP, None, true),
-        RowOp::Delete(delete) => (MutationType::Delete, delete.mutation(), delete.timestamp, None, true),
-        RowOp::Increment(increment) => {
-            (MutationType::Increment, increment.mutation(), LATEST_TIMESTAMP, Some(increment.time_range), increment.return_results)
+        RowOp::Delete(delete) => {
+            (MutationType::Delete, delete.mutation(), delete.timestamp, None, true)
         }
-        RowOp::Append(append) => (MutationType::Append, append.mutation(), LATEST_TIMESTAMP, Some(append.time_range), append.return_results),
+        RowOp::Increment(increment) => (
+            MutationType::Increment,
+            increment.mutation(),
+            LATEST_TIMESTAMP,
+            Some(increment.time_range),
+            increment.return_results,
+        ),
+        RowOp::Append(append) => (
+            MutationType::Append,
+            append.mutation(),
+            LATEST_TIMESTAMP,
+            Some(append.time_range),
+            append.return_results,
+        ),
         RowOp::Mutate(_) | RowOp::CheckAndMutate(_) => {
-            return Err(Error::new(ErrorKind::Unsupported, "several mutations of a row are not one message; send them as the actions of a multi"));
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "several mutations of a row are not one message; send them as the actions of a multi",
+            ));
         }
     };
-    let pair = |name: &str, value: Vec<u8>| pb::NameBytesPair { name: name.to_string(), value: Some(value.into()) };
+    let pair = |name: &str, value: Vec<u8>| pb::NameBytesPair {
+        name: name.to_string(),
+        value: Some(value.into()),
+    };
     let ttl = common_ttl(mutation).map(|ttl| pair(TTL, ttl.to_be_bytes().to_vec()));
     let proto = pb::MutationProto {
         row: Some(mutation.row().clone()),
         mutate_type: Some(kind.into()),
         timestamp: Some(timestamp.cast_unsigned()),
-        attribute: ttl.into_iter().chain((!return_results).then(|| pair(RETURN_RESULTS, vec![0]))).collect(),
+        attribute: ttl
+            .into_iter()
+            .chain((!return_results).then(|| pair(RETURN_RESULTS, vec![0])))
+            .collect(),
         durability: Some(durability_to_proto(mutation.durability).into()),
         time_range: time_range.and_then(selection::some_time_range),
         ..pb::MutationProto::default()
@@ -90,7 +115,8 @@ fn durability_to_proto(durability: Durability) -> pb::mutation_proto::Durability
     }
 }
 
-/// The time to live of the mutation's cells, if it is one for all of them and their only tag: then the attribute says it.
+/// Returns the time to live of the mutation's cells if all have the same one and no other tag: the
+/// attribute then specifies it.
 fn common_ttl(mutation: &Mutation) -> Option<i64> {
     let first = mutation.cells().iter().next()?;
     let ttl = first.ttl_ms()?;
@@ -98,14 +124,17 @@ fn common_ttl(mutation: &Mutation) -> Option<i64> {
     (is_only_tag && mutation.cells().iter().all(|cell| cell.tags() == first.tags())).then_some(ttl)
 }
 
-/// The cells of each family, each family once as long as its cells stand together.
+/// Returns the cells of each family; a family occurs once if its cells are adjacent.
 fn columns(mutation: &Mutation, keep_tags: bool) -> Vec<ColumnValue> {
     let mut columns: Vec<ColumnValue> = Vec::new();
     for cell in mutation.cells() {
         let value = qualifier_value(cell, keep_tags);
         match columns.last_mut() {
             Some(last) if last.family == cell.family() => last.qualifier_value.push(value),
-            _ => columns.push(ColumnValue { family: Bytes::copy_from_slice(cell.family()), qualifier_value: vec![value] }),
+            _ => columns.push(ColumnValue {
+                family: Bytes::copy_from_slice(cell.family()),
+                qualifier_value: vec![value],
+            }),
         }
     }
     columns

@@ -3,7 +3,9 @@
 use std::ops::Bound;
 
 use bytes::Bytes;
-use halite_types::{BitOp, Comparator, CompareOp, ErrorKind, Filter, FuzzyKey, RegexString, RowRange};
+use halite_types::{
+    BitOp, Comparator, CompareOp, ErrorKind, Filter, FuzzyKey, RegexString, RowRange,
+};
 use proptest::prelude::*;
 use prost::Message;
 
@@ -21,11 +23,14 @@ fn binary(value: &str) -> Comparator {
 /// What `hbase-client` 2.6.4 writes, in the order of [`comparators`] and [`filters`].
 const WRITTEN: &str = include_str!("../../../testdata/serialized_filters.txt");
 
-/// The lines of [`WRITTEN`] as class and bytes.
+/// Returns the lines of [`WRITTEN`] as class and bytes.
 fn written() -> impl Iterator<Item = (String, Bytes)> {
     let line = |line: &str| {
         let words: Vec<_> = line.split(' ').take(2).collect();
-        (format!("{PACKAGE}{}", words[0]), if words[1] == "-" { Bytes::new() } else { hex(words[1]) })
+        (
+            format!("{PACKAGE}{}", words[0]),
+            if words[1] == "-" { Bytes::new() } else { hex(words[1]) },
+        )
     };
     WRITTEN.lines().filter(|line| !line.starts_with('#')).map(line)
 }
@@ -46,11 +51,22 @@ fn comparators() -> Vec<Comparator> {
 
 fn single_column_value(filter_if_missing: bool, exclude: bool) -> Filter {
     let (op, comparator, latest_version_only) = (CompareOp::Equal, binary("v"), !filter_if_missing);
-    Filter::SingleColumnValue { family: bytes("f"), qualifier: bytes("q"), op, comparator, filter_if_missing, latest_version_only, exclude }
+    Filter::SingleColumnValue {
+        family: bytes("f"),
+        qualifier: bytes("q"),
+        op,
+        comparator,
+        filter_if_missing,
+        latest_version_only,
+        exclude,
+    }
 }
 
 fn filters() -> Vec<Filter> {
-    let range = |start: &str, end: Bound<&str>| RowRange { start: Bound::Included(bytes(start)), end: end.map(bytes) };
+    let range = |start: &str, end: Bound<&str>| RowRange {
+        start: Bound::Included(bytes(start)),
+        end: end.map(bytes),
+    };
     let (family, qualifier) = (bytes("f"), bytes("q"));
     let prefix = || Filter::Prefix(bytes("r"));
     vec![
@@ -63,14 +79,24 @@ fn filters() -> Vec<Filter> {
         single_column_value(false, false),
         single_column_value(true, false),
         single_column_value(false, true),
-        Filter::ColumnValue { family: family.clone(), qualifier: qualifier.clone(), op: CompareOp::Equal, comparator: binary("v") },
+        Filter::ColumnValue {
+            family: family.clone(),
+            qualifier: qualifier.clone(),
+            op: CompareOp::Equal,
+            comparator: binary("v"),
+        },
         Filter::All(vec![prefix(), Filter::KeyOnly(false)]),
         Filter::One(vec![prefix()]),
         Filter::FirstKeyOnly,
         Filter::KeyOnly(true),
         Filter::ColumnPrefix(bytes("q")),
         Filter::MultipleColumnPrefix(vec![bytes("a"), bytes("b")]),
-        Filter::ColumnRange { min: Some(bytes("a")), min_inclusive: true, max: Some(bytes("c")), max_inclusive: false },
+        Filter::ColumnRange {
+            min: Some(bytes("a")),
+            min_inclusive: true,
+            max: Some(bytes("c")),
+            max_inclusive: false,
+        },
         Filter::ColumnPagination { limit: 2, offset: 1, column_offset: None },
         Filter::ColumnPagination { limit: 2, offset: 0, column_offset: Some(bytes("q")) },
         Filter::ColumnCountGet(3),
@@ -113,14 +139,24 @@ fn a_substring_is_sent_in_lower_case() {
 }
 
 fn named(class: &str, message: &impl Message) -> pb::Filter {
-    pb::Filter { name: format!("{PACKAGE}{class}"), serialized_filter: Some(message.encode_to_vec().into()) }
+    pb::Filter {
+        name: format!("{PACKAGE}{class}"),
+        serialized_filter: Some(message.encode_to_vec().into()),
+    }
 }
 
 #[test]
 fn a_class_of_somebody_else_is_not_found_and_not_asked_for_again() {
     for name in ["foo.Bar", "PrefixFilter", "org.apache.hadoop.hbase.filter.Bar", ""] {
-        let refused = filter::from_proto(&pb::Filter { name: name.into(), serialized_filter: None }).unwrap_err();
-        assert_eq!(refused.to_string(), format!("org.apache.hadoop.hbase.DoNotRetryIOException: java.lang.ClassNotFoundException: {name}"));
+        let refused =
+            filter::from_proto(&pb::Filter { name: name.into(), serialized_filter: None })
+                .unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            format!(
+                "org.apache.hadoop.hbase.DoNotRetryIOException: java.lang.ClassNotFoundException: {name}"
+            )
+        );
     }
 }
 
@@ -128,10 +164,17 @@ fn a_class_of_somebody_else_is_not_found_and_not_asked_for_again() {
 fn an_unknown_comparator_is_final_inside_a_filter_only() {
     let odd = pb::Comparator { name: "foo.Bar".into(), serialized_comparator: None };
     let refused = comparator::from_proto(&odd).unwrap_err();
-    assert_eq!(refused.to_string(), "java.io.IOException: java.lang.ClassNotFoundException: foo.Bar");
+    assert_eq!(
+        refused.to_string(),
+        "java.io.IOException: java.lang.ClassNotFoundException: foo.Bar"
+    );
     let compare_filter = pb::CompareFilter { compare_op: 2, comparator: Some(odd) };
-    let refused = filter::from_proto(&named("RowFilter", &pb::RowFilter { compare_filter })).unwrap_err();
-    assert_eq!(refused.to_string(), "org.apache.hadoop.hbase.DoNotRetryIOException: java.lang.ClassNotFoundException: foo.Bar");
+    let refused =
+        filter::from_proto(&named("RowFilter", &pb::RowFilter { compare_filter })).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "org.apache.hadoop.hbase.DoNotRetryIOException: java.lang.ClassNotFoundException: foo.Bar"
+    );
 }
 
 #[test]
@@ -142,14 +185,34 @@ fn a_wrapper_is_what_it_wraps() {
 
 #[test]
 fn what_java_takes_for_null_passes_what_null_passes() {
-    assert_eq!(filter::from_proto(&named("PrefixFilter", &pb::PrefixFilter { prefix: None })).unwrap(), Filter::FilterAll);
-    let without_column =
-        pb::DependentColumnFilter { compare_filter: pb::CompareFilter { compare_op: 2, comparator: None }, ..pb::DependentColumnFilter::default() };
+    assert_eq!(
+        filter::from_proto(&named("PrefixFilter", &pb::PrefixFilter { prefix: None })).unwrap(),
+        Filter::FilterAll
+    );
+    let without_column = pb::DependentColumnFilter {
+        compare_filter: pb::CompareFilter { compare_op: 2, comparator: None },
+        ..pb::DependentColumnFilter::default()
+    };
     let read = filter::from_proto(&named("DependentColumnFilter", &without_column)).unwrap();
-    assert_eq!(read, Filter::DependentColumn { family: bytes(""), qualifier: bytes(""), drop_column: false, check: None });
-    let flags = pb::SingleColumnValueFilter { compare_op: 2, comparator: comparator::to_proto(&Comparator::Null).unwrap(), ..Default::default() };
+    assert_eq!(
+        read,
+        Filter::DependentColumn {
+            family: bytes(""),
+            qualifier: bytes(""),
+            drop_column: false,
+            check: None
+        }
+    );
+    let flags = pb::SingleColumnValueFilter {
+        compare_op: 2,
+        comparator: comparator::to_proto(&Comparator::Null).unwrap(),
+        ..Default::default()
+    };
     let read = filter::from_proto(&named("SingleColumnValueFilter", &flags)).unwrap();
-    assert!(matches!(read, Filter::SingleColumnValue { filter_if_missing: false, latest_version_only: false, .. }));
+    assert!(matches!(
+        read,
+        Filter::SingleColumnValue { filter_if_missing: false, latest_version_only: false, .. }
+    ));
 }
 
 #[test]
@@ -173,28 +236,55 @@ fn numbers_that_java_does_not_take_are_refused() {
     for proto in [
         named("PageFilter", &pb::PageFilter { page_size: -1 }),
         named("ColumnCountGetFilter", &pb::ColumnCountGetFilter { limit: -1 }),
-        named("ColumnPaginationFilter", &pb::ColumnPaginationFilter { limit: 1, offset: Some(-1), column_offset: None }),
+        named(
+            "ColumnPaginationFilter",
+            &pb::ColumnPaginationFilter { limit: 1, offset: Some(-1), column_offset: None },
+        ),
         named("FilterList", &pb::FilterList { operator: 3, filters: Vec::new() }),
-        named("RowFilter", &pb::RowFilter { compare_filter: pb::CompareFilter { compare_op: 7, comparator: None } }),
-        named("RowFilter", &pb::RowFilter { compare_filter: pb::CompareFilter { compare_op: 2, comparator: None } }),
+        named(
+            "RowFilter",
+            &pb::RowFilter {
+                compare_filter: pb::CompareFilter { compare_op: 7, comparator: None },
+            },
+        ),
+        named(
+            "RowFilter",
+            &pb::RowFilter {
+                compare_filter: pb::CompareFilter { compare_op: 2, comparator: None },
+            },
+        ),
         pb::Filter { name: format!("{PACKAGE}PageFilter"), serialized_filter: Some(hex("08")) },
     ] {
-        assert_eq!(filter::from_proto(&proto).unwrap_err().kind(), Some(ExceptionKind::DoNotRetry), "{proto:?}");
+        assert_eq!(
+            filter::from_proto(&proto).unwrap_err().kind(),
+            Some(ExceptionKind::DoNotRetry),
+            "{proto:?}"
+        );
     }
 }
 
 #[test]
 fn a_filter_has_a_length_beyond_which_it_is_not_read() {
-    let of = |bytes: usize| filter::from_proto(&named("PrefixFilter", &pb::PrefixFilter { prefix: Some(vec![0; bytes].into()) }));
+    let of = |bytes: usize| {
+        filter::from_proto(&named(
+            "PrefixFilter",
+            &pb::PrefixFilter { prefix: Some(vec![0; bytes].into()) },
+        ))
+    };
     of(8_000_000).unwrap();
     let refused = of(9_000_000).unwrap_err();
-    assert!(refused.is_do_not_retry() && refused.message().contains("more than 8388608"), "{refused}");
+    assert!(
+        refused.is_do_not_retry() && refused.message().contains("more than 8388608"),
+        "{refused}"
+    );
 }
 
 #[test]
 fn filters_in_filters_go_so_deep_and_no_deeper() {
     let nested = |depth: usize| {
-        (1..depth).fold(filter::to_proto(&Filter::FirstKeyOnly).unwrap(), |inner, _| named("SkipFilter", &pb::SkipFilter { filter: inner }))
+        (1..depth).fold(filter::to_proto(&Filter::FirstKeyOnly).unwrap(), |inner, _| {
+            named("SkipFilter", &pb::SkipFilter { filter: inner })
+        })
     };
     assert!(filter::from_proto(&nested(100)).is_ok());
     let refused = filter::from_proto(&nested(101)).unwrap_err();

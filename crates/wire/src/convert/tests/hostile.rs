@@ -5,7 +5,10 @@ use halite_types::Cells;
 use proptest::prelude::*;
 use prost::Message;
 
-use super::super::{comparator, condition, filter, get, mutate, region, result, scan, schema, server, snapshot, status};
+use super::super::{
+    comparator, condition, filter, get, mutate, region, result, scan, schema, server, snapshot,
+    status,
+};
 use super::{puts, strategies};
 use crate::proto as pb;
 
@@ -17,20 +20,27 @@ fn convert_all(bytes: &[u8]) {
     let _ = pb::Filter::decode(message()).map(|proto| filter::from_proto(&proto));
     let _ = pb::Comparator::decode(message()).map(|proto| comparator::from_proto(&proto));
     let _ = pb::TableSchema::decode(message()).map(|proto| schema::from_proto(&proto));
-    let _ = pb::NamespaceDescriptor::decode(message()).map(|proto| schema::namespace_from_proto(&proto));
+    let _ = pb::NamespaceDescriptor::decode(message())
+        .map(|proto| schema::namespace_from_proto(&proto));
     let _ = pb::RegionInfo::decode(message()).map(|proto| region::from_proto(&proto));
-    let _ = pb::RegionSpecifier::decode(message()).map(|proto| region::encoded_name(&proto).map(str::len));
+    let _ = pb::RegionSpecifier::decode(message())
+        .map(|proto| region::encoded_name(&proto).map(str::len));
     let _ = pb::SnapshotDescription::decode(message()).map(|proto| snapshot::from_proto(&proto));
-    let _ = pb::RegionLoad::decode(message()).map(|proto| status::region_load_from_proto(&proto, region::meta()));
-    let _ = pb::ClusterStatus::decode(message()).map(|proto| status::cluster_status_from_proto(&proto, |_| None));
+    let _ = pb::RegionLoad::decode(message())
+        .map(|proto| status::region_load_from_proto(&proto, region::meta()));
+    let _ = pb::ClusterStatus::decode(message())
+        .map(|proto| status::cluster_status_from_proto(&proto, |_| None));
     let _ = pb::ServerName::decode(message()).map(|proto| server::from_proto(&proto));
-    let _ = pb::Condition::decode(message()).map(|proto| condition::from_proto(&proto, halite_types::RowMutations::new(proto.row.clone())));
+    let _ = pb::Condition::decode(message()).map(|proto| {
+        condition::from_proto(&proto, halite_types::RowMutations::new(proto.row.clone()))
+    });
     if let Ok(proto) = pb::MutationProto::decode(message()) {
         let _ = mutate::from_proto(&proto, &mut cells()).map(|op| mutate::to_counted(&op));
         mutate::skip_cells(&proto, &mut cells());
     }
     let _ = pb::Result::decode(message()).map(|proto| result::from_proto(&proto, &mut cells()));
-    let _ = pb::ScanResponse::decode(message()).map(|proto| result::rows_of_response(&proto, &mut Cells::default()));
+    let _ = pb::ScanResponse::decode(message())
+        .map(|proto| result::rows_from_response(&proto, &mut Cells::default()));
 }
 
 /// Messages that are right.
@@ -40,11 +50,17 @@ fn messages() -> impl Strategy<Value = Vec<u8>> {
         get.selection = selection;
         get::to_proto(&get).unwrap().encode_to_vec()
     });
-    let filter = strategies::filter().prop_map(|filter| filter::to_proto(&filter).unwrap().encode_to_vec());
+    let filter =
+        strategies::filter().prop_map(|filter| filter::to_proto(&filter).unwrap().encode_to_vec());
     let put = strategies::cells_of("row".into(), false, 0..20).prop_map(|cells| {
         let mut builder = halite_types::CellsBuilder::default();
-        builder.push_run(&cells);
-        mutate::to_proto(&halite_types::Put::from_cells("row", builder, halite_types::Durability::default()).into()).unwrap().encode_to_vec()
+        builder.extend(&cells);
+        mutate::to_proto(
+            &halite_types::Put::from_cells("row", builder, halite_types::Durability::default())
+                .into(),
+        )
+        .unwrap()
+        .encode_to_vec()
     });
     prop_oneof![get, filter, put]
 }

@@ -1,4 +1,5 @@
-//! The rooms of conversion: against the bytes HBase writes, there and back, and with whatever anybody sends.
+//! The rooms of conversion: against the bytes HBase writes, there and back, and with whatever
+//! anybody sends.
 
 mod filter;
 mod hostile;
@@ -11,19 +12,31 @@ use bytes::Bytes;
 use halite_types::cell::CellParts;
 use halite_types::{CellType, Cells, CellsBuilder};
 
-/// Bytes of hex digits; blanks between them do not count.
+/// Returns the number of bytes of hex digits; blanks between them do not count.
 pub(super) fn hex(text: &str) -> Bytes {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+    digits
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
 }
 
 /// Puts of the row `r` as a cell block brings them: family, qualifier, timestamp, value.
 fn puts(cells: &[(&str, &str, i64, &str)]) -> Cells {
     let mut out = CellsBuilder::default();
     for (family, qualifier, timestamp, value) in cells {
-        let (family, qualifier, value) = (family.as_bytes(), qualifier.as_bytes(), value.as_bytes());
+        let (family, qualifier, value) =
+            (family.as_bytes(), qualifier.as_bytes(), value.as_bytes());
         let cell_type = CellType::Put;
-        out.push_parts(CellParts { row: b"r", family, qualifier, timestamp: *timestamp, cell_type, value, tags: b"" });
+        out.push_parts(CellParts {
+            row: b"r",
+            family,
+            qualifier,
+            timestamp: *timestamp,
+            cell_type,
+            value,
+            tags: b"",
+        });
     }
     out.finish()
 }

@@ -23,7 +23,10 @@ fn a_row_goes_with_its_cells_beside_or_inside() {
     assert!(block.is_empty());
     let inside = result::inline(&row);
     let shared = inside.cell[1].value.as_ref().unwrap().as_ptr();
-    assert!(row.cells().bytes().as_ptr_range().contains(&shared), "the value is shared, not copied");
+    assert!(
+        row.cells().bytes().as_ptr_range().contains(&shared),
+        "the value is shared, not copied"
+    );
     assert_eq!(from_proto(&inside, &mut Cells::default()).unwrap(), row);
 }
 
@@ -32,35 +35,59 @@ fn an_answer_with_fewer_cells_than_it_counts_is_damaged() {
     let mut block = puts(&[("f", "a", 1, "x")]);
     for count in [2, -1] {
         let proto = pb::Result { associated_cell_count: Some(count), ..pb::Result::default() };
-        assert!(from_proto(&proto, &mut block).unwrap_err().message().contains("the cell block has 1 more"));
+        assert!(
+            from_proto(&proto, &mut block)
+                .unwrap_err()
+                .message()
+                .contains("the cell block has 1 more")
+        );
     }
-    let long = pb::Result { cell: vec![pb::Cell { row: Some(vec![0; 40_000].into()), ..pb::Cell::default() }], ..pb::Result::default() };
+    let long = pb::Result {
+        cell: vec![pb::Cell { row: Some(vec![0; 40_000].into()), ..pb::Cell::default() }],
+        ..pb::Result::default()
+    };
     assert!(from_proto(&long, &mut block).is_err());
-    let odd = pb::Result { cell: vec![pb::Cell { cell_type: Some(255), ..pb::Cell::default() }], ..pb::Result::default() };
+    let odd = pb::Result {
+        cell: vec![pb::Cell { cell_type: Some(255), ..pb::Cell::default() }],
+        ..pb::Result::default()
+    };
     assert!(from_proto(&odd, &mut block).is_err());
 }
 
 #[test]
 fn the_rows_of_a_scan_come_back_with_their_flags() {
-    let rows = [Row::piece(puts(&[("f", "a", 1, "x")])), Row::new(puts(&[("f", "b", 1, "y"), ("f", "c", 1, "z")])), Row::default()];
+    let rows = [
+        Row::partial(puts(&[("f", "a", 1, "x")])),
+        Row::new(puts(&[("f", "b", 1, "y"), ("f", "c", 1, "z")])),
+        Row::default(),
+    ];
     let mut response = pb::ScanResponse::default();
     result::rows_to_response(&rows, true, &mut response);
-    assert_eq!((&response.cells_per_result[..], &response.partial_flag_per_result[..]), (&[1, 2, 0][..], &[true, false, false][..]));
+    assert_eq!(
+        (&response.cells_per_result[..], &response.partial_flag_per_result[..]),
+        (&[1, 2, 0][..], &[true, false, false][..])
+    );
     let mut block = puts(&[("f", "a", 1, "x"), ("f", "b", 1, "y"), ("f", "c", 1, "z")]);
-    assert_eq!(result::rows_of_response(&response, &mut block).unwrap(), rows);
+    assert_eq!(result::rows_from_response(&response, &mut block).unwrap(), rows);
     let mut without_codec = pb::ScanResponse::default();
     result::rows_to_response(&rows, false, &mut without_codec);
-    assert!(without_codec.cells_per_result.is_empty() && without_codec.partial_flag_per_result.is_empty());
-    assert_eq!(result::rows_of_response(&without_codec, &mut Cells::default()).unwrap(), rows);
+    assert!(
+        without_codec.cells_per_result.is_empty()
+            && without_codec.partial_flag_per_result.is_empty()
+    );
+    assert_eq!(result::rows_from_response(&without_codec, &mut Cells::default()).unwrap(), rows);
     response.partial_flag_per_result.clear();
     let mut block = puts(&[("f", "a", 1, "x"), ("f", "b", 1, "y"), ("f", "c", 1, "z")]);
-    assert!(!result::rows_of_response(&response, &mut block).unwrap()[0].is_partial(), "a flag that is not there is false");
+    assert!(
+        !result::rows_from_response(&response, &mut block).unwrap()[0].is_partial(),
+        "a flag that is not there is false"
+    );
 }
 
 proptest! {
     #[test]
     fn every_row_survives_its_message(cells in strategies::cells_of("row".into(), false, 0..20), is_partial in any::<bool>()) {
-        let row = if is_partial { Row::piece(cells) } else { Row::new(cells) };
+        let row = if is_partial { Row::partial(cells) } else { Row::new(cells) };
         let partial = is_partial.then_some(true);
         let beside = pb::Result { partial, ..result::counted(&row) };
         prop_assert_eq!(&from_proto(&beside, &mut row.cells().clone()).unwrap(), &row);

@@ -1,23 +1,25 @@
-//! The notation of the golden files: filters and comparators as lists in parentheses.
+//! Notation of the golden files: filters and comparators as lists in parentheses.
 
 use bytes::Bytes;
 use halite_types::key::RowRange;
 use halite_types::{BitOp, Comparator, CompareOp, Filter, FuzzyKey, RegexString};
 use std::ops::Bound;
 
-/// Bytes of a word: `\xNN` for any byte, `''` for none.
+/// Parses the bytes of a word: `\xNN` for any byte, `''` for none.
 pub(super) fn bytes(word: &str) -> Bytes {
     let mut out = Vec::new();
     let mut rest = if word == "''" { &[] } else { word.as_bytes() };
     while let Some((&first, behind)) = rest.split_first() {
-        let escaped = rest.strip_prefix(b"\\x").and_then(|rest| u8::from_str_radix(std::str::from_utf8(rest.get(..2)?).ok()?, 16).ok());
+        let escaped = rest.strip_prefix(b"\\x").and_then(|rest| {
+            u8::from_str_radix(std::str::from_utf8(rest.get(..2)?).ok()?, 16).ok()
+        });
         out.push(escaped.unwrap_or(first));
         rest = if escaped.is_some() { &rest[4..] } else { behind };
     }
     out.into()
 }
 
-/// The reverse of [`bytes`].
+/// Inverse of [`bytes`].
 pub(super) fn print(bytes: &[u8]) -> String {
     if bytes.is_empty() {
         return "''".into();
@@ -32,18 +34,18 @@ pub(super) fn print(bytes: &[u8]) -> String {
 
 pub(super) struct Parser {
     words: Vec<String>,
-    at: usize,
+    index: usize,
 }
 
 impl Parser {
     pub(super) fn new(text: &str) -> Self {
         let spaced = text.replace('(', " ( ").replace(')', " ) ");
-        Self { words: spaced.split_whitespace().map(str::to_owned).collect(), at: 0 }
+        Self { words: spaced.split_whitespace().map(str::to_owned).collect(), index: 0 }
     }
 
     fn word(&mut self) -> String {
-        self.at += 1;
-        self.words[self.at - 1].clone()
+        self.index += 1;
+        self.words[self.index - 1].clone()
     }
 
     fn bytes(&mut self) -> Bytes {
@@ -56,7 +58,7 @@ impl Parser {
     }
 
     fn is_more(&self) -> bool {
-        self.words[self.at] != ")"
+        self.words[self.index] != ")"
     }
 
     fn all_bytes(&mut self) -> Vec<Bytes> {
@@ -108,7 +110,12 @@ impl Parser {
                 latest_version_only: self.yes(),
                 exclude: self.yes(),
             },
-            "cv" => Filter::ColumnValue { family: self.bytes(), qualifier: self.bytes(), op: self.op(), comparator: self.comparator() },
+            "cv" => Filter::ColumnValue {
+                family: self.bytes(),
+                qualifier: self.bytes(),
+                op: self.op(),
+                comparator: self.comparator(),
+            },
             "dep" => Filter::DependentColumn {
                 family: self.bytes(),
                 qualifier: self.bytes(),
@@ -123,13 +130,26 @@ impl Parser {
             "ranges" => Filter::MultiRowRange(self.list(Self::range)),
             "colprefix" => Filter::ColumnPrefix(self.bytes()),
             "colprefixes" => Filter::MultipleColumnPrefix(self.all_bytes()),
-            "colrange" => Filter::ColumnRange { min: self.bound(), min_inclusive: self.yes(), max: self.bound(), max_inclusive: self.yes() },
+            "colrange" => Filter::ColumnRange {
+                min: self.bound(),
+                min_inclusive: self.yes(),
+                max: self.bound(),
+                max_inclusive: self.yes(),
+            },
             "first" => Filter::FirstKeyOnly,
             "firstmatch" => Filter::FirstKeyValueMatchingQualifiers(self.all_bytes()),
             "keyonly" => Filter::KeyOnly(self.yes()),
             "count" => Filter::ColumnCountGet(self.number()),
-            "pages" => Filter::ColumnPagination { limit: self.number(), offset: self.number(), column_offset: None },
-            "pagesat" => Filter::ColumnPagination { limit: self.number(), offset: 0, column_offset: Some(self.bytes()) },
+            "pages" => Filter::ColumnPagination {
+                limit: self.number(),
+                offset: self.number(),
+                column_offset: None,
+            },
+            "pagesat" => Filter::ColumnPagination {
+                limit: self.number(),
+                offset: 0,
+                column_offset: Some(self.bytes()),
+            },
             "stamps" => {
                 let can_hint = self.yes();
                 Filter::Timestamps { timestamps: self.list(Self::number), can_hint }
@@ -151,8 +171,16 @@ impl Parser {
     }
 
     fn range(&mut self) -> RowRange {
-        let start = if self.word() == "from" { Bound::Included(self.bytes()) } else { Bound::Excluded(self.bytes()) };
-        let end = if self.word() == "through" { Bound::Included(self.bytes()) } else { Bound::Excluded(self.bytes()) };
+        let start = if self.word() == "from" {
+            Bound::Included(self.bytes())
+        } else {
+            Bound::Excluded(self.bytes())
+        };
+        let end = if self.word() == "through" {
+            Bound::Included(self.bytes())
+        } else {
+            Bound::Excluded(self.bytes())
+        };
         RowRange { start, end }
     }
 
@@ -161,7 +189,9 @@ impl Parser {
         let comparator = match self.word().as_str() {
             "binary" => Comparator::Binary(self.bytes()),
             "bprefix" => Comparator::BinaryPrefix(self.bytes()),
-            "component" => Comparator::BinaryComponent { value: self.bytes(), offset: self.number() },
+            "component" => {
+                Comparator::BinaryComponent { value: self.bytes(), offset: self.number() }
+            }
             "bit" => {
                 let op = match self.word().as_str() {
                     "and" => BitOp::And,
@@ -191,7 +221,7 @@ impl Parser {
     }
 }
 
-/// A decimal number as HBase stores it.
+/// Encodes a decimal number as HBase stores it.
 fn decimal(word: &str) -> Bytes {
     let (whole, fraction) = word.split_once('.').unwrap_or((word, ""));
     let unscaled: i64 = format!("{whole}{fraction}").parse().unwrap();

@@ -1,0 +1,355 @@
+//! Command backend: an embedded store or a remote cluster.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use halite::{
+    Append, BlockingCluster, BlockingTable, Builder, CheckAndMutate, ClientConfig, Cluster,
+    ClusterStatus, Get, Increment, OpResult, OpenReport, Options, Put, RegionInfo, Result,
+    RetryObserver, Row, RowOp, Scan, Store, StoreTable, TableDescriptor, TableName, WalRecovery,
+};
+
+/// Options that select the backend.
+#[derive(clap::Args)]
+pub(crate) struct BackendArgs {
+    /// Directory of the store; `shell` and `demo` create it if it does not exist, other commands do
+    /// not
+    #[arg(long, value_name = "DIR", default_value = "halite-data", env = "HALITE_DATA")]
+    data: PathBuf,
+    /// HBase cluster or Halite server to work on instead: zk://HOST:PORT,...[/ZNODE],
+    /// rpc://HOST:PORT,... or site:HBASE-SITE.XML
+    #[arg(long, value_name = "URI", env = "HALITE_CONNECT")]
+    connect: Option<String>,
+    /// Action for damaged WAL records
+    #[arg(long, value_name = "MODE", default_value = "strict", env = "HALITE_WAL_RECOVERY")]
+    wal_recovery: WalRecoveryMode,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum WalRecoveryMode {
+    /// Refuse to open the store
+    Strict,
+    /// Skip damaged bytes and save them in files next to the log; acknowledged writes may be
+    /// missing
+    SkipDamaged,
+}
+
+impl BackendArgs {
+    /// Opens the store or connects to the cluster.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be opened or the cluster cannot be reached.
+    pub(crate) fn open(&self) -> anyhow::Result<Backend> {
+        match &self.connect {
+            Some(uri) => connect(uri),
+            None => Ok(Backend::Embedded(open_store(&self.data, self.wal_recovery)?)),
+        }
+    }
+
+    /// Opens an existing store or connects, for commands that read or that need a table.
+    ///
+    /// # Errors
+    /// As [`Self::open`]. Fails without changes if the directory does not contain a store.
+    pub(crate) fn open_existing(&self) -> anyhow::Result<Backend> {
+        if self.connect.is_none() {
+            must_be_store(&self.data)?;
+        }
+        self.open()
+    }
+
+    /// Returns the directory of the store, or `None` for a cluster.
+    pub(crate) fn data(&self) -> Option<&Path> {
+        self.connect.is_none().then_some(&self.data)
+    }
+
+    /// Returns the display name of the backend: its URI or directory.
+    pub(crate) fn name(&self) -> String {
+        self.connect.clone().unwrap_or_else(|| self.data.display().to_string())
+    }
+
+    /// Returns the options that select the same backend in another command.
+    pub(crate) fn flags(&self) -> String {
+        match &self.connect {
+            Some(uri) => format!("--connect {uri}"),
+            None => format!("--data {}", self.data.display()),
+        }
+    }
+}
+
+/// Opens a store and reports what was cut from its log.
+fn open_store(path: &Path, recovery: WalRecoveryMode) -> anyhow::Result<Store> {
+    let mut options = Options::default();
+    options.wal_recovery = match recovery {
+        WalRecoveryMode::Strict => WalRecovery::Strict,
+        WalRecoveryMode::SkipDamaged => WalRecovery::SkipDamaged,
+    };
+    let store = Builder::new()
+        .options(options)
+        .open(path)
+        .with_context(|| format!("store {}", path.display()))?;
+    report_losses(store.open_report(), path);
+    Ok(store)
+}
+
+#[expect(
+    clippy::print_stderr,
+    reason = "a loss, or the end of a write that was never acknowledged, is told to the person who typed the command"
+)]
+fn report_losses(report: &OpenReport, path: &Path) {
+    for cut in &report.wal_truncations {
+        eprintln!("halite: warning: {cut}");
+    }
+    let (files, root) = (report.unlogged_files, path.display());
+    if files > 0 {
+        eprintln!(
+            "halite: warning: {files} files with cells that are nowhere else were set aside in {root}/{}: if the manifest is an older one, run: halite repair {root}",
+            report.quarantine.as_deref().unwrap_or("halite/quarantine")
+        );
+    }
+}
+
+/// Returns `true` if the text is a cluster URI rather than a directory.
+fn is_address(text: &str) -> bool {
+    text.contains("://") || text.starts_with("site:")
+}
+
+/// Rejects a directory without a store, because opening would create one in it.
+fn must_be_store(directory: &Path) -> anyhow::Result<()> {
+    if directory.join("halite").is_dir() {
+        return Ok(());
+    }
+    let state = if directory.is_dir() { "the directory holds none" } else { "no such directory" };
+    bail!(
+        "there is no store {}: {state}; give the directory of one, or the address of a cluster: zk://HOST:PORT, rpc://HOST:PORT or site:FILE",
+        directory.display()
+    )
+}
+
+/// Connects to a cluster.
+///
+/// # Errors
+/// Returns an error if the URI is invalid or the cluster cannot be reached.
+pub(crate) fn connect(uri: &str) -> anyhow::Result<Backend> {
+    let connected = ClientConfig::from_uri(uri).and_then(|mut config| {
+        config.retry_observer = Some(wait_reporter());
+        BlockingCluster::connect_with(config)
+    });
+    Ok(Backend::Remote(connected.with_context(|| format!("cluster {uri}"))?))
+}
+
+/// Minimum time without progress after which an operation is reported, in milliseconds.
+const MIN_REPORTED_WAIT_MS: u64 = 2_000;
+/// Interval between two such reports.
+const WAIT_REPORT_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Returns an observer that reports why an operation is retried. A client retries for minutes
+/// before it gives up.
+fn wait_reporter() -> RetryObserver {
+    let last = Mutex::new(None::<Instant>);
+    RetryObserver::new(move |retry| {
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        if retry.elapsed_ms + retry.wait_ms < MIN_REPORTED_WAIT_MS
+            || last.is_some_and(|last| last.elapsed() < WAIT_REPORT_INTERVAL)
+        {
+            return;
+        }
+        *last = Some(Instant::now());
+        let (tries, wait) = (
+            if retry.tries == 1 { "1 try".to_owned() } else { format!("{} tries", retry.tries) },
+            format_wait(retry.wait_ms),
+        );
+        // Standard error may be closed; the operation continues.
+        let _ = writeln!(
+            std::io::stderr(),
+            "halite: no success after {tries}, the next is in {wait} (Ctrl-C gives up): {}",
+            retry.error
+        );
+    })
+}
+
+/// Formats a duration in seconds, or in milliseconds below one second.
+fn format_wait(ms: u64) -> String {
+    if ms < 1000 { format!("{ms} ms") } else { format!("{} s", ms.div_ceil(1000)) }
+}
+
+/// Embedded store or remote cluster. Clones refer to the same backend.
+#[derive(Clone)]
+pub(crate) enum Backend {
+    Embedded(Store),
+    Remote(BlockingCluster),
+}
+
+/// Table of a [`Backend`].
+#[derive(Clone)]
+pub(crate) enum BackendTable {
+    Embedded(StoreTable),
+    Remote(BlockingTable),
+}
+
+/// Calls a method that both variants have under the same name.
+macro_rules! either {
+    ($self:ident, $it:ident => $call:expr) => {
+        match $self {
+            Self::Embedded($it) => $call,
+            Self::Remote($it) => $call,
+        }
+    };
+}
+
+impl Backend {
+    /// Opens the backend that a text names: the URI of a cluster or the directory of a store.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be opened or the cluster cannot be reached.
+    pub(crate) fn open(text: &str) -> anyhow::Result<Self> {
+        if is_address(text) {
+            return connect(text);
+        }
+        Ok(Self::Embedded(open_store(Path::new(text), WalRecoveryMode::Strict)?))
+    }
+
+    /// As [`Backend::open`], for a store that must exist.
+    ///
+    /// # Errors
+    /// As [`Backend::open`]. Fails if the directory does not contain a store.
+    pub(crate) fn open_existing(text: &str) -> anyhow::Result<Self> {
+        if !is_address(text) {
+            must_be_store(Path::new(text))?;
+        }
+        Self::open(text)
+    }
+
+    /// Returns the embedded store, if the backend is one.
+    pub(crate) fn store(&self) -> Option<&Store> {
+        match self {
+            Self::Embedded(store) => Some(store),
+            Self::Remote(_) => None,
+        }
+    }
+
+    /// Returns the `Cluster` API of the backend.
+    pub(crate) fn cluster(&self) -> Arc<dyn Cluster> {
+        match self {
+            Self::Embedded(store) => Arc::new(store.clone()),
+            Self::Remote(cluster) => Arc::clone(cluster.cluster()),
+        }
+    }
+
+    pub(crate) fn table_exists(&self, name: &TableName) -> Result<bool> {
+        match self {
+            Self::Embedded(store) => Ok(store.table_exists(name)),
+            Self::Remote(cluster) => cluster.table_exists(name),
+        }
+    }
+
+    pub(crate) fn create_table(&self, table: TableDescriptor, splits: &[&[u8]]) -> Result<()> {
+        either!(self, place => place.create_table(table, splits))
+    }
+
+    pub(crate) fn table(&self, name: &str) -> Result<BackendTable> {
+        match self {
+            Self::Embedded(store) => store.table(name).map(BackendTable::Embedded),
+            Self::Remote(cluster) => cluster.table(name).map(BackendTable::Remote),
+        }
+    }
+
+    pub(crate) fn flush(&self, name: &TableName) -> Result<()> {
+        either!(self, place => place.flush(name))
+    }
+
+    pub(crate) fn status(&self) -> Result<ClusterStatus> {
+        match self {
+            Self::Embedded(store) => Ok(store.status()),
+            Self::Remote(cluster) => cluster.status(),
+        }
+    }
+
+    /// Closes a store; does nothing for a cluster.
+    pub(crate) fn close(self) -> Result<()> {
+        match self {
+            Self::Embedded(store) => store.close(),
+            Self::Remote(_) => Ok(()),
+        }
+    }
+}
+
+impl BackendTable {
+    pub(crate) fn descriptor(&self) -> Result<Arc<TableDescriptor>> {
+        match self {
+            Self::Embedded(table) => Ok(table.descriptor()),
+            Self::Remote(table) => table.descriptor(),
+        }
+    }
+
+    pub(crate) fn regions(&self) -> Result<Vec<RegionInfo>> {
+        match self {
+            Self::Embedded(table) => Ok(table.regions()),
+            Self::Remote(table) => table.regions(),
+        }
+    }
+
+    pub(crate) fn get(&self, get: Get) -> Result<Row> {
+        either!(self, table => table.get(get))
+    }
+
+    pub(crate) fn exists(&self, get: Get) -> Result<bool> {
+        either!(self, table => table.exists(get))
+    }
+
+    pub(crate) fn put(&self, put: Put) -> Result<()> {
+        either!(self, table => table.put(put))
+    }
+
+    pub(crate) fn increment(&self, increment: Increment) -> Result<Row> {
+        either!(self, table => table.increment(increment))
+    }
+
+    pub(crate) fn append(&self, append: Append) -> Result<Row> {
+        either!(self, table => table.append(append))
+    }
+
+    pub(crate) fn check_and_mutate(&self, check: CheckAndMutate) -> Result<bool> {
+        either!(self, table => table.check_and_mutate(check))
+    }
+
+    pub(crate) fn batch(&self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
+        either!(self, table => table.batch(ops))
+    }
+
+    pub(crate) fn scan(&self, scan: Scan) -> BackendRows {
+        match self {
+            Self::Embedded(table) => BackendRows::Embedded(Box::new(table.scan(scan))),
+            Self::Remote(table) => BackendRows::Remote(table.scan(scan)),
+        }
+    }
+}
+
+/// Rows returned by a scan.
+pub(crate) enum BackendRows {
+    Embedded(Box<halite::StoreRows>),
+    Remote(halite::BlockingRows),
+}
+
+impl Iterator for BackendRows {
+    type Item = Result<Row>;
+
+    fn next(&mut self) -> Option<Result<Row>> {
+        either!(self, rows => rows.next())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_below_a_second_is_told_in_milliseconds() {
+        assert_eq!(
+            [1, 100, 999, 1000, 1001].map(format_wait),
+            ["1 ms", "100 ms", "999 ms", "1 s", "2 s"]
+        );
+    }
+}

@@ -1,0 +1,42 @@
+//! Configuration of `halite serve`, with its defaults.
+
+use std::path::PathBuf;
+
+use halite::Options;
+use halite_server::Config;
+
+/// Effective configuration of the server.
+#[derive(Clone, Debug)]
+pub(crate) struct ServeConfig {
+    /// Directory of the store.
+    pub(crate) data: PathBuf,
+    /// Uses a temporary directory instead, which is deleted when the server exits.
+    pub(crate) ephemeral: bool,
+    /// Loads the demo's tables at startup.
+    pub(crate) demo: bool,
+    /// Minimum level of logged events.
+    pub(crate) log_level: tracing::Level,
+    /// Threads that read calls from connections and execute those that need only memory.
+    pub(crate) io_threads: usize,
+    /// Exits the process when the store can no longer write.
+    pub(crate) exit_on_log_failure: bool,
+    /// Configuration of the engine.
+    pub(crate) engine: Options,
+    /// Configuration of the server; the cluster id comes from the data directory.
+    pub(crate) server: Config,
+}
+
+impl Default for ServeConfig {
+    fn default() -> Self {
+        Self {
+            data: PathBuf::from("halite-data"),
+            ephemeral: false,
+            demo: false,
+            log_level: tracing::Level::INFO,
+            io_threads: halite_server::default_io_threads(),
+            exit_on_log_failure: false,
+            engine: Options::default(),
+            server: Config::default(),
+        }
+    }
+}

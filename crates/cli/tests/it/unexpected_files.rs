@@ -1,0 +1,289 @@
+//! Pipes, sockets, links, directories and odd names among the files of a store: `check` tells of
+//! them, `repair` goes on and leaves or replaces them, opening refuses them, and none of these
+//! waits for a pipe or writes through a link.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use crate::damage::{file, killed, run, shell};
+use crate::program::output;
+
+/// A store with two rows in a file that was closed.
+fn closed(data: &Path) {
+    let (code, _, said) = shell(
+        data,
+        &[],
+        "create 't', 'f'\nput 't', 'r0', 'f:q', 'v'\nput 't', 'r1', 'f:q', 'v'\nflush 't'\n",
+    );
+    assert_eq!(code, Some(0), "{said}");
+}
+
+/// Everything below a directory: type and mode, and what is in files and links.
+fn tree(folder: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let (path, metadata) = (entry.path(), entry.metadata().unwrap());
+        let bytes = match metadata.file_type() {
+            of if of.is_file() => fs::read(&path).unwrap(),
+            of if of.is_symlink() => fs::read_link(&path).unwrap().as_os_str().as_bytes().to_vec(),
+            _ => Vec::new(),
+        };
+        if metadata.is_dir() {
+            found.extend(tree(&path));
+        }
+        found.insert(path, (metadata.mode(), bytes));
+    }
+    found
+}
+
+/// What it is called, and how it is made.
+type UnexpectedFile = (&'static str, fn(&Path));
+
+/// What can stand in the place of a file.
+const KINDS: [UnexpectedFile; 5] = [
+    ("a named pipe", |path| {
+        mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    }),
+    // The name of a socket has to be short.
+    ("a socket", |path| {
+        let short = tempfile::tempdir().unwrap();
+        drop(UnixListener::bind(short.path().join("s")).unwrap());
+        fs::rename(short.path().join("s"), path).unwrap();
+    }),
+    ("a directory", |path| fs::create_dir(path).unwrap()),
+    ("a symbolic link to nothing", |path| symlink("/nowhere/at/all", path).unwrap()),
+    ("a symbolic link", |path| symlink("..", path).unwrap()),
+];
+
+/// Puts something in the place of a file of a new store, and looks at what each command makes of
+/// it.
+fn in_place(part: &str, kind: UnexpectedFile, opens: bool, rows: usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path();
+    closed(data);
+    let path = file(data, part);
+    fs::remove_file(&path).unwrap();
+    kind.1(&path);
+    let what = format!("{} in the place of {part}", kind.0);
+    let before = tree(data);
+    let (code, said, errors) = run("check", data, &[]);
+    assert!(
+        code == Some(1) && said.contains(path.to_str().unwrap()) && errors.is_empty(),
+        "{what}: {code:?} {said}{errors}"
+    );
+    let (code, said, errors) = run("repair", data, &[]);
+    assert!(
+        code == Some(1) && said.contains(part) && errors.is_empty(),
+        "{what}: {code:?} {said}{errors}"
+    );
+    assert!(tree(data) == before, "{what}: looking changes nothing");
+    unrepaired(data, &path, opens, &what);
+    let (code, said, errors) = run("repair", data, &["--apply"]);
+    assert!(code == Some(0) && errors.is_empty(), "{what}: {code:?} {said}{errors}");
+    let (code, said, errors) = run("check", data, &[]);
+    assert!(code == Some(0), "{what}: {code:?} {said}{errors}");
+    assert_eq!(run("repair", data, &["--apply"]).1, "nothing to repair\n", "{what}");
+    let (code, said, errors) =
+        shell(data, &[], "put 't', 'r0', 'f:q', 'v'\ncount 't'\nflush 't'\n");
+    assert!(
+        code == Some(0) && said.contains(&format!("{rows} row(s)")),
+        "{what}: {code:?} {said}{errors}"
+    );
+}
+
+/// Opens a copy as it is, before anything is repaired: what is odd stays, whether the store opens
+/// or not.
+fn unrepaired(data: &Path, path: &Path, opens: bool, what: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy");
+    // It takes pipes, sockets and links along as they are.
+    assert!(output(Command::new("cp").arg("-a").arg(data).arg(&copy)).status.success(), "{what}");
+    let odd = copy.join(path.strip_prefix(data).unwrap());
+    let kind = fs::symlink_metadata(&odd).unwrap().file_type();
+    let (code, said, errors) = shell(&copy, &[], "count 't'\n");
+    if opens {
+        assert!(code == Some(0) && said.contains("2 row(s)"), "{what}: {code:?} {said}{errors}");
+    } else {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert!(
+            code == Some(1) && said.is_empty() && errors.contains(name),
+            "{what}: {code:?} {said}{errors}"
+        );
+        once(&errors);
+    }
+    // Opening writes descriptions of tables anew, and clears away what stood where older ones do;
+    // what a link leads to stays.
+    if odd.components().any(|part| part.as_os_str() == ".tabledesc") {
+        return;
+    }
+    assert!(
+        fs::symlink_metadata(&odd).is_ok_and(|is| is.file_type() == kind),
+        "{what}: it is gone: {errors}"
+    );
+}
+
+/// An error tells its cause once.
+#[track_caller]
+fn once(errors: &str) {
+    for line in errors.lines() {
+        let parts: Vec<&str> = line.split(": ").collect();
+        assert!(parts.windows(2).all(|pair| pair[0] != pair[1]), "{line}");
+        assert!(line.matches("os error").count() <= 1, "{line}");
+    }
+}
+
+#[test]
+fn what_is_in_the_place_of_a_file_is_told_replaced_and_not_waited_for() {
+    for kind in KINDS {
+        for (part, opens, rows) in [
+            ("halite/LOCK", false, 2),
+            ("halite/MANIFEST", false, 2),
+            ("manifests/", true, 2),
+            // One that leads nowhere counts as a missing file.
+            ("hbase.id", kind.0 == "a symbolic link to nothing", 2),
+            ("hbase.version", true, 2),
+            (".tabledesc/", true, 2),
+            (".regioninfo", true, 2),
+            // Its rows are gone, and the one that is written afterwards is there.
+            ("/f/", false, 1),
+        ] {
+            in_place(part, kind, opens, rows);
+        }
+    }
+}
+
+#[test]
+fn a_lock_file_that_is_a_link_is_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, precious) = (folder.path().join("store"), folder.path().join("precious"));
+    closed(&data);
+    fs::write(&precious, "mine").unwrap();
+    fs::remove_file(data.join("halite/LOCK")).unwrap();
+    symlink(&precious, data.join("halite/LOCK")).unwrap();
+    let (code, said, errors) = shell(&data, &[], "count 't'\n");
+    assert!(
+        code == Some(1)
+            && said.is_empty()
+            && errors.contains("halite/LOCK: this is a symbolic link, not a file"),
+        "{code:?} {said}{errors}"
+    );
+    let (code, said, _) = run("check", &data, &[]);
+    assert!(
+        code == Some(1)
+            && said.contains("1 store files")
+            && said.contains("LOCK is a symbolic link, not a file"),
+        "{code:?} {said}"
+    );
+    assert_eq!(run("repair", &data, &["--apply"]).0, Some(0));
+    assert_eq!(
+        (fs::read(&precious).unwrap(), run("check", &data, &[]).0),
+        (b"mine".to_vec(), Some(0))
+    );
+}
+
+#[test]
+fn what_is_in_the_place_of_a_log_segment_is_told_and_left_and_no_command_waits_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path();
+    killed(data);
+    let segment = file(data, ".wal");
+    fs::rename(&segment, folder.path().join("hbase.wal")).unwrap();
+    for (what, make) in &KINDS[..3] {
+        make(&segment);
+        let before = tree(data);
+        for (command, more) in [("check", &[][..]), ("repair", &[]), ("repair", &["--apply"])] {
+            let (code, said, errors) = run(command, data, more);
+            let words = format!("{} is not a log segment: it is {what}", segment.display());
+            assert!(
+                code == Some(1) && said.contains(&words) && errors.is_empty(),
+                "{command}: {code:?} {said}{errors}"
+            );
+        }
+        let (code, _, errors) = shell(data, &[], "count 't'\n");
+        assert!(code == Some(1) && errors.contains(what), "{code:?} {errors}");
+        assert!(tree(data) == before, "{what}");
+        fs::remove_file(&segment).or_else(|_| fs::remove_dir(&segment)).unwrap();
+    }
+    fs::rename(folder.path().join("hbase.wal"), &segment).unwrap();
+    assert!(shell(data, &[], "count 't'\n").1.contains("10 row(s)"));
+}
+
+#[test]
+fn a_name_that_is_not_utf_8_is_told_and_left_alone_while_the_rest_is_repaired() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path();
+    closed(data);
+    let odd = |directory: &Path, name: &[u8]| directory.join(OsStr::from_bytes(name));
+    let family = file(data, "/f/").parent().unwrap().to_owned();
+    let (table, harmless) = (odd(&data.join("data/default"), b"t\xff"), odd(data, b"\xfe"));
+    fs::create_dir(&table).unwrap();
+    fs::write(odd(&table, b"q\xff"), "mine").unwrap();
+    fs::write(odd(&family, b"\xff"), "mine").unwrap();
+    fs::write(odd(&data.join("halite/wal"), b"w\xff"), "mine").unwrap();
+    fs::write(&harmless, "mine").unwrap();
+    fs::remove_file(data.join("halite/MANIFEST")).unwrap();
+    for (command, more) in
+        [("check", &[][..]), ("repair", &[]), ("repair", &["--apply"]), ("check", &[])]
+    {
+        let (code, said, errors) = run(command, data, more);
+        assert!(code == Some(1) && errors.is_empty(), "{command}: {code:?} {said}{errors}");
+        for name in ["data/default/t\\xff ", "/f/\\xff ", "halite/wal/w\\xff ", "\\xfe "] {
+            assert!(said.contains(name), "{command}: {name}: {said}");
+        }
+    }
+    let (code, _, errors) = shell(data, &[], "count 't'\n");
+    assert!(code == Some(1) && errors.contains("\\xff"), "{code:?} {errors}");
+    for path in [odd(&family, b"\xff"), odd(&data.join("halite/wal"), b"w\xff")] {
+        fs::remove_file(path).unwrap();
+    }
+    assert_eq!(fs::read(odd(&table, b"q\xff")).unwrap(), b"mine");
+    fs::remove_dir_all(table).unwrap();
+    assert_eq!(
+        (run("check", data, &[]).0, run("repair", data, &[]).0),
+        (Some(0), Some(0)),
+        "the one beside the store harms nobody"
+    );
+    let (code, said, errors) = shell(data, &[], "count 't'\n");
+    assert!(
+        code == Some(0) && said.contains("2 row(s)") && harmless.exists(),
+        "{code:?} {said}{errors}"
+    );
+}
+
+#[test]
+fn an_error_tells_its_cause_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path();
+    closed(data);
+    // A name that is too long for the file system fails on every user, the superuser too.
+    let long = data.join("x".repeat(300));
+    for arguments in [["check"], ["repair"]] {
+        once(&run(arguments[0], &long, &[]).2);
+    }
+    let (code, _, errors) = shell(&long, &[], "list\n");
+    assert!(
+        code == Some(1) && errors.contains("name too long") | errors.contains("too long"),
+        "{errors}"
+    );
+    once(&errors);
+    fs::remove_dir_all(data.join("halite/wal")).unwrap();
+    let (code, _, errors) = shell(data, &[], "list\n");
+    assert!(code == Some(1) && errors.contains("os error"), "{errors}");
+    once(&errors);
+    fs::remove_dir_all(data.join("halite")).unwrap();
+    fs::write(data.join("halite"), "").unwrap();
+    let (code, _, errors) = run("repair", data, &["--apply"]);
+    assert!(
+        code == Some(3) && errors.contains("halite has to be a directory, and is a file"),
+        "{errors}"
+    );
+    once(&errors);
+}

@@ -1,0 +1,503 @@
+//! Execution of a compaction: merge, write, record in the manifest, swap.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use halite_types::{
+    Bytes, CellRef, CompactionFilter, CompactionKind, CompactionState, Error, ErrorKind, Result,
+};
+
+use super::row_filter::RowBuffer;
+use super::{CompactionPlan, CompactionPolicy, CompactionRequest, FileStats, select};
+use crate::block_cache::BlockReadOptions;
+use crate::maintenance_stats::CompactionResult;
+use crate::region::{Region, RegionSnapshot};
+use crate::scan::{CellSource, Matcher, MergingIterator, StoreLimits, StoreScanner};
+use crate::scheduler::closing;
+use crate::store::{NewFile, StoreFile, StoreSnapshot, write_file};
+
+impl Region {
+    /// Compacts every store, or that of one family. A minor compaction merges the files that the
+    /// policy selects.
+    ///
+    /// # Errors
+    /// `NoSuchRegion`, also if the region is removed concurrently; `NoSuchFamily`, a full disk, a
+    /// failed read or write; nothing is lost.
+    pub fn compact(&self, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
+        let mut finished = BTreeSet::new();
+        loop {
+            let _compaction = self.lock_compaction();
+            // The region's files may belong to successors now.
+            self.check_open()?;
+            match self.compact_rest(family, kind, &mut finished) {
+                // A change of the region had precedence; the loop waits for it and retries.
+                Err(error) if error.kind() == ErrorKind::Busy => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// Requests a compaction and returns immediately; it runs in the background, after earlier
+    /// requests. Nothing is requested if there is nothing to do, or while compactions are disabled.
+    /// A major compaction has nothing to do without files, a minor one without files worth merging.
+    /// Returns `true` if a compaction was requested.
+    ///
+    /// # Errors
+    /// `NoSuchRegion`, `NoSuchFamily`. A failure of the compaction itself is visible only in the
+    /// region's statistics.
+    pub fn request_compaction(
+        self: &Arc<Self>,
+        family: Option<&[u8]>,
+        kind: CompactionKind,
+    ) -> Result<bool> {
+        self.check_open()?;
+        let snapshot = self.snapshot();
+        let wanted = |index: usize| match kind {
+            CompactionKind::Major => !snapshot.stores[index].files.is_empty(),
+            CompactionKind::Minor => self.compaction_plan(index).is_some(),
+        };
+        let is_wanted = match family {
+            Some(family) => wanted(snapshot.family_index(family)?),
+            None => (0..snapshot.stores.len()).any(wanted),
+        };
+        let is_asked_for = is_wanted && self.shared.scheduler.switches.compactions_enabled();
+        if is_asked_for {
+            self.shared.scheduler.request(CompactionRequest::new(self, family, kind));
+        }
+        Ok(is_asked_for)
+    }
+
+    /// Returns the kinds of requested and running compactions.
+    pub fn compaction_state(&self) -> CompactionState {
+        self.compactions.state()
+    }
+
+    /// Compacts as [`Region::compact`]; the caller holds the compaction lock.
+    pub(crate) fn compact_locked(&self, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
+        self.compact_rest(family, kind, &mut BTreeSet::new())
+    }
+
+    /// Compacts the families that are not in `finished`, and adds them to it.
+    fn compact_rest(
+        &self,
+        family: Option<&[u8]>,
+        kind: CompactionKind,
+        finished: &mut BTreeSet<Bytes>,
+    ) -> Result<()> {
+        let snapshot = self.snapshot();
+        let indexes = match family {
+            Some(family) => vec![snapshot.family_index(family)?],
+            None => (0..snapshot.families.len()).collect(),
+        };
+        for index in indexes {
+            let name = &snapshot.families[index].name;
+            if finished.contains(name) {
+                continue;
+            }
+            match kind {
+                CompactionKind::Major => self.compact_store(index, &CompactionPlan::Major)?,
+                CompactionKind::Minor => {
+                    if let Some(plan) = self.compaction_plan(index) {
+                        self.compact_store(index, &plan)?;
+                    }
+                }
+            }
+            finished.insert(name.clone());
+        }
+        Ok(())
+    }
+
+    /// Merges all files of every store that has two or more as a minor compaction, after removing
+    /// files whose cells have all expired: delete markers stay. For tests that compare with HBase,
+    /// where such a compaction never includes all files.
+    ///
+    /// # Errors
+    /// As [`Region::compact`].
+    pub fn compact_retaining_deletes(&self) -> Result<()> {
+        let _compaction = self.lock_compaction();
+        self.check_open()?;
+        for index in 0..self.snapshot().families.len() {
+            if let Some(expired @ CompactionPlan::Drop(_)) = self.compaction_plan(index) {
+                self.compact_store(index, &expired)?;
+            }
+            let files = self.snapshot().stores[index].files.len();
+            if files > 1 {
+                self.compact_store(index, &CompactionPlan::Minor((0..files).collect()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that a compaction may continue: closing the store, or changing the region, must not
+    /// wait for hours.
+    fn check_compaction(&self) -> Result<()> {
+        if self.shared.scheduler.is_closing() {
+            return Err(closing());
+        }
+        if self.compaction_gives_way() {
+            let text = format!(
+                "the compaction of region {} gives way to a change of its table",
+                self.info().display_name()
+            );
+            return Err(Error::new(ErrorKind::Busy, text));
+        }
+        Ok(())
+    }
+
+    /// Returns the plan of the policy for a store at this time.
+    pub(crate) fn compaction_plan(&self, index: usize) -> Option<CompactionPlan> {
+        let snapshot = self.snapshot();
+        let family = &snapshot.families[index];
+        let policy =
+            CompactionPolicy::new(&self.shared.options, family, self.shared.env.clock.now_ms());
+        let facts: Vec<FileStats> =
+            oldest_first(&snapshot.stores[index]).iter().map(|file| file_stats(file)).collect();
+        select(&facts, &policy)
+    }
+
+    fn compact_store(&self, index: usize, plan: &CompactionPlan) -> Result<()> {
+        let snapshot = self.snapshot();
+        let files = oldest_first(&snapshot.stores[index]);
+        let (inputs, keep_deletes): (Vec<Arc<StoreFile>>, bool) = match plan {
+            CompactionPlan::Drop(places) => {
+                return self.replace_files(index, &pick(&files, places), None);
+            }
+            CompactionPlan::Minor(places) => (pick(&files, places), true),
+            CompactionPlan::Major => (files, false),
+        };
+        if inputs.is_empty() {
+            return Ok(());
+        }
+        let sizes: (u64, u64) = (inputs.len() as u64, inputs.iter().map(|file| file.bytes()).sum());
+        let _room = self
+            .shared
+            .disk
+            .claim(sizes.1, || format!("compacting region {}", self.info().display_name()))?;
+        let family = &snapshot.families[index];
+        let retention = family.retention(self.shared.env.clock.now_ms());
+        let earliest_put = inputs.iter().map(|file| file.earliest_put()).min().unwrap_or(i64::MAX);
+        let matcher = if keep_deletes {
+            Matcher::for_minor_compaction(retention)
+        } else {
+            Matcher::for_major_compaction(retention, earliest_put)
+        };
+        let began = self.shared.env.clock.monotonic_ns();
+        let blocks = BlockReadOptions::for_maintenance(&self.shared.cache);
+        let sources =
+            inputs.iter().rev().map(|file| CellSource::file(file, &blocks, u64::MAX)).collect();
+        let mut scanner = StoreScanner::new(
+            MergingIterator::new(sources),
+            matcher,
+            StoreLimits::default(),
+            false,
+        );
+        scanner.seek(&halite_types::cell::first_on_row(b""))?;
+        let new = NewFile {
+            region: self.info(),
+            number: self.number,
+            family,
+            tags: inputs.iter().any(|file| file.reader().has_tags()),
+            max_sequence: inputs.iter().map(|file| file.max_sequence()).max().unwrap_or(0),
+            major: !keep_deletes,
+            compacted_from: inputs.iter().map(|file| file.entry.name.clone()).collect(),
+        };
+        let kind = if keep_deletes { CompactionKind::Minor } else { CompactionKind::Major };
+        let held = inputs.iter().map(|file| file.reader().entry_count()).sum();
+        let mut running = self.compactions.start(kind, held);
+        let mut gate = if keep_deletes {
+            None
+        } else {
+            self.compaction_filter(&snapshot, index).map(RowBuffer::new)
+        };
+        let output = write_file(&self.shared, &new, |each| {
+            let take = |cell: CellRef<'_>| {
+                running.add_cell();
+                match &mut gate {
+                    Some(gate) => gate.take(cell, each),
+                    None => each(cell),
+                }
+            };
+            scanner.compact_while(|| self.check_compaction(), take)?;
+            gate.as_mut().map_or(Ok(()), |gate| gate.finish(each))
+        })?;
+        drop(scanner);
+        self.record_displaced(
+            held,
+            output.as_ref().map_or(0, |file| file.reader().entry_count()),
+            new.max_sequence,
+        );
+        let written = (u64::from(output.is_some()), output.as_ref().map_or(0, |file| file.bytes()));
+        self.replace_files(index, &inputs, output)?;
+        let took_ns = self.shared.env.clock.monotonic_ns().saturating_sub(began);
+        self.shared.maintenance_stats.add_compaction(&CompactionResult {
+            is_major: !keep_deletes,
+            took_ns,
+            input: sizes,
+            output: written,
+        });
+        Ok(())
+    }
+
+    /// Returns the filter that rewrites the rows of a store, if there is one.
+    fn compaction_filter(
+        &self,
+        snapshot: &RegionSnapshot,
+        index: usize,
+    ) -> Option<Box<dyn CompactionFilter>> {
+        let family = snapshot.descriptor.find_family(&snapshot.families[index].name)?;
+        self.shared
+            .options
+            .compaction_filter_factory
+            .as_ref()?
+            .for_family(&snapshot.descriptor, family)
+    }
+
+    /// Replaces `inputs` with `output`, first in the manifest, then for readers.
+    fn replace_files(
+        &self,
+        index: usize,
+        inputs: &[Arc<StoreFile>],
+        output: Option<Arc<StoreFile>>,
+    ) -> Result<()> {
+        let family = self.snapshot().families[index].name.clone();
+        let changed = self.shared.manifest.change(|catalog| {
+            let files = catalog
+                .region_mut(&self.info().table, self.number)?
+                .families
+                .entry(family)
+                .or_default();
+            files.retain(|entry| !inputs.iter().any(|input| input.entry == *entry));
+            files.extend(output.as_ref().map(|file| file.entry.clone()));
+            Ok(())
+        });
+        if let Err(error) = changed {
+            self.shared.archive_or_delete(output.iter().flat_map(|file| file.origins()));
+            return Err(error);
+        }
+        self.shared.add_compacted(output.as_ref().map_or(0, |file| file.bytes()));
+        self.swap(|current| {
+            let mut stores = current.stores.clone();
+            let files = &mut stores[index].files;
+            files.retain(|file| !inputs.iter().any(|input| Arc::ptr_eq(input, file)));
+            files.extend(output);
+            StoreSnapshot::sort_files(files);
+            current.with_stores(stores)
+        });
+        self.counters.add_compaction();
+        self.shared.archive_or_delete(inputs.iter().flat_map(|file| file.origins()));
+        Ok(())
+    }
+}
+
+fn oldest_first(store: &StoreSnapshot) -> Vec<Arc<StoreFile>> {
+    store.files.iter().rev().cloned().collect()
+}
+
+fn pick(files: &[Arc<StoreFile>], places: &[usize]) -> Vec<Arc<StoreFile>> {
+    places.iter().filter_map(|&place| files.get(place).cloned()).collect()
+}
+
+fn file_stats(file: &StoreFile) -> FileStats {
+    let reader = file.reader();
+    FileStats {
+        bytes: file.bytes(),
+        is_reference: file.is_reference(),
+        is_major: reader.is_major(),
+        is_excluded: reader.is_excluded_from_minor_compaction(),
+        oldest: reader.time_range().map(|range| *range.start()),
+        newest: reader.time_range().map(|range| *range.end()),
+        has_deletes: reader.delete_family_count() != Some(0),
+        created_ms: reader.created_ms().unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::sync::{Arc, Mutex};
+
+    use halite_types::{
+        Cells, CompactionFilterFactory, Delete, FamilyDescriptor, Get, Put, ReadTier, RowOp,
+        TableDescriptor, TableName,
+    };
+
+    use super::*;
+    use crate::env::sim::SimEnv;
+    use crate::{Engine, Options};
+
+    /// Stops every compaction at its first row, signals this, and waits until it may continue.
+    #[derive(Debug)]
+    struct PausingFilterFactory(Mutex<Option<(Sender<()>, Receiver<()>)>>);
+
+    struct PausingFilter(Option<(Sender<()>, Receiver<()>)>);
+
+    impl CompactionFilterFactory for PausingFilterFactory {
+        fn for_family(
+            &self,
+            _: &TableDescriptor,
+            _: &FamilyDescriptor,
+        ) -> Option<Box<dyn CompactionFilter>> {
+            Some(Box::new(PausingFilter(self.0.lock().unwrap().take())))
+        }
+    }
+
+    impl CompactionFilter for PausingFilter {
+        fn filter_row(&mut self, _: &Cells) -> Option<Cells> {
+            if let Some((begun, go_on)) = self.0.take() {
+                begun.send(()).unwrap();
+                go_on.recv().unwrap();
+            }
+            None
+        }
+    }
+
+    /// Starts the compaction of a table of ten megabytes in two files and pauses it. Returns the
+    /// results of the compaction, while `change` waits for it, and of the change.
+    fn compacted_during(
+        change: impl FnOnce(&Engine, &TableName) -> Result<()> + Send,
+    ) -> (Arc<Engine>, Result<()>, Result<()>) {
+        let ((begun, has_begun), (go_on, may_go_on)) = (channel(), channel());
+        let options = Options {
+            compaction_filter_factory: Some(Arc::new(PausingFilterFactory(Mutex::new(Some((
+                begun, may_go_on,
+            )))))),
+            ..Options::default()
+        };
+        let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
+        let name: TableName = "t".parse().unwrap();
+        engine
+            .create_table(
+                TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")),
+                Vec::new(),
+            )
+            .unwrap();
+        for row in ["a", "b"] {
+            let puts = (0..5)
+                .map(|at| {
+                    RowOp::Put(Put::new(format!("{row}{at}")).add("f", "q", vec![7; 1 << 20]))
+                })
+                .collect();
+            engine.table(&name).unwrap().apply(puts).unwrap();
+            engine.flush(&name).unwrap();
+        }
+        let region = engine.table(&name).unwrap().regions()[0].clone();
+        let (compacted, changed) = std::thread::scope(|scope| {
+            let compacting = scope.spawn(|| region.compact(None, CompactionKind::Major));
+            has_begun.recv().unwrap();
+            let changing = scope.spawn(|| change(&engine, &name));
+            while !region.compaction_gives_way() {
+                std::thread::yield_now();
+            }
+            go_on.send(()).unwrap();
+            (compacting.join().unwrap(), changing.join().unwrap())
+        });
+        (engine, compacted, changed)
+    }
+
+    #[test]
+    fn a_compaction_gives_way_to_a_table_that_is_disabled() {
+        let (engine, compacted, changed) = compacted_during(Engine::disable_table);
+        changed.unwrap();
+        assert_eq!(compacted.unwrap_err().kind(), ErrorKind::NoSuchRegion);
+        let name = "t".parse().unwrap();
+        engine.enable_table(&name).unwrap();
+        let table = engine.table(&name).unwrap();
+        assert_eq!(table.regions()[0].snapshot().stores[0].files.len(), 2, "it was not compacted");
+        assert!(!table.get(&Get::new("b4"), ReadTier::Disk).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_compaction_gives_way_to_a_split() {
+        let (engine, compacted, changed) = compacted_during(|engine, name| {
+            let region = engine.regions(name)?[0].encoded_name.clone();
+            engine.split_region(&region, Some("b".into()))
+        });
+        changed.unwrap();
+        assert_eq!(compacted.unwrap_err().kind(), ErrorKind::NoSuchRegion);
+        let table = engine.table(&"t".parse().unwrap()).unwrap();
+        assert_eq!(table.regions().len(), 2);
+        assert!(
+            table.regions()[1].has_references()
+                && !table.get(&Get::new("b4"), ReadTier::Disk).unwrap().is_empty()
+        );
+    }
+
+    #[test]
+    fn a_compaction_that_gave_way_to_an_altered_table_is_done_after_it() {
+        let (engine, compacted, changed) = compacted_during(|engine, name| {
+            engine.alter_table(
+                TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f").versions(7)),
+            )
+        });
+        compacted.unwrap();
+        changed.unwrap();
+        let table = engine.table(&"t".parse().unwrap()).unwrap();
+        assert_eq!(table.regions()[0].snapshot().stores[0].files.len(), 1);
+        assert_eq!(table.regions()[0].compaction_state(), CompactionState::None);
+    }
+
+    #[test]
+    fn a_split_that_is_refused_stops_no_compaction() {
+        let ((begun, has_begun), (go_on, may_go_on)) = (channel(), channel());
+        let options = Options {
+            compaction_filter_factory: Some(Arc::new(PausingFilterFactory(Mutex::new(Some((
+                begun, may_go_on,
+            )))))),
+            ..Options::default()
+        };
+        let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
+        let name: TableName = "t".parse().unwrap();
+        engine
+            .create_table(
+                TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")),
+                vec!["m".into()],
+            )
+            .unwrap();
+        for _ in 0..2 {
+            engine
+                .table(&name)
+                .unwrap()
+                .apply(vec![Put::new("a").add("f", "q", "v").into()])
+                .unwrap();
+            engine.flush(&name).unwrap();
+        }
+        let region = engine.table(&name).unwrap().regions()[0].clone();
+        let is_stopped = std::thread::scope(|scope| {
+            let compacting = scope.spawn(|| region.compact(None, CompactionKind::Major));
+            has_begun.recv().unwrap();
+            let refused =
+                engine.split_region(&region.info().encoded_name, Some("z".into())).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::InvalidRequest);
+            let is_stopped = region.compaction_gives_way();
+            go_on.send(()).unwrap();
+            compacting.join().unwrap().unwrap();
+            is_stopped
+        });
+        assert!(!is_stopped);
+    }
+
+    #[test]
+    fn a_compaction_of_which_nothing_is_left_ends_with_the_store_too() {
+        let engine = Engine::open(SimEnv::new(1).env(), Options::default()).unwrap();
+        let name: TableName = "t".parse().unwrap();
+        engine
+            .create_table(
+                TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")),
+                Vec::new(),
+            )
+            .unwrap();
+        let table = engine.table(&name).unwrap();
+        let puts = (0..5)
+            .map(|at| RowOp::Put(Put::new(format!("{at}")).add("f", "q", vec![7; 1 << 20])))
+            .collect();
+        table.apply(puts).unwrap();
+        engine.flush(&name).unwrap();
+        table
+            .apply((0..5).map(|at| RowOp::Delete(Delete::new(format!("{at}")))).collect())
+            .unwrap();
+        engine.flush(&name).unwrap();
+        let region = table.regions()[0].clone();
+        region.shared.scheduler.close();
+        assert_eq!(region.compact(None, CompactionKind::Major).unwrap_err(), closing());
+    }
+}

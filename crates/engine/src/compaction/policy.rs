@@ -1,0 +1,284 @@
+//! Compaction policy: a pure function of file sizes and ages that selects the files of a store to
+//! compact.
+//!
+//! The rules are those of HBase's exploring policy: of all runs of adjacent files with similar
+//! sizes, the one with most files, and among those the smallest. Files are passed oldest first, by
+//! sequence id.
+
+use crate::options::Options;
+use crate::region::Family;
+
+/// File statistics for the compaction policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that say nothing of one another")]
+pub(crate) struct FileStats {
+    pub(crate) bytes: u64,
+    /// True for a part of another region's file, which should be rewritten soon.
+    pub(crate) is_reference: bool,
+    /// True for the result of a compaction of all files.
+    pub(crate) is_major: bool,
+    /// True for a bulk-load file that only a compaction of all files rewrites.
+    pub(crate) is_excluded: bool,
+    /// Oldest timestamp in the file.
+    pub(crate) oldest: Option<i64>,
+    /// Newest timestamp in the file.
+    pub(crate) newest: Option<i64>,
+    /// True if the file contains delete markers.
+    pub(crate) has_deletes: bool,
+    /// Creation time, in milliseconds.
+    pub(crate) created_ms: i64,
+}
+
+/// Policy settings of a store.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CompactionPolicy {
+    pub(crate) min_files: usize,
+    pub(crate) max_files: usize,
+    pub(crate) ratio: f64,
+    /// Total size below which a run of files always counts as similar.
+    pub(crate) small_bytes: u64,
+    pub(crate) major_interval_ms: i64,
+    pub(crate) now: i64,
+    /// Timestamp before which cells have expired; `None` if cells do not expire.
+    pub(crate) oldest_unexpired: Option<i64>,
+    /// True if a file is deleted without being read once all its cells have expired. False if the
+    /// newest versions outlive their time to live.
+    pub(crate) drops_expired: bool,
+}
+
+impl CompactionPolicy {
+    /// Creates the policy of a store as of `now`.
+    pub(crate) fn new(options: &Options, family: &Family, now: i64) -> Self {
+        let (ttl_ms, own) = (family.ttl_ms, family.compaction);
+        let expires = own.delete_expired_files.unwrap_or(options.delete_expired_files)
+            && family.min_versions == 0;
+        let min_files = own.min_files.unwrap_or(options.min_compaction_files);
+        Self {
+            min_files,
+            max_files: own.max_files.unwrap_or(options.max_compaction_files).max(min_files),
+            ratio: own.ratio.unwrap_or(options.compaction_ratio),
+            small_bytes: options.memstore_flush_bytes,
+            major_interval_ms: options.major_compaction_interval_ms,
+            now,
+            oldest_unexpired: ttl_ms.map(|ttl| now.saturating_sub(ttl)),
+            drops_expired: expires,
+        }
+    }
+}
+
+/// Compaction plan of a store; the numbers are indexes in the list of files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CompactionPlan {
+    /// Deletion, without reading, of files in which every cell has expired.
+    Drop(Vec<usize>),
+    /// Merge of these files that retains delete markers.
+    Minor(Vec<usize>),
+    /// Merge of all files that drops cells invisible to all reads.
+    Major,
+}
+
+/// Returns the plan for a store's files, oldest first; `None` if there is nothing to do.
+pub(crate) fn select(files: &[FileStats], policy: &CompactionPolicy) -> Option<CompactionPlan> {
+    if let Some(oldest) = policy.oldest_unexpired.filter(|_| policy.drops_expired) {
+        let expired: Vec<usize> = (0..files.len())
+            .filter(|&i| files[i].newest.is_some_and(|newest| newest < oldest))
+            .collect();
+        if !expired.is_empty() {
+            return Some(CompactionPlan::Drop(expired));
+        }
+    }
+    if files.iter().any(|file| file.is_reference) || is_major_due(files, policy) {
+        return Some(CompactionPlan::Major);
+    }
+    let run = best_run(files, policy)?;
+    // As in HBase, a run of all files may drop cells that no read can see.
+    Some(if run.len() == files.len() {
+        CompactionPlan::Major
+    } else {
+        CompactionPlan::Minor(run.collect())
+    })
+}
+
+/// Returns `true` if a file is older than the major compaction interval. A single file that is the
+/// result of a major compaction is rewritten only if it has delete markers or cells have expired
+/// since (`RatioBasedCompactionPolicy.shouldPerformMajorCompaction`).
+fn is_major_due(files: &[FileStats], policy: &CompactionPolicy) -> bool {
+    let old = policy.major_interval_ms > 0
+        && files
+            .iter()
+            .any(|file| policy.now.saturating_sub(file.created_ms) > policy.major_interval_ms);
+    let has_expired = |file: &FileStats| {
+        policy.oldest_unexpired.is_some_and(|least| file.oldest.is_none_or(|oldest| oldest < least))
+    };
+    let settled =
+        matches!(files, [only] if only.is_major && !only.has_deletes && !has_expired(only));
+    old && !settled
+}
+
+fn best_run(files: &[FileStats], policy: &CompactionPolicy) -> Option<std::ops::Range<usize>> {
+    let mut best: Option<(std::ops::Range<usize>, u64)> = None;
+    for start in 0..files.len() {
+        let (mut total, mut largest) = (0_u64, 0);
+        for (at, file) in files
+            .iter()
+            .enumerate()
+            .skip(start)
+            .take(policy.max_files)
+            .take_while(|(_, file)| !file.is_excluded)
+        {
+            total = total.saturating_add(file.bytes);
+            largest = largest.max(file.bytes);
+            let length = at + 1 - start;
+            if length < policy.min_files {
+                continue;
+            }
+            // If the largest file is within the ratio, so are the others: each is smaller, and the
+            // rest is larger.
+            let alike =
+                total < policy.small_bytes || is_in_ratio(largest, total - largest, policy.ratio);
+            let better = match &best {
+                None => true,
+                Some((known, bytes)) => {
+                    length > known.len() || length == known.len() && total < *bytes
+                }
+            };
+            if alike && better {
+                best = Some((start..at + 1, total));
+            }
+        }
+    }
+    best.map(|(run, _)| run)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a ratio of sizes needs no more than 53 bits")]
+fn is_in_ratio(bytes: u64, others: u64, ratio: f64) -> bool {
+    bytes as f64 <= others as f64 * ratio
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POLICY: CompactionPolicy = CompactionPolicy {
+        min_files: 3,
+        max_files: 10,
+        ratio: 1.2,
+        small_bytes: 0,
+        major_interval_ms: 0,
+        now: 1000,
+        oldest_unexpired: None,
+        drops_expired: true,
+    };
+
+    fn files(sizes: &[u64]) -> Vec<FileStats> {
+        let file = |&bytes| FileStats {
+            bytes,
+            is_reference: false,
+            is_major: false,
+            is_excluded: false,
+            oldest: Some(400),
+            newest: Some(500),
+            has_deletes: false,
+            created_ms: 900,
+        };
+        sizes.iter().map(file).collect()
+    }
+
+    #[test]
+    fn a_run_of_like_files_is_merged_and_a_large_old_one_left_alone() {
+        assert_eq!(
+            select(&files(&[1000, 10, 11, 9]), &POLICY),
+            Some(CompactionPlan::Minor(vec![1, 2, 3]))
+        );
+        assert_eq!(select(&files(&[10, 11]), &POLICY), None);
+        assert_eq!(select(&files(&[1000, 100, 10]), &POLICY), None);
+        assert_eq!(select(&files(&[10, 10, 10]), &POLICY), Some(CompactionPlan::Major));
+        assert_eq!(
+            select(&files(&[10; 12]), &POLICY),
+            Some(CompactionPlan::Minor((0..10).collect()))
+        );
+        assert_eq!(
+            select(&files(&[1000, 10, 1, 1]), &CompactionPolicy { small_bytes: 100, ..POLICY }),
+            Some(CompactionPlan::Minor(vec![1, 2, 3]))
+        );
+    }
+
+    #[test]
+    fn references_are_rewritten_and_expired_files_dropped() {
+        let mut some = files(&[10, 20]);
+        some[1].is_reference = true;
+        assert_eq!(select(&some, &POLICY), Some(CompactionPlan::Major));
+        some[0].newest = Some(3);
+        assert_eq!(
+            select(&some, &CompactionPolicy { oldest_unexpired: Some(4), ..POLICY }),
+            Some(CompactionPlan::Drop(vec![0]))
+        );
+    }
+
+    #[test]
+    fn an_excluded_file_waits_for_a_compaction_of_all() {
+        let mut some = files(&[10, 10, 10, 10, 10, 10]);
+        some[1].is_excluded = true;
+        assert_eq!(select(&some, &POLICY), Some(CompactionPlan::Minor(vec![2, 3, 4, 5])));
+        assert_eq!(select(&some[..4], &POLICY), None);
+        assert_eq!(
+            select(&some, &CompactionPolicy { major_interval_ms: 50, ..POLICY }),
+            Some(CompactionPlan::Major)
+        );
+    }
+
+    #[test]
+    fn an_old_store_is_rewritten_unless_that_changes_nothing() {
+        let policy = CompactionPolicy { major_interval_ms: 50, ..POLICY };
+        assert_eq!(select(&files(&[10]), &policy), Some(CompactionPlan::Major));
+        let mut settled = files(&[10]);
+        settled[0].is_major = true;
+        assert_eq!(select(&settled, &policy), None);
+        settled[0].has_deletes = true;
+        assert_eq!(select(&settled, &policy), Some(CompactionPlan::Major));
+    }
+
+    #[test]
+    fn a_settled_file_is_rewritten_when_cells_of_it_have_expired_whether_or_not_files_go_unread() {
+        let mut settled = files(&[10]);
+        settled[0].is_major = true;
+        for drops_expired in [true, false] {
+            let policy = CompactionPolicy { major_interval_ms: 50, drops_expired, ..POLICY };
+            assert_eq!(
+                select(&settled, &CompactionPolicy { oldest_unexpired: Some(400), ..policy }),
+                None
+            );
+            assert_eq!(
+                select(&settled, &CompactionPolicy { oldest_unexpired: Some(401), ..policy }),
+                Some(CompactionPlan::Major)
+            );
+        }
+        let outlived = CompactionPolicy {
+            major_interval_ms: 50,
+            drops_expired: false,
+            oldest_unexpired: Some(501),
+            ..POLICY
+        };
+        assert_eq!(
+            select(&settled, &outlived),
+            Some(CompactionPlan::Major),
+            "the newest versions are kept"
+        );
+        assert_eq!(
+            select(&settled, &CompactionPolicy { drops_expired: true, ..outlived }),
+            Some(CompactionPlan::Drop(vec![0]))
+        );
+    }
+
+    #[test]
+    fn numbers_without_sense_and_thousands_of_files_are_no_trouble() {
+        let no_limit = CompactionPolicy { min_files: usize::MAX, max_files: usize::MAX, ..POLICY };
+        assert_eq!(select(&files(&[10, 10, 10]), &no_limit), None);
+        let many = files(&vec![10; 5000]);
+        assert_eq!(
+            select(&many, &CompactionPolicy { max_files: usize::MAX, ..POLICY }),
+            Some(CompactionPlan::Major)
+        );
+        assert_eq!(select(&files(&[u64::MAX, u64::MAX, u64::MAX]), &POLICY), None);
+    }
+}

@@ -1,0 +1,118 @@
+//! Requested and running compactions of a region, and their progress.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use halite_types::{CompactionKind, CompactionState, RegionLoad};
+
+use crate::region::Region;
+
+/// Compaction counts of one region.
+#[derive(Debug, Default)]
+pub(crate) struct CompactionProgress {
+    minor: AtomicU32,
+    major: AtomicU32,
+    /// Input cells of running compactions, and cells output so far.
+    input_cells: AtomicU64,
+    output_cells: AtomicU64,
+}
+
+impl CompactionProgress {
+    fn for_kind(&self, kind: CompactionKind) -> &AtomicU32 {
+        match kind {
+            CompactionKind::Minor => &self.minor,
+            CompactionKind::Major => &self.major,
+        }
+    }
+
+    /// Returns the compaction state, as defined by HBase.
+    pub(crate) fn state(&self) -> CompactionState {
+        let any = |kind| self.for_kind(kind).load(Ordering::Acquire) > 0;
+        match (any(CompactionKind::Minor), any(CompactionKind::Major)) {
+            (false, false) => CompactionState::None,
+            (true, false) => CompactionState::Minor,
+            (false, true) => CompactionState::Major,
+            (true, true) => CompactionState::MajorAndMinor,
+        }
+    }
+
+    pub(crate) fn fill(&self, load: &mut RegionLoad) {
+        load.compaction_state = self.state();
+        load.compacting_cells = self.input_cells.load(Ordering::Relaxed);
+        load.compacted_cells = self.output_cells.load(Ordering::Relaxed);
+    }
+
+    /// Records the start of a compaction of `cells` cells.
+    pub(crate) fn start(&self, kind: CompactionKind, cells: u64) -> RunningCompaction<'_> {
+        self.for_kind(kind).fetch_add(1, Ordering::AcqRel);
+        self.input_cells.fetch_add(cells, Ordering::Relaxed);
+        RunningCompaction {
+            progress: self,
+            kind,
+            input_cells: cells,
+            output_cells: 0,
+            reported_cells: 0,
+        }
+    }
+}
+
+/// Running compaction; it ends on drop.
+pub(crate) struct RunningCompaction<'a> {
+    progress: &'a CompactionProgress,
+    kind: CompactionKind,
+    input_cells: u64,
+    output_cells: u64,
+    reported_cells: u64,
+}
+
+/// Number of cells between updates of the shared progress.
+const REPORT_INTERVAL_CELLS: u64 = 1024;
+
+impl RunningCompaction<'_> {
+    /// Counts another output cell.
+    pub(crate) fn add_cell(&mut self) {
+        self.output_cells += 1;
+        if self.output_cells - self.reported_cells >= REPORT_INTERVAL_CELLS {
+            self.progress
+                .output_cells
+                .fetch_add(self.output_cells - self.reported_cells, Ordering::Relaxed);
+            self.reported_cells = self.output_cells;
+        }
+    }
+}
+
+impl Drop for RunningCompaction<'_> {
+    fn drop(&mut self) {
+        self.progress.output_cells.fetch_sub(self.reported_cells, Ordering::Relaxed);
+        self.progress.input_cells.fetch_sub(self.input_cells, Ordering::Relaxed);
+        self.progress.for_kind(self.kind).fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Compaction requested by a caller, of every store or of one family's. It counts in the region's
+/// state until it is dropped, whether or not it has run.
+pub(crate) struct CompactionRequest {
+    pub(crate) region: Arc<Region>,
+    pub(crate) family: Option<Vec<u8>>,
+    pub(crate) kind: CompactionKind,
+}
+
+impl CompactionRequest {
+    pub(crate) fn new(region: &Arc<Region>, family: Option<&[u8]>, kind: CompactionKind) -> Self {
+        region.compactions.for_kind(kind).fetch_add(1, Ordering::AcqRel);
+        Self { region: Arc::clone(region), family: family.map(<[u8]>::to_vec), kind }
+    }
+
+    /// Returns `true` if both request the same compaction.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.region.number == other.region.number
+            && self.family == other.family
+            && self.kind == other.kind
+    }
+}
+
+impl Drop for CompactionRequest {
+    fn drop(&mut self) {
+        self.region.compactions.for_kind(self.kind).fetch_sub(1, Ordering::AcqRel);
+    }
+}

@@ -1,0 +1,103 @@
+//! Conditions for compactions, splits and merges of the region, and the steps of splits and merges
+//! that concern one region.
+
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use halite_types::Result;
+
+use super::Region;
+use crate::block_cache::BlockReadOptions;
+use crate::catalog::{FileOrigin, layout};
+
+impl Region {
+    /// Returns `true` if the policy selects a compaction in any store.
+    pub(crate) fn needs_compaction(&self) -> bool {
+        let snapshot = self.snapshot_ref();
+        snapshot.descriptor.compaction_enabled()
+            && (0..snapshot.families.len()).any(|index| self.compaction_plan(index).is_some())
+    }
+
+    /// Returns `true` if the largest store exceeds the maximum region size and there is room for
+    /// another region. The engine's own table has one region, whatever settings clients have
+    /// changed.
+    pub(crate) fn should_split(&self) -> bool {
+        let snapshot = self.snapshot_ref();
+        let most = snapshot
+            .descriptor
+            .max_file_size_bytes()
+            .unwrap_or(self.shared.options.max_region_file_bytes);
+        let largest = snapshot
+            .stores
+            .iter()
+            .map(|store| store.files.iter().map(|file| file.bytes()).sum::<u64>())
+            .max()
+            .unwrap_or(0);
+        let may = self.shared.scheduler.switches.splits_enabled()
+            && snapshot.descriptor.split_enabled()
+            && !layout::is_hidden(&self.info.table);
+        may && self.shared.disk.check().is_ok()
+            && largest > most
+            && !self.has_references()
+            && self.middle_row().is_ok_and(|row| row.is_some())
+    }
+
+    /// Returns `true` if the region can be split or merged now. It is open and none of its files is
+    /// a part of another region's file, which the first compaction after a split resolves (HBase's
+    /// `isSplittable` and `isMergeable`).
+    pub fn is_splittable(&self) -> bool {
+        self.check_open().is_ok() && !self.has_references()
+    }
+
+    /// Returns `true` if a store still has files that are parts of another region's.
+    pub(crate) fn has_references(&self) -> bool {
+        self.snapshot_ref()
+            .stores
+            .iter()
+            .flat_map(|store| &store.files)
+            .any(|file| file.is_reference())
+    }
+
+    /// Returns the middle row of the largest file of the largest store, the split point of the
+    /// region. `None` if that is the region's first row or no file has cells.
+    ///
+    /// # Errors
+    /// Damage or a failed read of an index.
+    pub fn middle_row(&self) -> Result<Option<Bytes>> {
+        let snapshot = self.snapshot();
+        let bytes = |store: &&crate::store::StoreSnapshot| {
+            store.files.iter().map(|file| file.bytes()).sum::<u64>()
+        };
+        let Some(store) = snapshot.stores.iter().max_by_key(bytes) else { return Ok(None) };
+        let Some(file) = store.files.iter().max_by_key(|file| file.bytes()) else {
+            return Ok(None);
+        };
+        let blocks = BlockReadOptions::for_maintenance(&self.shared.cache);
+        let row = file.reader().split_row(&blocks.for_file(file))?;
+        let most = layout::max_region_start_bytes(&self.info.table);
+        Ok(row
+            .map(Bytes::from)
+            .filter(|row| row.len() <= most && *row > self.info.start && self.info.contains(row)))
+    }
+
+    /// Returns the sequence id up to which all cells are in store files, as recorded in the
+    /// manifest.
+    pub(crate) fn flushed_sequence(&self) -> u64 {
+        self.flushed.load(Ordering::Acquire)
+    }
+
+    /// Reopens the region after a failed split or merge.
+    pub(crate) fn reopen(&self) {
+        self.lock_commit().closed = false;
+    }
+
+    /// Returns the origins of all its store files.
+    pub(crate) fn origins(&self) -> Vec<FileOrigin> {
+        self.snapshot_ref()
+            .stores
+            .iter()
+            .flat_map(|store| &store.files)
+            .flat_map(|file| file.origins())
+            .collect()
+    }
+}

@@ -1,0 +1,71 @@
+//! Metrics of a region as HBase reports them: its counters, and values computed on request.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use halite_types::{RegionInfo, RegionLoad};
+
+use super::Region;
+use crate::store::StoreFile;
+
+impl Region {
+    /// Returns the metrics of the region. Sizes are exact at one moment; counters may increase
+    /// concurrently.
+    pub fn load(&self) -> RegionLoad {
+        let snapshot = self.snapshot_ref();
+        let files = || snapshot.stores.iter().flat_map(|store| &store.files);
+        let sum = |figure: fn(&StoreFile) -> u64| files().map(|file| figure(file)).sum();
+        let memstores = || snapshot.stores.iter().flat_map(crate::store::StoreSnapshot::memstores);
+        let flushed = self.flushed.load(Ordering::Acquire);
+        let mut load = RegionLoad {
+            stores: snapshot.stores.len() as u64,
+            store_files: files().count() as u64,
+            reference_files: files().filter(|file| file.is_reference()).count() as u64,
+            store_file_bytes: sum(StoreFile::bytes),
+            store_file_uncompressed_bytes: sum(StoreFile::uncompressed_bytes),
+            store_file_cells: sum(|file| file.reader().entry_count()),
+            root_index_bytes: sum(|file| file.reader().memory_bytes() as u64),
+            static_index_bytes: sum(|file| file.reader().trailer().uncompressed_index_bytes),
+            static_bloom_bytes: sum(|file| file.reader().bloom_bytes()),
+            memstore_bytes: snapshot.memstore_bytes() as u64,
+            memstore_data_bytes: memstores().map(|memstore| memstore.payload_bytes() as u64).sum(),
+            flushed_sequence: (flushed > 0).then_some(flushed),
+            open_sequence: self.open_sequence(),
+            oldest_file_ms: oldest(files().map(|file| &**file)),
+            last_major_compaction_ms: oldest(
+                files().map(|file| &**file).filter(|file| file.reader().is_major()),
+            ),
+            ..RegionLoad::new(RegionInfo::clone(&self.info))
+        };
+        self.compactions.fill(&mut load);
+        self.counters.fill(&mut load);
+        load
+    }
+
+    /// Returns the sequence id of the first write after the open (HBase's `seqnumDuringOpen`). A
+    /// later open of the same region, or of one that was split or merged from it, has the same or a
+    /// higher one.
+    pub fn open_sequence(&self) -> u64 {
+        self.open_sequence.load(Ordering::Acquire)
+    }
+
+    /// Returns the time when the oldest store file was written, in milliseconds; 0 without files.
+    pub fn oldest_file_ms(&self) -> i64 {
+        oldest(self.all_files().iter().map(|file| &**file))
+    }
+
+    /// Returns the time when the oldest file from a major compaction was written, in milliseconds;
+    /// 0 if there is none. HBase reports the last major compaction in this way
+    /// (`HRegion.getOldestHfileTs`).
+    pub fn last_major_compaction_ms(&self) -> i64 {
+        oldest(self.all_files().iter().map(|file| &**file).filter(|file| file.reader().is_major()))
+    }
+
+    fn all_files(&self) -> Vec<Arc<StoreFile>> {
+        self.snapshot_ref().stores.iter().flat_map(|store| &store.files).cloned().collect()
+    }
+}
+
+fn oldest<'a>(files: impl Iterator<Item = &'a StoreFile>) -> i64 {
+    files.filter_map(|file| file.reader().created_ms()).min().unwrap_or(0)
+}

@@ -1,0 +1,126 @@
+//! A table that counts what is read through it: how many scans are begun, and how many rows they
+//! bring.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use halite::rowkey::KeySchema;
+use halite::{
+    BoxFuture, Get, OpResult, RegionInfo, Result, Row, RowOp, RowSource, RowStream, Scan, Table,
+    TableDescriptor, TableName,
+};
+
+use crate::{LabTable, PageWriter};
+
+/// What was read through a [`CountingTable`] table.
+#[derive(Debug, Default)]
+pub(crate) struct ReadCounts {
+    scans: AtomicUsize,
+    gets: AtomicUsize,
+    rows: AtomicUsize,
+    max_rows_per_scan: AtomicUsize,
+}
+
+impl ReadCounts {
+    /// Scans that brought rows or found that there are none.
+    pub(crate) fn scans(&self) -> usize {
+        self.scans.load(Ordering::Relaxed)
+    }
+
+    /// Rows that were asked for by their keys.
+    pub(crate) fn gets(&self) -> usize {
+        self.gets.load(Ordering::Relaxed)
+    }
+
+    /// Rows that the table gave, whoever threw them away later.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows.load(Ordering::Relaxed)
+    }
+
+    /// Rows that the scan gave which gave most.
+    pub(crate) fn max_rows_per_scan(&self) -> usize {
+        self.max_rows_per_scan.load(Ordering::Relaxed)
+    }
+}
+
+/// A table that is read through.
+pub(crate) struct CountingTable {
+    table: Arc<dyn Table>,
+    reads: Arc<ReadCounts>,
+}
+
+impl CountingTable {
+    /// The table, and what will have been read through it.
+    pub(crate) fn wrap(table: Arc<dyn Table>) -> (Arc<dyn Table>, Arc<ReadCounts>) {
+        let reads = Arc::new(ReadCounts::default());
+        (Arc::new(Self { table, reads: Arc::clone(&reads) }), reads)
+    }
+}
+
+impl Table for CountingTable {
+    fn name(&self) -> &TableName {
+        self.table.name()
+    }
+
+    fn descriptor(&self) -> BoxFuture<'_, Result<Arc<TableDescriptor>>> {
+        self.table.descriptor()
+    }
+
+    fn regions(&self) -> BoxFuture<'_, Result<Vec<RegionInfo>>> {
+        self.table.regions()
+    }
+
+    fn get(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
+        self.reads.gets.fetch_add(gets.len(), Ordering::Relaxed);
+        self.table.get(gets)
+    }
+
+    fn apply(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
+        self.table.apply(ops)
+    }
+
+    fn scan(&self, scan: Scan) -> RowStream {
+        self.reads.scans.fetch_add(1, Ordering::Relaxed);
+        RowStream::new(CountingRows {
+            rows: self.table.scan(scan),
+            returned: 0,
+            reads: Arc::clone(&self.reads),
+        })
+    }
+}
+
+struct CountingRows {
+    rows: RowStream,
+    returned: usize,
+    reads: Arc<ReadCounts>,
+}
+
+impl RowSource for CountingRows {
+    fn next_rows(&mut self) -> BoxFuture<'_, Result<Vec<Row>>> {
+        Box::pin(async move {
+            let rows = self.rows.next_rows().await?;
+            self.returned += rows.len();
+            self.reads.rows.fetch_add(rows.len(), Ordering::Relaxed);
+            self.reads.max_rows_per_scan.fetch_max(self.returned, Ordering::Relaxed);
+            Ok(rows)
+        })
+    }
+}
+
+impl PageWriter {
+    /// The rows a question asks for, and how many rows the table gave for it. Shows nothing.
+    ///
+    /// # Errors
+    /// As [`PageWriter::query`].
+    pub(crate) fn query_counted(
+        &self,
+        table: &LabTable,
+        key: &KeySchema,
+        conditions: &[&str],
+        limit: Option<usize>,
+    ) -> anyhow::Result<(Vec<Row>, usize)> {
+        let (counted, reads) = CountingTable::wrap(self.dyn_table(table)?);
+        let rows = self.execute_plan(counted, &self.plan(key, conditions, limit)?)?;
+        Ok((rows, reads.rows()))
+    }
+}

@@ -1,0 +1,214 @@
+//! What pages do with declared keys on rows of many values, and with what a planner is told besides
+//! the question.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use bytes::Bytes;
+use halite::rowkey::lint::CellSample;
+use halite::rowkey::plan::Plan;
+use halite::rowkey::simulate::Skew;
+use halite::rowkey::{
+    FieldId, KeySchema, PlanOptions, SaltGenerator, Scatter, ScatterOptions, Value,
+};
+use halite::{Put, Row, RowOp, Scan, Table, block_on};
+
+use crate::page_writer::{PageWriter, key_command, plan_with};
+use crate::table::{BATCH_ROWS, LabTable, write_batch};
+
+/// What the columns of [`PageWriter::skews`] mean, for readers.
+const SKEW_LEGEND: &str = "\"whole\" is the busiest region over the mean one, of all writes: 1.00 is even, the number of regions is all in one. \
+                           \"at a time\" is the same within a window of writes that follow one another, which is what servers feel. \
+                           \"in use\" is how many evenly loaded regions would be as uneven as such a window.";
+
+impl PageWriter {
+    /// The key of values given as `FIELD=VALUE`, without showing it.
+    ///
+    /// # Errors
+    /// Values that do not fit.
+    pub fn encode_key(&self, key: &KeySchema, given: &[&str]) -> anyhow::Result<Bytes> {
+        let values = key.parse_values(given.iter().copied()).map_err(anyhow::Error::msg)?;
+        Ok(Bytes::copy_from_slice(&key.encode_with(&values, &SaltGenerator::seeded(0))?))
+    }
+
+    /// Writes a value under the key of values given as `FIELD=VALUE`, shown with the bytes of that
+    /// key.
+    ///
+    /// # Errors
+    /// Values that do not fit, and as the table's.
+    pub fn write(
+        &mut self,
+        table: &LabTable,
+        key: &KeySchema,
+        given: &[&str],
+        column: &str,
+        value: impl AsRef<[u8]>,
+    ) -> anyhow::Result<Bytes> {
+        let row = self.encode_key(key, given)?;
+        self.put(table, &row, column, value)?;
+        Ok(row)
+    }
+
+    /// Shows that values do not fit a key, as `halite key encode` says it.
+    ///
+    /// # Errors
+    /// They do.
+    pub fn expect_encode_error(
+        &mut self,
+        key: &KeySchema,
+        given: &[&str],
+    ) -> anyhow::Result<String> {
+        let said = match key.parse_values(given.iter().copied()) {
+            Err(said) => said,
+            Ok(values) => match key.encode_with(&values, &SaltGenerator::seeded(0)) {
+                Err(error) => error.to_string(),
+                Ok(_) => anyhow::bail!("the key of {} is not refused", given.join(" ")),
+            },
+        };
+        self.statement(format!("halite key encode {}", given.join(" ")), vec![said.clone()]);
+        Ok(said)
+    }
+
+    /// Writes puts in batches, which are not shown; a page says in its text what they are. How many
+    /// they are.
+    ///
+    /// # Errors
+    /// The first one's.
+    pub fn load_puts(
+        &mut self,
+        table: &LabTable,
+        puts: impl IntoIterator<Item = Put>,
+    ) -> anyhow::Result<usize> {
+        let mut ops: Vec<RowOp> = Vec::with_capacity(BATCH_ROWS);
+        let mut count = 0;
+        for put in puts {
+            ops.push(put.into());
+            count += 1;
+            if ops.len() == BATCH_ROWS {
+                write_batch(table, std::mem::take(&mut ops))?;
+            }
+        }
+        write_batch(table, ops)?;
+        Ok(count)
+    }
+
+    /// As [`PageWriter::explain`], for a planner that knows how many distinct values fields have,
+    /// or holds dictionaries; `told` says which.
+    ///
+    /// # Errors
+    /// As [`PageWriter::explain`].
+    pub fn explain_with(
+        &mut self,
+        key: &KeySchema,
+        conditions: &[&str],
+        told: &str,
+        options: &PlanOptions,
+    ) -> anyhow::Result<Arc<Plan>> {
+        let plan = plan_with(key, conditions, None, options)?;
+        self.statement(
+            format!("{}   (told: {told})", key_command("explain", conditions, None)),
+            plan.explain(&[]).lines().map(str::to_owned).collect(),
+        );
+        Ok(plan)
+    }
+
+    /// A plan, without showing it.
+    ///
+    /// # Errors
+    /// As [`PageWriter::explain`].
+    pub fn plan(
+        &self,
+        key: &KeySchema,
+        conditions: &[&str],
+        limit: Option<usize>,
+    ) -> anyhow::Result<Arc<Plan>> {
+        plan_with(key, conditions, limit, &PlanOptions::default())
+    }
+
+    /// The rows of a plan on any table of the seam, without showing it.
+    ///
+    /// # Errors
+    /// As the table's.
+    pub fn execute_plan(
+        &self,
+        table: Arc<dyn Table>,
+        plan: &Arc<Plan>,
+    ) -> anyhow::Result<Vec<Row>> {
+        let mut scatter =
+            Scatter::new(table, Arc::clone(plan), Scan::all(), &ScatterOptions::default(), None)?;
+        let mut rows = Vec::new();
+        while let Some(row) = block_on(scatter.next())? {
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    /// What the cells of a table show to lint: all versions, deleted ones too.
+    ///
+    /// # Errors
+    /// As the table's.
+    pub fn cell_sample(&self, table: &LabTable) -> anyhow::Result<CellSample> {
+        let mut cells = CellSample::default();
+        self.rows(table, &crate::ScanSpec::all().raw().versions(10))?
+            .iter()
+            .for_each(|row| cells.add(row));
+        cells.end_of_range();
+        Ok(cells)
+    }
+
+    /// Shows how evenly keys fall into regions, a line for each way to make them, with what the
+    /// columns mean.
+    pub fn skews(&mut self, ways: &[(&str, &Skew)]) {
+        let line = |(name, skew): &(&str, &Skew)| {
+            vec![
+                (*name).to_owned(),
+                skew.regions().to_string(),
+                format!("{:.2}", skew.max_over_mean),
+                format!("{:.2}", skew.window_mean),
+                format!("{:.1}", skew.window_effective_regions),
+                skew.empty_regions.to_string(),
+            ]
+        };
+        let rows: Vec<_> = ways.iter().map(line).collect();
+        self.data_table(&["key", ">regions", ">whole", ">at a time", ">in use", ">empty"], rows);
+        if !self.has_paragraph(SKEW_LEGEND) {
+            self.paragraph(SKEW_LEGEND);
+        }
+    }
+
+    /// Shows how shares of regions lie, one bar for each.
+    pub fn region_bars(&mut self, skew: &Skew) {
+        #[expect(clippy::cast_precision_loss, reason = "shares of small counts")]
+        let share = |(at, count): (usize, &u64)| {
+            (format!("region {:>2}", at + 1), *count as f64 / skew.operations.max(1) as f64)
+        };
+        self.bars(skew.counts.iter().enumerate().map(share));
+    }
+}
+
+/// The keys of many rows, in the order in which they are given.
+///
+/// # Errors
+/// Values that do not fit.
+pub(crate) fn encode_keys<'v, const N: usize>(
+    key: &KeySchema,
+    rows: impl IntoIterator<Item = [Value<'v>; N]>,
+) -> anyhow::Result<Vec<Bytes>> {
+    let drawer = SaltGenerator::seeded(1);
+    rows.into_iter()
+        .map(|values| Ok(Bytes::copy_from_slice(&key.encode_with(&values, &drawer)?)))
+        .collect()
+}
+
+/// How evenly keys fall between borders, in windows of so many.
+pub(crate) fn skew_for_keys(keys: &[Bytes], borders: &[Bytes], window: usize) -> Skew {
+    Skew::from_keys(keys.iter().map(|key| &key[..]), borders, window)
+}
+
+/// A field by its name.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn field(key: &KeySchema, name: &str) -> anyhow::Result<FieldId> {
+    key.field_id(name).with_context(|| format!("the key has no field {name}"))
+}

@@ -1,0 +1,70 @@
+//! E16: keys made a multiple of eight bytes long.
+
+use crate::samples::key_value_bytes;
+use crate::{Page, PageWriter, ScanSpec, Section};
+
+pub(super) const PAGE: Page = Page {
+    id: "E16",
+    title: "Sixteen bytes are no better than fifteen",
+    rules: &[],
+    see: &["E15", "E17", "E43"],
+    run,
+};
+
+fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
+    lab.section(Section::Wrong);
+    lab.paragraph(
+        "Keys of 15 bytes are filled up to 16, because machines have 64 bits and memory is read in multiples of eight. Rows of 15, 16 and 17 bytes:",
+    );
+    let table = lab.create("aligned", &["f"], &[])?;
+    for length in [15, 16, 17] {
+        lab.put(&table, "k".repeat(length), "f:q", "12345678")?;
+    }
+
+    lab.section(Section::Outcome);
+    let rows = lab.rows(&table, &ScanSpec::all())?;
+    let bytes: Vec<(usize, usize)> = rows
+        .iter()
+        .map(|row| (row.key().len(), row.iter().map(|cell| key_value_bytes(&cell)).sum()))
+        .collect();
+    lab.data_table(
+        &[">bytes of the key", ">bytes of its cell"],
+        bytes.iter().map(|(key, cell)| [key.to_string(), cell.to_string()]),
+    );
+    lab.assert_claim(
+        bytes == [(15, 45), (16, 46), (17, 47)],
+        "A cell is as long as what is in it: each byte of the key is one byte of the cell, at 16 as at any other length.",
+    )?;
+    lab.paragraph("As an object in the memory of a region server, all three take 96 bytes (HBase 2.6.4), so the filling gains nothing there either.");
+
+    lab.section(Section::Why);
+    lab.paragraph(
+        "Cells lie one behind the other in blocks and in memory, with lengths in between: no key begins at a multiple of eight, whatever its length. \
+         Keys are compared byte by byte, or eight bytes at a time from wherever they begin.",
+    );
+
+    lab.section(Section::Right);
+    lab.paragraph("What counts is how many cells carry the key. Ten readings of one sensor, as ten columns and as one:");
+    for column in 0..10 {
+        table.inner().put(halite::Put::new("ten columns").add("f", [b'0' + column], [0; 8]))?;
+    }
+    table.inner().put(halite::Put::new("one column ").add("f", "0", [0; 80]))?;
+    let of = |key: &str| -> anyhow::Result<usize> {
+        let row = table.inner().get(halite::Get::new(key.to_owned()))?;
+        Ok(row.iter().map(|cell| key_value_bytes(&cell)).sum())
+    };
+    let (ten, one) = (of("ten columns")?, of("one column ")?);
+    lab.data_table(
+        &["row", ">cells", ">bytes"],
+        [
+            ["ten readings, ten columns", "10", &ten.to_string()],
+            ["ten readings, one column", "1", &one.to_string()],
+        ],
+    );
+    lab.assert_claim(
+        ten > 3 * one,
+        format!(
+            "{ten} bytes and {one}. The key has 11 bytes in both; none of them had to be saved."
+        ),
+    )
+}

@@ -1,0 +1,557 @@
+//! What a page writes itself with: text, tables, figures, claims and what lint says.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail, ensure};
+use bytes::Bytes;
+use halite::rowkey::language::{Statement, TableDeclaration};
+use halite::rowkey::lint::{Finding, LintInput, lint, lint_declaration, lint_scan};
+use halite::rowkey::{Dictionary, KeyQuery, KeySchema, Plan, PlanOptions, SaltGenerator, Splits};
+use halite::{
+    BlockingCluster, ErrorKind, FamilyDescriptor, Row, Table, TableDescriptor, TableName, block_on,
+    to_string_binary,
+};
+
+use crate::page::{Element, Page, PageKind, RenderedPage, Section};
+use crate::scan_spec::ScanSpec;
+use crate::statement;
+use crate::table::{LabTable, first_rows};
+
+/// Where the tables of all pages lie.
+const NAMESPACE: &str = "lab";
+
+/// A page as it is being written.
+pub struct PageWriter {
+    cluster: BlockingCluster,
+    page: &'static Page,
+    elements: Vec<Element>,
+    tables: Vec<TableName>,
+    /// Rules that lint was seen to say.
+    shown_rules: Vec<String>,
+    /// The same random numbers in every run.
+    rng: fastrand::Rng,
+}
+
+impl PageWriter {
+    pub(crate) fn new(cluster: &BlockingCluster, page: &'static Page) -> anyhow::Result<Self> {
+        let admin = cluster.cluster().admin();
+        match block_on(admin.create_namespace(NAMESPACE, halite::Attributes::default())) {
+            Err(error) if error.kind() != ErrorKind::NamespaceExists => {
+                return Err(error).context(format!("namespace {NAMESPACE}"));
+            }
+            _ => {}
+        }
+        let seed = page.id.bytes().fold(0, |seed: u64, byte| seed * 256 + u64::from(byte));
+        let (elements, tables, said) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self {
+            cluster: cluster.clone(),
+            page,
+            elements,
+            tables,
+            shown_rules: said,
+            rng: fastrand::Rng::with_seed(seed),
+        })
+    }
+
+    /// The cluster the page runs on.
+    pub fn cluster(&self) -> &BlockingCluster {
+        &self.cluster
+    }
+
+    /// Random numbers, the same in every run of this page.
+    pub fn rng(&mut self) -> &mut fastrand::Rng {
+        &mut self.rng
+    }
+
+    /// Begins a part.
+    pub fn section(&mut self, part: Section) {
+        self.elements.push(Element::Section(part));
+    }
+
+    /// A paragraph.
+    pub fn paragraph(&mut self, text: impl Into<String>) {
+        self.elements.push(Element::Paragraph(text.into()));
+    }
+
+    /// Whether a paragraph stands on the page already.
+    pub(crate) fn has_paragraph(&self, text: &str) -> bool {
+        self.elements
+            .iter()
+            .any(|element| matches!(element, Element::Paragraph(said) if said == text))
+    }
+
+    /// Something that has to hold: the page fails if it does not, and says it if it does.
+    ///
+    /// # Errors
+    /// It does not hold.
+    pub fn assert_claim(&mut self, holds: bool, claim: impl Into<String>) -> anyhow::Result<()> {
+        let claim = claim.into();
+        ensure!(holds, "this does not hold: {claim}");
+        self.elements.push(Element::Claim(claim));
+        Ok(())
+    }
+
+    /// A table of figures; a heading that begins with `>` is of a column of numbers.
+    pub fn data_table<S: Into<String>>(
+        &mut self,
+        headings: &[&str],
+        rows: impl IntoIterator<Item = impl IntoIterator<Item = S>>,
+    ) {
+        let headings = headings.iter().map(|&heading| heading.to_owned()).collect();
+        let rows = rows.into_iter().map(|row| row.into_iter().map(Into::into).collect()).collect();
+        self.elements.push(Element::DataTable { headings, rows });
+    }
+
+    /// Shares of a whole as bars, each with its label.
+    pub fn bars(&mut self, shares: impl IntoIterator<Item = (String, f64)>) {
+        self.elements.push(Element::Bars(shares.into_iter().collect()));
+    }
+
+    /// Figures of this run, such as times, which no other run will repeat: they are shown at the
+    /// terminal only.
+    pub fn measurement(&mut self, text: impl Into<String>) {
+        self.elements.push(Element::Measurement(text.into()));
+    }
+
+    /// Something done in other ways than the operations of this type, in the words of the shell or
+    /// of a program, with its answer.
+    pub fn statement(&mut self, statement: impl Into<String>, answer: Vec<String>) {
+        self.elements.push(Element::Statement { statement: statement.into(), answer });
+    }
+
+    /// Makes a table in the namespace of the lab, as `create` does.
+    ///
+    /// # Errors
+    /// As the cluster's.
+    pub fn create(
+        &mut self,
+        name: &str,
+        families: &[&str],
+        splits: &[&str],
+    ) -> anyhow::Result<LabTable> {
+        let splits: Vec<Bytes> =
+            splits.iter().map(|split| Bytes::from(halite::to_bytes_binary(split))).collect();
+        self.create_with_splits(name, families, splits)
+    }
+
+    /// As [`Self::create`], with borders that are bytes.
+    ///
+    /// # Errors
+    /// As the cluster's.
+    pub fn create_with_splits(
+        &mut self,
+        name: &str,
+        families: &[&str],
+        splits: Vec<Bytes>,
+    ) -> anyhow::Result<LabTable> {
+        let words = statement::create(name, families, &splits);
+        let families = families.iter().map(|&family| FamilyDescriptor::new(family.to_owned()));
+        let table = self.make(name, families, splits)?;
+        self.statement(words, Vec::new());
+        Ok(table)
+    }
+
+    /// Makes a table of families with attributes, shown as `create` has them.
+    ///
+    /// # Errors
+    /// As the cluster's.
+    pub fn create_with_families(
+        &mut self,
+        name: &str,
+        families: &[FamilyDescriptor],
+    ) -> anyhow::Result<LabTable> {
+        let table = self.make(name, families.iter().cloned(), Vec::new())?;
+        self.statement(statement::create_families(name, families), Vec::new());
+        Ok(table)
+    }
+
+    /// Makes a table of these families without showing it.
+    ///
+    /// # Errors
+    /// As the cluster's.
+    pub fn make(
+        &mut self,
+        name: &str,
+        families: impl IntoIterator<Item = FamilyDescriptor>,
+        splits: Vec<Bytes>,
+    ) -> anyhow::Result<LabTable> {
+        let descriptor = TableDescriptor::new(self.qualified_name(name)?);
+        self.make_from_descriptor(
+            name,
+            families.into_iter().fold(descriptor, TableDescriptor::family),
+            splits,
+        )
+    }
+
+    /// Shows a `CREATE TABLE` and does it, with the splits it declares.
+    ///
+    /// # Errors
+    /// A mistake in it, and as the cluster's.
+    pub fn declare(&mut self, text: &str) -> anyhow::Result<(LabTable, KeySchema)> {
+        let declaration = declaration(text)?;
+        let splits = match &declaration.split {
+            Some(clause) => Splits::declared(clause, &declaration.key)?.map(|splits| splits.keys),
+            None => None,
+        };
+        self.elements.push(Element::Declaration(text.to_owned()));
+        let name = declaration.descriptor.name().qualifier().to_owned();
+        let descriptor = declaration.described().renamed(self.qualified_name(&name)?);
+        let table = self.make_from_descriptor(&name, descriptor, splits.unwrap_or_default())?;
+        Ok((table, declaration.key))
+    }
+
+    /// The dictionary of a table of this page, empty.
+    ///
+    /// # Errors
+    /// As the cluster's.
+    pub fn dictionary(
+        &mut self,
+        table: &LabTable,
+        key: &KeySchema,
+    ) -> anyhow::Result<Arc<Dictionary>> {
+        let of = table.inner().descriptor()?.name().clone();
+        let name = Dictionary::table_for(&of)?;
+        self.drop_table(&name)?;
+        self.tables.push(name);
+        self.open_dictionary(table, key)
+    }
+
+    /// The dictionary of a table of this page as another program finds it.
+    ///
+    /// # Errors
+    /// As the cluster's.
+    pub fn open_dictionary(
+        &self,
+        table: &LabTable,
+        key: &KeySchema,
+    ) -> anyhow::Result<Arc<Dictionary>> {
+        let cluster = self.cluster.cluster();
+        Ok(Arc::new(block_on(Dictionary::open(
+            &**cluster,
+            table.inner().descriptor()?.name(),
+            key,
+        ))?))
+    }
+
+    /// Shows the declaration of a key.
+    ///
+    /// # Errors
+    /// A mistake in it.
+    pub fn key(&mut self, text: &str) -> anyhow::Result<KeySchema> {
+        let key = text.parse::<KeySchema>().map_err(|error| anyhow::anyhow!(error.render(text)))?;
+        self.elements.push(Element::Declaration(text.to_owned()));
+        Ok(key)
+    }
+
+    /// Shows a declaration that is only looked at.
+    pub fn declaration(&mut self, text: impl Into<String>) {
+        self.elements.push(Element::Declaration(text.into()));
+    }
+
+    /// Shows a mistake in a declaration, as the parser says it.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn expect_error(&mut self, text: &str) -> anyhow::Result<()> {
+        let error = match text.parse::<KeySchema>() {
+            Ok(_) => bail!("this declaration is not refused: {text}"),
+            Err(error) => error.render(text),
+        };
+        self.statement(text, error.lines().map(str::to_owned).collect());
+        Ok(())
+    }
+
+    /// The key of values given as `FIELD=VALUE`, as `halite key encode` shows it.
+    ///
+    /// # Errors
+    /// Values that do not fit.
+    pub fn encode(&mut self, key: &KeySchema, given: &[&str]) -> anyhow::Result<Bytes> {
+        let values = key.parse_values(given.iter().copied()).map_err(anyhow::Error::msg)?;
+        let bytes = Bytes::copy_from_slice(&key.encode_with(&values, &SaltGenerator::default())?);
+        self.statement(
+            format!("halite key encode {}", given.join(" ")),
+            vec![format!("{}  {} bytes", to_string_binary(&bytes), bytes.len())],
+        );
+        Ok(bytes)
+    }
+
+    /// What a key says, as `halite key decode` shows it.
+    ///
+    /// # Errors
+    /// It is no such key.
+    pub fn decode(&mut self, key: &KeySchema, bytes: &[u8]) -> anyhow::Result<String> {
+        let shown = key.format_values(&key.decode(bytes)?);
+        self.statement(
+            format!("halite key decode {}", statement::quoted(bytes)),
+            vec![shown.clone()],
+        );
+        Ok(shown)
+    }
+
+    /// Which ranges a question reads, as `halite key explain` shows it. Conditions are those of
+    /// that command.
+    ///
+    /// # Errors
+    /// Conditions that are none; a question that cannot be planned.
+    pub fn explain(
+        &mut self,
+        key: &KeySchema,
+        conditions: &[&str],
+        limit: Option<usize>,
+    ) -> anyhow::Result<Arc<Plan>> {
+        let plan = self.plan(key, conditions, limit)?;
+        self.statement(
+            key_command("explain", conditions, limit),
+            plan.explain(&[]).lines().map(str::to_owned).collect(),
+        );
+        Ok(plan)
+    }
+
+    /// The rows a question asks for, merged across salts, as `halite key scan` shows them.
+    /// Conditions are those of that command.
+    ///
+    /// # Errors
+    /// As [`Self::explain`], and as the table's.
+    pub fn query(
+        &mut self,
+        table: &LabTable,
+        key: &KeySchema,
+        conditions: &[&str],
+        limit: Option<usize>,
+    ) -> anyhow::Result<Vec<Row>> {
+        let rows = self.query_rows(table, key, conditions, limit)?;
+        let shown = |row: &Row| {
+            vec![key.decode(row.key()).map_or_else(
+                |_| to_string_binary(row.key()),
+                |decoded| key.format_values(&decoded),
+            )]
+        };
+        self.statement(
+            key_command(&format!("scan {}", table.name), conditions, limit),
+            first_rows(&rows, shown),
+        );
+        Ok(rows)
+    }
+
+    /// As [`Self::query`], without showing it.
+    ///
+    /// # Errors
+    /// As [`Self::query`].
+    pub fn query_rows(
+        &self,
+        table: &LabTable,
+        key: &KeySchema,
+        conditions: &[&str],
+        limit: Option<usize>,
+    ) -> anyhow::Result<Vec<Row>> {
+        self.execute_plan(self.dyn_table(table)?, &self.plan(key, conditions, limit)?)
+    }
+
+    /// A table as the seam has it, for what takes a `dyn Table`.
+    ///
+    /// # Errors
+    /// As the cluster's.
+    pub fn dyn_table(&self, table: &LabTable) -> anyhow::Result<Arc<dyn Table>> {
+        Ok(self.cluster.cluster().table(table.inner().descriptor()?.name()))
+    }
+
+    /// Shows that lint catches the mistake in `wrong` by `rule`, and that it is silent about
+    /// `right`. Both are `CREATE TABLE` statements, or keys.
+    ///
+    /// # Errors
+    /// It does not; a mistake in either.
+    pub fn expect_finding(&mut self, rule: &str, wrong: &str, right: &str) -> anyhow::Result<()> {
+        self.compare_findings(rule, &findings(wrong)?, &findings(right)?)
+    }
+
+    /// As [`Self::expect_finding`], for rules that look at more than declarations: at samples,
+    /// splits, loads.
+    ///
+    /// # Errors
+    /// As [`Self::expect_finding`].
+    pub fn expect_finding_in(
+        &mut self,
+        rule: &str,
+        wrong: &LintInput<'_>,
+        right: &LintInput<'_>,
+    ) -> anyhow::Result<()> {
+        self.compare_findings(rule, &lint(wrong), &lint(right))
+    }
+
+    /// As [`Self::expect_finding`], for the bounds of scans.
+    ///
+    /// # Errors
+    /// As [`Self::expect_finding`].
+    pub fn expect_finding_in_scan(
+        &mut self,
+        rule: &str,
+        key: &KeySchema,
+        wrong: &ScanSpec,
+        right: &ScanSpec,
+    ) -> anyhow::Result<()> {
+        self.compare_findings(
+            rule,
+            &lint_scan(Some(key), &wrong.scan()),
+            &lint_scan(Some(key), &right.scan()),
+        )
+    }
+
+    /// What was found of the mistake has the rule in it, and what was found of the right way has
+    /// not.
+    fn compare_findings(
+        &mut self,
+        rule: &str,
+        of_wrong: &[Finding],
+        of_right: &[Finding],
+    ) -> anyhow::Result<()> {
+        let by = |found: &&Finding| found.rule.id == rule;
+        let finding = of_wrong
+            .iter()
+            .find(by)
+            .with_context(|| format!("lint does not say {rule} of the mistake"))?;
+        self.add_finding(finding);
+        match of_right.iter().find(by) {
+            None => Ok(()),
+            Some(finding) => {
+                bail!("lint says {rule} of what is said to be right: {}", finding.message)
+            }
+        }
+    }
+
+    fn add_finding(&mut self, finding: &Finding) {
+        if !self.elements.contains(&Element::Section(Section::Findings)) {
+            self.section(Section::Findings);
+        }
+        self.shown_rules.push(finding.rule.id.to_owned());
+        let mut text =
+            format!("{} {}: {}", finding.severity.name(), finding.rule.id, finding.message);
+        for (name, more) in [("seen", &finding.evidence), ("mend", &finding.fix)] {
+            if let Some(more) = more {
+                // Writing to a string does not fail.
+                let _ = write!(text, "\n{name}: {more}");
+            }
+        }
+        self.elements.push(Element::Finding { rule: finding.rule.id, text });
+    }
+
+    fn qualified_name(&self, name: &str) -> anyhow::Result<TableName> {
+        Ok(TableName::new(NAMESPACE, format!("{}_{name}", self.page.id.to_lowercase()))?)
+    }
+
+    fn make_from_descriptor(
+        &mut self,
+        name: &str,
+        descriptor: TableDescriptor,
+        splits: Vec<Bytes>,
+    ) -> anyhow::Result<LabTable> {
+        let full = descriptor.name().clone();
+        self.drop_table(&full)?;
+        block_on(self.cluster.cluster().admin().create_table(descriptor, splits.clone()))?;
+        let table = self.cluster.table(&full.to_string())?;
+        self.tables.push(full);
+        Ok(LabTable { name: name.to_owned(), table, splits })
+    }
+
+    /// Takes a table away, if it is there.
+    fn drop_table(&self, name: &TableName) -> anyhow::Result<()> {
+        let admin = self.cluster.cluster().admin();
+        match block_on(admin.disable_table(name)) {
+            Err(error) if error.kind() == ErrorKind::NoSuchTable => return Ok(()),
+            Err(error) if error.kind() != ErrorKind::TableDisabled => return Err(error.into()),
+            _ => {}
+        }
+        Ok(block_on(admin.drop_table(name))?)
+    }
+
+    /// Takes the tables of the page away.
+    pub(crate) fn clear(&mut self) -> anyhow::Result<()> {
+        for table in std::mem::take(&mut self.tables) {
+            self.drop_table(&table).with_context(|| {
+                format!("table {table}, which page {} leaves behind", self.page.id)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The page, if it has all its parts and showed all its rules.
+    pub(crate) fn finish(self) -> anyhow::Result<RenderedPage> {
+        let parts: Vec<_> = self
+            .elements
+            .iter()
+            .filter_map(
+                |element| if let Element::Section(part) = element { Some(*part) } else { None },
+            )
+            .collect();
+        ensure!(
+            parts.windows(2).all(|pair| pair[0] < pair[1]),
+            "its parts are not in their order: {parts:?}"
+        );
+        if let Some(missing) = self.page.kind().sections().iter().find(|part| !parts.contains(part))
+        {
+            bail!("it has no part {missing:?}");
+        }
+        if let Some(silent) =
+            self.page.rules.iter().find(|rule| !self.shown_rules.iter().any(|said| said == *rule))
+        {
+            bail!("it does not show that lint says {silent}");
+        }
+        let claims =
+            self.elements.iter().filter(|element| matches!(element, Element::Claim(_))).count();
+        ensure!(claims > 0, "it claims nothing, so nothing of it is tested");
+        ensure!(
+            self.page.kind() != PageKind::Mistake || claims > 1,
+            "a mistake claims what goes wrong, and that it is mended"
+        );
+        let title = |id: &&'static str| {
+            crate::find_page(id)
+                .map(|page| (page.id, page.title))
+                .with_context(|| format!("it names page {id}, which there is not"))
+        };
+        let see = self.page.see.iter().map(title).collect::<anyhow::Result<_>>()?;
+        Ok(RenderedPage { id: self.page.id, title: self.page.title, elements: self.elements, see })
+    }
+}
+
+/// The plan of conditions as `halite key explain` takes them, and of what the planner knows
+/// besides.
+pub(crate) fn plan_with(
+    key: &KeySchema,
+    conditions: &[&str],
+    limit: Option<usize>,
+    options: &PlanOptions,
+) -> anyhow::Result<Arc<Plan>> {
+    let query = KeyQuery { limit, ..KeyQuery::all() };
+    let query = conditions
+        .iter()
+        .try_fold(query, |query, text| query.with_condition(key, text))
+        .map_err(anyhow::Error::msg)?;
+    Ok(Arc::new(Plan::new(&Arc::new(key.clone()), &query, options)?))
+}
+
+/// `halite key explain device_id=s1 --limit 3`.
+pub(crate) fn key_command(what: &str, conditions: &[&str], limit: Option<usize>) -> String {
+    let words = conditions
+        .iter()
+        .map(|&condition| condition.to_owned())
+        .chain(limit.map(|rows| format!("--limit {rows}")));
+    std::iter::once(format!("halite key {what}")).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// The one `CREATE TABLE` of a text.
+fn declaration(text: &str) -> anyhow::Result<TableDeclaration> {
+    match text.parse() {
+        Ok(Statement::CreateTable(declaration)) => Ok(declaration),
+        Ok(_) => bail!("this is no CREATE TABLE: {text}"),
+        Err(error) => bail!("{}", error.render(text)),
+    }
+}
+
+/// What lint says of a `CREATE TABLE`, or of a key.
+fn findings(text: &str) -> anyhow::Result<Vec<Finding>> {
+    if text.trim_start().to_ascii_uppercase().starts_with("CREATE") {
+        return Ok(lint_declaration(&declaration(text)?, &LintInput::default()));
+    }
+    let key = text.parse::<KeySchema>().map_err(|error| anyhow::anyhow!(error.render(text)))?;
+    Ok(lint(&LintInput { key: Some(&key), ..LintInput::default() }))
+}

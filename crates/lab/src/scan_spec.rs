@@ -1,0 +1,184 @@
+//! Which rows a page reads: a scan and the words for it.
+
+use bytes::Bytes;
+use halite::{Filter, Scan, TimeRange};
+
+use crate::statement::quoted;
+
+/// A scan as a page writes it; what is not said is as in the shell.
+#[derive(Clone, Debug, Default)]
+pub struct ScanSpec {
+    start: Option<Bytes>,
+    stop: Option<Bytes>,
+    prefix: Option<Bytes>,
+    limit: Option<usize>,
+    versions: Option<u32>,
+    columns: Vec<(Bytes, Option<Bytes>)>,
+    filter: Option<(String, Filter)>,
+    times: Option<TimeRange>,
+    reversed: bool,
+    raw: bool,
+}
+
+impl ScanSpec {
+    /// All rows.
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Rows from `start` on.
+    pub fn from_row(start: impl Into<Bytes>) -> Self {
+        Self { start: Some(start.into()), ..Self::default() }
+    }
+
+    /// Rows whose keys begin with `prefix`.
+    pub fn prefix(prefix: impl Into<Bytes>) -> Self {
+        Self { prefix: Some(prefix.into()), ..Self::default() }
+    }
+
+    /// Only rows in front of `stop`.
+    #[must_use]
+    pub fn to(mut self, stop: impl Into<Bytes>) -> Self {
+        self.stop = Some(stop.into());
+        self
+    }
+
+    /// At most so many rows.
+    #[must_use]
+    pub fn limit(mut self, rows: usize) -> Self {
+        self.limit = Some(rows);
+        self
+    }
+
+    /// Up to so many versions of each column.
+    #[must_use]
+    pub fn versions(mut self, versions: u32) -> Self {
+        self.versions = Some(versions);
+        self
+    }
+
+    /// Only a family, or a column as `family:qualifier`; may be said several times.
+    #[must_use]
+    pub fn column(mut self, column: &str) -> Self {
+        let (family, qualifier) = column
+            .split_once(':')
+            .map_or((column, None), |(family, qualifier)| (family, Some(qualifier)));
+        self.columns.push((
+            Bytes::copy_from_slice(family.as_bytes()),
+            qualifier.map(|qualifier| Bytes::copy_from_slice(qualifier.as_bytes())),
+        ));
+        self
+    }
+
+    /// Only what passes a filter in HBase's filter language, such as `PrefixFilter('a')`.
+    ///
+    /// # Errors
+    /// Text that is no filter.
+    pub fn filter(mut self, text: &str) -> anyhow::Result<Self> {
+        self.filter = Some((text.to_owned(), Filter::parse_bytes(text.as_bytes())?));
+        Ok(self)
+    }
+
+    /// Only cells with a timestamp from `min` on and below `max`.
+    ///
+    /// # Errors
+    /// A range that has its ends exchanged.
+    pub fn times(mut self, min: i64, max: i64) -> anyhow::Result<Self> {
+        self.times = Some(TimeRange::new(min, max)?);
+        Ok(self)
+    }
+
+    /// From the last row to the first: the row that is begun with is then the greatest one, as in
+    /// the shell.
+    #[must_use]
+    pub fn reversed(mut self) -> Self {
+        self.reversed = true;
+        self
+    }
+
+    /// With delete markers and what they hide.
+    #[must_use]
+    pub fn raw(mut self) -> Self {
+        self.raw = true;
+        self
+    }
+
+    /// The scan.
+    pub(crate) fn scan(&self) -> Scan {
+        let mut scan = self
+            .prefix
+            .clone()
+            .map_or_else(Scan::all, Scan::prefix)
+            .reverse(self.reversed)
+            .raw(self.raw);
+        // In reverse the shell's STARTROW is the greater end, and a Scan has the lesser one in
+        // front all the same.
+        if let Some(start) = &self.start {
+            scan = if self.reversed {
+                scan.stop_inclusive(start.clone())
+            } else {
+                scan.start(start.clone())
+            };
+        }
+        if let Some(stop) = &self.stop {
+            scan = if self.reversed {
+                scan.start_exclusive(stop.clone())
+            } else {
+                scan.stop(stop.clone())
+            };
+        }
+        if let Some(rows) = self.limit {
+            scan = scan.limit(rows);
+        }
+        if let Some(versions) = self.versions {
+            scan = scan.versions(versions);
+        }
+        if let Some((_, filter)) = &self.filter {
+            scan = scan.filter(filter.clone());
+        }
+        if let Some(times) = self.times {
+            scan = scan.time_range(times);
+        }
+        self.columns.iter().fold(scan, |scan, (family, qualifier)| match qualifier {
+            Some(qualifier) => scan.column(family.clone(), qualifier.clone()),
+            None => scan.family(family.clone()),
+        })
+    }
+
+    /// Its options in the words of the shell: `, {STARTROW => 'a', LIMIT => 3}`; nothing for all
+    /// rows.
+    pub(crate) fn options(&self) -> String {
+        let mut said = Vec::new();
+        if !self.columns.is_empty() {
+            let columns: Vec<_> = self
+                .columns
+                .iter()
+                .map(|(family, qualifier)| column_name(family, qualifier.as_ref()))
+                .collect();
+            said.push(format!("COLUMNS => [{}]", columns.join(", ")));
+        }
+        for (name, key) in
+            [("ROWPREFIXFILTER", &self.prefix), ("STARTROW", &self.start), ("STOPROW", &self.stop)]
+        {
+            said.extend(key.as_ref().map(|key| format!("{name} => {}", quoted(key))));
+        }
+        said.extend(
+            self.times.map(|times| format!("TIMERANGE => [{}, {}]", times.min(), times.max())),
+        );
+        said.extend(self.filter.as_ref().map(|(text, _)| format!("FILTER => \"{text}\"")));
+        said.extend(self.versions.map(|versions| format!("VERSIONS => {versions}")));
+        said.extend(self.reversed.then(|| "REVERSED => true".to_owned()));
+        said.extend(self.raw.then(|| "RAW => true".to_owned()));
+        said.extend(self.limit.map(|rows| format!("LIMIT => {rows}")));
+        if said.is_empty() { String::new() } else { format!(", {{{}}}", said.join(", ")) }
+    }
+}
+
+fn column_name(family: &[u8], qualifier: Option<&Bytes>) -> String {
+    let mut name = family.to_vec();
+    if let Some(qualifier) = qualifier {
+        name.push(b':');
+        name.extend_from_slice(qualifier);
+    }
+    quoted(&name)
+}

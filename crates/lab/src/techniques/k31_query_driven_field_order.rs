@@ -1,0 +1,168 @@
+//! K31: which field goes first, by what is asked how often.
+
+use halite::rowkey::{KeySchema, Value};
+
+use crate::counting_table::CountingTable;
+use crate::declared_keys::encode_keys;
+use crate::samples::{MINUTE, T0};
+use crate::{LabTable, Page, PageWriter, Section};
+
+pub(super) const PAGE: Page = Page {
+    id: "K31",
+    title: "What is asked most goes first",
+    rules: &["K-UNUSED"],
+    see: &["K28", "K09"],
+    run,
+};
+
+const HOSTS: usize = 20;
+const METRICS: usize = 10;
+const MINUTES: i64 = 50;
+/// Questions of one mix.
+const QUERIES: usize = 20;
+const BY_HOST: &[&str] = &["host=host-7", "ts=2024-03-15T00:10:00Z..2024-03-15T00:20:00Z"];
+const BY_METRIC: &[&str] = &["metric=metric-3", "ts=2024-03-15T00:10:00Z..2024-03-15T00:20:00Z"];
+
+fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
+    lab.section(Section::Purpose);
+    lab.paragraph(
+        "Measurements are asked for by host and by metric, and one of the two stands first in the key. Which one is a matter of counting: what each \
+         question reads under each key, times how often it is asked. Rows that are read together then lie side by side.",
+    );
+    lab.section(Section::Declaration);
+    let (host_first, host_key) =
+        lab.declare("CREATE TABLE host_first (\n  v DOUBLE FAMILY m,\n  ROW KEY (host STRING, ts TIMESTAMP, metric STRING)\n)")?;
+    let (metric_first, metric_key) =
+        lab.declare("CREATE TABLE metric_first (\n  v DOUBLE FAMILY m,\n  ROW KEY (metric STRING, ts TIMESTAMP, host STRING)\n)")?;
+
+    lab.section(Section::Demonstration);
+    lab.paragraph(format!("{HOSTS} hosts with {METRICS} metrics each, a value a minute for {MINUTES} minutes, in both tables. Ten minutes of one host, and of one metric:"));
+    for (table, key, first, last) in
+        [(&host_first, &host_key, "host", "metric"), (&metric_first, &metric_key, "metric", "host")]
+    {
+        let (firsts, lasts) = if first == "host" { (HOSTS, METRICS) } else { (METRICS, HOSTS) };
+        let names =
+            |name: &str, count| (0..count).map(|at| format!("{name}-{at}")).collect::<Vec<_>>();
+        let (firsts, lasts) = (names(first, firsts), names(last, lasts));
+        let rows = firsts.iter().flat_map(|first| {
+            let lasts = &lasts;
+            (0..MINUTES).flat_map(move |minute| {
+                lasts.iter().map(move |last| {
+                    [
+                        first.as_str().into(),
+                        Value::Signed(T0 + minute * MINUTE),
+                        last.as_str().into(),
+                    ]
+                })
+            })
+        });
+        lab.load(table, "m:v", encode_keys(key, rows)?.into_iter().map(|key| (key, "1.5")))?;
+    }
+    let under_host = [
+        rows_read(lab, &host_first, &host_key, BY_HOST)?,
+        rows_read(lab, &host_first, &host_key, BY_METRIC)?,
+    ];
+    let under_metric = [
+        rows_read(lab, &metric_first, &metric_key, BY_HOST)?,
+        rows_read(lab, &metric_first, &metric_key, BY_METRIC)?,
+    ];
+    lab.paragraph(format!(
+        "Then {QUERIES} questions for ten minutes of a host or a metric that is drawn, nine of ten by host, and {QUERIES} of which one of ten is:"
+    ));
+    let (mostly_host, mostly_metric) = (random_queries(lab, 9), random_queries(lab, 1));
+    let mut of_mixes = Vec::new();
+    for (table, key) in [(&host_first, &host_key), (&metric_first, &metric_key)] {
+        of_mixes.push([
+            total_rows_read(lab, table, key, &mostly_host)?,
+            total_rows_read(lab, table, key, &mostly_metric)?,
+        ]);
+    }
+    let [host_mixes, metric_mixes] = of_mixes[..] else { anyhow::bail!("there are two tables") };
+    let line = |name: &str, one: [usize; 2], mixes: [usize; 2]| {
+        [
+            name.to_owned(),
+            one[0].to_string(),
+            one[1].to_string(),
+            mixes[0].to_string(),
+            mixes[1].to_string(),
+        ]
+    };
+    lab.data_table(
+        &[
+            "rows read",
+            ">by host",
+            ">by metric",
+            ">18 by host, 2 by metric",
+            ">2 by host, 18 by metric",
+        ],
+        [
+            line("host first", under_host, host_mixes),
+            line("metric first", under_metric, metric_mixes),
+        ],
+    );
+    lab.assert_claim(
+        under_host[0] == 100 && under_metric[1] == 200,
+        "Under the key that begins with what is asked for, only the answer is read.",
+    )?;
+    lab.assert_claim(
+        host_mixes[0] * 3 < metric_mixes[0],
+        "If nine of ten questions are by host, host first reads less than a third for all of them.",
+    )?;
+    lab.assert_claim(
+        metric_mixes[1] * 3 < host_mixes[1],
+        "If nine of ten are by metric, it is the other way round.",
+    )?;
+
+    lab.section(Section::Costs);
+    lab.paragraph(
+        "The questions of the first day are not those of the third year, and the key stays. If both questions matter, both tables are written: twice the \
+         space and twice the writes, for two questions that read what they show. What no question names goes last, where it only keeps rows apart.",
+    );
+    let with = |query: &str| {
+        format!(
+            "CREATE TABLE m (v DOUBLE FAMILY m, ROW KEY (host STRING, ts TIMESTAMP, metric STRING)) WITH QUERIES ({query})"
+        )
+    };
+    lab.expect_finding(
+        "K-UNUSED",
+        &with("host: host = ? AND ts IN RANGE"),
+        &with("host: host = ? AND ts IN RANGE AND metric = ?"),
+    )
+}
+
+/// Questions of which so many of ten are by host.
+fn random_queries(lab: &mut PageWriter, by_host: usize) -> Vec<[String; 2]> {
+    let question = |at: usize| {
+        let minute = lab.rng().i64(0..MINUTES - 10);
+        let of = if at % 10 < by_host {
+            format!("host=host-{}", lab.rng().usize(0..HOSTS))
+        } else {
+            format!("metric=metric-{}", lab.rng().usize(0..METRICS))
+        };
+        [of, format!("ts=2024-03-15T00:{minute:02}:00Z..2024-03-15T00:{:02}:00Z", minute + 10)]
+    };
+    (0..QUERIES).map(question).collect()
+}
+
+/// Rows that all of some questions read together.
+fn total_rows_read(
+    lab: &PageWriter,
+    table: &LabTable,
+    key: &KeySchema,
+    questions: &[[String; 2]],
+) -> anyhow::Result<usize> {
+    questions.iter().map(|question| rows_read(lab, table, key, &[&question[0], &question[1]])).sum()
+}
+
+/// Rows that a question reads, found or not.
+fn rows_read(
+    lab: &PageWriter,
+    table: &LabTable,
+    key: &KeySchema,
+    question: &[&str],
+) -> anyhow::Result<usize> {
+    let plan = lab.plan(key, question, None)?;
+    let (counted, reads) = CountingTable::wrap(lab.dyn_table(table)?);
+    lab.execute_plan(counted, &plan)?;
+    Ok(reads.rows())
+}

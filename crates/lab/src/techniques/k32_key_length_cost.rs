@@ -1,0 +1,157 @@
+//! K32: what the length of a key costs, and that multiples of eight gain nothing.
+
+use halite::rowkey::Value;
+use halite::{FamilyDescriptor, Row};
+
+use crate::fast_diff::mean_encoded_bytes;
+use crate::samples::{SECOND, T0, key_value_bytes};
+use crate::{Page, PageWriter, ScanSpec, Section};
+
+pub(super) const PAGE: Page = Page {
+    id: "K32",
+    title: "How long a key may be",
+    rules: &["K-LEN"],
+    see: &["K33", "K34", "K29"],
+    run,
+};
+
+/// What keys of 100 bytes begin with.
+const PATH: &str = "factory/hall/machine/part/measuring-point/of/temperature/in/degrees";
+/// Points that are encoded.
+const ROWS: u64 = 2_000;
+/// Bytes of a Java object of class KeyValue without its array, and of the head of an array (HBase
+/// 2.6.4, `KeyValue.heapSize`, 64-bit JVM with compressed references).
+const OBJECT: usize = 32;
+const ARRAY_HEAD: usize = 16;
+
+fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
+    lab.section(Section::Purpose);
+    lab.paragraph(
+        "A key should be as short as its fields allow: it stands in every cell of its row, in the log, in memory and on the wire. Ten to a hundred bytes are \
+         usual. That 16 bytes, or multiples of eight, are special is often said, and does not hold.",
+    );
+    lab.section(Section::Declaration);
+    lab.paragraph("A sensor and a time as text, as two numbers, and as two numbers behind a salt:");
+    let text = lab.key("ROW KEY TEXT '{sensor:12}_{rev(ts):19}'")?;
+    let numbers = lab.key("ROW KEY (sensor U32, ts TIMESTAMP DESC)")?;
+    let salted = lab.key("ROW KEY (SALT(16 BY sensor), sensor U32, ts TIMESTAMP DESC)")?;
+
+    lab.section(Section::Demonstration);
+    let table = lab.create("lengths", &["f"], &[])?;
+    let given = ["sensor=4711", "ts=2024-03-15"];
+    for key in [&text, &numbers, &salted] {
+        let row = lab.encode_key(key, &given)?;
+        lab.load(&table, "f:q", [(row, [0_u8; 8])])?;
+    }
+    for length in [15, 16, 17, 100] {
+        lab.load(&table, "f:q", [(vec![b'z'; length], [0_u8; 8])])?;
+    }
+    lab.paragraph("Keys of these and of some other lengths, each with one value of eight bytes, read back from the table:");
+    let mut cells: Vec<(usize, usize)> = Vec::new();
+    for row in lab.rows(&table, &ScanSpec::all())? {
+        cells.extend(row.iter().map(|cell| (row.key().len(), key_value_bytes(&cell))));
+    }
+    cells.sort_unstable();
+    let heap = |cell: usize| OBJECT + (ARRAY_HEAD + cell).div_ceil(8) * 8;
+    lab.data_table(
+        &[">key", ">cell", ">object in Java", ""],
+        cells.iter().map(|&(key, cell)| {
+            let which = match key {
+                12 => "two numbers",
+                13 => "salt and two numbers",
+                32 => "text",
+                _ => "",
+            };
+            [key.to_string(), cell.to_string(), heap(cell).to_string(), which.to_owned()]
+        }),
+    );
+    let of =
+        |length: usize| cells.iter().find(|(key, _)| *key == length).map_or(0, |(_, cell)| *cell);
+    lab.assert_claim(
+        cells.iter().all(|&(key, cell)| cell == key + of(12) - 12),
+        "Each byte of the key is one byte of the cell; nothing is rounded.",
+    )?;
+    lab.assert_claim(
+        [15, 16, 17].map(|length| heap(of(length))) == [96, 96, 96],
+        "In a Java heap the cell is rounded up to eight bytes as a whole: 15, 16 and 17 bytes of key take the same 96.",
+    )?;
+    lab.assert_claim(
+        of(32) - of(12) == 20,
+        "The text takes 20 bytes more than the numbers, in every cell.",
+    )?;
+
+    lab.paragraph(format!(
+        "Length is not what files cost. Under a block encoding a cell writes what its key does not share with the one before. {ROWS} points with two columns \
+         each, under a key of 12 bytes, one of 100 that neighbours share most of, and one of 100 that they share nothing of; read back and encoded in blocks of 64 KB:"
+    ));
+    let (path, random) = (
+        lab.key("ROW KEY TEXT '{path}_{sensor:12}_{rev(ts):19}'")?,
+        lab.key("ROW KEY (id BYTES(92), n U64)")?,
+    );
+    let points: Vec<(u64, i64)> =
+        (0..ROWS).map(|at| (at % 10, T0 + SECOND * at.cast_signed())).collect();
+    let [mut of_numbers, mut of_path, mut of_random] = [const { Vec::new() }; 3];
+    for &(sensor, time) in &points {
+        of_numbers.push(numbers.encode(&[Value::Unsigned(sensor), Value::Signed(time)])?.to_vec());
+        of_path.push(
+            path.encode(&[PATH.into(), Value::Unsigned(sensor), Value::Signed(time)])?.to_vec(),
+        );
+        let id: Vec<u8> = (0..92).map(|_| lab.rng().u8(..)).collect();
+        of_random
+            .push(random.encode(&[Value::Bytes(id.into()), Value::Unsigned(sensor)])?.to_vec());
+    }
+    let keys = [
+        ("12 bytes, numbers", "12", of_numbers, "15.4"),
+        ("100 bytes, shared", "100", of_path, "16.9"),
+        ("100 bytes, random", "100", of_random, "64.2"),
+    ];
+    let mut figures = Vec::new();
+    for (at, (name, length, keys, of_hbase)) in keys.into_iter().enumerate() {
+        let each = mean_encoded_bytes(&points_table(lab, &format!("points_{at}"), &keys)?);
+        figures.push((name, length, each, of_hbase));
+    }
+    let line = |(name, length, each, of_hbase): &(&str, &str, f64, &str)| {
+        [(*name).to_owned(), (*length).to_owned(), format!("{each:.1}"), (*of_hbase).to_owned()]
+    };
+    lab.data_table(
+        &["key", ">its bytes", ">a cell under FAST_DIFF", ">in a file of HBase 2.6.4"],
+        figures.iter().map(line),
+    );
+    let [short, shared, random] = [figures[0].2, figures[1].2, figures[2].2];
+    lab.assert_claim(
+        shared < short + 2.0 && random > 3.0 * shared,
+        "The shared key of 100 bytes takes hardly more than the one of 12, and the random one of 100 more than three times as much.",
+    )?;
+    let near = |(_, _, each, of_hbase): &(&str, &str, f64, &str)| {
+        of_hbase.parse::<f64>().is_ok_and(|of_hbase| (0.0..2.5).contains(&(of_hbase - each)))
+    };
+    lab.assert_claim(
+        figures.iter().all(near),
+        "Files that HBase wrote of such keys have one or two bytes more for each cell, with heads of blocks and index.",
+    )?;
+
+    lab.section(Section::Costs);
+    lab.paragraph(
+        "A key can also be too short: a digest of two bytes in the place of a name mixes names up.",
+    );
+    lab.expect_finding(
+        "K-LEN",
+        "ROW KEY (tenant CHAR(64), url CHAR(128), ts TIMESTAMP)",
+        "ROW KEY (DICT(tenant, 4), DICT(url, 4), ts TIMESTAMP)",
+    )
+}
+
+/// Rows under these keys with two columns of eight bytes that are hardly alike, read back.
+fn points_table(lab: &mut PageWriter, name: &str, keys: &[Vec<u8>]) -> anyhow::Result<Vec<Row>> {
+    let table = lab.make(name, [FamilyDescriptor::new("d")], Vec::new())?;
+    for (column, number) in [("d:v1", 1_u64), ("d:v2", 2)] {
+        lab.load(
+            &table,
+            column,
+            keys.iter().zip(0_u64..).map(|(key, at)| {
+                (key.clone(), (2 * at + number).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes())
+            }),
+        )?;
+    }
+    lab.rows(&table, &ScanSpec::all())
+}

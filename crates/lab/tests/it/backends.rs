@@ -1,0 +1,54 @@
+//! Where pages run: a store of its own for each, and one server for all.
+
+use std::sync::{Arc, OnceLock};
+
+use halite::BlockingCluster;
+use halite_server::{Config, Server, ServerHandle};
+use tokio::runtime::Runtime;
+
+/// A store in a directory that goes with it.
+pub(crate) struct Embedded {
+    pub(crate) cluster: BlockingCluster,
+    _directory: tempfile::TempDir,
+}
+
+impl Embedded {
+    pub(crate) fn open() -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let store = halite::open(directory.path()).expect("an empty store");
+        Self { cluster: BlockingCluster::new(Arc::new(store)), _directory: directory }
+    }
+}
+
+/// A server, and the Rust client of it.
+pub(crate) struct Served {
+    pub(crate) cluster: BlockingCluster,
+    _server: ServerHandle,
+    _store: halite::Store,
+    _runtime: Runtime,
+    _directory: tempfile::TempDir,
+}
+
+/// The one server of this process; it ends with it.
+pub(crate) fn served() -> &'static Served {
+    static SERVED: OnceLock<Served> = OnceLock::new();
+    SERVED.get_or_init(|| {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let store = halite::open(directory.path()).expect("an empty store");
+        let mut config = Config::default();
+        (config.master_port, config.regionserver_port, config.http_port, config.zookeeper_port) =
+            (0, 0, None, Some(0));
+        config.rolling_split_interval_ms = 200;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("a thread");
+        let server = runtime
+            .block_on(Server::start(Arc::clone(store.engine()), config))
+            .expect("a server on free ports");
+        let uri = format!("zk://{}", server.addresses().zookeeper.expect("it was asked for"));
+        let cluster = BlockingCluster::connect(&uri).expect("the server that was just started");
+        Served { cluster, _server: server, _store: store, _runtime: runtime, _directory: directory }
+    })
+}

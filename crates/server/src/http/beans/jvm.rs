@@ -1,0 +1,83 @@
+//! Beans of the Java platform, filled with values of this process: memory, processor, files,
+//! threads.
+
+use super::super::json::Value;
+use super::super::snapshot::MetricsSnapshot;
+use super::Bean;
+
+pub(super) fn all(figures: &MetricsSnapshot<'_>) -> Vec<Bean> {
+    vec![
+        memory(figures),
+        runtime(figures),
+        operating_system(figures),
+        threading(figures),
+        jvm_metrics(figures),
+    ]
+}
+
+fn bean(kind: &str) -> Bean {
+    let name = format!("java.lang:type={kind}");
+    Bean::new(&name).with("ObjectName", name)
+}
+
+/// Reports all memory of the process as the heap; there is no other, and no limit but the
+/// machine's.
+fn memory(figures: &MetricsSnapshot<'_>) -> Bean {
+    let group = |used: u64, committed: u64, max: u64| {
+        let pairs = [("committed", committed), ("init", 0), ("max", max), ("used", used)];
+        Value::Group(pairs.map(|(name, bytes)| (name.to_owned(), bytes.into())).into())
+    };
+    let resident = figures.process.resident_bytes;
+    let usage = resident.map(|resident| {
+        group(resident, resident, figures.machine.memory_bytes.unwrap_or(resident))
+    });
+    bean("Memory").with_known("HeapMemoryUsage", usage)
+}
+
+fn runtime(figures: &MetricsSnapshot<'_>) -> Bean {
+    let pid = u64::from(std::process::id());
+    bean("Runtime")
+        .with("Name", format!("{pid}@{}", figures.machine.host))
+        .with("Pid", pid)
+        .with("VmName", "Halite")
+        .with("VmVersion", env!("CARGO_PKG_VERSION"))
+        .with("StartTime", figures.context.start_code)
+        .with("Uptime", u64::try_from(figures.uptime().as_millis()).unwrap_or(u64::MAX))
+}
+
+fn operating_system(figures: &MetricsSnapshot<'_>) -> Bean {
+    let (process, machine) = (&figures.process, &figures.machine);
+    bean("OperatingSystem")
+        .with_known("OpenFileDescriptorCount", process.open_files)
+        .with_known("MaxFileDescriptorCount", process.max_open_files)
+        .with_known("CommittedVirtualMemorySize", process.virtual_bytes)
+        .with_known("TotalSwapSpaceSize", machine.swap_bytes)
+        .with_known("FreeSwapSpaceSize", machine.swap_free_bytes)
+        .with_known(
+            "ProcessCpuTime",
+            process.cpu.map(|cpu| u64::try_from(cpu.as_nanos()).unwrap_or(u64::MAX)),
+        )
+        .with_known("FreePhysicalMemorySize", machine.memory_free_bytes)
+        .with_known("TotalPhysicalMemorySize", machine.memory_bytes)
+        .with("Name", machine.system.as_str())
+        .with("Version", machine.release.as_str())
+        .with("Arch", machine.architecture.as_str())
+        .with("AvailableProcessors", machine.cores)
+        .with_known("SystemLoadAverage", machine.load)
+}
+
+fn threading(figures: &MetricsSnapshot<'_>) -> Bean {
+    bean("Threading").with_known("ThreadCount", figures.process.threads)
+}
+
+/// The process has no garbage collector, so the collection counters are always 0.
+fn jvm_metrics(figures: &MetricsSnapshot<'_>) -> Bean {
+    #[expect(clippy::cast_precision_loss, reason = "mebibytes of memory")]
+    let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    Bean::hbase("JvmMetrics", "jvm", figures)
+        .with_known("MemHeapUsedM", figures.process.resident_bytes.map(mebibytes))
+        .with_known("MemHeapCommittedM", figures.process.resident_bytes.map(mebibytes))
+        .with_known("MemMaxM", figures.machine.memory_bytes.map(mebibytes))
+        .with("GcCount", 0_u64)
+        .with("GcTimeMillis", 0_u64)
+}

@@ -1,0 +1,60 @@
+//! Suggestions of known names for mistyped ones.
+
+/// Returns the known name with the fewest changed, missing, added or swapped letters, if that
+/// number is small for its length.
+pub fn closest_match<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = name.to_lowercase();
+    let (distance, best) =
+        known.map(|candidate| (distance(&wanted, &candidate.to_lowercase()), candidate)).min()?;
+    let length = name.chars().count();
+    (length > 1 && distance <= (length / 4).max(1)).then_some(best)
+}
+
+/// Returns the suggestion as a part of an error message; empty without one.
+pub fn did_you_mean(name: Option<&str>) -> String {
+    name.map_or_else(String::new, |name| format!(" (did you mean {name}?)"))
+}
+
+/// Returns the Damerau-Levenshtein distance, in which swapping two adjacent letters is one change.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let same = usize::from(a[i - 1] != b[j - 1]);
+            let mut least = (rows[i - 1][j] + 1).min(row[j - 1] + 1).min(rows[i - 1][j - 1] + same);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_far_name_is_no_suggestion() {
+        assert_eq!(closest_match("NoSuchFilter", ["RowFilter", "PageFilter"].into_iter()), None);
+        assert_eq!(
+            closest_match("PrefxFiltr", ["RowFilter", "PrefixFilter"].into_iter()),
+            Some("PrefixFilter")
+        );
+    }
+
+    #[test]
+    fn a_slip_of_the_finger_finds_its_word() {
+        let words = ["scan", "status", "create", "count", "get", "put", "describe"];
+        let find = |name| closest_match(name, words.into_iter());
+        assert_eq!(
+            (find("scna"), find("craete"), find("desribe"), find("gte")),
+            (Some("scan"), Some("create"), Some("describe"), Some("get"))
+        );
+        assert_eq!((find("xyzzy"), find("q"), find("select")), (None, None, None));
+    }
+}
