@@ -1,4 +1,4 @@
-//! Creates a table on a cluster, writes into it, reads it back, and takes it away again:
+//! Creates a table on a cluster, writes to it, reads it back, and drops it:
 //! `cargo run -p halite-client --example first_steps -- zk://localhost:2181/hbase`
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -16,7 +16,7 @@ async fn main() -> Result<()> {
     println!("connected to cluster {}", cluster.id());
     let name: TableName = "halite_first_steps".parse()?;
     let admin = cluster.admin();
-    // What an earlier run may have left.
+    // Drops the table of an earlier run.
     if admin.disable_table(&name).await.is_ok() || admin.is_enabled(&name).await.is_ok() {
         admin.drop_table(&name).await?;
     }

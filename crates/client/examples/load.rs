@@ -1,5 +1,5 @@
-//! How fast this client is, and what it takes: one kind of work by some callers at once for some
-//! seconds. `cargo xtask bench client` runs it beside other clients; alone:
+//! Throughput and processor time of this client: one kind of operation, run by several callers for
+//! some seconds. `cargo xtask bench client` runs it next to other clients; alone:
 //! `cargo run --release -p halite-client --example load -- zk://localhost:2181/hbase prepare 1000000`,
 //! then `... get 8 2 5 1000000`.
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
@@ -57,7 +57,7 @@ fn put(number: u64) -> RowOp {
     Put::new(row(number)).add("f", "q", VALUE).into()
 }
 
-/// Makes the table with eight regions and fills it.
+/// Creates the table with eight regions and fills it.
 async fn prepare(cluster: &impl Cluster, rows: u64) -> Result<()> {
     let (name, admin) = (TABLE.parse()?, cluster.admin());
     let splits = (1..8).map(|part| row(rows * part / 8).into()).collect();
@@ -84,7 +84,7 @@ struct Load {
 }
 
 impl Load {
-    /// Works, and says what was done and used after the warm-up.
+    /// Runs the callers, and prints operations and processor time after the warm-up.
     async fn run(self, work: &str, callers: u64, warm: Duration, time: Duration) -> Result<()> {
         let load = Arc::new(self);
         let tasks: Vec<_> = (0..callers)
@@ -104,7 +104,7 @@ impl Load {
         Ok(())
     }
 
-    /// One caller, for ever.
+    /// Runs one caller indefinitely.
     async fn work(self: Arc<Self>, work: String, caller: u64) -> Result<()> {
         let mut random = caller * 7919 + 1;
         loop {

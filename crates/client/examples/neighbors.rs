@@ -67,7 +67,7 @@ fn name() -> Result<TableName> {
     "neighbors".parse()
 }
 
-/// A table with one large row and small ones, in memory.
+/// Returns a table with one large row and small ones, in memory.
 async fn prepare(uri: &str) -> Result<Arc<dyn Table>> {
     let cluster = connect(uri).await?;
     let admin = cluster.admin();
@@ -91,7 +91,7 @@ fn small_row(number: u64) -> String {
     format!("row{number:04}")
 }
 
-/// One caller that gets a small row again and again; the 99th percentile in microseconds.
+/// Gets a small row repeatedly from one caller; returns the 99th percentile in microseconds.
 async fn measure_round(
     phase: &str,
     round: u64,

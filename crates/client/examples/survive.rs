@@ -1,7 +1,7 @@
-//! Writes, counts and scans while servers of the cluster come and go, then looks whether all that
-//! was acknowledged is there:
-//! `cargo run --release -p halite-client --example survive -- zk://localhost:2181/hbase 30`, and
-//! kill a region server meanwhile.
+//! Writes, counts and scans while servers of the cluster start and stop, then verifies that all
+//! acknowledged writes are present:
+//! `cargo run --release -p halite-client --example survive -- zk://localhost:2181/hbase 30`.
+//! Kill a region server during the run.
 #![allow(clippy::print_stdout, reason = "it talks to the person at the terminal")]
 
 use std::sync::Arc;
@@ -88,7 +88,8 @@ impl Load {
         Instant::now() < self.until && !self.has_failed.load(Relaxed)
     }
 
-    /// Every call has to succeed: what happens to the servers is for the client to bear.
+    /// Records the duration of a call and its failure. Every call must succeed: the client has to
+    /// tolerate any failure of the servers.
     fn record_call<T>(&self, begun: Instant, result: Result<T>) -> Result<T> {
         self.slowest
             .fetch_max(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX), Relaxed);

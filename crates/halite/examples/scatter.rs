@@ -1,5 +1,5 @@
-//! How fast merged scans over salts are, beside one scan of the same rows without salts and salts
-//! read one after the other.
+//! Speed of merged scans over salts, compared with one scan of the same rows without salts and with
+//! salts read one after the other.
 //!
 //!     cargo run --release -p halite --example scatter [rows]
 //!     cargo run --release -p halite --features client --example scatter rows rpc://localhost:16020
@@ -72,7 +72,7 @@ fn connect(_: &str) -> Result<Arc<dyn Cluster>> {
     ))
 }
 
-/// A table of so many salts, in one region.
+/// Table with one number of salts, in one region.
 struct Salted {
     schema: Arc<KeySchema>,
     table: Arc<dyn Table>,
@@ -132,8 +132,8 @@ impl Salted {
         })
     }
 
-    /// A get, and the first row of a hundred: of one device in one salt, and of all keys in all
-    /// salts. The median of many.
+    /// Measures a get and the first row of a scan of a hundred: of one device in one salt, and of
+    /// all keys in all salts. Returns the medians.
     fn first_rows(&self) -> Result<[Duration; 3]> {
         let key = Bytes::from(self.schema.encode(&values(7))?);
         let first = |query: &KeyQuery| block_on(self.scatter(query)?.next()).map(drop);

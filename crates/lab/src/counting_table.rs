@@ -1,5 +1,4 @@
-//! A table that counts what is read through it: how many scans are begun, and how many rows they
-//! bring.
+//! Table that counts the reads through it: scans and the rows that they return.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +11,7 @@ use halite::{
 
 use crate::{LabTable, PageWriter};
 
-/// What was read through a [`CountingTable`] table.
+/// Counters of the reads through a [`CountingTable`].
 #[derive(Debug, Default)]
 pub(crate) struct ReadCounts {
     scans: AtomicUsize,
@@ -22,35 +21,35 @@ pub(crate) struct ReadCounts {
 }
 
 impl ReadCounts {
-    /// Scans that brought rows or found that there are none.
+    /// Returns the number of scans that returned rows or found none.
     pub(crate) fn scans(&self) -> usize {
         self.scans.load(Ordering::Relaxed)
     }
 
-    /// Rows that were asked for by their keys.
+    /// Returns the number of rows requested by key.
     pub(crate) fn gets(&self) -> usize {
         self.gets.load(Ordering::Relaxed)
     }
 
-    /// Rows that the table gave, whoever threw them away later.
+    /// Returns the number of rows that the table returned, including rows discarded later.
     pub(crate) fn rows(&self) -> usize {
         self.rows.load(Ordering::Relaxed)
     }
 
-    /// Rows that the scan gave which gave most.
+    /// Returns the maximum number of rows of one scan.
     pub(crate) fn max_rows_per_scan(&self) -> usize {
         self.max_rows_per_scan.load(Ordering::Relaxed)
     }
 }
 
-/// A table that is read through.
+/// Table that counts its reads.
 pub(crate) struct CountingTable {
     table: Arc<dyn Table>,
     reads: Arc<ReadCounts>,
 }
 
 impl CountingTable {
-    /// The table, and what will have been read through it.
+    /// Wraps a table, and returns it with the counters of its reads.
     pub(crate) fn wrap(table: Arc<dyn Table>) -> (Arc<dyn Table>, Arc<ReadCounts>) {
         let reads = Arc::new(ReadCounts::default());
         (Arc::new(Self { table, reads: Arc::clone(&reads) }), reads)
@@ -108,10 +107,11 @@ impl RowSource for CountingRows {
 }
 
 impl PageWriter {
-    /// The rows a question asks for, and how many rows the table gave for it. Shows nothing.
+    /// Returns the rows of a query, and the number of rows that the table returned for it. Appends
+    /// nothing to the page.
     ///
     /// # Errors
-    /// As [`PageWriter::query`].
+    /// Returns the errors of [`PageWriter::query`].
     pub(crate) fn query_counted(
         &self,
         table: &LabTable,

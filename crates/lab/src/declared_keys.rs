@@ -1,5 +1,4 @@
-//! What pages do with declared keys on rows of many values, and with what a planner is told besides
-//! the question.
+//! Page operations on declared keys: batches of values, plans with extra planner options, and skew.
 
 use std::sync::Arc;
 
@@ -16,26 +15,26 @@ use halite::{Put, Row, RowOp, Scan, Table, block_on};
 use crate::page_writer::{PageWriter, key_command, plan_with};
 use crate::table::{BATCH_ROWS, LabTable, write_batch};
 
-/// What the columns of [`PageWriter::skews`] mean, for readers.
+/// Legend of the columns of [`PageWriter::skews`].
 const SKEW_LEGEND: &str = "\"whole\" is the busiest region over the mean one, of all writes: 1.00 is even, the number of regions is all in one. \
                            \"at a time\" is the same within a window of writes that follow one another, which is what servers feel. \
                            \"in use\" is how many evenly loaded regions would be as uneven as such a window.";
 
 impl PageWriter {
-    /// The key of values given as `FIELD=VALUE`, without showing it.
+    /// Returns the key of values given as `FIELD=VALUE`, without appending it to the page.
     ///
     /// # Errors
-    /// Values that do not fit.
+    /// Returns an error if the values do not fit the key.
     pub fn encode_key(&self, key: &KeySchema, given: &[&str]) -> anyhow::Result<Bytes> {
         let values = key.parse_values(given.iter().copied()).map_err(anyhow::Error::msg)?;
         Ok(Bytes::copy_from_slice(&key.encode_with(&values, &SaltGenerator::seeded(0))?))
     }
 
-    /// Writes a value under the key of values given as `FIELD=VALUE`, shown with the bytes of that
+    /// Writes a value under the key of values given as `FIELD=VALUE`, and shows the bytes of that
     /// key.
     ///
     /// # Errors
-    /// Values that do not fit, and as the table's.
+    /// Returns an error if the values do not fit the key, and the errors of the table.
     pub fn write(
         &mut self,
         table: &LabTable,
@@ -49,10 +48,10 @@ impl PageWriter {
         Ok(row)
     }
 
-    /// Shows that values do not fit a key, as `halite key encode` says it.
+    /// Shows that values do not fit a key, with the message of `halite key encode`.
     ///
     /// # Errors
-    /// They do.
+    /// Returns an error if the values fit.
     pub fn expect_encode_error(
         &mut self,
         key: &KeySchema,
@@ -69,11 +68,11 @@ impl PageWriter {
         Ok(said)
     }
 
-    /// Writes puts in batches, which are not shown; a page says in its text what they are. How many
-    /// they are.
+    /// Writes puts in batches and returns their number. The puts are not shown; the text of the
+    /// page describes them.
     ///
     /// # Errors
-    /// The first one's.
+    /// Returns the first error.
     pub fn load_puts(
         &mut self,
         table: &LabTable,
@@ -92,11 +91,11 @@ impl PageWriter {
         Ok(count)
     }
 
-    /// As [`PageWriter::explain`], for a planner that knows how many distinct values fields have,
-    /// or holds dictionaries; `told` says which.
+    /// Like [`PageWriter::explain`], for a planner with distinct counts of fields or with
+    /// dictionaries; `told` describes them on the page.
     ///
     /// # Errors
-    /// As [`PageWriter::explain`].
+    /// Returns the errors of [`PageWriter::explain`].
     pub fn explain_with(
         &mut self,
         key: &KeySchema,
@@ -112,10 +111,10 @@ impl PageWriter {
         Ok(plan)
     }
 
-    /// A plan, without showing it.
+    /// Returns a plan, without appending it to the page.
     ///
     /// # Errors
-    /// As [`PageWriter::explain`].
+    /// Returns the errors of [`PageWriter::explain`].
     pub fn plan(
         &self,
         key: &KeySchema,
@@ -125,10 +124,11 @@ impl PageWriter {
         plan_with(key, conditions, limit, &PlanOptions::default())
     }
 
-    /// The rows of a plan on any table of the seam, without showing it.
+    /// Returns the rows of a plan on any table of the `Cluster` API, without appending them to the
+    /// page.
     ///
     /// # Errors
-    /// As the table's.
+    /// Returns the errors of the table.
     pub fn execute_plan(
         &self,
         table: Arc<dyn Table>,
@@ -143,10 +143,10 @@ impl PageWriter {
         Ok(rows)
     }
 
-    /// What the cells of a table show to lint: all versions, deleted ones too.
+    /// Returns lint's sample of the cells of a table: all versions, including deleted ones.
     ///
     /// # Errors
-    /// As the table's.
+    /// Returns the errors of the table.
     pub fn cell_sample(&self, table: &LabTable) -> anyhow::Result<CellSample> {
         let mut cells = CellSample::default();
         self.rows(table, &crate::ScanSpec::all().raw().versions(10))?
@@ -156,8 +156,7 @@ impl PageWriter {
         Ok(cells)
     }
 
-    /// Shows how evenly keys fall into regions, a line for each way to make them, with what the
-    /// columns mean.
+    /// Shows the skew of keys over regions, one line per key, followed by a legend of the columns.
     pub fn skews(&mut self, ways: &[(&str, &Skew)]) {
         let line = |(name, skew): &(&str, &Skew)| {
             vec![
@@ -176,7 +175,7 @@ impl PageWriter {
         }
     }
 
-    /// Shows how shares of regions lie, one bar for each.
+    /// Shows the shares of regions, one bar per region.
     pub fn region_bars(&mut self, skew: &Skew) {
         #[expect(clippy::cast_precision_loss, reason = "shares of small counts")]
         let share = |(at, count): (usize, &u64)| {
@@ -186,10 +185,10 @@ impl PageWriter {
     }
 }
 
-/// The keys of many rows, in the order in which they are given.
+/// Returns the keys of many rows, in the given order.
 ///
 /// # Errors
-/// Values that do not fit.
+/// Returns an error if values do not fit the key.
 pub(crate) fn encode_keys<'v, const N: usize>(
     key: &KeySchema,
     rows: impl IntoIterator<Item = [Value<'v>; N]>,
@@ -200,15 +199,15 @@ pub(crate) fn encode_keys<'v, const N: usize>(
         .collect()
 }
 
-/// How evenly keys fall between borders, in windows of so many.
+/// Returns the skew of keys between split keys, in windows of `window` writes.
 pub(crate) fn skew_for_keys(keys: &[Bytes], borders: &[Bytes], window: usize) -> Skew {
     Skew::from_keys(keys.iter().map(|key| &key[..]), borders, window)
 }
 
-/// A field by its name.
+/// Returns a field by name.
 ///
 /// # Errors
-/// There is none.
+/// Returns an error if the key has no such field.
 pub(crate) fn field(key: &KeySchema, name: &str) -> anyhow::Result<FieldId> {
     key.field_id(name).with_context(|| format!("the key has no field {name}"))
 }

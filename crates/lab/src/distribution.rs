@@ -1,4 +1,4 @@
-//! How the rows of a page lie in the regions of its tables, as bars and as figures.
+//! Distribution of the rows of a page over the regions of its tables, as bars and as skew.
 
 use bytes::Bytes;
 use halite::key::to_hex;
@@ -9,41 +9,41 @@ use crate::page_writer::PageWriter;
 use crate::scan_spec::ScanSpec;
 use crate::table::LabTable;
 
-/// Writes that are one moment when keys are looked at in the order in which they were written.
+/// Writes per window when keys are examined in the order in which they were written.
 pub(crate) const WINDOW: usize = 250;
-/// Characters of a border that are shown.
+/// Maximum characters shown of a split key.
 const MAX_BOUNDARY_CHARS: usize = 24;
 
-/// Rows over regions.
+/// Distribution of rows over regions.
 impl PageWriter {
-    /// Reads all keys of a table back, and counts them by the regions the table was made with.
-    /// Shows nothing.
+    /// Reads all keys of a table and counts them by the regions with which the table was created.
+    /// Appends nothing to the page.
     ///
     /// # Errors
-    /// As the table's.
+    /// Returns the errors of the table.
     pub fn stored_skew(&self, table: &LabTable) -> anyhow::Result<Skew> {
         let rows = self.rows(table, &ScanSpec::all())?;
         Ok(Skew::from_keys(rows.iter().map(halite::Row::key), table.splits(), 0))
     }
 
-    /// As [`Self::stored_skew`], and shows the share of each region as a bar.
+    /// Like [`Self::stored_skew`], and shows the share of each region as a bar.
     ///
     /// # Errors
-    /// As the table's.
+    /// Returns the errors of the table.
     pub fn distribution(&mut self, table: &LabTable) -> anyhow::Result<Skew> {
         let skew = self.stored_skew(table)?;
         self.bars(shares(table.splits(), &skew));
         Ok(skew)
     }
 
-    /// The skew of keys in the order in which they are written, in windows of 250, on the regions
-    /// of a table. Shows nothing.
+    /// Returns the skew of keys in the order in which they are written, in windows of 250, on the
+    /// regions of a table. Appends nothing to the page.
     pub fn skew<K: AsRef<[u8]>>(&self, table: &LabTable, keys: &[K]) -> Skew {
         Skew::from_keys(keys.iter().map(AsRef::as_ref), table.splits(), WINDOW)
     }
 }
 
-/// A bar for each region; empty ones that follow one another have one together.
+/// Returns one bar per region; consecutive empty regions share one bar.
 #[expect(clippy::cast_precision_loss, reason = "counts of rows of a page")]
 fn shares(splits: &[Bytes], skew: &Skew) -> Vec<(String, f64)> {
     let all = skew.operations.max(1) as f64;
@@ -68,8 +68,8 @@ fn shares(splits: &[Bytes], skew: &Skew) -> Vec<(String, f64)> {
     bars
 }
 
-/// A border as text, or all in hexadecimal digits where one of them is not to be printed; long ones
-/// are cut.
+/// Returns a split key as text, or in hexadecimal digits if any split key has a byte that is not a
+/// graphic character. Longer texts are cut.
 fn boundary_text(splits: &[Bytes], split: usize) -> String {
     let is_text = splits.iter().all(|split| split.iter().all(u8::is_ascii_graphic));
     let printed = if is_text { to_string_binary(&splits[split]) } else { to_hex(&splits[split]) };

@@ -1,17 +1,17 @@
-//! HBase's block encoding `FAST_DIFF`, written: what cells come to in the data blocks of a store
+//! Encoder of HBase's block encoding `FAST_DIFF`: the size of cells in the data blocks of a store
 //! file.
 //!
 //! ```text
 //!   flag | [bytes of the key] | [bytes of the value] | common | rest of the key | rest of the timestamp | [type] | [value]
 //! ```
-//! What is in brackets is left out where it is that of the cell before. Source:
+//! A part in brackets is omitted if it equals that of the previous cell. Source:
 //! `FastDiffDeltaEncoder` of HBase 2.6; a test compares the bytes with a block that HBase wrote.
 
 use halite::Row;
 
 /// Plain bytes after which a new block begins, with a whole key.
 const BLOCK_BYTES: usize = 65_536;
-/// Timestamp and type at the end of a key.
+/// Bytes of timestamp and type at the end of a key.
 const STAMP_BYTES: usize = 9;
 
 const SAME_KEY_LENGTH: u8 = 0x08;
@@ -19,8 +19,8 @@ const SAME_VALUE_LENGTH: u8 = 0x10;
 const SAME_TYPE: u8 = 0x20;
 const SAME_VALUE: u8 = 0x40;
 
-/// Bytes of the cells of these rows in blocks of 64 KB, and how many cells they are. All are taken
-/// to be written at one time.
+/// Returns the bytes of the cells of these rows in blocks of 64 KB, and the number of cells. All
+/// cells count as written at the same time.
 pub(crate) fn encoded_size(rows: &[Row]) -> (usize, usize) {
     let (mut bytes, mut cells, mut plain) = (0, 0, 0);
     let mut before: Option<(Vec<u8>, Vec<u8>)> = None;
@@ -46,15 +46,15 @@ pub(crate) fn encoded_size(rows: &[Row]) -> (usize, usize) {
     (bytes, cells)
 }
 
-/// Bytes of one cell under the encoding, in the mean.
+/// Returns the mean number of bytes of one encoded cell.
 #[expect(clippy::cast_precision_loss, reason = "bytes of a small table")]
 pub(crate) fn mean_encoded_bytes(rows: &[Row]) -> f64 {
     let (bytes, cells) = encoded_size(rows);
     bytes as f64 / cells.max(1) as f64
 }
 
-/// Adds a cell behind another one, or the first of a block. Keys are flat: length of the row, row,
-/// length of the family, family, qualifier, timestamp, type.
+/// Appends a cell after another one, or the first cell of a block. Keys are flat: length of the
+/// row, row, length of the family, family, qualifier, timestamp, type.
 fn write(out: &mut Vec<u8>, before: Option<(&[u8], &[u8])>, key: &[u8], value: &[u8]) {
     let front = key.len() - STAMP_BYTES;
     let Some((old_key, old_value)) = before else {
@@ -99,7 +99,7 @@ fn write(out: &mut Vec<u8>, before: Option<(&[u8], &[u8])>, key: &[u8], value: &
     }
 }
 
-/// Seven bits in each byte, the least first.
+/// Appends a number with seven bits in each byte, least significant first.
 fn compressed(out: &mut Vec<u8>, mut number: usize) {
     while number >= 0x80 {
         out.push(u8::try_from(number & 0x7f).unwrap_or(0) | 0x80);
@@ -112,8 +112,8 @@ fn compressed(out: &mut Vec<u8>, mut number: usize) {
 mod tests {
     use super::*;
 
-    /// The block of a file that HBase 2.6.4 wrote with `FAST_DIFF`, without its head; behind each
-    /// cell its sequence id.
+    /// Block of a file that HBase 2.6.4 wrote with `FAST_DIFF`, without its header; each cell is
+    /// followed by its sequence id.
     const BLOCK: &[u8] = b"\x00\x15\x04\x00\x00\x04row1\x01fcol1\x00\x00\x01\x8b\xcf\xe5\x68\x05\x04AAAA\x07\
         \x7f\x0c\x00\x06\x2f\x02\x0b2\x00BB\x8e\x01\x2c\x27\x16\x01\x01\x05row10\x63ol1\x05C\x00\x07\x15\x00\x01\x04row2col1\x05\x0c\x09";
 

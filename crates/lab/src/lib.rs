@@ -1,10 +1,10 @@
-//! The lab: mistakes and techniques of row keys, each a page that does what it says on a store
-//! while it is written.
+//! The lab: executable pages about row-key mistakes and techniques. A page runs its operations on a
+//! store while it is written.
 //!
-//! A [`Page`] is a function. It writes rows, reads them, counts, and claims what comes of it;
-//! whoever runs it gets the page as it came out, [`RenderedPage`], or the claim that did not hold.
-//! So every page is a test as well, of an embedded store, of a server and of an HBase cluster
-//! alike: it knows the store only as a [`Cluster`](halite::Cluster).
+//! A [`Page`] is a function. It writes rows, reads them, counts them, and makes claims about the
+//! results. The caller receives a [`RenderedPage`], or the claim that failed. So every page is also
+//! a test of an embedded store, a server and an HBase cluster: it accesses the store only as a
+//! [`Cluster`](halite::Cluster).
 //!
 //! ```
 //! # fn main() -> anyhow::Result<()> {
@@ -44,21 +44,21 @@ pub use table::LabTable;
 
 use halite::BlockingCluster;
 
-/// All pages: mistakes, techniques, and what both rest on.
+/// Returns all pages: mistakes, techniques and basics.
 pub fn pages() -> impl Iterator<Item = &'static Page> {
     mistakes::PAGES.iter().chain(techniques::PAGES).chain(basics::PAGES)
 }
 
-/// A page by its id, in capital or small letters.
+/// Returns a page by its id, in upper or lower case.
 pub fn find_page(id: &str) -> Option<&'static Page> {
     pages().find(|page| page.id.eq_ignore_ascii_case(id))
 }
 
-/// Runs a page on a cluster. Its tables lie in the namespace `lab` and are taken away at the end,
-/// whatever comes.
+/// Runs a page on a cluster. Its tables are created in the namespace `lab` and are dropped at the
+/// end, even on failure.
 ///
 /// # Errors
-/// A claim that did not hold, and whatever the cluster says.
+/// Returns the claim that failed, and the errors of the cluster.
 pub fn run_page(cluster: &BlockingCluster, page: &'static Page) -> anyhow::Result<RenderedPage> {
     let mut lab = PageWriter::new(cluster, page)?;
     let outcome = (page.run)(&mut lab);

@@ -1,29 +1,30 @@
-//! What programs without a declared key compute by hand, and what is looked at beside it: hashes,
-//! bounds, splits.
+//! Computations of programs without a declared key (hashes, splits of text), and of pages that
+//! examine them (bounds, split keys).
 
 use std::ops::Bound;
 
 use bytes::Bytes;
 use halite::rowkey::{KeySchema, Plan, Splits};
 
-/// The first `digits` hexadecimal digits of the MD5 of a text; an even number of them, at most 32.
+/// Returns the first `digits` hexadecimal digits of the MD5 of a text. `digits` must be even and at
+/// most 32.
 ///
 /// # Errors
-/// Another number of digits.
+/// Returns an error for any other number of digits.
 pub(crate) fn md5_hex(text: &str, digits: usize) -> anyhow::Result<String> {
     let schema: KeySchema =
         format!("(HASH(text STRING BYTES {} USING md5 HEX))", digits / 2).parse()?;
     Ok(String::from_utf8_lossy(&schema.encode(&[text.into()])?).into_owned())
 }
 
-/// Java's `String.hashCode`.
+/// Returns Java's `String.hashCode`.
 pub(crate) fn java_hash(text: &str) -> i32 {
     text.encode_utf16().fold(0, |hash: i32, unit| hash.wrapping_mul(31).wrapping_add(unit.into()))
 }
 
-/// Java's `String.split` of a text by a delimiter of one character, which is a regular expression
-/// there: by `|`, nothing or nothing, it cuts between all characters. Empty pieces at the end are
-/// dropped.
+/// Returns the result of Java's `String.split` by a delimiter of one character. Java reads the
+/// delimiter as a regular expression: `|` means empty or empty, and splits between all characters.
+/// Empty parts at the end are dropped.
 pub(crate) fn java_split(text: &str, delimiter: char) -> Vec<String> {
     let mut pieces: Vec<String> = if delimiter == '|' {
         text.chars().map(String::from).collect()
@@ -36,7 +37,7 @@ pub(crate) fn java_split(text: &str, delimiter: char) -> Vec<String> {
     pieces
 }
 
-/// The bounds of the ranges of a plan; an open end is empty.
+/// Returns the bounds of the ranges of a plan; an open end is empty.
 pub(crate) fn bounds(plan: &Plan) -> Vec<(Bytes, Bytes)> {
     let bytes = |bound: &Bound<Bytes>| match bound {
         Bound::Included(key) | Bound::Excluded(key) => key.clone(),
@@ -45,11 +46,11 @@ pub(crate) fn bounds(plan: &Plan) -> Vec<(Bytes, Bytes)> {
     plan.ranges().map(|range| (bytes(&range.range.start), bytes(&range.range.end))).collect()
 }
 
-/// Splits that give each of `regions` regions as many of these keys: the best that whoever knows
-/// all keys can do.
+/// Returns split keys that give each of `regions` regions the same number of these keys: the best
+/// result with all keys known.
 ///
 /// # Errors
-/// No keys, or fewer than two regions.
+/// Returns an error if `keys` is empty or `regions` is less than two.
 pub(crate) fn perfect_splits<K: AsRef<[u8]>>(
     keys: &[K],
     regions: u32,

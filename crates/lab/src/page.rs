@@ -1,25 +1,25 @@
-//! What a page is, and what it comes to when it has run.
+//! Page and its result after a run.
 
 use crate::page_writer::PageWriter;
 
-/// One page of the lab.
+/// Page of the lab.
 pub struct Page {
-    /// What it is called in `halite lab E01`: E and a number for a mistake, K for a technique, M
-    /// and C for what both rest on.
+    /// Id, as in `halite lab E01`: E and a number for a mistake, K for a technique, M and C for
+    /// basics.
     pub id: &'static str,
-    /// What it shows, in a few words, without a full stop.
+    /// Subject in a few words, without a final period.
     pub title: &'static str,
-    /// The lint rules that catch the mistake, or that know the technique; the page shows each of
-    /// them at work.
+    /// Lint rules that report the mistake or concern the technique. The page demonstrates each of
+    /// them.
     pub rules: &'static [&'static str],
-    /// Pages that are worth reading after it.
+    /// Ids of the pages to read next.
     pub see: &'static [&'static str],
-    /// What it does.
+    /// Function that writes the page.
     pub run: fn(&mut PageWriter) -> anyhow::Result<()>,
 }
 
 impl Page {
-    /// Which kind its id says it is.
+    /// Returns the kind that the id specifies.
     pub fn kind(&self) -> PageKind {
         match self.id.as_bytes().first() {
             Some(b'E') => PageKind::Mistake,
@@ -29,19 +29,19 @@ impl Page {
     }
 }
 
-/// What a page is about.
+/// Kind of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageKind {
-    /// Something done wrong, and then right.
+    /// Mistake, followed by the correct way.
     Mistake,
-    /// A way to make keys.
+    /// Technique for row keys.
     Technique,
-    /// What both rest on.
+    /// Basics of mistakes and techniques.
     Basic,
 }
 
 impl PageKind {
-    /// The parts a page of this kind has, at least, in this order.
+    /// Returns the required sections of a page of this kind, in order.
     pub(crate) fn sections(self) -> &'static [Section] {
         match self {
             Self::Mistake => &[Section::Wrong, Section::Outcome, Section::Why, Section::Right],
@@ -51,32 +51,31 @@ impl PageKind {
     }
 }
 
-/// A part of a page, with a heading of its own. A page has its parts in the order of these, each at
-/// most once.
+/// Section of a page, with a heading. Sections follow this order, and each occurs at most once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Section {
-    /// What people write.
+    /// Code or key with the mistake.
     Wrong,
-    /// What comes of it.
+    /// Consequences.
     Outcome,
-    /// Why.
+    /// Reason.
     Why,
-    /// What to write instead, and what comes of that.
+    /// Correct way and its results.
     Right,
-    /// What a technique is for.
+    /// Purpose of a technique.
     Purpose,
-    /// How it is declared.
+    /// Declaration.
     Declaration,
-    /// What it does.
+    /// Behavior.
     Demonstration,
-    /// What it costs, and when not to use it.
+    /// Costs, and when to avoid the technique.
     Costs,
-    /// What lint says.
+    /// Lint findings.
     Findings,
 }
 
 impl Section {
-    /// Its heading.
+    /// Returns the heading.
     pub fn heading(self) -> &'static str {
         match self {
             Self::Wrong => "The wrong way",
@@ -92,54 +91,53 @@ impl Section {
     }
 }
 
-/// A piece of a page.
+/// Element of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Element {
-    /// A part begins.
+    /// Start of a section.
     Section(Section),
-    /// A paragraph.
+    /// Paragraph.
     Paragraph(String),
-    /// A declaration, or a piece of one.
+    /// Declaration, or part of one.
     Declaration(String),
-    /// What was done, in the words of the shell, and what the store answered, line by line.
+    /// Operation in shell syntax, and the reply of the store, line by line.
     Statement {
-        /// The statement.
+        /// Statement.
         statement: String,
-        /// The answer; empty where there is none worth showing.
+        /// Lines of the reply; empty if the reply is not shown.
         answer: Vec<String>,
     },
-    /// A table of figures; a heading that begins with `>` is of a column of numbers.
+    /// Data table; a heading that begins with `>` marks a column of numbers.
     DataTable {
-        /// One for each column.
+        /// One heading per column.
         headings: Vec<String>,
-        /// As many entries each as there are headings.
+        /// Rows, each with one entry per heading.
         rows: Vec<Vec<String>>,
     },
     /// Shares as bars.
     Bars(Vec<(String, f64)>),
-    /// Something that was said to hold, and held.
+    /// Claim that was verified.
     Claim(String),
-    /// What lint says.
+    /// Lint finding.
     Finding {
-        /// By which rule.
+        /// Id of the rule.
         rule: &'static str,
-        /// How bad it is, the rule, what is wrong; then lines of what it was seen by, and of the
-        /// mend.
+        /// Severity, rule and message, followed by lines with the evidence and the fix.
         text: String,
     },
-    /// Figures of this run on this machine, which another run will not repeat.
+    /// Measurements of this run on this machine, not reproducible.
     Measurement(String),
 }
 
-/// A page as it came out.
+/// Result of running a page.
 #[derive(Clone, Debug)]
 pub struct RenderedPage {
-    /// Its id.
+    /// Id.
     pub id: &'static str,
-    /// Its title.
+    /// Title.
     pub title: &'static str,
-    /// What it consists of.
+    /// Elements.
     pub elements: Vec<Element>,
-    /// What to read next, with titles.
+    /// Pages to read next, with titles.
     pub see: Vec<(&'static str, &'static str)>,
 }

@@ -1,4 +1,4 @@
-//! What a page writes itself with: text, tables, figures, claims and what lint says.
+//! Operations that write a page: text, tables, measurements, claims and lint findings.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -18,18 +18,18 @@ use crate::scan_spec::ScanSpec;
 use crate::statement;
 use crate::table::{LabTable, first_rows};
 
-/// Where the tables of all pages lie.
+/// Namespace of the tables of all pages.
 const NAMESPACE: &str = "lab";
 
-/// A page as it is being written.
+/// Page under construction.
 pub struct PageWriter {
     cluster: BlockingCluster,
     page: &'static Page,
     elements: Vec<Element>,
     tables: Vec<TableName>,
-    /// Rules that lint was seen to say.
+    /// Rules that lint has reported on this page.
     shown_rules: Vec<String>,
-    /// The same random numbers in every run.
+    /// Random numbers, the same in every run.
     rng: fastrand::Rng,
 }
 
@@ -54,37 +54,37 @@ impl PageWriter {
         })
     }
 
-    /// The cluster the page runs on.
+    /// Returns the cluster on which the page runs.
     pub fn cluster(&self) -> &BlockingCluster {
         &self.cluster
     }
 
-    /// Random numbers, the same in every run of this page.
+    /// Returns the random number generator, with the same seed in every run of this page.
     pub fn rng(&mut self) -> &mut fastrand::Rng {
         &mut self.rng
     }
 
-    /// Begins a part.
+    /// Begins a section.
     pub fn section(&mut self, part: Section) {
         self.elements.push(Element::Section(part));
     }
 
-    /// A paragraph.
+    /// Appends a paragraph.
     pub fn paragraph(&mut self, text: impl Into<String>) {
         self.elements.push(Element::Paragraph(text.into()));
     }
 
-    /// Whether a paragraph stands on the page already.
+    /// Returns `true` if the page already contains a paragraph.
     pub(crate) fn has_paragraph(&self, text: &str) -> bool {
         self.elements
             .iter()
             .any(|element| matches!(element, Element::Paragraph(said) if said == text))
     }
 
-    /// Something that has to hold: the page fails if it does not, and says it if it does.
+    /// Verifies a claim: appends it to the page if it holds, and fails the page if it does not.
     ///
     /// # Errors
-    /// It does not hold.
+    /// Returns an error if the claim does not hold.
     pub fn assert_claim(&mut self, holds: bool, claim: impl Into<String>) -> anyhow::Result<()> {
         let claim = claim.into();
         ensure!(holds, "this does not hold: {claim}");
@@ -92,7 +92,7 @@ impl PageWriter {
         Ok(())
     }
 
-    /// A table of figures; a heading that begins with `>` is of a column of numbers.
+    /// Appends a data table; a heading that begins with `>` marks a column of numbers.
     pub fn data_table<S: Into<String>>(
         &mut self,
         headings: &[&str],
@@ -103,27 +103,27 @@ impl PageWriter {
         self.elements.push(Element::DataTable { headings, rows });
     }
 
-    /// Shares of a whole as bars, each with its label.
+    /// Appends shares of a whole as bars, each with a label.
     pub fn bars(&mut self, shares: impl IntoIterator<Item = (String, f64)>) {
         self.elements.push(Element::Bars(shares.into_iter().collect()));
     }
 
-    /// Figures of this run, such as times, which no other run will repeat: they are shown at the
-    /// terminal only.
+    /// Appends measurements of this run, such as times, which are not reproducible: they are shown
+    /// only in the terminal.
     pub fn measurement(&mut self, text: impl Into<String>) {
         self.elements.push(Element::Measurement(text.into()));
     }
 
-    /// Something done in other ways than the operations of this type, in the words of the shell or
-    /// of a program, with its answer.
+    /// Appends an operation that this type does not provide, in shell syntax or as program code,
+    /// with its reply.
     pub fn statement(&mut self, statement: impl Into<String>, answer: Vec<String>) {
         self.elements.push(Element::Statement { statement: statement.into(), answer });
     }
 
-    /// Makes a table in the namespace of the lab, as `create` does.
+    /// Creates a table in the namespace of the lab, as `create` does.
     ///
     /// # Errors
-    /// As the cluster's.
+    /// Returns the errors of the cluster.
     pub fn create(
         &mut self,
         name: &str,
@@ -135,10 +135,10 @@ impl PageWriter {
         self.create_with_splits(name, families, splits)
     }
 
-    /// As [`Self::create`], with borders that are bytes.
+    /// Like [`Self::create`], with split keys as bytes.
     ///
     /// # Errors
-    /// As the cluster's.
+    /// Returns the errors of the cluster.
     pub fn create_with_splits(
         &mut self,
         name: &str,
@@ -152,10 +152,10 @@ impl PageWriter {
         Ok(table)
     }
 
-    /// Makes a table of families with attributes, shown as `create` has them.
+    /// Creates a table of families with attributes, shown in the syntax of `create`.
     ///
     /// # Errors
-    /// As the cluster's.
+    /// Returns the errors of the cluster.
     pub fn create_with_families(
         &mut self,
         name: &str,
@@ -166,10 +166,10 @@ impl PageWriter {
         Ok(table)
     }
 
-    /// Makes a table of these families without showing it.
+    /// Creates a table of these families without showing it.
     ///
     /// # Errors
-    /// As the cluster's.
+    /// Returns the errors of the cluster.
     pub fn make(
         &mut self,
         name: &str,
@@ -184,10 +184,10 @@ impl PageWriter {
         )
     }
 
-    /// Shows a `CREATE TABLE` and does it, with the splits it declares.
+    /// Shows and runs a `CREATE TABLE`, with the splits it declares.
     ///
     /// # Errors
-    /// A mistake in it, and as the cluster's.
+    /// Returns an error if the statement is invalid, and the errors of the cluster.
     pub fn declare(&mut self, text: &str) -> anyhow::Result<(LabTable, KeySchema)> {
         let declaration = declaration(text)?;
         let splits = match &declaration.split {
@@ -201,10 +201,10 @@ impl PageWriter {
         Ok((table, declaration.key))
     }
 
-    /// The dictionary of a table of this page, empty.
+    /// Returns the dictionary of a table of this page, empty.
     ///
     /// # Errors
-    /// As the cluster's.
+    /// Returns the errors of the cluster.
     pub fn dictionary(
         &mut self,
         table: &LabTable,
@@ -217,10 +217,10 @@ impl PageWriter {
         self.open_dictionary(table, key)
     }
 
-    /// The dictionary of a table of this page as another program finds it.
+    /// Returns the dictionary of a table of this page as another program reads it.
     ///
     /// # Errors
-    /// As the cluster's.
+    /// Returns the errors of the cluster.
     pub fn open_dictionary(
         &self,
         table: &LabTable,
@@ -237,22 +237,22 @@ impl PageWriter {
     /// Shows the declaration of a key.
     ///
     /// # Errors
-    /// A mistake in it.
+    /// Returns an error if the declaration is invalid.
     pub fn key(&mut self, text: &str) -> anyhow::Result<KeySchema> {
         let key = text.parse::<KeySchema>().map_err(|error| anyhow::anyhow!(error.render(text)))?;
         self.elements.push(Element::Declaration(text.to_owned()));
         Ok(key)
     }
 
-    /// Shows a declaration that is only looked at.
+    /// Shows a declaration without running it.
     pub fn declaration(&mut self, text: impl Into<String>) {
         self.elements.push(Element::Declaration(text.into()));
     }
 
-    /// Shows a mistake in a declaration, as the parser says it.
+    /// Shows a mistake in a declaration, with the message of the parser.
     ///
     /// # Errors
-    /// There is none.
+    /// Returns an error if the declaration is valid.
     pub fn expect_error(&mut self, text: &str) -> anyhow::Result<()> {
         let error = match text.parse::<KeySchema>() {
             Ok(_) => bail!("this declaration is not refused: {text}"),
@@ -262,10 +262,10 @@ impl PageWriter {
         Ok(())
     }
 
-    /// The key of values given as `FIELD=VALUE`, as `halite key encode` shows it.
+    /// Returns the key of values given as `FIELD=VALUE`, shown as by `halite key encode`.
     ///
     /// # Errors
-    /// Values that do not fit.
+    /// Returns an error if the values do not fit the key.
     pub fn encode(&mut self, key: &KeySchema, given: &[&str]) -> anyhow::Result<Bytes> {
         let values = key.parse_values(given.iter().copied()).map_err(anyhow::Error::msg)?;
         let bytes = Bytes::copy_from_slice(&key.encode_with(&values, &SaltGenerator::default())?);
@@ -276,10 +276,10 @@ impl PageWriter {
         Ok(bytes)
     }
 
-    /// What a key says, as `halite key decode` shows it.
+    /// Shows the fields of a key, as `halite key decode` does.
     ///
     /// # Errors
-    /// It is no such key.
+    /// Returns an error if the key does not match the declaration.
     pub fn decode(&mut self, key: &KeySchema, bytes: &[u8]) -> anyhow::Result<String> {
         let shown = key.format_values(&key.decode(bytes)?);
         self.statement(
@@ -289,11 +289,11 @@ impl PageWriter {
         Ok(shown)
     }
 
-    /// Which ranges a question reads, as `halite key explain` shows it. Conditions are those of
+    /// Shows the ranges that a query reads, as `halite key explain` does. Conditions are those of
     /// that command.
     ///
     /// # Errors
-    /// Conditions that are none; a question that cannot be planned.
+    /// Returns an error if a condition is invalid or the query cannot be planned.
     pub fn explain(
         &mut self,
         key: &KeySchema,
@@ -308,11 +308,11 @@ impl PageWriter {
         Ok(plan)
     }
 
-    /// The rows a question asks for, merged across salts, as `halite key scan` shows them.
-    /// Conditions are those of that command.
+    /// Returns the rows of a query, merged across salts, shown as by `halite key scan`. Conditions
+    /// are those of that command.
     ///
     /// # Errors
-    /// As [`Self::explain`], and as the table's.
+    /// Returns the errors of [`Self::explain`] and of the table.
     pub fn query(
         &mut self,
         table: &LabTable,
@@ -334,10 +334,10 @@ impl PageWriter {
         Ok(rows)
     }
 
-    /// As [`Self::query`], without showing it.
+    /// Like [`Self::query`], without showing it.
     ///
     /// # Errors
-    /// As [`Self::query`].
+    /// Returns the errors of [`Self::query`].
     pub fn query_rows(
         &self,
         table: &LabTable,
@@ -348,28 +348,28 @@ impl PageWriter {
         self.execute_plan(self.dyn_table(table)?, &self.plan(key, conditions, limit)?)
     }
 
-    /// A table as the seam has it, for what takes a `dyn Table`.
+    /// Returns a table of the `Cluster` API, for functions that take a `dyn Table`.
     ///
     /// # Errors
-    /// As the cluster's.
+    /// Returns the errors of the cluster.
     pub fn dyn_table(&self, table: &LabTable) -> anyhow::Result<Arc<dyn Table>> {
         Ok(self.cluster.cluster().table(table.inner().descriptor()?.name()))
     }
 
-    /// Shows that lint catches the mistake in `wrong` by `rule`, and that it is silent about
-    /// `right`. Both are `CREATE TABLE` statements, or keys.
+    /// Shows that lint reports the mistake in `wrong` by `rule`, and does not report `right`. Both
+    /// are `CREATE TABLE` statements, or keys.
     ///
     /// # Errors
-    /// It does not; a mistake in either.
+    /// Returns an error if lint does otherwise, or if either declaration is invalid.
     pub fn expect_finding(&mut self, rule: &str, wrong: &str, right: &str) -> anyhow::Result<()> {
         self.compare_findings(rule, &findings(wrong)?, &findings(right)?)
     }
 
-    /// As [`Self::expect_finding`], for rules that look at more than declarations: at samples,
+    /// Like [`Self::expect_finding`], for rules that examine more than declarations: samples,
     /// splits, loads.
     ///
     /// # Errors
-    /// As [`Self::expect_finding`].
+    /// Returns the errors of [`Self::expect_finding`].
     pub fn expect_finding_in(
         &mut self,
         rule: &str,
@@ -379,10 +379,10 @@ impl PageWriter {
         self.compare_findings(rule, &lint(wrong), &lint(right))
     }
 
-    /// As [`Self::expect_finding`], for the bounds of scans.
+    /// Like [`Self::expect_finding`], for the bounds of scans.
     ///
     /// # Errors
-    /// As [`Self::expect_finding`].
+    /// Returns the errors of [`Self::expect_finding`].
     pub fn expect_finding_in_scan(
         &mut self,
         rule: &str,
@@ -397,8 +397,8 @@ impl PageWriter {
         )
     }
 
-    /// What was found of the mistake has the rule in it, and what was found of the right way has
-    /// not.
+    /// Verifies that the findings of the mistake contain the rule, and that those of the correct
+    /// way do not.
     fn compare_findings(
         &mut self,
         rule: &str,
@@ -453,7 +453,7 @@ impl PageWriter {
         Ok(LabTable { name: name.to_owned(), table, splits })
     }
 
-    /// Takes a table away, if it is there.
+    /// Drops a table, if it exists.
     fn drop_table(&self, name: &TableName) -> anyhow::Result<()> {
         let admin = self.cluster.cluster().admin();
         match block_on(admin.disable_table(name)) {
@@ -464,7 +464,7 @@ impl PageWriter {
         Ok(block_on(admin.drop_table(name))?)
     }
 
-    /// Takes the tables of the page away.
+    /// Drops the tables of the page.
     pub(crate) fn clear(&mut self) -> anyhow::Result<()> {
         for table in std::mem::take(&mut self.tables) {
             self.drop_table(&table).with_context(|| {
@@ -474,7 +474,7 @@ impl PageWriter {
         Ok(())
     }
 
-    /// The page, if it has all its parts and showed all its rules.
+    /// Returns the page if it has all its sections and demonstrated all its rules.
     pub(crate) fn finish(self) -> anyhow::Result<RenderedPage> {
         let parts: Vec<_> = self
             .elements
@@ -513,8 +513,8 @@ impl PageWriter {
     }
 }
 
-/// The plan of conditions as `halite key explain` takes them, and of what the planner knows
-/// besides.
+/// Returns the plan of conditions in the syntax of `halite key explain`, with further planner
+/// options.
 pub(crate) fn plan_with(
     key: &KeySchema,
     conditions: &[&str],
@@ -529,7 +529,7 @@ pub(crate) fn plan_with(
     Ok(Arc::new(Plan::new(&Arc::new(key.clone()), &query, options)?))
 }
 
-/// `halite key explain device_id=s1 --limit 3`.
+/// Returns `halite key explain device_id=s1 --limit 3`.
 pub(crate) fn key_command(what: &str, conditions: &[&str], limit: Option<usize>) -> String {
     let words = conditions
         .iter()
@@ -538,7 +538,7 @@ pub(crate) fn key_command(what: &str, conditions: &[&str], limit: Option<usize>)
     std::iter::once(format!("halite key {what}")).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// The one `CREATE TABLE` of a text.
+/// Returns the only `CREATE TABLE` of a text.
 fn declaration(text: &str) -> anyhow::Result<TableDeclaration> {
     match text.parse() {
         Ok(Statement::CreateTable(declaration)) => Ok(declaration),
@@ -547,7 +547,7 @@ fn declaration(text: &str) -> anyhow::Result<TableDeclaration> {
     }
 }
 
-/// What lint says of a `CREATE TABLE`, or of a key.
+/// Returns lint's findings for a `CREATE TABLE`, or for a key.
 fn findings(text: &str) -> anyhow::Result<Vec<Finding>> {
     if text.trim_start().to_ascii_uppercase().starts_with("CREATE") {
         return Ok(lint_declaration(&declaration(text)?, &LintInput::default()));

@@ -1,14 +1,14 @@
-//! Work on every region of a table at the same time, each on a thread of its own.
+//! Concurrent work on every region of a table, one thread per region.
 
 use anyhow::Context as _;
 use halite::{RegionInfo, Row, Scan};
 
 use crate::table::LabTable;
 
-/// Runs `work` on the rows of each region; what came of it, in the order of the regions.
+/// Runs `work` on the rows of each region, and returns the results in the order of the regions.
 ///
 /// # Errors
-/// The first region's that fails, with its start.
+/// Returns the error of the first region that fails, with its start key.
 pub(crate) fn each_region<T: Send>(
     table: &LabTable,
     work: impl Fn(&RegionInfo, Vec<Row>) -> anyhow::Result<T> + Sync,

@@ -1,55 +1,55 @@
-//! What several pages make their rows of: fixed times, reversed times, phone numbers, Zipf's law,
-//! and which region a key falls into.
+//! Sample data shared by pages: fixed times, reversed times, phone numbers, Zipf's law, and the
+//! region of a key.
 
 use bytes::Bytes;
 pub(crate) use halite::rowkey::split::region_for_key;
 
-/// 2024-03-15T00:00:00Z in milliseconds: the time that pages count from, so that they come out
-/// alike in every run.
+/// 2024-03-15T00:00:00Z in milliseconds. Pages count from this time, so that every run gives the
+/// same output.
 pub const T0: i64 = 1_710_460_800_000;
-/// Milliseconds of a second.
+/// Milliseconds per second.
 pub const SECOND: i64 = 1_000;
-/// Milliseconds of a minute.
+/// Milliseconds per minute.
 pub const MINUTE: i64 = 60 * SECOND;
-/// Milliseconds of an hour.
+/// Milliseconds per hour.
 pub const HOUR: i64 = 60 * MINUTE;
-/// Milliseconds of a day.
+/// Milliseconds per day.
 pub const DAY: i64 = 24 * HOUR;
 
-/// What a program puts into a text key for a time, newest first: `Long.MAX_VALUE - time` in decimal
-/// digits.
+/// Returns a time as part of a text key, newest first: `Long.MAX_VALUE - time` in decimal digits.
 pub fn reversed(time: i64) -> String {
     (i64::MAX - time).to_string()
 }
 
-/// Bytes of a cell as HBase counts them (`KeyValue.getLength`): two lengths, the key with row,
-/// column, time and type, the value.
+/// Returns the size of a cell in bytes as HBase computes it (`KeyValue.getLength`): two lengths,
+/// the key with row, column, timestamp and type, the value.
 pub fn key_value_bytes(cell: &halite::cell::CellRef<'_>) -> usize {
     8 + cell.key().len() + cell.value().len()
 }
 
-/// The border of each digit but the first: ten regions for keys that begin with a decimal digit.
+/// Returns the split keys at each decimal digit but the first: ten regions for keys that begin with
+/// a decimal digit.
 pub fn digit_boundaries() -> Vec<Bytes> {
     (1..10).map(|digit: u8| Bytes::from(digit.to_string())).collect()
 }
 
-/// A Chinese mobile number: one of five prefixes of carriers, and eight digits that are spread
-/// evenly.
+/// Returns a Chinese mobile number: one of five carrier prefixes, and eight uniformly distributed
+/// digits.
 pub fn phone(chance: &mut fastrand::Rng) -> String {
     let carrier = ["138", "139", "152", "185", "186"][chance.usize(..5)];
     format!("{carrier}{:08}", chance.u32(..100_000_000))
 }
 
-/// Draws from a few things of which the first is the most frequent: the thing at place `n`, counted
-/// from 1, has a weight of `1 / n^exponent`.
+/// Zipf distribution over a few items, the first of which is the most frequent: item `n`, counted
+/// from 1, has weight `1 / n^exponent`.
 #[derive(Clone, Debug)]
 pub struct Zipf {
-    /// The share of each thing and those before it; the last is 1.
+    /// Cumulative share of each item and the items before it; the last is 1.
     cumulative: Vec<f64>,
 }
 
 impl Zipf {
-    /// Of `things` things, at least one.
+    /// Creates a distribution over `things` items, at least one.
     pub fn new(things: u32, exponent: f64) -> Self {
         let weights: Vec<f64> =
             (1..=things.max(1)).map(|place| f64::from(place).powf(-exponent)).collect();
@@ -66,7 +66,7 @@ impl Zipf {
         }
     }
 
-    /// The place of a thing, counted from 0.
+    /// Returns the index of a random item, counted from 0.
     pub fn sample(&self, chance: &mut fastrand::Rng) -> usize {
         let at = chance.f64();
         self.cumulative.partition_point(|up_to| *up_to <= at).min(self.cumulative.len() - 1)

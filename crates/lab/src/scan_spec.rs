@@ -1,11 +1,11 @@
-//! Which rows a page reads: a scan and the words for it.
+//! Rows that a page reads: a scan and its shell syntax.
 
 use bytes::Bytes;
 use halite::{Filter, Scan, TimeRange};
 
 use crate::statement::quoted;
 
-/// A scan as a page writes it; what is not said is as in the shell.
+/// Scan of a page. Options that are not set have the defaults of the shell.
 #[derive(Clone, Debug, Default)]
 pub struct ScanSpec {
     start: Option<Bytes>,
@@ -21,43 +21,43 @@ pub struct ScanSpec {
 }
 
 impl ScanSpec {
-    /// All rows.
+    /// Selects all rows.
     pub fn all() -> Self {
         Self::default()
     }
 
-    /// Rows from `start` on.
+    /// Selects rows from `start` on, inclusive.
     pub fn from_row(start: impl Into<Bytes>) -> Self {
         Self { start: Some(start.into()), ..Self::default() }
     }
 
-    /// Rows whose keys begin with `prefix`.
+    /// Selects rows whose keys begin with `prefix`.
     pub fn prefix(prefix: impl Into<Bytes>) -> Self {
         Self { prefix: Some(prefix.into()), ..Self::default() }
     }
 
-    /// Only rows in front of `stop`.
+    /// Selects only rows before `stop`, exclusive.
     #[must_use]
     pub fn to(mut self, stop: impl Into<Bytes>) -> Self {
         self.stop = Some(stop.into());
         self
     }
 
-    /// At most so many rows.
+    /// Limits the number of rows.
     #[must_use]
     pub fn limit(mut self, rows: usize) -> Self {
         self.limit = Some(rows);
         self
     }
 
-    /// Up to so many versions of each column.
+    /// Sets the maximum number of versions per column.
     #[must_use]
     pub fn versions(mut self, versions: u32) -> Self {
         self.versions = Some(versions);
         self
     }
 
-    /// Only a family, or a column as `family:qualifier`; may be said several times.
+    /// Selects a family, or a column as `family:qualifier`. Can be called several times.
     #[must_use]
     pub fn column(mut self, column: &str) -> Self {
         let (family, qualifier) = column
@@ -70,40 +70,41 @@ impl ScanSpec {
         self
     }
 
-    /// Only what passes a filter in HBase's filter language, such as `PrefixFilter('a')`.
+    /// Selects only cells that pass a filter in HBase's filter language, such as
+    /// `PrefixFilter('a')`.
     ///
     /// # Errors
-    /// Text that is no filter.
+    /// Returns an error if the text is not a valid filter.
     pub fn filter(mut self, text: &str) -> anyhow::Result<Self> {
         self.filter = Some((text.to_owned(), Filter::parse_bytes(text.as_bytes())?));
         Ok(self)
     }
 
-    /// Only cells with a timestamp from `min` on and below `max`.
+    /// Selects only cells with a timestamp of at least `min` and less than `max`.
     ///
     /// # Errors
-    /// A range that has its ends exchanged.
+    /// Returns an error if the bounds are reversed.
     pub fn times(mut self, min: i64, max: i64) -> anyhow::Result<Self> {
         self.times = Some(TimeRange::new(min, max)?);
         Ok(self)
     }
 
-    /// From the last row to the first: the row that is begun with is then the greatest one, as in
-    /// the shell.
+    /// Scans from the last row to the first: the start row is then the greatest row, as in the
+    /// shell.
     #[must_use]
     pub fn reversed(mut self) -> Self {
         self.reversed = true;
         self
     }
 
-    /// With delete markers and what they hide.
+    /// Includes delete markers and the cells that they delete.
     #[must_use]
     pub fn raw(mut self) -> Self {
         self.raw = true;
         self
     }
 
-    /// The scan.
+    /// Returns the scan.
     pub(crate) fn scan(&self) -> Scan {
         let mut scan = self
             .prefix
@@ -111,8 +112,8 @@ impl ScanSpec {
             .map_or_else(Scan::all, Scan::prefix)
             .reverse(self.reversed)
             .raw(self.raw);
-        // In reverse the shell's STARTROW is the greater end, and a Scan has the lesser one in
-        // front all the same.
+        // In reverse the shell's STARTROW is the greater end, and a Scan still has the lesser one
+        // first.
         if let Some(start) = &self.start {
             scan = if self.reversed {
                 scan.stop_inclusive(start.clone())
@@ -145,8 +146,7 @@ impl ScanSpec {
         })
     }
 
-    /// Its options in the words of the shell: `, {STARTROW => 'a', LIMIT => 3}`; nothing for all
-    /// rows.
+    /// Returns the options in shell syntax: `, {STARTROW => 'a', LIMIT => 3}`; empty for all rows.
     pub(crate) fn options(&self) -> String {
         let mut said = Vec::new();
         if !self.columns.is_empty() {

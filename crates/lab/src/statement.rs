@@ -1,10 +1,10 @@
-//! Operations in the words of HBase's shell, and rows as it prints them.
+//! Operations in the syntax of HBase's shell, and rows as the shell prints them.
 
 use std::fmt::Write as _;
 
 use halite::{Bytes, FamilyDescriptor, Row, to_string_binary};
 
-/// Bytes as a word of the shell: in single quotes, or in double ones where they need escapes.
+/// Returns bytes as a shell literal: in single quotes, or in double quotes if they need escapes.
 pub(crate) fn quoted(bytes: &[u8]) -> String {
     let printed = to_string_binary(bytes);
     if printed.contains('\\') || printed.contains('\'') {
@@ -14,13 +14,13 @@ pub(crate) fn quoted(bytes: &[u8]) -> String {
     }
 }
 
-/// A statement with its words: `put 'posts', 'a', 'f:q', 'x'`.
+/// Returns a statement with its arguments: `put 'posts', 'a', 'f:q', 'x'`.
 pub(crate) fn statement(verb: &str, words: &[&[u8]]) -> String {
     let words: Vec<_> = words.iter().map(|word| quoted(word)).collect();
     format!("{verb} {}", words.join(", "))
 }
 
-/// `create 'posts', 'f', SPLITS => ['a', 'b']`, with the first few of many borders.
+/// Returns `create 'posts', 'f', SPLITS => ['a', 'b']`, with only the first few of many split keys.
 pub(crate) fn create(table: &str, families: &[&str], splits: &[Bytes]) -> String {
     const MAX_SPLITS: usize = 5;
     const MAX_COLUMNS: usize = 60;
@@ -47,7 +47,7 @@ pub(crate) fn create(table: &str, families: &[&str], splits: &[Bytes]) -> String
     words
 }
 
-/// `create 'posts', {NAME => 'f', VERSIONS => 3}`: families with what is said of them.
+/// Returns `create 'posts', {NAME => 'f', VERSIONS => 3}`: families with their attributes.
 pub(crate) fn create_families(table: &str, families: &[FamilyDescriptor]) -> String {
     let value = |value: &String| {
         if value.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -75,13 +75,13 @@ pub(crate) fn create_families(table: &str, families: &[FamilyDescriptor]) -> Str
     format!("create {}, {}", quoted(table.as_bytes()), families.join(", "))
 }
 
-/// A line for each cell of a row: `key  column=f:q, value=v`. Times are left out: they differ from
-/// run to run.
+/// Returns a line for each cell of a row: `key  column=f:q, value=v`. Timestamps are omitted,
+/// because they differ from run to run.
 pub(crate) fn lines(row: &Row) -> Vec<String> {
     row.iter().map(|cell| line(row, &cell, "")).collect()
 }
 
-/// As [`lines`], with times; for rows whose times the page has given.
+/// Like [`lines`], with timestamps; for rows whose timestamps the page specifies.
 pub(crate) fn timed_lines(row: &Row) -> Vec<String> {
     row.iter().map(|cell| line(row, &cell, &format!("timestamp={}, ", cell.timestamp()))).collect()
 }

@@ -1,4 +1,4 @@
-//! A table of a page: every operation on it is done, and shown in the words of the shell.
+//! Table of a page: every operation runs, and is shown in shell syntax.
 
 use anyhow::Context as _;
 use bytes::Bytes;
@@ -10,12 +10,12 @@ use crate::page_writer::PageWriter;
 use crate::scan_spec::ScanSpec;
 use crate::statement::{lines, statement, timed_lines};
 
-/// Rows that are written in one batch.
+/// Rows per batch of writes.
 pub(crate) const BATCH_ROWS: usize = 500;
-/// Rows of an answer that are shown; of more than that the rest is counted.
+/// Maximum rows shown of a reply; the others are only counted.
 const MAX_SHOWN_ROWS: usize = 12;
 
-/// A table, by its short name.
+/// Table with its short name.
 #[derive(Clone)]
 pub struct LabTable {
     pub(crate) name: String,
@@ -24,33 +24,33 @@ pub struct LabTable {
 }
 
 impl LabTable {
-    /// The table itself, for what is not to be shown.
+    /// Returns the underlying table, for operations that are not shown.
     pub fn inner(&self) -> &BlockingTable {
         &self.table
     }
 
-    /// Its short name, without the namespace.
+    /// Returns the short name, without the namespace.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The keys at which its regions were made to begin, without the empty one.
+    /// Returns the split keys with which the table was created, without the empty key.
     pub fn splits(&self) -> &[Bytes] {
         &self.splits
     }
 }
 
-/// `family:qualifier` in two.
+/// Splits `family:qualifier` in two.
 fn split_column(column: &str) -> (&str, &str) {
     column.split_once(':').unwrap_or((column, ""))
 }
 
-/// Operations on tables, each shown with its answer.
+/// Operations on tables, each shown with its reply.
 impl PageWriter {
     /// Writes a value.
     ///
     /// # Errors
-    /// As the table's.
+    /// Returns the errors of the table.
     pub fn put(
         &mut self,
         table: &LabTable,
@@ -71,7 +71,7 @@ impl PageWriter {
     /// Writes a value with a timestamp.
     ///
     /// # Errors
-    /// As the table's.
+    /// Returns the errors of the table.
     pub fn put_at(
         &mut self,
         table: &LabTable,
@@ -88,10 +88,10 @@ impl PageWriter {
         Ok(())
     }
 
-    /// Writes many rows, which are not shown one by one; a page says in its text what they are.
+    /// Writes many rows, which are not shown individually; the text of the page describes them.
     ///
     /// # Errors
-    /// The first one's.
+    /// Returns the first error.
     pub fn load<K: Into<Bytes>, V: AsRef<[u8]>>(
         &mut self,
         table: &LabTable,
@@ -108,15 +108,15 @@ impl PageWriter {
     /// Reads one row.
     ///
     /// # Errors
-    /// As the table's.
+    /// Returns the errors of the table.
     pub fn get(&mut self, table: &LabTable, row: impl AsRef<[u8]>) -> anyhow::Result<Row> {
         self.get_versions(table, row, 1)
     }
 
-    /// Reads up to so many versions of each column of one row.
+    /// Reads a maximum number of versions of each column of one row.
     ///
     /// # Errors
-    /// As the table's.
+    /// Returns the errors of the table.
     pub fn get_versions(
         &mut self,
         table: &LabTable,
@@ -136,7 +136,7 @@ impl PageWriter {
     /// Reads rows.
     ///
     /// # Errors
-    /// As the table's.
+    /// Returns the errors of the table.
     pub fn scan(&mut self, table: &LabTable, read: &ScanSpec) -> anyhow::Result<Vec<Row>> {
         let rows = self.rows(table, read)?;
         self.statement(
@@ -146,11 +146,11 @@ impl PageWriter {
         Ok(rows)
     }
 
-    /// As [`PageWriter::scan`], with the timestamps of cells; for rows whose times the page has
-    /// given.
+    /// Like [`PageWriter::scan`], with the timestamps of cells; for rows whose timestamps the page
+    /// specifies.
     ///
     /// # Errors
-    /// As the table's.
+    /// Returns the errors of the table.
     pub fn scan_timed(&mut self, table: &LabTable, read: &ScanSpec) -> anyhow::Result<Vec<Row>> {
         let rows = self.rows(table, read)?;
         let mut answer: Vec<_> = rows.iter().flat_map(timed_lines).collect();
@@ -159,10 +159,10 @@ impl PageWriter {
         Ok(rows)
     }
 
-    /// Counts the rows of a read, and shows the number only.
+    /// Counts the rows of a read, and shows only the number.
     ///
     /// # Errors
-    /// As the table's.
+    /// Returns the errors of the table.
     pub fn count(&mut self, table: &LabTable, read: &ScanSpec) -> anyhow::Result<usize> {
         let rows = self.rows(table, read)?.len();
         self.statement(
@@ -172,10 +172,10 @@ impl PageWriter {
         Ok(rows)
     }
 
-    /// Reads rows without showing it.
+    /// Reads rows without showing them.
     ///
     /// # Errors
-    /// As the table's.
+    /// Returns the errors of the table.
     pub fn rows(&self, table: &LabTable, read: &ScanSpec) -> anyhow::Result<Vec<Row>> {
         table
             .table
@@ -184,10 +184,10 @@ impl PageWriter {
             .with_context(|| format!("scan of {}", table.name))
     }
 
-    /// Adds to a counter; its new value.
+    /// Adds to a counter and returns its new value.
     ///
     /// # Errors
-    /// As the table's.
+    /// Returns the errors of the table.
     pub fn incr(
         &mut self,
         table: &LabTable,
@@ -206,10 +206,10 @@ impl PageWriter {
         Ok(value)
     }
 
-    /// Appends to a value; the new one.
+    /// Appends to a value and returns the new value.
     ///
     /// # Errors
-    /// As the table's.
+    /// Returns the errors of the table.
     pub fn append(
         &mut self,
         table: &LabTable,
@@ -228,10 +228,10 @@ impl PageWriter {
         Ok(now)
     }
 
-    /// Moves a row to another key; how many cells that were.
+    /// Moves a row to another key and returns the number of cells moved.
     ///
     /// # Errors
-    /// As [`halite::move_row`].
+    /// Returns the errors of [`halite::move_row`].
     pub fn move_row(
         &mut self,
         table: &LabTable,
@@ -246,21 +246,21 @@ impl PageWriter {
         Ok(moved.cells)
     }
 
-    /// Takes a whole row away.
+    /// Deletes a whole row.
     ///
     /// # Errors
-    /// As the table's.
+    /// Returns the errors of the table.
     pub fn delete_row(&mut self, table: &LabTable, row: impl AsRef<[u8]>) -> anyhow::Result<()> {
         table.table.delete(Delete::new(row.as_ref().to_vec()))?;
         self.statement(statement("deleteall", &[table.name.as_bytes(), row.as_ref()]), Vec::new());
         Ok(())
     }
 
-    /// Shows that a call is refused, with the first line of what is said; the error. `statement`
-    /// says the call in the words of the shell.
+    /// Shows that a call fails, with the first line of the message, and returns the error.
+    /// `statement` is the call in shell syntax.
     ///
     /// # Errors
-    /// It is not refused.
+    /// Returns an error if the call succeeds.
     pub fn expect_call_error<T>(
         &mut self,
         statement: impl Into<String>,
@@ -276,10 +276,10 @@ impl PageWriter {
         Ok(error)
     }
 
-    /// Rewrites all store files as one, and waits until that is done.
+    /// Compacts all store files into one, and waits until that is done.
     ///
     /// # Errors
-    /// As the cluster's.
+    /// Returns the errors of the cluster.
     pub fn major_compact(&mut self, table: &LabTable) -> anyhow::Result<()> {
         let name = table.table.descriptor()?.name().clone();
         block_on(self.cluster().cluster().admin().compact(&name, None, CompactionKind::Major))?;
@@ -287,10 +287,10 @@ impl PageWriter {
         Ok(())
     }
 
-    /// Writes the memstores to store files.
+    /// Flushes the memstores to store files.
     ///
     /// # Errors
-    /// As the cluster's.
+    /// Returns the errors of the cluster.
     pub fn flush(&mut self, table: &LabTable) -> anyhow::Result<()> {
         self.cluster().flush(&table.table.descriptor()?.name().clone())?;
         self.statement(statement("flush", &[table.name.as_bytes()]), Vec::new());
@@ -298,7 +298,7 @@ impl PageWriter {
     }
 }
 
-/// Lines of the first rows of an answer, and how many there are.
+/// Returns the lines of the first rows of a reply, and the number of rows.
 pub(crate) fn first_rows(rows: &[Row], lines: impl Fn(&Row) -> Vec<String>) -> Vec<String> {
     let mut answer: Vec<_> = rows.iter().take(MAX_SHOWN_ROWS).flat_map(lines).collect();
     if rows.len() > MAX_SHOWN_ROWS {
@@ -308,7 +308,7 @@ pub(crate) fn first_rows(rows: &[Row], lines: impl Fn(&Row) -> Vec<String>) -> V
     answer
 }
 
-/// Writes a batch; the first error of any of it.
+/// Writes a batch and returns the first error of any operation.
 pub(crate) fn write_batch(table: &LabTable, ops: Vec<RowOp>) -> anyhow::Result<()> {
     for result in table.table.batch(ops)? {
         result?;

@@ -1,5 +1,5 @@
-//! Encoding and decoding of one key, next to Phoenix's encoding and `FoundationDB`'s tuple layer,
-//! in nanoseconds.
+//! Times of encoding and decoding one key in nanoseconds, compared with Phoenix's encoding and
+//! `FoundationDB`'s tuple layer.
 //!
 //! `cargo run --release -p halite-rowkey --example key_codec`
 #![allow(clippy::print_stdout, reason = "it is a program that prints")]
@@ -16,7 +16,7 @@ use halite_rowkey::{
 const ROUNDS: u32 = 60;
 const TIMES: u32 = 20_000;
 
-/// The quickest of many rounds: what else the machine does makes rounds slower, never quicker.
+/// Prints the time of the fastest of many rounds: other load makes rounds slower, never faster.
 fn measure(what: &str, mut work: impl FnMut()) {
     let round = |_| {
         let began = Instant::now();
@@ -26,7 +26,7 @@ fn measure(what: &str, mut work: impl FnMut()) {
     println!("{what:<52}{:>8.1} ns", (0..ROUNDS).map(round).fold(f64::MAX, f64::min));
 }
 
-/// `(SALT(16 BY device), device STRING, channel U32, ts TIMESTAMP DESC)`
+/// Returns the schema of `(SALT(16 BY device), device STRING, channel U32, ts TIMESTAMP DESC)`.
 fn schema(profile: Profile) -> KeySchema {
     let field = |name: &str, ty| Field { name: name.into(), ty, pattern: None };
     let fields = vec![
@@ -35,7 +35,7 @@ fn schema(profile: Profile) -> KeySchema {
         field("ts", FieldType::Timestamp(TimeUnit::Millis)),
     ];
     let plain = |field| Segment::new(SegmentKind::Plain(field));
-    // Phoenix salts the whole key by a function of its own.
+    // Phoenix salts the whole key with its own function.
     let (by, function) = if profile == Profile::Phoenix {
         (Vec::new(), HashFunction::Phoenix)
     } else {
@@ -72,8 +72,8 @@ fn main() {
     measure("encode", || _ = black_box(phoenix.encode(black_box(&values))));
     measure("decode, the salt checked", || _ = black_box(phoenix.decode(black_box(&key))));
 
-    // The tuple layer has no salts and no descending order: the same values, the salt given and the
-    // time negated.
+    // The tuple layer has no salts and no descending order: the same values, with a given salt and
+    // a negated time.
     let tuple = (1_i64, "sensor_00001", 7_u32, -1_710_460_800_000_i64);
     let packed = pack(&tuple);
     let mut bytes = Vec::new();

@@ -452,7 +452,7 @@ mod tests {
         );
     }
 
-    /// A prefix in this notation was compared literally, so that nothing was found.
+    /// Regression test: a prefix in this notation was compared literally, so that no row was found.
     #[test]
     fn beginnings_of_bytes_are_read_as_bytes_are() {
         let key: KeySchema = "(b BYTES, n U8)".parse().unwrap();
@@ -476,7 +476,7 @@ mod tests {
         assert!(test("b=x'0a").is_err());
     }
 
-    /// Ranges of addresses were compared as text, which omitted rows.
+    /// Regression test: ranges of addresses were compared as text, which omitted rows.
     #[test]
     fn addresses_that_are_text_are_asked_for_one_by_one() {
         let key: KeySchema = "(IPV4(h), n U8)".parse().unwrap();
@@ -495,7 +495,8 @@ mod tests {
         assert!(KeyQuery::all().with_condition(&typed, "h=10.0.0.9..10.0.0.20").is_ok());
     }
 
-    /// Blanks inside quotes cut a value in two, and `*` was taken as text where values are encoded.
+    /// Regression test: blanks inside quotes split a value, and `*` was interpreted as text for
+    /// encoded values.
     #[test]
     fn values_of_one_line_are_cut_at_blanks_outside_of_quotes() {
         let pieces = |line: &str| {
@@ -520,8 +521,8 @@ mod tests {
         assert_eq!(key.parse_values(["a=''"]), Ok(vec!["".into(), Value::Null]));
     }
 
-    /// Other query languages' words were compared as text, and ranges the wrong way round planned
-    /// as no key at all.
+    /// Regression test: words of other query languages were compared as text, and reversed ranges
+    /// were planned as no key at all.
     #[test]
     fn what_would_be_misunderstood_is_refused_with_what_to_write() {
         let key: KeySchema = "(name STRING, ts TIMESTAMP DESC)".parse().unwrap();

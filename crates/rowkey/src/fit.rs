@@ -62,8 +62,9 @@ impl KeyFit {
 }
 
 impl KeySchema {
-    /// Checks that bytes are a key of this schema: they can be decoded, and the decoded values give
-    /// the same bytes. Numbers of dictionaries and drawn salts are taken as they are in the key.
+    /// Checks that bytes are a key of this schema: they can be decoded, and the decoded values
+    /// encode to the same bytes. Dictionary ids and generated salts are taken from the key
+    /// unchanged.
     ///
     /// # Errors
     /// Where and why the bytes are no key of this schema.
@@ -92,8 +93,8 @@ impl KeySchema {
         Err(KeyError::new(segment, at, KeyErrorKind::Malformed("its values give another key")))
     }
 
-    /// Returns `true` if a salt or hash is computed from a field that the key holds as a number of
-    /// a dictionary.
+    /// Returns `true` if a salt or hash is computed from a field that the key contains as a
+    /// dictionary id.
     fn derives_from_dictionary(&self) -> bool {
         let is_dictionary = |field: FieldId| {
             self.segments().iter().any(|segment| matches!(segment.kind, SegmentKind::Dict { field: of, .. } if of == field))

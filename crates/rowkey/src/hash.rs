@@ -1,4 +1,4 @@
-//! The functions of salts and hashes, over what their fields are together.
+//! Functions of salts and hashes, over the combined input of their fields.
 
 use halite_types::hash::murmur3;
 use md5::Digest;
@@ -9,22 +9,22 @@ use crate::value::Value;
 /// Input of a salt or a hash.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Input<'a> {
-    /// One field of text: its UTF-8.
+    /// UTF-8 of one text field.
     Text(&'a str),
-    /// One integer: its eight bytes, least first, as Iceberg hashes it. Unsigned ones above
-    /// `i64::MAX` are distinguished by `negative` being false.
+    /// One integer, hashed as its eight bytes in little-endian order, as in Iceberg. Unsigned
+    /// integers above `i64::MAX` are distinguished by `negative` being `false`.
     Integer {
-        /// In two's complement.
+        /// Two's complement.
         bits: u64,
-        /// `true` if the number is below zero.
+        /// `true` if the number is negative.
         negative: bool,
     },
-    /// Bytes: one field of them, or several fields encoded.
+    /// Bytes of one field, or of several encoded fields.
     Bytes(&'a [u8]),
 }
 
 impl<'a> Input<'a> {
-    /// Returns a text, bytes or an integer alone; `None` for other values.
+    /// Returns the input for a single text, bytes or integer; `None` for other values.
     #[inline]
     pub(crate) fn from_value(value: &'a Value<'_>) -> Option<Self> {
         Some(match *value {
@@ -56,19 +56,20 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Returns the salt below `count`; `None` for functions that draw it, and for the remainder of what
-/// is no integer.
+/// Returns the salt below `count`. `None` if `count` is 0, if the function generates salts, or if
+/// it computes the remainder of a value that is not an integer.
 #[inline]
 pub(crate) fn salt(function: HashFunction, input: Input<'_>, count: u32) -> Option<u32> {
     match function {
         _ if count == 0 => None,
-        // Most salts are these, and 128 bits divide slowly.
+        // This is the most frequent function, and a division of 128 bits is slow.
         HashFunction::Murmur3 => Some(murmur3_of(input) % count),
         _ => u32::try_from(number(function, input)?.rem_euclid(count.into())).ok(),
     }
 }
 
-/// The number that salts are the remainder of; `None` as of [`salt`].
+/// Returns the number whose remainder is the salt. `None` for generated salts, and for the
+/// remainder of a value that is not an integer.
 pub(crate) fn number(function: HashFunction, input: Input<'_>) -> Option<i128> {
     Some(match function {
         HashFunction::Murmur3 => murmur3_of(input).into(),
@@ -90,22 +91,22 @@ pub(crate) fn number(function: HashFunction, input: Input<'_>) -> Option<i128> {
     })
 }
 
-/// Returns the same of bytes.
+/// Returns the same as [`number`] for bytes.
 pub(crate) fn number_of_bytes(function: HashFunction, bytes: &[u8]) -> Option<i128> {
     number(function, Input::Bytes(bytes))
 }
 
-/// As Iceberg's bucket transform takes it: without the sign.
+/// Returns the hash without its sign bit, as in Iceberg's bucket transform.
 #[inline]
 fn murmur3_of(input: Input<'_>) -> u32 {
     input.with_bytes(|bytes| murmur3(bytes, 0)) & 0x7fff_ffff
 }
 
-/// The longest digest: SHA-512's.
+/// Bytes of the longest digest, SHA-512.
 pub(crate) const MAX_DIGEST_BYTES: usize = 64;
 
-/// Returns the digest, in `room`; numbers with their first byte first. `None` for functions that
-/// give salts only.
+/// Returns the digest, stored in `room`; numbers are big-endian. `None` for functions that only
+/// compute salts.
 pub(crate) fn digest<'r>(
     function: HashFunction,
     input: Input<'_>,
@@ -133,8 +134,8 @@ pub(crate) fn digest<'r>(
     Some(&room[..length])
 }
 
-/// `String.hashCode` of the text; of an integer's digits; of bytes, each as one character
-/// (ISO-8859-1).
+/// Returns `String.hashCode` of the text, of an integer's decimal digits, or of bytes, each as one
+/// character (ISO-8859-1).
 fn java(input: Input<'_>) -> i32 {
     let next = |hash: i32, unit: u16| hash.wrapping_mul(31).wrapping_add(unit.into());
     match input {
@@ -146,8 +147,8 @@ fn java(input: Input<'_>) -> i32 {
     }
 }
 
-/// What Phoenix's `SaltingUtil.getSaltingByte` takes the remainder of: a polynomial that begins
-/// with 1, over signed bytes, without its sign.
+/// Returns the number whose remainder is Phoenix's `SaltingUtil.getSaltingByte`: a polynomial that
+/// begins with 1, over signed bytes, without its sign.
 fn phoenix(bytes: &[u8]) -> u32 {
     bytes
         .iter()

@@ -1,7 +1,7 @@
-//! Where should a server answer calls? The same Gets from 1, 8 and 64 connections, alone and beside
-//! a connection that scans without end, on a server that answers all calls on the connection's
-//! task, all on other threads, or each where it belongs. The server is a process of its own, so
-//! that its processor time is its own, with as many I/O threads as `halite serve` has by itself.
+//! Compares where a server runs calls. The same Gets from 1, 8 and 64 connections, alone and next
+//! to a connection that scans without end, on a server that runs all calls on the connection's
+//! task, all on other threads, or each where it belongs. The server is a separate process, so that
+//! its processor time is measured alone, with as many I/O threads as `halite serve` has by default.
 #![expect(clippy::print_stdout, reason = "a benchmark talks to the person at the terminal")]
 #![expect(
     clippy::disallowed_methods,
@@ -60,8 +60,8 @@ fn mode_by_name(name: &str) -> Result<DispatchMode> {
         .ok_or_else(|| HELP.into())
 }
 
-/// The child: fills a table, serves it, says on which port and what the table's region is called,
-/// and stays until its input ends.
+/// Child process: fills a table, serves it, prints the port and the name of the table's region, and
+/// runs until its input ends.
 fn serve(lanes: DispatchMode, folder: &str) -> Result<()> {
     let mut options = Options::default();
     options.wal_sync = WalSync::Flush;
@@ -123,7 +123,7 @@ fn start(lanes: &str) -> Result<ServerProcess> {
 }
 
 fn compare(time: Duration) -> Result<()> {
-    // One thread is enough for clients that only wait, and leaves the server what there is.
+    // One thread is enough for clients that only wait, and leaves the other cores to the server.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     println!(
         "| calls | connections | beside | Gets/s | p50 us | p99 us | server CPU us/Get |\n|---|---|---|---|---|---|---|"
@@ -206,7 +206,7 @@ async fn gets(
     Ok(latencies)
 }
 
-/// Scans all rows again and again, a thousand in an answer.
+/// Scans all rows repeatedly, a thousand per response.
 async fn scan(address: SocketAddr, region: String, stop: Arc<AtomicBool>) -> Result<()> {
     let mut connection = Connection::open(address).await?;
     let query = convert::scan::to_proto(&Scan::all().into())?;

@@ -4,10 +4,10 @@
 //! flat key    rowLength u16 | row | familyLength u8 | family | qualifier | timestamp i64 | type u8
 //! cell        total u32 | keyLength u32 | valueLength u32 | key | value [ | tagsLength u16 | tags ]
 //! ```
-//! All integers are big-endian. `total` counts what follows it. The tags part is there exactly when
-//! `total` says so. This is the layout of a `KeyValueCodecWithTags` cell block, so the same run of
-//! bytes serves in an operation, in the write-ahead log, in the memstore and in an answer. The
-//! sequence id of a cell is not part of the layout: the owner of the cells stores it separately.
+//! All integers are big-endian. `total` is the number of bytes after it. The tags part exists only
+//! if `total` includes it. This is the layout of a `KeyValueCodecWithTags` cell block, so
+//! operations, the write-ahead log, the memstore and responses use the same bytes. The sequence id
+//! of a cell is not part of the layout: the owner of the cells stores it separately.
 
 use std::cmp::Ordering;
 

@@ -40,7 +40,8 @@ pub enum CompareOp {
 }
 
 impl CompareOp {
-    /// Returns `true` if an order of `stored` against `given` satisfies the operator.
+    /// Returns `true` if `order`, that of the stored value relative to the given one, satisfies the
+    /// operator.
     pub fn accepts(self, order: std::cmp::Ordering) -> bool {
         match self {
             Self::Less => order.is_lt(),

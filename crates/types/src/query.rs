@@ -365,8 +365,8 @@ impl Scan {
 /// Storage tiers that a read may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadTier {
-    /// Memory only, for a thread that must not block: a block that is not cached, and a row with so
-    /// many cells that it takes long, return
+    /// Memory only, for a thread that must not block: a block that is not cached, and a row with
+    /// too many cells for a short read, return
     /// [`ErrorKind::WouldBlock`](crate::error::ErrorKind::WouldBlock).
     Memory,
     /// Memory and disk.

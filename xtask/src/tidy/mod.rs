@@ -8,6 +8,7 @@ mod manifest;
 mod sources;
 mod testdata;
 mod tree;
+mod words;
 
 use std::fmt;
 
@@ -24,8 +25,8 @@ struct Finding {
 }
 
 impl Finding {
-    fn new(path: &str, line: usize, mend: impl Into<String>) -> Self {
-        Self { path: path.to_string(), line, fix: mend.into() }
+    fn new(path: &str, line: usize, fix: impl Into<String>) -> Self {
+        Self { path: path.to_string(), line, fix: fix.into() }
     }
 }
 
@@ -38,8 +39,14 @@ impl fmt::Display for Finding {
 /// Check of the whole tree.
 type Check = fn(&Tree) -> Vec<Finding>;
 
-const CHECKS: [Check; 5] =
-    [crate_graph::check, dependencies::check, sources::check, links::check, testdata::check];
+const CHECKS: [Check; 6] = [
+    crate_graph::check,
+    dependencies::check,
+    sources::check,
+    links::check,
+    testdata::check,
+    words::check,
+];
 
 /// `cargo xtask tidy`.
 pub(crate) fn run() -> Result<()> {
@@ -51,8 +58,8 @@ pub(crate) fn run() -> Result<()> {
     }
     match findings.len() {
         0 => Ok(()),
-        1 => Err("tidy: one thing to mend, named above".to_string()),
-        count => Err(format!("tidy: {count} things to mend, named above")),
+        1 => Err("tidy: 1 finding".to_string()),
+        count => Err(format!("tidy: {count} findings")),
     }
 }
 

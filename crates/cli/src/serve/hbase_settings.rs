@@ -86,10 +86,7 @@ pub(crate) const HBASE_SETTINGS: &[HBaseSetting] = &[
         "hbase.cluster.distributed",
         Ignored("master, region server and ZooKeeper are this one process"),
     ),
-    setting(
-        "hbase.zookeeper.quorum",
-        Ignored("the ZooKeeper endpoint is in this process; clients are told where it is"),
-    ),
+    setting("hbase.zookeeper.quorum", Ignored("the ZooKeeper endpoint is in this process")),
     setting("hbase.wal.dir", Ignored("the log lies in the data directory")),
     setting(
         "dfs.replication",

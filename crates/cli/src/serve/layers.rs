@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_setting_that_somebody_relies_on_and_is_not_there_stops_the_start() {
         let said = |flags: &ServeFlags| format!("{:#}", resolve(flags).unwrap_err());
-        let wanted = "hbase.security.authentication=kerberos: there is no authentication here";
+        let wanted = "hbase.security.authentication=kerberos: authentication is not supported";
         assert!(
             said(&flags(&[], &[("hbase.security.authentication", "kerberos")], None))
                 .starts_with(&format!("--hbase-conf: {wanted}"))

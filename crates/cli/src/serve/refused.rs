@@ -163,7 +163,7 @@ impl Lack {
     pub(crate) fn explanation(self) -> &'static str {
         match self {
             Authentication => {
-                "there is no authentication here, whoever can connect may do everything; listen on 127.0.0.1 or behind a firewall"
+                "authentication is not supported: any client that can connect has full access; listen on 127.0.0.1 or use a firewall"
             }
             WireEncryption => {
                 "nothing that is sent is encrypted here; listen on 127.0.0.1 and let clients come through a tunnel"
@@ -172,7 +172,7 @@ impl Lack {
                 "files and log are not encrypted here; put the data directory on an encrypted disk"
             }
             Permissions => {
-                "there are no permissions and no visibility labels here, whoever can connect may do everything; listen on 127.0.0.1 or behind a firewall"
+                "permissions and visibility labels are not supported: any client that can connect has full access; listen on 127.0.0.1 or use a firewall"
             }
             Coprocessors => {
                 "no class of Java's can be loaded here, only AggregateImplementation and MultiRowMutationEndpoint are built in; do without the coprocessor"

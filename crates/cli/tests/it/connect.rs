@@ -1,4 +1,4 @@
-//! The commands on a cluster: what they do on a store they do through the client too.
+//! Commands on a cluster: each works through the client as it does on a store.
 
 use rustix::process::Signal;
 

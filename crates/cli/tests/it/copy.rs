@@ -1,4 +1,4 @@
-//! `halite copy`: what arrives, from and to stores and a server, and after an interruption.
+//! `halite copy` between stores and a server, including resumption after an interruption.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -69,7 +69,7 @@ fn make(folder: &Path) {
     store.close().unwrap();
 }
 
-/// Everything a store holds of a table, markers included.
+/// Returns all cells of a table in a store, including delete markers.
 fn raw(store: &Store, table: &str) -> Vec<Row> {
     store
         .table(table)

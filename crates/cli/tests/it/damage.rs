@@ -1,5 +1,5 @@
-//! The built commands over stores that are damaged: what they say, where they say it, and how they
-//! end.
+//! Built commands on damaged stores: their messages, the stream they print them to, and their exit
+//! codes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The file of a store whose path contains `part`.
+/// Returns the file of a store whose path contains `part`.
 pub(crate) fn file(data: &Path, part: &str) -> PathBuf {
     let mut found: Vec<PathBuf> =
         files(data).into_iter().filter(|path| path.to_str().unwrap().contains(part)).collect();
@@ -68,7 +68,7 @@ pub(crate) fn file(data: &Path, part: &str) -> PathBuf {
     found.pop().unwrap_or_else(|| panic!("no {part} in {}", data.display()))
 }
 
-/// Changes a byte where a text stands in a file.
+/// Flips a bit of the first byte of `text` in a file.
 fn damage(path: &Path, text: &str) {
     let mut bytes = fs::read(path).unwrap();
     let at = bytes.windows(text.len()).position(|bytes| bytes == text.as_bytes()).unwrap();

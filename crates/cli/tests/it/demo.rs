@@ -1,4 +1,4 @@
-//! The demo's answers beside a plain sort of its data, and what is left of a load that was killed.
+//! Answers of the demo compared with a plain sort of its data, and the state after a killed load.
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read as _;
@@ -31,7 +31,7 @@ impl Line {
         self.fields.get(field).map(|text| text.parse().unwrap())
     }
 
-    /// How the demo's tables begin: date, hour, station, degrees Fahrenheit.
+    /// Formats the first columns of the demo's tables: date, hour, station, degrees Fahrenheit.
     fn format(&self) -> String {
         format!(
             "{} {} {} {:.1}",
@@ -80,7 +80,7 @@ fn output(data: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The lines of a section that begin with a date, cut to as many words as wanted.
+/// Returns the lines of a section that begin with a date, truncated to a number of words.
 fn section(output: &str, number: &str, words: usize) -> Vec<String> {
     let start = output
         .find(&format!("\n{number}. "))
@@ -93,7 +93,7 @@ fn section(output: &str, number: &str, words: usize) -> Vec<String> {
     lines.map(|line| line.split_whitespace().take(words).collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// What the file says of a range of times, newest first and then by station.
+/// Returns the file's rows of a time range, newest first, then by station.
 fn newest_first(lines: &[Line], wanted: impl Fn(&Line) -> bool) -> Vec<&Line> {
     let mut found: Vec<&Line> = lines.iter().filter(|line| wanted(line)).collect();
     found.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| a.station.cmp(&b.station)));
@@ -112,7 +112,7 @@ fn day_counts(lines: &[Line]) -> BTreeMap<String, [u64; 3]> {
     days
 }
 
-/// What the reads cost, which a store says and a cluster does not.
+/// Cost of the reads, which a store reports and a cluster does not.
 const COSTS: [&str; 3] = [
     "24 of the table's 26,115 examined, 24 returned",
     "6 of the table's 26,115 examined, 6 returned",
@@ -154,7 +154,7 @@ pub(crate) fn check_answers(output: &str, lines: &[Line]) {
     assert!(longest.chars().count() <= 100, "wider than 100 columns: {longest}");
 }
 
-/// Every row, column, version and counter of the store beside the file.
+/// Compares every row, column, version and counter of the store with the file.
 fn check_store(store: &Store, lines: &[Line]) {
     let sensors = store.table("sensor_data").unwrap();
     let mut sorted: Vec<&Line> = lines.iter().collect();
@@ -223,7 +223,7 @@ fn the_answers_are_those_of_the_sorted_file_and_a_second_run_repeats_them() {
     );
     let store = halite::open(&data).unwrap();
     check_store(&store, &lines);
-    // As if the load had been killed before it noted what it had written.
+    // As after a load that was killed before it recorded the rows it had written.
     store
         .table("halite_demo")
         .unwrap()
@@ -262,7 +262,7 @@ fn a_table_of_that_name_that_somebody_else_made_is_left_alone() {
     );
 }
 
-/// The keys a run has noted as acknowledged; a line that was cut off by the kill is none.
+/// Returns the keys that a run has recorded as acknowledged, without a line truncated by the kill.
 fn acknowledged(log: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     text.split_inclusive('\n')
@@ -279,7 +279,8 @@ fn kill_after(mut load: Program, log: &Path, rows: usize) -> bool {
     await_that("rows are acknowledged", || {
         has_come() || load.child().try_wait().unwrap().is_some()
     });
-    // A kill is what this is about, not a polite end. It does nothing to one that has ended.
+    // The test needs a kill, not a clean shutdown. A kill has no effect on a process that has
+    // exited.
     load.child().kill().unwrap();
     ended(load).status.code().is_none()
 }

@@ -1,5 +1,5 @@
-//! Directories that commands are given: what they refuse, who may look into what they make, and who
-//! holds it.
+//! Data directories of commands: rejected directories, permissions of created ones, and the lock
+//! holder.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ fn halite(arguments: &[&str], input: &str) -> Output {
     output_of(program::halite().args(arguments), input)
 }
 
-/// Everything below a directory: files with their bytes, directories without.
+/// Returns all entries below a directory: files with their bytes, directories without.
 fn tree(root: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let mut found = BTreeMap::new();
     let mut to_visit = vec![root.to_owned()];
@@ -168,7 +168,7 @@ fn a_server_whose_log_fails_ends_if_it_is_told_to_and_the_store_has_what_was_ack
     let address = format!("rpc://{}", served.address("master"));
     let put = |row: usize| format!("put 't', 'row{row}', 'f:q', '{}'\n", "v".repeat(2000));
     assert!(halite(&["shell", "-n", "--connect", &address], &put(0)).status.success());
-    // The directory it has locked is not the store any more, which it notices without any write.
+    // The locked directory is no longer the store, which the server detects without a write.
     fs::rename(&root, &moved).unwrap();
     fs::create_dir(&root).unwrap();
     let (code, log) = served.wait();

@@ -1,4 +1,4 @@
-//! `halite key`: declarations on the command line, in files, and of tables on a server.
+//! `halite key` with declarations on the command line, in files, and from tables on a server.
 
 use std::fmt::Write as _;
 
@@ -91,7 +91,7 @@ fn rows_that_are_no_keys_are_left_out_of_an_answer_and_shown_in_a_list() {
             && all.contains("a055  d:v=3"),
         "{all}"
     );
-    // The row behind the last one is looked at only to know whether there is one.
+    // The row after the last one is read only to determine whether more rows follow.
     let few = scan(&["--limit", "2"]);
     assert!(
         few.contains("2 row(s), ")
@@ -101,8 +101,8 @@ fn rows_that_are_no_keys_are_left_out_of_an_answer_and_shown_in_a_list() {
     );
 }
 
-/// A letter of two bytes in front of a qualifier ended lint, and what follows a comment was not
-/// seen to be a key.
+/// Regression test: a two-byte letter before a qualifier ended lint, and a key after a comment was
+/// not recognized.
 #[test]
 fn lint_reads_any_letters_and_keys_behind_comments() {
     let create = "CREATE TABLE t (v BYTES FAMILY d QUALIFIER \"\u{e4}hnlich\", ROW KEY (a STRING, b STRING));\n";
@@ -151,7 +151,7 @@ fn a_table_of_rolling_times_begins_with_regions_of_today_and_of_days_to_come() {
     let create = "CREATE TABLE metrics (v DOUBLE FAMILY d, ROW KEY (SALT(2 BY host), day DATE, host STRING)) SPLIT ROLLING '1d';\n";
     let (code, _, errors) = halite(&["shell", "-n", "--data", data], create);
     assert_eq!(code, Some(0), "{errors}");
-    // It may be another day than a moment ago.
+    // The day may have changed since then.
     let (code, said, errors) = key(&["presplit", "metrics", "--data", data], "");
     assert!(
         code == Some(0)
@@ -385,7 +385,7 @@ fn salted_rows_are_read_as_one_in_a_store_and_on_a_server() {
             scan(&["id=s2", "ts=3..5"]),
             format!("{}{}2 row(s), 2 examined\n", row("s2", 4), row("s2", 3))
         );
-        // Pages end and begin at the same place, whatever salt the rows lie under.
+        // A page starts where the preceding one ended, whatever the salt of its rows.
         let (mut pages, mut after) = (Vec::new(), None);
         loop {
             let token: Vec<&str> =
@@ -531,8 +531,8 @@ fn designs_are_simulated_side_by_side_and_painted() {
         "{said}"
     );
     assert_eq!(line("places that segment 1"), "places that segment 1 can spread to 16 of 16");
-    // The hour that is asked for ends behind the traffic, so all regions from that of the middle
-    // row on are read.
+    // The requested hour ends after the traffic, so the query reads all regions from that of the
+    // middle row on.
     assert_eq!(line("query one"), "query one: ranges, regions 1, 9 1, 1");
     assert!(
         said.contains("A: even as a whole, and one region does the work of every moment"),
@@ -565,7 +565,7 @@ fn traffic_that_makes_no_sense_is_refused() {
     refused(&["--field", "id=now(5/s)", "--rate", "6"], "more than once: 5 by id, 6 for all");
     refused(&["--split", "INTO nothing"], "the splits cannot be read");
     refused(&["--start", "soon"], "--start");
-    // So few writes are one window, in which a key that rises looks even.
+    // This few writes form one window, in which an ascending key appears even.
     let (_, said, _) =
         key(&["simulate", "--key", "(ts TIMESTAMP, id STRING)", "--operations", "1000"], "");
     assert!(
@@ -573,8 +573,8 @@ fn traffic_that_makes_no_sense_is_refused() {
             && !said.contains("even:"),
         "{said}"
     );
-    // Of so few keys nothing is said of where new ones land, and a window has as many writes as
-    // there are.
+    // With this few keys the report omits the positions of new keys, and one window contains all
+    // writes.
     let few = [
         "simulate",
         "--key",
@@ -785,7 +785,7 @@ fn rules_about_load_speak_when_it_is_told() {
     assert_eq!(code, Some(2), "{errors}");
 }
 
-/// The first rows of a region have one value of what the key begins with, however many the table
+/// The first rows of a region share one value of the first key field, however many values the table
 /// has.
 #[test]
 fn lint_of_a_table_looks_at_keys_from_all_over_it() {

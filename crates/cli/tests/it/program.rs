@@ -1,5 +1,4 @@
-//! The command as a process: what it is given from these tests' own surroundings, and waits for it
-//! that end.
+//! The command as a child process: its environment, and waits with a timeout.
 
 use std::process::{Command, Output};
 use std::sync::Once;
@@ -8,11 +7,11 @@ use std::time::Duration;
 use halite_patience::Program;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// No run of the command takes longer.
+/// Maximum run time of a command.
 pub(crate) const LIMIT: Duration = Duration::from_mins(5);
 
-/// The command, without what the environment says about stores, and with the signals as a terminal
-/// has them.
+/// Returns the command without environment variables about stores, with signal handling as in a
+/// terminal.
 pub(crate) fn halite() -> Command {
     enable_hangup();
     let mut command = Command::new(env!("CARGO_BIN_EXE_halite"));
@@ -20,16 +19,16 @@ pub(crate) fn halite() -> Command {
     command
 }
 
-/// Sees to it that programs started from here do not ignore SIGHUP. Under `nohup` these tests
-/// ignore it, and so would what they start: an ignored signal stays so over `exec`, while one that
-/// is heard becomes an ordinary one.
+/// Prevents child processes from ignoring SIGHUP. Under `nohup` these tests ignore it, and so would
+/// their children: an ignored signal stays ignored over `exec`, while a handled one is reset to its
+/// default action.
 fn enable_hangup() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let _guard = runtime.enter();
-        // It stays heard, and without consequence, for as long as this process lives: who closes
-        // the terminal ends the tests by hand.
+        // The signal remains handled, without effect, while this process runs: after the terminal
+        // is closed, the tests must be stopped by hand.
         drop(signal(SignalKind::hangup()).unwrap());
     });
 }
@@ -40,13 +39,13 @@ pub(crate) fn output(command: &mut Command) -> Output {
     halite_patience::output(command, LIMIT).unwrap()
 }
 
-/// Runs a command to its end that is given `input` to read.
+/// Runs a command with `input` as standard input until it exits.
 #[track_caller]
 pub(crate) fn output_of(command: &mut Command, input: &str) -> Output {
     Program::start_with(command, input).and_then(|program| program.wait(LIMIT)).unwrap()
 }
 
-/// Waits for the end of a program.
+/// Waits for a program to exit.
 #[track_caller]
 pub(crate) fn ended(program: Program) -> Output {
     program.wait(LIMIT).unwrap()

@@ -1,4 +1,4 @@
-//! `halite series`: points written from CSV, read back, packed, and taken away.
+//! `halite series`: points are written from CSV, read back, packed and deleted.
 
 use std::path::Path;
 

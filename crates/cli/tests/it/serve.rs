@@ -1,4 +1,4 @@
-//! `halite serve` as a process: what it says, whom it answers, how it ends.
+//! `halite serve` as a process: its output, the clients it answers, and its shutdown.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -32,7 +32,7 @@ fn serve(arguments: &[&str]) -> Command {
 /// A server that is ready.
 pub(crate) struct TestServer {
     program: Program,
-    /// Everything it has said up to the line that begins with `ready`.
+    /// Output up to the line that begins with `ready`.
     output: String,
     ready: String,
 }
@@ -63,7 +63,7 @@ impl TestServer {
         found.unwrap_or_else(|| panic!("no {name} in {}", self.ready)).parse().unwrap()
     }
 
-    /// Sends a signal and waits for the end: the exit code, and what was logged.
+    /// Sends a signal and waits for the exit; returns the exit code and the log.
     pub(crate) fn end(mut self, signal: Signal) -> (Option<i32>, String) {
         self.signal(signal);
         self.wait()
@@ -92,7 +92,7 @@ impl TestServer {
     }
 }
 
-/// Runs a server that cannot start: the exit code and what it says.
+/// Runs a server that cannot start; returns the exit code and its output.
 fn refused(arguments: &[&str]) -> (Option<i32>, String) {
     let output = output(&mut serve(arguments));
     assert_eq!(output.stdout, b"");
@@ -184,7 +184,7 @@ impl Wire {
     }
 }
 
-/// A store with table `t`, family `f`; the region's name.
+/// Creates a store with table `t` and family `f`; returns the region's name.
 fn store(folder: &Path) -> Vec<u8> {
     let store = halite::open(folder).unwrap();
     store
@@ -291,12 +291,12 @@ fn what_was_acknowledged_is_there_after_the_process_was_killed() {
     assert_eq!(served.end(Signal::INT).0, Some(0));
 }
 
-/// Asks a server to end.
+/// Requests a shutdown of a server.
 fn stop<C: RpcMethod>(service: Service, address: SocketAddr, request: &C::Request) {
     Wire::for_service(service, address).call::<C>(request);
 }
 
-/// What asks a server to end.
+/// Action that requests a shutdown of a server.
 type StopAction = fn(&TestServer);
 
 #[test]
@@ -370,7 +370,7 @@ fn an_ephemeral_store_leaves_nothing() {
 #[test]
 fn what_cannot_be_understood_is_logged_once_for_each_connection() {
     let served = TestServer::start(&["--ephemeral"]);
-    // A method there is not, with a line feed in its name, and a message that is none.
+    // An unknown method with a line feed in its name, and an invalid message.
     let (method, message) = (
         &b"\0\0\0\x0b\x09\x08\x07\x1a\x03g\ng\x20\x01\0"[..],
         &b"\0\0\0\x0d\x09\x08\x09\x1a\x03Get\x20\x01\x02\xff\xff"[..],
@@ -434,7 +434,7 @@ fn a_second_signal_does_not_wait_and_leaves_nothing_ephemeral_either() {
     let folder = tempfile::tempdir().unwrap();
     let mut served =
         TestServer::spawn(serve(&["--ephemeral", "--demo"]).env("TMPDIR", folder.path()));
-    // A client that reads none of its answers keeps the server from ending for some seconds.
+    // A client that reads none of its responses delays the shutdown of the server for some seconds.
     let mut client = Wire::client(served.address("regionserver"));
     let mut call = BytesMut::new();
     let meta = pb::RegionSpecifier {
@@ -465,7 +465,7 @@ fn under_nohup_it_outlives_the_terminal() {
     command.arg(env!("CARGO_BIN_EXE_halite")).args(["serve", "--ephemeral"]).args(ANY_PORTS);
     let mut served = TestServer::spawn(&mut command);
     served.signal(Signal::HUP);
-    // It is served behind the signal as before it.
+    // The server answers after the signal as before it.
     let tables = Wire::zookeeper(served.address("zookeeper"))
         .look_up(&Request::GetChildren { path: "/hbase/table".into(), watch: false });
     assert!(tables.children().is_ok());

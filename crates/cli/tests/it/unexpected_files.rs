@@ -1,6 +1,6 @@
-//! Pipes, sockets, links, directories and odd names among the files of a store: `check` tells of
-//! them, `repair` goes on and leaves or replaces them, opening refuses them, and none of these
-//! waits for a pipe or writes through a link.
+//! Pipes, sockets, links, directories and unexpected names among the files of a store. `check`
+//! reports them, `repair` continues and leaves or replaces them, and opening rejects them. None of
+//! these waits for a pipe or writes through a link.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -26,7 +26,7 @@ fn closed(data: &Path) {
     assert_eq!(code, Some(0), "{said}");
 }
 
-/// Everything below a directory: type and mode, and what is in files and links.
+/// Returns all entries below a directory: type, mode, and contents of files and links.
 fn tree(folder: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -44,10 +44,10 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     found
 }
 
-/// What it is called, and how it is made.
+/// Name of a kind of entry, and a function that creates one.
 type UnexpectedFile = (&'static str, fn(&Path));
 
-/// What can stand in the place of a file.
+/// Kinds of entries that replace a regular file.
 const KINDS: [UnexpectedFile; 5] = [
     ("a named pipe", |path| {
         mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
@@ -63,8 +63,8 @@ const KINDS: [UnexpectedFile; 5] = [
     ("a symbolic link", |path| symlink("..", path).unwrap()),
 ];
 
-/// Puts something in the place of a file of a new store, and looks at what each command makes of
-/// it.
+/// Replaces a file of a new store with an entry of another kind, and verifies the result of each
+/// command.
 fn in_place(part: &str, kind: UnexpectedFile, opens: bool, rows: usize) {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path();
@@ -99,12 +99,11 @@ fn in_place(part: &str, kind: UnexpectedFile, opens: bool, rows: usize) {
     );
 }
 
-/// Opens a copy as it is, before anything is repaired: what is odd stays, whether the store opens
-/// or not.
+/// Opens an unrepaired copy: the unexpected entry remains, whether or not the store opens.
 fn unrepaired(data: &Path, path: &Path, opens: bool, what: &str) {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy");
-    // It takes pipes, sockets and links along as they are.
+    // `cp -a` copies pipes, sockets and links as they are.
     assert!(output(Command::new("cp").arg("-a").arg(data).arg(&copy)).status.success(), "{what}");
     let odd = copy.join(path.strip_prefix(data).unwrap());
     let kind = fs::symlink_metadata(&odd).unwrap().file_type();
@@ -119,8 +118,8 @@ fn unrepaired(data: &Path, path: &Path, opens: bool, what: &str) {
         );
         once(&errors);
     }
-    // Opening writes descriptions of tables anew, and clears away what stood where older ones do;
-    // what a link leads to stays.
+    // Opening rewrites table descriptors and removes entries at the paths of older ones; the target
+    // of a link remains.
     if odd.components().any(|part| part.as_os_str() == ".tabledesc") {
         return;
     }
@@ -130,7 +129,7 @@ fn unrepaired(data: &Path, path: &Path, opens: bool, what: &str) {
     );
 }
 
-/// An error tells its cause once.
+/// Asserts that an error contains its cause only once.
 #[track_caller]
 fn once(errors: &str) {
     for line in errors.lines() {
@@ -147,12 +146,12 @@ fn what_is_in_the_place_of_a_file_is_told_replaced_and_not_waited_for() {
             ("halite/LOCK", false, 2),
             ("halite/MANIFEST", false, 2),
             ("manifests/", true, 2),
-            // One that leads nowhere counts as a missing file.
+            // A dangling link counts as a missing file.
             ("hbase.id", kind.0 == "a symbolic link to nothing", 2),
             ("hbase.version", true, 2),
             (".tabledesc/", true, 2),
             (".regioninfo", true, 2),
-            // Its rows are gone, and the one that is written afterwards is there.
+            // Its rows are lost, and the one written afterwards is present.
             ("/f/", false, 1),
         ] {
             in_place(part, kind, opens, rows);

@@ -1,4 +1,4 @@
-//! Administration through the seam, beside what the store says itself.
+//! Administration through the `Cluster` API, compared with what the store itself reports.
 
 use std::sync::Arc;
 

@@ -113,7 +113,7 @@ fn every_kind_of_change_answers_as_the_store_does() {
             .collect()
     };
     let expected = shown(local.apply(ops("b")).unwrap());
-    // In one batch, where the order on the row has to hold, and one by one.
+    // In one batch, which must preserve the order within the row, and one by one.
     assert_eq!(shown(server.run(table.apply(ops("k"))).unwrap()), expected);
     let alone: Vec<_> = ops("z").into_iter().map(|op| server.run(table.apply_one(op))).collect();
     assert_eq!(shown(alone), expected);

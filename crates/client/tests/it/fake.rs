@@ -1,5 +1,5 @@
-//! A server that answers as a test tells it to: registry, `hbase:meta` with one region of the table
-//! `t`, and the rest by a script.
+//! Scripted server: registry, `hbase:meta` with one region of the table `t`, and replies defined by
+//! the test.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -22,21 +22,21 @@ use tokio::runtime::Runtime;
 use crate::rpc::{self, frame, put};
 use crate::server::name;
 
-/// What the server does with a call.
+/// Scripted reaction of the server to a call.
 pub(crate) enum Reply {
-    /// A get, a put or one answer of a scan: rows of single cells.
+    /// Response to a get or a put, or one scan response: rows of single cells.
     Rows(Vec<Row>, pb::ScanResponse),
-    /// One answer of a scan in which only what is given stands.
+    /// One scan response that contains only the given fields.
     Bare(Vec<Row>, pb::ScanResponse),
     Exception(Exception),
     /// An exception about the connection.
     Fatal(Exception),
     Silence,
-    /// These bytes, and the end of the connection.
+    /// These bytes, after which the server closes the connection.
     Raw(Vec<u8>),
 }
 
-/// A call, and how many of its method came before.
+/// A call and the number of earlier calls of the same method.
 pub(crate) struct ReceivedCall {
     pub(crate) method: Method,
     pub(crate) before: usize,
@@ -59,12 +59,12 @@ pub(crate) struct Fake {
 }
 
 impl Fake {
-    /// A server that has the region of `t` itself and answers calls about its rows by a script.
+    /// Starts a server that hosts the region of `t` and answers calls for its rows by a script.
     pub(crate) fn start(script: impl Fn(&ReceivedCall) -> Reply + Send + Sync + 'static) -> Self {
         Self::with_region_at(None, script)
     }
 
-    /// The same, but `hbase:meta` says that the region is elsewhere.
+    /// Like the preceding function, but `hbase:meta` contains another location of the region.
     pub(crate) fn with_region_at(
         place: Option<SocketAddr>,
         script: impl Fn(&ReceivedCall) -> Reply + Send + Sync + 'static,
@@ -80,7 +80,7 @@ impl Fake {
         )
     }
 
-    /// The same, and this is the region that `hbase:meta` has.
+    /// Like the preceding function, with the region that `hbase:meta` contains.
     pub(crate) fn with_region(
         place: Option<SocketAddr>,
         region: pb::RegionInfo,
@@ -113,7 +113,7 @@ impl Fake {
         Self { address, runtime, calls, lookups }
     }
 
-    /// A client with short deadlines.
+    /// Returns a client with short deadlines.
     pub(crate) fn connect(&self, change: impl FnOnce(&mut Config)) -> RemoteCluster {
         let mut config = Config::new(RegistryKind::Rpc { servers: vec![self.address.to_string()] });
         (config.rpc_timeout_ms, config.operation_timeout_ms, config.pause_ms) = (2_000, 20_000, 1);
@@ -129,12 +129,12 @@ impl Fake {
         self.runtime.block_on(future)
     }
 
-    /// How often a region was looked up in `hbase:meta`.
+    /// Returns the number of region lookups in `hbase:meta`.
     pub(crate) fn lookups(&self) -> usize {
         *self.lookups.lock().unwrap()
     }
 
-    /// How many calls of a method came.
+    /// Returns the number of received calls of a method.
     pub(crate) fn count(&self, method: Method) -> usize {
         self.calls.lock().unwrap().iter().filter(|called| **called == method).count()
     }
@@ -169,7 +169,7 @@ impl Peer {
         }
     }
 
-    /// Writes the answer; true if it is the last.
+    /// Writes the response; returns `true` if it is the last.
     fn respond(&self, method: Method, request: Request, out: &mut BytesMut) -> bool {
         let id = request.call_id;
         match method {
@@ -311,12 +311,12 @@ fn is_for_meta(method: Method, request: &Request) -> bool {
     region.is_some_and(|region| region.value == "hbase:meta,,1")
 }
 
-/// The row of the table `t`: it is enabled.
+/// Returns the row of the table `t`, which is enabled.
 fn state_row() -> Row {
     row("t", &[("table", "state", &[8, 0])])
 }
 
-/// A row with these columns.
+/// Returns a row with these columns.
 pub(crate) fn row(key: &str, columns: &[(&str, &str, &[u8])]) -> Row {
     rpc::row(key.as_bytes(), columns)
 }

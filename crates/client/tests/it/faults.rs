@@ -1,5 +1,5 @@
-//! Servers that are not there, say nothing, say too much, or die: each within its deadline, and
-//! with a text that helps.
+//! Servers that are unreachable, send nothing, send too much, or crash: each call fails within its
+//! deadline, with a helpful message.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ fn get(fake: &Fake, change: impl FnOnce(&mut Config)) -> Result<Option<String>> 
     }))
 }
 
-/// A port that nobody listens on.
+/// Returns an address without a listener.
 fn unused_address() -> SocketAddr {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
@@ -116,8 +116,7 @@ fn a_frame_that_is_too_large_or_no_frame_ends_the_connection_and_takes_no_memory
 
 #[test]
 fn a_message_that_is_damaged_is_not_believed() {
-    // An answer to the first call: its header says so, and a message of 3 bytes follows that is
-    // none.
+    // A response to the first call: a valid header, followed by an invalid message of 3 bytes.
     let fake = Fake::start(|asked: &ReceivedCall| {
         let id = u8::try_from(asked.request.call_id).unwrap();
         Reply::Raw(vec![0, 0, 0, 7, 2, 8, id, 3, 0xff, 0xff, 0xff])
@@ -202,7 +201,7 @@ fn a_server_that_closes_without_a_word_or_speaks_http_is_told_as_such() {
     }
 }
 
-/// A server that answers whatever comes with these bytes and closes.
+/// Starts a server that answers any input with these bytes and closes the connection.
 fn raw_server(bytes: Vec<u8>) -> SocketAddr {
     use std::io::{Read, Write};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -241,7 +240,8 @@ fn a_fatal_exception_ends_the_connection_and_its_calls_go_elsewhere() {
         _ => value("v"),
     });
     let table = fake.table(|config| config.rpc_timeout_ms = 60_000);
-    // The first call waits for nothing when the second one ends their connection.
+    // The first call is retried without waiting for its timeout when the second one ends their
+    // connection.
     let both = async { tokio::join!(table.get_one(Get::new("r")), table.get_one(Get::new("s"))) };
     let (first, second) = fake.runtime.block_on(both);
     assert!(first.unwrap().is_some() && second.unwrap().is_some());
@@ -293,7 +293,7 @@ fn a_throttled_put_waits_as_long_as_it_is_told() {
     assert!(begun.elapsed() >= Duration::from_millis(120));
 }
 
-/// An answer with rows of one cell, and more to come in the region or not.
+/// Response with rows of one cell; `more` sets `more_results_in_region`.
 fn rows(keys: &[&str], more: bool) -> Reply {
     let rows = keys.iter().map(|key| row(key, &[("f", "q", b"v")])).collect();
     Reply::Rows(
@@ -337,7 +337,7 @@ fn a_scan_that_loses_its_scanner_opens_another_behind_the_last_row() {
     }
 }
 
-/// An answer that ended for its time, with these rows, and how far the server has come.
+/// Heartbeat response with these rows and the server's cursor.
 fn heartbeat(keys: &[&str], cursor: &'static str) -> Reply {
     let rows = keys.iter().map(|key| row(key, &[("f", "q", b"v")])).collect();
     let cursor = Some(pb::Cursor { row: Some(cursor.into()) });

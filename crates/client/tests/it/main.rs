@@ -1,5 +1,4 @@
-//! The client through the seam: against a server of ours, and against servers that do what they
-//! like.
+//! The client through the `Cluster` API: against a Halite server, and against scripted servers.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod admin;

@@ -1,4 +1,4 @@
-//! What servers made for tests say on a connection: frames in, answers with their cells out.
+//! RPC framing of the test servers: reads request frames, writes responses with their cells.
 
 use bytes::{Bytes, BytesMut};
 use halite_types::cell::CellParts;
@@ -9,7 +9,7 @@ use halite_wire::proto as pb;
 use halite_wire::rpc::{FrameStatus, RpcLimits, encode_response, next_frame};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// The next frame; `None` when the connection has ended or makes no sense.
+/// Reads the next frame; `None` if the connection has ended or the frame is invalid.
 pub(crate) async fn frame(
     socket: &mut (impl AsyncRead + Unpin),
     buffer: &mut BytesMut,
@@ -26,20 +26,20 @@ pub(crate) async fn frame(
     }
 }
 
-/// Writes an answer.
+/// Writes a response.
 pub(crate) fn put<M: prost::Message>(id: u32, message: &M, cells: &[Cells], out: &mut BytesMut) {
     let block = CellBlockFormat::default().block(cells).unwrap();
     encode_response(id, message, Some(&block), out).unwrap();
 }
 
-/// Writes the answer to a scan.
+/// Writes the response to a scan.
 pub(crate) fn put_rows(id: u32, rows: &[Row], mut response: pb::ScanResponse, out: &mut BytesMut) {
     rows_to_response(rows, true, &mut response);
     let cells: Vec<Cells> = rows.iter().map(|row| row.cells().clone()).collect();
     put(id, &response, &cells, out);
 }
 
-/// A row with these columns.
+/// Returns a row with these columns.
 pub(crate) fn row(key: &[u8], columns: &[(&str, &str, &[u8])]) -> Row {
     let mut cells = CellsBuilder::default();
     for (family, qualifier, value) in columns {

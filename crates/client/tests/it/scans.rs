@@ -1,4 +1,4 @@
-//! Scans over regions, forward and back, whole and in pieces, through splits.
+//! Scans over regions, forward and reversed, with whole and partial rows, through splits.
 
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ fn filter(text: &str) -> Filter {
     text.parse().unwrap()
 }
 
-/// The cells of a row, by their qualifiers.
+/// Returns the cells of a row, by their qualifiers.
 fn qualifiers(rows: &[Row]) -> Vec<String> {
     rows.iter()
         .flat_map(Row::iter)

@@ -1,4 +1,4 @@
-//! A server over an empty store, and a client of it.
+//! Server over an empty store, and a client of it.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl Server {
         Self::with(|_| ())
     }
 
-    /// A server whose settings are changed from the defaults of a test.
+    /// Returns a server whose settings are changed from the defaults of a test.
     pub(crate) fn with(change: impl FnOnce(&mut halite_server::Config)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let engine = Engine::open(Env::os(directory.path()).unwrap(), Options::default()).unwrap();
@@ -61,13 +61,13 @@ impl Server {
         self.handle = Some(started.unwrap());
     }
 
-    /// Where the cluster is found, through ZooKeeper.
+    /// Registry of the cluster, through ZooKeeper.
     pub(crate) fn registry(&self) -> RegistryKind {
         let quorum = vec![self.handle.as_ref().unwrap().addresses().zookeeper.unwrap().to_string()];
         RegistryKind::ZooKeeper { quorum, znode_parent: "/hbase".to_string() }
     }
 
-    /// The same through the region server.
+    /// Returns the registry of the cluster through the region server.
     pub(crate) fn rpc_registry(&self) -> RegistryKind {
         RegistryKind::Rpc {
             servers: vec![self.handle.as_ref().unwrap().addresses().regionserver.to_string()],
@@ -86,7 +86,7 @@ impl Server {
         self.connect_with(|_| ())
     }
 
-    /// A client whose settings are changed from the defaults.
+    /// Returns a client whose settings are changed from the defaults.
     pub(crate) fn connect_with(&self, change: impl FnOnce(&mut Config)) -> RemoteCluster {
         let mut config = Config::new(self.registry());
         change(&mut config);
@@ -98,12 +98,12 @@ impl Server {
         self.runtime.block_on(future)
     }
 
-    /// A client's table `t`.
+    /// Returns a client's table `t`.
     pub(crate) fn table(&self) -> Arc<dyn Table> {
         self.connect().table(&name())
     }
 
-    /// Puts `f:q` into rows, behind the client's back.
+    /// Puts `f:q` into rows without the client.
     pub(crate) fn fill(&self, rows: impl IntoIterator<Item = String>) {
         let put = |row: String| RowOp::from(Put::new(row.clone()).add("f", "q", row));
         let results =
@@ -111,7 +111,7 @@ impl Server {
         results.into_iter().for_each(|result| drop(result.unwrap()));
     }
 
-    /// The encoded name of the region of `t` that a row is in.
+    /// Returns the encoded name of the region of `t` that a row is in.
     pub(crate) fn region(&self, row: &str) -> String {
         self.engine
             .regions(&name())
@@ -128,7 +128,7 @@ impl Drop for Server {
         if let Some(handle) = self.handle.take() {
             self.runtime.block_on(handle.shutdown());
         }
-        // A failing test has said what there is to say.
+        // A failed test has already reported its error.
         let _ = Arc::clone(&self.engine).close();
     }
 }
@@ -137,7 +137,7 @@ pub(crate) fn name() -> TableName {
     "t".parse().unwrap()
 }
 
-/// Rows of which each goes to another place than the one before.
+/// Returns a row key with a different first letter than that of the preceding number.
 pub(crate) fn spread(number: usize) -> String {
     format!("{}{number:05}", char::from(b"abcdefghijklmnopqrstuvwxyz"[number % 26]))
 }

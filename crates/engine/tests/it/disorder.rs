@@ -1,5 +1,5 @@
-//! Store files whose cells are not in the order of their keys, with checksums that fit: reads end,
-//! with an error where they notice.
+//! Store files with cells out of key order and matching checksums: reads end, with an error where
+//! they detect it.
 
 use halite_engine::env::sim::SimEnv;
 use halite_engine::scan::ScanLimits;
@@ -17,7 +17,7 @@ fn row(number: usize) -> Vec<u8> {
     format!("row-{number:02}").into_bytes()
 }
 
-/// A store with one file of some blocks and index blocks.
+/// Returns a store with one file of some blocks and index blocks.
 fn store() -> SimEnv {
     let sim = SimEnv::new(1);
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
@@ -31,7 +31,7 @@ fn store() -> SimEnv {
     sim
 }
 
-/// Makes the checksums of every block fit what is in it.
+/// Updates the checksums of every block to match its contents.
 fn seal(file: &mut [u8]) {
     let mut at = 0;
     while let Some(header) = file
@@ -43,7 +43,7 @@ fn seal(file: &mut [u8]) {
                 as usize
         };
         let (end, covered, piece) = (at + BLOCK_HEADER_BYTES + number(8), number(29), number(25));
-        // The trailer has a magic of its own and no header.
+        // The trailer has its own magic and no header.
         let Some(block) = file.get_mut(at..end) else { break };
         let (content, sums) = block.split_at_mut(covered);
         for (content, sum) in content.chunks(piece).zip(sums.chunks_exact_mut(4)) {
@@ -53,7 +53,7 @@ fn seal(file: &mut [u8]) {
     }
 }
 
-/// How many rows a scan gives.
+/// Returns the number of rows of a scan.
 fn count(engine: &Engine, scan: &Scan) -> Result<usize> {
     let mut scanner = region(engine).scan(scan, ReadTier::Disk)?;
     let mut found = 0;
@@ -72,7 +72,7 @@ fn scan_terminates_for_any_row_order() {
     let sim = store();
     let (path, bytes) = store_file(&sim);
     let mut refused = 0;
-    // Every row is given the name of every other, in all of its cells and where the index has it.
+    // Every row key is replaced with every other one, in all cells and in the index.
     for (from, to) in (0..ROWS)
         .flat_map(|from| (0..ROWS).map(move |to| (from, to)))
         .filter(|(from, to)| from != to)

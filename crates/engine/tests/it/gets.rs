@@ -1,5 +1,5 @@
-//! Gets of named columns, which leave files alone that what is newer makes needless: they say what
-//! a scan of the row says.
+//! Gets of named columns, which skip files that newer cells make unnecessary: they return the same
+//! as a scan of the row.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use proptest::prelude::*;
 
 use crate::support::{apply, engine, format_row, name, region};
 
-/// A get with what it touched.
+/// Runs a get; returns its row and its read statistics.
 fn get(engine: &Engine, get: &Get) -> (Row, Arc<ReadStats>) {
     let trace = Arc::new(ReadStats::default());
     (region(engine).get(get, ReadTier::Disk, &trace).unwrap(), trace)
 }
 
-/// A row's values, and how many files were read and how many were not reached.
+/// Returns the row's values, the number of files read, and the number of files skipped.
 fn format_get(engine: &Engine, wanted: &Get) -> (String, u64, u64) {
     let (row, trace) = get(engine, wanted);
     assert_eq!(
@@ -35,8 +35,8 @@ fn flush(engine: &Engine) {
     region(engine).flush().unwrap();
 }
 
-/// Of three files with `f:a` and `f:b` of the row `r`, each newer than the one before; bloom
-/// filters would say they have it.
+/// Returns an engine with three files that contain `f:a` and `f:b` of row `r`, each newer than the
+/// one before; bloom filters would not exclude any of them.
 fn three_files() -> Arc<Engine> {
     let mut options = Options::default();
     options.block_cache_bytes = 0;
@@ -67,10 +67,10 @@ fn get_reads_only_the_files_it_needs() {
     assert_eq!(format_get(&engine, &of("a").column("f", "b")), ("r=a3,b3".into(), 1, 2));
     assert_eq!(format_get(&engine, &of("a").versions(2)), ("r=a3,a2".into(), 2, 1));
     assert_eq!(format_get(&engine, &of("a").versions(3)), ("r=a3,a2,a1".into(), 3, 0));
-    // A column that is nowhere has to be looked for everywhere, and so has a whole family.
+    // A missing column requires all files, and so does a whole family.
     assert_eq!(format_get(&engine, &of("c")), ("=".into(), 3, 0));
     assert_eq!(format_get(&engine, &Get::new("r").family("f")), ("r=a3,b3".into(), 3, 0));
-    // What is in the memstore is enough.
+    // The memstore contains all requested cells.
     apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 40, "a4")));
     assert_eq!(format_get(&engine, &of("a")), ("r=a4".into(), 0, 3));
     assert_eq!(format_get(&engine, &of("a").column("f", "b")), ("r=a4,b3".into(), 1, 2));
@@ -131,7 +131,7 @@ fn a_read_of_memory_alone_leaves_long_rows_to_others() {
     assert_eq!(get(&short, ReadTier::Memory).unwrap(), MAX_MEMORY_CELLS);
     assert_eq!(get(&long, ReadTier::Memory).unwrap_err().kind(), ErrorKind::WouldBlock);
     assert_eq!(get(&long, ReadTier::Disk).unwrap(), MAX_MEMORY_CELLS + 1);
-    // What is asked for counts, and not what there is.
+    // The limit applies to the requested cells, not to all cells of the row.
     assert_eq!(get(&Get::new("long").family("f"), ReadTier::Memory).unwrap(), MAX_MEMORY_CELLS);
     assert_eq!(get(&Get::new("long").column("f", "001999"), ReadTier::Memory).unwrap(), 1);
     assert!(exists(&long, ReadTier::Memory).unwrap());
@@ -172,7 +172,7 @@ fn memory_reads_leave_large_rows_to_other_threads() {
     // Existence and other columns do not copy the large cell.
     assert!(region(&engine).exists(&Get::new("large"), ReadTier::Memory, &Arc::default()).unwrap());
     assert_eq!(get(&Get::new("large").column("g", "b"), ReadTier::Memory).unwrap(), 1);
-    // A filter compares what it drops.
+    // A filter examines the cells that it drops.
     let none = Filter::Value(CompareOp::Equal, Comparator::Binary("none".into()));
     assert_eq!(
         get(&Get::new("together").family("f").filter(none.clone()), ReadTier::Memory).unwrap(),
@@ -184,7 +184,7 @@ fn memory_reads_leave_large_rows_to_other_threads() {
     );
 }
 
-/// The families of the table that is compared: `f`, `g`, `h` and `i`.
+/// Returns the families of the table that is compared: `f`, `g`, `h` and `i`.
 fn families() -> TableDescriptor {
     TableDescriptor::new(name())
         .family(FamilyDescriptor::new("f").versions(3))
@@ -239,8 +239,8 @@ fn take(engine: &Engine, step: Step, number: usize) {
     }
 }
 
-/// What a get wants: bits for the four columns of every family, versions, and the times before
-/// which it looks.
+/// Parameters of a get: bits for the four columns of every family, versions, and exclusive upper
+/// time bounds.
 type GetCase = (u8, u32, i64);
 
 fn scanned(engine: &Engine, row: &'static str, wanted: impl Fn(Scan) -> Scan) -> Row {

@@ -1,5 +1,5 @@
-//! What stands between an accident and a loss: the lock, the quarantine, nonces beside flushed
-//! cells, conditions of many threads, the last millisecond of a cell.
+//! Safeguards against data loss: the lock, the quarantine, nonces next to flushed cells, concurrent
+//! conditions, the last millisecond of a cell.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,7 +27,7 @@ fn a_process_that_has_lost_its_lock_changes_nothing() {
     assert_eq!(sim.fs.read("halite/MANIFEST").unwrap(), before);
 }
 
-/// No opening would find what is written there.
+/// Recovery would not find records written to such a segment.
 #[test]
 fn a_log_segment_that_was_removed_replaced_or_cut_while_it_was_written_stops_writes() {
     for (what, by_health) in
@@ -110,7 +110,7 @@ fn a_table_that_a_server_keeps_its_rows_in_has_the_families_for_them() {
     assert_eq!(error.kind(), ErrorKind::InvalidRequest);
 }
 
-/// Somebody else has looked at the lock, who does not know of those who wait for the log.
+/// A health check detects the lost lock; the check does not know the callers that wait for the log.
 #[test]
 fn wal_waiters_fail_when_lock_loss_is_found_elsewhere() {
     let sim = SimEnv::new(1);
@@ -169,7 +169,7 @@ fn what_is_set_aside_stays_until_a_clean_end() {
         let opened = Engine::open(sim.env(), Options::default()).unwrap();
         while opened.run_one_job().unwrap() {}
         assert!(is_aside() && sim.fs.read(&unnamed).is_err());
-        // The process ends, and it is not a clean end.
+        // The process ends without a clean shutdown.
         sim.fs.kill();
     }
     Engine::open(sim.env(), Options::default()).unwrap().close().unwrap();

@@ -1,5 +1,5 @@
-//! Changes that fail half-way: the table is as before, and nothing of them is left that a later
-//! opening or repair would believe.
+//! Changes that fail half-way: the table is as before, and no remains mislead a later opening or
+//! repair.
 
 use std::io::ErrorKind::{Other, StorageFull};
 
@@ -91,7 +91,7 @@ fn partial_quarantine_is_reported() {
     first.close().unwrap();
     let (path, bytes) = store_file(&sim);
     let directory = path.rsplit_once('/').unwrap().0;
-    // References to files that are gone: whatever is in them, only a store makes them.
+    // References to missing files: whatever they contain, only a store writes them.
     for digit in ["a", "b"] {
         sim.fs
             .add(&format!("{directory}/{}.{}", digit.repeat(32), "c".repeat(32)), bytes.clone())
@@ -148,7 +148,7 @@ fn a_table_that_is_not_made_or_truncated_leaves_nothing_and_can_be_tried_again()
         for (number, work) in works.into_iter().enumerate() {
             let (before, directories) = (paths(&sim), directories(&sim));
             let failures = sim.fs.failures();
-            // The descriptor that is there already is not written again.
+            // An existing descriptor is not rewritten.
             let is_written = number < 2 || path != ".tableinfo";
             sim.fs.inject(InjectedFault::next(call, path, StorageFull));
             if is_written {
@@ -166,7 +166,7 @@ fn a_table_that_is_not_made_or_truncated_leaves_nothing_and_can_be_tried_again()
     }
 }
 
-/// The directories of tables and of their regions.
+/// Returns the directories of tables and of their regions.
 fn directories(sim: &SimEnv) -> Vec<String> {
     let fs = sim.env().fs;
     let below = |path: &str| {

@@ -1,4 +1,4 @@
-//! Memstores that are mostly overwritten are written anew in memory.
+//! In-memory compaction of memstores whose cells are mostly overwritten.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use halite_types::{Delete, FamilyDescriptor, Get, Put, ReadTier, Scan, TableDesc
 
 use crate::support::{apply, format_row, name, put, region};
 
-/// An engine whose families `f` (one version) and `g` (three) are condensed from 16 KiB on.
+/// Returns an engine with families `f` (one version) and `g` (three versions); in-memory compaction
+/// starts at 16 KiB.
 fn engine(sim: &SimEnv) -> Arc<Engine> {
     let mut options = Options::default();
     (options.in_memory_compaction_bytes, options.memstore_chunk_bytes) = (16 << 10, 4096);
@@ -49,12 +50,12 @@ fn rows_that_are_overwritten_take_the_memory_of_one_version() {
         rows(&engine, Scan::all()),
         (0..50).map(|row| format!("r{row:02}=v39")).collect::<Vec<_>>()
     );
-    // A scan that had begun sees what it saw.
+    // An open scan still returns the cells of its read point.
     let seen = old.next_rows(halite_engine::scan::ScanLimits::default()).unwrap();
     assert!(
         seen.rows.iter().all(|row| format_row(row).ends_with("=first")) && seen.rows.len() == 50
     );
-    // The log has everything.
+    // The log contains all cells.
     drop((old, engine));
     sim.fs.kill();
     let mut options = Options::default();

@@ -1,4 +1,4 @@
-//! Names that are too long, and tables of too many regions: refused at once, with the limit.
+//! Names that are too long and tables of too many regions: rejected immediately, with the limit.
 
 use std::sync::Arc;
 
@@ -30,8 +30,8 @@ fn put(engine: &Engine, table: &TableName, row: &str) {
     done.into_iter().for_each(|result| drop(result.unwrap()));
 }
 
-/// Everything that lies on the disk under a name made of the table's: files of its own, loaded
-/// ones, links and references through links.
+/// Covers all kinds of files whose name contains the table's: its own files, loaded files, links,
+/// and references through links.
 #[test]
 fn a_table_with_the_longest_name_can_be_split_cloned_and_cloned_again_on_a_real_disk() {
     let directory = tempfile::tempdir().unwrap();
@@ -103,7 +103,7 @@ fn a_name_that_is_too_long_is_refused_with_the_limit_before_anything_is_made() {
         expect_error(engine.clone_snapshot("s", table("default", 129).name()))
             .contains("at most 128")
     );
-    // Its bytes are no text, and its directory has three for each.
+    // Its bytes are not text; its directory name takes three bytes for each.
     let family =
         TableDescriptor::new("u".parse().unwrap()).family(FamilyDescriptor::new(vec![0xff; 86]));
     assert!(expect_error(engine.create_table(family, Vec::new())).contains("over 255 bytes"));

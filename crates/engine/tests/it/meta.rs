@@ -1,5 +1,4 @@
-//! `hbase:meta` as the clients of HBase ask it: the requests are those that were captured from
-//! them.
+//! `hbase:meta` as HBase's clients query it, with requests captured from them.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -42,7 +41,7 @@ fn view(engine: &Engine) -> MetaView {
         .unwrap()
 }
 
-/// The row's name without the id of its region: `t1,b`.
+/// Returns the row's name without the id of its region: `t1,b`.
 fn short(row: &Row) -> String {
     let text = String::from_utf8_lossy(row.key()).into_owned();
     text.rsplit_once(',').map_or(text.clone(), |(start, _)| start.to_owned())
@@ -110,7 +109,7 @@ fn the_java_client_finds_the_region_of_a_row_by_a_reverse_scan() {
     assert_eq!(find("t1,,99999999999999").0, ["t1,"]);
     let missing = scan(Bound::Included("t2,,"), Bound::Included("t2,row,99999999999999"), true);
     assert_eq!(shorts(&engine, &missing), [""; 0]);
-    // The asynchronous client takes the regions before it along.
+    // The asynchronous client reads the preceding regions as well.
     assert_eq!(
         shorts(
             &engine,
@@ -132,7 +131,8 @@ fn gohbase_and_asynchbase_find_region_with_colon_after_row() {
         first(&scan(Bound::Unbounded, Bound::Included("t1,c,:"), true)).as_deref(),
         Some("t1,b")
     );
-    // Without a stop row a table that is missing gives the last region of the one before it.
+    // Without a stop row, a lookup of a missing table returns the last region of the preceding
+    // table.
     assert_eq!(
         first(&scan(Bound::Unbounded, Bound::Included("t1-a,row,:"), true)).as_deref(),
         Some("t1,k,m")

@@ -1,5 +1,5 @@
-//! A panic ends what panicked and nothing else: sizes are refused before, locks and threads go on
-//! after.
+//! A panic ends only the operation that panicked: sizes are checked before, locks and threads
+//! remain usable after.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -17,13 +17,13 @@ use halite_types::{
 
 use crate::support::{name, put, region};
 
-/// A clock and a source of chance that panic when they are armed: the engine reads the clock with a
-/// row locked and while it writes the log, and draws a name for every store file.
+/// Clock and random source that panic when armed. The engine reads the clock while it holds a row
+/// lock and while it writes the log, and draws a name for every store file.
 struct Trap {
     inner: Env,
     wall: AtomicBool,
     monotonic: AtomicBool,
-    /// How many draws panic.
+    /// Number of draws that panic.
     panicking_draws: AtomicU32,
 }
 
@@ -231,7 +231,7 @@ fn panic_in_wal_write_fails_all_writers_but_no_reads() {
     );
 }
 
-/// The buffer of the log is written out by the writer who fills it, who holds the commit lock.
+/// The writer that fills the log buffer writes it out while it holds the commit lock.
 #[test]
 fn a_panic_in_the_middle_of_a_change_shows_no_part_of_it_and_no_later_write_has_its_number() {
     let sim = SimEnv::new(1);
@@ -307,11 +307,11 @@ fn waiting_writers_continue_after_flush_panics() {
     let region = region(&engine);
     let put =
         |row: usize| RowOp::Put(Put::new(format!("r{row:03}")).add("f", "q", vec![7; 4 << 10]));
-    // The first write begins a segment of the log, which takes chance as well.
+    // The first write begins a WAL segment, which draws random numbers as well.
     one(&region, put(0)).unwrap();
     trap.panicking_draws.store(2, Ordering::SeqCst);
     let mut written = 1;
-    // A writer who is refused because a flush has failed tries again, as clients do.
+    // A writer that is rejected after a failed flush retries, as clients do.
     while written < 200 {
         match one(&region, put(written)) {
             Ok(()) => written += 1,

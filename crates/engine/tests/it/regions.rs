@@ -1,5 +1,4 @@
-//! Regions as a server of requests meets them: found by name, asked for their figures, told to
-//! compact.
+//! Region operations that a server uses: lookup by name, load statistics, compaction requests.
 
 use std::sync::Arc;
 
@@ -151,7 +150,7 @@ fn requested_compaction_runs_later() {
     assert_eq!((region.load().compacting_cells, region.load().compacted_cells), (0, 0));
     assert_eq!(region.last_major_compaction_ms(), 1_000_000_000_005);
 
-    // The one that was asked for twice was done once; a region that is gone is left alone.
+    // The compaction requested twice ran once; a region that no longer exists is skipped.
     assert!(!engine.run_one_job().unwrap());
     region.request_compaction(None, CompactionKind::Major).unwrap();
     engine.disable_table(&name()).unwrap();
@@ -303,7 +302,7 @@ fn a_region_begins_at_no_row_that_its_name_has_no_room_for() {
     engine.create_table(table("long"), vec![long.slice(..32_699)]).unwrap();
     let names = engine.regions(&"long".parse().unwrap()).unwrap();
     assert!(names.iter().all(|region| region.full_name().len() <= 32_767));
-    // What grows is not divided there, either.
+    // A growing region is not split there, either.
     for at in 0..4 {
         let row = [&long[..32_766], &[at][..]].concat();
         apply(&engine, RowOp::Put(Put::new(row).add("f", "q", vec![7; 100_000])));

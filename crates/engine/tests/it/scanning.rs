@@ -1,5 +1,5 @@
-//! Region scanners in bounded pieces of work: every limit, what stopped, read points, and where
-//! rows are cut.
+//! Region scanners with bounded work per call: every limit, stop reasons, read points, and cut
+//! rows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +26,7 @@ fn rows(batch: &ScanBatch) -> String {
     batch.rows.iter().map(format_row).collect::<Vec<_>>().join(" ")
 }
 
-/// Every answer of a scan as `rows : reason`, with the same budget for each.
+/// Runs a scan with the same limits for each batch; returns the batches as `rows : reason`.
 fn format_batches(mut scanner: RegionScanner, budget: ScanLimits) -> Vec<String> {
     let mut out = Vec::new();
     loop {
@@ -84,8 +84,8 @@ fn results_count_rows_and_partial_rows() {
         pieces,
         ["a=f1,f2.. a=f3 : Results", "b=f1,f2.. b=f3 : Results", "c=f1,f2.. c=f3 : RegionEnd"]
     );
-    // The end of the range is seen at once where the stores show it, in reverse where the range
-    // begins with the row.
+    // The scan detects the end of the range immediately if the stores reveal it; in reverse, if the
+    // range begins with the row.
     let reversed = |start: &'static str| {
         format_batches(open(&engine, &Scan::range(start, "").family("f").reverse(true)), budget)
     };
@@ -131,7 +131,7 @@ fn bytes_end_a_call_between_rows_or_inside_one() {
         ["a=f1,f2.. : Bytes", "a=f3 b=f1.. : Bytes", "b=f2,f3 : Bytes", " : RegionEnd"],
         "that it was the last cell shows in the next call"
     );
-    // At least one cell comes, however small the limit; a cut may fall between families.
+    // At least one cell is returned, however small the limit; a row may be cut between families.
     let one = format_batches(
         open(&engine, &Scan::range("a", "b")),
         ScanLimits { bytes: 1, cut_rows: true, ..budget },
@@ -203,7 +203,7 @@ fn call_without_results_stops_at_examined_cells_limit() {
     );
 }
 
-/// A clock on which every look takes a millisecond.
+/// Clock that advances by a millisecond on every read.
 struct TickingClock(AtomicU64);
 
 impl Clock for TickingClock {
@@ -232,7 +232,7 @@ fn time_ends_a_call_wherever_it_is() {
     let nothing = Filter::Value(CompareOp::Equal, Comparator::Binary("no".into()));
     let scan = Scan::all().filter(nothing);
     let budget = ScanLimits { time_ms: Some(2), ..ScanLimits::default() };
-    // The clock is looked at after a thousand cells; whole rows come to their end first.
+    // The scanner reads the clock every thousand cells; without cut rows it finishes the row first.
     let mut scanner = open(&engine, &scan);
     let batch = scanner.next_rows(ScanLimits { cut_rows: true, ..budget }).unwrap();
     assert_eq!(
@@ -298,7 +298,7 @@ fn row_ending_at_limit_is_complete_when_known() {
     put(&engine, "a", "1");
     apply(&engine, RowOp::Put(Put::new("a").add("f", "r", "2")));
     apply(&engine, RowOp::Delete(Delete::new("a").column("f", "r")));
-    // Behind the first cell there is only what nobody sees.
+    // Only hidden cells follow the first cell.
     assert_eq!(
         format_batches(open(&engine, &Scan::all().batch(1)), ScanLimits::default()),
         ["a=1 : RegionEnd"]
@@ -358,8 +358,8 @@ fn scan_restarted_at_read_point_sees_nothing_newer() {
 fn restarted_scan_sees_whole_rows_after_versions_are_dropped() {
     let sim = SimEnv::new(1);
     let name = TableName::new("default", "one").unwrap();
-    // How what newer writes have displaced goes: written to a file, from file to file, from memory
-    // to memory, with the process.
+    // Ways in which overwritten cells are dropped: flush, compaction, in-memory compaction,
+    // restart.
     for way in ["flush", "compaction", "condensing", "opening"] {
         let mut options = Options::default();
         options.in_memory_compaction_bytes = usize::from(way == "condensing");
@@ -624,7 +624,7 @@ fn scan_try_stops_at_bytes_and_leaves_large_rows() {
     }
 }
 
-/// Answers are kept for clients that ask again, and counted by their bytes.
+/// Responses are stored for clients that retry, and counted in bytes.
 #[test]
 fn a_small_answer_does_not_keep_the_room_of_a_large_one_before() {
     let engine = engine(&SimEnv::new(1), &[]);
@@ -689,7 +689,7 @@ fn a_row_with_more_bytes_than_are_put_together_is_refused_unless_it_is_cut() {
         (get(Get::new("b").family("g")), get(Get::new("b").column("f", "99"))),
         (Ok(3), Ok(1))
     );
-    // What a filter takes of a cell counts whole; what is passed over does not count.
+    // A cell that a filter shortens counts in full; a skipped cell does not count.
     assert_eq!(get(Get::new("b").filter(Filter::KeyOnly(false))), Err(ErrorKind::RowTooBig));
     assert_eq!(
         get(Get::new("b").filter(Filter::ColumnRange {
@@ -723,7 +723,7 @@ fn a_row_with_more_bytes_than_are_put_together_is_refused_unless_it_is_cut() {
         1
     );
 
-    // The rest of the row is not even read: of its twenty blocks one, and what leads there.
+    // The rest of the row is not read: only one of its twenty blocks, and the index blocks for it.
     apply(
         &engine,
         RowOp::Put((0..200).fold(Put::new("z"), |put, column| {
@@ -735,7 +735,7 @@ fn a_row_with_more_bytes_than_are_put_together_is_refused_unless_it_is_cut() {
     assert_eq!(get(Get::new("z").family("f")), Err(ErrorKind::RowTooBig));
     assert!(trace.blocks_read() - before < 5, "{}", trace.blocks_read() - before);
 
-    // The table says otherwise, and one family of it otherwise again.
+    // The table overrides the default, and one family overrides the table.
     let mut small = FamilyDescriptor::new("g");
     small.configuration.insert("hbase.table.max.rowsize".to_owned(), CELL.to_string());
     engine
@@ -769,7 +769,8 @@ fn scanners_share_the_memory_that_is_kept_for_them() {
     assert_eq!((held(&one), held(&two)), (15, 15), "it is theirs now");
     drop(two);
     assert_eq!(held(&one), 30);
-    // One that began later stands in a block of the file, which has the cache to share it with.
+    // A scanner opened later is positioned in a block of the file, which it shares with the block
+    // cache.
     let mut three = open(&engine, &Scan::all());
     next(&mut three);
     assert_eq!(held(&three), 5);

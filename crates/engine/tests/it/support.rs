@@ -6,12 +6,12 @@ use halite_engine::env::sim::SimEnv;
 use halite_engine::{Engine, Options, Region};
 use halite_types::{Bytes, FamilyDescriptor, Put, Row, RowOp, TableDescriptor, TableName};
 
-/// The name of the one table.
+/// Returns the name of the one table.
 pub(crate) fn name() -> TableName {
     "t".parse().unwrap()
 }
 
-/// An engine with a table of the families `f` (three versions) and `g`.
+/// Returns an engine with a table of the families `f` (three versions) and `g`.
 pub(crate) fn engine(sim: &SimEnv, splits: &[&'static str]) -> Arc<Engine> {
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
     let table = TableDescriptor::new(name())
@@ -21,7 +21,7 @@ pub(crate) fn engine(sim: &SimEnv, splits: &[&'static str]) -> Arc<Engine> {
     engine
 }
 
-/// The table's first region.
+/// Returns the table's first region.
 pub(crate) fn region(engine: &Engine) -> Arc<Region> {
     engine.table(&name()).unwrap().region_for_row(b"").unwrap()
 }
@@ -36,7 +36,7 @@ pub(crate) fn apply(engine: &Engine, op: RowOp) {
     engine.table(&name()).unwrap().apply(vec![op]).unwrap().pop().unwrap().unwrap();
 }
 
-/// A row or piece of one: its key, the values of its cells, and `..` if it goes on.
+/// Formats a row or partial row: its key, the values of its cells, and `..` if the row continues.
 pub(crate) fn format_row(row: &Row) -> String {
     let values: Vec<_> =
         row.iter().map(|cell| String::from_utf8_lossy(cell.value()).into_owned()).collect();
@@ -48,7 +48,7 @@ pub(crate) fn format_row(row: &Row) -> String {
     )
 }
 
-/// A store file of the family `f`: its path and its bytes.
+/// Returns a store file of the family `f`: its path and its bytes.
 pub(crate) fn store_file(sim: &SimEnv) -> (String, Vec<u8>) {
     sim.fs
         .files()

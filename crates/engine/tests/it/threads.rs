@@ -73,12 +73,12 @@ fn read(engine: &Engine, ended: &AtomicBool) {
     }
 }
 
-/// Flushes, compacts and splits beside the writers.
+/// Flushes, compacts and splits concurrently with the writers.
 fn maintain(engine: &Engine, ended: &AtomicBool) {
     let mut rows = ["own-1", "row-20"].into_iter();
     while !ended.load(Ordering::Acquire) {
         for done in [engine.flush(&name()), engine.compact(&name(), None, CompactionKind::Major)] {
-            // A region that was split meanwhile has successors.
+            // A region that was split concurrently has successors.
             assert!(
                 done.as_ref().is_ok()
                     || done.is_err_and(|error| error.kind() == ErrorKind::NoSuchRegion)
@@ -110,7 +110,7 @@ fn everything_at_once(wal_sync: WalSync) {
                 })
             })
             .collect();
-        // Those beside them end even if a writer panics, so that the test fails instead of waiting.
+        // The other threads end even if a writer panics, so that the test fails instead of waiting.
         let results: Vec<_> =
             writers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
         ended.store(true, Ordering::Release);
@@ -123,7 +123,7 @@ fn everything_at_once(wal_sync: WalSync) {
     engine.close().unwrap();
 }
 
-/// Every acknowledged write is there, and every increment counted once.
+/// Every acknowledged write is present, and every increment is applied once.
 fn check(engine: &Engine) {
     let table = engine.table(&name()).unwrap();
     let row = table.get(&Get::new("count"), ReadTier::Disk).unwrap();

@@ -1,5 +1,5 @@
-//! The timestamps the clock gives: what follows a delete of its row in the same millisecond is not
-//! hidden by it.
+//! Timestamps assigned by the clock: a write after a delete of its row in the same millisecond is
+//! not hidden by it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use halite_types::{
 
 use crate::support::{apply, name};
 
-/// A clock that moves only for those who wait for it, and counts them.
+/// Clock that advances only when a thread waits for it, and counts the waits.
 #[derive(Default)]
 struct WaitingClock {
     now_ms: AtomicI64,
@@ -60,7 +60,7 @@ impl World {
         apply(&self.engine, op.into());
     }
 
-    /// The values of a row with their timestamps.
+    /// Returns the values of a row with their timestamps.
     fn row(&self, row: &'static str) -> Vec<String> {
         let row = self.engine.table(&name()).unwrap().get(&Get::new(row), ReadTier::Disk).unwrap();
         row.iter()
@@ -205,7 +205,7 @@ fn value_at_max_timestamp_rejects_successor() {
     world.apply(Put::new("a").add_at("f", "q", last, "x"));
     told(Append::new("a").add("f", "q", "y").into());
     assert_eq!(world.row("a"), [format!("x@{last}")]);
-    // Of a mutation nothing is done; what stands on no older value is.
+    // A rejected mutation has no effect; an increment without an older value succeeds.
     let equals = Condition::Column {
         family: "f".into(),
         qualifier: "q".into(),
@@ -255,7 +255,7 @@ fn what_is_ahead_of_the_clock_is_replaced_and_deleted_in_the_order_of_the_writes
     }
 }
 
-/// As one with other rows, too: increments of two rows and what follows them.
+/// The same holds for atomic changes of several rows: increments of two rows and later operations.
 #[test]
 fn operations_applied_as_one_come_after_what_their_rows_have() {
     let world = World::new();
@@ -274,7 +274,7 @@ fn operations_applied_as_one_come_after_what_their_rows_have() {
     assert_eq!(world.row("r"), ["after@1004"]);
 }
 
-/// Whoever reads calls from a connection must not wait.
+/// A thread that reads calls from a connection must not wait.
 #[test]
 fn nonblocking_write_is_returned_if_it_needs_the_clock() {
     let world = World::new();
@@ -292,8 +292,8 @@ fn nonblocking_write_is_returned_if_it_needs_the_clock() {
     assert_eq!((world.row("r").len(), world.waits()), (1, 2));
 }
 
-/// A thousand increments take less than a thousand milliseconds, and what follows them is to take
-/// effect.
+/// A thousand increments take less than a thousand milliseconds, and later operations must still
+/// take effect.
 #[test]
 fn what_follows_a_burst_of_increments_or_appends_takes_effect() {
     let count = || RowOp::from(Increment::new("r").add("f", "q", 1));
@@ -314,7 +314,7 @@ fn what_follows_a_burst_of_increments_or_appends_takes_effect() {
         (0..1000).for_each(|_| world.apply(Append::new("r").add("f", "q", "a")));
         world.apply(Delete::new("r"));
         assert_eq!((world.row("r"), world.waits()), (vec![], 2));
-        // What somebody has stamped himself is no matter of the clock.
+        // A timestamp supplied by the caller does not depend on the clock.
         world.apply(own());
         (0..3).for_each(|_| world.apply(count()));
         let newest = table.get(&Get::new("r"), ReadTier::Disk).unwrap();
@@ -322,7 +322,7 @@ fn what_follows_a_burst_of_increments_or_appends_takes_effect() {
     }
 }
 
-/// A counter and what is noted beside it in the same row go on at their speed.
+/// Increments of a counter do not slow down puts of other columns in the same row.
 #[test]
 fn a_put_of_another_column_does_not_wait_for_a_counter() {
     let world = World::new();
@@ -346,7 +346,7 @@ fn what_a_row_has_ahead_of_the_clock_is_known_after_a_split() {
     assert_eq!((world.row("r"), world.waits()), (vec!["after@1004".into()], 1));
 }
 
-/// A condition on one row says nothing of the time of another.
+/// A condition on one row does not affect the timestamps of another.
 #[test]
 fn a_row_that_is_put_on_the_condition_of_another_gets_the_time_of_the_clock() {
     let world = World::new();

@@ -17,7 +17,7 @@ struct World {
 }
 
 impl World {
-    /// A table with a family of two versions.
+    /// Returns a table with a family of two versions.
     fn new() -> Self {
         let engine = Engine::open(SimEnv::new(1).env(), Options::default()).unwrap();
         let family = FamilyDescriptor::new("f").versions(2).set("NEW_VERSION_BEHAVIOR", "true");
@@ -43,7 +43,8 @@ impl World {
         row.iter().map(|cell| cell.timestamp()).collect()
     }
 
-    /// What is seen, in memory, in one file for each write so far, and after both compactions.
+    /// Returns the visible timestamps, which must be equal in memory, in one file per write so far,
+    /// and after both compactions.
     fn seen(&self) -> Vec<i64> {
         let seen = self.get(Get::new("r").all_versions());
         self.engine.flush(&name()).unwrap();

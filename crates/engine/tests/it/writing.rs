@@ -1,4 +1,4 @@
-//! Writes as a server hands them in: several rows as one, and without waiting for room.
+//! Writes as a server submits them: several rows at once, without waiting for memory.
 
 use halite_engine::env::sim::SimEnv;
 use halite_engine::{BatchResult, Engine, Nonce, Options, WalSync};
@@ -77,7 +77,7 @@ fn full_region_returns_busy_instead_of_waiting() {
     region(&engine).try_admit().unwrap();
     put(&engine, "a", &"x".repeat(100 << 10));
     assert_eq!(region(&engine).try_admit().err().map(|error| error.kind()), Some(ErrorKind::Busy));
-    // The refusal has asked for the flush that makes room.
+    // The rejection has requested the flush that frees memory.
     while engine.run_one_job().unwrap() {}
     region(&engine).try_admit().unwrap();
     assert_eq!(engine.id().len(), 36);

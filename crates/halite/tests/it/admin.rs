@@ -297,7 +297,7 @@ fn the_figures_of_a_region_are_exact() {
     assert_eq!((load.store_files, load.flushes, load.store_file_cells), (2, 1, 40));
 }
 
-/// Nothing else would look at a table whose memstores never fill up by themselves.
+/// No other event would compact a table whose memstores never fill up.
 #[test]
 fn files_of_flushes_that_were_asked_for_are_compacted() {
     let store = store(&SimEnv::new(1));

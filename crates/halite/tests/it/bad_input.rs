@@ -1,4 +1,5 @@
-//! Every wrong request gets an error that says what, where and the mend, and changes nothing.
+//! Every invalid request returns an error that contains the cause, the location and the fix, and
+//! changes nothing.
 
 use halite::{
     CheckAndMutate, Delete, Error, ErrorKind, FamilyDescriptor, Get, Increment, Put, RowMutations,

@@ -1,5 +1,5 @@
-//! Bulk loading: files made elsewhere become part of a table, whole or not at all, and every
-//! refusal.
+//! Bulk loading: external files become part of a table, completely or not at all, and every
+//! rejection.
 
 use std::ops::Bound;
 
@@ -35,7 +35,7 @@ fn bulk() -> WriterOptions {
     WriterOptions { include_sequence_ids: false, ..WriterOptions::default() }
 }
 
-/// Puts a file where the process finds it as `/in/<name>`.
+/// Stores a file at the path `/in/<name>` of the process.
 pub(crate) fn file(
     sim: &SimEnv,
     name: &str,
@@ -300,7 +300,7 @@ fn files_go_to_the_regions_of_their_rows_and_none_if_one_cannot() {
     );
 }
 
-/// The rows of `t` with the region each is read from.
+/// Returns the rows of `t` with the region each is read from.
 fn rows_by_region(store: &Store) -> Vec<String> {
     let table = store.table("t").unwrap();
     let regions = table.regions();
@@ -329,7 +329,7 @@ fn a_file_across_regions_is_cut_at_their_ends() {
         store.engine().split_region(&region.encoded_name, Some(key.into())).unwrap();
     }
     put_at_5(&store, "d", "before");
-    // Nothing of it lies in the third region.
+    // None of its rows are in the third region.
     let files = || {
         vec![
             file(
@@ -397,7 +397,8 @@ fn a_damaged_file_across_regions_is_loaded_into_none() {
     let error = store.bulk_load(&name(), &load(odd())).unwrap_err();
     assert!(error.kind() == ErrorKind::Corrupt && error.message().contains("/in/odd"), "{error:?}");
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 0);
-    // Unlooked at it is written anew, so the damage shows, and what was begun goes.
+    // Without verification the file is rewritten, which detects the damage; the partial output is
+    // deleted.
     let error = store.bulk_load(&name(), &BulkLoad { verify: false, ..load(odd()) }).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt);
     assert_eq!(outside(&sim), ["outside/in/odd"]);
@@ -411,7 +412,7 @@ fn a_codec_that_is_not_there_is_named() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let (family, path) = file(&sim, "odd", "f", &[("a", "v")]);
-    // The trailer's codec, `60 02` for NONE, becomes one that nobody has built in.
+    // The trailer's codec, `60 02` for NONE, becomes one that this build does not contain.
     let bytes = sim.fs.read("outside/in/odd").unwrap();
     let trailer = bytes.len() - 4096;
     let at = trailer + bytes[trailer..].windows(2).position(|pair| pair == [0x60, 2]).unwrap();

@@ -1,4 +1,4 @@
-//! What opening refuses, `check` says before; what is left out on request is told.
+//! `check` reports in advance whatever makes opening fail; data skipped on request is reported.
 
 use halite::{
     Builder, Error, ErrorKind, FamilyDescriptor, Increment, Options, Put, Scan, Store,
@@ -28,7 +28,8 @@ fn put(store: &Store, table: &str, rows: std::ops::Range<u32>) {
     });
 }
 
-/// A store with tables `t` and `u`, each with a store file, and `rows` more rows of `t` in the log.
+/// Returns a store with tables `t` and `u`, each with a store file, and `rows` more rows of `t` in
+/// the log.
 fn killed(rows: u32) -> SimEnv {
     let sim = SimEnv::new(1);
     let store = open(&sim, WalRecovery::Strict).unwrap();
@@ -52,7 +53,7 @@ fn rows(store: &Store) -> usize {
     store.table("t").unwrap().scan(Scan::all()).count()
 }
 
-/// Opening is refused with these words, and the check has them, too.
+/// Asserts that opening fails with these words and that `check` reports them as an error.
 #[track_caller]
 fn refused(sim: &SimEnv, words: &[&str]) {
     let report = check(&sim.env()).unwrap();
@@ -93,7 +94,7 @@ fn a_gap_between_regions_is_an_error_of_a_scan_and_not_its_eternity() {
     store.close().unwrap();
     sim.fs.kill();
     let mut manifest = sim.fs.read("halite/MANIFEST").unwrap();
-    // The end of the first region, in front of its rows.
+    // Moves the end of the first region before its rows.
     let end = manifest.windows(4).position(|bytes| bytes == b"\x22\x02r5").unwrap();
     manifest[end + 3] = b'1';
     let checked = manifest.len() - 4;
@@ -129,7 +130,7 @@ fn a_segment_missing_between_others_is_found_by_the_check_and_told_when_it_is_do
 fn a_segment_that_ends_early_is_told_when_it_is_done_without_the_rest() {
     let sim = killed(60);
     let cut = segments(&sim).remove(1);
-    // Behind its header, as if it had never had a record.
+    // Cut after the header, as if the segment had never contained a record.
     sim.fs.cut(&cut, 84).unwrap();
     refused(&sim, &[&cut]);
     let store = open(&sim, WalRecovery::SkipDamaged).unwrap();

@@ -1,5 +1,5 @@
-//! Many threads at once: whole rows, one's own writes, room for everybody, and no call that waits
-//! for ever.
+//! Concurrent threads: rows are read whole, a thread reads its own writes, memory is freed for all
+//! waiting writers, and no call waits indefinitely.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -18,7 +18,7 @@ fn name() -> TableName {
     "t".parse().unwrap()
 }
 
-/// What `jobs` gives; a failure if it takes for ever.
+/// Returns the result of `work`; panics if it takes longer than 30 seconds.
 fn with_timeout<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, answer) = mpsc::channel();
     std::thread::spawn(move || sender.send(work()));
@@ -136,7 +136,7 @@ fn a_task_is_answered_where_there_are_no_threads() {
 const WRITERS: usize = 3;
 const ROUNDS: usize = 150;
 
-/// Rows of its own, a counter of its own and one of all, each read back at once.
+/// Writes the thread's own rows, its own counter and a shared one, and reads each back immediately.
 fn write(table: &StoreTable, writer: usize) {
     for i in 0..ROUNDS {
         let (row, value) = (format!("row{writer}{:02}", i % 20), format!("{i:04}").repeat(40));
@@ -178,7 +178,7 @@ fn read(table: &StoreTable, done: &AtomicBool) {
     }
 }
 
-/// Flushes, compacts, splits and merges, by chance.
+/// Flushes, compacts, splits and merges at random.
 fn maintain(store: &Store, seed: u64, done: &AtomicBool) {
     let mut chance = seed;
     while !done.load(Ordering::Acquire) {
@@ -201,7 +201,7 @@ fn maintain(store: &Store, seed: u64, done: &AtomicBool) {
             _ => Ok(()),
         };
         if let Err(error) = result {
-            // It split or merged by itself meanwhile, or is too small to split.
+            // The region was split or merged concurrently, or is too small to split.
             assert!(
                 matches!(error.kind(), ErrorKind::NoSuchRegion | ErrorKind::InvalidRequest),
                 "seed {seed}: {error}"
@@ -283,8 +283,8 @@ fn memstores_are_condensed_beside_writers_and_readers() {
     let mut rounds = 0;
     std::thread::scope(|scope| {
         scope.spawn(|| read(&table, &done));
-        // However slow the thread that condenses is beside the others: until it has done so several
-        // times.
+        // Repeats until in-memory compaction has run many times, however slow its thread is
+        // compared with the others.
         while store.engine().status().regions[0].in_memory_compactions < 200 && rounds < 2000 {
             rounds += 1;
             let table = &table;
@@ -306,7 +306,7 @@ fn memstores_are_condensed_beside_writers_and_readers() {
         assert_eq!(count("counter-of-all".to_owned()), writes * 3);
     };
     check(&table);
-    // The log has all that memory has.
+    // The log contains all cells in memory.
     drop((table, store));
     check(&Builder::new().options(options).open(directory.path()).unwrap().table("t").unwrap());
 }

@@ -1,4 +1,4 @@
-//! Disks that are full, read-only, damaged, or hold what is not ours.
+//! Disks that are full, read-only, damaged, or contain foreign files.
 
 use std::io;
 
@@ -64,7 +64,7 @@ fn a_full_disk_refuses_writes_loses_nothing_and_writes_go_on_by_themselves_when_
             store.health();
         };
         match reserve {
-            // The log has it, and cannot write it.
+            // The log holds the write, but cannot write it to disk.
             Some(0) => assert_error(&error, ErrorKind::Io, &["make room", "not known yet"]),
             _ => assert_error(&error, ErrorKind::DiskFull, &["make room", "go on by themselves"]),
         }
@@ -82,7 +82,8 @@ fn a_full_disk_refuses_writes_loses_nothing_and_writes_go_on_by_themselves_when_
         assert_eq!(store.health().state, StoreState::Open);
         let rows = table.scan(Scan::all()).count();
         let kept = acknowledged + 1;
-        // What waited for the log without a reserve is there now; what was refused is not.
+        // Without a reserve, the write that waited for the log is present now; the rejected one is
+        // not.
         assert!(rows == kept || (rows == kept + 1 && reserve == Some(0)), "{rows} of {kept}");
         drop((table, store));
         sim.fs.kill();
@@ -135,8 +136,7 @@ fn a_full_disk_takes_flushes_and_dropped_tables_and_leaves_compactions_for_later
     store.close().unwrap();
 }
 
-/// Opening writes the last segment of the log again, and flushing is what gives the log's room
-/// back.
+/// Opening rewrites the last WAL segment, and only flushing frees the space of the log.
 #[test]
 fn a_store_that_filled_its_disk_by_itself_can_be_opened_and_flushed() {
     let sim = SimEnv::new(1);
@@ -266,7 +266,7 @@ fn a_damaged_manifest_is_refused_and_a_newer_one_named() {
     assert_error(&open(&sim).err().unwrap(), ErrorKind::NewerFormat, &["version 7", "newer"]);
 }
 
-/// Gives the manifest the format of a program that is not written yet.
+/// Sets the format version of the manifest to one of a future program.
 pub(crate) fn make_manifest_newer(sim: &SimEnv) {
     let mut bytes = sim.fs.read("halite/MANIFEST").unwrap();
     bytes[11] = 7;
@@ -322,7 +322,7 @@ fn a_store_file_of_a_newer_version_is_named() {
     assert_error(&open(&sim).err().unwrap(), ErrorKind::NewerFormat, &[&file]);
 }
 
-/// A store with `rows` rows in the log only, killed.
+/// Returns a store with `rows` rows in the log only, killed.
 fn killed(sim: &SimEnv, rows: usize) -> String {
     let store = store(sim);
     let table = store.table("t").unwrap();
@@ -334,12 +334,12 @@ fn killed(sim: &SimEnv, rows: usize) -> String {
     find(sim, ".wal", "data/")
 }
 
-/// Bytes of a log without the room reserved behind them, which is zeros.
+/// Returns the length of a log without the reserved space at its end, which is zeros.
 fn written_bytes(sim: &SimEnv, log: &str) -> usize {
     sim.fs.read(log).unwrap().iter().rposition(|&byte| byte != 0).unwrap() + 1
 }
 
-/// Bytes that are no more than the end of a mark with small numbers, which is zeros.
+/// Maximum zero bytes at the end of a sync marker with small numbers.
 const SYNC_MARKER_ZEROS: usize = 8;
 
 #[test]
@@ -365,7 +365,7 @@ fn a_log_cut_short_is_refused_and_gives_what_is_whole_when_asked_to() {
     let sim = SimEnv::new(1);
     let log = killed(&sim, 20);
     let length = written_bytes(&sim, &log);
-    // In front of the mark at the end.
+    // Before the sync marker at the end.
     sim.fs.cut(&log, length - 50).unwrap();
     assert_error(
         &open(&sim).err().unwrap(),
@@ -412,7 +412,7 @@ fn room_reserved_in_the_log_is_neither_read_nor_reported() {
         now < written + 2 * SYNC_MARKER_ZEROS,
         "what comes next in the log says how long this segment is: {now}, {written}"
     );
-    // Without the disk to reserve it the log goes on.
+    // If the disk cannot reserve space, the log continues without it.
     sim.fs.inject(InjectedFault {
         times: u64::MAX,
         ..InjectedFault::next(FsCall::Preallocate, "", io::ErrorKind::StorageFull)
@@ -563,7 +563,7 @@ fn a_store_whose_lock_was_taken_over_changes_nothing_more() {
     table.put(Put::new("l").add("f", "q", "v")).unwrap();
     store.flush(&"t".parse().unwrap()).unwrap();
     sim.fs.lose_lock();
-    // Who has just looked does not look again; a second later everybody does.
+    // A recent check of the lock is not repeated; a second later every caller checks it again.
     sim.clock.advance_ms(2000);
     let before = sim.fs.files();
     let put = || table.put(Put::new("m").add("f", "q", "v"));
@@ -582,7 +582,7 @@ fn a_store_whose_lock_was_taken_over_changes_nothing_more() {
     );
     assert_eq!(store.health().state, StoreState::Stopped);
     assert_eq!(sim.fs.files(), before);
-    // Another process may have been there: that the lock is back changes nothing.
+    // Another process may have changed the store: a regained lock does not help.
     sim.fs.regain_lock("halite/LOCK");
     assert_error(&put().unwrap_err(), ErrorKind::Stopped, &["lock"]);
     assert!(!table.get(Get::new("k")).unwrap().is_empty());
@@ -591,8 +591,7 @@ fn a_store_whose_lock_was_taken_over_changes_nothing_more() {
     assert_eq!(sim.fs.files(), before);
 }
 
-/// What stands under the path is another store's by then, the segment of the log with the same
-/// number among it.
+/// By then the path contains another store's files, including a WAL segment with the same number.
 #[test]
 fn a_store_that_has_lost_its_lock_unnoticed_removes_no_segment_when_it_is_closed() {
     let sim = SimEnv::new(1);

@@ -1,5 +1,4 @@
-//! The small files beside the manifest, which HBase reads, and directories with other names than
-//! they were given.
+//! The small files that HBase reads, which the manifest does not contain, and renamed directories.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +27,8 @@ fn rows(store: &Store, table: &str) -> usize {
     store.table(table).unwrap().scan(Scan::all()).map(Result::unwrap).count()
 }
 
-/// A closed store with tables `a` of one region and `b` of two, each region with a row in a file.
+/// Returns a closed store with tables `a` of one region and `b` of two, each region with a row in a
+/// file.
 fn closed() -> SimEnv {
     let sim = SimEnv::new(11);
     let store = reopen(&sim);
@@ -42,12 +42,12 @@ fn closed() -> SimEnv {
     sim
 }
 
-/// The path of the only file of which all parts are in the path, or of the first.
+/// Returns the first path that contains all `parts`.
 fn find_path(files: &Files, parts: &[&str]) -> String {
     files.keys().find(|path| parts.iter().all(|part| path.contains(part))).unwrap().clone()
 }
 
-/// The same disk with other files.
+/// Returns a simulated disk with these files.
 fn disk(files: Files) -> SimEnv {
     let sim = SimEnv::new(12);
     sim.env().fs.create_dir_all("halite/wal").unwrap();
@@ -55,7 +55,7 @@ fn disk(files: Files) -> SimEnv {
     sim
 }
 
-/// Does all that is to be done, which is nothing the second time, and opens what then is sound.
+/// Repairs the store, verifies that a second repair has no steps, and opens the sound store.
 #[track_caller]
 fn repaired(sim: &SimEnv) -> Store {
     let done = repair(&sim.env(), true).unwrap();
@@ -129,8 +129,8 @@ fn a_small_file_that_hbase_reads_is_told_and_written_anew_whatever_is_wrong_with
 fn a_file_of_another_program_that_says_the_same_in_other_bytes_is_right() {
     let mut files = closed().fs.files();
     let path = find_path(&files, &["/a/", ".regioninfo"]);
-    // Without the number that HBase does not write, at the end of the message, whose length stands
-    // in front of it.
+    // Omits the number at the end of the message, which HBase does not write; the message's length
+    // precedes the message.
     let info = files.get_mut(&path).unwrap();
     assert_eq!(info[info.len() - 4..info.len() - 1], [0x88, 0xe2, 0x09]);
     info.truncate(info.len() - 4);
@@ -161,7 +161,7 @@ fn a_descriptor_that_hbase_would_take_for_a_newer_one_is_told_and_goes_if_a_cras
         );
         reopen(&sim).close().unwrap();
         sim.fs.kill();
-        // One that no crash leaves may be the only trace of a newer manifest.
+        // A file that no crash leaves may be the only trace of a newer manifest.
         let left = if version > 2 { findings } else { Vec::new() };
         assert_eq!(check(&sim.env()).unwrap().findings, left);
     }
@@ -205,7 +205,7 @@ fn a_lock_file_that_cannot_be_opened_or_holds_something_is_told_and_left_as_it_i
     assert_eq!(sim.fs.read("halite/LOCK").unwrap(), b"a manifest");
 }
 
-/// Two generations of a store: what changed between them is in no manifest that is left.
+/// Two generations of a store: no remaining manifest contains the changes between them.
 fn with_an_older_manifest(change: fn(&Store)) -> Files {
     let sim = closed();
     let older = sim.fs.read("halite/MANIFEST").unwrap();
@@ -221,7 +221,7 @@ fn with_an_older_manifest(change: fn(&Store)) -> Files {
 
 #[test]
 fn a_renamed_table_or_region_is_not_taken_for_dropped_where_the_manifest_is_an_older_one() {
-    // The row comes with the compaction that takes the files away that the older manifest names.
+    // The row is written before the compaction that removes the files named by the older manifest.
     let files = with_an_older_manifest(|store| {
         put(store, "b", "d");
         store.flush(&"b".parse().unwrap()).unwrap();
@@ -263,7 +263,8 @@ fn a_table_that_was_dropped_stays_so_where_the_manifest_is_an_older_one() {
 #[test]
 fn a_file_in_the_directory_of_a_region_that_is_not_named_is_kept_and_goes_back_to_the_region_that_wrote_it()
  {
-    // One flush that no manifest and no log tells of, in a directory that is nobody's.
+    // A store file that neither a manifest nor the log contains, in a directory of an unknown
+    // region.
     let mut files = with_an_older_manifest(|store| {
         put(store, "a", "s");
         store.flush(&"a".parse().unwrap()).unwrap();

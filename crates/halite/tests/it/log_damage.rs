@@ -1,5 +1,5 @@
-//! A log that is damaged at any byte, cut at any length, or read from a memory that the disk does
-//! not have: every acknowledged write is there, or opening says that the store is damaged.
+//! A log that is damaged at any byte, cut at any length, or read from unsynced memory. Either every
+//! acknowledged write is present, or opening reports that the store is damaged.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use halite_engine::env::sim::{FsCall, InjectedFault, SimEnv};
 
 use crate::small;
 
-/// What is written before the process ends.
+/// Shape of the writes before the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     /// Writes one by one, each a group of the log.
@@ -20,7 +20,7 @@ enum Shape {
     Grouped,
     /// Many cells in one record.
     Batches,
-    /// Values that look like the log they are written to.
+    /// Values that resemble records of the log.
     Nested,
 }
 
@@ -41,8 +41,8 @@ fn put(row: usize, value: Vec<u8>) -> Put {
     Put::new(format!("k{row}")).add_at("f", "q", 1, value)
 }
 
-/// Does what the shape says and lets the process die. Returns the rows before the last group, and
-/// those in it.
+/// Writes rows in the given shape and kills the process. Returns the number of rows before the last
+/// group, and of those in it.
 fn written(sim: &SimEnv, shape: Shape, sync: WalSync) -> (usize, usize) {
     let store = open(sim, options(sync)).unwrap();
     store
@@ -79,7 +79,8 @@ fn written(sim: &SimEnv, shape: Shape, sync: WalSync) -> (usize, usize) {
                 drop(table.batch(all(from, count).into_iter().map(Into::into).collect()).unwrap());
             }
             Shape::Grouped => {
-                // Nobody is there to write what is not waited for, so it goes with what is.
+                // No thread writes records that no caller waits for, so they are written with the
+                // next awaited one.
                 let mut puts = all(from, count).into_iter();
                 let waited = puts.next_back().unwrap();
                 puts.for_each(|put| table.put(put.durability(Durability::AsyncWal)).unwrap());
@@ -94,7 +95,7 @@ fn written(sim: &SimEnv, shape: Shape, sync: WalSync) -> (usize, usize) {
     (total - last, last)
 }
 
-/// The same disk again, after `restart` in a machine that was started anew.
+/// Returns a copy of the disk; with `restart`, as it is after the machine has restarted.
 fn copy(files: &BTreeMap<String, Vec<u8>>, restart: bool) -> SimEnv {
     let sim = SimEnv::new(1);
     files.iter().for_each(|(path, bytes)| sim.fs.write(path, bytes.clone()).unwrap());
@@ -104,7 +105,7 @@ fn copy(files: &BTreeMap<String, Vec<u8>>, restart: bool) -> SimEnv {
     sim
 }
 
-/// The offsets of a log, of the room at its end only some.
+/// Returns the offsets of a log, but only a few in the reserved space at its end.
 fn offsets(files: &BTreeMap<String, Vec<u8>>) -> impl Iterator<Item = usize> {
     let (_, bytes) = files.iter().find(|(path, _)| path.ends_with(".wal")).unwrap();
     let written = bytes.iter().rposition(|&byte| byte != 0).unwrap() + 16;
@@ -120,8 +121,8 @@ fn rows(store: &Store) -> usize {
     store.table("t").unwrap().scan(Scan::all()).count()
 }
 
-/// Opens a damaged copy. `None` if it is refused as damaged; otherwise the rows, which are the
-/// first ones, and whether anything was said.
+/// Opens a damaged copy. Returns `None` if it is rejected as damaged; otherwise the number of rows,
+/// which are the first ones, and `true` if opening reported a loss.
 fn opened(sim: &SimEnv, sync: WalSync, what: &str) -> Option<(usize, bool)> {
     match open(sim, options(sync)) {
         Err(error) => {
@@ -168,7 +169,8 @@ fn a_flipped_byte_anywhere_in_the_log_is_refused_or_harms_nothing() {
             match opened(&sim, sync, &what) {
                 None => refused += 1,
                 Some((found, _)) if found == before + last => {}
-                // After a restart nothing proves that the last group was synced; it is told.
+                // After a restart nothing proves that the last group was synced; the loss is
+                // reported.
                 Some((found, told)) => {
                     lost += 1;
                     assert!(
@@ -378,8 +380,8 @@ fn what_a_failed_sync_left_in_memory_is_written_again_before_it_counts() {
     }
 }
 
-/// Opens the store with the process dying at every call that this takes; each time the next opening
-/// must find all.
+/// Opens the store and kills the process at each file-system call; the next opening must find all
+/// rows.
 fn dies_at_every_call(files: &BTreeMap<String, Vec<u8>>, how: &Options, expected: usize) {
     let (mut calls, mut at) = (u64::MAX, 0);
     while at <= calls {
@@ -445,7 +447,7 @@ fn cut_bytes_are_kept_once_and_the_oldest_go() {
     };
     for round in 0..12 {
         let store = open(&sim, options(WalSync::Fsync)).unwrap();
-        // What was under way may have been written whole.
+        // The put in progress may have been written completely.
         assert!((round..=round + 1).contains(&rows(&store)));
         store.table("t").unwrap().put(put(100 + round, b"v".to_vec())).unwrap();
         // The process dies within a write.

@@ -32,7 +32,8 @@ mod writing;
 use halite::{Builder, FamilyDescriptor, Options, Row, Scan, Store, StoreTable, TableDescriptor};
 use halite_engine::env::sim::SimEnv;
 
-/// A store on a simulated disk with a table `t` of the families `f` (three versions) and `g`.
+/// Returns a store on a simulated disk with a table `t` of the families `f` (three versions) and
+/// `g`.
 fn store(sim: &SimEnv) -> Store {
     let store = reopen(sim);
     let table = TableDescriptor::new("t".parse().unwrap())
@@ -46,7 +47,7 @@ fn reopen(sim: &SimEnv) -> Store {
     Builder::new().options(small()).open_with_env(sim.env()).unwrap()
 }
 
-/// Small limits, so that little data goes through everything.
+/// Small limits, so that little data exercises every code path.
 fn small() -> Options {
     let mut options = Options::default();
     options.memstore_flush_bytes = 256 << 10;
@@ -55,7 +56,7 @@ fn small() -> Options {
     options
 }
 
-/// A row as `column@timestamp=value`.
+/// Formats a row as `column@timestamp=value`.
 fn format_row(row: &Row) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     row.iter()

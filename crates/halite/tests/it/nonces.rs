@@ -1,4 +1,4 @@
-//! Nonces of operations outlive the log: flushes, the end of a segment, closing, crashes.
+//! Nonces of operations outlive the log: flushes, deletion of a segment, closing, crashes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -126,7 +126,7 @@ fn a_crash_at_any_call_loses_no_nonce_that_was_acknowledged() {
     for at in 0..calls {
         let sim = SimEnv::new(1);
         let mut acknowledged = BTreeSet::new();
-        // What failed is what the crash left undone.
+        // The crash causes the failures.
         let _ = workload_until(&sim, at, &mut acknowledged);
         match at % 3 {
             0 => sim.fs.kill(),

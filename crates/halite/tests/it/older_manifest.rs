@@ -1,4 +1,4 @@
-//! A manifest that is older than the store, files that it does not name, and what becomes of them.
+//! Manifests older than the store, and the handling of files that they do not name.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,7 +25,7 @@ fn without_lock(sim: &SimEnv) -> BTreeMap<String, Vec<u8>> {
     sim.fs.files().into_iter().filter(|(path, _)| path != "halite/LOCK").collect()
 }
 
-/// What becomes of a store between a copy of its manifest and the end of its process.
+/// Changes to a store between a copy of its manifest and the end of its process.
 const CHANGES: [(&str, fn(&Store)); 6] = [
     ("a flush", |store| store.flush(&"t".parse().unwrap()).unwrap()),
     ("flushes and a compaction", |store| {
@@ -62,7 +62,7 @@ const CHANGES: [(&str, fn(&Store)); 6] = [
     }),
 ];
 
-/// A store after a change, ended cleanly or not, and its manifest from before.
+/// Returns a store after a change, ended cleanly or not, and its manifest from before.
 fn changed(change: fn(&Store), clean: bool) -> (SimEnv, Vec<u8>) {
     let sim = SimEnv::new(3);
     let store = store(&sim);
@@ -125,7 +125,8 @@ fn store_files_and_the_log_tell_an_older_manifest_where_no_copies_are_left() {
                     sim.fs.kill();
                     assert!(without_lock(&sim) == before, "{what}");
                 }
-                // One change back: it looks like a crash in that change. No store file goes.
+                // One change back: equivalent to a crash during that change. No store file is
+                // deleted.
                 Ok(store) => {
                     drop(store);
                     sim.fs.kill();
@@ -172,7 +173,7 @@ fn a_manifest_one_flush_old_is_told_by_cells_that_are_nowhere_else() {
     assert!(sim.fs.files().keys().any(|path| path.starts_with(&kept)), "{kept}");
 }
 
-/// The log of a later time begins behind what only the file holds.
+/// The later log begins after the cells that only the file contains.
 #[test]
 fn cells_that_are_nowhere_else_are_told_and_kept_although_the_log_has_later_ones() {
     let sim = SimEnv::new(3);
@@ -323,7 +324,7 @@ fn leftovers_of_tables_whose_names_begin_with_a_line_are_set_aside() {
             .max();
         assert_eq!(most, Some(3), "{name}: a descriptor and two regions");
     }
-    // What is hidden and was not made here stays, and is nobody's business.
+    // A hidden file that Halite did not write remains and is not reported.
     let sim = SimEnv::new(1);
     drop(store(&sim));
     sim.fs.kill();
@@ -332,7 +333,7 @@ fn leftovers_of_tables_whose_names_begin_with_a_line_are_set_aside() {
     assert_eq!(sim.fs.read("data/default/_notes/a/b").unwrap(), b"somebody's");
 }
 
-/// With 98,000 leftovers it matters whether they go one by one.
+/// With 98,000 leftover files it matters whether they are deleted one by one.
 #[test]
 fn the_leftovers_of_a_table_are_set_aside_in_one_piece() {
     let sim = SimEnv::new(1);
@@ -386,7 +387,7 @@ fn copies_of_the_newest_manifests_are_kept_apart_and_a_torn_one_is_written_again
     drop(reopen(&sim));
     sim.fs.drop_unsynced();
     assert!(sim.fs.read(&newest).unwrap() == manifest, "written again, durably");
-    // The copies of another store say nothing about this one.
+    // The manifest copies of another store do not describe this one.
     let other = SimEnv::new(99);
     let opened = store(&other);
     (0..30).for_each(|i| {

@@ -63,8 +63,8 @@ fn ranges_limits_and_directions_agree_across_regions_files_and_memory() {
     assert_eq!(keys(&table, Scan::prefix("k4")), all[40..50]);
 }
 
-/// As on HBase 2.6.4, asked by the differential fuzzer: what ends is the region's answer, and the
-/// scan only with an empty one.
+/// As HBase 2.6.4 does, found by the differential fuzzer: the filter ends the region's response;
+/// only an empty response ends the scan.
 #[test]
 fn a_filter_that_wants_no_more_ends_the_scan_where_it_gave_nothing() {
     let store = store(&SimEnv::new(1));
@@ -147,7 +147,7 @@ fn a_wide_row_comes_in_pieces_of_the_batch_size() {
     let limited: usize =
         table.scan(Scan::all().batch(4).limit(1)).map(|row| row.unwrap().len()).sum();
     assert_eq!(limited, 13, "the limit counts rows, not pieces");
-    // Also when the last piece is full.
+    // Also if the last partial row is full.
     table.delete(halite::Delete::new("r").column("g", "q2")).unwrap();
     for (batch, bytes) in [(4, 2 << 20), (6, 2 << 20), (12, 2 << 20), (4, 1)] {
         let limited: usize = table

@@ -1,5 +1,5 @@
-//! What a crash or a failed call at an awkward moment leaves: nothing acknowledged is lost, nothing
-//! deleted comes back.
+//! Recovery after a crash or a failed call at a critical moment: no acknowledged write is lost, no
+//! deleted cell reappears.
 
 use std::io::ErrorKind::{Other, StorageFull};
 use std::sync::mpsc;
@@ -45,8 +45,8 @@ fn what_was_read_after_the_death_of_the_process_survives_the_loss_of_power_after
     assert_eq!(keys(&open().table("t").unwrap(), Scan::all()), ["after", "before"]);
 }
 
-/// Whether a failed sync of the manifest's name took effect is unknown: both manifests must open,
-/// and nothing may be acknowledged that only one of them keeps.
+/// Fails the sync of the manifest's directory entry, which may or may not take effect: both
+/// manifests must open, and no change may be acknowledged that only one of them contains.
 fn after_a_manifest_of_unknown_fate(changes: u64, work: impl Fn(&Store) -> halite::Result<()>) {
     let sim = SimEnv::new(1);
     let store = store(&sim);

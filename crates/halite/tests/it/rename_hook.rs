@@ -1,5 +1,4 @@
-//! A file system that lets a test do something in the middle of a rename: what another thread might
-//! do just then.
+//! File system with a hook before a rename, which simulates a concurrent thread.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -10,22 +9,22 @@ use halite_engine::env::{DirEntry, Env, FileIdentity, FileKind, FileReader, File
 
 type Hook = Box<dyn FnOnce() + Send>;
 
-/// A disk that runs some work before the next rename to a path that contains a text.
+/// Simulated disk that runs a hook before the next rename to a path that contains a text.
 pub(crate) struct RenameHook {
     disk: Arc<dyn Fs>,
     hook: Mutex<Option<(String, Hook)>>,
 }
 
 impl RenameHook {
-    /// The simulated disk with nothing to do yet, and the environment around it.
+    /// Wraps the simulated disk without a hook; returns it and its environment.
     pub(crate) fn wrap(sim: &SimEnv) -> (Arc<Self>, Env) {
         let env = sim.env();
         let meanwhile = Arc::new(Self { disk: Arc::clone(&env.fs), hook: Mutex::new(None) });
         (Arc::clone(&meanwhile), Env { fs: meanwhile, ..env })
     }
 
-    /// Before the next rename to a path with `text` in it, another thread begins `jobs`; the rename
-    /// goes on when it is done, or has to wait for what goes on here.
+    /// Starts `work` on another thread before the next rename to a path that contains `text`. The
+    /// rename continues when `work` is done, or after 300 ms in case `work` waits for this thread.
     pub(crate) fn before_rename(&self, text: &str, work: impl FnOnce() + Send + 'static) {
         let work = move || {
             let (done, is_done) = std::sync::mpsc::channel();

@@ -1,4 +1,4 @@
-//! `check` and `repair` on every damage that can be made to a store.
+//! `check` and `repair` on every kind of damage to a store.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ fn rows(store: &Store) -> StoreContents {
         .collect()
 }
 
-/// Everything a store may go through: flushes, compactions, a split, a merge, a second table, a
+/// Runs all kinds of changes on a store: flushes, compactions, a split, a merge, a second table, a
 /// snapshot and a clone of it.
 const STEPS: [fn(&Store); 9] = [
     |store| store.flush(&"t".parse().unwrap()).unwrap(),
@@ -75,7 +75,7 @@ const STEPS: [fn(&Store); 9] = [
     |store| put(store, "t", 30..33),
 ];
 
-/// A store that has ended, with the manifests it has had, and what is in it.
+/// A store that has ended, with its former manifests and its contents.
 struct Ended {
     sim: SimEnv,
     manifests: Vec<Vec<u8>>,
@@ -104,7 +104,7 @@ fn ended(steps: usize, clean: bool) -> Ended {
     Ended { sim, manifests, rows }
 }
 
-/// The same disk again, after what a test does to its files.
+/// Returns a copy of the disk with the test's changes to its files.
 fn disk(files: &Files, change: impl FnOnce(&mut Files)) -> SimEnv {
     let mut files = files.clone();
     change(&mut files);
@@ -133,8 +133,8 @@ fn same(a: &Files, b: &Files) -> bool {
     but_lock(a) == but_lock(b)
 }
 
-/// Repairs a disk that a check finds fault with, and that then opens and is sound. Returns what was
-/// done.
+/// Repairs a disk on which a check reports findings; afterwards it must open and be sound. Returns
+/// the repair report.
 #[track_caller]
 fn repaired(sim: &SimEnv, what: &str) -> (RepairReport, StoreContents) {
     let found = checked(sim);
@@ -257,8 +257,7 @@ fn an_older_manifest_is_replaced_by_the_newest_copy() {
     }
 }
 
-/// What is there is what was acknowledged, for every number of steps, from every older manifest or
-/// none.
+/// All acknowledged rows are present, for every number of steps, from every older manifest or none.
 #[test]
 fn without_copies_the_manifest_is_made_of_older_ones_the_files_and_the_log() {
     let mut repairs = 0;
@@ -288,8 +287,8 @@ fn without_copies_the_manifest_is_made_of_older_ones_the_files_and_the_log() {
                     manifests.len()
                 );
                 if checked(&sim).worst() != Some(Severity::Error) && manifest.is_some() {
-                    // One change back it looks like a crash in that change; nothing that was
-                    // acknowledged may be missing.
+                    // One change back is equivalent to a crash during that change; no acknowledged
+                    // row may be missing.
                     let plan = repair(&sim.env(), true).unwrap();
                     let opened = halite::Builder::new()
                         .options(small())
@@ -426,7 +425,7 @@ fn files_below_a_renamed_directory_go_back_to_where_the_manifest_looks_for_them(
             "{from}: {:?}",
             done.steps
         );
-        // Nothing is removed later that belongs there.
+        // No file of the store is removed later.
         for _ in 0..2 {
             let opened = reopen(&sim);
             while opened.engine().run_one_job().unwrap() {}
@@ -499,8 +498,8 @@ fn snapshots_and_clones_come_back_with_the_manifest() {
     assert_eq!(checked(&sim).findings, []);
     let without = disk(&files, |files| drop(files.remove("halite/MANIFEST")));
     assert!(repaired(&without, "with copies").1 == all);
-    // Without any manifest the clone's links lead to its rows; the snapshot is gone, and that is
-    // said.
+    // Without any manifest the clone's links lead to its rows; the snapshot is lost, and the repair
+    // reports it.
     let without = disk(&files, |files| {
         files.retain(|path, _| path != "halite/MANIFEST" && !path.starts_with("manifests/"));
     });
@@ -558,7 +557,7 @@ fn writes_of_the_log_whose_region_is_lost_are_kept_aside() {
     let without = |files: &mut Files| {
         files.retain(|path, _| path != "halite/MANIFEST" && !path.starts_with("manifests/"));
     };
-    // Nothing but directories and the log: the region's own file says its number.
+    // Only directories and the log remain: the region's own file contains its id.
     assert!(repaired(&disk(&files, without), "nothing but a log").1 == rows);
     let sim = disk(&files, |files| {
         without(files);

@@ -1,4 +1,4 @@
-//! Closing, killing, losing power: what was acknowledged is there.
+//! Closing, kills and power loss: every acknowledged write is present.
 
 use halite::{Get, Put, Scan};
 use halite_engine::env::sim::SimEnv;

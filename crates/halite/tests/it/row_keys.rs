@@ -1,5 +1,5 @@
-//! Declared row keys from outside: a struct that is a key, a table that keeps its declaration,
-//! scans over its fields.
+//! Declared row keys through the public API: a struct as a key, a table that stores its
+//! declaration, scans over its fields.
 
 use std::sync::Arc;
 

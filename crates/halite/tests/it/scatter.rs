@@ -1,5 +1,5 @@
-//! Salted tables on the store itself: the merged scan is the scan of the table without salts,
-//! whatever regions do.
+//! Salted tables on the store itself: the merged scan equals the scan of the table without salts,
+//! whatever the regions.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn values(row: usize) -> [Value<'static>; 2] {
     [Value::Text(format!("2015{row:08}").into()), Value::Text(format!("u{}", row % 13).into())]
 }
 
-/// A table of [`ROWS`] rows under a schema, in so many regions.
+/// Creates a table of [`ROWS`] rows with `schema` and `regions` regions.
 fn table(store: &Store, name: &str, schema: &KeySchema, regions: u32) -> Arc<dyn Table> {
     let descriptor = TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f"));
     let splits = if regions > 1 {

@@ -1,5 +1,5 @@
-//! Snapshots, and the tables made of them: what is in them, who keeps which file, and every
-//! refusal.
+//! Snapshots and tables cloned or restored from them: their contents, file references, and every
+//! rejection.
 
 use halite::{
     CompactionKind, Delete, ErrorKind, FamilyDescriptor, Put, Scan, SnapshotDescriptor,
@@ -67,7 +67,7 @@ fn a_snapshot_keeps_what_the_table_loses_and_a_clone_shows_it() {
     let old: Vec<String> = (0..50).map(|i| format!("k{i:03}=old")).collect();
     assert_eq!(content(&store, "c"), old);
     assert_eq!(content(&store, "t").len(), 65);
-    // Both go on by themselves, through a restart.
+    // Both continue independently, across a restart.
     put(&store, "c", 40..60, "clone");
     store.close().unwrap();
     let store = reopen(&sim);
@@ -136,7 +136,7 @@ fn a_restored_table_is_what_it_was_with_its_families_and_regions() {
     assert_eq!((store.list_tables(), content(&store, "t")), before);
     assert_eq!(held.regions().len(), 1);
     assert_eq!(keys(&held, Scan::all()).len(), 40);
-    // Again, after writes to what was restored.
+    // Again, after writes to the restored table.
     put(&store, "t", 0..5, "later");
     store.disable_table(&name("t")).unwrap();
     store.restore_snapshot("s").unwrap();
@@ -183,7 +183,7 @@ fn a_snapshot_of_a_split_table_holds_its_halves_and_a_clone_of_it_can_split_agai
     store.delete_snapshot("halves").unwrap();
     store.delete_snapshot("again").unwrap();
     assert_eq!(content(&store, "d"), all);
-    // What is whole in a clone is a link, and the halves of that are made through its name.
+    // A whole file in a clone is a link, and references to its halves use the name of the link.
     store.compact(&name("d"), CompactionKind::Major).unwrap();
     assert_eq!(files(&sim, "archive"), [""; 0]);
     take(&store, "whole", "d");

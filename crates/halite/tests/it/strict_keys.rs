@@ -1,4 +1,4 @@
-//! Rows that are no keys of what their table declares: counted where keys are read, and refused by
+//! Rows whose keys do not match the table's declaration: counted by key reads, and rejected by
 //! tables with `ROW_KEY_STRICT`.
 
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Operations: overwriting, deleting, counting, appending, checking, and all of them under threads.
+//! Operations: put, delete, increment, append, check-and-mutate, and all of them from several
+//! threads.
 
 use halite::{
     Append, CheckAndMutate, CompareOp, Condition, Delete, Durability, Get, Increment, Put,

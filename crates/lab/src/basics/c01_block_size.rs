@@ -1,4 +1,4 @@
-//! C01: the size of blocks.
+//! C01: the block size.
 
 use crate::{Page, PageWriter, Section};
 

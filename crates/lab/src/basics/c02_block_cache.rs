@@ -1,4 +1,4 @@
-//! C02: families that stay out of the block cache.
+//! C02: families excluded from the block cache.
 
 use halite::{FamilyDescriptor, Get};
 
@@ -13,8 +13,8 @@ pub(super) const PAGE: Page = Page {
 };
 
 const ROWS: usize = 2_000;
-/// Bytes that are more than a cache grows by on the side, for indexes, and less than a fifth of a
-/// file.
+/// Threshold of cache growth, in bytes: more than indexes add to the cache, and less than a fifth
+/// of a file.
 const THRESHOLD_BYTES: u64 = 100_000;
 
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
@@ -75,8 +75,8 @@ fn read(table: &LabTable, rows: std::ops::Range<usize>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The least that the cache grows by when a fifth of the file is read: others use the same cache at
-/// the same time.
+/// Returns the smallest growth of the cache, in bytes, over reads of each fifth of the file. Other
+/// pages use the same cache concurrently.
 fn min_cache_growth(lab: &PageWriter, table: &LabTable) -> anyhow::Result<u64> {
     let mut least = u64::MAX;
     for slice in 0..5 {

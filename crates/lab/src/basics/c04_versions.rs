@@ -1,4 +1,4 @@
-//! C04: how many versions are kept, and when the others go.
+//! C04: the number of retained versions, and when the others are deleted.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! C06: files of which every cell has expired.
+//! C06: files in which every cell has expired.
 
 use std::time::{Duration, Instant};
 
@@ -81,8 +81,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )
 }
 
-/// Files of the tables. A cluster tells its figures every few seconds, so they are asked for until
-/// they are those of after the compaction.
+/// Returns the number of files of each table. A cluster reports its metrics every few seconds, so
+/// the function polls until they reflect the compaction.
 fn file_counts(lab: &PageWriter, tables: &[&LabTable; 3]) -> anyhow::Result<[u64; 3]> {
     let until = Instant::now() + Duration::from_secs(10);
     loop {

@@ -1,4 +1,4 @@
-//! C08: few families, and none with much more rows than another.
+//! C08: few families, with similar row counts.
 
 use std::time::{Duration, Instant};
 
@@ -15,9 +15,9 @@ pub(super) const PAGE: Page = Page {
 };
 
 const ROWS: usize = 4_000;
-/// What HBase rounds the sizes of files to.
+/// Unit to which HBase rounds file sizes.
 const MEGABYTE: u64 = 1 << 20;
-/// Of so many users one has a cell in the small family.
+/// One of this many users has a cell in the small family.
 const EACH: usize = 250;
 
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
@@ -103,15 +103,15 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.expect_finding("F-MANYCF", &with(&["a", "b", "c", "d"]), &with(&["a", "b"]))
 }
 
-/// What lies on disk of a table.
+/// Store files of a table on disk.
 #[derive(Clone, Copy, Debug, Default)]
 struct Files {
     files: u64,
     bytes: u64,
 }
 
-/// The files of a table. A cluster tells its figures every few seconds, so they are asked for until
-/// there are as many.
+/// Returns the store files of a table. A cluster reports its metrics every few seconds, so the
+/// function polls until the number of files is `wanted`, for at most 15 seconds.
 fn table_files(lab: &PageWriter, table: &LabTable, wanted: u64) -> anyhow::Result<Files> {
     let name = table.inner().descriptor()?.name().clone();
     let until = Instant::now() + Duration::from_secs(15);

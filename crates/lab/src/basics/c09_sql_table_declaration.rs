@@ -1,4 +1,4 @@
-//! C09: a table declared in SQL as other databases have it.
+//! C09: a table declared in SQL, as in other databases.
 
 use halite::rowkey::language::{Statement, statements};
 
@@ -12,7 +12,7 @@ pub(super) const PAGE: Page = Page {
     run,
 };
 
-/// As a tutorial has it: a primary key, and attributes behind WITH.
+/// Declaration as in a tutorial: a primary key, and attributes after WITH.
 const GIVEN: &str = "CREATE TABLE messages (
   msg_id VARCHAR,
   receiver_id VARCHAR,

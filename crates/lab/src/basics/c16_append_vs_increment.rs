@@ -1,4 +1,4 @@
-//! C16: Append joins bytes, Increment counts.
+//! C16: Append concatenates bytes, Increment adds numbers.
 
 use halite::FamilyDescriptor;
 use halite::key::to_hex;

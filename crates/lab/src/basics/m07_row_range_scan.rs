@@ -1,4 +1,4 @@
-//! M07: a scan from a row to a row.
+//! M07: a scan from a start row to a stop row.
 
 use crate::{Page, PageWriter, ScanSpec, Section};
 

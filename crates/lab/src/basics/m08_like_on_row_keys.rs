@@ -1,4 +1,4 @@
-//! M08: rows whose keys begin with something, end with something, or match a pattern.
+//! M08: rows whose keys begin with a prefix, end with a suffix, or match a pattern.
 
 use halite::rowkey::KeySchema;
 

@@ -1,4 +1,4 @@
-//! M10: which region a key belongs to.
+//! M10: the region of a row key.
 
 use crate::samples::region_for_key;
 use crate::{Page, PageWriter, Section};

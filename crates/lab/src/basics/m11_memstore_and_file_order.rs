@@ -1,4 +1,4 @@
-//! M11: memory and files are sorted alike.
+//! M11: memstores and files have the same order.
 
 use crate::{Page, PageWriter, ScanSpec, Section};
 

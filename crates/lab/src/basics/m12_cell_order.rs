@@ -1,4 +1,4 @@
-//! M12: rows, columns, times: the three orders of cells.
+//! M12: the three orders of cells: row, column, timestamp.
 
 use crate::samples::T0;
 use crate::{Page, PageWriter, ScanSpec, Section};

@@ -1,4 +1,4 @@
-//! M13: one key is one row, and a later time wins, not a later write.
+//! M13: one key is one row, and the later timestamp wins, not the later write.
 
 use crate::samples::{HOUR, T0};
 use crate::{Page, PageWriter, Section};

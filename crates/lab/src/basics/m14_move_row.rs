@@ -1,4 +1,4 @@
-//! M14: a row key cannot be changed; the row is moved.
+//! M14: a row key cannot change; the row moves.
 
 use crate::samples::{HOUR, T0};
 use crate::{Page, PageWriter, Section};

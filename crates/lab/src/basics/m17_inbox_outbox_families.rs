@@ -1,4 +1,4 @@
-//! M17: messages received and sent, as two families of one row.
+//! M17: received and sent messages as two families of one row.
 
 use halite::Get;
 

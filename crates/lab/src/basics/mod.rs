@@ -1,5 +1,5 @@
-//! What mistakes and techniques rest on: order, ranges, versions, lifetimes. One file a page, named
-//! after it.
+//! Basics of mistakes and techniques: order, ranges, versions, TTLs. Each page has one file with
+//! the name of the page.
 
 use crate::page::Page;
 
@@ -24,7 +24,7 @@ mod m15_row_across_families;
 mod m16_wide_row;
 mod m17_inbox_outbox_families;
 
-/// In the order of their ids.
+/// Pages in the order of their ids.
 pub(crate) static PAGES: &[Page] = &[
     c01_block_size::PAGE,
     c02_block_cache::PAGE,

@@ -1,4 +1,4 @@
-//! E02: the last 24 hours of a sensor, newest first, asked for from the older end.
+//! E02: the last 24 hours of a sensor, newest first, requested from the older end.
 
 use crate::manual_keys::bounds;
 use crate::samples::{DAY, HOUR, T0, reversed};

@@ -1,4 +1,4 @@
-//! E03: all operations of a user, asked for from a row of zeros to the reversed time of now.
+//! E03: all operations of a user, requested from a row of zeros to the reversed time of now.
 
 use crate::samples::{HOUR, T0};
 use crate::{Page, PageWriter, ScanSpec, Section};
@@ -11,7 +11,7 @@ pub(super) const PAGE: Page = Page {
     run,
 };
 
-/// The user's id back to front, and the time newest first in eight bytes.
+/// Reversed user id, followed by the time newest first in eight bytes.
 fn key(user: &str, time: i64) -> Vec<u8> {
     let mut key: Vec<u8> = user.bytes().rev().collect();
     key.extend_from_slice(&(i64::MAX - time).to_be_bytes());

@@ -1,4 +1,4 @@
-//! E04: a range behind a hash that ends at the hash of the next value.
+//! E04: a range after a hash that ends at the hash of the next value.
 
 use crate::manual_keys::{bounds, md5_hex};
 use crate::samples::{HOUR, T0};

@@ -1,4 +1,4 @@
-//! E07: a salt taken as `hashCode() % n`, which is negative for half of all keys.
+//! E07: a salt computed as `hashCode() % n`, which is negative for half of all keys.
 
 use bytes::Bytes;
 use halite::rowkey::Splits;
@@ -17,10 +17,10 @@ pub(super) const PAGE: Page = Page {
 
 /// Rows of the page.
 const ROWS: usize = 5_000;
-/// Keys of the larger count, which needs no table.
+/// Keys of the larger count, which uses no table.
 const MANY: usize = 100_000;
 
-/// A salt as the program takes it, with zeros in front as it puts them there.
+/// Returns a salt as the program computes it, padded with zeros.
 fn salted(key: &str) -> String {
     let salt = java_hash(key) % 1000;
     let zeros = if salt < 10 {

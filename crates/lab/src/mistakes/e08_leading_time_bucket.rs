@@ -1,4 +1,4 @@
-//! E08: a bucket of time in front of the key, taken for a way to spread load.
+//! E08: a time bucket at the start of the key, mistaken for a way to spread load.
 
 use bytes::Bytes;
 use halite::rowkey::simulate::Skew;
@@ -21,7 +21,7 @@ const HOSTS: usize = 300;
 const HOURS: i64 = 55;
 const REGIONS: u32 = 16;
 
-/// Keys of the samples in the order in which they were taken.
+/// Returns the keys of the samples in the order in which they were taken.
 fn keys(schema: &KeySchema, samples: &[(String, i64)]) -> anyhow::Result<Vec<Bytes>> {
     let key = |(host, ts): &(String, i64)| {
         Ok(Bytes::copy_from_slice(&schema.encode(&[Value::Signed(*ts), host.as_str().into()])?))

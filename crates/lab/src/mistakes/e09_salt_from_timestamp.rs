@@ -1,4 +1,4 @@
-//! E09: a salt that is the remainder of a time.
+//! E09: the remainder of a time as salt.
 
 use bytes::Bytes;
 

@@ -1,4 +1,4 @@
-//! E10: a reversed time padded to a width that it has already.
+//! E10: a reversed time padded to less than its own width.
 
 use crate::samples::{T0, reversed};
 use crate::{Page, PageWriter, ScanSpec, Section};
@@ -11,7 +11,7 @@ pub(super) const PAGE: Page = Page {
     run,
 };
 
-/// `String.format("%013d", Long.MAX_VALUE - t)`, which wraps round as Java does.
+/// Returns `String.format("%013d", Long.MAX_VALUE - t)`, which wraps around as in Java.
 fn padded(time: i64) -> String {
     format!("{:013}", i64::MAX.wrapping_sub(time))
 }

@@ -1,4 +1,4 @@
-//! E11: fields joined by a delimiter that they may contain, and that sorts behind digits.
+//! E11: fields joined by a delimiter that they may contain, and that sorts after digits.
 
 use crate::{Page, PageWriter, ScanSpec, Section};
 

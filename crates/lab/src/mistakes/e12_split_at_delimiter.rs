@@ -1,4 +1,4 @@
-//! E12: keys taken apart by `String.split`.
+//! E12: keys split by `String.split`.
 
 use crate::manual_keys::java_split;
 use crate::samples::{T0, reversed};

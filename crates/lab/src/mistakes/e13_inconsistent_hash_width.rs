@@ -1,4 +1,4 @@
-//! E13: a hash of which every program takes another number of digits.
+//! E13: a hash of which every program uses another number of digits.
 
 use crate::manual_keys::md5_hex;
 use crate::{Page, PageWriter, Section};

@@ -1,4 +1,4 @@
-//! E14: a hash of a field of few values.
+//! E14: a hash of a field with few values.
 
 use bytes::Bytes;
 use halite::rowkey::lint::{KeySample, LintInput};

@@ -1,4 +1,4 @@
-//! E15: the longest row key, which is not 64 KB.
+//! E15: the maximum row key length, which is not 64 KB.
 
 use halite::{ErrorKind, Get, Put};
 

@@ -1,4 +1,4 @@
-//! E16: keys made a multiple of eight bytes long.
+//! E16: keys padded to a multiple of eight bytes.
 
 use crate::samples::key_value_bytes;
 use crate::{Page, PageWriter, ScanSpec, Section};

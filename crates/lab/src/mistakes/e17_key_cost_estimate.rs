@@ -1,4 +1,4 @@
-//! E17: the cost of a key reckoned as its length times the rows.
+//! E17: the cost of a key estimated as its length times the number of rows.
 
 use halite::rowkey::KeySchema;
 use halite::{FamilyDescriptor, Row};
@@ -18,7 +18,8 @@ pub(super) const PAGE: Page = Page {
 
 const ROWS: usize = 3_000;
 
-/// What there is of the rows of a table, in bytes for each cell.
+/// Mean sizes in bytes: the key and its unshared part per row, the plain and the encoded cell per
+/// cell.
 struct Costs {
     key: f64,
     cell: f64,
@@ -43,7 +44,7 @@ fn costs(rows: &[Row]) -> Costs {
     }
 }
 
-/// A table with two columns a row under these keys.
+/// Creates a table with two columns per row under these keys.
 fn table(lab: &mut PageWriter, name: &str, keys: &[Vec<u8>]) -> anyhow::Result<LabTable> {
     let table = lab.make(name, [FamilyDescriptor::new("d")], Vec::new())?;
     for (column, number) in [("d:v1", 1_u64), ("d:v2", 2)] {

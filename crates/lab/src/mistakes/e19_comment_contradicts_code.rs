@@ -1,4 +1,4 @@
-//! E19: a key that its comment describes in another way than its code.
+//! E19: a key whose comment and code differ.
 
 use halite::rowkey::KeySchema;
 use halite::rowkey::language::ROW_KEY;

@@ -11,7 +11,7 @@ pub(super) const PAGE: Page = Page {
     run,
 };
 
-/// `days * 24 * 3600 * 1000` of ints, as Java computes it.
+/// Returns `days * 24 * 3600 * 1000` of ints, as Java computes it.
 fn days(days: i32) -> i32 {
     days.wrapping_mul(24).wrapping_mul(3600).wrapping_mul(1000)
 }

@@ -1,4 +1,4 @@
-//! E21: sent messages looked for in a table keyed by receiver.
+//! E21: sent messages queried in a table keyed by receiver.
 
 use halite::rowkey::Value;
 

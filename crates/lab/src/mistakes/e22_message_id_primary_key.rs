@@ -1,4 +1,4 @@
-//! E22: a table of messages keyed by a message id and asked by receiver.
+//! E22: a table of messages with the message id as key, queried by receiver.
 
 use std::time::Duration;
 
@@ -86,7 +86,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         format!("100 rows are returned, {examined} looked at: one range, no sort. The first one is {first}."),
     )?;
     let row = found[0].key().to_vec();
-    // Written in the millisecond of the message itself, the edit would take its place.
+    // An edit in the same millisecond as the message would replace it.
     std::thread::sleep(Duration::from_millis(2));
     lab.put(&inbox, &row, "m:body", "hello, corrected")?;
     let versions = lab.get_versions(&inbox, &row, 5)?;

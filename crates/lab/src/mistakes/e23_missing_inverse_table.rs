@@ -1,4 +1,4 @@
-//! E23: the followers of a user looked for in a table of whom each user follows.
+//! E23: the followers of a user queried in a table keyed by follower.
 
 use crate::{Page, PageWriter, Section};
 

@@ -22,12 +22,12 @@ fn follower(at: usize) -> String {
     format!("user_{at:04}")
 }
 
-/// The feed's row for a post of a follower: it is the same however often it is written.
+/// Returns the feed row of a post for a follower. Repeated writes give the same row.
 fn entry(at: usize, post: &str) -> Put {
     Put::new(format!("{}_{post}", follower(at))).add("t", "from", "star")
 }
 
-/// How many followers have the post.
+/// Returns the number of followers that have the post.
 fn delivered(lab: &PageWriter, table: &LabTable, post: &str) -> anyhow::Result<usize> {
     Ok(lab
         .rows(table, &ScanSpec::all())?
@@ -36,8 +36,8 @@ fn delivered(lab: &PageWriter, table: &LabTable, post: &str) -> anyhow::Result<u
         .count())
 }
 
-/// Sends the post to the followers behind the cursor, a batch at a time, and moves the cursor after
-/// each; stops after `batches`.
+/// Sends the post to the followers after the cursor, one batch at a time, and advances the cursor
+/// after each batch; stops after `batches`.
 fn fan_out(
     posts: &LabTable,
     timeline: &LabTable,
@@ -61,8 +61,8 @@ fn fan_out(
         {
             result?;
         }
-        // Only who found the cursor at this place moves it on, so that two programs at work do not
-        // undo each other's steps.
+        // Only the program that read this cursor position advances it, so that two concurrent
+        // programs do not undo each other's steps.
         let moved = Put::new(post.to_owned()).add("p", "cursor", to.to_string());
         posts.inner().check_and_mutate(CheckAndMutate::if_equals(
             post.to_owned(),
@@ -106,7 +106,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     posts.inner().put(Put::new("post_2").add("p", "text", "hello").add("p", "cursor", "0"))?;
     lab.statement("put 'posts', 'post_2', {'p:text' => 'hello', 'p:cursor' => '0'}", Vec::new());
     fan_out(&posts, &timeline, "post_2", 1)?;
-    // The second batch goes out, and the program ends before it has moved the cursor.
+    // The program sends the second batch, and ends before it advances the cursor.
     for result in timeline
         .inner()
         .batch((BATCH..2 * BATCH).map(|at| RowOp::from(entry(at, "post_2"))).collect())?

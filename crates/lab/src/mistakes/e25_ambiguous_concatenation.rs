@@ -1,4 +1,4 @@
-//! E25: two ids put together without anything in between.
+//! E25: two ids concatenated without a delimiter.
 
 use crate::{Page, PageWriter, ScanSpec, Section};
 

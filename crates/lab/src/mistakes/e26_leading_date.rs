@@ -1,4 +1,4 @@
-//! E26: daily active users under the date and the user.
+//! E26: daily active users, keyed by date and user.
 
 use bytes::Bytes;
 use halite::rowkey::{KeySchema, Splits, Value};

@@ -1,4 +1,4 @@
-//! E27: retention asked by cohort in a table that begins with the date.
+//! E27: retention queried by cohort in a table whose key begins with the date.
 
 use halite::Put;
 
@@ -17,12 +17,13 @@ const USERS: i64 = 60;
 /// 2024-03-01, in days since 1970.
 const FIRST: i64 = 19_783;
 
-/// Whether a user of a cohort comes back after so many days: fewer do with each day.
+/// Returns `true` if a user of a cohort returns after this many days. The probability falls with
+/// each day.
 fn returns_after(chance: &mut fastrand::Rng, after: i64) -> bool {
     chance.i64(0..10) < 10 - after
 }
 
-/// Users as bits of a cell.
+/// Returns users as bits of a cell.
 fn bitmap(users: &[i64]) -> Vec<u8> {
     let mut bits = vec![0_u8; usize::try_from(USERS).map_or(0, |users| users.div_ceil(8))];
     for &user in users {

@@ -1,4 +1,4 @@
-//! E28: one counter that everybody adds to.
+//! E28: one counter that all clients increment.
 
 use bytes::Bytes;
 use halite::Increment;

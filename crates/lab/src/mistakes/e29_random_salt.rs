@@ -1,4 +1,4 @@
-//! E29: a salt that is drawn anew for each write.
+//! E29: a new random salt for each write.
 
 use bytes::Bytes;
 use halite::rowkey::{KeySchema, SaltGenerator};
@@ -14,7 +14,7 @@ pub(super) const PAGE: Page = Page {
     run,
 };
 
-/// The order in which rows are written: foo0003 twice.
+/// Order in which rows are written: foo0003 twice.
 const WRITES: [(&str, &str); 5] =
     [("foo0001", "1"), ("foo0002", "1"), ("foo0003", "1"), ("foo0004", "1"), ("foo0003", "2")];
 

@@ -1,4 +1,4 @@
-//! E31: a salt that is added to the id in place of standing in front of it.
+//! E31: a salt that is added to the id instead of prefixed to it.
 
 use bytes::Bytes;
 

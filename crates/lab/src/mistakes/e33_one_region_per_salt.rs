@@ -1,4 +1,4 @@
-//! E33: the rule that there are as many salts as regions.
+//! E33: the rule that the number of salts equals the number of regions.
 
 use bytes::Bytes;
 use halite::rowkey::lint::LintInput;
@@ -29,7 +29,7 @@ fn keys(key: &KeySchema) -> anyhow::Result<Vec<Bytes>> {
         .collect()
 }
 
-/// Borders of 16 regions, one for each of 16 salts.
+/// Split keys of 16 regions, one for each of 16 salts.
 fn sixteen_boundaries() -> Vec<Bytes> {
     (1..16_u8).map(|salt| Bytes::from(vec![salt])).collect()
 }

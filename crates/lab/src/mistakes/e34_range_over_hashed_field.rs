@@ -1,4 +1,4 @@
-//! E34: a range of the field that is hashed.
+//! E34: a range over the hashed field.
 
 use bytes::Bytes;
 use halite::rowkey::Value;

@@ -1,4 +1,4 @@
-//! E37: a lifetime taken for one of rows.
+//! E37: a TTL mistaken for one of rows.
 
 use halite::{FamilyDescriptor, Put};
 
@@ -13,7 +13,7 @@ pub(super) const PAGE: Page = Page {
     run,
 };
 
-/// Waits so long, in milliseconds.
+/// Waits this many milliseconds.
 fn wait(milliseconds: u64) {
     std::thread::sleep(std::time::Duration::from_millis(milliseconds));
 }
@@ -25,7 +25,7 @@ fn put_session(lab: &mut PageWriter, table: &LabTable, page: &str) -> anyhow::Re
     Ok(())
 }
 
-/// Writes a cell that has a life of its own.
+/// Writes a cell that has its own TTL.
 fn put_with_ttl(
     lab: &mut PageWriter,
     table: &LabTable,

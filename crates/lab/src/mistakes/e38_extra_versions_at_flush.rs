@@ -1,4 +1,4 @@
-//! E38: versions beyond the limit, thought to stay until a major compaction.
+//! E38: the belief that versions beyond the limit stay until a major compaction.
 
 use halite::FamilyDescriptor;
 

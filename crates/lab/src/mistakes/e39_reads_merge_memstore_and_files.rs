@@ -1,4 +1,4 @@
-//! E39: a read thought to go from the region to its files and nowhere else.
+//! E39: the belief that a read only uses the files of a region.
 
 use crate::samples::{SECOND, T0};
 use crate::{Page, PageWriter, ScanSpec, Section};

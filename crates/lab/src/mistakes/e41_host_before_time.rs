@@ -18,7 +18,7 @@ const HOSTS: i64 = 20;
 const STEPS: i64 = 160;
 const LATER: i64 = 40;
 
-/// Hosts and times of some minutes.
+/// Returns one sample per host and minute, as host and time.
 fn samples(minutes: std::ops::Range<i64>) -> Vec<(String, i64)> {
     minutes
         .flat_map(|minute| {
@@ -27,7 +27,7 @@ fn samples(minutes: std::ops::Range<i64>) -> Vec<(String, i64)> {
         .collect()
 }
 
-/// Rows of cpu at these hosts and times.
+/// Returns keys and values of the metric cpu for these samples.
 fn keys(
     key: &KeySchema,
     samples: &[(String, i64)],

@@ -1,4 +1,4 @@
-//! E42: bucket rows whose samples have one column.
+//! E42: bucket rows with a single column for all samples.
 
 use halite::Put;
 use halite::rowkey::Value;

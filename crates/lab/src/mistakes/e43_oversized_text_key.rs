@@ -1,4 +1,4 @@
-//! E43: keys of 32 and 65 bytes beside a rule of 16.
+//! E43: keys of 32 and 65 bytes, compared with a rule of 16.
 
 use crate::manual_keys::md5_hex;
 use crate::samples::{T0, reversed};

@@ -17,12 +17,12 @@ pub(super) const PAGE: Page = Page {
     run,
 };
 
-/// Points that come in during a year, at 100,000 a second.
+/// Points received in a year, at 100,000 per second.
 const POINTS_PER_YEAR: f64 = 100_000.0 * 365.0 * 86_400.0;
 const PERIOD: i64 = 10 * SECOND;
 const HOURS: i64 = 5;
 
-/// Bytes of all cells of a table, by the points in them.
+/// Returns the bytes of all cells of a table, divided by the number of points in them.
 #[expect(clippy::cast_precision_loss, reason = "bytes of a small table")]
 fn bytes_per_point(lab: &PageWriter, table: &LabTable) -> anyhow::Result<f64> {
     let rows = lab.rows(table, &ScanSpec::all())?;

@@ -1,4 +1,4 @@
-//! E46: sixteen bits of a hash in the place of a name.
+//! E46: sixteen bits of a hash instead of a name.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! E48: salts thought to make jobs over a whole table fast.
+//! E48: the belief that salts speed up jobs over a whole table.
 
 use std::time::{Duration, Instant};
 
@@ -28,8 +28,8 @@ fn keys(key: &KeySchema) -> anyhow::Result<Vec<Bytes>> {
     (0..ROWS).map(|at| Ok(Bytes::copy_from_slice(&key.encode(&value(at))?))).collect()
 }
 
-/// Reads each region by a thread of its own, as a job has a task for each; how long all of it took,
-/// and the rows of each.
+/// Reads each region on a separate thread, as a job has a task for each, and returns the total
+/// duration and the rows of each region.
 fn job(table: &LabTable) -> anyhow::Result<(Duration, Vec<usize>)> {
     let starts = std::iter::once(Bytes::new()).chain(table.splits().iter().cloned());
     let ends = table.splits().iter().cloned().map(Some).chain(std::iter::once(None));

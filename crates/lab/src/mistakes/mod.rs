@@ -1,4 +1,4 @@
-//! Mistakes, each done wrong and then right. One file a page, named after it.
+//! Mistakes, each followed by the correct way. Each page has one file with the name of the page.
 
 use crate::page::Page;
 
@@ -47,7 +47,7 @@ mod e46_hash_collision_16_bit;
 mod e47_bound_width_mismatch;
 mod e48_salts_do_not_speed_up_jobs;
 
-/// In the order of their ids.
+/// Pages in the order of their ids.
 pub(crate) static PAGES: &[Page] = &[
     e01_reversed_range_bounds::PAGE,
     e02_last_24_hours_bounds::PAGE,

@@ -1,16 +1,16 @@
-//! The list of all pages, for a terminal and as Markdown.
+//! List of all pages, for a terminal and as Markdown.
 
 use super::line;
 use crate::page::{Page, PageKind};
 
-/// The kinds in the order of the list, each with what stands above it.
+/// Kinds in the order of the list, each with its heading.
 const KINDS: [(PageKind, &str); 3] = [
     (PageKind::Mistake, "Mistakes, done wrong and then right"),
     (PageKind::Technique, "Techniques"),
     (PageKind::Basic, "What both rest on"),
 ];
 
-/// The list for a terminal.
+/// Returns the list for a terminal.
 pub fn list(pages: impl Iterator<Item = &'static Page>) -> String {
     let pages: Vec<_> = pages.collect();
     let mut out = String::new();
@@ -24,7 +24,7 @@ pub fn list(pages: impl Iterator<Item = &'static Page>) -> String {
     out
 }
 
-/// The list as Markdown, with links to the pages beside it.
+/// Returns the list as Markdown, with links to the pages in the same directory.
 pub fn index(pages: impl Iterator<Item = &'static Page>) -> String {
     let pages: Vec<_> = pages.collect();
     let mut out = "# The row-key lab\n\nEvery page here is a program: `halite lab E01` runs it on a store of its own, and `--connect` on a server or an HBase cluster.\n\

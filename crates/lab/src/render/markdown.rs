@@ -1,14 +1,14 @@
-//! A page as Markdown, without what another run would not repeat.
+//! Rendering of a page as Markdown, without elements that another run would not reproduce.
 
 use super::{aligned, bar_lines, line};
 use crate::page::{Element, RenderedPage};
 
-/// The page as Markdown; its heading is of the first level.
+/// Returns the page as Markdown; its heading is of the first level.
 pub fn markdown(page: &RenderedPage) -> String {
     let mut out = format!("# {} {}\n", page.id, page.title);
     let mut open = false;
     for element in &page.elements {
-        // Statements that follow one another stand in one block.
+        // Consecutive statements share one block.
         let is_done = matches!(element, Element::Statement { .. });
         if open && !is_done {
             out.push_str("```\n");

@@ -1,4 +1,4 @@
-//! Written pages as text for a terminal and as Markdown.
+//! Rendering of pages as text for a terminal and as Markdown.
 
 mod index;
 mod markdown;
@@ -10,14 +10,15 @@ pub use index::{index, list};
 pub use markdown::markdown;
 pub use text::text;
 
-/// Adds a line.
+/// Appends a line.
 fn line(out: &mut String, text: fmt::Arguments<'_>) {
     // Writing to a string does not fail.
     let _ = out.write_fmt(text);
     out.push('\n');
 }
 
-/// Lines of a table of figures: as wide as their longest entries, numbers to the right.
+/// Returns the lines of a data table: columns as wide as their longest entries, numbers aligned to
+/// the right.
 fn aligned(headings: &[String], rows: &[Vec<String>]) -> Vec<String> {
     let names: Vec<_> =
         headings.iter().map(|heading| heading.trim_start_matches('>').to_owned()).collect();
@@ -48,7 +49,7 @@ fn aligned(headings: &[String], rows: &[Vec<String>]) -> Vec<String> {
     std::iter::once(&names).chain(rows).map(line).collect()
 }
 
-/// Lines of shares as bars, the longest of 40 characters.
+/// Returns the lines of shares as bars, the longest of 40 characters.
 fn bar_lines(shares: &[(String, f64)]) -> Vec<String> {
     const WIDTH: f64 = 40.0;
     let most = shares.iter().map(|(_, share)| *share).fold(0.0, f64::max);

@@ -1,12 +1,12 @@
-//! A page for a terminal: within 100 columns, without colours.
+//! Rendering of a page for a terminal: within 100 columns, without colors.
 
 use super::{aligned, bar_lines, line};
 use crate::page::{Element, RenderedPage};
 
-/// Longest line of running text; what the store answered is left as long as it is.
+/// Maximum line length of running text; replies of the store are not wrapped.
 const COLUMNS: usize = 100;
 
-/// The page as text.
+/// Returns the page as text.
 pub fn text(page: &RenderedPage) -> String {
     let mut out = format!(
         "{}  {}\n{}\n",
@@ -16,7 +16,7 @@ pub fn text(page: &RenderedPage) -> String {
     );
     let mut was_done = false;
     for element in &page.elements {
-        // Statements without an answer stand close together.
+        // No blank line separates statements without a reply.
         let is_done = matches!(element, Element::Statement { .. });
         if !(was_done && is_done) {
             out.push('\n');
@@ -58,7 +58,8 @@ fn indented(out: &mut String, lines: impl IntoIterator<Item = impl AsRef<str>>) 
     }
 }
 
-/// A paragraph broken at blanks; its first line begins with `first`, the others with `rest`.
+/// Returns a paragraph wrapped at blanks; its first line begins with `first`, the others with
+/// `rest`.
 fn wrapped(out: &mut String, first: &str, rest: &str, text: &str) {
     let mut now = first.to_owned();
     let mut is_empty = true;

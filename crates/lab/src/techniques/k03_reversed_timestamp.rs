@@ -1,4 +1,4 @@
-//! K03: a time in eight bytes that fall as it rises.
+//! K03: a time in eight bytes that decrease as it increases.
 
 use halite::key::to_hex;
 

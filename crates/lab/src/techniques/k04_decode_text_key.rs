@@ -1,4 +1,4 @@
-//! K04: reading the fields back out of a text key.
+//! K04: decoding the fields of a text key.
 
 use crate::{Page, PageWriter, Section};
 

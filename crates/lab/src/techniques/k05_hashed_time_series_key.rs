@@ -1,4 +1,4 @@
-//! K05: the key of a measurement: a hash of the host, the host, a bucket of time, the metric.
+//! K05: the key of a measurement: a hash of the host, the host, a time bucket, the metric.
 
 use crate::samples::{MINUTE, T0};
 use crate::{Page, PageWriter, Section};

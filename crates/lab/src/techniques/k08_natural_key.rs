@@ -1,4 +1,4 @@
-//! K08: a natural id as the whole key: right for random ids, wrong for those that are counted up.
+//! K08: a natural id as the whole key: right for random ids, wrong for increasing ids.
 
 use bytes::Bytes;
 use halite::rowkey::lint::{KeySample, LintInput};
@@ -69,7 +69,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.expect_finding_in("K-MONO", &subject(&wrong), &subject(&right))
 }
 
-/// A UUID of version 4.
+/// Returns a UUID of version 4.
 fn uuid4(chance: &mut fastrand::Rng) -> Bytes {
     let mut bytes = chance.u128(..).to_be_bytes();
     bytes[6] = bytes[6] & 0x0f | 0x40;

@@ -1,4 +1,4 @@
-//! K09: region, category, product: prefixes of a key, and what is behind them.
+//! K09: region, category, product: prefixes of a key, and the fields after them.
 
 use halite::rowkey::PlanOptions;
 

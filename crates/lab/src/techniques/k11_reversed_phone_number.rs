@@ -1,4 +1,4 @@
-//! K11: phone numbers back to front.
+//! K11: reversed phone numbers.
 
 use bytes::Bytes;
 use halite::rowkey::Value;

@@ -1,4 +1,4 @@
-//! K12: a reversed time behind the key, so that the newest row of each comes first.
+//! K12: a reversed time at the end of the key, so that the newest row of each comes first.
 
 use crate::counting_table::CountingTable;
 use crate::{Page, PageWriter, Section};

@@ -1,4 +1,4 @@
-//! K13: a salt of fixed length in front of keys that rise, with as many regions as salts.
+//! K13: a salt of fixed length before increasing keys, with as many regions as salts.
 
 use bytes::Bytes;
 use halite::rowkey::Splits;
@@ -15,9 +15,9 @@ pub(super) const PAGE: Page = Page {
     run,
 };
 
-/// Keys that are spread; enough that chance does not hide what the salts do.
+/// Number of salted keys, large enough that random variation does not hide the effect of the salts.
 const ORDERS: u32 = 200_000;
-/// Orders that are written in one moment.
+/// Orders written in one moment.
 const WINDOW: usize = 2_000;
 const DECLARED: &str = "ROW KEY (SALT(16 BY id), id STRING)";
 
@@ -106,7 +106,7 @@ fn distribution(key: &halite::rowkey::KeySchema, borders: &[Bytes]) -> anyhow::R
     Ok(skew_for_keys(&keys, borders, WINDOW))
 }
 
-/// The numbers as they are, on 16 regions that are of equal size in the end.
+/// Returns the numbers without a salt, on 16 regions that finally have equal sizes.
 fn unsalted() -> Skew {
     let keys: Vec<Bytes> = ids().map(Bytes::from).collect();
     let borders: Vec<Bytes> =

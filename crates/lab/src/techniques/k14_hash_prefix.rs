@@ -1,4 +1,4 @@
-//! K14: a digest in front of a key or in its place: computed by every client alike.
+//! K14: a digest before a key or instead of it: every client computes the same one.
 
 use halite::key::to_hex;
 
@@ -13,8 +13,7 @@ pub(super) const PAGE: Page = Page {
     run,
 };
 
-/// The first eight bytes of the digests of "abc", as their standards print them (RFC 1321, FIPS
-/// 180-4).
+/// First eight bytes of the digests of "abc", as printed in their standards (RFC 1321, FIPS 180-4).
 const STANDARD: [(&str, u16, &str); 4] = [
     ("md5", 16, "900150983cd24fb0"),
     ("sha1", 20, "a9993e364706816a"),
@@ -73,7 +72,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )
 }
 
-/// The four digests, against what their standards print.
+/// Compares the four digests with those printed in their standards.
 fn digests(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.paragraph("Of the id \"abc\", the first eight bytes under each function:");
     let mut rows = Vec::new();

@@ -1,5 +1,4 @@
-//! K15: salts given out one after the other: the best spread of writes, and a get becomes a
-//! question to all.
+//! K15: round-robin salts: the best spread of writes, but a get becomes a query of all salts.
 
 use halite::rowkey::{SaltGenerator, Value};
 

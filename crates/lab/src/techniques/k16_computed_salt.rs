@@ -1,4 +1,4 @@
-//! K16: four keys, a random salt, five rows; and a salt that is computed.
+//! K16: four keys with a random salt become five rows; a computed salt avoids that.
 
 use crate::{Page, PageWriter, ScanSpec, Section};
 

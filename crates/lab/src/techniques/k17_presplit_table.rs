@@ -1,4 +1,4 @@
-//! K17: a table with two families that begins as four regions.
+//! K17: a table with two families that is created with four regions.
 
 use crate::samples::region_for_key;
 use crate::{Page, PageWriter, Section};

@@ -1,4 +1,4 @@
-//! K18: a random digit in front of the time, on as many regions.
+//! K18: a random digit before the time, on as many regions as digits.
 
 use bytes::Bytes;
 

@@ -12,7 +12,7 @@ pub(super) const PAGE: Page = Page {
     run,
 };
 
-/// `String.hashCode`.
+/// Returns `String.hashCode`.
 fn hash_code(text: &str) -> i32 {
     text.encode_utf16().fold(0, |hash: i32, unit| hash.wrapping_mul(31).wrapping_add(unit.into()))
 }

@@ -1,4 +1,4 @@
-//! K22: a range behind salts: each salt's part of it is read, and the answers are merged in one
+//! K22: a range over salted keys: the range of each salt is read, and the results are merged in one
 //! order.
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) const PAGE: Page = Page {
 };
 
 const SALTS: usize = 64;
-/// Orders in the table, one each hour from 2015-01-01 on.
+/// Orders in the table, one per hour from 2015-01-01 on.
 const ORDERS: usize = 4_000;
 
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
@@ -83,7 +83,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )
 }
 
-/// The same question with a limit: each part gives no more rows than are wanted.
+/// Runs the same query with a limit: each range returns no more rows than the limit.
 fn limited(
     lab: &mut PageWriter,
     table: &crate::LabTable,
@@ -106,7 +106,8 @@ fn limited(
     Ok(())
 }
 
-/// The time of the hour-th hour of 2015, as twelve digits. Years of 365 days, months as they are.
+/// Returns the time of the hour-th hour of 2015 as twelve digits. Years have 365 days, months their
+/// real length.
 fn moment(hour: usize) -> String {
     const DAYS: [usize; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
     let (mut day, mut month) = (hour / 24, 0);

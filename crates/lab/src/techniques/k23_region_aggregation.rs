@@ -1,4 +1,4 @@
-//! K23: sums and counts made region by region, and added up.
+//! K23: sums and counts computed per region, then added up.
 
 use halite::Row;
 
@@ -16,7 +16,7 @@ pub(super) const PAGE: Page = Page {
 
 const ORDERS: usize = 5_000;
 
-/// What a region says of its rows.
+/// Partial result of a region.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct RegionSums {
     rows: usize,

@@ -14,7 +14,7 @@ pub(super) const PAGE: Page =
     Page { id: "K24", title: "One task for each region", rules: &[], see: &["K23", "K21"], run };
 
 const ROWS: usize = 8_000;
-/// How long a task waits for the others.
+/// Maximum time that a task waits for the others.
 const TASK_TIMEOUT: Duration = Duration::from_mins(1);
 
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
@@ -84,9 +84,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The rows of each region, read at the same time; they are the table's rows, each once and in
-/// order. A task works on its rows for a while, and how long the job takes with one task and with
-/// one for each region is measured.
+/// Reads the rows of each region concurrently, and verifies that they are the rows of the table,
+/// each once and in order. Each task works on its rows for a while. The durations of the job with
+/// one task and with one task per region are measured.
 fn tasks(lab: &mut PageWriter, table: &LabTable) -> anyhow::Result<Vec<usize>> {
     let began = Instant::now();
     let whole = lab.rows(table, &ScanSpec::all())?;
@@ -112,7 +112,7 @@ fn tasks(lab: &mut PageWriter, table: &LabTable) -> anyhow::Result<Vec<usize>> {
     Ok(parts.iter().map(Vec::len).collect())
 }
 
-/// Where tasks wait until all are there. If one has failed the others give up.
+/// Barrier at which tasks wait until all have arrived. If one has failed, the others time out.
 struct TaskBarrier {
     missing: Mutex<usize>,
     arrived: Condvar,
@@ -134,7 +134,7 @@ impl TaskBarrier {
     }
 }
 
-/// What a task does with its rows: it waits for something else, 20 microseconds for each.
+/// Simulates the work of a task: waits 20 microseconds per row.
 fn work(rows: usize) {
     std::thread::sleep(Duration::from_micros(20 * rows as u64));
 }

@@ -1,4 +1,4 @@
-//! K25: a reversed user id and a reversed time: all that one user did, and nothing of another.
+//! K25: a reversed user id and a reversed time: all operations of one user, and of no other.
 
 use crate::samples::{HOUR, T0, reversed};
 use crate::{Page, PageWriter, ScanSpec, Section};

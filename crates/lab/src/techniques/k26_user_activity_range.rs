@@ -1,4 +1,4 @@
-//! K26: what a user did between two times, newest first.
+//! K26: operations of a user between two times, newest first.
 
 use crate::samples::{HOUR, T0};
 use crate::{Page, PageWriter, ScanSpec, Section};

@@ -1,4 +1,4 @@
-//! K27: the remainder of a time as a bucket in front: a hundred places, a hundred scans.
+//! K27: the remainder of a time as a leading bucket: a hundred buckets, a hundred scans.
 
 use halite::rowkey::{Order, Value};
 
@@ -85,7 +85,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )
 }
 
-/// A border at each bucket but the first.
+/// Returns a split key at each bucket but the first.
 fn hundred_boundaries() -> Vec<bytes::Bytes> {
     (1..100_u8).map(|bucket| bytes::Bytes::copy_from_slice(&[bucket])).collect()
 }

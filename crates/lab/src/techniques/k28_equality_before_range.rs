@@ -1,4 +1,4 @@
-//! K28: host, event, time: what is given as one value stands in front of what is given as a range.
+//! K28: host, event, time: fields with equality conditions precede fields with range conditions.
 
 use crate::counting_table::CountingTable;
 use crate::samples::{MINUTE, T0};
@@ -75,7 +75,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Ranges, rows read, and rows found.
+/// Returns the number of ranges, of rows read, and of rows found.
 fn measure(
     lab: &PageWriter,
     table: &LabTable,

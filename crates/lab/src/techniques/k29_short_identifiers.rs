@@ -1,5 +1,4 @@
-//! K29: long names in few bytes: numbers of a dictionary, addresses as numbers, digests,
-//! beginnings.
+//! K29: long names in few bytes: dictionary ids, addresses as numbers, digests, prefixes.
 
 use std::collections::BTreeSet;
 
@@ -48,7 +47,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )
 }
 
-/// Numbers of a dictionary and addresses, there and back.
+/// Encodes and decodes dictionary ids and addresses.
 fn dictionary(lab: &mut PageWriter, key: &KeySchema) -> anyhow::Result<()> {
     lab.paragraph("The dictionary stands in a table beside that of the events. Who writes an event that it does not have gives it the next number:");
     let table = lab.create("events", &["e"], &[])?;
@@ -87,7 +86,7 @@ fn dictionary(lab: &mut PageWriter, key: &KeySchema) -> anyhow::Result<()> {
     lab.assert_claim(found.len() == 1, "Asked for by name and address, the row is one range away.")
 }
 
-/// Digests of two and of eight bytes, over many names.
+/// Compares digests of two and of eight bytes over many names.
 fn digests(lab: &mut PageWriter, key: &KeySchema) -> anyhow::Result<()> {
     lab.paragraph(format!("{HOSTS} host names as digests:"));
     let codes = |bytes: usize| -> anyhow::Result<usize> {
@@ -116,7 +115,7 @@ fn digests(lab: &mut PageWriter, key: &KeySchema) -> anyhow::Result<()> {
     lab.assert_claim(eight == hosts, "In eight bytes no two of them meet.")
 }
 
-/// Names of which only the beginning is kept.
+/// Shows names of which only a prefix is stored.
 fn truncated_names(lab: &mut PageWriter, key: &KeySchema) -> anyhow::Result<()> {
     lab.paragraph("Of these names the first eight bytes are kept:");
     let hosts = ["web-north-01", "web-north-02", "web-south-01", "db-1"];

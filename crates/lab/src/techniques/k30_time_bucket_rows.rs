@@ -68,7 +68,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )
 }
 
-/// The same points in a column that packs them.
+/// Writes the same points to a column of packed points, and compares the sizes.
 fn packed(lab: &mut PageWriter, loose: usize) -> anyhow::Result<()> {
     lab.paragraph(
         "Declared as a SERIES, the column takes points one by one and keeps those of a row packed in one cell: times as what changes of their period, \
@@ -81,7 +81,7 @@ fn packed(lab: &mut PageWriter, loose: usize) -> anyhow::Result<()> {
         .flat_map(|quarter| (0..900).map(move |second| point(quarter, second)))
         .collect();
     block_on(series.write(&points))?;
-    // Nobody else writes here, so points of this very moment may be packed.
+    // No other client writes here, so that points of the current millisecond may be packed.
     let done = block_on(series.pack(&KeyQuery::all(), i64::MAX))?;
     lab.statement(
         "halite series pack packed",
@@ -115,7 +115,7 @@ fn packed(lab: &mut PageWriter, loose: usize) -> anyhow::Result<()> {
     )
 }
 
-/// A walk in tenths.
+/// Returns the sample value of a second, in steps of a tenth.
 fn value_at(second: i64) -> f64 {
     let tenths = i32::try_from(205 + (second * 7 % 11) - 5).unwrap_or_default();
     f64::from(tenths) / 10.0
@@ -129,7 +129,7 @@ fn point(quarter: i64, second: i64) -> Measurement {
     }
 }
 
-/// The 900 points of a quarter, a column each.
+/// Returns the 900 points of a quarter of an hour, one column each.
 fn row_for_quarter(key: &KeySchema, quarter: i64) -> anyhow::Result<Put> {
     let bytes =
         key.encode(&["web-1".into(), "load".into(), Value::Signed(T0 + quarter * QUARTER)])?;

@@ -1,4 +1,4 @@
-//! K31: which field goes first, by what is asked how often.
+//! K31: the field order, by the frequency of the queries.
 
 use halite::rowkey::{KeySchema, Value};
 
@@ -18,7 +18,7 @@ pub(super) const PAGE: Page = Page {
 const HOSTS: usize = 20;
 const METRICS: usize = 10;
 const MINUTES: i64 = 50;
-/// Questions of one mix.
+/// Queries of one mix.
 const QUERIES: usize = 20;
 const BY_HOST: &[&str] = &["host=host-7", "ts=2024-03-15T00:10:00Z..2024-03-15T00:20:00Z"];
 const BY_METRIC: &[&str] = &["metric=metric-3", "ts=2024-03-15T00:10:00Z..2024-03-15T00:20:00Z"];
@@ -130,7 +130,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )
 }
 
-/// Questions of which so many of ten are by host.
+/// Returns random queries, `by_host` of every ten by host and the others by metric.
 fn random_queries(lab: &mut PageWriter, by_host: usize) -> Vec<[String; 2]> {
     let question = |at: usize| {
         let minute = lab.rng().i64(0..MINUTES - 10);
@@ -144,7 +144,7 @@ fn random_queries(lab: &mut PageWriter, by_host: usize) -> Vec<[String; 2]> {
     (0..QUERIES).map(question).collect()
 }
 
-/// Rows that all of some questions read together.
+/// Returns the total number of rows that some queries read.
 fn total_rows_read(
     lab: &PageWriter,
     table: &LabTable,
@@ -154,7 +154,7 @@ fn total_rows_read(
     questions.iter().map(|question| rows_read(lab, table, key, &[&question[0], &question[1]])).sum()
 }
 
-/// Rows that a question reads, found or not.
+/// Returns the number of rows that a query reads, whether or not they match.
 fn rows_read(
     lab: &PageWriter,
     table: &LabTable,

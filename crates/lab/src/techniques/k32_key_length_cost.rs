@@ -1,4 +1,4 @@
-//! K32: what the length of a key costs, and that multiples of eight gain nothing.
+//! K32: the cost of key length; multiples of eight gain nothing.
 
 use halite::rowkey::Value;
 use halite::{FamilyDescriptor, Row};
@@ -15,11 +15,11 @@ pub(super) const PAGE: Page = Page {
     run,
 };
 
-/// What keys of 100 bytes begin with.
+/// Prefix of keys of 100 bytes.
 const PATH: &str = "factory/hall/machine/part/measuring-point/of/temperature/in/degrees";
-/// Points that are encoded.
+/// Encoded points.
 const ROWS: u64 = 2_000;
-/// Bytes of a Java object of class KeyValue without its array, and of the head of an array (HBase
+/// Bytes of a Java object of class KeyValue without its array, and of the header of an array (HBase
 /// 2.6.4, `KeyValue.heapSize`, 64-bit JVM with compressed references).
 const OBJECT: usize = 32;
 const ARRAY_HEAD: usize = 16;
@@ -141,7 +141,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )
 }
 
-/// Rows under these keys with two columns of eight bytes that are hardly alike, read back.
+/// Returns rows under these keys, with two columns of eight bytes that share little, read back.
 fn points_table(lab: &mut PageWriter, name: &str, keys: &[Vec<u8>]) -> anyhow::Result<Vec<Row>> {
     let table = lab.make(name, [FamilyDescriptor::new("d")], Vec::new())?;
     for (column, number) in [("d:v1", 1_u64), ("d:v2", 2)] {

@@ -1,4 +1,4 @@
-//! K33: how many bytes keys take: rows, times columns, times length.
+//! K33: the size of keys: rows, times columns, times length.
 
 use halite::Put;
 
@@ -17,7 +17,7 @@ pub(super) const PAGE: Page = Page {
 const ROWS: usize = 500;
 const KEY_BYTES: usize = 100;
 
-/// Eight bytes that are hardly alike.
+/// Returns eight bytes that share little with those of other cells.
 fn value(row: usize, column: u8) -> [u8; 8] {
     (row as u64 * 8 + u64::from(column) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes()
 }

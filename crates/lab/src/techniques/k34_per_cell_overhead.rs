@@ -1,4 +1,4 @@
-//! K34: names travel with each value, and each block has an entry in the index.
+//! K34: each value is stored with its names, and each block has an entry in the index.
 
 use std::time::{Duration, Instant};
 
@@ -76,7 +76,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.expect_finding("F-LONGQ", &column(""), &column("QUALIFIER t"))
 }
 
-/// The bytes of the index of a file with so large blocks.
+/// Returns the bytes of the index of a file with this block size.
 fn index_bytes(lab: &mut PageWriter, name: &str, block_bytes: u32) -> anyhow::Result<u64> {
     let table = lab
         .create_with_families(name, &[FamilyDescriptor::new("f").set("BLOCKSIZE", block_bytes)])?;
@@ -84,7 +84,7 @@ fn index_bytes(lab: &mut PageWriter, name: &str, block_bytes: u32) -> anyhow::Re
     lab.load(&table, "f:q", (0..ROWS).map(|row| (format!("{row:0100}"), &value)))?;
     lab.flush(&table)?;
     let full = table.inner().descriptor()?.name().clone();
-    // A cluster tells its figures every few seconds.
+    // A cluster reports its metrics every few seconds.
     let until = Instant::now() + Duration::from_secs(15);
     loop {
         let index: u64 = lab

@@ -1,4 +1,4 @@
-//! K35: a family of one letter, short qualifiers, and long names for people.
+//! K35: a family of one letter, short qualifiers, and long names in statements.
 
 use crate::samples::key_value_bytes;
 use crate::{Page, PageWriter, ScanSpec, Section};

@@ -1,4 +1,5 @@
-//! Techniques, each declared, shown and priced. One file a page, named after it.
+//! Techniques, each with declaration, demonstration and costs. Each page has one file with the name
+//! of the page.
 
 use crate::page::Page;
 
@@ -38,7 +39,7 @@ mod k33_key_space_estimate;
 mod k34_per_cell_overhead;
 mod k35_short_family_names;
 
-/// In the order of their ids.
+/// Pages in the order of their ids.
 pub(crate) static PAGES: &[Page] = &[
     k01_md5_prefix::PAGE,
     k02_delimited_text_key::PAGE,

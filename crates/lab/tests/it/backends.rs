@@ -1,4 +1,4 @@
-//! Where pages run: a store of its own for each, and one server for all.
+//! Backends of pages: a separate store for each page, and one server for all.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,7 +6,7 @@ use halite::BlockingCluster;
 use halite_server::{Config, Server, ServerHandle};
 use tokio::runtime::Runtime;
 
-/// A store in a directory that goes with it.
+/// Store in a directory that is deleted with it.
 pub(crate) struct Embedded {
     pub(crate) cluster: BlockingCluster,
     _directory: tempfile::TempDir,
@@ -20,7 +20,7 @@ impl Embedded {
     }
 }
 
-/// A server, and the Rust client of it.
+/// Server and its Rust client.
 pub(crate) struct Served {
     pub(crate) cluster: BlockingCluster,
     _server: ServerHandle,
@@ -29,7 +29,7 @@ pub(crate) struct Served {
     _directory: tempfile::TempDir,
 }
 
-/// The one server of this process; it ends with it.
+/// The only server of this process; it ends with the process.
 pub(crate) fn served() -> &'static Served {
     static SERVED: OnceLock<Served> = OnceLock::new();
     SERVED.get_or_init(|| {

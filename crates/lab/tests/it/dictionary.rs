@@ -1,5 +1,5 @@
-//! Dictionaries of `DICT` fields in a table: numbers that last, and one number for a value whoever
-//! asks first.
+//! Dictionaries of `DICT` fields in a table: permanent numbers, and one number per value, whichever
+//! client requests it first.
 #![expect(clippy::unwrap_used, reason = "a test ends where something fails")]
 
 use std::collections::BTreeSet;
@@ -55,7 +55,7 @@ fn numbers_last(cluster: &BlockingCluster, table: &str) {
         (1..=3).map(|id| dictionary.dictionary_value(0, id).unwrap()).collect::<Vec<_>>(),
         [&b"cpu"[..], b"disk\0", b"cp"]
     );
-    // Another process reads them, and questions are planned with them.
+    // Another process reads them, and plans queries with them.
     let again = Arc::new(open(cluster, table, &key));
     let key = Arc::new(key);
     let count = |condition: &str| {

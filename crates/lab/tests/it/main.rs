@@ -1,4 +1,4 @@
-//! Every page on an embedded store and through client and server, and the pages as they stand in
+//! Runs every page on an embedded store and through client and server, and compares the pages with
 //! docs/lab.
 
 mod backends;
@@ -10,7 +10,8 @@ use std::path::Path;
 
 use halite_lab::{find_page, pages, render, run_page};
 
-/// A test for each page in each place, named after it: `embedded::e01`, `served::e01`.
+/// Defines a test for each page on each backend, with the name of the page: `embedded::e01`,
+/// `served::e01`.
 macro_rules! pages {
     ($($id:ident)*) => {
         mod embedded {
@@ -34,7 +35,7 @@ pages! {
     m07 m08 m09 m10 m11 m12 m13 m14 m15 m16 m17
 }
 
-/// Pages that run at the same time where all are run.
+/// Pages that run concurrently when all are run.
 const THREADS: usize = 4;
 
 fn check(cluster: &halite::BlockingCluster, id: &str) {
@@ -61,12 +62,12 @@ fn pages_stand_in_the_order_of_their_ids_and_no_two_have_one() {
     }
 }
 
-/// What docs/lab says is what the pages say now.
+/// Verifies that docs/lab equals the current output of the pages.
 #[test]
 fn the_documentation_is_what_the_pages_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/lab");
     let place = backends::Embedded::open();
-    // Some pages wait for cells to expire; others run meanwhile.
+    // Some pages wait for cells to expire; others run during that time.
     let every = |from: usize| {
         pages()
             .skip(from)

@@ -1,4 +1,4 @@
-//! `SPLIT ROLLING`: regions are there before their time comes.
+//! `SPLIT ROLLING`: regions exist before their time range begins.
 #![expect(clippy::unwrap_used, reason = "a test ends where something fails")]
 
 use std::time::{Duration, Instant};

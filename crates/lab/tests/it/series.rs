@@ -1,5 +1,5 @@
-//! Series in a table: random writes, removals, packings, flushes and compactions, and what is read
-//! against a map.
+//! Series in a table: random writes, deletes, packings, flushes and compactions, with reads
+//! compared with a map.
 #![expect(clippy::unwrap_used, reason = "a test ends where something fails")]
 #![expect(
     clippy::cast_precision_loss,
@@ -17,7 +17,7 @@ use halite::rowkey::{KeyQuery, Value};
 use halite::{BlockingCluster, CompactionKind, TableName, block_on};
 use halite_engine::env::sim::SimEnv;
 
-/// The start of all times.
+/// Earliest time of the points.
 const T0: i64 = 1_710_460_800_000;
 const MINUTE: i64 = 60_000;
 const DEVICES: [&str; 3] = ["a", "b", "b\0"];
@@ -26,15 +26,15 @@ struct SeriesTest {
     cluster: BlockingCluster,
     name: TableName,
     series: Series,
-    /// What has to be there.
+    /// Expected points.
     expected: BTreeMap<(&'static str, i64), f64>,
     rng: fastrand::Rng,
     is_descending: bool,
-    /// Whether the store compacts the table by itself as well, between any two steps.
+    /// `true` if the store may also compact the table automatically, between any two steps.
     is_compacted: bool,
 }
 
-/// A table with random points, made anew.
+/// Table with random points, newly created.
 impl SeriesTest {
     fn new(cluster: &BlockingCluster, table: &str, key: &str, seed: u64) -> Self {
         let text = format!(
@@ -112,8 +112,8 @@ impl SeriesTest {
         let now =
             std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis()
                 as i64;
-        // A compaction packs too; a row that it was quicker with has changed, and the next run
-        // finds it as it is.
+        // A compaction also packs. A row that it packed first has changed, and the next run reads
+        // its new state.
         for _ in 0..20 {
             let packed = block_on(self.series.pack(&KeyQuery::all(), now)).unwrap();
             if packed.changed == 0 {
@@ -167,8 +167,8 @@ impl SeriesTest {
         assert_eq!(found, wanted);
     }
 
-    /// Everything is in packed cells once all has been compacted, and what others wrote beside it
-    /// is still there.
+    /// Verifies that all points are in packed cells after a compaction, and that cells of other
+    /// writers in the same rows are unchanged.
     fn check_packed(&mut self) {
         self.cluster.flush(&self.name).unwrap();
         block_on(self.cluster.cluster().admin().compact(&self.name, None, CompactionKind::Major))
@@ -213,9 +213,9 @@ fn over_a_server_it_is_the_same() {
     run_seeds(&crate::backends::served().cluster, 0..6, 40);
 }
 
-/// A store on a simulated disk that dies at each of its calls once, while points are written, taken
-/// away, flushed and packed by compactions: every point that was acknowledged is there afterwards,
-/// once, and none that was taken away.
+/// Runs a store on a simulated disk that crashes at each of its calls once, while points are
+/// written, deleted, flushed and packed by compactions. Every acknowledged point is there
+/// afterwards, once, and no deleted point is.
 #[test]
 fn a_crash_at_any_call_loses_no_point() {
     let mut at = 1;
@@ -258,8 +258,8 @@ fn a_crash_at_any_call_loses_no_point() {
 }
 
 impl SeriesTest {
-    /// A few writes with flushes and major compactions between, until something fails; the points
-    /// of the call that did.
+    /// Writes a few points with flushes and major compactions between them until a call fails, and
+    /// returns the points of that call.
     fn small_work(&mut self) -> Vec<(&'static str, i64)> {
         for round in 0..3 {
             let points: Vec<_> = (0..6_i64)
@@ -289,7 +289,7 @@ impl SeriesTest {
         Vec::new()
     }
 
-    /// What became of points of which nobody said anything: whatever is there counts.
+    /// Resolves points of unacknowledged calls: the stored state becomes the expected one.
     fn resolve_uncertain(&mut self, unsure: &[(&'static str, i64)]) {
         let mut points = self.series.read(&KeyQuery::all()).unwrap();
         let mut found = BTreeMap::new();

@@ -29,8 +29,8 @@ use proc_macro::TokenStream;
 /// let key = SensorKey { device_id: "s1", ts: TsMillis(1_710_460_800_000) }.encode()?;
 /// assert_eq!(SensorKey::decode(&key)?.device_id, "s1");
 /// let of_one = SensorKey::scan().device_id("s1").ts(TsMillis(0)..);
-/// let quotas_by_prefix = SensorKey::scan().ts(TsMillis(0)..);
-/// assert_eq!((of_one.plan()?.fan_out(), quotas_by_prefix.plan()?.fan_out()), (1, 16));
+/// let of_all = SensorKey::scan().ts(TsMillis(0)..);
+/// assert_eq!((of_one.plan()?.fan_out(), of_all.plan()?.fan_out()), (1, 16));
 /// # Ok(())
 /// # }
 /// ```

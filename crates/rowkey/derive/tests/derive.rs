@@ -1,5 +1,5 @@
-//! Structs that are keys: their text is the language's, their bytes are the codec's, their scans
-//! are the planner's.
+//! Structs that are keys: their text is that of the language, their bytes those of the codec, and
+//! their scans those of the planner.
 
 use std::borrow::Cow;
 

@@ -55,7 +55,7 @@ impl KeySchema {
     /// Encodes as [`Self::encode`], with dictionaries and generated salts.
     ///
     /// # Errors
-    /// As [`Self::encode`], and values that `resolver` does not know.
+    /// As [`Self::encode`], and values that `helper` cannot resolve.
     pub fn encode_with(
         &self,
         values: &[Value<'_>],
@@ -156,7 +156,7 @@ impl KeySchema {
     /// Appends as [`Self::encode_segment`], with dictionaries.
     ///
     /// # Errors
-    /// As [`Self::encode_segment`], and values that `resolver` does not know.
+    /// As [`Self::encode_segment`], and values that `helper` cannot resolve.
     pub fn encode_segment_with(
         &self,
         segment: usize,
@@ -226,9 +226,9 @@ impl KeySchema {
         .map_err(|cause| KeyError::new(segment, before, cause))
     }
 
-    /// Appends a segment, if the fields it requires are given: a constant, a salt, a hash, or the
-    /// segment of a field. `fields` are in the order of [`KeySchema::fields`]. Returns `true` if
-    /// they are; otherwise nothing is appended.
+    /// Appends a segment: a constant, a salt, a hash, or the segment of a field. `fields` are in
+    /// the order of [`KeySchema::fields`]. Returns `true` if the segment was appended, and `false`
+    /// without a change if a required field is missing or the salt is generated.
     ///
     /// # Errors
     /// As [`Self::encode_segment`].

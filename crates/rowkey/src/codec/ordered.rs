@@ -2,7 +2,7 @@
 //!
 //! | type | header | body, ascending |
 //! |---|---|---|
-//! | I8, I16, I32 (DATE), I64 (TIMESTAMP) | 29, 2a, 2b, 2c | big-endian, sign bit turned over |
+//! | I8, I16, I32 (DATE), I64 (TIMESTAMP) | 29, 2a, 2b, 2c | big-endian, sign bit inverted |
 //! | F32, F64 | 30, 31 | as in BIN |
 //! | DECIMAL | 07 to 23 | `numeric.rs` |
 //! | STRING | 34 | UTF-8 without zeros, end `00` |

@@ -11,11 +11,11 @@
 //! | DECIMAL | `DECIMAL` | exponent, then base 100 without zero bytes |
 //! | STRING, BYTES in the last place | `VARCHAR`, `VARBINARY` | as they are |
 //!
-//! Fields without a fixed length have a separator after them: `00`, and `ff` after a descending
-//! one. Null is nothing and its `00`; empty text is null. The last field has no `00`, and nulls at
-//! the end are left out with their separators. So a `00` in front of what may be left out belongs
-//! to that segment here, not to the field before it. The salt is one byte, computed from all bytes
-//! after it. Source: `PTableImpl.newKey`, `PDataType` and `SaltingUtil` of Phoenix 5.2.
+//! Fields without a fixed length are followed by a separator: `00`, or `ff` after a descending one.
+//! Null is empty, followed by its `00`; empty text is null. The last field has no `00`, and nulls
+//! at the end are omitted with their separators. Therefore a `00` before an omissible segment
+//! belongs to that segment here, not to the field before it. The salt is one byte, computed from
+//! all bytes after it. Source: `PTableImpl.newKey`, `PDataType` and `SaltingUtil` of Phoenix 5.2.
 
 use crate::error::KeyErrorKind;
 use crate::schema::{HashFunction, KeySchema, Profile, SegmentKind};

@@ -87,7 +87,7 @@ pub(crate) fn patterns(schema: &KeySchema) -> Result<Vec<Option<Regex>>, String>
 }
 
 impl Slot<'_> {
-    /// Returns `true` if the key contains decimal digits.
+    /// Returns `true` if the segment is written as decimal digits.
     fn is_number(&self) -> bool {
         matches!(self.kind, SegmentKind::Dict { .. } | SegmentKind::Bucket { .. })
             || self.stored.integer_range().is_some()

@@ -1,20 +1,21 @@
-//! Whether four numbers with dots are addresses: versions, chapters and object identifiers are
-//! written so too.
+//! Distinction of IPv4 addresses from other four numbers with dots, such as versions, chapters and
+//! object identifiers.
 
 use std::collections::HashSet;
 
 use super::column::number;
 
-/// Parts of versions and of object identifiers are seldom greater.
+/// Maximum usual part of versions and object identifiers.
 const SMALL: u64 = 29;
-/// Parts of an address are drawn up to twice as much, and more.
+/// Minimum greatest value of a spread part: half of its range.
 const HALF: u64 = 128;
-/// Different parts in a place that is spread.
+/// Minimum number of different values of a spread part.
 const MIN_SPREAD_PARTS: usize = 20;
-/// Different first parts of public addresses.
+/// Minimum number of different first parts of public addresses.
 const MIN_FIRST_PARTS: usize = 3;
 
-/// Returns `true` if values, all in dotted decimal, are of private blocks, or of many public ones.
+/// Returns `true` if values, all in dotted decimal, have a spread last part and are from private
+/// blocks or from many public ones.
 pub(super) fn look_like_addresses(values: &[&[u8]]) -> bool {
     let parts: Vec<Vec<u64>> = values
         .iter()

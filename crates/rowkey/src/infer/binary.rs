@@ -16,16 +16,16 @@ use super::witness::{self, Witness, Written};
 use crate::schema::Profile;
 use crate::value::{FieldType, TimeUnit};
 
-/// Bytes between two places that are recognized, at most.
+/// Maximum bytes between two recognized positions.
 const MAX_GAP_BYTES: usize = 64;
-/// Minimum percentage of keys that agree on the next segment; the others are ignored from there on.
+/// Minimum percentage of keys that agree on the next segment; the other keys are ignored after it.
 const MIN_AGREEMENT_PERCENT: usize = 95;
-/// Guesses that are followed to their end.
+/// Maximum complete drafts.
 const MAX_DRAFTS: usize = 24;
-/// Pieces of one key.
+/// Maximum segments of one key.
 const MAX_DRAFT_SEGMENTS: usize = 16;
 
-/// Guesses at keys of bytes, some of which contradict each other.
+/// Returns drafts of binary keys, some of which contradict each other.
 pub(super) fn drafts(seen: &SampledKeys<'_>) -> Vec<Draft> {
     let mut walk = Walk { sampled: seen, found: Vec::new() };
     let start = (0..seen.keys.len()).map(|key| (key, 0)).collect();
@@ -46,8 +46,8 @@ pub(super) fn drafts(seen: &SampledKeys<'_>) -> Vec<Draft> {
     found
 }
 
-/// What keys cannot be declared as, if their form says why: text of any length, and a time after
-/// it.
+/// Returns a note on keys that cannot be declared because of their form: text of any length
+/// followed by a time.
 pub(super) fn without_end(seen: &SampledKeys<'_>) -> Option<String> {
     let last: Vec<u64> = seen
         .keys
@@ -66,7 +66,7 @@ pub(super) fn without_end(seen: &SampledKeys<'_>) -> Option<String> {
     })
 }
 
-/// Keys that are still followed, each with the byte it has been read to.
+/// Remaining keys, each with the number of its parsed bytes.
 type Places = Vec<(usize, usize)>;
 
 struct Walk<'s, 'k> {
@@ -79,7 +79,7 @@ impl<'k> Walk<'_, 'k> {
         &self.sampled.keys[key][at..]
     }
 
-    /// Goes on from `slot_layouts`, and keeps every draft that comes to the end of the keys.
+    /// Continues a draft from `places`, and retains every draft that reaches the end of the keys.
     fn follow(&mut self, places: &Places, draft: Draft) {
         if self.found.len() >= MAX_DRAFTS
             || draft.segments.len() > MAX_DRAFT_SEGMENTS
@@ -119,12 +119,12 @@ impl<'k> Walk<'_, 'k> {
         }
     }
 
-    /// The keys that are so much longer, if nearly all are.
+    /// Returns the places `width` bytes further, if nearly all keys are long enough.
     fn skip(&self, places: &Places, width: usize) -> Option<Places> {
         self.advance(places, |rest| (rest.len() >= width).then_some(width))
     }
 
-    /// Returns the places after what `length` finds in nearly all keys.
+    /// Returns the places after the bytes that `length` finds in nearly all keys.
     fn advance(
         &self,
         places: &Places,
@@ -137,8 +137,8 @@ impl<'k> Walk<'_, 'k> {
         (behind.len() * 100 >= places.len() * MIN_AGREEMENT_PERCENT).then_some(behind)
     }
 
-    /// What can be told at a place without knowing what is around it: the end of the keys (no
-    /// piece), a time, text with an end, text to the end of the key.
+    /// Returns a segment that is recognized without its neighbors: the end of the keys (no
+    /// segment), a time, text with an end, or text to the end of the key.
     fn anchor(&self, places: &Places) -> Option<(Option<DraftSegment>, Places)> {
         if let Some(behind) = self.advance(places, |rest| rest.is_empty().then_some(0)) {
             return Some((None, behind));
@@ -156,8 +156,8 @@ impl<'k> Walk<'_, 'k> {
         let column = Column::from_values(
             behind.iter().map(|&(key, at)| &self.sampled.keys[key][at - 8..at]).collect(),
         );
-        // Letters are times in nanoseconds; these begin with four of them for four seconds in a
-        // year.
+        // Letters are in the range of times in nanoseconds. Such times begin with four letters for
+        // only four seconds in a year.
         if column.values.iter().filter(|value| is_text(&value[..4])).count() * 2
             > column.values.len()
         {
@@ -209,12 +209,12 @@ impl<'k> Walk<'_, 'k> {
             Some(Written::binary(&numbers)),
             &part,
         );
-        // What is hardly a time says nothing of where others begin.
+        // An unlikely time does not determine where other segments begin.
         if sure < 0.5 {
             return None;
         }
         let said = if says.is_empty() { said } else { format!("{said}; {says}") };
-        // The sign as it is: no type of time is written so, but an unsigned number is.
+        // With an unchanged sign bit it is an unsigned number: no time type has this encoding.
         let ty = if signed { FieldType::Timestamp(unit) } else { FieldType::U64 };
         Some((
             DraftSegment::field(ty, "ts", said, 3.0, &column.values)
@@ -224,12 +224,12 @@ impl<'k> Walk<'_, 'k> {
         ))
     }
 
-    /// Text up to `00 01`, or all of it with its bits turned over.
+    /// Returns text up to `00 01`, or both with all bits inverted.
     fn ended(&self, places: &Places, flip: u8) -> Option<(DraftSegment, Places)> {
         let behind = self.advance(places, |rest| {
             let end = end_of_text(rest, flip)?;
             let text: Vec<u8> = rest[..end - 2].iter().map(|byte| byte ^ flip).collect();
-            // Other bytes turned over are UTF-8 randomly now and then.
+            // Inverted bytes of another kind are sometimes UTF-8 randomly.
             (is_text(&text) && (flip == 0 || text.is_ascii())).then_some(end)
         })?;
         let starts: HashMap<usize, usize> = places.iter().copied().collect();
@@ -250,7 +250,7 @@ impl<'k> Walk<'_, 'k> {
         Some((piece.written(FieldEncoding::Plain, flip != 0, None), behind))
     }
 
-    /// Text up to the end of the key.
+    /// Returns text up to the end of the key.
     fn last_text(&self, places: &Places) -> Option<(DraftSegment, Places)> {
         let behind = self.advance(places, |rest| is_text(rest).then_some(rest.len()))?;
         let starts: HashMap<usize, usize> = places.iter().copied().collect();
@@ -262,7 +262,7 @@ impl<'k> Walk<'_, 'k> {
                 })
                 .collect(),
         );
-        // A byte or two may be text randomly.
+        // One or two bytes may be text randomly.
         if column.max < 3 {
             return None;
         }
@@ -279,13 +279,13 @@ fn with(draft: &Draft, pieces: impl IntoIterator<Item = DraftSegment>) -> Draft 
     next
 }
 
-/// Where the text that begins here ends, its end included.
+/// Returns the length of the text at the start, including its end.
 fn end_of_text(rest: &[u8], flip: u8) -> Option<usize> {
     let first = rest.iter().position(|byte| byte ^ flip == 0)?;
     (first > 0 && rest.get(first + 1).is_some_and(|byte| byte ^ flip == 1)).then_some(first + 2)
 }
 
-/// Returns a time in four bytes that counts seconds, if it does.
+/// Returns a time in four bytes, if they are seconds.
 pub(super) fn seconds(
     column: &Column<'_>,
     numbers: &[u64],
@@ -311,7 +311,8 @@ pub(super) fn seconds(
     })
 }
 
-/// A piece that may be derived from others, with points of its own so that it stays if it is not.
+/// Marks a segment as possibly derived from others. It retains its points, so that it remains as a
+/// field if it is not derived.
 pub(super) fn as_derived_candidate(piece: DraftSegment) -> DraftSegment {
     piece.derived_candidate(DerivedCandidate::Raw)
 }

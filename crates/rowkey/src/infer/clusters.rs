@@ -1,20 +1,23 @@
-//! Whether numbers are a few first digits and drawn ones after them: they are in clusters whose
-//! ends are round numbers, while those of times, busy hours or bursts, end anywhere.
+//! Detection of numbers with a few first digits and random digits after them. They are in clusters
+//! whose ends are round numbers; clusters of times, such as busy hours or bursts, end anywhere.
 
 use std::collections::BTreeMap;
 
-/// Of fewer numbers in a block, one may be empty randomly.
+/// Minimum mean numbers per block; with fewer, a block may be empty randomly.
 const MIN_BLOCK_NUMBERS: usize = 8;
-/// Hours and minutes are round numbers too, of more and smaller blocks.
+/// Maximum mean blocks per cluster. Hours and minutes are round numbers too, but have more and
+/// smaller blocks.
 const MAX_BLOCKS: u64 = 20;
-/// Clusters of fewer numbers are passed over if they are few.
+/// Minimum numbers of a cluster; smaller ones are ignored if they contain at most a tenth of all
+/// numbers.
 const MIN_CLUSTER_NUMBERS: usize = 4;
-/// The ends of drawn numbers are one mean distance from the round ones, and randomly so many.
+/// Maximum mean distance of cluster ends from round numbers, in mean distances of the cluster's
+/// numbers. The expected distance of random numbers is one.
 const DISTANCES: f64 = 4.0;
-/// Ends are so near to round numbers randomly, at most.
+/// Maximum probability that ends are this near to round numbers randomly.
 const MAX_PROBABILITY: f64 = 1e-3;
 
-/// Numbers in blocks next to each other.
+/// Numbers in adjacent blocks.
 struct Cluster {
     first_block: u64,
     last_block: u64,
@@ -34,7 +37,7 @@ impl Cluster {
         (block - 1 - (self.max - self.last_block * block)) as f64 / block as f64
     }
 
-    /// Returns the mean distance of its numbers, in blocks.
+    /// Returns the mean distance of the cluster's numbers, in blocks.
     #[expect(clippy::cast_precision_loss, reason = "numbers in a sample")]
     fn distance(&self) -> f64 {
         self.blocks() as f64 / self.count as f64
@@ -45,13 +48,13 @@ impl Cluster {
     }
 }
 
-/// Returns `true` if numbers are in clusters that begin and end with whole decimal or binary
-/// blocks.
+/// Returns `true` if numbers are in clusters that start and end at decimal or binary block
+/// boundaries.
 pub(super) fn fill_blocks(numbers: &[u64]) -> bool {
     blocks().any(|block| are_round(numbers, block, true))
 }
 
-/// Returns `true` if numbers are in clusters that begin with decimal blocks.
+/// Returns `true` if numbers are in clusters that start at decimal block boundaries.
 pub(super) fn begin_with_blocks(numbers: &[u64]) -> bool {
     decimal().any(|block| are_round(numbers, block, false))
 }
@@ -82,7 +85,7 @@ fn are_round(numbers: &[u64], block: u64, with_ends: bool) -> bool {
         return false;
     }
     let starts = kept.iter().map(|cluster| (cluster.after_start(block), cluster.distance()));
-    // A limit may cut the last one.
+    // A limit may cut the last cluster.
     let whole = if clusters.last().is_some_and(|last| last.count >= MIN_CLUSTER_NUMBERS) {
         kept.len() - 1
     } else {
@@ -95,13 +98,13 @@ fn are_round(numbers: &[u64], block: u64, with_ends: bool) -> bool {
     are_near(&starts.chain(ends).collect::<Vec<_>>())
 }
 
-/// Returns `true` if ends, each with the mean distance of its cluster, are nearer to those of
-/// blocks than they are randomly.
+/// Returns `true` if ends are nearer to block boundaries than random ones. Each end has the mean
+/// distance of its cluster.
 #[expect(clippy::cast_precision_loss, reason = "few ends")]
 fn are_near(ends: &[(f64, f64)]) -> bool {
     let distances: f64 = ends.iter().map(|(end, distance)| end / distance).sum();
     let sum: f64 = ends.iter().map(|(end, _)| end).sum();
-    // So likely is it that as many drawn shares are together no more.
+    // Probability that the sum of as many random shares is at most this.
     let chance = (1..=ends.len()).fold(1.0, |chance, at| chance * sum / at as f64);
     distances <= DISTANCES * ends.len() as f64 && chance <= MAX_PROBABILITY
 }

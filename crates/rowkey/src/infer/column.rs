@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// The bytes of one place in each of the keys.
+/// Bytes at one position of each key.
 #[derive(Clone, Debug)]
 pub(super) struct Column<'k> {
     pub(super) values: Vec<&'k [u8]>,
@@ -11,11 +11,11 @@ pub(super) struct Column<'k> {
     /// Bytes of the longest value.
     pub(super) max: usize,
     pub(super) distinct: usize,
-    /// Only decimal digits, and at least one in each.
+    /// `true` if each value has only decimal digits, and at least one.
     pub(super) is_digits: bool,
-    /// Only lower-case hexadecimal digits, and at least one in each.
+    /// `true` if each value has only lower-case hexadecimal digits, and at least one.
     pub(super) is_hex: bool,
-    /// Only ASCII letters, and at least one in each.
+    /// `true` if each value has only ASCII letters, and at least one.
     pub(super) is_letters: bool,
 }
 
@@ -37,37 +37,36 @@ impl<'k> Column<'k> {
         }
     }
 
-    /// Returns the bytes of every value, if they are as many in all.
+    /// Returns the width of the values in bytes, if it is the same for all.
     pub(super) fn width(&self) -> Option<usize> {
         (self.min == self.max && self.min > 0).then_some(self.min)
     }
 
-    /// The value that all keys have.
+    /// Returns the value, if it is the same in all keys.
     pub(super) fn constant(&self) -> Option<&'k [u8]> {
         (self.distinct == 1).then(|| self.values[0])
     }
 
-    /// Returns the first `bytes` of every value, and what is after them.
+    /// Returns the first `bytes` of every value, and the rest.
     pub(super) fn split_at(&self, bytes: usize) -> Option<(Self, Self)> {
         (bytes <= self.min)
             .then(|| self.values.iter().map(|value| value.split_at(bytes)).unzip())
             .map(|(a, b)| (Self::from_values(a), Self::from_values(b)))
     }
 
-    /// Returns the same, counted from the end of every value.
+    /// Returns the same as [`Self::split_at`], counted from the end of every value.
     pub(super) fn split_from_end(&self, bytes: usize) -> Option<(Self, Self)> {
         let halves = || self.values.iter().map(|value| value.split_at(value.len() - bytes)).unzip();
         (bytes <= self.min).then(halves).map(|(a, b)| (Self::from_values(a), Self::from_values(b)))
     }
 
-    /// The numbers that the digits are; `None` if there is something else, or a number beyond 64
-    /// bits.
+    /// Returns the decimal numbers; `None` if a value is not a number of at most 64 bits.
     pub(super) fn numbers(&self) -> Option<Vec<u64>> {
         self.values.iter().map(|value| number(value)).collect()
     }
 
-    /// Returns the letters (and signs between them) that all values begin with, in front of what
-    /// differs and of digits.
+    /// Returns the letters (and signs between them) at the start of all values, before differences
+    /// and digits.
     pub(super) fn common_letters(&self) -> &'k [u8] {
         let Some(first) = self.values.first() else { return &[] };
         let mut common = first.iter().take_while(|byte| !byte.is_ascii_digit()).count();
@@ -77,8 +76,8 @@ impl<'k> Column<'k> {
         &first[..common]
     }
 
-    /// Bits of chance in one byte of the values, at most; fewer values than 256 cannot show all
-    /// eight.
+    /// Returns the bits of entropy per byte of the values, at most 8. Fewer than 256 bytes cannot
+    /// have all eight.
     pub(super) fn bits_per_byte(&self) -> f64 {
         let mut counts = [0_u32; 256];
         self.values
@@ -93,7 +92,8 @@ impl<'k> Column<'k> {
         share.map(|share| -share * share.log2()).sum()
     }
 
-    /// Returns the share of the most frequent value times how many values there are: 1 is even.
+    /// Returns the share of the most frequent value multiplied by the number of different values: 1
+    /// is even.
     #[expect(clippy::cast_precision_loss, reason = "a ratio of counts of a sample")]
     pub(super) fn unevenness(&self) -> f64 {
         let counts = counts(&self.values);
@@ -119,7 +119,7 @@ pub(super) fn number(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Returns `true` if bytes are text that people can read: UTF-8 without control characters.
+/// Returns `true` if bytes are human-readable text: UTF-8 without control characters.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     !bytes.is_empty()
         && std::str::from_utf8(bytes).is_ok_and(|text| !text.chars().any(char::is_control))

@@ -21,10 +21,11 @@ const MIN_BITS: f64 = 32.0;
 const MIN_SALT_BITS: f64 = 26.0;
 /// Maximum fields of a key whose sequences are tried.
 const MAX_FIELDS: usize = 8;
-/// Differences of salts that are combined: their greatest common divisor is the number of salts.
+/// Number of differences that are combined: the greatest common divisor of hashes minus salts is
+/// the number of salts.
 const CHUNK: usize = 12;
 
-/// Confidence of a proof: the keys may have a few values that agree randomly.
+/// Confidence of a proof: a few values in the keys may agree randomly.
 const PROVEN_SURE: f64 = 0.98;
 /// Confidence that unexplained numbers are generated salts.
 const DRAWN_SURE: f64 = 0.7;
@@ -34,8 +35,8 @@ const DRAWN_DOUBT: &str =
 /// Penalty for a boundary that only the proof supports.
 const PARTED_PENALTY: f64 = 0.5;
 
-/// Returns the draft with its suspects resolved. `None` if digits were split on a suspicion that
-/// was not confirmed.
+/// Returns the draft with its candidates for derived parts resolved. `None` if digits were split
+/// for a candidate that was not confirmed.
 pub(super) fn prove(mut draft: Draft, keys: &[&[u8]]) -> Option<Draft> {
     let suspects: Vec<usize> = (0..draft.segments.len())
         .filter(|&at| draft.segments[at].derived_candidate.is_some())
@@ -65,7 +66,7 @@ pub(super) fn prove(mut draft: Draft, keys: &[&[u8]]) -> Option<Draft> {
     (!is_cut_short(&draft)).then_some(draft)
 }
 
-/// Returns `true` if bytes that look like the rest of a digest follow one, without another reason
+/// Returns `true` if a digest is followed by bytes that look like its rest, without another reason
 /// for the split.
 fn is_cut_short(draft: &Draft) -> bool {
     let is_hash = |piece: &DraftSegment| matches!(piece.content, Content::Hash { .. });
@@ -78,12 +79,12 @@ fn is_cut_short(draft: &Draft) -> bool {
         })
 }
 
-/// Function found for a suspect.
+/// Function found for a candidate.
 struct DerivedMatch {
     content: Content,
     agree: usize,
     of: usize,
-    /// Input fields, by their parts.
+    /// Segments of the input.
     run: Range<usize>,
 }
 
@@ -154,7 +155,8 @@ fn derived_match(draft: &Draft, at: usize, rows: &[DecodedRow<'_>]) -> Option<De
     best
 }
 
-/// Returns the sequences of parts from a field to a field, without the suspect, shortest first.
+/// Returns the sequences of segments from a field to a field, without the candidate, shortest
+/// first.
 fn runs(draft: &Draft, suspect: usize) -> Vec<Range<usize>> {
     let is_whole = |at: &usize| {
         matches!(
@@ -289,7 +291,7 @@ fn is_salt(
     Some(DerivedMatch { content, agree, of: rows.len(), run: run.clone() })
 }
 
-/// Remainders are computed from the integer, everything else from the hash input.
+/// Returns the input of a salt: the integer for remainders, the hash input for all other functions.
 fn input_of_salt(
     draft: &Draft,
     row: &DecodedRow<'_>,
@@ -315,12 +317,13 @@ fn salt_of(bytes: &[u8], suspect: DerivedCandidate) -> Option<u64> {
     }
 }
 
-/// Returns `true` if no number of salts explains these; a single wrong key is sufficient.
+/// Returns `true` if no number of salts explains these pairs of hash and salt; a single wrong key
+/// is sufficient.
 fn is_no_salt(pairs: &[(i128, i128)]) -> bool {
     pairs.iter().map(|(_, salt)| *salt).max().is_some_and(|most| divisor(pairs) <= most)
 }
 
-/// Returns the number of salts that most of the keys agree on.
+/// Returns the number of salts on which most of the keys agree.
 fn salts(pairs: &[(i128, i128)]) -> Option<u32> {
     let mut distinct: Vec<(i128, i128)> = Vec::new();
     let mut seen = HashSet::new();
@@ -352,7 +355,7 @@ fn divisor(pairs: &[(i128, i128)]) -> i128 {
     })
 }
 
-/// Resolves an unexplained suspect: a generated salt if it looks like one, or else a field.
+/// Resolves an unexplained candidate: a generated salt if it looks like one, otherwise a field.
 fn drawn(draft: &mut Draft, at: usize, keys: &[&[u8]]) {
     let is_first =
         draft.segments[..at].iter().all(|piece| matches!(piece.content, Content::Literal(_)));
@@ -385,8 +388,8 @@ fn drawn(draft: &mut Draft, at: usize, keys: &[&[u8]]) {
     }
 }
 
-/// Returns the number of values, if they are all salts from 0 on (all letters) and about equally
-/// frequent.
+/// Returns the number of values, if they are all the salts from 0 on (for letters, from `a` on) and
+/// about equally frequent.
 fn evenly_used(column: &Column<'_>, suspect: DerivedCandidate) -> Option<u32> {
     let salts =
         column.values.iter().map(|value| salt_of(value, suspect)).collect::<Option<Vec<_>>>()?;

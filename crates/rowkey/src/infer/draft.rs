@@ -9,13 +9,14 @@ use crate::schema::{
 };
 use crate::value::FieldType;
 
-/// Keys whose pieces are remembered, to see that the schema finds them where they were seen.
+/// Maximum keys whose segment lengths are retained, to check that the schema finds the same
+/// segments.
 pub(super) const KEYS_REMEMBERED: usize = 64;
 
-/// How sure a field is of which nothing special is known.
+/// Default confidence in a field.
 const SURE: f64 = 0.85;
 
-/// A guess at a whole key.
+/// Draft of a schema.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
     pub(super) profile: Profile,
@@ -26,21 +27,21 @@ pub(super) struct Draft {
     pub(super) penalty: f64,
 }
 
-/// A guess at one segment.
+/// Draft of one segment.
 #[derive(Clone, Debug)]
 pub(super) struct DraftSegment {
     pub(super) content: Content,
     /// Suggested name, if it is a field.
     pub(super) name: String,
-    /// Evidence in words.
+    /// Evidence as text.
     pub(super) evidence: String,
-    /// How much is known with it: 0 is text of any kind, 4 is proven to be a digest.
+    /// Amount of information: 0 is text of any kind, 4 is a proven digest.
     pub(super) points: f64,
     /// Possible derivation from other fields.
     pub(super) derived_candidate: Option<DerivedCandidate>,
-    /// Bytes of it in the first keys it was seen in.
+    /// Bytes of the segment in each of the first keys.
     pub(super) lengths: Vec<usize>,
-    /// How sure it is that it is this and nothing else, 0 to 1.
+    /// Confidence in this interpretation, 0 to 1.
     pub(super) sure: f64,
     /// Alternative interpretation and the facts that would decide; empty if there is none.
     pub(super) doubt: String,
@@ -57,7 +58,7 @@ pub(super) enum Content {
     Salt { of: Vec<usize>, function: HashFunction, count: u32, digits: Option<u8> },
 }
 
-/// How a field is in its segment.
+/// Encoding of a field in its segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FieldEncoding {
     Plain,
@@ -65,10 +66,10 @@ pub(super) enum FieldEncoding {
     Bucket(u64),
 }
 
-/// How a piece that may be derived is written.
+/// Representation of a segment that may be derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DerivedCandidate {
-    /// Bytes as they are: of a digest, or one or two of a salt.
+    /// Raw bytes of a digest, or one or two of a salt.
     Raw,
     /// Digits: hexadecimal of a digest, decimal of a salt.
     Digits,
@@ -94,7 +95,7 @@ impl DraftSegment {
         }
     }
 
-    /// A field as it is, ascending.
+    /// Returns an ascending plain field.
     pub(super) fn field(
         ty: FieldType,
         name: &str,
@@ -119,7 +120,7 @@ impl DraftSegment {
         }
     }
 
-    /// Returns the same field written in another way.
+    /// Returns the same field with another encoding.
     #[must_use]
     pub(super) fn written(
         mut self,
@@ -134,7 +135,7 @@ impl DraftSegment {
         self
     }
 
-    /// How sure it is, and what else it may be.
+    /// Returns the same segment with its confidence, and the alternative interpretation.
     #[must_use]
     pub(super) fn sure(mut self, sure: f64, doubt: &str) -> Self {
         self.sure = sure;
@@ -158,7 +159,7 @@ impl Draft {
         Self { profile, segments: Vec::new(), notes: Vec::new(), penalty: 0.0 }
     }
 
-    /// Adds a piece; a literal after another one is a part of it.
+    /// Adds a segment; a literal is appended to a preceding literal.
     pub(super) fn push(&mut self, piece: DraftSegment) {
         if let (
             Some(DraftSegment { content: Content::Literal(before), lengths, sure, doubt, .. }),
@@ -192,7 +193,7 @@ impl Draft {
         self.segments.iter().map(|piece| piece.sure).fold(1.0, f64::min)
     }
 
-    /// Returns the schema; `None` if the pieces make none.
+    /// Returns the schema; `None` if the segments are not a valid one.
     pub(super) fn schema(&self) -> Option<KeySchema> {
         let mut fields: Vec<Field> = Vec::new();
         let mut names = HashSet::new();
@@ -213,15 +214,15 @@ impl Draft {
         KeySchema::new(self.profile, fields, segments).ok()
     }
 
-    /// Returns `true` if the schema finds the pieces of a key where they were seen when the draft
-    /// was made.
+    /// Returns `true` if the schema finds the segments of a key at the positions recorded in the
+    /// draft.
     pub(super) fn finds_its_segments(&self, schema: &KeySchema, keys: &[&[u8]]) -> bool {
         let remembered = self.segments.iter().map(|piece| piece.lengths.len()).min().unwrap_or(0);
         keys.iter().take(remembered.min(KEYS_REMEMBERED)).enumerate().all(|(at, key)| {
             let found = schema
                 .split_segments(key)
                 .map(|ranges| ranges.iter().map(ExactSizeIterator::len).collect::<Vec<_>>());
-            // A key that is none of this schema says nothing of where pieces would be.
+            // A key that does not match the schema has no segments to compare.
             found.map_or(true, |found| {
                 found.iter().zip(&self.segments).all(|(length, piece)| *length == piece.lengths[at])
             })
@@ -229,8 +230,8 @@ impl Draft {
     }
 }
 
-/// What is in every key may be the same by the choice of keys only: signs between values are not,
-/// words are less likely to be than numbers.
+/// Returns the confidence in a literal, and the doubt. A value in every key may be constant only in
+/// this sample. Delimiters between values are not, and words are less likely to be than numbers.
 fn sure_of_literal(bytes: &[u8]) -> (f64, String) {
     if bytes.iter().all(u8::is_ascii_punctuation) {
         return (0.99, String::new());
@@ -279,7 +280,7 @@ fn segment(content: &Content, at: usize, ids: &[Option<FieldId>], fields: usize)
     }
 }
 
-/// Returns the name, with a number after it if it is taken.
+/// Returns the name, with a number appended if it is in use.
 fn unique(name: &str, taken: &mut HashSet<String>) -> String {
     let numbered = (1..).map(|at| if at == 1 { name.to_owned() } else { format!("{name}{at}") });
     let free = numbered.into_iter().find(|name| !taken.contains(name)).unwrap_or_default();

@@ -1,5 +1,4 @@
-//! Bytes between two places that are recognized: salts, digests, numbers, UUIDs, text of a fixed
-//! width.
+//! Bytes between two recognized positions: salts, digests, numbers, UUIDs, text of a fixed width.
 
 use super::binary::{as_derived_candidate, seconds};
 use super::column::{Column, is_text};
@@ -12,8 +11,7 @@ use crate::codec::big_endian;
 use crate::hash::MAX_DIGEST_BYTES;
 use crate::value::{FieldType, TimeUnit};
 
-/// How much is stated by sixteen bytes of one kind: more than by the times that can be seen inside
-/// them.
+/// Points of sixteen bytes of one kind: more than those of times recognized inside them.
 pub(super) const WHOLE_POINTS: f64 = 4.5;
 /// Possible widths of a derived part at the start of a gap.
 const DERIVED: [usize; 8] = [1, 2, 4, 8, 16, 20, 32, 64];
@@ -50,7 +48,7 @@ pub(super) fn segments(column: &Column<'_>, seen: &SampledKeys<'_>) -> Vec<Vec<D
     all
 }
 
-/// Returns all of it as one value.
+/// Returns the whole gap as one value.
 pub(super) fn whole(column: &Column<'_>, seen: &SampledKeys<'_>) -> DraftSegment {
     let width = column.min;
     if column.values.iter().all(|value| is_text(value)) {
@@ -129,8 +127,8 @@ fn bucket(column: &Column<'_>, numbers: &[u64], seen: &SampledKeys<'_>) -> Optio
     ))
 }
 
-/// Two numbers of usual widths: the second begins with zeros that the first one's end does not
-/// have.
+/// Returns two numbers of usual widths: the second begins with zeros, and the first does not end
+/// with zeros in all keys.
 fn numbers(column: &Column<'_>, seen: &SampledKeys<'_>) -> Vec<Vec<DraftSegment>> {
     let widths = [4, 8, 2, 1]
         .into_iter()
@@ -144,7 +142,7 @@ fn numbers(column: &Column<'_>, seen: &SampledKeys<'_>) -> Vec<Vec<DraftSegment>
     parts.map(|(front, rest)| vec![whole(&front, seen), whole(&rest, seen)]).collect()
 }
 
-/// Hexadecimal digits among bytes.
+/// Returns hexadecimal digits in binary keys.
 pub(super) fn hexadecimal(column: &Column<'_>) -> Option<DraftSegment> {
     let width = column.width().filter(|width| {
         column.is_hex && width.is_multiple_of(2) && *width <= 2 * MAX_DIGEST_BYTES
@@ -159,7 +157,7 @@ pub(super) fn hexadecimal(column: &Column<'_>) -> Option<DraftSegment> {
     )
 }
 
-/// Text of one width, without an end.
+/// Returns text of one width, without an end.
 fn text(column: &Column<'_>) -> DraftSegment {
     let piece = values::text(column);
     DraftSegment {

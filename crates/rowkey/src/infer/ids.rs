@@ -1,6 +1,6 @@
-//! Identifiers that hold a time and are no times: Snowflake numbers, ULIDs, `MongoDB`'s
-//! `ObjectId`s. Random digits after a few that are the same hold plausible times too, so these need
-//! a second witness as others do.
+//! Identifiers that contain a time and are not times: Snowflake numbers, ULIDs, `MongoDB`'s
+//! `ObjectId`s. Random digits after a few constant ones contain plausible times too, so identifiers
+//! require a second witness as times do.
 
 use std::collections::HashSet;
 
@@ -14,18 +14,18 @@ use super::times;
 use super::witness::{self, Witness, Written};
 use crate::value::{FieldType, TimeUnit};
 
-/// Bits of a Snowflake number after its milliseconds, and of the sequence at their end.
+/// Bits of a Snowflake number below its milliseconds, and of the sequence in the lowest bits.
 const BELOW_TIME_BITS: u32 = 22;
 const SEQUENCE_BITS: u32 = 12;
-/// The times that milliseconds of Snowflake numbers are counted from.
+/// Epochs of Snowflake numbers, in milliseconds since 1970.
 const EPOCHS: [(i64, &str); 3] =
     [(1_288_834_974_657, "Twitter's"), (1_420_070_400_000, "Discord's"), (0, "1970")];
-/// Numbers below it have too few milliseconds in them.
+/// Minimum Snowflake number; smaller ones contain too few milliseconds.
 const MIN_SNOWFLAKE: u64 = 1 << 50;
-/// 2008-01-01 and 2100-01-01: nobody counted so before.
+/// 2008-01-01 and 2100-01-01 in milliseconds: no such identifiers were generated before.
 const FIRST_MS: i64 = 1_199_145_600_000;
 const END_MS: i64 = 4_102_444_800_000;
-/// How sure identifiers are whose times have a second witness.
+/// Confidence in identifiers whose times have a second witness.
 const SNOWFLAKE_SURE: f64 = 0.94;
 const ULID_SURE: f64 = 0.96;
 const OBJECT_ID_SURE: f64 = 0.95;
@@ -41,9 +41,9 @@ pub(super) struct IdMatch {
     pub(super) doubt: String,
 }
 
-/// What speaks for numbers being Snowflake's: below the milliseconds stand few machines, or
-/// sequences that begin at zero, where the digits of a finer time would be anything. That is so of
-/// numbers assembled in another way too, so the milliseconds have to be times.
+/// Returns the evidence that numbers are Snowflake's. Below the milliseconds there are few
+/// machines, or sequences that begin at zero, where a finer time would have any digits. Other
+/// composite numbers have these properties too, so the milliseconds must be times.
 pub(super) fn snowflake(numbers: &[u64], seen: &SampledKeys<'_>) -> Option<IdMatch> {
     let count = numbers.len();
     let is_wide =
@@ -55,13 +55,13 @@ pub(super) fn snowflake(numbers: &[u64], seen: &SampledKeys<'_>) -> Option<IdMat
     let machines: HashSet<u64> =
         numbers.iter().map(|number| number >> SEQUENCE_BITS & 0x3ff).collect();
     let small = numbers.iter().filter(|number| *number & 0xfff < 64).count();
-    // Of random bits: 1024 machines, and one of 64 sequences so small.
+    // Random bits contain up to 1024 machines, and one in 64 of their sequences is this small.
     if machines.len() * 3 > count.min(1024) && small * 10 < count * 8 {
         return None;
     }
     let (shown, found) = since(numbers, seen);
-    // The last bits of times take every value; those of numbers that something else is put after
-    // need not.
+    // The last bits of times have every value; those of a number that is followed by another one
+    // may not.
     let last: HashSet<u64> = times.iter().map(|ms| ms & 0xff).collect();
     let is_fine = last.len() * 4 >= times.len().min(256);
     let is_prefixed = found.evidence != witness::OF_CELLS && is_prefixed(numbers);
@@ -83,16 +83,15 @@ pub(super) fn snowflake(numbers: &[u64], seen: &SampledKeys<'_>) -> Option<IdMat
     (!seen.passes_over(sure)).then_some(IdMatch { evidence: says, sure, doubt })
 }
 
-/// Returns `true` if numbers as they are begin with few digits that are the same, and drawn bits
-/// after them.
+/// Returns `true` if the decimal numbers begin with a few constant digits, followed by random ones.
 fn is_prefixed(numbers: &[u64]) -> bool {
-    // They are no times, and none begins an hour.
+    // The numbers are not times, so none begins an hour.
     fill_blocks(numbers)
         || begin_with_blocks(numbers)
         || witness::begins_round(Written::decimal(numbers), i64::MAX)
 }
 
-/// What the milliseconds of Snowflake numbers are counted from, and what speaks for that.
+/// Returns the possible epochs of Snowflake numbers as text, and the evidence for the best.
 fn since(numbers: &[u64], seen: &SampledKeys<'_>) -> (String, Witness) {
     let counts: Vec<u64> = numbers.iter().map(|number| number >> BELOW_TIME_BITS).collect();
     let found = EPOCHS.iter().filter_map(|(epoch, name)| {
@@ -120,7 +119,7 @@ fn since(numbers: &[u64], seen: &SampledKeys<'_>) -> (String, Witness) {
     }
 }
 
-/// Twenty-six digits of Crockford's base 32, the first ten of which are a time and the others
+/// Returns ULIDs: 26 digits of Crockford's base 32. The first ten are a time, the others are
 /// random.
 pub(super) fn ulid(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     if column.width() != Some(26) || column.distinct < 2 {
@@ -160,7 +159,7 @@ pub(super) fn ulid(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftS
     })
 }
 
-/// What is less likely than not says less than that it is text of any kind.
+/// Returns the points of an identifier; an unlikely one has fewer than text of any kind.
 fn points(points: f64, sure: f64) -> f64 {
     if sure < 0.5 { -1.0 } else { points }
 }
@@ -169,14 +168,14 @@ fn ulid_ms(value: &[u8]) -> Option<i64> {
     value.get(..10)?.iter().try_fold(0_i64, |ms, byte| Some(ms << 5 | i64::from(digit(*byte)?)))
 }
 
-/// Returns a digit of base 32 without I, L, O and U, in either case.
+/// Returns the value of a digit of base 32 without I, L, O and U, in either case.
 fn digit(byte: u8) -> Option<u8> {
     const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     let upper = byte.to_ascii_uppercase();
     DIGITS.iter().position(|digit| *digit == upper).and_then(|at| u8::try_from(at).ok())
 }
 
-/// What the first 48 bits say, if sixteen bytes are ULIDs without the marks of UUIDs.
+/// Returns ULIDs as sixteen bytes without the marks of UUIDs, if the first 48 bits are times.
 pub(super) fn binary_ulid(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     if seen.is_plain || column.width() != Some(16) {
         return None;
@@ -200,8 +199,8 @@ pub(super) fn binary_ulid(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option
     })
 }
 
-/// Twenty-four hexadecimal digits whose first eight are seconds and the next ten those of few
-/// processes, which count in the last six.
+/// Returns `ObjectId`s: 24 hexadecimal digits. The first eight are seconds, the next ten identify
+/// one of few processes, and the last six are a counter.
 pub(super) fn object_id(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     let is_hex = column.values.iter().all(|value| value.iter().all(u8::is_ascii_hexdigit));
     if column.width() != Some(24) || !is_hex || column.is_digits {
@@ -244,7 +243,7 @@ pub(super) fn object_id(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<D
     })
 }
 
-/// Returns the digits of every value back to front.
+/// Returns the digits of every value in reverse order.
 pub(super) fn turned(column: &Column<'_>) -> Vec<Vec<u8>> {
     column.values.iter().map(|value| value.iter().rev().copied().collect()).collect()
 }

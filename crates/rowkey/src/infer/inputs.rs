@@ -8,7 +8,7 @@ use crate::hash::Input;
 use crate::schema::{Field, KeySchema, Profile, Segment, SegmentKind};
 use crate::value::{FieldType, Value};
 
-/// A key of a draft, parsed.
+/// Parsed key of a draft.
 pub(super) struct DecodedRow<'k> {
     key: &'k [u8],
     ranges: Vec<Range<usize>>,
@@ -16,29 +16,29 @@ pub(super) struct DecodedRow<'k> {
 }
 
 impl<'k> DecodedRow<'k> {
-    /// `None` if the key is none of this schema.
+    /// Decodes a key; `None` if it does not match the schema.
     pub(super) fn from_key(schema: &KeySchema, key: &'k [u8]) -> Option<Self> {
         let values = schema.decode(key).ok()?.into_values().collect();
         Some(Self { key, ranges: schema.split_segments(key).ok()?, values })
     }
 
-    /// Returns the bytes of a piece.
+    /// Returns the bytes of a segment.
     pub(super) fn bytes(&self, piece: usize) -> &'k [u8] {
         &self.key[self.ranges[piece].clone()]
     }
 
-    /// Everything after a piece.
+    /// Returns the bytes after a segment.
     pub(super) fn after(&self, piece: usize) -> &'k [u8] {
         &self.key[self.ranges[piece].end..]
     }
 
-    /// Returns the value of the field that a piece holds.
+    /// Returns the value of the field in a segment.
     fn value(&self, draft: &Draft, piece: usize) -> Option<&Value<'k>> {
         let field = draft.segments.get(..piece)?.iter().filter(|piece| piece.is_field()).count();
         self.values.get(field)
     }
 
-    /// Returns the integer that a piece holds.
+    /// Returns the integer in a segment.
     pub(super) fn integer(&self, draft: &Draft, piece: usize) -> Option<Owned> {
         match self.value(draft, piece)? {
             Value::Unsigned(bits) => Some(Owned::Integer { bits: *bits, negative: false }),
@@ -50,7 +50,7 @@ impl<'k> DecodedRow<'k> {
     }
 }
 
-/// As [`Input`], owning its bytes.
+/// [`Input`] that owns its bytes.
 pub(super) enum Owned {
     Text(String),
     Integer { bits: u64, negative: bool },
@@ -67,9 +67,9 @@ impl Owned {
     }
 }
 
-/// What a hash over a run of pieces is computed from, as `codec/derived.rs` makes it: in text keys
-/// the text as it stands there, delimiters between fields included; else one value as it is,
-/// several encoded one after the other with their ends.
+/// Returns the input of a hash over a run of segments, the same as in `codec/derived.rs`. In text
+/// keys this is the text in the key, including delimiters between fields. In others, one value is
+/// used unchanged; several are encoded one after the other with their ends.
 pub(super) fn input(draft: &Draft, row: &DecodedRow<'_>, run: &Range<usize>) -> Option<Owned> {
     if draft.profile == Profile::Text {
         let bytes = &row.key[row.ranges[run.start].start..row.ranges[run.end - 1].end];
@@ -89,8 +89,8 @@ pub(super) fn input(draft: &Draft, row: &DecodedRow<'_>, run: &Range<usize>) -> 
     encoded(draft, row, run).map(Owned::Bytes)
 }
 
-/// Fields in ascending order with their ends: a key of them with one more byte after, which is
-/// removed again.
+/// Returns fields in ascending order with their ends: a key of them with one more byte at the end,
+/// which is removed again.
 fn encoded(draft: &Draft, row: &DecodedRow<'_>, run: &Range<usize>) -> Option<Vec<u8>> {
     let mut fields = Vec::new();
     let mut values = Vec::new();

@@ -1,13 +1,13 @@
 //! Inference of the schema of existing keys from a sample, verified against the sample.
 //!
 //! Text keys are split at their delimiters (`text.rs`), binary keys at recognizable parts
-//! (`binary.rs`, `gaps.rs`); `values.rs` and `times.rs` determine the content of the parts.
+//! (`binary.rs`, `gaps.rs`). `values.rs` and `times.rs` determine the content of the parts.
 //! `derived.rs` tries every salt and digest over every sequence of fields. The results are drafts
 //! (`draft.rs`); `verify.rs` checks the schema of each against every key. Only properties visible
 //! in the keys are claimed. If several schemas fit, they are ranked, with their confidence and
-//! doubts. `witness.rs` requires a second witness for numbers that look like times, `ids.rs` and
-//! `uuids.rs` recognize identifiers, `tagged.rs` and `untagged.rs` keys of HBase's `OrderedBytes`,
-//! Phoenix and `OpenTSDB`.
+//! doubts. `witness.rs` requires a second witness for numbers that look like times. `ids.rs` and
+//! `uuids.rs` recognize identifiers; `tagged.rs` and `untagged.rs` recognize keys of HBase's
+//! `OrderedBytes`, Phoenix and `OpenTSDB`.
 
 mod addresses;
 mod binary;
@@ -47,19 +47,19 @@ use sample::SampledKeys;
 
 /// Maximum keys used for drafts; all keys are used for verification.
 const MAX_MODEL_KEYS: usize = 1_000;
-/// Maximum bytes of a key used for drafts; longer ones are only used for verification.
+/// Maximum bytes of a key used for drafts; longer keys are only used for verification.
 const MAX_MODEL_KEY_BYTES: usize = 1_024;
 /// Maximum drafts verified against all keys.
 const MAX_VERIFIED_DRAFTS: usize = 12;
-/// Confidence from which on the position of the keys in the table does not matter; below it, keys
-/// that may be the first ones of the table prove less.
+/// Minimum confidence at which the position of the keys in the table does not matter. Below it, the
+/// confidence in keys that may be the first ones of the table is multiplied by `FIRST_KEYS`.
 const SURE: f64 = 0.9;
 const FIRST_KEYS: f64 = 0.9;
 /// Confidence that text or bytes without a recognized structure have none.
 const ONE_VALUE_SURE: f64 = 0.8;
-/// Fewer keys prove little.
+/// Minimum number of keys for full confidence.
 const KEYS_ENOUGH: usize = 40;
-/// Minimum percentage of keys that contain a part of text or bytes used for a draft.
+/// Minimum percentage of text keys, or of binary keys, for drafts of that kind.
 const MIN_PART_PERCENT: usize = 10;
 
 /// Seed of the sample from many keys: the same keys give the same result.
@@ -77,7 +77,7 @@ pub struct InferOptions {
     /// Current time in milliseconds since 1970: time buckets end near it.
     pub now_ms: Option<i64>,
     /// `true` if the keys are from the whole table. Otherwise sorted keys may be its first ones,
-    /// which are more alike.
+    /// which have more in common.
     pub from_all_over: bool,
 }
 
@@ -111,7 +111,7 @@ pub struct Inference {
 /// Possible schema of the keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inferred {
-    /// Schema; names of fields are guesses, and may be changed without changing a key.
+    /// Schema. Names of fields are guesses; changing them does not change a key.
     pub schema: KeySchema,
     /// Number of keys it explains: they can be decoded, derived parts match, and the values encode
     /// to the same key.
@@ -157,7 +157,7 @@ impl Inferred {
         self.explained as f64 / self.keys.max(1) as f64
     }
 
-    /// Returns the statement that declares it for a table.
+    /// Returns the statement that declares the schema for a table.
     pub fn statement(&self, table: &TableName) -> String {
         format!("ALTER TABLE {} ADOPT {}", print_table(table), self.schema)
     }
@@ -222,7 +222,7 @@ fn model(keys: &[Bytes], times: Vec<i64>, now_ms: Option<i64>) -> SampledKeys<'_
     )
 }
 
-/// Verifies the derived parts of a draft, and keeps it if it explains some of its keys.
+/// Verifies the derived parts of a draft, and retains it if it explains some of its keys.
 fn keep(
     draft: Draft,
     own: &SampledKeys<'_>,
@@ -252,7 +252,7 @@ fn score(explained: usize, keys: usize, draft: &Draft) -> f64 {
     explained as f64 / keys.max(1) as f64 * (1.0 + says)
 }
 
-/// Returns `true` if it only states that keys are text or bytes.
+/// Returns `true` if the draft only states that keys are text or bytes.
 fn is_one_value(draft: &Draft) -> bool {
     let is_any = |piece: &DraftSegment| {
         matches!(
@@ -365,8 +365,8 @@ fn confidence(draft: &Draft, explained: usize, keys: &[Bytes]) -> f64 {
     draft.sure().min(whole) * few * explained as f64 / keys.len().max(1) as f64
 }
 
-/// After the best schema, schemas with other claims sort before those that only split the keys
-/// differently.
+/// Moves schemas with other claims before those that only split the keys differently. The best
+/// schema stays first.
 fn others_first(candidates: &mut Vec<Inferred>) {
     let claims: Vec<_> = candidates.iter().map(|one| claims(&one.schema)).collect();
     let mut order: Vec<usize> = (0..candidates.len()).collect();
@@ -401,8 +401,8 @@ fn claims(schema: &KeySchema) -> (Profile, [usize; 4]) {
     (schema.profile(), counts)
 }
 
-/// Contradicting schemas cannot all be likely: those after the first share the remaining
-/// confidence.
+/// Reduces the confidence of contradicting schemas, which cannot all be likely: those after the
+/// first share the remaining confidence.
 fn share_out(candidates: &mut [Inferred]) {
     let mut left = 1.0_f64;
     for candidate in candidates {

@@ -2,16 +2,16 @@
 
 use std::collections::HashSet;
 
-/// Values with so few digits to look at show nothing.
+/// Minimum number of digits examined; fewer are inconclusive.
 const MIN_DIGITS: usize = 64;
-/// The most frequent digit of drawn ones is at most so many times as frequent as the mean one, and
-/// randomly some more.
+/// Maximum ratio of the most frequent digit's count to the mean count of random digits;
+/// `MAX_OVER_MEAN_SLACK` is added to it.
 const MAX_OVER_MEAN: usize = 2;
 const MAX_OVER_MEAN_SLACK: usize = 8;
 
-/// Returns `true` if the digits of `values` to the base `for_schema`, at most 64, in some places
-/// are as even as drawn ones: everywhere different ones, and none much more frequent than others.
-/// `digit` gives that of a value in a place.
+/// Returns `true` if the digits of `values` to the base `of`, at most 64, at `places` are as even
+/// as random ones: they differ at every position, and none is much more frequent than others.
+/// `digit` returns the digit of a value at a position.
 pub(super) fn looks_random<V>(
     values: &[V],
     places: impl IntoIterator<Item = usize>,

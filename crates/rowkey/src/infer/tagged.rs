@@ -15,9 +15,9 @@ use crate::value::{FieldType, TimeUnit};
 
 /// Minimum percentage of keys with the same type at a position.
 const MIN_AGREEMENT_PERCENT: usize = 95;
-/// Fields of one key.
+/// Maximum fields of one key.
 const MAX_FIELDS: usize = 16;
-/// Bytes in front that have no type: salts and digests.
+/// Numbers of bytes without a type before the fields: salts and digests.
 const RAW: [usize; 6] = [0, 1, 2, 4, 8, 16];
 const NULL: u8 = 0x05;
 
@@ -28,7 +28,7 @@ struct Tag {
     flip: u8,
 }
 
-/// The types by their bytes; of a decimal there are many.
+/// Types by their first byte; decimals have a range of first bytes.
 const TYPES: [(u8, FieldType); 9] = [
     (0x29, FieldType::I8),
     (0x2a, FieldType::I16),
@@ -52,7 +52,7 @@ impl Tag {
         })
     }
 
-    /// Where a field of it that begins at `start` ends.
+    /// Returns the end of a field that begins at `start`.
     fn end(self, key: &[u8], start: usize) -> Option<usize> {
         if *key.get(start)? == NULL ^ self.flip {
             return matches!(self.ty, FieldType::Decimal | FieldType::String | FieldType::Bytes)
@@ -81,8 +81,8 @@ impl Tag {
     }
 }
 
-/// Returns the keys as structs of typed fields, if nearly all are one; at most one of the
-/// beginnings without a type makes sense.
+/// Returns the draft of keys as structs of typed fields, if nearly all keys match. At most one
+/// number of leading bytes without a type is plausible.
 pub(super) fn drafts(seen: &SampledKeys<'_>) -> Vec<Draft> {
     RAW.into_iter().filter_map(|raw| draft(seen, raw)).take(1).collect()
 }
@@ -115,12 +115,12 @@ fn draft(seen: &SampledKeys<'_>, raw: usize) -> Option<Draft> {
     let mut draft = Draft::new(Profile::Ordered { compat: false });
     let part = seen.select(&rows.iter().map(|row| row.0).collect::<Vec<_>>());
     if raw > 0 {
-        // Bytes of a digest or a salt: what it is of is proven, or the reading is none.
+        // Bytes of a digest or a salt have no points unless their input is proven.
         let column = Column::from_values(part.keys.iter().map(|key| &key[..raw]).collect());
         let piece = gaps::segments(&column, &part).pop()?.pop()?;
         draft.push(DraftSegment { points: if column.distinct > 1 { 0.0 } else { 0.2 }, ..piece });
     }
-    // One byte that is always the same may be something else; more of them in their places are not.
+    // One constant byte may have another meaning; several at the positions of types do not.
     let sure = if tags.len() > 1 { 0.96 } else { 0.88 };
     for (at, tag) in tags.iter().enumerate() {
         let places: Vec<Range<usize>> = rows.iter().map(|row| row.1[at].clone()).collect();
@@ -133,7 +133,7 @@ fn draft(seen: &SampledKeys<'_>, raw: usize) -> Option<Draft> {
                 .to_owned(),
         );
     }
-    // Keys with nulls at their end are shorter than what was seen of others.
+    // Keys with nulls at their end are shorter than the recorded segments of others.
     draft.segments.iter_mut().for_each(|piece| piece.lengths.clear());
     Some(draft)
 }
@@ -186,14 +186,14 @@ fn segment(tag: Tag, places: &[Range<usize>], seen: &SampledKeys<'_>, sure: f64)
     piece
 }
 
-/// What letters before the end of the text are alike.
+/// Returns a name from the letters that all texts begin with.
 fn text_name(bodies: &[Vec<u8>]) -> String {
     let texts: Vec<&[u8]> =
         bodies.iter().filter_map(|body| body.split_last().map(|(_, text)| text)).collect();
     values::text(&Column::from_values(texts)).name
 }
 
-/// Returns the unit in which eight bytes are times, an example, and what speaks for it.
+/// Returns the unit in which eight bytes are times, an example, and the evidence.
 fn times_of(
     tag: Tag,
     column: &Column<'_>,

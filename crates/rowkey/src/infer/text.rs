@@ -11,18 +11,19 @@ use super::values::{self, is_date, is_ipv4};
 use crate::schema::Profile;
 use crate::value::FieldType;
 
-/// Maximum delimiters in a key; more are not informative.
+/// Maximum delimiters in a key; the delimiters of a key with more are ignored.
 const MAX_DELIMITERS: usize = 24;
-/// Forms that are examined, the most frequent first.
+/// Maximum shapes examined, the most frequent ones.
 const MAX_SHAPES: usize = 3;
-/// Minimum percentage of keys with a form.
+/// Minimum percentage of keys with a shape.
 const MIN_SHAPE_PERCENT: usize = 10;
-/// Minimum percentage of keys with digits at a position.
+/// Minimum percentage of keys with digits at a position; the others are then excluded.
 const MIN_ALIKE_PERCENT: usize = 97;
-/// Characters of derived digits that are in front of something without a delimiter.
+/// Numbers of derived digits that are followed by other content without a delimiter.
 const GLUED: [usize; 12] = [1, 2, 3, 4, 5, 6, 8, 12, 16, 32, 40, 64];
 
-/// Guesses at keys of text, some of which contradict each other.
+/// Returns drafts of text keys, some of which contradict each other, with the indexes of their
+/// keys.
 pub(super) fn drafts(seen: &SampledKeys<'_>) -> Vec<(Draft, Vec<usize>)> {
     let mut drafts = Vec::new();
     for places in key_shapes(&seen.keys) {
@@ -49,7 +50,7 @@ pub(super) fn drafts(seen: &SampledKeys<'_>) -> Vec<(Draft, Vec<usize>)> {
     drafts
 }
 
-/// Returns the keys by the delimiters in them, the most frequent first.
+/// Returns the indexes of the keys, grouped by the delimiters in them, most frequent first.
 fn key_shapes(keys: &[&[u8]]) -> Vec<Vec<usize>> {
     let mut forms: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
     for (at, key) in keys.iter().enumerate() {
@@ -73,7 +74,7 @@ fn key_shapes(keys: &[&[u8]]) -> Vec<Vec<usize>> {
     forms
 }
 
-/// Returns the keys of a form without the few whose places hold something else than all others.
+/// Returns the keys of a shape without the few that differ from all others at a position.
 fn alike<'k>(seen: &SampledKeys<'k>, mut places: Vec<usize>) -> (KeyShape<'k>, Vec<usize>) {
     let mut form = KeyShape::from_keys(&seen.select(&places));
     for cell in 0..form.cells.len() {
@@ -100,11 +101,11 @@ fn is_delimiter(byte: u8) -> bool {
     byte.is_ascii_punctuation() || byte == b' '
 }
 
-/// Keys with the same delimiters, cut at them.
+/// Keys with the same delimiters, split at them.
 #[derive(Clone)]
 struct KeyShape<'k> {
     sampled: SampledKeys<'k>,
-    /// For each place between delimiters, its bytes in each key.
+    /// For each position between delimiters, the range of its bytes in each key.
     cells: Vec<Vec<Range<usize>>>,
     delimiters: Vec<u8>,
 }
@@ -136,7 +137,7 @@ impl<'k> KeyShape<'k> {
         Self { sampled: seen.clone(), cells, delimiters }
     }
 
-    /// Everything from one place to another, delimiters between them included.
+    /// Returns the bytes from one position to another, including the delimiters between them.
     fn column(&self, from: usize, to: usize) -> Column<'k> {
         let cell = |(at, key): (usize, &&'k [u8])| {
             &key[self.cells[from][at].start..self.cells[to][at].end]
@@ -144,9 +145,9 @@ impl<'k> KeyShape<'k> {
         Column::from_values(self.sampled.keys.iter().enumerate().map(cell).collect())
     }
 
-    /// Returns a guess. With `merges`, a word that is always the same belongs to what is after it
-    /// (`user_001`), else it is a literal. `glued` characters in front may be derived from the
-    /// rest. Without pieces where these make no sense.
+    /// Returns a draft. With `merges`, a constant word is part of the following value (`user_001`);
+    /// otherwise it is a literal. The first `glued` characters may be derived from the rest. The
+    /// draft is empty if `glued` does not apply.
     fn draft(&self, merges: bool, glued: Option<usize>) -> Draft {
         let mut draft = Draft::new(Profile::Text);
         let remembered = self.sampled.keys.len().min(KEYS_REMEMBERED);
@@ -170,7 +171,7 @@ impl<'k> KeyShape<'k> {
         draft
     }
 
-    /// Returns the last place of what belongs together, from a first one on.
+    /// Returns the last position of a value that begins at `at` and contains delimiters.
     fn joined(&self, at: usize, merges: bool) -> usize {
         let all = |places: usize, test: fn(&[u8]) -> bool| {
             at + places < self.cells.len()
@@ -201,7 +202,7 @@ impl<'k> KeyShape<'k> {
     }
 }
 
-/// Digits in front that nothing parts from what is after them.
+/// Returns a candidate of `width` digits that is followed by the rest without a delimiter.
 fn glued_segments(
     column: &Column<'_>,
     width: usize,
@@ -217,7 +218,7 @@ fn glued_segments(
     Some(std::iter::once(field).chain(values::segments(&rest, seen)).collect())
 }
 
-/// Letters that are always the same as a literal, and the digits after them.
+/// Returns constant letters as a literal, and the digits after them.
 fn after_letters(column: &Column<'_>, seen: &SampledKeys<'_>) -> Vec<DraftSegment> {
     let letters = column.common_letters().len();
     let Some((front, rest)) = column
@@ -230,8 +231,8 @@ fn after_letters(column: &Column<'_>, seen: &SampledKeys<'_>) -> Vec<DraftSegmen
     std::iter::once(front).chain(values::segments(&rest, seen)).collect()
 }
 
-/// Keys whose delimiters differ, because values contain some, around a time of many digits: it says
-/// where they end.
+/// Returns a draft of keys with different delimiters, because values contain some. A time of many
+/// digits determines their ends.
 fn anchored(seen: &SampledKeys<'_>) -> Option<Draft> {
     let with_time = seen.only(|key| time_in(key).is_some());
     if with_time.keys.len() * 2 < seen.keys.len() || with_time.keys.is_empty() {
@@ -262,12 +263,12 @@ fn anchored(seen: &SampledKeys<'_>) -> Option<Draft> {
         draft.push(delimiter(part(|key, time| time.end..(time.end + 1).min(key.len())))?);
         draft.push(one_value(&after, &with_time));
     }
-    // The keys that have a time are not those that the lengths would be compared with.
+    // The recorded lengths would be compared with those of other keys, which have no time.
     draft.segments.iter_mut().for_each(|piece| piece.lengths.clear());
     Some(draft)
 }
 
-/// Returns the first run of as many digits as times have.
+/// Returns the first run of digits that is as long as a time.
 fn time_in(key: &[u8]) -> Option<Range<usize>> {
     let mut start = 0;
     while start < key.len() {

@@ -1,18 +1,17 @@
-//! Numbers and digits that are times: in which unit, from which end, and of which width a bucket
-//! is.
+//! Numbers and digits that are times: their unit and direction, and the widths of buckets.
 
 use jiff::Timestamp;
 
 use super::column::{Column, number};
 use crate::value::TimeUnit;
 
-/// 2000-01-01 and 2100-01-01 in milliseconds: what is a time lies between them.
+/// Range of plausible times, 2000-01-01 to 2100-01-01, in milliseconds.
 const PLAUSIBLE_MS: std::ops::Range<i64> = 946_684_800_000..4_102_444_800_000;
 /// Minimum percentage of plausible values at the position of a time.
 const MIN_PLAUSIBLE_PERCENT: usize = 98;
-/// Seconds are told from other numbers of ten digits by lying within so many years of each other.
+/// Maximum span of seconds, 30 years. It distinguishes them from other numbers of ten digits.
 const SECONDS_SPAN: u64 = 30 * 366 * 86_400;
-/// Widths of buckets that people take, in milliseconds.
+/// Common widths of buckets, in milliseconds.
 const WIDTHS_MS: [u64; 14] = [
     1_000,
     10_000,
@@ -29,18 +28,18 @@ const WIDTHS_MS: [u64; 14] = [
     86_400_000,
     604_800_000,
 ];
-/// Default current time, to which a bucket's time is compared: 2025-01-01.
+/// Default current time, compared with the time of a bucket: 2025-01-01.
 pub(super) const NOW_MS: i64 = 1_735_689_600_000;
-/// The first bucket of a table is at most a third of its number away from the last one: tables hold
-/// years, not half a century.
+/// Minimum ratio of the last bucket to the distance from the first: tables contain years of data,
+/// not half a century.
 const BUCKET_SPAN: u64 = 3;
 
-/// How a time is written.
+/// Form of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimeForm {
-    /// The count itself.
+    /// Count of units.
     Direct(TimeUnit),
-    /// `i64::MAX` minus the count; of fewer digits than 19, as many nines minus it.
+    /// `i64::MAX` minus the count; with fewer digits than 19, a number of as many nines minus it.
     Reversed(TimeUnit),
     /// Seconds.
     Seconds,
@@ -50,7 +49,7 @@ pub(super) enum TimeForm {
 
 const UNITS: [TimeUnit; 3] = [TimeUnit::Millis, TimeUnit::Micros, TimeUnit::Nanos];
 
-/// Forms of digits by their number, the ones first that least else can be.
+/// Forms of digits by their number, those with the fewest alternatives first.
 const DIGIT_FORMS: [(usize, TimeForm); 12] = [
     (19, TimeForm::Reversed(TimeUnit::Millis)),
     (19, TimeForm::Reversed(TimeUnit::Micros)),
@@ -66,8 +65,8 @@ const DIGIT_FORMS: [(usize, TimeForm); 12] = [
     (10, TimeForm::Seconds),
 ];
 
-/// Returns the form that digits of one width have, if nearly all are times in it and not all the
-/// same one.
+/// Returns the form of digits of one width, if nearly all are times in it and they are not all the
+/// same.
 pub(super) fn form_from_digits(column: &Column<'_>) -> Option<TimeForm> {
     let width = column.width().filter(|_| column.is_digits && column.distinct > 1)?;
     let forms = DIGIT_FORMS.iter().filter(|(digits, _)| *digits == width).map(|(_, form)| *form);
@@ -77,8 +76,8 @@ pub(super) fn form_from_digits(column: &Column<'_>) -> Option<TimeForm> {
     })
 }
 
-/// Returns a time inside longer runs of digits: its first byte, counted from the start or from the
-/// end of the values, and digits.
+/// Returns the position of a time inside longer runs of digits, counted from the start or from the
+/// end of the values.
 pub(super) fn inside_digits(column: &Column<'_>) -> Option<Window> {
     if !column.is_digits || column.max == column.min && form_from_digits(column).is_some() {
         return None;
@@ -108,18 +107,18 @@ pub(super) fn inside_digits(column: &Column<'_>) -> Option<Window> {
     None
 }
 
-/// Where a time is in values.
+/// Position of a time in values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
-    /// Bytes in front of it, or after it.
+    /// Bytes before the time, or after it.
     pub(super) offset: usize,
     pub(super) digits: usize,
-    /// `true` if `offset` counts what is after it.
+    /// `true` if `offset` counts the bytes after the time.
     pub(super) from_end: bool,
 }
 
-/// The form that eight bytes have: big-endian, as they are (`false`) or with the sign turned round
-/// (`true`).
+/// Returns the form of eight big-endian bytes, and `true` if their sign bit is inverted. Reversed
+/// times return `true` too.
 pub(super) fn form_from_longs(numbers: &[u64]) -> Option<(TimeForm, bool)> {
     if numbers.iter().all(|number| Some(number) == numbers.first()) {
         return None;
@@ -144,7 +143,7 @@ pub(super) fn form_from_longs(numbers: &[u64]) -> Option<(TimeForm, bool)> {
     None
 }
 
-/// The time that a number is in a form, in milliseconds; `digits` it was read from, eight for
+/// Returns the time of a number in a form, in milliseconds. `digits` is the number of digits, or of
 /// bytes.
 pub(super) fn in_ms(number: u64, digits: usize, form: TimeForm) -> i64 {
     let count = i64::try_from(number).unwrap_or(i64::MAX);
@@ -160,7 +159,7 @@ pub(super) fn in_ms(number: u64, digits: usize, form: TimeForm) -> i64 {
     }
 }
 
-/// Returns the beginning of the day of `yyyyMMdd...`; what is no date is long ago.
+/// Returns the start of the day of `yyyyMMdd...`; 0 for an invalid date.
 fn calendar_ms(count: i64, digits: usize) -> i64 {
     let day = count / 10_i64.pow(u32::try_from(digits.saturating_sub(8)).unwrap_or(0));
     let part = |number: i64| i8::try_from(number % 100).unwrap_or(0);
@@ -173,7 +172,8 @@ fn calendar_ms(count: i64, digits: usize) -> i64 {
     zoned.map_or(0, |zoned| zoned.timestamp().as_millisecond())
 }
 
-/// Returns `true` if four-byte numbers are seconds.
+/// Returns `true` if numbers are plausible seconds since 1970: not all the same, and within
+/// [`SECONDS_SPAN`].
 pub(super) fn are_seconds(numbers: &[u64]) -> bool {
     let (least, most) =
         (numbers.iter().min().copied().unwrap_or(0), numbers.iter().max().copied().unwrap_or(0));
@@ -210,7 +210,8 @@ fn digits_are(digits: &[u8], form: TimeForm) -> bool {
     }
 }
 
-/// `yyyyMMdd`, with hours, minutes and seconds after it as far as there are digits.
+/// Returns `true` if digits are `yyyyMMdd`, followed by hours, minutes and seconds as far as there
+/// are digits.
 pub(super) fn is_calendar(digits: &[u8]) -> bool {
     let part = |from: usize, to: usize| {
         digits.get(from..to).and_then(number).and_then(|number| i8::try_from(number).ok())
@@ -230,8 +231,9 @@ pub(super) fn is_calendar(digits: &[u8]) -> bool {
         && clock(12, 60)
 }
 
-/// Widths in milliseconds that make these numbers plausible buckets of time, the likeliest first:
-/// of those that `times` confirm only these; without times those that end nearest to `now_ms`.
+/// Returns the widths in milliseconds with which these numbers are plausible time buckets, most
+/// likely first. With times of cells, only the widths that they confirm; without them, those with
+/// the last bucket nearest to `now_ms` first.
 pub(super) fn bucket_widths(numbers: &[u64], times_ms: &[i64], now_ms: Option<i64>) -> Vec<u64> {
     let (Some(least), Some(most)) = (numbers.iter().min().copied(), numbers.iter().max().copied())
     else {
@@ -256,7 +258,7 @@ pub(super) fn bucket_widths(numbers: &[u64], times_ms: &[i64], now_ms: Option<i6
     widths
 }
 
-/// Returns a time as people write it, for evidence.
+/// Formats a time for evidence.
 pub(super) fn format_time(count: i64, unit: TimeUnit) -> String {
     let time = Timestamp::from_millisecond(count.div_euclid(unit.per_second() / 1000));
     time.map_or_else(|_| count.to_string(), |time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
@@ -271,7 +273,7 @@ pub(super) fn unit_name(unit: TimeUnit) -> &'static str {
     }
 }
 
-/// Returns a width as people write it.
+/// Formats a width.
 pub(super) fn width_name(width_ms: u64) -> String {
     match width_ms {
         ms if ms.is_multiple_of(86_400_000) => format!("{} d", ms / 86_400_000),

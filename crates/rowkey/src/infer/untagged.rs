@@ -1,5 +1,5 @@
-//! Keys of Phoenix, which have separators and no types, and of `OpenTSDB`, which have numbers for
-//! names around hours.
+//! Keys of Phoenix, which have separators and no types, and of `OpenTSDB`, which contain an hour
+//! between numeric ids of names.
 
 use std::collections::HashSet;
 
@@ -15,21 +15,21 @@ use crate::value::{FieldType, TimeUnit};
 
 /// Minimum percentage of keys that agree.
 const MIN_AGREEMENT_PERCENT: usize = 95;
-/// Bytes of the number of a name in `OpenTSDB`, and of a tag: one of its name and one of its value.
+/// Bytes of the id of a name in `OpenTSDB`, and of a tag: the ids of its name and its value.
 const ID: usize = 3;
 const TAG: usize = 2 * ID;
-/// Salts of Phoenix, at most.
+/// Maximum salts of Phoenix.
 const MAX_SALTS: usize = 256;
-/// Fields of one key.
+/// Maximum fields of one key.
 const MAX_FIELDS: usize = 8;
-/// How sure it is that keys are Phoenix's that have nothing of it but zeros after text.
+/// Confidence in Phoenix keys whose only feature is zeros after text.
 const UNSALTED_SURE: f64 = 0.75;
-/// Names of tags in one place of all keys, at most: tables have some for each metric, where random
+/// Maximum names of tags at one position of all keys. Tables have a few for each metric; random
 /// bytes are all different.
 const MAX_TAG_NAMES: usize = 64;
 
-/// Returns the keys as Phoenix writes them: a salt, text with zeros after it, numbers with their
-/// sign turned round.
+/// Returns drafts of keys in Phoenix's encoding: a salt, text followed by a zero, numbers with an
+/// inverted sign bit.
 pub(super) fn phoenix(seen: &SampledKeys<'_>) -> Vec<Draft> {
     let salted = salts(&seen.keys).map(|count| {
         let mut draft = Draft::new(Profile::Phoenix);
@@ -53,7 +53,7 @@ pub(super) fn phoenix(seen: &SampledKeys<'_>) -> Vec<Draft> {
     follow(seen, draft, places, is_salted).into_iter().collect()
 }
 
-/// Returns the number of salts there are, if the first byte is one.
+/// Returns the number of salts, if the first byte is one.
 fn salts(keys: &[&[u8]]) -> Option<u32> {
     let most = keys.iter().filter_map(|key| key.first()).max().copied().filter(|most| *most > 0)?;
     let pairs: Vec<(u8, i128)> = keys
@@ -68,15 +68,15 @@ fn salts(keys: &[&[u8]]) -> Option<u32> {
         });
         right.count() * 100 >= pairs.len() * MIN_AGREEMENT_PERCENT
     };
-    // What a number divides it divides too: of the first keys of a table, which have few salts, the
-    // greatest number is the right one. Of few salts and keys any agrees randomly.
+    // Divisors of the right number fit as well. The first keys of a table have few salts, so the
+    // greatest number is the right one. With few salts and keys, any number agrees randomly.
     let count = (usize::from(most) + 1..=MAX_SALTS).rev().find(fits)?;
     (pairs.len() >= 32 || pairs.len() * usize::try_from(count.ilog2()).unwrap_or(1) >= 26)
         .then(|| u32::try_from(count).ok())
         .flatten()
 }
 
-/// Reads on from `slot_layouts` to the end of the keys.
+/// Adds segments from `places` to the end of the keys.
 fn follow(
     seen: &SampledKeys<'_>,
     mut draft: Draft,
@@ -105,7 +105,7 @@ fn follow(
         draft.push(piece);
         places.iter_mut().zip(lengths).for_each(|(at, length)| *at += length);
     }
-    // Without a salt or a separator nothing in the bytes is Phoenix's alone.
+    // Without a salt or a separator, the bytes have no feature of Phoenix alone.
     if draft.segments.len() > MAX_FIELDS || !is_salted && separators == 0 {
         return None;
     }
@@ -128,13 +128,14 @@ fn follow(
     Some(draft)
 }
 
-/// Returns `true` if other programs do not write numbers so: they do as they are, and times as
-/// `Long.MAX_VALUE` minus them.
+/// Returns `true` if only Phoenix writes numbers in this way. Other programs write them unchanged,
+/// and times subtracted from `Long.MAX_VALUE`.
 fn is_phoenix_alone(content: &Content) -> bool {
     matches!(content, Content::Field { ty, desc: false, .. } if *ty != FieldType::U64)
 }
 
-/// Eight bytes of a time, or a whole number to the end of the key, its sign turned round.
+/// Returns eight bytes of a time, or an integer to the end of the key, both with an inverted sign
+/// bit.
 fn number(rest: &[&[u8]], seen: &SampledKeys<'_>) -> Option<(DraftSegment, Vec<usize>)> {
     if let Some(found) = time(rest, seen) {
         return Some(found);
@@ -203,7 +204,7 @@ fn time(rest: &[&[u8]], seen: &SampledKeys<'_>) -> Option<(DraftSegment, Vec<usi
     Some((piece, vec![8; rest.len()]))
 }
 
-/// Text up to a zero, or to the end of the key.
+/// Returns text up to a zero, or to the end of the key.
 fn text(rest: &[&[u8]]) -> Option<(DraftSegment, Vec<usize>, bool)> {
     let ends: Vec<Option<usize>> =
         rest.iter().map(|rest| rest.iter().position(|byte| *byte == 0)).collect();
@@ -225,14 +226,14 @@ fn text(rest: &[&[u8]]) -> Option<(DraftSegment, Vec<usize>, bool)> {
     Some((piece, lengths, is_ended))
 }
 
-/// `OpenTSDB`: a salt possibly, three bytes for the metric, the hour in seconds, then three bytes
-/// for the name and three for the value of each tag.
+/// Returns the draft of an `OpenTSDB` key: an optional salt, three bytes for the metric, the hour
+/// in seconds, then three bytes each for the name and the value of every tag.
 pub(super) fn opentsdb(seen: &SampledKeys<'_>) -> Option<Draft> {
     [0, 1].into_iter().find_map(|salt| tsdb(seen, salt))
 }
 
-/// Returns `true` if tags stand after `from`: few names in each place, in rising order in each key,
-/// and not all of it text.
+/// Returns `true` if tags follow at `from`: few first names, names in ascending order in each key,
+/// and not text in all keys.
 fn are_tags(part: &SampledKeys<'_>, from: usize) -> bool {
     let names = |key: &&'_ [u8]| -> Vec<Vec<u8>> {
         key[from..].chunks_exact(TAG).map(|tag| tag[..ID].to_vec()).collect()
@@ -266,7 +267,8 @@ fn tsdb(seen: &SampledKeys<'_>, salt: usize) -> Option<Draft> {
     let tags = |key: &[u8]| (key.len() - front - 4) / TAG;
     let same =
         part.keys.iter().all(|key| tags(key) == tags(part.keys[0])).then(|| tags(part.keys[0]));
-    // One hour divides by 3600 randomly once in 3600 times, and is not told from a constant.
+    // A random number is divisible by 3600 once in 3600 times. One hour cannot be distinguished
+    // from a constant.
     let (sure, doubt) = match hours.len() {
         0..3 => (
             0.8,
@@ -283,7 +285,7 @@ fn tsdb(seen: &SampledKeys<'_>, salt: usize) -> Option<Draft> {
         let values: Vec<&[u8]> = part.keys.iter().map(|key| &key[from..from + bytes]).collect();
         let different = Column::from_values(values.clone()).distinct;
         let ty = u16::try_from(bytes).map_or(FieldType::Bytes, FieldType::Fixed);
-        // The evidence against it is reported once, for the hours.
+        // The doubt is reported once, for the hours.
         draft.push(
             DraftSegment::field(ty, name, format!("{what}, {different} different"), 1.5, &values)
                 .sure(sure, ""),

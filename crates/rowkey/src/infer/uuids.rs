@@ -1,6 +1,7 @@
-//! UUIDs: as text with and without dashes in either case, and as sixteen bytes. Random bits have
-//! the marks of a version randomly, once in 64 of them, and numbers of a fixed width may have them
-//! always: so many of them are wanted, and after the marks what the version has there.
+//! Detection of UUIDs: as text with and without dashes in either case, and as sixteen bytes. Random
+//! bits have the marks of a version once in 64 times, and numbers of a fixed width may have them
+//! always. Therefore several UUIDs are required, with the content that the version specifies after
+//! the marks.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,15 +15,16 @@ use super::values::fixed;
 use crate::codec::big_endian;
 use crate::value::{FieldType, TimeUnit};
 
-/// Fewer different ones may have the marks of one version randomly, or those of any version.
+/// Minimum number of different UUIDs of one version, or of any version; fewer may have the marks
+/// randomly.
 const MIN_OF_ONE_VERSION: usize = 10;
 const MIN_OF_ANY_VERSION: usize = 20;
 const FEW_SURE: f64 = 0.85;
-/// Digits that are marks: the version's, and that of the variant.
+/// Indexes of the digits that are marks: the version and the variant.
 const MARKS: [usize; 2] = [12, 16];
-/// Where text has dashes.
+/// Indexes of the dashes in text.
 const DASHES: [usize; 4] = [8, 13, 18, 23];
-/// From 1582-10-15 to 1970 in units of 100 ns, which versions 1 and 6 count.
+/// Units of 100 ns from 1582-10-15, where versions 1 and 6 start, to 1970.
 const GREGORIAN: u64 = 0x01b2_1dd2_1381_4000;
 /// 2000-01-01 in milliseconds.
 const FIRST_MS: i64 = 946_684_800_000;
@@ -53,7 +55,7 @@ pub(super) fn dashed(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<Draf
     )
 }
 
-/// UUIDs as 32 hexadecimal digits.
+/// Returns UUIDs as 32 hexadecimal digits.
 pub(super) fn undashed(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     if column.width() != Some(32) {
         return None;
@@ -67,7 +69,7 @@ pub(super) fn undashed(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<Dr
     Some(if column.is_hex { piece.derived_candidate(DerivedCandidate::Digits) } else { piece })
 }
 
-/// UUIDs as sixteen bytes.
+/// Returns UUIDs as sixteen bytes.
 pub(super) fn binary(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     if column.width() != Some(16) {
         return None;
@@ -86,7 +88,8 @@ pub(super) fn binary(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<Draf
     )
 }
 
-/// What has the marks and what belongs after them, and how sure it is that these are UUIDs.
+/// Returns the marks of UUIDs, the confidence and the doubt. Many UUIDs must have the content of
+/// their version; few are less certain.
 fn borne_out(bits: &[u128], seen: &SampledKeys<'_>) -> Option<(Marks, f64, &'static str)> {
     let found = Marks::from_bits(bits)?;
     if found.is_many() {
@@ -114,7 +117,7 @@ fn from_hex(value: &[u8]) -> Option<u128> {
     })
 }
 
-/// Returns the type of text, and its case in words: UUIDs of the type are written in lower case.
+/// Returns the type of text, and its case as text; UUIDs of type `lower` are in lower case.
 fn case(column: &Column<'_>, lower: FieldType, width: usize) -> (FieldType, &'static str) {
     let has = |test: fn(&u8) -> bool| column.values.iter().any(|value| value.iter().any(test));
     match (has(u8::is_ascii_uppercase), has(u8::is_ascii_lowercase)) {
@@ -124,14 +127,15 @@ fn case(column: &Column<'_>, lower: FieldType, width: usize) -> (FieldType, &'st
     }
 }
 
-/// Different UUIDs by their versions; none is the nil or the max one.
+/// Different UUIDs by version, without the nil and the max UUID.
 struct Marks {
     by_version: HashMap<u8, Vec<u128>>,
     first: u128,
 }
 
 impl Marks {
-    /// `None` if a number has not the marks of a version, or none is left.
+    /// Returns the marks; `None` if a number does not have the marks of a version, or if there are
+    /// no UUIDs.
     fn from_bits(bits: &[u128]) -> Option<Self> {
         let mut seen = HashSet::new();
         let mut of: HashMap<u8, Vec<u128>> = HashMap::new();
@@ -148,14 +152,14 @@ impl Marks {
         Some(Self { by_version: of, first })
     }
 
-    /// Returns `true` if they are too many to have the marks randomly.
+    /// Returns `true` if the UUIDs are too many to have the marks randomly.
     fn is_many(&self) -> bool {
         let count: usize = self.by_version.values().map(Vec::len).sum();
         count >= if self.by_version.len() == 1 { MIN_OF_ONE_VERSION } else { MIN_OF_ANY_VERSION }
     }
 
-    /// Returns `true` if after the marks stands what the versions have there; a few of another
-    /// version show nothing.
+    /// Returns `true` if the UUIDs have the content of their versions; versions with few UUIDs are
+    /// ignored.
     fn is_borne_out(&self, seen: &SampledKeys<'_>) -> bool {
         let mut groups =
             self.by_version.iter().filter(|(_, bits)| bits.len() >= MIN_OF_ONE_VERSION).peekable();
@@ -181,16 +185,15 @@ impl Marks {
     }
 }
 
-/// Returns `true` if different UUIDs have what their version has: a time up to now, and random bits
-/// where it has such.
+/// Returns `true` if different UUIDs have the content of their version: a time up to now, and
+/// random bits where it specifies them.
 fn is_of(version: u8, bits: &[u128], now_ms: i64) -> bool {
     let digit = |bits: &u128, place: usize| u8::try_from(bits >> (124 - 4 * place) & 0xf).ok();
     let is_time = |bits: &u128| {
         ms_of(version, *bits)
             .is_none_or(|ms| (FIRST_MS..now_ms.saturating_add(YEAR_MS)).contains(&ms))
     };
-    // The first digits are those that the first keys of a table share, and after a time there may
-    // be a counter.
+    // The first keys of a table share the first digits, and a counter may follow a time.
     let from = match version {
         1 | 6 => return bits.iter().all(is_time),
         7 => 24,
@@ -200,7 +203,7 @@ fn is_of(version: u8, bits: &[u128], now_ms: i64) -> bool {
     bits.iter().all(is_time) && looks_random(bits, drawn, 16, digit)
 }
 
-/// Returns the time in UUIDs of versions 1, 6 and 7.
+/// Returns the time of UUIDs of versions 1, 6 and 7 in milliseconds since 1970.
 fn ms_of(version: u8, bits: u128) -> Option<i64> {
     let bytes = bits.to_be_bytes();
     let part = |from: usize, to: usize| big_endian(&bytes[from..to]);

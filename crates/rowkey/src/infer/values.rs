@@ -14,28 +14,29 @@ use super::uuids;
 use super::witness::{self, Witness, Written};
 use crate::value::{FieldType, TimeUnit};
 
-/// How much is stated by calling something a number.
+/// Points of a number.
 const NUMBER_POINTS: f64 = 0.8;
-/// Digits that fit 64 bits whatever they are.
+/// Maximum digits that always fit in 64 bits.
 const MAX_NUMBER_DIGITS: usize = 19;
 /// Digits of the longest salt.
 const MAX_SALT_DIGITS: usize = 5;
 /// Characters of the longest digest: SHA-512's in hexadecimal.
 const MAX_DIGEST_CHARS: usize = 128;
-/// Of fewer letters and digits in upper case words are made.
+/// Minimum width of upper-case hexadecimal digits; shorter values may be words.
 const MIN_UPPER_DIGITS: usize = 16;
-/// Of fewer different values nothing is stated about how they came about.
+/// Minimum number of different values for a statement about reversed digits.
 const MIN_DISTINCT_VALUES: usize = 50;
-/// Fewer numbers count up randomly.
+/// Minimum number of values that count up; fewer numbers do so randomly.
 const MIN_STEPS: usize = 20;
-/// How sure it is that text is one value, between what it was cut at.
+/// Confidence that text between delimiters is one value.
 const TEXT_SURE: f64 = 0.93;
-/// Times of fewer different hours may be days with a number after them.
+/// Minimum number of different hours of times; with fewer, they may be days with a number after
+/// them.
 const MIN_HOURS: usize = 3;
 /// Maximum letters that may be salts.
 const MAX_LETTERS: usize = 26;
 
-/// Returns the pieces of one place between literals; more than one where a time stands between
+/// Returns the segments of one position between literals; more than one if there is a time between
 /// other digits.
 pub(super) fn segments(column: &Column<'_>, seen: &SampledKeys<'_>) -> Vec<DraftSegment> {
     if let Some(same) = column.constant() {
@@ -68,7 +69,7 @@ pub(super) fn segments(column: &Column<'_>, seen: &SampledKeys<'_>) -> Vec<Draft
     parts.iter().filter(|part| part.max > 0).map(|part| segment(part, seen)).collect()
 }
 
-/// One piece that holds all of a column.
+/// Returns one segment for a whole column.
 fn segment(column: &Column<'_>, seen: &SampledKeys<'_>) -> DraftSegment {
     uuids::dashed(column, seen)
         .or_else(|| address(column, seen))
@@ -132,7 +133,8 @@ pub(super) fn is_date(value: &[u8]) -> bool {
         && times::is_calendar(&digits)
 }
 
-/// Returns `true` if bytes are an address in dotted decimal, as it is printed again.
+/// Returns `true` if bytes are an address in dotted decimal, in the form in which it is printed
+/// again.
 pub(super) fn is_ipv4(value: &[u8]) -> bool {
     std::str::from_utf8(value).is_ok_and(|text| text.parse::<std::net::Ipv4Addr>().is_ok())
 }
@@ -159,12 +161,13 @@ fn time(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     if !says.is_empty() {
         piece.evidence = format!("{}; {says}", piece.evidence);
     }
-    // What is hardly likelier than not says no more than that it is a number.
+    // An unlikely time has no more points than a number.
     piece.points = if sure < 0.5 { NUMBER_POINTS } else { piece.points };
     Some(piece.sure(sure, &doubt))
 }
 
-/// What else digits of a form often are, and how much of being sure that leaves.
+/// Returns the frequent alternative to digits of a form: the factor of the remaining confidence,
+/// and the doubt.
 fn instead(column: &Column<'_>, form: TimeForm, numbers: &[u64]) -> Option<(f64, &'static str)> {
     match form {
         TimeForm::Calendar if hours(numbers, column.min).is_some_and(|hours| hours < MIN_HOURS) => {
@@ -185,7 +188,7 @@ fn instead(column: &Column<'_>, form: TimeForm, numbers: &[u64]) -> Option<(f64,
     }
 }
 
-/// Different hours in dates of so many digits; `None` for days.
+/// Returns the number of different hours in dates of `width` digits; `None` for days.
 fn hours(numbers: &[u64], width: usize) -> Option<usize> {
     let behind = u32::try_from(width.checked_sub(10)?).ok()?;
     Some(
@@ -223,7 +226,8 @@ fn reversed_time(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSeg
     )
 }
 
-/// Numbers of a service that gives them out by time, machine and sequence.
+/// Returns a segment of Snowflake numbers, which a service generates from time, machine and
+/// sequence.
 fn snowflakes(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     let numbers = column.numbers().filter(|_| column.is_digits && column.min >= 16)?;
     let found = ids::snowflake(&numbers, seen)?;
@@ -284,8 +288,8 @@ fn time_segment(column: &Column<'_>, form: TimeForm, width: usize) -> Option<Dra
     })
 }
 
-/// Digits back to front: numbers do not begin with zero, so the last digit never is, while the
-/// first may be; or zeros that filled numbers up stand at the end.
+/// Returns a segment of reversed digits. Numbers do not begin with zero, so the last digit is never
+/// zero, while the first may be. In padded numbers, the padding zeros are at the end.
 pub(super) fn reversed(column: &Column<'_>) -> Option<DraftSegment> {
     if !column.is_digits || column.distinct < MIN_DISTINCT_VALUES || column.min < 3 {
         return None;
@@ -321,7 +325,7 @@ pub(super) fn reversed(column: &Column<'_>) -> Option<DraftSegment> {
         .map_or(FieldType::String, FieldType::Char);
     let mobile =
         |value: &&[u8]| value.len() == 11 && value[10] == b'1' && (b'3'..=b'9').contains(&value[9]);
-    // One ending that is the same in all may mark anything.
+    // A single ending in all values may be a mark of any kind.
     let endings: HashSet<u8> =
         column.values.iter().filter_map(|value| value.iter().rev().nth(1).copied()).collect();
     let is_phone = column.values.iter().all(mobile) && endings.len() > 1;
@@ -336,8 +340,8 @@ pub(super) fn reversed(column: &Column<'_>) -> Option<DraftSegment> {
 fn bucket(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     let numbers = column.numbers().filter(|_| column.is_digits)?;
     let width = column.width();
-    // Without cells' times only what has the width of 32 bits looks like a bucket, and only where
-    // rows share one.
+    // Without times of cells, only numbers as wide as those of 32 bits look like buckets, and only
+    // if rows share one.
     if seen.times_ms.is_empty() && (width != Some(10) || column.distinct == column.values.len()) {
         return None;
     }
@@ -353,8 +357,8 @@ fn bucket(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     Some(sure_of_bucket(piece, &widths, seen))
 }
 
-/// Returns the confidence in a bucket: the times of cells confirm it and its width; without them it
-/// is a guess.
+/// Sets the confidence in a bucket: the times of cells confirm it and its width; without them it is
+/// a guess.
 pub(super) fn sure_of_bucket(
     piece: DraftSegment,
     widths: &[u64],
@@ -438,7 +442,7 @@ fn digits(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     })
 }
 
-/// Returns whether numbers rise with the times of their cells, in words.
+/// Returns the clause for numbers that rise with the times of their cells; empty if they do not.
 fn rising(column: &Column<'_>, seen: &SampledKeys<'_>) -> &'static str {
     let Some(numbers) = column.numbers().filter(|numbers| numbers.len() == seen.times_ms.len())
     else {
@@ -450,8 +454,8 @@ fn rising(column: &Column<'_>, seen: &SampledKeys<'_>) -> &'static str {
     if rises * 100 >= timed.len() * 90 { ", which rise as time goes on" } else { "" }
 }
 
-/// Digits of digests or of random numbers, which look the same; those of other numbers are less
-/// even.
+/// Returns a segment of hexadecimal digits. Those of digests and of random numbers look the same;
+/// those of other numbers are less even.
 fn hexadecimal(column: &Column<'_>) -> Option<DraftSegment> {
     let width = column.width().filter(|width| *width <= MAX_DIGEST_CHARS)?;
     let is_hex = || column.values.iter().all(|value| value.iter().all(u8::is_ascii_hexdigit));
@@ -480,7 +484,7 @@ fn hexadecimal(column: &Column<'_>) -> Option<DraftSegment> {
             "numbers that are counted up by chance look the same; what writes the keys tells",
         ));
     }
-    // The first digits are those that the first keys of a table share.
+    // The first keys of a table share the first digits.
     let is_drawn = looks_random(&values, width.min(8)..width, 16, digit);
     let what = if is_drawn || of.is_empty() { of } else { ", too uneven for a digest" };
     let said = format!(
@@ -499,7 +503,7 @@ fn hexadecimal(column: &Column<'_>) -> Option<DraftSegment> {
     Some(if column.is_hex { piece.derived_candidate(DerivedCandidate::Digits) } else { piece })
 }
 
-/// How far apart most of different hexadecimal numbers in order are, if they are counted up.
+/// Returns the step between ascending hexadecimal numbers, if they count up.
 fn step(values: &[&[u8]]) -> Option<u128> {
     let number = |value: &&[u8]| {
         std::str::from_utf8(value).ok().and_then(|text| u128::from_str_radix(text, 16).ok())
@@ -508,7 +512,8 @@ fn step(values: &[&[u8]]) -> Option<u128> {
     let mut steps: Vec<u128> = numbers.windows(2).map(|pair| pair[1] - pair[0]).collect();
     steps.sort_unstable();
     let least = *steps.first()?;
-    // Each a multiple of the least, or nearly all the same: a sample has some of them only.
+    // Either each step is a multiple of the least, or at least half of the steps equal it: a sample
+    // contains only some of the numbers.
     let (even, same) = (
         steps.iter().filter(|step| *step % least.max(1) == 0).count(),
         steps.iter().filter(|step| **step == least).count(),
@@ -517,7 +522,7 @@ fn step(values: &[&[u8]]) -> Option<u128> {
     (steps.len() + 1 >= MIN_STEPS && least > 0 && is_counted).then_some(least)
 }
 
-/// One of a few letters, evenly: it may be a salt.
+/// Returns a segment of single letters, at most [`MAX_LETTERS`] different ones: it may be a salt.
 fn letter(column: &Column<'_>) -> Option<DraftSegment> {
     let is_few = column.is_letters && column.width() == Some(1) && column.distinct <= MAX_LETTERS;
     let said = format!("one of {} letters", column.distinct);
@@ -562,7 +567,7 @@ pub(super) fn text(column: &Column<'_>) -> DraftSegment {
     .sure(TEXT_SURE, "")
 }
 
-/// Text of a fixed width.
+/// Returns the type of text of a fixed width.
 pub(super) fn fixed(width: usize) -> FieldType {
     u16::try_from(width).map_or(FieldType::String, FieldType::Char)
 }

@@ -1,4 +1,5 @@
-//! Verification of a schema against keys: each is decoded strictly, encoded again, and compared.
+//! Verification of a schema against keys: each key is decoded strictly, encoded again, and
+//! compared.
 
 use std::ops::Range;
 
@@ -15,12 +16,12 @@ pub(super) struct VerifyResult {
     /// Keys that the schema explains.
     pub(super) explained: usize,
     pub(super) counter_examples: Vec<CounterExample>,
-    /// Range of each segment, if it is the same in all keys.
+    /// Start and end of each segment, if they are the same in all keys.
     pub(super) begins: Vec<Option<usize>>,
     pub(super) ends: Vec<Option<usize>>,
 }
 
-/// Looks at keys, and keeps up to `examples` of those that are not explained.
+/// Verifies keys against a schema, and retains up to `examples` keys that it does not explain.
 pub(super) fn verify(schema: &KeySchema, keys: &[Bytes], examples: usize) -> VerifyResult {
     let mut verified = VerifyResult {
         explained: 0,
@@ -78,7 +79,7 @@ fn explain(schema: &KeySchema, key: &[u8]) -> Result<Vec<Range<usize>>, KeyError
     Ok(ranges)
 }
 
-/// Salts that were drawn are drawn again as they are in the key.
+/// Resolver that returns the salts in the key for those that are generated.
 struct SaltReplay<'a> {
     schema: &'a KeySchema,
     key: &'a [u8],

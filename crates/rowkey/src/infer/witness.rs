@@ -1,9 +1,9 @@
 //! Confidence that numbers are times: a plausible range is not sufficient, a second witness is
 //! required.
 //!
-//! The second witness are the times of the rows' cells where they are known and say something, else
-//! the spacing: all near today, within some years of each other, and not just random digits after
-//! the same first ones.
+//! The second witness is the times of the rows' cells where they are known and conclusive.
+//! Otherwise it is the spacing: all times near today, within some years of each other, and not just
+//! random digits after the same first digits.
 
 use super::clusters::fill_blocks;
 use super::sample::SampledKeys;
@@ -15,10 +15,10 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 const YEAR_MS: i64 = 366 * DAY_MS;
 /// Maximum age of times in tables, in years.
 const YEARS_BACK: i64 = 20;
-/// Fewer different times are no spacing.
+/// Minimum number of different times whose spacing is significant.
 const MIN_TIMES: usize = 20;
-/// The least of random numbers lies so many of their mean distances after where they begin, at
-/// most.
+/// Maximum distance of the least of random numbers from the start of their range, in mean
+/// distances.
 const MAX_NEAR_DISTANCES: u64 = 10;
 
 /// Evidence against numbers with a few first digits.
@@ -38,8 +38,8 @@ pub(super) struct Witness {
     pub(super) doubt: String,
 }
 
-/// How sure a form is by itself, with plausible spacing and without times of cells: what else has
-/// such digits or bytes.
+/// Returns the confidence in a form alone, with plausible spacing and without times of cells. It
+/// depends on the other values that have such digits or bytes.
 pub(super) fn sure_of(form: TimeForm, width: usize) -> f64 {
     match (form, width) {
         (TimeForm::Reversed(TimeUnit::Millis), 8 | 19) => 0.97,
@@ -67,14 +67,14 @@ impl<'a> Written<'a> {
         Self { numbers, base: 10 }
     }
 
-    /// As bytes, whose halves are the digits.
+    /// Returns numbers from bytes, whose halves are the digits.
     pub(super) fn binary(numbers: &'a [u64]) -> Self {
         Self { numbers, base: 16 }
     }
 }
 
-/// Looks at times in milliseconds, one for each key of `sampled`; `None` for what was read from no
-/// number.
+/// Returns the evidence for times in milliseconds, one for each key of `seen`. `digits` is `None`
+/// if the times were not decoded from numbers.
 pub(super) fn witness(
     sure: f64,
     times_ms: &[i64],
@@ -85,7 +85,7 @@ pub(super) fn witness(
         .unwrap_or_else(|| by_spacing(sure, times_ms, digits, seen.now_ms.unwrap_or(NOW_MS)))
 }
 
-/// `None` if the times of cells are not known, or all of one load.
+/// Returns the evidence of the times of cells; `None` if they are unknown or all from one load.
 fn by_cells(sure: f64, times_ms: &[i64], cells_ms: &[i64]) -> Option<Witness> {
     if cells_ms.len() != times_ms.len() || times_ms.len() < 2 {
         return None;
@@ -163,8 +163,8 @@ fn by_spacing(sure: f64, times_ms: &[i64], digits: Option<Written<'_>>, now_ms: 
     Witness { sure, evidence: "all of the last years".to_owned(), doubt }
 }
 
-/// Returns `true` if numbers lie all over those that begin with the same digits, their next digit
-/// taking every value.
+/// Returns `true` if numbers are spread over the whole range of those with the same first digits:
+/// the next digit has every value.
 fn fills_a_block(Written { numbers, base }: Written<'_>) -> bool {
     let (Some(least), Some(most)) = (numbers.iter().min(), numbers.iter().max()) else {
         return false;
@@ -177,9 +177,9 @@ fn fills_a_block(Written { numbers, base }: Written<'_>) -> bool {
     u128::from(most - least) * 10 >= u128::from(block) * 9 && block > 1
 }
 
-/// Returns `true` if the first of numbers in order is near one with as many zeros at its end as
-/// they differ in digits, and begins no hour. Only a limit cuts random numbers so, and it leaves
-/// them in order.
+/// Returns `true` if numbers are in order and the first is just after a round one, with as many
+/// zeros as the numbers differ in digits, that is not the start of an hour. Only a limit cuts
+/// random numbers there, and it leaves them in order.
 pub(super) fn begins_round(Written { numbers, base }: Written<'_>, first_ms: i64) -> bool {
     let (least, most) =
         (numbers.iter().min().copied().unwrap_or(0), numbers.iter().max().copied().unwrap_or(0));
@@ -201,7 +201,7 @@ pub(super) fn begins_round(Written { numbers, base }: Written<'_>, first_ms: i64
         && !begins_hour
 }
 
-/// Returns `true` if at least every second number is there.
+/// Returns `true` if the numbers include at least every second number of their range.
 fn is_dense(numbers: &[u64]) -> bool {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable();
@@ -215,7 +215,7 @@ fn span(times: &[i64]) -> i64 {
     most.saturating_sub(times.iter().min().copied().unwrap_or(0))
 }
 
-/// Spearman's: 1 where one order is the other.
+/// Returns Spearman's rank correlation: 1 for equal orders.
 #[expect(clippy::cast_precision_loss, reason = "ranks in a sample")]
 pub(super) fn correlation(a: &[i64], b: &[i64]) -> f64 {
     let count = a.len() as f64;

@@ -8,10 +8,10 @@
 //!          | CLUSTER BY TIME_BUCKET(column, 'duration')
 //! ```
 //!
-//! A column in the key is not a value column, unless it names a family; its type may be in either
-//! position. A column without a family is in that of the option `COLUMN_FAMILY`, or in the only
-//! family there is, or in `d`. A salt without BY is of the columns that every declared query gives
-//! single values for.
+//! A column in the key is not a value column, unless it specifies a family; its type may be in
+//! either position. A column without a family is in that of the option `COLUMN_FAMILY`, or in the
+//! only family, or in `d`. A salt without BY is computed from the columns that every declared query
+//! fixes to single values.
 
 use halite_types::{FamilyDescriptor, TableDescriptor, TableName};
 

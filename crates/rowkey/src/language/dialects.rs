@@ -3,11 +3,11 @@
 //! | written | means |
 //! |---|---|
 //! | Phoenix: `PRIMARY KEY (a, b DESC)` .. `SALT_BUCKETS = n` | `SALT(n)` in front |
-//! | `SALT_COLUMNS = 'a,b'` beside it | `SALT(n BY a, b)` |
-//! | `REVERSE_COLUMNS = 'a'`, `BUCKET_COLUMNS = 'ts:1h'`, `DICT_COLUMNS = 'a:3'` | `REVERSE(a)`, `BUCKET(ts, '1h')`, `DICT(a, 3)` in the place of the column |
+//! | `SALT_COLUMNS = 'a,b'` next to it | `SALT(n BY a, b)` |
+//! | `REVERSE_COLUMNS = 'a'`, `BUCKET_COLUMNS = 'ts:1h'`, `DICT_COLUMNS = 'a:3'` | `REVERSE(a)`, `BUCKET(ts, '1h')`, `DICT(a, 3)` instead of the column |
 //! | Lindorm: `PRIMARY KEY (hash32(a), a, b)` | `HASH(a BYTES 4 USING murmur3)` in front |
 //! | `DISTRIBUTE BY HASH(a) INTO n [BUCKETS]`, Kudu: `PARTITION BY HASH(a) PARTITIONS n` | `SALT(n BY a)` in front |
-//! | `CLUSTER BY TIME_BUCKET(ts, '1h')` | `BUCKET(ts, '1h')` in the place of `ts` |
+//! | `CLUSTER BY TIME_BUCKET(ts, '1h')` | `BUCKET(ts, '1h')` instead of `ts` |
 //!
 //! A created table always has profile BIN and Halite's salts. For a table that Phoenix reads,
 //! specify `PROFILE = PHOENIX`. A table that is *adopted* with `PRIMARY KEY` has rows written by

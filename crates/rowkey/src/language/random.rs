@@ -1,4 +1,4 @@
-//! Random schemas that make sense, for tests, each from its seed.
+//! Random valid schemas for tests, each from its seed.
 
 use bytes::Bytes;
 
@@ -7,7 +7,7 @@ use crate::schema::{
 };
 use crate::value::{FieldType, TimeUnit};
 
-/// A seeded generator: `SplitMix64`.
+/// Seeded generator: `SplitMix64`.
 pub(crate) struct SeededRng(u64);
 
 impl SeededRng {
@@ -23,7 +23,7 @@ impl SeededRng {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number from 0 up to `bound`, which is not among them.
+    /// Returns a number from 0 to `bound` (exclusive).
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
@@ -121,8 +121,8 @@ pub(crate) fn schema(chance: &mut SeededRng) -> KeySchema {
             });
             segments[..=part.unwrap_or(0)].rotate_right(1);
         }
-        // What two choices make together may still be refused, as a text key with two constants in
-        // a row.
+        // A combination of valid choices may still be rejected, such as a text key with two
+        // consecutive constants.
         if let Ok(schema) = KeySchema::new(profile, fields, segments) {
             return schema;
         }
@@ -181,7 +181,7 @@ fn derived(chance: &mut SeededRng, profile: Profile, count: usize) -> Segment {
     segment
 }
 
-/// What holds one field: a part of it, all of it, or both.
+/// Returns the segments of one field: a part of it, all of it, or both.
 fn carriers(
     chance: &mut SeededRng,
     profile: Profile,

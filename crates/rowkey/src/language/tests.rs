@@ -1,5 +1,5 @@
-//! What is printed reads back, whatever the schema; mistakes are shown where they are; no text does
-//! harm.
+//! Printed declarations parse to the same declaration, mistakes are shown at their position, and
+//! malicious text is harmless.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -94,12 +94,12 @@ fn hostile_texts_are_refused_at_once() {
         let error = text.parse::<KeySchema>().expect_err(&text[..text.len().min(80)]);
         assert!(error.render(&text).len() < 2_000, "{}", error.render(&text).len());
     }
-    // Seconds would mean that some step is quadratic; the time itself is not what is tested.
+    // Seconds indicate a quadratic step; the time itself is not tested.
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
 }
 
-/// Blocks of `testdata/NAME`: a text, a line of dashes, and what `answer` makes of the text; blocks
-/// end with a line `====`.
+/// Compares the blocks of `testdata/NAME` with the output of `answer`. A block is a text, a line of
+/// dashes and the output for the text, and ends with a line `====`.
 fn golden(name: &str, answer: impl Fn(&str) -> String) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
     let wanted = std::fs::read_to_string(&path).unwrap();
@@ -143,7 +143,7 @@ fn format_statement(statement: &Statement) -> String {
     }
 }
 
-/// Returns the same with places in the text left out, which printing moves.
+/// Returns the declaration without positions in the text, which change when it is printed.
 fn placeless(mut declaration: TableDeclaration) -> TableDeclaration {
     declaration.suppressions.iter_mut().for_each(|allowed| allowed.span = super::Span::default());
     declaration
@@ -231,7 +231,7 @@ fn declaration(chance: &mut SeededRng) -> TableDeclaration {
             .set("DURABILITY", "SYNC_WAL");
     let mut columns: Vec<Column> = Vec::new();
     for (at, name) in names.iter().enumerate() {
-        // A column of one name with a field has to have its type.
+        // A column with the name of a field must have its type.
         if chance.flip() && key.field_id(name).is_none() {
             let (family, field) =
                 (chance.pick(&["d", "e", "with"]), chance.pick(key.fields()).name);
@@ -265,7 +265,8 @@ fn declaration(chance: &mut SeededRng) -> TableDeclaration {
     }
     let kinds =
         [ConditionKind::Equal, ConditionKind::In, ConditionKind::Range, ConditionKind::Prefix];
-    // Without BY a declared query would decide what a salt is of, and the text would say so.
+    // Without BY, a declared query determines the fields of a salt, and the printed text contains
+    // them.
     let resolved = key
         .segments()
         .iter()
@@ -416,7 +417,7 @@ fn a_change_that_would_move_rows_is_refused_with_what_to_do() {
     assert!(hashed.contains("a is STRING and would become BYTES"), "{hashed}");
 }
 
-/// What is a byte everywhere else was four letters of a boundary.
+/// Regression test: the notation of a byte elsewhere was used as four letters of a boundary.
 #[test]
 fn rows_to_split_at_have_no_backslash_in_text() {
     let error = "AT ('\\x41')".parse::<SplitClause>().unwrap_err();
@@ -430,7 +431,7 @@ fn rows_to_split_at_have_no_backslash_in_text() {
     assert_eq!(clause.to_string().parse(), Ok(clause));
 }
 
-/// It was accepted, shown again, and meant nothing.
+/// Regression test: the condition was accepted and printed, but had no effect.
 #[test]
 fn beginnings_are_asked_of_text_and_bytes_only() {
     let create = |query: &str| {
@@ -447,7 +448,7 @@ fn beginnings_are_asked_of_text_and_bytes_only() {
     assert!(create("s LIKE ? AND w LIKE ?").parse::<Statement>().is_ok());
 }
 
-/// The last one counted, without a word.
+/// Regression test: the last of duplicate options was used without an error.
 #[test]
 fn options_are_said_once() {
     let create = |columns: &str, options: &str| {

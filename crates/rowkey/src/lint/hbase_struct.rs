@@ -243,8 +243,8 @@ mod tests {
         );
     }
 
-    /// A quote in single quotes hid what followed, blanks hid an `add`, and the `add` of a list was
-    /// taken for one of the builder.
+    /// Regression test: a quote in single quotes hid the following text, blanks hid an `add`, and
+    /// the `add` of a list was interpreted as one of the builder.
     #[test]
     fn what_is_added_to_the_builder_is_seen_and_nothing_else() {
         assert_eq!(

@@ -226,7 +226,7 @@ fn salt(
     }
 }
 
-/// Returns `true` if a query fixes every field of the key to one value.
+/// Returns `true` if a query fixes every field of the key to single values.
 fn pins_whole_key(key: &KeySchema, query: &QueryShape) -> bool {
     let one = |field| {
         query.conditions.iter().any(|&(of, asks)| {

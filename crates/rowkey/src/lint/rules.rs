@@ -54,7 +54,7 @@ pub static RULES: &[Rule] = &[
     rule!(
         "K-RNDSALT",
         Error,
-        "a salt is drawn anew for each write, so that a key cannot be found again and is not unique"
+        "the salt of each write is random, so that a key cannot be found again and is not unique"
     ),
     rule!("K-NEGMOD", Error, "salts are negative: a remainder was taken with a sign"),
     rule!(
@@ -73,7 +73,7 @@ pub static RULES: &[Rule] = &[
     rule!(
         "K-TRUNC",
         Warning,
-        "a digest or a beginning stands for a field, and two fields may share it"
+        "a digest or a prefix represents a field, and two fields may share it"
     ),
     rule!("K-LOWCARD", Warning, "the field that spreads the load has few values"),
     rule!(
@@ -81,7 +81,7 @@ pub static RULES: &[Rule] = &[
         Warning,
         "rows that are no keys of the declaration, which questions about fields do not find"
     ),
-    rule!("K-LEN", Warning, "the key is long, and stands in every cell"),
+    rule!("K-LEN", Warning, "the key is long, and part of every cell"),
     rule!(
         "K-NULLTAIL",
         Warning,
@@ -93,7 +93,7 @@ pub static RULES: &[Rule] = &[
         Warning,
         "fields of different lengths are reversed, and one may be the beginning of another"
     ),
-    rule!("K-TIMEDUP", Note, "a time stands in the key and in a column again"),
+    rule!("K-TIMEDUP", Note, "a time is stored in the key and again in a column"),
     rule!(
         "K-SEPORD",
         Note,
@@ -117,13 +117,13 @@ pub static RULES: &[Rule] = &[
     rule!(
         "P-ROLL",
         Warning,
-        "the key begins with a time, and regions for times to come are not cut ahead"
+        "the key begins with a time, and regions for future times are not created ahead"
     ),
     rule!("Q-INV", Error, "a scan begins behind its end, and finds nothing"),
     rule!(
         "Q-OPEN",
         Warning,
-        "a scan has a start and no end, and goes on into what belongs to others"
+        "a scan has a start and no end, and continues into rows of other keys"
     ),
     rule!("Q-FULL", Warning, "a query reads the whole table"),
     rule!("Q-HASHRANGE", Warning, "a query does not give what the key hashes"),
@@ -139,7 +139,7 @@ pub static RULES: &[Rule] = &[
     rule!("F-APPENDCNT", Error, "bytes are appended to a number, which does not add to it"),
     rule!("F-HOTCTR", Warning, "one row is counted up faster than a row can be written"),
     rule!("F-TTL", Warning, "cells are given a longer life than their family allows"),
-    rule!("F-WIDE", Warning, "a row has so many cells that it cannot be read as one"),
+    rule!("F-WIDE", Warning, "a row has too many cells to be read as one"),
     rule!("F-CARD", Warning, "one family has cells in a hundred times more rows than another"),
     rule!("F-VER", Warning, "hundreds of versions are kept in each cell"),
     rule!(
@@ -147,7 +147,7 @@ pub static RULES: &[Rule] = &[
         Warning,
         "more than three families, which are flushed and compacted together"
     ),
-    rule!("F-LONGCF", Note, "a long family name, which stands in every cell"),
-    rule!("F-LONGQ", Note, "a long qualifier, which stands in every cell"),
+    rule!("F-LONGCF", Note, "a long family name, which is part of every cell"),
+    rule!("F-LONGQ", Note, "a long qualifier, which is part of every cell"),
     rule!("F-DBE", Note, "keys that share their beginnings without a block encoding"),
 ];

@@ -1,4 +1,4 @@
-//! Each rule speaks of what it is about, and is silent about what mends that.
+//! Each rule reports its mistake, and does not report the fix.
 
 use halite_types::FamilyDescriptor;
 
@@ -19,7 +19,8 @@ fn of_key(text: &str) -> Vec<&'static str> {
     ids(&LintInput { key: Some(&key), ..LintInput::default() })
 }
 
-/// Rules that need the declaration only: what breaks each, and what does not.
+/// Rules that require only the declaration, each with a declaration that violates it and one that
+/// does not.
 const KEYS: &[(&str, &str, &str)] = &[
     ("K-MONO", "(ts TIMESTAMP, device STRING)", "(device STRING, ts TIMESTAMP)"),
     (
@@ -95,7 +96,7 @@ const KEYS: &[(&str, &str, &str)] = &[
     ("K-LOCAL", "(host STRING, day STRING)", "(host STRING, day DATE)"),
 ];
 
-/// Its first letter was cut off by bytes, which panicked where it has two.
+/// Regression test: the first letter was cut off by bytes, which panicked if it has two.
 #[test]
 fn a_long_qualifier_may_begin_with_any_letter() {
     let text = "CREATE TABLE t (v BYTES FAMILY d QUALIFIER \"\u{e4}hnlich\", ROW KEY (a STRING, b STRING))";
@@ -138,7 +139,7 @@ fn what_is_proposed_for_a_key_does_not_break_the_rule_again() {
                 continue;
             };
             let again = ids(&LintInput { key: Some(&proposed), ..LintInput::default() });
-            // Where only a time is in the key, no salt makes it unique.
+            // If a key contains only a time, no salt makes it unique.
             assert!(
                 !again.contains(&finding.rule.id),
                 "{rule}: {bad} became {proposed}, of which {again:?} speak"
@@ -147,7 +148,7 @@ fn what_is_proposed_for_a_key_does_not_break_the_rule_again() {
     }
 }
 
-/// A reversed time was proposed as `{ts:19}`, which counts up.
+/// Regression test: the proposed fix of a reversed time was `{ts:19}`, which is ascending.
 #[test]
 fn a_wider_place_that_is_proposed_counts_in_the_same_direction() {
     let key = key("TEXT '{user}_{rev(ts):13}'");
@@ -191,8 +192,8 @@ fn a_sample_shows_what_a_declaration_cannot() {
     assert!(found(&signed, "(id STRING)").contains(&"K-NEGMOD"));
     assert!(!found(&rising, "(id STRING)").contains(&"K-NEGMOD"));
 
-    // A sign is of a salt where zeros are in front of it, or where numbers reach as far below zero
-    // as above it and text follows them.
+    // A sign belongs to a salt if zeros precede it, or if numbers are as far below zero as above it
+    // and text follows them.
     let heads = |number: fn(i64) -> String| sample(&mut (0..200).map(number), false);
     for (salts, wanted) in [
         (heads(|at| format!("{}_k{at}", at * 37 % 200 - 100)), true),
@@ -212,7 +213,7 @@ fn a_sample_shows_what_a_declaration_cannot() {
         );
     }
 
-    // A line of a file is not a row that was written.
+    // A line of a file is not a written row.
     let twice = |is_in_arrival_order| {
         sample(&mut (0..200).map(|at| format!("k{}", at % 199)), is_in_arrival_order)
     };
@@ -275,7 +276,7 @@ fn a_field_that_is_to_spread_load_is_counted() {
     assert!(!found(200).contains(&"K-LOWCARD"));
 }
 
-/// As many values as there are keys were called few.
+/// Regression test: as many values as keys were reported as few.
 #[test]
 fn few_values_are_told_only_where_they_come_again() {
     let schema = key("(SALT(1024 BY id), id STRING)");
@@ -292,8 +293,8 @@ fn few_values_are_told_only_where_they_come_again() {
     assert_eq!([found(250), found(200), found(50), found(3)], [false, false, true, true]);
 }
 
-/// What a value grew by was taken for how often it was written, and words that were added for
-/// numbers.
+/// Regression test: the increase of a value was interpreted as the number of its writes, and
+/// appended words as numbers.
 #[test]
 fn versions_are_counted_as_writes_and_words_are_no_numbers() {
     use halite_types::cell::CellParts;
@@ -322,7 +323,8 @@ fn versions_are_counted_as_writes_and_words_are_no_numbers() {
     assert_eq!(found(&bytes_added.each_ref().map(|number| &number[..]), 1000), []);
     let counted = numbers([1, 2, 3]);
     assert_eq!(found(&counted.each_ref().map(|number| &number[..]), 1000), []);
-    // Three writes in two milliseconds are as many as one row takes, whatever they add.
+    // Three writes in two milliseconds are as many as one row accepts, regardless of their
+    // increments.
     assert_eq!(found(&counted.each_ref().map(|number| &number[..]), 1), []);
     assert_eq!(found(&[b"ab", b"abab", b"ababab"], 1000), [("F-APPENDCNT", Severity::Note)]);
     assert_eq!(found(&[b"1", b"11", b"111"], 1000), [("F-APPENDCNT", Severity::Error)]);
@@ -442,7 +444,7 @@ fn queries_are_looked_at_with_the_key() {
     assert_eq!(found("(HASH(id BYTES 2), id STRING, ts TIMESTAMP)", "id = ?"), [""; 0]);
     assert_eq!(found("(msg_id STRING)", "msg_id = ? AND v = ?"), ["Q-FILTER"]);
     assert_eq!(found("(msg_id STRING)", "v = ?"), ["Q-FULL", "Q-FILTER"]);
-    // It was said that the key does not begin with what it does begin with.
+    // Regression test: the message stated that the key does not begin with its actual first field.
     let full = |key: &str, query: &str| {
         let text = format!(
             "CREATE TABLE t (v STRING FAMILY d, ROW KEY {key}) WITH QUERIES (one: {query})"
@@ -498,7 +500,8 @@ fn splits_are_looked_at_with_the_salts_and_the_keys() {
     assert_eq!(found(&table(16, "SPLIT INTO 8")), [""; 0]);
     assert_eq!(found(&table(16, "SPLIT INTO 10")), ["P-SALTREG"]);
     assert_eq!(found(&table(4, "SPLIT AT (x'01', x'0161', x'02', x'03')")), ["P-ALIGN"]);
-    // Splits by a salt that is not in front were proposed, and refused ones were not spoken of.
+    // Regression test: splits by a salt that is not at the start were proposed, and invalid splits
+    // were not reported.
     let of_key = |key: &str, split: &str| {
         found(&format!("CREATE TABLE s (v DOUBLE, ROW KEY {key}) {split}"))
     };
@@ -598,7 +601,7 @@ fn orders_are_those_of_the_planner() {
     };
     let messages = "(SALT(16 BY user), user STRING, ts TIMESTAMP DESC, id U64)";
     assert_eq!(found(messages, "user = ? ORDER BY ts DESC LIMIT 10"), None);
-    // A scan from the other end.
+    // A scan in reverse.
     assert_eq!(found(messages, "user = ? ORDER BY ts, id DESC LIMIT 10"), None);
     assert_eq!(found(messages, "ALL ORDER BY user"), None);
     assert_eq!(found(messages, "ALL LIMIT 10"), None);
@@ -614,7 +617,7 @@ fn orders_are_those_of_the_planner() {
         .fix
         .unwrap();
     assert_eq!(fix, "ROW KEY (user STRING, ts TIMESTAMP DESC, id U64)");
-    // The key that was declared was proposed in its own place.
+    // Regression test: the fix was the declared key itself.
     assert_eq!(
         found("(user STRING, ts TIMESTAMP)", "user IN RANGE ORDER BY ts")
             .map(|finding| finding.fix.is_some()),

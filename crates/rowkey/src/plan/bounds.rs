@@ -70,8 +70,8 @@ impl SegmentRef<'_> {
             && !self.is_last()
     }
 
-    /// Returns `true` if a key may end before this segment or without its end: trailing nulls of
-    /// HBase and Phoenix.
+    /// Returns `true` if a key may end without the end of this segment: Phoenix omits trailing
+    /// nulls and the separator before them.
     pub(super) fn may_be_cut_off(&self) -> bool {
         let rest = &self.schema.segments()[self.segment + 1..];
         self.schema.profile() == Profile::Phoenix

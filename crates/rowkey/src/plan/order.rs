@@ -62,8 +62,8 @@ fn opposite(order: Order) -> Order {
     }
 }
 
-/// Returns `true` if rows in the order of `terms` are in the order of `wanted`. Fields of
-/// `fixed_count` have a single value, so they change no order.
+/// Returns `true` if rows in the order of `terms` are in the order of `wanted`. Fields for which
+/// `pinned` returns `true` have a single value, so they change no order.
 pub(super) fn serves(
     terms: &[OrderTerm],
     pinned: impl Fn(FieldId) -> bool,

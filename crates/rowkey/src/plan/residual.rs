@@ -28,7 +28,7 @@ pub(super) fn admits(
         })
 }
 
-/// Returns the greatest value that the same part of a key stands for.
+/// Returns the greatest value with the same part in a key.
 fn last_of_part(schema: &KeySchema, field: FieldId, first: &Value<'_>) -> Value<'static> {
     let ty = schema.fields()[field].ty;
     let part = schema

@@ -1,4 +1,4 @@
-//! Packed series: every bit comes back, sizes by kind of data, damaged bytes.
+//! Packed series: lossless values, sizes by kind of data, and damaged bytes.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -22,7 +22,7 @@ fn bits(points: &[Point]) -> Vec<(i64, u64)> {
     points.iter().map(|point| (point.offset, point.value.to_bits())).collect()
 }
 
-/// Chance from one number, the same every time.
+/// Returns a generator of random numbers from 0 to 1, the same for the same seed.
 fn rng(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed;
     move || {
@@ -32,13 +32,13 @@ fn rng(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
-/// About normally distributed.
+/// Returns an approximately normally distributed number.
 fn normal(chance: &mut impl FnMut() -> f64) -> f64 {
     (0..12).map(|_| chance()).sum::<f64>() - 6.0
 }
 
-/// Returns the number of bytes of a point in rows of an hour with `count` points each, the key and
-/// the frame of the cell shared among them: 20 bytes of `KeyValue`, a row of 8, a family and a
+/// Returns the number of bytes per point in rows of an hour with `count` points each. The points
+/// share the key and the frame of the cell: 20 bytes of `KeyValue`, a row of 8, a family and a
 /// qualifier of one each.
 fn bytes_per_point(
     count: i64,
@@ -180,7 +180,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_points_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..64), head in 0usize..40) {
-        // Any bytes, and any after a head that is right.
+        // Arbitrary bytes, and arbitrary bytes after a valid header.
         let _ = unpack(&[&[VERSION, head as u8][..], &bytes].concat());
         if let Ok(points) = unpack(&bytes) {
             prop_assert!(points.is_sorted_by(|a, b| a.offset < b.offset));

@@ -39,9 +39,9 @@ pub struct Skew {
 
 impl Skew {
     /// Returns the skew of keys in the order in which they arrived, on regions that begin at
-    /// `boundaries` (ascending, the empty key of the first region left out), in windows of `window`
+    /// `borders` (ascending, without the empty key of the first region), in windows of `window`
     /// keys; a `window` of 0 is one window of all keys. A last window that is less than half full
-    /// is left out, because few keys are uneven randomly.
+    /// is omitted, because few keys are uneven randomly.
     ///
     /// ```
     /// use halite_rowkey::simulate::Skew;

@@ -1,4 +1,4 @@
-//! Splits under the tutorials' numbers, and against samples.
+//! Splits with the tutorials' numbers, compared with samples.
 
 use halite_types::key::to_string_binary;
 use halite_types::{Bytes, RegionInfo};
@@ -41,7 +41,8 @@ fn k13_sixteen_salts_on_ten_regions_and_three_on_sixteen_are_uneven() {
         salts_on_regions(16, 16).map(|(spread, note)| (spread.max_over_mean, note)),
         Some((1.0, None))
     );
-    // As measured: salts written as hexadecimal digits, regions cut evenly over the digits.
+    // Measured values: salts written as hexadecimal digits, and regions split evenly over the
+    // digits.
     let mut chance = SeededRng(7);
     for (salts, regions, low, high) in
         [(16, 10, 1.24, 1.36), (3, 16, 5.3, 5.45), (16, 16, 1.0, 1.05)]
@@ -161,8 +162,8 @@ fn keys_without_a_salt_are_split_by_what_they_begin_with() {
     );
 }
 
-/// The boundaries were those of text without the bytes that mark a type or a value that is not
-/// null, so that all rows were in one region.
+/// Regression test: boundaries were computed from text without the bytes that mark a type or a
+/// value other than null, so that all rows were in one region.
 #[test]
 fn assumed_borders_lie_between_keys_whatever_marks_their_first_field() {
     use crate::Value;

@@ -1,10 +1,10 @@
-//! Keys of up to 48 bytes and 8 fields cost no allocation, in either direction.
+//! Keys of up to 48 bytes and 8 fields are encoded and decoded without allocation.
 
 use halite_rowkey::{
     Field, FieldType, HashFunction, KeySchema, Profile, Segment, SegmentKind, TimeUnit, Value,
 };
 
-/// Returns the allocations of `work`, and what it gave.
+/// Returns the number of allocations in `work`, and its result.
 fn counted<T>(work: impl FnOnce() -> T) -> (u64, T) {
     let mut result = None;
     let counts = allocation_counter::measure(|| result = Some(work()));

@@ -1,5 +1,5 @@
-//! Declarations by somebody who means harm: long ones, deep ones, and numbers out of range are
-//! refused at once, with what to do.
+//! Malicious declarations: long ones, deeply nested ones, and numbers out of range are rejected
+//! immediately, with a fix.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use halite_rowkey::KeySchema;
 use halite_rowkey::language::{MAX_TEXT_BYTES, statements};
 use halite_rowkey::lint::{LintInput, lint};
 
-/// What is stated of a statement that must be refused, shown as a person sees it.
+/// Returns the error message of a statement that must be rejected, as displayed to the user.
 fn refused(text: &str) -> String {
     let error = statements(text)
         .err()
@@ -61,7 +61,7 @@ fn depth_and_repetition_within_the_limit_take_no_time_and_no_stack() {
     for text in texts {
         refused(&text);
     }
-    // Seconds would mean that some step is quadratic; the time itself is not what is tested.
+    // Seconds indicate a quadratic step; the time itself is not tested.
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
 }
 

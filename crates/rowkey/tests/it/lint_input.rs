@@ -1,10 +1,10 @@
-//! What a block of a page describes: statements, and in comments what the table holds and how it is
-//! loaded.
+//! Parser for blocks of lint pages: statements, with the contents and the load of the table in
+//! comments.
 //!
 //! ```text
-//! -- keys: user_{001..200}_{a|b}          keys of rows; a range counts up, a choice goes round
-//! -- keys in order: user_{001..200}       the same, in the order in which they were written
-//! -- row: user_{001..200} d:v=7@3 d!@4    the cells of rows, in the order of a scan; {..} in a cell makes several of it
+//! -- keys: user_{001..200}_{a|b}          row keys; a range counts up, a choice repeats in turn
+//! -- keys in order: user_{001..200}       row keys in write order
+//! -- row: user_{001..200} d:v=7@3 d!@4    cells of rows in scan order; {..} in a cell specifies several
 //! -- row: ...                             =text, =text*1000 (repeated), ! (deleted), @version, ~milliseconds to live
 //! -- load: rows 1000000, writes 500, servers 3
 //! ```
@@ -19,7 +19,7 @@ use halite_types::cell::{CellParts, TAG_TTL, write_tag};
 use halite_types::key::to_bytes_binary;
 use halite_types::{CellType, CellsBuilder, Row};
 
-/// What lint says of a block.
+/// Returns the lint findings for a block.
 pub(crate) fn findings(language: &str, text: &str) -> Vec<Finding> {
     if language == "java" {
         return lint_struct(text);
@@ -45,7 +45,7 @@ pub(crate) fn findings(language: &str, text: &str) -> Vec<Finding> {
     found.iter().flat_map(of_statement).collect()
 }
 
-/// What stands after a word in comments.
+/// Returns the text after `word` in comments.
 fn comment_lines<'t>(text: &'t str, word: &str) -> impl Iterator<Item = &'t str> {
     text.lines().filter_map(move |line| {
         line.trim().strip_prefix("-- ")?.strip_prefix(word)?.strip_prefix(": ")
@@ -127,7 +127,8 @@ fn row(key: &[u8], cells: &[String]) -> Row {
     Row::new(builder.finish())
 }
 
-/// Returns the texts a pattern stands for: as many as its longest range has, choices going round.
+/// Returns the texts of a pattern: as many as its longest range has elements, with choices repeated
+/// in turn.
 fn expand(pattern: &str) -> Vec<String> {
     let pieces: Vec<Vec<String>> = pattern
         .split('{')

@@ -1,5 +1,5 @@
-//! Each rule has a page, and the page is right: lint finds the rule in what it shows as bad, and
-//! not in what it shows as good.
+//! Each rule has a correct page: lint reports the rule for its bad examples, and not for its good
+//! ones.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,8 +12,8 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/lint")
 }
 
-/// The blocks of a page that are marked `sql bad`, `java good` and so on, as (language, whether it
-/// is good, text).
+/// Returns the blocks of a page that are marked `sql bad`, `java good` and so on: language, `true`
+/// if the block is a good example, and text.
 fn blocks(page: &str) -> Vec<(&str, bool, &str)> {
     let fenced = page.split("\n```").skip(1).step_by(2);
     fenced
@@ -41,8 +41,8 @@ fn lint_finds_the_rule_in_the_bad_example_of_its_page_and_not_in_the_good_one() 
         for (language, good, text) in blocks {
             let findings = findings(language, text);
             let found: Vec<_> = findings.iter().map(|finding| finding.rule.id).collect();
-            // Regions that are cut ahead help a key that begins with a time; it stays one.
-            // Keys of a page are written by hand, and their salts and digests with them.
+            // Regions that are split in advance help a key that begins with a time, but it remains
+            // one. Keys on a page are written by hand, including their salts and digests.
             let is_own = |finding: &&Finding| {
                 (rule.id, finding.rule.id) != ("P-ROLL", "K-MONO")
                     && (finding.rule.id != "K-MISFIT" || rule.id == "K-MISFIT")
@@ -115,7 +115,7 @@ fn pages_name_rules_and_lab_pages_that_are_there() {
     }
 }
 
-/// Words of a page that look like a rule's id.
+/// Returns the words of a page that resemble a rule id.
 fn mentioned(page: &str) -> impl Iterator<Item = &str> {
     let words = page.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
     words.filter(|word| {
@@ -126,7 +126,7 @@ fn mentioned(page: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the index of the pages, as it has to be.
+/// Returns the expected index of the pages.
 fn index() -> String {
     let row = |rule: &Rule| {
         format!("| [{0}]({0}.md) | {1} | {2} |", rule.id, rule.severity.name(), rule.summary)

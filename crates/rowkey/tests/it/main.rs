@@ -1,5 +1,5 @@
-//! Row keys by declaration, seen from outside: properties over random schemas and values, and the
-//! pages of lint.
+//! Public API of declared row keys: properties over random schemas and values, and the pages of
+//! lint.
 
 mod allocation;
 mod hostile;

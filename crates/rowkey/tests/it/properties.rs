@@ -1,8 +1,8 @@
-//! What holds for every schema: keys sort as their values do, are read back, and none is the
-//! beginning of another.
+//! Properties of every schema: keys sort as their values do, they decode to the same values, and no
+//! key is a prefix of another.
 //!
 //! `HALITE_ROWKEY_PAIRS=100000000 cargo test -p halite-rowkey --release --test it` compares more
-//! pairs than the usual run, and `HALITE_TEST_SEED=0x2a` repeats one schema, which a failure names.
+//! pairs than the usual run. `HALITE_TEST_SEED=0x2a` repeats one schema; a failure prints its seed.
 
 use std::cmp::Ordering;
 
@@ -11,11 +11,11 @@ use halite_rowkey::{FieldType, KeyBuf, KeySchema, Order, Profile, SegmentKind, V
 
 use crate::random::{Digits, any_schema, plain_schema, row};
 
-/// Pairs of keys that a usual run compares, over all threads.
+/// Pairs of keys compared by a usual run, over all threads.
 const PAIRS: u64 = 10_000_000;
-/// Profiles next to BIN, which compare and read a tenth of what BIN does.
+/// Profiles other than BIN; each is tested with fewer keys than BIN.
 const OTHERS: [Profile; 3] = [Profile::Ordered { compat: false }, Profile::Phoenix, Profile::Text];
-/// Rows of each schema, each compared with each.
+/// Rows of each schema; all pairs of them are compared.
 const ROWS: usize = 80;
 
 fn number_from(variable: &str) -> Option<u64> {
@@ -27,8 +27,7 @@ fn number_from(variable: &str) -> Option<u64> {
     )
 }
 
-/// Calls `check` for seeds on two threads until it has answered `wanted` in all; returns what it
-/// answered.
+/// Calls `check` with seeds on two threads until its results add up to `wanted`; returns their sum.
 fn for_seeds(wanted: u64, check: impl Fn(u64) -> u64 + Sync) -> u64 {
     if let Some(seed) = number_from("HALITE_TEST_SEED") {
         return check(seed).max(wanted);
@@ -50,7 +49,7 @@ fn for_seeds(wanted: u64, check: impl Fn(u64) -> u64 + Sync) -> u64 {
     })
 }
 
-/// Returns the order that the declaration promises.
+/// Returns the order that the declaration specifies.
 fn logical(schema: &KeySchema, a: &[Value<'_>], b: &[Value<'_>]) -> Ordering {
     let by_segment = schema.segments().iter().map(|segment| {
         let SegmentKind::Plain(field) = segment.kind else { return Ordering::Equal };
@@ -60,8 +59,8 @@ fn logical(schema: &KeySchema, a: &[Value<'_>], b: &[Value<'_>]) -> Ordering {
     by_segment.fold(Ordering::Equal, Ordering::then)
 }
 
-/// Returns `true` if keys may begin with each other: the last field is text or bytes without an
-/// end, or null that is left out.
+/// Returns `true` if a key may be a prefix of another: the last field is text or bytes without an
+/// end, or an omitted null.
 fn has_open_end(schema: &KeySchema) -> bool {
     let last = schema.segments().last().expect("a segment");
     let ty = last.kind.field().map(|field| schema.fields()[field].ty);
@@ -121,8 +120,8 @@ fn keys_sort_as_their_values_do() {
     }
 }
 
-/// Encodes a row of a schema with transforms and compares what comes back; returns 1 if there was a
-/// key.
+/// Encodes a row of a schema with transforms and compares the decoded values; returns 1 if the row
+/// has a key.
 fn come_back(schema: &KeySchema, row: &[Value<'_>], seed: u64) -> u64 {
     let Ok(key) = schema.encode_with(row, &Digits) else { return 0 };
     if schema.ambiguous_segment().is_some() {
@@ -158,8 +157,8 @@ fn values_come_back_through_every_transform() {
     }
 }
 
-/// Decodes bytes that may be anything. What is accepted whole must be the key of what was read: no
-/// two keys mean the same values.
+/// Decodes arbitrary bytes. A completely decoded key must equal the key of its values: no two keys
+/// have the same values.
 fn decode_anything(schema: &KeySchema, key: &[u8], seed: u64) {
     _ = schema.split_segments(key);
     _ = schema.decode_unchecked(key, &Digits);

@@ -1,4 +1,4 @@
-//! Random schemas and values that are made to be mistaken for each other, from one seed.
+//! Random schemas and values that are easily confused with each other, from one seed.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -35,8 +35,7 @@ const BIN_TYPES: [FieldType; 24] = [
     FieldType::Date,
 ];
 
-/// Returns a schema whose keys sort as its fields do: every field as it is, in random order and
-/// with nulls.
+/// Returns a schema whose keys sort as its fields do: plain fields, in random order and with nulls.
 pub(crate) fn plain_schema(rng: &mut Rng, profile: Profile) -> KeySchema {
     loop {
         let types: Vec<_> = (0..rng.usize(1..=5)).map(|_| pick(rng, &BIN_TYPES)).collect();
@@ -84,7 +83,7 @@ fn in_order(schema: &KeySchema) -> bool {
     (0..schema.segments().len()).all(|at| is_const(at) || schema.keeps_order(at))
 }
 
-/// Literals between most segments, and digits for some.
+/// Returns segments with literals between most of them, and digits for some.
 fn in_text(rng: &mut Rng, segments: Vec<Segment>) -> Vec<Segment> {
     let mut all = Vec::new();
     for mut segment in segments {
@@ -146,7 +145,7 @@ fn derived(rng: &mut Rng, fields: usize) -> Segment {
     })
 }
 
-/// Returns a value for each field, nulls among them where they are possible. `ipv4` fields get
+/// Returns a value for each field, including nulls where they are allowed. `ipv4` fields have
 /// addresses.
 pub(crate) fn row(rng: &mut Rng, schema: &KeySchema) -> Vec<Value<'static>> {
     let value = |(id, field): (FieldId, &Field)| {
@@ -170,7 +169,7 @@ pub(crate) fn row(rng: &mut Rng, schema: &KeySchema) -> Vec<Value<'static>> {
     schema.fields().iter().enumerate().map(value).collect()
 }
 
-/// Numbers as dictionary entries: `17` is entry 17.
+/// Dictionary whose entries are decimal numbers: `17` is entry 17.
 pub(crate) struct Digits;
 
 impl KeyResolver for Digits {
@@ -272,7 +271,7 @@ fn decimal(rng: &mut Rng) -> Decimal {
         .expect("few digits")
 }
 
-/// Returns the number of bytes that ends, escapes and marks of null consist of, and their
+/// Returns one of the bytes of which ends, escapes and marks of null consist, or of their
 /// complements.
 fn byte(rng: &mut Rng) -> u8 {
     pick(rng, &[0, 0, 1, 2, 0x61, 0xfe, 0xff, 0xff])

@@ -1,4 +1,4 @@
-//! A client that does one thing after the other, and shows what came back.
+//! Sequential client that returns decoded responses.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -15,7 +15,7 @@ use halite_wire::rpc::{
 };
 use halite_wire::service::{RpcMethod, Service};
 
-/// What the connection header says.
+/// Kind of client, which determines the contents of the connection header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A codec and a version.
@@ -45,7 +45,7 @@ pub(crate) struct DecodedResponse<M> {
 }
 
 impl Client {
-    /// A connection that has said nothing yet.
+    /// Opens a connection without sending anything.
     pub(crate) fn silent(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_nodelay(true).unwrap();
@@ -53,7 +53,7 @@ impl Client {
         Self { stream, input: BytesMut::new(), format: None, next_id: 1 }
     }
 
-    /// A connection to `ClientService`.
+    /// Returns a connection to `ClientService`.
     pub(crate) fn connect(address: SocketAddr, kind: Kind) -> Self {
         Self::to(address, Service::Client, kind)
     }
@@ -77,7 +77,7 @@ impl Client {
         self.stream.write_all(bytes).is_ok()
     }
 
-    /// Everything until the server closes.
+    /// Reads all bytes until the server closes the connection.
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         let mut rest = self.input.to_vec();
         match self.stream.read_to_end(&mut rest) {
@@ -87,14 +87,14 @@ impl Client {
         }
     }
 
-    /// Exactly so many bytes.
+    /// Reads exactly `count` bytes.
     pub(crate) fn take(&mut self, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
         self.stream.read_exact(&mut bytes).unwrap();
         bytes
     }
 
-    /// The next answer, whoever it is for; `None` if the server has closed the connection.
+    /// Returns the next response, for any call; `None` if the server has closed the connection.
     pub(crate) fn response(&mut self) -> Option<Response> {
         loop {
             match next_frame(
@@ -110,7 +110,7 @@ impl Client {
                     match self.stream.read(&mut bytes) {
                         Ok(0) => return None,
                         Ok(read) => self.input.extend_from_slice(&bytes[..read]),
-                        // A connection that is refused is closed with what was sent unread.
+                        // The server closes a rejected connection without reading the sent bytes.
                         Err(error) if error.kind() == ErrorKind::ConnectionReset => return None,
                         Err(error) => panic!("{error}"),
                     }
@@ -119,7 +119,7 @@ impl Client {
         }
     }
 
-    /// Sends a call without waiting for the answer; its id.
+    /// Sends a call without waiting for the response; returns its id.
     pub(crate) fn send_call<C: RpcMethod>(
         &mut self,
         request: &C::Request,
@@ -135,7 +135,7 @@ impl Client {
         id
     }
 
-    /// Sends the same call many times at once without waiting for the answers.
+    /// Sends the same call many times at once without waiting for the responses.
     pub(crate) fn send_calls<C: RpcMethod>(&mut self, request: &C::Request, count: u32) {
         let mut out = BytesMut::new();
         for id in self.next_id..self.next_id + count {
@@ -145,8 +145,8 @@ impl Client {
         self.send(&out);
     }
 
-    /// Sends a call without waiting for the answer, however long the server does not take it; false
-    /// if the server has closed the connection.
+    /// Sends a call without waiting for the response, and retries as long as the server does not
+    /// read; returns `false` if the server has closed the connection.
     pub(crate) fn try_send_call<C: RpcMethod>(&mut self, request: &C::Request) -> bool {
         self.stream.set_write_timeout(Some(Duration::from_millis(20))).unwrap();
         let mut out = BytesMut::new();
@@ -192,12 +192,12 @@ impl Client {
 
 const ZLIB: &str = "org.apache.hadoop.io.compress.DefaultCodec";
 
-/// What a client of this kind sends first.
+/// First bytes that a client of this kind sends.
 pub(crate) fn preamble(service: &str, kind: Kind) -> BytesMut {
     preamble_for("root", service, kind)
 }
 
-/// The same of a client in the name of this user.
+/// Returns the preamble and connection header of a client with this user name.
 pub(crate) fn preamble_for(user: &str, service: &str, kind: Kind) -> BytesMut {
     let version = pb::VersionInfo {
         version: "2.6.4".to_owned(),
@@ -248,7 +248,7 @@ pub(crate) fn format_cells(cells: &Cells) -> Vec<String> {
         .collect()
 }
 
-/// Rows as `row=value,value`, with `..` for one that goes on.
+/// Formats rows as `row=value,value`, with `..` after a partial row.
 pub(crate) fn format_rows(rows: &[Row]) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let row = |row: &Row| {

@@ -1,4 +1,4 @@
-//! The endpoints that are built in, called through `ExecService`.
+//! Built-in endpoints, called through `ExecService`.
 
 use halite_types::{Put, RowOp};
 use halite_wire::convert::mutate::to_proto;

@@ -1,4 +1,4 @@
-//! How connections begin, well and badly, byte for byte as HBase 2.6.4 answered.
+//! Connection handshakes, valid and invalid, byte for byte as HBase 2.6.4 answered.
 
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
@@ -8,10 +8,10 @@ use halite_wire::service::{self, Service};
 use crate::client::{Client, Kind, exception_kind, hex, preamble, preamble_for};
 use crate::server::Server;
 
-/// What gohbase sends first.
+/// First bytes that gohbase sends.
 const GOHBASE: &str = "48426173 00 50 00000044 0a060a04726f6f74 120d436c69656e7453657276696365
     1a2b6f72672e6170616368652e6861646f6f702e68626173652e636f6465632e4b657956616c7565436f646563";
-/// Its first call: whether hbase:meta has a row of 17 zeros.
+/// Its first call checks whether hbase:meta contains a row of 17 zeros.
 const PROBE: &str = "00000037 09 0801 1a03476574 2001 2c 0a110801120d68626173653a6d6574612c2c31 12170a11 0000000000000000000000000000000000 2a00 5001";
 const PROBE_ANSWER: &str = "0000000a 020801 060a0410001800";
 
@@ -154,7 +154,7 @@ fn a_ping_is_ignored_and_a_frame_of_nothing_ends_the_connection() {
 fn damaged_call_is_answered_if_its_id_is_readable() {
     let server = Server::start();
     let mut client = server.client();
-    // A method there is not, in the case of another.
+    // An unknown method with a lower-case name.
     client.send(&hex("0000000a 08 0807 1a02 6767 2001 00"));
     let response = client.response().unwrap();
     let exception = response.result.unwrap_err();
@@ -169,15 +169,15 @@ fn damaged_call_is_answered_if_its_id_is_readable() {
         client.response().unwrap().result.unwrap_err().kind(),
         Some(ExceptionKind::DoNotRetry)
     );
-    // A message that is none.
+    // An invalid message.
     client.send(&hex("0000000d 09 0809 1a03476574 2001 02 ffff"));
     assert_eq!(
         client.response().unwrap().result.unwrap_err().kind(),
         Some(ExceptionKind::InvalidProtocolBuffer)
     );
-    // The connection lives.
+    // The connection remains open.
     client.call::<service::ClientGet>(&probe()).unwrap();
-    // A header that is none: nobody can be told.
+    // The header is invalid: no call id to send an exception to.
     client.send(&hex("00000003 02 ffff"));
     assert_eq!(client.rest(), b"");
 }
@@ -269,7 +269,7 @@ fn closest_row_before_is_refused_by_the_name_asynchbase_waits_for() {
     );
 }
 
-/// A get of `hbase:meta`.
+/// Returns a get of `hbase:meta`.
 fn probe() -> pb::GetRequest {
     let region = pb::RegionSpecifier { r#type: 1, value: "hbase:meta,,1".into() };
     pb::GetRequest { region, get: pb::Get { row: "t".into(), ..Default::default() } }

@@ -1,4 +1,4 @@
-//! What a client may have, and what becomes of one that takes more.
+//! Limits per client, and the handling of clients that exceed them.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn a_frame_over_the_limit_is_refused_by_its_header_alone() {
         [(Kind::Java, ExceptionKind::RequestTooBig), (Kind::Go, ExceptionKind::DoNotRetry)]
     {
         let mut client = Client::connect(server.regionserver_port(), kind);
-        // 200,000 bytes are announced, a header and a little more come.
+        // The length prefix specifies 200,000 bytes; only a header and a few more bytes arrive.
         client.send(&crate::client::hex("00030d40 0a 08ac02 1a034765742001 ffff"));
         let response = client.response().unwrap();
         assert_eq!((response.call_id, response.result.unwrap_err().kind()), (300, Some(class)));
@@ -41,7 +41,8 @@ fn a_client_that_reads_nothing_is_not_read_from_and_goes_in_the_end() {
     let server = Server::with(|config| config.limits.send_timeout_ms = 400);
     server.put(&[("a", &"x".repeat(1 << 20))]);
     let mut client = server.client();
-    // It asks for more than all buffers on the way hold, until the server has given it up.
+    // The client requests more than all buffers on the path hold, until the server closes the
+    // connection.
     let mut asked = 0;
     while client.try_send_call::<service::ClientGet>(&get(&server, "a")) {
         asked += 1;
@@ -89,7 +90,7 @@ fn a_connection_over_the_number_is_closed_at_once() {
     let mut first = server.client();
     first.call::<service::ClientGet>(&get(&server, "a")).unwrap();
     assert_eq!(Client::silent(server.regionserver_port()).rest(), b"");
-    // The other port has its own, and a place that is free again is given away.
+    // The other port has its own limit, and a released slot is reused.
     let mut other = Client::connect(server.master_port(), Kind::Java);
     other.call::<service::ClientGet>(&get(&server, "a")).unwrap();
     drop(first);
@@ -113,7 +114,7 @@ fn idle_connection_is_closed() {
     assert_eq!(client.rest(), b"");
 }
 
-/// The frame of a get that carries so many bytes which mean nothing.
+/// Returns the frame of a get with an unused attribute of `bytes` bytes.
 fn large_get(server: &Server, bytes: usize) -> BytesMut {
     let mut request = get(server, "a");
     request.get.attribute =
@@ -129,7 +130,7 @@ fn connection_with_stalled_request_is_closed() {
     let server = Server::with(|config| config.limits.receive_timeout_ms = 500);
     let mut silent = server.client();
     silent.call::<service::ClientGet>(&get(&server, "a")).unwrap();
-    // A byte comes now and then.
+    // The client sends single bytes at intervals.
     let mut client = server.client();
     let mut sent = 0;
     for byte in large_get(&server, 100_000).chunks(1).take(500) {
@@ -140,7 +141,8 @@ fn connection_with_stalled_request_is_closed() {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!((5..500).contains(&sent), "{sent}");
-    // Who sends slowly and steadily is answered, and who has begun nothing may be silent.
+    // A client that sends slowly and steadily is answered, and one without a started request may be
+    // silent.
     let mut slow = server.client();
     for piece in large_get(&server, 4 << 20).chunks(100_000) {
         slow.send(piece);
@@ -214,7 +216,7 @@ fn multi_get(server: &Server, row: &str, count: u32) -> pb::MultiRequest {
 
 const BUFFERS: usize = 64 << 20;
 
-/// A server with 64 MiB of network buffers and a row of 4 MiB.
+/// Returns a server with 64 MiB of network buffers and a row of 4 MiB.
 fn server_with_a_large_row(reader_threads: usize) -> Server {
     let server = Server::with(|config| {
         let limits = &mut config.limits;
@@ -228,7 +230,7 @@ fn server_with_a_large_row(reader_threads: usize) -> Server {
 #[test]
 fn unread_answers_of_many_connections_stay_within_the_network_buffers() {
     let server = server_with_a_large_row(2);
-    // Each asks for 100 MiB, and reads none of it.
+    // Each requests 100 MiB, and reads none of it.
     let mut hogs: Vec<Client> = (0..22)
         .map(|number| {
             Client::connect(server.regionserver_port(), [Kind::Java, Kind::Go][number % 2])
@@ -251,7 +253,8 @@ fn unread_answers_of_many_connections_stay_within_the_network_buffers() {
     }
     // Half is the address's, and each of two threads may exceed it by the row it reads.
     assert!((BUFFERS / 8..BUFFERS / 2 + 2 * (9 << 20)).contains(&peak), "{peak}");
-    // Who reads now gets each action answered: by the row, or by a name to come again for.
+    // A client that reads now receives a result for each action: the row, or an exception that
+    // requests a retry.
     for hog in &mut hogs {
         match hog.response().unwrap().result {
             Ok(answer) => {
@@ -279,8 +282,8 @@ fn unread_answers_of_many_connections_stay_within_the_network_buffers() {
     server.wait_for_buffers(|bytes| bytes == 0);
 }
 
-/// Clients that ask for all that their address may have, and read none of it. What the sockets on
-/// the way do not take of the first answers, and all of the others, is held.
+/// Starts clients that request all buffers of their address, and read no response. The server holds
+/// the part of the first responses that the sockets do not accept, and all other responses.
 fn hogs(server: &Server) -> Vec<Client> {
     let mut hogs: Vec<Client> = (0..40).map(|_| server.client()).collect();
     hogs.iter_mut()
@@ -292,10 +295,10 @@ fn hogs(server: &Server) -> Vec<Client> {
 #[test]
 fn a_read_waits_for_network_buffers_without_a_thread() {
     let server = server_with_a_large_row(1);
-    // One address cannot take more than its half, however many connections it has.
+    // One address gets at most half of the buffers, however many connections it has.
     let hogs = hogs(&server);
-    // The only reader thread is free for what is small enough, and what waits goes on when clients
-    // have gone.
+    // The only handler thread is free for calls that fit, and waiting calls continue after clients
+    // disconnect.
     let mut waiting = server.client();
     waiting.send_call::<service::ClientMulti>(
         &multi_get(&server, "large", 1),
@@ -323,7 +326,7 @@ fn calls_that_wait_for_network_buffers_are_limited_in_number() {
     let mut others: Vec<Client> = (0..3).map(|_| server.client()).collect();
     let mut peak = 0;
     for other in &mut others {
-        // As many as the lane may hold, again and again.
+        // Repeatedly sends as many calls as the lane may hold.
         for _ in 0..6 {
             other.send_calls::<service::ClientExecService>(&exec, 100);
             peak = peak.max(server.waiters());
@@ -413,7 +416,7 @@ fn scanners_with_large_filters_share_a_limit() {
         );
     }
     second.call::<service::ClientScan>(&small).unwrap();
-    // A closed scanner makes room.
+    // A closed scanner frees its memory.
     first
         .call::<service::ClientScan>(&pb::ScanRequest {
             scanner_id: open.scanner_id,
@@ -444,7 +447,7 @@ fn a_memstore_that_is_kept_for_a_scanner_counts_as_its_memory() {
         close_scanner: Some(close),
         ..Default::default()
     };
-    // What the region itself has is not counted twice.
+    // Memory of the region itself is not counted twice.
     first.call::<service::ClientScan>(&scan).unwrap();
     server.engine.flush(&name()).unwrap();
     first.call::<service::ClientScan>(&next(false)).unwrap();
@@ -481,7 +484,7 @@ fn full_region_reports_region_too_busy() {
     (options.memstore_flush_bytes, options.memstore_block_multiplier) = (1 << 30, 1);
     options.global_memstore_bytes = 1 << 20;
     let server = Server::over(options, |_| ());
-    // What no flush has made room for yet is refused; the client comes again.
+    // A write before the flush frees memory is rejected; the client retries.
     let mut client = server.client();
     let put = Put::new("a").add("f", "q", "x".repeat(1 << 20));
     let request = pb::MutateRequest {
@@ -505,7 +508,7 @@ fn full_region_reports_region_too_busy() {
     assert!(refused < 50, "flushes make room");
 }
 
-/// A scan that looks at everything and returns nothing, on a reader thread.
+/// Scan that examines all rows and returns none, on a handler thread.
 fn scan_for_nothing(server: &Server) -> pb::ScanRequest {
     let nothing = pb::Filter {
         name: "org.apache.hadoop.hbase.filter.FilterAllFilter".to_owned(),
@@ -550,7 +553,7 @@ fn a_client_that_does_not_take_its_answers_is_refused_more_of_them() {
         (config.limits.max_bytes_per_connection, config.limits.handler_threads) = (100_000, 1);
     });
     server.put(&[("a", &"x".repeat(1 << 20))]);
-    // On a reader thread, since a filter takes its time.
+    // Runs on a handler thread, because filters may be slow.
     let all = pb::Filter {
         name: "org.apache.hadoop.hbase.filter.PageFilter".to_owned(),
         serialized_filter: Some(bytes("\u{8}\u{64}")),
@@ -565,7 +568,7 @@ fn a_client_that_does_not_take_its_answers_is_refused_more_of_them() {
     let mut client = server.client();
     // Forty times a megabyte: more than the sockets on the way hold.
     client.send_calls::<service::ClientScan>(&request, 40);
-    // What is asked behind them is answered when they are done.
+    // Later calls are answered after them.
     for _ in 0..3 {
         server.client().call::<service::ClientScan>(&scan_for_nothing(&server)).unwrap();
     }
@@ -580,7 +583,7 @@ fn a_client_that_does_not_take_its_answers_is_refused_more_of_them() {
         }
     }
     assert!((1..40).contains(&refused), "{refused}");
-    // What it has read makes room again.
+    // The responses that the client has read free their buffers.
     client.call::<service::ClientScan>(&request).unwrap();
 }
 
@@ -593,7 +596,7 @@ fn calls_that_wait_are_refused_by_their_bytes_too() {
         exception_kind(client.call::<service::ClientScan>(&scan_for_nothing(&server))),
         Some(ExceptionKind::CallQueueTooBig)
     );
-    // What need not wait is served.
+    // Calls that need not wait are answered.
     client.call::<service::ClientGet>(&get(&server, "a")).unwrap();
 
     let server = Server::with(|config| {
@@ -604,7 +607,7 @@ fn calls_that_wait_are_refused_by_their_bytes_too() {
     server.put(&names.iter().map(|row| (&row[..], &value[..])).collect::<Vec<_>>());
     let mut client = server.client();
     let request = scan_for_nothing(&server);
-    // A few of them fit, and what was refused or is done makes room.
+    // A few of them fit, and rejected or finished calls free their share.
     for _ in 0..2 {
         client.send_calls::<service::ClientScan>(&request, 100);
         let refused =
@@ -642,7 +645,7 @@ fn full_queue_returns_call_queue_too_big() {
     assert_eq!(exception_kind(client.call::<service::ClientGet>(&get(&server, "a"))), None);
 }
 
-/// A put of so many bytes that compress to next to nothing, in the cell block; alone and in a
+/// Sends a put of `bytes` highly compressible bytes in a compressed cell block, alone and in a
 /// multi.
 fn compressed(client: &mut Client, server: &Server, bytes: usize) -> [Option<ExceptionKind>; 2] {
     let put: RowOp = Put::new("a").add("f", "q", "x".repeat(bytes)).into();
@@ -672,7 +675,7 @@ fn compressed(client: &mut Client, server: &Server, bytes: usize) -> [Option<Exc
 
 #[test]
 fn a_block_that_unfolds_to_much_waits_as_it_came() {
-    // Nobody may wait here, so whoever has to is told.
+    // No call may wait here, so a call that would have to is rejected.
     let server = Server::with(|config| config.limits.max_call_queue_bytes = 1);
     let mut client = Client::connect(server.regionserver_port(), Kind::Compressed);
     assert_eq!(compressed(&mut client, &server, 100_000), [None; 2]);
@@ -701,7 +704,7 @@ fn a_call_that_waits_is_charged_with_what_it_has_unfolded() {
         [(300_000, Some(ExceptionKind::CallQueueTooBig)), (1 << 30, None)]
     {
         let server = Server::with(|config| config.limits.max_call_queue_bytes = max_queue_bytes);
-        // It has to look into a file.
+        // The call has to read a file.
         server.put(&[(&row, "1")]);
         server.engine.flush(&name()).unwrap();
         assert_eq!(
@@ -721,7 +724,7 @@ fn a_message_that_unfolds_to_much_is_refused() {
         request_param: Some(true),
         ..Default::default()
     };
-    // 200,000 actions of nothing, two bytes each.
+    // 200,000 empty actions of two bytes each.
     let region = prost::Message::encode_to_vec(&pb::RegionAction {
         region: server.region("a"),
         ..Default::default()
@@ -740,7 +743,7 @@ fn a_message_that_unfolds_to_much_is_refused() {
     let refused = response.result.unwrap_err();
     assert_eq!((response.call_id, refused.is_do_not_retry()), (7, true));
     assert!(refused.message().contains("in memory and 67108864 are allowed"), "{refused}");
-    // The connection goes on.
+    // The connection remains open.
     client.call::<service::ClientGet>(&get(&server, "a")).unwrap();
 }
 
@@ -759,12 +762,13 @@ fn a_call_nobody_waits_for_is_not_answered() {
     for chunk in names.chunks(1000) {
         server.put(&chunk.iter().map(|row| (&row[..], &value[..])).collect::<Vec<_>>());
     }
-    // Many calls that take their time, and behind them one whose client waits for a millisecond.
+    // Many slow calls, then one with a timeout of a millisecond.
     let long = pb::ScanRequest { number_of_rows: Some(20_000), ..scan.clone() };
     let before: Vec<u32> = (0..20)
         .map(|_| client.send_call::<service::ClientScan>(&long, &[], RequestOptions::default()))
         .collect();
-    // One with a filter waits for its turn; without it might be answered from memory at once.
+    // A call with a filter waits in the queue; without a filter it might be answered from memory at
+    // once.
     let nothing = pb::Filter {
         name: "org.apache.hadoop.hbase.filter.FilterAllFilter".to_owned(),
         serialized_filter: None,

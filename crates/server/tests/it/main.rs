@@ -1,4 +1,4 @@
-//! The server over real sockets, asked by a small client of the wire crate's own encoders.
+//! The server over real sockets, called by a small client based on the wire crate's encoders.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod client;

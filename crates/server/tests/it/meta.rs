@@ -1,4 +1,4 @@
-//! `hbase:meta` as clients look regions up in it.
+//! Region lookup in `hbase:meta` as clients perform it.
 
 use halite_wire::convert::result::rows_from_response;
 use halite_wire::exception::ExceptionKind;

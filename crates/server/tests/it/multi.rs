@@ -1,4 +1,4 @@
-//! Many actions in one call: order, indexes, cells, failures of parts, and all or none.
+//! Several actions in one call: order, indexes, cells, failures of single actions, and atomicity.
 
 use halite_types::{Cells, Delete, Increment, Put, RowOp};
 use halite_wire::convert::mutate::{to_counted, to_proto};
@@ -22,14 +22,14 @@ fn get(row: &str) -> pb::Action {
     }
 }
 
-/// An action with its cells in the block.
+/// Returns an action with its cells in the block.
 fn counted(op: impl Into<RowOp>, block: &mut Vec<Cells>) -> pb::Action {
     let (mutation, cells) = to_counted(&op.into()).unwrap();
     block.push(cells);
     pb::Action { mutation: Some(mutation), ..Default::default() }
 }
 
-/// An action with its cells inside.
+/// Returns an action with its cells inside.
 fn inline(op: impl Into<RowOp>) -> pb::Action {
     pb::Action { mutation: Some(to_proto(&op.into()).unwrap()), ..Default::default() }
 }
@@ -55,7 +55,8 @@ fn send_multi(
     client.call_with::<service::ClientMulti>(&request, cells, RequestOptions::default()).unwrap()
 }
 
-/// The results of a region as `index=cells` or `index!class`, `index` for an entry without either.
+/// Formats the results of each region as `index=cells` or `index!class`, or `index` for an entry
+/// without either.
 fn format_results(told: &DecodedResponse<pb::MultiResponse>) -> Vec<Vec<String>> {
     let mut cells = told.cells.clone().unwrap_or_default();
     let mut entry = |entry: &pb::ResultOrException| {
@@ -112,7 +113,7 @@ fn regions_are_answered_in_their_order_and_actions_by_their_index() {
             on(&server, "x", numbered(6, second.clone())),
         ];
         let told = send_multi(client, regions, &block);
-        // What reads is answered before what was gathered to be written, as in HBase.
+        // Reads are answered before the collected writes, as in HBase.
         assert_eq!(
             format_results(&told),
             [vec!["2=a/f:q=1", "3=", "1=", "4=", "5="], vec!["6=x/f:q=9", "7="]]
@@ -270,7 +271,7 @@ fn atomic_actions_are_all_done_or_none() {
         "{exception}"
     );
 
-    // Rows of one region are as good as one row.
+    // Rows of one region count like one row.
     assert_eq!(
         format_results(&send_multi(
             &mut client,
@@ -303,7 +304,7 @@ fn a_condition_holds_for_all_actions_of_its_region() {
     }
     assert_eq!(server.value("a").as_deref(), Some("2"));
 
-    // As older clients say it.
+    // As older clients encode it.
     for (expected, processed) in [("0", false), ("2", true)] {
         let region_action =
             vec![pb::RegionAction { atomic: Some(true), ..on(&server, "a", actions()) }];
@@ -354,7 +355,7 @@ fn what_does_not_fit_the_answer_is_to_be_asked_for_again() {
     let shown = format_results(&told);
     assert_eq!(&shown[0][2..], ["2!MultiActionResultTooLarge", "3!MultiActionResultTooLarge"]);
     assert_eq!(server.value("d"), None);
-    // Whoever does not say a version may not know the class.
+    // A client that does not send its version may not know the exception class.
     let told = send_multi(
         &mut Client::connect(server.regionserver_port(), Kind::Go),
         vec![on(&server, "a", actions())],
@@ -394,7 +395,7 @@ fn nobody_gets_more_answers_than_a_frame_holds() {
 fn the_cells_inside_all_mutations_of_a_call_have_one_limit() {
     let server = Server::start();
     let mut client = server.client();
-    // Of each cell five bytes come; in the store it would have the row in it.
+    // Each cell takes five bytes in the request; in the store it would contain the row key as well.
     let unfolding = |row: &str, cells: usize| {
         let value = pb::mutation_proto::column_value::QualifierValue {
             value: Some(bytes("")),
@@ -432,7 +433,7 @@ fn the_cells_inside_all_mutations_of_a_call_have_one_limit() {
         refused.message().starts_with("the cells of the call's mutations take 268"),
         "{refused}"
     );
-    // Nothing of those that are all done or none is gathered.
+    // The mutations of atomic region actions are not collected.
     let atomic = pb::RegionAction {
         atomic: Some(true),
         ..on(&server, "d", vec![unfolding("d", 5_000), unfolding("d", 5_000)])
@@ -486,7 +487,7 @@ fn a_multi_of_nothing_is_answered() {
     );
 }
 
-/// HBase takes as many cells as the actions count and looks at no more (`ProtobufUtil.toPut`,
+/// HBase reads as many cells as the actions count and ignores the rest (`ProtobufUtil.toPut`,
 /// `RSRpcServices.multi`).
 #[test]
 fn cells_after_the_counted_ones_are_ignored() {
@@ -517,7 +518,7 @@ fn cells_after_the_counted_ones_are_ignored() {
     assert_eq!(told.message.processed, Some(true));
     assert_eq!((server.value("d").as_deref(), server.value("e")), (Some("4"), None));
 
-    // So it is where nothing is counted at all, and the connection goes on.
+    // The same holds for a call without counted cells, and the connection remains open.
     let told =
         send_multi(&mut client, vec![on(&server, "a", numbered(0, vec![get("a")]))], &[more]);
     assert_eq!(format_results(&told), [["0=a/f:q=1"]]);

@@ -1,4 +1,4 @@
-//! Limits of requests and of space, as clients meet them.
+//! Request and space quotas as clients encounter them.
 
 use halite_types::{Delete, Increment, Put, RowOp};
 use halite_wire::convert::mutate::to_proto;
@@ -19,7 +19,7 @@ fn master(server: &Server) -> Client {
     Client::to(server.master_port(), Service::Master, Kind::Java)
 }
 
-/// Sets a limit for an hour, or takes it away.
+/// Sets a limit per hour, or removes it.
 fn limit(server: &Server, kind: ThrottleType, limit: Option<u64>) {
     let timed_quota = limit.map(|limit| pb::TimedQuota {
         time_unit: TimeUnit::Hours.into(),

@@ -1,4 +1,4 @@
-//! Gets: the forms of their answers, and what is wrong with a get.
+//! Gets: forms of their responses, and invalid gets.
 
 use halite_wire::cellblock::CellBlockFormat;
 use halite_wire::exception::ExceptionKind;
@@ -158,7 +158,7 @@ fn calls_in_one_burst_are_all_answered() {
     assert_eq!(answered, ids);
 }
 
-/// A region server of HBase says so, and its clients do not ask again.
+/// HBase's region server returns the same exception, and its clients do not retry.
 #[test]
 fn a_row_that_is_too_big_for_one_answer_is_refused_for_good_and_comes_in_pieces() {
     let mut options = halite_engine::Options::default();
@@ -204,7 +204,7 @@ fn a_row_that_is_too_big_for_one_answer_is_refused_for_good_and_comes_in_pieces(
     assert_eq!(told.message.partial_flag_per_result, [true]);
 }
 
-/// A scan of everything by a client that does not put pieces of rows together.
+/// Full scan by a client that does not assemble partial rows.
 fn whole_rows(server: &Server) -> pb::ScanRequest {
     let region = Some(server.region("a"));
     pb::ScanRequest {

@@ -1,4 +1,4 @@
-//! Scans: opening, going on, limits, ends, leases, and what comes of calls out of turn.
+//! Scans: opening, continuing, limits, ends, leases, and calls out of sequence.
 
 use halite_wire::convert::result::rows_from_response;
 use halite_wire::exception::ExceptionKind;
@@ -8,7 +8,7 @@ use halite_wire::service;
 use crate::client::{Client, DecodedResponse, Kind, bytes, exception_kind, format_rows};
 use crate::server::Server;
 
-/// An opening as Java's client sends it.
+/// Returns a request that opens a scanner, as Java's client sends it.
 fn open(server: &Server, row: &str, scan: pb::Scan) -> pb::ScanRequest {
     pb::ScanRequest {
         region: Some(server.region(row)),
@@ -80,7 +80,7 @@ fn a_region_is_read_to_its_end_and_its_scanner_is_closed_with_it() {
     );
     assert!(message.mvcc_read_point() > 0 && message.scanner_id() > 0);
     assert_eq!(message.partial_flag_per_result, [false; 5]);
-    // Who closes it all the same is told nothing else.
+    // A close request for the scanner, which is already closed, returns only its id.
     let closed = send_scan(&mut client, &close(message.scanner_id()));
     assert_eq!(
         closed.message,
@@ -170,8 +170,8 @@ fn eight_scanners(server: &Server, client: &mut Client) -> Vec<u64> {
     (0..8).map(|_| opened()).collect()
 }
 
-/// Three megabytes each, of which eight are kept at least, whatever there is for memstores and
-/// blocks: two of these.
+/// Replies of three megabytes each. At least eight megabytes are cached, whatever the memory for
+/// memstores and blocks: two replies.
 #[test]
 fn of_the_replies_that_are_kept_the_oldest_go() {
     let mut options = halite_engine::Options::default();
@@ -189,12 +189,12 @@ fn of_the_replies_that_are_kept_the_oldest_go() {
         exception_kind(client.call::<service::ClientScan>(&next(ids[5], 1, 0))),
         Some(ExceptionKind::OutOfOrderScannerNext)
     );
-    // The scanner itself goes on.
+    // The scanner itself remains usable.
     assert_eq!(rows(&send_scan(&mut client, &next(ids[5], 1, 1))).len(), 1);
 }
 
-/// A scanner of Java's client gets two megabytes at a time, and clients that have many open may all
-/// ask again.
+/// A scanner of the Java client receives two megabytes per response, and clients with many open
+/// scanners may retry all of them.
 #[test]
 fn with_ordinary_memory_the_replies_to_many_scanners_are_kept_and_few_of_those_that_have_ended() {
     let server = Server::start();
@@ -236,7 +236,7 @@ fn a_call_out_of_turn_is_refused_and_the_scanner_stays() {
         "{exception}"
     );
     assert_eq!(rows(&send_scan(&mut client, &next(id, 1, 0))), ["a=1"]);
-    // Whoever does not number the calls is not checked, and renewing counts for nothing.
+    // Calls without a sequence number are not checked, and a renewal does not advance the number.
     assert_eq!(
         rows(&send_scan(&mut client, &pb::ScanRequest { next_call_seq: None, ..next(id, 1, 0) })),
         ["b=2"]
@@ -290,13 +290,13 @@ fn limits_of_rows_and_bytes_hold() {
         exception_kind(client.call::<service::ClientScan>(&next(told.message.scanner_id(), 1, 0))),
         Some(ExceptionKind::UnknownScanner)
     );
-    // At least one row comes, however few bytes are allowed.
+    // At least one row is returned, however few bytes are allowed.
     let told = send_scan(
         &mut client,
         &open(&server, "a", pb::Scan { max_result_size: Some(1), ..Default::default() }),
     );
     assert_eq!((rows(&told), more(&told)), (vec!["a=1".to_owned()], (Some(true), Some(true))));
-    // Nobody says how many: one; and none with what is to be closed at once.
+    // Without a row count the server returns one row.
     let unsaid =
         pb::ScanRequest { number_of_rows: None, ..open(&server, "a", pb::Scan::default()) };
     assert_eq!(rows(&send_scan(&mut client, &unsaid)), ["a=1"]);
@@ -392,7 +392,7 @@ fn ranges_have_the_ends_they_ask_for() {
         scan(pb::Scan { time_range: Some(pb::TimeRange::default()), ..range("a", "b") }),
         ["a=1"]
     );
-    // Outside the region there is nothing, which is no mistake.
+    // Outside the region there are no rows, which is not an error.
     assert_eq!(scan(range("x", "y")), [""; 0]);
 }
 
@@ -411,7 +411,7 @@ fn a_filter_that_is_done_ends_the_scan_as_a_whole() {
         &open(&server, "a", pb::Scan { filter: Some(filter.clone()), ..Default::default() }),
     );
     assert_eq!((rows(&told), more(&told)), (vec!["b=2".to_owned()], (Some(true), Some(false))));
-    // Only without rows is the client told to try no other region.
+    // Only a response without rows ends the scan across regions.
     let told = send_scan(
         &mut client,
         &open(
@@ -448,7 +448,8 @@ fn long_scan_without_results_sends_heartbeats() {
         call += 1;
     }
     assert_eq!(more(&told).1, Some(false));
-    // Who does not understand that gets an answer when there is one.
+    // A client that does not support heartbeats receives a response only when the scan has a
+    // result.
     let patient =
         pb::ScanRequest { client_handles_heartbeats: Some(false), ..open(&server, "a", scan) };
     let told = send_scan(&mut client, &patient);
@@ -510,7 +511,7 @@ fn a_scanner_that_nobody_asks_is_lost_unless_its_lease_is_renewed() {
         send_scan(&mut client, &pb::ScanRequest { renew: Some(true), ..next(kept, 1, 0) });
         let asked = client.call::<service::ClientScan>(&next(lost, 1, 7));
         match exception_kind(asked) {
-            // It is there, but the call is out of turn, which renews nothing.
+            // The scanner is open, but the call is out of sequence, which does not renew the lease.
             Some(ExceptionKind::OutOfOrderScannerNext) => std::thread::yield_now(),
             kind => break assert_eq!(kind, Some(ExceptionKind::UnknownScanner)),
         }
@@ -579,7 +580,7 @@ fn one_connection_has_its_number_of_scanners() {
     );
     send_scan(&mut client, &close(first));
     let third = send_scan(&mut client, &request).message.scanner_id();
-    // Another connection has its own, and may take one over.
+    // Another connection has its own limit, and may take over a scanner.
     let mut other = server.client();
     assert_eq!(rows(&send_scan(&mut other, &next(third, 1, 0))), ["b=2"]);
     send_scan(&mut client, &request);

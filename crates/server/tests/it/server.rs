@@ -1,4 +1,4 @@
-//! A server over an empty store with one table.
+//! Server over an empty store with one table.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -36,7 +36,7 @@ impl Server {
         Self::with(|_| ())
     }
 
-    /// A server whose settings are changed from the defaults of a test.
+    /// Returns a server whose settings are changed from the defaults of a test.
     pub(crate) fn with(change: impl FnOnce(&mut Config)) -> Self {
         Self::over(Options::default(), change)
     }
@@ -48,7 +48,7 @@ impl Server {
         Self::serve(engine, directory, change)
     }
 
-    /// A server whose disk has less than the reserve since its table was made.
+    /// Returns a server whose free disk space is below the reserve since the creation of its table.
     pub(crate) fn on_a_full_disk() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let env = || Env::os(directory.path()).unwrap();
@@ -61,7 +61,8 @@ impl Server {
         Self::serve(engine, directory, |_| ())
     }
 
-    /// A server over what this one would leave behind if its process died now.
+    /// Starts a server on a copy of the data that this one would leave if its process were killed
+    /// now.
     pub(crate) fn after_its_death(&self) -> Self {
         let directory = tempfile::tempdir().unwrap();
         copy_directory(self.directory.path(), directory.path());
@@ -69,7 +70,7 @@ impl Server {
         Self::serve(engine, directory, |_| ())
     }
 
-    /// A server over what this one leaves behind after its engine was closed.
+    /// Starts a server on the data that this one leaves after its engine has been closed.
     pub(crate) fn after_its_close(&self) -> Self {
         Arc::clone(&self.engine).close().unwrap();
         self.after_its_death()
@@ -111,7 +112,7 @@ impl Server {
         self.handle.as_ref().unwrap().network_buffers().0
     }
 
-    /// Waits until the network buffers are as expected; the largest use seen meanwhile.
+    /// Waits until the network buffers are as expected; returns the largest use observed.
     pub(crate) fn wait_for_buffers(&self, is_reached: impl Fn(usize) -> bool) -> usize {
         let mut peak = 0;
         loop {
@@ -131,17 +132,17 @@ impl Server {
         }
     }
 
-    /// How many wait for network buffers.
+    /// Returns the number of calls that wait for network buffers.
     pub(crate) fn waiters(&self) -> usize {
         self.handle.as_ref().unwrap().network_buffers().1
     }
 
-    /// A connection to `ClientService` as Java's client opens it.
+    /// Returns a connection to `ClientService` as Java's client opens it.
     pub(crate) fn client(&self) -> Client {
         Client::connect(self.regionserver_port(), Kind::Java)
     }
 
-    /// The region of `t` that a row is in.
+    /// Returns the region of `t` that a row is in.
     pub(crate) fn region(&self, row: &str) -> pb::RegionSpecifier {
         specifier(&self.region_info(row))
     }
@@ -155,7 +156,7 @@ impl Server {
             .unwrap()
     }
 
-    /// Puts a value into `f:q` of rows, behind the server's back.
+    /// Puts a value into `f:q` of rows directly through the engine.
     pub(crate) fn put(&self, rows: &[(&str, &str)]) {
         let put =
             |(row, value): &(&str, &str)| Put::new((*row).to_owned()).add("f", "q", *value).into();
@@ -164,7 +165,7 @@ impl Server {
         results.into_iter().for_each(|result| drop(result.unwrap()));
     }
 
-    /// The value of `f:q` in a row.
+    /// Returns the value of `f:q` in a row.
     pub(crate) fn value(&self, row: &str) -> Option<String> {
         let get = halite_types::Get::new(row.to_owned());
         let row =
@@ -178,7 +179,7 @@ impl Drop for Server {
         if let Some(handle) = self.handle.take() {
             self.runtime.block_on(handle.shutdown());
         }
-        // A failing test has said what there is to say.
+        // A failed test has already reported its error.
         let _ = Arc::clone(&self.engine).close();
     }
 }

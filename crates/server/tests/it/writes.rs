@@ -1,4 +1,4 @@
-//! Single mutations: both forms of cells, conditions, nonces, and what is wrong with a mutation.
+//! Single mutations: both forms of cells, conditions, nonces, and invalid mutations.
 
 use bytes::Bytes;
 use halite_types::cell::{CellParts, LATEST_TIMESTAMP};
@@ -129,7 +129,8 @@ fn retried_increment_applies_once_and_returns_current_value() {
     assert_eq!(ask(&request), 11);
 }
 
-/// HBase looks at the nonces of increments and appends; a client may send one with everything.
+/// HBase checks the nonces of increments and appends only; a client may send one with every
+/// mutation.
 #[test]
 fn a_put_counts_whatever_its_nonce() {
     let server = Server::start();
@@ -242,7 +243,7 @@ fn under_nonce(mut request: pb::MutateRequest, nonce: u64) -> pb::MutateRequest 
     request
 }
 
-/// The number that an increment answered, if it did.
+/// Returns the value in the response to an increment, if there is one.
 fn new_value(told: &crate::client::DecodedResponse<pb::MutateResponse>) -> Option<i64> {
     Some(i64::from_be_bytes(told.cells.as_ref()?.first()?.value().try_into().unwrap()))
 }
@@ -261,11 +262,11 @@ fn a_condition_decides() {
         |processed| pb::MutateResponse { processed: Some(processed), ..Default::default() };
     assert_eq!(ask("2", equals("a", "0")).unwrap(), processed(false));
     assert_eq!(ask("2", equals("a", "1")).unwrap(), processed(true));
-    // The value given stands on the left: "1" is less than "2", which is stored.
+    // The given value is the left operand: "1" is less than "2", which is stored.
     let less =
         pb::Condition { compare_type: Some(pb::CompareType::Less.into()), ..equals("a", "1") };
     assert_eq!(ask("3", less).unwrap(), processed(true));
-    // That nothing is there is an empty value.
+    // A missing column compares equal to an empty value.
     let absent = pb::Condition { qualifier: Some(bytes("other")), ..equals("a", "") };
     assert_eq!(ask("4", absent).unwrap(), processed(true));
     assert_eq!(server.value("a").as_deref(), Some("4"));

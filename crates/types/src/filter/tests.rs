@@ -1,8 +1,8 @@
-//! The filter language against the recorded answers of HBase's parser.
+//! Filter language, compared with the recorded answers of HBase's parser.
 //!
-//! `testdata/filter/language.txt` has lines "parse STRING", each followed by what HBase 2.6 read,
-//! in parentheses, or by "error"; `interop/java/FilterAnswers.java` writes them. Lines "accepted
-//! STRING" with an answer of ours and "refused STRING" tell where we differ on purpose.
+//! `testdata/filter/language.txt` has lines "parse STRING", each followed by the filter read by
+//! HBase 2.6, in parentheses, or by "error"; `interop/java/FilterAnswers.java` writes them. Lines
+//! "accepted STRING" with Halite's answer and "refused STRING" specify intentional differences.
 
 use super::*;
 

@@ -82,7 +82,7 @@ fn service_names(services: &[Service<'_>], text: &mut String) -> std::fmt::Resul
     for service in services {
         writeln!(text, "            Self::{} => {:?},", short(service.name), service.name)?;
     }
-    text.push_str("        }\n    }\n\n    /// Whether it is called through `ExecService`, `ExecRegionServerService` or `ExecMasterService`.\n");
+    text.push_str("        }\n    }\n\n    /// Returns `true` if it is called through `ExecService`, `ExecRegionServerService` or `ExecMasterService`.\n");
     text.push_str("    pub fn is_endpoint(self) -> bool {\n");
     let endpoints: Vec<_> = services
         .iter()

@@ -1,8 +1,8 @@
 //! Hadoop's framing around codecs that compress one chunk at a time.
 //!
 //! ```text
-//! block    length of what comes out u32 | chunk ... until that many bytes came out
-//! chunk    length of what follows u32 | raw compressed bytes
+//! block    decompressed length u32 | chunk ... until that many bytes are decompressed
+//! chunk    compressed length u32 | raw compressed bytes
 //! ```
 //! This is the format of Hadoop's `BlockCompressorStream`; blocks follow each other to the end of
 //! the input. Empty input is compressed to a block of length zero, at which a reader stops.

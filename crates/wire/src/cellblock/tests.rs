@@ -1,4 +1,4 @@
-//! Blocks against the bytes HBase writes, round trips, and bytes from anybody.
+//! Blocks compared with bytes written by HBase, round trips, and arbitrary bytes.
 
 use bytes::Bytes;
 use halite_types::cell::{CellParts, TAG_TTL, write_tag};
@@ -49,7 +49,7 @@ fn plain(codec: Codec) -> CellBlockFormat {
     CellBlockFormat { codec, compressor: None }
 }
 
-// The cell r/f:q at 5 with value v, as HBase 2.6 writes it.
+// Cell r/f:q at 5 with value v, as written by HBase 2.6.
 const KEY_VALUE: &str = "00000018 0000000f 00000001 0001 72 01 66 71 0000000000000005 04 76";
 const KEY_VALUE_WITH_TAGS: &str =
     "00000025 0000000f 00000001 000172016671 0000000000000005 04 76 000b 0009 08 00000000000003e8";
@@ -182,7 +182,7 @@ fn a_block_that_unfolds_to_more_than_the_limit_is_refused() {
 
 #[test]
 fn a_chunk_cannot_ask_for_memory_it_does_not_fill() {
-    // Both levels say two gigabytes and hold nothing.
+    // Both levels specify two gigabytes and contain nothing.
     let snappy = Bytes::from(hex("7fffffff 00000006 ffffffff07 00"));
     let format =
         |compressor| CellBlockFormat { codec: Codec::KeyValue, compressor: Some(compressor) };

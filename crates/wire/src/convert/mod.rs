@@ -1,23 +1,23 @@
 //! Conversions between `halite-types` and HBase's messages, for servers and clients.
 //!
-//! | room | types | messages |
+//! | module | types | messages |
 //! |---|---|---|
 //! | [`get`], [`scan`] | `Get`, `Scan` | `Get`, `Scan` |
-//! | [`mutate`] | `Put`, `Delete`, `Increment`, `Append` | `MutationProto`, with its cells inside or in the cell block |
+//! | [`mutate`] | `Put`, `Delete`, `Increment`, `Append` | `MutationProto`, with its cells in the message or in the cell block |
 //! | [`condition`] | `CheckAndMutate` | `Condition` |
-//! | [`filter`], [`comparator`] | `Filter`, `Comparator` | the messages named after HBase's classes |
+//! | [`filter`], [`comparator`] | `Filter`, `Comparator` | messages named after HBase's classes |
 //! | [`result`] | `Row` | `Result`, `ScanResponse` |
 //! | [`region`], [`server`] | `RegionInfo`, [`server::ServerName`] | `RegionInfo`, `RegionSpecifier`, `ServerName` |
 //! | [`schema`] | `TableDescriptor`, `TableName`, namespaces | `TableSchema`, `TableName`, `NamespaceDescriptor` |
-//! | [`meta`] | where regions are | rows of `hbase:meta` |
+//! | [`meta`] | region locations | rows of `hbase:meta` |
 //! | [`snapshot`] | `SnapshotDescriptor` | `SnapshotDescription` |
 //! | [`status`] | `RegionLoad`, `ClusterStatus` | `RegionLoad`, `ClusterStatus` |
 //!
-//! What a client sends is read by functions that fail with an [`Exception`]: the class is the one
-//! HBase answers with. What a server answers is read by functions that fail with
-//! [`halite_types::Error`]. No message from outside panics, whatever it holds. Cells are in one
-//! cell block for all messages of a frame: a function that takes `cells: &mut Cells` takes those of
-//! its message off the front, so messages are to be read in the order in which they stand.
+//! Functions that decode requests fail with an [`Exception`], which has the class that HBase
+//! returns. Functions that decode responses fail with [`halite_types::Error`]. No message causes a
+//! panic. All messages of a frame have their cells in one cell block. A function with the parameter
+//! `cells: &mut Cells` removes those of its message from the front, so messages must be decoded in
+//! their order in the frame.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 pub mod comparator;

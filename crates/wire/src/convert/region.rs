@@ -1,7 +1,7 @@
 //! `RegionInfo` and `RegionSpecifier`: regions and their names.
 //!
 //! ```text
-//! region name     table,start,id.encoded.        the encoded name is the MD5 of what stands before it, in hex
+//! region name     table,start,id.encoded.        the encoded name is the MD5 of the bytes before it, in hex
 //! of hbase:meta   hbase:meta,,1                  encoded 1588230740
 //! ```
 //! In meta and in ZooKeeper the message follows a magic word ([`pb::magic::with_magic`]).

@@ -1,4 +1,4 @@
-//! Exceptions on their way out and back.
+//! Encoding and decoding of exceptions.
 
 use std::collections::BTreeSet;
 
@@ -157,7 +157,7 @@ fn a_failure_that_has_a_class_of_its_own_comes_back_as_what_it_was() {
     }
 }
 
-/// HBase's region servers have a class of their own for it, which most clients cannot load.
+/// HBase's region servers have a separate class for this exception, which most clients cannot load.
 #[test]
 fn a_row_that_is_too_big_is_known_by_the_class_of_servers_too() {
     let name = Some("org.apache.hadoop.hbase.regionserver.RowTooBigException".to_string());

@@ -1,4 +1,5 @@
-//! Messages against the bytes of HBase's own client, and what prost makes of the corners of proto2.
+//! Messages compared with the bytes of HBase's own client, and prost's treatment of the edge cases
+//! of proto2.
 
 use bytes::Bytes;
 use prost::Message;
@@ -6,8 +7,8 @@ use prost::Message;
 use crate::proto as pb;
 use crate::proto::magic::{from_magic, with_magic};
 
-/// Returns `true` if bytes are a message of this type to the last one: everything in them is
-/// understood and written again.
+/// Returns `true` if bytes are a message of this type without unknown parts: the decoded message
+/// encodes to the same bytes.
 fn is_understood<M: Message + Default>(bytes: &[u8]) -> bool {
     M::decode(bytes).is_ok_and(|message| message.encode_to_vec() == bytes)
 }
@@ -76,7 +77,7 @@ fn a_value_an_enumeration_does_not_have_is_neither_an_error_nor_a_panic() {
 
 #[test]
 fn a_field_of_a_later_version_is_skipped() {
-    // Field 99, four bytes; then 13 of ServerLoad, a number in 3.0 and a map in 2.6.
+    // Field 99, four bytes; then field 13 of ServerLoad, a number in 3.0 and a map in 2.6.
     assert!(pb::GetResponse::decode(&[0x9a, 0x06, 4, 1, 2, 3, 4][..]).is_ok());
     assert!(
         pb::ServerLoad::decode(&[0x68, 5][..]).is_ok()

@@ -1,4 +1,4 @@
-//! Frames against captured ones, round trips, and bytes from anybody.
+//! Frames compared with captured ones, round trips, and arbitrary bytes.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use halite_types::cell::CellParts;
@@ -302,7 +302,7 @@ fn a_request_that_is_too_big_is_refused_by_its_header_alone() {
         refuse_too_big(&endless, 0x2000_0000, &limits, &java),
         Some(ProtocolError::Close(_))
     ));
-    // A header that says it is longer than its frame is not looked for in the next one.
+    // A header that exceeds its frame is not continued in the next one.
     let short = [hex("000007d0 e0d403"), vec![0; 1997]].concat();
     assert!(matches!(refuse_too_big(&short, 2000, &limits, &java), Some(ProtocolError::Close(_))));
     assert_eq!(refuse_too_big(&short[..2003], 2000, &limits, &java), None);
@@ -393,7 +393,7 @@ fn answers_pile_up_in_one_buffer_which_is_allocated_once() {
     assert_eq!(answers[1].result.as_ref().unwrap_err().kind(), Some(ExceptionKind::UnknownScanner));
 }
 
-/// A request whose message is these bytes.
+/// Returns a request with these bytes as its message.
 fn request_of(method: &str, message: &[u8]) -> Request {
     let header = pb::RequestHeader {
         method_name: Some(method.to_string()),
@@ -418,8 +418,7 @@ fn part(tag: u8, content: &[u8]) -> Vec<u8> {
 #[test]
 fn a_message_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
     let limits = RpcLimits::default();
-    // Actions of nothing, two bytes each; hidden in a part with a region and after a group of a
-    // field nobody knows.
+    // Empty actions of two bytes each, in a part with a region, after a group of an unknown field.
     let actions =
         part(1, &[part(1, b"region"), vec![0x7b, 0x7c], [0x1a, 0].repeat(2 << 20)].concat());
     let multi = request_of("Multi", &actions);
@@ -435,7 +434,7 @@ fn a_message_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
         "{refused}"
     );
 
-    // What the decoder makes of it is what was told: values without anything, columns, attributes.
+    // The size of the decoded message equals the computed size: empty values, columns, attributes.
     let values = part(3, &[0x12, 0].repeat(1000));
     let mutation = [values, part(5, &[]).repeat(10)].concat();
     let get = [part(2, &[0x12, 0].repeat(100)), part(3, &[]), part(13, &[])].concat();
@@ -457,8 +456,8 @@ fn a_message_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
     assert_eq!((values.len(), multi.decoded_size(Method::ClientMulti)), (1000, parts.iter().sum()));
     multi.check_decoded_size(Method::ClientMulti, &limits).unwrap();
 
-    // A message that is not known to hold much must not be long; a value of any length is none of
-    // that.
+    // Messages without listed repeated fields must not be long. Long values in listed messages are
+    // not counted.
     request_of("ExecService", &part(2, &part(4, &vec![0; 20 << 20])))
         .check_decoded_size(Method::ClientExecService, &limits)
         .unwrap();
@@ -487,7 +486,7 @@ fn a_request_takes_no_more_in_memory_than_is_told() {
     );
 }
 
-/// An answer that is these bytes.
+/// Returns a response with these bytes as its message.
 fn response_body(message: &[u8]) -> ResponseBody {
     let mut frame = BytesMut::new();
     prost::Message::encode_length_delimited(
@@ -529,7 +528,7 @@ fn an_answer_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
             method.name()
         );
     }
-    // Values are long and take nothing but the frame.
+    // Long values require no more memory than the frame.
     let row = part(1, &part(1, &part(6, &vec![0; 4 << 20])));
     response_body(&row).check_decoded_size(Method::ClientGet, &limits).unwrap();
     response_body(&part(2, &vec![0; 4 << 20]))

@@ -67,7 +67,7 @@ impl Service {
         }
     }
 
-    /// Whether it is called through `ExecService`, `ExecRegionServerService` or `ExecMasterService`.
+    /// Returns `true` if it is called through `ExecService`, `ExecRegionServerService` or `ExecMasterService`.
     pub fn is_endpoint(self) -> bool {
         matches!(self, Self::AccessControl | Self::Aggregate | Self::Authentication | Self::MultiRowMutation)
     }

@@ -1,4 +1,4 @@
-//! Packets against captured ones, round trips, and bytes from anybody.
+//! Packets compared with captured ones, round trips, and arbitrary bytes.
 
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! Content of HBase's znodes.
 //!
 //! ```text
-//! 0xff | length u32 | who wrote it: "master:16000" and eight bytes | "PBUF" | message
+//! 0xff | length u32 | writer: "master:16000" and eight bytes | "PBUF" | message
 //! ```
 //! The part before `PBUF` is optional for Java's clients; gohbase and asynchbase require it.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]

@@ -20,8 +20,7 @@ fn read(bytes: Vec<u8>) -> halite_types::Result<Vec<OwnedCell>> {
     Ok(cells)
 }
 
-/// A small file with everything a file can have: three index levels, tags, delete markers, both
-/// filters.
+/// Returns a small file with all features: three index levels, tags, delete markers, both filters.
 fn small_file() -> (Vec<u8>, Vec<OwnedCell>) {
     let mut cells: Vec<OwnedCell> = (0..14)
         .map(|i| OwnedCell::put(format!("r{i:02}").as_bytes(), b"q", 5, b"v").with_tag(8, b"t"))
@@ -100,7 +99,7 @@ fn files_without_checksums_do_not_panic_either() {
         for flip in [0x01, 0x02, 0x40, 0x7f, 0x80, 0xff] {
             let mut damaged = bytes.clone();
             damaged[at] ^= flip;
-            // Nothing can tell a changed value from a true one here; what counts is that it ends.
+            // A changed value cannot be detected here; the read only has to end.
             drop(read(damaged));
         }
     }
@@ -147,13 +146,13 @@ fn a_header_that_promises_a_gigabyte_gets_none() {
     assert_eq!(read(bytes).unwrap_err().kind(), ErrorKind::Corrupt);
 }
 
-/// Everything a reader can be asked, on a file whose damage no checksum shows.
+/// Runs every reader operation on a file whose damage no checksum detects.
 fn use_in_every_way(bytes: Vec<u8>) -> halite_types::Result<()> {
     let reader = open(bytes)?;
     let (_, cells) = small_file();
     let mut cursor = Cursor::new(reader, DirectBlocks);
     for cell in &cells {
-        // One look-up may fail and the next succeed; the cursor has to bear both.
+        // One lookup may fail and the next succeed; the cursor must handle both.
         drop(cursor.seek(&cell.key).and_then(|()| cursor.advance()));
         drop(cursor.seek_before(&cell.key));
         drop(cursor.seek_to_previous_row(key_row(&cell.key)));
@@ -163,8 +162,7 @@ fn use_in_every_way(bytes: Vec<u8>) -> halite_types::Result<()> {
     while let Some(key) = cursor.key().map(<[u8]>::to_vec) {
         cursor.seek_before(&key)?;
         steps += 1;
-        // A walk over cells that damage put out of order may go round; a caller asks for rows it
-        // has not seen.
+        // Iteration over cells out of order may cycle; a caller only requests rows it has not seen.
         if steps > 1000 {
             break;
         }
@@ -191,7 +189,7 @@ proptest! {
             ..WriterOptions::default()
         };
         let mut bytes = write(&options, &small_file().1, StoreFileInfo::flushed(3));
-        // The zeros that fill the trailer are of no interest.
+        // The zero padding of the trailer is not damaged.
         let interesting = bytes.len() - 4096 + 200;
         for (at, byte) in damage {
             bytes[at.index(interesting)] = byte;

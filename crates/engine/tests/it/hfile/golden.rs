@@ -1,5 +1,5 @@
-//! Files HBase wrote: every cell, every look-up, every filter, and the same bytes when they are
-//! written again.
+//! Files that HBase wrote: every cell, every lookup, every filter, and identical bytes when
+//! rewritten.
 use halite_engine::hfile::{
     ChecksumType, Comparator, Cursor, DirectBlocks, HashKind, Reader, StoreFileInfo, Writer,
     WriterOptions, info_key,
@@ -76,8 +76,8 @@ fn every_cell_is_the_one_hbase_reads() {
     }
 }
 
-/// Seeks with the cell's own key, with keys around it, forwards, backwards and again from where the
-/// cursor is.
+/// Seeks with the cell's own key and with adjacent keys: forward, backward and again from the
+/// cursor's position.
 fn check_lookups(name: &str, reader: &std::sync::Arc<Reader>, cells: &[OwnedCell]) {
     let comparator = reader.comparator();
     let mut kept = Cursor::new(reader.clone(), DirectBlocks);
@@ -216,8 +216,8 @@ fn a_filter_answers_only_what_it_is_about() {
     assert!(!row.may_contain_delete_family(&DirectBlocks, b"k00000000").unwrap());
 }
 
-/// The settings with which the generator of the samples wrote each of them, as far as they are not
-/// in the file.
+/// Returns the settings with which the generator wrote a sample; those stored in the file are read
+/// from it.
 fn settings(name: &str, reader: &Reader) -> WriterOptions {
     let mut options = WriterOptions {
         bloom: if name == "empty" { BloomType::Row } else { reader.bloom_type() },

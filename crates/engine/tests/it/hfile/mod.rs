@@ -1,4 +1,4 @@
-//! HFiles against the files and cells HBase wrote, against a model, and against damage.
+//! HFiles compared with files and cells that HBase wrote, tested against a model, and damaged.
 mod damage;
 mod golden;
 mod model;

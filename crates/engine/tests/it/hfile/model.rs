@@ -1,4 +1,4 @@
-//! Random cells against a sorted list, and the rules of writing.
+//! Random cells compared with a sorted list, and the rules of writing.
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -40,7 +40,7 @@ fn any_cell() -> impl Strategy<Value = OwnedCell> {
     )
 }
 
-/// The same cell in a row that begins with `row_prefix`.
+/// Returns the same cell in a row that begins with `row_prefix`.
 fn with_row_prefix(shared: &str, cell: &OwnedCell) -> OwnedCell {
     let view = cell.view();
     let row = [shared.as_bytes(), view.row()].concat();
@@ -90,8 +90,8 @@ proptest! {
         mut cells in prop::collection::vec(any_cell(), 0..150),
         mut probes in prop::collection::vec(any_cell(), 1..40),
     ) {
-        // Searches compare eight bytes behind what the rows share first, so some share more than
-        // that; some probes do not.
+        // Searches first compare the eight bytes after the common prefix of the rows. So some rows
+        // share more bytes; some probes do not.
         cells.iter_mut().for_each(|cell| *cell = with_row_prefix(shared, cell));
         probes.iter_mut().filter(|probe| probe.sequence % 8 != 0).for_each(|probe| *probe = with_row_prefix(shared, probe));
         cells.sort_by(|a, b| compare_cells(&a.view(), &b.view()));
@@ -122,7 +122,7 @@ proptest! {
     }
 }
 
-/// Counts the blocks asked for by kind, and refuses once there were enough.
+/// Counts the requested blocks by kind, and fails after a limited number of blocks.
 #[derive(Default)]
 struct CountingSource {
     data: AtomicUsize,

@@ -125,7 +125,7 @@ pub(super) fn sample_cells(name: &str) -> (Arc<Reader>, Vec<OwnedCell>) {
     (reader, cells)
 }
 
-/// Writes cells and gives the file's bytes.
+/// Writes cells and returns the bytes of the file.
 pub(super) fn write(options: &WriterOptions, cells: &[OwnedCell], store: StoreFileInfo) -> Vec<u8> {
     let file = MemoryFile::default();
     let mut writer = Writer::create(Box::new(file.clone()), "new", options.clone()).unwrap();
@@ -138,12 +138,12 @@ pub(super) fn write(options: &WriterOptions, cells: &[OwnedCell], store: StoreFi
     bytes
 }
 
-/// The order of two cells' keys in a file of that comparator.
+/// Returns `true` if key `a` is before key `b` in the order of `comparator`.
 pub(super) fn is_before(comparator: Comparator, a: &[u8], b: &[u8]) -> bool {
     comparator.compare(a, b).is_lt()
 }
 
-/// The lines of HBase's dump of a file.
+/// Returns the lines of HBase's dump of a file.
 pub(super) fn dump(name: &str) -> Vec<String> {
     let packed = std::fs::read(path_of(&format!("{name}.tsv.gz"))).unwrap();
     let mut text = String::new();
@@ -151,7 +151,7 @@ pub(super) fn dump(name: &str) -> Vec<String> {
     text.lines().skip(1).map(str::to_owned).collect()
 }
 
-/// A cell as HBase's dump has it.
+/// Formats a cell as in HBase's dump.
 pub(super) fn line(cell: CellRef<'_>) -> String {
     let value = if cell.value().len() <= 64 {
         hex(cell.value())
@@ -168,7 +168,7 @@ pub(super) fn line(cell: CellRef<'_>) -> String {
     )
 }
 
-/// A cell of HBase's dump, if the dump has its whole value.
+/// Parses a cell of HBase's dump; a long value is replaced by its digest.
 pub(super) fn parse_line(line: &str) -> OwnedCell {
     let columns: Vec<&str> = line.split('\t').collect();
     let value = if columns[7].starts_with("sha256:") {

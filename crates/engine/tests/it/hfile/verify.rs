@@ -1,11 +1,11 @@
-//! Checking a whole file: HBase's own files hold together, and whatever does not is named.
+//! Verification of whole files: HBase's own files pass, and every defect is named.
 use halite_engine::hfile::{BlockKind, ChecksumType, StoreFileInfo, WriterOptions};
 use halite_types::ErrorKind;
 
 use super::golden::{READ_ONLY, SAMPLES};
 use super::support::{OwnedCell, open, sample, sample_cells, write};
 
-/// A file of several index levels and both filters, with the given checksums.
+/// Returns a file of several index levels and both filters, with the given checksums.
 fn small_file(checksum: ChecksumType) -> Vec<u8> {
     let mut cells: Vec<OwnedCell> = (0..14)
         .map(|i| OwnedCell::put(format!("row-{i:02}").as_bytes(), b"q", 5, b"value"))
@@ -61,8 +61,8 @@ fn every_flipped_byte_of_every_block_is_found() {
     }
 }
 
-/// What is said about a file without checksums in which the first `old` at or behind the first
-/// `near` became `new`.
+/// Returns the error for a file without checksums after `new` overwrites the first `old` at or
+/// after the first `near`.
 fn complaint(near: &[u8], old: &[u8], new: &[u8]) -> String {
     let find = |bytes: &[u8], what: &[u8]| {
         bytes.windows(what.len()).position(|window| window == what).unwrap()

@@ -1,11 +1,11 @@
-//! Keys in text files that other programs wrote: fields, values and the key, one in each line.
+//! Keys in text files written by other programs: fields, values and the key, one key per line.
 
 use super::{encoded, plain, salt, schema, unhex};
 use crate::schema::{HashFunction, KeySchema, Profile, Segment};
 use crate::value::{Decimal, FieldType, TimeUnit, Value};
 
-/// Compares every line's key with ours, and its values with what ours reads; returns how many there
-/// were.
+/// Compares the key of every line with the encoded key, and its values with the decoded values.
+/// Returns the number of lines.
 pub(super) fn check_lines(golden: &str, profile: Profile) -> usize {
     let lines = golden.lines().filter(|line| !line.starts_with('#'));
     lines.inspect(|line| check_line(line, profile)).count()

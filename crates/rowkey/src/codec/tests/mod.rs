@@ -1,4 +1,4 @@
-//! Keys of profile BIN against the bytes that others compute, and what is refused.
+//! Keys of profile BIN, compared with bytes computed by other programs, and rejected keys.
 
 use bytes::Bytes;
 
@@ -50,7 +50,7 @@ pub(super) fn salt(count: u32, by: &[FieldId], function: HashFunction) -> Segmen
     Segment::new(SegmentKind::Salt { count, by: by.to_vec(), function })
 }
 
-/// Returns the key in hexadecimal digits, after decoding has given the values back.
+/// Returns the key in hexadecimal digits, after verifying that it decodes to the values.
 pub(super) fn encoded(schema: &KeySchema, values: &[Value<'_>]) -> String {
     let key = schema.encode(values).expect("a key");
     let decoded = schema.decode(&key).expect("its values");

@@ -1,4 +1,4 @@
-//! Profile ORDERED against keys that HBase's own classes wrote.
+//! Profile ORDERED, compared with keys written by HBase's own classes.
 
 use super::golden::check_lines;
 use super::*;

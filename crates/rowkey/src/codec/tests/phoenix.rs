@@ -1,4 +1,4 @@
-//! Profile PHOENIX against keys that Phoenix's own driver wrote.
+//! Profile PHOENIX, compared with keys written by Phoenix's own driver.
 
 use super::golden::check_lines;
 use super::*;

@@ -1,4 +1,4 @@
-//! Profile TEXT: the keys of the tutorials, and what must not be written or read.
+//! Profile TEXT: the keys of the tutorials, and keys and values that are rejected.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn bucket(field: FieldId, width: u64) -> Segment {
     Segment::new(SegmentKind::Bucket { field, width })
 }
 
-/// Returns the key as text, after decoding has given the values back.
+/// Returns the key as text, after verifying that it decodes to the values.
 fn written(schema: &KeySchema, values: &[Value<'_>]) -> String {
     String::from_utf8(unhex(&encoded(schema, values))).expect("text")
 }
@@ -38,7 +38,7 @@ fn refused(schema: &KeySchema, values: &[Value<'_>]) -> KeyErrorKind {
     schema.encode(values).unwrap_err().kind
 }
 
-/// `{sender}_{rev(ts):19}_{receiver}`
+/// Returns the schema of `{sender}_{rev(ts):19}_{receiver}`.
 fn inbox() -> KeySchema {
     text(
         &[STRING, TIME, STRING],
@@ -46,7 +46,7 @@ fn inbox() -> KeySchema {
     )
 }
 
-/// `{a}_{b}_{c}`
+/// Returns the schema of `{a}_{b}_{c}`.
 fn combined() -> KeySchema {
     text(&[STRING; 3], vec![plain(0), literal("_"), plain(1), literal("_"), plain(2)])
 }
@@ -138,7 +138,8 @@ fn k11_a_phone_number_is_reversed() {
 fn k20_the_salt_is_that_of_javas_hash_code_over_the_key() {
     let salted = text(&[STRING], vec![digits(3, salt(1000, &[0], HashFunction::Java)), plain(0)]);
     assert_eq!(written(&salted, &["20150524002300_1232".into()]), "79720150524002300_1232");
-    // In two fields, what is hashed is how they are in the key: with the literal between them.
+    // The hash of two fields is computed from their text in the key, including the literal between
+    // them.
     let typed = text(
         &[FieldType::U64, FieldType::U32],
         vec![

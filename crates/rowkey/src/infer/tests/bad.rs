@@ -1,4 +1,4 @@
-//! Samples that are not all of one form, negative salts, and bytes of any kind.
+//! Samples of mixed shapes, negative salts, and arbitrary bytes.
 
 use bytes::Bytes;
 use fastrand::Rng;
@@ -6,7 +6,8 @@ use fastrand::Rng;
 use super::generate::{calendar, java, md5_hex, reversed, rows, some_time, text_rows};
 use crate::infer::{InferOptions, infer};
 
-/// What S4's code makes of a remainder: zeros in front by size, the sign and all.
+/// Returns a signed remainder as S4's code formats it: zeros are prepended by size, and the sign
+/// remains.
 fn signed_salt(id: &str) -> String {
     match java(id) % 1000 {
         salt if salt < 10 => format!("00{salt}"),
@@ -42,8 +43,8 @@ fn s4s_negative_salts_are_reported_and_the_others_explained() {
     );
 }
 
-/// Keys of one time were compared with each other in the order of the keys, so that any keys of a
-/// bulk load rose.
+/// Regression test: keys with equal times were compared in key order, so that the keys of any bulk
+/// load seemed to ascend.
 #[test]
 fn keys_put_with_one_time_are_in_no_order() {
     let keys = |make: fn(u64) -> u64| {
@@ -64,7 +65,7 @@ fn keys_put_with_one_time_are_in_no_order() {
     assert!(rises(&keys(|at| at), |at| at) && rises(&keys(|at| at), |at| at - at % 3 % 2));
 }
 
-/// In even steps, lines that alternate were all of one kind.
+/// Regression test: even steps selected only one kind of alternating lines.
 #[test]
 fn some_of_many_keys_are_of_every_kind_of_them() {
     let line = |at: usize| {

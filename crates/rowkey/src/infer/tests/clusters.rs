@@ -1,5 +1,5 @@
-//! Prefixes and numbers in the range of times, next to times that are in clusters; addresses next
-//! to other numbers with dots.
+//! Prefixes and numbers in the range of times, compared with times in clusters; addresses compared
+//! with other numbers with dots.
 
 use fastrand::Rng;
 
@@ -71,7 +71,7 @@ const NO_TIMES: &[(&str, Make)] = &[
 
 type Time = fn(&mut Rng, u64) -> u64;
 
-/// Times that are in clusters, or all over.
+/// Times in clusters, or evenly distributed.
 const TIMES: &[(&str, Time)] = &[
     ("busy hours of some days", |rng, _| {
         T0 + rng.u64(0..7) * DAY + 9 * 3_600_000 + rng.u64(0..8 * 3_600_000)

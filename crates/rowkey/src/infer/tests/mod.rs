@@ -1,4 +1,4 @@
-//! Keys as the tutorials make them, a thousand of each, and what is found of them.
+//! Keys of the tutorials' designs, a thousand of each, and their inferred schemas.
 
 mod bad;
 mod clusters;

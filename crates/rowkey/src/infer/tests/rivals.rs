@@ -1,7 +1,7 @@
-//! Identifiers, times and digests next to what only looks like them: digits drawn from the same
-//! alphabet after the same first ones, numbers assembled in one, counters in the range of times.
-//! What they are called counts here, not only how they are cut: a wrong name with 90 % or more is a
-//! mistake.
+//! Identifiers, times and digests compared with values that only resemble them: random digits of
+//! the same alphabet after the same first digits, composite numbers, counters in the range of
+//! times. The interpretation counts here, not only the split: a wrong name with a confidence of 0.9
+//! or more is a mistake.
 
 use std::fmt::Write as _;
 
@@ -16,11 +16,11 @@ use super::identifiers::{
 };
 use crate::infer::{InferOptions, Inferred, infer};
 
-/// Sizes of samples; the small ones have nothing that is sure.
+/// Sample sizes; the smallest ones never have a confident result.
 const SIZES: [usize; 9] = [1, 2, 5, 10, 20, 39, 50, 300, 1_000];
-/// So few keys are never sure.
+/// Maximum number of keys that never have a confident result.
 const FEW: usize = 10;
-/// What keys may be called, as the evidence has it.
+/// Interpretations, as they appear in the evidence.
 const NAMES: [&str; 13] = [
     "UUID",
     "ULID",
@@ -39,10 +39,10 @@ const NAMES: [&str; 13] = [
 
 struct Rival {
     name: &'static str,
-    /// What it is called; all other names are wrong.
+    /// Right names; all others are wrong.
     called: &'static [&'static str],
-    /// How sure it has to be of 300 keys or more from all over, in percent: 0 for what cannot be
-    /// told.
+    /// Minimum confidence for 300 keys or more from the whole table, in percent; 0 if the kind
+    /// cannot be determined.
     sure: u32,
     make: Make,
 }
@@ -56,7 +56,7 @@ const fn named(
     Rival { name, called, sure, make }
 }
 
-/// What has none of the names, or cannot be told from what has.
+/// Returns a rival that has none of the names, or cannot be distinguished from one that has.
 const fn other(name: &'static str, make: Make) -> Rival {
     Rival { name, called: &[], sure: 0, make }
 }
@@ -290,7 +290,7 @@ const TIMES: &[Rival] = &[
 
 const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// Text of other kinds.
+/// Other kinds of text.
 const TEXTS: &[Rival] = &[
     other("MAC addresses", |rng, _| {
         let parts: Vec<String> = (0..6).map(|_| format!("{:02x}", rng.u8(..))).collect();
@@ -402,7 +402,7 @@ const PROFILES: &[Rival] = &[
     other("counted ids of eight bytes", |_, at| (T0 / 1000 + at).to_be_bytes().to_vec()),
 ];
 
-/// Names that the evidence of a reading has.
+/// Returns the names in the evidence of a schema.
 fn names(inferred: &Inferred) -> Vec<&'static str> {
     NAMES
         .into_iter()
@@ -410,8 +410,8 @@ fn names(inferred: &Inferred) -> Vec<&'static str> {
         .collect()
 }
 
-/// What is wrong with what is stated of so many keys of a shape; the line for people is added to
-/// `report`.
+/// Returns the mistakes in the best schema for `rows` keys of a rival. Appends a human-readable
+/// line to `report`.
 fn check_rival(
     rival: &Rival,
     seed: u64,
@@ -450,7 +450,7 @@ fn what_only_looks_like_an_identifier_is_not_called_one_for_sure() {
     for (at, rival) in
         (500..).zip([UUIDS, IDENTIFIERS, TIMES, TEXTS, PROFILES].into_iter().flatten())
     {
-        // The order of few keys changes nothing, and that of many little.
+        // The order of few keys has no effect, and that of many keys little.
         let samples = SIZES
             .into_iter()
             .flat_map(|rows| ["all over", "sorted", "first"].map(|way| (rows, way)));
@@ -469,7 +469,7 @@ fn what_only_looks_like_an_identifier_is_not_called_one_for_sure() {
     );
 }
 
-/// Times of cells that go their own way bear nothing out, nor do those of one load.
+/// Unrelated times of cells do not confirm times, nor do those of one load.
 #[test]
 fn times_of_other_cells_make_nothing_surer_that_is_wrong() {
     let (mut wrong, mut report) = (Vec::new(), String::new());
@@ -495,7 +495,7 @@ fn times_of_other_cells_make_nothing_surer_that_is_wrong() {
     );
 }
 
-/// Returns the names that each of the readings has.
+/// Returns the names, confidence and doubts of each candidate.
 fn readings(keys: &[Bytes], cells: &[i64]) -> Vec<(Vec<&'static str>, f64, Vec<String>)> {
     let found = infer(keys, cells, &InferOptions::default());
     found.candidates.into_iter().map(|one| (names(&one), one.confidence, one.doubts)).collect()
@@ -564,7 +564,7 @@ fn times_of_cells_bear_identifiers_out() {
     );
 }
 
-/// So few have the marks of a version randomly.
+/// A few different numbers may have the marks of a version randomly.
 #[test]
 fn marks_of_a_few_numbers_are_no_proof() {
     let one = sample(|rng, _| hex(uuid(rng, 4)), 3, 5, "all over");

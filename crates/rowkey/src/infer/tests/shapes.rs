@@ -1,4 +1,4 @@
-//! The schemas that a thousand keys of each design lead to.
+//! Schemas inferred from a thousand keys of each design.
 
 use bytes::Bytes;
 use halite_types::hash::murmur3;
@@ -7,8 +7,8 @@ use md5::Digest as _;
 use super::generate::{T0, calendar, java, md5_hex, one, reversed, rows, some_time, text_rows};
 use crate::infer::{InferOptions, Inferred, infer};
 
-/// What all the keys are found to be: `wanted`, without a counter-example, and declared by a
-/// statement that reads back.
+/// Verifies that the schema `wanted` is inferred without a counter-example, and that its statement
+/// parses to the same schema.
 fn recovered(keys: &[Bytes], wanted: &str) -> Inferred {
     with_times(keys, &[], wanted)
 }
@@ -43,7 +43,7 @@ fn with_times(keys: &[Bytes], times: &[i64], wanted: &str) -> Inferred {
     best
 }
 
-/// What is stated of a segment.
+/// Verifies the evidence of a segment.
 fn assert_evidence(inferred: &Inferred, segment: usize, wanted: &str) {
     let said = &inferred.evidence[segment].text;
     assert!(said.contains(wanted), "wanted {wanted:?}: {said}");
@@ -183,7 +183,7 @@ fn k13_a_salt_byte_and_the_id() {
     });
     let best = recovered(&keys, "(SALT(16), user STRING)");
     assert_evidence(&best, 0, "murmur3 of user, modulo 16: 400 of 400 keys");
-    // Device and time, the device salted: the whole of the design of the first lesson.
+    // Device and time, with a salt of the device: the whole design of the first lesson.
     let keys = rows(16, |rng, _| {
         let id = format!("sensor_{:05}", rng.u32(0..1000));
         let salt = u8::try_from((murmur3(id.as_bytes(), 0) & 0x7fff_ffff) % 16).unwrap();
@@ -287,7 +287,7 @@ fn k30_time_slices_of_host_and_event() {
         format!("{host}_{event}_{bucket}")
     });
     let stamps: Vec<i64> = times.iter().map(|time| time.cast_signed()).collect();
-    // Without the times of cells the last part is a number like others.
+    // Without times of cells, the last part is an ordinary number.
     recovered(&keys, "TEXT '{host}_{name}_{id:7}'");
     let best = with_times(&keys, &stamps, "TEXT '{host}_{name}_{bucket(ts, 15m):7}'");
     assert_evidence(&best, 4, "they follow the times of the cells");

@@ -1,4 +1,4 @@
-//! Random schemas, rows and questions, all from one seed.
+//! Random schemas, rows and queries, all from one seed.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -34,17 +34,17 @@ impl SeededRng {
     }
 }
 
-/// A schema, rows of it, and a question.
+/// Schema, rows of it, and a query.
 pub(crate) struct Case {
     pub(crate) schema: Arc<KeySchema>,
-    /// Every key with the values that were written under it; several where the key has only a part
+    /// Every key with the values that were encoded to it; several if the key contains only a part
     /// of them.
     pub(crate) rows: BTreeMap<Vec<u8>, Vec<Vec<Value<'static>>>>,
     pub(crate) query: KeyQuery,
     pub(crate) options: PlanOptions,
 }
 
-/// Dictionaries of the words that rows have, and salts that are drawn.
+/// Dictionaries of the words in rows, and generated salts.
 #[derive(Debug)]
 struct Words(SaltGenerator);
 
@@ -53,7 +53,7 @@ const WORDS: [&str; 9] =
 
 impl KeyResolver for Words {
     fn dictionary_id(&self, _: usize, value: &[u8]) -> Option<u64> {
-        // Not in the order of the words, as in a dictionary that grew.
+        // Ids are not in the order of the words, as in a dictionary that grew.
         Some(WORDS.iter().position(|word| word.as_bytes() == value)? as u64 ^ 5)
     }
 
@@ -155,7 +155,7 @@ fn segments(chance: &mut SeededRng, fields: &[Field]) -> Vec<Segment> {
     if chance.one_in(2) {
         use HashFunction::{Crc32, Java, Md5, Modulo, Murmur3, Random, RoundRobin};
         let function = chance.pick(&[Murmur3, Md5, Java, Crc32, Modulo, Random, RoundRobin]);
-        // Phoenix has only its own.
+        // Phoenix has only its own function.
         let (function, by) = if chance.one_in(4) {
             (HashFunction::Phoenix, Vec::new())
         } else {
@@ -184,7 +184,7 @@ fn segments(chance: &mut SeededRng, fields: &[Field]) -> Vec<Segment> {
     segments
 }
 
-/// Returns the same with a literal after every segment but the last, and digits for some.
+/// Returns the segments with a literal after each but the last, and digits for some.
 fn as_text(chance: &mut SeededRng, segments: Vec<Segment>) -> Vec<Segment> {
     let literal = Segment::new(SegmentKind::Const(bytes::Bytes::from_static(b"_")));
     let last = segments.len().saturating_sub(1);
@@ -243,7 +243,8 @@ fn rows(
             if is_nullable(id) && chance.one_in(4) { Value::Null } else { value(chance, field.ty) }
         };
         let values: Vec<_> = fields.iter().enumerate().map(value).collect();
-        // What the key cannot hold (a bucket before 1970, text that is no address) is not a row.
+        // Values that the key cannot contain (a bucket before 1970, text that is not an address)
+        // are not a row.
         if let Ok(key) = schema.encode_with(&values, helper) {
             rows.entry(key.to_vec()).or_default().push(values);
         }
@@ -251,7 +252,8 @@ fn rows(
     rows
 }
 
-/// Few values of each type, so that conditions meet rows, the least and the greatest among them.
+/// Returns one of a few values of the type, so that conditions match rows. They include the least
+/// and the greatest.
 fn value(chance: &mut SeededRng, ty: FieldType) -> Value<'static> {
     if let Some((min, max)) = ty.integer_range() {
         let small = chance.below(8) as i128 - if min < 0 { 3 } else { 0 };

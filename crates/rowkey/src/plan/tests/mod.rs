@@ -1,4 +1,4 @@
-//! Plans against filtering after a full scan, and the tutorials' keys by their numbers.
+//! Plans compared with filters after a full scan, and the tutorials' keys by number.
 
 pub(crate) mod cases;
 mod random;

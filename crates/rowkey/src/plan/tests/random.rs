@@ -1,5 +1,5 @@
-//! Random schemas, rows and questions: ranges and the check of what is left give what filtering
-//! after a full scan gives.
+//! Random schemas, rows and queries: the ranges and the residual check return the same rows as a
+//! filter after a full scan.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::value::{FieldType, Value};
 
 type Row<'c> = (&'c Vec<u8>, &'c Vec<Vec<Value<'static>>>);
 
-/// What a range gives, in the direction of the query, and the merge key of each row.
+/// Returns the rows of a range in the direction of the query, each with its merge key.
 fn read<'c>(case: &'c Case, plan: &Plan, range: &KeyRange) -> Vec<(Vec<u8>, Row<'c>)> {
     let mut rows: Vec<Row<'c>> =
         if plan.is_skip_scan() { skip(case, plan, range) } else { within(case, &range.range) };
@@ -41,7 +41,7 @@ fn within<'c>(case: &'c Case, range: &RowRange) -> Vec<Row<'c>> {
     case.rows.iter().filter(|(key, _)| range.contains(key)).collect()
 }
 
-/// Goes from value to value as a skip scan does, and sees that it ends.
+/// Steps from value to value like a skip scan.
 fn skip<'c>(case: &'c Case, plan: &Plan, range: &KeyRange) -> Vec<Row<'c>> {
     let mut left = range.range.clone();
     let mut found = Vec::new();
@@ -57,8 +57,8 @@ fn skip<'c>(case: &'c Case, plan: &Plan, range: &KeyRange) -> Vec<Row<'c>> {
     found
 }
 
-/// Returns `true` if one value meets one condition: written down once more, without the planner's
-/// sets.
+/// Returns `true` if one value meets one condition. This is an independent implementation without
+/// the planner's sets.
 fn meets(test: &Predicate, value: &Value<'_>) -> bool {
     let number = |value: &Value<'_>| crate::plan::constraint::integer(value);
     let compare = |a: &Value<'_>, b: &Value<'_>| match (number(a), number(b)) {
@@ -91,7 +91,7 @@ fn meets(test: &Predicate, value: &Value<'_>) -> bool {
     }
 }
 
-/// Returns `true` if a row is wanted. Of a bucket, any of its values may be the one.
+/// Returns `true` if the query selects a row. Of a bucket, any of its values may be the one.
 fn wanted(case: &Case, row: &[Value<'static>]) -> bool {
     row.iter().enumerate().all(|(field, value)| {
         let tests = || {
@@ -135,8 +135,8 @@ fn in_order(
                 };
                 bucket(a).cmp(&bucket(b))
             }
-            // Of text in part and of transformed values the bytes say what comes first, and nothing
-            // further is compared.
+            // The order of truncated text and of transformed values is that of their bytes; later
+            // terms are not compared.
             _ => return true,
         };
         match if term.order == Order::Desc { order.reverse() } else { order } {
@@ -148,7 +148,7 @@ fn in_order(
     true
 }
 
-/// Rows of a plan, merged.
+/// Returns the merged rows of a plan.
 fn run<'c>(case: &'c Case, plan: &Plan, limit: Option<usize>) -> Vec<(Vec<u8>, Row<'c>)> {
     let mut merged = Vec::new();
     for range in plan.ranges() {
@@ -178,7 +178,7 @@ impl ByMergeKey for (Vec<u8>, Row<'_>) {
     }
 }
 
-/// What one case was good for.
+/// Statistics of the tested cases.
 #[derive(Default)]
 struct CaseStats {
     planned: u64,
@@ -213,7 +213,7 @@ fn check(case: &Case, chance: &mut SeededRng, seen: &mut CaseStats) {
     for (key, values) in &case.rows {
         let is_wanted = values.iter().any(|row| wanted(case, row));
         let is_found = found_keys.contains_key(key);
-        // What is cut off a text cannot be requested: more may be found.
+        // The part that is truncated cannot be queried: more rows may be found.
         assert!(
             is_found == is_wanted || has_trunc && is_found,
             "{values:?} is found: {is_found}, wanted: {is_wanted}"
@@ -271,7 +271,7 @@ fn ranges_and_residual_give_what_filtering_after_a_full_scan_gives() {
         });
         seen.add(&of_case);
     }
-    // A generator that made only dull cases would prove nothing.
+    // A generator of only trivial cases would prove nothing.
     for (what, count) in [
         ("rows", seen.rows),
         ("branches", seen.branches),
@@ -296,8 +296,8 @@ impl CaseStats {
 
 #[test]
 fn seeds_that_failed_once_do_not_again() {
-    // Skipping over text whose keys lie between others, and over a null that is not written; text
-    // cut between its letters; a list cut short whose last key is not that of its last value.
+    // Skipping over text whose keys are between others, and over an omitted null; text truncated
+    // between its letters; a truncated list whose last key is not that of its last value.
     for seed in [7_461, 12_478, 154_503, 5_213_299] {
         check(&Case::new(seed), &mut SeededRng(!seed), &mut CaseStats::default());
     }

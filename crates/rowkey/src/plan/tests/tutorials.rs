@@ -1,4 +1,4 @@
-//! The tutorials' keys, each under its number: what is read for a question, as text.
+//! Keys of the tutorials, each with its number: the ranges read by a query, as text.
 
 use std::borrow::Borrow;
 use std::fmt::Write as _;
@@ -53,7 +53,7 @@ fn bounds(plan: &Plan) -> Vec<(Vec<u8>, Vec<u8>)> {
     plan.ranges().map(|range| (bytes(&range.range.start), bytes(&range.range.end))).collect()
 }
 
-/// Returns the one range of a plan that examines no row again.
+/// Returns the range of a plan that has only one and does not check rows again.
 fn only(plan: &Plan) -> (Vec<u8>, Vec<u8>) {
     assert!(!plan.has_residual(), "{plan:?}");
     let [range] = bounds(plan).try_into().expect("one range");
@@ -103,7 +103,7 @@ fn k07_one_user_and_a_range_of_time_is_one_range_without_extra_rows() {
         only(&plan(&user_times(), KeyQuery::all().equals(0, "u1").with(1, from_to(T0, T0 + HOUR))));
     let sign_flipped = |at: i64| (at.cast_unsigned() ^ (1 << 63)).to_be_bytes();
     assert_eq!(found.0, key(&[b"u1\0\x01", &sign_flipped(T0)]));
-    // The last millisecond plus one; zeros at the end of a bound say nothing.
+    // The last millisecond plus one; zeros at the end of a bound are redundant.
     let end = key(&[b"u1\0\x01", &sign_flipped(T0 + HOUR)]);
     assert!(end.starts_with(&found.1) && end[found.1.len()..].iter().all(|&byte| byte == 0));
 }
@@ -148,7 +148,7 @@ fn k10_a_hash_in_front_is_computed_and_the_range_ends_at_the_successor_of_the_pr
         schema(&[region, ("ts", TIME)], vec![hash, literal(), plain(0), literal(), plain(1)]);
     let found = plan(&schema, KeyQuery::all().equals(0, "beijing"));
     assert_eq!(only(&found), (b"0420_beijing_".to_vec(), b"0420_beijing`".to_vec()));
-    // Without the region nothing is known of the hash in front of it.
+    // Without the region, the preceding hash is unknown.
     let later = plan(&schema, KeyQuery::all().with(1, from_to(T0, T0 + 1)));
     assert_eq!(later.notes(), [PlanNote::HashRange { segment: 0 }, PlanNote::FullScan]);
     assert!(later.has_residual());
@@ -278,7 +278,7 @@ fn e02_in_text_too_with_the_digits_of_the_tutorial() {
         .map(|(start, end)| (to_string_binary(&start), to_string_binary(&end)))
         .collect::<Vec<_>>();
     assert_eq!(texts, [("s1_9223370326393975807".into(), "s1_9223370326480375808".into())]);
-    // A sensor `s1_92..` could begin with the same text, so the name is examined again.
+    // A sensor `s1_92..` may begin with the same text, so the name is checked again.
     assert_eq!(found.residual().map(|condition| condition.field).collect::<Vec<_>>(), [0]);
 }
 
@@ -315,7 +315,7 @@ fn k27_a_bucket_by_remainder_makes_a_scan_of_each_bucket_in_one_order() {
     let wide = plan(&schema, KeyQuery::all().with(0, from_to(T0, T0 + HOUR)));
     assert_eq!((wide.fan_out(), wide.has_residual()), (100, false));
     assert!(wide.serves_order(&[(0, Order::Asc), (1, Order::Asc)]));
-    // A range of fewer values than buckets asks only theirs.
+    // A range of fewer values than salts reads only theirs.
     let narrow = plan(&schema, KeyQuery::all().with(0, from_to(T0, T0 + 3)));
     assert_eq!((narrow.fan_out(), narrow.notes()), (3, &[][..]));
 }
@@ -353,8 +353,8 @@ fn k30_an_hour_of_quarter_hour_rows_is_four_buckets() {
     assert!(found.serves_order(&[(0, Order::Asc)]) && !found.serves_order(&[(2, Order::Asc)]));
 }
 
-/// A get without a key was planned, which no server takes: it took the answers of the other gets
-/// with it.
+/// Regression test: a get without a key was planned. Servers reject it, and with it the other gets
+/// of the batch.
 #[test]
 fn values_of_which_nothing_is_left_in_the_key_are_not_asked_for() {
     let names = schema(&[("name", FieldType::String)], vec![plain(0)]);

@@ -1,4 +1,4 @@
-//! A table in memory: every answer takes a turn of waiting, and what is asked of it is counted.
+//! Table in memory: every response is pending once, and requests are counted.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,18 +11,18 @@ use halite_types::{
     RowSource, RowStream, Scan, Table, TableDescriptor, TableName,
 };
 
-/// What was asked of the table.
+/// Requests to the table.
 #[derive(Default)]
 pub(super) struct Counts {
     pub(super) scans: AtomicUsize,
     pub(super) rows: AtomicUsize,
     pub(super) gets: AtomicUsize,
-    /// Scans that are being read at this moment, and the most there were.
+    /// Scans that are being read, and their maximum.
     pub(super) waiting: AtomicUsize,
     pub(super) max_waiting: AtomicUsize,
-    /// Scans that somebody holds.
+    /// Open scans.
     pub(super) open: AtomicUsize,
-    /// The most rows that one range gave.
+    /// Limit of each scan.
     pub(super) limits: Mutex<Vec<Option<usize>>>,
 }
 
@@ -31,9 +31,9 @@ pub(super) struct Fake {
     name: TableName,
     rows: Arc<BTreeMap<Vec<u8>, Row>>,
     pub(super) counts: Arc<Counts>,
-    /// Rows of one answer.
+    /// Maximum rows per response.
     pub(super) batch: usize,
-    /// A row whose reading fails.
+    /// Row whose read fails.
     pub(super) broken: Option<Vec<u8>>,
 }
 

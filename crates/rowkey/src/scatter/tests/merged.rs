@@ -1,5 +1,5 @@
-//! What comes out: the rows of the plan in its order, whatever the pieces, and no more reading than
-//! was requested.
+//! Results of scatter-gather: the rows of the plan in its order, regardless of the number of
+//! ranges, without reading more than requested.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn plan(schema: &Arc<KeySchema>, query: &KeyQuery) -> Arc<Plan> {
     Arc::new(Plan::new(schema, query, &PlanOptions::default()).expect("a plan"))
 }
 
-/// Keys `(at, id)` after so many salts.
+/// Returns a schema of keys `(at, id)` after one of `salts` salts.
 fn salted(salts: u32, function: HashFunction) -> Arc<KeySchema> {
     let field = |name: &str, ty| Field { name: name.into(), ty, pattern: None };
     let salt = Segment::new(SegmentKind::Salt { count: salts, by: vec![0, 1], function });

@@ -1,4 +1,4 @@
-//! Scatter-gather on a table in memory that waits, fails and counts on purpose.
+//! Scatter-gather on a table in memory that waits, fails and counts intentionally.
 
 mod fake;
 mod merged;

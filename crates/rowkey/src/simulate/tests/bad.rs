@@ -1,4 +1,4 @@
-//! Traffic, traces and specifications that make no sense are refused with what would.
+//! Invalid traffic, traces and specifications are rejected with a fix.
 
 use crate::simulate::{
     Design, FieldSpec, MAX_OPERATIONS, RegionLayout, RowSpec, SimulateOptions, Traffic,
@@ -44,7 +44,7 @@ fn specifications_are_refused_with_those_there_are() {
         ("now(soon)", "1000/s, jitter=500ms or step=1s"),
         ("now(-5/s)", "operations in a second"),
         ("now(jitter=5)", "is no duration"),
-        // What was not examined was left out, or taken as text.
+        // Regression test: parts that were not examined were omitted, or interpreted as text.
         ("uniform(10,20)", "takes 1 at most"),
         ("cycle(5,3)", "takes 1 at most"),
         ("zipf(10,1,9)", "takes 2 at most"),
@@ -141,7 +141,7 @@ fn a_trace_is_refused_at_the_line_that_is_wrong() {
     assert!(said.contains("none of the 2 keys of the trace is a key of it"), "{said}");
 }
 
-/// The notation itself was taken as the key.
+/// Regression test: the notation of a key was used as the key.
 #[test]
 fn keys_of_a_trace_are_read_as_everywhere() {
     let traffic =
@@ -174,7 +174,8 @@ fn windows_have_a_width() {
     }
 }
 
-/// Values of dictionaries were counted as none, and queries of them as reading everything.
+/// Regression test: dictionary values were not counted, and their queries were counted as full
+/// scans.
 #[test]
 fn values_of_dictionaries_are_counted_and_asked_for() {
     let traffic = traffic_spec(&[("m", "metric_{uniform(5)}"), ("n", "uniform(9)")], 1000)
@@ -187,7 +188,7 @@ fn values_of_dictionaries_are_counted_and_asked_for() {
     assert!(!found.queries[0].reads_all && found.queries[0].ranges == 1, "{:?}", found.queries);
 }
 
-/// Numbers went on from field to field, and began with 0, unlike those of a table.
+/// Regression test: ids continued from field to field and started at 0, unlike those of a table.
 #[test]
 fn each_dictionary_has_numbers_of_its_own_from_one_on() {
     let traffic =

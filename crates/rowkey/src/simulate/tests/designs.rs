@@ -1,5 +1,5 @@
-//! Skews of the tutorials' designs: 200,000 writes, windows of 2,000, splits as stated or at
-//! perfect quantiles. The figures are those that independent programs computed for the same
+//! Skews of the tutorials' designs: 200,000 writes, windows of 2,000, splits as specified or at
+//! perfect quantiles. The expected values were computed by independent programs for the same
 //! designs.
 
 use bytes::Bytes;
@@ -23,7 +23,7 @@ fn hex_digits() -> RegionLayout {
     at((1..16).map(|digit| format!("{digit:x}")))
 }
 
-/// 200,000 writes of these fields at so many in a second.
+/// Simulates 200,000 writes of these fields at `rate` writes per second.
 fn run(key: &str, regions: RegionLayout, fields: &[(&str, &str)], rate: f64) -> Simulation {
     let fields = fields
         .iter()
@@ -48,7 +48,7 @@ fn run(key: &str, regions: RegionLayout, fields: &[(&str, &str)], rate: f64) -> 
     simulate(&design, &traffic, &SimulateOptions::default()).unwrap()
 }
 
-/// That the skew of the whole, and of windows in the mean, is this within some percent.
+/// Verifies the total skew and the mean skew of windows, with a tolerance in percent.
 #[track_caller]
 fn skews(simulation: &Simulation, whole: f64, window: f64, percent: f64) {
     let near = |found: f64, wanted: f64| (found - wanted).abs() <= wanted * percent / 100.0;
@@ -109,7 +109,7 @@ fn a_bucket_in_front_is_even_as_a_whole_and_hot_at_every_moment() {
 
 #[test]
 fn the_day_in_front_of_the_user_is_hot_all_day() {
-    // 200,000 users over 60 days, as days go by.
+    // 200,000 users over 60 consecutive days.
     let found = run(
         "{day:8}_{user}",
         RegionLayout::Even(16),
@@ -321,7 +321,7 @@ fn queries_cost_as_many_ranges_as_there_are_salts_that_cannot_be_computed() {
         found.reads.as_ref().map(|reads| reads.operations + found.writes.operations),
         Some(20_000)
     );
-    // At 1000 writes in a second, 50 hosts: 1000^2 / (2000 * 50) rows are lost in each second.
+    // At 1000 writes per second and 50 hosts, 1000^2 / (2000 * 50) rows are lost per second.
     assert!(
         found
             .uniqueness
@@ -381,7 +381,8 @@ fn few(key: &str, fields: &[(&str, &str)], operations: usize, queries: &[&str]) 
     .unwrap()
 }
 
-/// A field that only a digest or a part of it holds was counted by what can be read back.
+/// Regression test: the values of a field that is only in a digest or in part were counted as
+/// decoded from the keys.
 #[test]
 fn values_are_counted_as_the_traffic_has_them() {
     let hashed = few(
@@ -450,8 +451,8 @@ fn keys_of_a_trace_say_the_least_there_can_be() {
     assert!(found.queries[1].error.is_none() && found.queries[1].reads_all, "{:?}", found.queries);
 }
 
-/// Values were read back from the keys, raw scans planned by fields, and what could not be asked
-/// was left out without a word.
+/// Regression test: values were decoded from the keys, raw scans were planned by fields, and
+/// queries that could not be planned were omitted without an error.
 #[test]
 fn queries_are_asked_with_values_of_the_traffic() {
     let cost = |key: &str, fields: &[(&str, &str)], query: &str| {

@@ -1,4 +1,4 @@
-//! The designs of the tutorials under load, and traffic that makes no sense.
+//! Designs of the tutorials under load, and invalid traffic.
 
 mod bad;
 mod designs;

@@ -1,4 +1,4 @@
-//! What the model of uniqueness says is lost, held against counting it.
+//! Lost writes estimated by the model of uniqueness, compared with counts.
 
 use fastrand::Rng;
 
@@ -12,7 +12,7 @@ const T0: i64 = 1_710_460_800_000;
 const WRITES: i64 = 8_000;
 const SCHEMAS: u64 = 100;
 
-/// What is stated of these writes under a key.
+/// Returns the estimate for the writes of `traffic` with a key.
 fn estimate(key: &str, traffic: &Traffic) -> Uniqueness {
     let key: KeySchema = key.parse().unwrap_or_else(|error| panic!("{key}: {error}"));
     let design =
@@ -33,8 +33,8 @@ fn estimate(key: &str, traffic: &Traffic) -> Uniqueness {
     )
 }
 
-/// Writes at random times: `a` and `c` numbers, `b` text of which some are frequent, `d` nearly
-/// always another one.
+/// Returns writes at random times: `a` and `c` are numbers, `b` is text with some frequent values,
+/// and `d` differs in nearly every write.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -63,8 +63,8 @@ fn random_traffic(rng: &mut Rng) -> Traffic {
     Traffic { fields: ["ts", "a", "b", "c", "d"].map(str::to_owned).to_vec(), operations }
 }
 
-/// Returns a key with the time and some of the fields: plain, backwards, cut off, in a bucket or in
-/// a digest alone, with salts and digests of any of them in front and between.
+/// Returns a key with the time and some of the fields: plain, reversed, truncated, in a bucket or
+/// only in a digest. Salts and digests of any of them are at the start and between them.
 fn random_key(rng: &mut Rng) -> String {
     let mut segments = vec![["ts TIMESTAMP", "ts TIMESTAMP DESC"][rng.usize(0..2)].to_owned()];
     let mut fields = vec!["ts"];
@@ -222,7 +222,7 @@ fn what_speaks_against_the_estimate_is_said() {
     let even = estimate("ROW KEY (ts TIMESTAMP)", &steady(2, 1));
     assert!(even.counted_per_second == 0.0 && even.lost_per_second.unwrap() > 50.0, "{even:?}");
     assert!(even.doubts.iter().any(|doubt| doubt.contains("spaced more evenly")), "{even:?}");
-    // A clock that has whole seconds only.
+    // Clock with a resolution of one second.
     let seconds = estimate("ROW KEY (ts TIMESTAMP)", &steady(1000, 100));
     assert!(
         (seconds.lost_per_second.unwrap() - seconds.counted_per_second).abs() <= seconds.lost_bound

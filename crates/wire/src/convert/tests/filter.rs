@@ -1,4 +1,4 @@
-//! Filters and comparators: the bytes of HBase 2.6.4, both ways.
+//! Filters and comparators: the bytes of HBase 2.6.4, encoded and decoded.
 
 use std::ops::Bound;
 
@@ -20,7 +20,7 @@ fn binary(value: &str) -> Comparator {
     Comparator::Binary(bytes(value))
 }
 
-/// What `hbase-client` 2.6.4 writes, in the order of [`comparators`] and [`filters`].
+/// Bytes written by `hbase-client` 2.6.4, in the order of [`comparators`] and [`filters`].
 const WRITTEN: &str = include_str!("../../../testdata/serialized_filters.txt");
 
 /// Returns the lines of [`WRITTEN`] as class and bytes.

@@ -1,4 +1,4 @@
-//! Messages from anybody: whatever decodes is converted or refused, and nothing panics.
+//! Arbitrary messages: decodable ones are converted or rejected, and nothing panics.
 
 use bytes::Bytes;
 use halite_types::Cells;
@@ -43,7 +43,7 @@ fn convert_all(bytes: &[u8]) {
         .map(|proto| result::rows_from_response(&proto, &mut Cells::default()));
 }
 
-/// Messages that are right.
+/// Returns valid messages.
 fn messages() -> impl Strategy<Value = Vec<u8>> {
     let get = (strategies::some_bytes(), strategies::selection()).prop_map(|(row, selection)| {
         let mut get = halite_types::Get::new(row);

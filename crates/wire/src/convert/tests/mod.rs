@@ -1,5 +1,5 @@
-//! The rooms of conversion: against the bytes HBase writes, there and back, and with whatever
-//! anybody sends.
+//! Tests of conversion: compared with bytes written by HBase, as round trips, and with arbitrary
+//! input.
 
 mod filter;
 mod hostile;
@@ -12,7 +12,7 @@ use bytes::Bytes;
 use halite_types::cell::CellParts;
 use halite_types::{CellType, Cells, CellsBuilder};
 
-/// Returns the number of bytes of hex digits; blanks between them do not count.
+/// Returns the bytes of hexadecimal digits; blanks between them are ignored.
 pub(super) fn hex(text: &str) -> Bytes {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     digits
@@ -21,7 +21,7 @@ pub(super) fn hex(text: &str) -> Bytes {
         .collect()
 }
 
-/// Puts of the row `r` as a cell block brings them: family, qualifier, timestamp, value.
+/// Returns puts of the row `r` as decoded from a cell block: family, qualifier, timestamp, value.
 fn puts(cells: &[(&str, &str, i64, &str)]) -> Cells {
     let mut out = CellsBuilder::default();
     for (family, qualifier, timestamp, value) in cells {

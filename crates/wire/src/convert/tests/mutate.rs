@@ -196,7 +196,7 @@ fn a_cell_of_a_block_is_of_a_type_that_its_mutation_may_have() {
         [8, 10, 12, 14].map(|code| refused(MutationType::Delete, code)),
         [None, None, None, None]
     );
-    // A put may carry markers, but a delete no puts: those of a full or strict table would go past
+    // A put may contain markers, but a delete no puts: those in a full or strict table would bypass
     // its checks.
     assert_eq!(refused(MutationType::Put, 12), None);
     assert!(refused(MutationType::Delete, 4).is_some());
@@ -471,8 +471,8 @@ fn operations() -> impl Strategy<Value = RowOp> {
     )
 }
 
-/// A delete as it is read from inside its message, where a marker of a whole family replaces those
-/// before it.
+/// Returns a delete as decoded from its message, where a marker of a whole family replaces the
+/// preceding ones.
 fn without_replaced(op: &RowOp) -> RowOp {
     let RowOp::Delete(delete) = op else { return op.clone() };
     let cells: Vec<_> = delete.mutation().cells().iter().collect();

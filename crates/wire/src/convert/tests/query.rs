@@ -245,8 +245,8 @@ fn queries() -> impl Strategy<Value = ScanQuery> {
     )
 }
 
-/// Returns a range with equal bounds that leaves its end out cannot be said in the message; it is
-/// empty anyway.
+/// Returns `true` if the bounds of the range differ. The message cannot represent equal bounds with
+/// an exclusive end; such a range is empty.
 fn is_representable(query: &ScanQuery) -> bool {
     let range = &query.scan.range;
     let row = |bound: &Bound<bytes::Bytes>| bound.as_ref().map(Clone::clone);

@@ -1,4 +1,4 @@
-//! Nouns to convert, randomly.
+//! Random values to convert.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -151,8 +151,8 @@ pub(in super::super) fn time_range() -> impl Strategy<Value = TimeRange> {
     (stamp(), stamp()).prop_map(|(a, b)| TimeRange::new(a.min(b), a.max(b)).unwrap())
 }
 
-/// What a get or scan selects; a family is requested as a whole or for at least one column, as the
-/// message can say it.
+/// Returns the selection of a get or scan. A family is requested as a whole or with at least one
+/// column, because the message cannot represent an empty list.
 pub(in super::super) fn selection() -> impl Strategy<Value = Selection> {
     let qualifiers = prop::option::of(prop::collection::btree_set(any_bytes(), 1..4));
     let columns = btree_map(some_bytes(), qualifiers, 0..3);
@@ -186,7 +186,7 @@ pub(in super::super) fn selection() -> impl Strategy<Value = Selection> {
     )
 }
 
-/// Cells of one row, in order of their families: puts only, or any type.
+/// Returns the cells of one row, in order of their families: puts only, or any type.
 pub(in super::super) fn cells_of(
     row: Bytes,
     puts_only: bool,

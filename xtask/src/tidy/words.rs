@@ -1,0 +1,153 @@
+//! Prose of comments and Markdown: words with a plainer or more exact replacement, and line width.
+//!
+//! Inline code, code fences, test data and generated pages are not checked. A line that needs one
+//! of the words contains `tidy:allow-word`.
+
+use super::Finding;
+use super::tree::Tree;
+
+/// Maximum columns of a comment line outside code fences and tables.
+const MAX_COLUMNS: usize = 100;
+const ALLOW: &str = "tidy:allow-word";
+
+/// Each phrase and its replacement. `*` matches the rest of a word.
+const WORDS: &[(&str, &str)] = &[
+    ("whoever", "the named actor: caller, client, thread"),
+    ("nobody", "no client, no caller; or passive voice"),
+    ("somebody", "a caller, an operator"),
+    ("anybody", "any caller, any client"),
+    ("everybody", "all callers, all waiting writers"),
+    ("so many", "n, this many"),
+    ("for ever", "indefinitely, never expires"),
+    ("in the place of", "instead of; replaces"),
+    ("anew", "again; rewrites, restarts"),
+    ("mend*", "fix"),
+    ("condens*", "in-memory compaction"),
+    ("unfold*", "decode, decoded size"),
+    ("stands", "is, is stored, appears"),
+    ("lies behind", "follows, is past the end of"),
+    ("one behind the other", "consecutive"),
+    ("behind it", "after it"),
+    ("behind them", "after them"),
+    ("at or behind", "at or after"),
+    ("goes on", "continues"),
+    ("take away", "remove, delete, drop"),
+    ("taken away", "removed, deleted, dropped"),
+    ("taken apart", "parsed, split"),
+    ("put together", "assembled, concatenated"),
+    ("what there is", "a list of the items"),
+    ("came of", "result of"),
+    ("becomes of", "outcome of"),
+    ("told apart", "distinguished"),
+    ("looked at", "examined, checked"),
+    ("under way", "in progress"),
+    ("by chance", "randomly"),
+    ("times to come", "future time ranges"),
+    ("the seam", "the `Cluster` API"),
+    ("for people", "human-readable"),
+    ("chance", "randomness, random seed"),
+    ("figures", "metrics, statistics"),
+    ("borders", "boundaries, split keys"),
+    ("perhaps", "optionally"),
+    ("is told", "receives"),
+    ("are told", "receive"),
+    ("is said", "is stated, is declared"),
+    ("asked for", "requested"),
+];
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let checked = |path: &str| {
+        !path.contains("/testdata/")
+            && !path.starts_with("docs/lab/")
+            && !path.ends_with("/generated.rs")
+    };
+    let files =
+        tree.with_ending(".rs").chain(tree.with_ending(".md")).filter(|(path, _)| checked(path));
+    files.flat_map(|(path, text)| check_file(path, text)).collect()
+}
+
+fn check_file(path: &str, text: &str) -> Vec<Finding> {
+    let is_rust = path.ends_with(".rs");
+    let mut findings = Vec::new();
+    let mut in_fence = false;
+    for (index, line) in text.lines().enumerate() {
+        let Some(prose) = (if is_rust { comment(line) } else { Some(line) }) else {
+            in_fence = false;
+            continue;
+        };
+        if prose.trim_start().starts_with("```") {
+            in_fence = !in_fence;
+            continue;
+        }
+        if in_fence || line.contains(ALLOW) {
+            continue;
+        }
+        if let Some((phrase, instead)) = find_phrase(prose) {
+            let fix = format!("{phrase:?} in prose: write {instead}");
+            findings.push(Finding::new(path, index + 1, fix));
+        }
+        let is_breakable = prose.trim().split(' ').any(|word| word.len() < MAX_COLUMNS / 2)
+            && !prose.contains('|')
+            && !prose.contains('`');
+        if is_rust && is_breakable && line.chars().count() > MAX_COLUMNS {
+            let fix = format!("a comment line of more than {MAX_COLUMNS} columns: break it");
+            findings.push(Finding::new(path, index + 1, fix));
+        }
+    }
+    findings
+}
+
+/// Returns the text of a line that is a comment.
+fn comment(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("//")?;
+    Some(rest.strip_prefix(['/', '!']).unwrap_or(rest))
+}
+
+fn find_phrase(prose: &str) -> Option<(&'static str, &'static str)> {
+    // Every second part of a line is inline code.
+    let words: Vec<String> = prose.split('`').step_by(2).map(str::to_lowercase).collect();
+    WORDS.iter().copied().find(|(phrase, _)| words.iter().any(|part| contains(part, phrase)))
+}
+
+/// Returns `true` if `text` contains the phrase as whole words.
+fn contains(text: &str, phrase: &str) -> bool {
+    let (stem, is_open) = match phrase.strip_suffix('*') {
+        Some(stem) => (stem, true),
+        None => (phrase, false),
+    };
+    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(stem).any(|(at, _)| {
+        !text[..at].ends_with(is_letter)
+            && (is_open || !text[at + stem.len()..].starts_with(is_letter))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::lines;
+
+    #[test]
+    fn words_are_found_in_prose_only() {
+        let rust = "//! Nobody reads.\nfn nobody() {}\n// `nobody` and nobodys\n/// ```\n/// nobody\n/// ```\n\
+                    // It goes on. tidy:allow-word\n";
+        let markdown = "Condensed\n```\nanew\n```\n";
+        let tree = Tree::from_files(&[("crates/a/src/lib.rs", rust), ("docs/a.md", markdown)]);
+        assert_eq!(
+            lines(&check(&tree)),
+            [
+                "crates/a/src/lib.rs:1: \"nobody\" in prose: write no client, no caller; or passive voice",
+                "docs/a.md:1: \"condens*\" in prose: write in-memory compaction",
+            ]
+        );
+    }
+
+    #[test]
+    fn wide_comment_lines_are_found() {
+        let wide = format!("    // {}\n", "word ".repeat(20));
+        let table = format!("// | {} |\n", "word ".repeat(20));
+        let tree = Tree::from_files(&[("crates/a/src/lib.rs", &format!("{wide}{table}"))]);
+        let fix = "crates/a/src/lib.rs:1: a comment line of more than 100 columns: break it";
+        assert_eq!(lines(&check(&tree)), [fix]);
+    }
+}
