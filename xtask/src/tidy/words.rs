@@ -3,6 +3,8 @@
 //! Inline code, code fences, test data and generated pages are not checked. A line that needs one
 //! of the words contains `tidy:allow-word`.
 
+use std::path::Path;
+
 use super::Finding;
 use super::tree::Tree;
 
@@ -67,7 +69,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn check_file(path: &str, text: &str) -> Vec<Finding> {
-    let is_rust = path.ends_with(".rs");
+    let is_rust = Path::new(path).extension().is_some_and(|extension| extension == "rs");
     let mut findings = Vec::new();
     let mut in_fence = false;
     for (index, line) in text.lines().enumerate() {

@@ -195,11 +195,15 @@ mod tests {
     #[test]
     fn what_somebody_relies_on_is_refused_with_what_to_do() {
         for (name, value, told) in [
-            ("hbase.security.authentication", "kerberos", "no authentication here"),
-            ("hadoop.security.authentication", "kerberos", "no authentication here"),
-            ("hbase.security.authorization", "true", "no permissions"),
-            ("hbase.security.exec.permission.checks", "true", "no permissions"),
-            ("hbase.security.visibility.mutations.checkauths", "true", "no permissions"),
+            ("hbase.security.authentication", "kerberos", "authentication is not supported"),
+            ("hadoop.security.authentication", "kerberos", "authentication is not supported"),
+            ("hbase.security.authorization", "true", "permissions and visibility"),
+            ("hbase.security.exec.permission.checks", "true", "permissions and visibility"),
+            (
+                "hbase.security.visibility.mutations.checkauths",
+                "true",
+                "permissions and visibility",
+            ),
             ("hbase.rpc.protection", "privacy", "encrypted"),
             ("hbase.rpc.protection", "authentication,privacy", "encrypted"),
             ("hbase.server.netty.tls.enabled", "true", "encrypted"),
@@ -209,16 +213,20 @@ mod tests {
             ("ssl.server.keystore.location", "/keys", "encrypted"),
             ("hbase.thrift.ssl.enabled", "true", "encrypted"),
             ("hbase.rest.ssl.enabled", "true", "encrypted"),
-            ("hbase.rest.authentication.type", "kerberos", "no authentication here"),
-            ("hbase.thrift.security.qop", "auth-conf", "no authentication here"),
-            ("hbase.regionserver.keytab.file", "/k", "no authentication here"),
-            ("hbase.master.kerberos.principal", "hbase/_HOST@REALM", "no authentication here"),
+            ("hbase.rest.authentication.type", "kerberos", "authentication is not supported"),
+            ("hbase.thrift.security.qop", "auth-conf", "authentication is not supported"),
+            ("hbase.regionserver.keytab.file", "/k", "authentication is not supported"),
+            (
+                "hbase.master.kerberos.principal",
+                "hbase/_HOST@REALM",
+                "authentication is not supported",
+            ),
             (
                 "hbase.zookeeper.property.authProvider.1",
                 "org.apache.zookeeper.server.auth.SASLAuthenticationProvider",
-                "no authentication",
+                "authentication is not supported",
             ),
-            ("zookeeper.sasl.client", "true", "no authentication"),
+            ("zookeeper.sasl.client", "true", "authentication is not supported"),
             (
                 "hbase.crypto.keyprovider",
                 "org.apache.hadoop.hbase.io.crypto.KeyStoreKeyProvider",
