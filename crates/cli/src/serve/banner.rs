@@ -110,7 +110,7 @@ fn text(facts: &ServerInfo<'_>) -> String {
     if let Some(web) = addresses.http {
         let _ = writeln!(
             out,
-            "Figures: http://{host}:{port}/metrics and http://{host}:{port}/jmx",
+            "Metrics: http://{host}:{port}/metrics and http://{host}:{port}/jmx",
             port = web.port()
         );
     }
