@@ -63,6 +63,10 @@ impl CellMap {
                     "has row and family lengths that do not fit its key",
                 ));
             }
+            // A scan stores its position as the last row; an empty row would be the start again.
+            if key_row(key).is_empty() {
+                return Err(broken_cell(map.count, at, "has an empty row"));
+            }
             if (map.count as usize).is_multiple_of(RESTART_CELLS) {
                 map.restarts.push(at);
             }

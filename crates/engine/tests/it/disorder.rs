@@ -114,3 +114,28 @@ fn scan_terminates_for_any_row_order() {
     }
     assert!(refused > 1000, "only {refused} scans noticed");
 }
+
+#[test]
+fn a_cell_with_an_empty_row_is_damage() {
+    let sim = SimEnv::new(1);
+    let engine = Engine::open(sim.env(), Options::default()).unwrap();
+    let family = FamilyDescriptor::new("f").set("BLOOMFILTER", "NONE");
+    let table = TableDescriptor::new(name()).family(family);
+    engine.create_table(table, Vec::<Bytes>::new()).unwrap();
+    // Without its length, the first bytes of the row are the length and name of a family.
+    let row = b"\x01f-row";
+    apply(&engine, RowOp::Put(Put::new(row.to_vec()).add("f", "a", "1")));
+    engine.flush(&name()).unwrap();
+    engine.close().unwrap();
+    let (path, mut bytes) = store_file(&sim);
+    let at = bytes.windows(row.len()).position(|bytes| bytes == row).unwrap();
+    bytes[at - 2..at].fill(0);
+    seal(&mut bytes);
+    sim.fs.write(&path, bytes).unwrap();
+    let engine = Engine::open(sim.env(), Options::default()).unwrap();
+    for scan in [Scan::all(), Scan::all().reverse(true)] {
+        let error = count(&engine, &scan).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.message().contains("empty row"), "{error}");
+    }
+}
