@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use halite_types::cell::{first_on_row, last_on_row};
 use halite_types::key::successor_of_row;
-use halite_types::{Result, RowRange};
+use halite_types::{Error, Result, RowRange};
 
 use super::store_scanner::StoreScanner;
 
@@ -108,7 +108,8 @@ impl StoreRowCursor {
         let Some((next, store)) = next.filter(|(row, _)| !self.range.is_past_end(row)) else {
             return Ok(false);
         };
-        if next <= &row[..] && !row.is_empty() {
+        // An empty row would be the start of the scan again.
+        if next <= &row[..] {
             return Err(store.out_of_order());
         }
         row.clear();
@@ -131,6 +132,9 @@ impl StoreRowCursor {
             {
                 best = Some(found);
             }
+        }
+        if best.as_ref().is_some_and(Vec::is_empty) {
+            return Err(Error::corrupt("a cell has an empty row; restore the table from a backup"));
         }
         let found = best.filter(|row| self.range.contains(row));
         if let Some(found) = &found {
