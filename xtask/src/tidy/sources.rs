@@ -1,7 +1,7 @@
 //! Rules for source files: a first line, ASCII characters, issues for open tasks, no unsafe code.
 
-use super::Finding;
 use super::tree::Tree;
+use super::{Finding, word_starts};
 
 /// Files that may contain unsafe code; each block there documents its invariant. The last is not
 /// part of the product: it replaces functions of the C library during the torture test.
@@ -89,13 +89,8 @@ fn source_line(_: &str, line: &str) -> Option<String> {
     })
 }
 
-/// Returns `true` if `text` is in the line and does not continue a word there.
-fn starts_word(line: &str, text: &str) -> bool {
-    line.match_indices(text).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_ascii_alphabetic()))
-}
-
 fn any_line(_: &str, line: &str) -> Option<String> {
-    let found = FORBIDDEN_TEXT.iter().find(|text| starts_word(line, text))?;
+    let found = FORBIDDEN_TEXT.iter().find(|text| word_starts(line, text).next().is_some())?;
     Some(format!("{found:?} is not of the product: write for someone who only has the repository"))
 }
 

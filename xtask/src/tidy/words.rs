@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use super::Finding;
 use super::tree::Tree;
+use super::{Finding, word_starts};
 
 /// Maximum columns of a comment line outside code fences and tables.
 const MAX_COLUMNS: usize = 100;
@@ -118,10 +118,7 @@ fn contains(text: &str, phrase: &str) -> bool {
         None => (phrase, false),
     };
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(stem).any(|(at, _)| {
-        !text[..at].ends_with(is_letter)
-            && (is_open || !text[at + stem.len()..].starts_with(is_letter))
-    })
+    word_starts(text, stem).any(|at| is_open || !text[at + stem.len()..].starts_with(is_letter))
 }
 
 #[cfg(test)]
