@@ -351,26 +351,26 @@ mod tests {
         }
     }
 
+    /// Returns an engine with a table whose first compaction pauses, the name of the table, the
+    /// signal that the compaction has started, and the one that resumes it.
+    fn pausing_engine(splits: Vec<Bytes>) -> (Arc<Engine>, TableName, Receiver<()>, Sender<()>) {
+        let ((begun, has_begun), (go_on, may_go_on)) = (channel(), channel());
+        let filter = PausingFilterFactory(Mutex::new(Some((begun, may_go_on))));
+        let options =
+            Options { compaction_filter_factory: Some(Arc::new(filter)), ..Options::default() };
+        let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
+        let name: TableName = "t".parse().unwrap();
+        let table = TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f"));
+        engine.create_table(table, splits).unwrap();
+        (engine, name, has_begun, go_on)
+    }
+
     /// Starts the compaction of a table of ten megabytes in two files and pauses it. Returns the
     /// results of the compaction, while `change` waits for it, and of the change.
     fn compacted_during(
         change: impl FnOnce(&Engine, &TableName) -> Result<()> + Send,
     ) -> (Arc<Engine>, Result<()>, Result<()>) {
-        let ((begun, has_begun), (go_on, may_go_on)) = (channel(), channel());
-        let options = Options {
-            compaction_filter_factory: Some(Arc::new(PausingFilterFactory(Mutex::new(Some((
-                begun, may_go_on,
-            )))))),
-            ..Options::default()
-        };
-        let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
-        let name: TableName = "t".parse().unwrap();
-        engine
-            .create_table(
-                TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")),
-                Vec::new(),
-            )
-            .unwrap();
+        let (engine, name, has_begun, go_on) = pausing_engine(Vec::new());
         for row in ["a", "b"] {
             let puts = (0..5)
                 .map(|at| {
@@ -438,21 +438,7 @@ mod tests {
 
     #[test]
     fn a_split_that_is_refused_stops_no_compaction() {
-        let ((begun, has_begun), (go_on, may_go_on)) = (channel(), channel());
-        let options = Options {
-            compaction_filter_factory: Some(Arc::new(PausingFilterFactory(Mutex::new(Some((
-                begun, may_go_on,
-            )))))),
-            ..Options::default()
-        };
-        let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
-        let name: TableName = "t".parse().unwrap();
-        engine
-            .create_table(
-                TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")),
-                vec!["m".into()],
-            )
-            .unwrap();
+        let (engine, name, has_begun, go_on) = pausing_engine(vec!["m".into()]);
         for _ in 0..2 {
             engine
                 .table(&name)
