@@ -4,17 +4,34 @@ use super::Finding;
 use super::manifest::{dependencies, package_name};
 use super::tree::Tree;
 
-/// Packages, each with those of ours it may depend on, including for tests.
-const ALLOWED: &[(&str, &[&str])] = &[
-    ("halite-types", &[]),
-    ("halite-engine", &["halite-types"]),
-    ("halite-wire", &["halite-types"]),
-    ("halite-wire-codegen", &[]),
-    ("halite-rowkey", &["halite-types"]),
-    ("halite-rowkey-derive", &["halite-types", "halite-rowkey"]),
-    ("halite-server", &["halite-types", "halite-engine", "halite-rowkey", "halite-wire"]),
-    ("halite-client", &["halite-types", "halite-wire", "halite-engine", "halite-server"]),
-    (
+/// The crates of ours that one crate may depend on.
+struct Edges {
+    package: &'static str,
+    /// What the crate itself may use.
+    product: &'static [&'static str],
+    /// What its tests, examples and benchmarks may use besides.
+    tests: &'static [&'static str],
+}
+
+const fn edges(
+    package: &'static str,
+    product: &'static [&'static str],
+    tests: &'static [&'static str],
+) -> Edges {
+    Edges { package, product, tests }
+}
+
+/// Allowed edges of each package.
+const ALLOWED: &[Edges] = &[
+    edges("halite-types", &[], &[]),
+    edges("halite-engine", &["halite-types"], &[]),
+    edges("halite-wire", &["halite-types"], &[]),
+    edges("halite-wire-codegen", &[], &[]),
+    edges("halite-rowkey", &["halite-types"], &[]),
+    edges("halite-rowkey-derive", &["halite-rowkey"], &["halite-types"]),
+    edges("halite-server", &["halite-types", "halite-engine", "halite-rowkey", "halite-wire"], &[]),
+    edges("halite-client", &["halite-types", "halite-wire"], &["halite-engine", "halite-server"]),
+    edges(
         "halite",
         &[
             "halite-types",
@@ -23,39 +40,40 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "halite-rowkey",
             "halite-rowkey-derive",
         ],
+        &[],
     ),
-    ("halite-lab", &["halite-engine", "halite", "halite-server"]),
-    (
+    edges("halite-lab", &["halite"], &["halite-engine", "halite-server"]),
+    edges(
         "halite-cli",
-        &[
-            "halite-types",
-            "halite-engine",
-            "halite",
-            "halite-lab",
-            "halite-patience",
-            "halite-server",
-            "halite-wire",
-        ],
+        &["halite-types", "halite-engine", "halite", "halite-lab", "halite-server"],
+        &["halite-patience", "halite-wire"],
     ),
-    ("halite-sim", &["halite-types", "halite-engine", "halite"]),
-    ("halite-world", &["halite-types", "halite-engine", "halite-server", "halite-client"]),
-    ("halite-conformance", &["halite-types", "halite-engine", "halite-server", "halite"]),
-    (
+    edges("halite-sim", &["halite-types", "halite-engine"], &[]),
+    edges(
+        "halite-world",
+        &["halite-types", "halite-engine", "halite-server", "halite-client"],
+        &[],
+    ),
+    edges("halite-conformance", &["halite-types"], &["halite-engine", "halite-server", "halite"]),
+    edges(
         "halite-interop",
         &["halite-types", "halite-engine", "halite-patience", "halite-wire", "halite"],
+        &[],
     ),
-    ("halite-patience", &[]),
-    (
+    edges("halite-patience", &[], &[]),
+    edges(
         "halite-torture",
         &["halite-types", "halite-engine", "halite-patience", "halite-wire", "halite"],
+        &[],
     ),
-    ("halite-torture-preload", &[]),
-    ("halite-bench-stores", &["halite"]),
-    (
+    edges("halite-torture-preload", &[], &[]),
+    edges("halite-bench-stores", &["halite"], &[]),
+    edges(
         "halite-fuzz",
         &["halite-types", "halite-engine", "halite-wire", "halite-rowkey", "halite-server"],
+        &[],
     ),
-    ("xtask", &["halite-patience"]),
+    edges("xtask", &["halite-patience"], &[]),
 ];
 
 const THIS_FILE: &str = "xtask/src/tidy/crate_graph.rs";
@@ -64,14 +82,14 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     check_against(ALLOWED, tree)
 }
 
-fn check_against(allowed: &[(&str, &[&str])], tree: &Tree) -> Vec<Finding> {
+fn check_against(allowed: &[Edges], tree: &Tree) -> Vec<Finding> {
     let packages: Vec<_> = tree
         .with_ending("Cargo.toml")
         .filter_map(|(path, text)| Some((path, text, package_name(text)?)))
         .collect();
     let mut findings = Vec::new();
     for (path, text, name) in &packages {
-        let Some((_, may)) = allowed.iter().find(|(package, _)| package == name) else {
+        let Some(may) = allowed.iter().find(|edges| edges.package == *name) else {
             findings.push(Finding::new(
                 path,
                 1,
@@ -81,16 +99,30 @@ fn check_against(allowed: &[(&str, &[&str])], tree: &Tree) -> Vec<Finding> {
         };
         for found in dependencies(text) {
             let ours = packages.iter().any(|(_, _, package)| *package == found.name);
-            if ours && !may.contains(&found.name) {
-                let mend = format!(
-                    "{name} must not know {}: move what it needs down, or change the table in {THIS_FILE} and say why",
-                    found.name
-                );
-                findings.push(Finding::new(path, found.line, mend));
+            if ours && let Some(fix) = may.forbid(found.name, found.is_for_tests) {
+                findings.push(Finding::new(path, found.line, fix));
             }
         }
     }
     findings
+}
+
+impl Edges {
+    /// Returns what to do about a dependency that the table does not allow.
+    fn forbid(&self, dependency: &str, is_for_tests: bool) -> Option<String> {
+        let name = self.package;
+        if self.product.contains(&dependency) {
+            return None;
+        }
+        if !self.tests.contains(&dependency) {
+            return Some(format!(
+                "{name} must not depend on {dependency}: move what it needs down, or change the table in {THIS_FILE} and say why"
+            ));
+        }
+        (!is_for_tests).then(|| {
+            format!("only the tests of {name} may use {dependency}: list it in dev-dependencies")
+        })
+    }
 }
 
 #[cfg(test)]
@@ -107,12 +139,32 @@ mod tests {
             "[package]\nname = \"engine\"\n[dependencies]\nbytes = \"1\"\ntypes.workspace = true\n",
         );
         let tree = Tree::from_files(&[TYPES, engine]);
-        assert_eq!(check_against(&[("types", &[]), ("engine", &["types"])], &tree), []);
-        let found = lines(&check_against(&[("types", &[]), ("engine", &[])], &tree));
+        let types = || edges("types", &[], &[]);
+        assert_eq!(check_against(&[types(), edges("engine", &["types"], &[])], &tree), []);
+        let found = lines(&check_against(&[types(), edges("engine", &[], &[])], &tree));
         assert_eq!(found.len(), 1);
         assert!(
-            found[0].starts_with("crates/engine/Cargo.toml:5: engine must not know types"),
+            found[0].starts_with("crates/engine/Cargo.toml:5: engine must not depend on types"),
             "{found:?}"
+        );
+    }
+
+    #[test]
+    fn an_edge_of_tests_is_no_edge_of_the_product() {
+        let engine = |section: &str| {
+            format!("[package]\nname = \"engine\"\n[{section}]\ntypes.workspace = true\n")
+        };
+        let allowed = [edges("types", &[], &[]), edges("engine", &[], &["types"])];
+        let findings = |section: &str| {
+            let files = [TYPES, ("crates/engine/Cargo.toml", &engine(section)[..])];
+            lines(&check_against(&allowed, &Tree::from_files(&files)))
+        };
+        assert_eq!(findings("dev-dependencies"), Vec::<String>::new());
+        assert_eq!(
+            findings("dependencies"),
+            [
+                "crates/engine/Cargo.toml:4: only the tests of engine may use types: list it in dev-dependencies"
+            ]
         );
     }
 

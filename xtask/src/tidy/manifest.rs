@@ -11,6 +11,8 @@ pub(super) struct Dependency<'a> {
     pub(super) inherited: bool,
     /// `true` for an entry of the workspace that members inherit.
     pub(super) is_workspace_entry: bool,
+    /// `true` if only tests, examples and benchmarks see it.
+    pub(super) is_for_tests: bool,
 }
 
 /// Returns the name of a manifest's package, or `None` if it has none.
@@ -33,10 +35,11 @@ pub(super) fn dependencies(text: &str) -> Vec<Dependency<'_>> {
                     line: number,
                     inherited: false,
                     is_workspace_entry: header.starts_with("workspace."),
+                    is_for_tests: is_for_tests(header),
                 });
             }
         } else if is_dependencies(section) && !line.starts_with('#') {
-            found.extend(entry(line, number, section.starts_with("workspace.")));
+            found.extend(entry(line, number, section));
         } else if single_dependency_name(section).is_some() && line == "workspace = true" {
             found.iter_mut().rev().take(1).for_each(|dependency| dependency.inherited = true);
         }
@@ -44,11 +47,22 @@ pub(super) fn dependencies(text: &str) -> Vec<Dependency<'_>> {
     found
 }
 
-fn entry(line: &str, number: usize, declared_for_all: bool) -> Option<Dependency<'_>> {
+fn entry<'a>(line: &'a str, number: usize, section: &str) -> Option<Dependency<'a>> {
     let (key, value) = line.split_once('=')?;
     let name = key.trim().split('.').next()?.trim_matches('"');
     let inherited = key.trim().ends_with(".workspace") || value.contains("workspace = true");
-    Some(Dependency { name, line: number, inherited, is_workspace_entry: declared_for_all })
+    Some(Dependency {
+        name,
+        line: number,
+        inherited,
+        is_workspace_entry: section.starts_with("workspace."),
+        is_for_tests: is_for_tests(section),
+    })
+}
+
+/// Returns `true` if a section lists what only tests, examples and benchmarks depend on.
+fn is_for_tests(section: &str) -> bool {
+    section.split('.').any(|part| part == "dev-dependencies")
 }
 
 /// Returns `true` if a section lists dependencies: `dependencies`, `dev-dependencies`,
@@ -70,19 +84,21 @@ mod tests {
     #[test]
     fn every_way_to_write_a_dependency_is_seen() {
         let text = "[package]\nname = \"a\"\n[dependencies]\n# why\nbytes.workspace = true\nprost = { workspace = true }\n\
-                    fjall = \"3\"\n[dev-dependencies.tempfile]\nworkspace = true\n[target.'cfg(unix)'.dependencies]\nrustix = \"1\"\n[features]\nx = []\n";
+                    fjall = \"3\"\n[dev-dependencies.tempfile]\nworkspace = true\n\
+                    [dev-dependencies]\ncriterion.workspace = true\n[target.'cfg(unix)'.dependencies]\nrustix = \"1\"\n[features]\nx = []\n";
         let seen: Vec<_> = dependencies(text)
             .iter()
-            .map(|found| (found.name, found.line, found.inherited))
+            .map(|found| (found.name, found.line, found.inherited, found.is_for_tests))
             .collect();
         assert_eq!(
             seen,
             [
-                ("bytes", 5, true),
-                ("prost", 6, true),
-                ("fjall", 7, false),
-                ("tempfile", 8, true),
-                ("rustix", 11, false)
+                ("bytes", 5, true, false),
+                ("prost", 6, true, false),
+                ("fjall", 7, false, false),
+                ("tempfile", 8, true, true),
+                ("criterion", 11, true, true),
+                ("rustix", 13, false, false)
             ]
         );
     }

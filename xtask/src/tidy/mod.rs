@@ -3,6 +3,7 @@
 
 mod crate_graph;
 mod dependencies;
+mod import_circles;
 mod links;
 mod manifest;
 mod sources;
@@ -39,9 +40,10 @@ impl fmt::Display for Finding {
 /// Check of the whole tree.
 type Check = fn(&Tree) -> Vec<Finding>;
 
-const CHECKS: [Check; 6] = [
+const CHECKS: [Check; 7] = [
     crate_graph::check,
     dependencies::check,
+    import_circles::check,
     sources::check,
     links::check,
     testdata::check,
