@@ -9,6 +9,7 @@
 mod arguments;
 mod data;
 mod engine;
+mod error;
 mod report;
 mod usage;
 mod workload;
@@ -17,11 +18,9 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use arguments::{Arguments, Task};
+pub(crate) use error::Result;
 use report::Report;
 use workload::Workload;
-
-/// Result with a human-readable error.
-pub(crate) type Result<T, E = String> = std::result::Result<T, E>;
 
 fn main() -> ExitCode {
     let done = arguments::read(std::env::args().skip(1)).and_then(|task| match task {

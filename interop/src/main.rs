@@ -11,6 +11,7 @@ mod bench;
 mod client_bench;
 mod clients;
 mod directory;
+mod error;
 mod hbase;
 mod pretty_printer;
 mod remote;
@@ -21,10 +22,8 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
+pub(crate) use error::Result;
 use samples::SampleFile;
-
-/// Result with a human-readable error.
-pub(crate) type Result<T, E = String> = std::result::Result<T, E>;
 
 const USAGE: &str = "\
 usage: halite-interop store-files|directory|wire JARS WORK

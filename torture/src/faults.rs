@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use halite::{Cluster as _, FamilyDescriptor, Put, RemoteCluster, TableDescriptor, TableExt as _};
 use tokio::time::timeout;
 
-use crate::Context;
+use crate::context::Context;
 use crate::kills::{
     self, Failed, end_cleanly, expect_alive, expect_no_panic, record_load, start_or_be_refused,
     unexpected,

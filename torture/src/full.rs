@@ -12,7 +12,7 @@ use halite::{
 };
 use tokio::time::timeout;
 
-use crate::Context;
+use crate::context::Context;
 use crate::faults::expect_right;
 use crate::kills::{
     self, Failed, end_cleanly, expect_alive, expect_no_panic, record_load, start_or_be_refused,

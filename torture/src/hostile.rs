@@ -24,7 +24,7 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use tokio::time::timeout;
 
-use crate::Context;
+use crate::context::Context;
 use crate::faults::expect_right;
 use crate::kills::{self, Failed, end_cleanly, expect_no_panic, record_load, unexpected};
 use crate::load::{self, Load};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use halite::{RemoteCluster, Table};
 use rustix::process::Signal;
 
-use crate::Context;
+use crate::context::Context;
 use crate::load::{self, Complaint, Load, LoadMetrics};
 use crate::report::{FindingKind, Report};
 use crate::served::{Ports, Served, ServerSetup, ms_since};

@@ -17,6 +17,7 @@
     reason = "it talks to the person at the terminal"
 )]
 
+mod context;
 mod damage;
 mod faults;
 mod full;
@@ -30,6 +31,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use context::Context;
 use report::Report;
 
 const HELP: &str = "\
@@ -44,36 +46,6 @@ Tortures the built program until the time is over, and prints a report, which is
 
 Exit code 1 if anything was lost, silent, hung, dead or wrong.
 ";
-
-/// Context shared by all parts.
-pub(crate) struct Context {
-    /// Path of the `halite` command.
-    pub(crate) program: PathBuf,
-    /// Library that makes disk calls fail.
-    pub(crate) preload: Option<PathBuf>,
-    /// Directory below which stores are created.
-    work: PathBuf,
-    pub(crate) report: Report,
-}
-
-impl Context {
-    /// Creates a directory in memory, where supported, for stores that are copied thousands of
-    /// times.
-    pub(crate) fn memory_folder(&self, part: &str) -> tempfile::TempDir {
-        tempfile::Builder::new()
-            .prefix("halite-torture-")
-            .tempdir_in("/dev/shm")
-            .unwrap_or_else(|_| self.folder(part))
-    }
-
-    /// Creates a directory that is deleted when dropped.
-    pub(crate) fn folder(&self, part: &str) -> tempfile::TempDir {
-        tempfile::Builder::new()
-            .prefix(part)
-            .tempdir_in(&self.work)
-            .expect("a directory can be made where one was made before")
-    }
-}
 
 /// Function that runs a part for a while, from a seed.
 type Turn = fn(&Context, u64, Instant);

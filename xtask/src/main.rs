@@ -10,6 +10,7 @@ mod bench;
 mod checks;
 mod command;
 mod concurrency;
+mod error;
 mod fuzz;
 mod interop;
 mod mutants;
@@ -21,9 +22,7 @@ mod torture;
 use std::process::ExitCode;
 
 use command::{cargo, run as run_program};
-
-/// Result of a task: nothing, or a human-readable error.
-pub(crate) type Result<T, E = String> = std::result::Result<T, E>;
+pub(crate) use error::Result;
 
 const HELP: &str = "\
 Tasks of the Halite repository.

@@ -64,7 +64,7 @@ pub fn run_page(cluster: &BlockingCluster, page: &'static Page) -> anyhow::Resul
     let outcome = (page.run)(&mut lab);
     let cleared = lab.clear();
     let written = outcome
-        .and_then(|()| lab.finish())
+        .and_then(|()| lab.finish(find_page))
         .map_err(|error| error.context(format!("page {}", page.id)))?;
     cleared?;
     Ok(written)

@@ -474,8 +474,12 @@ impl PageWriter {
         Ok(())
     }
 
-    /// Returns the page if it has all its sections and demonstrated all its rules.
-    pub(crate) fn finish(self) -> anyhow::Result<RenderedPage> {
+    /// Returns the page if it has all its sections and demonstrated all its rules. `find_page` looks
+    /// up the pages that it refers to.
+    pub(crate) fn finish(
+        self,
+        find_page: impl Fn(&str) -> Option<&'static Page>,
+    ) -> anyhow::Result<RenderedPage> {
         let parts: Vec<_> = self
             .elements
             .iter()
@@ -504,7 +508,7 @@ impl PageWriter {
             "a mistake claims what goes wrong, and that it is mended"
         );
         let title = |id: &&'static str| {
-            crate::find_page(id)
+            find_page(id)
                 .map(|page| (page.id, page.title))
                 .with_context(|| format!("it names page {id}, which there is not"))
         };

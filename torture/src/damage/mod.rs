@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use crate::Context;
+use crate::context::Context;
 use crate::report::{FindingKind, copy};
 use file_damage::FileDamage;
 use template::Template;

@@ -1,6 +1,6 @@
 //! Allowed dependencies between our crates, which form layers.
 
-use super::Finding;
+use super::finding::Finding;
 use super::manifest::{dependencies, package_name};
 use super::tree::Tree;
 
@@ -128,7 +128,7 @@ impl Edges {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::lines;
+    use crate::tidy::finding::lines;
 
     const TYPES: (&str, &str) = ("crates/types/Cargo.toml", "[package]\nname = \"types\"\n");
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Finding;
+use super::finding::Finding;
 use super::manifest::{dependencies, package_name};
 use super::tree::Tree;
 
@@ -95,7 +95,7 @@ fn rows(text: &str) -> BTreeMap<&str, Row<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::lines;
+    use crate::tidy::finding::lines;
 
     const TOP: (&str, &str) =
         ("Cargo.toml", "[workspace]\n[workspace.dependencies]\nbytes = \"1\"\n");

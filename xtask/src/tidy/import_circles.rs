@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Finding;
+use super::finding::Finding;
 use super::manifest::package_name;
 use super::tree::Tree;
 
@@ -126,7 +126,7 @@ fn module_path(file: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::lines;
+    use crate::tidy::finding::lines;
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
         let manifest = ("a/Cargo.toml", "[package]\nname = \"a\"\n");

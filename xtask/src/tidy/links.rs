@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Finding;
+use super::finding::Finding;
 use super::tree::Tree;
 
 const MAP: &str = "ARCHITECTURE.md";
@@ -80,7 +80,7 @@ fn is_resolved(tree: &Tree, from: &str, link: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::lines;
+    use crate::tidy::finding::lines;
 
     #[test]
     fn a_folder_that_the_map_does_not_name_is_found() {

@@ -1,7 +1,8 @@
 //! Rules for source files: a first line, ASCII characters, issues for open tasks, no unsafe code.
 
+use super::finding::Finding;
+use super::phrase::word_starts;
 use super::tree::Tree;
-use super::{Finding, word_starts};
 
 /// Files that may contain unsafe code; each block there documents its invariant. The last is not
 /// part of the product: it replaces functions of the C library during the torture test.
@@ -108,7 +109,7 @@ fn has_word(code: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::lines;
+    use crate::tidy::finding::lines;
 
     fn found(path: &str, text: &str) -> Vec<String> {
         lines(&check(&Tree::from_files(&[(path, text)])))

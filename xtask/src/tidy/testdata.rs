@@ -1,6 +1,6 @@
 //! Every file in a `testdata` directory is read by a test: by its name, or with its directory.
 
-use super::Finding;
+use super::finding::Finding;
 use super::tree::Tree;
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -42,7 +42,7 @@ fn is_read_by(text: &str, inside: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::lines;
+    use crate::tidy::finding::lines;
 
     fn found(program: &str) -> Vec<String> {
         lines(&check(&Tree::from_files(&[

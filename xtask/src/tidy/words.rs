@@ -5,8 +5,9 @@
 
 use std::path::Path;
 
+use super::finding::Finding;
+use super::phrase::word_starts;
 use super::tree::Tree;
-use super::{Finding, word_starts};
 
 /// Maximum columns of a comment line outside code fences and tables.
 const MAX_COLUMNS: usize = 100;
@@ -124,7 +125,7 @@ fn contains(text: &str, phrase: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::lines;
+    use crate::tidy::finding::lines;
 
     #[test]
     fn words_are_found_in_prose_only() {

@@ -9,7 +9,7 @@ use halite::rowkey::{Dictionary, KeyResolver, KeySchema, SaltGenerator};
 use halite::{RegionInfo, TableDescriptor, TableName, block_on};
 
 use crate::backend::Backend;
-use crate::cmd::key::KeySpecArgs;
+use crate::key::args::KeySpecArgs;
 
 /// Key, and the regions of its table if it belongs to one.
 pub(crate) struct ResolvedKey {

@@ -218,9 +218,11 @@ impl<'a> Scanner<'a> {
 
     /// Reads a path in code, or skips one token.
     fn read_path(&mut self, first: Token<'a>) {
+        let before = &self.tokens[..self.next];
         self.next += 1;
-        let follows_path = self.next > 1 && self.tokens[self.next - 2].text == "::";
-        if self.text(0) != "::" || follows_path {
+        let text_before = |back: usize| before.iter().rev().nth(back).map_or("", |it| it.text);
+        let is_visibility = (text_before(1), text_before(0)) == ("(", "in");
+        if self.text(0) != "::" || text_before(0) == "::" || is_visibility {
             return;
         }
         let mut path = vec![first.text];
@@ -293,6 +295,7 @@ mod tests {
     fn paths_in_code_count_and_those_of_other_crates_do_not() {
         let text = "mod child;\nfn f() -> crate::A { child::run(std::fmt::X, self::Y) }";
         assert_eq!(imports(text), ["A", "a::b::child::run", "a::b::Y"]);
+        assert_eq!(imports("pub(in crate::c) fn f() {}"), Vec::<String>::new());
     }
 
     #[test]
