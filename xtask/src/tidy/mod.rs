@@ -3,6 +3,7 @@
 
 mod crate_graph;
 mod dependencies;
+mod extending;
 mod finding;
 mod import_circles;
 mod links;
@@ -21,9 +22,10 @@ use tree::Tree;
 /// Check of the whole tree.
 type Check = fn(&Tree) -> Vec<Finding>;
 
-const CHECKS: [Check; 7] = [
+const CHECKS: [Check; 8] = [
     crate_graph::check,
     dependencies::check,
+    extending::check,
     import_circles::check,
     sources::check,
     links::check,
