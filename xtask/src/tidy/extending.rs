@@ -52,7 +52,7 @@ fn sections(text: &str) -> Vec<Section<'_>> {
         }
         let Some(section) = sections.last_mut() else { continue };
         if let Some(rest) = line.strip_prefix(EXAMPLE) {
-            section.example = rest.split('`').step_by(2).filter(|name| *name != ".").collect();
+            section.example = rest.split('`').step_by(2).collect();
         }
         section.places.extend(place(line).map(|path| (path, index + 1)));
     }
