@@ -12,7 +12,7 @@ use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, check_namespace}
 use halite_types::{Attributes, Error, ErrorKind, RegionInfo, Result, TableDescriptor, TableName};
 use prost::Message as _;
 
-use super::open::write_small;
+use super::small_file::write_small;
 use super::{Engine, Table, table_info};
 use crate::catalog::messages::{TableSchema, region_info_file};
 use crate::catalog::{Catalog, FileOrigin, NamespaceEntry, RegionEntry, TableEntry, layout, meta};

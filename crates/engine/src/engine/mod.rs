@@ -13,14 +13,17 @@ mod meta;
 mod meta_overlay;
 pub(crate) mod obsolete_files;
 pub(crate) mod open;
+mod open_report;
 mod operator;
 mod properties;
 pub(crate) mod quarantine;
 mod region_index;
+pub(crate) mod small_file;
 mod snapshot;
 mod split;
 mod table;
 pub(crate) mod table_info;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -46,7 +49,7 @@ use crate::shared::EngineInner;
 use crate::wal::{Nonce, WalStats};
 
 pub use meta::MetaView;
-pub use open::OpenReport;
+pub use open_report::OpenReport;
 use region_index::RegionIndex;
 pub use table::{Table, TableScanner};
 
@@ -363,18 +366,6 @@ impl Engine {
         self.shared.scheduler.flush_failure()
     }
 
-    /// Runs one background job on this thread; returns `true` if there was one. If the environment
-    /// has threads, they run the jobs.
-    ///
-    /// # Errors
-    /// The error of the job, which remains to be done.
-    pub fn run_one_job(&self) -> Result<bool> {
-        match self.shared.scheduler.take() {
-            None => Ok(false),
-            Some(job) => jobs::run(&self.shared, self, job).map(|()| true),
-        }
-    }
-
     /// Makes tasks that await a [`crate::CommitTicket`] wait for [`Engine::step_wal`] from now on,
     /// as they wait for the writer thread where there is one. For environments without threads: a
     /// simulation thereby has writes that are applied and not durable.
@@ -432,55 +423,6 @@ impl Engine {
             catalog.checkpoint = catalog.generation;
             Ok(())
         })
-    }
-
-    /// Ends the engine's threads after their current jobs. Memory contents stay in the log for the
-    /// next opening.
-    pub fn stop_threads(&self) {
-        self.shared.scheduler.close();
-        self.shared.wal.stop();
-        let threads = std::mem::take(&mut *self.threads.lock().healed());
-        threads.into_iter().for_each(JoinHandle::join);
-    }
-
-    /// Starts the threads of the engine, if the environment has any.
-    fn start_threads(self: &Arc<Self>) -> Result<()> {
-        let failed = |error| Error::io("starting a thread of the engine", error);
-        let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| {
-            self.shared.env.threads.spawn(name, work).map_err(failed)
-        };
-        let mut threads = Vec::new();
-        let wal = Arc::clone(&self.shared.wal);
-        threads.extend(spawn("halite-wal", Box::new(move || wal.run()))?);
-        if !threads.is_empty() {
-            self.shared.wal.set_threaded();
-        }
-        for (name, flushes) in [("halite-flush", true), ("halite-compact", false)] {
-            // Not a strong reference to the engine, which would never be dropped.
-            let (shared, engine) = (Arc::clone(&self.shared), Arc::downgrade(self));
-            let work = move || {
-                let mut pause = jobs::MIN_RETRY_PAUSE;
-                while let Some(job) = shared.scheduler.wait(flushes) {
-                    let Some(engine) = engine.upgrade() else { return };
-                    // A failure is recorded where its dependents find it.
-                    let Some(again) = jobs::run_for_retry(&shared, &engine, job) else {
-                        pause = jobs::MIN_RETRY_PAUSE;
-                        continue;
-                    };
-                    // The pause must not keep the engine alive.
-                    drop(engine);
-                    shared.scheduler.pause(pause);
-                    pause = (pause * 2).min(jobs::MAX_RETRY_PAUSE);
-                    again.request(&shared);
-                }
-            };
-            threads.extend(spawn(name, Box::new(work))?);
-        }
-        if !threads.is_empty() {
-            self.shared.scheduler.set_threads();
-        }
-        *self.threads.lock().healed() = threads;
-        Ok(())
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use halite_types::{Error, Result};
 
 use super::directory::{list, list_if_exists};
-use super::open::OpenReport;
+use super::open_report::OpenReport;
 use super::quarantine::{self, UnreferencedFile};
 use crate::catalog::{Catalog, FileOrigin, Manifest, RequiredLocation, layout};
 use crate::env::Env;

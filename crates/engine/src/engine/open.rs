@@ -10,6 +10,8 @@ use halite_types::{Error, Result};
 
 use super::directory::{self, DirectoryContent};
 use super::obsolete_files::SequenceCoverage;
+use super::open_report::OpenReport;
+use super::small_file::write_small;
 use super::{Engine, RegionIndex, Table, obsolete_files, quarantine, table_info};
 use crate::block_cache::BlockCache;
 use crate::catalog::{Catalog, Manifest, NamespaceEntry, layout};
@@ -22,41 +24,7 @@ use crate::scheduler::JobScheduler;
 use crate::shared::EngineInner;
 use crate::store::StoreFiles;
 use crate::store_lock::StoreLock;
-use crate::wal::{self, Nonce, RecoveryOptions, Wal, WalOptions, WalTruncation};
-
-/// Report of an opening.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OpenReport {
-    /// True if the directory contained no store before.
-    pub created: bool,
-    /// Writes replayed from the log; 0 after a clean close.
-    pub replayed_writes: u64,
-    /// Bytes of the log that were skipped: a torn end, which was never acknowledged, or damage if
-    /// skipping was enabled.
-    pub truncated_wal_bytes: u64,
-    /// Whole writes in the skipped bytes.
-    pub truncated_wal_writes: u64,
-    /// Positions in the log where bytes were skipped.
-    pub wal_truncations: Vec<WalTruncation>,
-    /// Removed files of an unfinished flush or compaction.
-    pub removed_files: u64,
-    /// Files of the store that the manifest does not reference, now in [`Self::quarantine`]: mostly
-    /// remains of a crash.
-    pub quarantined_files: u64,
-    /// Bytes of the quarantined files.
-    pub quarantined_bytes: u64,
-    /// Directory that the files were moved to, relative to the root. It is removed at the opening
-    /// after the next clean close. If there are [`Self::unlogged_files`], it is their directory
-    /// instead, and stays until they are restored or an operator removes it.
-    pub quarantine: Option<String>,
-    /// Number of quarantined files with cells that are neither in the log nor in another file. A
-    /// crash leaves such a file if writes skipped the log, or were not synced at a power loss;
-    /// otherwise the manifest is an older one.
-    pub unlogged_files: u64,
-    /// Directories of the store that users other than its owner may enter. New directories are
-    /// created for the owner only; the modes of existing ones stay as they are.
-    pub exposed_directories: Vec<String>,
-}
+use crate::wal::{self, Nonce, RecoveryOptions, Wal, WalOptions};
 
 impl Engine {
     /// Opens the store in the directory of `env`, or creates one in an empty directory.
@@ -189,17 +157,6 @@ fn create_store(env: &Env, lock: &Arc<StoreLock>) -> Result<Manifest> {
             ..Catalog::default()
         },
     )
-}
-
-/// Writes a small file as a whole and syncs it; the caller syncs the directory.
-pub(crate) fn write_small(env: &Env, path: &str, bytes: &[u8]) -> Result<()> {
-    let failed = |error| Error::io(format!("writing {}/{path}", env.fs.root()), error);
-    // A dangling link is in the way, too.
-    if env.fs.kind(path).map_err(failed)?.is_some() {
-        env.fs.remove_file(path).map_err(failed)?;
-    }
-    let mut file = env.fs.create(path).map_err(failed)?;
-    file.write_all(bytes).and_then(|()| file.sync()).map_err(failed)
 }
 
 fn open_tables(

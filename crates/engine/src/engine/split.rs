@@ -14,7 +14,7 @@ use halite_types::key::to_string_binary;
 use halite_types::{CompactionKind, Error, LATEST_TIMESTAMP, RegionInfo, Result, TableDescriptor};
 
 use super::directory::remove_tree;
-use super::open::write_small;
+use super::small_file::write_small;
 use super::{Engine, Table, region_not_found};
 use crate::catalog::messages::{Reference, pbuf};
 use crate::catalog::{Catalog, RegionEntry, layout};

@@ -9,7 +9,7 @@
 use halite_types::{Error, Result, TableDescriptor};
 
 use super::directory::list;
-use super::open::write_small;
+use super::small_file::write_small;
 use crate::catalog::manifest::read_whole;
 use crate::catalog::messages::{TableSchema, pbuf};
 use crate::catalog::{Catalog, layout};

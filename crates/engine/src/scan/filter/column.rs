@@ -6,7 +6,7 @@ use bytes::Bytes;
 use halite_types::cell::{self, CellRef};
 use halite_types::{Error, Result};
 
-use super::{Evaluate, ReturnCode, ValueForm};
+use super::evaluate::{Evaluate, ReturnCode, ValueForm};
 
 fn seek_to_column(cell: &CellRef<'_>, qualifier: &[u8]) -> Vec<u8> {
     cell::first_on_column(cell.row(), cell.family(), qualifier)

@@ -8,7 +8,7 @@ use halite_types::{Comparator, CompareOp, Error, Result};
 
 pub(super) use super::comparator::Comparison;
 use super::compiled_regex::RegexBudget;
-use super::{Evaluate, ReturnCode};
+use super::evaluate::{Evaluate, ReturnCode};
 
 /// `RowFilter`.
 pub(super) struct RowCompare {

@@ -6,7 +6,7 @@ use halite_types::cell::{self, CellRef};
 use halite_types::key::successor_of_prefix;
 use halite_types::{Error, FuzzyKey, Result};
 
-use super::{Evaluate, ReturnCode};
+use super::evaluate::{Evaluate, ReturnCode};
 
 /// Pattern; `None` accepts any byte.
 struct Pattern {

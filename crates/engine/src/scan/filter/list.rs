@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 
 use halite_types::cell::{self, CellRef};
 
-use super::{Evaluate, ReturnCode, ValueForm};
+use super::evaluate::{Evaluate, ReturnCode, ValueForm};
 
 /// Seek distance of a code, regardless of whether it includes the cell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use halite_types::cell::{self, CellRef};
 use halite_types::{Error, Result};
 
-use super::{Evaluate, ReturnCode};
+use super::evaluate::{Evaluate, ReturnCode};
 
 type RowRange = halite_types::key::RowRange;
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use halite_types::cell::{self, CellRef};
 use halite_types::key::successor_of_prefix;
 
-use super::{Evaluate, ReturnCode};
+use super::evaluate::{Evaluate, ReturnCode};
 
 /// `PrefixFilter`.
 pub(super) struct Prefix {

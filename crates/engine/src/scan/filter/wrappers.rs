@@ -3,7 +3,7 @@
 
 use halite_types::cell::CellRef;
 
-use super::{Evaluate, ReturnCode, ValueForm};
+use super::evaluate::{Evaluate, ReturnCode, ValueForm};
 
 /// `WhileMatchFilter`: the first row or cell that the inner filter excludes ends the scan.
 pub(super) struct WhileMatch {
