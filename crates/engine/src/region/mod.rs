@@ -25,6 +25,7 @@
 mod bulk_load;
 mod commit;
 mod counters;
+mod directories;
 mod flush;
 mod in_memory_compaction;
 mod maintenance;
@@ -116,6 +117,7 @@ impl Region {
             StoreSnapshot::sort_files(&mut files);
             stores.push(StoreSnapshot::new(shared.new_memtable(), files));
         }
+        directories::restore(shared, &entry.info, &descriptor)?;
         let newest = stores
             .iter()
             .flat_map(|store| &store.files)

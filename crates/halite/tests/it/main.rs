@@ -17,6 +17,7 @@ mod damage;
 mod hbase_files;
 mod log_damage;
 mod nonces;
+mod older_directory;
 mod older_manifest;
 mod reading;
 mod recovery;
