@@ -76,7 +76,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "increment-unlocked",
         "an increment reads and writes without its row's lock",
-        "crates/engine/src/region/write.rs",
+        "crates/engine/src/region/read_modify_write.rs",
         "        let _row = match tier {\n",
         "        if MUTANT && !matches!(op, RowOp::CheckAndMutate(_)) {\n            return self.modify_locked(op, tier, nonce, block_bytes);\n        }\n        let _row = match tier {\n",
         &[Suite::It("threads")],
@@ -84,7 +84,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "check-unlocked",
         "a condition is looked at without its row's lock",
-        "crates/engine/src/region/write.rs",
+        "crates/engine/src/region/read_modify_write.rs",
         "        let _row = match tier {",
         "        if MUTANT && matches!(op, RowOp::CheckAndMutate(_)) {\n            return self.modify_locked(op, tier, nonce, block_bytes);\n        }\n        let _row = match tier {",
         &[Suite::It("guards")],

@@ -1,7 +1,12 @@
 //! Region: the rows of a table between two keys, with one store per family. Its modules:
 //!
 //! ```text
-//! write.rs          puts, deletes, read-modify-write operations
+//! write.rs          batches of operations; groups of puts and deletes
+//! write_checks.rs   checks of operations that need no lock
+//! markers.rs        delete markers
+//! read_modify_write.rs  operations that read their row first
+//! condition.rs      conditions of check-and-mutate operations
+//! new_value.rs      values of counters and appended columns
 //! write_rows.rs     atomic operations on several rows
 //! row_lock.rs       row locks
 //! commit.rs         sequence id, log, memstore: one short step under a lock
@@ -24,17 +29,22 @@
 
 mod bulk_load;
 mod commit;
+mod condition;
 mod counters;
 mod flush;
 mod in_memory_compaction;
 mod maintenance;
+mod markers;
 mod metrics;
+mod new_value;
 mod read;
+mod read_modify_write;
 mod recent_stamps;
 mod row_lock;
 mod selection;
 mod snapshot;
 mod write;
+mod write_checks;
 mod write_rows;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -8,7 +8,7 @@
 //! be seen and a delete would leave the value, as in HBase. Both wait here, with the row locked. A
 //! few thousand slots, shared by all regions, record one row each while it is relevant. Values
 //! computed by the engine are ahead of the clock by a few milliseconds at most
-//! (`write.rs: time_after`).
+//! (`new_value.rs: time_after`).
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};

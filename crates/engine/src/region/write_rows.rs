@@ -4,7 +4,7 @@
 use halite_types::{CheckAndMutate, Error, ReadTier, Result, RowOp};
 
 use super::Region;
-use super::write::PendingWrite;
+use super::read_modify_write::PendingWrite;
 use crate::commit::CommitTicket;
 use crate::wal::Nonce;
 
