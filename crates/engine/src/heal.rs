@@ -3,7 +3,7 @@
 //!
 //! - Rows, maintenance, compaction, `ddl`, a table's regions, manifest changes: these locks protect
 //!   no value. The state that they order is swapped whole or is on the disk.
-//! - A region's commit lock: `CommitState::history` is still set. The region rejects writes and
+//! - A region's commit lock: `CommitState::changing` is still set. The region rejects writes and
 //!   shows no part of the change.
 //! - The log's buffer: a record is checked before its first byte is added, so the buffer contains
 //!   whole records.

@@ -28,7 +28,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "after-failed-sync",
         "the log goes on after a failed write or sync",
-        "crates/engine/src/wal/mod.rs",
+        "crates/engine/src/wal/sync.rs",
         "        io.spare = group;\n        if let Err(error) = result {\n            self.fail(error.clone());\n",
         "        io.spare = group;\n        if let Err(error) = result {\n            if !MUTANT {\n                self.fail(error.clone());\n            }\n",
         SEEDS,
@@ -60,7 +60,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     quick(mutant(
         "seen-before-sync",
         "the read point moves when a write is appended, not when it is durable",
-        "crates/engine/src/wal/mod.rs",
+        "crates/engine/src/wal/append.rs",
         "        buffer.needs_fsync |= level == SyncLevel::Fsync;\n",
         "        buffer.needs_fsync |= level == SyncLevel::Fsync;\n        if MUTANT {\n            mvcc.advance(sequence);\n        }\n",
         SEEDS,
@@ -92,7 +92,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     quick(mutant(
         "nonce-not-logged",
         "the nonce of a write is not in its record",
-        "crates/engine/src/wal/mod.rs",
+        "crates/engine/src/wal/append.rs",
         "format::write_cells(&mut buffer.bytes, region, sequence, nonce, cells);",
         "format::write_cells(&mut buffer.bytes, region, sequence, nonce.filter(|_| !MUTANT), cells);",
         SEEDS,
@@ -100,7 +100,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "nonce-not-stored",
         "nonces go with the segment they are in",
-        "crates/engine/src/wal/mod.rs",
+        "crates/engine/src/wal/retention.rs",
         "if nonces > 0 && self.options.nonce_grace_period_ms > 0 {",
         "if nonces > 0 && self.options.nonce_grace_period_ms > 0 && !MUTANT {",
         SEEDS,
@@ -276,7 +276,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "segment-end-not-synced",
         "a segment is closed without a sync",
-        "crates/engine/src/wal/mod.rs",
+        "crates/engine/src/wal/roll.rs",
         "        open.file.sync().map_err(failed)?;\n",
         "        if !MUTANT {\n            open.file.sync().map_err(failed)?;\n        }\n",
         SEEDS,
@@ -284,7 +284,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "segment-name-not-synced",
         "a new segment's name is not made durable",
-        "crates/engine/src/wal/mod.rs",
+        "crates/engine/src/wal/roll.rs",
         "        env.fs.rename(&temporary, path).map_err(failed)?;\n        env.fs.sync_dir(DIRECTORY).map_err(failed)?;\n",
         "        env.fs.rename(&temporary, path).map_err(failed)?;\n        if !MUTANT {\n            env.fs.sync_dir(DIRECTORY).map_err(failed)?;\n        }\n",
         SEEDS,

@@ -7,8 +7,8 @@
 //!          | durable length u64 | boot id 16 bytes | salt u64 | CRC32C u32
 //! record   body length u32 | CRC32C of the body u32 | CRC32C of the record's head u32 | body
 //! body     kind u8 = 1 | region number u64 | sequence id u64 | encoded cells      a write
-//!          kind u8 = 2 | synced offset u64 | durable length u64                a mark, at the end of each group
 //!          kind u8 = 2 | synced offset u64 | durable length u64                a sync marker, at the end of each group
+//!          kind u8 = 3 | region number u64 | sequence id u64 | nonce group u64 | nonce u64 | encoded cells
 //!                                                                              a write under a nonce
 //!          kind u8 = 4 | length u64                                            the end of a closed segment
 //! ```

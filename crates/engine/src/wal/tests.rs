@@ -2,8 +2,11 @@
 
 use halite_types::{ErrorKind, Put};
 
-use super::format::{SyncMarker, old};
+use super::format::{RecordFormat, SegmentHeader, SyncMarker, old};
+use super::names::segment_path;
+use super::stall::{may_be_tried_again, not_begun};
 use super::*;
+use crate::commit::Mvcc;
 use crate::env::sim::SimEnv;
 use crate::options::WalRecovery;
 
