@@ -237,8 +237,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "batch-in-part",
         "of a group of writes the log has the first alone",
         "crates/engine/src/region/commit.rs",
-        "writes.clone().map(CellsBuilder::bytes)",
-        "writes.clone().take(if MUTANT { 1 } else { usize::MAX }).map(CellsBuilder::bytes)",
+        "write.runs().map(|run| run.cells)",
+        "write.runs().take(if MUTANT { 1 } else { usize::MAX }).map(|run| run.cells)",
         SEEDS,
     )),
     mutant(

@@ -3,16 +3,16 @@
 //! The region's commit lock makes this the only writer of its memstores and keeps the order of
 //! sequence ids the order of the log. No step here waits for the disk; the returned ticket does.
 
-use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-use halite_types::{CellRef, CellsBuilder, Durability, Error, ErrorKind, Result};
+use halite_types::{Durability, Error, ErrorKind, Result};
 
 use super::Region;
+use super::prepared_write::{PreparedWrite, cells_of};
 use super::snapshot::RegionSnapshot;
 use crate::commit::CommitTicket;
 use crate::memstore::Writer;
-use crate::wal::{Nonce, SyncLevel};
+use crate::wal::{LogWrite, SyncLevel};
 
 /// Minimum number of operations in a batch for which the positions of its cells in the memstores
 /// are searched together.
@@ -70,38 +70,35 @@ impl Region {
         }
     }
 
-    /// Applies the stamped cells of `requests` operations atomically: a reader sees all of them or
-    /// none.
+    /// Applies the cells of a prepared write atomically: a reader sees all of them or none.
     ///
     /// # Errors
     /// `NoSuchRegion` if the region was closed in the meantime, `NoSuchFamily` if a family was
     /// dropped in the meantime, or the log's failure. Nothing has been applied in that case.
-    pub(super) fn commit<'a>(
-        &self,
-        writes: impl Iterator<Item = &'a CellsBuilder> + Clone,
-        requests: usize,
-        level: Option<SyncLevel>,
-        nonce: Option<Nonce>,
-    ) -> Result<CommitTicket> {
+    pub(super) fn commit(&self, write: &PreparedWrite<'_>) -> Result<CommitTicket> {
+        match write.without_overwritten() {
+            Some(rest) => self.commit_prepared(&write.replaced_by(&rest)?),
+            None => self.commit_prepared(write),
+        }
+    }
+
+    fn commit_prepared(&self, write: &PreparedWrite<'_>) -> Result<CommitTicket> {
         let mut commit = self.lock_commit();
         self.check_committing(&commit)?;
         let snapshot = self.state.load();
-        let mut has_tags = false;
-        for cell in writes.clone().flatten() {
-            snapshot.family_index(cell.family())?;
-            has_tags |= !cell.tags().is_empty();
-        }
-        // Only a cell's own time to live makes an overwritten cell visible again.
-        if has_tags && let Some(rest) = without_overwritten(&writes) {
-            drop(commit);
-            return self.commit(std::iter::once(&rest), requests, level, nonce);
-        }
+        let altered;
+        let write = if write.is_for(&snapshot) {
+            write
+        } else {
+            altered = write.resolved_for(&snapshot)?;
+            &altered
+        };
         self.shared.wal.check()?;
         // The manifest that the next open reads may already contain the split of the region.
         self.shared.manifest.sync_state().check()?;
         commit.changing = true;
         let told = PanicReporter { region: self, wal_panics: self.shared.wal.panics() };
-        let ticket = self.log_and_apply(&snapshot, writes, requests, level, nonce);
+        let ticket = self.log_and_apply(&snapshot, write);
         drop(told);
         commit.changing = false;
         drop(commit);
@@ -126,35 +123,28 @@ impl Region {
     }
 
     /// Performs the change. The caller holds the commit lock.
-    fn log_and_apply<'a>(
+    fn log_and_apply(
         &self,
         snapshot: &RegionSnapshot,
-        writes: impl Iterator<Item = &'a CellsBuilder> + Clone,
-        requests: usize,
-        level: Option<SyncLevel>,
-        nonce: Option<Nonce>,
+        write: &PreparedWrite<'_>,
     ) -> Result<CommitTicket> {
-        let wal = &self.shared.wal;
+        let (wal, level) = (&self.shared.wal, write.level);
         let settled = self.mvcc.is_caught_up();
         let sequence = self.mvcc.next();
+        let record = LogWrite {
+            region: self.number,
+            sequence,
+            nonce: write.nonce,
+            bytes: write.bytes,
+            cells: write.runs().map(|run| run.cells),
+        };
         let position = match level {
-            Some(level) => Some(wal.append(
-                self.number,
-                &self.mvcc,
-                level,
-                nonce,
-                writes.clone().map(CellsBuilder::bytes),
-            )?),
+            Some(level) => Some(wal.append(&self.mvcc, level, record)?),
             None => None,
         };
-        let cells = writes.flatten().map(|cell| cell.with_sequence_id(sequence));
-        let bytes = if requests < MIN_GROUP_REQUESTS {
-            insert_each(snapshot, cells)?
-        } else {
-            insert_together(snapshot, &cells)
-        };
+        insert(snapshot, write, sequence);
         self.mvcc.apply(sequence);
-        self.counters.add_writes(requests as u64, bytes);
+        self.counters.add_writes(write.requests as u64, write.bytes as u64);
         let ticket = match (position, level) {
             // Does not wait for the log, and neither does an earlier write: visible at once.
             (_, None | Some(SyncLevel::Async)) if settled => {
@@ -209,60 +199,35 @@ impl Region {
     }
 }
 
-/// Returns the cells without those that a later one of the same key replaces, as in HBase's
-/// memstore; `None` if there are none to remove.
-fn without_overwritten<'a>(
-    writes: &(impl Iterator<Item = &'a CellsBuilder> + Clone),
-) -> Option<CellsBuilder> {
-    let cells = || writes.clone().flatten().enumerate();
-    let last: HashMap<&[u8], usize> = cells().map(|(at, cell)| (cell.key(), at)).collect();
-    if last.len() == cells().count() {
-        return None;
+/// Inserts the cells of a write into the memstores of their families. The caller holds the commit
+/// lock.
+fn insert(snapshot: &RegionSnapshot, write: &PreparedWrite<'_>, sequence: u64) {
+    if write.requests < MIN_GROUP_REQUESTS {
+        insert_each(snapshot, write, sequence);
+    } else {
+        insert_together(snapshot, write, sequence);
     }
-    let mut rest = CellsBuilder::default();
-    cells()
-        .filter(|(at, cell)| last.get(cell.key()) == Some(at))
-        .for_each(|(_, cell)| rest.push(cell));
-    Some(rest)
 }
 
-/// Inserts cells into the memstores of their families. Returns their encoded size in bytes. The
-/// caller holds the commit lock.
-fn insert_each<'a>(
-    snapshot: &RegionSnapshot,
-    cells: impl Iterator<Item = CellRef<'a>>,
-) -> Result<u64> {
-    let mut bytes = 0;
+fn insert_each(snapshot: &RegionSnapshot, write: &PreparedWrite<'_>, sequence: u64) {
     let mut last: Option<(usize, Writer<'_>)> = None;
-    for cell in cells {
-        let same = last.take().filter(|(index, _)| snapshot.families[*index].name == cell.family());
-        let (index, mut writer) = if let Some(same) = same {
-            same
-        } else {
-            let index = snapshot.family_index(cell.family())?;
-            (index, snapshot.stores[index].active.writer())
-        };
-        writer.insert(cell);
-        bytes += cell.encoded_len() as u64;
-        last = Some((index, writer));
+    for run in write.runs() {
+        // The writer of another memstore is dropped before the next one is acquired.
+        let same = last.take().filter(|(family, _)| *family == run.family);
+        let mut writer =
+            same.map_or_else(|| snapshot.stores[run.family].active.writer(), |(_, writer)| writer);
+        cells_of(run.cells, sequence).for_each(|cell| writer.insert(cell));
+        last = Some((run.family, writer));
     }
-    Ok(bytes)
 }
 
 /// As [`insert_each`], family by family, which is faster for many cells.
-fn insert_together<'a>(
-    snapshot: &RegionSnapshot,
-    cells: &(impl Iterator<Item = CellRef<'a>> + Clone),
-) -> u64 {
-    let mut bytes = 0;
-    for (family, store) in snapshot.families.iter().zip(&snapshot.stores) {
-        let mut cells = cells.clone().filter(|cell| family.name == cell.family()).peekable();
-        if cells.peek().is_some() {
-            store
-                .active
-                .writer()
-                .insert_all(cells.inspect(|cell| bytes += cell.encoded_len() as u64));
+fn insert_together(snapshot: &RegionSnapshot, write: &PreparedWrite<'_>, sequence: u64) {
+    for (family, store) in snapshot.stores.iter().enumerate() {
+        let mut runs = write.runs().filter(|run| run.family == family).peekable();
+        if runs.peek().is_some() {
+            let cells = runs.flat_map(|run| cells_of(run.cells, sequence));
+            store.active.writer().insert_all(cells);
         }
     }
-    bytes
 }

@@ -22,37 +22,6 @@ struct Versions {
 }
 
 impl Region {
-    /// Returns the markers of a delete. A delete of the whole row becomes a marker for each family.
-    pub(super) fn expand_delete<'a>(
-        &self,
-        snapshot: &RegionSnapshot,
-        delete: &'a Delete,
-    ) -> Result<Cow<'a, CellsBuilder>> {
-        let cells = delete.mutation().cells();
-        if !cells.is_empty() {
-            self.check_cells(snapshot, cells)?;
-            return Ok(Cow::Borrowed(cells));
-        }
-        if delete.timestamp < 0 {
-            return Err(Error::invalid(format!(
-                "row {}: timestamp {} is negative",
-                to_string_binary(delete.row()),
-                delete.timestamp
-            )));
-        }
-        let mut all = CellsBuilder::default();
-        for family in snapshot.families.iter() {
-            all.push_parts(marker(
-                delete.row(),
-                &family.name,
-                b"",
-                delete.timestamp,
-                CellType::DeleteFamily,
-            ));
-        }
-        Ok(Cow::Owned(all))
-    }
-
     /// Adds markers; those for the newest version of a column get that version's timestamp. The
     /// n-th such marker of a column is for its n-th newest version. Without such a version the
     /// marker gets the current time, as in HBase.
@@ -100,6 +69,35 @@ impl Region {
         }
         Ok(())
     }
+}
+
+/// Returns the markers of a delete. A delete of the whole row becomes a marker for each family.
+pub(super) fn expand_delete<'a>(
+    snapshot: &RegionSnapshot,
+    delete: &'a Delete,
+) -> Result<Cow<'a, CellsBuilder>> {
+    let cells = delete.mutation().cells();
+    if !cells.is_empty() {
+        return Ok(Cow::Borrowed(cells));
+    }
+    if delete.timestamp < 0 {
+        return Err(Error::invalid(format!(
+            "row {}: timestamp {} is negative",
+            to_string_binary(delete.row()),
+            delete.timestamp
+        )));
+    }
+    let mut all = CellsBuilder::default();
+    for family in snapshot.families.iter() {
+        all.push_parts(marker(
+            delete.row(),
+            &family.name,
+            b"",
+            delete.timestamp,
+            CellType::DeleteFamily,
+        ));
+    }
+    Ok(Cow::Owned(all))
 }
 
 fn is_newest_marker(cell: CellRef<'_>) -> bool {

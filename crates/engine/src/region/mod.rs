@@ -3,6 +3,7 @@
 //! ```text
 //! write.rs          batches of operations; groups of puts and deletes
 //! write_checks.rs   checks of operations that need no lock
+//! prepared_write.rs the cells of one commit, checked, stamped and divided by family
 //! markers.rs        delete markers
 //! read_modify_write.rs  operations that read their row first
 //! condition.rs      conditions of check-and-mutate operations
@@ -37,6 +38,7 @@ mod maintenance;
 mod markers;
 mod metrics;
 mod new_value;
+mod prepared_write;
 mod read;
 mod read_modify_write;
 mod recent_stamps;

@@ -9,7 +9,9 @@ use halite_types::{
 
 use super::Region;
 use super::condition::ConditionResult;
+use super::markers::expand_delete;
 use super::new_value::{Columns, add, push_new_value, sorted_row};
+use super::prepared_write::{PreparedWrite, cells_of};
 use super::write_checks::{MAX_OPERATION_BYTES, check_operation_bytes};
 use crate::commit::CommitTicket;
 use crate::wal::Nonce;
@@ -41,13 +43,6 @@ impl PendingWrite {
             tier,
             max_bytes: MAX_OPERATION_BYTES,
         }
-    }
-
-    /// Stamps cells without a timestamp, and verifies the size.
-    pub(super) fn stamp(&mut self) -> Result<()> {
-        let now = self.now;
-        self.cells.map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { now } else { stamp });
-        self.check_bytes(0)
     }
 
     /// Verifies that `more` further bytes fit.
@@ -114,20 +109,31 @@ impl Region {
         };
         let mut pending = PendingWrite::new(now, checked, tier);
         self.collect_cells(op, &mut pending)?;
-        pending.stamp()?;
-        self.record_stamps(std::iter::once(&pending.cells), now);
         let row = sorted_row(&pending.result);
-        let ticket = if pending.cells.is_empty() {
-            self.applied_ticket()
-        } else {
-            self.commit(
-                std::iter::once(&pending.cells),
-                1,
-                self.sync_level(&self.snapshot_ref(), pending.durability),
-                nonce,
-            )?
-        };
+        let ticket = self.commit_pending(pending, 1, nonce)?;
         Ok((OpResult { row, processed: true }, ticket))
+    }
+
+    /// Commits the cells that `requests` operations have accumulated. The rows are locked.
+    pub(super) fn commit_pending(
+        &self,
+        mut pending: PendingWrite,
+        requests: usize,
+        nonce: Option<Nonce>,
+    ) -> Result<CommitTicket> {
+        pending.check_bytes(0)?;
+        if pending.cells.is_empty() {
+            return Ok(self.applied_ticket());
+        }
+        let (snapshot, now) = (self.snapshot_ref(), pending.now);
+        let level = self.sync_level(&snapshot, pending.durability);
+        let mut write = PreparedWrite::new(&snapshot);
+        let added = write.add(&mut pending.cells, now, level, |_| Ok(()))?;
+        (write.requests, write.nonce) = (requests, nonce);
+        if added.max_timestamp >= now {
+            self.record_stamps(cells_of(added.cells, 0), now);
+        }
+        self.commit(&write)
     }
 
     /// Converts operations on one row to cells. The row is locked.
@@ -145,7 +151,7 @@ impl Region {
             }
             RowOp::Delete(delete) => {
                 pending.durability = pending.durability.max(delete.mutation().durability);
-                let cells = self.expand_delete(&self.snapshot_ref(), delete)?;
+                let cells = expand_delete(&self.snapshot_ref(), delete)?;
                 self.stamp_newest(delete.row(), &cells, pending)?;
             }
             RowOp::Increment(increment) => {

@@ -5,12 +5,14 @@ use std::ops::Range;
 
 use halite_types::key::to_string_binary;
 use halite_types::op::Mutation;
-use halite_types::{Error, ErrorKind, LATEST_TIMESTAMP, OpResult, ReadTier, Result, Row, RowOp};
+use halite_types::{CellRef, Error, ErrorKind, OpResult, ReadTier, Result, Row, RowOp};
 
 use super::Region;
-use super::markers::deletes_newest;
+use super::markers::{deletes_newest, expand_delete};
+use super::prepared_write::{PreparedWrite, cells_of};
 use super::recent_stamps::GroupDeletes;
 use super::snapshot::RegionSnapshot;
+use super::write_checks::{MAX_OPERATION_BYTES, check_operation_bytes};
 use crate::commit::CommitTicket;
 use crate::wal::Nonce;
 
@@ -169,7 +171,7 @@ impl Region {
         let (mut first, mut bytes) = (0, 0);
         let mut deletes = GroupDeletes::default();
         for at in 0..ops.len() {
-            match self.prepare(todo.snapshot, &mut ops[at]) {
+            match self.check_plain(todo.snapshot, &mut ops[at]) {
                 Err(error) => applied.results[at] = Err(error),
                 Ok(Some(cell_bytes)) => {
                     // In one group the put would have the timestamp of the delete before it, and
@@ -206,9 +208,9 @@ impl Region {
         self.commit_group(todo, ops, first..ops.len(), applied)
     }
 
-    /// Validates an operation that can be applied without reading first, completes its cells and
-    /// returns their bytes; `None` for one that has to read.
-    fn prepare(&self, snapshot: &RegionSnapshot, op: &mut RowOp) -> Result<Option<usize>> {
+    /// Checks an operation that can be applied without reading first, except for its single cells.
+    /// Completes its cells and returns their bytes; `None` for an operation that has to read.
+    fn check_plain(&self, snapshot: &RegionSnapshot, op: &mut RowOp) -> Result<Option<usize>> {
         let mutation = match op {
             RowOp::Put(put) => {
                 let mutation = put.mutation();
@@ -221,22 +223,24 @@ impl Region {
                     return Err(Error::invalid(text));
                 }
                 self.check_row_taken(snapshot, mutation.row())?;
-                self.check_cells(snapshot, mutation.cells())?;
                 mutation
             }
             RowOp::Delete(delete) if !deletes_newest(delete) => {
                 self.check_mutation(snapshot, delete.mutation())?;
-                if let Cow::Owned(markers) = self.expand_delete(snapshot, delete)? {
+                if let Cow::Owned(markers) = expand_delete(snapshot, delete)? {
                     *delete.mutation_mut().cells_mut() = markers;
                 }
                 delete.mutation()
             }
             _ => return Ok(None),
         };
-        Ok(Some(mutation.cells().bytes().len()))
+        let bytes = mutation.cells().bytes().len();
+        check_operation_bytes(bytes, MAX_OPERATION_BYTES)?;
+        Ok(Some(bytes))
     }
 
-    /// Commits the accepted plain writes of a range atomically. If the region is no longer served,
+    /// Checks and stamps the cells of the accepted plain writes of a range, and commits them
+    /// atomically. If the region is no longer served,
     /// the error is the index of the first.
     fn commit_group(
         &self,
@@ -254,31 +258,28 @@ impl Region {
         });
         // With the rows locked: the timestamps of earlier operations are recorded by now.
         let now = self.commit_timestamp(|| group.iter().zip(&*results).filter_map(accepted));
-        for mutation in group.iter_mut().zip(&*results).filter_map(accepted).filter_map(plain_mut) {
-            mutation
-                .cells_mut()
-                .map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { now } else { stamp });
+        let mut write = PreparedWrite::new(todo.snapshot);
+        let mut recent_deletes = Vec::new();
+        for (op, result) in group.iter_mut().zip(&mut *results).filter(|(_, result)| result.is_ok())
+        {
+            let is_delete = matches!(op, RowOp::Delete(_));
+            let Some(mutation) = plain_mut(op) else { continue };
+            let level = self.sync_level(todo.snapshot, mutation.durability);
+            let check =
+                |cell: CellRef<'_>| self.check_size(todo.snapshot, cell, cell.encoded_len());
+            match write.add(mutation.cells_mut(), now, level, check) {
+                Ok(added) if is_delete && added.max_timestamp >= now => {
+                    recent_deletes.push(added.cells);
+                }
+                Ok(_) => {}
+                Err(error) => *result = Err(error),
+            }
         }
-        let mutations = || group.iter().zip(&*results).filter_map(accepted).filter_map(plain);
-        let requests = mutations().count();
-        if requests == 0 {
+        if write.requests == 0 {
             return Ok(());
         }
-        // The highest durability in the group applies to all of it, because it is one record of the
-        // log.
-        let level = mutations()
-            .map(|mutation| self.sync_level(todo.snapshot, mutation.durability))
-            .max()
-            .flatten();
-        self.record_stamps(
-            group
-                .iter()
-                .filter(|op| matches!(op, RowOp::Delete(_)))
-                .filter_map(plain)
-                .map(Mutation::cells),
-            now,
-        );
-        let result = self.commit(mutations().map(Mutation::cells), requests, level, None);
+        self.record_stamps(recent_deletes.into_iter().flat_map(|cells| cells_of(cells, 0)), now);
+        let result = self.commit(&write);
         drop(locks);
         match result {
             Ok(ticket) => applied.wait_for(ticket),
@@ -297,7 +298,7 @@ fn accepted<T>((op, result): (T, &Result<OpResult>)) -> Option<T> {
     result.is_ok().then_some(op)
 }
 
-/// Returns `true` for an operation that [`Region::prepare`] leaves to
+/// Returns `true` for an operation that [`Region::check_plain`] leaves to
 /// [`Region::read_modify_write`].
 fn reads_first(op: &RowOp) -> bool {
     match op {
@@ -307,15 +308,7 @@ fn reads_first(op: &RowOp) -> bool {
     }
 }
 
-/// Returns the mutation of an operation that [`Region::prepare`] accepted.
-fn plain(op: &RowOp) -> Option<&Mutation> {
-    match op {
-        RowOp::Put(put) => Some(put.mutation()),
-        RowOp::Delete(delete) => Some(delete.mutation()),
-        _ => None,
-    }
-}
-
+/// Returns the mutation of an operation that [`Region::check_plain`] accepted.
 fn plain_mut(op: &mut RowOp) -> Option<&mut Mutation> {
     match op {
         RowOp::Put(put) => Some(put.mutation_mut()),

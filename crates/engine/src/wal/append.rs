@@ -10,21 +10,31 @@ use super::format::{self, Nonce};
 use super::{SyncLevel, Wal};
 use crate::commit::Mvcc;
 
+/// Write to append to the log.
+pub(crate) struct LogWrite<I> {
+    /// Number of the region.
+    pub(crate) region: u64,
+    pub(crate) sequence: u64,
+    pub(crate) nonce: Option<Nonce>,
+    /// Bytes of all parts of `cells`.
+    pub(crate) bytes: usize,
+    /// Encoded cells in parts, so that a batch is copied once.
+    pub(crate) cells: I,
+}
+
 impl Wal {
-    /// Appends a write of `region` and returns the position after it. The caller holds the region's
-    /// commit lock, so the log has the region's writes in the order of their sequence ids.
+    /// Appends a write and returns the position after it. The caller holds the region's commit
+    /// lock, so the log has the region's writes in the order of their sequence ids.
     pub(crate) fn append<'a>(
         &self,
-        region: u64,
         mvcc: &Arc<Mvcc>,
         level: SyncLevel,
-        nonce: Option<Nonce>,
-        cells: impl Iterator<Item = &'a [u8]> + Clone,
+        write: LogWrite<impl Iterator<Item = &'a [u8]>>,
     ) -> Result<u64> {
         self.check()?;
-        check_body(cells.clone())?;
+        let LogWrite { region, sequence, nonce, bytes, cells } = write;
+        check_body(bytes)?;
         let mut buffer = self.buffer();
-        let sequence = mvcc.next();
         let before = buffer.bytes.len();
         format::write_cells(&mut buffer.bytes, region, sequence, nonce, cells);
         buffer.end += (buffer.bytes.len() - before) as u64;
@@ -72,8 +82,7 @@ impl Wal {
 }
 
 /// Rejects a write that no record can hold, before any of it is in the buffer.
-fn check_body<'a>(cells: impl Iterator<Item = &'a [u8]>) -> Result<()> {
-    let bytes = cells.map(<[u8]>::len).fold(0, usize::saturating_add);
+fn check_body(bytes: usize) -> Result<()> {
     if bytes <= format::MAX_BODY_BYTES - format::BODY_HEADER_BYTES {
         return Ok(());
     }

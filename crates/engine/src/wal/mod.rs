@@ -67,6 +67,7 @@ mod sync;
 mod tests;
 mod truncation;
 
+pub(crate) use append::LogWrite;
 pub use format::Nonce;
 pub(crate) use inspect::{inspect, inspect_foreign, inspect_nonces};
 pub(crate) use names::DIRECTORY;
