@@ -252,9 +252,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "async-overtakes",
         "a write that waits for nothing is seen before those it follows are durable, and they with it",
-        "crates/engine/src/region/commit.rs",
-        "(_, None | Some(SyncLevel::Async)) if settled => {",
-        "(_, None | Some(SyncLevel::Async)) if settled || MUTANT => {",
+        "crates/engine/src/commit/pipeline.rs",
+        "(_, None | Some(SyncLevel::Async)) if was_caught_up => {",
+        "(_, None | Some(SyncLevel::Async)) if was_caught_up || MUTANT => {",
         SEEDS,
     ),
     quick(mutant(

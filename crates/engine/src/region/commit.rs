@@ -1,7 +1,4 @@
-//! Commit of writes in one short step: sequence id, log, memstore.
-//!
-//! The region's commit lock makes this the only writer of its memstores and keeps the order of
-//! sequence ids the order of the log. No step here waits for the disk; the returned ticket does.
+//! Commit of writes to a region: what `commit/pipeline.rs` does with its log and memstores.
 
 use std::sync::atomic::Ordering;
 
@@ -10,26 +7,13 @@ use halite_types::{Durability, Error, ErrorKind, Result};
 use super::Region;
 use super::prepared_write::{PreparedWrite, cells_of};
 use super::snapshot::RegionSnapshot;
-use crate::commit::CommitTicket;
+use crate::commit::{CommitEnv, CommitGuard, CommitTicket, Committed, Refusal};
 use crate::memstore::Writer;
 use crate::wal::{LogWrite, SyncLevel};
 
 /// Minimum number of operations in a batch for which the positions of its cells in the memstores
 /// are searched together.
 const MIN_GROUP_REQUESTS: usize = 8;
-
-/// State that the commit lock protects in addition to the order of commits.
-#[derive(Debug, Default)]
-pub(crate) struct CommitState {
-    /// `true` if writes are rejected.
-    pub(crate) closed: bool,
-    /// `true` while a change is in progress. If it is set when the lock is acquired, a panic
-    /// interrupted a change: its sequence id may be in the log, and some of its cells in the
-    /// memstores. No reader sees those cells, since `applied` stays before the id. No flush writes
-    /// them, for the same reason. No later write may have the id. The region therefore rejects
-    /// writes, and the next open reads the change from the log, whole or not at all.
-    pub(crate) changing: bool,
-}
 
 /// Guard that reports a change of a region that ended in a panic. The log counts its own panics.
 struct PanicReporter<'a> {
@@ -83,7 +67,7 @@ impl Region {
     }
 
     fn commit_prepared(&self, write: &PreparedWrite<'_>) -> Result<CommitTicket> {
-        let mut commit = self.lock_commit();
+        let mut commit = self.commits.lock();
         self.check_committing(&commit)?;
         let snapshot = self.state.load();
         let altered;
@@ -96,13 +80,19 @@ impl Region {
         self.shared.wal.check()?;
         // The manifest that the next open reads may already contain the split of the region.
         self.shared.manifest.sync_state().check()?;
-        commit.changing = true;
-        let told = PanicReporter { region: self, wal_panics: self.shared.wal.panics() };
-        let ticket = self.log_and_apply(&snapshot, write);
-        drop(told);
-        commit.changing = false;
+        let reporter = PanicReporter { region: self, wal_panics: self.shared.wal.panics() };
+        let env = RegionCommit { region: self, snapshot: &snapshot, write };
+        let committed = commit.commit(&env, write.level);
+        drop(reporter);
         drop(commit);
-        ticket
+        let committed = committed?;
+        self.counters.add_writes(write.requests as u64, write.bytes as u64);
+        Ok(match committed {
+            Committed::Visible => CommitTicket::ready(),
+            Committed::Pending { position, fsync } => {
+                CommitTicket::new(&self.shared.wal, position, fsync)
+            }
+        })
     }
 
     /// Returns the error for changes after a panic interrupted one.
@@ -115,61 +105,24 @@ impl Region {
     }
 
     /// Rejects a change if the region is closed or a panic interrupted a change.
-    pub(super) fn check_committing(&self, commit: &CommitState) -> Result<()> {
-        if commit.closed {
-            return Err(self.not_serving_error());
+    pub(super) fn check_committing(&self, commit: &CommitGuard<'_>) -> Result<()> {
+        match commit.refusal() {
+            None => Ok(()),
+            Some(Refusal::Closed) => Err(self.not_serving_error()),
+            Some(Refusal::Interrupted) => Err(self.half_changed()),
         }
-        if commit.changing { Err(self.half_changed()) } else { Ok(()) }
     }
 
-    /// Performs the change. The caller holds the commit lock.
-    fn log_and_apply(
-        &self,
-        snapshot: &RegionSnapshot,
-        write: &PreparedWrite<'_>,
-    ) -> Result<CommitTicket> {
-        let (wal, level) = (&self.shared.wal, write.level);
-        let settled = self.mvcc.is_caught_up();
-        let sequence = self.mvcc.next();
-        let record = LogWrite {
-            region: self.number,
-            sequence,
-            nonce: write.nonce,
-            bytes: write.bytes,
-            cells: write.runs().map(|run| run.cells),
-        };
-        let position = match level {
-            Some(level) => Some(wal.append(&self.mvcc, level, record)?),
-            None => None,
-        };
-        insert(snapshot, write, sequence);
-        self.mvcc.apply(sequence);
-        self.counters.add_writes(write.requests as u64, write.bytes as u64);
-        let ticket = match (position, level) {
-            // Does not wait for the log, and neither does an earlier write: visible at once.
-            (_, None | Some(SyncLevel::Async)) if settled => {
-                self.mvcc.advance(sequence);
-                CommitTicket::ready()
-            }
-            // Does not wait for the log itself, but for earlier writes.
-            (position, None | Some(SyncLevel::Async)) => {
-                let position = position
-                    .unwrap_or_else(|| wal.enqueue_completion(self.number, &self.mvcc, sequence));
-                CommitTicket::new(wal, position, false)
-            }
-            (position, Some(level)) => CommitTicket::new(
-                wal,
-                position.expect("logged writes have a position"),
-                level == SyncLevel::Fsync,
-            ),
-        };
-        Ok(ticket)
+    /// Makes a sequence id that is not in the log visible after everything appended so far. Returns
+    /// the position to wait for. The caller holds the commit lock.
+    pub(super) fn complete_after_log(&self, sequence: u64) -> u64 {
+        self.shared.wal.enqueue_completion(self.number, self.commits.mvcc(), sequence)
     }
 
     /// Returns a ticket for everything applied to the region so far. A result based on the newest
     /// applied state must not be returned before that state is durable.
     pub fn applied_ticket(&self) -> CommitTicket {
-        if self.mvcc.is_caught_up() {
+        if self.commits.mvcc().is_caught_up() {
             return CommitTicket::ready();
         }
         let fsync = self.shared.wal.default_sync_level() == SyncLevel::Fsync;
@@ -194,8 +147,37 @@ impl Region {
             }
             rest = behind;
         }
-        self.mvcc.recover(sequence);
+        self.commits.mvcc().recover(sequence);
         Ok(())
+    }
+}
+
+/// Log and memstores for one write to a region.
+struct RegionCommit<'a> {
+    region: &'a Region,
+    snapshot: &'a RegionSnapshot,
+    write: &'a PreparedWrite<'a>,
+}
+
+impl CommitEnv for RegionCommit<'_> {
+    fn append(&self, sequence: u64, level: SyncLevel) -> Result<u64> {
+        let Self { region, write, .. } = self;
+        let record = LogWrite {
+            region: region.number,
+            sequence,
+            nonce: write.nonce,
+            bytes: write.bytes,
+            cells: write.runs().map(|run| run.cells),
+        };
+        region.shared.wal.append(region.commits.mvcc(), level, record)
+    }
+
+    fn insert(&self, sequence: u64) {
+        insert(self.snapshot, self.write, sequence);
+    }
+
+    fn complete_after_log(&self, sequence: u64) -> u64 {
+        self.region.complete_after_log(sequence)
     }
 }
 
