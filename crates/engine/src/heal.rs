@@ -3,8 +3,8 @@
 //!
 //! - Rows, maintenance, compaction, `ddl`, a table's regions, manifest changes: these locks protect
 //!   no value. The state that they order is swapped whole or is on the disk.
-//! - A region's commit lock: `CommitState::history` is still set. The region rejects writes and
-//!   shows no part of the change.
+//! - A region's commit lock: its state still says that a change is in progress. The region rejects
+//!   writes and shows no part of the change.
 //! - The log's buffer: a record is checked before its first byte is added, so the buffer contains
 //!   whole records.
 //! - The log's segments: the log has failed. `Wal` rejects writes and does not write the group

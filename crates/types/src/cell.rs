@@ -780,6 +780,31 @@ impl CellsBuilder {
         }
     }
 
+    /// As [`CellsBuilder::map_timestamps`], for callers that examine the cells in the same pass.
+    /// `change` receives each cell and the offset of its end, and returns its timestamp.
+    ///
+    /// # Errors
+    /// The first error of `change`. The cells before it have their new timestamps.
+    #[inline]
+    pub fn try_map_timestamps<E>(
+        &mut self,
+        mut change: impl FnMut(CellRef<'_>, usize) -> std::result::Result<i64, E>,
+    ) -> std::result::Result<(), E> {
+        let mut at = 0;
+        while at < self.bytes.len() {
+            let (cell, rest) =
+                read_cell(&self.bytes[at..], 0).expect("cells are checked when they are taken in");
+            let end = self.bytes.len() - rest.len();
+            let (stamp_at, old) = (at + CELL_HEADER + cell.key.len() - 9, cell.timestamp());
+            let new = change(cell, end)?;
+            if new != old {
+                self.bytes[stamp_at..stamp_at + 8].copy_from_slice(&new.to_be_bytes());
+            }
+            at = end;
+        }
+        Ok(())
+    }
+
     /// Returns the cells, ready to be shared.
     pub fn finish(self) -> Cells {
         Cells { bytes: Bytes::from(self.bytes), count: self.count }
@@ -815,6 +840,36 @@ mod tests {
 
     fn key(row: &str, family: &str, qualifier: &str, timestamp: i64, code: u8) -> Vec<u8> {
         make_key(row.as_bytes(), family.as_bytes(), qualifier.as_bytes(), timestamp, code)
+    }
+
+    #[test]
+    fn timestamps_change_up_to_the_first_error() {
+        let mut cells = CellsBuilder::default();
+        for (row, stamp) in [("a", LATEST_TIMESTAMP), ("b", 5), ("c", LATEST_TIMESTAMP)] {
+            cells.push(CellRef::new(&key(row, "f", "q", stamp, 4), b"value", b"", 0));
+        }
+        let (mut ends, before) = (Vec::new(), cells.clone());
+        let stamps =
+            |cells: &CellsBuilder| cells.iter().map(|cell| cell.timestamp()).collect::<Vec<_>>();
+        let stamp = |old: i64| if old == LATEST_TIMESTAMP { 9 } else { old };
+        let done: std::result::Result<(), ()> = cells.try_map_timestamps(|cell, end| {
+            ends.push((cell.row().to_vec(), end));
+            Ok(stamp(cell.timestamp()))
+        });
+        assert_eq!((done, stamps(&cells)), (Ok(()), vec![9, 5, 9]));
+        let third = before.bytes().len() / 3;
+        let expected = [(b"a", third), (b"b", 2 * third), (b"c", 3 * third)];
+        assert_eq!(ends, expected.map(|(row, end)| (row.to_vec(), end)));
+
+        let mut mapped = before.clone();
+        mapped.map_timestamps(stamp);
+        assert_eq!(mapped.bytes(), cells.bytes());
+
+        let mut cells = before;
+        let failed = cells.try_map_timestamps(|cell, _| {
+            if cell.row() == b"b" { Err("b") } else { Ok(stamp(cell.timestamp())) }
+        });
+        assert_eq!((failed, stamps(&cells)), (Err("b"), vec![9, 5, LATEST_TIMESTAMP]));
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "after-failed-sync",
         "the log goes on after a failed write or sync",
-        "crates/engine/src/wal/mod.rs",
+        "crates/engine/src/wal/sync.rs",
         "        io.spare = group;\n        if let Err(error) = result {\n            self.fail(error.clone());\n",
         "        io.spare = group;\n        if let Err(error) = result {\n            if !MUTANT {\n                self.fail(error.clone());\n            }\n",
         SEEDS,
@@ -60,7 +60,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     quick(mutant(
         "seen-before-sync",
         "the read point moves when a write is appended, not when it is durable",
-        "crates/engine/src/wal/mod.rs",
+        "crates/engine/src/wal/append.rs",
         "        buffer.needs_fsync |= level == SyncLevel::Fsync;\n",
         "        buffer.needs_fsync |= level == SyncLevel::Fsync;\n        if MUTANT {\n            mvcc.advance(sequence);\n        }\n",
         SEEDS,
@@ -76,7 +76,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "increment-unlocked",
         "an increment reads and writes without its row's lock",
-        "crates/engine/src/region/write.rs",
+        "crates/engine/src/region/read_modify_write.rs",
         "        let _row = match tier {\n",
         "        if MUTANT && !matches!(op, RowOp::CheckAndMutate(_)) {\n            return self.modify_locked(op, tier, nonce, block_bytes);\n        }\n        let _row = match tier {\n",
         &[Suite::It("threads")],
@@ -84,7 +84,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "check-unlocked",
         "a condition is looked at without its row's lock",
-        "crates/engine/src/region/write.rs",
+        "crates/engine/src/region/read_modify_write.rs",
         "        let _row = match tier {",
         "        if MUTANT && matches!(op, RowOp::CheckAndMutate(_)) {\n            return self.modify_locked(op, tier, nonce, block_bytes);\n        }\n        let _row = match tier {",
         &[Suite::It("guards")],
@@ -92,7 +92,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     quick(mutant(
         "nonce-not-logged",
         "the nonce of a write is not in its record",
-        "crates/engine/src/wal/mod.rs",
+        "crates/engine/src/wal/append.rs",
         "format::write_cells(&mut buffer.bytes, region, sequence, nonce, cells);",
         "format::write_cells(&mut buffer.bytes, region, sequence, nonce.filter(|_| !MUTANT), cells);",
         SEEDS,
@@ -100,7 +100,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "nonce-not-stored",
         "nonces go with the segment they are in",
-        "crates/engine/src/wal/mod.rs",
+        "crates/engine/src/wal/retention.rs",
         "if nonces > 0 && self.options.nonce_grace_period_ms > 0 {",
         "if nonces > 0 && self.options.nonce_grace_period_ms > 0 && !MUTANT {",
         SEEDS,
@@ -237,8 +237,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "batch-in-part",
         "of a group of writes the log has the first alone",
         "crates/engine/src/region/commit.rs",
-        "writes.clone().map(CellsBuilder::bytes)",
-        "writes.clone().take(if MUTANT { 1 } else { usize::MAX }).map(CellsBuilder::bytes)",
+        "write.runs().map(|run| run.cells)",
+        "write.runs().take(if MUTANT { 1 } else { usize::MAX }).map(|run| run.cells)",
         SEEDS,
     )),
     mutant(
@@ -252,9 +252,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "async-overtakes",
         "a write that waits for nothing is seen before those it follows are durable, and they with it",
-        "crates/engine/src/region/commit.rs",
-        "(_, None | Some(SyncLevel::Async)) if settled => {",
-        "(_, None | Some(SyncLevel::Async)) if settled || MUTANT => {",
+        "crates/engine/src/commit/pipeline.rs",
+        "(_, None | Some(SyncLevel::Async)) if was_caught_up => {",
+        "(_, None | Some(SyncLevel::Async)) if was_caught_up || MUTANT => {",
         SEEDS,
     ),
     quick(mutant(
@@ -276,7 +276,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "segment-end-not-synced",
         "a segment is closed without a sync",
-        "crates/engine/src/wal/mod.rs",
+        "crates/engine/src/wal/roll.rs",
         "        open.file.sync().map_err(failed)?;\n",
         "        if !MUTANT {\n            open.file.sync().map_err(failed)?;\n        }\n",
         SEEDS,
@@ -284,7 +284,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "segment-name-not-synced",
         "a new segment's name is not made durable",
-        "crates/engine/src/wal/mod.rs",
+        "crates/engine/src/wal/roll.rs",
         "        env.fs.rename(&temporary, path).map_err(failed)?;\n        env.fs.sync_dir(DIRECTORY).map_err(failed)?;\n",
         "        env.fs.rename(&temporary, path).map_err(failed)?;\n        if !MUTANT {\n            env.fs.sync_dir(DIRECTORY).map_err(failed)?;\n        }\n",
         SEEDS,

@@ -2,7 +2,9 @@
 //! writers wait for.
 
 mod mvcc;
+mod pipeline;
 mod ticket;
 
 pub(crate) use mvcc::Mvcc;
+pub(crate) use pipeline::{CommitEnv, CommitGuard, CommitPipeline, Committed, Refusal};
 pub use ticket::CommitTicket;

@@ -148,8 +148,13 @@ impl Region {
     pub(crate) fn compaction_plan(&self, index: usize) -> Option<CompactionPlan> {
         let snapshot = self.snapshot();
         let family = &snapshot.families[index];
-        let policy =
-            CompactionPolicy::new(&self.shared.options, family, self.shared.env.clock.now_ms());
+        let policy = CompactionPolicy::new(
+            &self.shared.options,
+            family.compaction,
+            family.ttl_ms,
+            family.min_versions,
+            self.shared.env.clock.now_ms(),
+        );
         let facts: Vec<FileStats> =
             oldest_first(&snapshot.stores[index]).iter().map(|file| file_stats(file)).collect();
         select(&facts, &policy)

@@ -5,7 +5,11 @@
 mod job;
 mod policy;
 mod progress;
+mod request;
 mod row_filter;
+mod settings;
 
 pub(crate) use policy::{CompactionPlan, CompactionPolicy, FileStats, select};
-pub(crate) use progress::{CompactionProgress, CompactionRequest};
+pub(crate) use progress::CompactionProgress;
+pub(crate) use request::CompactionRequest;
+pub(crate) use settings::CompactionSettings;

@@ -5,8 +5,8 @@
 //! sizes, the one with most files, and among those the smallest. Files are passed oldest first, by
 //! sequence id.
 
+use super::settings::CompactionSettings;
 use crate::options::Options;
-use crate::region::Family;
 
 /// File statistics for the compaction policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,11 +47,17 @@ pub(crate) struct CompactionPolicy {
 }
 
 impl CompactionPolicy {
-    /// Creates the policy of a store as of `now`.
-    pub(crate) fn new(options: &Options, family: &Family, now: i64) -> Self {
-        let (ttl_ms, own) = (family.ttl_ms, family.compaction);
-        let expires = own.delete_expired_files.unwrap_or(options.delete_expired_files)
-            && family.min_versions == 0;
+    /// Creates the policy of a store as of `now`. Its family has the settings `own`, the time to
+    /// live `ttl_ms` and the minimum number of versions `min_versions`.
+    pub(crate) fn new(
+        options: &Options,
+        own: CompactionSettings,
+        ttl_ms: Option<i64>,
+        min_versions: u32,
+        now: i64,
+    ) -> Self {
+        let expires =
+            own.delete_expired_files.unwrap_or(options.delete_expired_files) && min_versions == 0;
         let min_files = own.min_files.unwrap_or(options.min_compaction_files);
         Self {
             min_files,
@@ -201,6 +207,34 @@ mod tests {
             select(&files(&[1000, 10, 1, 1]), &CompactionPolicy { small_bytes: 100, ..POLICY }),
             Some(CompactionPlan::Minor(vec![1, 2, 3]))
         );
+    }
+
+    #[test]
+    fn settings_of_family_replace_options() {
+        let options = Options {
+            min_compaction_files: 4,
+            max_compaction_files: 8,
+            compaction_ratio: 1.5,
+            delete_expired_files: true,
+            ..Options::default()
+        };
+        let default =
+            CompactionPolicy::new(&options, CompactionSettings::default(), Some(100), 0, 1000);
+        assert_eq!((default.min_files, default.max_files, default.ratio), (4, 8, 1.5));
+        assert_eq!((default.oldest_unexpired, default.drops_expired), (Some(900), true));
+        let own = CompactionSettings {
+            min_files: Some(9),
+            max_files: Some(5),
+            ratio: Some(2.0),
+            delete_expired_files: Some(false),
+        };
+        let policy = CompactionPolicy::new(&options, own, None, 0, 1000);
+        // A run is never longer than allowed and shorter than required.
+        assert_eq!((policy.min_files, policy.max_files, policy.ratio), (9, 9, 2.0));
+        assert_eq!((policy.oldest_unexpired, policy.drops_expired), (None, false));
+        // The newest versions outlive their time to live.
+        let kept = CompactionPolicy::new(&options, CompactionSettings::default(), Some(1), 2, 1000);
+        assert!(!kept.drops_expired);
     }
 
     #[test]

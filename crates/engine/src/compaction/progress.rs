@@ -1,11 +1,8 @@
 //! Requested and running compactions of a region, and their progress.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use halite_types::{CompactionKind, CompactionState, RegionLoad};
-
-use crate::region::Region;
 
 /// Compaction counts of one region.
 #[derive(Debug, Default)]
@@ -18,7 +15,7 @@ pub(crate) struct CompactionProgress {
 }
 
 impl CompactionProgress {
-    fn for_kind(&self, kind: CompactionKind) -> &AtomicU32 {
+    pub(super) fn for_kind(&self, kind: CompactionKind) -> &AtomicU32 {
         match kind {
             CompactionKind::Minor => &self.minor,
             CompactionKind::Major => &self.major,
@@ -86,33 +83,5 @@ impl Drop for RunningCompaction<'_> {
         self.progress.output_cells.fetch_sub(self.reported_cells, Ordering::Relaxed);
         self.progress.input_cells.fetch_sub(self.input_cells, Ordering::Relaxed);
         self.progress.for_kind(self.kind).fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-/// Compaction requested by a caller, of every store or of one family's. It counts in the region's
-/// state until it is dropped, whether or not it has run.
-pub(crate) struct CompactionRequest {
-    pub(crate) region: Arc<Region>,
-    pub(crate) family: Option<Vec<u8>>,
-    pub(crate) kind: CompactionKind,
-}
-
-impl CompactionRequest {
-    pub(crate) fn new(region: &Arc<Region>, family: Option<&[u8]>, kind: CompactionKind) -> Self {
-        region.compactions.for_kind(kind).fetch_add(1, Ordering::AcqRel);
-        Self { region: Arc::clone(region), family: family.map(<[u8]>::to_vec), kind }
-    }
-
-    /// Returns `true` if both request the same compaction.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.region.number == other.region.number
-            && self.family == other.family
-            && self.kind == other.kind
-    }
-}
-
-impl Drop for CompactionRequest {
-    fn drop(&mut self) {
-        self.region.compactions.for_kind(self.kind).fetch_sub(1, Ordering::AcqRel);
     }
 }

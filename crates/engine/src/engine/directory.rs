@@ -9,7 +9,7 @@ use prost::Message as _;
 use crate::catalog::layout;
 use crate::catalog::manifest::read_whole;
 use crate::catalog::messages::{OneString, PBUF, pbuf};
-use crate::env::{DirEntry, Env, Fs, is_not_a_file};
+use crate::env::{DirEntry, Env, Fs, is_not_a_file, list};
 use crate::wal;
 
 /// Content of a directory.
@@ -196,25 +196,6 @@ pub(crate) fn exposed(env: &Env) -> Vec<String> {
     }
     let ours = [layout::HALITE, layout::DATA, layout::MANIFESTS, layout::ARCHIVE, layout::STAGING];
     ours.into_iter().filter(is_exposed).map(str::to_owned).collect()
-}
-
-/// Returns the entries of a directory.
-pub(crate) fn list(env: &Env, path: &str) -> Result<Vec<DirEntry>> {
-    env.fs.list(path).map_err(|error| Error::io(format!("listing {}/{path}", env.fs.root()), error))
-}
-
-/// Returns the entries of a directory; none if it does not exist or is not a directory.
-pub(crate) fn list_if_exists(env: &Env, path: &str) -> Result<Vec<DirEntry>> {
-    match env.fs.list(path) {
-        Err(error)
-            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
-        {
-            Ok(Vec::new())
-        }
-        listed => {
-            listed.map_err(|error| Error::io(format!("listing {}/{path}", env.fs.root()), error))
-        }
-    }
 }
 
 /// Creates, durably, the first entries of a new store. From here on an interrupted creation is

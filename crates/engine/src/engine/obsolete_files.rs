@@ -8,11 +8,10 @@ use std::sync::Arc;
 
 use halite_types::{Error, Result};
 
-use super::directory::{list, list_if_exists};
 use super::open_report::OpenReport;
 use super::quarantine::{self, UnreferencedFile};
 use crate::catalog::{Catalog, FileOrigin, Manifest, RequiredLocation, layout};
-use crate::env::Env;
+use crate::env::{Env, list, list_if_exists};
 use crate::hfile::{Cursor, DirectBlocks, Reader};
 use crate::shared::EngineInner;
 use crate::store::{STORE_ID_KEY, generation_of, region_number_of};

@@ -17,9 +17,9 @@ use std::collections::BTreeSet;
 
 use halite_types::{Error, Result};
 
-use super::directory::{list, list_if_exists, remove_tree};
+use super::directory::remove_tree;
 use crate::catalog::Catalog;
-use crate::env::{Env, Fs};
+use crate::env::{Env, Fs, list, list_if_exists};
 use crate::shared::EngineInner;
 
 /// Path of the quarantine.

@@ -8,12 +8,11 @@
 
 use halite_types::{Error, Result, TableDescriptor};
 
-use super::directory::list;
 use super::small_file::write_small;
 use crate::catalog::manifest::read_whole;
 use crate::catalog::messages::{TableSchema, pbuf};
 use crate::catalog::{Catalog, layout};
-use crate::env::Env;
+use crate::env::{Env, list};
 
 fn directory_of(descriptor: &TableDescriptor) -> String {
     format!("{}/.tabledesc", layout::table_directory(descriptor.name()))

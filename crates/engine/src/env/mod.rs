@@ -10,9 +10,12 @@ use std::io;
 use std::sync::Arc;
 
 mod file_lock;
+mod listing;
 pub mod os;
 pub mod rng;
 pub mod sim;
+
+pub(crate) use listing::{list, list_if_exists};
 
 /// Environment of an engine.
 #[derive(Clone)]

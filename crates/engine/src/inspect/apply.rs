@@ -8,10 +8,9 @@ use halite_types::{Error, ErrorKind, Result};
 use super::metadata_files::{directories_of, kind};
 use super::plan::RepairPlan;
 use crate::catalog::{Manifest, layout};
-use crate::engine::directory::list;
 use crate::engine::quarantine;
 use crate::engine::small_file::write_small;
-use crate::env::{Env, FileKind, Lock};
+use crate::env::{Env, FileKind, Lock, list};
 use crate::store_lock::StoreLock;
 use crate::wal;
 

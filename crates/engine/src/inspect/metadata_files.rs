@@ -7,11 +7,9 @@ use prost::Message as _;
 use crate::catalog::history::History;
 use crate::catalog::messages::{OneString, PBUF, RegionInfoMessage, TableSchema, region_info_file};
 use crate::catalog::{Catalog, RegionEntry, TableEntry, layout};
-use crate::engine::directory::{
-    id_file, list, list_if_exists, small_file, store_id_in, version_file,
-};
+use crate::engine::directory::{id_file, small_file, store_id_in, version_file};
 use crate::engine::{quarantine, table_info};
-use crate::env::{Env, FileKind};
+use crate::env::{Env, FileKind, list, list_if_exists};
 use crate::wal;
 
 /// Small file that does not match the manifest.

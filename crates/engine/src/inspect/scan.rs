@@ -9,9 +9,8 @@ use prost::Message as _;
 use super::metadata_files::read_small_file;
 use crate::catalog::messages::{PBUF, RegionInfoMessage, TableSchema};
 use crate::catalog::{Catalog, LinkTarget, layout};
-use crate::engine::directory::{list, list_if_exists};
 use crate::engine::{quarantine, table_info};
-use crate::env::{Env, is_not_a_file};
+use crate::env::{Env, is_not_a_file, list, list_if_exists};
 use crate::hfile::Reader;
 use crate::store::{STORE_ID_KEY, check_name, generation_of, name_of, region_number_of};
 

@@ -1,35 +1,19 @@
-//! Commit of writes in one short step: sequence id, log, memstore.
-//!
-//! The region's commit lock makes this the only writer of its memstores and keeps the order of
-//! sequence ids the order of the log. No step here waits for the disk; the returned ticket does.
+//! Commit of writes to a region: what `commit/pipeline.rs` does with its log and memstores.
 
-use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-use halite_types::{CellRef, CellsBuilder, Durability, Error, ErrorKind, Result};
+use halite_types::{Durability, Error, ErrorKind, Result};
 
 use super::Region;
+use super::prepared_write::{PreparedWrite, cells_of};
 use super::snapshot::RegionSnapshot;
-use crate::commit::CommitTicket;
+use crate::commit::{CommitEnv, CommitGuard, CommitTicket, Committed, Refusal};
 use crate::memstore::Writer;
-use crate::wal::{Nonce, SyncLevel};
+use crate::wal::{LogWrite, SyncLevel};
 
 /// Minimum number of operations in a batch for which the positions of its cells in the memstores
 /// are searched together.
 const MIN_GROUP_REQUESTS: usize = 8;
-
-/// State that the commit lock protects in addition to the order of commits.
-#[derive(Debug, Default)]
-pub(crate) struct CommitState {
-    /// `true` if writes are rejected.
-    pub(crate) closed: bool,
-    /// `true` while a change is in progress. If it is set when the lock is acquired, a panic
-    /// interrupted a change: its sequence id may be in the log, and some of its cells in the
-    /// memstores. No reader sees those cells, since `applied` stays before the id. No flush writes
-    /// them, for the same reason. No later write may have the id. The region therefore rejects
-    /// writes, and the next open reads the change from the log, whole or not at all.
-    pub(crate) changing: bool,
-}
 
 /// Guard that reports a change of a region that ended in a panic. The log counts its own panics.
 struct PanicReporter<'a> {
@@ -70,42 +54,45 @@ impl Region {
         }
     }
 
-    /// Applies the stamped cells of `requests` operations atomically: a reader sees all of them or
-    /// none.
+    /// Applies the cells of a prepared write atomically: a reader sees all of them or none.
     ///
     /// # Errors
     /// `NoSuchRegion` if the region was closed in the meantime, `NoSuchFamily` if a family was
     /// dropped in the meantime, or the log's failure. Nothing has been applied in that case.
-    pub(super) fn commit<'a>(
-        &self,
-        writes: impl Iterator<Item = &'a CellsBuilder> + Clone,
-        requests: usize,
-        level: Option<SyncLevel>,
-        nonce: Option<Nonce>,
-    ) -> Result<CommitTicket> {
-        let mut commit = self.lock_commit();
+    pub(super) fn commit(&self, write: &PreparedWrite<'_>) -> Result<CommitTicket> {
+        match write.without_overwritten() {
+            Some(rest) => self.commit_prepared(&write.replaced_by(&rest)?),
+            None => self.commit_prepared(write),
+        }
+    }
+
+    fn commit_prepared(&self, write: &PreparedWrite<'_>) -> Result<CommitTicket> {
+        let mut commit = self.commits.lock();
         self.check_committing(&commit)?;
         let snapshot = self.state.load();
-        let mut has_tags = false;
-        for cell in writes.clone().flatten() {
-            snapshot.family_index(cell.family())?;
-            has_tags |= !cell.tags().is_empty();
-        }
-        // Only a cell's own time to live makes an overwritten cell visible again.
-        if has_tags && let Some(rest) = without_overwritten(&writes) {
-            drop(commit);
-            return self.commit(std::iter::once(&rest), requests, level, nonce);
-        }
+        let altered;
+        let write = if write.is_for(&snapshot) {
+            write
+        } else {
+            altered = write.resolved_for(&snapshot)?;
+            &altered
+        };
         self.shared.wal.check()?;
         // The manifest that the next open reads may already contain the split of the region.
         self.shared.manifest.sync_state().check()?;
-        commit.changing = true;
-        let told = PanicReporter { region: self, wal_panics: self.shared.wal.panics() };
-        let ticket = self.log_and_apply(&snapshot, writes, requests, level, nonce);
-        drop(told);
-        commit.changing = false;
+        let reporter = PanicReporter { region: self, wal_panics: self.shared.wal.panics() };
+        let env = RegionCommit { region: self, snapshot: &snapshot, write };
+        let committed = commit.commit(&env, write.level);
+        drop(reporter);
         drop(commit);
-        ticket
+        let committed = committed?;
+        self.counters.add_writes(write.requests as u64, write.bytes as u64);
+        Ok(match committed {
+            Committed::Visible => CommitTicket::ready(),
+            Committed::Pending { position, fsync } => {
+                CommitTicket::new(&self.shared.wal, position, fsync)
+            }
+        })
     }
 
     /// Returns the error for changes after a panic interrupted one.
@@ -118,68 +105,24 @@ impl Region {
     }
 
     /// Rejects a change if the region is closed or a panic interrupted a change.
-    pub(super) fn check_committing(&self, commit: &CommitState) -> Result<()> {
-        if commit.closed {
-            return Err(self.not_serving_error());
+    pub(super) fn check_committing(&self, commit: &CommitGuard<'_>) -> Result<()> {
+        match commit.refusal() {
+            None => Ok(()),
+            Some(Refusal::Closed) => Err(self.not_serving_error()),
+            Some(Refusal::Interrupted) => Err(self.half_changed()),
         }
-        if commit.changing { Err(self.half_changed()) } else { Ok(()) }
     }
 
-    /// Performs the change. The caller holds the commit lock.
-    fn log_and_apply<'a>(
-        &self,
-        snapshot: &RegionSnapshot,
-        writes: impl Iterator<Item = &'a CellsBuilder> + Clone,
-        requests: usize,
-        level: Option<SyncLevel>,
-        nonce: Option<Nonce>,
-    ) -> Result<CommitTicket> {
-        let wal = &self.shared.wal;
-        let settled = self.mvcc.is_caught_up();
-        let sequence = self.mvcc.next();
-        let position = match level {
-            Some(level) => Some(wal.append(
-                self.number,
-                &self.mvcc,
-                level,
-                nonce,
-                writes.clone().map(CellsBuilder::bytes),
-            )?),
-            None => None,
-        };
-        let cells = writes.flatten().map(|cell| cell.with_sequence_id(sequence));
-        let bytes = if requests < MIN_GROUP_REQUESTS {
-            insert_each(snapshot, cells)?
-        } else {
-            insert_together(snapshot, &cells)
-        };
-        self.mvcc.apply(sequence);
-        self.counters.add_writes(requests as u64, bytes);
-        let ticket = match (position, level) {
-            // Does not wait for the log, and neither does an earlier write: visible at once.
-            (_, None | Some(SyncLevel::Async)) if settled => {
-                self.mvcc.advance(sequence);
-                CommitTicket::ready()
-            }
-            // Does not wait for the log itself, but for earlier writes.
-            (position, None | Some(SyncLevel::Async)) => {
-                let position = position
-                    .unwrap_or_else(|| wal.enqueue_completion(self.number, &self.mvcc, sequence));
-                CommitTicket::new(wal, position, false)
-            }
-            (position, Some(level)) => CommitTicket::new(
-                wal,
-                position.expect("logged writes have a position"),
-                level == SyncLevel::Fsync,
-            ),
-        };
-        Ok(ticket)
+    /// Makes a sequence id that is not in the log visible after everything appended so far. Returns
+    /// the position to wait for. The caller holds the commit lock.
+    pub(super) fn complete_after_log(&self, sequence: u64) -> u64 {
+        self.shared.wal.enqueue_completion(self.number, self.commits.mvcc(), sequence)
     }
 
     /// Returns a ticket for everything applied to the region so far. A result based on the newest
     /// applied state must not be returned before that state is durable.
     pub fn applied_ticket(&self) -> CommitTicket {
-        if self.mvcc.is_caught_up() {
+        if self.commits.mvcc().is_caught_up() {
             return CommitTicket::ready();
         }
         let fsync = self.shared.wal.default_sync_level() == SyncLevel::Fsync;
@@ -204,65 +147,69 @@ impl Region {
             }
             rest = behind;
         }
-        self.mvcc.recover(sequence);
+        self.commits.mvcc().recover(sequence);
         Ok(())
     }
 }
 
-/// Returns the cells without those that a later one of the same key replaces, as in HBase's
-/// memstore; `None` if there are none to remove.
-fn without_overwritten<'a>(
-    writes: &(impl Iterator<Item = &'a CellsBuilder> + Clone),
-) -> Option<CellsBuilder> {
-    let cells = || writes.clone().flatten().enumerate();
-    let last: HashMap<&[u8], usize> = cells().map(|(at, cell)| (cell.key(), at)).collect();
-    if last.len() == cells().count() {
-        return None;
-    }
-    let mut rest = CellsBuilder::default();
-    cells()
-        .filter(|(at, cell)| last.get(cell.key()) == Some(at))
-        .for_each(|(_, cell)| rest.push(cell));
-    Some(rest)
+/// Log and memstores for one write to a region.
+struct RegionCommit<'a> {
+    region: &'a Region,
+    snapshot: &'a RegionSnapshot,
+    write: &'a PreparedWrite<'a>,
 }
 
-/// Inserts cells into the memstores of their families. Returns their encoded size in bytes. The
-/// caller holds the commit lock.
-fn insert_each<'a>(
-    snapshot: &RegionSnapshot,
-    cells: impl Iterator<Item = CellRef<'a>>,
-) -> Result<u64> {
-    let mut bytes = 0;
-    let mut last: Option<(usize, Writer<'_>)> = None;
-    for cell in cells {
-        let same = last.take().filter(|(index, _)| snapshot.families[*index].name == cell.family());
-        let (index, mut writer) = if let Some(same) = same {
-            same
-        } else {
-            let index = snapshot.family_index(cell.family())?;
-            (index, snapshot.stores[index].active.writer())
+impl CommitEnv for RegionCommit<'_> {
+    fn append(&self, sequence: u64, level: SyncLevel) -> Result<u64> {
+        let Self { region, write, .. } = self;
+        let record = LogWrite {
+            region: region.number,
+            sequence,
+            nonce: write.nonce,
+            bytes: write.bytes,
+            cells: write.runs().map(|run| run.cells),
         };
-        writer.insert(cell);
-        bytes += cell.encoded_len() as u64;
-        last = Some((index, writer));
+        region.shared.wal.append(region.commits.mvcc(), level, record)
     }
-    Ok(bytes)
+
+    fn insert(&self, sequence: u64) {
+        insert(self.snapshot, self.write, sequence);
+    }
+
+    fn complete_after_log(&self, sequence: u64) -> u64 {
+        self.region.complete_after_log(sequence)
+    }
+}
+
+/// Inserts the cells of a write into the memstores of their families. The caller holds the commit
+/// lock.
+fn insert(snapshot: &RegionSnapshot, write: &PreparedWrite<'_>, sequence: u64) {
+    if write.requests < MIN_GROUP_REQUESTS {
+        insert_each(snapshot, write, sequence);
+    } else {
+        insert_together(snapshot, write, sequence);
+    }
+}
+
+fn insert_each(snapshot: &RegionSnapshot, write: &PreparedWrite<'_>, sequence: u64) {
+    let mut last: Option<(usize, Writer<'_>)> = None;
+    for run in write.runs() {
+        // The writer of another memstore is dropped before the next one is acquired.
+        let same = last.take().filter(|(family, _)| *family == run.family);
+        let mut writer =
+            same.map_or_else(|| snapshot.stores[run.family].active.writer(), |(_, writer)| writer);
+        cells_of(run.cells, sequence).for_each(|cell| writer.insert(cell));
+        last = Some((run.family, writer));
+    }
 }
 
 /// As [`insert_each`], family by family, which is faster for many cells.
-fn insert_together<'a>(
-    snapshot: &RegionSnapshot,
-    cells: &(impl Iterator<Item = CellRef<'a>> + Clone),
-) -> u64 {
-    let mut bytes = 0;
-    for (family, store) in snapshot.families.iter().zip(&snapshot.stores) {
-        let mut cells = cells.clone().filter(|cell| family.name == cell.family()).peekable();
-        if cells.peek().is_some() {
-            store
-                .active
-                .writer()
-                .insert_all(cells.inspect(|cell| bytes += cell.encoded_len() as u64));
+fn insert_together(snapshot: &RegionSnapshot, write: &PreparedWrite<'_>, sequence: u64) {
+    for (family, store) in snapshot.stores.iter().enumerate() {
+        let mut runs = write.runs().filter(|run| run.family == family).peekable();
+        if runs.peek().is_some() {
+            let cells = runs.flat_map(|run| cells_of(run.cells, sequence));
+            store.active.writer().insert_all(cells);
         }
     }
-    bytes
 }

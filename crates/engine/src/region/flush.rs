@@ -12,14 +12,14 @@
 //!
 //! A failed flush leaves the memstores frozen; the next one includes them.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard};
 
 use halite_types::{ErrorKind, Result};
 
 use super::Region;
-use super::commit::CommitState;
 use super::snapshot::RegionSnapshot;
+use crate::commit::CommitGuard;
 use crate::memstore::MemTable;
 use crate::options::WalSync;
 use crate::scan::{CellSource, Matcher, MergingIterator, StoreLimits, StoreScanner};
@@ -66,7 +66,7 @@ impl Region {
 
     /// As [`Region::flush`]; the caller holds the maintenance lock.
     pub(crate) fn flush_maintained(&self) -> Result<bool> {
-        let commit = self.lock_commit();
+        let commit = self.commits.lock();
         if self.snapshot_ref().stores.iter().all(|store| store.memstores().next().is_none()) {
             return Ok(false);
         }
@@ -83,9 +83,11 @@ impl Region {
         &self,
         place: impl FnOnce(u64) -> Result<Vec<LoadedFile>>,
     ) -> Result<()> {
-        let commit = self.lock_commit();
+        let mut commit = self.commits.lock();
         self.check_committing(&commit)?;
-        self.allocate_sequence_id();
+        commit.allocate(|sequence| {
+            self.complete_after_log(sequence);
+        });
         let frozen = self.freeze(commit, |_| true)?;
         self.write_down(&frozen, place)
     }
@@ -185,7 +187,7 @@ impl Region {
     /// durable and visible.
     pub(super) fn freeze(
         &self,
-        commit: MutexGuard<'_, CommitState>,
+        commit: CommitGuard<'_>,
         is_wanted: impl Fn(usize) -> bool,
     ) -> Result<FrozenMemstores> {
         let current = self.snapshot();
@@ -201,24 +203,11 @@ impl Region {
         let snapshot =
             Arc::new(current.with_stores(current.stores.iter().enumerate().map(freeze).collect()));
         self.state.store(Arc::clone(&snapshot));
-        let sequence = self.mvcc.applied();
+        let sequence = self.commits.mvcc().applied();
         let position = self.shared.wal.end();
         drop(commit);
         self.shared.wal.sync_to(position, self.shared.options.wal_sync == WalSync::Fsync)?;
         Ok(FrozenMemstores { snapshot, sequence, position })
-    }
-
-    /// Assigns a sequence id that no cell of a memstore has, visible as soon as all earlier ones
-    /// are. The caller holds the commit lock.
-    fn allocate_sequence_id(&self) {
-        let settled = self.mvcc.is_caught_up();
-        let sequence = self.mvcc.next();
-        self.mvcc.apply(sequence);
-        if settled {
-            self.mvcc.advance(sequence);
-        } else {
-            self.shared.wal.enqueue_completion(self.number, &self.mvcc, sequence);
-        }
     }
 
     /// Returns a scanner over the cells of a store's frozen memstores that the versions and times

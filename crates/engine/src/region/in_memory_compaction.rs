@@ -13,13 +13,13 @@
 //! Nothing changes on disk, and the log retains everything until a flush. If a step fails, the
 //! memstores stay frozen, and the next flush includes them.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use halite_types::Result;
 
 use super::Region;
-use super::commit::CommitState;
 use super::snapshot::{Family, RegionSnapshot};
+use crate::commit::{CommitGuard, Refusal};
 use crate::memstore::MemTable;
 use crate::store::StoreSnapshot;
 
@@ -83,9 +83,9 @@ impl Region {
 
     /// Freezes the memstore and copies its retained cells to another one.
     fn begin_in_memory_compaction(&self, index: usize) -> Result<Option<InMemoryCompaction>> {
-        let commit = self.lock_commit();
+        let commit = self.commits.lock();
         let current = self.snapshot();
-        if commit.closed
+        if commit.refusal() == Some(Refusal::Closed)
             || !self.should_compact_memstore(&current.families[index], &current.stores[index])
         {
             return Ok(None);
@@ -115,9 +115,9 @@ impl Region {
 
     /// Adds the cells written in the meantime, except for a few, while writers continue. Returns
     /// the commit lock, which then blocks writers.
-    fn catch_up(&self, condensing: &mut InMemoryCompaction) -> Result<MutexGuard<'_, CommitState>> {
+    fn catch_up(&self, condensing: &mut InMemoryCompaction) -> Result<CommitGuard<'_>> {
         for _ in 0..MAX_ROUNDS {
-            let commit = self.lock_commit();
+            let commit = self.commits.lock();
             if self.snapshot_ref().stores[condensing.index].active.len() <= MAX_CELLS_UNDER_LOCK {
                 return Ok(commit);
             }
@@ -129,14 +129,14 @@ impl Region {
                 }
             }
         }
-        Ok(self.lock_commit())
+        Ok(self.commits.lock())
     }
 
     /// Adds the remaining cells, and replaces the frozen memstores by the compacted one.
     fn finish_in_memory_compaction(
         &self,
         condensing: &InMemoryCompaction,
-        commit: MutexGuard<'_, CommitState>,
+        commit: CommitGuard<'_>,
     ) {
         let InMemoryCompaction {
             index,
@@ -211,7 +211,7 @@ mod tests {
         assert!(left <= MAX_CELLS_UNDER_LOCK, "{left} cells are left for the lock");
         drop(commit);
         write(4..10, "last");
-        region.finish_in_memory_compaction(&condensing, region.lock_commit());
+        region.finish_in_memory_compaction(&condensing, region.commits.lock());
         let snapshot = region.snapshot();
         assert_eq!(
             (snapshot.stores[0].frozen.len(), snapshot.stores[0].active.len()),

@@ -88,7 +88,7 @@ impl Region {
 
     /// Reopens the region after a failed split or merge.
     pub(crate) fn reopen(&self) {
-        self.lock_commit().closed = false;
+        self.commits.lock().set_closed(false);
     }
 
     /// Returns the origins of all its store files.

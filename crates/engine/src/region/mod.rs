@@ -1,10 +1,16 @@
 //! Region: the rows of a table between two keys, with one store per family. Its modules:
 //!
 //! ```text
-//! write.rs          puts, deletes, read-modify-write operations
+//! write.rs          batches of operations; groups of puts and deletes
+//! write_checks.rs   checks of operations that need no lock
+//! prepared_write.rs the cells of one commit, checked, stamped and divided by family
+//! markers.rs        delete markers
+//! read_modify_write.rs  operations that read their row first
+//! condition.rs      conditions of check-and-mutate operations
+//! new_value.rs      values of counters and appended columns
 //! write_rows.rs     atomic operations on several rows
 //! row_lock.rs       row locks
-//! commit.rs         sequence id, log, memstore: one short step under a lock
+//! commit.rs         log and memstores of the commit pipeline
 //! recent_stamps.rs  rows and columns with recent timestamps
 //! read.rs           gets and scans as of a snapshot
 //! snapshot.rs       state that a reader holds
@@ -24,18 +30,24 @@
 
 mod bulk_load;
 mod commit;
+mod condition;
 mod counters;
 mod directories;
 mod flush;
 mod in_memory_compaction;
 mod maintenance;
+mod markers;
 mod metrics;
+mod new_value;
+mod prepared_write;
 mod read;
+mod read_modify_write;
 mod recent_stamps;
 mod row_lock;
 mod selection;
 mod snapshot;
 mod write;
+mod write_checks;
 mod write_rows;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -45,14 +57,13 @@ use arc_swap::ArcSwap;
 use halite_types::{Error, ErrorKind, RegionInfo, Result, TableDescriptor};
 
 use crate::catalog::RegionEntry;
-use crate::commit::Mvcc;
+use crate::commit::CommitPipeline;
 use crate::compaction::CompactionProgress;
 use crate::heal::Healed;
 use crate::shared::EngineInner;
 use crate::store::{StoreFile, StoreSnapshot};
 
 pub(crate) use bulk_load::{BulkLoadFile, verify};
-use commit::CommitState;
 use counters::Counters;
 pub use read::empty_range_hint;
 pub(crate) use recent_stamps::RecentStamps;
@@ -68,8 +79,7 @@ pub struct Region {
     /// Number of the region in the log and the manifest.
     pub(crate) number: u64,
     state: ArcSwap<RegionSnapshot>,
-    commit: Mutex<CommitState>,
-    mvcc: Arc<Mvcc>,
+    commits: CommitPipeline,
     row_locks: RowLocks,
     /// Held by the thread that flushes, splits or alters the region, one at a time.
     maintenance: Mutex<()>,
@@ -132,8 +142,7 @@ impl Region {
             info: Arc::clone(&entry.info),
             number: entry.number,
             state: ArcSwap::from_pointee(snapshot),
-            commit: Mutex::new(CommitState::default()),
-            mvcc: Arc::new(Mvcc::new(newest)),
+            commits: CommitPipeline::new(newest),
             row_locks: RowLocks::default(),
             maintenance: Mutex::new(()),
             compaction: Mutex::new(()),
@@ -168,7 +177,7 @@ impl Region {
 
     /// Completes the recovery of the log: writes continue from here.
     pub(crate) fn finish_recovery(&self) {
-        self.open_sequence.store(self.mvcc.applied() + 1, Ordering::Release);
+        self.open_sequence.store(self.commits.mvcc().applied() + 1, Ordering::Release);
     }
 
     /// Returns the table and row range of the region.
@@ -207,10 +216,6 @@ impl Region {
         self.state.load()
     }
 
-    fn lock_commit(&self) -> MutexGuard<'_, CommitState> {
-        self.commit.lock().healed()
-    }
-
     pub(crate) fn lock_maintenance(&self) -> MutexGuard<'_, ()> {
         self.maintenance.lock().healed()
     }
@@ -238,7 +243,7 @@ impl Region {
     /// Replaces the snapshot by the result of `next`. The commit lock keeps writers from using the
     /// old one concurrently.
     pub(crate) fn swap(&self, next: impl FnOnce(&RegionSnapshot) -> RegionSnapshot) {
-        let commit = self.lock_commit();
+        let commit = self.commits.lock();
         let snapshot = next(&self.state.load());
         self.state.store(Arc::new(snapshot));
         drop(commit);
@@ -265,7 +270,7 @@ impl Region {
 
     /// Rejects writes from now on. Reads continue, because nothing changes.
     pub(crate) fn close(&self) {
-        self.lock_commit().closed = true;
+        self.commits.lock().set_closed(true);
     }
 
     /// Rejects reads too: another region serves the rows, or none does. Reads in progress finish.

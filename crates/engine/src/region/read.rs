@@ -155,7 +155,7 @@ impl Region {
         halite_types::op::check_row(get.row())?;
         self.check_row(get.row())?;
         self.check_open()?;
-        let (snapshot, read_point) = self.snapshot_at(|| self.mvcc.read_point());
+        let (snapshot, read_point) = self.snapshot_at(|| self.commits.mvcc().read_point());
         let row = self.read_row_of(&snapshot, get, read_point, tier, trace)?;
         self.counters.add_get(trace);
         Ok(row)
@@ -224,7 +224,7 @@ impl Region {
         self.check_row(get.row())?;
         self.check_open()?;
         check_selection(&get.selection)?;
-        let (snapshot, read_point) = self.snapshot_at(|| self.mvcc.read_point());
+        let (snapshot, read_point) = self.snapshot_at(|| self.commits.mvcc().read_point());
         let read = RowRead::new(self, &snapshot, get, read_point, tier, trace);
         let mut found = CellCount::default();
         let mut left = read.max_cells();
@@ -248,7 +248,7 @@ impl Region {
 
     /// Returns the sequence id up to which a read that begins now sees writes.
     pub(crate) fn read_point(&self) -> u64 {
-        self.mvcc.read_point()
+        self.commits.mvcc().read_point()
     }
 
     /// Begins a scan of the part of its range that is in this region.
@@ -272,7 +272,11 @@ impl Region {
         self.check_open()?;
         check_scan(scan)?;
         let (snapshot, newest) = self.snapshot_at(|| {
-            if at == ReadAt::Applied { self.mvcc.applied() } else { self.mvcc.read_point() }
+            if at == ReadAt::Applied {
+                self.commits.mvcc().applied()
+            } else {
+                self.commits.mvcc().read_point()
+            }
         });
         let (read_point, file_read_point) = match at {
             ReadAt::Point(sequence) if self.is_whole_at(sequence) => {

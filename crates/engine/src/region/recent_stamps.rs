@@ -8,7 +8,7 @@
 //! be seen and a delete would leave the value, as in HBase. Both wait here, with the row locked. A
 //! few thousand slots, shared by all regions, record one row each while it is relevant. Values
 //! computed by the engine are ahead of the clock by a few milliseconds at most
-//! (`write.rs: time_after`).
+//! (`new_value.rs: time_after`).
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -253,15 +253,11 @@ impl Region {
 
     /// Records deletes with the timestamp `now`, and values that are slightly ahead of it. Must be
     /// called before the cells are visible.
-    pub(super) fn record_stamps<'c>(
-        &self,
-        writes: impl Iterator<Item = &'c CellsBuilder>,
-        now: i64,
-    ) {
+    pub(super) fn record_stamps<'c>(&self, cells: impl Iterator<Item = CellRef<'c>>, now: i64) {
         let (stamps, digests) = (&self.shared.stamps, Digests::for_table(&self.info().table));
         let mut clock = None;
         let mut deleted: &[u8] = b"";
-        for cell in writes.flatten().filter(|cell| cell.timestamp() >= now) {
+        for cell in cells.filter(|cell| cell.timestamp() >= now) {
             let stamp = cell.timestamp();
             // This thread may have been delayed since `now` was read.
             let mut clock_now = || *clock.get_or_insert_with(|| self.shared.env.clock.now_ms());

@@ -9,6 +9,7 @@ use halite_types::{
     TableDescriptor,
 };
 
+use crate::compaction::CompactionSettings;
 use crate::scan::Retention;
 use crate::store::StoreSnapshot;
 
@@ -61,38 +62,6 @@ pub(crate) struct Family {
     pub(crate) compaction: CompactionSettings,
     /// Replaces the engine's option; 0 for no limit.
     max_row_bytes: Option<u64>,
-}
-
-/// Compaction settings of a table or a family that replace the engine's options, parsed once.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CompactionSettings {
-    pub(crate) min_files: Option<usize>,
-    pub(crate) max_files: Option<usize>,
-    pub(crate) ratio: Option<f64>,
-    pub(crate) delete_expired_files: Option<bool>,
-}
-
-impl CompactionSettings {
-    fn new(table: &TableDescriptor, family: &FamilyDescriptor) -> Self {
-        let setting = |name: &str| table.family_setting(family, name).map(str::trim);
-        // HBase does not start with a value beyond an int.
-        let files = |name: &str| {
-            setting(name)
-                .and_then(|text| text.parse::<i32>().ok())
-                .and_then(|files| usize::try_from(files).ok())
-                .filter(|files| *files > 1)
-        };
-        Self {
-            min_files: files(fam::MIN_COMPACTION_FILES)
-                .or_else(|| files(fam::COMPACTION_THRESHOLD)),
-            max_files: files(fam::MAX_COMPACTION_FILES),
-            ratio: setting(fam::COMPACTION_RATIO)
-                .and_then(|text| text.parse().ok())
-                .filter(|ratio: &f64| ratio.is_finite() && *ratio > 0.0),
-            delete_expired_files: setting(fam::DELETE_EXPIRED_FILES)
-                .map(|text| text.eq_ignore_ascii_case("true")),
-        }
-    }
 }
 
 impl Family {

@@ -4,7 +4,7 @@
 use halite_types::{CheckAndMutate, Error, ReadTier, Result, RowOp};
 
 use super::Region;
-use super::write::PendingWrite;
+use super::read_modify_write::PendingWrite;
 use crate::commit::CommitTicket;
 use crate::wal::Nonce;
 
@@ -66,17 +66,7 @@ impl Region {
                 .max();
             self.collect_cells(op, &mut pending)?;
         }
-        pending.stamp()?;
-        self.record_stamps(std::iter::once(&pending.cells), now);
-        if pending.cells.is_empty() {
-            return Ok((true, self.applied_ticket()));
-        }
-        let ticket = self.commit(
-            std::iter::once(&pending.cells),
-            ops.len(),
-            self.sync_level(&snapshot, pending.durability),
-            nonce,
-        )?;
+        let ticket = self.commit_pending(pending, ops.len(), nonce)?;
         self.shared.record_write(self);
         Ok((true, ticket))
     }

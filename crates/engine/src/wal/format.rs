@@ -7,8 +7,8 @@
 //!          | durable length u64 | boot id 16 bytes | salt u64 | CRC32C u32
 //! record   body length u32 | CRC32C of the body u32 | CRC32C of the record's head u32 | body
 //! body     kind u8 = 1 | region number u64 | sequence id u64 | encoded cells      a write
-//!          kind u8 = 2 | synced offset u64 | durable length u64                a mark, at the end of each group
 //!          kind u8 = 2 | synced offset u64 | durable length u64                a sync marker, at the end of each group
+//!          kind u8 = 3 | region number u64 | sequence id u64 | nonce group u64 | nonce u64 | encoded cells
 //!                                                                              a write under a nonce
 //!          kind u8 = 4 | length u64                                            the end of a closed segment
 //! ```
@@ -47,6 +47,8 @@ const KIND_END: u8 = 4;
 const NONCE_BYTES: usize = 8 + 8;
 /// Maximum bytes of a record's body. A batch is split before it reaches this limit.
 pub(crate) const MAX_BODY_BYTES: usize = 1 << 30;
+/// Bytes of a record that are copied before their checksum is computed.
+const CHECKSUM_CHUNK_BYTES: usize = 16 << 10;
 const FLAG_FSYNC: u32 = 1;
 const FLAG_SEALED: u32 = 2;
 
@@ -220,10 +222,17 @@ pub(crate) fn write_cells<'a>(
         out.extend_from_slice(&group.to_be_bytes());
         out.extend_from_slice(&number.to_be_bytes());
     }
-    for piece in cells {
-        out.extend_from_slice(piece);
+    // The checksum of the bytes is computed while they are in the processor's cache.
+    let (mut crc, mut checked) = (0, start + RECORD_HEAD_BYTES);
+    for part in cells.flat_map(|part| part.chunks(CHECKSUM_CHUNK_BYTES)) {
+        out.extend_from_slice(part);
+        if out.len() - checked >= CHECKSUM_CHUNK_BYTES {
+            crc = crc32c::crc32c_append(crc, &out[checked..]);
+            checked = out.len();
+        }
     }
-    seal(&mut out[start..]);
+    crc = crc32c::crc32c_append(crc, &out[checked..]);
+    seal_with(&mut out[start..], crc);
 }
 
 /// Appends a sync marker, without the checksum of its head.
@@ -253,11 +262,16 @@ fn begin_record(out: &mut Vec<u8>, kind: u8) -> usize {
 
 /// Fills in the length and the checksum of a record's body.
 fn seal(record: &mut [u8]) {
+    let crc = crc32c::crc32c(&record[RECORD_HEAD_BYTES..]);
+    seal_with(record, crc);
+}
+
+fn seal_with(record: &mut [u8], crc: u32) {
     let (head, body) = record.split_at_mut(RECORD_HEAD_BYTES);
     assert!(body.len() <= MAX_BODY_BYTES, "a record is limited by the caller");
     let length = u32::try_from(body.len()).expect("limited above");
     head[..4].copy_from_slice(&length.to_be_bytes());
-    head[4..8].copy_from_slice(&crc32c::crc32c(body).to_be_bytes());
+    head[4..8].copy_from_slice(&crc.to_be_bytes());
 }
 
 /// Fills in the checksums of the heads of `records`, which will be written at `offset` of the

@@ -9,8 +9,7 @@
 
 use halite_types::{Error, Result};
 
-use crate::engine::directory::list_if_exists;
-use crate::env::{DirEntry, Env};
+use crate::env::{DirEntry, Env, list_if_exists};
 
 /// Directory of the log.
 pub(crate) const DIRECTORY: &str = "halite/wal";

@@ -13,14 +13,14 @@ use std::collections::{BTreeMap, VecDeque};
 use halite_types::{Error, ErrorKind, Result};
 
 use super::format::{
-    HeaderError, OLD_HEADER_BYTES, RecordFormat, SegmentHeader, VERSION, Write, field,
+    HeaderError, Nonce, OLD_HEADER_BYTES, RecordFormat, SegmentHeader, VERSION, Write, field,
 };
 use super::names::{Listing, nonces_path, read_whole, segment_path, sync_names};
 use super::nonces::{self, MAX_NONCES, StoredNonces};
+use super::open_segment::Segment;
 use super::rewrite::Rewriter;
 use super::segment::{Damage, LaterRecords, SegmentBytes, SegmentEnd, without_zeros};
 use super::truncation::{WalTruncation, keep, limit_retained};
-use super::{Nonce, Segment};
 use crate::env::Env;
 use crate::options::WalRecovery;
 

@@ -2,8 +2,11 @@
 
 use halite_types::{ErrorKind, Put};
 
-use super::format::{SyncMarker, old};
+use super::format::{RecordFormat, SegmentHeader, SyncMarker, old};
+use super::names::segment_path;
+use super::stall::{may_be_tried_again, not_begun};
 use super::*;
+use crate::commit::Mvcc;
 use crate::env::sim::SimEnv;
 use crate::options::WalRecovery;
 
@@ -92,8 +95,7 @@ fn a_log_goes_on_after_segments_of_version_2() {
     wal.resume(recovered);
     let mvcc = Arc::new(Mvcc::new(5));
     let put = Put::new("row6").add_at("f", "q", 1, "value");
-    wal.append(5, &mvcc, SyncLevel::Fsync, None, std::iter::once(put.mutation().cells().bytes()))
-        .unwrap();
+    append_cells(&wal, &mvcc, None, put.mutation().cells().bytes()).unwrap();
     wal.sync_all().unwrap();
     sim.fs.drop_unsynced();
     let (sequences, recovered) = read_back(&sim, WalRecovery::Strict).unwrap();
@@ -142,17 +144,17 @@ fn new_log(sim: &SimEnv, fsync: bool) -> Wal {
     Wal::new(sim.env(), options, STORE, lock, crate::disk_room::unlimited(&sim.env()))
 }
 
+fn append_cells(wal: &Wal, mvcc: &Arc<Mvcc>, nonce: Option<Nonce>, cells: &[u8]) -> Result<u64> {
+    let (sequence, bytes) = (mvcc.next(), cells.len());
+    let cells = std::iter::once(cells);
+    wal.append(mvcc, SyncLevel::Fsync, LogWrite { region: 5, sequence, nonce, bytes, cells })
+}
+
 fn append(wal: &Wal, mvcc: &Arc<Mvcc>) -> Result<u64> {
     let sequence = mvcc.next();
     let put = Put::new(format!("row{sequence}")).add_at("f", "q", 1, "v".repeat(200));
     let nonce = Some(Nonce { group: 1, number: sequence });
-    let position = wal.append(
-        5,
-        mvcc,
-        SyncLevel::Fsync,
-        nonce,
-        std::iter::once(put.mutation().cells().bytes()),
-    )?;
+    let position = append_cells(wal, mvcc, nonce, put.mutation().cells().bytes())?;
     mvcc.apply(sequence);
     Ok(position)
 }

@@ -1,0 +1,321 @@
+//! Operations that read their row before they write it: increments, appends, conditional
+//! mutations, and deletes of the newest version.
+
+use bytes::Bytes;
+use halite_types::{
+    CellsBuilder, Durability, Error, ErrorKind, Get, LATEST_TIMESTAMP, OpResult, ReadTier, Result,
+    Row, RowOp, TimeRange,
+};
+
+use super::Region;
+use super::condition::ConditionResult;
+use super::markers::expand_delete;
+use super::new_value::{Columns, add, push_new_value, sorted_row};
+use super::prepared_write::{PreparedWrite, cells_of};
+use super::write_checks::{MAX_OPERATION_BYTES, check_operation_bytes};
+use crate::commit::CommitTicket;
+use crate::wal::Nonce;
+
+/// State that a read-modify-write accumulates before it commits.
+pub(super) struct PendingWrite {
+    pub(super) cells: CellsBuilder,
+    pub(super) durability: Durability,
+    /// New values to return.
+    pub(super) result: CellsBuilder,
+    pub(super) now: i64,
+    /// Timestamp of the cell of this row that a condition compared. It must not hide the resulting
+    /// puts.
+    pub(super) condition_timestamp: Option<i64>,
+    /// Tier that its reads may use.
+    pub(super) tier: ReadTier,
+    /// Maximum bytes of cells that it may accumulate.
+    pub(super) max_bytes: usize,
+}
+
+impl PendingWrite {
+    pub(super) fn new(now: i64, condition_timestamp: Option<i64>, tier: ReadTier) -> Self {
+        Self {
+            cells: CellsBuilder::default(),
+            durability: Durability::UseDefault,
+            result: CellsBuilder::default(),
+            now,
+            condition_timestamp,
+            tier,
+            max_bytes: MAX_OPERATION_BYTES,
+        }
+    }
+
+    /// Verifies that `more` further bytes fit.
+    pub(super) fn check_bytes(&self, more: usize) -> Result<()> {
+        check_operation_bytes(self.cells.bytes().len().saturating_add(more), self.max_bytes)
+    }
+}
+
+impl Region {
+    /// Applies an operation that reads its row first. It locks the row exclusively and reads
+    /// applied writes, durable or not. The log keeps the order, so when its own write is durable,
+    /// the writes it read are too. Adds the bytes of the blocks that a condition scanned to
+    /// `block_bytes`.
+    pub(super) fn read_modify_write(
+        &self,
+        op: &RowOp,
+        tier: ReadTier,
+        nonce: Option<Nonce>,
+        block_bytes: &mut u64,
+    ) -> Result<(OpResult, CommitTicket)> {
+        self.check_whole(op)?;
+        let _row = match tier {
+            ReadTier::Disk => self.row_locks.exclusive(op.row()),
+            // The holder of the row may be waiting for the disk.
+            ReadTier::Memory => self
+                .row_locks
+                .try_exclusive(op.row())
+                .ok_or_else(|| Error::new(ErrorKind::WouldBlock, "the row is held"))?,
+        };
+        if tier == ReadTier::Memory && self.must_wait_for_clock(|| std::iter::once(op)) {
+            return Err(Error::new(
+                ErrorKind::WouldBlock,
+                "the clock has not come to what the row has",
+            ));
+        }
+        self.modify_locked(op, tier, nonce, block_bytes)
+    }
+
+    fn modify_locked(
+        &self,
+        op: &RowOp,
+        tier: ReadTier,
+        nonce: Option<Nonce>,
+        block_bytes: &mut u64,
+    ) -> Result<(OpResult, CommitTicket)> {
+        let now = self.commit_timestamp(|| std::iter::once(op));
+        let mut checked = None;
+        let op = match op {
+            RowOp::CheckAndMutate(check) => {
+                let ConditionResult { holds, newest, block_bytes_scanned: looked_through } =
+                    self.check_locked(check, tier)?;
+                *block_bytes += looked_through;
+                if !holds {
+                    return Ok((
+                        OpResult { row: Row::default(), processed: false },
+                        self.applied_ticket(),
+                    ));
+                }
+                checked = newest;
+                self.check_whole(&check.then)?;
+                &check.then
+            }
+            op => op,
+        };
+        let mut pending = PendingWrite::new(now, checked, tier);
+        self.collect_cells(op, &mut pending)?;
+        let row = sorted_row(&pending.result);
+        let ticket = self.commit_pending(pending, 1, nonce)?;
+        Ok((OpResult { row, processed: true }, ticket))
+    }
+
+    /// Commits the cells that `requests` operations have accumulated. The rows are locked.
+    pub(super) fn commit_pending(
+        &self,
+        mut pending: PendingWrite,
+        requests: usize,
+        nonce: Option<Nonce>,
+    ) -> Result<CommitTicket> {
+        pending.check_bytes(0)?;
+        if pending.cells.is_empty() {
+            return Ok(self.applied_ticket());
+        }
+        let (snapshot, now) = (self.snapshot_ref(), pending.now);
+        let level = self.sync_level(&snapshot, pending.durability);
+        let mut write = PreparedWrite::new(&snapshot);
+        let added = write.add(&mut pending.cells, now, level, |_| Ok(()))?;
+        (write.requests, write.nonce) = (requests, nonce);
+        if added.max_timestamp >= now {
+            self.record_stamps(cells_of(added.cells, 0), now);
+        }
+        self.commit(&write)
+    }
+
+    /// Converts operations on one row to cells. The row is locked.
+    pub(super) fn collect_cells(&self, op: &RowOp, pending: &mut PendingWrite) -> Result<()> {
+        match op {
+            RowOp::Put(put) => {
+                pending.durability = pending.durability.max(put.mutation().durability);
+                let put_at = pending
+                    .condition_timestamp
+                    .map_or(pending.now, |checked| checked.max(pending.now));
+                let mut cells = put.mutation().cells().clone();
+                cells
+                    .map_timestamps(|stamp| if stamp == LATEST_TIMESTAMP { put_at } else { stamp });
+                cells.iter().for_each(|cell| pending.cells.push(cell));
+            }
+            RowOp::Delete(delete) => {
+                pending.durability = pending.durability.max(delete.mutation().durability);
+                let cells = expand_delete(&self.snapshot_ref(), delete)?;
+                self.stamp_newest(delete.row(), &cells, pending)?;
+            }
+            RowOp::Increment(increment) => {
+                pending.durability = pending.durability.max(increment.mutation().durability);
+                let current = self.current_values(
+                    increment.row(),
+                    increment.mutation().cells(),
+                    increment.time_range,
+                    pending.tier,
+                )?;
+                let current = Columns::from_row(&current);
+                for delta in increment.mutation().cells() {
+                    let old = current.find(delta);
+                    let value = add(old, delta)?;
+                    push_new_value(pending, delta, old, &value, increment.return_results)?;
+                }
+            }
+            RowOp::Append(append) => {
+                pending.durability = pending.durability.max(append.mutation().durability);
+                let current = self.current_values(
+                    append.row(),
+                    append.mutation().cells(),
+                    append.time_range,
+                    pending.tier,
+                )?;
+                let current = Columns::from_row(&current);
+                let snapshot = self.snapshot_ref();
+                for more in append.mutation().cells() {
+                    let old = current.find(more);
+                    let value = [old.map_or(&[][..], |cell| cell.value()), more.value()].concat();
+                    self.check_size(&snapshot, more, more.encoded_len() + value.len())?;
+                    push_new_value(pending, more, old, &value, append.return_results)?;
+                }
+            }
+            RowOp::Mutate(mutations) => {
+                for op in &mutations.ops {
+                    self.collect_cells(op, pending)?;
+                }
+            }
+            RowOp::CheckAndMutate(_) => {
+                unreachable!("refused by check_condition and check_row_mutations")
+            }
+        }
+        Ok(())
+    }
+
+    fn current_values(
+        &self,
+        row: &Bytes,
+        columns: &CellsBuilder,
+        time_range: TimeRange,
+        tier: ReadTier,
+    ) -> Result<Row> {
+        let get = columns.iter().fold(Get::new(row.clone()), |get, cell| {
+            get.column(
+                Bytes::copy_from_slice(cell.family()),
+                Bytes::copy_from_slice(cell.qualifier()),
+            )
+        });
+        self.read_applied(&get.time_range(time_range), tier).map(|(row, _)| row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use halite_types::cell::CellParts;
+    use halite_types::{Append, CellType, Delete, Increment, Put};
+
+    use super::super::markers::marker;
+    use super::super::write::tests::{apply, region};
+    use super::*;
+    use crate::env::Clock;
+    use crate::env::os::OsClock;
+    use crate::scan::ReadStats;
+
+    /// Its row is locked during this time, and with it one of a few hundred shards.
+    #[test]
+    fn what_reads_many_columns_first_takes_time_by_their_number_and_not_its_square() {
+        const COLUMNS: usize = 30_000;
+        let (_engine, region) = region();
+        let qualifier = |at: usize| format!("{at:06}");
+        let increment =
+            (0..COLUMNS).rev().fold(Increment::new("r"), |op, at| op.add("f", qualifier(at), 1));
+        apply(&region, increment.clone());
+        let clock = OsClock::default();
+        let values = apply(&region, increment).row;
+        assert!(
+            values.len() == COLUMNS
+                && values.iter().all(|cell| cell.value() == 2_i64.to_be_bytes())
+        );
+        apply(
+            &region,
+            (0..COLUMNS).rev().fold(Delete::new("r"), |op, at| op.newest("f", qualifier(at))),
+        );
+        let taken = Duration::from_nanos(clock.monotonic_ns());
+        let left = region
+            .read_row(&Get::new("r"), u64::MAX, ReadTier::Disk, &ReadStats::default().into())
+            .unwrap();
+        assert!(
+            left.len() == COLUMNS && left.iter().all(|cell| cell.value() == 1_i64.to_be_bytes())
+        );
+        assert!(taken < Duration::from_secs(20), "{taken:?}");
+    }
+
+    #[test]
+    fn markers_of_one_column_are_for_one_version_after_the_other() {
+        let (_engine, region) = region();
+        for stamp in 1..=3 {
+            apply(&region, Put::new("r").add_at("f", "q", stamp, "v").add_at("f", "p", stamp, "v"));
+        }
+        let mut pending = PendingWrite::new(100, None, ReadTier::Disk);
+        let delete = Delete::new("r")
+            .newest("f", "q")
+            .newest("f", "p")
+            .newest("f", "q")
+            .newest("f", "none")
+            .newest("f", "q");
+        region.collect_cells(&delete.into(), &mut pending).unwrap();
+        let found: Vec<_> = pending
+            .cells
+            .iter()
+            .map(|cell| (cell.qualifier().to_vec(), cell.timestamp()))
+            .collect();
+        // The family keeps one version, so the second marker of a column finds nothing, and gets
+        // the current time.
+        let expected = [("q", 3), ("p", 3), ("q", 100), ("none", 100), ("q", 100)];
+        assert_eq!(
+            found,
+            expected.map(|(qualifier, stamp)| (qualifier.as_bytes().to_vec(), stamp))
+        );
+    }
+
+    /// A request of a few bytes for each can refer to a large value thousands of times, or to the
+    /// tags of a small one.
+    #[test]
+    fn new_values_are_measured_before_they_are_put_together() {
+        let (_engine, region) = region();
+        let (mut tags, mut tagged) = (Vec::new(), CellsBuilder::default());
+        halite_types::cell::write_tag(&mut tags, 200, &[7; 1000]);
+        tagged.push_parts(CellParts {
+            tags: &tags,
+            value: &7_i64.to_be_bytes(),
+            ..marker(b"r", b"f", b"n", 1, CellType::Put)
+        });
+        apply(&region, Put::from_cells("r", tagged, Durability::UseDefault));
+        apply(&region, Put::new("r").add("f", "q", vec![7; 1000]));
+        let many = 100;
+        let append: RowOp = (0..many).fold(Append::new("r"), |op, _| op.add("f", "q", "+")).into();
+        let increment: RowOp =
+            (0..many).fold(Increment::new("r"), |op, _| op.add("f", "n", 1)).into();
+        for op in [append, increment] {
+            let mut pending =
+                PendingWrite { max_bytes: 10_000, ..PendingWrite::new(100, None, ReadTier::Disk) };
+            let refused = region.collect_cells(&op, &mut pending).unwrap_err();
+            assert!(
+                refused.kind() == ErrorKind::InvalidRequest
+                    && refused.message().contains("over the limit of 10000"),
+                "{refused}"
+            );
+            assert!(
+                pending.cells.bytes().len() <= 10_000 && pending.result.bytes().len() <= 10_000
+            );
+        }
+    }
+}
