@@ -10,10 +10,10 @@ use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
 use super::region::{self, RequestTarget};
-use crate::call::{Call, CallError, Peer, Reply};
-use crate::context::Context;
-use crate::dispatch::{CallStep, Executor};
-use crate::quota::{EstimatedUsage, OperationQuota};
+use crate::base::call::{Call, CallError, Peer, Reply};
+use crate::base::call_step::{CallStep, Executor};
+use crate::base::context::Context;
+use crate::base::quota::{EstimatedUsage, OperationQuota};
 
 /// First version of the Java client that reads the cells of a get after the message. HBase sends
 /// the cells inside the message to other clients.

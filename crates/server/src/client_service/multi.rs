@@ -22,20 +22,21 @@ use halite_wire::proto as pb;
 use halite_wire::service::Method;
 
 use super::aggregate::Aggregate;
+use super::cells::on_handler;
 use super::exec::EndpointOutcome;
 use super::get::{GetContext, ParsedGet, outcome_result, query_metrics, row_result};
 use super::mutate::{apply_with_nonce, op_bytes, reads_first, record_written};
-use super::on_handler;
 use super::region::{self, RequestTarget};
 use super::row_mutations::AtomicMutations;
-use crate::buffers::MemoryReservation;
-use crate::call::{Call, CallError, Reply};
-use crate::context::Context;
-use crate::dispatch::{CallOutcome, CallStep, Executor, MAX_INLINE_DECODED_BYTES};
-use crate::metrics::ExceptionClass;
-use crate::nonces::to_nonce;
-use crate::operations::Operations;
-use crate::quota::{EstimatedUsage, OperationQuota};
+use crate::base::buffers::MemoryReservation;
+use crate::base::call::{Call, CallError, Reply};
+use crate::base::call_step::{CallOutcome, CallStep, Executor};
+use crate::base::context::Context;
+use crate::base::inline::MAX_INLINE_DECODED_BYTES;
+use crate::base::metrics::ExceptionClass;
+use crate::base::nonces::to_nonce;
+use crate::base::operations::Operations;
+use crate::base::quota::{EstimatedUsage, OperationQuota};
 
 /// Maximum bytes of cells gathered in one turn on a handler thread.
 const SLICE_BYTES: usize = 4 << 20;
@@ -123,7 +124,7 @@ pub(super) fn multi(
     if unfolded > MAX_INLINE_DECODED_BYTES {
         return Ok(on_handler(context, call, multi));
     }
-    let Some(cells) = super::cells(call, lane)? else {
+    let Some(cells) = super::cells::cells(call, lane)? else {
         return Ok(on_handler(context, call, multi));
     };
     if call.peer.format.is_some_and(|format| format.compressor.is_some()) {
@@ -823,9 +824,9 @@ mod tests {
     use halite_wire::service;
 
     use super::*;
-    use crate::call::Peer;
-    use crate::master_service::tests::test_server::{TestServer, name};
+    use crate::base::call::Peer;
     use crate::testing;
+    use crate::testing::test_server::{TestServer, name};
 
     /// Returns the response of a finished call, and the cells after it.
     fn answered(step: CallStep) -> (pb::MultiResponse, Cells) {
@@ -956,7 +957,7 @@ mod tests {
             let call =
                 Arc::new(testing::call_with::<service::ClientMulti>(&peer, &request, &block));
             let (mut step, mut turns) =
-                (super::super::call(&rig.context, &call, Executor::Inline), 0);
+                (super::super::answer(&rig.services.client, &call, Executor::Inline), 0);
             while let CallStep::Deferred(rest) = step {
                 (step, turns) = (rest(), turns + 1);
             }
@@ -1023,7 +1024,8 @@ mod tests {
         let peer =
             Arc::new(Peer { format: Some(CellBlockFormat::default()), ..Peer::clone(&rig.peer) });
         let call = Arc::new(testing::call_with::<service::ClientMulti>(&peer, &request, &block));
-        let CallStep::Deferred(rest) = super::super::call(&rig.context, &call, Executor::Inline)
+        let CallStep::Deferred(rest) =
+            super::super::answer(&rig.services.client, &call, Executor::Inline)
         else {
             panic!("the increment does not wait")
         };

@@ -10,15 +10,16 @@ use halite_wire::convert;
 use halite_wire::proto as pb;
 use pb::mutation_proto::MutationType;
 
+use super::cells::on_handler;
 use super::get::{query_metrics, row_result};
-use super::on_handler;
 use super::region::{self, RequestTarget};
-use crate::call::{Call, CallError, Peer, Reply};
-use crate::context::Context;
-use crate::dispatch::{CallOutcome, CallStep, Executor, MAX_INLINE_DECODED_BYTES};
-use crate::nonces::{NonceGuard, NonceState, to_nonce};
-use crate::operations::Operations;
-use crate::quota::{EstimatedUsage, OperationQuota};
+use crate::base::call::{Call, CallError, Peer, Reply};
+use crate::base::call_step::{CallOutcome, CallStep, Executor};
+use crate::base::context::Context;
+use crate::base::inline::MAX_INLINE_DECODED_BYTES;
+use crate::base::nonces::{NonceGuard, NonceState, to_nonce};
+use crate::base::operations::Operations;
+use crate::base::quota::{EstimatedUsage, OperationQuota};
 
 /// Decoded mutation.
 struct PendingMutation {
@@ -55,7 +56,7 @@ pub(super) fn mutate(
     if lane == Executor::Inline && (unfolds_to_much || matches!(target, RequestTarget::Meta)) {
         return Ok(on_handler(context, call, mutate));
     }
-    let Some(mut cells) = super::cells(call, lane)? else {
+    let Some(mut cells) = super::cells::cells(call, lane)? else {
         return Ok(on_handler(context, call, mutate));
     };
     let charge = region::check_quota(

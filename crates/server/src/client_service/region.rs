@@ -1,17 +1,19 @@
 //! Region of a request, and the errors returned for it.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use halite_engine::{MetaView, Region};
+use halite_engine::Region;
 use halite_types::schema::META_ENCODED_NAME;
 use halite_types::{Condition, Error, ErrorKind, Filter, RowOp};
 use halite_wire::convert;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
-use crate::call::{CallError, Peer};
-use crate::context::Context;
-use crate::quota::{EstimatedUsage, OperationQuota};
+use crate::base::call::{CallError, Peer};
+use crate::base::context::Context;
+use crate::base::inline::MAX_INLINE_FILTER_COST;
+use crate::base::names::is_meta_replica;
+use crate::base::quota::{EstimatedUsage, OperationQuota};
 
 /// Target of a request.
 pub(super) enum RequestTarget {
@@ -49,25 +51,6 @@ pub(super) fn find(
         Err(error) => Err(error.into()),
     }
 }
-
-/// Name prefix of `hbase:meta` and its replicas, cached because every call is compared with it.
-static META_PREFIX: LazyLock<Vec<u8>> = LazyLock::new(|| MetaView::region().name_prefix());
-
-/// Returns `true` if `name` is the name of a replica of `hbase:meta`, `hbase:meta,,1_0001.encoded`.
-/// All replicas are the same view.
-pub(crate) fn is_meta_replica(name: &[u8]) -> bool {
-    let replica = name
-        .strip_prefix(&META_PREFIX[..])
-        .and_then(|rest| rest.strip_prefix(b"_"))
-        .and_then(|rest| rest.split_first_chunk::<4>());
-    replica.is_some_and(|(number, rest)| {
-        number.iter().all(u8::is_ascii_hexdigit) && rest.first() == Some(&b'.')
-    })
-}
-
-/// Maximum cost of passing one byte to a filter ([`Filter::cost`]) on the connection's task. The
-/// key of a row may have 32 KB.
-const MAX_INLINE_FILTER_COST: usize = 100;
 
 /// Returns `true` if a filter needs much work before the first cell is read. Compiling regular
 /// expressions may take a tenth of a second, and such a filter may make hundreds of comparisons per

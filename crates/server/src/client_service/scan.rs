@@ -9,9 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use halite_engine::Region;
 use halite_engine::scan::{
-    MAX_MEMORY_CELLS, ReadAt, RegionScanner, ScanBatch, ScanLimits, StopReason, counted_bytes,
+    MAX_MEMORY_CELLS, ReadAt, ScanBatch, ScanLimits, StopReason, counted_bytes,
 };
 use halite_types::{Cells, Error, ReadTier, Row};
 use halite_wire::convert;
@@ -23,13 +22,15 @@ use prost::Message as _;
 use super::get::query_metrics;
 use super::region::{self, RequestTarget};
 use super::scan_metrics::ScanCounters;
-use crate::buffers::{FLOOR_BYTES, MemoryReservation};
-use crate::call::{Call, CallError, Reply};
-use crate::context::Context;
-use crate::dispatch::{CallStep, Executor};
+use super::scanner::OpenScanner;
+use super::state::ClientService;
+use crate::base::buffers::{FLOOR_BYTES, MemoryReservation};
+use crate::base::call::{Call, CallError, Reply};
+use crate::base::call_step::{CallStep, Executor};
+use crate::base::context::Context;
+use crate::base::quota::{EstimatedUsage, OperationQuota, ScanEstimate};
+use crate::base::scanners::{CellReply, HeldScanner, ScannerLookup};
 use crate::outside::Instant;
-use crate::quota::{EstimatedUsage, OperationQuota, ScanEstimate};
-use crate::scanners::{CellReply, ScannerLookup};
 
 /// Time that one scan occupies a handler thread before the next call in the queue runs, in
 /// milliseconds.
@@ -46,36 +47,9 @@ const FILTER_FACTOR: usize = 32;
 /// memory.
 const MAX_SHORT_SCANNER_BYTES: usize = 64 << 10;
 
-/// Scanner between two calls.
-pub(crate) struct OpenScanner {
-    /// `None` for `hbase:meta`.
-    region: Option<Arc<Region>>,
-    scanner: RegionScanner,
-    /// Maximum bytes of cells in one response.
-    max_bytes: usize,
-    need_cursor: bool,
-    /// Bytes that its calls have scanned, for request quotas.
-    estimate: ScanEstimate,
-    /// `true` if the last call read from the disk or examined many cells; the next call then goes
-    /// to a handler thread at once.
-    is_slow: bool,
-    /// `true` if the client requests the bytes of the blocks scanned.
-    needs_metrics: bool,
-    /// Memory held while the scanner is open, and its initial size.
-    memory: MemoryReservation,
-    base_memory_bytes: usize,
-}
-
-impl OpenScanner {
-    /// Updates the memory held for it: blocks of files, and memstores flushed since.
-    pub(crate) fn count_memory(&mut self) {
-        self.memory.set(self.base_memory_bytes.saturating_add(self.scanner.held_bytes()));
-    }
-}
-
 /// Scan call in progress.
 struct ScanExecution {
-    context: Arc<Context>,
+    service: Arc<ClientService>,
     call: Arc<Call>,
     request: pb::ScanRequest,
     id: u64,
@@ -103,7 +77,7 @@ struct ScanExecution {
 
 /// Scanner taken from the registry. If the call does not finish, the scanner is closed.
 struct DetachedScanner {
-    context: Arc<Context>,
+    service: Arc<ClientService>,
     id: u64,
     is_back: bool,
 }
@@ -111,28 +85,28 @@ struct DetachedScanner {
 impl Drop for DetachedScanner {
     fn drop(&mut self) {
         if !self.is_back {
-            self.context.scanners.close_one(self.id);
+            self.service.scanners.close_one(self.id);
         }
     }
 }
 
 /// Answers a `Scan`.
 pub(super) fn scan(
-    context: &Arc<Context>,
+    service: &Arc<ClientService>,
     call: &Arc<Call>,
     lane: Executor,
 ) -> Result<CallStep, CallError> {
     let request: pb::ScanRequest = call.message()?;
     match request.scanner_id {
-        Some(id) if request.renew() => renew(context, id),
-        Some(id) if request.close_scanner() && request.number_of_rows() == 0 => close(context, id),
-        Some(id) => next(context, call, request, id, lane),
-        None => open(context, call, request, lane),
+        Some(id) if request.renew() => renew(service, id),
+        Some(id) if request.close_scanner() && request.number_of_rows() == 0 => close(service, id),
+        Some(id) => next(service, call, request, id, lane),
+        None => open(service, call, request, lane),
     }
 }
 
-fn renew(context: &Context, id: u64) -> Result<CallStep, CallError> {
-    if !context.scanners.renew(id) {
+fn renew(service: &ClientService, id: u64) -> Result<CallStep, CallError> {
+    if !service.scanners.renew(id) {
         return Err(unknown(id));
     }
     Ok(Ok::<_, CallError>(Reply::new(pb::ScanResponse {
@@ -143,16 +117,16 @@ fn renew(context: &Context, id: u64) -> Result<CallStep, CallError> {
 }
 
 /// Closes a scanner. Closing a scanner that has already ended succeeds.
-fn close(context: &Context, id: u64) -> Result<CallStep, CallError> {
+fn close(service: &ClientService, id: u64) -> Result<CallStep, CallError> {
     let mut response = pb::ScanResponse { scanner_id: Some(id), ..pb::ScanResponse::default() };
-    if context.scanners.close_one(id) {
+    if service.scanners.close_one(id) {
         response = pb::ScanResponse {
             more_results: Some(true),
             stale: Some(false),
             more_results_in_region: Some(true),
             ..response
         };
-    } else if !context.scanners.is_own(id) {
+    } else if !service.scanners.is_own(id) {
         return Err(unknown(id));
     }
     Ok(Ok::<_, CallError>(Reply::new(response)).into())
@@ -183,18 +157,19 @@ fn detach(scan: &mut pb::Scan) {
 }
 
 fn open(
-    context: &Arc<Context>,
+    service: &Arc<ClientService>,
     call: &Arc<Call>,
     mut request: pb::ScanRequest,
     lane: Executor,
 ) -> Result<CallStep, CallError> {
+    let context = &service.context;
     if let Some(scan) = &mut request.scan {
         detach(scan);
     }
     let (Some(specifier), Some(scan)) = (&request.region, &request.scan) else {
         return Err(CallError::do_not_retry("Missing required input: scannerId or scan"));
     };
-    if context.scanners.is_full(call.peer.connection) {
+    if service.scanners.is_full(call.peer.connection) {
         let text = format!(
             "this connection has {} scanners open, as many as it may; close those that are done with",
             context.config.limits.max_scanners_per_connection
@@ -210,8 +185,8 @@ fn open(
     let begins_at_once = !matches!(target, RequestTarget::Meta)
         && !region::has_expensive_setup(query.scan.selection.filter.as_ref());
     if lane == Executor::Inline && !begins_at_once {
-        let (context, call) = (Arc::clone(context), Arc::clone(call));
-        return Ok(CallStep::defer(move || open(&context, &call, request, Executor::Handler)));
+        let (service, call) = (Arc::clone(service), Arc::clone(call));
+        return Ok(CallStep::defer(move || open(&service, &call, request, Executor::Handler)));
     }
     let charge =
         region::check_quota(context, &call.peer, &target, EstimatedUsage::Scan { bytes: 0 })?;
@@ -239,8 +214,8 @@ fn open(
         memory,
         base_memory_bytes,
     });
-    let id = context.scanners.new_id();
-    Ok(ScanExecution::new(context, call, request, id, scanner, true).with_quota(charge).begin(lane))
+    let id = service.scanners.new_id();
+    Ok(ScanExecution::new(service, call, request, id, scanner, true).with_quota(charge).begin(lane))
 }
 
 /// Reserves the memory of a scanner. The client retries if other scanners use too much.
@@ -279,27 +254,27 @@ fn set_read_point(query: &ScanQuery) -> ReadAt {
 }
 
 fn next(
-    context: &Arc<Context>,
+    service: &Arc<ClientService>,
     call: &Arc<Call>,
     request: pb::ScanRequest,
     id: u64,
     lane: Executor,
 ) -> Result<CallStep, CallError> {
-    match context.scanners.take(id, call.peer.connection, request.next_call_seq) {
+    match service.scanners.take(id, call.peer.connection, request.next_call_seq) {
         ScannerLookup::Scanner(scanner) => {
             if let Some(region) = &scanner.region
                 && region.check_open().is_err()
             {
                 let fault = region::not_serving(&call.peer, &region.info().full_name());
-                context.scanners.close_one(id);
+                service.scanners.close_one(id);
                 return Err(fault);
             }
-            match check_next_quota(context, call, &request, &scanner) {
-                Ok(charge) => Ok(ScanExecution::new(context, call, request, id, scanner, false)
+            match check_next_quota(&service.context, call, &request, &scanner) {
+                Ok(charge) => Ok(ScanExecution::new(service, call, request, id, scanner, false)
                     .with_quota(charge)
                     .begin(lane)),
                 Err(fault) => {
-                    context.scanners.restore(id, scanner, request.next_call_seq);
+                    service.scanners.restore(id, scanner, request.next_call_seq);
                     Err(fault)
                 }
             }
@@ -347,7 +322,7 @@ fn to_reply(kept: CellReply, call: &Call) -> Reply {
 
 impl ScanExecution {
     fn new(
-        context: &Arc<Context>,
+        service: &Arc<ClientService>,
         call: &Arc<Call>,
         request: pb::ScanRequest,
         id: u64,
@@ -366,16 +341,18 @@ impl ScanExecution {
                 .filter(|limit| *limit > 0)
                 .unwrap_or(usize::MAX),
             bytes_left: scanner.max_bytes.max(1),
-            until: request.client_handles_heartbeats().then(|| began + time_limit(context, call)),
+            until: request
+                .client_handles_heartbeats()
+                .then(|| began + time_limit(&service.context, call)),
             cells_before: scanner.scanner.stats().cells_examined(),
             blocks_before: scanner.scanner.stats().blocks_read(),
             counters: ScanCounters::new(scanner.scanner.stats(), call),
             detached: (!opens).then(|| DetachedScanner {
-                context: Arc::clone(context),
+                service: Arc::clone(service),
                 id,
                 is_back: false,
             }),
-            context: Arc::clone(context),
+            service: Arc::clone(service),
             call: Arc::clone(call),
             request,
             id,
@@ -504,7 +481,7 @@ impl ScanExecution {
         self.scanner.is_slow =
             trace.blocks_read() > self.blocks_before || cells_examined > MAX_MEMORY_CELLS;
         self.scanner.count_memory();
-        let scanners = &self.context.scanners;
+        let scanners = &self.service.scanners;
         if let Some(missing) = &mut self.detached {
             // The scanner is released or has ended.
             missing.is_back = true;
@@ -539,8 +516,8 @@ impl ScanExecution {
         let is_early = stopped == Some(StopReason::Time);
         let has_cursor = self.scanner.need_cursor
             && (is_early || stopped == Some(StopReason::Bytes) && self.rows.is_empty());
-        let lease_ms =
-            u32::try_from(self.context.config.limits.scanner_timeout_ms).unwrap_or(u32::MAX);
+        let lease_ms = u32::try_from(self.service.context.config.limits.scanner_timeout_ms)
+            .unwrap_or(u32::MAX);
         let mut response = pb::ScanResponse {
             scanner_id: Some(self.id),
             more_results: Some(!is_over),
@@ -590,7 +567,7 @@ fn time_limit(context: &Context, call: &Call) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::master_service::tests::test_server::{TestServer, name};
+    use crate::testing::test_server::{TestServer, name};
 
     #[test]
     fn a_memstore_that_is_flushed_counts_for_a_scanner_that_nobody_asks() {
@@ -616,7 +593,7 @@ mod tests {
         let used = || rig.peer.scanner_memory.used();
         assert!(used() < 2 * SCANNER_BYTES);
         rig.context.engine.flush(&name("t")).unwrap();
-        rig.context.scanners.expire(Instant::now());
+        rig.services.client.scanners.expire(Instant::now());
         assert!(used() > 2 << 20, "{}", used());
     }
 

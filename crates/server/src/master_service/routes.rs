@@ -4,30 +4,19 @@ use std::sync::Arc;
 
 use halite_wire::service::{self, Method};
 
-use super::errors::not_supported;
 use super::request_context::RequestContext;
+use super::state::Master;
 use super::{
     access, describe, families, flush, hbck, locks, namespaces, peers, quota_observer, quotas,
     regions, results, servers, snapshots, status, switches, tables,
 };
-use crate::call::{Call, CallError, Reply};
-use crate::context::Context;
+use crate::base::call::{Call, CallError, Reply};
+use crate::base::routes::routes;
 
-/// Expands `Method => handler` lines to one match.
-macro_rules! routes {
-    ($asked:expr, $call:expr; $($method:ident => $handler:path,)*) => {
-        match $call.method {
-            $(Method::$method => $asked.serve::<service::$method>($call, $handler),)*
-            other => Err(not_supported(other.name())),
-        }
-    };
-}
-
-pub(crate) use routes;
-
-/// Answers a call of the master's services.
-pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, CallError> {
-    routes! { RequestContext::new(context, call), call;
+/// Answers a call of `MasterService`, `HbckService` or `LockService`. May block: it runs on a
+/// separate thread.
+pub(crate) fn answer(master: &Arc<Master>, call: &Call) -> Result<Reply, CallError> {
+    routes! { RequestContext::new(master, &master.context, call), call;
         // Tables.
         MasterCreateTable => tables::create,
         MasterDeleteTable => tables::delete,
