@@ -8,7 +8,7 @@ use super::state::{AdminService, RequestContext};
 use super::{maintenance, regions, server, space};
 use crate::base::call::{Call, CallError, Reply};
 use crate::base::context::Context;
-use crate::base::routes::routes;
+use crate::base::routes::{reply_or_not_supported, routes};
 
 /// Answers a call of `AdminService`. May block: it runs on a separate thread.
 pub(crate) fn answer(
@@ -16,7 +16,7 @@ pub(crate) fn answer(
     context: &Arc<Context>,
     call: &Call,
 ) -> Result<Reply, CallError> {
-    routes! { RequestContext::new(service, context, call), call;
+    let reply = routes! { RequestContext::new(service, context, call), call;
         AdminGetRegionInfo => regions::info,
         AdminGetOnlineRegion => regions::online,
         AdminGetRegionLoad => regions::loads,
@@ -36,5 +36,6 @@ pub(crate) fn answer(
         AdminClearSlowLogsResponses => server::clear_slow_calls,
         AdminGetLogEntries => server::log_entries,
         AdminGetCachedFilesList => server::cached_files,
-    }
+    };
+    reply_or_not_supported(call, reply)
 }

@@ -11,13 +11,23 @@ use super::{
     regions, results, servers, snapshots, status, switches, tables,
 };
 use crate::base::call::{Call, CallError, Reply};
-use crate::base::routes::routes;
+use crate::base::routes::{reply_or_not_supported, routes};
 
 /// Answers a call of `MasterService`, `HbckService` or `LockService`. May block: it runs on a
 /// separate thread.
 pub(crate) fn answer(master: &Arc<Master>, call: &Call) -> Result<Reply, CallError> {
-    routes! { RequestContext::new(master, &master.context, call), call;
-        // Tables.
+    let asked = &RequestContext::new(master, &master.context, call);
+    let reply = schema_calls(asked, call)
+        .or_else(|| region_calls(asked, call))
+        .or_else(|| cluster_calls(asked, call))
+        .or_else(|| control_calls(asked, call))
+        .or_else(|| repair_calls(asked, call));
+    reply_or_not_supported(call, reply)
+}
+
+/// Tables and namespaces.
+fn schema_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply, CallError>> {
+    routes! { asked, call;
         MasterCreateTable => tables::create,
         MasterDeleteTable => tables::delete,
         MasterEnableTable => tables::enable,
@@ -37,26 +47,18 @@ pub(crate) fn answer(master: &Arc<Master>, call: &Call) -> Result<Reply, CallErr
         MasterListTableDescriptorsByState => describe::descriptors_by_state,
         MasterListTableNamesByState => describe::names_by_state,
         MasterGetSchemaAlterStatus => describe::alter_status,
-
-        // Namespaces.
         MasterCreateNamespace => namespaces::create,
         MasterModifyNamespace => namespaces::modify,
         MasterDeleteNamespace => namespaces::delete,
         MasterGetNamespaceDescriptor => namespaces::descriptor,
         MasterListNamespaceDescriptors => namespaces::descriptors,
         MasterListNamespaces => namespaces::names,
+    }
+}
 
-        // Procedures.
-        MasterGetProcedureResult => results::result,
-        MasterGetProcedures => results::list,
-        MasterAbortProcedure => results::abort,
-        MasterGetLocks => locks::list,
-        MasterFlushTable => flush::table,
-        MasterExecProcedure => flush::exec,
-        MasterExecProcedureWithRet => flush::exec_with_answer,
-        MasterIsProcedureDone => flush::is_done,
-
-        // Regions.
+/// Regions, procedures and snapshots.
+fn region_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply, CallError>> {
+    routes! { asked, call;
         MasterSplitRegion => regions::split,
         MasterMergeTableRegions => regions::merge,
         MasterTruncateRegion => regions::truncate,
@@ -66,15 +68,25 @@ pub(crate) fn answer(master: &Arc<Master>, call: &Call) -> Result<Reply, CallErr
         MasterOfflineRegion => regions::offline,
         MasterGetLastMajorCompactionTimestamp => regions::table_compacted,
         MasterGetLastMajorCompactionTimestampForRegion => regions::region_compacted,
-
-        // Snapshots.
+        MasterGetProcedureResult => results::result,
+        MasterGetProcedures => results::list,
+        MasterAbortProcedure => results::abort,
+        MasterGetLocks => locks::list,
+        MasterFlushTable => flush::table,
+        MasterExecProcedure => flush::exec,
+        MasterExecProcedureWithRet => flush::exec_with_answer,
+        MasterIsProcedureDone => flush::is_done,
         MasterSnapshot => snapshots::take,
         MasterIsSnapshotDone => snapshots::is_done,
         MasterGetCompletedSnapshots => snapshots::list,
         MasterDeleteSnapshot => snapshots::delete,
         MasterRestoreSnapshot => snapshots::restore,
+    }
+}
 
-        // The cluster and its switches.
+/// The cluster and its switches.
+fn cluster_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply, CallError>> {
+    routes! { asked, call;
         MasterGetClusterStatus => status::cluster_status,
         MasterIsMasterRunning => servers::is_running,
         MasterIsMasterInMaintenanceMode => servers::is_in_maintenance,
@@ -104,16 +116,18 @@ pub(crate) fn answer(master: &Arc<Master>, call: &Call) -> Result<Reply, CallErr
         MasterIsCleanerChoreEnabled => switches::is_cleaner_on,
         MasterSwitchSnapshotCleanup => switches::set_snapshot_cleanup,
         MasterIsSnapshotCleanupEnabled => switches::is_snapshot_cleanup_on,
+    }
+}
 
-        // Quotas.
+/// Quotas, replication peers and permissions.
+fn control_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply, CallError>> {
+    routes! { asked, call;
         MasterSetQuota => quotas::set,
         MasterGetQuotaStates => quota_observer::states,
         MasterGetSpaceQuotaRegionSizes => quota_observer::sizes,
         MasterSwitchRpcThrottle => quotas::set_throttle,
         MasterIsRpcThrottleEnabled => quotas::is_throttle_on,
         MasterSwitchExceedThrottleQuota => quotas::set_exceed,
-
-        // Replication peers.
         MasterAddReplicationPeer => peers::add,
         MasterRemoveReplicationPeer => peers::remove,
         MasterEnableReplicationPeer => peers::enable,
@@ -125,8 +139,16 @@ pub(crate) fn answer(master: &Arc<Master>, call: &Call) -> Result<Reply, CallErr
         MasterReplicationPeerModificationSwitch => peers::set_modification,
         MasterIsReplicationPeerModificationEnabled => peers::is_modification_on,
         MasterGetReplicationPeerModificationProcedures => peers::procedures,
+        MasterGrant => access::grant,
+        MasterRevoke => access::revoke,
+        MasterGetUserPermissions => access::permissions,
+        MasterHasUserPermissions => access::has_permissions,
+    }
+}
 
-        // Repairs, and locks held by clients.
+/// Repairs, and locks held by clients.
+fn repair_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply, CallError>> {
+    routes! { asked, call;
         HbckSetTableStateInMeta => hbck::table_state,
         HbckSetRegionStateInMeta => hbck::region_state,
         HbckAssigns => hbck::assigns,
@@ -138,11 +160,5 @@ pub(crate) fn answer(master: &Arc<Master>, call: &Call) -> Result<Reply, CallErr
         HbckFixMeta => hbck::fix_meta,
         LockRequestLock => locks::request,
         LockLockHeartbeat => locks::heartbeat,
-
-        // Permissions.
-        MasterGrant => access::grant,
-        MasterRevoke => access::revoke,
-        MasterGetUserPermissions => access::permissions,
-        MasterHasUserPermissions => access::has_permissions,
     }
 }
