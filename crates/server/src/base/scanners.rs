@@ -432,3 +432,68 @@ impl<S> Table<S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Scanner that does nothing.
+    struct Idle;
+
+    impl HeldScanner for Idle {
+        fn count_memory(&mut self) {}
+    }
+
+    fn reply(id: u64) -> CellReply {
+        let message =
+            halite_wire::proto::ScanResponse { scanner_id: Some(id), ..Default::default() };
+        CellReply { message: Arc::new(message), cells: Arc::default() }
+    }
+
+    #[test]
+    fn a_repeated_call_receives_the_same_reply_and_others_the_expected_number() {
+        let registry = ScannerRegistry::new(&Limits::default(), 0);
+        let id = registry.new_id();
+        registry.open(id, 1, Box::new(Idle));
+        let ScannerLookup::Scanner(scanner) = registry.take(id, 1, Some(0)) else {
+            panic!("the scanner is not idle")
+        };
+        assert!(matches!(registry.take(id, 1, Some(1)), ScannerLookup::Busy));
+        registry.release(id, Some(scanner), Some((0, reply(id))));
+        let ScannerLookup::CachedReply(kept) = registry.take(id, 1, Some(0)) else {
+            panic!("the reply is not retained")
+        };
+        assert_eq!(kept.message.scanner_id, Some(id));
+        assert!(matches!(registry.take(id, 1, Some(5)), ScannerLookup::OutOfOrder(1)));
+
+        // A call that did not happen may be repeated, and has no reply.
+        let ScannerLookup::Scanner(scanner) = registry.take(id, 1, Some(1)) else {
+            panic!("the scanner is not idle")
+        };
+        registry.restore(id, scanner, Some(1));
+        assert!(matches!(registry.take(id, 1, Some(1)), ScannerLookup::Scanner(_)));
+
+        // The last reply of an ended scanner is retained too, and it is no longer open.
+        registry.release(id, None, Some((1, reply(id))));
+        assert_eq!(registry.len(), 0);
+        assert!(matches!(registry.take(id, 1, Some(1)), ScannerLookup::CachedReply(_)));
+        assert!(matches!(registry.take(id, 1, Some(2)), ScannerLookup::Unknown));
+        assert!(registry.is_own(id) && !registry.is_own(id + 1) && !registry.close_one(id));
+    }
+
+    #[test]
+    fn a_lease_expires_unless_a_call_uses_the_scanner() {
+        let registry = ScannerRegistry::new(&Limits::default(), 0);
+        let (used, idle) = (registry.new_id(), registry.new_id());
+        for id in [used, idle] {
+            registry.open(id, 7, Box::new(Idle));
+        }
+        let taken = registry.take(used, 7, None);
+        let late = Instant::now() + registry.lease * 2;
+        assert_eq!((registry.expire(Instant::now()), registry.expire(late)), (0, 1));
+        assert!(matches!(registry.take(idle, 7, None), ScannerLookup::Unknown));
+        let ScannerLookup::Scanner(scanner) = taken else { panic!("the scanner is not idle") };
+        registry.release(used, Some(scanner), None);
+        assert_eq!(registry.len(), 1);
+    }
+}
