@@ -22,7 +22,7 @@ use crate::base::call::{Call, CallError};
 use crate::base::call_step::{CallOutcome, CallStep, Executor};
 use crate::base::context::Context;
 use crate::base::handler_pool::Continuation;
-use crate::base::inline::{MAX_INLINE_COMPRESSED_BYTES, executor};
+use crate::base::inline::{InlineBudget, executor};
 use crate::base::metrics::ExceptionClass;
 use crate::base::operations::Operations;
 use crate::config::DispatchMode;
@@ -115,15 +115,14 @@ pub(crate) fn dispatch(
 /// Attempts a call on the connection's task; defers the compression of a large reply to a handler
 /// thread.
 fn attempt_inline(services: &Services, call: &Arc<Call>) -> CallStep {
-    let is_compressed = call.peer.format.is_some_and(|format| format.compressor.is_some());
     match services.answer(call, Executor::Inline) {
         CallStep::Done(CallOutcome::Ready(Ok(reply)))
-            if is_compressed && reply.cell_bytes() > MAX_INLINE_COMPRESSED_BYTES =>
+            if !InlineBudget::allows_reply(call, &reply) =>
         {
             CallStep::Deferred(Box::new(move || CallStep::Done(CallOutcome::Ready(Ok(reply)))))
         }
         CallStep::Done(CallOutcome::AfterCommit(ticket, reply))
-            if is_compressed && reply.cell_bytes() > MAX_INLINE_COMPRESSED_BYTES =>
+            if !InlineBudget::allows_reply(call, &reply) =>
         {
             CallStep::Deferred(Box::new(move || {
                 CallStep::Done(CallOutcome::AfterCommit(ticket, reply))
@@ -397,17 +396,5 @@ mod tests {
             refused.message(),
             "Get failed for a defect of the server, which its log describes"
         );
-    }
-
-    #[test]
-    fn what_memory_can_answer_stays_and_what_may_wait_goes_to_a_thread() {
-        assert_eq!(executor(Method::ClientGet, 60), Executor::Inline);
-        assert_eq!(executor(Method::ClientMulti, 60_000), Executor::Inline);
-        assert_eq!(executor(Method::ClientMulti, 2 << 20), Executor::Handler);
-        assert_eq!(executor(Method::ClientScan, 60), Executor::Inline);
-        assert_eq!(executor(Method::ClientExecService, 60), Executor::Handler);
-        assert_eq!(executor(Method::ClientMetaGetClusterId, 0), Executor::Inline);
-        assert_eq!(executor(Method::MasterCreateTable, 600), Executor::Admin);
-        assert_eq!(executor(Method::AdminFlushRegion, 60), Executor::Admin);
     }
 }

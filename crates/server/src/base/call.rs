@@ -51,6 +51,11 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
+    /// Returns `true` if the client requests compressed cell blocks.
+    pub(crate) fn has_compressor(&self) -> bool {
+        self.format.is_some_and(|format| format.compressor.is_some())
+    }
+
     /// Logs that a call of this client cannot be decoded. The client receives an error and the
     /// connection continues. Only the first error of a connection is logged, so that a client
     /// cannot fill the log.
@@ -89,6 +94,9 @@ pub(crate) struct Call {
     pub(crate) decoded_bytes: AtomicUsize,
     /// Operations in the call, once they have been computed.
     pub(crate) operations: OnceLock<Operations>,
+    /// Number of times that the message was decoded.
+    #[cfg(test)]
+    pub(crate) messages_decoded: AtomicUsize,
 }
 
 impl Call {
@@ -102,7 +110,26 @@ impl Call {
 
     /// Decodes a message whose decoded size is already known to be within the limit.
     pub(crate) fn measured_message<M: Message + Default>(&self) -> Result<M, CallError> {
+        #[cfg(test)]
+        self.messages_decoded.fetch_add(1, Relaxed);
         self.request.message().map_err(|fault| self.protocol_error(fault))
+    }
+
+    /// Returns `true` if the message has at most `max_bytes` bytes when decoded, and no more than
+    /// the limit of all calls.
+    pub(crate) fn is_decoded_within(&self, max_bytes: usize) -> bool {
+        let limits = RpcLimits {
+            max_decoded_bytes: max_bytes.min(self.limits.max_decoded_bytes),
+            ..self.limits
+        };
+        self.request.check_decoded_size(self.method, &limits).is_ok()
+    }
+
+    /// Counts the decoded message, and `bytes` more, in the memory that the call holds while it
+    /// waits.
+    pub(crate) fn hold_decoded(&self, bytes: usize) {
+        let message_bytes = self.request.decoded_size(self.method);
+        self.decoded_bytes.store(message_bytes.saturating_add(bytes), Relaxed);
     }
 
     /// Returns the cells after the message; none without a cell block.

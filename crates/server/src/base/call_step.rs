@@ -1,6 +1,7 @@
 //! Progress of a call, and the task or thread that executes it.
 
 use halite_engine::CommitTicket;
+use halite_types::ReadTier;
 
 use crate::base::call::{CallError, Reply};
 
@@ -28,6 +29,16 @@ pub(crate) enum CallOutcome {
     Ready(Result<Reply, CallError>),
     /// The reply may be sent once the ticket is complete.
     AfterCommit(CommitTicket, Reply),
+}
+
+impl Executor {
+    /// Returns the storage that reads of a call may use there.
+    pub(crate) fn read_tier(self) -> ReadTier {
+        match self {
+            Self::Inline => ReadTier::Memory,
+            Self::Handler | Self::Admin => ReadTier::Disk,
+        }
+    }
 }
 
 impl<E: Into<CallError>> From<Result<Reply, E>> for CallStep {

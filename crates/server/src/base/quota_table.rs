@@ -1,5 +1,5 @@
-//! `hbase:quota`, where quotas are stored as in HBase. Clients read it directly, and the server loads
-//! its quotas from there.
+//! `hbase:quota`, where quotas are stored as in HBase. Clients read it directly, and the server
+//! loads its quotas from there.
 //!
 //! ```text
 //! row          t.TABLE   n.NAMESPACE   u.USER   r.SERVER     family q, qualifier s

@@ -7,17 +7,17 @@
 //! | `scanner.rs` | scanner between two calls |
 //! | `region.rs` | region of a request, and the errors of its operations |
 //! | `aggregate.rs`, `row_mutations.rs` | endpoints |
-//! | `cells.rs` | cells of a call |
+//! | `decode.rs` | decoding of calls |
 //! | `routes.rs`, `state.rs` | table of methods, state between calls |
 //!
 //! A call is first attempted in memory ([`ReadTier::Memory`](halite_types::ReadTier)). It continues
-//! as [`CallStep::Deferred`](crate::base::call_step::CallStep) on a handler thread in these cases: it
-//! waits for the disk or for a row, examines many cells, compares much data, or compiles regular
-//! expressions.
+//! as [`CallStep::Deferred`](crate::base::call_step::CallStep) on a handler thread in these cases:
+//! it waits for the disk or for a row, examines many cells, compares much data, or compiles regular
+//! expressions. The limits are in `base/inline.rs`.
 
 mod aggregate;
 mod bulk_load;
-mod cells;
+mod decode;
 mod exec;
 mod get;
 mod load_paths;

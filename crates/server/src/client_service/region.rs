@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use halite_engine::Region;
 use halite_types::schema::META_ENCODED_NAME;
-use halite_types::{Condition, Error, ErrorKind, Filter, RowOp};
+use halite_types::{Error, ErrorKind, RowOp};
 use halite_wire::convert;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
 use crate::base::call::{CallError, Peer};
 use crate::base::context::Context;
-use crate::base::inline::MAX_INLINE_FILTER_COST;
 use crate::base::names::is_meta_replica;
 use crate::base::quota::{EstimatedUsage, OperationQuota};
 
@@ -49,24 +48,6 @@ pub(super) fn find(
             Err(not_serving(peer, &specifier.value))
         }
         Err(error) => Err(error.into()),
-    }
-}
-
-/// Returns `true` if a filter needs much work before the first cell is read. Compiling regular
-/// expressions may take a tenth of a second, and such a filter may make hundreds of comparisons per
-/// key. A handler thread runs a call with such a filter, so that the other connections of the task
-/// do not wait.
-pub(super) fn has_expensive_setup(filter: Option<&Filter>) -> bool {
-    filter.is_some_and(|filter| filter.regex_count() > 0 || filter.cost() > MAX_INLINE_FILTER_COST)
-}
-
-/// Returns `true` if the condition of an operation has a filter with expensive setup.
-pub(super) fn op_has_expensive_setup(op: &RowOp) -> bool {
-    match op {
-        RowOp::CheckAndMutate(check) => {
-            matches!(&check.condition, Condition::Filter(filter) if has_expensive_setup(Some(filter)))
-        }
-        _ => false,
     }
 }
 

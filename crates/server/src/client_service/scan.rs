@@ -9,9 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use halite_engine::scan::{
-    MAX_MEMORY_CELLS, ReadAt, ScanBatch, ScanLimits, StopReason, counted_bytes,
-};
+use halite_engine::scan::{ReadAt, ScanBatch, ScanLimits, StopReason, counted_bytes};
 use halite_types::{Cells, Error, ReadTier, Row};
 use halite_wire::convert;
 use halite_wire::convert::scan::ScanQuery;
@@ -19,6 +17,7 @@ use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 use prost::Message as _;
 
+use super::decode;
 use super::get::query_metrics;
 use super::region::{self, RequestTarget};
 use super::scan_metrics::ScanCounters;
@@ -28,6 +27,7 @@ use crate::base::buffers::{FLOOR_BYTES, MemoryReservation};
 use crate::base::call::{Call, CallError, Reply};
 use crate::base::call_step::{CallStep, Executor};
 use crate::base::context::Context;
+use crate::base::inline::InlineBudget;
 use crate::base::quota::{EstimatedUsage, OperationQuota, ScanEstimate};
 use crate::base::scanners::{CellReply, HeldScanner, ScannerLookup};
 use crate::outside::Instant;
@@ -96,7 +96,9 @@ pub(super) fn scan(
     call: &Arc<Call>,
     lane: Executor,
 ) -> Result<CallStep, CallError> {
-    let request: pb::ScanRequest = call.message()?;
+    let Some(request) = decode::message::<pb::ScanRequest>(call, lane)? else {
+        return Ok(decode::defer_undecoded(service, call, scan));
+    };
     match request.scanner_id {
         Some(id) if request.renew() => renew(service, id),
         Some(id) if request.close_scanner() && request.number_of_rows() == 0 => close(service, id),
@@ -169,13 +171,7 @@ fn open(
     let (Some(specifier), Some(scan)) = (&request.region, &request.scan) else {
         return Err(CallError::do_not_retry("Missing required input: scannerId or scan"));
     };
-    if service.scanners.is_full(call.peer.connection) {
-        let text = format!(
-            "this connection has {} scanners open, as many as it may; close those that are done with",
-            context.config.limits.max_scanners_per_connection
-        );
-        return Err(CallError::do_not_retry(text));
-    }
+    check_count(service, call)?;
     let target = region::find(context, &call.peer, specifier)?;
     // Clients locate regions by scans of hbase:meta, and a scan that ends with its first call holds
     // no memory afterwards.
@@ -183,39 +179,80 @@ fn open(
         hold_memory(call, scan, matches!(target, RequestTarget::Meta) || request.close_scanner())?;
     let query = convert::scan::from_proto(scan)?;
     let begins_at_once = !matches!(target, RequestTarget::Meta)
-        && !region::has_expensive_setup(query.scan.selection.filter.as_ref());
-    if lane == Executor::Inline && !begins_at_once {
-        let (service, call) = (Arc::clone(service), Arc::clone(call));
-        return Ok(CallStep::defer(move || open(&service, &call, request, Executor::Handler)));
-    }
-    let charge =
-        region::check_quota(context, &call.peer, &target, EstimatedUsage::Scan { bytes: 0 })?;
-    let (region, scanner) = match target {
-        RequestTarget::Region(region) => {
-            let scanner = region
-                .scan_at(&query.scan, ReadTier::Disk, set_read_point(&query))
-                .map_err(|error| region::read_error(&call.peer, &region, &error))?;
-            (Some(region), scanner)
-        }
-        RequestTarget::Meta => (None, context.meta(&call.peer, ReadTier::Disk)?.scan(&query.scan)?),
-    };
-    let max_bytes = query.scan.max_result_bytes.min(context.config.limits.max_result_bytes);
-    let (need_cursor, wants_metrics) = (query.need_cursor_result, query.query_metrics);
-    let estimate = ScanEstimate::default();
-    let base_memory_bytes = memory.bytes();
-    let scanner = Box::new(OpenScanner {
-        region,
-        scanner,
-        max_bytes,
-        need_cursor,
-        estimate,
-        is_slow: false,
-        needs_metrics: wants_metrics,
+        && InlineBudget::allows_filter(query.scan.selection.filter.as_ref());
+    let opening = ScanOpening {
+        service: Arc::clone(service),
+        call: Arc::clone(call),
+        request,
+        target,
+        query,
         memory,
-        base_memory_bytes,
-    });
-    let id = service.scanners.new_id();
-    Ok(ScanExecution::new(service, call, request, id, scanner, true).with_quota(charge).begin(lane))
+    };
+    if lane == Executor::Inline && !begins_at_once {
+        return Ok(decode::defer_decoded(call, 0, move || {
+            // Other calls of the connection may have opened scanners meanwhile.
+            check_count(&opening.service, &opening.call)?;
+            opening.begin(Executor::Handler)
+        }));
+    }
+    opening.begin(lane)
+}
+
+/// Rejects a further scanner of a connection that has the maximum number of them.
+fn check_count(service: &ClientService, call: &Call) -> Result<(), CallError> {
+    if service.scanners.is_full(call.peer.connection) {
+        let text = format!(
+            "this connection has {} scanners open, as many as it may; close those that are done with",
+            service.context.config.limits.max_scanners_per_connection
+        );
+        return Err(CallError::do_not_retry(text));
+    }
+    Ok(())
+}
+
+/// Decoded scan whose scanner is not open yet.
+struct ScanOpening {
+    service: Arc<ClientService>,
+    call: Arc<Call>,
+    request: pb::ScanRequest,
+    target: RequestTarget,
+    query: ScanQuery,
+    memory: MemoryReservation,
+}
+
+impl ScanOpening {
+    /// Opens the scanner and begins to read from it.
+    fn begin(self, lane: Executor) -> Result<CallStep, CallError> {
+        let Self { service, call, request, target, query, memory } = self;
+        let context = &service.context;
+        let charge =
+            region::check_quota(context, &call.peer, &target, EstimatedUsage::Scan { bytes: 0 })?;
+        let (region, scanner) = match target {
+            RequestTarget::Region(region) => {
+                let scanner = region
+                    .scan_at(&query.scan, ReadTier::Disk, set_read_point(&query))
+                    .map_err(|error| region::read_error(&call.peer, &region, &error))?;
+                (Some(region), scanner)
+            }
+            RequestTarget::Meta => {
+                (None, context.meta(&call.peer, ReadTier::Disk)?.scan(&query.scan)?)
+            }
+        };
+        let scanner = Box::new(OpenScanner {
+            region,
+            scanner,
+            max_bytes: query.scan.max_result_bytes.min(context.config.limits.max_result_bytes),
+            need_cursor: query.need_cursor_result,
+            estimate: ScanEstimate::default(),
+            is_slow: false,
+            needs_metrics: query.query_metrics,
+            base_memory_bytes: memory.bytes(),
+            memory,
+        });
+        let id = service.scanners.new_id();
+        let scan = ScanExecution::new(&service, &call, request, id, scanner, true);
+        Ok(scan.with_quota(charge).begin(lane))
+    }
 }
 
 /// Reserves the memory of a scanner. The client retries if other scanners use too much.
@@ -384,8 +421,7 @@ impl ScanExecution {
             return self.slice();
         }
         if !self.scanner.is_slow {
-            let budget =
-                ScanLimits { cells_examined: MAX_MEMORY_CELLS, time_ms: None, ..self.limits() };
+            let budget = InlineBudget::limit_scan(self.limits());
             match self.scanner.scanner.try_rows(budget) {
                 Ok(Some(batch)) => {
                     let stopped = self.take(batch);
@@ -478,8 +514,8 @@ impl ScanExecution {
         let reply = CellReply { message: Arc::new(message), cells };
         let trace = self.scanner.scanner.stats();
         let cells_examined = trace.cells_examined().saturating_sub(self.cells_before);
-        self.scanner.is_slow =
-            trace.blocks_read() > self.blocks_before || cells_examined > MAX_MEMORY_CELLS;
+        let blocks_read = trace.blocks_read().saturating_sub(self.blocks_before);
+        self.scanner.is_slow = !InlineBudget::allows_next(cells_examined, blocks_read);
         self.scanner.count_memory();
         let scanners = &self.service.scanners;
         if let Some(missing) = &mut self.detached {

@@ -16,10 +16,8 @@ use halite_wire::proto as pb;
 use halite_wire::service;
 
 use super::answer;
-use crate::base::call_step::CallOutcome;
-use crate::base::call_step::{CallStep, Executor};
-use crate::config::Addresses;
-use crate::config::Config;
+use crate::base::call_step::{CallOutcome, CallStep, Executor};
+use crate::config::{Addresses, Config};
 use crate::outside::Machine;
 use crate::services::Services;
 use crate::testing;
@@ -331,4 +329,102 @@ fn what_has_regular_expressions_to_compile_is_not_answered_where_it_was_read() {
         };
         assert_eq!(is_answered_inline::<service::ClientMutate>(&rig, &request), inline);
     }
+}
+
+/// Returns the number of times that the message of a call was decoded when it was first tried, and
+/// when it had been answered.
+fn count_decodings<C: service::RpcMethod>(
+    rig: &TestServer,
+    request: &C::Request,
+) -> (usize, usize) {
+    let call = Arc::new(testing::call::<C>(&rig.peer, request));
+    let mut step = answer(&rig.services.client, &call, Executor::Inline);
+    assert!(matches!(step, CallStep::Deferred(_)), "{} is not deferred", C::METHOD.name());
+    let tried = call.messages_decoded.load(Relaxed);
+    while let CallStep::Deferred(rest) = step {
+        step = rest();
+    }
+    match step {
+        CallStep::Done(CallOutcome::Ready(Ok(_)) | CallOutcome::AfterCommit(..)) => {}
+        CallStep::Done(CallOutcome::Ready(Err(fault))) => panic!("{:?}", fault.exception()),
+        CallStep::Deferred(_) => panic!("it is not done"),
+    }
+    (tried, call.messages_decoded.load(Relaxed))
+}
+
+#[test]
+fn a_deferred_call_continues_with_its_decoded_message() {
+    let rig = TestServer::new();
+    rig.create("t", &["f"], &[]);
+    let region =
+        convert::region::specifier(&rig.context.engine.regions(&"t".parse().unwrap()).unwrap()[0]);
+    // Compiling it takes long.
+    let regex = Filter::Row(CompareOp::Equal, Comparator::Regex(RegexString::new("a+")));
+    let filter = Some(convert::filter::to_proto(&regex).unwrap());
+    let get = pb::Get { row: "r".into(), filter: filter.clone(), ..pb::Get::default() };
+    let request = pb::GetRequest { region: region.clone(), get: get.clone() };
+    assert_eq!(count_decodings::<service::ClientGet>(&rig, &request), (1, 1));
+
+    let scan = pb::Scan { filter, ..pb::Scan::default() };
+    let request = pb::ScanRequest {
+        region: Some(region.clone()),
+        scan: Some(scan),
+        number_of_rows: Some(5),
+        ..pb::ScanRequest::default()
+    };
+    assert_eq!(count_decodings::<service::ClientScan>(&rig, &request), (1, 1));
+
+    // Writes of hbase:meta create a region first.
+    let meta = convert::region::specifier(&halite_engine::MetaView::region());
+    let put = Put::new("t,,1").add("info", "q", "v").into();
+    let request = pb::MutateRequest {
+        region: meta,
+        mutation: convert::mutate::to_proto(&put).unwrap(),
+        ..pb::MutateRequest::default()
+    };
+    assert_eq!(count_decodings::<service::ClientMutate>(&rig, &request), (1, 1));
+
+    let action = pb::Action { get: Some(get), ..pb::Action::default() };
+    let multi = |actions: Vec<pb::Action>| pb::MultiRequest {
+        region_action: vec![pb::RegionAction {
+            region: region.clone(),
+            action: actions,
+            ..pb::RegionAction::default()
+        }],
+        ..pb::MultiRequest::default()
+    };
+    assert_eq!(count_decodings::<service::ClientMulti>(&rig, &multi(vec![action])), (1, 1));
+
+    // A message that is large when decoded waits undecoded.
+    let plain = pb::Action {
+        get: Some(pb::Get { row: "r".into(), ..pb::Get::default() }),
+        ..pb::Action::default()
+    };
+    let large = multi(vec![plain; 10_000]);
+    assert_eq!(count_decodings::<service::ClientMulti>(&rig, &large), (0, 1));
+}
+
+/// A limit of the scanners of a connection holds for scans that wait for a thread too.
+#[test]
+fn scans_that_wait_for_a_thread_do_not_exceed_the_limit_of_scanners() {
+    let mut config = Config::default();
+    config.limits.max_scanners_per_connection = 1;
+    let rig = TestServer::with(config);
+    let open = pb::ScanRequest {
+        region: Some(convert::region::specifier(&halite_engine::MetaView::region())),
+        scan: Some(pb::Scan::default()),
+        number_of_rows: Some(0),
+        ..pb::ScanRequest::default()
+    };
+    let steps = [(); 2].map(|()| {
+        let call = Arc::new(testing::call::<service::ClientScan>(&rig.peer, &open));
+        answer(&rig.services.client, &call, Executor::Inline)
+    });
+    let results = steps.map(|step| {
+        let CallStep::Deferred(rest) = step else { panic!("it does not wait") };
+        let CallStep::Done(CallOutcome::Ready(result)) = rest() else { panic!("it is not done") };
+        result.is_ok()
+    });
+    assert_eq!(results, [true, false]);
+    assert_eq!(rig.services.client.scanners.len(), 1);
 }

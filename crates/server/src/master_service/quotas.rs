@@ -1,7 +1,7 @@
 //! Handlers that change quotas, and the quotas in force.
 //!
-//! The rules are those of HBase's `MasterQuotaManager` and `GlobalQuotaSettingsImpl`. The quotas are
-//! stored in `hbase:quota` (`base/quota_table.rs`).
+//! The rules are those of HBase's `MasterQuotaManager` and `GlobalQuotaSettingsImpl`. The quotas
+//! are stored in `hbase:quota` (`base/quota_table.rs`).
 
 use std::collections::BTreeMap;
 

@@ -408,6 +408,8 @@ impl<'a> Task<'a> {
             limits: self.limits,
             decoded_bytes: AtomicUsize::default(),
             operations: std::sync::OnceLock::new(),
+            #[cfg(test)]
+            messages_decoded: AtomicUsize::default(),
             request,
         });
         self.calls += 1;

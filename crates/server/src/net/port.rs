@@ -10,8 +10,8 @@ pub(crate) enum Port {
 }
 
 impl Port {
-    /// Returns `true` if the port serves the service. As in HBase, a master also serves the services
-    /// of a region server.
+    /// Returns `true` if the port serves the service. As in HBase, a master also serves the
+    /// services of a region server.
     pub(super) fn serves(self, service: Service) -> bool {
         match service {
             Service::Client | Service::Admin | Service::ClientMeta | Service::BootstrapNode => true,

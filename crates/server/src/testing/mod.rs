@@ -77,5 +77,6 @@ pub(crate) fn call_with<C: service::RpcMethod>(
         limits: RpcLimits::default(),
         decoded_bytes: std::sync::atomic::AtomicUsize::default(),
         operations: std::sync::OnceLock::new(),
+        messages_decoded: std::sync::atomic::AtomicUsize::default(),
     }
 }
