@@ -1,6 +1,6 @@
 //! Server configuration. Names end in their unit: sizes are in bytes, times in milliseconds.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use halite_types::{Error, Result};
@@ -15,6 +15,19 @@ pub enum Advertise {
     Auto,
     /// This host name or address, independent of the address that the client connected to.
     Host(String),
+}
+
+/// Listening addresses of a server, with the bound ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// Address of the master and the registry.
+    pub master: SocketAddr,
+    /// Address of the region server and the registry.
+    pub regionserver: SocketAddr,
+    /// Address of the HTTP endpoint, if enabled.
+    pub http: Option<SocketAddr>,
+    /// Address of the ZooKeeper endpoint, if enabled.
+    pub zookeeper: Option<SocketAddr>,
 }
 
 /// Threads on which calls are executed. Only for measuring the cost of the choice:

@@ -17,94 +17,20 @@ use halite_wire::service::{Method, Service};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::buffers::MemoryReservation;
-use crate::call::{Call, CallError, Reply};
+use crate::base::buffers::MemoryReservation;
+use crate::base::call::{Call, CallError};
+use crate::base::call_step::{CallOutcome, CallStep, Executor};
+use crate::base::context::Context;
+use crate::base::handler_pool::Continuation;
+use crate::base::inline::{InlineBudget, executor};
+use crate::base::metrics::ExceptionClass;
+use crate::base::operations::Operations;
 use crate::config::DispatchMode;
-use crate::context::Context;
-use crate::handler_pool::{Continuation, HandlerPool};
-use crate::metrics::ExceptionClass;
-use crate::operations::Operations;
-use crate::outside::{Instant, Machine};
-use crate::{admin_service, client_service, master_service, registry};
-
-/// Task or thread pool that executes a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Executor {
-    /// The connection's own task, from memory only.
-    Inline,
-    /// A handler thread.
-    Handler,
-    /// An administration thread.
-    Admin,
-}
+use crate::outside::Instant;
+use crate::services::Services;
 
 /// Maximum wait of a call for network buffers, after which the client receives a retryable error.
 const ROOM_WAIT: Duration = Duration::from_secs(10);
-/// Maximum bytes of cells compressed on the connection's task: about a tenth of a millisecond.
-const MAX_INLINE_COMPRESSED_BYTES: usize = 8 << 10;
-/// Maximum bytes of a multi executed on the connection's task; a larger one would block it for too
-/// long.
-const MAX_INLINE_BYTES: usize = 64 << 10;
-/// Maximum decoded bytes of a call decoded on the connection's task. Such a call may then have to
-/// wait for a handler thread while it holds them. A larger call waits undecoded and is decoded when
-/// a thread runs it, so that no more are decoded at once than there are threads.
-pub(crate) const MAX_INLINE_DECODED_BYTES: usize = 1 << 20;
-
-/// Returns the executor of a call, as far as its header determines it.
-pub(crate) fn executor(method: Method, bytes: usize) -> Executor {
-    match (method.service(), method) {
-        (
-            Service::Client,
-            Method::ClientGet | Method::ClientMutate | Method::ClientMulti | Method::ClientScan,
-        ) if bytes <= MAX_INLINE_BYTES => Executor::Inline,
-        (
-            Service::Client,
-            Method::ClientBulkLoadHFile
-            | Method::ClientPrepareBulkLoad
-            | Method::ClientCleanupBulkLoad,
-        ) => Executor::Admin,
-        (Service::Client, _) => Executor::Handler,
-        (Service::ClientMeta | Service::BootstrapNode | Service::ConnectionRegistry, _) => {
-            Executor::Inline
-        }
-        _ => Executor::Admin,
-    }
-}
-
-/// Progress of a call.
-pub(crate) enum CallStep {
-    /// The call is finished.
-    Done(CallOutcome),
-    /// The call continues on a handler thread.
-    Deferred(Box<dyn FnOnce() -> CallStep + Send>),
-}
-
-/// Outcome of a call.
-pub(crate) enum CallOutcome {
-    Ready(Result<Reply, CallError>),
-    /// The reply may be sent once the ticket is complete.
-    AfterCommit(CommitTicket, Reply),
-}
-
-impl<E: Into<CallError>> From<Result<Reply, E>> for CallStep {
-    fn from(result: Result<Reply, E>) -> Self {
-        Self::Done(CallOutcome::Ready(result.map_err(Into::into)))
-    }
-}
-
-impl CallStep {
-    /// Defers the rest of the work to another thread. An error of it is the reply.
-    pub(crate) fn defer(rest: impl FnOnce() -> Result<Self, CallError> + Send + 'static) -> Self {
-        Self::Deferred(Box::new(move || rest().unwrap_or_else(Self::from)))
-    }
-}
-
-impl From<CallError> for CallStep {
-    fn from(fault: CallError) -> Self {
-        Self::Done(CallOutcome::Ready(Err(fault)))
-    }
-}
-
 /// Response on its way to the connection.
 pub(crate) struct CallResponse {
     pub(crate) call_id: u32,
@@ -155,14 +81,15 @@ impl ResponseSender {
 
 /// Answers a call at once, or queues it for a pool, which answers through `answers`.
 pub(crate) fn dispatch(
-    context: &Arc<Context>,
+    services: &Arc<Services>,
     call: &Arc<Call>,
     answers: &ResponseSender,
 ) -> Option<CallResponse> {
+    let context = &services.context;
     let is_client = call.method.service() == Service::Client;
     match (executor(call.method, call.bytes), context.config.dispatch_mode) {
         (Executor::Inline | Executor::Handler, DispatchMode::Inline) if is_client => {
-            let mut progress = advance(call, || attempt(context, call, Executor::Handler));
+            let mut progress = advance(call, || services.answer(call, Executor::Handler));
             loop {
                 match progress {
                     Progress::Answered(answer) => return Some(answer),
@@ -171,7 +98,7 @@ pub(crate) fn dispatch(
             }
         }
         (Executor::Inline, lanes) if !(is_client && lanes == DispatchMode::Hop) => {
-            match advance(call, || attempt_inline(context, call)) {
+            match advance(call, || attempt_inline(services, call)) {
                 Progress::Answered(answer) => Some(answer),
                 Progress::Deferred(work) => queue(context, Executor::Handler, call, answers, work),
             }
@@ -179,41 +106,29 @@ pub(crate) fn dispatch(
         (lane, _) => {
             // A call that could run inline waits in the handler queue with the others.
             let lane = if lane == Executor::Inline { Executor::Handler } else { lane };
-            let (shared, again) = (Arc::clone(context), Arc::clone(call));
-            queue(context, lane, call, answers, Box::new(move || attempt(&shared, &again, lane)))
+            let (shared, again) = (Arc::clone(services), Arc::clone(call));
+            queue(context, lane, call, answers, Box::new(move || shared.answer(&again, lane)))
         }
     }
 }
 
 /// Attempts a call on the connection's task; defers the compression of a large reply to a handler
 /// thread.
-fn attempt_inline(context: &Arc<Context>, call: &Arc<Call>) -> CallStep {
-    let is_compressed = call.peer.format.is_some_and(|format| format.compressor.is_some());
-    match attempt(context, call, Executor::Inline) {
+fn attempt_inline(services: &Services, call: &Arc<Call>) -> CallStep {
+    match services.answer(call, Executor::Inline) {
         CallStep::Done(CallOutcome::Ready(Ok(reply)))
-            if is_compressed && reply.cell_bytes() > MAX_INLINE_COMPRESSED_BYTES =>
+            if !InlineBudget::allows_reply(call, &reply) =>
         {
             CallStep::Deferred(Box::new(move || CallStep::Done(CallOutcome::Ready(Ok(reply)))))
         }
         CallStep::Done(CallOutcome::AfterCommit(ticket, reply))
-            if is_compressed && reply.cell_bytes() > MAX_INLINE_COMPRESSED_BYTES =>
+            if !InlineBudget::allows_reply(call, &reply) =>
         {
             CallStep::Deferred(Box::new(move || {
                 CallStep::Done(CallOutcome::AfterCommit(ticket, reply))
             }))
         }
         step => step,
-    }
-}
-
-fn attempt(context: &Arc<Context>, call: &Arc<Call>, lane: Executor) -> CallStep {
-    match call.method.service() {
-        Service::Client => client_service::call(context, call, lane),
-        Service::ClientMeta | Service::BootstrapNode | Service::ConnectionRegistry => {
-            registry::call(context, call).into()
-        }
-        Service::Admin => admin_service::call(context, call).into(),
-        _ => master_service::call(context, call).into(),
     }
 }
 
@@ -447,23 +362,6 @@ fn no_room() -> CallError {
     CallError::new(ExceptionKind::CallQueueTooBig, text)
 }
 
-/// Starts the handler pool and the administration pool.
-pub(crate) fn start_pools(
-    machine: &Machine,
-    limits: &crate::Limits,
-) -> halite_types::Result<(HandlerPool, HandlerPool)> {
-    let readers = HandlerPool::start(
-        machine,
-        "reader",
-        limits.handler_threads,
-        limits.max_call_queue_length,
-    )?;
-    Ok((
-        readers,
-        HandlerPool::start(machine, "admin", limits.admin_threads, limits.max_admin_queue_length)?,
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use halite_wire::exception::Exception;
@@ -472,8 +370,8 @@ mod tests {
     use halite_wire::service;
 
     use super::*;
-    use crate::master_service::tests::test_server::TestServer;
     use crate::testing;
+    use crate::testing::test_server::TestServer;
 
     fn refusal(mut answer: CallResponse) -> (u32, Exception) {
         let FrameStatus::Frame(frame) =
@@ -498,17 +396,5 @@ mod tests {
             refused.message(),
             "Get failed for a defect of the server, which its log describes"
         );
-    }
-
-    #[test]
-    fn what_memory_can_answer_stays_and_what_may_wait_goes_to_a_thread() {
-        assert_eq!(executor(Method::ClientGet, 60), Executor::Inline);
-        assert_eq!(executor(Method::ClientMulti, 60_000), Executor::Inline);
-        assert_eq!(executor(Method::ClientMulti, 2 << 20), Executor::Handler);
-        assert_eq!(executor(Method::ClientScan, 60), Executor::Inline);
-        assert_eq!(executor(Method::ClientExecService, 60), Executor::Handler);
-        assert_eq!(executor(Method::ClientMetaGetClusterId, 0), Executor::Inline);
-        assert_eq!(executor(Method::MasterCreateTable, 600), Executor::Admin);
-        assert_eq!(executor(Method::AdminFlushRegion, 60), Executor::Admin);
     }
 }

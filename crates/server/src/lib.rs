@@ -5,51 +5,33 @@
 //! call passes them:
 //!
 //! ```text
-//! listener.rs     sockets, connection limit        connection.rs     reads frames, sends responses
-//! read_buffer.rs  partially received frames        send_queue.rs     unsent responses
-//! handshake.rs    preamble, connection header      stall_detector.rs slow clients
-//! outside.rs      network, clock and threads       handler_pool.rs   threads for blocking calls
-//! dispatch.rs     selects the thread of a call     call.rs           call, peer, reply, error
-//! client_service/ master_service/ admin_service/ registry.rs         RPC services
-//! zookeeper/      cluster lookup for clients       http/             metrics, status, probes
-//! context.rs      shared state                     config.rs         limits and addresses
-//! quota/          quotas                           health.rs         store health
-//! chores.rs       periodic work                    metrics.rs        counters, with operations.rs
+//! net/            sockets, frames, handshakes        outside.rs       network, clock and threads
+//! dispatch.rs     selects the thread of a call       services.rs      service that answers a call
+//! client_service/ master_service/ admin_service/ registry.rs          RPC services
+//! zookeeper/      cluster lookup for clients         http/            metrics, status, probes
+//! base/           common parts of the services       config.rs        limits and addresses
+//! chores.rs       periodic work                      health_check.rs  checks of the store
 //! ```
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod admin_service;
-mod buffers;
-mod call;
+mod base;
 mod chores;
 mod client_service;
 mod config;
-mod connection;
-mod context;
 mod dispatch;
-mod handler_pool;
-mod handshake;
-mod health;
+mod health_check;
 mod http;
-mod identity;
-mod listener;
 mod master_service;
-mod metrics;
-mod nonces;
-mod operations;
+mod net;
 pub mod outside;
-mod quota;
-mod read_buffer;
 mod registry;
-mod scanners;
-mod send_queue;
 mod server;
-mod shutdown;
-mod stall_detector;
+mod services;
 #[cfg(test)]
 mod testing;
 mod zookeeper;
 
-pub use config::{Advertise, Config, DispatchMode, Limits, default_io_threads};
-pub use server::{Addresses, Server, ServerHandle};
+pub use config::{Addresses, Advertise, Config, DispatchMode, Limits, default_io_threads};
+pub use server::{Server, ServerHandle};

@@ -6,12 +6,12 @@ use halite_wire::convert;
 use halite_wire::proto as pb;
 use halite_wire::service::Method;
 
-use crate::call::{Call, CallError, Reply};
-use crate::context::Context;
-use crate::master_service::schema;
+use crate::base::call::{Call, CallError, Reply};
+use crate::base::context::Context;
+use crate::base::schema;
 
 /// Answers a call of `ClientMetaService` or `BootstrapNodeService`.
-pub(crate) fn call(context: &Context, call: &Call) -> Result<Reply, CallError> {
+pub(crate) fn answer(context: &Context, call: &Call) -> Result<Reply, CallError> {
     let identity = &call.peer.identity;
     Ok(match call.method {
         Method::ClientMetaGetClusterId => {

@@ -7,32 +7,20 @@ use halite_engine::{Engine, WalTruncation};
 use halite_types::{Error, Result};
 use tokio::task::JoinHandle;
 
-use crate::config::Config;
-use crate::context::Context;
-use crate::listener;
+use crate::base::shutdown::{self, Shutdown, ShutdownSender};
+use crate::config::{Addresses, Config};
+use crate::net::listener;
+use crate::net::port::Port;
 use crate::outside::{Listener, Machine, Outside};
-use crate::shutdown::{self, Shutdown, ShutdownSender};
-use crate::{chores, health, http, zookeeper};
+use crate::services::Services;
+use crate::{chores, health_check, http, zookeeper};
 
 /// Entry point for starting servers.
 pub struct Server;
 
-/// Listening addresses of a server, with the bound ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Addresses {
-    /// Address of the master and the registry.
-    pub master: SocketAddr,
-    /// Address of the region server and the registry.
-    pub regionserver: SocketAddr,
-    /// Address of the HTTP endpoint, if enabled.
-    pub http: Option<SocketAddr>,
-    /// Address of the ZooKeeper endpoint, if enabled.
-    pub zookeeper: Option<SocketAddr>,
-}
-
 /// Running server. Dropping the handle does not stop the server, which runs until shutdown.
 pub struct ServerHandle {
-    context: Arc<Context>,
+    services: Arc<Services>,
     shutdown: ShutdownSender,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -76,10 +64,10 @@ impl Server {
         log_truncation(&engine);
         let listeners = Listeners::bind(&machine, &config).await?;
         let addresses = listeners.addresses()?;
-        let context = Arc::new(Context::new(machine, engine, config, addresses)?);
+        let services = Arc::new(Services::new(machine, engine, config, addresses)?);
         let (sender, shutdown) = shutdown::channel();
-        let tasks = listeners.serve(&context, &shutdown);
-        Ok(ServerHandle { context, shutdown: sender, tasks })
+        let tasks = listeners.serve(&services, &shutdown);
+        Ok(ServerHandle { services, shutdown: sender, tasks })
     }
 }
 
@@ -106,36 +94,36 @@ fn log_truncation(engine: &Engine) {
 impl ServerHandle {
     /// Returns the listening addresses.
     pub fn addresses(&self) -> Addresses {
-        self.context.addresses
+        self.services.context.addresses
     }
 
     /// Returns the cluster id.
     pub fn cluster_id(&self) -> &str {
-        &self.context.cluster_id
+        &self.services.context.cluster_id
     }
 
     /// Returns the number of open scanners.
     pub fn open_scanners(&self) -> usize {
-        self.context.scanners.len()
+        self.services.client.scanners.len()
     }
 
     /// Returns the network buffers in use, in bytes, and the number of connections and calls that
     /// wait for them.
     pub fn network_buffers(&self) -> (usize, usize) {
-        (self.context.buffers.used(), self.context.buffers.waiting())
+        (self.services.context.buffers.used(), self.services.context.buffers.waiting())
     }
 
     /// Waits until a client requests a shutdown (`stop_master` and similar calls), and returns the
     /// reason for the log. The caller then calls [`ServerHandle::shutdown`] and closes the engine.
     pub async fn stop_requested(&self) -> String {
-        self.context.master.stop_requested().await
+        self.services.context.stop.requested().await
     }
 
     /// Waits until the store has stopped accepting writes and must be reopened: a sync or a write
     /// of its log or manifest has failed. Returns the reason. Reads continue until the caller shuts
     /// the server down.
     pub async fn store_stopped(&self) -> Option<Error> {
-        self.context.health.stopped().await
+        self.services.context.health.stopped().await
     }
 
     /// Rejects new connections and calls, answers calls in progress, and returns when all have
@@ -146,15 +134,10 @@ impl ServerHandle {
             // A task that panicked has ended too; the panic has already been reported.
             let _ = task.await;
         }
-        let context = self.context;
         // Running calls and procedures finish first; the engine may be closed afterwards.
-        let machine = context.machine.clone();
-        let closing = machine.block(move || {
-            context.handler_pool.close();
-            context.admin_pool.close();
-            context.master.close();
-            context.scanners.close();
-        });
+        let services = self.services;
+        let machine = services.context.machine.clone();
+        let closing = machine.block(move || services.close());
         let _ = closing.await;
     }
 }
@@ -204,37 +187,37 @@ impl Listeners {
         })
     }
 
-    fn serve(self, context: &Arc<Context>, shutdown: &Shutdown) -> Vec<JoinHandle<()>> {
-        let parts = || (Arc::clone(context), shutdown.clone());
+    fn serve(self, services: &Arc<Services>, shutdown: &Shutdown) -> Vec<JoinHandle<()>> {
+        let parts = || (Arc::clone(services), shutdown.clone());
         let mut tasks = Vec::new();
-        for (listener, port) in [
-            (self.master, listener::Port::Master),
-            (self.regionserver, listener::Port::RegionServer),
-        ] {
-            let (context, shutdown) = parts();
-            tasks.push(tokio::spawn(listener::serve(listener, port, context, shutdown)));
+        for (listener, port) in
+            [(self.master, Port::Master), (self.regionserver, Port::RegionServer)]
+        {
+            let (services, shutdown) = parts();
+            tasks.push(tokio::spawn(listener::serve(listener, port, services, shutdown)));
         }
-        let (context_of_leases, mut ending) = parts();
+        let (of_leases, mut ending) = parts();
         tasks.push(tokio::spawn(async move {
-            context_of_leases.scanners.expire_until(&mut ending).await;
+            of_leases.client.scanners.expire_until(&mut ending).await;
         }));
-        let (context_of_chores, ending) = parts();
-        tasks.push(tokio::spawn(chores::clean_snapshots(context_of_chores, ending)));
-        let (context_of_watch, ending) = parts();
-        tasks.push(tokio::spawn(health::watch(context_of_watch, ending)));
-        let (context_of_chores, ending) = parts();
-        tasks.push(tokio::spawn(chores::measure_tables(context_of_chores, ending)));
-        let (context_of_chores, ending) = parts();
-        tasks.push(tokio::spawn(chores::roll_regions(context_of_chores, ending)));
-        let (context_of_chores, ending) = parts();
-        tasks.push(tokio::spawn(chores::clean_catalog(context_of_chores, ending)));
+        let master = || (Arc::clone(&services.master), shutdown.clone());
+        let (of_chore, ending) = master();
+        tasks.push(tokio::spawn(chores::clean_snapshots(of_chore, ending)));
+        let (watched, ending) = parts();
+        tasks.push(tokio::spawn(health_check::watch(Arc::clone(&watched.context), ending)));
+        let (of_chore, ending) = master();
+        tasks.push(tokio::spawn(chores::measure_tables(of_chore, ending)));
+        let (of_chore, ending) = master();
+        tasks.push(tokio::spawn(chores::roll_regions(of_chore, ending)));
+        let (of_chore, ending) = master();
+        tasks.push(tokio::spawn(chores::clean_catalog(of_chore, ending)));
         if let Some(listener) = self.http {
-            let (context, shutdown) = parts();
-            tasks.push(tokio::spawn(http::serve(listener, context, shutdown)));
+            let (services, shutdown) = parts();
+            tasks.push(tokio::spawn(http::serve(listener, services, shutdown)));
         }
         if let Some(listener) = self.zookeeper {
-            let (context, shutdown) = parts();
-            tasks.push(tokio::spawn(zookeeper::serve(listener, context, shutdown)));
+            let context = Arc::clone(&services.context);
+            tasks.push(tokio::spawn(zookeeper::serve(listener, context, shutdown.clone())));
         }
         tasks
     }

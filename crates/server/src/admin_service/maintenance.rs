@@ -8,8 +8,8 @@ use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
 use super::regions::{RegionTarget, all, large_values_key, region_target};
-use crate::call::CallError;
-use crate::master_service::request_context::RequestContext;
+use super::state::RequestContext;
+use crate::base::call::CallError;
 
 /// Maximum number of unknown regions that one reply describes.
 const MAX_UNKNOWN_REGIONS: usize = 1_000;
@@ -55,7 +55,7 @@ pub(super) fn compact(
 ) -> Result<pb::CompactRegionResponse, CallError> {
     let kind = if request.major() { CompactionKind::Major } else { CompactionKind::Minor };
     let family = request.family.as_deref().filter(|family| !family.is_empty());
-    let requested = &asked.context.recent_compactions;
+    let requested = &asked.state.recent_compactions;
     match region_target(asked, &request.region)? {
         RegionTarget::Region(region) => {
             if region.request_compaction(family, kind)? {

@@ -11,11 +11,11 @@ use halite_wire::convert::status::compaction_state_to_proto;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
-use crate::call::CallError;
-use crate::client_service::is_meta_replica;
-use crate::master_service::request_context::RequestContext;
-use crate::master_service::schema;
-use crate::master_service::server_load::{meta_load, region_loads};
+use super::state::RequestContext;
+use crate::base::call::CallError;
+use crate::base::names::is_meta_replica;
+use crate::base::region_load::{meta_load, region_loads};
+use crate::base::schema;
 
 /// Target of a request about a region.
 pub(super) enum RegionTarget {
@@ -100,7 +100,7 @@ pub(super) fn info(
                 encoded_name: String::new(),
             };
             let state = asked
-                .context
+                .state
                 .recent_compactions
                 .state(&large_values_key(&region.table), CompactionState::None);
             let compaction_state = wants_state.then(|| compaction_state_to_proto(state).into());
@@ -114,7 +114,7 @@ pub(super) fn info(
             let may = region.is_splittable();
             // Both enumerations have the same numbers.
             let state = asked
-                .context
+                .state
                 .recent_compactions
                 .state(&region.info().encoded_name, region.compaction_state());
             let compaction_state = wants_state.then(|| compaction_state_to_proto(state).into());

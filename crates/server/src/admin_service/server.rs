@@ -2,8 +2,8 @@
 
 use halite_wire::proto as pb;
 
-use crate::call::CallError;
-use crate::master_service::request_context::RequestContext;
+use super::state::RequestContext;
+use crate::base::call::CallError;
 
 /// Handles `GetServerInfo`.
 pub(super) fn info(
@@ -26,8 +26,8 @@ pub(super) fn stop(
 ) -> Result<pb::StopServerResponse, CallError> {
     asked
         .context
-        .master
-        .request_stop(&format!("{} asked the server to stop: {}", asked.peer.user, request.reason));
+        .stop
+        .request(&format!("{} asked the server to stop: {}", asked.peer.user, request.reason));
     Ok(pb::StopServerResponse {})
 }
 

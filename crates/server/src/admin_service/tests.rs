@@ -12,7 +12,7 @@ use halite_wire::service::{
 };
 use pb::get_region_info_response::CompactionState;
 
-use crate::master_service::tests::test_server::{TestServer, class, name, name_message};
+use crate::testing::test_server::{TestServer, class, name, name_message};
 
 fn only_region(rig: &TestServer, table: &str) -> RegionInfo {
     rig.context.engine.regions(&name(table)).unwrap()[0].clone()
@@ -251,8 +251,5 @@ fn server_reports_its_name_and_accepts_commands() {
 async fn stop_request_returns_its_reason() {
     let rig = TestServer::new();
     rig.call::<AdminStopServer>(&pb::StopServerRequest { reason: "upgrade".to_owned() }).unwrap();
-    assert_eq!(
-        rig.context.master.stop_requested().await,
-        "tester asked the server to stop: upgrade"
-    );
+    assert_eq!(rig.context.stop.requested().await, "tester asked the server to stop: upgrade");
 }

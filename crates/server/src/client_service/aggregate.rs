@@ -18,8 +18,8 @@ use prost::Message;
 
 use super::exec::damaged;
 use super::region::{self, RequestTarget};
-use crate::call::{CallError, Peer};
-use crate::context::Context;
+use crate::base::call::{CallError, Peer};
+use crate::base::context::Context;
 
 /// Duration of one slice of work, in milliseconds, and the maximum bytes of cells in it.
 const SLICE_MS: u64 = 10;

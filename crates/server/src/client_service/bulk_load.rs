@@ -12,9 +12,9 @@ use halite_wire::proto as pb;
 
 use super::load_paths;
 use super::region::{self, RequestTarget};
-use crate::call::{Call, CallError, Peer, Reply};
-use crate::context::Context;
-use crate::dispatch::CallStep;
+use crate::base::call::{Call, CallError, Peer, Reply};
+use crate::base::call_step::CallStep;
+use crate::base::context::Context;
 
 /// URI scheme of paths on a local disk.
 const FILE_SCHEME: &str = "file";
@@ -164,7 +164,7 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
-    use crate::master_service::tests::test_server::{TestServer, class, name, name_message};
+    use crate::testing::test_server::{TestServer, class, name, name_message};
 
     /// Returns a server that may load from a directory.
     fn rig() -> (TestServer, tempfile::TempDir) {

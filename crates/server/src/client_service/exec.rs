@@ -14,10 +14,10 @@ use super::aggregate::Aggregate;
 use super::mutate;
 use super::region::{self, RequestTarget};
 use super::row_mutations;
-use crate::call::{Call, CallError, Peer, Reply};
-use crate::context::Context;
-use crate::dispatch::{CallOutcome, CallStep};
-use crate::nonces::to_nonce;
+use crate::base::call::{Call, CallError, Peer, Reply};
+use crate::base::call_step::{CallOutcome, CallStep};
+use crate::base::context::Context;
+use crate::base::nonces::to_nonce;
 
 /// Java package of the response classes; clients use the bytes only.
 const PACKAGE: &str = "org.apache.hadoop.hbase.protobuf.generated";

@@ -9,11 +9,13 @@ use halite_wire::convert;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
+use super::decode;
 use super::region::{self, RequestTarget};
-use crate::call::{Call, CallError, Peer, Reply};
-use crate::context::Context;
-use crate::dispatch::{CallStep, Executor};
-use crate::quota::{EstimatedUsage, OperationQuota};
+use crate::base::call::{Call, CallError, Peer, Reply};
+use crate::base::call_step::{CallStep, Executor};
+use crate::base::context::Context;
+use crate::base::inline::InlineBudget;
+use crate::base::quota::{EstimatedUsage, OperationQuota};
 
 /// First version of the Java client that reads the cells of a get after the message. HBase sends
 /// the cells inside the message to other clients.
@@ -49,7 +51,9 @@ pub(super) fn get(
     call: &Arc<Call>,
     lane: Executor,
 ) -> Result<CallStep, CallError> {
-    let request: pb::GetRequest = call.message()?;
+    let Some(request) = decode::message::<pb::GetRequest>(call, lane)? else {
+        return Ok(decode::defer_undecoded(context, call, get));
+    };
     let query = ParsedGet::new(&request.get)?;
     let target = region::find(context, &call.peer, &request.region)?;
     let charge = region::check_quota(
@@ -58,21 +62,20 @@ pub(super) fn get(
         &target,
         EstimatedUsage::Batch { writes: 0, reads: 1, is_atomic: false },
     )?;
-    let tier = if lane == Executor::Inline { ReadTier::Memory } else { ReadTier::Disk };
     if let Some(found) = query.run(
         context,
         &call.peer,
         &target,
-        &GetContext { tier, quota: charge.as_ref(), stats: Arc::default() },
+        &GetContext { tier: lane.read_tier(), quota: charge.as_ref(), stats: Arc::default() },
     )? {
         return Ok(reply(&call.peer, found));
     }
-    let (context, call) = (Arc::clone(context), Arc::clone(call));
-    Ok(CallStep::defer(move || {
+    let (context, waiting) = (Arc::clone(context), Arc::clone(call));
+    Ok(decode::defer_decoded(call, 0, move || {
         let reading =
             GetContext { tier: ReadTier::Disk, quota: charge.as_ref(), stats: Arc::default() };
-        let found = query.run(&context, &call.peer, &target, &reading)?;
-        Ok(reply(&call.peer, found.unwrap_or(GetOutcome::Row(Row::default(), None))))
+        let found = query.run(&context, &waiting.peer, &target, &reading)?;
+        Ok(reply(&waiting.peer, found.unwrap_or(GetOutcome::Row(Row::default(), None))))
     }))
 }
 
@@ -87,7 +90,7 @@ impl ParsedGet {
         Ok(Self {
             existence_only,
             needs_metrics: wants_metrics,
-            has_expensive_setup: region::has_expensive_setup(get.selection.filter.as_ref()),
+            has_expensive_setup: !InlineBudget::allows_filter(get.selection.filter.as_ref()),
             get,
         })
     }

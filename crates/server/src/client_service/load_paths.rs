@@ -7,8 +7,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::call::CallError;
-use crate::context::Context;
+use crate::base::call::CallError;
+use crate::base::context::Context;
 
 /// Returns the resolved path of a file that may be loaded.
 ///

@@ -11,9 +11,8 @@
 //! with an exception that clients retry.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
-use halite_engine::scan::{MAX_MEMORY_BYTES, MAX_MEMORY_CELLS};
+use halite_engine::scan::MAX_MEMORY_BYTES;
 use halite_engine::{CommitTicket, Nonce, Region};
 use halite_types::{Bytes, Cells, OpResult, ReadTier, RowOp};
 use halite_wire::convert;
@@ -22,20 +21,21 @@ use halite_wire::proto as pb;
 use halite_wire::service::Method;
 
 use super::aggregate::Aggregate;
+use super::decode;
 use super::exec::EndpointOutcome;
 use super::get::{GetContext, ParsedGet, outcome_result, query_metrics, row_result};
 use super::mutate::{apply_with_nonce, op_bytes, reads_first, record_written};
-use super::on_handler;
 use super::region::{self, RequestTarget};
 use super::row_mutations::AtomicMutations;
-use crate::buffers::MemoryReservation;
-use crate::call::{Call, CallError, Reply};
-use crate::context::Context;
-use crate::dispatch::{CallOutcome, CallStep, Executor, MAX_INLINE_DECODED_BYTES};
-use crate::metrics::ExceptionClass;
-use crate::nonces::to_nonce;
-use crate::operations::Operations;
-use crate::quota::{EstimatedUsage, OperationQuota};
+use crate::base::buffers::MemoryReservation;
+use crate::base::call::{Call, CallError, Reply};
+use crate::base::call_step::{CallOutcome, CallStep, Executor};
+use crate::base::context::Context;
+use crate::base::inline::InlineBudget;
+use crate::base::metrics::ExceptionClass;
+use crate::base::nonces::to_nonce;
+use crate::base::operations::Operations;
+use crate::base::quota::{EstimatedUsage, OperationQuota};
 
 /// Maximum bytes of cells gathered in one turn on a handler thread.
 const SLICE_BYTES: usize = 4 << 20;
@@ -54,15 +54,15 @@ struct MultiExecution {
     /// Actions of the current region, if they are atomic and had to wait.
     atomic: Option<AtomicBatch>,
     response_cells: ResponseCells,
-    /// Cells that its gets have examined, and bytes passed to filters.
-    cells_examined: u64,
-    filter_work: usize,
+    /// Work of its gets.
+    budget: InlineBudget,
     /// Network buffers of the response: the cells, and as much for the frame.
     reservation: MemoryReservation,
     /// Bytes of the response at which the turn on the thread ends.
     slice_end: usize,
     ticket: CommitTicket,
-    /// Bytes of the decoded message and cell block, in addition to the frame.
+    /// Bytes of the decompressed cell block and of decoded atomic actions, in addition to the
+    /// message.
     decoded_bytes: usize,
     /// Bytes of the cells inside the messages of the mutations decoded so far.
     inside: usize,
@@ -83,7 +83,8 @@ struct RegionBatch {
     actions: std::vec::IntoIter<pb::Action>,
     /// Action that had to wait.
     again: Option<pb::Action>,
-    /// Operation decoded from the request but not applied.
+    /// Get or operation of that action, decoded but not run.
+    parsed_get: Option<ParsedGet>,
     pending: Option<RowOp>,
     /// Endpoint that has done a part of its work.
     aggregate: Option<Box<Aggregate>>,
@@ -118,20 +119,11 @@ pub(super) fn multi(
     call: &Arc<Call>,
     lane: Executor,
 ) -> Result<CallStep, CallError> {
-    let mut unfolded =
-        if lane == Executor::Inline { call.request.decoded_size(call.method) } else { 0 };
-    if unfolded > MAX_INLINE_DECODED_BYTES {
-        return Ok(on_handler(context, call, multi));
-    }
-    let Some(cells) = super::cells(call, lane)? else {
-        return Ok(on_handler(context, call, multi));
+    let Some((request, cells)) = decode::message_and_cells::<pb::MultiRequest>(call, lane)? else {
+        return Ok(decode::defer_undecoded(context, call, multi));
     };
-    if call.peer.format.is_some_and(|format| format.compressor.is_some()) {
-        unfolded += cells.bytes().len();
-    }
-    let request: pb::MultiRequest =
-        if lane == Executor::Inline { call.measured_message()? } else { call.message()? };
     let _ = call.operations.set(Operations::from_multi(&request));
+    let decoded_bytes = decode::decompressed_bytes(call, &cells);
     let mut run = MultiExecution {
         cells,
         response: pb::MultiResponse {
@@ -149,19 +141,17 @@ pub(super) fn multi(
             bytes: 0,
             memory: 0,
         },
-        cells_examined: 0,
-        filter_work: 0,
+        budget: InlineBudget::default(),
         reservation: MemoryReservation::new(&call.peer.account),
         slice_end: usize::MAX,
         ticket: CommitTicket::ready(),
-        decoded_bytes: unfolded,
+        decoded_bytes,
         inside: 0,
     };
     if lane == Executor::Inline && run.run(ReadTier::Memory).is_err() {
         // A deferred call waits with its decoded data, including the response so far.
-        call.decoded_bytes
-            .store(run.decoded_bytes + run.inside + run.response_cells.memory, Relaxed);
-        return Ok(CallStep::Deferred(Box::new(move || run.end())));
+        let bytes = run.decoded_bytes + run.inside + run.response_cells.memory;
+        return Ok(decode::defer_decoded(call, bytes, move || Ok(run.end())));
     }
     Ok(run.end())
 }
@@ -259,7 +249,7 @@ impl MultiExecution {
                 if current.pending.take().is_none() {
                     self.skip(&action);
                 }
-                current.aggregate = None;
+                (current.parsed_get, current.aggregate) = (None, None);
                 current.refuse(&self.context, action.index(), &fault);
             } else if self.action(current, &action, tier).is_err() {
                 current.again = Some(action);
@@ -329,25 +319,27 @@ impl MultiExecution {
         let index = action.index();
         if let Some(get) = &action.get {
             let is_turn_over = match tier {
-                ReadTier::Memory => {
-                    self.cells_examined > MAX_MEMORY_CELLS
-                        || self.response_cells.memory.max(self.filter_work) > MAX_MEMORY_BYTES
-                }
+                ReadTier::Memory => !self.budget.allows_read(self.response_cells.memory),
                 ReadTier::Disk => self.response_cells.memory >= self.slice_end,
             };
             if is_turn_over {
                 return Err(WouldBlock);
             }
             let reading = GetContext { tier, quota: current.quota.as_ref(), stats: Arc::default() };
-            let found = ParsedGet::new(get).and_then(|query| {
-                query.run(&self.context, &self.call.peer, &current.target, &reading)
-            });
-            self.cells_examined += reading.stats.cells_examined();
-            self.filter_work = self
-                .filter_work
-                .saturating_add(usize::try_from(reading.stats.filter_work()).unwrap_or(usize::MAX));
+            let query = match current.parsed_get.take().map_or_else(|| ParsedGet::new(get), Ok) {
+                Ok(query) => query,
+                Err(fault) => {
+                    current.refuse(&self.context, index, &fault);
+                    return Ok(());
+                }
+            };
+            let found = query.run(&self.context, &self.call.peer, &current.target, &reading);
+            self.budget.record_read(&reading.stats);
             match found {
-                Ok(None) => return Err(WouldBlock),
+                Ok(None) => {
+                    current.parsed_get = Some(query);
+                    return Err(WouldBlock);
+                }
                 Ok(Some(found)) => {
                     let result = self.add(|cells| outcome_result(found, cells));
                     current.answer(index, result);
@@ -424,7 +416,7 @@ impl MultiExecution {
             return Ok(Ok(op));
         }
         let inside = self.inside.saturating_add(convert::mutate::inside_bytes(mutation));
-        if tier == ReadTier::Memory && inside > MAX_INLINE_DECODED_BYTES {
+        if tier == ReadTier::Memory && !InlineBudget::allows_inside(inside) {
             return Err(WouldBlock);
         }
         let op = convert::mutate::check_inside(inside)
@@ -514,7 +506,7 @@ impl MultiExecution {
         } else {
             let inside = self.atomic_inside();
             if tier == ReadTier::Memory
-                && (inside > MAX_INLINE_DECODED_BYTES || self.atomic_reads_first())
+                && (!InlineBudget::allows_inside(inside) || self.atomic_reads_first())
             {
                 return Err(WouldBlock);
             }
@@ -739,6 +731,7 @@ impl RegionBatch {
             target,
             actions: actions.into_iter(),
             again: None,
+            parsed_get: None,
             pending: None,
             aggregate: None,
             refused_bytes: 0,
@@ -823,9 +816,9 @@ mod tests {
     use halite_wire::service;
 
     use super::*;
-    use crate::call::Peer;
-    use crate::master_service::tests::test_server::{TestServer, name};
+    use crate::base::call::Peer;
     use crate::testing;
+    use crate::testing::test_server::{TestServer, name};
 
     /// Returns the response of a finished call, and the cells after it.
     fn answered(step: CallStep) -> (pb::MultiResponse, Cells) {
@@ -956,7 +949,7 @@ mod tests {
             let call =
                 Arc::new(testing::call_with::<service::ClientMulti>(&peer, &request, &block));
             let (mut step, mut turns) =
-                (super::super::call(&rig.context, &call, Executor::Inline), 0);
+                (super::super::answer(&rig.services.client, &call, Executor::Inline), 0);
             while let CallStep::Deferred(rest) = step {
                 (step, turns) = (rest(), turns + 1);
             }
@@ -992,6 +985,49 @@ mod tests {
         );
     }
 
+    /// Without nonces, an action that was applied twice would have counted twice.
+    #[test]
+    fn a_multi_that_is_deferred_in_the_middle_applies_each_action_once() {
+        let rig = TestServer::new();
+        rig.create("t", &["f"], &["m"]);
+        let table = rig.context.engine.table(&name("t")).unwrap();
+        let regions = rig.context.engine.regions(&name("t")).unwrap();
+        let mut block = Vec::new();
+        let put = |row: &'static str| RowOp::from(Put::new(row).add("f", "q", row));
+        let count = |row: &'static str| RowOp::from(Increment::new(row).add("f", "n", 1));
+        // The put of the first region is applied on the connection's task, and the increments of
+        // the second have to wait.
+        let first = vec![get("a"), counted(put("b"), &mut block)];
+        let second =
+            vec![counted(count("n"), &mut block), get("n"), counted(count("n"), &mut block)];
+        let on = |(region, action)| pb::RegionAction {
+            region: convert::region::specifier(region),
+            action,
+            ..pb::RegionAction::default()
+        };
+        let request = pb::MultiRequest {
+            region_action: regions.iter().zip([first, second]).map(on).collect(),
+            ..Default::default()
+        };
+        let peer =
+            Arc::new(Peer { format: Some(CellBlockFormat::default()), ..Peer::clone(&rig.peer) });
+        let call = Arc::new(testing::call_with::<service::ClientMulti>(&peer, &request, &block));
+        let writes = || -> u64 {
+            rig.context.engine.status().regions.iter().map(|load| load.write_requests).sum()
+        };
+        let before = writes();
+        let step = super::super::answer(&rig.services.client, &call, Executor::Inline);
+        assert_eq!(writes() - before, 1, "the put is applied before the call is deferred");
+        let CallStep::Deferred(rest) = step else { panic!("the increments do not wait") };
+        answered(rest());
+        assert_eq!(call.messages_decoded.load(std::sync::atomic::Ordering::Relaxed), 1);
+        assert_eq!(writes() - before, 3);
+        let row =
+            |row: &'static str| table.get(&halite_types::Get::new(row), ReadTier::Disk).unwrap();
+        assert_eq!(row("n").value("f", "n"), Some(&2_i64.to_be_bytes()[..]));
+        assert_eq!(row("b").cells().iter().count(), 1);
+    }
+
     #[test]
     fn refused_operation_takes_no_cells_of_later_ones() {
         let rig = TestServer::new();
@@ -1023,7 +1059,8 @@ mod tests {
         let peer =
             Arc::new(Peer { format: Some(CellBlockFormat::default()), ..Peer::clone(&rig.peer) });
         let call = Arc::new(testing::call_with::<service::ClientMulti>(&peer, &request, &block));
-        let CallStep::Deferred(rest) = super::super::call(&rig.context, &call, Executor::Inline)
+        let CallStep::Deferred(rest) =
+            super::super::answer(&rig.services.client, &call, Executor::Inline)
         else {
             panic!("the increment does not wait")
         };

@@ -5,22 +5,30 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use halite_engine::{BatchResult, CommitTicket, Nonce, Region};
 use halite_types::cell::LATEST_TIMESTAMP;
-use halite_types::{CellType, Get, OpResult, ReadTier, Row, RowOp};
+use halite_types::{CellType, Cells, Get, OpResult, ReadTier, Row, RowOp};
 use halite_wire::convert;
 use halite_wire::proto as pb;
 use pb::mutation_proto::MutationType;
 
+use super::decode;
 use super::get::{query_metrics, row_result};
-use super::on_handler;
 use super::region::{self, RequestTarget};
-use crate::call::{Call, CallError, Peer, Reply};
-use crate::context::Context;
-use crate::dispatch::{CallOutcome, CallStep, Executor, MAX_INLINE_DECODED_BYTES};
-use crate::nonces::{NonceGuard, NonceState, to_nonce};
-use crate::operations::Operations;
-use crate::quota::{EstimatedUsage, OperationQuota};
+use crate::base::call::{Call, CallError, Peer, Reply};
+use crate::base::call_step::{CallOutcome, CallStep, Executor};
+use crate::base::context::Context;
+use crate::base::inline::InlineBudget;
+use crate::base::nonces::{NonceGuard, NonceState, to_nonce};
+use crate::base::operations::Operations;
+use crate::base::quota::{EstimatedUsage, OperationQuota};
 
-/// Decoded mutation.
+/// Decoded request and its target.
+struct DecodedMutation {
+    request: pb::MutateRequest,
+    cells: Cells,
+    target: RequestTarget,
+}
+
+/// Checked mutation.
 struct PendingMutation {
     region: Arc<Region>,
     op: RowOp,
@@ -44,55 +52,76 @@ pub(super) fn mutate(
     call: &Arc<Call>,
     lane: Executor,
 ) -> Result<CallStep, CallError> {
-    let request: pb::MutateRequest = call.message()?;
+    let Some((request, cells)) = decode::message_and_cells::<pb::MutateRequest>(call, lane)? else {
+        return Ok(decode::defer_undecoded(context, call, mutate));
+    };
     let _ = call.operations.set(Operations::from_mutation(
         request.mutation.mutate_type(),
         request.condition.is_some(),
     ));
     let target = region::find(context, &call.peer, &request.region)?;
-    let unfolds_to_much =
-        convert::mutate::inside_bytes(&request.mutation) > MAX_INLINE_DECODED_BYTES;
-    if lane == Executor::Inline && (unfolds_to_much || matches!(target, RequestTarget::Meta)) {
-        return Ok(on_handler(context, call, mutate));
+    let request = DecodedMutation { request, cells, target };
+    let inside = convert::mutate::inside_bytes(&request.request.mutation);
+    let begins_at_once =
+        InlineBudget::allows_inside(inside) && !matches!(request.target, RequestTarget::Meta);
+    if lane == Executor::Inline && !begins_at_once {
+        let bytes = decode::decompressed_bytes(call, &request.cells);
+        let (context, waiting) = (Arc::clone(context), Arc::clone(call));
+        return Ok(decode::defer_decoded(call, bytes, move || {
+            request.begin(&context, &waiting, Executor::Handler)
+        }));
     }
-    let Some(mut cells) = super::cells(call, lane)? else {
-        return Ok(on_handler(context, call, mutate));
-    };
-    let charge = region::check_quota(
-        context,
-        &call.peer,
-        &target,
-        estimate_usage(request.mutation.mutate_type(), request.condition.is_some()),
-    )?;
-    let region = region::to_write(context, &call.peer, &target)?;
-    let op = convert::mutate::from_proto(&request.mutation, &mut cells)?;
-    let nonce = to_nonce(request.nonce_group(), request.mutation.nonce());
-    let op = match &request.condition {
-        Some(condition) => convert::condition::from_proto(condition, op)?.into(),
-        None => op,
-    };
-    let work = PendingMutation {
-        reply_options: ReplyOptions {
-            kind: request.mutation.mutate_type(),
-            is_conditional: request.condition.is_some(),
-            metrics: request.condition.as_ref().is_some_and(pb::Condition::query_metrics_enabled),
-        },
-        nonce: nonce.filter(|_| heeds_nonce(&op)),
-        op,
-        region,
-        quota: charge,
-    };
-    context.quota.check_space(&work.region, &work.op)?;
-    if lane != Executor::Inline {
-        return Ok(work.apply(context, &call.peer));
+    request.begin(context, call, lane)
+}
+
+impl DecodedMutation {
+    /// Checks the mutation and applies it, or the part of it that the executor allows.
+    fn begin(
+        self,
+        context: &Arc<Context>,
+        call: &Arc<Call>,
+        lane: Executor,
+    ) -> Result<CallStep, CallError> {
+        let Self { request, mut cells, target } = self;
+        let charge = region::check_quota(
+            context,
+            &call.peer,
+            &target,
+            estimate_usage(request.mutation.mutate_type(), request.condition.is_some()),
+        )?;
+        let region = region::to_write(context, &call.peer, &target)?;
+        let op = convert::mutate::from_proto(&request.mutation, &mut cells)?;
+        let nonce = to_nonce(request.nonce_group(), request.mutation.nonce());
+        let op = match &request.condition {
+            Some(condition) => convert::condition::from_proto(condition, op)?.into(),
+            None => op,
+        };
+        let work = PendingMutation {
+            reply_options: ReplyOptions {
+                kind: request.mutation.mutate_type(),
+                is_conditional: request.condition.is_some(),
+                metrics: request
+                    .condition
+                    .as_ref()
+                    .is_some_and(pb::Condition::query_metrics_enabled),
+            },
+            nonce: nonce.filter(|_| heeds_nonce(&op)),
+            op,
+            region,
+            quota: charge,
+        };
+        context.quota.check_space(&work.region, &work.op)?;
+        if lane != Executor::Inline {
+            return Ok(work.apply(context, &call.peer));
+        }
+        // A deferred call waits with its decoded operation.
+        call.decoded_bytes.store(op_bytes(&work.op), Relaxed);
+        Ok(if reads_first(&work.op) {
+            work.apply_cached(context, call)
+        } else {
+            work.apply_plain(context, call)
+        })
     }
-    // A deferred call waits with its decoded operation.
-    call.decoded_bytes.store(op_bytes(&work.op), Relaxed);
-    Ok(if reads_first(&work.op) {
-        work.apply_cached(context, call)
-    } else {
-        work.apply_plain(context, call)
-    })
 }
 
 /// Returns the estimated usage of a mutation. An operation that reads first is one read and one
@@ -251,7 +280,7 @@ pub(super) fn try_apply_with_nonce(
     op: &RowOp,
     nonce: Option<Nonce>,
 ) -> Option<Result<AppliedOp, CallError>> {
-    if region::op_has_expensive_setup(op) {
+    if !InlineBudget::allows_condition(op) {
         return None;
     }
     let Some(NonceState::First(first)) = context.nonces.try_begin(nonce) else { return None };

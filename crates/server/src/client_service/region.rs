@@ -1,17 +1,18 @@
 //! Region of a request, and the errors returned for it.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use halite_engine::{MetaView, Region};
+use halite_engine::Region;
 use halite_types::schema::META_ENCODED_NAME;
-use halite_types::{Condition, Error, ErrorKind, Filter, RowOp};
+use halite_types::{Error, ErrorKind, RowOp};
 use halite_wire::convert;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
-use crate::call::{CallError, Peer};
-use crate::context::Context;
-use crate::quota::{EstimatedUsage, OperationQuota};
+use crate::base::call::{CallError, Peer};
+use crate::base::context::Context;
+use crate::base::names::is_meta_replica;
+use crate::base::quota::{EstimatedUsage, OperationQuota};
 
 /// Target of a request.
 pub(super) enum RequestTarget {
@@ -47,43 +48,6 @@ pub(super) fn find(
             Err(not_serving(peer, &specifier.value))
         }
         Err(error) => Err(error.into()),
-    }
-}
-
-/// Name prefix of `hbase:meta` and its replicas, cached because every call is compared with it.
-static META_PREFIX: LazyLock<Vec<u8>> = LazyLock::new(|| MetaView::region().name_prefix());
-
-/// Returns `true` if `name` is the name of a replica of `hbase:meta`, `hbase:meta,,1_0001.encoded`.
-/// All replicas are the same view.
-pub(crate) fn is_meta_replica(name: &[u8]) -> bool {
-    let replica = name
-        .strip_prefix(&META_PREFIX[..])
-        .and_then(|rest| rest.strip_prefix(b"_"))
-        .and_then(|rest| rest.split_first_chunk::<4>());
-    replica.is_some_and(|(number, rest)| {
-        number.iter().all(u8::is_ascii_hexdigit) && rest.first() == Some(&b'.')
-    })
-}
-
-/// Maximum cost of passing one byte to a filter ([`Filter::cost`]) on the connection's task. The
-/// key of a row may have 32 KB.
-const MAX_INLINE_FILTER_COST: usize = 100;
-
-/// Returns `true` if a filter needs much work before the first cell is read. Compiling regular
-/// expressions may take a tenth of a second, and such a filter may make hundreds of comparisons per
-/// key. A handler thread runs a call with such a filter, so that the other connections of the task
-/// do not wait.
-pub(super) fn has_expensive_setup(filter: Option<&Filter>) -> bool {
-    filter.is_some_and(|filter| filter.regex_count() > 0 || filter.cost() > MAX_INLINE_FILTER_COST)
-}
-
-/// Returns `true` if the condition of an operation has a filter with expensive setup.
-pub(super) fn op_has_expensive_setup(op: &RowOp) -> bool {
-    match op {
-        RowOp::CheckAndMutate(check) => {
-            matches!(&check.condition, Condition::Filter(filter) if has_expensive_setup(Some(filter)))
-        }
-        _ => false,
     }
 }
 

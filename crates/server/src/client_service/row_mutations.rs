@@ -7,9 +7,9 @@ use halite_wire::proto as pb;
 
 use super::mutate::{AppliedOp, apply_with_nonce, heeds_nonce, try_apply_with_nonce};
 use super::region;
-use crate::call::{CallError, Peer};
-use crate::context::Context;
-use crate::nonces::NonceState;
+use crate::base::call::{CallError, Peer};
+use crate::base::context::Context;
+use crate::base::nonces::NonceState;
 
 /// Decoded mutations that are applied atomically.
 pub(super) enum AtomicMutations {

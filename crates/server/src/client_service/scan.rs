@@ -9,10 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use halite_engine::Region;
-use halite_engine::scan::{
-    MAX_MEMORY_CELLS, ReadAt, RegionScanner, ScanBatch, ScanLimits, StopReason, counted_bytes,
-};
+use halite_engine::scan::{ReadAt, ScanBatch, ScanLimits, StopReason, counted_bytes};
 use halite_types::{Cells, Error, ReadTier, Row};
 use halite_wire::convert;
 use halite_wire::convert::scan::ScanQuery;
@@ -20,16 +17,20 @@ use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 use prost::Message as _;
 
+use super::decode;
 use super::get::query_metrics;
 use super::region::{self, RequestTarget};
 use super::scan_metrics::ScanCounters;
-use crate::buffers::{FLOOR_BYTES, MemoryReservation};
-use crate::call::{Call, CallError, Reply};
-use crate::context::Context;
-use crate::dispatch::{CallStep, Executor};
+use super::scanner::OpenScanner;
+use super::state::ClientService;
+use crate::base::buffers::{FLOOR_BYTES, MemoryReservation};
+use crate::base::call::{Call, CallError, Reply};
+use crate::base::call_step::{CallStep, Executor};
+use crate::base::context::Context;
+use crate::base::inline::InlineBudget;
+use crate::base::quota::{EstimatedUsage, OperationQuota, ScanEstimate};
+use crate::base::scanners::{CellReply, HeldScanner, ScannerLookup};
 use crate::outside::Instant;
-use crate::quota::{EstimatedUsage, OperationQuota, ScanEstimate};
-use crate::scanners::{CellReply, ScannerLookup};
 
 /// Time that one scan occupies a handler thread before the next call in the queue runs, in
 /// milliseconds.
@@ -46,36 +47,9 @@ const FILTER_FACTOR: usize = 32;
 /// memory.
 const MAX_SHORT_SCANNER_BYTES: usize = 64 << 10;
 
-/// Scanner between two calls.
-pub(crate) struct OpenScanner {
-    /// `None` for `hbase:meta`.
-    region: Option<Arc<Region>>,
-    scanner: RegionScanner,
-    /// Maximum bytes of cells in one response.
-    max_bytes: usize,
-    need_cursor: bool,
-    /// Bytes that its calls have scanned, for request quotas.
-    estimate: ScanEstimate,
-    /// `true` if the last call read from the disk or examined many cells; the next call then goes
-    /// to a handler thread at once.
-    is_slow: bool,
-    /// `true` if the client requests the bytes of the blocks scanned.
-    needs_metrics: bool,
-    /// Memory held while the scanner is open, and its initial size.
-    memory: MemoryReservation,
-    base_memory_bytes: usize,
-}
-
-impl OpenScanner {
-    /// Updates the memory held for it: blocks of files, and memstores flushed since.
-    pub(crate) fn count_memory(&mut self) {
-        self.memory.set(self.base_memory_bytes.saturating_add(self.scanner.held_bytes()));
-    }
-}
-
 /// Scan call in progress.
 struct ScanExecution {
-    context: Arc<Context>,
+    service: Arc<ClientService>,
     call: Arc<Call>,
     request: pb::ScanRequest,
     id: u64,
@@ -103,7 +77,7 @@ struct ScanExecution {
 
 /// Scanner taken from the registry. If the call does not finish, the scanner is closed.
 struct DetachedScanner {
-    context: Arc<Context>,
+    service: Arc<ClientService>,
     id: u64,
     is_back: bool,
 }
@@ -111,28 +85,30 @@ struct DetachedScanner {
 impl Drop for DetachedScanner {
     fn drop(&mut self) {
         if !self.is_back {
-            self.context.scanners.close_one(self.id);
+            self.service.scanners.close_one(self.id);
         }
     }
 }
 
 /// Answers a `Scan`.
 pub(super) fn scan(
-    context: &Arc<Context>,
+    service: &Arc<ClientService>,
     call: &Arc<Call>,
     lane: Executor,
 ) -> Result<CallStep, CallError> {
-    let request: pb::ScanRequest = call.message()?;
+    let Some(request) = decode::message::<pb::ScanRequest>(call, lane)? else {
+        return Ok(decode::defer_undecoded(service, call, scan));
+    };
     match request.scanner_id {
-        Some(id) if request.renew() => renew(context, id),
-        Some(id) if request.close_scanner() && request.number_of_rows() == 0 => close(context, id),
-        Some(id) => next(context, call, request, id, lane),
-        None => open(context, call, request, lane),
+        Some(id) if request.renew() => renew(service, id),
+        Some(id) if request.close_scanner() && request.number_of_rows() == 0 => close(service, id),
+        Some(id) => next(service, call, request, id, lane),
+        None => open(service, call, request, lane),
     }
 }
 
-fn renew(context: &Context, id: u64) -> Result<CallStep, CallError> {
-    if !context.scanners.renew(id) {
+fn renew(service: &ClientService, id: u64) -> Result<CallStep, CallError> {
+    if !service.scanners.renew(id) {
         return Err(unknown(id));
     }
     Ok(Ok::<_, CallError>(Reply::new(pb::ScanResponse {
@@ -143,16 +119,16 @@ fn renew(context: &Context, id: u64) -> Result<CallStep, CallError> {
 }
 
 /// Closes a scanner. Closing a scanner that has already ended succeeds.
-fn close(context: &Context, id: u64) -> Result<CallStep, CallError> {
+fn close(service: &ClientService, id: u64) -> Result<CallStep, CallError> {
     let mut response = pb::ScanResponse { scanner_id: Some(id), ..pb::ScanResponse::default() };
-    if context.scanners.close_one(id) {
+    if service.scanners.close_one(id) {
         response = pb::ScanResponse {
             more_results: Some(true),
             stale: Some(false),
             more_results_in_region: Some(true),
             ..response
         };
-    } else if !context.scanners.is_own(id) {
+    } else if !service.scanners.is_own(id) {
         return Err(unknown(id));
     }
     Ok(Ok::<_, CallError>(Reply::new(response)).into())
@@ -183,24 +159,19 @@ fn detach(scan: &mut pb::Scan) {
 }
 
 fn open(
-    context: &Arc<Context>,
+    service: &Arc<ClientService>,
     call: &Arc<Call>,
     mut request: pb::ScanRequest,
     lane: Executor,
 ) -> Result<CallStep, CallError> {
+    let context = &service.context;
     if let Some(scan) = &mut request.scan {
         detach(scan);
     }
     let (Some(specifier), Some(scan)) = (&request.region, &request.scan) else {
         return Err(CallError::do_not_retry("Missing required input: scannerId or scan"));
     };
-    if context.scanners.is_full(call.peer.connection) {
-        let text = format!(
-            "this connection has {} scanners open, as many as it may; close those that are done with",
-            context.config.limits.max_scanners_per_connection
-        );
-        return Err(CallError::do_not_retry(text));
-    }
+    check_count(service, call)?;
     let target = region::find(context, &call.peer, specifier)?;
     // Clients locate regions by scans of hbase:meta, and a scan that ends with its first call holds
     // no memory afterwards.
@@ -208,39 +179,80 @@ fn open(
         hold_memory(call, scan, matches!(target, RequestTarget::Meta) || request.close_scanner())?;
     let query = convert::scan::from_proto(scan)?;
     let begins_at_once = !matches!(target, RequestTarget::Meta)
-        && !region::has_expensive_setup(query.scan.selection.filter.as_ref());
-    if lane == Executor::Inline && !begins_at_once {
-        let (context, call) = (Arc::clone(context), Arc::clone(call));
-        return Ok(CallStep::defer(move || open(&context, &call, request, Executor::Handler)));
-    }
-    let charge =
-        region::check_quota(context, &call.peer, &target, EstimatedUsage::Scan { bytes: 0 })?;
-    let (region, scanner) = match target {
-        RequestTarget::Region(region) => {
-            let scanner = region
-                .scan_at(&query.scan, ReadTier::Disk, set_read_point(&query))
-                .map_err(|error| region::read_error(&call.peer, &region, &error))?;
-            (Some(region), scanner)
-        }
-        RequestTarget::Meta => (None, context.meta(&call.peer, ReadTier::Disk)?.scan(&query.scan)?),
-    };
-    let max_bytes = query.scan.max_result_bytes.min(context.config.limits.max_result_bytes);
-    let (need_cursor, wants_metrics) = (query.need_cursor_result, query.query_metrics);
-    let estimate = ScanEstimate::default();
-    let base_memory_bytes = memory.bytes();
-    let scanner = Box::new(OpenScanner {
-        region,
-        scanner,
-        max_bytes,
-        need_cursor,
-        estimate,
-        is_slow: false,
-        needs_metrics: wants_metrics,
+        && InlineBudget::allows_filter(query.scan.selection.filter.as_ref());
+    let opening = ScanOpening {
+        service: Arc::clone(service),
+        call: Arc::clone(call),
+        request,
+        target,
+        query,
         memory,
-        base_memory_bytes,
-    });
-    let id = context.scanners.new_id();
-    Ok(ScanExecution::new(context, call, request, id, scanner, true).with_quota(charge).begin(lane))
+    };
+    if lane == Executor::Inline && !begins_at_once {
+        return Ok(decode::defer_decoded(call, 0, move || {
+            // Other calls of the connection may have opened scanners meanwhile.
+            check_count(&opening.service, &opening.call)?;
+            opening.begin(Executor::Handler)
+        }));
+    }
+    opening.begin(lane)
+}
+
+/// Rejects a further scanner of a connection that has the maximum number of them.
+fn check_count(service: &ClientService, call: &Call) -> Result<(), CallError> {
+    if service.scanners.is_full(call.peer.connection) {
+        let text = format!(
+            "this connection has {} scanners open, as many as it may; close those that are done with",
+            service.context.config.limits.max_scanners_per_connection
+        );
+        return Err(CallError::do_not_retry(text));
+    }
+    Ok(())
+}
+
+/// Decoded scan whose scanner is not open yet.
+struct ScanOpening {
+    service: Arc<ClientService>,
+    call: Arc<Call>,
+    request: pb::ScanRequest,
+    target: RequestTarget,
+    query: ScanQuery,
+    memory: MemoryReservation,
+}
+
+impl ScanOpening {
+    /// Opens the scanner and begins to read from it.
+    fn begin(self, lane: Executor) -> Result<CallStep, CallError> {
+        let Self { service, call, request, target, query, memory } = self;
+        let context = &service.context;
+        let charge =
+            region::check_quota(context, &call.peer, &target, EstimatedUsage::Scan { bytes: 0 })?;
+        let (region, scanner) = match target {
+            RequestTarget::Region(region) => {
+                let scanner = region
+                    .scan_at(&query.scan, ReadTier::Disk, set_read_point(&query))
+                    .map_err(|error| region::read_error(&call.peer, &region, &error))?;
+                (Some(region), scanner)
+            }
+            RequestTarget::Meta => {
+                (None, context.meta(&call.peer, ReadTier::Disk)?.scan(&query.scan)?)
+            }
+        };
+        let scanner = Box::new(OpenScanner {
+            region,
+            scanner,
+            max_bytes: query.scan.max_result_bytes.min(context.config.limits.max_result_bytes),
+            need_cursor: query.need_cursor_result,
+            estimate: ScanEstimate::default(),
+            is_slow: false,
+            needs_metrics: query.query_metrics,
+            base_memory_bytes: memory.bytes(),
+            memory,
+        });
+        let id = service.scanners.new_id();
+        let scan = ScanExecution::new(&service, &call, request, id, scanner, true);
+        Ok(scan.with_quota(charge).begin(lane))
+    }
 }
 
 /// Reserves the memory of a scanner. The client retries if other scanners use too much.
@@ -279,27 +291,27 @@ fn set_read_point(query: &ScanQuery) -> ReadAt {
 }
 
 fn next(
-    context: &Arc<Context>,
+    service: &Arc<ClientService>,
     call: &Arc<Call>,
     request: pb::ScanRequest,
     id: u64,
     lane: Executor,
 ) -> Result<CallStep, CallError> {
-    match context.scanners.take(id, call.peer.connection, request.next_call_seq) {
+    match service.scanners.take(id, call.peer.connection, request.next_call_seq) {
         ScannerLookup::Scanner(scanner) => {
             if let Some(region) = &scanner.region
                 && region.check_open().is_err()
             {
                 let fault = region::not_serving(&call.peer, &region.info().full_name());
-                context.scanners.close_one(id);
+                service.scanners.close_one(id);
                 return Err(fault);
             }
-            match check_next_quota(context, call, &request, &scanner) {
-                Ok(charge) => Ok(ScanExecution::new(context, call, request, id, scanner, false)
+            match check_next_quota(&service.context, call, &request, &scanner) {
+                Ok(charge) => Ok(ScanExecution::new(service, call, request, id, scanner, false)
                     .with_quota(charge)
                     .begin(lane)),
                 Err(fault) => {
-                    context.scanners.restore(id, scanner, request.next_call_seq);
+                    service.scanners.restore(id, scanner, request.next_call_seq);
                     Err(fault)
                 }
             }
@@ -347,7 +359,7 @@ fn to_reply(kept: CellReply, call: &Call) -> Reply {
 
 impl ScanExecution {
     fn new(
-        context: &Arc<Context>,
+        service: &Arc<ClientService>,
         call: &Arc<Call>,
         request: pb::ScanRequest,
         id: u64,
@@ -366,16 +378,18 @@ impl ScanExecution {
                 .filter(|limit| *limit > 0)
                 .unwrap_or(usize::MAX),
             bytes_left: scanner.max_bytes.max(1),
-            until: request.client_handles_heartbeats().then(|| began + time_limit(context, call)),
+            until: request
+                .client_handles_heartbeats()
+                .then(|| began + time_limit(&service.context, call)),
             cells_before: scanner.scanner.stats().cells_examined(),
             blocks_before: scanner.scanner.stats().blocks_read(),
             counters: ScanCounters::new(scanner.scanner.stats(), call),
             detached: (!opens).then(|| DetachedScanner {
-                context: Arc::clone(context),
+                service: Arc::clone(service),
                 id,
                 is_back: false,
             }),
-            context: Arc::clone(context),
+            service: Arc::clone(service),
             call: Arc::clone(call),
             request,
             id,
@@ -407,8 +421,7 @@ impl ScanExecution {
             return self.slice();
         }
         if !self.scanner.is_slow {
-            let budget =
-                ScanLimits { cells_examined: MAX_MEMORY_CELLS, time_ms: None, ..self.limits() };
+            let budget = InlineBudget::limit_scan(self.limits());
             match self.scanner.scanner.try_rows(budget) {
                 Ok(Some(batch)) => {
                     let stopped = self.take(batch);
@@ -501,10 +514,10 @@ impl ScanExecution {
         let reply = CellReply { message: Arc::new(message), cells };
         let trace = self.scanner.scanner.stats();
         let cells_examined = trace.cells_examined().saturating_sub(self.cells_before);
-        self.scanner.is_slow =
-            trace.blocks_read() > self.blocks_before || cells_examined > MAX_MEMORY_CELLS;
+        let blocks_read = trace.blocks_read().saturating_sub(self.blocks_before);
+        self.scanner.is_slow = !InlineBudget::allows_next(cells_examined, blocks_read);
         self.scanner.count_memory();
-        let scanners = &self.context.scanners;
+        let scanners = &self.service.scanners;
         if let Some(missing) = &mut self.detached {
             // The scanner is released or has ended.
             missing.is_back = true;
@@ -539,8 +552,8 @@ impl ScanExecution {
         let is_early = stopped == Some(StopReason::Time);
         let has_cursor = self.scanner.need_cursor
             && (is_early || stopped == Some(StopReason::Bytes) && self.rows.is_empty());
-        let lease_ms =
-            u32::try_from(self.context.config.limits.scanner_timeout_ms).unwrap_or(u32::MAX);
+        let lease_ms = u32::try_from(self.service.context.config.limits.scanner_timeout_ms)
+            .unwrap_or(u32::MAX);
         let mut response = pb::ScanResponse {
             scanner_id: Some(self.id),
             more_results: Some(!is_over),
@@ -590,7 +603,7 @@ fn time_limit(context: &Context, call: &Call) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::master_service::tests::test_server::{TestServer, name};
+    use crate::testing::test_server::{TestServer, name};
 
     #[test]
     fn a_memstore_that_is_flushed_counts_for_a_scanner_that_nobody_asks() {
@@ -616,7 +629,7 @@ mod tests {
         let used = || rig.peer.scanner_memory.used();
         assert!(used() < 2 * SCANNER_BYTES);
         rig.context.engine.flush(&name("t")).unwrap();
-        rig.context.scanners.expire(Instant::now());
+        rig.services.client.scanners.expire(Instant::now());
         assert!(used() > 2 << 20, "{}", used());
     }
 

@@ -3,7 +3,7 @@
 use halite_engine::scan::ReadStats;
 use halite_wire::proto as pb;
 
-use crate::call::Call;
+use crate::base::call::Call;
 use crate::outside::Instant;
 
 /// Counters of the scanner before this call.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::json::Value;
-use crate::metrics::Histogram;
+use crate::base::metrics::Histogram;
 
 /// HBase's percentiles and their names.
 const QUANTILES: [(f64, &str); 8] = [

@@ -37,10 +37,10 @@ use hyper_util::service::TowerToHyperService;
 use tokio::task::JoinSet;
 
 use self::snapshot::{MetricsSnapshot, RequestRates};
-use crate::buffers::Buffers;
-use crate::context::Context;
+use crate::base::buffers::Buffers;
+use crate::base::shutdown::Shutdown;
 use crate::outside::{Listener, Stream};
-use crate::shutdown::Shutdown;
+use crate::services::Services;
 
 /// Maximum concurrent connections; more wait.
 const MAX_CONNECTIONS: usize = 64;
@@ -60,14 +60,14 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// State for the pages of one connection.
 #[derive(Clone)]
 struct HttpContext {
-    context: Arc<Context>,
+    services: Arc<Services>,
     rates: Arc<RequestRates>,
     /// Address that the client connected to.
     local: SocketAddr,
 }
 
 /// Serves clients until shutdown.
-pub(crate) async fn serve(listener: Listener, context: Arc<Context>, mut shutdown: Shutdown) {
+pub(crate) async fn serve(listener: Listener, services: Arc<Services>, mut shutdown: Shutdown) {
     let (rates, addresses) =
         (Arc::new(RequestRates::default()), Buffers::for_connections(MAX_CONNECTIONS_PER_ADDRESS));
     let mut connections = JoinSet::new();
@@ -80,7 +80,7 @@ pub(crate) async fn serve(listener: Listener, context: Arc<Context>, mut shutdow
                 Ok((stream, peer)) => {
                     let Some(account) = addresses.connect(peer.ip()) else { continue };
                     let Ok(local) = stream.local_addr() else { continue };
-                    let site = HttpContext { context: Arc::clone(&context), rates: Arc::clone(&rates), local };
+                    let site = HttpContext { services: Arc::clone(&services), rates: Arc::clone(&rates), local };
                     connections.spawn(async move {
                         serve_connection(stream, site).await;
                         drop(account);
@@ -141,11 +141,17 @@ async fn jmx(State(site): State<HttpContext>, Query(asked): Query<query::BeanQue
 }
 
 async fn health(State(site): State<HttpContext>) -> Response {
-    respond(site, probes::CONTENT_TYPE, |site| probes::health(&site.context.engine.health())).await
+    respond(site, probes::CONTENT_TYPE, |site| {
+        probes::health(&site.services.context.engine.health())
+    })
+    .await
 }
 
 async fn ready(State(site): State<HttpContext>) -> Response {
-    respond(site, probes::CONTENT_TYPE, |site| probes::ready(&site.context.engine.health())).await
+    respond(site, probes::CONTENT_TYPE, |site| {
+        probes::ready(&site.services.context.engine.health())
+    })
+    .await
 }
 
 /// Serves HBase's page of a region server, and the task list for `processlist` of its shell.
@@ -157,14 +163,14 @@ async fn server_status(
         return overview(State(site)).await;
     }
     respond(site, "application/json; charset=utf8", move |site| {
-        (StatusCode::OK, tasks::tasks(&site.context, &asked))
+        (StatusCode::OK, tasks::tasks(&site.services.context, &asked))
     })
     .await
 }
 
 impl HttpContext {
     fn snapshot(&self) -> MetricsSnapshot<'_> {
-        MetricsSnapshot::gather(&self.context, self.local, &self.rates)
+        MetricsSnapshot::gather(&self.services, self.local, &self.rates)
     }
 }
 
@@ -174,7 +180,7 @@ async fn respond(
     content_type: &'static str,
     write: impl FnOnce(&HttpContext) -> (StatusCode, String) + Send + 'static,
 ) -> Response {
-    let machine = site.context.machine.clone();
+    let machine = site.services.context.machine.clone();
     let page = machine.block(move || write(&site));
     let headers: [(HeaderName, &str); 3] = [
         (header::CONTENT_TYPE, content_type),

@@ -11,7 +11,7 @@ use halite_engine::{Health, StoreState};
 use halite_types::Error;
 
 use super::json::Value;
-use crate::health::name;
+use crate::base::health::name;
 
 pub(super) const CONTENT_TYPE: &str = "application/json; charset=utf8";
 

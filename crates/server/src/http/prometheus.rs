@@ -14,9 +14,9 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use super::snapshot::{MetricsSnapshot, RegionTotals};
-use crate::health::name;
-use crate::metrics::{ExceptionClass, Histogram};
-use crate::operations::Operation;
+use crate::base::health::name;
+use crate::base::metrics::{ExceptionClass, Histogram};
+use crate::base::operations::Operation;
 
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use serde::Deserialize;
 
-use super::beans::Bean;
+use super::beans::bean::Bean;
 use super::json::Value;
 
 /// Query string of the URL.

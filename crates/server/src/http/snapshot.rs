@@ -11,10 +11,12 @@ use halite_wire::service::{Method, Service};
 
 use super::histogram_summary::HistogramSummary;
 use super::process::{Machine, Process};
-use crate::context::Context;
-use crate::identity::Identity;
-use crate::metrics::MethodMetrics;
+use crate::base::context::Context;
+use crate::base::identity::Identity;
+use crate::base::metrics::MethodMetrics;
+use crate::master_service::state::procedures::ProcedureTimes;
 use crate::outside::Instant;
+use crate::services::Services;
 
 /// Current metrics.
 pub(super) struct MetricsSnapshot<'a> {
@@ -37,6 +39,8 @@ pub(super) struct MetricsSnapshot<'a> {
     /// Handler threads, and administration threads, that are running a call.
     pub(super) active_handlers: u64,
     pub(super) active_admin_handlers: u64,
+    /// Counters and durations of the master's procedures.
+    pub(super) procedures: &'a [ProcedureTimes],
     pub(super) wal: WalStats<'a>,
     pub(super) health: Health,
     /// Waiting flushes and compactions.
@@ -48,7 +52,8 @@ pub(super) struct MetricsSnapshot<'a> {
 }
 
 impl<'a> MetricsSnapshot<'a> {
-    pub(super) fn gather(context: &'a Context, local: SocketAddr, rates: &RequestRates) -> Self {
+    pub(super) fn gather(services: &'a Services, local: SocketAddr, rates: &RequestRates) -> Self {
+        let context = &*services.context;
         let status = context.engine.status();
         let mut tables: BTreeMap<TableName, RegionTotals> = BTreeMap::new();
         let mut totals = RegionTotals::default();
@@ -59,11 +64,12 @@ impl<'a> MetricsSnapshot<'a> {
         Self {
             identity: context.identity(local),
             cluster_id: &context.cluster_id,
-            open_scanners: context.scanners.len() as u64,
+            open_scanners: services.client.scanners.len() as u64,
             queued_handler_calls: context.handler_pool.len() as u64,
             queued_admin_calls: context.admin_pool.len() as u64,
             active_handlers: context.handler_pool.active_handlers() as u64,
             active_admin_handlers: context.admin_pool.active_handlers() as u64,
+            procedures: services.master.procedure_times(),
             wal: context.engine.wal_stats(),
             health: context.engine.health(),
             queues: context.engine.queue_lengths(),

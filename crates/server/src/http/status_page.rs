@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use halite_engine::Health;
 
 use super::snapshot::MetricsSnapshot;
-use crate::health::name;
+use crate::base::health::name;
 
 pub(super) fn text(figures: &MetricsSnapshot<'_>) -> String {
     let mut out = format!("Halite {}\n\n", env!("CARGO_PKG_VERSION"));

@@ -5,7 +5,7 @@ use halite_types::CompactionState;
 use serde::Deserialize;
 
 use super::json::Value;
-use crate::context::Context;
+use crate::base::context::Context;
 
 /// Query string of the URL.
 #[derive(Debug, Default, Deserialize)]

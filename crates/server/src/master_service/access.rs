@@ -3,7 +3,7 @@
 use halite_wire::proto as pb;
 
 use super::request_context::RequestContext;
-use crate::call::CallError;
+use crate::base::call::CallError;
 
 /// Returns HBase's error for an access controller that is not loaded.
 fn not_loaded() -> CallError {

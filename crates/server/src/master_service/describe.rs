@@ -9,11 +9,12 @@ use halite_wire::convert::schema::table_name_to_proto;
 use halite_wire::proto as pb;
 use pb::table_state::State;
 
-use super::errors::table_not_found;
-use super::names::{is_meta, is_system, meta_table, table_name};
-use super::request_context::{RequestContext, check_exists, check_namespace};
-use super::schema;
-use crate::call::CallError;
+use super::lookup::{check_exists, check_namespace};
+use super::request_context::RequestContext;
+use crate::base::call::CallError;
+use crate::base::errors::table_not_found;
+use crate::base::names::{is_meta, is_system, meta_table, table_name};
+use crate::base::schema;
 
 /// Filter of a list of tables.
 #[derive(Default)]

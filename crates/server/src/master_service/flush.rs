@@ -1,72 +1,20 @@
 //! Flushes of tables, and the procedures that clients before 2.6 start by a signature.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use bytes::Bytes;
 use halite_engine::Engine;
 use halite_types::{SnapshotDescriptor, TableName};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
-use super::names::{is_meta, table_name};
-use super::procedures::{Nonce, Procedures};
-use super::request_context::{Failure, RequestContext, check_enabled, nonce};
-use crate::call::CallError;
-
-/// Signature of flushes (HBase: `MasterFlushTableProcedureManager`).
-const FLUSH: &str = "flush-table-proc";
-/// Signature of snapshots (HBase: `SnapshotManager.ONLINE_SNAPSHOT_CONTROLLER_DESCRIPTION`).
-pub(super) const SNAPSHOT: &str = "online-snapshot";
+use super::lookup::check_enabled;
+use super::request_context::{Failure, RequestContext, nonce};
+use super::state::procedures::Nonce;
+use super::state::signed_procedures::{FLUSH, SNAPSHOT};
+use crate::base::call::CallError;
+use crate::base::names::{is_meta, table_name};
 
 /// HBase's suggested wait for a procedure, in milliseconds.
 const EXPECTED_MS: i64 = 60_000;
-
-/// Procedures that clients poll by signature and instance, the newest of each.
-#[derive(Debug, Default)]
-pub(crate) struct SignedProcedures(Mutex<HashMap<(&'static str, String), u64>>);
-
-impl SignedProcedures {
-    fn lock(&self) -> MutexGuard<'_, HashMap<(&'static str, String), u64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Records a procedure.
-    pub(crate) fn record(
-        &self,
-        procedures: &Procedures,
-        signature: &'static str,
-        instance: &str,
-        id: u64,
-    ) {
-        let mut known = self.lock();
-        known.retain(|_, id| procedures.find(*id).is_some());
-        known.insert((signature, instance.to_owned()), id);
-    }
-
-    /// Returns `true` if the procedure is done. An unknown one is: it was started long ago, or by
-    /// an earlier process.
-    ///
-    /// # Errors
-    /// The error of the procedure.
-    pub(crate) fn is_done(
-        &self,
-        procedures: &Procedures,
-        signature: &'static str,
-        instance: &str,
-    ) -> Result<bool, CallError> {
-        let key = (signature, instance.to_owned());
-        let id = self.lock().get(&key).copied();
-        match id.and_then(|id| procedures.find(id)).map(|procedure| procedure.outcome) {
-            Some(None) => Ok(false),
-            Some(Some(Err(exception))) => {
-                self.lock().remove(&key);
-                Err(exception.into())
-            }
-            Some(Some(Ok(_))) | None => Ok(true),
-        }
-    }
-}
 
 /// Handles `FlushTable`: flushes all families. The named ones must exist (HBase:
 /// `FlushTableProcedure`).
@@ -132,12 +80,7 @@ pub(super) fn exec(
                 .map(|family| Bytes::from(family.to_owned()))
                 .collect();
             let id = start(asked, &name, &families, Nonce::default())?;
-            asked.context.master.signed_procedures.record(
-                &asked.context.master.procedures,
-                FLUSH,
-                &instance,
-                id,
-            );
+            asked.state.signed_procedures.record(&asked.state.procedures, FLUSH, &instance, id);
         }
         SNAPSHOT => {
             let table = setting("table").ok_or_else(|| {
@@ -168,7 +111,7 @@ pub(super) fn is_done(
     let procedure = request.procedure.clone().unwrap_or_default();
     let signature = [FLUSH, SNAPSHOT].into_iter().find(|known| *known == procedure.signature);
     let signature = signature.ok_or_else(|| not_registered(&procedure.signature))?;
-    let master = &asked.context.master;
+    let master = asked.state;
     let done =
         master.signed_procedures.is_done(&master.procedures, signature, procedure.instance())?;
     Ok(pb::IsProcedureDoneResponse { done: Some(done), snapshot: None })

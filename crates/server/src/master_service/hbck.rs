@@ -8,12 +8,12 @@ use halite_wire::proto as pb;
 use pb::table_state::State;
 
 use super::describe;
-use super::errors::not_supported;
-use super::names::{encoded_name, table_name};
-use super::procedures::Nonce;
 use super::request_context::{Failure, RequestContext};
+use super::state::procedures::Nonce;
 use super::{regions, tables};
-use crate::call::CallError;
+use crate::base::call::CallError;
+use crate::base::errors::not_supported;
+use crate::base::names::{encoded_name, table_name};
 
 /// HBase's value instead of the id of a procedure that could not be started: -1.
 const NO_PROCEDURE: u64 = u64::MAX;

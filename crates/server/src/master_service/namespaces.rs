@@ -9,12 +9,13 @@ use halite_wire::convert::schema::{namespace_from_proto, namespace_to_proto};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
-use super::errors::namespace_not_found;
-use super::names::meta_table;
-use super::namespace_limits::{MAX_REGIONS, MAX_TABLES};
+use super::lookup::check_namespace;
+use super::lookup::namespaces;
 use super::quotas;
-use super::request_context::{Failure, RequestContext, check_namespace, nonce};
-use crate::call::CallError;
+use super::request_context::{Failure, RequestContext, nonce};
+use super::state::namespace_limits::{MAX_REGIONS, MAX_TABLES};
+use crate::base::call::CallError;
+use crate::base::errors::namespace_not_found;
 
 /// Handles `CreateNamespace`.
 pub(super) fn create(
@@ -23,7 +24,7 @@ pub(super) fn create(
 ) -> Result<pb::CreateNamespaceResponse, CallError> {
     let (name, settings) = namespace_from_proto(&request.namespace_descriptor)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
-    let context = Arc::clone(asked.context);
+    let master = Arc::clone(asked.state);
     let id =
         asked.start("CreateNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
             if check_namespace(engine, &name).is_ok() {
@@ -34,7 +35,7 @@ pub(super) fn create(
             }
             check_limits(&name, &settings)?;
             engine.create_namespace(&name, settings)?;
-            context.master.namespace_table.sync(engine);
+            master.namespace_table.sync(engine);
             Ok(())
         })?;
     Ok(pb::CreateNamespaceResponse { proc_id: Some(id) })
@@ -47,13 +48,13 @@ pub(super) fn modify(
 ) -> Result<pb::ModifyNamespaceResponse, CallError> {
     let (name, settings) = namespace_from_proto(&request.namespace_descriptor)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
-    let context = Arc::clone(asked.context);
+    let master = Arc::clone(asked.state);
     let id =
         asked.start("ModifyNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
             check_namespace(engine, &name)?;
             check_limits(&name, &settings)?;
             engine.alter_namespace(&name, settings)?;
-            context.master.namespace_table.sync(engine);
+            master.namespace_table.sync(engine);
             Ok(())
         })?;
     Ok(pb::ModifyNamespaceResponse { proc_id: Some(id) })
@@ -66,14 +67,14 @@ pub(super) fn delete(
 ) -> Result<pb::DeleteNamespaceResponse, CallError> {
     let nonce = nonce(request.nonce_group(), request.nonce());
     let name = request.namespace_name.clone();
-    let context = Arc::clone(asked.context);
+    let master = Arc::clone(asked.state);
     let id =
         asked.start("DeleteNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
             check_namespace(engine, &name)?;
             check_removable(engine, &name)?;
             engine.drop_namespace(&name)?;
-            context.master.namespace_table.sync(engine);
-            quotas::remove_namespace_quotas(&context, &name);
+            master.namespace_table.sync(engine);
+            quotas::remove_namespace_quotas(&master, &name);
             Ok(())
         })?;
     Ok(pb::DeleteNamespaceResponse { proc_id: Some(id) })
@@ -98,7 +99,7 @@ pub(super) fn descriptor(
     request: &pb::GetNamespaceDescriptorRequest,
 ) -> Result<pb::GetNamespaceDescriptorResponse, CallError> {
     let name = &request.namespace_name;
-    let found = all(asked.engine()).into_iter().find(|(known, _)| known == name);
+    let found = namespaces(asked.engine()).into_iter().find(|(known, _)| known == name);
     let (name, settings) = found.ok_or_else(|| namespace_not_found(name))?;
     Ok(pb::GetNamespaceDescriptorResponse {
         namespace_descriptor: namespace_to_proto(&name, &settings),
@@ -110,7 +111,7 @@ pub(super) fn descriptors(
     asked: &RequestContext<'_>,
     _: &pb::ListNamespaceDescriptorsRequest,
 ) -> Result<pb::ListNamespaceDescriptorsResponse, CallError> {
-    let all = all(asked.engine());
+    let all = namespaces(asked.engine());
     Ok(pb::ListNamespaceDescriptorsResponse {
         namespace_descriptor: all
             .iter()
@@ -125,19 +126,8 @@ pub(super) fn names(
     _: &pb::ListNamespacesRequest,
 ) -> Result<pb::ListNamespacesResponse, CallError> {
     Ok(pb::ListNamespacesResponse {
-        namespace_name: all(asked.engine()).into_iter().map(|(name, _)| name).collect(),
+        namespace_name: namespaces(asked.engine()).into_iter().map(|(name, _)| name).collect(),
     })
-}
-
-/// Returns all namespaces by name, always including that of `hbase:meta`.
-pub(super) fn all(engine: &Engine) -> Vec<(String, Attributes)> {
-    let mut all = engine.namespaces();
-    let system = meta_table();
-    if !all.iter().any(|(name, _)| name == system.namespace()) {
-        all.push((system.namespace().to_owned(), Attributes::new()));
-        all.sort();
-    }
-    all
 }
 
 /// Checks the limits that a namespace sets (HBase:

@@ -13,9 +13,9 @@ use halite_wire::proto as pb;
 use pb::replication_state::State;
 use prost::Message;
 
-use super::procedures::Nonce;
 use super::request_context::{Failure, RequestContext};
-use crate::call::CallError;
+use super::state::procedures::Nonce;
+use crate::base::call::CallError;
 
 /// Prefix of the peers among the store's settings, followed by the id.
 const PREFIX: &str = "peer/";
@@ -191,8 +191,7 @@ pub(super) fn set_modification(
     asked: &RequestContext<'_>,
     request: &pb::ReplicationPeerModificationSwitchRequest,
 ) -> Result<pb::ReplicationPeerModificationSwitchResponse, CallError> {
-    let previous_value =
-        asked.context.master.switches.peer_modification.set(asked.engine(), request.on)?;
+    let previous_value = asked.state.switches.peer_modification.set(asked.engine(), request.on)?;
     Ok(pb::ReplicationPeerModificationSwitchResponse { previous_value })
 }
 
@@ -202,7 +201,7 @@ pub(super) fn is_modification_on(
     _: &pb::IsReplicationPeerModificationEnabledRequest,
 ) -> Result<pb::IsReplicationPeerModificationEnabledResponse, CallError> {
     Ok(pb::IsReplicationPeerModificationEnabledResponse {
-        enabled: asked.context.master.switches.peer_modification.get(),
+        enabled: asked.state.switches.peer_modification.get(),
     })
 }
 
@@ -221,7 +220,7 @@ fn change(
     procedure: &'static str,
     change: impl FnOnce(&mut Properties) -> Result<(), CallError> + Send + 'static,
 ) -> Result<Option<u64>, CallError> {
-    if !asked.context.master.switches.peer_modification.get() {
+    if !asked.state.switches.peer_modification.get() {
         return Err(CallError::new(ExceptionKind::Io, "Replication peer modification disabled"));
     }
     let id = asked.start(procedure, None, Nonce::default(), Failure::InResult, move |engine| {

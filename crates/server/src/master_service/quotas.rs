@@ -1,95 +1,32 @@
-//! Quotas. They are stored in `hbase:quota` as in HBase, where clients read them directly, and are
-//! loaded from there.
+//! Handlers that change quotas, and the quotas in force.
 //!
-//! ```text
-//! row          t.TABLE   n.NAMESPACE   u.USER   r.SERVER     family q, qualifier s
-//!              u.USER                                        family q, qualifier s.TABLE or s.NAMESPACE:
-//!              exceedThrottleQuota                           family q, qualifier s: one byte, ff for on
-//!              t.TABLE                                       family u, qualifier p: usage of the table against its limit
-//! value        "PBUF" and the message Quotas; in family u the message SpaceQuotaSnapshot
-//! ```
-//! The layout is HBase's `QuotaTableUtil`. The rules are those of `MasterQuotaManager` and
-//! `GlobalQuotaSettingsImpl`.
+//! The rules are those of HBase's `MasterQuotaManager` and `GlobalQuotaSettingsImpl`. The quotas
+//! are stored in `hbase:quota` (`base/quota_table.rs`).
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use halite_engine::{Engine, Table};
-use halite_types::schema::family_attribute as fam;
+use halite_engine::Table;
 use halite_types::{
-    Delete, FamilyDescriptor, Get, Put, ReadTier, Result as StoreResult, RowOp, RowRange, Scan,
-    TableDescriptor, TableName,
+    Delete, Get, Put, ReadTier, Result as StoreResult, RowOp, RowRange, Scan, TableName,
 };
-use halite_wire::convert::schema::{table_name_from_proto, with_defaults};
+use halite_wire::convert::schema::table_name_from_proto;
 use halite_wire::proto as pb;
 use pb::magic::{from_magic, with_magic};
 
 use super::request_context::RequestContext;
+use super::state::Master;
 use super::throttles::{merged, without};
-use crate::call::CallError;
-use crate::context::Context;
-use crate::quota::StoredQuota;
+use crate::base::call::CallError;
+use crate::base::quota_table::{
+    EXCEED_ROW, FAMILY, SETTINGS, USAGE_FAMILY, USAGE_QUALIFIER, stored, table, table_if_on,
+    table_name,
+};
 
-const FAMILY: &str = "q";
-const USAGE_FAMILY: &str = "u";
-const SETTINGS: &str = "s";
-const USAGE_QUALIFIER: &str = "p";
-const EXCEED_ROW: &str = "exceedThrottleQuota";
 /// Row for all region servers together.
 const ALL_SERVERS: &str = "r.all";
 const TRUE: [u8; 1] = [0xff];
 const FALSE: [u8; 1] = [0];
-
-/// Lock that serializes changes of quotas, since each change reads what it modifies.
-#[derive(Debug, Default)]
-pub(crate) struct Quotas(Mutex<()>);
-
-impl Quotas {
-    fn lock(&self) -> MutexGuard<'_, ()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn table_name() -> TableName {
-    "hbase:quota".parse().expect("a legal name")
-}
-
-/// Creates `hbase:quota` if quotas are on and it does not exist. A failure is only logged, since
-/// the server must start so that clients can read.
-pub(super) fn prepare(engine: &Engine, enabled: bool) {
-    if !enabled || engine.descriptor(&table_name()).is_ok() {
-        return;
-    }
-    let family =
-        |name: &'static str| FamilyDescriptor::new(name).versions(1).set(fam::REPLICATION_SCOPE, 0);
-    let table =
-        TableDescriptor::new(table_name()).family(family(FAMILY)).family(family(USAGE_FAMILY));
-    if let Err(error) = engine.create_table(with_defaults(table), Vec::new()) {
-        tracing::warn!(
-            "{} could not be made, and will be at the next start: {error}",
-            table_name()
-        );
-    }
-}
-
-fn table(context: &Context) -> Result<Arc<Table>, CallError> {
-    if !context.config.quota_enabled {
-        return Err(CallError::do_not_retry(
-            "java.lang.UnsupportedOperationException: quota support disabled",
-        ));
-    }
-    Ok(context.engine.table(&table_name())?)
-}
-
-/// Returns the table, if quotas are on. If they are on, an unreadable table is an error.
-fn table_if_on(context: &Context) -> StoreResult<Option<Arc<Table>>> {
-    if context.config.quota_enabled {
-        context.engine.table(&table_name()).map(Some)
-    } else {
-        Ok(None)
-    }
-}
 
 /// Row and qualifier of a quota.
 struct QuotaRow {
@@ -158,11 +95,11 @@ pub(super) fn set(
 ) -> Result<pb::SetQuotaResponse, CallError> {
     let table = table(asked.context)?;
     let place = quota_row(request)?;
-    let _change = asked.context.master.quotas.lock();
+    let _change = asked.state.quota_changes.lock();
     let changed =
         if request.remove_all() { None } else { changed(read_quotas(&table, &place)?, request)? };
     write_quotas(&table, place, changed.as_ref())?;
-    put_in_force(asked.context)?;
+    put_in_force(asked.state)?;
     Ok(pb::SetQuotaResponse {})
 }
 
@@ -184,16 +121,16 @@ fn write_quotas(
 
 /// Removes the limits of a table or namespace (HBase: `MasterQuotasObserver`). The table or
 /// namespace has already been dropped, so a failure is only logged.
-fn remove_quotas(context: &Context, row: String) {
-    let Ok(table) = table(context) else { return };
-    let _change = context.master.quotas.lock();
+fn remove_quotas(master: &Master, row: String) {
+    let Ok(table) = table(&master.context) else { return };
+    let _change = master.quota_changes.lock();
     let place = QuotaRow { row, qualifier: SETTINGS.to_owned() };
     let forgotten = read_quotas(&table, &place).and_then(|quotas| match quotas {
         pb::Quotas { throttle: None, space: None, .. } => Ok(()),
         quotas => {
             let left = pb::Quotas { throttle: None, space: None, ..quotas };
             write_quotas(&table, place, Some(&left).filter(|left| left.bypass_globals()))?;
-            Ok(put_in_force(context)?)
+            Ok(put_in_force(master)?)
         }
     });
     if let Err(fault) = forgotten {
@@ -206,29 +143,13 @@ fn remove_quotas(context: &Context, row: String) {
 }
 
 /// Removes the limits of a dropped table.
-pub(super) fn remove_table_quotas(context: &Context, name: &TableName) {
-    remove_quotas(context, format!("t.{name}"));
+pub(super) fn remove_table_quotas(master: &Master, name: &TableName) {
+    remove_quotas(master, format!("t.{name}"));
 }
 
 /// Removes the limits of a dropped namespace.
-pub(super) fn remove_namespace_quotas(context: &Context, name: &str) {
-    remove_quotas(context, format!("n.{name}"));
-}
-
-/// Returns the quotas of tables (`t.`) or namespaces (`n.`), by name; none if quotas are off.
-///
-/// # Errors
-/// Errors of reading the table.
-pub(super) fn quotas_by_prefix(
-    context: &Context,
-    prefix: &str,
-) -> StoreResult<Vec<(String, pb::Quotas)>> {
-    let found = stored_in(context, RowRange::prefix(prefix.to_owned()))?
-        .into_iter()
-        .filter(|stored| stored.qualifier == SETTINGS);
-    Ok(found
-        .filter_map(|stored| Some((stored.row.strip_prefix(prefix)?.to_owned(), stored.quotas)))
-        .collect())
+pub(super) fn remove_namespace_quotas(master: &Master, name: &str) {
+    remove_quotas(master, format!("n.{name}"));
 }
 
 /// Writes the changed usage of tables against their limits. The shell's `list_quota_snapshots`
@@ -237,12 +158,12 @@ pub(super) fn quotas_by_prefix(
 /// # Errors
 /// Errors of reading and writing the table.
 pub(super) fn record_usage(
-    context: &Context,
+    master: &Master,
     measured: &BTreeMap<TableName, Bytes>,
 ) -> StoreResult<()> {
-    let Some(table) = table_if_on(context)? else { return Ok(()) };
+    let Some(table) = table_if_on(&master.context)? else { return Ok(()) };
     // Without the lock, a concurrent change could restore a row that was just deleted.
-    let _change = context.master.quotas.lock();
+    let _change = master.quota_changes.lock();
     let mut known = BTreeMap::new();
     for rows in table.scan(Scan { range: RowRange::prefix("t."), ..Scan::all() }, ReadTier::Disk) {
         for row in &rows? {
@@ -272,45 +193,16 @@ pub(super) fn record_usage(
     }
 }
 
-/// Returns all stored quotas, without the switch; none if quotas are off.
-///
-/// # Errors
-/// Errors of reading the table.
-pub(super) fn stored(context: &Context) -> StoreResult<Vec<StoredQuota>> {
-    stored_in(context, RowRange::all())
-}
-
-fn stored_in(context: &Context, range: RowRange) -> StoreResult<Vec<StoredQuota>> {
-    let Some(table) = table_if_on(context)? else { return Ok(Vec::new()) };
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let mut found = Vec::new();
-    for rows in table.scan(Scan { range, ..Scan::all() }, ReadTier::Disk) {
-        let rows = rows?;
-        for cell in rows
-            .iter()
-            .flat_map(|row| row.cells().iter())
-            .filter(|cell| cell.family() == FAMILY.as_bytes())
-        {
-            let message = from_magic::<pb::Quotas>(Bytes::copy_from_slice(cell.value()));
-            found.extend(message.ok().map(|quotas| StoredQuota {
-                row: text(cell.row()),
-                qualifier: text(cell.qualifier()),
-                quotas,
-            }));
-        }
-    }
-    Ok(found)
-}
-
 /// Applies the stored quotas.
 ///
 /// # Errors
 /// Errors of reading the table; the quotas in effect then stay unchanged.
-pub(crate) fn put_in_force(context: &Context) -> StoreResult<()> {
-    let Some(table) = table_if_on(context)? else { return Ok(()) };
+pub(crate) fn put_in_force(master: &Master) -> StoreResult<()> {
+    let Some(table) = table_if_on(&master.context)? else { return Ok(()) };
     let exceed = table.get(&Get::new(EXCEED_ROW).column(FAMILY, SETTINGS), ReadTier::Disk)?;
     let may_exceed = exceed.value(FAMILY, SETTINGS).is_some_and(|value| value[..] == TRUE);
-    let is_on = context.master.switches.rpc_throttle.get();
+    let context = &master.context;
+    let is_on = master.switches.rpc_throttle.get();
     context.quota.change(&context.engine, &stored(context)?, is_on, may_exceed);
     Ok(())
 }
@@ -348,10 +240,10 @@ pub(super) fn set_throttle(
     asked: &RequestContext<'_>,
     request: &pb::SwitchRpcThrottleRequest,
 ) -> Result<pb::SwitchRpcThrottleResponse, CallError> {
-    let on = &asked.context.master.switches.rpc_throttle;
+    let on = &asked.state.switches.rpc_throttle;
     let previous = asked.context.config.quota_enabled
         && on.set(asked.engine(), request.rpc_throttle_enabled)?;
-    put_in_force(asked.context)?;
+    put_in_force(asked.state)?;
     Ok(pb::SwitchRpcThrottleResponse { previous_rpc_throttle_enabled: previous })
 }
 
@@ -361,7 +253,7 @@ pub(super) fn is_throttle_on(
     _: &pb::IsRpcThrottleEnabledRequest,
 ) -> Result<pb::IsRpcThrottleEnabledResponse, CallError> {
     let rpc_throttle_enabled =
-        asked.context.config.quota_enabled && asked.context.master.switches.rpc_throttle.get();
+        asked.context.config.quota_enabled && asked.state.switches.rpc_throttle.get();
     Ok(pb::IsRpcThrottleEnabledResponse { rpc_throttle_enabled })
 }
 
@@ -378,7 +270,7 @@ pub(super) fn set_exceed(
         });
     }
     let table = table(asked.context)?;
-    let _change = asked.context.master.quotas.lock();
+    let _change = asked.state.quota_changes.lock();
     let previous = read(&table, EXCEED_ROW, SETTINGS)?.is_some_and(|value| value[..] == TRUE);
     let wanted = request.exceed_throttle_quota_enabled;
     if previous != wanted {
@@ -390,7 +282,7 @@ pub(super) fn set_exceed(
             &table,
             Put::new(EXCEED_ROW).add(FAMILY, SETTINGS, if wanted { TRUE } else { FALSE }),
         )?;
-        put_in_force(asked.context)?;
+        put_in_force(asked.state)?;
     }
     Ok(pb::SwitchExceedThrottleQuotaResponse { previous_exceed_throttle_quota_enabled: previous })
 }

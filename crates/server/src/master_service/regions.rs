@@ -1,7 +1,7 @@
 //! Handlers that split, merge and truncate regions, and those for assignment, which is fixed.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use halite_engine::Engine;
 use halite_types::{RegionInfo, TableName};
@@ -9,25 +9,16 @@ use halite_wire::convert::region;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
-use super::errors::unknown_region;
-use super::names::{encoded_name, encoded_names, is_meta, meta_table, table_name};
-use super::namespace_limits::{NewResource, with_room};
-use super::request_context::{Failure, RequestContext, check_enabled, check_exists, nonce};
+use super::lookup::{check_enabled, check_exists};
+use super::request_context::{Failure, RequestContext, nonce};
 use super::servers::check_destination;
-use crate::call::CallError;
+use super::state::namespace_limits::NewResource;
+use crate::base::call::CallError;
+use crate::base::errors::unknown_region;
+use crate::base::names::{encoded_name, encoded_names, is_meta, meta_table, table_name};
 
 /// Number of unassigned regions from which regions that no longer exist are removed.
 const UNASSIGNED_CLEANUP_THRESHOLD: usize = 1_000;
-
-/// Regions that were unassigned and not assigned again, by encoded name.
-#[derive(Debug, Default)]
-pub(crate) struct Unassigned(Mutex<HashSet<String>>);
-
-impl Unassigned {
-    fn change(&self, change: impl FnOnce(&mut HashSet<String>) -> bool) -> bool {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
 
 /// Finds the region with an encoded name, of an enabled or a disabled table.
 fn find(engine: &Engine, encoded: &str) -> Result<RegionInfo, CallError> {
@@ -68,7 +59,7 @@ pub(super) fn split(
     check_may_split(asked, &region)?;
     let at = request.split_row.clone().filter(|row| !row.is_empty());
     check_split_row(asked.engine(), &region, at.as_deref())?;
-    let context = Arc::clone(asked.context);
+    let master = Arc::clone(asked.state);
     let id = asked.start(
         "SplitTableRegionProcedure",
         Some(&table),
@@ -76,7 +67,7 @@ pub(super) fn split(
         Failure::InResult,
         move |engine| {
             let name = &region.encoded_name;
-            with_room(&context, &region.table, NewResource::Split(name), || {
+            master.with_room(&region.table, NewResource::Split(name), || {
                 Ok(engine.split_region(name, at)?)
             })
         },
@@ -86,7 +77,7 @@ pub(super) fn split(
 
 fn check_may_split(asked: &RequestContext<'_>, region: &RegionInfo) -> Result<(), CallError> {
     let name = region.display_name();
-    if !asked.context.master.switches.split.get() {
+    if !asked.state.switches.split.get() {
         return Err(CallError::do_not_retry(format!(
             "Split region {name} failed due to split switch off"
         )));
@@ -220,7 +211,7 @@ fn check_may_merge(
     regions: &[RegionInfo],
 ) -> Result<(), CallError> {
     let names = encoded_names(regions);
-    if !asked.context.master.switches.merge.get() {
+    if !asked.state.switches.merge.get() {
         return Err(CallError::do_not_retry(format!(
             "Merge of [{names}] failed because merge switch is off"
         )));
@@ -306,7 +297,7 @@ pub(super) fn assign(
             region.display_name()
         )));
     }
-    if asked.context.master.unassigned.change(|regions| regions.remove(&region.encoded_name))
+    if asked.state.unassigned.change(|regions| regions.remove(&region.encoded_name))
         || request.r#override()
     {
         return Ok(pb::AssignRegionResponse {});
@@ -327,7 +318,7 @@ pub(super) fn unassign(
         .region(&region.encoded_name)
         .map_err(|_| in_state(&region.display_name(), "CLOSED"))?;
     open.flush()?;
-    asked.context.master.unassigned.change(|regions| {
+    asked.state.unassigned.change(|regions| {
         if regions.len() >= UNASSIGNED_CLEANUP_THRESHOLD {
             regions.retain(|name| asked.engine().region(name).is_ok());
         }

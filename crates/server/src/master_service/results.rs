@@ -4,9 +4,9 @@ use halite_wire::exception::Exception;
 use halite_wire::proto as pb;
 use pb::get_procedure_result_response::State;
 
-use super::procedures::Procedure;
 use super::request_context::RequestContext;
-use crate::call::CallError;
+use super::state::procedures::Procedure;
+use crate::base::call::CallError;
 
 /// Source of a failure in HBase's `ForeignExceptionMessage`.
 const SOURCE: &str = "halite";
@@ -16,7 +16,7 @@ pub(super) fn result(
     asked: &RequestContext<'_>,
     request: &pb::GetProcedureResultRequest,
 ) -> Result<pb::GetProcedureResultResponse, CallError> {
-    let Some(procedure) = asked.context.master.procedures.find(request.proc_id) else {
+    let Some(procedure) = asked.state.procedures.find(request.proc_id) else {
         return Ok(pb::GetProcedureResultResponse {
             state: State::NotFound.into(),
             ..Default::default()
@@ -56,7 +56,7 @@ pub(super) fn list(
     asked: &RequestContext<'_>,
     _: &pb::GetProceduresRequest,
 ) -> Result<pb::GetProceduresResponse, CallError> {
-    let all = asked.context.master.procedures.all();
+    let all = asked.state.procedures.all();
     let procedure = all
         .iter()
         .filter(|(_, procedure)| procedure.outcome.is_none())

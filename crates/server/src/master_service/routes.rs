@@ -4,31 +4,30 @@ use std::sync::Arc;
 
 use halite_wire::service::{self, Method};
 
-use super::errors::not_supported;
 use super::request_context::RequestContext;
+use super::state::Master;
 use super::{
     access, describe, families, flush, hbck, locks, namespaces, peers, quota_observer, quotas,
     regions, results, servers, snapshots, status, switches, tables,
 };
-use crate::call::{Call, CallError, Reply};
-use crate::context::Context;
+use crate::base::call::{Call, CallError, Reply};
+use crate::base::routes::{reply_or_not_supported, routes};
 
-/// Expands `Method => handler` lines to one match.
-macro_rules! routes {
-    ($asked:expr, $call:expr; $($method:ident => $handler:path,)*) => {
-        match $call.method {
-            $(Method::$method => $asked.serve::<service::$method>($call, $handler),)*
-            other => Err(not_supported(other.name())),
-        }
-    };
+/// Answers a call of `MasterService`, `HbckService` or `LockService`. May block: it runs on a
+/// separate thread.
+pub(crate) fn answer(master: &Arc<Master>, call: &Call) -> Result<Reply, CallError> {
+    let asked = &RequestContext::new(master, &master.context, call);
+    let reply = schema_calls(asked, call)
+        .or_else(|| region_calls(asked, call))
+        .or_else(|| cluster_calls(asked, call))
+        .or_else(|| control_calls(asked, call))
+        .or_else(|| repair_calls(asked, call));
+    reply_or_not_supported(call, reply)
 }
 
-pub(crate) use routes;
-
-/// Answers a call of the master's services.
-pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, CallError> {
-    routes! { RequestContext::new(context, call), call;
-        // Tables.
+/// Tables and namespaces.
+fn schema_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply, CallError>> {
+    routes! { asked, call;
         MasterCreateTable => tables::create,
         MasterDeleteTable => tables::delete,
         MasterEnableTable => tables::enable,
@@ -48,26 +47,18 @@ pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, CallE
         MasterListTableDescriptorsByState => describe::descriptors_by_state,
         MasterListTableNamesByState => describe::names_by_state,
         MasterGetSchemaAlterStatus => describe::alter_status,
-
-        // Namespaces.
         MasterCreateNamespace => namespaces::create,
         MasterModifyNamespace => namespaces::modify,
         MasterDeleteNamespace => namespaces::delete,
         MasterGetNamespaceDescriptor => namespaces::descriptor,
         MasterListNamespaceDescriptors => namespaces::descriptors,
         MasterListNamespaces => namespaces::names,
+    }
+}
 
-        // Procedures.
-        MasterGetProcedureResult => results::result,
-        MasterGetProcedures => results::list,
-        MasterAbortProcedure => results::abort,
-        MasterGetLocks => locks::list,
-        MasterFlushTable => flush::table,
-        MasterExecProcedure => flush::exec,
-        MasterExecProcedureWithRet => flush::exec_with_answer,
-        MasterIsProcedureDone => flush::is_done,
-
-        // Regions.
+/// Regions, procedures and snapshots.
+fn region_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply, CallError>> {
+    routes! { asked, call;
         MasterSplitRegion => regions::split,
         MasterMergeTableRegions => regions::merge,
         MasterTruncateRegion => regions::truncate,
@@ -77,15 +68,25 @@ pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, CallE
         MasterOfflineRegion => regions::offline,
         MasterGetLastMajorCompactionTimestamp => regions::table_compacted,
         MasterGetLastMajorCompactionTimestampForRegion => regions::region_compacted,
-
-        // Snapshots.
+        MasterGetProcedureResult => results::result,
+        MasterGetProcedures => results::list,
+        MasterAbortProcedure => results::abort,
+        MasterGetLocks => locks::list,
+        MasterFlushTable => flush::table,
+        MasterExecProcedure => flush::exec,
+        MasterExecProcedureWithRet => flush::exec_with_answer,
+        MasterIsProcedureDone => flush::is_done,
         MasterSnapshot => snapshots::take,
         MasterIsSnapshotDone => snapshots::is_done,
         MasterGetCompletedSnapshots => snapshots::list,
         MasterDeleteSnapshot => snapshots::delete,
         MasterRestoreSnapshot => snapshots::restore,
+    }
+}
 
-        // The cluster and its switches.
+/// The cluster and its switches.
+fn cluster_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply, CallError>> {
+    routes! { asked, call;
         MasterGetClusterStatus => status::cluster_status,
         MasterIsMasterRunning => servers::is_running,
         MasterIsMasterInMaintenanceMode => servers::is_in_maintenance,
@@ -115,16 +116,18 @@ pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, CallE
         MasterIsCleanerChoreEnabled => switches::is_cleaner_on,
         MasterSwitchSnapshotCleanup => switches::set_snapshot_cleanup,
         MasterIsSnapshotCleanupEnabled => switches::is_snapshot_cleanup_on,
+    }
+}
 
-        // Quotas.
+/// Quotas, replication peers and permissions.
+fn control_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply, CallError>> {
+    routes! { asked, call;
         MasterSetQuota => quotas::set,
         MasterGetQuotaStates => quota_observer::states,
         MasterGetSpaceQuotaRegionSizes => quota_observer::sizes,
         MasterSwitchRpcThrottle => quotas::set_throttle,
         MasterIsRpcThrottleEnabled => quotas::is_throttle_on,
         MasterSwitchExceedThrottleQuota => quotas::set_exceed,
-
-        // Replication peers.
         MasterAddReplicationPeer => peers::add,
         MasterRemoveReplicationPeer => peers::remove,
         MasterEnableReplicationPeer => peers::enable,
@@ -136,8 +139,16 @@ pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, CallE
         MasterReplicationPeerModificationSwitch => peers::set_modification,
         MasterIsReplicationPeerModificationEnabled => peers::is_modification_on,
         MasterGetReplicationPeerModificationProcedures => peers::procedures,
+        MasterGrant => access::grant,
+        MasterRevoke => access::revoke,
+        MasterGetUserPermissions => access::permissions,
+        MasterHasUserPermissions => access::has_permissions,
+    }
+}
 
-        // Repairs, and locks held by clients.
+/// Repairs, and locks held by clients.
+fn repair_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply, CallError>> {
+    routes! { asked, call;
         HbckSetTableStateInMeta => hbck::table_state,
         HbckSetRegionStateInMeta => hbck::region_state,
         HbckAssigns => hbck::assigns,
@@ -149,11 +160,5 @@ pub(super) fn answer(context: &Arc<Context>, call: &Call) -> Result<Reply, CallE
         HbckFixMeta => hbck::fix_meta,
         LockRequestLock => locks::request,
         LockLockHeartbeat => locks::heartbeat,
-
-        // Permissions.
-        MasterGrant => access::grant,
-        MasterRevoke => access::revoke,
-        MasterGetUserPermissions => access::permissions,
-        MasterHasUserPermissions => access::has_permissions,
     }
 }

@@ -12,7 +12,7 @@ use halite_types::schema::{family_attribute as fam, table_attribute as tab};
 use halite_types::{Attributes, FamilyDescriptor, TableDescriptor};
 use tracing::warn;
 
-use crate::call::CallError;
+use crate::base::call::CallError;
 
 const SWITCH: &str = "hbase.table.sanity.checks";
 /// Minimum region size at which a split is allowed, in bytes.

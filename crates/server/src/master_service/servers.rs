@@ -1,42 +1,13 @@
 //! Handlers for the cluster's only server: its state, its shutdown, and lists of other servers.
 
-use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
-
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 use pb::security_capabilities_response::Capability;
 
-use super::names::server_text;
 use super::request_context::RequestContext;
-use crate::call::CallError;
-
-/// Master's state of servers.
-#[derive(Debug, Default)]
-pub(crate) struct Servers {
-    /// `host,port,startcode` of servers that must receive no more regions.
-    decommissioned: Mutex<BTreeSet<(String, u32, u64)>>,
-}
-
-impl Servers {
-    fn change<T>(&self, change: impl FnOnce(&mut BTreeSet<(String, u32, u64)>) -> T) -> T {
-        change(&mut self.decommissioned.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Returns the servers that must receive no more regions.
-    pub(crate) fn decommissioned(&self) -> Vec<pb::ServerName> {
-        let message = |(host, port, code): &(String, u32, u64)| pb::ServerName {
-            host_name: host.clone(),
-            port: Some(*port),
-            start_code: Some(*code),
-        };
-        self.change(|servers| servers.iter().map(message).collect())
-    }
-}
-
-fn key(server: &pb::ServerName) -> (String, u32, u64) {
-    (server.host_name.clone(), server.port(), server.start_code())
-}
+use super::state::servers::key;
+use crate::base::call::CallError;
+use crate::base::names::server_text;
 
 /// Handles `IsMasterRunning`, which clients before 3.0 send before each of their calls.
 pub(super) fn is_running(
@@ -69,10 +40,7 @@ pub(super) fn shutdown(
     asked: &RequestContext<'_>,
     _: &pb::ShutdownRequest,
 ) -> Result<pb::ShutdownResponse, CallError> {
-    asked
-        .context
-        .master
-        .request_stop(&format!("{} asked the cluster to shut down", asked.peer.user));
+    asked.context.stop.request(&format!("{} asked the cluster to shut down", asked.peer.user));
     Ok(pb::ShutdownResponse {})
 }
 
@@ -81,7 +49,7 @@ pub(super) fn stop(
     asked: &RequestContext<'_>,
     _: &pb::StopMasterRequest,
 ) -> Result<pb::StopMasterResponse, CallError> {
-    asked.context.master.request_stop(&format!("{} asked the master to stop", asked.peer.user));
+    asked.context.stop.request(&format!("{} asked the master to stop", asked.peer.user));
     Ok(pb::StopMasterResponse {})
 }
 
@@ -91,7 +59,7 @@ pub(super) fn decommissioned(
     _: &pb::ListDecommissionedRegionServersRequest,
 ) -> Result<pb::ListDecommissionedRegionServersResponse, CallError> {
     Ok(pb::ListDecommissionedRegionServersResponse {
-        server_name: asked.context.master.servers.decommissioned(),
+        server_name: asked.state.servers.decommissioned(),
     })
 }
 
@@ -102,7 +70,7 @@ pub(super) fn decommission(
 ) -> Result<pb::DecommissionRegionServersResponse, CallError> {
     let own = key(&asked.peer.identity.region_server());
     let known = request.server_name.iter().map(key).filter(|server| *server == own);
-    asked.context.master.servers.change(|servers| servers.extend(known));
+    asked.state.servers.change(|servers| servers.extend(known));
     let has_regions = asked
         .engine()
         .descriptors()
@@ -122,7 +90,7 @@ pub(super) fn recommission(
     asked: &RequestContext<'_>,
     request: &pb::RecommissionRegionServerRequest,
 ) -> Result<pb::RecommissionRegionServerResponse, CallError> {
-    asked.context.master.servers.change(|servers| servers.remove(&key(&request.server_name)));
+    asked.state.servers.change(|servers| servers.remove(&key(&request.server_name)));
     Ok(pb::RecommissionRegionServerResponse {})
 }
 

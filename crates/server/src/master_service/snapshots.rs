@@ -8,15 +8,15 @@ use halite_wire::convert::snapshot::{from_proto, to_proto};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
-use super::errors::{not_disabled, table_exists};
-use super::flush::SNAPSHOT;
-use super::names::is_system;
-use super::namespace_limits::{NewResource, with_room};
-use super::procedures::Nonce;
-use super::request_context::{Failure, RequestContext, check_exists, check_namespace, nonce};
+use super::lookup::{check_exists, check_namespace};
+use super::request_context::{Failure, RequestContext, nonce};
 use super::sanity::MIN_REGION_FILE_BYTES;
-use crate::call::CallError;
-use crate::context::Context;
+use super::state::namespace_limits::NewResource;
+use super::state::procedures::Nonce;
+use super::state::signed_procedures::SNAPSHOT;
+use crate::base::call::CallError;
+use crate::base::errors::{not_disabled, table_exists};
+use crate::base::names::is_system;
 
 /// HBase's suggested wait for a snapshot, in milliseconds.
 const EXPECTED_MS: i64 = 300_000;
@@ -59,12 +59,7 @@ pub(super) fn start(
         asked.start("SnapshotProcedure", Some(&table), nonce, Failure::InCall, move |engine| {
             take_now(engine, snapshot)
         })?;
-    asked.context.master.signed_procedures.record(
-        &asked.context.master.procedures,
-        SNAPSHOT,
-        &name,
-        id,
-    );
+    asked.state.signed_procedures.record(&asked.state.procedures, SNAPSHOT, &name, id);
     Ok(id)
 }
 
@@ -90,26 +85,6 @@ fn take_now(engine: &Engine, snapshot: SnapshotDescriptor) -> Result<(), CallErr
     Ok(engine.take_snapshot(&snapshot.kind(kind))?)
 }
 
-/// Deletes snapshots whose time to live has expired, if the cleanup switch is on. Returns their
-/// names.
-pub(crate) fn delete_expired(context: &Context) -> Vec<String> {
-    if !context.master.switches.snapshot_cleanup.get() {
-        return Vec::new();
-    }
-    match context.engine.delete_expired_snapshots() {
-        Ok(names) => {
-            names.iter().for_each(|name| {
-                tracing::info!("snapshot {name} is deleted: its time to live is over");
-            });
-            names
-        }
-        Err(error) => {
-            tracing::warn!("deleting snapshots whose time to live is over: {error}");
-            Vec::new()
-        }
-    }
-}
-
 /// Handles `IsSnapshotDone`: the snapshot is done, in progress, failed or unknown.
 pub(super) fn is_done(
     asked: &RequestContext<'_>,
@@ -122,11 +97,7 @@ pub(super) fn is_done(
         .map(|snapshot| &snapshot.name[..])
         .filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| unknown("No snapshot name passed in request, can't figure out which snapshot you want to check.".to_owned()))?;
-    if !asked.context.master.signed_procedures.is_done(
-        &asked.context.master.procedures,
-        SNAPSHOT,
-        name,
-    )? {
+    if !asked.state.signed_procedures.is_done(&asked.state.procedures, SNAPSHOT, name)? {
         return Ok(pb::IsSnapshotDoneResponse {
             done: Some(false),
             snapshot: request.snapshot.clone(),
@@ -205,13 +176,13 @@ fn restore_in_place(
     }
     let name = snapshot.name.clone();
     let restored = table.clone();
-    let context = Arc::clone(asked.context);
+    let master = Arc::clone(asked.state);
     asked.start("RestoreSnapshotProcedure", Some(table), nonce, Failure::InResult, move |engine| {
         if engine.is_enabled(&restored)? {
             return Err(not_disabled(&restored));
         }
         let wanted = NewResource::Regions(engine.snapshot_regions(&name).unwrap_or_default());
-        with_room(&context, &restored, wanted, || Ok(engine.restore_snapshot(&name)?))
+        master.with_room(&restored, wanted, || Ok(engine.restore_snapshot(&name)?))
     })
 }
 
@@ -223,14 +194,14 @@ fn clone_into(
     nonce: Nonce,
 ) -> Result<u64, CallError> {
     let tracker =
-        if tracker.is_empty() { None } else { Some(super::families::check_target(tracker)?) };
+        if tracker.is_empty() { None } else { Some(super::trackers::check_target(tracker)?) };
     if is_system(&table) {
         return Err(CallError::new(
             ExceptionKind::RestoreSnapshot,
             format!("{table} would be a table of HBase itself; give it another name"),
         ));
     }
-    let context = Arc::clone(asked.context);
+    let master = Arc::clone(asked.state);
     asked.start(
         "CloneSnapshotProcedure",
         Some(&table.clone()),
@@ -242,8 +213,8 @@ fn clone_into(
             }
             let wanted =
                 NewResource::Table { regions: engine.snapshot_regions(&name).unwrap_or_default() };
-            with_room(&context, &table, wanted, || Ok(engine.clone_snapshot(&name, &table)?))?;
-            tracker.map_or(Ok(()), |tracker| super::families::set_tracker(engine, &table, &tracker))
+            master.with_room(&table, wanted, || Ok(engine.clone_snapshot(&name, &table)?))?;
+            tracker.map_or(Ok(()), |tracker| super::trackers::set_tracker(engine, &table, &tracker))
         },
     )
 }

@@ -7,10 +7,10 @@ use halite_wire::convert::schema::table_name_to_proto;
 use halite_wire::proto as pb;
 use pb::Option as Part;
 
-use super::names::meta_table;
 use super::request_context::RequestContext;
 use super::server_load::server_load;
-use crate::call::CallError;
+use crate::base::call::CallError;
+use crate::base::names::meta_table;
 
 /// Version that clients receive. It begins with the version of HBase whose behavior this server
 /// has.
@@ -37,14 +37,16 @@ pub(super) fn cluster_status(
         status.cluster_id = Some(pb::ClusterId { cluster_id: context.cluster_id.clone() });
     }
     if wants(Part::LiveServers) {
-        status.live_servers =
-            vec![pb::LiveServerInfo { server: server.clone(), server_load: server_load(context) }];
+        status.live_servers = vec![pb::LiveServerInfo {
+            server: server.clone(),
+            server_load: server_load(asked.state),
+        }];
     }
     if wants(Part::Master) {
         status.master = Some(master);
     }
     if wants(Part::BalancerOn) {
-        status.balancer_on = Some(context.master.switches.balancer.get());
+        status.balancer_on = Some(asked.state.switches.balancer.get());
     }
     if wants(Part::MasterInfoPort) {
         status.master_info_port = context.addresses.http.map(|web| i32::from(web.port()));
@@ -61,7 +63,7 @@ pub(super) fn cluster_status(
     let is_newer = asked.peer.version.is_some_and(|(major, _)| major >= 3);
     if is_newer && (wanted.is_empty() || wanted.contains(&PART_13)) {
         // 3.0 reads decommissioned servers from this field.
-        status.unknown_servers = context.master.servers.decommissioned();
+        status.unknown_servers = asked.state.servers.decommissioned();
     }
     Ok(pb::GetClusterStatusResponse { cluster_status: status })
 }
@@ -99,7 +101,7 @@ fn region_counts(asked: &RequestContext<'_>) -> Vec<pb::TableRegionStatesCount> 
 
 /// Returns the procedures that wait or run.
 fn tasks(asked: &RequestContext<'_>) -> Vec<pb::ServerTask> {
-    let all = asked.context.master.procedures.all();
+    let all = asked.state.procedures.all();
     let running = all.into_iter().filter(|(_, procedure)| procedure.outcome.is_none());
     running
         .map(|(id, procedure)| pb::ServerTask {

@@ -8,16 +8,16 @@ use halite_wire::convert::schema::{from_proto, with_defaults};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
-use super::errors::{not_enabled, table_exists, table_not_found};
-use super::names::{is_meta, table_name};
-use super::namespace_limits::{NewResource, with_room};
-use super::procedures::Nonce;
-use super::request_context::{
-    Failure, RequestContext, check_exists, check_modifiable, check_namespace, nonce,
-};
-use super::{quotas, sanity, schema};
-use crate::call::CallError;
-use crate::context::Context;
+use super::lookup::{check_exists, check_modifiable, check_namespace};
+use super::request_context::{Failure, RequestContext, nonce};
+use super::state::namespace_limits::NewResource;
+use super::state::procedures::Nonce;
+use super::{quotas, sanity};
+use crate::base::call::CallError;
+use crate::base::context::Context;
+use crate::base::errors::{not_enabled, table_exists, table_not_found};
+use crate::base::names::{is_meta, table_name};
+use crate::base::schema;
 
 /// Handles `CreateTable`. The table exists and is enabled when the procedure has finished (HBase:
 /// `CreateTableProcedure`).
@@ -29,10 +29,10 @@ pub(super) fn create(
     let name = descriptor.name().clone();
     check_namespace(asked.engine(), name.namespace())?;
     sanity::check(&descriptor)?;
-    super::families::check_new_trackers(&descriptor, None)?;
+    super::trackers::check_new_trackers(&descriptor, None)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
     let splits = request.split_keys.clone();
-    let context = Arc::clone(asked.context);
+    let master = Arc::clone(asked.state);
     let id = asked.start(
         "CreateTableProcedure",
         Some(&name.clone()),
@@ -44,7 +44,7 @@ pub(super) fn create(
             }
             super::row_keys::warn(&descriptor, &splits);
             let regions = splits.len() + 1;
-            with_room(&context, &name, NewResource::Table { regions }, || {
+            master.with_room(&name, NewResource::Table { regions }, || {
                 Ok(engine.create_table(descriptor, splits)?)
             })
         },
@@ -58,7 +58,7 @@ pub(super) fn delete(
     request: &pb::DeleteTableRequest,
 ) -> Result<pb::DeleteTableResponse, CallError> {
     let nonce = nonce(request.nonce_group(), request.nonce());
-    let context = Arc::clone(asked.context);
+    let master = Arc::clone(asked.state);
     let id = on_table(
         asked,
         "DeleteTableProcedure",
@@ -68,7 +68,7 @@ pub(super) fn delete(
         move |engine, name| {
             check_modifiable(engine, name)?;
             engine.drop_table(name)?;
-            quotas::remove_table_quotas(&context, name);
+            quotas::remove_table_quotas(&master, name);
             Ok(())
         },
     )?;
@@ -82,7 +82,7 @@ pub(super) fn enable(
     request: &pb::EnableTableRequest,
 ) -> Result<pb::EnableTableResponse, CallError> {
     let nonce = nonce(request.nonce_group(), request.nonce());
-    let context = Arc::clone(asked.context);
+    let master = Arc::clone(asked.state);
     let id = on_table(
         asked,
         "EnableTableProcedure",
@@ -97,7 +97,7 @@ pub(super) fn enable(
                     format!("tableName={name}, state=ENABLED"),
                 ));
             }
-            check_space(&context, name)?;
+            check_space(&master.context, name)?;
             Ok(engine.enable_table(name)?)
         },
     )?;
@@ -204,7 +204,7 @@ pub(super) fn alter(
             Failure::InCall,
             move |engine| {
                 let new = change(&schema::meta_descriptor(engine))?;
-                schema::alter_meta(engine, with_defaults(new))
+                alter_meta(engine, with_defaults(new))
             },
         );
     }
@@ -213,12 +213,30 @@ pub(super) fn alter(
         let old = engine.descriptor(&table).map_err(|_| table_not_found(&table))?;
         let new = with_defaults(change(&old)?);
         sanity::check(&new)?;
-        super::families::check_new_trackers(&new, Some((&old, engine.is_enabled(&table)?)))?;
+        super::trackers::check_new_trackers(&new, Some((&old, engine.is_enabled(&table)?)))?;
         if !reopen {
             check_without_reopening(&old, &new)?;
         }
         Ok(engine.alter_table(new)?)
     })
+}
+
+/// Stores the attributes of `new` in addition to the fixed ones of `hbase:meta`.
+///
+/// # Errors
+/// For families other than its own; for an invalid descriptor; errors of the engine.
+fn alter_meta(engine: &Engine, new: TableDescriptor) -> Result<(), CallError> {
+    sanity::check(&new)?;
+    let own = schema::own_meta_descriptor();
+    if !own.families().eq(new.families()) {
+        return Err(CallError::do_not_retry(format!(
+            "{} is computed, and its families cannot be changed",
+            own.name()
+        )));
+    }
+    let mut attributes = new.attributes;
+    attributes.retain(|name, value| own.attributes.get(name) != Some(value));
+    Ok(engine.set_meta_attributes(attributes)?)
 }
 
 /// Rejects changes that require the regions to be reopened (HBase:

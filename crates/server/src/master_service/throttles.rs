@@ -3,7 +3,7 @@
 use halite_wire::proto as pb;
 use pb::{ThrottleType, TimeUnit};
 
-use crate::call::CallError;
+use crate::base::call::CallError;
 
 /// Returns the limit of one kind.
 fn limit(throttle: &mut pb::Throttle, kind: ThrottleType) -> &mut Option<pb::TimedQuota> {

@@ -15,11 +15,11 @@ use halite_wire::zk::{
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::ZooKeeperState;
 use super::four_letter_words::{self, ServerStats};
 use super::handlers::{ZXID, answer, waits};
+use super::state::ZooKeeperState;
 use super::znode_tree::ZnodeTree;
-use crate::buffers::{Account, MemoryReservation};
+use crate::base::buffers::{Account, MemoryReservation};
 
 /// Maximum time for a client's first packet.
 const FIRST_PACKET: Duration = Duration::from_secs(10);

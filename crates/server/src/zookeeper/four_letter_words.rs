@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::metrics::ZooKeeperMetrics;
+use crate::base::metrics::ZooKeeperMetrics;
 
 /// Version of ZooKeeper with this protocol, in the format that monitors parse.
 const VERSION: &str = concat!("3.8.4-halite-", env!("CARGO_PKG_VERSION"));

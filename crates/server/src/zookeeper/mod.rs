@@ -4,12 +4,14 @@
 //! connection.rs         packets, responses, timeouts   sessions.rs    ids, passwords, timeouts
 //! handlers.rs           responses to requests          znode_tree.rs  server's own znodes
 //! four_letter_words.rs  ruok, srvr, mntr               znodes.rs      client-created znodes
+//! state.rs              state of all connections
 //! ```
 
 mod connection;
 mod four_letter_words;
 mod handlers;
 mod sessions;
+mod state;
 #[cfg(test)]
 mod tests;
 mod znode_tree;
@@ -20,40 +22,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use halite_types::ErrorKind;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use self::connection::Connection;
-use self::sessions::Sessions;
-use crate::context::Context;
-use crate::outside::{Instant, Listener, Stream};
-use crate::shutdown::Shutdown;
-
-/// Maximum concurrent large packets on all connections, up to 1 MiB each.
-const LARGE_PACKETS: usize = 32;
+use self::state::ZooKeeperState;
+use crate::base::context::Context;
+use crate::base::shutdown::Shutdown;
+use crate::outside::{Listener, Stream};
 
 /// Pause before the next accept if the operating system has no free sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// Shared state of all connections.
-struct ZooKeeperState {
-    context: Arc<Context>,
-    sessions: Sessions,
-    large_packets: Arc<Semaphore>,
-    started: Instant,
-}
-
-impl ZooKeeperState {
-    fn new(context: Arc<Context>) -> Self {
-        let sessions = Sessions::new(context.start_code);
-        Self {
-            context,
-            sessions,
-            large_packets: Arc::new(Semaphore::new(LARGE_PACKETS)),
-            started: Instant::now(),
-        }
-    }
-}
 
 /// Serves clients until shutdown.
 pub(crate) async fn serve(listener: Listener, context: Arc<Context>, mut shutdown: Shutdown) {

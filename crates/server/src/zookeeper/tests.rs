@@ -17,11 +17,12 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::task::JoinHandle;
 
 use super::connection::Connection;
+use super::state::{LARGE_PACKETS, ZooKeeperState};
 use super::znode_tree::ZnodeTree;
-use super::{LARGE_PACKETS, ZooKeeperState};
+use crate::base::context::Context;
+use crate::config::Addresses;
 use crate::config::Config;
-use crate::context::Context;
-use crate::server::Addresses;
+use crate::services::Services;
 
 const START_CODE: u64 = 1_795_289_608_650;
 const CLUSTER_ID: &str = "0e94ce3b-2b9f-45cb-a8bf-50331a5496ac";
@@ -49,7 +50,9 @@ impl Server {
         let mut context =
             Context::new(crate::outside::Machine::Os, engine, config, addresses).unwrap();
         (context.start_code, context.cluster_id) = (START_CODE, CLUSTER_ID.to_string());
-        Self { state: Arc::new(ZooKeeperState::new(Arc::new(context))), _directory: directory }
+        // The tree contains the tables that the services create.
+        let services = Services::over(context).unwrap();
+        Self { state: Arc::new(ZooKeeperState::new(services.context)), _directory: directory }
     }
 
     fn connect(&self) -> Client {

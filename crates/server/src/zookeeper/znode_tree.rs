@@ -19,9 +19,9 @@ use halite_wire::proto as pb;
 use halite_wire::zk::znode;
 use prost::Message;
 
-use crate::context::Context;
-use crate::identity::Identity;
-use crate::master_service::schema::meta_replicas;
+use crate::base::context::Context;
+use crate::base::identity::Identity;
+use crate::base::schema::meta_replicas;
 
 /// Names directly below the parent, measured on HBase 2.6.4.
 const NODES: [&str; 13] = [

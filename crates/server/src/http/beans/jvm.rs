@@ -3,7 +3,7 @@
 
 use super::super::json::Value;
 use super::super::snapshot::MetricsSnapshot;
-use super::Bean;
+use super::bean::Bean;
 
 pub(super) fn all(figures: &MetricsSnapshot<'_>) -> Vec<Bean> {
     vec![

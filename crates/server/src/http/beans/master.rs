@@ -6,7 +6,7 @@ use halite_wire::service::Service;
 
 use super::super::histogram_summary::HistogramSummary;
 use super::super::snapshot::MetricsSnapshot;
-use super::Bean;
+use super::bean::Bean;
 use super::region_server::{calls, zookeeper_quorum};
 
 /// Services of a master.
@@ -39,7 +39,7 @@ pub(super) fn assignment_manager(figures: &MetricsSnapshot<'_>) -> Bean {
     let bean = ["ritCount", "ritCountOverThreshold", "ritOldestAge"]
         .iter()
         .fold(bean, |bean, name| bean.with(name, 0_u64));
-    figures.context.master.procedure_times().iter().fold(bean, |bean, times| {
+    figures.procedures.iter().fold(bean, |bean, times| {
         bean.with(&format!("{}SubmittedCount", times.prefix), times.submitted.load(Relaxed))
             .with(&format!("{}FailedCount", times.prefix), times.failed.load(Relaxed))
             .with_all(

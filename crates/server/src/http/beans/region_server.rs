@@ -9,9 +9,9 @@ use halite_wire::service::{Method, Service};
 use super::super::histogram_summary::HistogramSummary;
 use super::super::json::Value;
 use super::super::snapshot::MetricsSnapshot;
-use super::{Bean, percent, share};
-use crate::metrics::ExceptionClass;
-use crate::operations::Operation;
+use super::bean::{Bean, percent, share};
+use crate::base::metrics::ExceptionClass;
+use crate::base::operations::Operation;
 
 /// Services of a region server.
 const SERVICES: &[Service] =

@@ -5,7 +5,7 @@ use halite_types::{CompactionState, RegionLoad, TableName};
 
 use super::super::json::Value;
 use super::super::snapshot::{MetricsSnapshot, RegionTotals};
-use super::Bean;
+use super::bean::Bean;
 
 pub(super) fn regions(figures: &MetricsSnapshot<'_>) -> Bean {
     let bean = Bean::hbase("RegionServer,sub=Regions", "regionserver", figures);

@@ -14,7 +14,7 @@ use halite_wire::service::{
 };
 use pb::Option as Part;
 
-use super::test_server::{TestServer, class, name_message, schema};
+use crate::testing::test_server::{TestServer, class, name_message, schema};
 
 fn status(rig: &TestServer, options: &[Part]) -> pb::ClusterStatus {
     let options = options.iter().map(|part| i32::from(*part)).collect();
@@ -30,7 +30,7 @@ fn cluster_status_is_complete_without_options() {
     rig.create("off", &["f"], &[]);
     rig.disable("off");
     rig.put("t", &["a", "b", "z"]);
-    rig.context.engine.flush(&super::test_server::name("t")).unwrap();
+    rig.context.engine.flush(&crate::testing::test_server::name("t")).unwrap();
     let status = status(&rig, &[]);
     assert!(status.hbase_version.unwrap().version.starts_with("2.6.4-halite-"));
     assert_eq!(status.cluster_id.unwrap().cluster_id, rig.context.cluster_id);
@@ -257,5 +257,5 @@ fn a_flush_is_of_an_enabled_table_and_families_it_has() {
 async fn stop_request_is_returned_to_waiter() {
     let rig = TestServer::new();
     rig.call::<MasterStopMaster>(&pb::StopMasterRequest {}).unwrap();
-    assert_eq!(rig.context.master.stop_requested().await, "tester asked the master to stop");
+    assert_eq!(rig.context.stop.requested().await, "tester asked the master to stop");
 }

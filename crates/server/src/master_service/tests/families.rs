@@ -6,7 +6,7 @@ use halite_wire::service::{
     MasterModifyTableStoreFileTracker,
 };
 
-use super::test_server::{TestServer, class, name, name_message};
+use crate::testing::test_server::{TestServer, class, name, name_message};
 
 fn family(name: &str, attributes: &[(&str, &str)]) -> pb::ColumnFamilySchema {
     let pair = |(name, value): &(&str, &str)| pb::BytesBytesPair {

@@ -9,4 +9,3 @@ mod regions;
 mod repairs;
 mod snapshots;
 mod tables;
-pub(crate) mod test_server;

@@ -10,7 +10,7 @@ use halite_wire::service::{
 };
 use prost::Message as _;
 
-use super::test_server::{TestServer, class, name, schema};
+use crate::testing::test_server::{TestServer, class, name, schema};
 
 fn descriptor(name: &str, settings: &[(&str, &str)]) -> pb::NamespaceDescriptor {
     let pair = |(name, value): &(&str, &str)| pb::NameStringPair {

@@ -12,7 +12,7 @@ use halite_wire::service::{
 };
 use pb::replication_state::State;
 
-use super::test_server::{TestServer, class, name_message};
+use crate::testing::test_server::{TestServer, class, name_message};
 
 const KEY: &str = "other:2181:/hbase";
 

@@ -11,7 +11,7 @@ use halite_wire::service::{
 use pb::{ThrottleType, TimeUnit};
 use prost::Message;
 
-use super::test_server::{TestServer, class, name, name_message};
+use crate::testing::test_server::{TestServer, class, name, name_message};
 
 fn throttle(kind: ThrottleType, limit: u64, unit: TimeUnit) -> pb::ThrottleRequest {
     let timed_quota =
@@ -49,7 +49,7 @@ fn a_table_of_quotas_that_cannot_be_read_is_no_table_without_quotas_and_no_start
     let rig = TestServer::with_quotas();
     let table = name("hbase:quota");
     rig.context.engine.disable_table(&table).unwrap();
-    assert!(crate::master_service::put_quotas_in_force(&rig.context).is_err());
+    assert!(crate::master_service::put_quotas_in_force(&rig.services.master).is_err());
     let rig = rig.restarted();
     rig.context.engine.enable_table(&table).unwrap();
     rig.context
@@ -227,7 +227,7 @@ fn what_is_stored_is_measured_against_its_limit() {
         row.value("u", "p").map(|value| pb::SpaceQuotaSnapshot::decode(value).unwrap())
     };
     assert_eq!(written(), None);
-    crate::master_service::measure_tables(&rig.context).unwrap();
+    crate::master_service::measure_tables(&rig.services.master).unwrap();
     assert_eq!(written(), Some(table));
     set(
         &rig,
@@ -238,7 +238,7 @@ fn what_is_stored_is_measured_against_its_limit() {
         },
     )
     .unwrap();
-    crate::master_service::measure_tables(&rig.context).unwrap();
+    crate::master_service::measure_tables(&rig.services.master).unwrap();
     assert_eq!(
         written().map(|snapshot| (snapshot.quota_limit(), status(snapshot))),
         Some((1 << 20, (false, None)))
@@ -255,7 +255,7 @@ fn what_is_stored_is_measured_against_its_limit() {
         },
     )
     .unwrap();
-    crate::master_service::measure_tables(&rig.context).unwrap();
+    crate::master_service::measure_tables(&rig.services.master).unwrap();
     assert_eq!(written(), None);
 }
 
@@ -291,7 +291,7 @@ fn tables_that_are_disabled_for_their_size_are_known_after_a_restart() {
     let are_enabled = |rig: &TestServer| {
         ["grown", "also", "left"].map(|table| rig.context.engine.is_enabled(&name(table)).unwrap())
     };
-    crate::master_service::measure_tables(&rig.context).unwrap();
+    crate::master_service::measure_tables(&rig.services.master).unwrap();
     assert_eq!(are_enabled(&rig), [false; 3]);
     let enable = pb::EnableTableRequest { table_name: name_message("grown"), ..Default::default() };
     assert_eq!(

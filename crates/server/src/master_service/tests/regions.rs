@@ -11,7 +11,7 @@ use halite_wire::service::{
     MasterSplitRegion, MasterTruncateRegion, MasterUnassignRegion,
 };
 
-use super::test_server::{TestServer, class, name, name_message, schema};
+use crate::testing::test_server::{TestServer, class, name, name_message, schema};
 use halite_wire::convert::region::{meta, specifier, to_proto as region_message};
 
 fn regions(rig: &TestServer, table: &str) -> Vec<RegionInfo> {
@@ -309,7 +309,7 @@ fn catalog_scan_removes_merge_parents() {
     rig.context.engine.compact(&name("t"), None, halite_types::CompactionKind::Major).unwrap();
     rig.call::<MasterEnableCatalogJanitor>(&pb::EnableCatalogJanitorRequest { enable: false })
         .unwrap();
-    crate::master_service::clean_catalog(&rig.context);
+    crate::master_service::clean_catalog(&rig.services.master);
     assert_eq!(parents(), 2);
     assert_eq!((scan(), parents(), scan()), (1, 0, 0));
 }
@@ -329,11 +329,11 @@ fn rolling(rig: &TestServer, attributes: &[(&str, &str)]) {
 }
 
 fn roll(rig: &TestServer, is_ending: bool) -> usize {
-    let (sender, shutdown) = crate::shutdown::channel();
+    let (sender, shutdown) = crate::base::shutdown::channel();
     if is_ending {
         sender.request();
     }
-    crate::master_service::roll_regions(&rig.context, &shutdown);
+    crate::master_service::roll_regions(&rig.services.master, &shutdown);
     rig.context.engine.regions(&name("t")).unwrap().len()
 }
 

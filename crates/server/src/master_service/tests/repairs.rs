@@ -12,7 +12,7 @@ use pb::lock_heartbeat_response::LockStatus;
 use pb::table_state::State;
 use pb::{LockType, LockedResourceType};
 
-use super::test_server::{TestServer, class, name, name_message};
+use crate::testing::test_server::{TestServer, class, name, name_message};
 
 #[test]
 fn the_state_of_a_table_is_set_and_gives_what_it_was() {

@@ -9,8 +9,8 @@ use halite_wire::service::{
 };
 use pb::snapshot_description::Type;
 
-use super::test_server::{TestServer, class, name};
 use crate::master_service::delete_expired_snapshots;
+use crate::testing::test_server::{TestServer, class, name};
 
 fn description(name: &str, table: &str) -> pb::SnapshotDescription {
     pb::SnapshotDescription {
@@ -151,7 +151,7 @@ fn a_snapshot_that_has_outlived_its_time_is_deleted_while_the_switch_for_that_is
     take(&rig, pb::SnapshotDescription { ttl: Some(60), ..description("short", "t") }).unwrap();
     take(&rig, pb::SnapshotDescription { ttl: Some(3600), ..description("long", "t") }).unwrap();
     take(&rig, description("ever", "t")).unwrap();
-    assert_eq!(delete_expired_snapshots(&rig.context), Vec::<String>::new());
+    assert_eq!(delete_expired_snapshots(&rig.services.master), Vec::<String>::new());
     sim.clock.advance_ms(61_000);
     let switch = |enabled| {
         rig.call::<MasterSwitchSnapshotCleanup>(&pb::SetSnapshotCleanupRequest {
@@ -161,10 +161,10 @@ fn a_snapshot_that_has_outlived_its_time_is_deleted_while_the_switch_for_that_is
         .unwrap();
     };
     switch(false);
-    assert_eq!(delete_expired_snapshots(&rig.context), Vec::<String>::new());
+    assert_eq!(delete_expired_snapshots(&rig.services.master), Vec::<String>::new());
     assert_eq!(class(restore(&rig, "short", "u")), "SnapshotTTLExpiredException");
     switch(true);
-    assert_eq!(delete_expired_snapshots(&rig.context), ["short"]);
+    assert_eq!(delete_expired_snapshots(&rig.services.master), ["short"]);
     assert_eq!(
         list(&rig).into_iter().map(|snapshot| snapshot.name).collect::<Vec<_>>(),
         ["ever", "long"]

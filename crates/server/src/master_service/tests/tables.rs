@@ -9,17 +9,14 @@ use halite_wire::service::{
 };
 use pb::get_procedure_result_response::State;
 
-use super::test_server::{TestServer, class, name_message, schema};
+use crate::testing::test_server::{TestServer, class, name_message, schema};
 
 fn names(request: &pb::GetTableNamesRequest, rig: &TestServer) -> Vec<String> {
     texts(&rig.call::<MasterGetTableNames>(request).unwrap().table_names)
 }
 
 fn texts(names: &[pb::TableName]) -> Vec<String> {
-    names
-        .iter()
-        .map(|name| crate::master_service::names::table_name(name).unwrap().to_string())
-        .collect()
+    names.iter().map(|name| crate::base::names::table_name(name).unwrap().to_string()).collect()
 }
 
 fn create(table: &str, nonce: u64) -> pb::CreateTableRequest {
@@ -43,7 +40,7 @@ fn a_table_is_created_with_its_splits_and_comes_back_with_all_defaults() {
     let described = rig.call::<MasterGetTableDescriptors>(&request).unwrap().table_schema;
     assert_eq!(described.len(), 1);
     assert_eq!(described[0].column_families[0].attributes.len(), 12);
-    let stored = rig.context.engine.descriptor(&super::test_server::name("t1")).unwrap();
+    let stored = rig.context.engine.descriptor(&crate::testing::test_server::name("t1")).unwrap();
     assert_eq!(stored.find_family(b"f").unwrap().attributes["BLOOMFILTER"], "ROW");
     let status = rig
         .call::<MasterGetSchemaAlterStatus>(&pb::GetSchemaAlterStatusRequest {
@@ -272,7 +269,11 @@ fn a_table_is_modified_whole_unless_its_regions_shall_not_be_opened_again() {
     rig.finish(rig.call::<MasterModifyTable>(&modify("t1", &["f", "g"], true)).unwrap().proc_id)
         .unwrap();
     assert_eq!(
-        rig.context.engine.descriptor(&super::test_server::name("t1")).unwrap().family_count(),
+        rig.context
+            .engine
+            .descriptor(&crate::testing::test_server::name("t1"))
+            .unwrap()
+            .family_count(),
         2
     );
     assert_eq!(
@@ -321,7 +322,7 @@ fn of_meta_the_attributes_can_be_changed_and_nothing_else() {
     rig.finish(rig.call::<MasterModifyTable>(&modify(schema)).unwrap().proc_id).unwrap();
     let mut schema = described(&rig);
     assert!(schema.attributes.contains(&attribute));
-    assert_eq!(crate::master_service::schema::meta_replicas(&rig.context.engine), 3);
+    assert_eq!(crate::base::schema::meta_replicas(&rig.context.engine), 3);
     schema.column_families.pop();
     assert_eq!(class(rig.call::<MasterModifyTable>(&modify(schema))), "DoNotRetryIOException");
 }

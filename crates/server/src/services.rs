@@ -1,0 +1,82 @@
+//! Services of a server, and the service that answers each call.
+
+use std::sync::Arc;
+
+use halite_engine::Engine;
+use halite_types::Result;
+use halite_wire::service::Service;
+
+use crate::admin_service::{self, AdminService};
+use crate::base::call::Call;
+use crate::base::call_step::{CallStep, Executor};
+use crate::base::context::Context;
+use crate::client_service::{self, ClientService};
+use crate::config::{Addresses, Config};
+use crate::master_service::{self, Master};
+use crate::outside::Machine;
+use crate::registry;
+
+/// Services of a server, with the state that they share.
+pub(crate) struct Services {
+    pub(crate) context: Arc<Context>,
+    pub(crate) client: Arc<ClientService>,
+    pub(crate) admin: Arc<AdminService>,
+    pub(crate) master: Arc<Master>,
+}
+
+impl Services {
+    /// Returns the services of a server of this engine at these addresses, without sockets.
+    ///
+    /// # Errors
+    /// `Io` if the operating system cannot create threads, `Stopped` if the store accepts no writes
+    /// until it is reopened.
+    pub(crate) fn new(
+        machine: Machine,
+        engine: Arc<Engine>,
+        config: Config,
+        addresses: Addresses,
+    ) -> Result<Self> {
+        Self::over(Context::new(machine, engine, config, addresses)?)
+    }
+
+    /// Returns the services that share this state.
+    ///
+    /// # Errors
+    /// `Stopped` if the store accepts no writes until it is reopened.
+    pub(crate) fn over(context: Context) -> Result<Self> {
+        let context = Arc::new(context);
+        let master = Arc::new(Master::new(Arc::clone(&context))?);
+        if let Err(error) = master_service::put_quotas_in_force(&master) {
+            tracing::error!(
+                "quotas are not in force, since hbase:quota cannot be read: {error}; enable the table if it is disabled, and if it has been altered \
+                 disable and drop it; the next start reads it, or makes it anew"
+            );
+        }
+        Ok(Self {
+            client: Arc::new(ClientService::new(Arc::clone(&context))),
+            admin: Arc::default(),
+            master,
+            context,
+        })
+    }
+
+    /// Answers a call, or a part of it; `lane` is the executor that runs this function.
+    pub(crate) fn answer(&self, call: &Arc<Call>, lane: Executor) -> CallStep {
+        match call.method.service() {
+            Service::Client => client_service::answer(&self.client, call, lane),
+            Service::ClientMeta | Service::BootstrapNode | Service::ConnectionRegistry => {
+                registry::answer(&self.context, call).into()
+            }
+            Service::Admin => admin_service::answer(&self.admin, &self.context, call).into(),
+            _ => master_service::answer(&self.master, call).into(),
+        }
+    }
+
+    /// Ends the threads of the services. Running calls and procedures finish first.
+    pub(crate) fn close(&self) {
+        self.context.handler_pool.close();
+        self.context.admin_pool.close();
+        self.master.close();
+        self.client.scanners.close();
+    }
+}
