@@ -289,7 +289,11 @@ impl Region {
                 }
                 delete.mutation()
             }
-            _ => return Ok(None),
+            RowOp::Delete(_)
+            | RowOp::Increment(_)
+            | RowOp::Append(_)
+            | RowOp::Mutate(_)
+            | RowOp::CheckAndMutate(_) => return Ok(None),
         };
         Ok(Some(mutation.cells().bytes().len()))
     }
@@ -775,7 +779,9 @@ fn reads_first(op: &RowOp) -> bool {
     match op {
         RowOp::Put(_) => false,
         RowOp::Delete(delete) => deletes_newest(delete),
-        _ => true,
+        RowOp::Increment(_) | RowOp::Append(_) | RowOp::Mutate(_) | RowOp::CheckAndMutate(_) => {
+            true
+        }
     }
 }
 
@@ -784,7 +790,9 @@ fn plain(op: &RowOp) -> Option<&Mutation> {
     match op {
         RowOp::Put(put) => Some(put.mutation()),
         RowOp::Delete(delete) => Some(delete.mutation()),
-        _ => None,
+        RowOp::Increment(_) | RowOp::Append(_) | RowOp::Mutate(_) | RowOp::CheckAndMutate(_) => {
+            None
+        }
     }
 }
 
@@ -792,7 +800,9 @@ fn plain_mut(op: &mut RowOp) -> Option<&mut Mutation> {
     match op {
         RowOp::Put(put) => Some(put.mutation_mut()),
         RowOp::Delete(delete) => Some(delete.mutation_mut()),
-        _ => None,
+        RowOp::Increment(_) | RowOp::Append(_) | RowOp::Mutate(_) | RowOp::CheckAndMutate(_) => {
+            None
+        }
     }
 }
 

@@ -1,37 +1,29 @@
-//! Decompression of SNAPPY, LZ4 and ZSTD as HBase stores them: in Hadoop's framing, which can be
-//! read here but not written.
+//! Hadoop's framing around SNAPPY, LZ4 and ZSTD, which can be read here but not written.
 //!
 //! ```text
 //! payload    total u32 | chunks that decompress to total bytes; repeated up to the whole payload
 //! chunk      length u32 | one raw snappy or LZ4 block, or one zstd frame
 //! ```
-//! Hadoop's own ZSTD codec writes frames without this framing; they begin with the frame's magic.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use std::io::{Error, ErrorKind, Read, Result};
+use std::io::{Error, ErrorKind, Result};
 
-use super::compress::Compression;
-use super::vint::ByteReader;
-
-/// First bytes of a zstd frame. As a total they would be 683 million bytes.
-const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+use crate::hfile::vint::ByteReader;
 
 /// Maximum bytes that one byte of a chunk decompresses to: LZ4 reaches 255, snappy less.
-const MAX_COMPRESSION_RATIO: usize = 256;
+pub(super) const MAX_COMPRESSION_RATIO: usize = 256;
 
 /// Fills the empty `out` with the first `expected` bytes of a payload, or fewer if it is shorter.
+/// `append` decompresses a chunk to at most the given number of bytes.
 ///
 /// # Errors
 /// The error in the framing or in a chunk.
 pub(super) fn decompress(
-    codec: Compression,
     packed: &[u8],
     expected: usize,
     out: &mut Vec<u8>,
+    append: impl Fn(&[u8], usize, &mut Vec<u8>) -> Result<()>,
 ) -> Result<()> {
-    if codec == Compression::Zstd && packed.starts_with(&ZSTD_MAGIC) {
-        return read_frames(packed, expected, out);
-    }
     let mut input = ByteReader::new(packed);
     // HBase writes a total of 0 after a payload of several chunks; it is not read.
     while out.len() < expected {
@@ -48,7 +40,7 @@ pub(super) fn decompress(
                 .and_then(|length| input.take(length))
                 .ok_or_else(|| wrong("it ends inside a chunk"))?;
             let before = out.len();
-            append(codec, chunk, end.saturating_sub(before), out)?;
+            append(chunk, end.saturating_sub(before), out)?;
             if out.len() == before {
                 return Err(wrong("a chunk gives nothing"));
             }
@@ -57,48 +49,32 @@ pub(super) fn decompress(
     Ok(())
 }
 
-/// Appends the decompressed chunk, at most `room` bytes. Memory is allocated for what the chunk can
-/// decompress to, not for the size that it states.
-fn append(codec: Compression, chunk: &[u8], room: usize, out: &mut Vec<u8>) -> Result<()> {
-    let most = room.min(chunk.len().saturating_mul(MAX_COMPRESSION_RATIO));
-    let size = match codec {
-        Compression::Snappy => snap::raw::decompress_len(chunk)?,
-        Compression::Lz4 => most,
-        _ => return read_frames(chunk, room, out),
-    };
-    if size > most {
+/// Appends a raw block that decompresses to at most `size` bytes, which must fit in `room`. Memory
+/// is allocated for what the block can decompress to, not for the size that it states.
+pub(super) fn append_block(
+    block: &[u8],
+    size: usize,
+    room: usize,
+    out: &mut Vec<u8>,
+    decompress: impl FnOnce(&[u8], &mut [u8]) -> Result<usize>,
+) -> Result<()> {
+    if size > room.min(block.len().saturating_mul(MAX_COMPRESSION_RATIO)) {
         return Err(wrong("a chunk gives more than its total"));
     }
     let start = out.len();
     out.resize(start.saturating_add(size), 0);
-    let target = out.get_mut(start..).unwrap_or_default();
-    let written = match codec {
-        Compression::Snappy => snap::raw::Decoder::new().decompress(chunk, target)?,
-        _ => lz4_flex::block::decompress_into(chunk, target)
-            .map_err(|error| wrong(&error.to_string()))?,
-    };
+    let written = decompress(block, out.get_mut(start..).unwrap_or_default())?;
     out.truncate(start.saturating_add(written));
     Ok(())
 }
 
-fn read_frames(frames: &[u8], room: usize, out: &mut Vec<u8>) -> Result<()> {
-    let limit = u64::try_from(room).unwrap_or(u64::MAX).saturating_add(1);
-    let before = out.len();
-    zstd::stream::read::Decoder::with_buffer(frames)?.take(limit).read_to_end(out)?;
-    if out.len().saturating_sub(before) > room {
-        Err(wrong("its frames give more"))
-    } else {
-        Ok(())
-    }
-}
-
-fn wrong(what: &str) -> Error {
+pub(super) fn wrong(what: &str) -> Error {
     Error::new(ErrorKind::InvalidData, what)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::hfile::Compression;
 
     /// Payload of two chunks of equal halves, with the zeros that HBase appends to it.
     fn packed(codec: Compression, payload: &[u8]) -> Vec<u8> {
@@ -107,7 +83,8 @@ mod tests {
             let chunk = match codec {
                 Compression::Snappy => snap::raw::Encoder::new().compress_vec(half).unwrap(),
                 Compression::Lz4 => lz4_flex::block::compress(half),
-                _ => zstd::stream::encode_all(half, 1).unwrap(),
+                Compression::Zstd => zstd::stream::encode_all(half, 1).unwrap(),
+                other => panic!("{other:?} has no framing"),
             };
             out.extend_from_slice(&u32::try_from(chunk.len()).unwrap().to_be_bytes());
             out.extend_from_slice(&chunk);
