@@ -7,8 +7,9 @@ use super::tree::Tree;
 /// Packages, each with those of ours it may depend on, including for tests.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("halite-types", &[]),
-    ("halite-engine", &["halite-types"]),
-    ("halite-wire", &["halite-types"]),
+    ("halite-compression", &[]),
+    ("halite-engine", &["halite-types", "halite-compression"]),
+    ("halite-wire", &["halite-types", "halite-compression"]),
     ("halite-wire-codegen", &[]),
     ("halite-rowkey", &["halite-types"]),
     ("halite-rowkey-derive", &["halite-types", "halite-rowkey"]),

@@ -3,7 +3,7 @@
 //! [`Compression::find_compressor`] and [`Compression::find_decompressor`].
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-mod framing;
+mod framed;
 mod gz;
 mod lz4;
 mod none;

@@ -2,13 +2,10 @@
 
 use std::io::Result;
 
-use super::framing;
+use halite_compression::Snappy;
+
+use super::framed;
 
 pub(super) fn decompress(compressed: &[u8], expected: usize, out: &mut Vec<u8>) -> Result<()> {
-    framing::decompress(compressed, expected, out, |chunk, room, out| {
-        let size = snap::raw::decompress_len(chunk)?;
-        framing::append_block(chunk, size, room, out, |chunk, target| {
-            Ok(snap::raw::Decoder::new().decompress(chunk, target)?)
-        })
-    })
+    framed::decompress(Snappy, compressed, expected, out)
 }
