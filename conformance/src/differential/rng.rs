@@ -1,19 +1,18 @@
 //! Random numbers from a seed, so that a seed always determines the same program.
 
-/// `SplitMix64` generator.
+use halite_types::rng::SplitMix64;
+
+/// Seeded generator.
 #[derive(Clone, Debug)]
-pub(super) struct SeededRng(u64);
+pub(super) struct SeededRng(SplitMix64);
 
 impl SeededRng {
     pub(super) fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(SplitMix64::new(seed))
     }
 
     pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0.next_u64()
     }
 
     /// Returns a number below `end`, which must not be 0.

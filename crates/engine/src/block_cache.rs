@@ -1,12 +1,12 @@
 //! Block cache: verified, decompressed blocks by file and offset, shared by all regions.
 
-use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use halite_types::{Error, ErrorKind, ReadTier, Result};
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{OptionsBuilder, Weighter};
+use rustc_hash::FxBuildHasher;
 
 use crate::env::Clock;
 use crate::hfile::{Block, BlockHandle, BlockKind, BlockSource, Reader};
@@ -45,7 +45,7 @@ impl CacheStats {
 
 /// Block cache with a limit in bytes.
 pub(crate) struct BlockCache {
-    blocks: Cache<Key, Arc<Block>, BlockWeight, KeyHash>,
+    blocks: Cache<Key, Arc<Block>, BlockWeight, FxBuildHasher>,
     /// Statistics by block kind.
     stats: [CacheStats; BlockKind::ALL.len()],
 }
@@ -59,38 +59,6 @@ impl Weighter<Key, Arc<Block>> for BlockWeight {
     }
 }
 
-/// Fixed hash function. The engine assigns the keys, so no client can make them collide, and the
-/// engine uses no randomness.
-#[derive(Clone, Copy, Default)]
-struct KeyHash;
-
-struct KeyHasher(u64);
-
-impl BuildHasher for KeyHash {
-    type Hasher = KeyHasher;
-
-    fn build_hasher(&self) -> KeyHasher {
-        KeyHasher(0)
-    }
-}
-
-impl Hasher for KeyHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        let mixed = (self.0.rotate_left(26) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = mixed ^ (mixed >> 32);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0.wrapping_mul(0xd6e8_feb8_6659_fd93)
-    }
-}
-
 impl BlockCache {
     /// Creates a cache with a capacity of `bytes` bytes.
     pub(crate) fn new(bytes: u64) -> Self {
@@ -101,8 +69,15 @@ impl BlockCache {
             .weight_capacity(bytes)
             .build()
             .expect("both capacities are set");
+        // A fixed hash function: the engine assigns the keys, so no client can make them collide,
+        // and the engine uses no randomness.
         Self {
-            blocks: Cache::with_options(options, BlockWeight, KeyHash, DefaultLifecycle::default()),
+            blocks: Cache::with_options(
+                options,
+                BlockWeight,
+                FxBuildHasher,
+                DefaultLifecycle::default(),
+            ),
             stats: Default::default(),
         }
     }

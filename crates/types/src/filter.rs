@@ -99,7 +99,6 @@ impl RegexString {
 /// Comparator of stored bytes with a given value. Comparators that only test for equality sort
 /// every other value before the given one, as in HBase.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Comparator {
     /// Unsigned bytewise order (`BinaryComparator`).
     Binary(Bytes),
@@ -142,7 +141,6 @@ pub struct FuzzyKey {
 
 /// Filter that selects the cells and rows a read returns.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Filter {
     /// `RowFilter`
     Row(CompareOp, Comparator),
@@ -270,7 +268,15 @@ impl Filter {
             // digits.
             Some(Comparator::Substring(_) | Comparator::Regex(_)) => 4,
             Some(Comparator::BigDecimal(_)) => 64,
-            _ => 1,
+            Some(
+                Comparator::Binary(_)
+                | Comparator::BinaryPrefix(_)
+                | Comparator::BinaryComponent { .. }
+                | Comparator::Bit(..)
+                | Comparator::Long(_)
+                | Comparator::Null,
+            )
+            | None => 1,
         })
     }
 
@@ -292,7 +298,22 @@ impl Filter {
             Self::All(filters) | Self::One(filters) => {
                 filters.iter().map(|filter| filter.sum(of)).fold(0, usize::saturating_add)
             }
-            _ => of(None),
+            Self::Prefix(_)
+            | Self::ColumnPrefix(_)
+            | Self::MultipleColumnPrefix(_)
+            | Self::ColumnRange { .. }
+            | Self::FirstKeyOnly
+            | Self::FirstKeyValueMatchingQualifiers(_)
+            | Self::KeyOnly(_)
+            | Self::Page(_)
+            | Self::InclusiveStop(_)
+            | Self::ColumnCountGet(_)
+            | Self::ColumnPagination { .. }
+            | Self::Timestamps { .. }
+            | Self::FuzzyRow(_)
+            | Self::MultiRowRange(_)
+            | Self::RandomRow(_)
+            | Self::FilterAll => of(None),
         }
     }
 }

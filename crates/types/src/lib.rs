@@ -15,6 +15,7 @@ pub mod hash;
 pub mod key;
 pub mod op;
 pub mod query;
+pub mod rng;
 pub mod row;
 pub mod row_check;
 pub mod schema;

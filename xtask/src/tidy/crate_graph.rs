@@ -24,8 +24,9 @@ const fn edges(
 /// Allowed edges of each package.
 const ALLOWED: &[Edges] = &[
     edges("halite-types", &[], &[]),
-    edges("halite-engine", &["halite-types"], &[]),
-    edges("halite-wire", &["halite-types"], &[]),
+    edges("halite-compression", &[], &[]),
+    edges("halite-engine", &["halite-types", "halite-compression"], &[]),
+    edges("halite-wire", &["halite-types", "halite-compression"], &[]),
     edges("halite-wire-codegen", &[], &[]),
     edges("halite-rowkey", &["halite-types"], &[]),
     edges("halite-rowkey-derive", &["halite-rowkey"], &["halite-types"]),

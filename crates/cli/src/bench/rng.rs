@@ -1,5 +1,7 @@
 //! Seeded random numbers and YCSB's row distributions.
 
+use halite_types::rng::{SplitMix64, split_mix};
+
 /// Distribution of the chosen rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Distribution {
@@ -11,17 +13,16 @@ pub(crate) enum Distribution {
     Latest,
 }
 
-/// Random number generator with a seed (`SplitMix64`).
-pub(crate) struct SeededRng(u64);
+/// Random number generator with a seed.
+pub(crate) struct SeededRng(SplitMix64);
 
 impl SeededRng {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(SplitMix64::new(seed))
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        scatter(self.0)
+        self.0.next_u64()
     }
 
     /// Returns a number below `limit`, which must be above 0.
@@ -35,13 +36,6 @@ impl SeededRng {
     fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
-}
-
-/// Maps 64-bit numbers one to one, without visible pattern.
-pub(crate) fn scatter(number: u64) -> u64 {
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
 }
 
 /// Zipfian distribution over ranks from 0, with YCSB's exponent, by the method of Gray and others
@@ -108,7 +102,7 @@ impl Chooser {
         match self.distribution {
             Distribution::Uniform => chance.below(rows),
             // Frequent ranks are spread over the table, so that they do not share blocks.
-            Distribution::Zipfian => scatter(self.zipfian.next(chance)) % rows,
+            Distribution::Zipfian => split_mix(self.zipfian.next(chance)) % rows,
             Distribution::Latest => rows - 1 - self.zipfian.next(chance).min(rows - 1),
         }
     }

@@ -1,8 +1,9 @@
 //! Benchmark data: row keys in the format of HBase's tools, and incompressible values.
 
 use halite::Bytes;
+use halite_types::rng::split_mix;
 
-use super::rng::{SeededRng, scatter};
+use super::rng::SeededRng;
 
 /// Digits of a PerformanceEvaluation row key.
 const DIGITS: usize = 26;
@@ -43,7 +44,7 @@ impl RandomBytes {
 
     /// Returns a value; equal numbers give equal values.
     pub(crate) fn value(&self, number: u64) -> &[u8] {
-        let start = (scatter(number) % RANDOM_BUFFER_BYTES as u64) as usize;
+        let start = (split_mix(number) % RANDOM_BUFFER_BYTES as u64) as usize;
         &self.bytes[start..start + self.value_bytes]
     }
 }

@@ -39,6 +39,8 @@ fn with_marker(delete: Delete, cell: CellRef<'_>) -> Delete {
         Some(CellType::DeleteFamily) => delete.family_up_to(family, timestamp),
         Some(CellType::DeleteFamilyVersion) => delete.family_version(family, timestamp),
         Some(CellType::DeleteColumn) => delete.column_up_to(family, qualifier, timestamp),
-        _ => delete.version(family, qualifier, timestamp),
+        Some(CellType::Delete | CellType::Put) | None => {
+            delete.version(family, qualifier, timestamp)
+        }
     }
 }

@@ -1,8 +1,6 @@
 //! Calls in progress: a table of slots by call id, and the future that waits at one.
 
-use std::collections::HashMap;
 use std::future::Future;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -10,16 +8,17 @@ use std::task::{Context, Poll, Waker};
 use halite_types::Cells;
 use halite_wire::rpc::ResponseBody;
 use halite_wire::service::RpcMethod;
+use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
 use super::Connection;
 use crate::deadline::CallDeadline;
 use crate::error::{RpcError, RpcErrorKind};
 
-/// Slots of calls that have a waiting future.
+/// Slots of calls that have a waiting future. The client assigns the ids.
 #[derive(Default)]
 pub(super) struct PendingCalls {
-    slots: HashMap<u32, Slot, BuildHasherDefault<CallIdHasher>>,
+    slots: FxHashMap<u32, Slot>,
     next_id: u32,
 }
 
@@ -74,24 +73,6 @@ impl PendingCalls {
             }
         }
         wakers
-    }
-}
-
-/// Hasher for call ids. They are dense numbers, so spreading them over the high bits is sufficient.
-#[derive(Default)]
-pub(super) struct CallIdHasher(u64);
-
-impl Hasher for CallIdHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
-    }
-
-    fn write_u32(&mut self, id: u32) {
-        self.0 = (self.0 ^ u64::from(id)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
     }
 }
 

@@ -16,6 +16,7 @@ use super::small_file::write_small;
 use super::{Engine, Table, table_info};
 use crate::catalog::messages::{TableSchema, region_info_file};
 use crate::catalog::{Catalog, FileOrigin, NamespaceEntry, RegionEntry, TableEntry, layout, meta};
+use crate::hfile::Compression;
 use crate::region::Region;
 use crate::store::remove_region_directory;
 
@@ -707,14 +708,13 @@ fn check_family_directories(descriptor: &TableDescriptor) -> Result<()> {
 /// encryption, coprocessors. An unchanged attribute is accepted, since the store may be from an
 /// earlier version.
 fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor>) -> Result<()> {
-    const NO_CODECS: [&str; 4] = ["LZO", "BZIP2", "LZMA", "BROTLI"];
     let refuse = |what: String| {
         Err(Error::new(ErrorKind::Unsupported, format!("table {}: {what}", new.name())))
     };
     for family in new.families() {
         let before = old.and_then(|table| table.find_family(family.name()));
         let (name, codec) = (to_string_binary(family.name()), family.compression());
-        if NO_CODECS.contains(&&codec[..])
+        if Compression::from_name(&codec).is_some_and(|codec| !codec.is_readable())
             && before.is_none_or(|before| before.compression() != codec)
         {
             return refuse(format!(

@@ -2,12 +2,12 @@
 //! map that is swapped as a whole.
 
 use std::borrow::Borrow;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use halite_types::RegionInfo;
+use rustc_hash::FxHashMap;
 
 use crate::region::Region;
 
@@ -17,7 +17,8 @@ pub(super) struct RegionIndex {
     regions: ArcSwap<Regions>,
 }
 
-type Regions = HashMap<EncodedName, Arc<Region>, BuildHasherDefault<NameHasher>>;
+/// The names are digests that the engine computes, so no client can make many of them collide.
+type Regions = FxHashMap<EncodedName, Arc<Region>>;
 
 impl RegionIndex {
     /// Returns the open region with this encoded name.
@@ -66,40 +67,17 @@ impl PartialEq for EncodedName {
 
 impl Eq for EncodedName {}
 
-/// Hasher of encoded names. They are digests, so their bytes only need to be folded.
-#[derive(Default)]
-struct NameHasher(u64);
-
-impl Hasher for NameHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.0 = (self.0.rotate_left(5) ^ u64::from_le_bytes(word))
-                .wrapping_mul(0x517c_c1b7_2722_0a95);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        // The map takes its index from the low bits, which a product mixes least.
-        let folded = (self.0 ^ (self.0 >> 32)).wrapping_mul(0x517c_c1b7_2722_0a95);
-        folded ^ (folded >> 32)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::hash::BuildHasher as _;
+
     use super::*;
 
     #[test]
     fn names_that_differ_little_are_spread() {
-        let hash = |text: String| {
-            let mut hasher = NameHasher::default();
-            text.hash(&mut hasher);
-            hasher.finish()
-        };
+        let hasher = Regions::default().hasher().clone();
         let low_bits: std::collections::HashSet<u64> =
-            (0..1000).map(|number| hash(format!("{number:032x}")) % 4096).collect();
+            (0..1000).map(|number| hasher.hash_one(format!("{number:032x}")) % 4096).collect();
         assert!(low_bits.len() > 800, "{} of 1000 names in 4096 places", low_bits.len());
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use halite_types::rng::{SPLIT_MIX_INCREMENT, split_mix};
+
 use super::Rng;
 
 /// `SplitMix64` generator: one word of state, so it needs no lock. Equal seeds give equal
@@ -35,11 +37,8 @@ impl SeededRng {
 
 impl Rng for SeededRng {
     fn next_u64(&self) -> u64 {
-        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-        let mut word = self.state.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
+        let before = self.state.fetch_add(SPLIT_MIX_INCREMENT, Ordering::Relaxed);
+        split_mix(before.wrapping_add(SPLIT_MIX_INCREMENT))
     }
 }
 

@@ -7,7 +7,7 @@ use halite_types::{Error, ErrorKind, Result};
 
 use super::cells::{CellLayout, CellMap};
 use super::checksum::{ChecksumType, checksum_bytes};
-use super::compress::Compression;
+use super::codec::Compression;
 use super::damaged;
 use super::encoding;
 use super::index::NonRootIndex;
@@ -35,7 +35,8 @@ pub enum BlockKind {
     DeleteFamilyBloomMeta,
 }
 
-const ENCODED_DATA_MAGIC: &[u8; 8] = b"DATABLKE";
+/// Bytes that a data block starts with whose cells are encoded.
+pub(super) const ENCODED_DATA_MAGIC: &[u8; 8] = b"DATABLKE";
 
 impl BlockKind {
     /// Returns the eight bytes that a block of this kind starts with.
@@ -238,7 +239,7 @@ impl Block {
     pub fn memory_bytes(&self) -> usize {
         let restarts = match &self.content {
             Content::Cells(map) => map.memory_bytes(),
-            _ => 0,
+            Content::Index(_) | Content::Plain => 0,
         };
         self.bytes.capacity().saturating_add(restarts).saturating_add(size_of::<Self>())
     }
@@ -271,7 +272,12 @@ impl Content {
             BlockKind::LeafIndex | BlockKind::IntermediateIndex => {
                 Self::Index(NonRootIndex::parse(payload)?)
             }
-            _ => Self::Plain,
+            BlockKind::BloomChunk
+            | BlockKind::Meta
+            | BlockKind::RootIndex
+            | BlockKind::FileInfo
+            | BlockKind::GeneralBloomMeta
+            | BlockKind::DeleteFamilyBloomMeta => Self::Plain,
         })
     }
 }

@@ -6,14 +6,15 @@ use halite_types::{Error, Result};
 
 use super::block::{BlockHandle, BlockKind, HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use super::checksum::{ChecksumType, checksum_bytes};
-use super::compress::Compression;
+use super::codec::Compressor;
+use super::encoding::DataBlockEncoding;
 use crate::env::FileWriter;
 
 /// Writer of consecutive blocks.
 pub(super) struct BlockWriter {
     file: Box<dyn FileWriter>,
     path: String,
-    compression: Compression,
+    compressor: Box<dyn Compressor>,
     checksum: ChecksumType,
     bytes_per_checksum: u32,
     offset: u64,
@@ -27,14 +28,14 @@ impl BlockWriter {
     pub(super) fn new(
         file: Box<dyn FileWriter>,
         path: &str,
-        compression: Compression,
+        compressor: Box<dyn Compressor>,
         checksum: ChecksumType,
         bytes_per_checksum: u32,
     ) -> Self {
         Self {
             file,
             path: path.to_owned(),
-            compression,
+            compressor,
             checksum,
             bytes_per_checksum,
             offset: 0,
@@ -67,15 +68,36 @@ impl BlockWriter {
         Ok(pointer)
     }
 
+    /// Writes a data block with the payload of an encoder and returns its location.
+    pub(super) fn write_data(
+        &mut self,
+        encoding: DataBlockEncoding,
+        payload: &[u8],
+    ) -> Result<BlockHandle> {
+        let pointer = self.write_block(BlockKind::Data, *encoding.magic(), payload)?;
+        self.total_uncompressed_bytes += (HEADER_BYTES + payload.len()) as u64;
+        Ok(pointer)
+    }
+
     /// Writes a block that HBase does not include in the total of uncompressed bytes.
     pub(super) fn write_upper_index(
         &mut self,
         kind: BlockKind,
         payload: &[u8],
     ) -> Result<BlockHandle> {
+        self.write_block(kind, *kind.magic(), payload)
+    }
+
+    fn write_block(
+        &mut self,
+        kind: BlockKind,
+        magic: [u8; 8],
+        payload: &[u8],
+    ) -> Result<BlockHandle> {
         let mut block = mem::take(&mut self.buffer);
         block.clear();
-        let written = self.build(&mut block, kind, payload).and_then(|()| self.append(&block));
+        let written =
+            self.build(&mut block, kind, magic, payload).and_then(|()| self.append(&block));
         let on_disk_bytes = u32::try_from(block.len()).unwrap_or(u32::MAX);
         self.buffer = block;
         let pointer = BlockHandle { offset: self.offset, on_disk_bytes };
@@ -85,9 +107,17 @@ impl BlockWriter {
         Ok(pointer)
     }
 
-    fn build(&self, block: &mut Vec<u8>, kind: BlockKind, payload: &[u8]) -> Result<()> {
+    fn build(
+        &mut self,
+        block: &mut Vec<u8>,
+        kind: BlockKind,
+        magic: [u8; 8],
+        payload: &[u8],
+    ) -> Result<()> {
         block.resize(HEADER_BYTES, 0);
-        self.compression.compress(payload, block)?;
+        self.compressor
+            .compress(payload, block)
+            .map_err(|error| Error::io("compressing a block", error))?;
         if payload.len().max(block.len()) > MAX_PAYLOAD_BYTES {
             return Err(Error::invalid(format!(
                 "store file {}: a {} of {} bytes is over the limit of {MAX_PAYLOAD_BYTES}; write smaller cells",
@@ -102,7 +132,7 @@ impl BlockWriter {
         let number =
             |value: usize| u32::try_from(value).expect("a block is far below 4 GiB").to_be_bytes();
         let previous = self.previous[kind as usize].unwrap_or(u64::MAX);
-        block[..8].copy_from_slice(kind.magic());
+        block[..8].copy_from_slice(&magic);
         block[8..12].copy_from_slice(&number(body));
         block[12..16].copy_from_slice(&number(payload.len()));
         block[16..24].copy_from_slice(&previous.to_be_bytes());

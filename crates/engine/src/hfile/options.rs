@@ -4,7 +4,8 @@ use halite_types::BloomType;
 
 use super::Comparator;
 use super::checksum::ChecksumType;
-use super::compress::Compression;
+use super::codec::Compression;
+use super::encoding::DataBlockEncoding;
 use super::hash::HashKind;
 
 /// Options of a writer. The defaults are HBase's.
@@ -29,6 +30,8 @@ pub struct WriterOptions {
     pub delete_family_bloom: bool,
     /// Compression of the blocks.
     pub compression: Compression,
+    /// Encoding of the data blocks.
+    pub encoding: DataBlockEncoding,
     /// Checksum type of the blocks.
     pub checksum: ChecksumType,
     /// Bytes that share one checksum; at least 33.
@@ -55,6 +58,7 @@ impl Default for WriterOptions {
             bloom_hash: HashKind::Murmur,
             delete_family_bloom: true,
             compression: Compression::None,
+            encoding: DataBlockEncoding::None,
             checksum: ChecksumType::Crc32c,
             bytes_per_checksum: 16 << 10,
             include_tags: false,

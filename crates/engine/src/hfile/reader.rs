@@ -8,7 +8,7 @@ use halite_types::{BloomType, Error, Result};
 use super::block::{Block, BlockFormat, BlockHandle, BlockKind, unsupported_encoding};
 use super::bloom::BloomMeta;
 use super::cells::CellLayout;
-use super::encoding::Encoding;
+use super::encoding::DataBlockEncoding;
 use super::file_info::{FileInfo, info_key};
 use super::index::{MidKey, RootIndex};
 use super::load_on_open::{LoadOnOpenBlocks, LoadOnOpenSection, read_bytes};
@@ -208,8 +208,8 @@ fn bloom_type(info: &FileInfo, bloom: Option<&BloomMeta>) -> Result<BloomType> {
 
 fn check_encoding(info: &FileInfo) -> Result<()> {
     match info.get(info_key::DATA_BLOCK_ENCODING) {
-        None | Some(b"NONE") => Ok(()),
-        Some(name) if Encoding::from_name(name).is_some() => Ok(()),
+        None => Ok(()),
+        Some(name) if DataBlockEncoding::from_name(name).is_some() => Ok(()),
         Some(name) => Err(unsupported_encoding(&String::from_utf8_lossy(name))),
     }
 }

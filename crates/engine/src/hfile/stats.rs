@@ -67,7 +67,8 @@ impl FileStatsBuilder {
                 self.delete_family_cells += 1;
             }
             Some(CellType::DeleteFamilyVersion) => self.delete_family_cells += 1,
-            _ => {}
+            // One version, whose time is included above; or no type that is stored.
+            Some(CellType::Delete) | None => {}
         }
     }
 

@@ -4,7 +4,7 @@
 use halite_types::{Error, ErrorKind, Result};
 use prost::Message;
 
-use super::compress::Compression;
+use super::codec::Compression;
 use super::{Comparator, damaged};
 
 /// Bytes of a trailer.

@@ -9,6 +9,8 @@ use halite_types::{BloomType, CellRef, CellType, Error, Result};
 use super::block::BlockKind;
 use super::block_writer::BlockWriter;
 use super::bloom_writer::BloomWriter;
+use super::cells::CellLayout;
+use super::encoding::{BlockEncoder, DataBlockEncoding};
 use super::file_info::{FileInfo, encode_compacted_from, encode_flag, info_key};
 use super::index::IndexEntry;
 use super::index_writer::{IndexSummary, IndexWriter, separator};
@@ -23,12 +25,13 @@ use crate::env::FileWriter;
 pub struct Writer {
     options: WriterOptions,
     blocks: BlockWriter,
+    encoder: Box<dyn BlockEncoder>,
     index: IndexWriter,
     bloom: Option<BloomWriter>,
     delete_family_bloom: Option<BloomWriter>,
     stats: FileStatsBuilder,
     info: FileInfo,
-    /// Payload of the current data block.
+    /// Cells of the current data block, as in the payload of a plain one.
     block: Vec<u8>,
     first_key: Vec<u8>,
     /// Last key of the previous data block.
@@ -43,14 +46,15 @@ impl Writer {
     /// Creates a file. `path` is its name in errors.
     ///
     /// # Errors
-    /// `Unsupported` for a codec that cannot be written; `InvalidRequest` for invalid options.
+    /// `Unsupported` for a codec or an encoding that cannot be written; `InvalidRequest` for invalid options.
     pub fn create(file: Box<dyn FileWriter>, path: &str, options: WriterOptions) -> Result<Self> {
         Self::start(file, path, options)
             .map_err(|error| error.at(format_args!("store file {path}")))
     }
 
     fn start(file: Box<dyn FileWriter>, path: &str, options: WriterOptions) -> Result<Self> {
-        options.compression.check_supported()?;
+        let compressor = options.compression.compressor()?;
+        let encoder = options.encoding.encoder()?;
         if !(MIN_BYTES_PER_CHECKSUM..=i32::MAX.cast_unsigned())
             .contains(&options.bytes_per_checksum)
         {
@@ -85,10 +89,11 @@ impl Writer {
             blocks: BlockWriter::new(
                 file,
                 path,
-                options.compression,
+                compressor,
                 options.checksum,
                 options.bytes_per_checksum,
             ),
+            encoder,
             index: IndexWriter::new(options.index_chunk_bytes, options.min_index_entries),
             bloom,
             delete_family_bloom,
@@ -216,13 +221,20 @@ impl Writer {
         if self.block.is_empty() {
             return Ok(());
         }
-        let pointer = self.blocks.write(BlockKind::Data, &self.block)?;
+        let layout = CellLayout {
+            tags: self.options.include_tags,
+            tags_compressed: false,
+            sequence_ids: self.options.include_sequence_ids,
+        };
+        let payload = self.encoder.encode(&self.block, layout)?;
+        let pointer = self.blocks.write_data(self.options.encoding, payload)?;
         self.block.clear();
         let key = match &self.last_before {
-            Some(last) if self.options.comparator == Comparator::Cell => {
-                separator(last, &self.first_key)
-            }
-            _ => mem::take(&mut self.first_key),
+            Some(last) => match self.options.comparator {
+                Comparator::Cell => separator(last, &self.first_key),
+                Comparator::Meta => mem::take(&mut self.first_key),
+            },
+            None => mem::take(&mut self.first_key),
         };
         self.index.add(IndexEntry { key, handle: pointer });
         self.last_before.get_or_insert_default().clone_from(&self.stats.last_key);
@@ -297,6 +309,10 @@ impl Writer {
         }
         let index = self.index.finish(&mut self.blocks)?;
         self.blocks.write(BlockKind::RootIndex, &[])?;
+        match self.options.encoding {
+            DataBlockEncoding::None => {}
+            encoding => self.info.set(info_key::DATA_BLOCK_ENCODING, encoding.name()),
+        }
         self.info.set(info_key::CREATED, self.options.created_ms.to_be_bytes());
         self.stats.set_file_properties(
             &mut self.info,

@@ -10,6 +10,7 @@ use halite_types::{
 };
 
 use crate::compaction::CompactionSettings;
+use crate::hfile::{Compression, DataBlockEncoding};
 use crate::scan::Retention;
 use crate::store::StoreSnapshot;
 
@@ -57,7 +58,11 @@ pub(crate) struct Family {
     pub(crate) bloom: BloomType,
     pub(crate) block_bytes: usize,
     pub(crate) block_cache: bool,
-    pub(crate) compression: String,
+    /// Codec of the files that are written. The descriptor may contain another one, which cannot be
+    /// written.
+    pub(crate) compression: Compression,
+    /// Data block encoding of the files that are written, likewise.
+    pub(crate) encoding: DataBlockEncoding,
     pub(crate) new_version_behavior: bool,
     pub(crate) compaction: CompactionSettings,
     /// Replaces the engine's option; 0 for no limit.
@@ -88,7 +93,8 @@ impl Family {
             bloom: family.bloom_filter(),
             block_bytes: family.block_size_bytes() as usize,
             block_cache: family.block_cache(),
-            compression: family.compression(),
+            compression: Compression::for_family(&family.compression()),
+            encoding: DataBlockEncoding::for_family(&family.data_block_encoding()),
             new_version_behavior: family.new_version_behavior(),
             compaction: CompactionSettings::new(table, family),
             max_row_bytes: table

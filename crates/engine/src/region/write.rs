@@ -232,7 +232,11 @@ impl Region {
                 }
                 delete.mutation()
             }
-            _ => return Ok(None),
+            RowOp::Delete(_)
+            | RowOp::Increment(_)
+            | RowOp::Append(_)
+            | RowOp::Mutate(_)
+            | RowOp::CheckAndMutate(_) => return Ok(None),
         };
         let bytes = mutation.cells().bytes().len();
         check_operation_bytes(bytes, MAX_OPERATION_BYTES)?;
@@ -304,7 +308,9 @@ fn reads_first(op: &RowOp) -> bool {
     match op {
         RowOp::Put(_) => false,
         RowOp::Delete(delete) => deletes_newest(delete),
-        _ => true,
+        RowOp::Increment(_) | RowOp::Append(_) | RowOp::Mutate(_) | RowOp::CheckAndMutate(_) => {
+            true
+        }
     }
 }
 
@@ -313,7 +319,9 @@ fn plain_mut(op: &mut RowOp) -> Option<&mut Mutation> {
     match op {
         RowOp::Put(put) => Some(put.mutation_mut()),
         RowOp::Delete(delete) => Some(delete.mutation_mut()),
-        _ => None,
+        RowOp::Increment(_) | RowOp::Append(_) | RowOp::Mutate(_) | RowOp::CheckAndMutate(_) => {
+            None
+        }
     }
 }
 

@@ -245,12 +245,6 @@ fn evaluator(filter: &Filter, depth: usize, room: &mut RegexBudget) -> Result<Bo
         Filter::One(filters) => {
             Box::new(list::MustPassOne::new(evaluators(filters, depth + 1, room)?))
         }
-        other => {
-            return Err(Error::new(
-                halite_types::ErrorKind::Unsupported,
-                format!("filter {other:?} is not evaluated here"),
-            ));
-        }
     })
 }
 

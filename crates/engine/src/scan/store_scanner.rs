@@ -444,7 +444,10 @@ impl StoreScanner {
                     self.next_column()?;
                 }
                 MatchCode::SeekNextRow | MatchCode::IncludeAndSeekNextRow => self.skip_row(&row)?,
-                _ => self.merge.next()?,
+                // Without a filter there is no hint.
+                MatchCode::Include | MatchCode::Skip | MatchCode::SeekNextUsingHint => {
+                    self.merge.next()?;
+                }
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use halite_types::{CellRef, Error, RegionInfo, Result};
 
 use super::StoreFile;
 use crate::catalog::{FileEntry, layout};
-use crate::hfile::{Compression, FileInfo, StoreFileInfo, Writer, WriterOptions};
+use crate::hfile::{FileInfo, StoreFileInfo, Writer, WriterOptions};
 use crate::region::Family;
 use crate::shared::EngineInner;
 
@@ -127,8 +127,8 @@ pub(crate) fn writer_options(shared: &EngineInner, family: &Family, tags: bool) 
     WriterOptions {
         block_bytes: family.block_bytes,
         bloom: family.bloom,
-        // The descriptor keeps a codec that cannot be written yet, and its files are uncompressed.
-        compression: if family.compression == "GZ" { Compression::Gz } else { Compression::None },
+        compression: family.compression,
+        encoding: family.encoding,
         include_tags: tags,
         include_sequence_ids: true,
         created_ms: shared.env.clock.now_ms(),

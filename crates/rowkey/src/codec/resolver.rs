@@ -4,6 +4,8 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use halite_types::rng::{SPLIT_MIX_INCREMENT, split_mix};
+
 use crate::schema::{FieldId, HashFunction, MAX_SEGMENTS};
 
 /// Resolver of the parts of a key that cannot be computed from its values. A result of `None` means
@@ -54,10 +56,7 @@ impl SaltGenerator {
     /// Generates a number by `SplitMix64`: the state advances by a constant, so that no lock is
     /// required.
     fn generate(&self) -> u64 {
-        let mut word = self.state.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
+        split_mix(self.state.fetch_add(SPLIT_MIX_INCREMENT, Ordering::Relaxed))
     }
 }
 

@@ -1,26 +1,23 @@
 //! Random valid schemas for tests, each from its seed.
 
 use bytes::Bytes;
+use halite_types::rng::{SPLIT_MIX_INCREMENT, SplitMix64};
 
 use crate::schema::{
     Field, FieldId, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind,
 };
 use crate::value::{FieldType, TimeUnit};
 
-/// Seeded generator: `SplitMix64`.
-pub(crate) struct SeededRng(u64);
+/// Seeded generator.
+pub(crate) struct SeededRng(SplitMix64);
 
 impl SeededRng {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
+        Self(SplitMix64::new(seed.wrapping_mul(SPLIT_MIX_INCREMENT) ^ 0x5851_f42d_4c95_7f2d))
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0.next_u64()
     }
 
     /// Returns a number from 0 to `bound` (exclusive).

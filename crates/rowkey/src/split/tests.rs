@@ -43,7 +43,7 @@ fn k13_sixteen_salts_on_ten_regions_and_three_on_sixteen_are_uneven() {
     );
     // Measured values: salts written as hexadecimal digits, and regions split evenly over the
     // digits.
-    let mut chance = SeededRng(7);
+    let mut chance = SeededRng::new(7);
     for (salts, regions, low, high) in
         [(16, 10, 1.24, 1.36), (3, 16, 5.3, 5.45), (16, 16, 1.0, 1.05)]
     {
@@ -143,7 +143,7 @@ fn keys_without_a_salt_are_split_by_what_they_begin_with() {
     assert_eq!(printed(&splits), ["1", "2", "3", "4", "5", "6", "7", "8", "9"]);
     assert_eq!(splits.notes, [SplitNote::Assumed(KeyModel::Digits)]);
     let digests = schema("ROW KEY (HASH(id BYTES 4 USING md5 HEX), id STRING)");
-    let mut chance = SeededRng(3);
+    let mut chance = SeededRng::new(3);
     let splits = Splits::into_regions(&digests, 7, None).expect("splits");
     let keys = rows(20_000, |_| {
         digests

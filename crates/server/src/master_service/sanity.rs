@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
+use halite_engine::hfile::{Compression, DataBlockEncoding};
 use halite_types::key::to_string_binary;
 use halite_types::schema::{family_attribute as fam, table_attribute as tab};
 use halite_types::{Attributes, FamilyDescriptor, TableDescriptor};
@@ -289,14 +290,17 @@ fn number(attributes: &Attributes, name: &str) -> Result<Option<i64>, CallError>
 fn log_plain_storage(table: &TableDescriptor, family: &FamilyDescriptor) {
     static LOGGED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let (compression, encoding) = (family.compression(), family.data_block_encoding());
-    let plain = [
-        ("compression", compression, &["NONE", "GZ"][..]),
-        ("data block encoding", encoding, &["NONE"][..]),
+    let has_compressor =
+        Compression::from_name(&compression).is_some_and(Compression::is_supported);
+    let has_encoder = DataBlockEncoding::from_name(encoding.as_bytes())
+        .is_some_and(DataBlockEncoding::is_written);
+    let attributes = [
+        ("compression", compression, has_compressor),
+        ("data block encoding", encoding, has_encoder),
     ];
-    for (what, value, written) in plain {
+    for (what, value, is_written) in attributes {
         let wish = format!("{what} {value}");
-        let is_new = !written.contains(&&value[..])
-            && LOGGED.lock().is_ok_and(|mut said| said.insert(wish.clone()));
+        let is_new = !is_written && LOGGED.lock().is_ok_and(|mut said| said.insert(wish.clone()));
         if is_new {
             let name = to_string_binary(family.name());
             warn!(

@@ -3,9 +3,10 @@
 
 use std::io::{Read, Write};
 
+use halite_compression::{
+    BlockReader, ChunkCompressor, ChunkDecompressor, FramingError, Lz4, Snappy, write_block,
+};
 use halite_types::{Error, ErrorKind, Result};
-
-use super::hadoop::{self, Chunks};
 
 /// Compressor of cell blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,13 +59,10 @@ impl Compressor {
                 flate2::write::GzEncoder::finish,
             ),
             Self::ZStandard => zstd::stream::encode_all(block, zstd::DEFAULT_COMPRESSION_LEVEL),
-            Self::Snappy => return hadoop::compress(block, Chunks::Snappy),
-            Self::Lz4 => return hadoop::compress(block, Chunks::Lz4),
+            Self::Snappy => return compress_framed(block, Snappy),
+            Self::Lz4 => return compress_framed(block, Lz4),
         };
-        packed.map_err(|error| {
-            Error::new(ErrorKind::Io, format!("a cell block does not compress: {error}"))
-                .with_source(error)
-        })
+        packed.map_err(incompressible)
     }
 
     /// Returns the decompressed block of at most `max_bytes` bytes. Memory grows with the output,
@@ -82,8 +80,8 @@ impl Compressor {
                     .map_err(|error| self.damaged(&error))?;
                 self.read(decoder, max_bytes)
             }
-            Self::Snappy => hadoop::decompress(packed, Chunks::Snappy, max_bytes),
-            Self::Lz4 => hadoop::decompress(packed, Chunks::Lz4, max_bytes),
+            Self::Snappy => decompress_framed(packed, Snappy, max_bytes),
+            Self::Lz4 => decompress_framed(packed, Lz4, max_bytes),
         }
     }
 
@@ -106,8 +104,43 @@ fn window_log(max_bytes: usize) -> u32 {
     usize::BITS.saturating_sub(max_bytes.leading_zeros()).clamp(23, 27)
 }
 
+fn compress_framed(block: &[u8], mut codec: impl ChunkCompressor) -> Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(block.len().div_euclid(2).saturating_add(16));
+    write_block(block, &mut codec, &mut out).map_err(|error| match error {
+        FramingError::Chunk(error) => incompressible(error),
+        other => Error::invalid(format!(
+            "a cell block cannot be compressed: {other}; ask for fewer cells in one call"
+        )),
+    })?;
+    Ok(out)
+}
+
+/// Decompresses all blocks; one of length zero ends the input.
+fn decompress_framed(
+    packed: &[u8],
+    mut codec: impl ChunkDecompressor,
+    max_bytes: usize,
+) -> Result<Vec<u8>> {
+    let (mut blocks, mut out) = (BlockReader::new(packed), Vec::new());
+    while !blocks.is_at_end() {
+        let room = max_bytes.saturating_sub(out.len());
+        let bytes = blocks.read_block(room, &mut codec, &mut out).map_err(|error| match error {
+            FramingError::BlockTooLong => too_big(max_bytes),
+            other => Error::invalid(format!("the compressed cell block is damaged: {other}")),
+        })?;
+        if bytes == 0 {
+            break;
+        }
+    }
+    Ok(out)
+}
+
+fn incompressible(error: std::io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("a cell block does not compress: {error}")).with_source(error)
+}
+
 /// Returns the error for a block whose decoded size exceeds the limit.
-pub(super) fn too_big(max_bytes: usize) -> Error {
+fn too_big(max_bytes: usize) -> Error {
     Error::invalid(format!(
         "the cell block has more than {max_bytes} bytes when decompressed; send fewer cells in one call"
     ))

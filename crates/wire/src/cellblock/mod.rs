@@ -15,7 +15,6 @@
 
 mod cell_codec;
 mod compressor;
-mod hadoop;
 mod key_value;
 
 use bytes::{Bytes, BytesMut};

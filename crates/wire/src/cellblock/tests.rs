@@ -1,6 +1,7 @@
 //! Blocks compared with bytes written by HBase, round trips, and arbitrary bytes.
 
 use bytes::Bytes;
+use halite_compression::{ChunkCompressor as _, Snappy};
 use halite_types::cell::{CellParts, TAG_TTL, write_tag};
 use halite_types::{CellType, CellsBuilder};
 use proptest::prelude::*;
@@ -130,7 +131,7 @@ fn snappy_blocks_of_several_chunks_and_several_blocks_are_read() {
     let cell = hex(KEY_VALUE);
     let (head, tail) = cell.split_at(10);
     let chunk = |bytes: &[u8]| {
-        let packed = snap::raw::Encoder::new().compress_vec(bytes).unwrap();
+        let packed = Snappy.compress(bytes).unwrap();
         [&u32::try_from(packed.len()).unwrap().to_be_bytes()[..], &packed].concat()
     };
     let block = [&hex("0000001c")[..], &chunk(head), &chunk(tail)].concat();

@@ -1,7 +1,7 @@
 //! Comparators: `{name of the Java class, message of the same simple name}`.
 
 use bytes::Bytes;
-use halite_types::{BitOp, Comparator, CompareOp, Error, ErrorKind, RegexString};
+use halite_types::{BitOp, Comparator, CompareOp, RegexString};
 use prost::Message;
 
 use super::{Result, class_not_found, refused};
@@ -90,12 +90,9 @@ fn long(value: &[u8]) -> Result<Comparator> {
 }
 
 /// Returns the message of a comparator.
-///
-/// # Errors
-/// `Unsupported` for a comparator without a class in HBase.
-pub fn to_proto(comparator: &Comparator) -> halite_types::Result<pb::Comparator> {
+pub fn to_proto(comparator: &Comparator) -> pb::Comparator {
     let comparable = |value: &Bytes| pb::ByteArrayComparable { value: Some(value.clone()) };
-    Ok(match comparator {
+    match comparator {
         Comparator::Binary(value) => {
             named("BinaryComparator", &pb::BinaryComparator { comparable: comparable(value) })
         }
@@ -146,13 +143,7 @@ pub fn to_proto(comparator: &Comparator) -> halite_types::Result<pb::Comparator>
             &pb::BigDecimalComparator { comparable: comparable(value) },
         ),
         Comparator::Null => named("NullComparator", &pb::NullComparator {}),
-        other => {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                format!("HBase has no class for the comparator {other:?}"),
-            ));
-        }
-    })
+    }
 }
 
 fn named(class: &str, message: &impl Message) -> pb::Comparator {

@@ -66,8 +66,7 @@ fn bytes_of(comparator: Comparator) -> Bytes {
         Comparator::Substring(text) => text.to_lowercase().into(),
         Comparator::Regex(regex) => regex.pattern.into(),
         Comparator::Long(number) => Bytes::copy_from_slice(&number.to_be_bytes()),
-        // `NullComparator`; no other comparator is possible in a message.
-        _ => Bytes::new(),
+        Comparator::Null => Bytes::new(),
     }
 }
 
@@ -92,7 +91,7 @@ pub fn to_proto(check: &CheckAndMutate) -> halite_types::Result<pb::Condition> {
             compare_type: Some(comparator::compare_type(*op)),
             comparator: Some(comparator::to_proto(&Comparator::Binary(
                 value.clone().unwrap_or_default(),
-            ))?),
+            ))),
             ..proto
         },
     })
@@ -112,7 +111,7 @@ mod tests {
     }
 
     fn of(compare_type: i32, comparator: &Comparator) -> pb::Condition {
-        let comparator = Some(comparator::to_proto(comparator).unwrap());
+        let comparator = Some(comparator::to_proto(comparator));
         let (family, qualifier) = (Some(Bytes::from("f")), Some(Bytes::from("q")));
         pb::Condition {
             row: "r".into(),

@@ -3,6 +3,7 @@
 //! The timestamp has the minimum number of bytes, the lowest first, and may be a difference.
 
 use super::key::{Keys, Value};
+use super::{DataBlockEncoding, DifferenceDecoder};
 use crate::hfile::vint::ByteReader;
 
 const SAME_KEY_LENGTH: u8 = 0x01;
@@ -14,36 +15,41 @@ const IS_DIFFERENCE: u8 = 0x08;
 const NUMBER_BYTES_SHIFT: u8 = 4;
 const IS_NEGATIVE: u8 = 0x80;
 
-/// Reads the family before the cells.
-pub(super) fn read_family(input: &mut ByteReader<'_>, keys: &mut Keys) -> Option<()> {
-    let bytes = input.byte()?;
-    keys.family.push(bytes);
-    keys.family.extend_from_slice(input.take(usize::from(bytes))?);
-    Some(())
-}
+/// Decoder of DIFF.
+pub(super) struct Diff;
 
-/// Reads a cell without its suffixes; `None` if it is damaged. `value_bytes` is the length of the
-/// previous value.
-pub(super) fn read<'a>(
-    input: &mut ByteReader<'a>,
-    keys: &mut Keys,
-    value_bytes: usize,
-) -> Option<Value<'a>> {
-    let flag = input.byte()?;
-    let key_bytes =
-        if flag & SAME_KEY_LENGTH == 0 { input.compressed_int()? } else { keys.previous.len() };
-    let value_bytes =
-        if flag & SAME_VALUE_LENGTH == 0 { input.compressed_int()? } else { value_bytes };
-    let common = input.compressed_int()?;
-    keys.read_front(input, common, key_bytes)?;
-    let number = read_number(input, flag)?;
-    let previous = keys.previous_stamp();
-    let timestamp =
-        if flag & IS_DIFFERENCE == 0 { number } else { previous?.0.wrapping_sub(number) };
-    let kind = if flag & SAME_TYPE == 0 { input.byte()? } else { previous?.1 };
-    keys.key.extend_from_slice(&timestamp.to_be_bytes());
-    keys.key.push(kind);
-    input.take(value_bytes).map(Value::Given)
+impl DifferenceDecoder for Diff {
+    const ENCODING: DataBlockEncoding = DataBlockEncoding::Diff;
+
+    /// Reads the family, which all cells share.
+    fn read_start(input: &mut ByteReader<'_>, keys: &mut Keys) -> Option<()> {
+        let bytes = input.byte()?;
+        keys.family.push(bytes);
+        keys.family.extend_from_slice(input.take(usize::from(bytes))?);
+        Some(())
+    }
+
+    fn read<'a>(
+        input: &mut ByteReader<'a>,
+        keys: &mut Keys,
+        value_bytes: usize,
+    ) -> Option<Value<'a>> {
+        let flag = input.byte()?;
+        let key_bytes =
+            if flag & SAME_KEY_LENGTH == 0 { input.compressed_int()? } else { keys.previous.len() };
+        let value_bytes =
+            if flag & SAME_VALUE_LENGTH == 0 { input.compressed_int()? } else { value_bytes };
+        let common = input.compressed_int()?;
+        keys.read_front(input, common, key_bytes)?;
+        let number = read_number(input, flag)?;
+        let previous = keys.previous_stamp();
+        let timestamp =
+            if flag & IS_DIFFERENCE == 0 { number } else { previous?.0.wrapping_sub(number) };
+        let kind = if flag & SAME_TYPE == 0 { input.byte()? } else { previous?.1 };
+        keys.key.extend_from_slice(&timestamp.to_be_bytes());
+        keys.key.push(kind);
+        input.take(value_bytes).map(Value::Given)
+    }
 }
 
 fn read_number(input: &mut ByteReader<'_>, flag: u8) -> Option<i64> {

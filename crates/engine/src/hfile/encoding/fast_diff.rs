@@ -3,6 +3,7 @@
 //! The first cell of a block has its whole key.
 
 use super::key::{Keys, STAMP_BYTES, Value, row_end};
+use super::{DataBlockEncoding, DifferenceDecoder};
 use crate::hfile::vint::ByteReader;
 
 /// Mask of the number of leading bytes of the timestamp that equal the previous one's.
@@ -12,30 +13,35 @@ const SAME_VALUE_LENGTH: u8 = 0x10;
 const SAME_TYPE: u8 = 0x20;
 const SAME_VALUE: u8 = 0x40;
 
-/// Reads a cell without its suffixes; `None` if it is damaged. `value_bytes` is the length of the
-/// previous value.
-pub(super) fn read<'a>(
-    input: &mut ByteReader<'a>,
-    keys: &mut Keys,
-    value_bytes: usize,
-) -> Option<Value<'a>> {
-    let flag = input.byte()?;
-    let key_bytes =
-        if flag & SAME_KEY_LENGTH == 0 { input.compressed_int()? } else { keys.previous.len() };
-    let value_bytes =
-        if flag & SAME_VALUE_LENGTH == 0 { input.compressed_int()? } else { value_bytes };
-    let common = input.compressed_int()?;
-    if keys.is_first() {
-        keys.key.extend_from_slice(input.take(key_bytes)?);
-        keys.family = family(&keys.key)?.to_vec();
-    } else {
-        keys.read_front(input, common, key_bytes)?;
-        read_stamp(input, keys, flag)?;
-    }
-    if flag & SAME_VALUE != 0 {
-        (!keys.is_first()).then_some(Value::Same)
-    } else {
-        input.take(value_bytes).map(Value::Given)
+/// Decoder of `FAST_DIFF`.
+pub(super) struct FastDiff;
+
+impl DifferenceDecoder for FastDiff {
+    const ENCODING: DataBlockEncoding = DataBlockEncoding::FastDiff;
+
+    fn read<'a>(
+        input: &mut ByteReader<'a>,
+        keys: &mut Keys,
+        value_bytes: usize,
+    ) -> Option<Value<'a>> {
+        let flag = input.byte()?;
+        let key_bytes =
+            if flag & SAME_KEY_LENGTH == 0 { input.compressed_int()? } else { keys.previous.len() };
+        let value_bytes =
+            if flag & SAME_VALUE_LENGTH == 0 { input.compressed_int()? } else { value_bytes };
+        let common = input.compressed_int()?;
+        if keys.is_first() {
+            keys.key.extend_from_slice(input.take(key_bytes)?);
+            keys.family = family(&keys.key)?.to_vec();
+        } else {
+            keys.read_front(input, common, key_bytes)?;
+            read_stamp(input, keys, flag)?;
+        }
+        if flag & SAME_VALUE != 0 {
+            (!keys.is_first()).then_some(Value::Same)
+        } else {
+            input.take(value_bytes).map(Value::Given)
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Data block encodings: HBase's formats that store keys as differences. A block is decoded as a
-//! whole into the bytes of a plain one when it is opened, so no other module handles encodings.
+//! whole into the bytes of a plain one when it is opened, and encoded as a whole from these when it
+//! is written, so no other module handles encodings. An encoding is one file, with one arm in
+//! [`decode`] and one in [`DataBlockEncoding::find_encoder`].
 //!
 //! ```text
 //! PREFIX, DIFF, FAST_DIFF    id u16 | bytes of the plain block i32 | [DIFF: familyLength u8 | family] | cells
@@ -13,33 +15,69 @@
 mod diff;
 mod fast_diff;
 mod key;
+mod plain;
 mod prefix;
+mod row_index;
 mod tags;
 
-use halite_types::{Error, Result};
+use std::marker::PhantomData;
 
-use super::block::{MAX_PAYLOAD_BYTES, unsupported_encoding};
+use halite_types::{Error, ErrorKind, Result};
+
+use super::block::{BlockKind, ENCODED_DATA_MAGIC, MAX_PAYLOAD_BYTES, unsupported_encoding};
 use super::cells::CellLayout;
 use super::damaged;
 use super::vint::ByteReader;
 use key::{Keys, Value};
 use tags::TagDictionary;
 
-/// Encoding of the cells of a data block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Encoding {
+/// Bytes of the id before an encoded block.
+const ID_BYTES: usize = 2;
+
+/// Encoding of the cells of a file's data blocks. All of HBase's encodings can be read;
+/// [`DataBlockEncoding::is_written`] returns `true` for those that can be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the encoding of that name")]
+pub enum DataBlockEncoding {
+    #[default]
+    None,
     Prefix,
     Diff,
     FastDiff,
     RowIndexV1,
 }
 
-impl Encoding {
-    const ALL: [Self; 4] = [Self::Prefix, Self::Diff, Self::FastDiff, Self::RowIndexV1];
+/// Encoder of the data blocks of one file. It may keep its buffers from block to block.
+pub(super) trait BlockEncoder: Send {
+    /// Returns the payload of the block with these cells, which are the payload of a plain one.
+    fn encode<'a>(&'a mut self, cells: &'a [u8], layout: CellLayout) -> Result<&'a [u8]>;
+}
 
-    /// Returns HBase's name for it.
-    pub(super) fn name(self) -> &'static str {
+/// Decoder of an encoding whose cells are stored as differences from the previous one.
+trait DifferenceDecoder {
+    const ENCODING: DataBlockEncoding;
+
+    /// Reads the fields before the first cell; `None` if they are damaged.
+    fn read_start(_input: &mut ByteReader<'_>, _keys: &mut Keys) -> Option<()> {
+        Some(())
+    }
+
+    /// Reads the key of a cell into `keys`, and its value; `None` if it is damaged. `value_bytes`
+    /// is the length of the previous value.
+    fn read<'a>(
+        input: &mut ByteReader<'a>,
+        keys: &mut Keys,
+        value_bytes: usize,
+    ) -> Option<Value<'a>>;
+}
+
+impl DataBlockEncoding {
+    const ALL: [Self; 5] = [Self::None, Self::Prefix, Self::Diff, Self::FastDiff, Self::RowIndexV1];
+
+    /// Returns HBase's name, as in the attribute `DATA_BLOCK_ENCODING`.
+    pub fn name(self) -> &'static str {
         match self {
+            Self::None => "NONE",
             Self::Prefix => "PREFIX",
             Self::Diff => "DIFF",
             Self::FastDiff => "FAST_DIFF",
@@ -49,6 +87,7 @@ impl Encoding {
 
     fn id(self) -> u16 {
         match self {
+            Self::None => 0,
             Self::Prefix => 2,
             Self::Diff => 3,
             Self::FastDiff => 4,
@@ -56,9 +95,51 @@ impl Encoding {
         }
     }
 
-    /// Returns the encoding of that name; `NONE` is not one.
-    pub(super) fn from_name(name: &[u8]) -> Option<Self> {
+    /// Returns the encoding with an HBase name such as `FAST_DIFF`.
+    pub fn from_name(name: &[u8]) -> Option<Self> {
         Self::ALL.into_iter().find(|encoding| encoding.name().as_bytes() == name)
+    }
+
+    /// Returns the eight bytes that a data block with it starts with.
+    pub(super) fn magic(self) -> &'static [u8; 8] {
+        match self {
+            Self::None => BlockKind::Data.magic(),
+            Self::Prefix | Self::Diff | Self::FastDiff | Self::RowIndexV1 => ENCODED_DATA_MAGIC,
+        }
+    }
+
+    /// Returns `true` if files with it can be written.
+    pub fn is_written(self) -> bool {
+        self.find_encoder().is_some()
+    }
+
+    /// Returns the encoding of the files of a family with this attribute `DATA_BLOCK_ENCODING`:
+    /// `None` for an encoding that cannot be written.
+    pub(crate) fn for_family(name: &str) -> Self {
+        Self::from_name(name.as_bytes())
+            .filter(|encoding| encoding.is_written())
+            .unwrap_or_default()
+    }
+
+    /// Returns an encoder for the data blocks of a new file.
+    ///
+    /// # Errors
+    /// `Unsupported` for an encoding that cannot be written, with the encoding and the fix.
+    pub(super) fn encoder(self) -> Result<Box<dyn BlockEncoder>> {
+        self.find_encoder().ok_or_else(|| {
+            let text = format!(
+                "data block encoding {} is not written; set DATA_BLOCK_ENCODING to NONE",
+                self.name()
+            );
+            Error::new(ErrorKind::Unsupported, text)
+        })
+    }
+
+    fn find_encoder(self) -> Option<Box<dyn BlockEncoder>> {
+        match self {
+            Self::None => Some(Box::new(plain::PlainEncoder)),
+            Self::Prefix | Self::Diff | Self::FastDiff | Self::RowIndexV1 => None,
+        }
     }
 }
 
@@ -69,27 +150,26 @@ impl Encoding {
 pub(super) fn decode(payload: &[u8], layout: CellLayout) -> Result<Vec<u8>> {
     let mut input = ByteReader::new(payload);
     let id = input.u16().ok_or_else(|| damaged("it ends before the id of its encoding"))?;
-    let encoding = Encoding::ALL.into_iter().find(|encoding| encoding.id() == id);
-    match encoding.ok_or_else(|| unsupported_encoding(&format!("number {id}")))? {
-        Encoding::RowIndexV1 => row_index_cells(payload)
-            .map(<[u8]>::to_vec)
-            .ok_or_else(|| damaged("its rows' index does not fit it")),
-        encoding => Decoder::new(encoding, payload, input, layout)?.run(),
+    let encoding = DataBlockEncoding::ALL.into_iter().find(|encoding| encoding.id() == id);
+    match encoding {
+        Some(DataBlockEncoding::Prefix) => decode_differences::<prefix::Prefix>(payload, layout),
+        Some(DataBlockEncoding::Diff) => decode_differences::<diff::Diff>(payload, layout),
+        Some(DataBlockEncoding::FastDiff) => {
+            decode_differences::<fast_diff::FastDiff>(payload, layout)
+        }
+        Some(DataBlockEncoding::RowIndexV1) => row_index::decode(payload),
+        // A plain block has another magic and no id.
+        Some(DataBlockEncoding::None) | None => Err(unsupported_encoding(&format!("number {id}"))),
     }
 }
 
-/// Returns the cells before the index of rows. The index is not needed once the cells are found.
-fn row_index_cells(payload: &[u8]) -> Option<&[u8]> {
-    let mut end = ByteReader::starting_at(payload, payload.len().checked_sub(4)?);
-    let cells = ByteReader::starting_at(payload, 2).take(end.length()?)?;
-    let rows = ByteReader::starting_at(payload, cells.len().checked_add(2)?).length()?;
-    let index = rows.checked_add(2)?.checked_mul(4)?;
-    (cells.len().checked_add(2)?.checked_add(index)? == payload.len()).then_some(cells)
+fn decode_differences<D: DifferenceDecoder>(payload: &[u8], layout: CellLayout) -> Result<Vec<u8>> {
+    Decoder::<D>::new(payload, layout)?.run()
 }
 
 /// Decoder of a block to plain bytes.
-struct Decoder<'a> {
-    encoding: Encoding,
+struct Decoder<'a, D> {
+    differences: PhantomData<D>,
     payload: &'a [u8],
     input: ByteReader<'a>,
     layout: CellLayout,
@@ -102,22 +182,16 @@ struct Decoder<'a> {
     out: Vec<u8>,
 }
 
-impl<'a> Decoder<'a> {
-    fn new(
-        encoding: Encoding,
-        payload: &'a [u8],
-        mut input: ByteReader<'a>,
-        layout: CellLayout,
-    ) -> Result<Self> {
+impl<'a, D: DifferenceDecoder> Decoder<'a, D> {
+    fn new(payload: &'a [u8], layout: CellLayout) -> Result<Self> {
+        let mut input = ByteReader::starting_at(payload, ID_BYTES);
         let bytes = input.length().filter(|bytes| *bytes <= MAX_PAYLOAD_BYTES);
         let bytes = bytes.ok_or_else(|| damaged("it states an impossible size of its cells"))?;
         let mut keys = Keys::default();
-        if encoding == Encoding::Diff {
-            diff::read_family(&mut input, &mut keys)
-                .ok_or_else(|| damaged("it ends inside its family"))?;
-        }
+        D::read_start(&mut input, &mut keys)
+            .ok_or_else(|| damaged("it ends before its first cell"))?;
         Ok(Self {
-            encoding,
+            differences: PhantomData,
             payload,
             input,
             layout,
@@ -149,17 +223,13 @@ impl<'a> Decoder<'a> {
         let at = self.input.position();
         damaged(format_args!(
             "its cell {number} cannot be decoded from {} near byte {at} of the payload",
-            self.encoding.name()
+            D::ENCODING.name()
         ))
     }
 
     /// Decodes one cell; `None` if it is damaged.
     fn cell(&mut self) -> Option<()> {
-        let value = match self.encoding {
-            Encoding::Prefix => prefix::read(&mut self.input, &mut self.keys),
-            Encoding::Diff => diff::read(&mut self.input, &mut self.keys, self.value.1),
-            _ => fast_diff::read(&mut self.input, &mut self.keys, self.value.1),
-        }?;
+        let value = D::read(&mut self.input, &mut self.keys, self.value.1)?;
         let value_bytes = match value {
             Value::Given(value) => value.len(),
             Value::Same => self.value.1,
@@ -222,6 +292,19 @@ mod tests {
     }
 
     #[test]
+    fn an_encoding_that_is_not_written_is_replaced_by_none_or_refused() {
+        for encoding in DataBlockEncoding::ALL {
+            assert_eq!(DataBlockEncoding::from_name(encoding.name().as_bytes()), Some(encoding));
+            let written = if encoding.is_written() { encoding } else { DataBlockEncoding::None };
+            assert_eq!(DataBlockEncoding::for_family(encoding.name()), written);
+            let Err(error) = encoding.encoder().map(drop) else { continue };
+            assert_eq!(error.kind(), ErrorKind::Unsupported);
+            assert!(error.message().contains(encoding.name()), "{error}");
+        }
+        assert_eq!(DataBlockEncoding::for_family("PREFIX_TREE"), DataBlockEncoding::None);
+    }
+
+    #[test]
     fn three_encodings_of_the_same_cells_come_to_the_same_plain_block() {
         let plain = decode(DIFF, layout()).unwrap();
         assert_eq!(plain.len(), 164);
@@ -253,6 +336,8 @@ mod tests {
         assert!(decode(b"\x00\x07\0\0\0\0\0\0\0\x01", layout()).is_err());
         let unknown = decode(b"\x00\x06\0\0\0\0", layout()).unwrap_err();
         assert!(unknown.message().contains("number 6"), "{unknown}");
+        let plain = decode(b"\x00\x00\0\0\0\0", layout()).unwrap_err();
+        assert!(plain.message().contains("number 0"), "{plain}");
     }
 
     #[test]

@@ -1,17 +1,28 @@
 //! PREFIX: `cint rest of the key | cint value | cint common | rest of the key | value`.
 
 use super::key::{Keys, Value};
+use super::{DataBlockEncoding, DifferenceDecoder};
 use crate::hfile::vint::ByteReader;
 
-/// Reads a cell without its suffixes; `None` if it is damaged.
-pub(super) fn read<'a>(input: &mut ByteReader<'a>, keys: &mut Keys) -> Option<Value<'a>> {
-    let (rest, value_bytes, common) =
-        (input.compressed_int()?, input.compressed_int()?, input.compressed_int()?);
-    keys.key.extend_from_slice(keys.previous.get(..common)?);
-    keys.key.extend_from_slice(input.take(rest)?);
-    // The next cell omits parts of this key, and an empty one would look like no key.
-    if keys.key.is_empty() {
-        return None;
+/// Decoder of PREFIX.
+pub(super) struct Prefix;
+
+impl DifferenceDecoder for Prefix {
+    const ENCODING: DataBlockEncoding = DataBlockEncoding::Prefix;
+
+    fn read<'a>(
+        input: &mut ByteReader<'a>,
+        keys: &mut Keys,
+        _value_bytes: usize,
+    ) -> Option<Value<'a>> {
+        let (rest, value_bytes, common) =
+            (input.compressed_int()?, input.compressed_int()?, input.compressed_int()?);
+        keys.key.extend_from_slice(keys.previous.get(..common)?);
+        keys.key.extend_from_slice(input.take(rest)?);
+        // The next cell omits parts of this key, and an empty one would look like no key.
+        if keys.key.is_empty() {
+            return None;
+        }
+        input.take(value_bytes).map(Value::Given)
     }
-    input.take(value_bytes).map(Value::Given)
 }

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use bytes::Bytes;
 use halite_types::cell::{self, CellRef};
 use halite_types::key::successor_of_prefix;
+use halite_types::rng::SplitMix64;
 
 use super::evaluate::{Evaluate, ReturnCode};
 
@@ -156,32 +157,26 @@ impl Evaluate for InclusiveStop {
 /// `RandomRowFilter`.
 pub(super) struct RandomRow {
     chance: f32,
-    state: u64,
+    rng: SplitMix64,
     filter_row: bool,
 }
 
 impl RandomRow {
     pub(super) fn new(chance: f32) -> Self {
-        Self { chance, state: 0, filter_row: false }
+        Self { chance, rng: SplitMix64::new(0), filter_row: false }
     }
 
-    /// Returns a number from 0 (inclusive) to 1 (exclusive) in steps of 2^-24 (splitmix64, whose
-    /// upper bits are the good ones).
+    /// Returns a number from 0 (inclusive) to 1 (exclusive) in steps of 2^-24.
     fn draw(&mut self) -> f32 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.state;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^= bits >> 31;
         #[expect(clippy::cast_precision_loss, reason = "24 bits fit the mantissa")]
-        let upper = (bits >> 40) as f32;
+        let upper = (self.rng.next_u64() >> 40) as f32;
         upper / 16_777_216.0
     }
 }
 
 impl Evaluate for RandomRow {
     fn set_seed(&mut self, seed: u64) {
-        self.state = seed;
+        self.rng = SplitMix64::new(seed);
     }
 
     fn reset(&mut self) {

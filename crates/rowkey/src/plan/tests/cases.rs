@@ -4,21 +4,23 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use halite_types::rng::SplitMix64;
+
 use crate::codec::{KeyResolver, SaltGenerator};
 use crate::plan::{KeyQuery, PlanLimits, PlanOptions, Predicate};
 use crate::schema::{Field, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind};
 use crate::value::{Decimal, FieldType, TimeUnit, Value};
 
-/// `SplitMix64`.
-pub(crate) struct SeededRng(pub(crate) u64);
+/// Seeded generator.
+pub(crate) struct SeededRng(SplitMix64);
 
 impl SeededRng {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(SplitMix64::new(seed))
+    }
+
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
+        self.0.next_u64()
     }
 
     pub(crate) fn below(&mut self, bound: usize) -> usize {
@@ -68,7 +70,7 @@ impl KeyResolver for Words {
 
 impl Case {
     pub(crate) fn new(seed: u64) -> Self {
-        let mut chance = SeededRng(seed);
+        let mut chance = SeededRng::new(seed);
         let profiles = [
             Profile::Bin,
             Profile::Bin,

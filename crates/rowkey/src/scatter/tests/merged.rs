@@ -88,7 +88,7 @@ fn random_plans_give_their_rows_in_order_page_by_page() {
             wanted.reverse();
         }
         let wanted: Vec<_> = wanted.into_iter().map(|(_, key)| Bytes::from(key)).collect();
-        let mut chance = SeededRng(seed);
+        let mut chance = SeededRng::new(seed);
         let mut table = Fake::new(case.rows.keys().cloned());
         table.batch = 1 + chance.below(9);
         let options =

@@ -58,30 +58,27 @@ fn unsupported(filter: &Filter) -> Error {
 
 /// Returns the message of a comparing filter.
 fn compare(filter: &Filter) -> Result<pb::Filter> {
-    let part = |op: CompareOp, comparator: &Comparator| {
-        Ok::<_, Error>(pb::CompareFilter {
-            compare_op: compare_type(op),
-            comparator: Some(comparator::to_proto(comparator)?),
-        })
+    let part = |op: CompareOp, comparator: &Comparator| pb::CompareFilter {
+        compare_op: compare_type(op),
+        comparator: Some(comparator::to_proto(comparator)),
     };
     Ok(match filter {
         Filter::Row(op, comparator) => {
-            named("RowFilter", &pb::RowFilter { compare_filter: part(*op, comparator)? })
+            named("RowFilter", &pb::RowFilter { compare_filter: part(*op, comparator) })
         }
         Filter::Family(op, comparator) => {
-            named("FamilyFilter", &pb::FamilyFilter { compare_filter: part(*op, comparator)? })
+            named("FamilyFilter", &pb::FamilyFilter { compare_filter: part(*op, comparator) })
         }
-        Filter::Qualifier(op, comparator) => named(
-            "QualifierFilter",
-            &pb::QualifierFilter { compare_filter: part(*op, comparator)? },
-        ),
+        Filter::Qualifier(op, comparator) => {
+            named("QualifierFilter", &pb::QualifierFilter { compare_filter: part(*op, comparator) })
+        }
         Filter::Value(op, comparator) => {
-            named("ValueFilter", &pb::ValueFilter { compare_filter: part(*op, comparator)? })
+            named("ValueFilter", &pb::ValueFilter { compare_filter: part(*op, comparator) })
         }
         Filter::SingleColumnValue { .. } => single_column_value(filter)?,
         Filter::ColumnValue { family, qualifier, op, comparator } => {
             let (family, qualifier) = (family.clone(), qualifier.clone());
-            let (compare_op, comparator) = (compare_type(*op), comparator::to_proto(comparator)?);
+            let (compare_op, comparator) = (compare_type(*op), comparator::to_proto(comparator));
             named(
                 "ColumnValueFilter",
                 &pb::ColumnValueFilter { family, qualifier, compare_op, comparator },
@@ -89,7 +86,7 @@ fn compare(filter: &Filter) -> Result<pb::Filter> {
         }
         Filter::DependentColumn { family, qualifier, drop_column, check } => {
             let compare_filter = match check {
-                Some((op, comparator)) => part(*op, comparator)?,
+                Some((op, comparator)) => part(*op, comparator),
                 None => pb::CompareFilter {
                     compare_op: compare_type(CompareOp::NoOp),
                     comparator: None,
@@ -126,7 +123,7 @@ fn single_column_value(filter: &Filter) -> Result<pb::Filter> {
         column_family: Some(family.clone()),
         column_qualifier: Some(qualifier.clone()),
         compare_op: compare_type(*op),
-        comparator: comparator::to_proto(comparator)?,
+        comparator: comparator::to_proto(comparator),
         filter_if_missing: Some(*filter_if_missing),
         latest_version_only: Some(*latest_version_only),
     };

@@ -222,7 +222,7 @@ fn cell_type(value: &QualifierValue, kind: MutationType) -> CellType {
     match kind {
         MutationType::Delete => delete_marker(value.delete_type()),
         MutationType::Put if value.delete_type.is_some() => delete_marker(value.delete_type()),
-        _ => CellType::Put,
+        MutationType::Put | MutationType::Append | MutationType::Increment => CellType::Put,
     }
 }
 

@@ -116,7 +116,7 @@ fn filters() -> Vec<Filter> {
 fn comparators_are_written_and_read_as_hbase_writes_them() {
     for (wanted, (name, bytes)) in comparators().into_iter().zip(written()) {
         let proto = pb::Comparator { name, serialized_comparator: Some(bytes) };
-        assert_eq!(comparator::to_proto(&wanted).unwrap(), proto);
+        assert_eq!(comparator::to_proto(&wanted), proto);
         assert_eq!(comparator::from_proto(&proto).unwrap(), wanted);
     }
 }
@@ -134,7 +134,7 @@ fn filters_are_written_and_read_as_hbase_writes_them() {
 
 #[test]
 fn a_substring_is_sent_in_lower_case() {
-    let proto = comparator::to_proto(&Comparator::Substring("AbC".into())).unwrap();
+    let proto = comparator::to_proto(&Comparator::Substring("AbC".into()));
     assert_eq!(proto.serialized_comparator.unwrap(), hex("0a03616263"));
 }
 
@@ -205,7 +205,7 @@ fn what_java_takes_for_null_passes_what_null_passes() {
     );
     let flags = pb::SingleColumnValueFilter {
         compare_op: 2,
-        comparator: comparator::to_proto(&Comparator::Null).unwrap(),
+        comparator: comparator::to_proto(&Comparator::Null),
         ..Default::default()
     };
     let read = filter::from_proto(&named("SingleColumnValueFilter", &flags)).unwrap();
@@ -298,7 +298,7 @@ fn filters_in_filters_go_so_deep_and_no_deeper() {
 proptest! {
     #[test]
     fn every_comparator_survives_its_message(comparator in strategies::comparator()) {
-        prop_assert_eq!(comparator::from_proto(&comparator::to_proto(&comparator).unwrap()).unwrap(), comparator);
+        prop_assert_eq!(comparator::from_proto(&comparator::to_proto(&comparator)).unwrap(), comparator);
     }
 
     #[test]

@@ -1,0 +1,27 @@
+//! Raw snappy blocks as chunks.
+
+use std::io;
+
+use crate::{ChunkCompressor, ChunkDecompressor, append, damaged, max_decompressed_bytes};
+
+/// `SnappyCodec`: each chunk is a raw snappy block, which begins with its decompressed size.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Snappy;
+
+impl ChunkCompressor for Snappy {
+    fn compress(&mut self, chunk: &[u8]) -> io::Result<Vec<u8>> {
+        Ok(snap::raw::Encoder::new().compress_vec(chunk)?)
+    }
+}
+
+impl ChunkDecompressor for Snappy {
+    fn decompress(&mut self, chunk: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> io::Result<()> {
+        let size = snap::raw::decompress_len(chunk).map_err(damaged)?;
+        if size > max_bytes.min(max_decompressed_bytes(chunk)) {
+            return Err(damaged("a chunk gives more bytes than its block states"));
+        }
+        append(out, size, |target| {
+            snap::raw::Decoder::new().decompress(chunk, target).map_err(damaged)
+        })
+    }
+}

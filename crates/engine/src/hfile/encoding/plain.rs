@@ -1,0 +1,14 @@
+//! NONE: the cells as they are, without an id.
+
+use halite_types::Result;
+
+use super::{BlockEncoder, CellLayout};
+
+/// Encoder of plain blocks.
+pub(super) struct PlainEncoder;
+
+impl BlockEncoder for PlainEncoder {
+    fn encode<'a>(&'a mut self, cells: &'a [u8], _layout: CellLayout) -> Result<&'a [u8]> {
+        Ok(cells)
+    }
+}
