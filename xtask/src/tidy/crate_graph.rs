@@ -12,7 +12,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("halite-wire-codegen", &[]),
     ("halite-rowkey", &["halite-types"]),
     ("halite-rowkey-derive", &["halite-types", "halite-rowkey"]),
-    ("halite-server", &["halite-types", "halite-engine", "halite-rowkey", "halite-wire"]),
+    ("halite-rowkey-tools", &["halite-types", "halite-rowkey"]),
+    (
+        "halite-server",
+        &["halite-types", "halite-engine", "halite-rowkey", "halite-rowkey-tools", "halite-wire"],
+    ),
     ("halite-client", &["halite-types", "halite-wire", "halite-engine", "halite-server"]),
     (
         "halite",
@@ -24,7 +28,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "halite-rowkey-derive",
         ],
     ),
-    ("halite-lab", &["halite-engine", "halite", "halite-server"]),
+    ("halite-lab", &["halite-engine", "halite", "halite-rowkey-tools", "halite-server"]),
     (
         "halite-cli",
         &[
@@ -33,6 +37,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "halite",
             "halite-lab",
             "halite-patience",
+            "halite-rowkey-tools",
             "halite-server",
             "halite-wire",
         ],
@@ -53,7 +58,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("halite-bench-stores", &["halite"]),
     (
         "halite-fuzz",
-        &["halite-types", "halite-engine", "halite-wire", "halite-rowkey", "halite-server"],
+        &[
+            "halite-types",
+            "halite-engine",
+            "halite-wire",
+            "halite-rowkey",
+            "halite-rowkey-tools",
+            "halite-server",
+        ],
     ),
     ("xtask", &["halite-patience"]),
 ];

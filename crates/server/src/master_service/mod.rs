@@ -40,6 +40,7 @@ pub(crate) mod request_context;
 mod results;
 mod rolling_splits;
 pub(crate) mod routes;
+#[cfg(feature = "lint")]
 mod row_keys;
 mod sanity;
 pub(crate) mod schema;
