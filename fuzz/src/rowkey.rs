@@ -9,10 +9,10 @@ mod memory_table;
 use std::sync::{Arc, LazyLock};
 
 use halite_rowkey::language::{LanguageError, Statement, TableDeclaration, statements};
-use halite_rowkey::lint::{LintInput, lint, lint_declaration, lint_struct};
 use halite_rowkey::plan::{KeyQuery, Plan, PlanOptions};
 use halite_rowkey::scatter::{PageToken, Scatter, ScatterOptions};
 use halite_rowkey::{KeyErrorKind, KeySchema, series};
+use halite_rowkey_tools::lint::{LintInput, lint, lint_declaration, lint_struct};
 use halite_types::{Scan, block_on};
 use libfuzzer_sys::fuzz_target;
 

@@ -21,6 +21,15 @@ pub(crate) fn run_all() -> Result<()> {
         let mut command = cargo(["clippy", "--workspace", "--all-targets", "--quiet"]);
         done(run(command.args(["--", "--deny", "warnings"])))
     });
+    steps.step("the server without its optional features", || {
+        done(run(&mut cargo([
+            "check",
+            "--quiet",
+            "--package",
+            "halite-server",
+            "--no-default-features",
+        ])))
+    });
     steps.step("tests: cargo test --workspace", || {
         done(run_and_watch(&mut cargo(["test", "--workspace", "--no-fail-fast"]), |line| {
             runners.record(line);

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use bytes::Bytes;
-use halite::rowkey::lint::CellSample;
 use halite::rowkey::plan::Plan;
-use halite::rowkey::simulate::Skew;
 use halite::rowkey::{
     FieldId, KeySchema, PlanOptions, SaltGenerator, Scatter, ScatterOptions, Value,
 };
 use halite::{Put, Row, RowOp, Scan, Table, block_on};
+use halite_rowkey_tools::lint::CellSample;
+use halite_rowkey_tools::simulate::Skew;
 
 use crate::page_writer::{PageWriter, key_command, plan_with};
 use crate::table::{BATCH_ROWS, LabTable, write_batch};

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use halite::key::to_hex;
-use halite::rowkey::simulate::Skew;
 use halite::to_string_binary;
+use halite_rowkey_tools::simulate::Skew;
 
 use crate::page_writer::PageWriter;
 use crate::scan_spec::ScanSpec;

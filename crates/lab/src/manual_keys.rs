@@ -4,7 +4,8 @@
 use std::ops::Bound;
 
 use bytes::Bytes;
-use halite::rowkey::{KeySchema, Plan, Splits};
+use halite::rowkey::{KeySchema, Plan};
+use halite_rowkey_tools::split_sample;
 
 /// Returns the first `digits` hexadecimal digits of the MD5 of a text. `digits` must be even and at
 /// most 32.
@@ -56,7 +57,7 @@ pub(crate) fn perfect_splits<K: AsRef<[u8]>>(
     regions: u32,
 ) -> anyhow::Result<Vec<Bytes>> {
     let keys = keys.iter().map(|key| Bytes::copy_from_slice(key.as_ref())).collect();
-    Ok(Splits::from_sample(keys, regions)?.keys)
+    Ok(split_sample(keys, regions)?.keys)
 }
 
 #[cfg(test)]

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail, ensure};
 use bytes::Bytes;
 use halite::rowkey::language::{Statement, TableDeclaration};
-use halite::rowkey::lint::{Finding, LintInput, lint, lint_declaration, lint_scan};
 use halite::rowkey::{Dictionary, KeyQuery, KeySchema, Plan, PlanOptions, SaltGenerator, Splits};
 use halite::{
     BlockingCluster, ErrorKind, FamilyDescriptor, Row, Table, TableDescriptor, TableName, block_on,
     to_string_binary,
 };
+use halite_rowkey_tools::lint::{Finding, LintInput, lint, lint_declaration, lint_scan};
 
 use crate::page::{Element, Page, PageKind, RenderedPage, Section};
 use crate::scan_spec::ScanSpec;

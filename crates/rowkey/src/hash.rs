@@ -8,7 +8,7 @@ use crate::value::Value;
 
 /// Input of a salt or a hash.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Input<'a> {
+pub enum Input<'a> {
     /// UTF-8 of one text field.
     Text(&'a str),
     /// One integer, hashed as its eight bytes in little-endian order, as in Iceberg. Unsigned
@@ -26,7 +26,7 @@ pub(crate) enum Input<'a> {
 impl<'a> Input<'a> {
     /// Returns the input for a single text, bytes or integer; `None` for other values.
     #[inline]
-    pub(crate) fn from_value(value: &'a Value<'_>) -> Option<Self> {
+    pub fn from_value(value: &'a Value<'_>) -> Option<Self> {
         Some(match *value {
             Value::Text(ref text) => Self::Text(text),
             Value::Bytes(ref bytes) => Self::Bytes(bytes),
@@ -59,7 +59,7 @@ impl<'a> Input<'a> {
 /// Returns the salt below `count`. `None` if `count` is 0, if the function generates salts, or if
 /// it computes the remainder of a value that is not an integer.
 #[inline]
-pub(crate) fn salt(function: HashFunction, input: Input<'_>, count: u32) -> Option<u32> {
+pub fn salt(function: HashFunction, input: Input<'_>, count: u32) -> Option<u32> {
     match function {
         _ if count == 0 => None,
         // This is the most frequent function, and a division of 128 bits is slow.
@@ -70,7 +70,7 @@ pub(crate) fn salt(function: HashFunction, input: Input<'_>, count: u32) -> Opti
 
 /// Returns the number whose remainder is the salt. `None` for generated salts, and for the
 /// remainder of a value that is not an integer.
-pub(crate) fn number(function: HashFunction, input: Input<'_>) -> Option<i128> {
+pub fn number(function: HashFunction, input: Input<'_>) -> Option<i128> {
     Some(match function {
         HashFunction::Murmur3 => murmur3_of(input).into(),
         HashFunction::Java => java(input).into(),
@@ -91,11 +91,6 @@ pub(crate) fn number(function: HashFunction, input: Input<'_>) -> Option<i128> {
     })
 }
 
-/// Returns the same as [`number`] for bytes.
-pub(crate) fn number_of_bytes(function: HashFunction, bytes: &[u8]) -> Option<i128> {
-    number(function, Input::Bytes(bytes))
-}
-
 /// Returns the hash without its sign bit, as in Iceberg's bucket transform.
 #[inline]
 fn murmur3_of(input: Input<'_>) -> u32 {
@@ -103,11 +98,11 @@ fn murmur3_of(input: Input<'_>) -> u32 {
 }
 
 /// Bytes of the longest digest, SHA-512.
-pub(crate) const MAX_DIGEST_BYTES: usize = 64;
+pub const MAX_DIGEST_BYTES: usize = 64;
 
 /// Returns the digest, stored in `room`; numbers are big-endian. `None` for functions that only
 /// compute salts.
-pub(crate) fn digest<'r>(
+pub fn digest<'r>(
     function: HashFunction,
     input: Input<'_>,
     room: &'r mut [u8; MAX_DIGEST_BYTES],

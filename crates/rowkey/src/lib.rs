@@ -8,22 +8,20 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod check;
 pub mod codec;
 mod condition_text;
 pub mod dictionary;
 pub mod error;
-pub mod fit;
-mod hash;
-pub mod infer;
+pub mod hash;
+pub mod hot_end;
 pub mod language;
-pub mod lint;
 pub mod literal;
 mod mistake;
 pub mod plan;
 pub mod scatter;
 pub mod schema;
 pub mod series;
-pub mod simulate;
 pub mod split;
 pub mod strict;
 pub mod typed;
@@ -33,7 +31,6 @@ pub use codec::{DecodedKey, KeyBuf, KeyResolver, NoResolver, SaltGenerator};
 pub use condition_text::values_of_line;
 pub use dictionary::Dictionary;
 pub use error::{KeyError, KeyErrorKind};
-pub use fit::KeyFit;
 pub use language::LanguageError;
 pub use plan::{KeyQuery, Plan, PlanError, PlanOptions, Predicate};
 pub use scatter::{PageToken, Scatter, ScatterOptions, UndecodableRows};

@@ -516,7 +516,10 @@ impl KeySchema {
 
     /// Returns the same fields in other segments. Fields are listed in segment order, so their ids
     /// change.
-    pub(crate) fn rearranged(&self, segments: Vec<Segment>) -> Result<Self, SchemaError> {
+    ///
+    /// # Errors
+    /// Segments that do not form a key.
+    pub fn rearranged(&self, segments: Vec<Segment>) -> Result<Self, SchemaError> {
         let draft = Self { segments, ..self.clone() };
         let order: Vec<FieldId> = draft.held().into_iter().map(|(_, field)| field).collect();
         let moved = |field: FieldId| order.iter().position(|&old| old == field).unwrap_or(field);

@@ -104,6 +104,11 @@ impl FieldType {
         })
     }
 
+    /// Returns `true` for the types of times: timestamps and dates.
+    pub fn is_time(self) -> bool {
+        matches!(self, Self::Timestamp(_) | Self::Date)
+    }
+
     /// Returns `true` if values are text: `String` and `Char`.
     pub fn is_text(self) -> bool {
         matches!(self, Self::String | Self::Char(_))

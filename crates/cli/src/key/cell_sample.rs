@@ -1,8 +1,8 @@
 //! Table sampling for lint: the first rows of each region, including deleted cells where the store
 //! returns them.
 
-use halite::rowkey::lint::CellSample;
 use halite::{RegionInfo, Result, Scan};
+use halite_rowkey_tools::lint::CellSample;
 
 use crate::backend::BackendTable;
 

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use halite::rowkey::infer::{InferOptions, Inference, Inferred, infer};
-use halite::rowkey::lint::Finding;
 use halite::{TableName, to_string_binary};
+use halite_rowkey_tools::infer::{InferOptions, Inference, Inferred, infer};
+use halite_rowkey_tools::lint::Finding;
 use serde_json::{Value, json};
 
 use super::sampling::{SampledKeys, keys_from_file, sample_named_table};

@@ -10,7 +10,7 @@ use halite::rowkey::LanguageError;
 use halite::rowkey::language::{
     Span, Statement, Suppression, begins_with_key, located_key, located_statements,
 };
-use halite::rowkey::lint::{
+use halite_rowkey_tools::lint::{
     Finding, KeySample, LintInput, LoadEstimate, RULES, Rule, Severity, find_rule, lint,
     lint_declaration, lint_structs, report, unfinished_struct,
 };

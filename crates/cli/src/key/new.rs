@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{anyhow, bail};
 use halite::rowkey::SegmentKind;
 use halite::rowkey::language::{SplitClause, Statement, TableDeclaration, statements};
-use halite::rowkey::lint::{LintInput, lint_declaration, report};
+use halite_rowkey_tools::lint::{LintInput, lint_declaration, report};
 
 /// One question.
 struct Prompt {

@@ -10,8 +10,9 @@ use anyhow::{Context as _, anyhow};
 use halite::key::successor_of_row;
 use halite::{Bytes, Filter, RegionInfo, Scan, Table, TableName, block_on};
 
+use halite::rowkey::KeySchema;
 use halite::rowkey::literal::read_bytes;
-use halite::rowkey::{KeyFit, KeySchema};
+use halite_rowkey_tools::KeyFit;
 
 use crate::backend::BackendArgs;
 

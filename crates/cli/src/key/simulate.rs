@@ -6,13 +6,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow, bail};
 use halite::rowkey::language::{Column, Query, SplitClause};
-use halite::rowkey::simulate::render::svg;
-use halite::rowkey::simulate::{
-    Design, FieldSpec, RegionLayout, SimulateOptions, Simulation, Traffic, TrafficSpec, simulate,
-};
 use halite::rowkey::split::Splits;
 use halite::rowkey::{FieldType, KeySchema, LanguageError, SegmentKind, Value};
 use halite::{RegionInfo, TableName};
+use halite_rowkey_tools::simulate::render::svg;
+use halite_rowkey_tools::simulate::{
+    Design, FieldSpec, RegionLayout, SimulateOptions, Simulation, Traffic, TrafficSpec, simulate,
+};
 
 use super::infer::OutputFormat;
 use super::key_spec::{key_for_table, read_key, table_declaration};

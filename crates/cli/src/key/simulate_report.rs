@@ -2,9 +2,9 @@
 
 use std::io::Write as _;
 
-use halite::rowkey::simulate::render::terminal;
-use halite::rowkey::simulate::{SimulateOptions, Simulation, Skew};
 use halite::to_string_binary;
+use halite_rowkey_tools::simulate::render::terminal;
+use halite_rowkey_tools::simulate::{SimulateOptions, Simulation, Skew};
 use serde_json::{Value, json};
 
 use super::simulate::SimulatedDesign;

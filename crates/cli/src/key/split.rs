@@ -10,6 +10,7 @@ use halite::rowkey::language::SplitClause;
 use halite::rowkey::split::{DEFAULT_WIDTHS_AHEAD, Rolling, Splits};
 use halite::rowkey::{KeySchema, LanguageError};
 use halite::{Bytes, TableName, to_bytes_binary, to_string_binary};
+use halite_rowkey_tools::split_sample;
 
 use super::sampling::keys_from_file;
 use crate::key::args::KeySpecArgs;
@@ -33,7 +34,7 @@ pub(crate) fn resolve_splits(
         (Some(splits), _) => splits,
         (None, SplitClause::Like(table)) => Splits::at(like(table)?)?,
         (None, SplitClause::FromSample { file, regions }) => {
-            Splits::from_sample(keys_from_file(Path::new(file))?.keys, *regions)?
+            split_sample(keys_from_file(Path::new(file))?.keys, *regions)?
         }
         (None, SplitClause::Rolling(width_ms)) => {
             let rolling = Rolling::for_schema(&Arc::new(key.clone()), *width_ms)

@@ -1,8 +1,9 @@
 //! Declaration of a row key for existing rows: checks it against a sample of the rows, and
 //! determines if it may replace an existing key.
 
-use halite::rowkey::fit::MIN_FIT_SHARE;
-use halite::rowkey::{KeyFit, KeySchema};
+use halite::rowkey::KeySchema;
+use halite_rowkey_tools::KeyFit;
+use halite_rowkey_tools::fit::MIN_FIT_SHARE;
 use halite_types::key::to_string_binary;
 use halite_types::{Bytes, TableDescriptor, TableName, block_on};
 

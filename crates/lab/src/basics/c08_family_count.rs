@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use halite::rowkey::lint::LintInput;
+use halite_rowkey_tools::lint::LintInput;
 
 use crate::{LabTable, Page, PageWriter, ScanSpec, Section};
 

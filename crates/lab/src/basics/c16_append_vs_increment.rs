@@ -2,7 +2,7 @@
 
 use halite::FamilyDescriptor;
 use halite::key::to_hex;
-use halite::rowkey::lint::LintInput;
+use halite_rowkey_tools::lint::LintInput;
 
 use crate::{Page, PageWriter, Section};
 

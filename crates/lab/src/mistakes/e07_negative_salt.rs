@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use halite::rowkey::Splits;
-use halite::rowkey::lint::{KeySample, LintInput};
+use halite_rowkey_tools::lint::{KeySample, LintInput};
 
 use crate::manual_keys::java_hash;
 use crate::{Page, PageWriter, ScanSpec, Section};

@@ -1,8 +1,8 @@
 //! E08: a time bucket at the start of the key, mistaken for a way to spread load.
 
 use bytes::Bytes;
-use halite::rowkey::simulate::Skew;
 use halite::rowkey::{KeySchema, Value};
+use halite_rowkey_tools::simulate::Skew;
 
 use crate::distribution::WINDOW;
 use crate::manual_keys::perfect_splits;

@@ -1,8 +1,8 @@
 //! E14: a hash of a field with few values.
 
 use bytes::Bytes;
-use halite::rowkey::lint::{KeySample, LintInput};
 use halite::rowkey::{KeySchema, Splits, Value};
+use halite_rowkey_tools::lint::{KeySample, LintInput};
 
 use crate::samples::{SECOND, T0, Zipf};
 use crate::{Page, PageWriter, Section};

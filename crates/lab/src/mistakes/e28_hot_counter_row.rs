@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use halite::Increment;
 use halite::rowkey::SaltGenerator;
-use halite::rowkey::simulate::Skew;
+use halite_rowkey_tools::simulate::Skew;
 
 use crate::table::LabTable;
 use crate::{Page, PageWriter, Section};

@@ -1,7 +1,7 @@
 //! E30: five salts on four regions.
 
 use bytes::Bytes;
-use halite::rowkey::lint::LintInput;
+use halite_rowkey_tools::lint::LintInput;
 
 use crate::{Page, PageWriter, Section};
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use halite::rowkey::lint::{LintInput, LoadEstimate};
+use halite_rowkey_tools::lint::{LintInput, LoadEstimate};
 
 use crate::samples::{SECOND, T0};
 use crate::{Page, PageWriter, Section};

@@ -1,9 +1,9 @@
 //! E33: the rule that the number of salts equals the number of regions.
 
 use bytes::Bytes;
-use halite::rowkey::lint::LintInput;
-use halite::rowkey::simulate::Skew;
 use halite::rowkey::{KeySchema, Splits};
+use halite_rowkey_tools::lint::LintInput;
+use halite_rowkey_tools::simulate::Skew;
 
 use crate::{Page, PageWriter, Section};
 

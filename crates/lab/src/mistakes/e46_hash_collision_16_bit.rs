@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use bytes::Bytes;
 use halite::rowkey::KeySchema;
-use halite::rowkey::lint::{LintInput, LoadEstimate};
+use halite_rowkey_tools::lint::{LintInput, LoadEstimate};
 
 use crate::{Page, PageWriter, Section};
 

@@ -1,8 +1,9 @@
 //! K08: a natural id as the whole key: right for random ids, wrong for increasing ids.
 
 use bytes::Bytes;
-use halite::rowkey::lint::{KeySample, LintInput};
-use halite::rowkey::{RegionSplitter, Splits};
+use halite::rowkey::RegionSplitter;
+use halite_rowkey_tools::lint::{KeySample, LintInput};
+use halite_rowkey_tools::split_sample;
 
 use crate::declared_keys::skew_for_keys;
 use crate::{Page, PageWriter, Section};
@@ -39,7 +40,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let counted: Vec<Bytes> =
         (0..ORDERS).map(|id| Bytes::from(format!("{:010}", 4_000_000 + id))).collect();
     let random: Vec<Bytes> = (0..ORDERS).map(|_| uuid4(lab.rng())).collect();
-    let borders = Splits::from_sample(counted.clone(), 16)?.keys;
+    let borders = split_sample(counted.clone(), 16)?.keys;
     let (rising, even) = (
         skew_for_keys(&counted, &borders, 2_000),
         skew_for_keys(&random, &RegionSplitter::Uniform.split(16)?, 2_000),

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use halite::rowkey::Splits;
-use halite::rowkey::simulate::Skew;
+use halite_rowkey_tools::simulate::Skew;
 
 use crate::declared_keys::skew_for_keys;
 use crate::{Page, PageWriter, ScanSpec, Section};

@@ -1,8 +1,8 @@
 //! K19: the remainder of the id by five, on four regions.
 
 use bytes::Bytes;
-use halite::rowkey::lint::LintInput;
 use halite::rowkey::{KeySchema, Value};
+use halite_rowkey_tools::lint::LintInput;
 
 use crate::declared_keys::{encode_keys, skew_for_keys};
 use crate::{Page, PageWriter, Section};

@@ -1,6 +1,6 @@
 //! K20: Java's hashCode in three digits as a salt.
 
-use halite::rowkey::lint::{KeySample, LintInput};
+use halite_rowkey_tools::lint::{KeySample, LintInput};
 
 use crate::{Page, PageWriter, ScanSpec, Section};
 

@@ -71,10 +71,13 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "Each region has memstores of its own on its server, and they share one memory: with many regions on a server each flushes little and often. At \
          200 regions a server, a thousand of them want five servers for this table alone. On fewer, several salts share a region: SPLIT INTO 100 puts ten of them in each.",
     );
-    let subject = |splits, servers| halite::rowkey::lint::LintInput {
+    let subject = |splits, servers| halite_rowkey_tools::lint::LintInput {
         key: Some(&key),
         splits: Some(splits),
-        load: halite::rowkey::lint::LoadEstimate { servers: Some(servers), ..Default::default() },
+        load: halite_rowkey_tools::lint::LoadEstimate {
+            servers: Some(servers),
+            ..Default::default()
+        },
         ..Default::default()
     };
     lab.expect_finding_in("P-MANY", &subject(&splits.keys, 3), &subject(&splits.keys, 20))

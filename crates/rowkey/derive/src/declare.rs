@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use halite_rowkey::lint::{LintInput, lint};
+use halite_rowkey::hot_end::{HotEnd, salted};
 use halite_rowkey::{KeySchema, SegmentKind};
 use proc_macro2::Span;
 use syn::spanned::Spanned;
@@ -18,12 +18,13 @@ pub(crate) struct Declared<'i> {
     pub(crate) schema: KeySchema,
     /// Rust fields in the order of the schema's fields.
     pub(crate) fields: Vec<(&'i Field, RustType<'i>)>,
-    /// Lint warnings.
+    /// Warnings about the key.
     pub(crate) warnings: Vec<String>,
 }
 
-/// Rules that do not depend on the queries of a table, so that a struct is sufficient.
-const RULES: &[&str] = &["K-MONO"];
+/// Lint rule about keys with a hot end, which does not depend on the queries of a table, so that a
+/// struct is sufficient.
+const HOT_END: &str = "K-MONO";
 
 /// Parses the struct.
 pub(crate) fn declare(input: &DeriveInput) -> Result<Declared<'_>> {
@@ -43,20 +44,12 @@ pub(crate) fn declare(input: &DeriveInput) -> Result<Declared<'_>> {
         .parse()
         .map_err(|error: halite_rowkey::LanguageError| Error::new(at, error.render(&text)))?;
     let fields = arrange(&on_struct, &schema, looked, at)?;
-    let subject = LintInput { key: Some(&schema), ..LintInput::default() };
-    let findings = lint(&subject).into_iter().filter(|found| {
-        RULES.contains(&found.rule.id)
-            && !on_struct.allowed.iter().any(|rule| rule == found.rule.id)
-    });
-    let said = findings.map(|found| {
-        format!(
-            "{}: {}{}",
-            found.rule.id,
-            found.message,
-            found.fix.map(|fix| format!(" ({fix})")).unwrap_or_default()
-        )
-    });
-    let warnings = said.collect();
+    let is_allowed = on_struct.allowed.iter().any(|rule| rule == HOT_END);
+    let warnings = HotEnd::of_key(&schema)
+        .filter(|_| !is_allowed)
+        .map(|hot| format!("{HOT_END}: {hot} ({})", salted(&schema)))
+        .into_iter()
+        .collect();
     Ok(Declared { attributes: on_struct, schema, fields, warnings })
 }
 

@@ -23,9 +23,9 @@ mod slot;
 pub(crate) mod tests;
 mod text;
 
-pub(crate) use buffer::HEX_DIGITS;
 pub(crate) use fast_path::FastPath;
-pub(crate) use slot::{SlotLayout, big_endian, slot_layouts};
+pub use slot::big_endian;
+pub(crate) use slot::{SlotLayout, slot_layouts};
 pub(crate) use text::patterns;
 
 pub use buffer::{INLINE_BYTES, KeyBuf};
@@ -291,7 +291,7 @@ impl KeySchema {
 
     /// Returns the number of bytes of a segment in profile BIN if it is the same in all keys,
     /// without nulls and their marker.
-    pub(crate) fn fixed_bytes(&self, segment: usize) -> Option<usize> {
+    pub fn fixed_bytes(&self, segment: usize) -> Option<usize> {
         self.derived_bytes(segment).or_else(|| self.slot(segment)?.stored.fixed_bytes())
     }
 
@@ -412,7 +412,7 @@ impl KeySchema {
     }
 
     /// Returns the number of a salt, decoded from its bytes.
-    pub(crate) fn salt_in(&self, at: usize, bytes: &[u8]) -> Option<u32> {
+    pub fn salt_in(&self, at: usize, bytes: &[u8]) -> Option<u32> {
         self.salt_count(at)?;
         if self.profile() == Profile::Text {
             return str::from_utf8(bytes).ok()?.parse().ok();
@@ -450,6 +450,6 @@ impl KeySchema {
 
 /// Returns the end of the `OrderedBytes` decimal that begins at `at`, if one does; `flip` is `ff`
 /// if its bits are inverted.
-pub(crate) fn numeric_end(key: &[u8], at: usize, flip: u8) -> Option<usize> {
+pub fn numeric_end(key: &[u8], at: usize, flip: u8) -> Option<usize> {
     numeric::end(key, at, flip).ok()
 }

@@ -234,7 +234,7 @@ pub(super) fn text_or_bytes(
 
 /// Returns the big-endian number of up to eight bytes.
 #[inline]
-pub(crate) fn big_endian(bytes: &[u8]) -> u64 {
+pub fn big_endian(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |number, &byte| (number << 8) | u64::from(byte))
 }
 

@@ -61,14 +61,12 @@ pub use declaration::{
     Statement, Suppression, TableDeclaration,
 };
 pub use error::{LanguageError, Span};
-pub use split::MAX_REGIONS;
-pub(crate) use split::print_table;
-pub(crate) use statement::line_of;
+pub use split::{MAX_REGIONS, print_table};
 pub use statement::{
-    Located, Progress, begins_with_key, located_key, located_statements, progress, statements,
+    Located, Progress, begins_with_key, line_of, located_key, located_statements, progress,
+    statements,
 };
-pub(crate) use table_attributes::check_split;
-pub use table_attributes::{ROW_KEY, ROW_SCHEMA, Redeclared};
+pub use table_attributes::{ROW_KEY, ROW_SCHEMA, Redeclared, check_split};
 pub(crate) use types::print_width;
 
 use self::cursor::Cursor;

@@ -137,7 +137,7 @@ impl fmt::Display for SplitClause {
 }
 
 /// Returns a table's name as statements have it.
-pub(crate) fn print_table(table: &halite_types::TableName) -> String {
+pub fn print_table(table: &halite_types::TableName) -> String {
     if table.namespace() == halite_types::schema::DEFAULT_NAMESPACE {
         name(table.qualifier())
     } else {

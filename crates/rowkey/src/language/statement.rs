@@ -52,7 +52,7 @@ impl Located {
 }
 
 /// Returns the line of a byte of `text`, from 1 on.
-pub(crate) fn line_of(text: &str, at: usize) -> usize {
+pub fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }
 

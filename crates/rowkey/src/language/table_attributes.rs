@@ -201,7 +201,10 @@ impl TableDeclaration {
 }
 
 /// Checks that a split is valid for a key, as far as that requires no other table and no file.
-pub(crate) fn check_split(split: &SplitClause, key: &KeySchema) -> Result<(), String> {
+///
+/// # Errors
+/// Why it is invalid.
+pub fn check_split(split: &SplitClause, key: &KeySchema) -> Result<(), String> {
     match split {
         SplitClause::Rolling(width_ms) => {
             Rolling::for_schema(&Arc::new(key.clone()), *width_ms).map(drop)

@@ -4,7 +4,7 @@
 use halite_types::Bytes;
 
 use super::model::{Beginning, KeyModel};
-use super::sample::Spread;
+use super::shares::Spread;
 use super::{MAX_REGIONS, SplitError, SplitNote, Splits};
 use crate::codec::KeyBuf;
 use crate::schema::{KeySchema, SegmentKind};

@@ -1,8 +1,8 @@
-//! Split keys of a table before it has data: from the schema, from a sample of keys, from another
-//! table, and from HBase's `RegionSplitter`; with the expected share of rows per region.
+//! Split keys of a table before it has data: from the schema, from another table, and from HBase's
+//! `RegionSplitter`; with the expected share of rows per region.
 //!
 //! `boundaries.rs` contains the splits derived from a schema, `model.rs` the assumed distributions
-//! of unknown keys, and `sample.rs` the statistics of known keys.
+//! of unknown keys, and `shares.rs` the distribution of known keys.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ mod boundaries;
 mod model;
 mod region_splitter;
 mod rolling;
-mod sample;
+mod shares;
 #[cfg(test)]
 mod tests;
 
@@ -23,7 +23,7 @@ pub use boundaries::salts_on_regions;
 pub use model::KeyModel;
 pub use region_splitter::RegionSplitter;
 pub use rolling::{DEFAULT_WIDTHS_AHEAD, RollResult, Rolling, extend_rolling_splits, to_split};
-pub use sample::{Spread, region_for_key, region_shares};
+pub use shares::{Spread, region_for_key, region_shares};
 
 /// Maximum regions created by one call.
 pub const MAX_REGIONS: u32 = 100_000;
@@ -95,13 +95,27 @@ pub enum SplitError {
     },
 }
 
+impl SplitNote {
+    /// Returns the identifier of the lint rule about this; `None` if there is none.
+    pub fn rule(&self) -> Option<&'static str> {
+        match self {
+            Self::SaltsAndRegions { .. } => Some("P-SALTREG"),
+            Self::NotAtSalts { .. } => Some("P-ALIGN"),
+            Self::Assumed(_) | Self::FewerRegions { .. } => None,
+        }
+    }
+}
+
 impl fmt::Display for SplitNote {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(rule) = self.rule() {
+            write!(out, "{rule}: ")?;
+        }
         match self {
             Self::SaltsAndRegions { salts, regions, max_over_mean, empty } => {
                 write!(
                     out,
-                    "P-SALTREG: {salts} salts on {regions} regions do not divide: the greatest region gets {max_over_mean:.2} times the mean"
+                    "{salts} salts on {regions} regions do not divide: the greatest region gets {max_over_mean:.2} times the mean"
                 )?;
                 if *empty > 0 {
                     write!(out, ", {empty} regions get nothing")?;
@@ -123,7 +137,7 @@ impl fmt::Display for SplitNote {
             Self::NotAtSalts { splits } => {
                 write!(
                     out,
-                    "P-ALIGN: {splits} splits lie inside a salt, so salts get different numbers of regions; take SPLIT BY SALT, or the same for each"
+                    "{splits} splits lie inside a salt, so salts get different numbers of regions; take SPLIT BY SALT, or the same for each"
                 )
             }
             Self::Assumed(model) => write!(
@@ -215,15 +229,6 @@ impl Splits {
         model: Option<&KeyModel>,
     ) -> Result<Self, SplitError> {
         boundaries::into_regions(schema, regions, model)
-    }
-
-    /// Returns the splits of `SPLIT FROM SAMPLE`: regions with equal numbers of these keys, as far
-    /// as possible; the shares are exactly those of the sample.
-    ///
-    /// # Errors
-    /// No keys; fewer than two regions or more than [`MAX_REGIONS`].
-    pub fn from_sample(keys: Vec<Bytes>, regions: u32) -> Result<Self, SplitError> {
-        sample::quantiles(keys, regions)
     }
 
     /// Returns the splits of `SPLIT LIKE table`: the start keys of that table's regions.

@@ -223,29 +223,6 @@ fn assumed_borders_lie_between_keys_whatever_marks_their_first_field() {
 }
 
 #[test]
-fn a_sample_is_cut_into_equal_parts_by_keys_as_short_as_can_be() {
-    let keys: Vec<_> = (0..1000).map(|row| Bytes::from(format!("user_{row:04}_x"))).collect();
-    let splits = Splits::from_sample(keys.clone(), 4).expect("splits");
-    assert_eq!(printed(&splits), ["user_025", "user_05", "user_075"]);
-    assert_eq!(splits.shares, Some(vec![0.25; 4]));
-    for regions in [2, 3, 7, 16, 999, 1000, 5000] {
-        let splits = Splits::from_sample(keys.clone(), regions).expect("splits");
-        assert!(
-            splits.keys.is_sorted_by(|a, b| a < b) && splits.keys.iter().all(|key| !key.is_empty())
-        );
-        assert_eq!(splits.shares.as_deref(), Some(&region_shares(&keys, &splits.keys)[..]));
-        assert!(
-            splits.spread().is_some_and(|spread| spread.empty == 0 && spread.max_over_mean < 2.0),
-            "{regions}: {:?}",
-            splits.spread()
-        );
-    }
-    let few = Splits::from_sample(vec![Bytes::from_static(b"a"); 50], 4).expect("splits");
-    assert_eq!((few.keys.len(), few.notes.len()), (0, 1));
-    assert_eq!(Splits::from_sample(Vec::new(), 4), Err(SplitError::NoSample));
-}
-
-#[test]
 fn splits_of_another_table_are_where_its_regions_begin() {
     let region = |start: &'static str, end: &'static str| RegionInfo {
         table: "t".parse().expect("a name"),

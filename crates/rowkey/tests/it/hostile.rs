@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use halite_rowkey::KeySchema;
 use halite_rowkey::language::{MAX_TEXT_BYTES, statements};
-use halite_rowkey::lint::{LintInput, lint};
 
 /// Returns the error message of a statement that must be rejected, as displayed to the user.
 fn refused(text: &str) -> String {
@@ -78,8 +77,7 @@ fn salts_of_none_and_of_too_many_are_refused_with_how_many_there_may_be() {
             assert!(shown.contains("65536") || shown.contains("256"), "{text}\n{shown}");
         }
     }
-    let widest: KeySchema = "(SALT(65536 BY id), id STRING)".parse().unwrap();
-    assert!(lint(&LintInput { key: Some(&widest), ..LintInput::default() }).is_empty());
+    assert!("(SALT(65536 BY id), id STRING)".parse::<KeySchema>().is_ok());
 }
 
 #[test]

@@ -39,6 +39,7 @@ mod request_context;
 mod results;
 mod rolling_splits;
 mod routes;
+#[cfg(feature = "lint")]
 mod row_keys;
 mod sanity;
 mod server_load;

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use halite_rowkey::language::TableDeclaration;
-use halite_rowkey::lint::{LintInput, Severity, lint_declaration};
+use halite_rowkey_tools::lint::{LintInput, Severity, lint_declaration};
 use halite_types::{Bytes, TableDescriptor};
 
 /// Logs the lint findings for a table that declares its key. The table is created regardless: HBase
@@ -32,7 +32,7 @@ fn finding_lines(descriptor: &TableDescriptor, splits: &[Bytes]) -> Vec<String> 
     let mut findings =
         lint_declaration(&declaration, &LintInput { splits: Some(splits), ..LintInput::default() });
     findings.retain(|finding| finding.severity >= Severity::Warning);
-    let line = |finding: &halite_rowkey::lint::Finding| {
+    let line = |finding: &halite_rowkey_tools::lint::Finding| {
         let instead = finding.fix.as_ref().map_or(String::new(), |fix| format!(" Instead: {fix}"));
         format!("{}: {}{instead}", finding.rule.id, finding.message)
     };

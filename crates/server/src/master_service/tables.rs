@@ -42,6 +42,7 @@ pub(super) fn create(
             if check_exists(engine, &name).is_ok() {
                 return Err(table_exists(&name));
             }
+            #[cfg(feature = "lint")]
             super::row_keys::warn(&descriptor, &splits);
             let regions = splits.len() + 1;
             master.with_room(&name, NewResource::Table { regions }, || {

@@ -2,7 +2,7 @@
 
 use halite::rowkey::KeySchema;
 use halite::rowkey::language::{ROW_KEY, ROW_SCHEMA, TableDeclaration};
-use halite::rowkey::lint::{LintInput, Severity, lint_declaration, lint_scan, report};
+use halite_rowkey_tools::lint::{LintInput, Severity, lint_declaration, lint_scan, report};
 use halite_types::{Bytes, Scan, TableDescriptor, TableName, block_on};
 
 use crate::shell::adopt::set_by_alter;

@@ -1,0 +1,359 @@
+//! Keys of Phoenix, which have separators and no types, and of `OpenTSDB`, which contain an hour
+//! between numeric ids of names.
+
+use std::collections::HashSet;
+
+use halite_rowkey::codec::big_endian;
+use halite_rowkey::hash::{self, Input};
+use halite_rowkey::schema::{HashFunction, Profile};
+use halite_rowkey::value::{FieldType, TimeUnit};
+
+use super::column::{Column, is_text};
+use super::draft::{Content, Draft, DraftSegment, FieldEncoding, KEYS_REMEMBERED};
+use super::sample::SampledKeys;
+use super::times::{self, TimeForm};
+use super::values;
+use super::witness::{self, Written};
+
+/// Minimum percentage of keys that agree.
+const MIN_AGREEMENT_PERCENT: usize = 95;
+/// Bytes of the id of a name in `OpenTSDB`, and of a tag: the ids of its name and its value.
+const ID: usize = 3;
+const TAG: usize = 2 * ID;
+/// Maximum salts of Phoenix.
+const MAX_SALTS: usize = 256;
+/// Maximum fields of one key.
+const MAX_FIELDS: usize = 8;
+/// Confidence in Phoenix keys whose only feature is zeros after text.
+const UNSALTED_SURE: f64 = 0.75;
+/// Maximum names of tags at one position of all keys. Tables have a few for each metric; random
+/// bytes are all different.
+const MAX_TAG_NAMES: usize = 64;
+
+/// Returns drafts of keys in Phoenix's encoding: a salt, text followed by a zero, numbers with an
+/// inverted sign bit.
+pub(super) fn phoenix(seen: &SampledKeys<'_>) -> Vec<Draft> {
+    let salted = salts(&seen.keys).map(|count| {
+        let mut draft = Draft::new(Profile::Phoenix);
+        let content =
+            Content::Salt { of: Vec::new(), function: HashFunction::Phoenix, count, digits: None };
+        let said = format!(
+            "Phoenix's salt of all that is behind it, modulo {count}: {} of {} keys",
+            seen.keys.len(),
+            seen.keys.len()
+        );
+        let values: Vec<&[u8]> = seen.keys.iter().map(|key| &key[..1]).collect();
+        draft.push(DraftSegment {
+            content,
+            ..DraftSegment::field(FieldType::U8, "salt", said, 4.0, &values).sure(0.98, "")
+        });
+        (draft, 1)
+    });
+    let is_salted = salted.is_some();
+    let (draft, from) = salted.unwrap_or_else(|| (Draft::new(Profile::Phoenix), 0));
+    let places = seen.keys.iter().map(|_| from).collect();
+    follow(seen, draft, places, is_salted).into_iter().collect()
+}
+
+/// Returns the number of salts, if the first byte is one.
+fn salts(keys: &[&[u8]]) -> Option<u32> {
+    let most = keys.iter().filter_map(|key| key.first()).max().copied().filter(|most| *most > 0)?;
+    let pairs: Vec<(u8, i128)> = keys
+        .iter()
+        .filter(|key| key.len() > 1)
+        .map(|key| {
+            (key[0], hash::number(HashFunction::Phoenix, Input::Bytes(&key[1..])).unwrap_or(0))
+        })
+        .collect();
+    let fits = |count: &usize| {
+        let right = pairs.iter().filter(|(salt, hash)| {
+            usize::try_from(hash.rem_euclid(i128::try_from(*count).unwrap_or(1)))
+                == Ok(usize::from(*salt))
+        });
+        right.count() * 100 >= pairs.len() * MIN_AGREEMENT_PERCENT
+    };
+    // Divisors of the right number fit as well. The first keys of a table have few salts, so the
+    // greatest number is the right one. With few salts and keys, any number agrees randomly.
+    let count = (usize::from(most) + 1..=MAX_SALTS).rev().find(fits)?;
+    (pairs.len() >= 32 || pairs.len() * usize::try_from(count.ilog2()).unwrap_or(1) >= 26)
+        .then(|| u32::try_from(count).ok())
+        .flatten()
+}
+
+/// Adds segments from `places` to the end of the keys.
+fn follow(
+    seen: &SampledKeys<'_>,
+    mut draft: Draft,
+    mut places: Vec<usize>,
+    is_salted: bool,
+) -> Option<Draft> {
+    let mut separators = 0;
+    let mut turned = 0;
+    while draft.segments.len() <= MAX_FIELDS {
+        let rest: Vec<&[u8]> =
+            seen.keys.iter().zip(&places).map(|(key, &at)| &key[at.min(key.len())..]).collect();
+        if rest.iter().all(|rest| rest.is_empty()) {
+            break;
+        }
+        if rest.iter().any(|rest| rest.is_empty()) {
+            return None;
+        }
+        let (piece, lengths) = if let Some(found) = number(&rest, seen) {
+            turned += usize::from(is_phoenix_alone(&found.0.content));
+            found
+        } else {
+            let (piece, lengths, is_ended) = text(&rest)?;
+            separators += usize::from(is_ended);
+            (piece, lengths)
+        };
+        draft.push(piece);
+        places.iter_mut().zip(lengths).for_each(|(at, length)| *at += length);
+    }
+    // Without a salt or a separator, the bytes have no feature of Phoenix alone.
+    if draft.segments.len() > MAX_FIELDS || !is_salted && separators == 0 {
+        return None;
+    }
+    let sure: f64 = match (is_salted, turned > 0) {
+        (true, _) => 0.97,
+        (false, true) => 0.91,
+        (false, false) => UNSALTED_SURE,
+    };
+    let doubt = if sure > 0.9 {
+        ""
+    } else {
+        "programs that write a zero behind text themselves make the same bytes; declared so, they are read as they are"
+    };
+    for piece in &mut draft.segments {
+        piece.lengths.clear();
+        if piece.sure > sure {
+            *piece = piece.clone().sure(sure, doubt);
+        }
+    }
+    Some(draft)
+}
+
+/// Returns `true` if only Phoenix writes numbers in this way. Other programs write them unchanged,
+/// and times subtracted from `Long.MAX_VALUE`.
+fn is_phoenix_alone(content: &Content) -> bool {
+    matches!(content, Content::Field { ty, desc: false, .. } if *ty != FieldType::U64)
+}
+
+/// Returns eight bytes of a time, or an integer to the end of the key, both with an inverted sign
+/// bit.
+fn number(rest: &[&[u8]], seen: &SampledKeys<'_>) -> Option<(DraftSegment, Vec<usize>)> {
+    if let Some(found) = time(rest, seen) {
+        return Some(found);
+    }
+    let width = rest.first()?.len();
+    let is_number = matches!(width, 2 | 4 | 8)
+        && rest.iter().all(|rest| {
+            rest.len() == width
+                && (rest[0] == 0x80 && rest[1] == 0 || rest[0] == 0x7f && rest[1] == 0xff)
+        });
+    let ty = match width {
+        2 => FieldType::I16,
+        4 => FieldType::I32,
+        _ => FieldType::I64,
+    };
+    let said = format!("{width} bytes, the sign turned round, of small numbers");
+    let is_negative = rest.iter().all(|rest| rest[0] == 0x7f);
+    let (sure, doubt) = if is_negative {
+        (0.8, "all would be negative: they may be numbers taken from the greatest one")
+    } else {
+        (0.91, "")
+    };
+    is_number.then(|| {
+        (DraftSegment::field(ty, "id", said, 2.5, rest).sure(sure, doubt), vec![width; rest.len()])
+    })
+}
+
+fn time(rest: &[&[u8]], seen: &SampledKeys<'_>) -> Option<(DraftSegment, Vec<usize>)> {
+    let eight: Option<Vec<u64>> = rest
+        .iter()
+        .map(|rest| rest.first_chunk().map(|bytes| u64::from_be_bytes(*bytes)))
+        .collect();
+    let numbers = eight?;
+    let (form, signed) = times::form_from_longs(&numbers)?;
+    let (unit, is_reversed) = match form {
+        TimeForm::Direct(unit) => (unit, false),
+        TimeForm::Reversed(unit) => (unit, true),
+        TimeForm::Seconds | TimeForm::Calendar => return None,
+    };
+    if unit != TimeUnit::Millis || seen.is_plain {
+        return None;
+    }
+    let turned = |bits: u64| if signed && !is_reversed { bits ^ (1 << 63) } else { bits };
+    let times_ms: Vec<i64> =
+        numbers.iter().map(|&number| times::in_ms(turned(number), 8, form)).collect();
+    let found = witness::witness(
+        witness::sure_of(form, 8),
+        &times_ms,
+        Some(Written::binary(&numbers)),
+        seen,
+    );
+    let order = match (is_reversed, signed) {
+        (true, _) => "newest first",
+        (false, true) => "oldest first",
+        (false, false) => "without the sign turned round, as UNSIGNED_LONG",
+    };
+    let ty = if signed { FieldType::Timestamp(TimeUnit::Millis) } else { FieldType::U64 };
+    let said = format!(
+        "eight bytes, milliseconds since 1970, {order}, {} for one",
+        times::format_time(*times_ms.first()?, TimeUnit::Millis)
+    );
+    let values: Vec<&[u8]> = rest.iter().map(|rest| &rest[..8]).collect();
+    let piece = DraftSegment::field(ty, "ts", said, 3.0, &values)
+        .written(FieldEncoding::Plain, is_reversed, None)
+        .sure(found.sure, &found.doubt);
+    Some((piece, vec![8; rest.len()]))
+}
+
+/// Returns text up to a zero, or to the end of the key.
+fn text(rest: &[&[u8]]) -> Option<(DraftSegment, Vec<usize>, bool)> {
+    let ends: Vec<Option<usize>> =
+        rest.iter().map(|rest| rest.iter().position(|byte| *byte == 0)).collect();
+    let is_ended = ends.iter().all(Option::is_some);
+    if !is_ended && ends.iter().any(Option::is_some) {
+        return None;
+    }
+    let texts: Vec<&[u8]> =
+        rest.iter().zip(&ends).map(|(rest, end)| &rest[..end.unwrap_or(rest.len())]).collect();
+    if !texts.iter().all(|text| is_text(text)) {
+        return None;
+    }
+    let mut piece = values::text(&Column::from_values(texts.clone()));
+    if is_ended {
+        piece.evidence = format!("{}, with a zero behind it", piece.evidence);
+        piece.points += 1.0;
+    }
+    let lengths = texts.iter().map(|text| text.len() + usize::from(is_ended)).collect();
+    Some((piece, lengths, is_ended))
+}
+
+/// Returns the draft of an `OpenTSDB` key: an optional salt, three bytes for the metric, the hour
+/// in seconds, then three bytes each for the name and the value of every tag.
+pub(super) fn opentsdb(seen: &SampledKeys<'_>) -> Option<Draft> {
+    [0, 1].into_iter().find_map(|salt| tsdb(seen, salt))
+}
+
+/// Returns `true` if tags follow at `from`: few first names, names in ascending order in each key,
+/// and not text in all keys.
+fn are_tags(part: &SampledKeys<'_>, from: usize) -> bool {
+    let names = |key: &&'_ [u8]| -> Vec<Vec<u8>> {
+        key[from..].chunks_exact(TAG).map(|tag| tag[..ID].to_vec()).collect()
+    };
+    let all: Vec<Vec<Vec<u8>>> = part.keys.iter().map(names).collect();
+    let different: HashSet<&[u8]> = part.keys.iter().map(|key| &key[from..]).collect();
+    let firsts: HashSet<&Vec<u8>> = all.iter().filter_map(|names| names.first()).collect();
+    let rise = all.iter().all(|names| names.is_sorted());
+    let is_few = firsts.len() <= MAX_TAG_NAMES
+        && (firsts.len() * 2 <= different.len() || different.len() < 4);
+    rise && is_few && !part.keys.iter().all(|key| is_text(&key[from..]))
+}
+
+fn tsdb(seen: &SampledKeys<'_>, salt: usize) -> Option<Draft> {
+    let front = salt + ID;
+    let fits = |key: &[u8]| {
+        let seconds = key
+            .get(front..front + 4)
+            .and_then(|bytes| bytes.try_into().ok())
+            .map(u32::from_be_bytes);
+        let is_hour = seconds.is_some_and(|seconds| {
+            seconds % 3600 == 0 && times::is_plausible(i64::from(seconds) * 1000, TimeUnit::Millis)
+        });
+        is_hour && key.len() > front + 4 && (key.len() - front - 4).is_multiple_of(TAG)
+    };
+    let part = seen.only(fits);
+    if part.keys.len() * 100 < seen.keys.len() * MIN_AGREEMENT_PERCENT || part.keys.is_empty() {
+        return None;
+    }
+    let hours: HashSet<&[u8]> = part.keys.iter().map(|key| &key[front..front + 4]).collect();
+    let tags = |key: &[u8]| (key.len() - front - 4) / TAG;
+    let same =
+        part.keys.iter().all(|key| tags(key) == tags(part.keys[0])).then(|| tags(part.keys[0]));
+    // A random number is divisible by 3600 once in 3600 times. One hour cannot be distinguished
+    // from a constant.
+    let (sure, doubt) = match hours.len() {
+        0..3 => (
+            0.8,
+            "there are one or two hours only in these keys; keys from elsewhere in the table tell",
+        ),
+        _ if !are_tags(&part, front + 4) => (
+            0.6,
+            "what is behind the hours does not look like numbers of tags; what writes the keys tells",
+        ),
+        _ => (0.97, ""),
+    };
+    let mut draft = Draft::new(Profile::Bin);
+    let id = |draft: &mut Draft, name: &str, what: &str, from: usize, bytes: usize| {
+        let values: Vec<&[u8]> = part.keys.iter().map(|key| &key[from..from + bytes]).collect();
+        let different = Column::from_values(values.clone()).distinct;
+        let ty = u16::try_from(bytes).map_or(FieldType::Bytes, FieldType::Fixed);
+        // The doubt is reported once, for the hours.
+        draft.push(
+            DraftSegment::field(ty, name, format!("{what}, {different} different"), 1.5, &values)
+                .sure(sure, ""),
+        );
+    };
+    if salt > 0 {
+        id(
+            &mut draft,
+            "prefix",
+            "a salt, computed by OpenTSDB from the metric and the tags",
+            0,
+            salt,
+        );
+    }
+    id(
+        &mut draft,
+        "metric",
+        "three bytes, the number of a metric in OpenTSDB's table of names",
+        salt,
+        ID,
+    );
+    let stamps = Column::from_values(part.keys.iter().map(|key| &key[front..front + 4]).collect());
+    let numbers: Vec<u64> = stamps.values.iter().map(|bytes| big_endian(bytes)).collect();
+    let shown = times::format_time(
+        i64::try_from(numbers[0]).unwrap_or(0).saturating_mul(1000),
+        TimeUnit::Millis,
+    );
+    let said = format!("four bytes, seconds since 1970, whole hours all of them, {shown} for one");
+    let piece = DraftSegment::field(
+        FieldType::Timestamp(TimeUnit::Millis),
+        "ts",
+        said,
+        4.0,
+        &stamps.values,
+    )
+    .written(FieldEncoding::Bucket(1000), false, None);
+    draft.push(piece.sure(sure, doubt));
+    match same {
+        Some(count) if count <= MAX_FIELDS => (0..count).for_each(|tag| {
+            let number = if count == 1 { String::new() } else { (tag + 1).to_string() };
+            let at = front + 4 + tag * TAG;
+            id(
+                &mut draft,
+                &format!("tagk{number}"),
+                "three bytes, the number of a tag's name",
+                at,
+                ID,
+            );
+            id(
+                &mut draft,
+                &format!("tagv{number}"),
+                "three bytes, the number of a tag's value",
+                at + ID,
+                ID,
+            );
+        }),
+        _ => {
+            let values: Vec<&[u8]> = part.keys.iter().map(|key| &key[front + 4..]).collect();
+            let said = "tags, three bytes for the name and three for the value of each; keys have different numbers of them";
+            draft.push(
+                DraftSegment::field(FieldType::Bytes, "tags", said, 1.5, &values).sure(sure, ""),
+            );
+        }
+    }
+    draft.segments.iter_mut().for_each(|piece| piece.lengths.truncate(KEYS_REMEMBERED));
+    Some(draft)
+}

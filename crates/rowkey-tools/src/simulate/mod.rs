@@ -1,0 +1,249 @@
+//! Simulation of load on a row key before a table exists: the regions, times and distribution of
+//! writes.
+//!
+//! Traffic is generated (`generators.rs`, `traffic.rs`) or read from a trace; `keys.rs` encodes it
+//! as keys of each design. `skew.rs` counts them by region, in total and in windows,
+//! `insert_pattern.rs` examines the positions of new keys, `rows.rs` hot rows, cardinalities and
+//! partitions, `unique.rs` colliding keys, and `fanout.rs` queries. `heatmap.rs` contains the heat
+//! map as numbers, `render/` draws it.
+
+mod design;
+mod error;
+mod fanout;
+mod generators;
+mod heatmap;
+mod insert_pattern;
+mod keys;
+pub mod render;
+mod rows;
+mod skew;
+mod stats;
+#[cfg(test)]
+mod tests;
+mod traffic;
+mod unique;
+mod values;
+
+use bytes::Bytes;
+use halite_rowkey::split::{Splits, region_for_key};
+
+pub use design::{Design, RegionLayout};
+pub use error::SimulateError;
+pub use fanout::QueryCost;
+pub use generators::{FieldSpec, GeneratedValue};
+pub use heatmap::Heatmap;
+pub use insert_pattern::InsertPattern;
+pub use rows::{Cardinality, EffectiveSpread, HotKeys, Partitions};
+pub use skew::{Skew, SkewCounter};
+pub use traffic::{
+    DEFAULT_RATE_PER_SECOND, MAX_OPERATIONS, Operation, RowSpec, Traffic, TrafficSpec,
+};
+pub use unique::{DigestCollisions, Uniqueness};
+
+use crate::split_sample;
+use keys::Keys;
+
+/// Minimum and maximum columns of the heat map; and maximum rows.
+const MIN_COLUMNS: usize = 24;
+const MAX_COLUMNS: usize = 240;
+const MAX_ROWS: usize = 64;
+
+/// Minimum writes per region in a window; with fewer, random variation dominates.
+const MIN_WRITES_PER_REGION: u64 = 8;
+
+/// Resolution of a simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SimulateOptions {
+    /// Operations per window by count.
+    pub window: usize,
+    /// Minimum milliseconds per window by time: windows with fewer than eight writes per region
+    /// last longer.
+    pub window_ms: u64,
+    /// Random seed of generated salts.
+    pub seed: u64,
+}
+
+impl Default for SimulateOptions {
+    fn default() -> Self {
+        Self { window: 2_000, window_ms: 1_000, seed: 7 }
+    }
+}
+
+/// Result of simulating traffic on a design.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulation {
+    /// Name of the design.
+    pub name: String,
+    /// Key of the design.
+    pub key: String,
+    /// Start keys of its regions, without the empty key.
+    pub boundaries: Vec<Bytes>,
+    /// Keys of the trace that are not keys of the design, and still count as writes and reads; 0
+    /// for traffic of values.
+    pub misfits: u64,
+    /// Writes by region, in windows by count.
+    pub writes: Skew,
+    /// Writes by region, in windows by time; these last longer if there are few writes.
+    pub writes_by_time: Skew,
+    /// Reads by region, in windows by count; `None` if there are none.
+    pub reads: Option<Skew>,
+    /// Rows of the largest region at the end, divided by the mean.
+    pub rows_max_over_mean: f64,
+    /// Positions of new keys.
+    pub insert_pattern: InsertPattern,
+    /// Busiest rows of all operations.
+    pub hot_rows: HotKeys,
+    /// Busiest prefixes up to the end of the first field, of all operations.
+    pub hot_prefixes: HotKeys,
+    /// Numbers of values of the fields.
+    pub cardinalities: Vec<Cardinality>,
+    /// Effective spreads of salts and digests.
+    pub spreads: Vec<EffectiveSpread>,
+    /// Partitions by the value of the first field.
+    pub partitions: Partitions,
+    /// Collisions of rows.
+    pub uniqueness: Uniqueness,
+    /// Costs of the queries.
+    pub queries: Vec<QueryCost>,
+    /// Heat map, as numbers.
+    pub heatmap: Heatmap,
+}
+
+/// Simulates traffic on a design.
+///
+/// # Errors
+/// Traffic without values for a field, with values that are invalid for the key, without writes, or
+/// with too many operations; invalid splits.
+pub fn simulate(
+    design: &Design,
+    traffic: &Traffic,
+    options: &SimulateOptions,
+) -> Result<Simulation, SimulateError> {
+    let count = traffic.operations.len();
+    if !(1..=MAX_OPERATIONS).contains(&count) {
+        return Err(SimulateError::Operations(count));
+    }
+    if options.window == 0 || options.window_ms == 0 {
+        return Err(SimulateError::Window);
+    }
+    let keys = Keys::from_traffic(design, traffic, options.seed)?;
+    let places = |reads: bool| -> Vec<u32> {
+        (0_u32..)
+            .zip(&traffic.operations)
+            .filter(|(_, operation)| operation.is_read == reads)
+            .map(|(at, _)| at)
+            .collect()
+    };
+    let (writes, reads) = (places(false), places(true));
+    if writes.is_empty() {
+        return Err(SimulateError::NoWrites);
+    }
+    let borders = boundaries(&design.regions, &keys, &writes)?;
+    let all = rows::sorted(&keys, (0_u32..).take(count).collect());
+    let written = rows::sorted(&keys, writes.clone());
+    let distinct: Vec<u32> = written
+        .chunk_by(|&a, &b| keys.get(a as usize) == keys.get(b as usize))
+        .map(|run| run[0])
+        .collect();
+    let key = |at: &u32| keys.get(*at as usize);
+    let time_of = |at: u32| traffic.operations[at as usize].time_ms;
+    let ends = rows::first_field_ends(&design.key, &keys, count);
+    let first_field = |at: u32| usize::from(ends[at as usize]);
+    let span_ms = time_of(writes[writes.len() - 1]) - time_of(writes[0]);
+    Ok(Simulation {
+        name: design.name.clone(),
+        key: design.key.to_text(),
+        misfits: keys.misfits,
+        writes: Skew::from_keys(writes.iter().map(key), &borders, options.window),
+        writes_by_time: by_time(&keys, &writes, time_of, &borders, options.window_ms),
+        reads: (!reads.is_empty())
+            .then(|| Skew::from_keys(reads.iter().map(key), &borders, options.window)),
+        rows_max_over_mean: Skew::from_keys(distinct.iter().map(key), &borders, 0).max_over_mean,
+        insert_pattern: InsertPattern::from_ranks(&ranks(&keys, &writes, &written)),
+        hot_rows: rows::hot_keys(&keys, &all, |at| keys.get(at as usize).len()),
+        hot_prefixes: rows::hot_keys(&keys, &all, first_field),
+        spreads: rows::effective_spread(&design.key, &keys, traffic, &writes),
+        cardinalities: rows::cardinalities(&design.key, &keys, traffic, &writes),
+        partitions: rows::partitions(&keys, &written, first_field),
+        uniqueness: unique::uniqueness(
+            &design.key,
+            &keys,
+            traffic,
+            &writes,
+            distinct.len() as u64,
+            span_ms,
+        ),
+        queries: fanout::costs(design, &keys, traffic, &distinct, &borders),
+        heatmap: heatmap(&keys, &writes, time_of, &borders),
+        boundaries: borders,
+    })
+}
+
+fn boundaries(
+    regions: &RegionLayout,
+    keys: &Keys,
+    writes: &[u32],
+) -> Result<Vec<Bytes>, SimulateError> {
+    match regions {
+        RegionLayout::Boundaries(borders) => Splits::at(borders.clone()).map(|splits| splits.keys),
+        RegionLayout::Even(1) => Ok(Vec::new()),
+        RegionLayout::Even(count) => {
+            split_sample(writes.iter().map(|&at| keys.shared(at as usize)).collect(), *count)
+                .map(|splits| splits.keys)
+        }
+    }
+    .map_err(SimulateError::Splits)
+}
+
+/// Counts in windows of time: each begins at a multiple of its width, and lasts until it has enough
+/// writes for every region.
+fn by_time(
+    keys: &Keys,
+    writes: &[u32],
+    time_of: impl Fn(u32) -> i64,
+    borders: &[Bytes],
+    window_ms: u64,
+) -> Skew {
+    let width = i64::try_from(window_ms.max(1)).unwrap_or(i64::MAX);
+    let mut counter = SkewCounter::new(borders);
+    let mut window = None;
+    let enough = MIN_WRITES_PER_REGION * (borders.len() as u64 + 1);
+    for &at in writes {
+        let now = time_of(at).div_euclid(width);
+        if window.is_some_and(|window| window != now) && counter.in_window() >= enough {
+            counter.close_window();
+        }
+        window = Some(now);
+        counter.add(keys.get(at as usize));
+    }
+    if counter.windows() == 0 || counter.in_window() >= enough {
+        counter.close_window();
+    }
+    counter.skew()
+}
+
+/// Returns, for each write, the rank of its key among all distinct keys.
+fn ranks(keys: &Keys, writes: &[u32], sorted: &[u32]) -> Vec<u32> {
+    let mut rank_of = vec![0_u32; sorted.iter().max().map_or(0, |most| *most as usize + 1)];
+    for (rank, run) in
+        (0_u32..).zip(sorted.chunk_by(|&a, &b| keys.get(a as usize) == keys.get(b as usize)))
+    {
+        run.iter().for_each(|&at| rank_of[at as usize] = rank);
+    }
+    writes.iter().map(|&at| rank_of[at as usize]).collect()
+}
+
+fn heatmap(
+    keys: &Keys,
+    writes: &[u32],
+    time_of: impl Fn(u32) -> i64,
+    borders: &[Bytes],
+) -> Heatmap {
+    let region =
+        |at: u32| u32::try_from(region_for_key(keys.get(at as usize), borders)).unwrap_or(u32::MAX);
+    let operations: Vec<(i64, u32)> = writes.iter().map(|&at| (time_of(at), region(at))).collect();
+    // Columns with fewer writes would show random variation.
+    let filled = operations.len() as u64 / (MIN_WRITES_PER_REGION * (borders.len() as u64 + 1));
+    let columns = usize::try_from(filled).unwrap_or(MAX_COLUMNS).clamp(MIN_COLUMNS, MAX_COLUMNS);
+    Heatmap::from_operations(&operations, borders.len() + 1, columns, MAX_ROWS)
+}
