@@ -42,7 +42,7 @@ fn assert_message(error: &Error, parts: &[&str]) {
 }
 
 #[test]
-fn a_registry_that_is_not_there_is_named_at_once() {
+fn unreachable_registry_is_named_immediately() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let nobody = unused_address();
     for scheme in ["zk", "rpc"] {
@@ -53,7 +53,7 @@ fn a_registry_that_is_not_there_is_named_at_once() {
 }
 
 #[test]
-fn a_port_of_another_service_is_told_from_a_registry() {
+fn port_of_other_service_is_not_taken_for_registry() {
     let fake = Fake::start(|_| Reply::Silence);
     let quorum = vec![fake.address.to_string()];
     let mut config =
@@ -72,7 +72,7 @@ fn a_port_of_another_service_is_told_from_a_registry() {
 }
 
 #[test]
-fn a_server_that_never_answers_costs_the_time_of_a_call_and_no_more() {
+fn silent_server_costs_one_call_timeout() {
     let fake = Fake::start(|_| Reply::Silence);
     let begun = Instant::now();
     let error =
@@ -95,7 +95,7 @@ fn a_server_that_never_answers_costs_the_time_of_a_call_and_no_more() {
 }
 
 #[test]
-fn a_server_that_dies_in_the_middle_of_an_answer_is_asked_again() {
+fn call_is_retried_after_partial_response() {
     let fake = Fake::start(|asked: &ReceivedCall| {
         if asked.before == 0 { Reply::Raw(vec![0, 0, 1, 0, 1, 2]) } else { value("v") }
     });
@@ -103,10 +103,10 @@ fn a_server_that_dies_in_the_middle_of_an_answer_is_asked_again() {
 }
 
 #[test]
-fn a_frame_that_is_too_large_or_no_frame_ends_the_connection_and_takes_no_memory() {
+fn invalid_frame_closes_connection_without_allocation() {
     for (bytes, text) in [
         (vec![0x7f, 0xff, 0xff, 0xff], "2147483647 bytes"),
-        (vec![0xff, 0xff, 0xff, 0xf0], "a frame cannot have"),
+        (vec![0xff, 0xff, 0xff, 0xf0], "invalid frame length"),
     ] {
         let fake = Fake::start(move |_| Reply::Raw(bytes.clone()));
         let error = get(&fake, |config| config.max_retries = 2).unwrap_err();
@@ -115,7 +115,7 @@ fn a_frame_that_is_too_large_or_no_frame_ends_the_connection_and_takes_no_memory
 }
 
 #[test]
-fn a_message_that_is_damaged_is_not_believed() {
+fn damaged_message_is_rejected() {
     // A response to the first call: a valid header, followed by an invalid message of 3 bytes.
     let fake = Fake::start(|asked: &ReceivedCall| {
         let id = u8::try_from(asked.request.call_id).unwrap();
@@ -126,7 +126,7 @@ fn a_message_that_is_damaged_is_not_believed() {
 }
 
 #[test]
-fn a_region_that_is_not_there_yet_is_looked_up_and_asked_again() {
+fn call_to_unopened_region_is_located_and_retried() {
     let fake = Fake::start(|asked: &ReceivedCall| {
         if asked.before < 3 { exception(ExceptionKind::NotServingRegion) } else { value("v") }
     });
@@ -142,7 +142,7 @@ fn a_region_that_is_not_there_yet_is_looked_up_and_asked_again() {
 }
 
 #[test]
-fn a_region_that_moved_is_asked_where_it_is() {
+fn call_follows_moved_region() {
     let there = Fake::start(|_| value("there"));
     let (host, port) = (there.address.ip().to_string(), there.address.port());
     let fake = Fake::start(move |_| {
@@ -158,7 +158,7 @@ fn a_region_that_moved_is_asked_where_it_is() {
 }
 
 #[test]
-fn meta_that_points_nowhere_is_told_with_the_server_it_names() {
+fn unreachable_server_from_meta_is_named() {
     let nobody = unused_address();
     let fake = Fake::with_region_at(Some(nobody), |_| Reply::Silence);
     let error = get(&fake, |config| config.max_retries = 2).unwrap_err();
@@ -174,7 +174,7 @@ fn meta_that_points_nowhere_is_told_with_the_server_it_names() {
 }
 
 #[test]
-fn a_region_of_another_table_or_without_rows_is_not_believed() {
+fn region_of_other_table_or_empty_range_is_rejected() {
     let region = |table: &str, start: &'static str, end: &'static str| pb::RegionInfo {
         region_id: 7,
         table_name: table_name_to_proto(&table.parse().unwrap()),
@@ -190,7 +190,7 @@ fn a_region_of_another_table_or_without_rows_is_not_believed() {
 }
 
 #[test]
-fn a_server_that_closes_without_a_word_or_speaks_http_is_told_as_such() {
+fn closing_and_http_servers_are_reported_as_such() {
     for (bytes, text) in [
         (Vec::new(), "without a word"),
         (b"HTTP/1.1 400 Bad Request".to_vec(), "a web server answers"),
@@ -216,7 +216,7 @@ fn raw_server(bytes: Vec<u8>) -> SocketAddr {
 }
 
 #[test]
-fn a_server_that_does_not_even_read_costs_the_time_of_a_call() {
+fn server_that_does_not_read_costs_one_timeout() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let fake = Fake::with_region_at(Some(listener.local_addr().unwrap()), |_| Reply::Silence);
     let table = fake.table(|config| (config.rpc_timeout_ms, config.max_retries) = (300, 1));
@@ -226,14 +226,14 @@ fn a_server_that_does_not_even_read_costs_the_time_of_a_call() {
 }
 
 #[test]
-fn what_is_final_is_told_at_once() {
+fn final_errors_are_reported_immediately() {
     let fake = Fake::start(|_| exception(ExceptionKind::NoSuchColumnFamily));
     assert_eq!(get(&fake, |_| ()).unwrap_err().kind(), ErrorKind::NoSuchFamily);
     assert_eq!(fake.count(Method::ClientGet), 1);
 }
 
 #[test]
-fn a_fatal_exception_ends_the_connection_and_its_calls_go_elsewhere() {
+fn fatal_exception_closes_connection_and_calls_are_retried() {
     let fake = Fake::start(|asked: &ReceivedCall| match asked.before {
         0 => Reply::Silence,
         1 => Reply::Fatal(Exception::new(ExceptionKind::FatalConnection, "enough")),
@@ -248,7 +248,7 @@ fn a_fatal_exception_ends_the_connection_and_its_calls_go_elsewhere() {
 }
 
 #[test]
-fn a_cluster_that_wants_kerberos_or_speaks_tls_is_not_supported_yet() {
+fn kerberos_and_tls_clusters_are_reported_as_unsupported() {
     let fake = Fake::start(|_| {
         Reply::Fatal(Exception::new(ExceptionKind::AccessDenied, "Authentication is required"))
     });
@@ -262,7 +262,7 @@ fn a_cluster_that_wants_kerberos_or_speaks_tls_is_not_supported_yet() {
 }
 
 #[test]
-fn an_increment_that_is_tried_again_has_the_same_nonce() {
+fn retried_increment_has_same_nonce() {
     let nonces = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = std::sync::Arc::clone(&nonces);
     let fake = Fake::start(move |asked: &ReceivedCall| {
@@ -279,7 +279,7 @@ fn an_increment_that_is_tried_again_has_the_same_nonce() {
 }
 
 #[test]
-fn a_throttled_put_waits_as_long_as_it_is_told() {
+fn throttled_put_waits_for_time_in_exception() {
     let fake = Fake::start(|asked: &ReceivedCall| match asked.before {
         0 => Reply::Exception(Exception::throttled(
             halite_wire::exception::ThrottleType::NumberOfRequests,
@@ -315,7 +315,7 @@ async fn keys(mut stream: RowStream) -> Result<Vec<String>> {
 }
 
 #[test]
-fn a_scan_that_loses_its_scanner_opens_another_behind_the_last_row() {
+fn lost_scanner_is_reopened_after_last_row() {
     for lost in [
         ExceptionKind::UnknownScanner,
         ExceptionKind::Lease,
@@ -353,7 +353,7 @@ fn heartbeat(keys: &[&str], cursor: &'static str) -> Reply {
 }
 
 #[test]
-fn heartbeats_are_no_rows_and_no_end_and_a_cursor_is_where_a_scan_goes_on() {
+fn scan_continues_after_heartbeat_and_resumes_at_cursor() {
     let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
         0 => heartbeat(&[], "g"),
         1 => heartbeat(&[], "m"),
@@ -368,7 +368,7 @@ fn heartbeats_are_no_rows_and_no_end_and_a_cursor_is_where_a_scan_goes_on() {
 }
 
 #[test]
-fn a_row_that_came_with_a_cursor_at_it_comes_once() {
+fn row_returned_with_cursor_is_not_repeated() {
     let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
         0 => heartbeat(&["a"], "a"),
         1 => Reply::Raw(Vec::new()),
@@ -382,7 +382,7 @@ fn a_row_that_came_with_a_cursor_at_it_comes_once() {
 }
 
 #[test]
-fn a_scan_whose_scanner_has_no_id_goes_on_behind_the_last_row() {
+fn scan_without_scanner_id_continues_after_last_row() {
     let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
         0 => {
             let response = pb::ScanResponse {
@@ -401,7 +401,7 @@ fn a_scan_whose_scanner_has_no_id_goes_on_behind_the_last_row() {
 }
 
 #[test]
-fn a_scanner_is_kept_alive_while_its_rows_are_used_and_closed_when_they_are_not_wanted() {
+fn scanner_is_renewed_while_used_and_closed_when_dropped() {
     let (renewed, wait_renewed) = std::sync::mpsc::channel();
     let (closed, wait_closed) = std::sync::mpsc::channel();
     let fake = Fake::start(move |asked: &ReceivedCall| {
@@ -426,7 +426,7 @@ fn a_scanner_is_kept_alive_while_its_rows_are_used_and_closed_when_they_are_not_
 }
 
 #[test]
-fn a_lease_that_is_over_at_once_is_not_renewed_without_a_pause() {
+fn very_short_lease_is_renewed_with_pauses() {
     let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
         0 => {
             let response = pb::ScanResponse {
@@ -447,7 +447,7 @@ fn a_lease_that_is_over_at_once_is_not_renewed_without_a_pause() {
 }
 
 #[test]
-fn many_who_miss_a_region_ask_for_it_once() {
+fn concurrent_lookups_of_region_send_one_request() {
     let fake = Fake::start(|asked: &ReceivedCall| {
         if asked.before == 50 { exception(ExceptionKind::NotServingRegion) } else { value("v") }
     });
@@ -466,7 +466,7 @@ fn many_who_miss_a_region_ask_for_it_once() {
 }
 
 #[test]
-fn who_stops_waiting_leaves_room_for_others() {
+fn cancelled_calls_release_their_capacity() {
     let fake = Fake::start(
         |asked: &ReceivedCall| if asked.before < 3 { Reply::Silence } else { value("v") },
     );
@@ -482,7 +482,7 @@ fn who_stops_waiting_leaves_room_for_others() {
 }
 
 #[test]
-fn a_master_that_moved_is_looked_up_again() {
+fn moved_master_is_located_again() {
     let fake = Fake::start(|asked: &ReceivedCall| match (asked.method, asked.before) {
         (Method::MasterGetTableState, 0) => exception(ExceptionKind::MasterStopped),
         (Method::MasterGetTableState, 1) => exception(ExceptionKind::PleaseHold),

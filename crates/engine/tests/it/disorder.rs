@@ -116,7 +116,7 @@ fn scan_terminates_for_any_row_order() {
 }
 
 #[test]
-fn a_cell_with_an_empty_row_is_damage() {
+fn cell_with_empty_row_is_damage() {
     let sim = SimEnv::new(1);
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
     let family = FamilyDescriptor::new("f").set("BLOOMFILTER", "NONE");

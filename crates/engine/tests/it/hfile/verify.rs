@@ -23,7 +23,7 @@ fn small_file(checksum: ChecksumType) -> Vec<u8> {
 }
 
 #[test]
-fn hbases_own_files_hold_together() {
+fn files_of_hbase_pass_verification() {
     for name in SAMPLES.into_iter().chain(READ_ONLY) {
         let (reader, cells) = sample_cells(name);
         let verified = reader.verify().unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -45,7 +45,7 @@ fn hbases_own_files_hold_together() {
 }
 
 #[test]
-fn every_flipped_byte_of_every_block_is_found() {
+fn every_flipped_byte_of_every_block_is_detected() {
     let bytes = small_file(ChecksumType::Crc32c);
     open(bytes.clone()).unwrap().verify().unwrap();
     for at in 0..bytes.len() - 4096 {
@@ -76,7 +76,7 @@ fn complaint(near: &[u8], old: &[u8], new: &[u8]) -> String {
 }
 
 #[test]
-fn what_checksums_cannot_see_is_found_by_comparing() {
+fn comparison_finds_damage_with_valid_checksums() {
     for (near, old, new, said) in [
         (
             "row-03",
@@ -116,7 +116,7 @@ fn what_checksums_cannot_see_is_found_by_comparing() {
 }
 
 #[test]
-fn a_count_in_the_trailer_that_is_not_that_of_the_cells_is_found() {
+fn wrong_cell_count_in_trailer_is_detected() {
     let bytes = sample("none-small");
     let trailer = bytes.len() - 4096;
     let count = open(bytes.clone()).unwrap().entry_count();
