@@ -844,14 +844,14 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_sequence_id_comes_first() {
+    fn newer_sequence_id_sorts_first() {
         let key = key("a", "f", "q", 1, 4);
         let cell = |sequence| CellRef::new(&key, b"", b"", sequence);
         assert_eq!(compare_cells(&cell(2), &cell(1)), Ordering::Less);
     }
 
     #[test]
-    fn cells_survive_encoding() {
+    fn cells_round_trip_through_encoding() {
         let mut tags = Vec::new();
         write_tag(&mut tags, TAG_TTL, &500i64.to_be_bytes());
         let mut builder = CellsBuilder::default();
@@ -879,7 +879,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_cut_between_cells_and_put_together_again() {
+    fn cell_run_splits_between_cells_and_rejoins() {
         let mut builder = CellsBuilder::default();
         for value in ["a", "bb", "ccc"] {
             let value = value.as_bytes();
@@ -908,7 +908,7 @@ mod tests {
     }
 
     #[test]
-    fn no_cut_or_flipped_byte_of_a_cell_panics() {
+    fn truncated_or_flipped_cell_bytes_never_panic() {
         let key = key("row", "f", "q", 1, 4);
         let mut good = Vec::new();
         write_cell(&mut good, CellRef::new(&key, b"value", &[0, 2, 8, 1], 0));

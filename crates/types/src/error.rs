@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_with_its_sources_tells_its_cause_once() {
+    fn error_with_sources_contains_cause_once() {
         let cause = || io::Error::new(io::ErrorKind::PermissionDenied, "the cause");
         let error = Error::io("opening f", cause());
         let outer =

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prefix_ends_at_its_successor() {
+    fn prefix_range_ends_at_its_successor() {
         assert_eq!(successor_of_prefix(b"ab"), Some(b"ac".to_vec()));
         assert_eq!(successor_of_prefix(b"a\xff\xff"), Some(b"b".to_vec()));
         assert_eq!(successor_of_prefix(b"\xff"), None);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn an_inverted_range_is_empty() {
+    fn inverted_range_is_empty() {
         let range = |start: &'static str, end: &'static str| RowRange {
             start: Bound::Included(start.into()),
             end: Bound::Excluded(end.into()),

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_far_name_is_no_suggestion() {
+    fn distant_name_is_not_suggested() {
         assert_eq!(closest_match("NoSuchFilter", ["RowFilter", "PageFilter"].into_iter()), None);
         assert_eq!(
             closest_match("PrefxFiltr", ["RowFilter", "PrefixFilter"].into_iter()),
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_of_the_finger_finds_its_word() {
+    fn misspelled_word_is_suggested() {
         let words = ["scan", "status", "create", "count", "get", "put", "describe"];
         let find = |name| closest_match(name, words.into_iter());
         assert_eq!(

@@ -68,7 +68,7 @@ fn read_cell<'a>(rest: &mut &'a [u8], with_tags: bool) -> Result<CellParts<'a>, 
         &[]
     };
     let _sequence: [u8; 8] = read_array(rest)?;
-    let cell_type = CellType::from_code(code).ok_or("its type is not the type of a cell")?;
+    let cell_type = CellType::from_code(code).ok_or("its type code is invalid")?;
     let total = [row, family, qualifier, value, tags]
         .into_iter()
         .map(<[u8]>::len)

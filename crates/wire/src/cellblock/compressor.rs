@@ -62,7 +62,7 @@ impl Compressor {
             Self::Lz4 => return hadoop::compress(block, Chunks::Lz4),
         };
         packed.map_err(|error| {
-            Error::new(ErrorKind::Io, format!("a cell block does not compress: {error}"))
+            Error::new(ErrorKind::Io, format!("cell block compression failed: {error}"))
                 .with_source(error)
         })
     }
@@ -95,7 +95,7 @@ impl Compressor {
     }
 
     fn damaged(self, error: &std::io::Error) -> Error {
-        Error::invalid(format!("the cell block is not what {} writes: {error}", self.class()))
+        Error::invalid(format!("the cell block is not valid {} data: {error}", self.class()))
     }
 }
 
@@ -109,7 +109,8 @@ fn window_log(max_bytes: usize) -> u32 {
 /// Returns the error for a block whose decoded size exceeds the limit.
 pub(super) fn too_big(max_bytes: usize) -> Error {
     Error::invalid(format!(
-        "the cell block has more than {max_bytes} bytes when decompressed; send fewer cells in one call"
+        "the cell block has more than {max_bytes} bytes when decompressed; send fewer cells in one \
+         call"
     ))
 }
 

@@ -41,7 +41,7 @@ pub(super) fn compress(block: &[u8], chunks: Chunks) -> Result<Vec<u8>> {
 fn write_length(out: &mut Vec<u8>, length: usize) -> Result<()> {
     let length = i32::try_from(length).map_err(|_| {
         Error::invalid(
-            "a cell block of 2 GiB or more cannot be compressed; ask for fewer cells in one call",
+            "a cell block of 2 GiB or more cannot be compressed; request fewer cells in one call",
         )
     })?;
     out.extend_from_slice(&length.to_be_bytes());
@@ -69,7 +69,7 @@ pub(super) fn decompress(mut packed: &[u8], chunks: Chunks, max_bytes: usize) ->
             chunks.decompress(chunk, room, &mut out)?;
             if out.len() == before {
                 return Err(Error::invalid(
-                    "a chunk of the cell block gives no bytes though its block is not complete",
+                    "a chunk of the cell block is empty, but its block is incomplete",
                 ));
             }
         }
@@ -91,7 +91,7 @@ impl Chunks {
     fn compress(self, chunk: &[u8]) -> Result<Vec<u8>> {
         match self {
             Self::Snappy => snap::raw::Encoder::new().compress_vec(chunk).map_err(|error| {
-                Error::new(ErrorKind::Io, format!("a cell block does not compress: {error}"))
+                Error::new(ErrorKind::Io, format!("cell block compression failed: {error}"))
                     .with_source(error)
             }),
             Self::Lz4 => Ok(lz4_flex::block::compress(chunk)),
@@ -108,7 +108,7 @@ impl Chunks {
         };
         if size > room || size > chunk.len().saturating_mul(MAX_LZ4_RATIO) {
             return Err(Error::invalid(
-                "a chunk of the cell block gives more bytes than its block says",
+                "a chunk of the cell block contains more bytes than its block specifies",
             ));
         }
         out.resize(start.saturating_add(size), 0);
@@ -127,5 +127,5 @@ impl Chunks {
 }
 
 fn damaged(error: &dyn std::fmt::Display) -> Error {
-    Error::invalid(format!("a chunk of the cell block does not decompress: {error}"))
+    Error::invalid(format!("decompression of a chunk of the cell block failed: {error}"))
 }

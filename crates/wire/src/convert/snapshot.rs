@@ -64,7 +64,8 @@ fn type_from_proto(proto: &pb::SnapshotDescription) -> Result<SnapshotType> {
         Ok(Type::Disabled) => SnapshotType::Disabled,
         Err(_) => {
             let text = format!(
-                "snapshot {:?}: {number} is no type; give 0 (DISABLED), 1 (FLUSH) or 2 (SKIPFLUSH)",
+                "snapshot {:?}: unknown type {number}: expected 0 (DISABLED), 1 (FLUSH) or 2 \
+                 (SKIPFLUSH)",
                 proto.name
             );
             return Err(Error::invalid(text));
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_says_little_and_the_rest_is_the_default() {
+    fn snapshot_request_uses_defaults_for_absent_fields() {
         let asked = pb::SnapshotDescription {
             name: "s".into(),
             table: Some("ns:t".into()),
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_of_no_table_or_type_is_refused_by_name() {
+    fn snapshot_without_table_or_type_is_rejected_by_name() {
         let asked = pb::SnapshotDescription {
             name: "s".into(),
             table: Some("t".into()),
@@ -112,7 +113,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_snapshot_survives_its_message(
+        fn every_snapshot_round_trips_through_message(
             name in "[a-z]{1,8}", created_ms in any::<i64>(), numbers in any::<[u32; 2]>(), owner in "[a-z]{0,5}", kind in 0..3usize
         ) {
             let kind = [SnapshotType::Flush, SnapshotType::SkipFlush, SnapshotType::Disabled][kind];

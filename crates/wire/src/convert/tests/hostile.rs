@@ -83,7 +83,7 @@ proptest! {
     }
 
     #[test]
-    fn numbers_from_anybody_never_panic(
+    fn arbitrary_numbers_never_panic(
         numbers in any::<[i32; 3]>(), unsigned in any::<[u32; 4]>(), stamps in any::<[u64; 4]>(), name in ".*", bytes in strategies::any_bytes()
     ) {
         let range = pb::TimeRange { from: Some(stamps[0]), to: Some(stamps[1]) };
