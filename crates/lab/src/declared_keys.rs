@@ -16,9 +16,11 @@ use crate::page_writer::{PageWriter, key_command, plan_with};
 use crate::table::{BATCH_ROWS, LabTable, write_batch};
 
 /// Legend of the columns of [`PageWriter::skews`].
-const SKEW_LEGEND: &str = "\"whole\" is the busiest region over the mean one, of all writes: 1.00 is even, the number of regions is all in one. \
-                           \"at a time\" is the same within a window of writes that follow one another, which is what servers feel. \
-                           \"in use\" is how many evenly loaded regions would be as uneven as such a window.";
+const SKEW_LEGEND: &str = "\"whole\" is the busiest region over the mean one, of all writes: 1.00 \
+                           is even, the number of regions is all in one. \"at a time\" is the same \
+                           within a window of writes that follow one another, which is what \
+                           servers feel. \"in use\" is how many evenly loaded regions would be as \
+                           uneven as such a window.";
 
 impl PageWriter {
     /// Returns the key of values given as `FIELD=VALUE`, without appending it to the page.

@@ -20,11 +20,13 @@ const ORDERS: usize = 100_000;
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "An order has a number, a parcel a code, a session a UUID. If rows are only ever asked for by that, it is the whole key: nothing is shorter, \
-         and one get finds the row. Whether it also spreads depends on how the ids are given out.",
+        "An order has a number, a parcel a code, a session a UUID. If rows are only ever asked for \
+         by that, it is the whole key: nothing is shorter, and one get finds the row. Whether it \
+         also spreads depends on how the ids are given out.",
     );
     lab.section(Section::Declaration);
-    let text = "CREATE TABLE sessions (\n  user STRING FAMILY s QUALIFIER u,\n  ROW KEY (id UUID)\n) SPLIT INTO 16";
+    let text = "CREATE TABLE sessions (\n  user STRING FAMILY s QUALIFIER u,\n  ROW KEY (id UUID)\n\
+                ) SPLIT INTO 16";
     let (table, key) = lab.declare(text)?;
 
     lab.section(Section::Demonstration);
@@ -35,7 +37,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "A UUID is 16 bytes, and the row is found by them.",
     )?;
 
-    lab.paragraph(format!("{ORDERS} ids in the order in which they are given out, on 16 regions of equal size in the end, in windows of 2000:"));
+    lab.paragraph(format!(
+        "{ORDERS} ids in the order in which they are given out, on 16 regions of equal size in the \
+         end, in windows of 2000:"
+    ));
     let counted: Vec<Bytes> =
         (0..ORDERS).map(|id| Bytes::from(format!("{:010}", 4_000_000 + id))).collect();
     let random: Vec<Bytes> = (0..ORDERS).map(|_| uuid4(lab.rng())).collect();
@@ -60,8 +65,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "Random ids cannot be read in the order in which they came. UUIDs of version 7 and ULIDs begin with the time and rise as order numbers do. For \
-         ids that rise: a salt (K13), a hash (K14), or their digits back to front (K11).",
+        "Random ids cannot be read in the order in which they came. UUIDs of version 7 and ULIDs \
+         begin with the time and rise as order numbers do. For ids that rise: a salt (K13), a hash \
+         (K14), or their digits back to front (K11).",
     );
     let of = |keys: &[Bytes]| KeySample { keys: keys[..2_000].to_vec(), is_in_arrival_order: true };
     let (wrong, right) = (of(&counted), of(&random));

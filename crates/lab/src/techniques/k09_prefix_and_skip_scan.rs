@@ -19,11 +19,13 @@ const COLUMNS: &str =
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A catalogue is browsed from the general to the particular: a region, a category in it, a product. With the fields in that order each step \
-         is one range, and no step reads more than it shows.",
+        "A catalogue is browsed from the general to the particular: a region, a category in it, a \
+         product. With the fields in that order each step is one range, and no step reads more \
+         than it shows.",
     );
     lab.section(Section::Declaration);
-    let text = "CREATE TABLE catalogue (\n  price DECIMAL FAMILY c QUALIFIER p,\n  ROW KEY (region STRING, category STRING, product STRING)\n)";
+    let text = "CREATE TABLE catalogue (\n  price DECIMAL FAMILY c QUALIFIER p,\n  ROW KEY (region \
+                STRING, category STRING, product STRING)\n)";
     let (table, key) = lab.declare(text)?;
 
     lab.section(Section::Demonstration);
@@ -62,7 +64,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.paragraph("A category of all regions is no prefix:");
     let scanned = lab.explain(&key, &["category=tv"], None)?;
     lab.assert_claim(scanned.has_residual(), "As it stands it reads every row and looks at each.")?;
-    lab.paragraph("There are few regions. Told so, the plan jumps from one to the next and reads one range in each:");
+    lab.paragraph(
+        "There are few regions. Told so, the plan jumps from one to the next and reads one range \
+         in each:",
+    );
     let options =
         PlanOptions { distinct: vec![(field(&key, "region")?, 4)], ..PlanOptions::default() };
     let skipped = lab.explain_with(&key, &["category=tv"], "about 4 regions", &options)?;
@@ -73,12 +78,17 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         skipped.is_skip_scan() && by_skipping == by_scanning && by_skipping.len() == 20,
         "It finds the same 20 rows.",
     )?;
-    lab.assert_claim(reads.rows() <= 20 + 5, "No more than 25 rows are read for that instead of 60: five of them tell which regions there are.")?;
+    lab.assert_claim(
+        reads.rows() <= 20 + 5,
+        "No more than 25 rows are read for that instead of 60: five of them tell which regions \
+         there are.",
+    )?;
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "The order of the fields decides which questions are cheap, and there is one order. Skipping pays as long as the open field has few values; \
-         with thousands of them it is a scan by another name, and a second table with the category in front is the answer.",
+        "The order of the fields decides which questions are cheap, and there is one order. \
+         Skipping pays as long as the open field has few values; with thousands of them it is a \
+         scan by another name, and a second table with the category in front is the answer.",
     );
     let with = |query: &str| format!("CREATE TABLE catalogue ({COLUMNS}) WITH QUERIES ({query})");
     lab.expect_finding(

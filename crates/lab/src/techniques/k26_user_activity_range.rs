@@ -14,16 +14,20 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "With times that run backwards the range of an interval begins at its later end: at Long.MAX_VALUE - t2, and it ends behind \
-         Long.MAX_VALUE - t1. Halite takes the two times as they are, and turns them.",
+        "With times that run backwards the range of an interval begins at its later end: at \
+         Long.MAX_VALUE - t2, and it ends behind Long.MAX_VALUE - t1. Halite takes the two times \
+         as they are, and turns them.",
     );
     lab.section(Section::Declaration);
-    let (table, key) =
-        lab.declare("CREATE TABLE operations (\n  what STRING FAMILY o QUALIFIER w,\n  ROW KEY (user STRING, ts TIMESTAMP DESC)\n)")?;
+    let (table, key) = lab.declare(
+        "CREATE TABLE operations (\n  what STRING FAMILY o QUALIFIER w,\n  ROW KEY (user STRING, \
+         ts TIMESTAMP DESC)\n)",
+    )?;
 
     lab.section(Section::Demonstration);
     lab.paragraph(
-        "One operation at each full hour from midnight to eight o'clock, of two users, and all of user u1 from two to four o'clock, both included:",
+        "One operation at each full hour from midnight to eight o'clock, of two users, and all of \
+         user u1 from two to four o'clock, both included:",
     );
     for (user, hour) in
         ["u1", "u2"].into_iter().flat_map(|user| (0..9).map(move |hour| (user, hour)))
@@ -54,6 +58,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.assert_claim(by_hand == found, "It gives the same rows.")?;
 
     lab.section(Section::Costs);
-    lab.paragraph("None: the range is as narrow as one over times that rise. What it takes is that nobody writes the two ends the other way round (E01).");
+    lab.paragraph(
+        "None: the range is as narrow as one over times that rise. What it takes is that nobody \
+         writes the two ends the other way round (E01).",
+    );
     Ok(())
 }

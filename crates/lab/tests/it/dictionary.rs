@@ -86,13 +86,13 @@ fn numbers_last(cluster: &BlockingCluster, table: &str) {
 }
 
 #[test]
-fn numbers_last_and_questions_know_them() {
+fn dictionary_numbers_are_stable_and_used_by_queries() {
     numbers_last(&crate::backends::Embedded::open().cluster, "dict_numbers");
     numbers_last(&crate::backends::served().cluster, "dict_numbers");
 }
 
 #[test]
-fn many_writers_agree_on_one_number_for_each_value() {
+fn concurrent_writers_assign_one_number_per_value() {
     let place = crate::backends::Embedded::open();
     let key: KeySchema = KEY.parse().unwrap();
     std::thread::scope(|scope| {
@@ -124,7 +124,7 @@ fn many_writers_agree_on_one_number_for_each_value() {
 }
 
 #[test]
-fn a_dictionary_that_is_full_says_so() {
+fn full_dictionary_is_reported() {
     let place = crate::backends::Embedded::open();
     let key: KeySchema = "(DICT(metric, 1), host STRING)".parse().unwrap();
     let dictionary = open(&place.cluster, "t", &key);

@@ -13,7 +13,8 @@ const DAY: i64 = 86_400_000;
 
 fn create(cluster: &BlockingCluster, name: &str) -> TableName {
     let text = format!(
-        "CREATE TABLE {name} (v DOUBLE FAMILY d, ROW KEY (SALT(2 BY host), day DATE, host STRING)) SPLIT ROLLING '1d'"
+        "CREATE TABLE {name} (v DOUBLE FAMILY d, ROW KEY (SALT(2 BY host), day DATE, host STRING)) \
+         SPLIT ROLLING '1d'"
     );
     let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
     cluster.create_table(declaration.described(), &[]).unwrap();
@@ -21,7 +22,7 @@ fn create(cluster: &BlockingCluster, name: &str) -> TableName {
 }
 
 #[test]
-fn regions_of_the_next_days_are_made_and_those_that_are_there_stay() {
+fn regions_of_next_days_are_created_and_others_kept() {
     let place = crate::backends::Embedded::open();
     let name = create(&place.cluster, "metrics");
     let table = place.cluster.table("metrics").unwrap();
@@ -60,7 +61,7 @@ fn regions_of_the_next_days_are_made_and_those_that_are_there_stay() {
 }
 
 #[test]
-fn a_server_makes_them_by_itself() {
+fn server_creates_rolling_regions_automatically() {
     let cluster = &crate::backends::served().cluster;
     create(cluster, "rolling");
     let table = cluster.table("rolling").unwrap();
