@@ -326,7 +326,8 @@ const SCHEMAS: &[(&str, &[&str])] = &[
     ("(a I8, b STRING, c DECIMAL DESC, d BYTES) PROFILE ORDERED", &["1", "b", "12.5", "x'ff'"]),
     ("(a BYTES, b STRING DESC NULLABLE) PROFILE ORDERED COMPAT", &["x'01'", "z"]),
     (
-        "(SALT(8 USING phoenix), a STRING, b I64 DESC, c DECIMAL, d STRING NULLABLE) PROFILE PHOENIX",
+        "(SALT(8 USING phoenix), a STRING, b I64 DESC, c DECIMAL, d STRING NULLABLE) PROFILE \
+         PHOENIX",
         &["a", "5", "1.5", "d"],
     ),
     (

@@ -43,7 +43,7 @@ struct Store {
 }
 
 static STORES: LazyLock<Vec<Store>> = LazyLock::new(|| {
-    (0..4).map(|number| store(number).expect("a store on a sound disk")).collect()
+    (0..4).map(|number| store(number).expect("the simulated disk has no faults")).collect()
 });
 
 fuzz_target!(init: { LazyLock::force(&STORES); corpus::write("disk", Vec::new()) }, |data: &[u8]| {
@@ -54,11 +54,11 @@ fuzz_target!(init: { LazyLock::force(&STORES); corpus::write("disk", Vec::new())
     let damaged = damage(path, &store.files[path], changes, is_mended);
     let sim = SimEnv::new(u64::from(*flags));
     for (other, bytes) in &store.files {
-        sim.fs.write(other, if other == path { damaged.clone() } else { bytes.clone() }).expect("a sound disk");
+        sim.fs.write(other, if other == path { damaged.clone() } else { bytes.clone() }).expect("the simulated disk has no faults");
     }
     let used = allocation_counter::measure(|| go_through(&sim, *flags));
     let most = MAX_NONBLOCKING_READ_BYTES + 16 * data.len() as u64;
-    assert!(used.bytes_max < most, "{} bytes of memory for a store of some ten thousand", used.bytes_max);
+    assert!(used.bytes_max < most, "{} bytes allocated for a store of about ten thousand", used.bytes_max);
 });
 
 /// Runs every code path that reads the files. An error is a valid result; only a panic is not.
@@ -126,7 +126,7 @@ fn store(number: u64) -> Result<Store> {
     let family = family
         .set("BLOOMFILTER", if number < 2 { "ROW" } else { "ROWCOL" })
         .set("COMPRESSION", if number == 3 { "GZ" } else { "NONE" });
-    debug_assert_ne!(family.bloom_filter(), BloomType::None, "it is one of the two");
+    debug_assert_ne!(family.bloom_filter(), BloomType::None, "the parameter is one of two values");
     engine.create_table(
         TableDescriptor::new(name.clone()).family(family).family(FamilyDescriptor::new("g")),
         vec!["r5".into()],

@@ -39,7 +39,8 @@ pub(crate) fn check(jars: &Path, work: &Path) -> Result<()> {
     }
     let (exceptions, blocks) = (asked.lines().count(), each(&contents).count());
     println!(
-        "{exceptions} exceptions and {blocks} cell blocks: HBase reads and writes them as Halite does"
+        "{exceptions} exceptions and {blocks} cell blocks: HBase reads and writes them as Halite \
+         does"
     );
     Ok(())
 }
@@ -171,7 +172,7 @@ fn same(expected: &str, found: &str) -> Result<()> {
     let mut lines = (expected.lines().map(Some).chain(std::iter::repeat(None)))
         .zip(found.lines().map(Some).chain(std::iter::repeat(None)));
     let (expected, found) = lines.find(|(expected, found)| expected != found).unwrap_or_default();
-    Err(format!("HBase says {:?} where {:?} is expected", shown(found), shown(expected)))
+    Err(format!("HBase printed {:?}, expected {:?}", shown(found), shown(expected)))
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {

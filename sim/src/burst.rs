@@ -215,7 +215,7 @@ impl World {
             }
         }
         Err(format!(
-            "with {} writes of the row under way, {least} of them visible for sure: {wrong}",
+            "with {} writes of the row in progress, {least} of them certainly visible: {wrong}",
             of_row.len()
         )
         .into())

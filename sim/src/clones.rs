@@ -299,20 +299,20 @@ impl World {
         tables.retain(|table| table != self.table.name());
         if !snapshots.iter().eq(self.clone_state.snapshots.keys()) {
             return Err(format!(
-                "there are the snapshots {snapshots:?}, right is {:?}",
+                "snapshots: got {snapshots:?}, expected {:?}",
                 self.clone_state.snapshots.keys()
             ));
         }
         if !tables.iter().eq(self.clone_state.clones.keys()) {
             return Err(format!(
-                "there are the clones {tables:?}, right is {:?}",
+                "clones: got {tables:?}, expected {:?}",
                 self.clone_state.clones.keys()
             ));
         }
         let settings: BTreeMap<_, _> = store.properties().into_iter().collect();
         if settings != self.clone_state.properties {
             return Err(format!(
-                "there are the settings {settings:?}, right is {:?}",
+                "settings: got {settings:?}, expected {:?}",
                 self.clone_state.properties
             ));
         }
@@ -325,7 +325,7 @@ impl World {
     /// # Errors
     /// Returns the foreign or missing files.
     pub fn check_disk(&self) -> std::result::Result<(), Mismatch> {
-        let Some(store) = &self.store else { return Err("there is no open store".into()) };
+        let Some(store) = &self.store else { return Err("no store is open".into()) };
         let is_hidden = |path: &str| path.split('/').any(|name| name.starts_with('.'));
         let files: Vec<String> = self
             .sim
@@ -344,7 +344,7 @@ impl World {
             .collect();
         if !others.is_empty() || stores.len() as u64 != store.file_count() {
             return Err(format!(
-                "the regions name {} files; there are {stores:?} and {others:?}",
+                "the regions reference {} files; found {stores:?} and {others:?}",
                 store.file_count()
             ));
         }

@@ -116,7 +116,7 @@ fn table_steps() -> Vec<Step> {
         Step::CompactMinor,
         Step::Write(put("r3", "before the load").into()),
         Step::Load(Put::new("r3").add_at("a", "s", 5, "loaded").add_at("b", "s", 5, "loaded")),
-        Step::Write(put("r3", "behind the load").into()),
+        Step::Write(put("r3", "after the load").into()),
         Step::Write(Increment::new("r1").add("a", "n", 1).into()),
         Step::Split("r3".into()),
         Step::Write(put("r2", "again").into()),
@@ -180,17 +180,21 @@ pub fn count_calls(workload: Workload) -> Result<u64, String> {
 ///
 /// # Errors
 /// Returns the engine's incorrect behavior.
-pub fn crash_at(workload: Workload, at: u64, power_loss: Option<u64>) -> Result<RunStats, String> {
-    let place = std::cell::RefCell::new(String::new());
-    let prepare = |sim: &SimEnv| sim.fs.crash_at_call(at);
+pub fn crash_at(
+    workload: Workload,
+    call: u64,
+    power_loss: Option<u64>,
+) -> Result<RunStats, String> {
+    let last_call = std::cell::RefCell::new(String::new());
+    let prepare = |sim: &SimEnv| sim.fs.crash_at_call(call);
     let before = |world: &mut World| {
         if world.stats.crashes == 0 {
-            *place.borrow_mut() = format!("{:?}", world.sim.fs.last_call());
+            *last_call.borrow_mut() = format!("{:?}", world.sim.fs.last_call());
         }
     };
     let result = play(workload, 1, power_loss, prepare, before);
-    result.map(|world| world.stats).map_err(|what| {
-        format!("died at call {at}, after {}, {power_loss:?}: {what}", place.borrow())
+    result.map(|world| world.stats).map_err(|mismatch| {
+        format!("died at call {call}, after {}, {power_loss:?}: {mismatch}", last_call.borrow())
     })
 }
 

@@ -241,7 +241,7 @@ impl World {
         for (nonce, given) in &self.nonces {
             if is_young(*given) && !self.replayed.contains(nonce) {
                 return Err(format!(
-                    "nonce {nonce} of a write of {given} is forgotten after {} ms of {}",
+                    "nonce {nonce} of a write of {given} was evicted after {} ms of {}",
                     now - given,
                     self.options.nonce_grace_period_ms
                 ));
@@ -252,13 +252,13 @@ impl World {
             let is_listed = self.replayed.contains(&nonce);
             if is_listed && !there {
                 return Err(format!(
-                    "nonce {nonce} counts as done, and its write is not there: {}",
+                    "nonce {nonce} is recorded, but its write is missing: {}",
                     entry.effect
                 ));
             }
             if !is_listed && *there && is_young(given) && VolatileWrites::must_exist(entry, after) {
                 return Err(format!(
-                    "nonce {nonce} is forgotten, and its write is there: {}",
+                    "nonce {nonce} is not recorded, but its write exists: {}",
                     entry.effect
                 ));
             }
@@ -493,7 +493,8 @@ impl VolatileWrites {
 
     fn explain(&self, rows: &[RowChoices], part: &[usize], least: usize) -> Mismatch {
         let mut text = format!(
-            "no part of the writes that may be lost fits what is there; {least} of {} must be:",
+            "no subset of the writes that may be lost explains the stored cells; {least} of {} \
+             must exist:",
             part.len()
         );
         for (at, entry) in self.entries.iter().enumerate() {
@@ -509,7 +510,7 @@ impl VolatileWrites {
                 row.fitting.iter().map(|choice| (choice.logged, &choice.others)).collect();
             let _ = write!(
                 text,
-                "\n  row {}: fits with logged entries and others {fitting:?}",
+                "\n  row {}: explained by logged entries and others {fitting:?}",
                 halite_types::key::to_string_binary(&row.row)
             );
             if fitting.is_empty() {

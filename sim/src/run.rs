@@ -47,7 +47,7 @@ impl Failure {
             seed,
             steps,
             step: 0,
-            message: "a panic; its text stands above".to_owned(),
+            message: "panic; its message is printed above".to_owned(),
             options: String::new(),
             last_steps: VecDeque::new(),
         }
@@ -67,7 +67,7 @@ impl fmt::Display for Failure {
             let text = step.to_string();
             writeln!(f, "  at {now}: {}", &text[..text.floor_char_boundary(MAX_STEP_TEXT_BYTES)])?;
         }
-        write!(f, "repeat it with: cargo xtask sim --seed {:#x} --steps {}", self.seed, self.steps)
+        write!(f, "reproduce with: cargo xtask sim --seed {:#x} --steps {}", self.seed, self.steps)
     }
 }
 

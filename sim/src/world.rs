@@ -84,12 +84,13 @@ impl fmt::Display for RunStats {
         let CheckCounts { certain, doubtful, unknown } = self.checked;
         write!(
             f,
-            "{} writes; answers checked: {certain} with one right answer, {doubtful} with several, {unknown} not; ",
+            "{} writes; results checked: {certain} with one correct result, {doubtful} with \
+             several, {unknown} unchecked; ",
             self.writes
         )?;
         write!(
             f,
-            "{} crashes, {} of {} writes under way kept; ",
+            "{} crashes, {} of {} writes in progress survived; ",
             self.crashes, self.in_flight_survived, self.in_flight
         )?;
         write!(
@@ -99,12 +100,12 @@ impl fmt::Display for RunStats {
         )?;
         write!(
             f,
-            "{} splits and merges, {} of snapshots, {} loads; ",
+            "{} splits and merges, {} snapshot operations, {} loads; ",
             self.region_changes, self.snapshot_operations, self.loads
         )?;
         write!(
             f,
-            "{} failed calls outlived; {} bits flipped, {} reads refused for it",
+            "{} failed calls survived; {} bits flipped, {} reads rejected for it",
             self.failures_survived, self.flips, self.flips_refused
         )
     }
@@ -313,7 +314,7 @@ impl World {
     }
 
     pub(crate) fn store(&self) -> Result<&Store> {
-        self.store.as_ref().ok_or_else(|| Error::new(ErrorKind::Stopped, "there is no open store"))
+        self.store.as_ref().ok_or_else(|| Error::new(ErrorKind::Stopped, "no store is open"))
     }
 
     /// Applies writes in one call, waits for them, and compares each result with the model.
@@ -374,7 +375,7 @@ impl World {
                 (_, Err(error)) => failed = Some(error),
                 (Err(refusal), Ok(result)) => {
                     return Err(StepError::Wrong(format!(
-                        "{} must give {refusal:?} and gave {result:?}",
+                        "{} must return {refusal:?} but returned {result:?}",
                         format_op(op)
                     )));
                 }
@@ -484,10 +485,10 @@ impl World {
             // The removal of a file is not necessarily durable.
             (0, _) if power_lost => Ok(()),
             (0, files) => Err(StepError::Wrong(format!(
-                "{files} files were left that nobody needed after a clean close"
+                "{files} unreferenced files remained after a clean close"
             ))),
             (writes, _) => Err(StepError::Wrong(format!(
-                "{writes} writes came from the log after a clean close"
+                "{writes} writes were replayed from the log after a clean close"
             ))),
         }
     }

@@ -237,7 +237,7 @@ impl Load {
                         .collect::<Vec<_>>()
                         .join(" or ");
                     faults.push(format!(
-                        "row {} is {}, and was to be {may_be}; its last writes: {}",
+                        "row {} is {}, expected {may_be}; its last writes: {}",
                         text(&known.key),
                         format_state(&state),
                         known.history_text()
@@ -277,7 +277,8 @@ impl Load {
             }
             if !(least..=least + unknown).contains(&value) {
                 faults.push(format!(
-                    "counter {} is {value}; {least} were acknowledged, and {unknown} may be there",
+                    "counter {} is {value}; {least} were acknowledged, and {unknown} may have been \
+                     applied",
                     text(&shared_key(index))
                 ));
             }
@@ -313,7 +314,7 @@ impl RunningLoad {
         for task in self.tasks {
             let joined =
                 timeout(2 * CALL_LIMIT, task).await.map_err(|_| "a caller does not stop")?;
-            callers.push(joined.map_err(|error| format!("a caller broke off: {error}"))?);
+            callers.push(joined.map_err(|error| format!("a caller panicked: {error}"))?);
         }
         Ok(Load { callers, counted: self.counted, metrics: self.metrics })
     }
@@ -369,7 +370,7 @@ impl Caller {
         let key = known.key.clone();
         let Ok(answer) = timeout(CALL_LIMIT, self.table.get_one(Get::new(key))).await else {
             figures.complain(Complaint::Hung(format!(
-                "a get of {} did not end within {CALL_LIMIT:?}",
+                "a get of {} did not finish within {CALL_LIMIT:?}",
                 text(&known.key)
             )));
             return false;
@@ -379,7 +380,7 @@ impl Caller {
             Ok(Ok(state)) if known.possible_states.contains(&state) => {}
             Ok(Ok(state)) => {
                 let text = format!(
-                    "a get of {} answered {}; its last writes: {}",
+                    "a get of {} returned {}; its last writes: {}",
                     text(&known.key),
                     format_state(&state),
                     known.history_text()
@@ -405,7 +406,7 @@ impl Caller {
         let Ok(answer) = timeout(CALL_LIMIT, self.table.apply_one(op.into())).await else {
             self.shared[index].1 += delta;
             figures.complain(Complaint::Hung(format!(
-                "an increment did not end within {CALL_LIMIT:?}"
+                "an increment did not finish within {CALL_LIMIT:?}"
             )));
             return false;
         };
@@ -435,7 +436,8 @@ impl Caller {
         }
         let ops = planned.iter().map(|planned| planned.op.clone()).collect();
         let Ok(answers) = timeout(CALL_LIMIT, self.table.apply(ops)).await else {
-            figures.complain(Complaint::Hung(format!("a write did not end within {CALL_LIMIT:?}")));
+            figures
+                .complain(Complaint::Hung(format!("a write did not finish within {CALL_LIMIT:?}")));
             planned
                 .into_iter()
                 .for_each(|planned| self.apply_result(planned, Err("hung"), figures));
@@ -496,7 +498,7 @@ impl Caller {
                         format_state(&afterwards),
                     );
                     figures.complain(Complaint::Wrong(format!(
-                        "row {}: {what} answered {is} and not {was}",
+                        "row {}: {what} returned {is}, expected {was}",
                         text(&known.key)
                     )));
                 }
@@ -596,7 +598,7 @@ impl Caller {
                 }
             }
             (3, _) => {
-                let op = CheckAndMutate::if_equals(key, "a", "v", "somebody else's", put).into();
+                let op = CheckAndMutate::if_equals(key, "a", "v", "another client's", put).into();
                 PlannedOp {
                     row,
                     op,
@@ -706,7 +708,7 @@ pub(crate) async fn disturb(
             Ok(result) => done += u64::from(result.is_ok()),
             Err(_) => {
                 return Err(format!(
-                    "administrative call {what} did not end within {CALL_LIMIT:?}"
+                    "administrative call {what} did not finish within {CALL_LIMIT:?}"
                 ));
             }
         }

@@ -129,7 +129,7 @@ impl Report {
             FindingKind::ALL.map(|fault| count(fault).to_string()).join(" | ")
         );
         for (part, counts) in &told.counts {
-            let _ = writeln!(out, "## {part}\n\n| what | how many |\n|---|---|");
+            let _ = writeln!(out, "## {part}\n\n| event | count |\n|---|---|");
             for (what, count) in counts {
                 let _ = writeln!(out, "| {what} | {count} |");
             }
@@ -158,7 +158,8 @@ fn format_finding(finding: &Finding) -> String {
         .as_ref()
         .map_or_else(String::new, |path| format!("; the directory is kept in {}", path.display()));
     format!(
-        "**{}** ({part}): {}\n  Repeat with `cargo xtask torture --part {part} --seed {seed:#x}`{kept}",
+        "**{}** ({part}): {}\n  Reproduce with `cargo xtask torture --part {part} --seed \
+         {seed:#x}`{kept}",
         fault.name(),
         text.trim_end()
     )
@@ -188,14 +189,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_has_what_was_counted_what_was_found_and_how_to_repeat_it() {
+    fn report_contains_counts_findings_and_repeat_command() {
         let report = Report::new(0x2a, PathBuf::from("/no/such/place"));
         report.count("kills", "kills", 2);
         report.count("kills", "kills", 1);
         report.largest("kills", "slowest start, ms", 70);
         report.largest("kills", "slowest start, ms", 30);
         report.skip("full", "no tmpfs".to_owned());
-        report.find("kills", FindingKind::Lost, 7, None, "row r is gone\n");
+        report.find("kills", FindingKind::Lost, 7, None, "row r is missing\n");
         let text = report.text();
         for part in [
             "Seed 0x2a",
@@ -204,7 +205,8 @@ mod tests {
             "| kills | 3 |",
             "| slowest start, ms | 70 |",
             "Skipped of full: no tmpfs",
-            "**lost** (kills): row r is gone\n  Repeat with `cargo xtask torture --part kills --seed 0x7`",
+            "**lost** (kills): row r is missing\n  Reproduce with `cargo xtask torture --part \
+             kills --seed 0x7`",
         ] {
             assert!(text.contains(part), "{part:?} is not in:\n{text}");
         }

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_each_other_is_in_order() {
+    fn sequential_operations_are_ordered() {
         assert!(is_linearizable(&[]));
         assert!(is_linearizable(&[
             reads_put(1, 2, None),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_overlaps_may_come_in_either_order_but_only_in_one() {
+    fn overlapping_operations_have_one_of_both_orders() {
         let puts = [put(1, 10, 7), put(2, 11, 9)];
         for seen in [7, 9] {
             assert!(is_linearizable(&[&puts[..], &[reads_put(12, 13, Some(seen))]].concat()));
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_update_is_refused() {
+    fn lost_update_is_rejected() {
         assert!(!is_linearizable(&[put(1, 2, 7), reads_put(3, 4, None)]));
         assert!(!is_linearizable(&[add(1, 2, 1), add(3, 4, 2), reads_count(5, 6, Some(1))]));
         // Two that saw the same value.
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_read_is_refused() {
+    fn stale_read_is_rejected() {
         assert!(!is_linearizable(&[put(1, 2, 7), put(3, 4, 9), reads_put(5, 6, Some(7))]));
         // A seen value stays visible, even while the put is in progress.
         assert!(!is_linearizable(&[
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn an_increment_that_counts_twice_is_refused() {
+    fn increment_applied_twice_is_rejected() {
         assert!(is_linearizable(&[
             lost(1, &[Change::Add(1)]),
             reads_count(2, 3, Some(1)),
@@ -308,14 +308,14 @@ mod tests {
     }
 
     #[test]
-    fn a_value_out_of_thin_air_is_refused() {
+    fn read_of_unwritten_value_is_rejected() {
         assert!(!is_linearizable(&[put(1, 2, 7), reads_put(3, 4, Some(8))]));
         // The value cannot exist before the request.
         assert!(!is_linearizable(&[reads_put(1, 2, Some(7)), lost(3, &[Change::Put(7)])]));
     }
 
     #[test]
-    fn what_was_not_answered_may_come_late_or_never_but_once() {
+    fn unanswered_operation_applies_at_most_once() {
         let lost_put = lost(1, &[Change::Put(7)]);
         assert!(is_linearizable(&[
             lost_put.clone(),
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delete_that_comes_back_is_refused() {
+    fn reappearing_deleted_value_is_rejected() {
         let delete = op(3, 4, &[Change::Delete], Observation::Done);
         assert!(is_linearizable(&[put(1, 2, 7), delete.clone(), reads_put(5, 6, None)]));
         assert!(!is_linearizable(&[
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn two_cannot_have_set_the_mark_from_the_same_one() {
+    fn two_checks_on_same_mark_cannot_both_succeed() {
         assert!(is_linearizable(&[set_mark(1, 5, None, 7, true), set_mark(2, 6, None, 9, false)]));
         assert!(!is_linearizable(&[set_mark(1, 5, None, 7, true), set_mark(2, 6, None, 9, true)]));
         assert!(!is_linearizable(&[
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_what_belongs_together_is_refused() {
+    fn partially_visible_atomic_mutation_is_rejected() {
         let both = op(1, 10, &[Change::Put(7), Change::Add(1)], Observation::Done);
         assert!(is_linearizable(&[
             both.clone(),
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_timestamp_changes_nothing() {
+    fn older_timestamp_changes_nothing() {
         let stamped =
             |called, value| op(called, called + 1, &[Change::PutAt(value)], Observation::Done);
         let sees = |called, value| reads(called, called + 1, |state| state.stamped = Some(value));
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn the_value_that_a_repeated_increment_is_told_may_be_later_than_it_but_not_earlier() {
+    fn repeated_increment_may_return_later_but_not_earlier_value() {
         let repeated = |value| {
             let effect = op(1, 10, &[Change::Add(1)], Observation::Done);
             [
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn many_without_an_answer_are_searched() {
+    fn many_unanswered_operations_are_searched() {
         let mut ops: Vec<HistoryOp> = (0..10).map(|at| lost(at, &[Change::Add(1 << at)])).collect();
         ops.extend((0..40).map(|at| put(100 + at * 4, 101 + at * 4, u32::try_from(at).unwrap())));
         ops.extend((0..40).map(|at| {

@@ -184,7 +184,7 @@ impl History {
                 Verdict::Linearizable => {}
                 Verdict::GaveUp => self
                     .violations
-                    .push(format!("row {key}: the search was given up after too many states")),
+                    .push(format!("row {key}: the search was abandoned after too many states")),
                 Verdict::Impossible { placed, left, state } => {
                     self.violations.push(format_violation(key, &row.ops, &placed, &left, &state));
                 }
@@ -218,7 +218,8 @@ fn format_violation(
     left.truncate(8);
     let last = &placed[placed.len().saturating_sub(12)..];
     format!(
-        "row {key}: no order explains its answers; it holds {state:?} after{}\n    and then none of these fits:{}",
+        "row {key}: no order explains its results; its state is {state:?} after{}\n    and none of \
+         these operations fits next:{}",
         shown(last),
         shown(&left)
     )

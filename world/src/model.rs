@@ -87,7 +87,7 @@ impl RowState {
         };
         let [register, twin] = [number("f", "r")?, number("g", "r")?];
         if register != twin {
-            return Err(format!("it is torn: f:r is {register:?} and g:r is {twin:?}"));
+            return Err(format!("torn row: f:r is {register:?} and g:r is {twin:?}"));
         }
         let counter = row
             .value("f", "c")

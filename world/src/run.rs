@@ -182,7 +182,7 @@ pub fn play(plan: &Plan) -> turmoil::Result<Report> {
     let mut history = std::mem::take(&mut *told.borrow_mut());
     history.violations.append(&mut machine.violations.borrow_mut());
     if !history.is_over && history.violations.is_empty() {
-        history.violations.push("the auditor did not come to its end".to_owned());
+        history.violations.push("the auditor did not finish".to_owned());
     }
     history.check();
     let (rows, ops) = history.counts();
@@ -324,7 +324,7 @@ impl World {
     }
 
     pub(crate) fn record(&self, what: impl Into<String>) {
-        let text = format!("{:5} ms of the world: {}", self.now_ms(), what.into());
+        let text = format!("{:5} simulated ms: {}", self.now_ms(), what.into());
         self.history.borrow_mut().record(text);
     }
 }

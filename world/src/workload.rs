@@ -215,7 +215,7 @@ impl Caller {
         match RowState::from_row(row) {
             _ if !row.is_empty() && row.key() != key.as_bytes() => {
                 told.violations.push(format!(
-                    "row {key} was asked for, and {} came",
+                    "requested row {key}, but {} was returned",
                     row.key().escape_ascii()
                 ));
             }
@@ -364,7 +364,7 @@ fn observe(asked: &RowRequest, result: &OpResult) -> std::result::Result<Observa
         result
             .row
             .value("f", column)
-            .ok_or_else(|| format!("the answer to {:?} has no f:{column}", asked.changes))
+            .ok_or_else(|| format!("the result of {:?} has no f:{column}", asked.changes))
     };
     let counter = has(|change| matches!(change, Change::Add(_)))
         .then(|| parse_counter(value("c")?).ok_or_else(|| "a counter without 8 bytes".to_owned()));
@@ -388,9 +388,7 @@ pub async fn audit(client: Client, told: SharedHistory) -> turmoil::Result {
     let until = Instant::now() + Duration::from_mins(2);
     let cluster = connect(&client, &told, until).await;
     let Some(cluster) = cluster else {
-        told.borrow_mut()
-            .violations
-            .push("a cluster that is well cannot be connected to".to_owned());
+        told.borrow_mut().violations.push("a healthy cluster accepts connections".to_owned());
         return Ok(());
     };
     let name = TABLE.parse().expect("a name");
@@ -399,7 +397,7 @@ pub async fn audit(client: Client, told: SharedHistory) -> turmoil::Result {
         && let Err(error) = admin.enable_table(&name).await
         && !matches!(admin.is_enabled(&name).await, Ok(true))
     {
-        told.borrow_mut().violations.push(format!("the table cannot be enabled any more: {error}"));
+        told.borrow_mut().violations.push(format!("the table can no longer be enabled: {error}"));
     }
     let rng = Rng::with_seed(client.seed);
     let mut auditor = Caller {
@@ -410,7 +408,7 @@ pub async fn audit(client: Client, told: SharedHistory) -> turmoil::Result {
     };
     for is_reverse in [false, true] {
         if let Err(error) = auditor.scan_through(Scan::all().reverse(is_reverse), false).await {
-            told.borrow_mut().violations.push(format!("scan of a cluster that is well: {error}"));
+            told.borrow_mut().violations.push(format!("scan of a healthy cluster: {error}"));
         }
     }
     let keys = told.borrow().keys();
@@ -419,9 +417,7 @@ pub async fn audit(client: Client, told: SharedHistory) -> turmoil::Result {
         match auditor.timed("last get", 1, auditor.table.get(vec![Get::new(key.clone())])).await {
             Ok(rows) => rows.iter().for_each(|row| auditor.record_read(&key, called, row)),
             Err(error) => {
-                told.borrow_mut()
-                    .violations
-                    .push(format!("get of a cluster that is well: {error}"));
+                told.borrow_mut().violations.push(format!("get of a healthy cluster: {error}"));
             }
         }
     }

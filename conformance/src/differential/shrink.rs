@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_needed_is_left() {
+    fn shrinking_removes_unneeded_commands() {
         let program = lines(
             "create f:VERSIONS=2,BLOCKSIZE=16 g
             put a f:q v1 @1
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn no_time_is_left_to_the_clock() {
+    fn shrinking_keeps_explicit_timestamps() {
         assert!(is_fair("put a f:q v @1 f:p v @2", "put a f:q v @1"));
         assert!(!is_fair("put a f:q v @1", "put a f:q v"));
         assert!(is_fair("delete a f:q", "delete a f:q"));

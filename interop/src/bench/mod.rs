@@ -65,7 +65,7 @@ pub(crate) fn run(halite: &Path, jars: &Path, work: &Path, rest: &[String]) -> R
         BenchServer::new("halite", ours, jars, work)?,
     ];
     println!("{}", machine());
-    println!("a pass that is not counted: HBase's JVM compiles what is called often");
+    println!("warm-up run, not measured: HBase's JVM compiles frequently called code");
     run_each(&mut rivals, &arguments, false)?;
     for run in 1..=arguments.runs {
         println!("run {run} of {}", arguments.runs);

@@ -46,7 +46,8 @@ pub(super) const LOADS: [ClientLoad; 9] = [
 /// Returns an error if a server does not start or a client fails.
 pub(crate) fn run(halite: &Path, jars: &Path, work: &Path, rest: &[String]) -> Result<()> {
     let arguments = Arguments::read(rest)?;
-    let ours = halite.parent().ok_or("the program is in no folder")?.join("examples/load");
+    let ours =
+        halite.parent().ok_or("the program path has no parent directory")?.join("examples/load");
     println!("{}", machine());
     for name in ["Halite", "HBase"].into_iter().filter(|name| arguments.should_run_server(name)) {
         let server = match name {

@@ -41,7 +41,7 @@ pub(crate) fn compare(client: &str, found: &str, known: &[KnownDifference]) -> R
     if !new.is_empty() {
         let lines = new.iter().filter(|line| line.starts_with(['-', '+'])).count();
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{lines} lines are not as with HBase (- HBase, + here):");
+        let _ = writeln!(text, "{lines} lines differ from HBase (- HBase, + here):");
         for line in new.iter().take(MAX_SHOWN_LINES) {
             let _ = writeln!(text, "{line}");
         }
@@ -50,10 +50,8 @@ pub(crate) fn compare(client: &str, found: &str, known: &[KnownDifference]) -> R
         }
     }
     if !gone.is_empty() {
-        let _ = writeln!(
-            text,
-            "this is not different in this way any more; take it out of {KNOWN_DIFFERENCES}:"
-        );
+        let _ =
+            writeln!(text, "this difference no longer occurs; remove it from {KNOWN_DIFFERENCES}:");
         for line in gone {
             let _ = writeln!(text, "{line}");
         }
@@ -168,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_more_does_not_shift_the_others() {
+    fn extra_line_does_not_shift_later_lines() {
         assert_eq!(lines("a\nb\nc\n", "a\nx\nb\nc\n"), ["  a", "+ x"]);
         assert_eq!(lines("a\nb\nc\n", "a\nc\n"), ["  a", "- b"]);
         assert_eq!(lines("a\n", "b\n"), ["  (the beginning)", "- a", "+ b"]);
@@ -176,13 +174,15 @@ mod tests {
     }
 
     #[test]
-    fn a_known_difference_passes_only_while_it_is_one_and_for_its_clients() {
+    fn known_difference_passes_only_while_present_for_its_clients() {
         let recorded = fs::read_to_string(path("gohbase")).expect("the recorded transcript");
         let other = format!("{recorded}one line more\n");
         let last = recorded.lines().last().expect("a line");
         let known = parse(&format!("# why\n@ go\n  {last}\n+ one line more\n"));
         assert_eq!(compare("gohbase", &other, &known), Ok(()));
-        assert!(compare("gohbase", &recorded, &known).is_err_and(|text| text.contains("any more")));
+        assert!(
+            compare("gohbase", &recorded, &known).is_err_and(|text| text.contains("no longer"))
+        );
         assert!(
             compare("gohbase", &other, &[]).is_err_and(|text| text.contains("+ one line more"))
         );

@@ -67,7 +67,7 @@ impl PackedName {
         let mut packed = [0; 8];
         packed[..7]
             .get_mut(..name.len())
-            .expect("the model knows names of seven bytes at most")
+            .expect("the model supports names of at most seven bytes")
             .copy_from_slice(name);
         packed[7] = u8::try_from(name.len()).expect("seven at most");
         Self(u64::from_be_bytes(packed))

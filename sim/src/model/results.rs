@@ -92,7 +92,7 @@ impl Model {
     pub fn history(&self, row: &[u8], family: PackedName) -> String {
         let cells = self.rows.get(row).and_then(|row| row.get(&family)).into_iter().flatten();
         let doubt = |cell: &ModelCell| {
-            cell.doubtful.map_or_else(String::new, |moment| format!(", in doubt since {moment}"))
+            cell.doubtful.map_or_else(String::new, |moment| format!(", uncertain since {moment}"))
         };
         let value = |cell: &ModelCell| {
             halite_types::key::to_string_binary(&cell.value[..cell.value.len().min(16)])

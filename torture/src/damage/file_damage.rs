@@ -195,16 +195,16 @@ impl fmt::Display for FileDamage {
             DamageKind::Bit { at, bit } => write!(f, "{file}: bit {bit} of byte {at} flipped"),
             DamageKind::Byte { at, by } => write!(f, "{file}: byte {at} changed by {by:#x}"),
             DamageKind::Fill { from, bytes, with } => {
-                write!(f, "{file}: {bytes} bytes from {from} on filled with {with:#x}")
+                write!(f, "{file}: {bytes} bytes at {from} filled with {with:#x}")
             }
-            DamageKind::Truncate { to } => write!(f, "{file}: cut to {to} bytes"),
+            DamageKind::Truncate { to } => write!(f, "{file}: truncated to {to} bytes"),
             DamageKind::Append { bytes } => {
                 write!(f, "{file}: {} bytes appended: {bytes:x?}", bytes.len())
             }
             DamageKind::Swap { one, other, bytes } => {
-                write!(f, "{file}: {bytes} bytes from {one} and from {other} on swapped")
+                write!(f, "{file}: {bytes} bytes at {one} and at {other} swapped")
             }
-            DamageKind::Exchange { other } => write!(f, "{file}: exchanged with {other}"),
+            DamageKind::Exchange { other } => write!(f, "{file}: swapped with {other}"),
             DamageKind::Duplicate { as_name } => write!(f, "{file}: copied to {as_name}"),
             DamageKind::Remove => write!(f, "{file}: removed"),
             DamageKind::Rename { to } => write!(f, "{file}: renamed to {to}"),

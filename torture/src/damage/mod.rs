@@ -42,7 +42,7 @@ pub(crate) fn turn(context: &Context, seed: u64, until: Instant) {
                 FindingKind::Wrong,
                 seed,
                 Some(&whole),
-                format!("making a store: {error}"),
+                format!("creating a store: {error}"),
             );
         }
     };
@@ -95,7 +95,7 @@ fn judge_in_thread(judge: Judge, command: Option<std::path::PathBuf>) -> Verdict
         Ok(verdict) => verdict,
         Err(mpsc::RecvTimeoutError::Timeout) => Verdict::finding(
             FindingKind::Hung,
-            format!("nothing came of it within {TRIAL_LIMIT:?}"),
+            format!("the trial did not finish within {TRIAL_LIMIT:?}"),
         ),
         Err(mpsc::RecvTimeoutError::Disconnected) => {
             let why = thread.join().err().and_then(|why| {

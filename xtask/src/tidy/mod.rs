@@ -82,7 +82,7 @@ mod tests {
     use super::word_starts;
 
     #[test]
-    fn words_start_at_words_and_paths_anywhere() {
+    fn words_match_at_word_starts_and_paths_anywhere() {
         assert_eq!(word_starts("was late as late", "as late").collect::<Vec<_>>(), [9]);
         assert_eq!(word_starts("x/tmp/y", "/tmp/").collect::<Vec<_>>(), [1]);
     }
