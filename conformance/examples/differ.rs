@@ -127,19 +127,19 @@ impl DifferArgs {
     /// Runs programs until the time is over or one differs.
     fn seeds(&self, tables: &Tables<'_>) -> Outcome<Vec<(u64, Difference)>> {
         let (begin, next, steps) = (Instant::now(), AtomicUsize::new(0), AtomicUsize::new(0));
-        let (found, told) = (Mutex::new(Vec::new()), Mutex::new(Instant::now()));
-        let is_over = |at: usize| {
+        let (found, last_report) = (Mutex::new(Vec::new()), Mutex::new(Instant::now()));
+        let is_over = |index: usize| {
             let enough = if self.keep_going { MAX_DIFFERENCES } else { 1 };
             found.lock().expect("no thread panics").len() >= enough
-                || at > 0 && begin.elapsed() >= Duration::from_secs(self.seconds)
+                || index > 0 && begin.elapsed() >= Duration::from_secs(self.seconds)
         };
         let work = || {
             loop {
-                let at = next.fetch_add(1, Relaxed);
-                if is_over(at) {
+                let index = next.fetch_add(1, Relaxed);
+                if is_over(index) {
                     break;
                 }
-                let seed = self.seed + at as u64;
+                let seed = self.seed + index as u64;
                 let program = program(seed, self.profile());
                 let difference = tables.run(&program);
                 steps.fetch_add(
@@ -152,13 +152,13 @@ impl DifferArgs {
                     .lock()
                     .expect("no thread panics")
                     .extend(difference.map(|difference| (seed, difference)));
-                let mut told = told.lock().expect("no thread panics");
-                if told.elapsed() >= Duration::from_secs(5) {
-                    *told = Instant::now();
+                let mut last_report = last_report.lock().expect("no thread panics");
+                if last_report.elapsed() >= Duration::from_secs(5) {
+                    *last_report = Instant::now();
                     println!(
                         "{:4} s: {} programs begun, {} steps",
                         begin.elapsed().as_secs(),
-                        at + 1,
+                        index + 1,
                         steps.load(Relaxed)
                     );
                 }

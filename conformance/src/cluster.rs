@@ -148,11 +148,11 @@ pub fn change_table(cluster: &dyn Cluster, name: &TableName, change: &TableChang
 }
 
 fn merge(admin: &dyn Admin, regions: &[RegionInfo], row: &[u8]) -> Result<()> {
-    let at = region_index(regions, row)?;
-    let next = regions.get(at + 1).ok_or_else(|| {
+    let index = region_index(regions, row)?;
+    let next = regions.get(index + 1).ok_or_else(|| {
         Error::invalid("the region is the last one, so it has no region to merge with")
     })?;
-    block_on(admin.merge_regions(&regions[at].encoded_name, &next.encoded_name, false))
+    block_on(admin.merge_regions(&regions[index].encoded_name, &next.encoded_name, false))
 }
 
 fn region_index(regions: &[RegionInfo], row: &[u8]) -> Result<usize> {

@@ -81,14 +81,14 @@ fuzz_target!(init: corpus::write("server", writes::seeds().iter().map(|seed| [&[
 /// Replaces the placeholder of the seeds by the region's name.
 fn with_region(data: &[u8], region: &str) -> Vec<u8> {
     let mut data = data.to_vec();
-    let places: Vec<usize> = data
+    let offsets: Vec<usize> = data
         .windows(corpus::REGION.len())
         .enumerate()
         .filter(|(_, bytes)| *bytes == corpus::REGION.as_bytes())
-        .map(|(at, _)| at)
+        .map(|(offset, _)| offset)
         .collect();
-    for at in places {
-        data[at..at + region.len()].copy_from_slice(region.as_bytes());
+    for offset in offsets {
+        data[offset..offset + region.len()].copy_from_slice(region.as_bytes());
     }
     data
 }

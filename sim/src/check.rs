@@ -38,8 +38,8 @@ pub fn check_row(
     let mut rest = &seen[..];
     for (family, answers) in model.accepted_results(key, selection, now) {
         let count = rest.iter().take_while(|cell| cell.family == family).count();
-        let (answer, behind) = rest.split_at(count);
-        rest = behind;
+        let (answer, tail) = rest.split_at(count);
+        rest = tail;
         match &answers {
             AcceptedResults::Unknown => checked.unknown += 1,
             _ if answers.is_certain() => checked.certain += 1,
@@ -185,7 +185,7 @@ fn join_partial_rows(rows: &[Row], batch: Option<usize>) -> Result<Vec<(Bytes, R
     for row in rows {
         let key = Bytes::copy_from_slice(row.key());
         if row.is_empty()
-            || batch.is_some_and(|most| row.len() > most)
+            || batch.is_some_and(|max| row.len() > max)
             || (row.is_partial() && batch != Some(row.len()))
         {
             return Err(format!(

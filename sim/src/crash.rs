@@ -161,7 +161,7 @@ fn play(
     for (number, step) in workload.steps().iter().chain([&Step::Reopen]).enumerate() {
         before(&mut world);
         sim.clock.advance_ms(7);
-        world.step(step).map_err(|what| format!("step {number}, {step}: {what}"))?;
+        world.step(step).map_err(|message| format!("step {number}, {step}: {message}"))?;
     }
     workload.check_end(&world)?;
     Ok(world)
@@ -212,27 +212,27 @@ pub fn fail_call(workload: Workload, nth: u64, call: FsCall) -> Result<bool, Str
         }
     };
     let world = play(workload, 1, Some(nth * 4 + 1), |_| {}, arm)
-        .map_err(|what| format!("{call:?} {nth} failed: {what}"))?;
+        .map_err(|message| format!("{call:?} {nth} failed: {message}"))?;
     Ok(world.sim.fs.failures() > 0)
 }
 
-/// Fills the disk after the workload has written `room` bytes; then frees space, and a new process
+/// Fills the disk after the workload has written `free_bytes`; then frees space, and a new process
 /// continues.
 ///
 /// # Errors
 /// Returns the engine's incorrect behavior.
-pub fn fill_disk(workload: Workload, room: u64) -> Result<RunStats, String> {
+pub fn fill_disk(workload: Workload, free_bytes: u64) -> Result<RunStats, String> {
     let mut limited = false;
     let limit = |world: &mut World| {
         world.may_fail = world.stats.crashes == 0;
         if !limited {
             limited = true;
-            world.sim.fs.set_capacity(Some(world.sim.fs.used_bytes() + room));
+            world.sim.fs.set_capacity(Some(world.sim.fs.used_bytes() + free_bytes));
         } else if !world.may_fail {
             world.sim.fs.set_capacity(None);
         }
     };
     play(workload, 1, None, |_| {}, limit)
         .map(|world| world.stats)
-        .map_err(|what| format!("disk full after {room} bytes: {what}"))
+        .map_err(|message| format!("disk full after {free_bytes} bytes: {message}"))
 }

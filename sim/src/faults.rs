@@ -69,9 +69,9 @@ impl World {
                 });
                 Ok(())
             }
-            DiskFault::FullDisk(room) => {
+            DiskFault::FullDisk(free_bytes) => {
                 self.health.has_faults = true;
-                self.sim.fs.set_capacity(Some(self.sim.fs.used_bytes() + room));
+                self.sim.fs.set_capacity(Some(self.sim.fs.used_bytes() + free_bytes));
                 Ok(())
             }
             DiskFault::Cleared => {

@@ -104,7 +104,7 @@ pub fn run_with(
     let table = generator.table(TableName::new("default", "t").expect("a legal name"));
     let sim = SimEnv::new(seed);
     let mut world = World::new(sim.clone(), options, table, None)
-        .map_err(|what| Failure { message: what, ..failure.clone() })?;
+        .map_err(|message| Failure { message, ..failure.clone() })?;
     world.promised = promised;
     for at in 1..=steps {
         let step = match steps - at {
@@ -118,7 +118,7 @@ pub fn run_with(
             failure.last_steps.pop_front();
         }
         failure.last_steps.push_back((now, step));
-        done.map_err(|what| Failure { message: what, ..failure.clone() })?;
+        done.map_err(|message| Failure { message, ..failure.clone() })?;
         let pause = generator.below(24);
         sim.clock.advance_ms(u32::try_from(pause.saturating_sub(3)).unwrap_or(0));
     }

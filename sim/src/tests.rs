@@ -78,8 +78,8 @@ fn survives_a_crash_at_every_call(workload: Workload) {
             for (number, power_loss) in
                 (0..).zip(ways).filter(|(number, _)| all_ways || (at / 2) % 4 == *number)
             {
-                let tally =
-                    crash_at(workload, at, power_loss).unwrap_or_else(|what| panic!("{what}"));
+                let tally = crash_at(workload, at, power_loss)
+                    .unwrap_or_else(|message| panic!("{message}"));
                 assert!(tally.crashes > 0, "{at}, way {number}");
             }
         }
@@ -101,7 +101,7 @@ fn snapshots_and_clones_survive_crash_at_every_call() {
 }
 
 fn survives_each_failed_call(workload: Workload) {
-    for (call, least) in [
+    for (call, min) in [
         (FsCall::Sync, 20),
         (FsCall::Write, 20),
         (FsCall::Create, 5),
@@ -111,10 +111,10 @@ fn survives_each_failed_call(workload: Workload) {
         (FsCall::Preallocate, 1),
     ] {
         let mut nth = 0;
-        while fail_call(workload, nth, call).unwrap_or_else(|what| panic!("{what}")) {
+        while fail_call(workload, nth, call).unwrap_or_else(|message| panic!("{message}")) {
             nth += 1;
         }
-        assert!(nth >= least, "{call:?} was executed only {nth} times");
+        assert!(nth >= min, "{call:?} was executed only {nth} times");
     }
 }
 
@@ -132,8 +132,10 @@ fn snapshots_and_clones_survive_each_failed_call() {
 fn workloads_survive_full_disk() {
     let mut filled = 0;
     for (workload, step) in [(Workload::Table, 997), (Workload::Snapshots, 307)] {
-        for room in (0..60_000).step_by(step) {
-            filled += fill_disk(workload, room).unwrap_or_else(|what| panic!("{what}")).crashes;
+        for free_bytes in (0..60_000).step_by(step) {
+            filled += fill_disk(workload, free_bytes)
+                .unwrap_or_else(|message| panic!("{message}"))
+                .crashes;
         }
     }
     assert!(filled > 10, "{filled}");

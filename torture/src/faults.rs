@@ -43,9 +43,9 @@ impl Plan {
         Ok(Self { file, path })
     }
 
-    fn set(&self, numbers: &[u32], at: u64) -> Result<(), Failed> {
+    fn set(&self, numbers: &[u32], offset: u64) -> Result<(), Failed> {
         let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
-        self.file.write_all_at(&bytes, at * 4).map_err(|error| unexpected(&error))
+        self.file.write_all_at(&bytes, offset * 4).map_err(|error| unexpected(&error))
     }
 
     /// Draws the calls that fail from now on, and returns a description.

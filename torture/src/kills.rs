@@ -161,12 +161,12 @@ impl Kills<'_> {
         if self.rng.u32(..4) == 0 {
             served.signal(Signal::TERM);
             tokio::time::sleep(Duration::from_millis(self.rng.u64(..120))).await;
-            let what = if served.has_ended() {
+            let description = if served.has_ended() {
                 "clean shutdowns under load"
             } else {
                 "kills during a clean shutdown"
             };
-            self.report().count(PART, what, 1);
+            self.report().count(PART, description, 1);
         } else {
             self.report().count(PART, "kills under load", 1);
         }
@@ -309,14 +309,14 @@ pub(crate) fn expect_no_panic(log: &str) -> Result<(), Failed> {
 }
 
 /// Reports the calls since the last report, and the complaints of callers.
-pub(crate) fn record_load(context: &Context, part: &'static str, seed: u64, figures: &LoadMetrics) {
+pub(crate) fn record_load(context: &Context, part: &'static str, seed: u64, metrics: &LoadMetrics) {
     let report = &context.report;
-    report.count(part, "writes acknowledged", figures.acknowledged.swap(0, Relaxed));
-    report.count(part, "writes that failed", figures.failed.swap(0, Relaxed));
-    report.count(part, "reads", figures.reads.swap(0, Relaxed));
-    report.count(part, "reads that failed", figures.failed_reads.swap(0, Relaxed));
+    report.count(part, "writes acknowledged", metrics.acknowledged.swap(0, Relaxed));
+    report.count(part, "writes that failed", metrics.failed.swap(0, Relaxed));
+    report.count(part, "reads", metrics.reads.swap(0, Relaxed));
+    report.count(part, "reads that failed", metrics.failed_reads.swap(0, Relaxed));
     let complaints = std::mem::take(
-        &mut *figures.complaints.lock().unwrap_or_else(std::sync::PoisonError::into_inner),
+        &mut *metrics.complaints.lock().unwrap_or_else(std::sync::PoisonError::into_inner),
     );
     for complaint in complaints {
         let (fault, text) = match complaint {

@@ -55,9 +55,9 @@ fn histories_are_linearizable_under_every_fault() {
 fn same_seed_gives_same_run() {
     for seed in [7, 8] {
         let [first, second] = [(); 2].map(|()| play_plan(&Plan::from_seed(seed)));
-        let at = first.log.iter().zip(&second.log).position(|(a, b)| a != b);
+        let index = first.log.iter().zip(&second.log).position(|(a, b)| a != b);
         assert_eq!(
-            at.map(|at| (&first.log[at], &second.log[at])),
+            index.map(|index| (&first.log[index], &second.log[index])),
             None,
             "seed {seed} gave two different runs"
         );

@@ -94,7 +94,7 @@ impl PageWriter {
     }
 
     /// Like [`PageWriter::explain`], for a planner with distinct counts of fields or with
-    /// dictionaries; `told` describes them on the page.
+    /// dictionaries; `hint` describes them on the page.
     ///
     /// # Errors
     /// Returns the errors of [`PageWriter::explain`].
@@ -102,12 +102,12 @@ impl PageWriter {
         &mut self,
         key: &KeySchema,
         conditions: &[&str],
-        told: &str,
+        hint: &str,
         options: &PlanOptions,
     ) -> anyhow::Result<Arc<Plan>> {
         let plan = plan_with(key, conditions, None, options)?;
         self.statement(
-            format!("{}   (told: {told})", key_command("explain", conditions, None)),
+            format!("{}   (told: {hint})", key_command("explain", conditions, None)),
             plan.explain(&[]).lines().map(str::to_owned).collect(),
         );
         Ok(plan)

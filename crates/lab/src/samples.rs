@@ -52,7 +52,7 @@ impl Zipf {
     /// Creates a distribution over `things` items, at least one.
     pub fn new(things: u32, exponent: f64) -> Self {
         let weights: Vec<f64> =
-            (1..=things.max(1)).map(|place| f64::from(place).powf(-exponent)).collect();
+            (1..=things.max(1)).map(|rank| f64::from(rank).powf(-exponent)).collect();
         let sum: f64 = weights.iter().sum();
         let mut up_to = 0.0;
         Self {

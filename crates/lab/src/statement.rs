@@ -89,11 +89,11 @@ pub(crate) fn timed_lines(row: &Row) -> Vec<String> {
 fn line(row: &Row, cell: &halite::cell::CellRef<'_>, time: &str) -> String {
     let column =
         format!("{}:{}", to_string_binary(cell.family()), to_string_binary(cell.qualifier()));
-    let what = match cell.cell_type() {
+    let kind = match cell.cell_type() {
         Some(kind) if kind.is_delete() => format!("type={}", kind.name()),
         _ => format!("value={}", to_string_binary(cell.value())),
     };
-    format!("{}  column={column}, {time}{what}", to_string_binary(row.key()))
+    format!("{}  column={column}, {time}{kind}", to_string_binary(row.key()))
 }
 
 #[cfg(test)]

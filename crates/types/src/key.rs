@@ -115,16 +115,16 @@ pub fn to_hex(bytes: &[u8]) -> String {
 pub fn to_bytes_binary(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        if let [b'\\', b'x', high, low, ..] = bytes[at..]
+    let mut offset = 0;
+    while offset < bytes.len() {
+        if let [b'\\', b'x', high, low, ..] = bytes[offset..]
             && let (Some(high), Some(low)) = (hex_digit(high), hex_digit(low))
         {
             out.push(high << 4 | low);
-            at += 4;
+            offset += 4;
         } else {
-            out.push(bytes[at]);
-            at += 1;
+            out.push(bytes[offset]);
+            offset += 1;
         }
     }
     out

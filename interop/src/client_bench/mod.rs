@@ -77,9 +77,9 @@ fn measure(load: &'static ClientLoad, programs: &Programs, arguments: &Arguments
     let mut runs: [Vec<RunMetrics>; 3] = Default::default();
     for _ in 0..arguments.runs {
         for (program, runs) in Program::ALL.into_iter().zip(&mut runs) {
-            let figures = programs.run(program, load)?;
-            println!("  {:18} {:8} {figures}", load.title, program.name());
-            runs.push(figures);
+            let metrics = programs.run(program, load)?;
+            println!("  {:18} {:8} {metrics}", load.title, program.name());
+            runs.push(metrics);
         }
     }
     let sides = runs.map(|runs| RunMetrics {

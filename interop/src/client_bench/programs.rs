@@ -136,8 +136,8 @@ mod tests {
 
     #[test]
     fn measurements_are_per_second_and_row_absent_without_work() {
-        let figures = parse_output("a warning\nrows 4000 seconds 2.000 cpu_us 100000\n").unwrap();
-        assert_eq!(figures, RunMetrics { rate: 2000.0, cpu_us: 25.0 });
+        let metrics = parse_output("a warning\nrows 4000 seconds 2.000 cpu_us 100000\n").unwrap();
+        assert_eq!(metrics, RunMetrics { rate: 2000.0, cpu_us: 25.0 });
         assert_eq!(parse_output("rows 0 seconds 2.000 cpu_us 5"), None);
         assert_eq!(parse_output("panic: no server"), None);
     }

@@ -63,7 +63,7 @@ pub(crate) fn check(
         ));
     }
     let server = start_server(halite, jars, work, mode)?;
-    let around = |lane: &str| client_env(jars, &work.join(lane), server.zookeeper);
+    let around = |directory: &str| client_env(jars, &work.join(directory), server.zookeeper);
     let (first, second) = (around("in-turn")?, around("apart")?);
     let mut problems = thread::scope(|scope| {
         let apart = scope.spawn(|| run_clients(&CONCURRENT, &second, mode, only));

@@ -110,7 +110,7 @@ pub(crate) fn crash(halite: &Path, jars: &Path, work: &Path) -> Result<()> {
         ]),
         &log,
     )?;
-    let at = await_load(&mut writer, &data, &log)?;
+    let written_bytes = await_load(&mut writer, &data, &log)?;
     server.kill();
     if child::wait(&mut writer, Duration::ZERO)?.is_some() {
         return Err(
@@ -134,7 +134,7 @@ pub(crate) fn crash(halite: &Path, jars: &Path, work: &Path) -> Result<()> {
     )?;
     server.stop()?;
     println!(
-        "LoadTestTool: the server was killed after {at} bytes of {keys} keys and restarted: every \
+        "LoadTestTool: the server was killed after {written_bytes} bytes of {keys} keys and restarted: every \
          key exists"
     );
     Ok(())

@@ -96,14 +96,14 @@ fn parse(text: &str) -> Vec<KnownDifference> {
 fn difference(expected: &str, found: &str) -> Vec<Hunk> {
     let (left, right): (Vec<_>, Vec<_>) = (expected.lines().collect(), found.lines().collect());
     let common = common(&left, &right);
-    let mut told = Vec::new();
-    let (mut at, mut other) = (0, 0);
+    let mut hunks = Vec::new();
+    let (mut index, mut other) = (0, 0);
     let mut before = "(the beginning)";
     for &(next, next_other) in common.iter().chain([&(left.len(), right.len())]) {
-        if at < next || other < next_other {
+        if index < next || other < next_other {
             let mut hunk = vec![format!("  {before}")];
             hunk.extend(
-                left.get(at..next).unwrap_or_default().iter().map(|line| format!("- {line}")),
+                left.get(index..next).unwrap_or_default().iter().map(|line| format!("- {line}")),
             );
             hunk.extend(
                 right
@@ -112,12 +112,12 @@ fn difference(expected: &str, found: &str) -> Vec<Hunk> {
                     .iter()
                     .map(|line| format!("+ {line}")),
             );
-            told.push(hunk);
+            hunks.push(hunk);
         }
         before = left.get(next).copied().unwrap_or_default();
-        (at, other) = (next + 1, next_other + 1);
+        (index, other) = (next + 1, next_other + 1);
     }
-    told
+    hunks
 }
 
 /// Returns the longest common subsequence of lines, as indexes in both.
@@ -125,25 +125,25 @@ fn common(left: &[&str], right: &[&str]) -> Vec<(usize, usize)> {
     let width = right.len() + 1;
     // For each pair of indexes, the number of lines that the rests of both have in common.
     let mut rest = vec![0_u32; (left.len() + 1) * width];
-    for at in (0..left.len()).rev() {
+    for index in (0..left.len()).rev() {
         for other in (0..right.len()).rev() {
-            let here = at * width + other;
-            rest[here] = if left[at] == right[other] {
+            let here = index * width + other;
+            rest[here] = if left[index] == right[other] {
                 rest[here + width + 1] + 1
             } else {
                 rest[here + width].max(rest[here + 1])
             };
         }
     }
-    let (mut at, mut other) = (0, 0);
+    let (mut index, mut other) = (0, 0);
     let mut pairs = Vec::new();
-    while at < left.len() && other < right.len() {
-        let here = at * width + other;
-        if left[at] == right[other] {
-            pairs.push((at, other));
-            (at, other) = (at + 1, other + 1);
+    while index < left.len() && other < right.len() {
+        let here = index * width + other;
+        if left[index] == right[other] {
+            pairs.push((index, other));
+            (index, other) = (index + 1, other + 1);
         } else if rest[here + width] >= rest[here + 1] {
-            at += 1;
+            index += 1;
         } else {
             other += 1;
         }

@@ -86,12 +86,12 @@ pub(crate) fn turn(context: &Context, seed: u64, until: Instant) {
 /// Returns the verdict of a judge that runs on a separate thread: a panic is a finding, and so is a
 /// judge that does not end.
 fn judge_in_thread(judge: Judge, command: Option<std::path::PathBuf>) -> Verdict {
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let thread = std::thread::spawn(move || {
         // The receiver may have timed out.
-        let _ = tell.send(judge.judge(command.as_deref()));
+        let _ = sender.send(judge.judge(command.as_deref()));
     });
-    match told.recv_timeout(TRIAL_LIMIT) {
+    match receiver.recv_timeout(TRIAL_LIMIT) {
         Ok(verdict) => verdict,
         Err(mpsc::RecvTimeoutError::Timeout) => Verdict::finding(
             FindingKind::Hung,

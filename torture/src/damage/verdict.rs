@@ -132,7 +132,7 @@ impl Judge {
 
     fn check_opened(&mut self, store: Store, checked: bool) {
         let report = store.open_report();
-        let told = !report.wal_truncations.is_empty() || report.unlogged_files > 0;
+        let is_reported = !report.wal_truncations.is_empty() || report.unlogged_files > 0;
         let nonces: BTreeSet<u64> =
             store.engine().take_replayed_nonces().into_iter().map(|nonce| nonce.number).collect();
         let read = match content(&store) {
@@ -140,8 +140,8 @@ impl Judge {
             Err(error) => return self.check_read_failure(&store, &error, checked),
         };
         let difference = self.compare(&read);
-        self.judge_difference(&difference, told, "");
-        if nonces != self.template.nonces && !told {
+        self.judge_difference(&difference, is_reported, "");
+        if nonces != self.template.nonces && !is_reported {
             let lost: Vec<_> = self.template.nonces.difference(&nonces).collect();
             if self.may_lose_nonces() {
                 self.verdict.outcomes.push("undetectable: nonces in a missing file");
@@ -246,7 +246,7 @@ impl Judge {
     }
 
     /// Judges if a difference is allowed.
-    fn judge_difference(&mut self, difference: &Difference, told: bool, how: &str) {
+    fn judge_difference(&mut self, difference: &Difference, is_reported: bool, how: &str) {
         let Difference { unexpected: strange, missing } = difference;
         if !strange.is_empty() {
             self.verdict.find(
@@ -254,12 +254,12 @@ impl Judge {
                 format!("{how}{} cells that were never written: {}", strange.len(), strange[0]),
             );
         } else if missing.is_empty() {
-            self.verdict.outcomes.push(if told {
+            self.verdict.outcomes.push(if is_reported {
                 "reported, and no cell is missing"
             } else {
                 "harmless: all rows are correct"
             });
-        } else if told {
+        } else if is_reported {
             self.verdict.outcomes.push("reported: cells are missing");
         } else if self.is_undetectable() {
             self.verdict.outcomes.push("undetectable: the end of the log is missing completely");
@@ -364,12 +364,12 @@ impl Judge {
         let mut options = self.template.options.clone();
         options.wal_recovery = WalRecovery::SkipDamaged;
         let Ok(store) = open(&self.directory, options, 3) else { return };
-        let told = !store.open_report().wal_truncations.is_empty()
+        let is_reported = !store.open_report().wal_truncations.is_empty()
             || store.open_report().unlogged_files > 0;
         self.verdict.outcomes.push("opened without the damaged bytes");
         if let Ok(read) = content(&store) {
             let difference = self.compare(&read);
-            self.judge_difference(&difference, told, "with skip-damaged: ");
+            self.judge_difference(&difference, is_reported, "with skip-damaged: ");
         }
     }
 
@@ -399,12 +399,12 @@ impl Judge {
         // A damaged log stays as it is.
         let Ok(store) = open(&self.directory, self.template.options.clone(), 4) else { return };
         self.verdict.outcomes.push("opened after a repair");
-        let told = !is_sure
+        let is_reported = !is_sure
             || !store.open_report().wal_truncations.is_empty()
             || store.open_report().unlogged_files > 0;
         if let Ok(read) = content(&store) {
             let difference = self.compare(&read);
-            self.judge_difference(&difference, told, "after a repair: ");
+            self.judge_difference(&difference, is_reported, "after a repair: ");
         }
     }
 

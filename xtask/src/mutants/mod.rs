@@ -159,12 +159,12 @@ fn hunt(mutants: &[&Mutant]) -> Result<()> {
             survivors.push(mutant.name);
         }
     }
-    let most = mutants
+    let max_seeds = mutants
         .iter()
         .flat_map(|mutant| mutant.found_by)
         .filter_map(|suite| if let Suite::Seeds(count) = suite { Some(*count) } else { None });
-    if let Some(most) = most.max() {
-        check_control(&tree, Suite::Seeds(most))?;
+    if let Some(max_seeds) = max_seeds.max() {
+        check_control(&tree, Suite::Seeds(max_seeds))?;
     }
     println!(
         "{:7.1} s  in all; {} of {} mutants found",

@@ -85,12 +85,12 @@ fn check_against(allowed: &[(&str, &[&str])], tree: &Tree) -> Vec<Finding> {
         for found in dependencies(text) {
             let ours = packages.iter().any(|(_, _, package)| *package == found.name);
             if ours && !may.contains(&found.name) {
-                let mend = format!(
+                let message = format!(
                     "{name} must not depend on {}: move the code to a lower crate, or change the \
                      table in {THIS_FILE} and give the reason",
                     found.name
                 );
-                findings.push(Finding::new(path, found.line, mend));
+                findings.push(Finding::new(path, found.line, message));
             }
         }
     }

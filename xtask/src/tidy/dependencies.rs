@@ -27,19 +27,19 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         for found in dependencies(text).into_iter().filter(|found| !ours.contains(&found.name)) {
             used.push(found.name);
             if !found.inherited && !own_workspace {
-                let mend = format!(
+                let message = format!(
                     "write `{}.workspace = true` and its version in the top Cargo.toml",
                     found.name
                 );
-                findings.push(Finding::new(path, found.line, mend));
+                findings.push(Finding::new(path, found.line, message));
             } else if !found.inherited
                 && rows.get(found.name).is_none_or(|row| row.reason.len() < MIN_REASON_LETTERS)
             {
-                let mend = format!(
+                let message = format!(
                     "add a row for `{}` to {DOCUMENT} with its purpose and the alternatives",
                     found.name
                 );
-                findings.push(Finding::new(path, found.line, mend));
+                findings.push(Finding::new(path, found.line, message));
             }
         }
     }
@@ -114,10 +114,10 @@ mod tests {
             with_document("| `bytes` | buffers | shared slices without copying |\n"),
             Vec::<String>::new()
         );
-        let mend = "Cargo.toml:3: add a row for `bytes` to docs/dependencies.md with its purpose \
+        let message = "Cargo.toml:3: add a row for `bytes` to docs/dependencies.md with its purpose \
                     and the alternatives";
-        assert_eq!(with_document(""), [mend]);
-        assert_eq!(with_document("| `bytes` | buffers | good |\n"), [mend]);
+        assert_eq!(with_document(""), [message]);
+        assert_eq!(with_document("| `bytes` | buffers | good |\n"), [message]);
     }
 
     #[test]

@@ -57,9 +57,9 @@ fn folders(tree: &Tree) -> Vec<Finding> {
 /// Returns `true` if `text` contains `name` where a path may start, not as the end of a longer
 /// path.
 fn names_path(text: &str, name: &str) -> bool {
-    text.match_indices(name).any(|(at, _)| {
-        !text[..at].ends_with(|letter: char| letter.is_alphanumeric() || "/_-".contains(letter))
-            || text[..at].ends_with("src/")
+    text.match_indices(name).any(|(offset, _)| {
+        !text[..offset].ends_with(|letter: char| letter.is_alphanumeric() || "/_-".contains(letter))
+            || text[..offset].ends_with("src/")
     })
 }
 
@@ -106,14 +106,14 @@ mod tests {
             found("## crates/engine\n    hfile/  files\n    hfile/encoding/  keys\n"),
             Vec::<String>::new()
         );
-        let mend = "ARCHITECTURE.md:1: the code map lacks crates/engine/src/hfile/: add a line \
+        let message = "ARCHITECTURE.md:1: the code map lacks crates/engine/src/hfile/: add a line \
                     with its purpose";
         assert_eq!(
             found("## crates/engine\n    not_hfile/  other\n    hfile/encoding/\n").len(),
             0,
             "a folder is referenced by its files"
         );
-        assert_eq!(found("## crates/engine\n    not_hfile/  other\n")[0], mend);
+        assert_eq!(found("## crates/engine\n    not_hfile/  other\n")[0], message);
     }
 
     #[test]

@@ -67,8 +67,8 @@ pub(crate) fn run() -> Result<()> {
 /// continues into it. A path is found anywhere.
 fn word_starts<'a>(text: &'a str, phrase: &'a str) -> impl Iterator<Item = usize> + 'a {
     let is_word = phrase.starts_with(char::is_alphabetic);
-    let positions = text.match_indices(phrase).map(|(at, _)| at);
-    positions.filter(move |at| !(is_word && text[..*at].ends_with(char::is_alphabetic)))
+    let positions = text.match_indices(phrase).map(|(offset, _)| offset);
+    positions.filter(move |offset| !(is_word && text[..*offset].ends_with(char::is_alphabetic)))
 }
 
 /// Formats the locations and fixes of findings, one line each, for tests.

@@ -78,8 +78,8 @@ fn source_line(_: &str, line: &str) -> Option<String> {
     if let Some(letter) = line.chars().find(|letter| !letter.is_ascii()) {
         return Some(format!("write {letter:?} as an escape or in ASCII: sources are ASCII"));
     }
-    let at = line.find(LATER)?;
-    let rest = line[at + LATER.len()..].trim_start_matches('(');
+    let offset = line.find(LATER)?;
+    let rest = line[offset + LATER.len()..].trim_start_matches('(');
     let has_issue = rest
         .strip_prefix('#')
         .is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()));
@@ -95,9 +95,9 @@ fn any_line(_: &str, line: &str) -> Option<String> {
 /// Returns `true` if a keyword is in code: followed by a blank or a brace, and not as a part of a
 /// name or a string.
 fn has_word(code: &str, word: &str) -> bool {
-    code.match_indices(word).any(|(at, _)| {
-        let before = code[..at].chars().next_back();
-        let after = code[at + word.len()..].chars().next();
+    code.match_indices(word).any(|(offset, _)| {
+        let before = code[..offset].chars().next_back();
+        let after = code[offset + word.len()..].chars().next();
         before.is_none_or(|letter| letter == ' ' || letter == '(')
             && after.is_none_or(|letter| letter == ' ' || letter == '{')
     })

@@ -19,8 +19,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// Returns the part of a path from `testdata` on.
 fn inside_testdata(path: &str) -> Option<&str> {
-    let at = if path.starts_with("testdata/") { 0 } else { path.find("/testdata/")? + 1 };
-    Some(&path[at..])
+    let offset = if path.starts_with("testdata/") { 0 } else { path.find("/testdata/")? + 1 };
+    Some(&path[offset..])
 }
 
 fn readers(tree: &Tree) -> impl Iterator<Item = &str> {
@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn unused_test_file_is_reported() {
-        let mend = "crates/a/testdata/hfile/one.hfile:1: no test reads this file: use it or its \
+        let message = "crates/a/testdata/hfile/one.hfile:1: no test reads this file: use it or its \
                     folder in a test, or remove it";
-        assert_eq!(found("include_str!(\"../testdata/other.txt\") // one.hfile"), [mend]);
+        assert_eq!(found("include_str!(\"../testdata/other.txt\") // one.hfile"), [message]);
     }
 }

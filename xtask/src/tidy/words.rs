@@ -118,7 +118,8 @@ fn contains(text: &str, phrase: &str) -> bool {
         None => (phrase, false),
     };
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
-    word_starts(text, stem).any(|at| is_open || !text[at + stem.len()..].starts_with(is_letter))
+    word_starts(text, stem)
+        .any(|offset| is_open || !text[offset + stem.len()..].starts_with(is_letter))
 }
 
 #[cfg(test)]

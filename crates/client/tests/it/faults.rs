@@ -96,9 +96,12 @@ fn silent_server_costs_one_call_timeout() {
 
 #[test]
 fn call_is_retried_after_partial_response() {
-    let fake = Fake::start(|asked: &ReceivedCall| {
-        if asked.before == 0 { Reply::Raw(vec![0, 0, 1, 0, 1, 2]) } else { value("v") }
-    });
+    let fake =
+        Fake::start(
+            |call: &ReceivedCall| {
+                if call.before == 0 { Reply::Raw(vec![0, 0, 1, 0, 1, 2]) } else { value("v") }
+            },
+        );
     assert_eq!(get(&fake, |_| ()).unwrap().as_deref(), Some("v"));
 }
 
@@ -117,8 +120,8 @@ fn invalid_frame_closes_connection_without_allocation() {
 #[test]
 fn damaged_message_is_rejected() {
     // A response to the first call: a valid header, followed by an invalid message of 3 bytes.
-    let fake = Fake::start(|asked: &ReceivedCall| {
-        let id = u8::try_from(asked.request.call_id).unwrap();
+    let fake = Fake::start(|call: &ReceivedCall| {
+        let id = u8::try_from(call.request.call_id).unwrap();
         Reply::Raw(vec![0, 0, 0, 7, 2, 8, id, 3, 0xff, 0xff, 0xff])
     });
     let error = get(&fake, |config| config.max_retries = 0).unwrap_err();
@@ -127,8 +130,8 @@ fn damaged_message_is_rejected() {
 
 #[test]
 fn call_to_unopened_region_is_located_and_retried() {
-    let fake = Fake::start(|asked: &ReceivedCall| {
-        if asked.before < 3 { exception(ExceptionKind::NotServingRegion) } else { value("v") }
+    let fake = Fake::start(|call: &ReceivedCall| {
+        if call.before < 3 { exception(ExceptionKind::NotServingRegion) } else { value("v") }
     });
     assert_eq!(get(&fake, |_| ()).unwrap().as_deref(), Some("v"));
     let fake = Fake::start(|_| exception(ExceptionKind::NotServingRegion));
@@ -234,7 +237,7 @@ fn final_errors_are_reported_immediately() {
 
 #[test]
 fn fatal_exception_closes_connection_and_calls_are_retried() {
-    let fake = Fake::start(|asked: &ReceivedCall| match asked.before {
+    let fake = Fake::start(|call: &ReceivedCall| match call.before {
         0 => Reply::Silence,
         1 => Reply::Fatal(Exception::new(ExceptionKind::FatalConnection, "enough")),
         _ => value("v"),
@@ -265,10 +268,10 @@ fn kerberos_and_tls_clusters_are_reported_as_unsupported() {
 fn retried_increment_has_same_nonce() {
     let nonces = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = std::sync::Arc::clone(&nonces);
-    let fake = Fake::start(move |asked: &ReceivedCall| {
-        let request: pb::MutateRequest = asked.request.message().unwrap();
+    let fake = Fake::start(move |call: &ReceivedCall| {
+        let request: pb::MutateRequest = call.request.message().unwrap();
         seen.lock().unwrap().push((request.nonce_group, request.mutation.nonce));
-        if asked.before == 0 { Reply::Raw(Vec::new()) } else { value("5") }
+        if call.before == 0 { Reply::Raw(Vec::new()) } else { value("5") }
     });
     let table = fake.table(|_| ());
     fake.run(table.apply_one(Increment::new("r").add("f", "q", 5).into())).unwrap();
@@ -280,7 +283,7 @@ fn retried_increment_has_same_nonce() {
 
 #[test]
 fn throttled_put_waits_for_time_in_exception() {
-    let fake = Fake::start(|asked: &ReceivedCall| match asked.before {
+    let fake = Fake::start(|call: &ReceivedCall| match call.before {
         0 => Reply::Exception(Exception::throttled(
             halite_wire::exception::ThrottleType::NumberOfRequests,
             120,
@@ -322,11 +325,11 @@ fn lost_scanner_is_reopened_after_last_row() {
         ExceptionKind::OutOfOrderScannerNext,
         ExceptionKind::NotServingRegion,
     ] {
-        let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
+        let fake = Fake::start(move |call: &ReceivedCall| match call.before {
             0 => rows(&["a", "b"], true),
             1 => exception(lost),
             2 => {
-                let scan = asked.scan().scan.unwrap();
+                let scan = call.scan().scan.unwrap();
                 assert_eq!(scan.start_row.as_deref(), Some(&b"b\0"[..]));
                 rows(&["c"], false)
             }
@@ -354,12 +357,12 @@ fn heartbeat(keys: &[&str], cursor: &'static str) -> Reply {
 
 #[test]
 fn scan_continues_after_heartbeat_and_resumes_at_cursor() {
-    let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
+    let fake = Fake::start(move |call: &ReceivedCall| match call.before {
         0 => heartbeat(&[], "g"),
         1 => heartbeat(&[], "m"),
         2 => Reply::Raw(Vec::new()),
         _ => {
-            assert_eq!(asked.scan().scan.unwrap().start_row.as_deref(), Some(&b"m"[..]));
+            assert_eq!(call.scan().scan.unwrap().start_row.as_deref(), Some(&b"m"[..]));
             rows(&["z"], false)
         }
     });
@@ -369,10 +372,10 @@ fn scan_continues_after_heartbeat_and_resumes_at_cursor() {
 
 #[test]
 fn row_returned_with_cursor_is_not_repeated() {
-    let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
+    let fake = Fake::start(move |call: &ReceivedCall| match call.before {
         0 => heartbeat(&["a"], "a"),
         1 => Reply::Raw(Vec::new()),
-        _ if asked.scan().scan.unwrap().start_row.as_deref() == Some(&b"a"[..]) => {
+        _ if call.scan().scan.unwrap().start_row.as_deref() == Some(&b"a"[..]) => {
             rows(&["a", "b"], false)
         }
         _ => rows(&["b"], false),
@@ -383,7 +386,7 @@ fn row_returned_with_cursor_is_not_repeated() {
 
 #[test]
 fn scan_without_scanner_id_continues_after_last_row() {
-    let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
+    let fake = Fake::start(move |call: &ReceivedCall| match call.before {
         0 => {
             let response = pb::ScanResponse {
                 more_results_in_region: Some(true),
@@ -391,7 +394,7 @@ fn scan_without_scanner_id_continues_after_last_row() {
             };
             Reply::Bare(vec![row("a", &[("f", "q", b"v")])], response)
         }
-        _ if asked.scan().scan.unwrap().start_row.as_deref() == Some(&b"a\0"[..]) => {
+        _ if call.scan().scan.unwrap().start_row.as_deref() == Some(&b"a\0"[..]) => {
             rows(&["b"], false)
         }
         _ => rows(&["a", "b"], false),
@@ -404,8 +407,8 @@ fn scan_without_scanner_id_continues_after_last_row() {
 fn scanner_is_renewed_while_used_and_closed_when_dropped() {
     let (renewed, wait_renewed) = std::sync::mpsc::channel();
     let (closed, wait_closed) = std::sync::mpsc::channel();
-    let fake = Fake::start(move |asked: &ReceivedCall| {
-        let request = asked.scan();
+    let fake = Fake::start(move |call: &ReceivedCall| {
+        let request = call.scan();
         if request.renew() {
             renewed.send(request.scanner_id()).unwrap();
             return Reply::Silence;
@@ -414,7 +417,7 @@ fn scanner_is_renewed_while_used_and_closed_when_dropped() {
             closed.send(request.scanner_id()).unwrap();
             return Reply::Silence;
         }
-        if asked.before == 0 { rows(&["a"], true) } else { Reply::Silence }
+        if call.before == 0 { rows(&["a"], true) } else { Reply::Silence }
     });
     let table = fake.table(|_| ());
     let mut stream = table.scan(Scan::all());
@@ -427,7 +430,7 @@ fn scanner_is_renewed_while_used_and_closed_when_dropped() {
 
 #[test]
 fn very_short_lease_is_renewed_with_pauses() {
-    let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
+    let fake = Fake::start(move |call: &ReceivedCall| match call.before {
         0 => {
             let response = pb::ScanResponse {
                 more_results_in_region: Some(true),
@@ -448,8 +451,8 @@ fn very_short_lease_is_renewed_with_pauses() {
 
 #[test]
 fn concurrent_lookups_of_region_send_one_request() {
-    let fake = Fake::start(|asked: &ReceivedCall| {
-        if asked.before == 50 { exception(ExceptionKind::NotServingRegion) } else { value("v") }
+    let fake = Fake::start(|call: &ReceivedCall| {
+        if call.before == 50 { exception(ExceptionKind::NotServingRegion) } else { value("v") }
     });
     let table = fake.table(|_| ());
     let all = (0..100).map(|_| {
@@ -468,7 +471,7 @@ fn concurrent_lookups_of_region_send_one_request() {
 #[test]
 fn cancelled_calls_release_their_capacity() {
     let fake = Fake::start(
-        |asked: &ReceivedCall| if asked.before < 3 { Reply::Silence } else { value("v") },
+        |call: &ReceivedCall| if call.before < 3 { Reply::Silence } else { value("v") },
     );
     let table = fake.table(|config| config.max_calls_in_flight = 1);
     fake.runtime.block_on(async {
@@ -483,7 +486,7 @@ fn cancelled_calls_release_their_capacity() {
 
 #[test]
 fn moved_master_is_located_again() {
-    let fake = Fake::start(|asked: &ReceivedCall| match (asked.method, asked.before) {
+    let fake = Fake::start(|call: &ReceivedCall| match (call.method, call.before) {
         (Method::MasterGetTableState, 0) => exception(ExceptionKind::MasterStopped),
         (Method::MasterGetTableState, 1) => exception(ExceptionKind::PleaseHold),
         _ => exception(ExceptionKind::TableNotFound),

@@ -367,7 +367,7 @@ impl Checker<'_> {
             .collect();
         for (home, need) in catalog.required_files(|_| true) {
             let (path, archived) = (home.path(), home.archive_path());
-            let at = if self.exists(&path)? {
+            let found = if self.exists(&path)? {
                 path
             } else if self.exists(&archived)? {
                 archived
@@ -387,7 +387,7 @@ impl Checker<'_> {
             };
             // Links and references contain no cells, and the manifest specifies their targets.
             if !stand_ins.contains(&home) {
-                self.file(&at, catalog);
+                self.file(&found, catalog);
             }
         }
         Ok(())

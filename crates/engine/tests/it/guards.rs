@@ -30,8 +30,9 @@ fn process_that_lost_its_lock_changes_nothing() {
 /// Recovery would not find records written to such a segment.
 #[test]
 fn removed_replaced_or_truncated_active_segment_stops_writes() {
-    for (what, by_health) in
-        ["removed", "replaced", "cut"].into_iter().flat_map(|what| [(what, true), (what, false)])
+    for (change, by_health) in ["removed", "replaced", "cut"]
+        .into_iter()
+        .flat_map(|change| [(change, true), (change, false)])
     {
         let sim = SimEnv::new(1);
         let engine = engine(&sim, &[]);
@@ -39,7 +40,7 @@ fn removed_replaced_or_truncated_active_segment_stops_writes() {
         let (path, bytes) =
             sim.fs.files().into_iter().find(|(path, _)| path.starts_with("halite/wal/0")).unwrap();
         let fs = sim.env().fs;
-        match what {
+        match change {
             "removed" => fs.remove_file(&path).unwrap(),
             "cut" => sim.fs.cut(&path, 100).unwrap(),
             _ => {
@@ -57,7 +58,7 @@ fn removed_replaced_or_truncated_active_segment_stops_writes() {
         let error = applied.results.remove(0).and_then(|_| applied.ticket.wait()).unwrap_err();
         assert!(
             error.kind() == ErrorKind::Stopped
-                && error.message().contains(&format!("{path} was {what}")),
+                && error.message().contains(&format!("{path} was {change}")),
             "{error}"
         );
         assert_eq!(engine.health().state, StoreState::Stopped);

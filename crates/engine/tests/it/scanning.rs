@@ -640,8 +640,8 @@ fn small_response_does_not_retain_large_buffer() {
     assert!(scanner.next_rows(budget).unwrap().rows[0].cells().bytes().len() > 1 << 20);
     let row = scanner.next_rows(budget).unwrap().rows.remove(0);
     let bytes = row.into_cells().bytes().clone();
-    let (len, room) = (bytes.len(), bytes.try_into_mut().unwrap().capacity());
-    assert!(room <= 2 * len, "{room} bytes are retained for {len}");
+    let (len, capacity) = (bytes.len(), bytes.try_into_mut().unwrap().capacity());
+    assert!(capacity <= 2 * len, "{capacity} bytes are retained for {len}");
 }
 
 #[test]

@@ -178,7 +178,7 @@ fn timestamps_never_exceed_system_clock() {
 fn value_at_max_timestamp_rejects_successor() {
     let world = World::new();
     let last = i64::MAX - 1;
-    let told = |op: RowOp| {
+    let increment_text = |op: RowOp| {
         let refused = world
             .engine
             .table(&name())
@@ -194,7 +194,7 @@ fn value_at_max_timestamp_rejects_successor() {
     world.apply(Put::new("n").add_at("f", "q", last - 1, 10_i64.to_be_bytes()));
     world.apply(Increment::new("n").add("f", "q", 1));
     for _ in 0..2 {
-        let text = told(Increment::new("n").add("f", "q", 1).into());
+        let text = increment_text(Increment::new("n").add("f", "q", 1).into());
         assert!(
             text.contains("row n, column f:q")
                 && text.contains(&last.to_string())
@@ -203,7 +203,7 @@ fn value_at_max_timestamp_rejects_successor() {
         );
     }
     world.apply(Put::new("a").add_at("f", "q", last, "x"));
-    told(Append::new("a").add("f", "q", "y").into());
+    increment_text(Append::new("a").add("f", "q", "y").into());
     assert_eq!(world.row("a"), [format!("x@{last}")]);
     // A rejected mutation has no effect; an increment without an older value succeeds.
     let equals = Condition::Column {
@@ -213,7 +213,7 @@ fn value_at_max_timestamp_rejects_successor() {
         value: Some(Bytes::copy_from_slice(&11_i64.to_be_bytes())),
     };
     let counted = |row: &'static str| RowOp::from(Increment::new(row).add("f", "q", 1));
-    told(CheckAndMutate::new("n", equals, counted("n")).into());
+    increment_text(CheckAndMutate::new("n", equals, counted("n")).into());
     world.apply(Delete::new("n").version("f", "q", last));
     world.apply(Delete::new("n").version("f", "q", last - 1));
     world.apply(Increment::new("n").add("f", "q", 3));

@@ -174,11 +174,11 @@ fn table_overrides_cell_size_and_compaction_file_limits() {
     let mut options = Options::default();
     (options.max_cell_bytes, options.major_compaction_interval_ms) = (1000, 0);
     let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
-    let table = |most: &str, files: usize| {
+    let table = |max_cell_size: &str, files: usize| {
         let mut family = FamilyDescriptor::new("f");
         family.configuration.insert("hbase.hstore.compaction.min".to_owned(), files.to_string());
         TableDescriptor::new(name())
-            .set("hbase.server.keyvalue.maxsize", most)
+            .set("hbase.server.keyvalue.maxsize", max_cell_size)
             .set("hbase.hstore.compaction.min", 9)
             .family(family)
     };

@@ -491,7 +491,7 @@ fn store_files_without_manifest_are_kept() {
         ("a store without halite", &|path| !path.starts_with("halite/"), ErrorKind::InvalidRequest),
         ("a store without its manifest", &|path| path != "halite/MANIFEST", ErrorKind::Corrupt),
     ];
-    for (what, stays, kind) in lost {
+    for (name, stays, kind) in lost {
         let sim = SimEnv::new(1);
         closed(&sim, 10);
         // Some rows are in the log, and nowhere else.
@@ -513,11 +513,11 @@ fn store_files_without_manifest_are_kept() {
                 &["nothing has been changed", "halite repair"],
             );
             copy.fs.kill();
-            assert_eq!(copy.fs.files(), before, "{what}");
+            assert_eq!(copy.fs.files(), before, "{name}");
             assert_eq!(
                 copy.env().fs.exists("halite").unwrap(),
                 before.keys().any(|path| path.starts_with("halite/")),
-                "{what}"
+                "{name}"
             );
         }
     }

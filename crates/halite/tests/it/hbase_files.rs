@@ -94,7 +94,7 @@ fn damaged_small_hbase_files_are_reported_and_rewritten() {
         ];
         let other = other.map(|parts| files[&find_path(&files, parts)].clone());
         for bytes in wrong.into_iter().chain(other.map(Some)) {
-            let what = format!("{path}: {bytes:?}");
+            let case = format!("{path}: {bytes:?}");
             let mut files = files.clone();
             match bytes {
                 Some(bytes) => drop(files.insert(path.clone(), bytes)),
@@ -104,22 +104,22 @@ fn damaged_small_hbase_files_are_reported_and_rewritten() {
             let findings = check(&sim.env()).unwrap().findings;
             assert!(
                 findings.len() == 1 && findings[0].severity == Severity::Warning,
-                "{what}: {findings:?}"
+                "{case}: {findings:?}"
             );
             assert!(
                 findings[0].text.contains(&path) && findings[0].text.contains("halite repair"),
-                "{what}: {findings:?}"
+                "{case}: {findings:?}"
             );
             let steps = repair(&sim.env(), false).unwrap().steps;
             assert!(
                 steps.len() == 1 && steps[0].1.starts_with(&format!("{path} is recreated: it ")),
-                "{what}: {steps:?}"
+                "{case}: {steps:?}"
             );
             let store = repaired(&sim);
             assert!(
                 (rows(&store, "a"), rows(&store, "b")) == (1, 2)
                     && sim.fs.read(&path).unwrap() == whole,
-                "{what}"
+                "{case}"
             );
         }
     }

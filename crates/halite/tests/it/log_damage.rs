@@ -123,11 +123,11 @@ fn rows(store: &Store) -> usize {
 
 /// Opens a damaged copy. Returns `None` if it is rejected as damaged; otherwise the number of rows,
 /// which are the first ones, and `true` if opening reported a loss.
-fn opened(sim: &SimEnv, sync: WalSync, what: &str) -> Option<(usize, bool)> {
+fn opened(sim: &SimEnv, sync: WalSync, case: &str) -> Option<(usize, bool)> {
     match open(sim, options(sync)) {
         Err(error) => {
-            assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}: {error}");
-            assert!(error.message().contains("nothing has been changed"), "{what}: {error}");
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{case}: {error}");
+            assert!(error.message().contains("nothing has been changed"), "{case}: {error}");
             None
         }
         Ok(store) => {
@@ -139,7 +139,7 @@ fn opened(sim: &SimEnv, sync: WalSync, what: &str) -> Option<(usize, bool)> {
             assert_eq!(
                 found,
                 (0..found.len()).map(|row| format!("k{row}")).collect::<Vec<_>>(),
-                "{what}"
+                "{case}"
             );
             Some((found.len(), store.open_report().truncated_wal_bytes > 0))
         }
@@ -165,17 +165,17 @@ fn flipped_log_byte_is_rejected_or_harmless() {
         for at in offsets(&files) {
             let sim = copy(&files, restart);
             sim.fs.corrupt(&log, at, 1 << (at % 8)).unwrap();
-            let what = format!("{shape:?}, {sync:?}, restarted {restart}, byte {at} of {length}");
-            match opened(&sim, sync, &what) {
+            let case = format!("{shape:?}, {sync:?}, restarted {restart}, byte {at} of {length}");
+            match opened(&sim, sync, &case) {
                 None => refused += 1,
                 Some((found, _)) if found == before + last => {}
                 // After a restart nothing proves that the last group was synced; the loss is
                 // reported.
-                Some((found, told)) => {
+                Some((found, is_reported)) => {
                     lost += 1;
                     assert!(
-                        restart && sync == WalSync::Fsync && told && found >= before,
-                        "{what}: {found} of {before} + {last} rows"
+                        restart && sync == WalSync::Fsync && is_reported && found >= before,
+                        "{case}: {found} of {before} + {last} rows"
                     );
                 }
             }
@@ -195,9 +195,9 @@ fn log_truncated_anywhere_is_rejected_or_harmless() {
         for to in offsets(&files) {
             let sim = copy(&files, restart);
             sim.fs.cut(&log, to).unwrap();
-            let what = format!("{shape:?}, {sync:?}, restarted {restart}, cut to {to} of {length}");
-            let found = opened(&sim, sync, &what);
-            assert!(found.is_none_or(|(found, _)| found == before + last), "{what}: {found:?}");
+            let case = format!("{shape:?}, {sync:?}, restarted {restart}, cut to {to} of {length}");
+            let found = opened(&sim, sync, &case);
+            assert!(found.is_none_or(|(found, _)| found == before + last), "{case}: {found:?}");
         }
     });
 }

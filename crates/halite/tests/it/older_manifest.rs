@@ -83,23 +83,23 @@ fn changed(change: fn(&Store), clean: bool) -> (SimEnv, Vec<u8>) {
 
 #[test]
 fn older_manifest_is_rejected_and_no_file_changes() {
-    for (what, change) in CHANGES {
+    for (name, change) in CHANGES {
         for clean in [true, false] {
             let (sim, manifest) = changed(change, clean);
             let newest = sim.fs.read("halite/MANIFEST").unwrap();
             sim.fs.write("halite/MANIFEST", manifest).unwrap();
             let before = without_lock(&sim);
-            let error = open(&sim).err().unwrap_or_else(|| panic!("opened after {what}"));
-            assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}: {error}");
+            let error = open(&sim).err().unwrap_or_else(|| panic!("opened after {name}"));
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{name}: {error}");
             assert!(
                 error.message().contains("older than the store")
                     && error.message().contains("halite repair"),
-                "{what}: {error}"
+                "{name}: {error}"
             );
             sim.fs.kill();
-            assert!(without_lock(&sim) == before, "{what}");
+            assert!(without_lock(&sim) == before, "{name}");
             sim.fs.write("halite/MANIFEST", newest).unwrap();
-            assert_eq!(rows(&reopen(&sim), "t"), if what.contains("compaction") { 4 } else { 3 });
+            assert_eq!(rows(&reopen(&sim), "t"), if name.contains("compaction") { 4 } else { 3 });
         }
     }
 }
@@ -107,7 +107,7 @@ fn older_manifest_is_rejected_and_no_file_changes() {
 #[test]
 fn files_and_log_reveal_older_manifest_without_copies() {
     let mut refused = 0;
-    for (what, change) in CHANGES {
+    for (name, change) in CHANGES {
         for clean in [true, false] {
             let (sim, manifest) = changed(change, clean);
             sim.fs.write("halite/MANIFEST", manifest).unwrap();
@@ -121,9 +121,9 @@ fn files_and_log_reveal_older_manifest_without_copies() {
             match open(&sim) {
                 Err(error) => {
                     refused += 1;
-                    assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}: {error}");
+                    assert_eq!(error.kind(), ErrorKind::Corrupt, "{name}: {error}");
                     sim.fs.kill();
-                    assert!(without_lock(&sim) == before, "{what}");
+                    assert!(without_lock(&sim) == before, "{name}");
                 }
                 // One change back: equivalent to a crash during that change. No store file is
                 // deleted.
@@ -145,7 +145,7 @@ fn files_and_log_reveal_older_manifest_without_copies() {
                     let after = names(&after);
                     assert!(
                         names(&before).iter().all(|name| after.contains(name)),
-                        "{what}, {clean}"
+                        "{name}, {clean}"
                     );
                 }
             }
@@ -297,7 +297,7 @@ fn leftovers_of_tables_named_with_underscore_are_quarantined() {
         };
         // The process ends at each call of the creation, the last before the manifest names the
         // table among them.
-        let most = (0..)
+        let max_calls = (0..)
             .map_while(|calls| {
                 let sim = SimEnv::new(1);
                 let opened = store(&sim);
@@ -322,7 +322,7 @@ fn leftovers_of_tables_named_with_underscore_are_quarantined() {
                 Some(files)
             })
             .max();
-        assert_eq!(most, Some(3), "{name}: a descriptor and two regions");
+        assert_eq!(max_calls, Some(3), "{name}: a descriptor and two regions");
     }
     // A hidden file that Halite did not write remains and is not reported.
     let sim = SimEnv::new(1);

@@ -136,26 +136,26 @@ fn same(a: &Files, b: &Files) -> bool {
 /// Repairs a disk on which a check reports findings; afterwards it must open and be sound. Returns
 /// the repair report.
 #[track_caller]
-fn repaired(sim: &SimEnv, what: &str) -> (RepairReport, StoreContents) {
+fn repaired(sim: &SimEnv, case: &str) -> (RepairReport, StoreContents) {
     let found = checked(sim);
-    assert_eq!(found.worst(), Some(Severity::Error), "{what}: {:?}", found.findings);
+    assert_eq!(found.worst(), Some(Severity::Error), "{case}: {:?}", found.findings);
     let before = sim.fs.files();
-    let planned = repair(&sim.env(), false).unwrap_or_else(|error| panic!("{what}: {error}"));
-    assert!(same(&before, &sim.fs.files()), "{what}: only a plan");
-    assert!(!planned.steps.is_empty() && !planned.is_applied, "{what}");
+    let planned = repair(&sim.env(), false).unwrap_or_else(|error| panic!("{case}: {error}"));
+    assert!(same(&before, &sim.fs.files()), "{case}: only a plan");
+    assert!(!planned.steps.is_empty() && !planned.is_applied, "{case}");
     let done = repair(&sim.env(), true).unwrap();
     assert!(
         done.is_applied && done.steps == planned.steps,
-        "{what}: {:?} {:?}",
+        "{case}: {:?} {:?}",
         done.steps,
         planned.steps
     );
     let again = repair(&sim.env(), false).unwrap();
-    assert_eq!(again.steps, [], "{what}: {:?}", done.steps);
+    assert_eq!(again.steps, [], "{case}: {:?}", done.steps);
     let opened = halite::Builder::new()
         .options(small())
         .open_with_env(sim.env())
-        .unwrap_or_else(|error| panic!("{what}: {error}; {:?}", done.steps));
+        .unwrap_or_else(|error| panic!("{case}: {error}; {:?}", done.steps));
     let rows = rows(&opened);
     opened.close().unwrap();
     sim.fs.kill();
@@ -164,7 +164,7 @@ fn repaired(sim: &SimEnv, what: &str) -> (RepairReport, StoreContents) {
         .into_iter()
         .filter(|finding| finding.severity > Severity::Note)
         .collect();
-    assert_eq!(left, [], "{what}: {:?}", done.steps);
+    assert_eq!(left, [], "{case}: {:?}", done.steps);
     (done, rows)
 }
 
@@ -215,20 +215,20 @@ fn damaged_manifest_is_restored_from_its_copy() {
     let Ended { sim, rows, .. } = ended(STEPS.len(), false);
     let files = sim.fs.files();
     let manifest = files["halite/MANIFEST"].clone();
-    let whole = |what: &str, change: &dyn Fn(&mut Files)| {
+    let whole = |case: &str, change: &dyn Fn(&mut Files)| {
         let sim = disk(&files, change);
-        let (done, found) = repaired(&sim, what);
-        assert!(found == rows, "{what}: {:?}", done.steps);
+        let (done, found) = repaired(&sim, case);
+        assert!(found == rows, "{case}: {:?}", done.steps);
         assert!(
             done.steps.iter().all(|(certainty, _)| *certainty == Certainty::Certain),
-            "{what}: {:?}",
+            "{case}: {:?}",
             done.steps
         );
         let kept = format!("{}/MANIFEST", done.kept_in.unwrap());
         assert_eq!(
             sim.fs.read(&kept).ok(),
             disk(&files, change).fs.read("halite/MANIFEST").ok(),
-            "{what}"
+            "{case}"
         );
     };
     whole("missing", &|files| drop(files.remove("halite/MANIFEST")));
@@ -282,7 +282,7 @@ fn repair_rebuilds_manifest_without_copies() {
                         None => drop(files.remove("halite/MANIFEST")),
                     }
                 });
-                let what = format!(
+                let case = format!(
                     "{steps} steps, clean: {clean}, manifest {back} back of {}",
                     manifests.len()
                 );
@@ -293,14 +293,14 @@ fn repair_rebuilds_manifest_without_copies() {
                     let opened = halite::Builder::new()
                         .options(small())
                         .open_with_env(sim.env())
-                        .unwrap_or_else(|error| panic!("{what}: {error}; {:?}", plan.steps));
-                    assert!(crate::repair::rows(&opened) == rows, "{what}: {:?}", plan.steps);
+                        .unwrap_or_else(|error| panic!("{case}: {error}; {:?}", plan.steps));
+                    assert!(crate::repair::rows(&opened) == rows, "{case}: {:?}", plan.steps);
                     continue;
                 }
-                let (done, found) = repaired(&sim, &what);
+                let (done, found) = repaired(&sim, &case);
                 assert!(
                     found == rows,
-                    "{what}: {:#?}\n{:#?}",
+                    "{case}: {:#?}\n{:#?}",
                     done.steps,
                     found.iter().map(|(name, rows)| (name, rows.len())).collect::<Vec<_>>()
                 );
@@ -343,29 +343,29 @@ fn missing_or_damaged_store_file_is_reported_rest_readable() {
                 "missing" => drop(files.remove(path)),
                 _ => files.get_mut(path).unwrap().truncate(100),
             });
-            let what = format!("{path} {damage}");
+            let case = format!("{path} {damage}");
             let found = checked(&sim);
             assert!(
                 found.findings.iter().any(|finding| finding.severity == Severity::Error
                     && finding.text.contains(path.as_str())),
-                "{what}: {found:?}"
+                "{case}: {found:?}"
             );
-            let (done, left) = repaired(&sim, &what);
+            let (done, left) = repaired(&sim, &case);
             assert!(
                 done.steps.iter().any(|(certainty, text)| *certainty == Certainty::Lost
                     && text.contains(path.as_str())),
-                "{what}: {:?}",
+                "{case}: {:?}",
                 done.steps
             );
             let count = |rows: &StoreContents| rows.values().map(Vec::len).sum::<usize>();
-            assert!(count(&left) < count(&rows) && count(&left) > 0, "{what}");
+            assert!(count(&left) < count(&rows) && count(&left) > 0, "{case}");
             assert!(
                 left.iter()
                     .all(|(table, cells)| cells.iter().all(|cell| rows[table].contains(cell))),
-                "{what}"
+                "{case}"
             );
             let kept = format!("{}/{path}", done.kept_in.unwrap());
-            assert_eq!(sim.fs.read(&kept).is_ok(), damage == "cut", "{what}");
+            assert_eq!(sim.fs.read(&kept).is_ok(), damage == "cut", "{case}");
         }
     }
     // A flipped byte in a block: the file opens, so it stays, and the check names it.

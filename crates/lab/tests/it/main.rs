@@ -66,13 +66,12 @@ fn pages_are_ordered_by_unique_ids() {
 #[test]
 fn documentation_matches_generated_pages() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/lab");
-    let place = backends::Embedded::open();
+    let backend = backends::Embedded::open();
     // Some pages wait for cells to expire; others run during that time.
     let every = |from: usize| {
-        pages()
-            .skip(from)
-            .step_by(THREADS)
-            .map(|page| run_page(&place.cluster, page).unwrap_or_else(|error| panic!("{error:#}")))
+        pages().skip(from).step_by(THREADS).map(|page| {
+            run_page(&backend.cluster, page).unwrap_or_else(|error| panic!("{error:#}"))
+        })
     };
     let written: Vec<_> = std::thread::scope(|scope| {
         let running: Vec<_> =

@@ -217,9 +217,9 @@ fn message(full: &str) -> String {
 fn rust_name(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     let mut spelled = String::new();
-    for (at, &letter) in letters.iter().enumerate() {
-        let after_capital = at > 0 && letters[at - 1].is_uppercase();
-        let starts_word = letters.get(at + 1).is_some_and(|next| next.is_lowercase());
+    for (index, &letter) in letters.iter().enumerate() {
+        let after_capital = index > 0 && letters[index - 1].is_uppercase();
+        let starts_word = letters.get(index + 1).is_some_and(|next| next.is_lowercase());
         spelled.push(if after_capital && !starts_word {
             letter.to_ascii_lowercase()
         } else {

@@ -88,13 +88,13 @@ fn read_part<'a>(
     if length > max_bytes {
         return Err(too_long);
     }
-    let (part, behind) = rest.split_at_checked(length).ok_or(TRUNCATED)?;
-    *rest = behind;
+    let (part, tail) = rest.split_at_checked(length).ok_or(TRUNCATED)?;
+    *rest = tail;
     Ok(part)
 }
 
 fn read_array<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], &'static str> {
-    let (array, behind) = rest.split_first_chunk().ok_or(TRUNCATED)?;
-    *rest = behind;
+    let (array, tail) = rest.split_first_chunk().ok_or(TRUNCATED)?;
+    *rest = tail;
     Ok(*array)
 }

@@ -64,9 +64,9 @@ pub(super) fn decompress(mut packed: &[u8], chunks: Chunks, max_bytes: usize) ->
             let chunk_length = read_length(&mut packed)?;
             let (chunk, rest) = packed.split_at_checked(chunk_length).ok_or_else(truncated)?;
             packed = rest;
-            let room = end.saturating_sub(out.len());
+            let max_bytes = end.saturating_sub(out.len());
             let before = out.len();
-            chunks.decompress(chunk, room, &mut out)?;
+            chunks.decompress(chunk, max_bytes, &mut out)?;
             if out.len() == before {
                 return Err(Error::invalid(
                     "a chunk of the cell block is empty, but its block is incomplete",
@@ -98,15 +98,15 @@ impl Chunks {
         }
     }
 
-    /// Appends the decompressed chunk, at most `room` bytes. Memory is allocated for the maximum
+    /// Appends the decompressed chunk, at most `max_bytes` bytes. Memory is allocated for the maximum
     /// output of the chunk, not for the announced size.
-    fn decompress(self, chunk: &[u8], room: usize, out: &mut Vec<u8>) -> Result<()> {
+    fn decompress(self, chunk: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         let size = match self {
             Self::Snappy => snap::raw::decompress_len(chunk).map_err(|error| damaged(&error))?,
-            Self::Lz4 => room.min(chunk.len().saturating_mul(MAX_LZ4_RATIO)),
+            Self::Lz4 => max_bytes.min(chunk.len().saturating_mul(MAX_LZ4_RATIO)),
         };
-        if size > room || size > chunk.len().saturating_mul(MAX_LZ4_RATIO) {
+        if size > max_bytes || size > chunk.len().saturating_mul(MAX_LZ4_RATIO) {
             return Err(Error::invalid(
                 "a chunk of the cell block contains more bytes than its block specifies",
             ));

@@ -251,11 +251,11 @@ proptest! {
     }
 
     #[test]
-    fn damaged_blocks_never_panic(runs in prop::collection::vec(any_cells(), 1..3), format in any_format(), at in any::<prop::sample::Index>(), bit in 0..8u8) {
+    fn damaged_blocks_never_panic(runs in prop::collection::vec(any_cells(), 1..3), format in any_format(), offset in any::<prop::sample::Index>(), bit in 0..8u8) {
         let mut bytes = encoded(&runs, format).to_vec();
         if !bytes.is_empty() {
-            let at = at.index(bytes.len());
-            bytes[at] ^= 1 << bit;
+            let offset = offset.index(bytes.len());
+            bytes[offset] ^= 1 << bit;
         }
         if let Ok(cells) = decode(&Bytes::from(bytes), format, 1 << 16) {
             for cell in &cells {

@@ -75,8 +75,8 @@ fn server(row: &Row) -> Result<Option<ServerName>> {
         return Ok(None);
     }
     let text = String::from_utf8_lossy(address);
-    let place = text.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
-    let (host, port) = place.ok_or_else(|| {
+    let address = text.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
+    let (host, port) = address.ok_or_else(|| {
         Error::invalid(format!("invalid info:server {text:?}: expected host:port"))
     })?;
     Ok(Some(ServerName { host: host.to_string(), port, start_code }))
@@ -128,8 +128,8 @@ pub fn all_regions() -> Scan {
 pub fn containing(table: &TableName, row: &[u8]) -> Scan {
     // A row of meta is no longer than any other row. The removed suffix distinguishes no regions: a
     // start key of that length would not fit in a row of meta either.
-    let room = MAX_ROW_BYTES.saturating_sub(key(table, b"", LAST_ID).len());
-    let row = row.get(..room).unwrap_or(row);
+    let max_row_bytes = MAX_ROW_BYTES.saturating_sub(key(table, b"", LAST_ID).len());
+    let row = row.get(..max_row_bytes).unwrap_or(row);
     region_scan(Bound::Included(key(table, b"", "")), Bound::Included(key(table, row, LAST_ID)))
         .reverse(true)
 }

@@ -81,28 +81,28 @@ mod tests {
 
     #[test]
     fn snapshot_request_uses_defaults_for_absent_fields() {
-        let asked = pb::SnapshotDescription {
+        let request = pb::SnapshotDescription {
             name: "s".into(),
             table: Some("ns:t".into()),
             ttl: Some(-1),
             ..pb::SnapshotDescription::default()
         };
         assert_eq!(
-            from_proto(&asked).unwrap(),
+            from_proto(&request).unwrap(),
             SnapshotDescriptor::new("s", "ns:t".parse().unwrap())
         );
     }
 
     #[test]
     fn snapshot_without_table_or_type_is_rejected_by_name() {
-        let asked = pb::SnapshotDescription {
+        let request = pb::SnapshotDescription {
             name: "s".into(),
             table: Some("t".into()),
             ..pb::SnapshotDescription::default()
         };
         for wrong in [
-            pb::SnapshotDescription { table: None, ..asked.clone() },
-            pb::SnapshotDescription { r#type: Some(3), ..asked },
+            pb::SnapshotDescription { table: None, ..request.clone() },
+            pb::SnapshotDescription { r#type: Some(3), ..request },
         ] {
             assert!(
                 from_proto(&wrong).unwrap_err().message().starts_with("snapshot \"s\": "),

@@ -130,11 +130,11 @@ fn unknown_class_is_final_only_with_do_not_retry() {
 
 #[test]
 fn store_errors_map_to_hbase_exception_classes() {
-    let told = |kind| Exception::from(&Error::new(kind, "why")).kind();
-    assert_eq!(told(ErrorKind::InvalidRequest), Some(ExceptionKind::DoNotRetry));
-    assert_eq!(told(ErrorKind::NoSuchRegion), Some(ExceptionKind::NotServingRegion));
-    assert_eq!(told(ErrorKind::Busy), Some(ExceptionKind::RegionTooBusy));
-    assert_eq!(told(ErrorKind::TableEnabled), Some(ExceptionKind::TableNotDisabled));
+    let kind_of = |kind| Exception::from(&Error::new(kind, "why")).kind();
+    assert_eq!(kind_of(ErrorKind::InvalidRequest), Some(ExceptionKind::DoNotRetry));
+    assert_eq!(kind_of(ErrorKind::NoSuchRegion), Some(ExceptionKind::NotServingRegion));
+    assert_eq!(kind_of(ErrorKind::Busy), Some(ExceptionKind::RegionTooBusy));
+    assert_eq!(kind_of(ErrorKind::TableEnabled), Some(ExceptionKind::TableNotDisabled));
     assert_eq!(Exception::from(&Error::invalid("row is empty")).message(), "row is empty");
 }
 

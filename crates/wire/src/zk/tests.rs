@@ -54,15 +54,15 @@ fn stat() -> Stat {
 
 #[test]
 fn session_opens_with_or_without_read_only_field() {
-    for (read_only, asked, answered) in [(Some(false), 45, 37), (None, 44, 36)] {
+    for (read_only, request_bytes, response_bytes) in [(Some(false), 45, 37), (None, 44, 36)] {
         let request = written(|out| connect(read_only).encode(out));
-        assert_eq!(payload(&request).len(), asked);
+        assert_eq!(payload(&request).len(), request_bytes);
         let request = ConnectRequest::decode(&payload(&request)).unwrap();
         assert_eq!(request, connect(read_only));
         let response = request.accept(7, Bytes::from(vec![1; 16]), 4000..=40_000);
         assert_eq!(response.timeout_ms, 40_000);
         let bytes = payload(&written(|out| response.encode(out)));
-        assert_eq!(bytes.len(), answered);
+        assert_eq!(bytes.len(), response_bytes);
         assert_eq!(ConnectResponse::decode(&bytes).unwrap(), response);
     }
     let eager = ConnectRequest { timeout_ms: 100, ..connect(None) };

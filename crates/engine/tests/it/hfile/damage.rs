@@ -41,12 +41,12 @@ fn small_file() -> (Vec<u8>, Vec<OwnedCell>) {
 fn every_flipped_byte_is_detected_or_harmless() {
     let (bytes, cells) = small_file();
     assert!(open(bytes.clone()).unwrap().trailer().index_levels >= 3);
-    for at in 0..bytes.len() {
+    for offset in 0..bytes.len() {
         for flip in [0x01, 0x80, 0xff] {
             let mut damaged = bytes.clone();
-            damaged[at] ^= flip;
+            damaged[offset] ^= flip;
             if let Ok(read) = read(damaged) {
-                assert_eq!(read, cells, "byte {at} flipped by {flip:#x}");
+                assert_eq!(read, cells, "byte {offset} flipped by {flip:#x}");
             }
         }
     }
@@ -55,18 +55,18 @@ fn every_flipped_byte_is_detected_or_harmless() {
 #[test]
 fn every_flipped_byte_before_trailer_is_detected() {
     let bytes = sample("tiny-none");
-    for at in 0..bytes.len() - 4096 {
+    for offset in 0..bytes.len() - 4096 {
         for flip in [0x01, 0xff] {
             let mut damaged = bytes.clone();
-            damaged[at] ^= flip;
+            damaged[offset] ^= flip;
             // The meta index root and its like are verified on opening, data and chunks when they
             // are read.
             let error = read(damaged)
                 .err()
-                .unwrap_or_else(|| panic!("byte {at} flipped by {flip:#x} was not detected"));
+                .unwrap_or_else(|| panic!("byte {offset} flipped by {flip:#x} was not detected"));
             assert!(
                 matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported),
-                "{at}: {error}"
+                "{offset}: {error}"
             );
         }
     }
@@ -95,10 +95,10 @@ fn files_without_checksums_do_not_panic_either() {
         ..WriterOptions::default()
     };
     let bytes = write(&options, &cells, StoreFileInfo::flushed(3));
-    for at in 0..bytes.len() - 4096 {
+    for offset in 0..bytes.len() - 4096 {
         for flip in [0x01, 0x02, 0x40, 0x7f, 0x80, 0xff] {
             let mut damaged = bytes.clone();
-            damaged[at] ^= flip;
+            damaged[offset] ^= flip;
             // A changed value cannot be detected here; the read only has to end.
             drop(read(damaged));
         }
@@ -191,8 +191,8 @@ proptest! {
         let mut bytes = write(&options, &small_file().1, StoreFileInfo::flushed(3));
         // The zero padding of the trailer is not damaged.
         let interesting = bytes.len() - 4096 + 200;
-        for (at, byte) in damage {
-            bytes[at.index(interesting)] = byte;
+        for (offset, byte) in damage {
+            bytes[offset.index(interesting)] = byte;
         }
         drop(read(bytes.clone()));
         drop(use_in_every_way(bytes));

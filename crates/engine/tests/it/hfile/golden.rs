@@ -94,19 +94,19 @@ fn check_lookups(name: &str, reader: &std::sync::Arc<Reader>, cells: &[OwnedCell
             first_on_column(row, key_family(key), key_qualifier(key)),
         ];
         for probe in probes {
-            let at = cells.partition_point(|cell| is_before(comparator, &cell.key, &probe));
+            let index = cells.partition_point(|cell| is_before(comparator, &cell.key, &probe));
             let mut fresh = Cursor::new(reader.clone(), DirectBlocks);
             for cursor in [&mut fresh, &mut kept] {
                 cursor.seek(&probe).unwrap();
                 assert_eq!(
                     cursor.peek().map(OwnedCell::from_cell).as_ref(),
-                    cells.get(at),
+                    cells.get(index),
                     "{name}: seek {}",
                     probe.escape_ascii()
                 );
             }
             fresh.seek_before(&probe).unwrap();
-            let before = at.checked_sub(1).map(|at| &cells[at]);
+            let before = index.checked_sub(1).map(|index| &cells[index]);
             assert_eq!(
                 fresh.peek().map(OwnedCell::from_cell).as_ref(),
                 before,

@@ -99,16 +99,16 @@ proptest! {
         prop_assert_eq!(&read_all(&reader, DirectBlocks).unwrap(), &cells);
         let mut cursor = Cursor::new(reader.clone(), DirectBlocks);
         for probe in &probes {
-            let at = cells.partition_point(|cell| compare_keys(&cell.key, &probe.key).is_lt());
+            let index = cells.partition_point(|cell| compare_keys(&cell.key, &probe.key).is_lt());
             cursor.seek(&probe.key).unwrap();
-            prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), cells.get(at).cloned());
+            prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), cells.get(index).cloned());
             cursor.advance().unwrap();
-            prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), cells.get(at + 1).cloned());
+            prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), cells.get(index + 1).cloned());
             if probe.sequence % 2 == 0 {
                 cursor.seek_before(&probe.key).unwrap();
-                prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), at.checked_sub(1).map(|at| cells[at].clone()));
+                prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), index.checked_sub(1).map(|index| cells[index].clone()));
                 cursor.advance().unwrap();
-                prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), at.checked_sub(1).and_then(|_| cells.get(at).cloned()));
+                prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), index.checked_sub(1).and_then(|_| cells.get(index).cloned()));
             }
         }
         for cell in &cells {
@@ -204,9 +204,9 @@ fn cursor_can_seek_after_failed_block_read() {
         assert_eq!(walk().unwrap_err().kind(), ErrorKind::WouldBlock);
         assert!(cursor.peek().is_none());
         source.left.store(usize::MAX, Ordering::Relaxed);
-        for at in [400, 77, 78, 0, 499] {
-            cursor.seek(&cells[at].key).unwrap();
-            assert_eq!(cursor.key(), Some(cells[at].key.as_slice()));
+        for index in [400, 77, 78, 0, 499] {
+            cursor.seek(&cells[index].key).unwrap();
+            assert_eq!(cursor.key(), Some(cells[index].key.as_slice()));
         }
     }
 }
@@ -293,9 +293,9 @@ fn index_keys_sort_between_adjacent_blocks() {
     let options = WriterOptions { block_bytes: 300, ..WriterOptions::default() };
     let reader = open(write(&options, &cells, StoreFileInfo::flushed(1))).unwrap();
     let mid = reader.mid_key(&DirectBlocks).unwrap().unwrap();
-    let at = cells.partition_point(|cell| is_before(Comparator::Cell, &cell.key, &mid));
-    assert!(mid.len() < cells[at].key.len(), "shortened");
-    assert!((350..450).contains(&at), "{at}");
+    let index = cells.partition_point(|cell| is_before(Comparator::Cell, &cell.key, &mid));
+    assert!(mid.len() < cells[index].key.len(), "shortened");
+    assert!((350..450).contains(&index), "{index}");
 }
 
 #[test]

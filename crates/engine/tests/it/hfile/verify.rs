@@ -48,15 +48,15 @@ fn files_of_hbase_pass_verification() {
 fn every_flipped_byte_of_every_block_is_detected() {
     let bytes = small_file(ChecksumType::Crc32c);
     open(bytes.clone()).unwrap().verify().unwrap();
-    for at in 0..bytes.len() - 4096 {
+    for offset in 0..bytes.len() - 4096 {
         let mut damaged = bytes.clone();
-        damaged[at] ^= 0x10;
+        damaged[offset] ^= 0x10;
         let error =
-            open(damaged).and_then(|reader| reader.verify()).expect_err(&format!("byte {at}"));
-        assert_eq!(error.kind(), ErrorKind::Corrupt, "byte {at}: {error}");
+            open(damaged).and_then(|reader| reader.verify()).expect_err(&format!("byte {offset}"));
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "byte {offset}: {error}");
         assert!(
             error.message().starts_with("store file data/default/t/1f/f/9a: "),
-            "byte {at}: {error}"
+            "byte {offset}: {error}"
         );
     }
 }
@@ -70,8 +70,8 @@ fn complaint(near: &[u8], old: &[u8], new: &[u8]) -> String {
     let mut bytes = small_file(ChecksumType::Null);
     open(bytes.clone()).unwrap().verify().unwrap();
     let near = find(&bytes, near);
-    let at = near + find(&bytes[near..], old);
-    bytes[at..at + new.len()].copy_from_slice(new);
+    let offset = near + find(&bytes[near..], old);
+    bytes[offset..offset + new.len()].copy_from_slice(new);
     open(bytes).and_then(|reader| reader.verify()).unwrap_err().to_string()
 }
 
@@ -122,9 +122,9 @@ fn wrong_cell_count_in_trailer_is_detected() {
     let count = open(bytes.clone()).unwrap().entry_count();
     // Field 7 of the trailer's message is the number of cells; small enough here for one or two
     // bytes of a varint.
-    let at = trailer + bytes[trailer..].iter().position(|&byte| byte == 7 << 3).unwrap() + 1;
+    let offset = trailer + bytes[trailer..].iter().position(|&byte| byte == 7 << 3).unwrap() + 1;
     let mut damaged = bytes;
-    damaged[at] ^= 1;
+    damaged[offset] ^= 1;
     let error = open(damaged).and_then(|reader| reader.verify()).unwrap_err();
     assert!(
         error

@@ -73,10 +73,10 @@ proptest! {
 
     #[test]
     fn damaged_messages_never_panic(mut bytes in messages(), damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
-        for (at, byte) in damage {
+        for (offset, byte) in damage {
             if !bytes.is_empty() {
-                let at = at.index(bytes.len());
-                bytes[at] = byte;
+                let offset = offset.index(bytes.len());
+                bytes[offset] = byte;
             }
         }
         convert_all(&bytes);
