@@ -107,7 +107,7 @@ impl PageWriter {
     ) -> anyhow::Result<Arc<Plan>> {
         let plan = plan_with(key, conditions, None, options)?;
         self.statement(
-            format!("{}   (told: {hint})", key_command("explain", conditions, None)),
+            format!("{}   (hint: {hint})", key_command("explain", conditions, None)),
             plan.explain(&[]).lines().map(str::to_owned).collect(),
         );
         Ok(plan)

@@ -52,8 +52,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "Rows are found as before: the size of blocks changes what is read, not what is there.",
     )?;
     lab.paragraph(
-        "A block ends behind the cell that fills it, so blocks are a little larger than said. A \
-         change holds for files that are written from then on.",
+        "A block ends after the cell that fills it, so blocks are a little larger than configured. \
+         A change holds for files that are written from then on.",
     );
     Ok(())
 }

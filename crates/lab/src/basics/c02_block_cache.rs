@@ -67,8 +67,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     lab.paragraph(
         "Index and bloom filter blocks are cached all the same, or every read would read them \
-         anew. A single scan can also say for itself that it does not want to cache \
-         (setCacheBlocks(false)).",
+         again. A single scan can also disable caching (setCacheBlocks(false)).",
     );
     Ok(())
 }

@@ -18,9 +18,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A family keeps as many versions of a column as VERSIONS says, one if nothing is said. \
-         What is more is hidden at once, and taken away when files are written: at a flush already \
-         where the versions are in memory together, and for certain at a major compaction.",
+        "A family keeps as many versions of a column as VERSIONS specifies, one by default. Excess \
+         versions are hidden at once, and removed when files are written: at a flush where the \
+         versions are in memory together, and for certain at a major compaction.",
     );
     lab.section(Section::Demonstration);
     let table = lab.create_with_families("prices", &[FamilyDescriptor::new("p").versions(3)])?;
@@ -31,7 +31,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let values: Vec<_> = row.iter().map(|cell| cell.value().to_vec()).collect();
     lab.assert_claim(
         values == [b"5.00", b"4.00", b"3.00"],
-        "Of five prices the three newest are there, whatever number is asked for.",
+        "Of five prices the three newest are returned, whatever number is requested.",
     )?;
     let raw = lab.rows(&table, &ScanSpec::all().versions(10).raw())?;
     lab.measurement(format!(

@@ -24,7 +24,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
         "Families share their regions: what splits a table splits all its families, at the same \
-         keys. A family with a million rows beside one with a billion is therefore spread over as \
+         keys. A family with a million rows next to one with a billion is therefore spread over as \
          many regions as the large one, a few rows in each, and flushed and compacted there.",
     );
     lab.section(Section::Demonstration);

@@ -24,9 +24,9 @@ const GIVEN: &str = "CREATE TABLE messages (
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Tables are declared in many dialects. Those of Phoenix, Lindorm and Kudu are read as they \
-         stand, and printed back with the row key as the list of its segments. What the key does \
-         not serve is said at once.",
+        "Tables are declared in many dialects. Those of Phoenix, Lindorm and Kudu are read \
+         unchanged, and printed back with the row key as the list of its segments. Queries that \
+         the key does not serve are reported immediately.",
     );
     lab.section(Section::Demonstration);
     lab.paragraph(

@@ -17,8 +17,8 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Two operations read a value and write another one without a second client coming between. \
-         Append puts bytes behind those that are there. Increment adds to a number of eight bytes. \
+        "Two operations read a value and write another one without interference by other clients. \
+         Append adds bytes after the existing ones. Increment adds to a number of eight bytes. \
          Only one of them counts.",
     );
     lab.section(Section::Demonstration);

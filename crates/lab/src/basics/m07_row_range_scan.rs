@@ -28,8 +28,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "k03 to k07 is four rows: k07 is not among them.",
     )?;
     lab.paragraph(
-        "To have the last row too, the range ends at the next key there can be: the same bytes and \
-         one more, the least, behind them.",
+        "To have the last row too, the range ends at the next key there can be: the same bytes \
+         followed by the smallest byte.",
     );
     let closed = lab.scan(&table, &ScanSpec::from_row("k03").to("k07\0"))?;
     lab.assert_claim(closed.len() == 5, "Now there are five.")?;

@@ -13,7 +13,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.paragraph(
         "SQL has LIKE; HBase has ranges and filters. Keys that begin with something are a range, \
          and cheap. Keys that end with something, or hold it, are found by a filter: each row is \
-         read and looked at, only not sent.",
+         read and checked, only not sent.",
     );
     lab.section(Section::Demonstration);
     let table = lab.create("users", &["u"], &[])?;
@@ -41,7 +41,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     lab.paragraph(
         "Without a start row, though, those two begin at the first row of the table; PrefixFilter \
-         at least ends behind the last one that fits.",
+         at least ends after the last match.",
     );
 
     lab.paragraph("LIKE '%1' has no beginning:");
@@ -58,7 +58,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "No range of keys holds just these: the whole table is read for them (Q-FULL).",
     )?;
     lab.paragraph(
-        "If rows are asked for by their ends, the ends belong in front: a key that is written back \
+        "If rows are requested by their ends, the ends belong in front: a key that is written back \
          to front, or a second table.",
     );
     Ok(())

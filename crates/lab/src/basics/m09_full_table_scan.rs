@@ -18,8 +18,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
         "A scan without start and stop reads every row. So does one with a filter that no range \
-         can stand for: what it does not send has been read all the same. The row key is the only \
-         index there is.",
+         can replace: rows that it does not send are still read. The row key is the only index \
+         there is.",
     );
     lab.section(Section::Demonstration);
     let (table, key) = lab.declare(
@@ -54,7 +54,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let filtered = lab.count(&table, &ScanSpec::all().filter("ValueFilter(=, 'binary:20')")?)?;
     lab.assert_claim(
         filtered == 0,
-        "A filter on values that no row has sends nothing, and has looked at every row too.",
+        "A filter on values that no row has sends nothing, and has also checked every row.",
     )?;
     let with = |query: &str| format!("CREATE TABLE orders ({COLUMNS}) WITH QUERIES ({query})");
     lab.expect_finding("Q-FULL", &with("day: day = ?"), &with("day: shop = ? AND day = ?"))

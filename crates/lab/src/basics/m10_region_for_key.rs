@@ -39,7 +39,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.data_table(&["key", ">region", "from", "to, not included"], rows);
     lab.assert_claim(
         agree && regions.len() == 4,
-        "Each key lies between the borders of its region, as the store gives them.",
+        "Each key is between the boundaries of its region, as the store reports them.",
     )?;
     let of = |key: &str| region_for_key(key.as_bytes(), table.splits()) + 1;
     lab.assert_claim(
@@ -48,7 +48,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     lab.assert_claim(
         of("3") == 4 && of("~") == 4,
-        "3 and everything behind it belong to the fourth.",
+        "3 and everything after it belong to the fourth.",
     )?;
     lab.paragraph(
         "A client asks once where the regions of a table are, remembers it, and from then on sends \

@@ -15,7 +15,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.paragraph(
         "Rows are written in any order. The memstore keeps them sorted from the first one on, a \
          flush writes them to a file in that order, and a compaction merges files into one. A \
-         reader sees one sorted table and cannot tell where a row lies.",
+         reader sees one sorted table and cannot see where a row is stored.",
     );
     lab.section(Section::Demonstration);
     let table = lab.create("places", &["f"], &[])?;

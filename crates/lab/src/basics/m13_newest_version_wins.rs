@@ -51,7 +51,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     lab.paragraph(
         "Programs that set timestamps themselves, from clocks of several machines, meet the third \
-         case. Whoever leaves them out gets the server's clock.",
+         case. A write without a timestamp gets the server's clock.",
     );
     Ok(())
 }

@@ -14,9 +14,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "A user's operations stand under their id and the time counted down from Long.MAX_VALUE, \
-         so that the newest comes first. Three operations, at midnight and one and two hours \
-         later:",
+        "A user's operations are stored under their id and the time counted down from \
+         Long.MAX_VALUE, so that the newest comes first. Three operations, at midnight and one and \
+         two hours later:",
     );
     let table = lab.create("operations", &["o"], &[])?;
     for hour in 0..3 {
@@ -28,8 +28,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         )?;
     }
     lab.paragraph(
-        "The operations from midnight to two o'clock are asked for as one would ask for times that \
-         rise: from the first time to the last.",
+        "The operations from midnight to two o'clock are requested like rising times: from the \
+         first time to the last.",
     );
     let wrong = ScanSpec::from_row(format!("u1_{}", reversed(T0)))
         .to(format!("u1_{}", reversed(T0 + 2 * HOUR)));

@@ -15,7 +15,7 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "Points of sensors stand under the sensor and the reversed time. A helper of the \
+        "Points of sensors are stored under the sensor and the reversed time. A helper of the \
          application makes the scan for the last 24 hours: it begins with the key of the time 24 \
          hours ago, and ends with the key of now plus one millisecond, so that the point of now is \
          in it. Here are the points of sensor s1 of now, of an hour ago, of 24 hours ago, and of \
@@ -47,7 +47,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Right);
     lab.paragraph(
-        "Newest first, the range begins with now and ends behind the key of 24 hours ago: that \
+        "Newest first, the range begins with now and ends after the key of 24 hours ago: that \
          number plus one, because the stop row is left out.",
     );
     let key = lab.key("ROW KEY TEXT '{sensor}_{rev(ts):19}' WHERE sensor MATCHES '[^_]+'")?;

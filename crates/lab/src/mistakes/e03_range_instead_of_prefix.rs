@@ -21,8 +21,8 @@ fn key(user: &str, time: i64) -> Vec<u8> {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "Operations stand under the user's id, read backwards so that ids counted up are spread, \
-         and the reversed time in eight bytes. User 12345 has three operations.",
+        "Operations are stored under the user's id, read backwards so that ids counted up are \
+         spread, and the reversed time in eight bytes. User 12345 has three operations.",
     );
     let table = lab.create("operations", &["o"], &[])?;
     for hour in 0..3 {
@@ -40,15 +40,15 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "Reversed times fall: every operation up to now has a key at or behind the reversed time \
-         of now, and the range ends in front of that. The zeros are text, twelve bytes of 30, \
-         where the key has eight bytes of a number; they happen to sort in front of the numbers of \
-         all present times, which begin with 7F, so they do no more harm here.",
+        "Reversed times fall: every operation up to now has a key at or after the reversed time of \
+         now, and the range ends in front of that. The zeros are text, twelve bytes of 30, where \
+         the key has eight bytes of a number; they happen to sort in front of the numbers of all \
+         present times, which begin with 7F, so they do no more harm here.",
     );
     let first = lab.rows(&table, &ScanSpec::from_row(start).limit(1))?;
     lab.assert_claim(
         first.first().is_some_and(|row| row.key() == key("12345", T0)),
-        "The first key behind the start row is the very stop row of that scan, so there is nothing \
+        "The first key after the start row is the very stop row of that scan, so there is nothing \
          in between.",
     )?;
 
@@ -87,6 +87,6 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let found = lab.query(&table, &key, &["user=12345"], None)?;
     lab.assert_claim(
         found.len() == 3 && found.iter().all(|row| row.value("o", "what") == Some(b"12345")),
-        "The three operations of 12345, the newest first, and nobody else's.",
+        "The three operations of 12345, the newest first, and no other user's.",
     )
 }

@@ -19,8 +19,8 @@ const EACH: usize = 3;
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "Orders stand under four hexadecimal digits of the MD5 of their region, the region and a \
-         time. Eight regions have three orders each.",
+        "Orders are stored under four hexadecimal digits of the MD5 of their region, the region \
+         and a time. Eight regions have three orders each.",
     );
     let table = lab.create("orders", &["o"], &[])?;
     let mut rows = Vec::new();
@@ -31,7 +31,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.load(&table, "o:region", rows)?;
     lab.paragraph(
         "All orders of a region are read from the hash of the region up to the hash of what comes \
-         next: the region with a 1 behind it. That is how one writes the end of a prefix where \
+         next: the region followed by a 1. That is how one writes the end of a prefix where \
          nothing is hashed.",
     );
 
@@ -67,9 +67,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "A hash is made to lose order. What the next value hashes to lies anywhere: below the \
-         start, and the range is empty; far above it, and the range runs through other regions. \
-         Where a scan is right, it is by chance, until a region is added in between.",
+        "A hash destroys order. The hash of the next value is anywhere: below the start, and the \
+         range is empty; far above it, and the range runs through other regions. Where a scan is \
+         right, it is a coincidence, until a region is added in between.",
     );
 
     lab.section(Section::Right);

@@ -31,8 +31,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     lab.assert_claim(
         long.len() == 16,
-        "Two longs are 16 bytes, the one behind the other. Bytes.toLong reads the first eight of \
-         them: 1, for ever.",
+        "Two longs are 16 consecutive bytes. Bytes.toLong reads only the first eight of them: \
+         always 1.",
     )?;
     let calls = table.inner().clone();
     let refused = calls.increment(Increment::new("user_1").add("c", "long", 1));
@@ -44,9 +44,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "Append puts bytes behind bytes. It is atomic, so that no byte is lost when two clients \
-         write at once, but it knows no numbers. It is made for logs that grow in a cell, and each \
-         call reads and writes all that is there: n calls move n * n / 2 bytes.",
+        "Append adds bytes after bytes. It is atomic, so that no byte is lost when two clients \
+         write at once, but it does not handle numbers. It is meant for logs that grow in a cell, \
+         and each call reads and writes all that is there: n calls move n * n / 2 bytes.",
     );
 
     lab.section(Section::Right);

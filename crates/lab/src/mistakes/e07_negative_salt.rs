@@ -112,8 +112,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let least = java_hash("polygenelubricants");
     lab.assert_claim(
         least == i32::MIN && least.wrapping_abs() % 1000 == -648 && least.rem_euclid(1000) == 352,
-        "Math.abs is no mend: the hash code of \"polygenelubricants\" is Integer.MIN_VALUE, which \
-         has no positive counterpart, and the salt is -648. Math.floorMod gives 352.",
+        "Math.abs is not a fix: the hash code of \"polygenelubricants\" is Integer.MIN_VALUE, \
+         which has no positive counterpart, and the salt is -648. Math.floorMod gives 352.",
     )?;
 
     lab.section(Section::Right);
@@ -142,7 +142,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.assert_claim(
         day.len() as u64 == all,
         format!(
-            "The calls of the day, asked from all 1000 salts and merged in the order of their \
+            "The calls of the day, read from all 1000 salts and merged in the order of their \
              times, are all {all}."
         ),
     )?;

@@ -47,8 +47,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     }
     let wrong_keys = keys(&wrong, &samples)?;
     lab.paragraph(
-        "Whoever made the table knew all keys to come: its 16 regions are of exactly the same size \
-         in the end.",
+        "The creator of the table knew all future keys: its 16 regions are of exactly the same \
+         size in the end.",
     );
     let table = lab.create_with_splits("load", &["l"], perfect_splits(&wrong_keys, REGIONS)?)?;
     lab.load(&table, "l:v", wrong_keys.iter().map(|key| (key.clone(), "1")))?;
@@ -57,8 +57,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let whole = lab.stored_skew(&table)?;
     lab.assert_claim(
         whole.max_over_mean < 1.01,
-        "Afterwards all regions have as many rows, and whoever looks at the table sees nothing \
-         wrong.",
+        "Afterwards all regions have as many rows, and the table shows nothing wrong.",
     )?;
     let skew = lab.skew(&table, &wrong_keys);
     lab.paragraph(format!("But at a time, here {WINDOW} writes one after the other:"));
@@ -81,8 +80,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Right);
     lab.paragraph(
-        "A salt of the host in front of the bucket, or the host itself, if hosts are what is asked \
-         for:",
+        "A salt of the host in front of the bucket, or the host itself, if queries specify hosts:",
     );
     let salted = lab.key(SALTED)?;
     let hosts = lab.key("ROW KEY (host STRING, BUCKET(ts, '1h'))")?;
@@ -120,8 +118,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.assert_claim(
         found.len() == HOSTS,
         format!(
-            "Asked for seven o'clock of the first day, the salted table gives {HOSTS} rows, one \
-             for each host."
+            "For seven o'clock of the first day, the salted table returns {HOSTS} rows, one for \
+             each host."
         ),
     )?;
     lab.expect_finding("K-BUCKETLEAD", WRONG, SALTED)

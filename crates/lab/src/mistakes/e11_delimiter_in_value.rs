@@ -4,7 +4,7 @@ use crate::{Page, PageWriter, ScanSpec, Section};
 
 pub(super) const PAGE: Page = Page {
     id: "E11",
-    title: "A delimiter neither separates nor sorts by itself",
+    title: "A delimiter alone neither separates nor sorts",
     rules: &["K-DELIM", "K-SEPORD"],
     see: &["E12", "E25"],
     run,
@@ -15,7 +15,7 @@ const RIGHT: &str = "ROW KEY (folder STRING, name STRING)";
 
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
-    lab.paragraph("Files stand under their folder and their name, joined by an underscore.");
+    lab.paragraph("Files are stored under their folder and their name, joined by an underscore.");
     let table = lab.create("files", &["f"], &[])?;
     let files = [
         ("tax", "2023_draft", "draft"),
@@ -49,10 +49,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "Nothing in the bytes says which underscore ends the folder. And where two folders differ \
-         in length, the delimiter of the shorter is compared with a character of the longer: _ is \
-         5F and digits are 30 to 39, so user_1_ sorts behind user_10. Any delimiter has one of the \
-         two faults as long as fields are free to contain everything.",
+        "The bytes do not show which underscore ends the folder. And where two folders differ in \
+         length, the delimiter of the shorter is compared with a character of the longer: _ is 5F \
+         and digits are 30 to 39, so user_1_ sorts after user_10. Any delimiter has one of the two \
+         faults as long as fields are free to contain everything.",
     );
 
     lab.section(Section::Right);

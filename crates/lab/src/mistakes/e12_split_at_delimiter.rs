@@ -6,7 +6,7 @@ use crate::{Page, PageWriter, ScanSpec, Section};
 
 pub(super) const PAGE: Page = Page {
     id: "E12",
-    title: "Keys are not taken apart by splitting at a delimiter",
+    title: "Keys are not decoded by splitting at a delimiter",
     rules: &["K-DELIM"],
     see: &["E11"],
     run,
@@ -18,8 +18,8 @@ const DECLARED: &str =
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "A message stands under its receiver, its reversed time and its sender, joined by \
-         underscores. One was sent by nobody: the sender is empty.",
+        "A message is stored under its receiver, its reversed time and its sender, joined by \
+         underscores. One has no sender: the field is empty.",
     );
     let table = lab.create("inbox", &["m"], &[])?;
     lab.put(&table, format!("user_1_{}_user_2", reversed(T0)), "m:body", "hello")?;

@@ -14,9 +14,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "Users stand under a piece of the MD5 of their id and the id. How long the piece is stands \
-         in three places: the design says MD5(id)_id, its example shows four digits, the program \
-         that writes takes eight.",
+        "Users are stored under a prefix of the MD5 of their id and the id. The length of the \
+         prefix is specified in three places: the design contains MD5(id)_id, its example shows \
+         four digits, the program that writes takes eight.",
     );
     let table = lab.create("users", &["u"], &[])?;
     for user in ["user_1", "user_2", "user_3", "user_12345"] {
@@ -44,8 +44,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Right);
     lab.paragraph(
-        "The declaration is the one place, and the table keeps it: whoever opens the table makes \
-         the same keys.",
+        "The declaration is the only place, and the table stores it: every program that opens the \
+         table creates the same keys.",
     );
     let text = "ROW KEY TEXT '{md5(id):8}_{id}'";
     let key = lab.key(text)?;

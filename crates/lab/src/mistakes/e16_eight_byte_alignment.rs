@@ -44,9 +44,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "Cells lie one behind the other in blocks and in memory, with lengths in between: no key \
-         begins at a multiple of eight, whatever its length. Keys are compared byte by byte, or \
-         eight bytes at a time from wherever they begin.",
+        "Cells are consecutive in blocks and in memory, with lengths in between: no key begins at \
+         a multiple of eight, whatever its length. Keys are compared byte by byte, or eight bytes \
+         at a time from wherever they begin.",
     );
 
     lab.section(Section::Right);

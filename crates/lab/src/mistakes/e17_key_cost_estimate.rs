@@ -134,8 +134,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let [text, binary, long, hashed] = &found[..] else { anyhow::bail!("there are four tables") };
     lab.assert_claim(
         (long.1.cell - long.1.key - 31.0).abs() < 0.1,
-        "A plain cell is 31 bytes longer than its key: the key stands in every cell, so the keys \
-         of two columns are 2 GB and not 1.",
+        "A plain cell is 31 bytes longer than its key: every cell contains the key, so the keys of \
+         two columns are 2 GB and not 1.",
     )?;
     lab.assert_claim(
         (long.1.own - text.1.own).abs() < 0.1 && long.1.own < 12.0,
@@ -154,9 +154,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.paragraph(
         "Two things act against each other. In the log, on the wire and in the memstore every cell \
          carries its whole key. In store files a block encoding writes only what differs from the \
-         cell before. These cells in blocks of 64 KB as HBase's FAST_DIFF encodes them, and beside \
-         them what files that HBase 2.6.4 wrote of such keys have for each cell, heads of blocks \
-         and index included:",
+         cell before. These cells in blocks of 64 KB as HBase's FAST_DIFF encodes them, and next \
+         to them what files that HBase 2.6.4 wrote of such keys have for each cell, heads of \
+         blocks and index included:",
     );
     let of_hbase = [("64.2", 16.5), ("44.1", 15.4), ("132.4", 16.9), ("97.2", 45.3)];
     let line = |((name, cost), (plain, of_hbase)): (&(&str, Costs), &(&str, f64))| {

@@ -41,9 +41,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "A comment is checked by nobody. Here it is also wrong in itself: what changes with every \
+        "No program checks a comment. Here it is also wrong in itself: what changes with every \
          login cannot be in the key of the row that counts logins, since each login would then \
-         make a row of its own, and whoever wants the count would have to know it to find it.",
+         create a separate row, and a reader would have to know the count to find it.",
     );
 
     lab.section(Section::Right);

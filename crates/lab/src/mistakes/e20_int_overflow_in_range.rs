@@ -54,8 +54,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Why);
     lab.paragraph(
         "An int ends at 2,147,483,647, which is 24.8 days of milliseconds. All factors are ints, \
-         so the product is one, whatever it is subtracted from. The mistake shows on the day on \
-         which somebody first asks for a month.",
+         so the product is one, whatever it is subtracted from. The mistake shows with the first \
+         query for a month.",
     );
 
     lab.section(Section::Right);

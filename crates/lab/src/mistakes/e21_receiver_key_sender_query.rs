@@ -18,8 +18,8 @@ const MESSAGES: usize = 2_000;
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(format!(
-        "Messages stand in one table under their receiver, newest first. {MESSAGES} messages are \
-         sent among 50 users, and the screen \"sent\" is to show those of user_07."
+        "Messages are stored in one table under their receiver, newest first. {MESSAGES} messages \
+         are sent among 50 users, and the screen \"sent\" is to show those of user_07."
     ));
     let (inbox, by_receiver) = lab.declare(
         "CREATE TABLE inbox (body STRING FAMILY m, ROW KEY (receiver STRING, ts TIMESTAMP DESC, \
@@ -69,8 +69,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "A table has one order, and the sender stands at the end of it. A filter on the sender, or \
-         an index that is not there, changes what is returned and not what is read.",
+        "A table has one order, and the sender is at its end. A filter on the sender, or an index \
+         that is not there, changes what is returned and not what is read.",
     );
 
     lab.section(Section::Right);

@@ -7,7 +7,7 @@ use crate::{Page, PageWriter, Section};
 
 pub(super) const PAGE: Page = Page {
     id: "E22",
-    title: "The primary key is not what is asked for",
+    title: "The primary key is not what queries specify",
     rules: &["Q-FULL"],
     see: &["E21", "E38"],
     run,
@@ -51,7 +51,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.assert_claim(
         found == wanted && examined == usize::try_from(MESSAGES)?,
         format!(
-            "{examined} rows are looked at, {found} messages are of this receiver, in the order of \
+            "{examined} rows are examined, {found} messages are of this receiver, in the order of \
              their ids. They are sorted by time afterwards, and 50 thrown away."
         ),
     )?;
@@ -60,8 +60,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let bodies = versions.iter().filter(|cell| cell.qualifier() == b"body").count();
     lab.assert_claim(
         bodies == 1,
-        "The design also has edits as versions of a cell. A family keeps one version unless it is \
-         told otherwise, so what stood before the edit is gone.",
+        "The design also has edits as versions of a cell. A family keeps one version by default, \
+         so the text before the edit is lost.",
     )?;
 
     lab.section(Section::Why);
@@ -73,8 +73,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Right);
     lab.paragraph(
-        "The declaration is the key that programs use. The id stands at its end, where it keeps \
-         messages of the same time apart.",
+        "The declaration is the key that programs use. The id is at its end, where it \
+         distinguishes messages of the same time.",
     );
     let text = "CREATE TABLE inbox (\n  body STRING FAMILY m,\n  ROW KEY (SALT(16 BY receiver), \
                 receiver STRING, ts TIMESTAMP DESC, sender STRING, msg_id STRING)\n) WITH \
@@ -101,7 +101,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.assert_claim(
         found.len() == 100 && examined <= 101,
         format!(
-            "100 rows are returned, {examined} looked at: one range, no sort. The first one is \
+            "100 rows are returned, {examined} examined: one range, no sort. The first one is \
              {first}."
         ),
     )?;

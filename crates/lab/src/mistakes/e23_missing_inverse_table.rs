@@ -51,7 +51,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "A relation between two sides is asked from both. A table answers it from the side that \
+        "A relation between two sides is queried from both. A table answers it from the side that \
          its key begins with.",
     );
 

@@ -114,7 +114,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Right);
     lab.paragraph(
         "The post is written first, with a cursor: how far it has been sent. Followers get it in \
-         batches, and the cursor moves on after each. Whoever starts again reads the cursor. A \
+         batches, and the cursor moves on after each. A restarted process reads the cursor. A \
          batch that is sent twice does no harm, since a follower's row for a post is always the \
          same.",
     );
@@ -155,9 +155,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         batched.as_micros() / 200
     ));
     lab.paragraph(
-        "Above some number of followers the post is not sent at all. Whoever follows such an \
-         account reads its newest posts beside the own feed, and merges the two: one range more \
-         for a reader, in place of millions of rows for a post.",
+        "Above some number of followers the post is not sent at all. A follower of such an account \
+         reads its newest posts in addition to their own feed, and merges the two: one range more \
+         for a reader, instead of millions of rows for a post.",
     );
     let star = lab.rows(&posts, &ScanSpec::prefix("post_"))?;
     let own = lab.rows(&timeline, &ScanSpec::prefix(format!("{}_", follower(299))))?;

@@ -15,8 +15,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     const RIGHT: &str = "ROW KEY (parent STRING, child STRING)";
     lab.section(Section::Wrong);
     lab.paragraph(
-        "A directory tree stands in a table: the key is the id of the directory and the id of what \
-         is in it, one behind the other.",
+        "A directory tree is stored in a table: the key is the id of the directory followed by the \
+         id of an entry.",
     );
     let table = lab.create("tree", &["d"], &[])?;
     let entries =
@@ -36,14 +36,13 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let names: Vec<_> = listed.iter().filter_map(|row| row.value("d", "name")).collect();
     lab.assert_claim(
         names.contains(&&b"song"[..]),
-        "The listing of directory 1 shows the song, which lies in directory 12.",
+        "The listing of directory 1 shows the song, which is in directory 12.",
     )?;
 
     lab.section(Section::Why);
     lab.paragraph(
         "Where the first id ends is not in the bytes. Different pairs give one key, and a prefix \
-         of one id is a prefix of others. It cannot be mended by whoever reads: the report was \
-         overwritten.",
+         of one id is a prefix of others. A reader cannot fix it: the report was overwritten.",
     );
 
     lab.section(Section::Right);

@@ -38,8 +38,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(format!(
         "A visit is a row of the day, the cohort (the day on which the user came first) and the \
-         user. Retention is asked for one cohort over its first days. {COHORTS} cohorts of {USERS} \
-         users, whose users come back less and less over ten days.",
+         user. Retention is queried for one cohort over its first days. {COHORTS} cohorts of \
+         {USERS} users, whose users come back less and less over ten days.",
     ));
     let (visits, by_day) = lab.declare(
         "CREATE TABLE visits (n STRING FAMILY v, ROW KEY (day DATE, cohort DATE, user STRING))",
@@ -81,14 +81,14 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     lab.assert_claim(
         ranges == 7 && exact == found.len(),
-        "Asked by the declared key it is a range for each day, which reads no row too many; a \
-         quarter of a year would be 90 ranges.",
+        "With the declared key it is a range for each day, which reads no row too many; a quarter \
+         of a year would be 90 ranges.",
     )?;
 
     lab.section(Section::Why);
     lab.paragraph(
-        "The day is given as a range, and behind a range a key is not narrowed any further. What \
-         is given as one value belongs in front of what is given as a range.",
+        "The day is given as a range, and fields after a range do not narrow a key any further. \
+         What is given as one value belongs in front of what is given as a range.",
     );
 
     lab.section(Section::Right);

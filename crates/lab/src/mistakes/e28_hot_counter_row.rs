@@ -62,16 +62,16 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "A row lies in one region, and changes of a row come one after the other, each under the \
-         row's lock and each with its own entry in the log. Splitting cannot part a row. More \
+        "A row is in one region, and changes of a row come one after the other, each under the \
+         row's lock and each with its own entry in the log. A split cannot divide a row. More \
          servers do not make it faster; only less writing to this row does.",
     );
 
     lab.section(Section::Right);
     lab.paragraph(
-        "The counter becomes several rows. Each writer adds to one of them by chance, and whoever \
-         reads adds them up. It is the one place where a random salt is right: no row has to be \
-         found again.",
+        "The counter becomes several rows. Each writer adds to a random one of them, and readers \
+         add them up. It is the one place where a random salt is right: no row has to be found \
+         again.",
     );
     let key = lab.key("ROW KEY (SALT(16 USING random), metric STRING, day DATE)")?;
     let right = lab.create_with_splits("views_2", &["c"], splits)?;

@@ -54,13 +54,13 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let plan = lab.explain(&wrong, &["id=foo0003"], None)?;
     lab.assert_claim(
         plan.fan_out() == 4,
-        "To find foo0003, all four salts are asked. Which of the two rows is newer, the reader has \
+        "To find foo0003, all four salts are read. Which of the two rows is newer, the reader has \
          to find out; a delete has to find both.",
     )?;
 
     lab.section(Section::Why);
     lab.paragraph(
-        "A key has to follow from what it stands for. A salt that is drawn is not known to anybody \
+        "A key has to be computable from what it identifies. No program knows a random salt \
          afterwards: writing twice makes two rows, a get becomes a search, and uniqueness, which \
          the row key alone provides in HBase, is lost.",
     );

@@ -46,9 +46,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "A row key is bytes. As soon as numbers are put together with an operator of numbers, or \
-         with text whose conversion one does not see, what comes out depends on the language and \
-         on the types of that line.",
+        "A row key is bytes. As soon as numbers are combined with an arithmetic operator, or with \
+         text by an implicit conversion, the result depends on the language and on the types of \
+         that line.",
     );
 
     lab.section(Section::Right);

@@ -57,17 +57,17 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "Rows are told apart by the key and by nothing else. Of r events a second over B prefixes, \
-         each of the 1000 * B places of a second gets x = r / (1000 * B) in the mean, and 1000 * B \
-         * (x - 1 + exp(-x)) events find their place taken: here 115 a second, and nearly four \
-         times as many at twice the rate. A prefix that is computed from the time itself would be \
-         no help: the two have the same one.",
+        "Rows are distinguished only by the key. Of r events a second over B prefixes, each of the \
+         1000 * B places of a second gets x = r / (1000 * B) in the mean, and 1000 * B * (x - 1 + \
+         exp(-x)) events find their place taken: here 115 a second, and nearly four times as many \
+         at twice the rate. A prefix that is computed from the time itself would be no help: the \
+         two have the same one.",
     );
 
     lab.section(Section::Right);
     lab.paragraph(
-        "Behind the time stands what makes the event one of its own: who wrote it, and its number \
-         there. The prefix is a salt of these.",
+        "After the time follows what makes the event unique: its writer, and its number there. The \
+         prefix is a salt of these.",
     );
     let (table, key) =
         lab.declare(&format!("CREATE TABLE events_2 (n STRING FAMILY e, {RIGHT}) SPLIT BY SALT"))?;

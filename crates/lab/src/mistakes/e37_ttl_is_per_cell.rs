@@ -90,9 +90,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "Each cell has a timestamp, and its life is counted from that. A row is only what its \
-         cells have in common. A cell that is over is not returned from that moment on; it goes \
-         out of its file when a compaction writes the file anew.",
+        "Each cell has a timestamp, from which its lifetime counts. A row is only what its cells \
+         have in common. An expired cell is no longer returned; it is removed when a compaction \
+         rewrites its file.",
     );
     lab.flush(&table)?;
     let raw = lab.rows(&table, &ScanSpec::prefix("session_1").raw().versions(5))?;

@@ -40,12 +40,12 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let raw = lab.scan(&table, &ScanSpec::all().raw().versions(10))?;
     lab.assert_claim(
         raw[0].len() == 3,
-        "The raw scan finds three. The two oldest prices are gone for good.",
+        "The raw scan finds three. The two oldest prices are permanently deleted.",
     )?;
 
     lab.section(Section::Why);
     lab.paragraph(
-        "A flush writes a new file, and leaves out what nobody may read any more; so does every \
+        "A flush writes a new file, and omits cells that are no longer readable; so does every \
          compaction for the files it reads. What no flush and no minor compaction sees together \
          stays: versions of one cell in two files. Only a major compaction reads all files, so \
          only after that it is certain that extra versions are gone. When they go earlier is not \

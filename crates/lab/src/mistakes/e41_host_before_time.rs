@@ -47,9 +47,9 @@ fn keys(
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(format!(
-        "Measurements stand under metric, host and time, which is said to serve \"a metric and a \
-         range of time\". {HOSTS} hosts, one value a minute for {STEPS} minutes; the dashboard \
-         shows ten minutes of cpu of all hosts.",
+        "Measurements are stored under metric, host and time, which is supposed to serve \"a \
+         metric and a range of time\". {HOSTS} hosts, one value a minute for {STEPS} minutes; the \
+         dashboard shows ten minutes of cpu of all hosts.",
     ));
     let (table, key) = lab.declare(
         "CREATE TABLE metrics (v DOUBLE FAMILY m, ROW KEY (metric STRING, host STRING, ts \
@@ -76,8 +76,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "Within cpu, rows lie by host. The ten minutes are twenty pieces, one in each host's rows. \
-         A condition behind a field that is not given narrows nothing by itself.",
+        "Within cpu, rows are sorted by host. The ten minutes are twenty parts, one in each host's \
+         rows. A condition after an unspecified field narrows nothing.",
     );
 
     lab.section(Section::Right);

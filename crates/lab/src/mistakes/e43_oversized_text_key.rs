@@ -56,7 +56,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let back = lab.decode(&salted, &spread)?;
     lab.assert_claim(
         back == "sensor = 42, ts = 2024-03-15T00:00:00Z",
-        "They are read back as sensor and time, so nobody has to look at the bytes.",
+        "They are read back as sensor and time, so the bytes need not be read.",
     )?;
     lab.paragraph(
         "Names that are no numbers get numbers from a dictionary, or stay text: on disk a block \

@@ -72,8 +72,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "The column is there because a row without it does not show its time to somebody who reads \
-         it as text. The key holds it, in a form that programs have to take apart.",
+        "The column is there because a row without it does not show its time as text. The key \
+         contains it, in a form that programs have to decode.",
     );
 
     lab.section(Section::Right);

@@ -15,7 +15,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     const RIGHT: &str = "ROW KEY (ts TIMESTAMP, id U32)";
     lab.section(Section::Wrong);
     lab.paragraph(
-        "Calls stand under their time with 14 digits, to the second, and a number. Those of a \
+        "Calls are stored under their time with 14 digits, to the second, and a number. Those of a \
          period are read by bounds of 12 digits, to the minute.",
     );
     let table = lab.create("calls", &["c"], &[])?;
@@ -39,8 +39,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
          just in front of their minute.",
     )?;
     lab.paragraph(
-        "Up to and with midnight of 24 May, as a second program asks for it; a zero byte behind \
-         the stop row includes it:",
+        "Up to and with midnight of 24 May, as a second program queries it; a zero byte after the \
+         stop row includes it:",
     );
     let included = lab.count(&table, &ScanSpec::from_row("201501010000").to("201505240000\0"))?;
     lab.assert_claim(
@@ -54,8 +54,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let finer = lab.count(&table, &ScanSpec::from_row("20150101000000000").to("201505240000"))?;
     lab.assert_claim(
         finer == 2,
-        "The call of the first second is found, but only because _ sorts behind the digit that the \
-         bound has in that place.",
+        "The call of the first second is found, but only because _ sorts after the digit that the \
+         bound has at that position.",
     )?;
     lab.put(&table, "20150101000000", "c:n", "1")?;
     let alone = lab.count(&table, &ScanSpec::from_row("20150101000000000").to("201501010001"))?;
@@ -69,13 +69,13 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.paragraph(
         "As text, a time has an order only among texts of the same form. Bounds of another length \
          fall in front of a minute or into the middle of one, depending on which bound it is and \
-         what stands behind the digits. It was right once by chance.",
+         what follows the digits. It was right once by coincidence.",
     );
 
     lab.section(Section::Right);
     lab.paragraph(
-        "A time is declared as a time. Bounds are times too, whatever digits somebody writes them \
-         with, and each says whether it is included.",
+        "A time is declared as a time. Bounds are times too, whatever digits they are written \
+         with, and each states whether it is included.",
     );
     let (table, key) =
         lab.declare(&format!("CREATE TABLE calls_2 (n STRING FAMILY c, {RIGHT})"))?;

@@ -56,7 +56,7 @@ fn job(table: &LabTable) -> anyhow::Result<(Duration, Vec<usize>)> {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "A job over all rows took hours. The table was made anew with salts and a region for each, \
+        "A job over all rows took hours. The table was recreated with salts and a region for each, \
          the job took minutes, and the salts are praised for it. The same rows in three tables:",
     );
     let plain: KeySchema = "ROW KEY (ts TIMESTAMP, id U32)".parse()?;
@@ -111,14 +111,14 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     lab.assert_claim(
         largest[2] > largest[1] && largest[2] * 4 < 5 * largest[1],
-        "With salts it is no less; a little more, because hashes are never exactly even.",
+        "With salts it does not shrink; it grows a little, because hashes are never exactly even.",
     )?;
 
     lab.section(Section::Why);
     lab.paragraph(
         "What made the job fast is that the table had many regions of the same size. Salts come \
-         with that, because their borders are known before there is any data. They are one way to \
-         it, not the cause.",
+         with that, because their split keys are known before there is any data. They are one way \
+         to it, not the cause.",
     );
 
     lab.section(Section::Right);

@@ -58,7 +58,7 @@ fn bar_lines(shares: &[(String, f64)]) -> Vec<String> {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "it lies between 0 and 40"
+            reason = "the value is between 0 and 40"
         )]
         let length = if max > 0.0 { (share / max * WIDTH).round() as usize } else { 0 };
         format!("{label:<width$}  {:>5.1} %  {}", share * 100.0, "#".repeat(length))

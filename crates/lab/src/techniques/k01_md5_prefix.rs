@@ -48,7 +48,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let found = lab.query(&table, &key, &["user=user_12345"], None)?;
     lab.assert_claim(
         found.len() == 1,
-        "The digest is computed from the id that is asked for, so the row is found by its key.",
+        "The digest is computed from the requested id, so the row is found by its key.",
     )?;
 
     lab.paragraph(
@@ -67,8 +67,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Costs);
     lab.paragraph(
         "Nine bytes in front of every cell's key, where two bytes of the digest would spread as \
-         well. No range of ids can be read any more. Eight digits are not the whole MD5: whoever \
-         writes these keys and whoever reads them has to mean the same number of digits.",
+         well. No range of ids can be read any more. Eight digits are not the whole MD5: writers \
+         and readers of these keys have to use the same number of digits.",
     );
     lab.expect_finding(
         "K-HEX",

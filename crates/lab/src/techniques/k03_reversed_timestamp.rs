@@ -63,7 +63,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let before_1970 = time_key_bytes(lab, "ROW KEY (ts TIMESTAMP DESC)", -HOUR)?;
     lab.assert_claim(
         before_1970 > bytes,
-        "A time before 1970 sorts behind, as the oldest; subtracting from Long.MAX_VALUE would \
+        "A time before 1970 sorts last, as the oldest; subtracting from Long.MAX_VALUE would \
          overflow there.",
     )?;
 
@@ -74,9 +74,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "As decimal digits the same time takes 19 bytes instead of 8, in every cell of the row.",
     )?;
     lab.paragraph(
-        "Nobody reads a time in such a key with the naked eye; halite key decode and the declared \
-         table do. Reading oldest first is a reversed scan, which is somewhat slower than a \
-         forward one.",
+        "Such a key is not human-readable; halite key decode and the declared table decode it. \
+         Reading oldest first is a reversed scan, which is somewhat slower than a forward one.",
     );
     Ok(())
 }

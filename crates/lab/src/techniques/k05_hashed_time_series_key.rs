@@ -28,7 +28,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let cpu = lab.encode(&key, &["host=host01", "ts=2024-03-15T00:00:00Z", "metric=cpu"])?;
     lab.assert_claim(
         &cpu[..] == b"fbb8bd61_host01_0001900512_cpu",
-        "Midnight of 2024-03-15 lies in quarter 1900512 since 1970.",
+        "Midnight of 2024-03-15 is in quarter 1900512 since 1970.",
     )?;
 
     lab.paragraph(
@@ -62,11 +62,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "The metric stands behind the time: one metric over a day reads the others too, and throws \
-         them away. If dashboards show one metric, put it in front of the bucket. One metric of \
-         all hosts is a scan of the whole table. And each point needs a column of its own in its \
-         row, named by its offset in the quarter (K30); without one the points of a quarter \
-         replace each other.",
+        "The metric follows the time: one metric over a day reads the others too, and discards \
+         them. If dashboards show one metric, put it in front of the bucket. One metric of all \
+         hosts is a scan of the whole table. And each point needs a separate column in its row, \
+         named by its offset in the quarter (K30); without one the points of a quarter replace \
+         each other.",
     );
     Ok(())
 }

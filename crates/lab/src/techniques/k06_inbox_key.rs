@@ -59,7 +59,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let page = lab.query(&table, &key, &["receiver=user_001"], Some(2))?;
     lab.assert_claim(
         page == all[..2],
-        "A page of two reads two rows. The next one begins behind its last key, not at an offset.",
+        "A page of two reads two rows. The next one begins after its last key, not at an offset.",
     )?;
 
     lab.section(Section::Costs);

@@ -15,9 +15,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "The commonest question to a log is what one user did between two times. With the user \
-         first and the time second, the answer stands in one piece of the table: user and time are \
-         compared byte by byte, in that order.",
+        "The most common query of a log is what one user did between two times. With the user \
+         first and the time second, the result is one contiguous part of the table: user and time \
+         are compared byte by byte, in that order.",
     );
     lab.section(Section::Declaration);
     let (table, key) = lab.declare(

@@ -20,9 +20,9 @@ const ORDERS: usize = 100_000;
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "An order has a number, a parcel a code, a session a UUID. If rows are only ever asked for \
-         by that, it is the whole key: nothing is shorter, and one get finds the row. Whether it \
-         also spreads depends on how the ids are given out.",
+        "An order has a number, a parcel a code, a session a UUID. If all queries specify it, it \
+         is the whole key: nothing is shorter, and one get finds the row. Whether it also spreads \
+         depends on how the ids are given out.",
     );
     lab.section(Section::Declaration);
     let text = "CREATE TABLE sessions (\n  user STRING FAMILY s QUALIFIER u,\n  ROW KEY (id UUID)\n\
@@ -50,13 +50,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         skew_for_keys(&random, &RegionSplitter::Uniform.split(16)?, 2_000),
     );
     lab.skews(&[("order numbers", &rising), ("random UUIDs", &even)]);
-    lab.assert_claim(
-        rising.max_over_mean < 1.01,
-        "Looked at as a whole, order numbers are perfectly even.",
-    )?;
+    lab.assert_claim(rising.max_over_mean < 1.01, "As a whole, order numbers are perfectly even.")?;
     lab.assert_claim(
         rising.window_median >= 0.9 * 16.0 && rising.window_effective_regions < 1.1,
-        "At any moment one region does all the work: new numbers stand behind all that are there.",
+        "At any moment one region does all the work: new numbers follow all existing ones.",
     )?;
     lab.assert_claim(
         even.max_over_mean < 1.1 && even.window_mean < 1.4,

@@ -61,12 +61,15 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "Each is one range, of 15 and of 5 rows, and the rows of eu-west are not among them.",
     )?;
 
-    lab.paragraph("A category of all regions is no prefix:");
+    lab.paragraph("A category of all regions is not a prefix:");
     let scanned = lab.explain(&key, &["category=tv"], None)?;
-    lab.assert_claim(scanned.has_residual(), "As it stands it reads every row and looks at each.")?;
+    lab.assert_claim(
+        scanned.has_residual(),
+        "Without more information it reads and checks every row.",
+    )?;
     lab.paragraph(
-        "There are few regions. Told so, the plan jumps from one to the next and reads one range \
-         in each:",
+        "There are few regions. Given their number, the plan jumps from one to the next and reads \
+         one range in each:",
     );
     let options =
         PlanOptions { distinct: vec![(field(&key, "region")?, 4)], ..PlanOptions::default() };

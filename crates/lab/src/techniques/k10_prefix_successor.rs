@@ -43,8 +43,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         bounds.is_some_and(|range| {
             range.contains(b"0420_beijing_~") && !range.contains(b"0420_beijing`")
         }),
-        "The range ends at 0420_beijing`: the underscore is byte 5F, and behind it comes 60, the \
-         back quote.",
+        "The range ends at 0420_beijing`: the underscore is byte 5F, followed by 60, the back \
+         quote.",
     )?;
     lab.assert_claim(found.len() == 5, "It holds the five events of beijing.")?;
     let by_hand = lab.scan(&table, &ScanSpec::from_row("0420_beijing_").to("0420_beijing`"))?;

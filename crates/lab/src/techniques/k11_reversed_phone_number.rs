@@ -63,10 +63,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "Numbers of one area code no longer stand together: a range or a prefix of numbers is a \
-         scan of the whole table. And the length has to be fixed. Of numbers with different \
-         lengths one may end like another, and the scan for the shorter one meets the longer one \
-         too.",
+        "Numbers of one area code are no longer adjacent: a range or a prefix of numbers is a scan \
+         of the whole table. And the length has to be fixed. Of numbers with different lengths one \
+         may end like another, and the scan for the shorter one meets the longer one too.",
     );
     lab.expect_finding(
         "K-REVVAR",

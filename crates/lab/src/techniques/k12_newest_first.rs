@@ -15,7 +15,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
         "What is the last known position of this truck? With the time in ascending order the \
-         answer stands at the end of the truck's rows, behind all of its past. With the time in \
+         answer is at the end of the truck's rows, after all of its past. With the time in \
          descending order it is the first row that a scan of the truck meets.",
     );
     lab.section(Section::Declaration);
@@ -53,7 +53,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
 
     lab.paragraph(
-        "Truck t9 has a row for each of 100 minutes, and its newest is asked for in the same way.",
+        "Truck t9 has a row for each of 100 minutes, and its newest is queried in the same way.",
     );
     let hundred = (0..100).map(|minute| {
         key.encode(&[

@@ -24,9 +24,9 @@ const DECLARED: &str = "ROW KEY (SALT(16 BY id), id STRING)";
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Order numbers rise, so new orders stand side by side, at the end of the table, and one \
-         region takes every write. A salt in front of the number spreads them: a number below n, \
-         of fixed length, computed from the key itself.",
+        "Order numbers rise, so new orders are adjacent, at the end of the table, and one region \
+         takes every write. A salt in front of the number spreads them: a number below n, of fixed \
+         length, computed from the key itself.",
     );
     lab.section(Section::Declaration);
     let (table, key) = lab.declare(
@@ -66,7 +66,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     ]);
     lab.assert_claim(
         unsalted.window_mean > 15.0,
-        "Without a salt, every window goes to one region, or to two where it crosses a border.",
+        "Without a salt, every window goes to one region, or to two where it crosses a boundary.",
     )?;
     lab.assert_claim(
         even.max_over_mean < 1.05 && even.window_mean < 1.35,
@@ -83,10 +83,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "A question that does not say which order it means is asked once for each salt, and the \
-         answers are merged (K22). Take as many salts as there may be busy regions one day, not \
-         more: salts cannot be changed without moving rows, and a salt may grow over several \
-         regions later.",
+        "A query that does not specify the order runs once for each salt, and the results are \
+         merged (K22). Take as many salts as there may be busy regions one day, not more: salts \
+         cannot be changed without moving rows, and a salt may grow over several regions later.",
     );
     let table = |regions| {
         format!(

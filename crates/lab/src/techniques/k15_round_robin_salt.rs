@@ -29,7 +29,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Demonstration);
     lab.paragraph(
-        "20,000 lines of one writer, one each millisecond, in windows of 2000, beside a salt that \
+        "20,000 lines of one writer, one each millisecond, in windows of 2000, next to a salt that \
          is computed from the time and the number:",
     );
     let lines = || {
@@ -63,7 +63,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let found = lab.execute_plan(counted, &plan)?;
     lab.assert_claim(
         found.len() == 1 && reads.gets() == 16,
-        "To find one row, 16 keys are asked for: nothing tells under which salt it was written.",
+        "To find one row, 16 keys are read: the salt under which it was written is unknown.",
     )?;
     let all = lab.query_rows(
         &table,

@@ -52,9 +52,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "Besides what is lost, every question about an interval asks four times, and a row cannot \
-         be looked up by what it is about. A sequence number or the writer's name behind the time \
-         keeps rows apart; a salt that is computed from them is found again.",
+        "Besides what is lost, every query of an interval runs four times, and a row cannot be \
+         looked up by its content. A sequence number or the writer's name after the time \
+         distinguishes rows; a salt computed from them can be computed again.",
     );
     let right = "ROW KEY (SALT(4 BY writer, seq), ts TIMESTAMP, writer STRING, seq U32)";
     lab.expect_finding("K-RNDSALT", "ROW KEY (SALT(4 USING random), ts TIMESTAMP)", right)?;

@@ -31,7 +31,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let row = lab.write(&five, &key, &["id=1234567"], "u:n", "Ada")?;
     lab.assert_claim(
         &row[..] == b"20001234567",
-        "1234567 mod 5 is 2. The id has a fixed number of digits behind it, so that ids sort as \
+        "1234567 mod 5 is 2. The id follows with a fixed number of digits, so that ids sort as \
          numbers.",
     )?;
     lab.get(&five, &row)?;

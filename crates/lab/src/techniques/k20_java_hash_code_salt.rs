@@ -70,7 +70,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Costs);
     lab.paragraph(
         "Texts that differ in one digit get salts at a fixed distance, here 151: a pattern, not \
-         chance, so the spread of real keys has to be looked at. The default, murmur3, has no such \
+         random, so the spread of real keys has to be checked. The default, murmur3, has no such \
          pattern. And three digits take three bytes, where two would hold 65,536 salts.",
     );
     let sample = |salt: fn(i32) -> i32| {

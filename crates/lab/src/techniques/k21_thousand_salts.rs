@@ -17,8 +17,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
         "Where keys begin with one of a thousand salts, 000 to 999, each salt can be a region of \
-         its own. A thousand regions have 999 borders: the first region begins with the empty key, \
-         so 000 is none.",
+         its own. A thousand regions have 999 split keys: the first region begins with the empty \
+         key, so 000 is none.",
     );
     lab.section(Section::Declaration);
     let key = lab.key("ROW KEY TEXT '{salt(1000 by id using java):3}{id}'")?;

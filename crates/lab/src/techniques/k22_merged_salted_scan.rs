@@ -12,7 +12,7 @@ use crate::{Page, PageWriter, ScanSpec, Section};
 
 pub(super) const PAGE: Page = Page {
     id: "K22",
-    title: "One range behind many salts, merged",
+    title: "One range under many salts, merged",
     rules: &["Q-FAN"],
     see: &["K13", "K27", "K23"],
     run,
@@ -52,8 +52,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let (salted, key) = lab.declare(text)?;
     let plain = lab.create("plain", &["o"], &[])?;
     lab.paragraph(format!(
-        "{ORDERS} orders under {SALTS} salts, and the same orders without salts in a table beside \
-         it. A range of {SALTS} parts, merged:"
+        "{ORDERS} orders under {SALTS} salts, and the same orders without salts in a second table. \
+         A range of {SALTS} parts, merged:"
     ));
     let orders: Vec<[String; 2]> =
         (0..ORDERS).map(|hour| [moment(hour), format!("order-{hour}")]).collect();

@@ -43,8 +43,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Demonstration);
     lab.paragraph(format!(
-        "{ORDERS} orders of up to 100.00, each amount in eight bytes, and figures of each region \
-         by a scan of it:"
+        "{ORDERS} orders of up to 100.00, each amount in eight bytes, and statistics of each \
+         region by a scan of it:"
     ));
     let ids: Vec<String> = (0..ORDERS).map(|id| format!("order-{id}")).collect();
     let keys = encode_keys(&key, ids.iter().map(|id| [id.as_str().into()]))?;
@@ -73,7 +73,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let whole = region_sums(&lab.rows(&table, &ScanSpec::all())?)?;
     lab.assert_claim(
         parts.len() == 16 && all == whole,
-        "Added up, the 16 parts are the figures of the whole table.",
+        "Added up, the 16 parts are the statistics of the whole table.",
     )?;
     let written = RegionSums {
         rows: ORDERS,
@@ -87,9 +87,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.paragraph(
         "Count, sum, least and greatest can be made of parts. A mean is the sum through the count, \
          not the mean of means; a median or a number of distinct values cannot be made of parts \
-         without more than one number from each. The figures of different regions are of slightly \
-         different moments, as those of any scan. And the table is still read whole: figures that \
-         are wanted every minute are kept as counters.",
+         without more than one number from each. The statistics of different regions are of \
+         slightly different moments, as those of any scan. And the table is still read whole: \
+         statistics that are needed every minute are kept as counters.",
     );
     Ok(())
 }

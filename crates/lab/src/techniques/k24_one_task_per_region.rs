@@ -20,7 +20,7 @@ const TASK_TIMEOUT: Duration = Duration::from_mins(1);
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A job that reads a whole table is cut at the borders of regions: one task for each, as \
+        "A job that reads a whole table is divided at region boundaries: one task for each, as \
          TableInputFormat does for MapReduce and Spark. Sixteen regions are sixteen tasks at once; \
          one region is one task, however many machines there are. The job ends with its longest \
          task.",
@@ -30,7 +30,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
                 visitor), visitor STRING)\n) SPLIT BY SALT";
     let (even, key) = lab.declare(text)?;
     lab.paragraph(
-        "And beside it the same rows without salts, on 16 regions by the first letter of the \
+        "And for comparison the same rows without salts, on 16 regions by the first letter of the \
          visitor's country:",
     );
     let uneven = lab.create(
@@ -86,9 +86,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "It is the borders that make the difference, not the salts: rows that are evenly split \
-         without them give tasks that are as even. And tasks that run on one server share its \
-         disk; they are faster together only as far as that goes.",
+        "The split keys make the difference, not the salts: rows that are evenly split without \
+         them give tasks that are as even. And tasks that run on one server share its disk; they \
+         are faster together only as far as that goes.",
     );
     Ok(())
 }

@@ -16,8 +16,8 @@ const USERS: [&str; 3] = ["12345", "612345", "12346"];
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "User ids are counted up, so the newest users, who do most, stand side by side. Reversed, \
-         their ids spread by the last digit, as phone numbers do; behind the id the time runs \
+        "User ids are counted up, so the newest and most active users are adjacent. Reversed, \
+         their ids spread by the last digit, as phone numbers do; after the id the time runs \
          backwards, so that a user's last operation comes first.",
     );
     lab.section(Section::Declaration);
@@ -43,14 +43,14 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "Both operations of user 12345 come, the newer one first, and none of 612345.",
     )?;
     lab.paragraph(
-        "Reversed, 612345 begins with all of 12345. The bytes 00 01 behind an id end it, so one is \
+        "Reversed, 612345 begins with all of 12345. The bytes 00 01 after an id end it, so one is \
          not the beginning of the other.",
     );
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "Without such an end the two cannot be told apart. The same operations under keys of plain \
-         text:",
+        "Without such an end the two cannot be distinguished. The same operations under keys of \
+         plain text:",
     );
     let plain = lab.create("plain", &["o"], &[])?;
     for user in USERS {

@@ -15,8 +15,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
         "With times that run backwards the range of an interval begins at its later end: at \
-         Long.MAX_VALUE - t2, and it ends behind Long.MAX_VALUE - t1. Halite takes the two times \
-         as they are, and turns them.",
+         Long.MAX_VALUE - t2, and it ends after Long.MAX_VALUE - t1. Halite accepts the two times \
+         unchanged, and reverses them.",
     );
     lab.section(Section::Declaration);
     let (table, key) = lab.declare(
@@ -46,11 +46,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     lab.assert_claim(
         plan.ranges().count() == 1 && !plan.has_residual(),
-        "It is one range, and no row of it is looked at twice or thrown away.",
+        "It is one range, and no row of it is read twice or discarded.",
     )?;
 
     lab.paragraph(
-        "The same range made by hand, from the later time, to one behind the earlier time:",
+        "The same range built by hand, from the later time to the one after the earlier time:",
     );
     let bound = |time: i64| [b"u1\x00\x01", &time.to_be_bytes()[..]].concat();
     let (start, stop) = (bound(i64::MAX - (T0 + 4 * HOUR)), bound(i64::MAX - (T0 + 2 * HOUR) + 1));
@@ -59,8 +59,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "None: the range is as narrow as one over times that rise. What it takes is that nobody \
-         writes the two ends the other way round (E01).",
+        "None: the range is as narrow as one over times that rise. It only requires the two ends \
+         in the right order (E01).",
     );
     Ok(())
 }

@@ -63,8 +63,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.paragraph(
         "An interval that begins within a quarter reads the whole quarter, and leaves columns out \
          by their qualifiers. A row cannot be split, so the width has to fit the rate: hundreds or \
-         thousands of points, not millions. And the bucket stands behind the host; in front, it \
-         would send every write of the moment to one region.",
+         thousands of points, not millions. And the bucket follows the host; in front, it would \
+         send every write of the moment to one region.",
     );
     lab.expect_finding(
         "K-BUCKETLEAD",

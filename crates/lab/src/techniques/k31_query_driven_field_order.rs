@@ -9,7 +9,7 @@ use crate::{LabTable, Page, PageWriter, Section};
 
 pub(super) const PAGE: Page = Page {
     id: "K31",
-    title: "What is asked most goes first",
+    title: "The most frequent condition goes first",
     rules: &["K-UNUSED"],
     see: &["K28", "K09"],
     run,
@@ -26,9 +26,9 @@ const BY_METRIC: &[&str] = &["metric=metric-3", "ts=2024-03-15T00:10:00Z..2024-0
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Measurements are asked for by host and by metric, and one of the two stands first in the \
-         key. Which one is a matter of counting: what each question reads under each key, times \
-         how often it is asked. Rows that are read together then lie side by side.",
+        "Measurements are queried by host and by metric, and one of the two is first in the key. \
+         Which one is a matter of counting: what each query reads under each key, times its \
+         frequency. Rows that are read together are then adjacent.",
     );
     lab.section(Section::Declaration);
     let (host_first, host_key) = lab.declare(
@@ -111,7 +111,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     );
     lab.assert_claim(
         under_host[0] == 100 && under_metric[1] == 200,
-        "Under the key that begins with what is asked for, only the answer is read.",
+        "Under the key that begins with the queried field, only the result is read.",
     )?;
     lab.assert_claim(
         host_mixes[0] * 3 < metric_mixes[0],

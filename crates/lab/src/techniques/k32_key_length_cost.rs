@@ -27,12 +27,12 @@ const ARRAY_HEAD: usize = 16;
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A key should be as short as its fields allow: it stands in every cell of its row, in the \
+        "A key should be as short as its fields allow: it is part of every cell of its row, in the \
          log, in memory and on the wire. Ten to a hundred bytes are usual. That 16 bytes, or \
-         multiples of eight, are special is often said, and does not hold.",
+         multiples of eight, are special is a common but wrong claim.",
     );
     lab.section(Section::Declaration);
-    lab.paragraph("A sensor and a time as text, as two numbers, and as two numbers behind a salt:");
+    lab.paragraph("A sensor and a time as text, as two numbers, and as two numbers after a salt:");
     let text = lab.key("ROW KEY TEXT '{sensor:12}_{rev(ts):19}'")?;
     let numbers = lab.key("ROW KEY (sensor U32, ts TIMESTAMP DESC)")?;
     let salted = lab.key("ROW KEY (SALT(16 BY sensor), sensor U32, ts TIMESTAMP DESC)")?;
@@ -141,7 +141,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "A key can also be too short: a digest of two bytes in the place of a name mixes names up.",
+        "A key can also be too short: a digest of two bytes instead of a name confuses names.",
     );
     lab.expect_finding(
         "K-LEN",

@@ -20,9 +20,9 @@ const LONG: &str = "CREATE TABLE weather (temperature DOUBLE FAMILY weather, hum
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Family and qualifier stand in every cell, so they are as short as can be. People and \
+        "Every cell contains family and qualifier, so they are as short as can be. People and \
          programs still want to read temperature, not w:t. The declaration keeps both: the name \
-         that is asked for, and the letters that are stored.",
+         used in queries, and the letters that are stored.",
     );
     lab.section(Section::Declaration);
     let (table, key) = lab.declare(SHORT)?;
@@ -70,7 +70,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     );
     lab.assert_claim(
         described.contains("temperature") && described.contains("humidity"),
-        "Whoever opens the table learns the names from it.",
+        "Every program that opens the table reads the names from it.",
     )?;
 
     lab.section(Section::Costs);
