@@ -7,20 +7,22 @@ use crate::engine;
 use crate::workload::Workload;
 
 pub(crate) const HELP: &str = "\
-Runs the same workloads on several embedded stores and prints medians and ratios.
+Run the same workloads on several embedded stores and print medians and ratios.
 
-    --engines LIST      stores to compare, with commas between; all that are in this build
-    --workloads LIST    of single, batch, fsync, open, idle; all
-    --rows N            rows of a fill (2000000); half as many random reads
-    --fsync-rows N      rows of the fill where each put is on the disk before the next (5000)
-    --value-bytes N     bytes of a value (100); a key has 16
-    --large-bytes N     bytes put into the store whose opening is timed (1000000000)
-    --runs N            how often each workload runs on each store (5)
-    --dir DIR           where the stores are made, on the disk to be measured (target/bench-stores)
+    --engines LIST      stores to compare, separated by commas (all of this build)
+    --workloads LIST    workloads: single, batch, fsync, open, idle (all)
+    --rows N            rows of a fill; half as many random reads (2000000)
+    --fsync-rows N      rows of the fill that syncs each put to the disk (5000)
+    --value-bytes N     bytes per value; a key has 16 (100)
+    --large-bytes N     bytes in the store whose open is timed (1000000000)
+    --runs N            runs per workload and store (5)
+    --dir DIR           directory of the stores, on the measured disk (target/bench-stores)
 
-One thread, nothing compressed, 512 MB of block cache each, and otherwise each store's own defaults. `put` and `batch` hand each write to
-the operating system before it is acknowledged (mode flush); `put, fsync` has it on the disk. A rate counts until the last write is
-acknowledged; processor time (all threads of the process) and bytes written count until flushes and compactions behind it are done.
+One thread, no compression, a block cache of 512 MB per store, and otherwise each store's defaults.
+`put` and `batch` pass each write to the operating system before acknowledging it (mode flush);
+`put, fsync` syncs it to the disk. A rate includes all writes until the last acknowledgment.
+Processor time (all threads of the process) and written bytes also include subsequent flushes and
+compactions.
 ";
 
 /// Benchmark arguments.
@@ -59,7 +61,8 @@ pub(crate) fn read(mut words: impl Iterator<Item = String>) -> Result<Task> {
         if word == "--help" || word == "-h" {
             return Ok(Task::Help);
         }
-        let mut value = || words.next().ok_or_else(|| format!("{word} wants a value; see --help"));
+        let mut value =
+            || words.next().ok_or_else(|| format!("missing value for {word}; see --help"));
         match word.as_str() {
             "--engines" => arguments.engines = value()?.split(',').map(str::to_string).collect(),
             "--workloads" => {
@@ -72,7 +75,7 @@ pub(crate) fn read(mut words: impl Iterator<Item = String>) -> Result<Task> {
             "--runs" => arguments.runs = number(&word, &value()?)?,
             "--dir" => arguments.folder = value()?.into(),
             "--child" => child = Some((value()?, workload(&value()?)?, PathBuf::from(value()?))),
-            _ => return Err(format!("{word:?} is no option; see --help")),
+            _ => return Err(format!("unknown option {word:?}; see --help")),
         }
     }
     arguments.check()?;
@@ -87,7 +90,8 @@ impl Arguments {
         let known = engine::names();
         if let Some(unknown) = self.engines.iter().find(|name| !known.contains(&name.as_str())) {
             return Err(format!(
-                "{unknown:?} is not in this build, which has {}; RocksDB needs librocksdb-dev and clang",
+                "engine {unknown:?} is not in this build, which contains {}; RocksDB needs \
+                 librocksdb-dev and clang",
                 known.join(", ")
             ));
         }
@@ -118,18 +122,21 @@ impl Arguments {
     pub(crate) fn headline(&self) -> String {
         let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
         format!(
-            "{} rows of 16-byte keys and {}-byte values in random order, {} for fsync; medians of {} runs (lowest to highest); {cores} cores",
+            "{} rows of 16-byte keys and {}-byte values in random order, {} for fsync; medians of \
+             {} runs (lowest to highest); {cores} cores",
             self.rows, self.value_bytes, self.fsync_rows, self.runs
         )
     }
 }
 
 fn workload(name: &str) -> Result<Workload> {
-    Workload::find(name).ok_or_else(|| format!("there is no workload {name:?}; see --help"))
+    Workload::find(name).ok_or_else(|| format!("unknown workload {name:?}; see --help"))
 }
 
 fn number<T: std::str::FromStr>(option: &str, text: &str) -> Result<T> {
-    text.replace('_', "").parse().map_err(|_| format!("{option} wants a number, not {text:?}"))
+    text.replace('_', "")
+        .parse()
+        .map_err(|_| format!("invalid value {text:?} for {option}: expected a number"))
 }
 
 #[cfg(test)]
@@ -141,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_told_everything_it_measures_with() {
+    fn child_arguments_contain_every_measurement_option() {
         let Ok(Task::Compare(parent)) = read_words(&[
             "--rows",
             "1_000",
@@ -152,13 +159,13 @@ mod tests {
             "--fsync-rows",
             "3",
         ]) else {
-            panic!("these are good words");
+            panic!("the arguments are valid");
         };
         let mut words =
             vec!["--child".to_string(), "fjall".to_string(), "reopen".to_string(), "x".to_string()];
         words.extend(parent.for_children());
         let Ok(Task::Child { workload, arguments, .. }) = read(words.into_iter()) else {
-            panic!("a child understands its parent");
+            panic!("a child parses the arguments of its parent");
         };
         assert_eq!(workload, Workload::Reopen);
         assert_eq!(
@@ -168,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_measured_is_refused() {
+    fn unmeasurable_configurations_are_rejected() {
         for words in [
             &["--rows", "0"][..],
             &["--rows"],

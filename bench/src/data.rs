@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_differ_and_do_not_come_in_order() {
+    fn keys_are_distinct_and_unordered() {
         let keys: Vec<_> = (0..1000).map(Rows::key).collect();
         let sorted: std::collections::BTreeSet<_> = keys.iter().collect();
         assert_eq!(sorted.len(), 1000);
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_the_same_each_time() {
+    fn value_is_reproducible() {
         let rows = Rows::new(100);
         assert_eq!(rows.value(7), Rows::new(100).value(7));
         assert_ne!(rows.value(7), rows.value(8));

@@ -90,7 +90,7 @@ fn child(engine: &str, part: Workload, folder: &Path, arguments: &Arguments) -> 
         .args(arguments.for_children())
         .stderr(std::process::Stdio::inherit())
         .output()
-        .map_err(|error| format!("{engine} {}: cannot be started: {error}", part.name()))?;
+        .map_err(|error| format!("{engine} {}: cannot start: {error}", part.name()))?;
     if !output.status.success() {
         return Err(format!("{engine} {}: {}", part.name(), output.status));
     }

@@ -46,7 +46,7 @@ impl Report {
             let (Some(name), Some(unit), Some(Ok(value))) =
                 (parts.next(), parts.next(), parts.next().map(str::parse))
             else {
-                return Err(format!("{engine}: this is not a figure: {line:?}"));
+                return Err(format!("{engine}: invalid measurement line: {line:?}"));
             };
             let figure = (name.to_string(), unit.to_string());
             if !self.order.contains(&figure) {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn our_median_is_compared_with_the_best_median_of_the_others() {
+    fn own_median_is_compared_with_best_other_median() {
         let figure = ("put".to_string(), "ops/s".to_string());
         let rates = report(&[90.0, 300.0, 100.0], &[200.0, 50.0, 200.0], &[10.0], "ops/s");
         assert_eq!(rates.ratio(&figure), Some(0.5));
@@ -177,13 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn of_times_and_bytes_the_smallest_is_the_best() {
+    fn smallest_time_and_size_is_best() {
         let figure = ("put".to_string(), "cpu us/op".to_string());
         assert_eq!(report(&[3.0], &[2.0, 4.0], &[9.0], "cpu us/op").ratio(&figure), Some(1.0));
     }
 
     #[test]
-    fn a_line_that_is_no_figure_is_refused() {
+    fn invalid_measurement_line_is_rejected() {
         assert!(Report::default().take("fjall", "panicked at\n").is_err());
         assert!(Report::default().take("fjall", "put|ops/s|fast\n").is_err());
     }

@@ -51,7 +51,8 @@ pub(crate) fn busy_warning() -> Option<String> {
     let load: f64 = text.split_whitespace().next()?.parse().ok()?;
     let cores = std::thread::available_parallelism().ok()?.get();
     let text = format!(
-        "warning: load {load:.1} on {cores} cores before the first run; compare processor times, the rates are not to be trusted"
+        "warning: load {load:.1} on {cores} cores before the first run; compare processor times; \
+         the rates are unreliable"
     );
     (load > cores as f64 / 2.0).then_some(text)
 }
@@ -90,5 +91,5 @@ fn field(path: &str, name: &str) -> Result<u64> {
         .and_then(|rest| rest.split_whitespace().next());
     value
         .and_then(|value| value.parse().ok())
-        .ok_or_else(|| format!("{path}: there is no number behind {name}"))
+        .ok_or_else(|| format!("{path}: no number after {name}"))
 }

@@ -143,7 +143,7 @@ fn read(store: &dyn Engine, rows: &Rows, arguments: &Arguments, name: &str) -> R
     }
     let spent = start.until(&Usage::now()?);
     if wrong > 0 {
-        return Err(format!("{wrong} of {reads} reads gave another value than was written"));
+        return Err(format!("{wrong} of {reads} reads returned a wrong value"));
     }
     figure(name, "ops/s", reads as f64 / spent.seconds);
     figure(name, "cpu us/op", spent.cpu_us / reads as f64);
@@ -160,7 +160,7 @@ fn scan(store: &dyn Engine, rows: &Rows, expected: u64) -> Result<()> {
     let spent = start.until(&Usage::now()?);
     if (count, bytes) != (expected, expected * rows.row_bytes()) {
         return Err(format!(
-            "the scan gave {count} rows of {bytes} bytes, {expected} were written"
+            "the scan returned {count} rows of {bytes} bytes, {expected} were written"
         ));
     }
     figure("scan", "ops/s", count as f64 / spent.seconds);
@@ -190,7 +190,7 @@ fn first_read(store: &dyn Engine, start: Instant) -> Result<()> {
     let found = store.get(&Rows::key(0), &mut |_| ())?;
     let milliseconds = start.elapsed().as_secs_f64() * 1e3;
     if !found {
-        return Err("the first row is gone after closing and opening".to_string());
+        return Err("the first row is missing after reopening".to_string());
     }
     figure("open after a clean close", "ms to first read", milliseconds);
     Ok(())

@@ -1,6 +1,6 @@
 //! Compares two clusters by random programs, and shrinks the first on which they differ; see
 //! `--help`.
-#![expect(clippy::print_stdout, reason = "it talks to the person at the terminal")]
+#![expect(clippy::print_stdout, reason = "the program writes its output to the terminal")]
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -16,21 +16,23 @@ use halite_conformance::differential::{
 use halite_conformance::script::ScriptStep;
 
 const HELP: &str = "\
-Runs random programs on two clusters and compares the answers; a program on which they differ is shrunk and printed
-as a case of conformance/cases, with the answers of RIGHT.
+Run random programs on two clusters and compare the results. A program with different results is
+shrunk and printed as a case of conformance/cases, with the results of RIGHT.
 
 usage: differ LEFT RIGHT [--seed N] [--seconds S] [--threads T] [--left-in-memory] [--keep-going]
        differ --print [--seed N]
 
-LEFT and RIGHT are zk://HOST:PORT[/ZNODE], rpc://HOST:PORT, or embedded (a store of its own in a temporary folder).
+LEFT and RIGHT are zk://HOST:PORT[/ZNODE], rpc://HOST:PORT, or embedded (a separate store in a
+temporary directory).
 
-  --seed N      the first seed (1); the programs after it are those of N+1, N+2, ...
-  --seconds S   for how long new programs are begun (60); 0 for the one of the first seed
-  --threads T   programs at a time (4); each has a table of its own, halite_differ_..., gone at the end
-  --left-in-memory       nothing is flushed or compacted on LEFT: where cells lie must not change what is read
-  --simple      tables of one region that are not altered
-  --keep-going       go on after a difference, up to eight
-  --print       print the program of the seed instead of running it";
+  --seed N          first seed; later programs use N+1, N+2, ... (1)
+  --seconds S       time during which programs are started; 0 runs only the first seed (60)
+  --threads T       concurrent programs; each uses a separate table halite_differ_..., which is
+                    dropped at the end (4)
+  --left-in-memory  never flush or compact on LEFT: the storage layout must not change results
+  --simple          use tables of one region that are not altered
+  --keep-going      continue after a difference, up to eight
+  --print           print the program of the seed instead of running it";
 
 fn main() -> ExitCode {
     match DifferArgs::parse(std::env::args().skip(1)).and_then(|settings| settings.run()) {
@@ -125,19 +127,19 @@ impl DifferArgs {
     /// Runs programs until the time is over or one differs.
     fn seeds(&self, tables: &Tables<'_>) -> Outcome<Vec<(u64, Difference)>> {
         let (begin, next, steps) = (Instant::now(), AtomicUsize::new(0), AtomicUsize::new(0));
-        let (found, told) = (Mutex::new(Vec::new()), Mutex::new(Instant::now()));
-        let is_over = |at: usize| {
+        let (found, last_report) = (Mutex::new(Vec::new()), Mutex::new(Instant::now()));
+        let is_over = |index: usize| {
             let enough = if self.keep_going { MAX_DIFFERENCES } else { 1 };
             found.lock().expect("no thread panics").len() >= enough
-                || at > 0 && begin.elapsed() >= Duration::from_secs(self.seconds)
+                || index > 0 && begin.elapsed() >= Duration::from_secs(self.seconds)
         };
         let work = || {
             loop {
-                let at = next.fetch_add(1, Relaxed);
-                if is_over(at) {
+                let index = next.fetch_add(1, Relaxed);
+                if is_over(index) {
                     break;
                 }
-                let seed = self.seed + at as u64;
+                let seed = self.seed + index as u64;
                 let program = program(seed, self.profile());
                 let difference = tables.run(&program);
                 steps.fetch_add(
@@ -150,13 +152,13 @@ impl DifferArgs {
                     .lock()
                     .expect("no thread panics")
                     .extend(difference.map(|difference| (seed, difference)));
-                let mut told = told.lock().expect("no thread panics");
-                if told.elapsed() >= Duration::from_secs(5) {
-                    *told = Instant::now();
+                let mut last_report = last_report.lock().expect("no thread panics");
+                if last_report.elapsed() >= Duration::from_secs(5) {
+                    *last_report = Instant::now();
                     println!(
                         "{:4} s: {} programs begun, {} steps",
                         begin.elapsed().as_secs(),
-                        at + 1,
+                        index + 1,
                         steps.load(Relaxed)
                     );
                 }
@@ -224,7 +226,7 @@ impl<'a> Tables<'a> {
         [0, 1].map(|side| {
             let name = format!("halite_differ_{}_{number}_{}", self.run, ["left", "right"][side])
                 .parse()
-                .expect("a good name");
+                .expect("a valid name");
             SystemImplementation::new(ClusterSystem::new(
                 Arc::clone(&self.clusters[side].cluster),
                 name,
@@ -251,7 +253,7 @@ impl<'a> Tables<'a> {
     fn drop_all(self) {
         for side in self.idle.into_inner().unwrap_or_default().into_iter().flatten() {
             if let Err(error) = side.into_inner().drop_table() {
-                println!("a table stays: {error}");
+                println!("cannot delete a table: {error}");
             }
         }
     }
@@ -289,5 +291,5 @@ fn run(
     let (mut left, mut right) =
         (LoggedImplementation(left, "LEFT"), LoggedImplementation(right, "RIGHT"));
     let (left, right): (&mut dyn Implementation, &mut dyn Implementation) = (&mut left, &mut right);
-    difference(program, left, right).expect("programs and what they shrink to are in the language")
+    difference(program, left, right).expect("generated and shrunk programs parse")
 }

@@ -8,7 +8,7 @@
 //! sent with its time. The program skips, and counts, cases about TTLs, cases about increments and
 //! appends, which the store stamps, and cases that specify how files are merged. Its tables are
 //! `halite_conformance_0` and so on, which must not exist.
-#![expect(clippy::print_stdout, reason = "it talks to the person at the terminal")]
+#![expect(clippy::print_stdout, reason = "the program writes its output to the terminal")]
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -69,7 +69,7 @@ fn run(uri: &str, wanted: &[String]) -> std::result::Result<bool, Box<dyn std::e
     let next = AtomicUsize::new(0);
     let differ = std::thread::scope(|scope| {
         let work = |thread: usize| {
-            let name = format!("halite_conformance_{thread}").parse().expect("a good name");
+            let name = format!("halite_conformance_{thread}").parse().expect("a valid name");
             let subject = ClockedSystem {
                 cluster: ClusterSystem::new(Arc::clone(cluster.cluster()), name),
                 clock: CLOCK_START_MS,
@@ -79,11 +79,12 @@ fn run(uri: &str, wanted: &[String]) -> std::result::Result<bool, Box<dyn std::e
         let threads: Vec<_> = (0..THREADS).map(work).collect();
         threads
             .into_iter()
-            .map(|thread| thread.join().expect("a case that panics is a defect of this program"))
+            .map(|thread| thread.join().expect("cases do not panic"))
             .sum::<Result<usize>>()
     })?;
     println!(
-        "{} cases ran, {differ} differ; {left_out} cannot run on a cluster or are known to differ",
+        "{} cases ran, {differ} differ; {left_out} skipped: not runnable on a cluster, or known \
+         differences",
         cases.len()
     );
     Ok(differ == 0)

@@ -96,13 +96,13 @@ impl SystemUnderTest for ClusterSystem {
             }
             MergeKind::Minor | MergeKind::Automatic => Err(Error::new(
                 ErrorKind::Unsupported,
-                "nobody tells a cluster which files to merge",
+                "a cluster selects the files to merge itself",
             )),
         }
     }
 
     fn files(&mut self) -> Result<Vec<(String, usize)>> {
-        Err(Error::new(ErrorKind::Unsupported, "a cluster does not name its files"))
+        Err(Error::new(ErrorKind::Unsupported, "a cluster does not report its file names"))
     }
 }
 
@@ -148,16 +148,16 @@ pub fn change_table(cluster: &dyn Cluster, name: &TableName, change: &TableChang
 }
 
 fn merge(admin: &dyn Admin, regions: &[RegionInfo], row: &[u8]) -> Result<()> {
-    let at = region_index(regions, row)?;
-    let next = regions.get(at + 1).ok_or_else(|| {
-        Error::invalid("the region is the last one; there is none to merge it with")
+    let index = region_index(regions, row)?;
+    let next = regions.get(index + 1).ok_or_else(|| {
+        Error::invalid("the region is the last one, so it has no region to merge with")
     })?;
-    block_on(admin.merge_regions(&regions[at].encoded_name, &next.encoded_name, false))
+    block_on(admin.merge_regions(&regions[index].encoded_name, &next.encoded_name, false))
 }
 
 fn region_index(regions: &[RegionInfo], row: &[u8]) -> Result<usize> {
     regions
         .iter()
         .position(|region| region.contains(row))
-        .ok_or_else(|| Error::new(ErrorKind::NoSuchRegion, "no region holds the row"))
+        .ok_or_else(|| Error::new(ErrorKind::NoSuchRegion, "no region contains the row"))
 }

@@ -34,8 +34,8 @@ pub(crate) fn write(target: &str, more: Vec<Vec<u8>>) {
         _ => for_zookeeper(),
     };
     for (number, seed) in seeds.into_iter().chain(more).enumerate() {
-        let place = folder.join(format!("seed-{number}"));
-        std::fs::write(&place, seed).unwrap_or_else(|error| panic!("{}: {error}", place.display()));
+        let path = folder.join(format!("seed-{number}"));
+        std::fs::write(&path, seed).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
 }
 
@@ -326,7 +326,8 @@ const SCHEMAS: &[(&str, &[&str])] = &[
     ("(a I8, b STRING, c DECIMAL DESC, d BYTES) PROFILE ORDERED", &["1", "b", "12.5", "x'ff'"]),
     ("(a BYTES, b STRING DESC NULLABLE) PROFILE ORDERED COMPAT", &["x'01'", "z"]),
     (
-        "(SALT(8 USING phoenix), a STRING, b I64 DESC, c DECIMAL, d STRING NULLABLE) PROFILE PHOENIX",
+        "(SALT(8 USING phoenix), a STRING, b I64 DESC, c DECIMAL, d STRING NULLABLE) PROFILE \
+         PHOENIX",
         &["a", "5", "1.5", "d"],
     ),
     (
@@ -370,9 +371,9 @@ fn for_rowkey() -> Vec<Vec<u8>> {
     }
     for value in [0.0, 20.5, f64::NAN, 1e300] {
         let points: Vec<_> = (0..40)
-            .map(|at| series::Point {
-                offset: at * 1000,
-                value: value + if at % 7 == 0 { 0.1 } else { 0.0 },
+            .map(|index| series::Point {
+                offset: index * 1000,
+                value: value + if index % 7 == 0 { 0.1 } else { 0.0 },
             })
             .collect();
         seeds.extend(series::pack(&points).map(|packed| [&[3], &packed[..]].concat()));

@@ -29,7 +29,7 @@ use libfuzzer_sys::fuzz_target;
 /// of a memstore are the largest justified allocations.
 const MAX_NONBLOCKING_READ_BYTES: u64 = 48 << 20;
 /// Maximum background jobs before the store is closed.
-const STEPS_MAX: usize = 40;
+const MAX_STEPS: usize = 40;
 const SEGMENT_HEADER_BYTES: usize = 84;
 const RECORD_HEAD_BYTES: usize = 12;
 const BLOCK_HEADER_BYTES: usize = 33;
@@ -43,7 +43,7 @@ struct Store {
 }
 
 static STORES: LazyLock<Vec<Store>> = LazyLock::new(|| {
-    (0..4).map(|number| store(number).expect("a store on a sound disk")).collect()
+    (0..4).map(|number| store(number).expect("the simulated disk has no faults")).collect()
 });
 
 fuzz_target!(init: { LazyLock::force(&STORES); corpus::write("disk", Vec::new()) }, |data: &[u8]| {
@@ -54,11 +54,11 @@ fuzz_target!(init: { LazyLock::force(&STORES); corpus::write("disk", Vec::new())
     let damaged = damage(path, &store.files[path], changes, is_mended);
     let sim = SimEnv::new(u64::from(*flags));
     for (other, bytes) in &store.files {
-        sim.fs.write(other, if other == path { damaged.clone() } else { bytes.clone() }).expect("a sound disk");
+        sim.fs.write(other, if other == path { damaged.clone() } else { bytes.clone() }).expect("the simulated disk has no faults");
     }
     let used = allocation_counter::measure(|| go_through(&sim, *flags));
-    let most = MAX_NONBLOCKING_READ_BYTES + 16 * data.len() as u64;
-    assert!(used.bytes_max < most, "{} bytes of memory for a store of some ten thousand", used.bytes_max);
+    let max_bytes = MAX_NONBLOCKING_READ_BYTES + 16 * data.len() as u64;
+    assert!(used.bytes_max < max_bytes, "{} bytes allocated for a store of about ten thousand", used.bytes_max);
 });
 
 /// Runs every code path that reads the files. An error is a valid result; only a panic is not.
@@ -90,7 +90,7 @@ fn go_through(sim: &SimEnv, flags: u8) {
             Append::new("r1").add(&family, "q", "more").into(),
         ]);
     }
-    for _ in 0..STEPS_MAX {
+    for _ in 0..MAX_STEPS {
         if !engine.run_one_job().unwrap_or(false) {
             break;
         }
@@ -126,7 +126,7 @@ fn store(number: u64) -> Result<Store> {
     let family = family
         .set("BLOOMFILTER", if number < 2 { "ROW" } else { "ROWCOL" })
         .set("COMPRESSION", if number == 3 { "GZ" } else { "NONE" });
-    debug_assert_ne!(family.bloom_filter(), BloomType::None, "it is one of the two");
+    debug_assert_ne!(family.bloom_filter(), BloomType::None, "the parameter is one of two values");
     engine.create_table(
         TableDescriptor::new(name.clone()).family(family).family(FamilyDescriptor::new("g")),
         vec!["r5".into()],
@@ -211,14 +211,14 @@ fn log(whole: &[u8], changes: &[u8]) -> Vec<u8> {
     let Some((choice, changes)) = changes.split_first() else { return whole.to_vec() };
     let (mut parts, mut rest) =
         (vec![whole[..SEGMENT_HEADER_BYTES - 4].to_vec()], &whole[SEGMENT_HEADER_BYTES..]);
-    while let Some((head, behind)) = rest.split_first_chunk::<RECORD_HEAD_BYTES>() {
+    while let Some((head, tail)) = rest.split_first_chunk::<RECORD_HEAD_BYTES>() {
         let length = u32::from_be_bytes([head[0], head[1], head[2], head[3]]) as usize;
-        if length == 0 || length > behind.len() {
+        if length == 0 || length > tail.len() {
             break;
         }
-        let (body, behind) = behind.split_at(length);
+        let (body, tail) = tail.split_at(length);
         parts.push(body.to_vec());
-        rest = behind;
+        rest = tail;
     }
     let chosen = usize::from(*choice) % parts.len();
     parts[chosen] = changed(&parts[chosen], changes);
@@ -244,9 +244,9 @@ fn log(whole: &[u8], changes: &[u8]) -> Vec<u8> {
 /// Damages a store file. The blocks keep their positions, and their checksums are corrected.
 fn store_file(whole: &[u8], changes: &[u8]) -> Vec<u8> {
     let mut bytes = changed(whole, changes);
-    let mut at = 0;
+    let mut offset = 0;
     while let Some(header) = whole
-        .get(at..at + BLOCK_HEADER_BYTES)
+        .get(offset..offset + BLOCK_HEADER_BYTES)
         .filter(|header| header[..8].iter().all(u8::is_ascii_graphic))
     {
         let number = |from: usize| {
@@ -254,13 +254,13 @@ fn store_file(whole: &[u8], changes: &[u8]) -> Vec<u8> {
                 as usize
         };
         let (end, covered, piece) =
-            (at + BLOCK_HEADER_BYTES + number(8), at + number(29), number(25).max(1));
-        let Some(block) = bytes.get_mut(at..end).filter(|_| covered <= end) else { break };
-        let (content, sums) = block.split_at_mut(covered - at);
+            (offset + BLOCK_HEADER_BYTES + number(8), offset + number(29), number(25).max(1));
+        let Some(block) = bytes.get_mut(offset..end).filter(|_| covered <= end) else { break };
+        let (content, sums) = block.split_at_mut(covered - offset);
         for (content, sum) in content.chunks(piece).zip(sums.chunks_exact_mut(4)) {
             sum.copy_from_slice(&crc32c::crc32c(content).to_be_bytes());
         }
-        at = end;
+        offset = end;
     }
     bytes
 }
@@ -269,7 +269,7 @@ fn store_file(whole: &[u8], changes: &[u8]) -> Vec<u8> {
 fn changed(whole: &[u8], mut changes: &[u8]) -> Vec<u8> {
     let mut bytes = whole.to_vec();
     while let [kind, high, low, rest @ ..] = changes {
-        let at = usize::from(u16::from_be_bytes([*high, *low])) % (bytes.len() + 1);
+        let offset = usize::from(u16::from_be_bytes([*high, *low])) % (bytes.len() + 1);
         let several = usize::from(rest.first().copied().unwrap_or(0));
         let given = rest.get(1..).unwrap_or_default();
         let mut used = 1;
@@ -277,15 +277,15 @@ fn changed(whole: &[u8], mut changes: &[u8]) -> Vec<u8> {
             0 => {
                 used += several.min(given.len());
                 let given = &given[..used - 1];
-                for (byte, new) in bytes[at..].iter_mut().zip(given) {
+                for (byte, new) in bytes[offset..].iter_mut().zip(given) {
                     *byte = *new;
                 }
             }
             1 => {
                 used += several.min(given.len());
-                drop(bytes.splice(at..at, given[..used - 1].iter().copied()));
+                drop(bytes.splice(offset..offset, given[..used - 1].iter().copied()));
             }
-            2 => drop(bytes.drain(at..(at + several).min(bytes.len()))),
+            2 => drop(bytes.drain(offset..(offset + several).min(bytes.len()))),
             3 => {
                 // Numbers that most often cause errors.
                 let number = [
@@ -300,14 +300,14 @@ fn changed(whole: &[u8], mut changes: &[u8]) -> Vec<u8> {
                 ][several % 8];
                 let number = number.to_be_bytes();
                 let number = if several & 8 == 0 { &number[..] } else { &number[4..] };
-                for (byte, new) in bytes[at..].iter_mut().zip(number) {
+                for (byte, new) in bytes[offset..].iter_mut().zip(number) {
                     *byte = *new;
                 }
             }
-            4 => bytes.truncate(at),
+            4 => bytes.truncate(offset),
             _ => {
                 let piece = bytes[..several.min(bytes.len())].to_vec();
-                for (byte, new) in bytes[at..].iter_mut().zip(piece) {
+                for (byte, new) in bytes[offset..].iter_mut().zip(piece) {
                     *byte = new;
                 }
             }

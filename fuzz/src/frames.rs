@@ -42,7 +42,7 @@ fn connection(data: &[u8]) {
         assert_eq!(
             Preamble::decode(preamble.encode()).ok(),
             Some(preamble),
-            "a preamble is what was written"
+            "a preamble round-trips"
         );
     }
     // An error is a valid result; only a panic is not.
@@ -82,7 +82,7 @@ fn stream(data: &[u8], mut frame_is: impl FnMut(Bytes, CellBlockFormat, Service)
                 return;
             }
             Ok(FrameStatus::Need(bytes)) => {
-                assert!(bytes <= LIMITS.max_frame_bytes + 4, "more room than a frame may need");
+                assert!(bytes <= LIMITS.max_frame_bytes + 4, "allocated more than the frame limit");
                 return;
             }
             Err(_) => return,
@@ -141,8 +141,8 @@ fn condition(proto: &pb::Condition) {
 fn schema(proto: &pb::TableSchema) {
     if let Ok(table) = convert::schema::from_proto(proto) {
         let back = convert::schema::from_proto(&convert::schema::to_proto(&table))
-            .expect("a schema that was written");
-        assert_eq!(back, table, "a schema is what was written");
+            .expect("a written schema is decodable");
+        assert_eq!(back, table, "a schema round-trips");
     }
 }
 
@@ -171,7 +171,7 @@ fn cell_block(block: &Bytes, format: CellBlockFormat) {
 /// Verifies that decoded cells are equal after they are encoded and decoded again.
 fn again(cells: &halite_types::Cells, format: CellBlockFormat) {
     let runs = [cells.clone()];
-    let block = format.block(&runs).expect("what was read fits a block").to_bytes();
-    let back = cellblock::decode(&block, format, usize::MAX).expect("what was written can be read");
-    assert!(back.bytes() == cells.bytes(), "cells are what was written");
+    let block = format.block(&runs).expect("decoded cells fit a block").to_bytes();
+    let back = cellblock::decode(&block, format, usize::MAX).expect("encoded data is decodable");
+    assert!(back.bytes() == cells.bytes(), "cells round-trip");
 }

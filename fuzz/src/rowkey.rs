@@ -41,7 +41,7 @@ fn text(text: &str) {
     let shown = |error: LanguageError| {
         assert!(
             error.span.start <= error.span.end && error.render(text).contains('^'),
-            "a mistake has a place"
+            "an error contains its position"
         );
     };
     match text.parse::<KeySchema>() {
@@ -58,7 +58,7 @@ fn text(text: &str) {
 fn key_reads_back(key: &KeySchema) {
     let printed = key.to_text();
     assert_eq!(
-        printed.parse::<KeySchema>().expect("what was printed can be read"),
+        printed.parse::<KeySchema>().expect("a printed declaration parses"),
         *key,
         "{printed}"
     );
@@ -85,7 +85,7 @@ fn statement_reads_back(statement: &Statement) {
                 Ok(Statement::CreateTable(again)) => {
                     assert_eq!(placeless(&again), placeless(declaration), "{printed}");
                 }
-                other => panic!("{printed}\nread back as {other:?}"),
+                other => panic!("{printed}\nparsed as {other:?}"),
             }
             let _ = lint_declaration(declaration, &LintInput::default());
         }
@@ -124,7 +124,7 @@ fn page(schema: &KeySchema, damaged: &[u8]) {
             &KeyQuery::all().reverse(reverse),
             &PlanOptions::default(),
         )
-        .expect("every row can be asked for");
+        .expect("every row matches the query");
         let plan = Arc::new(plan);
         let scatter = |after: Option<&PageToken>| {
             Scatter::new(
@@ -135,15 +135,15 @@ fn page(schema: &KeySchema, damaged: &[u8]) {
                 after,
             )
         };
-        let mut whole = scatter(None).expect("a plan can be carried out");
-        let Some(first) = block_on(whole.next()).expect("a table that can be read") else { return };
+        let mut whole = scatter(None).expect("a plan is executable");
+        let Some(first) = block_on(whole.next()).expect("the table is readable") else { return };
         let head: Vec<u8> = whole.token_of(&first).to_bytes()[..9].to_vec();
         let Ok(token) = PageToken::from_bytes(&[&head, damaged].concat()) else { continue };
         let Ok(mut rest) = scatter(Some(&token)) else { continue };
         let mut rows = 0;
         while let Ok(Some(_)) = block_on(rest.next()) {
             rows += 1;
-            assert!(rows <= Rows::COUNT, "a page has more rows than the table");
+            assert!(rows <= Rows::COUNT, "a page returns more rows than the table");
         }
     }
 }
@@ -155,7 +155,7 @@ fn packed(cell: &[u8]) {
     };
     if let Ok(again) = series::pack(&points) {
         assert_eq!(
-            bits(&series::unpack(&again).expect("what was packed can be unpacked")),
+            bits(&series::unpack(&again).expect("packed points are decodable")),
             bits(&points)
         );
     }

@@ -44,7 +44,7 @@ static SERVER: LazyLock<TestServer> = LazyLock::new(|| {
     engine.create_table(table, vec!["m".into()]).expect("a table");
     let table = engine.table(&name).expect("the table");
     let rows = ["a", "b", "x", "y"].map(|row| RowOp::from(Put::new(row).add("f", "q", "value")));
-    table.apply(rows.into()).expect("a store that takes rows");
+    table.apply(rows.into()).expect("the store accepts rows");
     let region = table.region_infos()[0].encoded_name.clone();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -66,7 +66,7 @@ fuzz_target!(init: corpus::write("server", writes::seeds().iter().map(|seed| [&[
     let Some((choice, rest)) = data.split_first() else { return };
     let TestServer { addresses, region } = &*SERVER;
     let rest = &with_region(rest, region);
-    let zookeeper = addresses.zookeeper.expect("it was asked for");
+    let zookeeper = addresses.zookeeper.expect("the port was requested");
     match choice % 7 {
         0 => converse(addresses.regionserver, rest),
         1 => converse(addresses.regionserver, &calls(Service::Client, rest)),
@@ -81,14 +81,14 @@ fuzz_target!(init: corpus::write("server", writes::seeds().iter().map(|seed| [&[
 /// Replaces the placeholder of the seeds by the region's name.
 fn with_region(data: &[u8], region: &str) -> Vec<u8> {
     let mut data = data.to_vec();
-    let places: Vec<usize> = data
+    let offsets: Vec<usize> = data
         .windows(corpus::REGION.len())
         .enumerate()
         .filter(|(_, bytes)| *bytes == corpus::REGION.as_bytes())
-        .map(|(at, _)| at)
+        .map(|(offset, _)| offset)
         .collect();
-    for at in places {
-        data[at..at + region.len()].copy_from_slice(region.as_bytes());
+    for offset in offsets {
+        data[offset..offset + region.len()].copy_from_slice(region.as_bytes());
     }
     data
 }
@@ -128,9 +128,9 @@ fn frames(mut data: &[u8], out: &mut BytesMut) {
 
 /// Sends everything, closes the sending side, and reads until the server closes the connection.
 fn converse(address: SocketAddr, bytes: &[u8]) {
-    let mut stream = TcpStream::connect(address).expect("the server takes another connection");
-    stream.set_read_timeout(Some(DISK_TIMEOUT)).expect("a socket that is open");
-    stream.set_write_timeout(Some(DISK_TIMEOUT)).expect("a socket that is open");
+    let mut stream = TcpStream::connect(address).expect("the server accepts another connection");
+    stream.set_read_timeout(Some(DISK_TIMEOUT)).expect("the socket is open");
+    stream.set_write_timeout(Some(DISK_TIMEOUT)).expect("the socket is open");
     let mut answer = Vec::new();
     // A server may close a connection at the first error, with bytes still in transit.
     let ended = stream
@@ -140,7 +140,7 @@ fn converse(address: SocketAddr, bytes: &[u8]) {
     if let Err(error) = ended {
         assert!(
             !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
-            "no answer and no end within {DISK_TIMEOUT:?}"
+            "no response and no close within {DISK_TIMEOUT:?}"
         );
     }
 }

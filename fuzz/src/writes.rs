@@ -14,8 +14,8 @@ use pb::mutation_proto::{ColumnValue, MutationType};
 
 /// Maximum bytes sent per input.
 const MAX_FILTER_BYTES: usize = 1 << 20;
-const CALLS_MAX: u32 = 12;
-const ACTIONS_MAX: u8 = 12;
+const MAX_CALLS: u32 = 12;
+const MAX_ACTIONS: u8 = 12;
 
 /// Returns a connection with the writes that the bytes describe, on a region.
 pub(crate) fn conversation(data: &[u8], region: &str) -> Vec<u8> {
@@ -29,7 +29,7 @@ pub(crate) fn conversation(data: &[u8], region: &str) -> Vec<u8> {
     let mut out = BytesMut::new();
     encode_connection(Auth::Simple, &header, &mut out).expect("a small header");
     let format = CellBlockFormat { codec, compressor: None };
-    for id in 0..CALLS_MAX {
+    for id in 0..MAX_CALLS {
         if source.data.is_empty() {
             break;
         }
@@ -212,7 +212,7 @@ impl Source<'_> {
         // All actions of an atomic request use one row.
         let atomic = self.byte().is_multiple_of(2);
         let row = atomic.then(|| self.row());
-        let count = 1 + self.byte() % ACTIONS_MAX;
+        let count = 1 + self.byte() % MAX_ACTIONS;
         let actions = (0..u32::from(count)).map(|index| {
             let mutation = self.mutation(cells, row.clone());
             pb::Action { index: Some(index), mutation: Some(mutation), ..Default::default() }
@@ -236,12 +236,12 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let append = |size: u8| [1, 1, 0, 0, 1, 0, 2, 0, size, 70, 0, 0, 1];
     let heavy = [&[0][..], &append(5), &append(5), &append(6)].concat();
     let multi: Vec<u8> =
-        [0, 0, 0, 1, 5].into_iter().chain((0..60_u8).map(|at| at.wrapping_mul(37))).collect();
+        [0, 0, 0, 1, 5].into_iter().chain((0..60_u8).map(|index| index.wrapping_mul(37))).collect();
     let batch: Vec<u8> =
-        [1, 0, 1, 11].into_iter().chain((0..120_u8).map(|at| at.wrapping_mul(61))).collect();
+        [1, 0, 1, 11].into_iter().chain((0..120_u8).map(|index| index.wrapping_mul(61))).collect();
     let beside: Vec<u8> = [1]
         .into_iter()
-        .chain((0..8).flat_map(|at| [1, 1 + at, 1, 0, 0, 0, 2, 0, 28, 9, 28, 1]))
+        .chain((0..8).flat_map(|index| [1, 1 + index, 1, 0, 0, 0, 2, 0, 28, 9, 28, 1]))
         .collect();
     vec![heavy, multi, batch, beside]
 }

@@ -24,7 +24,7 @@ fuzz_target!(init: corpus::write("zookeeper", Vec::new()), |data: &[u8]| {
             },
             Ok(PacketStatus::Word(_)) => {}
             Ok(PacketStatus::Need(bytes)) => {
-                assert!(bytes <= MAX_PACKET_BYTES + 4, "more room than a packet may need");
+                assert!(bytes <= MAX_PACKET_BYTES + 4, "allocated more than the packet limit");
                 return;
             }
             Err(_) => return,
@@ -41,7 +41,7 @@ fn connect(packet: &Bytes) {
     let Ok(request) = ConnectRequest::decode(packet) else { return };
     let mut out = BytesMut::new();
     request.encode(&mut out);
-    assert_eq!(ConnectRequest::decode(&body(&out)).expect("what was written can be read"), request);
+    assert_eq!(ConnectRequest::decode(&body(&out)).expect("encoded data is decodable"), request);
     let _ = request.accept(1, Bytes::from_static(&[0; 16]), 4_000..=40_000);
 }
 
@@ -50,7 +50,7 @@ fn accepted(packet: &Bytes) {
     let mut out = BytesMut::new();
     response.encode(&mut out);
     assert_eq!(
-        ConnectResponse::decode(&body(&out)).expect("what was written can be read"),
+        ConnectResponse::decode(&body(&out)).expect("encoded data is decodable"),
         response
     );
 }
@@ -60,7 +60,7 @@ fn request(packet: &Bytes) {
     let mut out = BytesMut::new();
     zk::encode_request(xid, &request, &mut out);
     assert_eq!(
-        zk::decode_request(&body(&out)).expect("what was written can be read"),
+        zk::decode_request(&body(&out)).expect("encoded data is decodable"),
         (xid, request)
     );
 }
@@ -71,7 +71,7 @@ fn reply(packet: &Bytes) {
             let mut out = BytesMut::new();
             event.encode(&mut out);
             assert_eq!(
-                zk::decode_reply(&body(&out)).expect("what was written can be read"),
+                zk::decode_reply(&body(&out)).expect("encoded data is decodable"),
                 ServerPacket::Event(event)
             );
         }

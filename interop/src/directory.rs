@@ -32,7 +32,8 @@ pub(crate) fn check(jars: &Path, work: &Path) -> Result<()> {
     let cells = expected.lines().filter(|line| line.starts_with("cell ")).count();
     compare(&expected, &found)?;
     println!(
-        "{cells} cells in {} tables: HBase's region engine sees in the directory what Halite sees",
+        "{cells} cells in {} tables: HBase's region engine reads the same contents from the \
+         directory as Halite",
         TABLES.len()
     );
     Ok(())
@@ -79,13 +80,14 @@ fn load(store: &Store, root: &Path, table: &TableName) -> halite::Result<()> {
 }
 
 fn write_file(path: &Path, puts: &[Put]) -> halite::Result<()> {
-    let folder =
-        path.parent().ok_or_else(|| halite::Error::invalid("the file to load has no folder"))?;
+    let folder = path
+        .parent()
+        .ok_or_else(|| halite::Error::invalid("the path of the file to load has no parent"))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let file = Env::os(folder)?
         .fs
         .create(&name)
-        .map_err(|error| halite::Error::io("making the file to load", error))?;
+        .map_err(|error| halite::Error::io("creating the file to load", error))?;
     let mut writer = Writer::create(
         file,
         &name,
@@ -200,14 +202,15 @@ fn compare(expected: &str, found: &str) -> Result<()> {
         let line = hbase.next().unwrap_or("nothing more");
         if line != halite {
             return Err(format!(
-                "line {} of what the directory holds:\n  Halite sees  {halite}\n  HBase sees   {line}",
+                "line {} of the directory contents:\n  Halite reads {halite}\n  HBase reads  \
+                 {line}",
                 number + 1
             ));
         }
     }
     hbase
         .next()
-        .map_or(Ok(()), |more| Err(format!("HBase sees more than Halite, first of it: {more}")))
+        .map_or(Ok(()), |more| Err(format!("HBase reads more than Halite, starting with: {more}")))
 }
 
 #[cfg(test)]
@@ -215,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_in_any_line_or_in_their_number_is_told() {
+    fn differing_lines_and_line_counts_are_reported() {
         assert_eq!(compare("a\nb\n", "a\nb\n"), Ok(()));
         assert!(compare("a\nb\n", "a\nc\n").is_err_and(|text| text.contains("line 2")));
         assert!(compare("a\nb\n", "a\n").is_err_and(|text| text.contains("nothing more")));

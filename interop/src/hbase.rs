@@ -44,17 +44,19 @@ fn run(jars: &Path, program: &str, arguments: &[&Path]) -> Result<()> {
         .arg(source)
         .args(arguments)
         .spawn()
-        .map_err(|error| format!("java cannot be started: {error}; is a JDK 17 in PATH?"))?;
+        .map_err(|error| {
+            format!("cannot start java: {error}; install a JDK 17 and add it to PATH")
+        })?;
     match halite_patience::wait(&mut child, LIMIT)
-        .map_err(|error| format!("{program} cannot be waited for: {error}"))?
+        .map_err(|error| format!("cannot wait for {program}: {error}"))?
     {
         Some(status) if status.success() => Ok(()),
         Some(status) => {
-            Err(format!("{program} ended with {status}; what HBase found fault with stands above"))
+            Err(format!("{program} ended with {status}; the errors that HBase found are above"))
         }
         None => {
             halite_patience::kill(&mut child);
-            Err(format!("{program} has not ended within {} s", LIMIT.as_secs()))
+            Err(format!("{program} did not exit within {} s", LIMIT.as_secs()))
         }
     }
 }

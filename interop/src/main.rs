@@ -32,8 +32,9 @@ usage: halite-interop store-files|directory|wire JARS WORK
        halite-interop remote JARS WORK HALITE
        halite-interop bench|client-bench JARS WORK HALITE [--help|OPTIONS]
 
-JARS holds HBase's jars, from `clients` on a folder of them for each file in interop/maven; WORK is a folder to be emptied;
-HALITE is the program that is tested. `cargo xtask interop` fetches the jars and runs this.";
+JARS contains HBase's jars; from `clients` on, it is a directory with one directory of jars for each
+file in interop/maven. WORK is a directory whose contents are deleted. HALITE is the tested program.
+`cargo xtask interop` fetches the jars and runs this program.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -112,14 +113,10 @@ fn store_files(jars: &Path, work: &Path) -> Result<()> {
         println!("{problem}");
     }
     if problems.is_empty() {
-        println!("{} files: HBase reads every cell, key and filter as written", samples.len());
+        println!("{} files: HBase reads every cell, key and filter correctly", samples.len());
         return Ok(());
     }
-    Err(format!(
-        "HBase reads {} of {} files otherwise than they were written",
-        problems.len(),
-        samples.len()
-    ))
+    Err(format!("HBase reads {} of {} files differently", problems.len(), samples.len()))
 }
 
 fn compare(sample: &SampleFile, work: &Path) -> Result<()> {

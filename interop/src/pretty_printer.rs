@@ -34,7 +34,7 @@ pub(crate) fn check(text: &str, cells: &[OwnedCell]) -> Result<()> {
     let more = lines.count();
     if more > 0 {
         return Err(format!(
-            "HBase prints {more} cells more than the {} that were written",
+            "HBase prints {more} cells in addition to the {} written ones",
             cells.len()
         ));
     }
@@ -42,7 +42,7 @@ pub(crate) fn check(text: &str, cells: &[OwnedCell]) -> Result<()> {
         [format!("entries={},", cells.len()), format!("Scanned kv count -> {}", cells.len())]
     {
         if !text.contains(&count) {
-            return Err(format!("HBase does not say {count:?}"));
+            return Err(format!("HBase did not print {count:?}"));
         }
     }
     Ok(())
@@ -111,13 +111,13 @@ mod tests {
     const COUNTS: &str = "    entries=1,\nScanned kv count -> 1";
 
     #[test]
-    fn a_cell_is_written_as_hbase_prints_it() {
+    fn cell_is_printed_like_hbase() {
         assert_eq!(line(cell().view()), LINE);
         assert_eq!(check(&format!("{LINE}\n{COUNTS}"), &[cell()]), Ok(()));
     }
 
     #[test]
-    fn every_kind_of_difference_is_told() {
+    fn every_kind_of_difference_is_reported() {
         let cells = [cell()];
         assert!(
             check(&format!("{}\n{COUNTS}", LINE.replace("seqid=9", "seqid=8")), &cells).is_err()

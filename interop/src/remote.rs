@@ -61,7 +61,8 @@ impl Examples<'_> {
 /// Returns an error if HBase does not start, a result differs from the recorded one, or an
 /// acknowledged write is lost.
 pub(crate) fn check(halite: &Path, jars: &Path, work: &Path) -> Result<()> {
-    let folder = halite.parent().ok_or("the program is in no folder")?.join("examples");
+    let folder =
+        halite.parent().ok_or("the program path has no parent directory")?.join("examples");
     let jars = jars.join("hbase-2.6.4");
     let server = Server::hbase(&jars, work, HEAP)?;
     let examples = Examples { folder: folder.clone(), work, zookeeper: server.zookeeper };
@@ -92,7 +93,7 @@ fn survive_server_loss(examples: &Examples<'_>, mut cluster: Cluster) -> Result<
     std::thread::sleep(LOST_AFTER);
     cluster.lose_region_server()?;
     child::finish(&mut load, &log, LIMIT)
-        .map_err(|error| format!("the load on a cluster that lost a server {error}"))?;
+        .map_err(|error| format!("the load on a cluster after a server loss {error}"))?;
     examples.print_last_line("survive");
     Ok(())
 }

@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_are_the_same_each_time_and_have_every_type_of_cell() {
+    fn samples_are_reproducible_and_contain_every_cell_type() {
         let (once, again) = (all(), all());
         for (one, other) in once.iter().zip(&again) {
             assert!(one.cells.iter().zip(&other.cells).all(|(a, b)| (

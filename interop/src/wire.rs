@@ -24,8 +24,8 @@ const COMPRESSORS: [Option<Compressor>; 5] = [
 
 /// Writes exceptions and cell blocks, processes them with HBase, and compares.
 pub(crate) fn check(jars: &Path, work: &Path) -> Result<()> {
-    let (asked, expected) = exceptions();
-    write(&work.join("exceptions"), asked.as_bytes())?;
+    let (input, expected) = exceptions();
+    write(&work.join("exceptions"), input.as_bytes())?;
     let blocks = work.join("blocks");
     fs::create_dir_all(&blocks).map_err(|error| format!("{}: {error}", blocks.display()))?;
     let contents = [("many", cells()), ("none", Cells::default())];
@@ -37,18 +37,19 @@ pub(crate) fn check(jars: &Path, work: &Path) -> Result<()> {
     for (format, (content, cells)) in each(&contents) {
         check_block(&blocks, format, content, cells)?;
     }
-    let (exceptions, blocks) = (asked.lines().count(), each(&contents).count());
+    let (exceptions, blocks) = (input.lines().count(), each(&contents).count());
     println!(
-        "{exceptions} exceptions and {blocks} cell blocks: HBase reads and writes them as Halite does"
+        "{exceptions} exceptions and {blocks} cell blocks: HBase reads and writes them as Halite \
+         does"
     );
     Ok(())
 }
 
 /// Returns input lines, and the output that HBase's classes should print.
 fn exceptions() -> (String, String) {
-    let (mut asked, mut expected) = (String::new(), String::new());
+    let (mut input, mut expected) = (String::new(), String::new());
     for kind in ExceptionKind::ALL {
-        let _ = writeln!(asked, "class {}", kind.class());
+        let _ = writeln!(input, "class {}", kind.class());
         let _ = writeln!(expected, "class {} {}", kind.class(), kind.is_do_not_retry());
     }
     let moved = MovedTo {
@@ -57,16 +58,16 @@ fn exceptions() -> (String, String) {
         start_code: 1_795_225_227_130,
         sequence: 34,
     };
-    let _ = writeln!(asked, "moved {moved}\nmoved java.io.IOException: {moved}");
+    let _ = writeln!(input, "moved {moved}\nmoved java.io.IOException: {moved}");
     expected.push_str(&"moved a.example.org 16020 1795225227130 34\n".repeat(2));
     for (what, wait_ms) in ThrottleType::ALL
         .into_iter()
         .zip([0, 7, 1000, 60_000, 61_234, 120_000, 3_600_000, 7_384_005].into_iter().cycle())
     {
-        let _ = writeln!(asked, "throttled {}", Exception::throttled(what, wait_ms).message());
+        let _ = writeln!(input, "throttled {}", Exception::throttled(what, wait_ms).message());
         let _ = writeln!(expected, "throttled {wait_ms}");
     }
-    (asked, expected)
+    (input, expected)
 }
 
 /// Returns every format with every content.
@@ -171,7 +172,7 @@ fn same(expected: &str, found: &str) -> Result<()> {
     let mut lines = (expected.lines().map(Some).chain(std::iter::repeat(None)))
         .zip(found.lines().map(Some).chain(std::iter::repeat(None)));
     let (expected, found) = lines.find(|(expected, found)| expected != found).unwrap_or_default();
-    Err(format!("HBase says {:?} where {:?} is expected", shown(found), shown(expected)))
+    Err(format!("HBase printed {:?}, expected {:?}", shown(found), shown(expected)))
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {

@@ -5,6 +5,8 @@
 //! read its output, so that a program with much output does not block.
 #![forbid(unsafe_code)]
 
+pub mod arguments;
+
 use std::io::{self, Read, Write as _};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -157,7 +159,7 @@ impl Program {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| format!("{name} cannot be started: {error}"))?;
+            .map_err(|error| format!("cannot start {name}: {error}"))?;
         let stdout = child.stdout.take().map(CapturedOutput::capture).unwrap_or_default();
         let stderr = child.stderr.take().map(CapturedOutput::capture).unwrap_or_default();
         Ok(Self { name, child, stdout, stderr })
@@ -195,10 +197,11 @@ impl Program {
                 stderr: self.stderr.all(DRAIN_TIMEOUT),
             }),
             Ok(None) => {
-                Err(self
-                    .failure_message(&format!("has not ended within {} s", limit.as_secs_f64())))
+                Err(self.failure_message(&format!("did not exit within {} s", limit.as_secs_f64())))
             }
-            Err(error) => Err(self.failure_message(&format!("cannot be waited for: {error}"))),
+            Err(error) => {
+                Err(self.failure_message(&format!("cannot wait for the process: {error}")))
+            }
         }
     }
 
@@ -253,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_hangs_is_killed_and_named_with_what_it_said() {
+    fn hanging_program_is_killed_and_reported_with_output() {
         let program = Program::start(&mut shell("echo here I am; exec sleep 1000")).unwrap();
         assert_eq!(
             program.stdout().find(DEFAULT_TIMEOUT, |text| text.contains("am\n").then_some(7)),
@@ -263,7 +266,7 @@ mod tests {
         let error = program.wait(Duration::from_millis(10)).unwrap_err();
         assert!(
             error.contains("sh (process")
-                && error.contains("has not ended within 0.01 s")
+                && error.contains("did not exit within 0.01 s")
                 && error.contains("here I am"),
             "{error}"
         );
@@ -271,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_a_program_says_is_heard_however_much_it_is() {
+    fn complete_output_of_any_size_is_read() {
         let mut command = shell("cat; echo bad >&2; exit 3");
         let output = Program::start_with(&mut command, vec![b'x'; 1 << 20])
             .unwrap()
@@ -284,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_that_somebody_else_holds_open_does_not_keep_the_waiter() {
+    fn output_held_open_by_other_process_does_not_block() {
         let output = output(&mut shell("sleep 30 & echo $!"), DEFAULT_TIMEOUT).unwrap();
         let other: i32 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
         assert!(output.status.success());
@@ -292,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_not_found_and_the_end_ends_the_search() {
+    fn search_for_missing_line_ends_at_end_of_output() {
         let program = Program::start(&mut shell("echo one")).unwrap();
         assert_eq!(
             program.stdout().find(DEFAULT_TIMEOUT, |text| text.contains("two").then_some(())),

@@ -18,7 +18,7 @@ impl World {
         let effect = match self.model.effect(&RowOp::Put(put.clone()), self.now()) {
             Ok(effect) => effect,
             Err(refusal) => {
-                return Err(StepError::Wrong(format!("a row to load is refused: {refusal:?}")));
+                return Err(StepError::Wrong(format!("row to load rejected: {refusal:?}")));
             }
         };
         let cells: Vec<CellRef<'_>> = put.mutation().cells().iter().collect();
@@ -72,7 +72,7 @@ impl World {
         if loaded || gone.is_empty() {
             Ok(())
         } else {
-            Err(format!("the files {gone:?} are gone and were not loaded"))
+            Err(format!("files {gone:?} disappeared and were not loaded"))
         }
     }
 }

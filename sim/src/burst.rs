@@ -65,8 +65,8 @@ impl World {
         }
         match end {
             BurstEnd::Wait(from) => {
-                while let Some(at) = pick(&burst, from) {
-                    let submitted = burst.pending.swap_remove(at);
+                while let Some(index) = pick(&burst, from) {
+                    let submitted = burst.pending.swap_remove(index);
                     submitted.ticket.wait()?;
                     self.acknowledge(&submitted);
                 }
@@ -135,36 +135,36 @@ impl World {
                 }
             }
             BurstAction::Wait(number) => {
-                if let Some(at) = pick(burst, *number) {
-                    burst.pending[at].ticket.wait()?;
-                    self.finish_pending(burst, at);
+                if let Some(index) = pick(burst, *number) {
+                    burst.pending[index].ticket.wait()?;
+                    self.finish_pending(burst, index);
                 }
             }
             BurstAction::Poll(number) => {
-                if let Some(at) = pick(burst, *number) {
-                    let mut ticket = burst.pending[at].ticket.clone();
+                if let Some(index) = pick(burst, *number) {
+                    let mut ticket = burst.pending[index].ticket.clone();
                     if let Poll::Ready(result) =
                         Pin::new(&mut ticket).poll(&mut Context::from_waker(Waker::noop()))
                     {
                         result?;
-                        self.finish_pending(burst, at);
+                        self.finish_pending(burst, index);
                     }
                 }
             }
             BurstAction::Try(number) => {
-                if let Some(at) = pick(burst, *number)
-                    && let Some(result) = burst.pending[at].ticket.try_finish()
+                if let Some(index) = pick(burst, *number)
+                    && let Some(result) = burst.pending[index].ticket.try_finish()
                 {
                     result?;
-                    self.finish_pending(burst, at);
+                    self.finish_pending(burst, index);
                 }
             }
         }
         Ok(())
     }
 
-    fn finish_pending(&mut self, burst: &mut Burst, at: usize) {
-        let submitted = burst.pending.swap_remove(at);
+    fn finish_pending(&mut self, burst: &mut Burst, index: usize) {
+        let submitted = burst.pending.swap_remove(index);
         self.acknowledge(&submitted);
     }
 
@@ -174,7 +174,7 @@ impl World {
         if self.record_rewrites(false) {
             burst.before = self.model.clone();
             let entries = self.entries();
-            (burst.first..entries.len()).for_each(|at| entries[at].visible = true);
+            (burst.first..entries.len()).for_each(|index| entries[index].visible = true);
             burst.first = entries.len();
         }
     }
@@ -190,32 +190,34 @@ impl World {
         let first = burst.first;
         let of_row: Vec<usize> = {
             let entries = self.entries();
-            (first..entries.len()).filter(|at| entries[*at].effect.row() == row).collect()
+            (first..entries.len()).filter(|index| entries[*index].effect.row() == row).collect()
         };
         let entries = self.entries();
         // Writes before a visible write of the same region are visible, too.
-        let is_visible = |at: usize| {
-            entries[at..].iter().any(|later| later.visible && later.region == entries[at].region)
+        let is_visible = |index: usize| {
+            entries[index..]
+                .iter()
+                .any(|later| later.visible && later.region == entries[index].region)
         };
-        let least = of_row.iter().rposition(|at| is_visible(*at)).map_or(0, |at| at + 1);
+        let min = of_row.iter().rposition(|index| is_visible(*index)).map_or(0, |index| index + 1);
         let mut model = burst.before.clone();
-        of_row[..least].iter().for_each(|at| model.apply(&entries[*at].effect));
+        of_row[..min].iter().for_each(|index| model.apply(&entries[*index].effect));
         let mut wrong = match check(&model) {
             Ok(()) => return Ok(()),
             Err(wrong) => wrong,
         };
-        for (count, at) in of_row.iter().enumerate().skip(least) {
-            model.apply(&entries[*at].effect);
+        for (count, index) in of_row.iter().enumerate().skip(min) {
+            model.apply(&entries[*index].effect);
             match check(&model) {
                 Ok(()) => {
-                    of_row[..=count].iter().for_each(|at| self.record_visible(*at));
+                    of_row[..=count].iter().for_each(|index| self.record_visible(*index));
                     return Ok(());
                 }
                 Err(mismatch) => wrong = mismatch,
             }
         }
         Err(format!(
-            "with {} writes of the row under way, {least} of them visible for sure: {wrong}",
+            "with {} writes of the row in progress, {min} of them certainly visible: {wrong}",
             of_row.len()
         )
         .into())

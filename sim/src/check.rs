@@ -38,8 +38,8 @@ pub fn check_row(
     let mut rest = &seen[..];
     for (family, answers) in model.accepted_results(key, selection, now) {
         let count = rest.iter().take_while(|cell| cell.family == family).count();
-        let (answer, behind) = rest.split_at(count);
-        rest = behind;
+        let (answer, tail) = rest.split_at(count);
+        rest = tail;
         match &answers {
             AcceptedResults::Unknown => checked.unknown += 1,
             _ if answers.is_certain() => checked.certain += 1,
@@ -57,7 +57,7 @@ pub fn check_row(
         Ok(())
     } else {
         Err(format!(
-            "row {}: cells of no family asked for, or out of order: {}",
+            "row {}: cells of a family not requested, or out of order: {}",
             to_string_binary(key),
             format_cells(rest)
         ))
@@ -95,7 +95,7 @@ pub fn check_scan(
     }
     match found.next() {
         Some((row, _)) => {
-            Err(format!("row {} was not to be returned, or not there", to_string_binary(&row)))
+            Err(format!("row {} must not be returned, or does not exist", to_string_binary(&row)))
         }
         None => Ok(()),
     }
@@ -171,7 +171,7 @@ pub(crate) fn rows_in<'a>(
     }
     match found.next() {
         Some((row, _)) => {
-            Err(format!("row {} was not to be returned, or not there", to_string_binary(&row)))
+            Err(format!("row {} must not be returned, or does not exist", to_string_binary(&row)))
         }
         None => Ok(all),
     }
@@ -185,11 +185,11 @@ fn join_partial_rows(rows: &[Row], batch: Option<usize>) -> Result<Vec<(Bytes, R
     for row in rows {
         let key = Bytes::copy_from_slice(row.key());
         if row.is_empty()
-            || batch.is_some_and(|most| row.len() > most)
+            || batch.is_some_and(|max| row.len() > max)
             || (row.is_partial() && batch != Some(row.len()))
         {
             return Err(format!(
-                "row {} has a piece of {} cells, partial: {}",
+                "row {} has a partial result of {} cells, partial: {}",
                 to_string_binary(&key),
                 row.len(),
                 row.is_partial()
@@ -240,7 +240,7 @@ pub fn visible_cells(key: &[u8], row: &Row) -> Result<Vec<VisibleCell>, Mismatch
     for cell in row {
         if cell.row() != key || cell.cell_type() != Some(CellType::Put) {
             return Err(format!(
-                "row {} came with {:?} of row {}",
+                "row {} was returned with {:?} of row {}",
                 to_string_binary(key),
                 cell.cell_type(),
                 to_string_binary(cell.row())
@@ -253,7 +253,7 @@ pub fn visible_cells(key: &[u8], row: &Row) -> Result<Vec<VisibleCell>, Mismatch
 
 fn visible_cell(row: &Row, cell: CellRef<'_>) -> VisibleCell {
     let value = row.cells().bytes().slice_ref(cell.value());
-    let kind = cell.cell_type().expect("what is written here is a put or a marker");
+    let kind = cell.cell_type().expect("only puts and markers are written here");
     VisibleCell {
         family: PackedName::new(cell.family()),
         qualifier: PackedName::new(cell.qualifier()),

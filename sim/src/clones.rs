@@ -128,8 +128,12 @@ impl World {
     /// Returns a snapshot, counted modulo their number.
     fn snapshot(&self, number: u64) -> Option<(String, Model)> {
         let count = self.clone_state.snapshots.len() as u64;
-        let at = usize::try_from(number.checked_rem(count)?).ok()?;
-        self.clone_state.snapshots.iter().nth(at).map(|(name, model)| (name.clone(), model.clone()))
+        let index = usize::try_from(number.checked_rem(count)?).ok()?;
+        self.clone_state
+            .snapshots
+            .iter()
+            .nth(index)
+            .map(|(name, model)| (name.clone(), model.clone()))
     }
 
     pub(crate) fn clone_or_drop(&mut self, number: u64) -> StepResult {
@@ -190,8 +194,9 @@ impl World {
     }
 
     fn pick_clone(&self, number: u64) -> Option<TableName> {
-        let at = usize::try_from(number.checked_rem(self.clone_state.clones.len() as u64)?).ok()?;
-        self.clone_state.clones.keys().nth(at).cloned()
+        let index =
+            usize::try_from(number.checked_rem(self.clone_state.clones.len() as u64)?).ok()?;
+        self.clone_state.clones.keys().nth(index).cloned()
     }
 
     pub(crate) fn write_clone(&mut self, number: u64, op: &RowOp) -> StepResult {
@@ -217,7 +222,7 @@ impl World {
         }
         self.clone_state.pending = None;
         compare_result(op, &effect, &result)
-            .map_err(|what| format!("clone {name}, {}: {what}", format_op(op)))?;
+            .map_err(|message| format!("clone {name}, {}: {message}", format_op(op)))?;
         if let Some(model) = self.clone_state.clones.get_mut(&name) {
             model.apply(&effect);
         }
@@ -299,20 +304,20 @@ impl World {
         tables.retain(|table| table != self.table.name());
         if !snapshots.iter().eq(self.clone_state.snapshots.keys()) {
             return Err(format!(
-                "there are the snapshots {snapshots:?}, right is {:?}",
+                "snapshots: got {snapshots:?}, expected {:?}",
                 self.clone_state.snapshots.keys()
             ));
         }
         if !tables.iter().eq(self.clone_state.clones.keys()) {
             return Err(format!(
-                "there are the clones {tables:?}, right is {:?}",
+                "clones: got {tables:?}, expected {:?}",
                 self.clone_state.clones.keys()
             ));
         }
         let settings: BTreeMap<_, _> = store.properties().into_iter().collect();
         if settings != self.clone_state.properties {
             return Err(format!(
-                "there are the settings {settings:?}, right is {:?}",
+                "settings: got {settings:?}, expected {:?}",
                 self.clone_state.properties
             ));
         }
@@ -325,7 +330,7 @@ impl World {
     /// # Errors
     /// Returns the foreign or missing files.
     pub fn check_disk(&self) -> std::result::Result<(), Mismatch> {
-        let Some(store) = &self.store else { return Err("there is no open store".into()) };
+        let Some(store) = &self.store else { return Err("no store is open".into()) };
         let is_hidden = |path: &str| path.split('/').any(|name| name.starts_with('.'));
         let files: Vec<String> = self
             .sim
@@ -344,7 +349,7 @@ impl World {
             .collect();
         if !others.is_empty() || stores.len() as u64 != store.file_count() {
             return Err(format!(
-                "the regions name {} files; there are {stores:?} and {others:?}",
+                "the regions reference {} files; found {stores:?} and {others:?}",
                 store.file_count()
             ));
         }
@@ -353,9 +358,9 @@ impl World {
 }
 
 /// Adds the subject to an incorrect result.
-fn with_context(what: &str, stop: StepError) -> StepError {
+fn with_context(message: &str, stop: StepError) -> StepError {
     match stop {
-        StepError::Wrong(mismatch) => StepError::Wrong(format!("{what}: {mismatch}")),
+        StepError::Wrong(mismatch) => StepError::Wrong(format!("{message}: {mismatch}")),
         failed @ StepError::Failed(..) => failed,
     }
 }

@@ -116,7 +116,7 @@ fn table_steps() -> Vec<Step> {
         Step::CompactMinor,
         Step::Write(put("r3", "before the load").into()),
         Step::Load(Put::new("r3").add_at("a", "s", 5, "loaded").add_at("b", "s", 5, "loaded")),
-        Step::Write(put("r3", "behind the load").into()),
+        Step::Write(put("r3", "after the load").into()),
         Step::Write(Increment::new("r1").add("a", "n", 1).into()),
         Step::Split("r3".into()),
         Step::Write(put("r2", "again").into()),
@@ -161,7 +161,7 @@ fn play(
     for (number, step) in workload.steps().iter().chain([&Step::Reopen]).enumerate() {
         before(&mut world);
         sim.clock.advance_ms(7);
-        world.step(step).map_err(|what| format!("step {number}, {step}: {what}"))?;
+        world.step(step).map_err(|message| format!("step {number}, {step}: {message}"))?;
     }
     workload.check_end(&world)?;
     Ok(world)
@@ -180,17 +180,21 @@ pub fn count_calls(workload: Workload) -> Result<u64, String> {
 ///
 /// # Errors
 /// Returns the engine's incorrect behavior.
-pub fn crash_at(workload: Workload, at: u64, power_loss: Option<u64>) -> Result<RunStats, String> {
-    let place = std::cell::RefCell::new(String::new());
-    let prepare = |sim: &SimEnv| sim.fs.crash_at_call(at);
+pub fn crash_at(
+    workload: Workload,
+    call: u64,
+    power_loss: Option<u64>,
+) -> Result<RunStats, String> {
+    let last_call = std::cell::RefCell::new(String::new());
+    let prepare = |sim: &SimEnv| sim.fs.crash_at_call(call);
     let before = |world: &mut World| {
         if world.stats.crashes == 0 {
-            *place.borrow_mut() = format!("{:?}", world.sim.fs.last_call());
+            *last_call.borrow_mut() = format!("{:?}", world.sim.fs.last_call());
         }
     };
     let result = play(workload, 1, power_loss, prepare, before);
-    result.map(|world| world.stats).map_err(|what| {
-        format!("died at call {at}, after {}, {power_loss:?}: {what}", place.borrow())
+    result.map(|world| world.stats).map_err(|mismatch| {
+        format!("died at call {call}, after {}, {power_loss:?}: {mismatch}", last_call.borrow())
     })
 }
 
@@ -208,27 +212,27 @@ pub fn fail_call(workload: Workload, nth: u64, call: FsCall) -> Result<bool, Str
         }
     };
     let world = play(workload, 1, Some(nth * 4 + 1), |_| {}, arm)
-        .map_err(|what| format!("{call:?} {nth} failed: {what}"))?;
+        .map_err(|message| format!("{call:?} {nth} failed: {message}"))?;
     Ok(world.sim.fs.failures() > 0)
 }
 
-/// Fills the disk after the workload has written `room` bytes; then frees space, and a new process
+/// Fills the disk after the workload has written `free_bytes`; then frees space, and a new process
 /// continues.
 ///
 /// # Errors
 /// Returns the engine's incorrect behavior.
-pub fn fill_disk(workload: Workload, room: u64) -> Result<RunStats, String> {
+pub fn fill_disk(workload: Workload, free_bytes: u64) -> Result<RunStats, String> {
     let mut limited = false;
     let limit = |world: &mut World| {
         world.may_fail = world.stats.crashes == 0;
         if !limited {
             limited = true;
-            world.sim.fs.set_capacity(Some(world.sim.fs.used_bytes() + room));
+            world.sim.fs.set_capacity(Some(world.sim.fs.used_bytes() + free_bytes));
         } else if !world.may_fail {
             world.sim.fs.set_capacity(None);
         }
     };
     play(workload, 1, None, |_| {}, limit)
         .map(|world| world.stats)
-        .map_err(|what| format!("disk full after {room} bytes: {what}"))
+        .map_err(|message| format!("disk full after {free_bytes} bytes: {message}"))
 }

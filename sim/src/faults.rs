@@ -69,9 +69,9 @@ impl World {
                 });
                 Ok(())
             }
-            DiskFault::FullDisk(room) => {
+            DiskFault::FullDisk(free_bytes) => {
                 self.health.has_faults = true;
-                self.sim.fs.set_capacity(Some(self.sim.fs.used_bytes() + room));
+                self.sim.fs.set_capacity(Some(self.sim.fs.used_bytes() + free_bytes));
                 Ok(())
             }
             DiskFault::Cleared => {
@@ -179,7 +179,7 @@ impl World {
                 Err(error) if is_damage_error(&error) => self.stats.flips_refused += 1,
                 Err(error) => {
                     return Err(about(format!(
-                        "the store is not opened, and the error is not one of damage: {:?} {error}",
+                        "the store failed to open without a damage error: {:?} {error}",
                         error.kind()
                     )));
                 }
@@ -209,10 +209,7 @@ impl World {
                 Err(_) if self.sim.fs.is_gone() => return Ok(()),
                 Err(error) if is_damage_error(&error) => self.stats.flips_refused += 1,
                 Err(error) => {
-                    return Err(format!(
-                        "the error is not one of damage: {:?} {error}",
-                        error.kind()
-                    ));
+                    return Err(format!("not a damage error: {:?} {error}", error.kind()));
                 }
             }
         }

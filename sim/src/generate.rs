@@ -115,7 +115,7 @@ impl Generator {
         let families = FAMILIES
             .into_iter()
             .enumerate()
-            .filter(|(at, _)| *at < 2 || rng.one_in(2))
+            .filter(|(index, _)| *index < 2 || rng.one_in(2))
             .map(|(_, family)| family)
             .collect();
         Self {

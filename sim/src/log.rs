@@ -156,15 +156,15 @@ impl World {
 
     /// Records that the entry was acknowledged or seen by a reader: it exists as its mode promises,
     /// and so do the entries before it in the log.
-    pub(crate) fn record_visible(&mut self, at: usize) {
+    pub(crate) fn record_visible(&mut self, index: usize) {
         let entries = self.entries();
-        let Some(entry) = entries.get_mut(at) else { return };
+        let Some(entry) = entries.get_mut(index) else { return };
         entry.visible = true;
         if entry.path == WritePath::Loaded {
             entry.durable = Promise::Fsync;
         }
         let level = if entry.path == WritePath::Logged { entry.promise } else { Promise::Nothing };
-        for entry in entries[..=at].iter_mut().filter(|entry| entry.path == WritePath::Logged) {
+        for entry in entries[..=index].iter_mut().filter(|entry| entry.path == WritePath::Logged) {
             entry.durable = entry.durable.max(level);
         }
     }
@@ -241,7 +241,7 @@ impl World {
         for (nonce, given) in &self.nonces {
             if is_young(*given) && !self.replayed.contains(nonce) {
                 return Err(format!(
-                    "nonce {nonce} of a write of {given} is forgotten after {} ms of {}",
+                    "nonce {nonce} of a write of {given} was evicted after {} ms of {}",
                     now - given,
                     self.options.nonce_grace_period_ms
                 ));
@@ -252,13 +252,13 @@ impl World {
             let is_listed = self.replayed.contains(&nonce);
             if is_listed && !there {
                 return Err(format!(
-                    "nonce {nonce} counts as done, and its write is not there: {}",
+                    "nonce {nonce} is recorded, but its write is missing: {}",
                     entry.effect
                 ));
             }
             if !is_listed && *there && is_young(given) && VolatileWrites::must_exist(entry, after) {
                 return Err(format!(
-                    "nonce {nonce} is forgotten, and its write is there: {}",
+                    "nonce {nonce} is not recorded, but its write exists: {}",
                     entry.effect
                 ));
             }
@@ -305,7 +305,7 @@ impl World {
         let mut model = log.base.clone();
         let chosen =
             || log.entries.iter().zip(&there).filter(|(_, there)| **there).map(|(entry, _)| entry);
-        log.apply_to(&mut model, log.entries.len(), |at| there[at].then_some(certain[at]));
+        log.apply_to(&mut model, log.entries.len(), |index| there[index].then_some(certain[index]));
         self.stats.in_flight += log.entries.len() as u64;
         self.stats.in_flight_survived += chosen().count() as u64;
         found.check(&model, now, &mut self.stats.checked)?;
@@ -371,13 +371,13 @@ impl VolatileWrites {
     /// and between them the possible drops of cells.
     fn apply_to(&self, model: &mut Model, count: usize, chosen: impl Fn(usize) -> Option<bool>) {
         let mut drops = self.drops.iter().filter(|drop| drop.entries <= count).peekable();
-        for at in 0..count {
-            while let Some(drop) = drops.next_if(|drop| drop.entries <= at) {
+        for index in 0..count {
+            while let Some(drop) = drops.next_if(|drop| drop.entries <= index) {
                 drop.record(model);
             }
-            match chosen(at) {
-                Some(true) => model.apply(&self.entries[at].effect),
-                Some(false) => model.apply_uncertain(&self.entries[at].effect),
+            match chosen(index) {
+                Some(true) => model.apply(&self.entries[index].effect),
+                Some(false) => model.apply_uncertain(&self.entries[index].effect),
                 None => {}
             }
         }
@@ -414,30 +414,32 @@ impl VolatileWrites {
         let mut counts: Vec<usize> = vec![0; rows.len()];
         for (number, part) in parts.iter().enumerate() {
             let later: BTreeSet<&Bytes> = (0..self.entries.len())
-                .filter(|at| {
-                    self.entries[*at].path == WritePath::Logged
-                        && parts[number + 1..].contains(&of_part[*at])
+                .filter(|index| {
+                    self.entries[*index].path == WritePath::Logged
+                        && parts[number + 1..].contains(&of_part[*index])
                 })
-                .map(|at| self.entries[at].effect.row())
+                .map(|index| self.entries[index].effect.row())
                 .collect();
             let logged: Vec<usize> = (0..self.entries.len())
-                .filter(|at| of_part[*at] == *part && self.entries[*at].path == WritePath::Logged)
+                .filter(|index| {
+                    of_part[*index] == *part && self.entries[*index].path == WritePath::Logged
+                })
                 .collect();
-            let least = logged
+            let min = logged
                 .iter()
-                .rposition(|at| Self::must_exist(&self.entries[*at], after))
-                .map_or(0, |at| at + 1);
+                .rposition(|index| Self::must_exist(&self.entries[*index], after))
+                .map_or(0, |index| index + 1);
             let fits = |end: usize| {
                 let mut with = counts.clone();
-                for at in &logged[..end] {
+                for index in &logged[..end] {
                     let row = rows
                         .iter()
-                        .position(|row| row.row == *self.entries[*at].effect.row())
+                        .position(|row| row.row == *self.entries[*index].effect.row())
                         .expect("every entry has its row");
                     with[row] += 1;
                 }
                 let concerned = |row: &RowChoices| {
-                    logged.iter().any(|at| self.entries[*at].effect.row() == &row.row)
+                    logged.iter().any(|index| self.entries[*index].effect.row() == &row.row)
                 };
                 // A row has entries of several regions if its region changed and the flush after
                 // that failed.
@@ -449,58 +451,62 @@ impl VolatileWrites {
                 fits.then_some(with)
             };
             let Some((end, with)) =
-                (least..=logged.len()).rev().find_map(|end| fits(end).map(|with| (end, with)))
+                (min..=logged.len()).rev().find_map(|end| fits(end).map(|with| (end, with)))
             else {
-                return Err(self.explain(rows, &logged, least));
+                return Err(self.explain(rows, &logged, min));
             };
             counts = with;
-            logged[..least].iter().for_each(|at| must[*at] = true);
-            logged[..end].iter().for_each(|at| there[*at] = true);
+            logged[..min].iter().for_each(|index| must[*index] = true);
+            logged[..end].iter().for_each(|index| there[*index] = true);
         }
         for (row, count) in rows.iter().zip(&counts) {
             let Some(choice) = row.fitting.iter().rev().find(|choice| choice.logged == *count)
             else {
                 return Err(self.explain(rows, &[], 0));
             };
-            choice.others.iter().for_each(|at| there[*at] = true);
+            choice.others.iter().for_each(|index| there[*index] = true);
         }
         let mut certain = vec![false; self.entries.len()];
         for row in rows {
             let of_row: Vec<usize> = self
                 .entries_for_row(&row.row)
-                .map(|(at, _)| at)
-                .filter(|at| self.entries[*at].path == WritePath::Logged)
+                .map(|(index, _)| index)
+                .filter(|index| self.entries[*index].path == WritePath::Logged)
                 .collect();
-            let least = of_row.iter().filter(|at| must[**at]).count();
+            let min = of_row.iter().filter(|index| must[**index]).count();
             // Entries that even the smallest fitting choice contains.
-            if let Some(choice) = row.fitting.iter().find(|choice| choice.logged >= least) {
+            if let Some(choice) = row.fitting.iter().find(|choice| choice.logged >= min) {
                 of_row[..choice.logged]
                     .iter()
                     .chain(&choice.others)
-                    .for_each(|at| certain[*at] = true);
+                    .for_each(|index| certain[*index] = true);
             }
         }
         // No entry exists without those before it in its part of the log.
         for part in parts {
-            let is_of_part =
-                |at: &usize| of_part[*at] == part && self.entries[*at].path == WritePath::Logged;
-            let last =
-                (0..certain.len()).rev().find(|at| is_of_part(at) && certain[*at]).unwrap_or(0);
-            (0..last).filter(is_of_part).for_each(|at| certain[at] = true);
+            let is_of_part = |index: &usize| {
+                of_part[*index] == part && self.entries[*index].path == WritePath::Logged
+            };
+            let last = (0..certain.len())
+                .rev()
+                .find(|index| is_of_part(index) && certain[*index])
+                .unwrap_or(0);
+            (0..last).filter(is_of_part).for_each(|index| certain[index] = true);
         }
         Ok(ChosenEntries { present: there, certain })
     }
 
-    fn explain(&self, rows: &[RowChoices], part: &[usize], least: usize) -> Mismatch {
+    fn explain(&self, rows: &[RowChoices], part: &[usize], min: usize) -> Mismatch {
         let mut text = format!(
-            "no part of the writes that may be lost fits what is there; {least} of {} must be:",
+            "no subset of the writes that may be lost explains the stored cells; {min} of {} \
+             must exist:",
             part.len()
         );
-        for (at, entry) in self.entries.iter().enumerate() {
-            let here = if part.contains(&at) { '*' } else { ' ' };
+        for (index, entry) in self.entries.iter().enumerate() {
+            let here = if part.contains(&index) { '*' } else { ' ' };
             let _ = write!(
                 text,
-                "\n {here}{at}: {:?} visible {} kept {:?} region {}: {}",
+                "\n {here}{index}: {:?} visible {} kept {:?} region {}: {}",
                 entry.path, entry.visible, entry.durable, entry.region, entry.effect
             );
         }
@@ -509,7 +515,7 @@ impl VolatileWrites {
                 row.fitting.iter().map(|choice| (choice.logged, &choice.others)).collect();
             let _ = write!(
                 text,
-                "\n  row {}: fits with logged entries and others {fitting:?}",
+                "\n  row {}: explained by logged entries and others {fitting:?}",
                 halite_types::key::to_string_binary(&row.row)
             );
             if fitting.is_empty() {
@@ -556,13 +562,17 @@ impl RowChoices {
         let entries: Vec<(usize, &Entry)> = log.entries_for_row(row).collect();
         let logged = entries.iter().filter(|(_, entry)| entry.path == WritePath::Logged).count();
         let of_way = |is_wanted: fn(WritePath) -> bool| -> Vec<usize> {
-            entries.iter().filter(|(_, entry)| is_wanted(entry.path)).map(|(at, _)| *at).collect()
+            entries
+                .iter()
+                .filter(|(_, entry)| is_wanted(entry.path))
+                .map(|(index, _)| *index)
+                .collect()
         };
-        let least = |places: &[usize]| {
+        let min = |places: &[usize]| {
             places
                 .iter()
-                .rposition(|at| VolatileWrites::must_exist(&log.entries[*at], after))
-                .map_or(0, |at| at + 1)
+                .rposition(|index| VolatileWrites::must_exist(&log.entries[*index], after))
+                .map_or(0, |index| index + 1)
         };
         // A failed log write may exist although nothing was flushed.
         let (others, failed) = (
@@ -570,8 +580,8 @@ impl RowChoices {
             of_way(|way| way == WritePath::Failed),
         );
         let mut out = Self { row: row.clone(), fitting: Vec::new(), mismatch: String::new() };
-        let choices = (least(&others)..=others.len())
-            .flat_map(|end| (least(&failed)..=failed.len()).map(move |late| (end, late)));
+        let choices = (min(&others)..=others.len())
+            .flat_map(|end| (min(&failed)..=failed.len()).map(move |late| (end, late)));
         for (end, late) in choices {
             let others: Vec<usize> = others[..end].iter().chain(&failed[..late]).copied().collect();
             for count in 0..=logged {
@@ -579,11 +589,11 @@ impl RowChoices {
                 let logged: Vec<usize> = entries
                     .iter()
                     .filter(|(_, entry)| entry.path == WritePath::Logged)
-                    .map(|(at, _)| *at)
+                    .map(|(index, _)| *index)
                     .take(count)
                     .collect();
-                log.apply_to(&mut model, log.entries.len(), |at| {
-                    (logged.contains(&at) || others.contains(&at)).then_some(true)
+                log.apply_to(&mut model, log.entries.len(), |index| {
+                    (logged.contains(&index) || others.contains(&index)).then_some(true)
                 });
                 match check_stored_row(&model, row, now, all, raw) {
                     Ok(()) => out.fitting.push(Choice { logged: count, others: others.clone() }),

@@ -2,7 +2,7 @@
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a task talks to the person at the terminal"
+    reason = "the program writes its output to the terminal"
 )]
 
 use std::process::ExitCode;
@@ -10,18 +10,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use halite_patience::arguments::parse_number;
 use halite_sim::run::{Failure, run};
 use halite_sim::world::RunStats;
 
 const HELP: &str = "\
-Simulates the engine: random operations, crashes and failures against a model of HBase.
+Simulate the engine: random operations, crashes and failures compared with a model of HBase.
 
-    --seed 0x2a     one run, of this seed
-    --seeds N       N runs (16; or HALITE_SIM_SEEDS)
-    --first-seed SEED  the first seed of several (1)
-    --steps N       steps of each run (1000)
-    --threads N     runs at a time (one for each core)
-    --failures N    stops after so many runs that failed (5)
+    --seed 0x2a        run one seed
+    --seeds N          run N seeds (16; or HALITE_SIM_SEEDS)
+    --first-seed SEED  first of several seeds (1)
+    --steps N          steps per run (1000)
+    --threads N        concurrent runs (one per core)
+    --failures N       stop after N failed runs (5)
 ";
 
 /// Maximum number of seeds for which each run is printed.
@@ -124,7 +125,7 @@ impl Campaign {
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a figure to look at")]
+    #[expect(clippy::cast_precision_loss, reason = "the printed rate may be rounded")]
     fn speed(&self) -> f64 {
         self.done as f64 / self.start.elapsed().as_secs_f64().max(1e-9)
     }
@@ -143,7 +144,8 @@ impl Campaign {
             (self.start.elapsed().as_secs_f64(), self.speed(), arguments.threads);
         let first = arguments.first_seed;
         format!(
-            "{} seeds from {first:#x} with {} steps in {seconds:.1} s, {speed:.1} seeds/s on {threads} threads; {failed}\nin all: {}",
+            "{} seeds from {first:#x} with {} steps in {seconds:.1} s, {speed:.1} seeds/s on \
+             {threads} threads; {failed}\ntotals: {}",
             self.done, arguments.steps, self.total
         )
     }
@@ -152,7 +154,7 @@ impl Campaign {
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments>, String> {
     let seeds = std::env::var("HALITE_SIM_SEEDS")
         .ok()
-        .map(|text| number("HALITE_SIM_SEEDS", &text))
+        .map(|text| parse_number("HALITE_SIM_SEEDS", &text))
         .transpose()?;
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     let mut parsed =
@@ -161,8 +163,9 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
         if matches!(name.as_str(), "--help" | "-h") {
             return Ok(None);
         }
-        let mut value =
-            || number(&name, &arguments.next().ok_or_else(|| format!("{name} needs a number"))?);
+        let mut value = || {
+            parse_number(&name, &arguments.next().ok_or_else(|| format!("{name} needs a number"))?)
+        };
         match name.as_str() {
             "--seed" => (parsed.first_seed, parsed.seeds) = (value()?, 1),
             "--seeds" => parsed.seeds = value()?,
@@ -170,17 +173,8 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
             "--steps" => parsed.steps = value()?,
             "--threads" => parsed.threads = value()?,
             "--failures" => parsed.failures = value()?.max(1),
-            _ => return Err(format!("there is no argument {name}")),
+            _ => return Err(format!("unknown argument {name}")),
         }
     }
     Ok(Some(parsed))
-}
-
-/// Parses a decimal number, or a hexadecimal one after `0x`.
-fn number(name: &str, text: &str) -> Result<u64, String> {
-    let parsed = match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    parsed.map_err(|error| format!("{name} {text}: {error}"))
 }

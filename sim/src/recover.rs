@@ -66,7 +66,7 @@ impl World {
                     self.end_process();
                 }
                 Err(StepError::Failed(error)) => {
-                    return Err(format!("the store does not open or cannot be read: {error}"));
+                    return Err(format!("the store cannot be opened or read: {error}"));
                 }
             }
         }

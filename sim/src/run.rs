@@ -47,7 +47,7 @@ impl Failure {
             seed,
             steps,
             step: 0,
-            message: "a panic; its text stands above".to_owned(),
+            message: "panic; its message is printed above".to_owned(),
             options: String::new(),
             last_steps: VecDeque::new(),
         }
@@ -67,7 +67,7 @@ impl fmt::Display for Failure {
             let text = step.to_string();
             writeln!(f, "  at {now}: {}", &text[..text.floor_char_boundary(MAX_STEP_TEXT_BYTES)])?;
         }
-        write!(f, "repeat it with: cargo xtask sim --seed {:#x} --steps {}", self.seed, self.steps)
+        write!(f, "reproduce with: cargo xtask sim --seed {:#x} --steps {}", self.seed, self.steps)
     }
 }
 
@@ -104,7 +104,7 @@ pub fn run_with(
     let table = generator.table(TableName::new("default", "t").expect("a legal name"));
     let sim = SimEnv::new(seed);
     let mut world = World::new(sim.clone(), options, table, None)
-        .map_err(|what| Failure { message: what, ..failure.clone() })?;
+        .map_err(|message| Failure { message, ..failure.clone() })?;
     world.promised = promised;
     for at in 1..=steps {
         let step = match steps - at {
@@ -118,7 +118,7 @@ pub fn run_with(
             failure.last_steps.pop_front();
         }
         failure.last_steps.push_back((now, step));
-        done.map_err(|what| Failure { message: what, ..failure.clone() })?;
+        done.map_err(|message| Failure { message, ..failure.clone() })?;
         let pause = generator.below(24);
         sim.clock.advance_ms(u32::try_from(pause.saturating_sub(3)).unwrap_or(0));
     }

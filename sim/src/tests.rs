@@ -49,21 +49,21 @@ fn random_runs_agree_with_the_model() {
 }
 
 #[test]
-fn one_seed_is_one_run() {
+fn equal_seeds_give_equal_runs() {
     let once = || run(0x77, 600).unwrap_or_else(|failure| panic!("{failure}"));
     assert_eq!(once(), once());
 }
 
 #[test]
-fn a_log_that_is_not_synced_is_found_out() {
+fn unsynced_log_is_detected() {
     let failures = (0..20)
         .filter_map(|seed| run_with(seed, 800, |options| options.wal_sync = WalSync::Flush).err());
     // If valid records follow a gap, the store is not opened; a shorter log is a loss.
     let failure = failures
         .map(|failure| failure.to_string())
-        .find(|failure| failure.contains("after a restart: no part of the writes"));
+        .find(|failure| failure.contains("after a restart: no subset of the writes"));
     let failure = failure.expect("acknowledged writes were lost");
-    assert!(failure.contains("repeat it with"), "{failure}");
+    assert!(failure.contains("reproduce with"), "{failure}");
 }
 
 /// Tests every call, divided between two threads. Each call dies in one of four ways, or in all of
@@ -78,8 +78,8 @@ fn survives_a_crash_at_every_call(workload: Workload) {
             for (number, power_loss) in
                 (0..).zip(ways).filter(|(number, _)| all_ways || (at / 2) % 4 == *number)
             {
-                let tally =
-                    crash_at(workload, at, power_loss).unwrap_or_else(|what| panic!("{what}"));
+                let tally = crash_at(workload, at, power_loss)
+                    .unwrap_or_else(|message| panic!("{message}"));
                 assert!(tally.crashes > 0, "{at}, way {number}");
             }
         }
@@ -91,17 +91,17 @@ fn survives_a_crash_at_every_call(workload: Workload) {
 }
 
 #[test]
-fn the_workload_survives_a_crash_at_every_call() {
+fn workload_survives_crash_at_every_call() {
     survives_a_crash_at_every_call(Workload::Table);
 }
 
 #[test]
-fn snapshots_and_clones_survive_a_crash_at_every_call() {
+fn snapshots_and_clones_survive_crash_at_every_call() {
     survives_a_crash_at_every_call(Workload::Snapshots);
 }
 
 fn survives_each_failed_call(workload: Workload) {
-    for (call, least) in [
+    for (call, min) in [
         (FsCall::Sync, 20),
         (FsCall::Write, 20),
         (FsCall::Create, 5),
@@ -111,10 +111,10 @@ fn survives_each_failed_call(workload: Workload) {
         (FsCall::Preallocate, 1),
     ] {
         let mut nth = 0;
-        while fail_call(workload, nth, call).unwrap_or_else(|what| panic!("{what}")) {
+        while fail_call(workload, nth, call).unwrap_or_else(|message| panic!("{message}")) {
             nth += 1;
         }
-        assert!(nth >= least, "{call:?} was made {nth} times only");
+        assert!(nth >= min, "{call:?} was executed only {nth} times");
     }
 }
 
@@ -129,11 +129,13 @@ fn snapshots_and_clones_survive_each_failed_call() {
 }
 
 #[test]
-fn the_workloads_survive_a_full_disk() {
+fn workloads_survive_full_disk() {
     let mut filled = 0;
     for (workload, step) in [(Workload::Table, 997), (Workload::Snapshots, 307)] {
-        for room in (0..60_000).step_by(step) {
-            filled += fill_disk(workload, room).unwrap_or_else(|what| panic!("{what}")).crashes;
+        for free_bytes in (0..60_000).step_by(step) {
+            filled += fill_disk(workload, free_bytes)
+                .unwrap_or_else(|message| panic!("{message}"))
+                .crashes;
         }
     }
     assert!(filled > 10, "{filled}");

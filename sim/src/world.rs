@@ -84,12 +84,13 @@ impl fmt::Display for RunStats {
         let CheckCounts { certain, doubtful, unknown } = self.checked;
         write!(
             f,
-            "{} writes; answers checked: {certain} with one right answer, {doubtful} with several, {unknown} not; ",
+            "{} writes; results checked: {certain} with one correct result, {doubtful} with \
+             several, {unknown} unchecked; ",
             self.writes
         )?;
         write!(
             f,
-            "{} crashes, {} of {} writes under way kept; ",
+            "{} crashes, {} of {} writes in progress survived; ",
             self.crashes, self.in_flight_survived, self.in_flight
         )?;
         write!(
@@ -99,12 +100,12 @@ impl fmt::Display for RunStats {
         )?;
         write!(
             f,
-            "{} splits and merges, {} of snapshots, {} loads; ",
+            "{} splits and merges, {} snapshot operations, {} loads; ",
             self.region_changes, self.snapshot_operations, self.loads
         )?;
         write!(
             f,
-            "{} failed calls outlived; {} bits flipped, {} reads refused for it",
+            "{} failed calls survived; {} bits flipped, {} reads rejected for it",
             self.failures_survived, self.flips, self.flips_refused
         )
     }
@@ -274,7 +275,7 @@ impl World {
             Step::Split(row) => self.change_regions(|store| {
                 if store.regions()?.len() < 6 { store.split(row) } else { Ok(()) }
             }),
-            Step::Merge(at) => self.change_regions(|store| store.merge(*at)),
+            Step::Merge(index) => self.change_regions(|store| store.merge(*index)),
             Step::Load(put) => self.load(put),
             Step::Snapshot(number) => self.take_or_delete_snapshot(*number),
             Step::Clone(number) => self.clone_or_drop(*number),
@@ -313,7 +314,7 @@ impl World {
     }
 
     pub(crate) fn store(&self) -> Result<&Store> {
-        self.store.as_ref().ok_or_else(|| Error::new(ErrorKind::Stopped, "there is no open store"))
+        self.store.as_ref().ok_or_else(|| Error::new(ErrorKind::Stopped, "no store is open"))
     }
 
     /// Applies writes in one call, waits for them, and compares each result with the model.
@@ -363,18 +364,18 @@ impl World {
         };
         let mut failed = None;
         let (mut done, mut of_done) = (Vec::new(), Vec::new());
-        for (at, ((op, effect), result)) in ops.iter().zip(effects).zip(results).enumerate() {
+        for (index, ((op, effect), result)) in ops.iter().zip(effects).zip(results).enumerate() {
             match (effect, result) {
                 (Ok(effect), Ok(result)) => {
                     compare_result(op, &effect, &result)?;
                     done.push(effect);
-                    of_done.push(at);
+                    of_done.push(index);
                 }
                 (Err(ExpectedError(kind)), Err(error)) if error.kind() == kind => {}
                 (_, Err(error)) => failed = Some(error),
                 (Err(refusal), Ok(result)) => {
                     return Err(StepError::Wrong(format!(
-                        "{} must give {refusal:?} and gave {result:?}",
+                        "{} must return {refusal:?} but returned {result:?}",
                         format_op(op)
                     )));
                 }
@@ -383,17 +384,17 @@ impl World {
         merge_batch(&mut done);
         let mut done: Vec<_> = of_done.into_iter().zip(done).collect();
         // They are logged by region, in the order of each region's first operation.
-        done.sort_by_key(|(at, _)| regions.iter().position(|region| *region == regions[*at]));
+        done.sort_by_key(|(index, _)| regions.iter().position(|region| *region == regions[*index]));
         let first = self.entries().len();
-        for (at, effect) in done {
-            let (way, level) = write_path(&ops[at], self.promised);
+        for (index, effect) in done {
+            let (way, level) = write_path(&ops[index], self.promised);
             // A write without changes is not in the log, and implies nothing about the log.
             let (level, nonce) = if effect.is_empty() {
                 (Promise::Nothing, None)
             } else {
                 (level, nonce.map(|nonce| (nonce, now)))
             };
-            self.add_entry(Entry::new(effect, regions[at].clone(), (way, level), nonce));
+            self.add_entry(Entry::new(effect, regions[index].clone(), (way, level), nonce));
         }
         match failed {
             Some(error) => Err(StepError::Failed(error)),
@@ -412,7 +413,7 @@ impl World {
     /// Records that submitted writes were acknowledged.
     pub(crate) fn acknowledge(&mut self, submitted: &Submitted) {
         self.stats.writes += submitted.entries.len() as u64;
-        submitted.entries.clone().for_each(|at| self.record_visible(at));
+        submitted.entries.clone().for_each(|index| self.record_visible(index));
     }
 
     pub(crate) fn flush(&mut self) -> StepResult {
@@ -484,10 +485,10 @@ impl World {
             // The removal of a file is not necessarily durable.
             (0, _) if power_lost => Ok(()),
             (0, files) => Err(StepError::Wrong(format!(
-                "{files} files were left that nobody needed after a clean close"
+                "{files} unreferenced files remained after a clean close"
             ))),
             (writes, _) => Err(StepError::Wrong(format!(
-                "{writes} writes came from the log after a clean close"
+                "{writes} writes were replayed from the log after a clean close"
             ))),
         }
     }

@@ -30,6 +30,6 @@ impl Context {
         tempfile::Builder::new()
             .prefix(part)
             .tempdir_in(&self.work)
-            .expect("a directory can be made where one was made before")
+            .expect("the parent directory is writable")
     }
 }

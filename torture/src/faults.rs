@@ -43,9 +43,9 @@ impl Plan {
         Ok(Self { file, path })
     }
 
-    fn set(&self, numbers: &[u32], at: u64) -> Result<(), Failed> {
+    fn set(&self, numbers: &[u32], offset: u64) -> Result<(), Failed> {
         let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
-        self.file.write_all_at(&bytes, at * 4).map_err(|error| unexpected(&error))
+        self.file.write_all_at(&bytes, offset * 4).map_err(|error| unexpected(&error))
     }
 
     /// Draws the calls that fail from now on, and returns a description.
@@ -67,7 +67,7 @@ impl Plan {
 
     #[expect(
         clippy::host_endian_bytes,
-        reason = "they are mapped by a process of this machine, which writes them as its own"
+        reason = "the files are memory-mapped, so their writes cannot be intercepted"
     )]
     /// Disables the plan. Returns the number of failed calls.
     fn disarm(&self) -> Result<u32, Failed> {
@@ -83,7 +83,7 @@ pub(crate) fn turn(context: &Context, seed: u64, until: Instant) {
     let Some(library) = &context.preload else {
         return context
             .report
-            .skip(PART, "there is no library to interpose; name it with --preload".to_owned());
+            .skip(PART, "no library to interpose; pass its path with --preload".to_owned());
     };
     let mut rng = fastrand::Rng::with_seed(seed);
     let folder = context.folder(PART);
@@ -160,7 +160,7 @@ impl Faults<'_> {
         let name = load::table(cluster).name().clone();
         // It may fail, but must end.
         if timeout(Duration::from_mins(1), cluster.admin().flush(&name)).await.is_err() {
-            return Err((FindingKind::Hung, "a flush did not end".to_owned()));
+            return Err((FindingKind::Hung, "a flush did not finish".to_owned()));
         }
         let mut load = running.stop().await.map_err(|text| (FindingKind::Hung, text))?;
         record_load(self.context, PART, self.seed, &load.metrics);
@@ -169,7 +169,7 @@ impl Faults<'_> {
         let faults = match load.compare(&load::table(cluster), false).await {
             Ok(faults) => faults,
             Err(_) if self.armed_fault.starts_with("open") => Vec::new(),
-            Err(error) => return Err(unexpected(&format!("reads do not go on: {error}"))),
+            Err(error) => return Err(unexpected(&format!("reads do not continue: {error}"))),
         };
         expect_right(&faults, "while calls fail")?;
         if self.rng.u32(..4) == 0 {
@@ -181,17 +181,17 @@ impl Faults<'_> {
         let can_write = self.can_write(cluster).await;
         self.count(
             if can_write.is_ok() {
-                "writes went on by themselves"
+                "writes resumed automatically"
             } else {
                 "writes stopped until a restart"
             },
             1,
         );
         if let Err(why) = &can_write
-            && !(why.contains("os error") && why.contains("reads go on"))
+            && !(why.contains("os error") && why.contains("reads continue"))
         {
             return Err(unexpected(&format!(
-                "writes have stopped after {failed} failed calls, and the reason is not said: {why}"
+                "writes have stopped after {failed} failed calls without a reported reason: {why}"
             )));
         }
         let restarts = can_write.is_err() || load.is_stuck() || self.rng.u32(..4) == 0;
@@ -201,7 +201,7 @@ impl Faults<'_> {
         let faults = load
             .compare(&load::table(cluster), restarts)
             .await
-            .map_err(|error| unexpected(&format!("reads do not go on: {error}")))?;
+            .map_err(|error| unexpected(&format!("reads do not continue: {error}")))?;
         expect_right(
             &faults,
             if restarts { "after a restart" } else { "when calls no longer fail" },
@@ -223,13 +223,13 @@ impl Faults<'_> {
             if refusal.is_none() {
                 "starts while calls fail that succeeded"
             } else {
-                "starts while calls fail that were refused"
+                "starts while calls fail that were rejected"
             },
             1,
         );
         if let Some(log) = refusal.filter(|log| !log.contains("os error")) {
             return Err(unexpected(&format!(
-                "a start was refused and the reason is not said: {log}"
+                "a start was rejected without a reported reason: {log}"
             )));
         }
         let failed = self.plan.disarm()?;
@@ -250,8 +250,9 @@ impl Faults<'_> {
         let put = Put::new(format!("{}", self.rng.u64(..))).add("f", "q", "v");
         let result = timeout(Duration::from_mins(1), table.apply_one(put.into())).await;
         // The table under load may be blocked while another is not.
-        let flushed =
-            result.map_err(|_| "a put did not end".to_owned())?.map_err(|error| error.to_string());
+        let flushed = result
+            .map_err(|_| "a put did not finish".to_owned())?
+            .map_err(|error| error.to_string());
         flushed.map(drop)
     }
 
@@ -274,7 +275,7 @@ pub(crate) fn expect_right(faults: &[String], when: &str) -> Result<(), Failed> 
     match faults {
         [] => Ok(()),
         [first, ..] => {
-            Err((FindingKind::Lost, format!("{} rows are not right {when}: {first}", faults.len())))
+            Err((FindingKind::Lost, format!("{} rows are wrong {when}: {first}", faults.len())))
         }
     }
 }

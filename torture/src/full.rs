@@ -79,9 +79,10 @@ pub(crate) fn turn(context: &Context, seed: u64, until: Instant) {
     let disk = match Disk::mount(&folder.path().join("disk")) {
         Ok(disk) => disk,
         Err(why) => {
-            return context
-                .report
-                .skip(PART, format!("no file system of its own size can be mounted here: {why}"));
+            return context.report.skip(
+                PART,
+                format!("no separate file system of limited size can be mounted: {why}"),
+            );
         }
     };
     let mut setting = kills::setting(context, &mut rng, &disk.mount_point);
@@ -168,7 +169,7 @@ impl Full<'_> {
         } else {
             self.free()?;
             self.await_writes(&*filler).await?;
-            self.count("writes began again by themselves", 1);
+            self.count("writes resumed automatically", 1);
         }
         self.compare(
             &mut load,
@@ -200,10 +201,9 @@ impl Full<'_> {
         let mut row = 0;
         loop {
             let put = Put::new(format!("{row:06}")).add("f", "q", self.value());
-            match timeout(CALL_LIMIT, table.apply_one(put.into()))
-                .await
-                .map_err(|_| (FindingKind::Hung, "a put on a full disk did not end".to_owned()))?
-            {
+            match timeout(CALL_LIMIT, table.apply_one(put.into())).await.map_err(|_| {
+                (FindingKind::Hung, "a put on a full disk did not finish".to_owned())
+            })? {
                 Ok(_) => {
                     self.count("rows written to fill the disk", 1);
                     row += 1;
@@ -239,10 +239,10 @@ impl Full<'_> {
     /// up immediately.
     fn expect_retryable(&self, refusal: &halite::Error) -> Result<(), Failed> {
         self.count("refusals", 1);
-        if refusal.message().contains("given up after") {
+        if refusal.message().contains("gave up after") {
             return Ok(());
         }
-        Err(unexpected(&format!("a write that finds the disk full is refused for good: {refusal}")))
+        Err(unexpected(&format!("a write on a full disk is rejected as not retryable: {refusal}")))
     }
 
     async fn compare(
@@ -257,19 +257,19 @@ impl Full<'_> {
         let faults = load
             .compare(&load::table(cluster), is_settled)
             .await
-            .map_err(|error| unexpected(&format!("reads do not go on {when}: {error}")))?;
+            .map_err(|error| unexpected(&format!("reads do not continue {when}: {error}")))?;
         expect_right(&faults, when)?;
         let mut stream = filler.scan(Scan::all().max_result_bytes(1 << 20));
         let mut next = 0;
         while let Some(row) = stream
             .next()
             .await
-            .map_err(|error| unexpected(&format!("reads do not go on {when}: {error}")))?
+            .map_err(|error| unexpected(&format!("reads do not continue {when}: {error}")))?
         {
             if next < rows && row.key() != format!("{next:06}").as_bytes() {
                 return Err((
                     FindingKind::Lost,
-                    format!("row {next:06} of {rows} acknowledged ones is gone {when}"),
+                    format!("row {next:06} of {rows} acknowledged ones is missing {when}"),
                 ));
             }
             next += 1;
@@ -277,7 +277,7 @@ impl Full<'_> {
         if next < rows {
             return Err((
                 FindingKind::Lost,
-                format!("{next} of {rows} acknowledged rows are there {when}"),
+                format!("{next} of {rows} acknowledged rows exist {when}"),
             ));
         }
         let row = format!("{:06}", rows / 2);
@@ -285,9 +285,9 @@ impl Full<'_> {
             Ok(Ok(Some(_))) => Ok(()),
             Ok(other) => Err((
                 FindingKind::Lost,
-                format!("a get of the acknowledged row {row} {when}: {other:?}"),
+                format!("a get of the acknowledged row {row} {when} returned: {other:?}"),
             )),
-            Err(_) => Err((FindingKind::Hung, format!("a get did not end {when}"))),
+            Err(_) => Err((FindingKind::Hung, format!("a get did not finish {when}"))),
         }
     }
 
@@ -301,14 +301,12 @@ impl Full<'_> {
             if refusal.is_none() {
                 "starts on a full disk that succeeded"
             } else {
-                "starts on a full disk that were refused"
+                "starts on a full disk that were rejected"
             },
             1,
         );
         if let Some(log) = refusal.filter(|log| !log.contains("make room")) {
-            return Err(unexpected(&format!(
-                "a start on a full disk does not say what to do: {log}"
-            )));
+            return Err(unexpected(&format!("a start on a full disk does not state a fix: {log}")));
         }
         self.free()?;
         self.restart(starting)
@@ -324,19 +322,19 @@ impl Full<'_> {
             let put = Put::new(format!("again-{}", self.rng.u32(..))).add("f", "q", "v");
             let result = timeout(CALL_LIMIT, table.apply_one(put.into()))
                 .await
-                .map_err(|_| (FindingKind::Hung, "a put did not end".to_owned()))?;
+                .map_err(|_| (FindingKind::Hung, "a put did not finish".to_owned()))?;
             match result {
                 Ok(_) => {
                     self.context.report.largest(
                         PART,
-                        "longest time until writes began again, ms",
+                        "longest time until writes resumed, ms",
                         ms_since(begun),
                     );
                     return Ok(());
                 }
                 Err(error) if begun.elapsed() > RECOVERY_LIMIT => {
                     return Err(unexpected(&format!(
-                        "there is room, and writes have not begun again within {} s: {error}",
+                        "writes did not resume within {} s after space was freed: {error}",
                         RECOVERY_LIMIT.as_secs()
                     )));
                 }

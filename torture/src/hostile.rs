@@ -153,12 +153,12 @@ impl Hostile<'_> {
         stop.store(true, Relaxed);
         for attacker in attackers {
             // Each of its waits has a timeout, so the attacker ends.
-            attacker.join().map_err(|_| unexpected(&"an attacker broke off"))?;
+            attacker.join().map_err(|_| unexpected(&"an attacker thread panicked"))?;
         }
         let mut load = running.stop().await.map_err(|text| (FindingKind::Hung, text))?;
         for (what, count) in [
             ("connections", &done.connections),
-            ("frames and pieces sent", &done.sent),
+            ("frames and fragments sent", &done.sent),
             ("bytes answered", &done.received_bytes),
         ] {
             self.context.report.count(PART, what, count.load(Relaxed));
@@ -168,7 +168,7 @@ impl Hostile<'_> {
         let faults =
             timeout(Duration::from_mins(2), load.compare(&load::table(cluster), true)).await;
         let faults = faults
-            .map_err(|_| (FindingKind::Hung, "a scan after an attack did not end".to_owned()))?;
+            .map_err(|_| (FindingKind::Hung, "a scan after an attack did not finish".to_owned()))?;
         expect_right(&faults.map_err(|error| unexpected(&error))?, "after an attack")?;
         expect_no_panic(&served.log())?;
         self.expect_no_panic_counted()?;
@@ -187,13 +187,13 @@ impl Hostile<'_> {
             cluster.table(&"bulk".parse().map_err(|error: halite::Error| unexpected(&error))?);
         while Instant::now() < end {
             if served.has_ended() {
-                return Err((FindingKind::Died, served.failure_message("ended by itself")));
+                return Err((FindingKind::Died, served.failure_message("exited unexpectedly")));
             }
             let bytes = resident_bytes(served.id()).unwrap_or(0);
             self.context.report.largest(PART, "largest resident memory, MiB", bytes >> 20);
             if bytes > MAX_RESIDENT_BYTES {
                 return Err(unexpected(&format!(
-                    "{} MiB are resident, and {} are allowed",
+                    "{} MiB are resident, limit {} MiB",
                     bytes >> 20,
                     MAX_RESIDENT_BYTES >> 20
                 )));
@@ -204,7 +204,7 @@ impl Hostile<'_> {
                 (
                     FindingKind::Hung,
                     format!(
-                        "a get did not end within {} s beside an attack",
+                        "a get did not finish within {} s during an attack",
                         PROBE_LIMIT.as_secs()
                     ),
                 )
@@ -214,16 +214,16 @@ impl Hostile<'_> {
                 Ok(row) => {
                     return Err((
                         FindingKind::Lost,
-                        format!("a get beside an attack answered {row:?}"),
+                        format!("a get during an attack returned {row:?}"),
                     ));
                 }
                 Err(error) => {
-                    return Err(unexpected(&format!("a get beside an attack failed: {error}")));
+                    return Err(unexpected(&format!("a get during an attack failed: {error}")));
                 }
             }
             self.context.report.largest(
                 PART,
-                "slowest get of a client that behaves, ms",
+                "slowest get of a regular client, ms",
                 ms_since(begun),
             );
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -241,7 +241,7 @@ impl Hostile<'_> {
             Some(line) => Err((FindingKind::Died, format!("/metrics counts a panic: {line}"))),
             None if page.contains("halite_") => Ok(()),
             None => Err(unexpected(&format!(
-                "/metrics has no figures: {}",
+                "/metrics contains no metrics: {}",
                 halite_patience::tail(&page)
             ))),
         }
@@ -518,7 +518,8 @@ impl Attacker {
     fn send_http(&mut self, done: &AttackCounters) -> std::io::Result<()> {
         for _ in 0..20 {
             let mut stream = self.connect(self.ports.http(), done)?;
-            let whole = b"GET /jmx?qry=Hadoop:* HTTP/1.1\r\nHost: x\r\nX-Long: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n\r\n";
+            let whole = b"GET /jmx?qry=Hadoop:* HTTP/1.1\r\nHost: x\r\nX-Long: \
+                          aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n\r\n";
             let request = self.changed(whole);
             stream.write_all(&request)?;
             self.read_some(&mut stream, done);

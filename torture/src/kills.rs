@@ -124,12 +124,12 @@ impl Kills<'_> {
             .await
             .map_err(|error| unexpected(&error))?
             .map_err(|text| (FindingKind::Hung, text))?;
-        self.report().count(PART, "flushes, compactions, splits and merges asked for", done);
+        self.report().count(PART, "flushes, compactions, splits and merges requested", done);
         let mut load = running.stop().await.map_err(|text| (FindingKind::Hung, text))?;
         record_load(self.context, PART, self.seed, &load.metrics);
         self.report().count(
             PART,
-            "rows whose last write had no known outcome",
+            "rows whose last write had an unknown outcome",
             load.uncertain_rows() as u64,
         );
         let faults = load.compare(table, true).await.map_err(|error| {
@@ -149,7 +149,7 @@ impl Kills<'_> {
         if self.rng.u32(..8) == 0 {
             expect_alive(&mut served)?;
             end_cleanly(self.context, served, &self.setting).map_err(|text| unexpected(&text))?;
-            self.report().count(PART, "clean ends with a check", 1);
+            self.report().count(PART, "clean shutdowns with a check", 1);
             served = self.start()?;
         }
         Ok((load, served))
@@ -161,12 +161,12 @@ impl Kills<'_> {
         if self.rng.u32(..4) == 0 {
             served.signal(Signal::TERM);
             tokio::time::sleep(Duration::from_millis(self.rng.u64(..120))).await;
-            let what = if served.has_ended() {
-                "clean ends under load"
+            let description = if served.has_ended() {
+                "clean shutdowns under load"
             } else {
-                "kills during a clean end"
+                "kills during a clean shutdown"
             };
-            self.report().count(PART, what, 1);
+            self.report().count(PART, description, 1);
         } else {
             self.report().count(PART, "kills under load", 1);
         }
@@ -186,7 +186,7 @@ impl Kills<'_> {
 
     fn kill_and_check_log(&self, served: Served) -> Result<(), Failed> {
         let log = served.kill().map_err(|text| (FindingKind::Hung, text))?;
-        self.report().count(PART, "servers ended, all in all", 1);
+        self.report().count(PART, "total servers ended", 1);
         expect_no_panic(&log)
     }
 
@@ -212,7 +212,7 @@ impl Kills<'_> {
     fn finish(&mut self, mut served: Served) -> Result<(), Failed> {
         expect_alive(&mut served)?;
         end_cleanly(self.context, served, &self.setting).map_err(|text| unexpected(&text))?;
-        self.report().count(PART, "clean ends with a check", 1);
+        self.report().count(PART, "clean shutdowns with a check", 1);
         Ok(())
     }
 }
@@ -223,7 +223,7 @@ impl Kills<'_> {
 /// Returns an error if it has.
 pub(crate) fn expect_alive(served: &mut Served) -> Result<(), Failed> {
     if served.has_ended() {
-        Err((FindingKind::Died, served.failure_message("ended by itself")))
+        Err((FindingKind::Died, served.failure_message("exited unexpectedly")))
     } else {
         Ok(())
     }
@@ -242,7 +242,7 @@ pub(crate) fn end_cleanly(
     let log = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         return Err(format!(
-            "a clean end was one with {}:\n{}",
+            "a clean shutdown exited with {}:\n{}",
             output.status,
             halite_patience::tail(&log)
         ));
@@ -251,7 +251,7 @@ pub(crate) fn end_cleanly(
     let checked = crate::served::run(&context.program, "check", &setting.data)?;
     // Leftovers of crashes stay in the quarantine until the opening after this shutdown, which is
     // not an error.
-    expect_sound(&checked, "after a clean end")
+    expect_sound(&checked, "after a clean shutdown")
 }
 
 /// Verifies that `halite check` found no errors.
@@ -261,7 +261,7 @@ fn expect_sound(checked: &Output, when: &str) -> Result<(), String> {
         || !matches!(checked.status.code(), Some(0 | 1))
     {
         return Err(format!(
-            "halite check {when} ended with {}: {said}{}",
+            "halite check {when} exited with {}: {said}{}",
             checked.status,
             String::from_utf8_lossy(&checked.stderr)
         ));
@@ -286,7 +286,7 @@ pub(crate) fn start_or_be_refused(
     if !starting.has_ended() {
         return Err((
             FindingKind::Hung,
-            starting.failure_message(&format!("neither starts nor ends {when}")),
+            starting.failure_message(&format!("neither starts nor exits {when}")),
         ));
     }
     let log = starting.final_log();
@@ -309,14 +309,14 @@ pub(crate) fn expect_no_panic(log: &str) -> Result<(), Failed> {
 }
 
 /// Reports the calls since the last report, and the complaints of callers.
-pub(crate) fn record_load(context: &Context, part: &'static str, seed: u64, figures: &LoadMetrics) {
+pub(crate) fn record_load(context: &Context, part: &'static str, seed: u64, metrics: &LoadMetrics) {
     let report = &context.report;
-    report.count(part, "writes acknowledged", figures.acknowledged.swap(0, Relaxed));
-    report.count(part, "writes that failed", figures.failed.swap(0, Relaxed));
-    report.count(part, "reads", figures.reads.swap(0, Relaxed));
-    report.count(part, "reads that failed", figures.failed_reads.swap(0, Relaxed));
+    report.count(part, "writes acknowledged", metrics.acknowledged.swap(0, Relaxed));
+    report.count(part, "writes that failed", metrics.failed.swap(0, Relaxed));
+    report.count(part, "reads", metrics.reads.swap(0, Relaxed));
+    report.count(part, "reads that failed", metrics.failed_reads.swap(0, Relaxed));
     let complaints = std::mem::take(
-        &mut *figures.complaints.lock().unwrap_or_else(std::sync::PoisonError::into_inner),
+        &mut *metrics.complaints.lock().unwrap_or_else(std::sync::PoisonError::into_inner),
     );
     for complaint in complaints {
         let (fault, text) = match complaint {

@@ -52,11 +52,11 @@ struct TrackedRow {
 }
 
 impl TrackedRow {
-    fn record(&mut self, what: String) {
+    fn record(&mut self, description: String) {
         if self.history.len() == MAX_HISTORY {
             self.history.pop_front();
         }
-        self.history.push_back(what);
+        self.history.push_back(description);
     }
 
     fn history_text(&self) -> String {
@@ -191,9 +191,9 @@ impl Load {
     pub(crate) fn start(self) -> RunningLoad {
         let stop = Arc::new(AtomicBool::new(false));
         let begin = |mut caller: Caller| {
-            let (stop, figures) = (Arc::clone(&stop), Arc::clone(&self.metrics));
+            let (stop, metrics) = (Arc::clone(&stop), Arc::clone(&self.metrics));
             tokio::spawn(async move {
-                while !stop.load(Relaxed) && caller.step(&figures).await {}
+                while !stop.load(Relaxed) && caller.step(&metrics).await {}
                 caller
             })
         };
@@ -237,7 +237,7 @@ impl Load {
                         .collect::<Vec<_>>()
                         .join(" or ");
                     faults.push(format!(
-                        "row {} is {}, and was to be {may_be}; its last writes: {}",
+                        "row {} is {}, expected {may_be}; its last writes: {}",
                         text(&known.key),
                         format_state(&state),
                         known.history_text()
@@ -267,17 +267,18 @@ impl Load {
                 .value("a", "n")
                 .and_then(|value| value.try_into().ok())
                 .map_or(0, u64::from_be_bytes);
-            let (mut least, mut unknown) = (*counted, 0);
+            let (mut min, mut unknown) = (*counted, 0);
             for caller in &mut self.callers {
                 let (acknowledged, open) = caller.shared[index];
                 if is_settled {
                     caller.shared[index] = (0, 0);
                 }
-                (least, unknown) = (least + acknowledged, unknown + open);
+                (min, unknown) = (min + acknowledged, unknown + open);
             }
-            if !(least..=least + unknown).contains(&value) {
+            if !(min..=min + unknown).contains(&value) {
                 faults.push(format!(
-                    "counter {} is {value}; {least} were acknowledged, and {unknown} may be there",
+                    "counter {} is {value}; {min} were acknowledged, and {unknown} may have been \
+                     applied",
                     text(&shared_key(index))
                 ));
             }
@@ -313,7 +314,7 @@ impl RunningLoad {
         for task in self.tasks {
             let joined =
                 timeout(2 * CALL_LIMIT, task).await.map_err(|_| "a caller does not stop")?;
-            callers.push(joined.map_err(|error| format!("a caller broke off: {error}"))?);
+            callers.push(joined.map_err(|error| format!("a caller panicked: {error}"))?);
         }
         Ok(Load { callers, counted: self.counted, metrics: self.metrics })
     }
@@ -356,42 +357,42 @@ impl Caller {
 
     /// Executes one step. Returns `false` if no further step is possible, because no state is known
     /// or a call did not end.
-    async fn step(&mut self, figures: &LoadMetrics) -> bool {
+    async fn step(&mut self, metrics: &LoadMetrics) -> bool {
         match self.rng.u32(..20) {
-            0..3 => self.read(figures).await,
-            3 | 4 => self.count(figures).await,
-            _ => self.write(figures).await,
+            0..3 => self.read(metrics).await,
+            3 | 4 => self.count(metrics).await,
+            _ => self.write(metrics).await,
         }
     }
 
-    async fn read(&mut self, figures: &LoadMetrics) -> bool {
+    async fn read(&mut self, metrics: &LoadMetrics) -> bool {
         let known = &self.rows[self.rng.usize(..ROWS)];
         let key = known.key.clone();
         let Ok(answer) = timeout(CALL_LIMIT, self.table.get_one(Get::new(key))).await else {
-            figures.complain(Complaint::Hung(format!(
-                "a get of {} did not end within {CALL_LIMIT:?}",
+            metrics.complain(Complaint::Hung(format!(
+                "a get of {} did not finish within {CALL_LIMIT:?}",
                 text(&known.key)
             )));
             return false;
         };
-        figures.reads.fetch_add(1, Relaxed);
+        metrics.reads.fetch_add(1, Relaxed);
         match answer.map(|row| state(known.row_use, &row.unwrap_or_default())) {
             Ok(Ok(state)) if known.possible_states.contains(&state) => {}
             Ok(Ok(state)) => {
                 let text = format!(
-                    "a get of {} answered {}; its last writes: {}",
+                    "a get of {} returned {}; its last writes: {}",
                     text(&known.key),
                     format_state(&state),
                     known.history_text()
                 );
-                figures.complain(Complaint::Wrong(text));
+                metrics.complain(Complaint::Wrong(text));
             }
             Ok(Err(why)) => {
-                figures.complain(Complaint::Wrong(format!("row {}: {why}", text(&known.key))));
+                metrics.complain(Complaint::Wrong(format!("row {}: {why}", text(&known.key))));
             }
             Err(error) => {
-                figures.failed_reads.fetch_add(1, Relaxed);
-                *figures.error.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
+                metrics.failed_reads.fetch_add(1, Relaxed);
+                *metrics.error.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
                     error.to_string();
             }
         }
@@ -399,30 +400,30 @@ impl Caller {
     }
 
     /// Increments a counter that other callers increment, too.
-    async fn count(&mut self, figures: &LoadMetrics) -> bool {
+    async fn count(&mut self, metrics: &LoadMetrics) -> bool {
         let (index, delta) = (self.rng.usize(..SHARED), self.rng.u64(1..5));
         let op = Increment::new(shared_key(index)).add("a", "n", delta.cast_signed());
         let Ok(answer) = timeout(CALL_LIMIT, self.table.apply_one(op.into())).await else {
             self.shared[index].1 += delta;
-            figures.complain(Complaint::Hung(format!(
-                "an increment did not end within {CALL_LIMIT:?}"
+            metrics.complain(Complaint::Hung(format!(
+                "an increment did not finish within {CALL_LIMIT:?}"
             )));
             return false;
         };
         match answer {
             Ok(_) => {
                 self.shared[index].0 += delta;
-                figures.acknowledged.fetch_add(1, Relaxed);
+                metrics.acknowledged.fetch_add(1, Relaxed);
             }
             Err(error) => {
                 self.shared[index].1 += delta;
-                figures.fail(&error);
+                metrics.fail(&error);
             }
         }
         true
     }
 
-    async fn write(&mut self, figures: &LoadMetrics) -> bool {
+    async fn write(&mut self, metrics: &LoadMetrics) -> bool {
         let mut rows: Vec<usize> =
             (0..ROWS).filter(|row| self.rows[*row].possible_states.len() == 1).collect();
         self.rng.shuffle(&mut rows);
@@ -435,29 +436,30 @@ impl Caller {
         }
         let ops = planned.iter().map(|planned| planned.op.clone()).collect();
         let Ok(answers) = timeout(CALL_LIMIT, self.table.apply(ops)).await else {
-            figures.complain(Complaint::Hung(format!("a write did not end within {CALL_LIMIT:?}")));
+            metrics
+                .complain(Complaint::Hung(format!("a write did not finish within {CALL_LIMIT:?}")));
             planned
                 .into_iter()
-                .for_each(|planned| self.apply_result(planned, Err("hung"), figures));
+                .for_each(|planned| self.apply_result(planned, Err("hung"), metrics));
             return false;
         };
         match answers {
             Ok(answers) => {
                 for (planned, answer) in planned.into_iter().zip(answers) {
                     match answer {
-                        Ok(answer) => self.apply_result(planned, Ok(&answer), figures),
+                        Ok(answer) => self.apply_result(planned, Ok(&answer), metrics),
                         Err(error) => {
-                            figures.fail(&error);
-                            self.apply_result(planned, Err("failed"), figures);
+                            metrics.fail(&error);
+                            self.apply_result(planned, Err("failed"), metrics);
                         }
                     }
                 }
             }
             Err(error) => {
-                figures.fail(&error);
+                metrics.fail(&error);
                 planned
                     .into_iter()
-                    .for_each(|planned| self.apply_result(planned, Err("failed"), figures));
+                    .for_each(|planned| self.apply_result(planned, Err("failed"), metrics));
             }
         }
         true
@@ -468,20 +470,20 @@ impl Caller {
         &mut self,
         planned: PlannedOp,
         answer: Result<&halite::OpResult, &str>,
-        figures: &LoadMetrics,
+        metrics: &LoadMetrics,
     ) {
-        let PlannedOp { row, after, holds, description: what, .. } = planned;
+        let PlannedOp { row, after, holds, description, .. } = planned;
         let known = &mut self.rows[row];
         let afterwards = after(&known.possible_states[0]);
         match answer {
             Ok(answer) => {
-                figures.acknowledged.fetch_add(1, Relaxed);
-                known.record(format!("{what}: done"));
+                metrics.acknowledged.fetch_add(1, Relaxed);
+                known.record(format!("{description}: done"));
                 // The result of one whose condition held may differ: it was applied, the server
                 // died, and it was sent again.
                 if holds == Some(false) && answer.processed {
-                    figures.complain(Complaint::Wrong(format!(
-                        "row {}: {what} was done; its last writes: {}",
+                    metrics.complain(Complaint::Wrong(format!(
+                        "row {}: {description} was done; its last writes: {}",
                         text(&known.key),
                         known.history_text()
                     )));
@@ -495,15 +497,15 @@ impl Caller {
                         format_state(&Some(Bytes::copy_from_slice(new))),
                         format_state(&afterwards),
                     );
-                    figures.complain(Complaint::Wrong(format!(
-                        "row {}: {what} answered {is} and not {was}",
+                    metrics.complain(Complaint::Wrong(format!(
+                        "row {}: {description} returned {is}, expected {was}",
                         text(&known.key)
                     )));
                 }
                 known.possible_states = vec![afterwards];
             }
             Err(why) => {
-                known.record(format!("{what}: {why}"));
+                known.record(format!("{description}: {why}"));
                 if !known.possible_states.contains(&afterwards) {
                     known.possible_states.push(afterwards);
                 }
@@ -546,14 +548,14 @@ impl Caller {
             }
             RowUse::Text => {
                 let piece = format!("{}.{};", self.number, self.sequence);
-                let what = format!("append {piece}");
+                let description = format!("append {piece}");
                 let op = Append::new(key).add("a", "t", &piece).into();
                 let after = move |state: &State| {
                     Some(Bytes::from(
                         [state.as_deref().unwrap_or_default(), piece.as_bytes()].concat(),
                     ))
                 };
-                PlannedOp { row, op, after: Box::new(after), holds: None, description: what }
+                PlannedOp { row, op, after: Box::new(after), holds: None, description }
             }
         }
     }
@@ -566,7 +568,7 @@ impl Caller {
         let put_it = move |value: Bytes| -> Box<dyn Fn(&State) -> State + Send> {
             Box::new(move |_| Some(value.clone()))
         };
-        let named = |what: &str| format!("{what} {}.{}", self.number, self.sequence);
+        let named = |description: &str| format!("{description} {}.{}", self.number, self.sequence);
         match (self.rng.u32(..10), now) {
             (0, _) => PlannedOp {
                 row,
@@ -596,7 +598,7 @@ impl Caller {
                 }
             }
             (3, _) => {
-                let op = CheckAndMutate::if_equals(key, "a", "v", "somebody else's", put).into();
+                let op = CheckAndMutate::if_equals(key, "a", "v", "another client's", put).into();
                 PlannedOp {
                     row,
                     op,
@@ -681,9 +683,9 @@ pub(crate) async fn disturb(
     let mut done = 0;
     while !stop.load(Relaxed) {
         tokio::time::sleep(Duration::from_millis(rng.u64(5..80))).await;
-        let what = rng.u32(..8);
+        let description = rng.u32(..8);
         let work = async {
-            match what {
+            match description {
                 0..3 => admin.flush(&name).await,
                 3 => admin.compact(&name, None, CompactionKind::Minor).await,
                 4 => admin.compact(&name, None, CompactionKind::Major).await,
@@ -706,7 +708,7 @@ pub(crate) async fn disturb(
             Ok(result) => done += u64::from(result.is_ok()),
             Err(_) => {
                 return Err(format!(
-                    "administrative call {what} did not end within {CALL_LIMIT:?}"
+                    "administrative call {description} did not finish within {CALL_LIMIT:?}"
                 ));
             }
         }

@@ -14,7 +14,7 @@
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "it talks to the person at the terminal"
+    reason = "it writes its output to the terminal"
 )]
 
 mod context;
@@ -32,19 +32,21 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use context::Context;
+use halite_patience::arguments::parse_number;
 use report::Report;
 
 const HELP: &str = "\
-Tortures the built program until the time is over, and prints a report, which is also written to DIR/report.md.
+Torture the built program for a time, and print a report, which is also written to DIR/report.md.
 
-    --minutes N       how long (10)
-    --seed 0x2a       what everything follows from; printed, and drawn if it is not given
-    --part NAME       only this part, and others that are named the same way: kills, full, faults, hostile, damage
-    --program PATH    the command halite
-    --preload PATH    the library that makes calls to the disk fail
-    --out DIR         where the report and the directories of findings go
+    --minutes N       duration (10)
+    --seed 0x2a       random seed; printed, and random by default
+    --part NAME       run only this part; repeatable: kills, full, faults, hostile, damage
+    --program PATH    path of the halite command
+    --preload PATH    library that makes disk calls fail
+    --out DIR         directory of the report and of the findings' stores
 
-Exit code 1 if anything was lost, silent, hung, dead or wrong.
+Exits with status 1 if data was lost or wrong, an error was not reported, or the program hung or
+died.
 ";
 
 /// Function that runs a part for a while, from a seed.
@@ -110,25 +112,18 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
                     .filter(|minutes| *minutes > 0.0)
                     .ok_or("--minutes needs a number above 0")?;
             }
-            "--seed" => parsed.seed = number(&value)?,
+            "--seed" => parsed.seed = parse_number(&name, &value)?,
             "--part" if PARTS.iter().chain([&CONCURRENT_PART]).any(|(part, _)| *part == value) => {
                 parsed.parts.push(value);
             }
-            "--part" => return Err(format!("there is no part {value}")),
+            "--part" => return Err(format!("unknown part {value}")),
             "--program" => parsed.program = value.into(),
             "--preload" => parsed.preload = Some(value.into()),
             "--out" => parsed.out = value.into(),
-            _ => return Err(format!("there is no argument {name}")),
+            _ => return Err(format!("unknown argument {name}")),
         }
     }
     Ok(Some(parsed))
-}
-
-fn number(text: &str) -> Result<u64, String> {
-    let parsed = text
-        .strip_prefix("0x")
-        .map_or_else(|| text.parse(), |digits| u64::from_str_radix(digits, 16));
-    parsed.map_err(|_| format!("{text:?} is no seed; write it as 42 or 0x2a"))
 }
 
 /// Runs the parts. Returns `true` if nothing was found.
@@ -136,7 +131,7 @@ fn torture(arguments: &Arguments) -> Result<bool, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", arguments.out.display());
     if !arguments.program.is_file() {
         return Err(format!(
-            "there is no program {}; name the command halite with --program",
+            "program {} not found; pass the path of the halite command with --program",
             arguments.program.display()
         ));
     }

@@ -69,15 +69,17 @@ impl Report {
         Self { begun: Instant::now(), seed, findings_dir, state: Mutex::default() }
     }
 
-    /// Adds `several` to the counter `what`.
-    pub(crate) fn count(&self, part: &'static str, what: impl Into<String>, several: u64) {
-        *self.state().counts.entry(part).or_default().entry(what.into()).or_default() += several;
+    /// Adds `several` to the counter `description`.
+    pub(crate) fn count(&self, part: &'static str, description: impl Into<String>, several: u64) {
+        *self.state().counts.entry(part).or_default().entry(description.into()).or_default() +=
+            several;
     }
 
     /// Records the maximum of a measured value.
-    pub(crate) fn largest(&self, part: &'static str, what: &str, value: u64) {
-        let mut told = self.state();
-        let largest = told.counts.entry(part).or_default().entry(what.to_owned()).or_default();
+    pub(crate) fn largest(&self, part: &'static str, description: &str, value: u64) {
+        let mut state = self.state();
+        let largest =
+            state.counts.entry(part).or_default().entry(description.to_owned()).or_default();
         *largest = value.max(*largest);
     }
 
@@ -116,10 +118,10 @@ impl Report {
 
     /// Formats the report as Markdown.
     pub(crate) fn text(&self) -> String {
-        let told = self.state();
+        let state = self.state();
         let mut out =
             format!("# Torture\n\nSeed {:#x}, {}.\n\n", self.seed, minutes(self.begun.elapsed()));
-        let count = |fault| told.findings.iter().filter(|finding| finding.kind == fault).count();
+        let count = |fault| state.findings.iter().filter(|finding| finding.kind == fault).count();
         // Writing to a string cannot fail.
         let _ = writeln!(out, "| {} |", FindingKind::ALL.map(FindingKind::name).join(" | "));
         let _ = writeln!(out, "|{}", "---|".repeat(FindingKind::ALL.len()));
@@ -128,22 +130,22 @@ impl Report {
             "| {} |\n",
             FindingKind::ALL.map(|fault| count(fault).to_string()).join(" | ")
         );
-        for (part, counts) in &told.counts {
-            let _ = writeln!(out, "## {part}\n\n| what | how many |\n|---|---|");
-            for (what, count) in counts {
-                let _ = writeln!(out, "| {what} | {count} |");
+        for (part, counts) in &state.counts {
+            let _ = writeln!(out, "## {part}\n\n| event | count |\n|---|---|");
+            for (description, count) in counts {
+                let _ = writeln!(out, "| {description} | {count} |");
             }
             out.push('\n');
         }
-        for (part, why) in &told.skipped {
+        for (part, why) in &state.skipped {
             let _ = writeln!(out, "Skipped of {part}: {why}\n");
         }
-        if !told.findings.is_empty() {
+        if !state.findings.is_empty() {
             out.push_str("## Found\n\n");
-            for finding in told.findings.iter().take(MAX_SHOWN_FINDINGS) {
+            for finding in state.findings.iter().take(MAX_SHOWN_FINDINGS) {
                 let _ = writeln!(out, "- {}", format_finding(finding));
             }
-            let more = told.findings.len().saturating_sub(MAX_SHOWN_FINDINGS);
+            let more = state.findings.len().saturating_sub(MAX_SHOWN_FINDINGS);
             if more > 0 {
                 let _ = writeln!(out, "- and {more} more");
             }
@@ -158,7 +160,8 @@ fn format_finding(finding: &Finding) -> String {
         .as_ref()
         .map_or_else(String::new, |path| format!("; the directory is kept in {}", path.display()));
     format!(
-        "**{}** ({part}): {}\n  Repeat with `cargo xtask torture --part {part} --seed {seed:#x}`{kept}",
+        "**{}** ({part}): {}\n  Reproduce with `cargo xtask torture --part {part} --seed \
+         {seed:#x}`{kept}",
         fault.name(),
         text.trim_end()
     )
@@ -188,14 +191,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_has_what_was_counted_what_was_found_and_how_to_repeat_it() {
+    fn report_contains_counts_findings_and_repeat_command() {
         let report = Report::new(0x2a, PathBuf::from("/no/such/place"));
         report.count("kills", "kills", 2);
         report.count("kills", "kills", 1);
         report.largest("kills", "slowest start, ms", 70);
         report.largest("kills", "slowest start, ms", 30);
         report.skip("full", "no tmpfs".to_owned());
-        report.find("kills", FindingKind::Lost, 7, None, "row r is gone\n");
+        report.find("kills", FindingKind::Lost, 7, None, "row r is missing\n");
         let text = report.text();
         for part in [
             "Seed 0x2a",
@@ -204,7 +207,8 @@ mod tests {
             "| kills | 3 |",
             "| slowest start, ms | 70 |",
             "Skipped of full: no tmpfs",
-            "**lost** (kills): row r is gone\n  Repeat with `cargo xtask torture --part kills --seed 0x7`",
+            "**lost** (kills): row r is missing\n  Reproduce with `cargo xtask torture --part \
+             kills --seed 0x7`",
         ] {
             assert!(text.contains(part), "{part:?} is not in:\n{text}");
         }

@@ -20,7 +20,7 @@ const MAX_REGIONS: usize = 7;
 ///
 /// # Errors
 /// Never returns an error: failures are recorded, and are allowed.
-pub async fn run(client: Client, told: SharedHistory) -> turmoil::Result {
+pub async fn run(client: Client, history: SharedHistory) -> turmoil::Result {
     let until = Instant::now() + client.duration;
     let mut rng = Rng::with_seed(client.seed);
     let mut cluster = None;
@@ -35,14 +35,14 @@ pub async fn run(client: Client, told: SharedHistory) -> turmoil::Result {
             Err(error) => Err(error.clone()),
         };
         cluster = connected.ok();
-        let mut told = told.borrow_mut();
-        told.changes += u64::from(outcome.is_ok());
-        told.record(match outcome {
+        let mut history = history.borrow_mut();
+        history.changes += u64::from(outcome.is_ok());
+        history.record(match outcome {
             Ok(what) => format!("admin: {what}"),
             Err(error) => format!("admin: {error}"),
         });
     }
-    told.borrow_mut().finished += 1;
+    history.borrow_mut().finished += 1;
     Ok(())
 }
 

@@ -49,7 +49,7 @@ pub enum Verdict {
 /// Searches for an order of a row's history. The row does not exist at first.
 pub fn check(ops: &[HistoryOp]) -> Verdict {
     let mut order: Vec<usize> = (0..ops.len()).collect();
-    order.sort_by_key(|at| ops[*at].called);
+    order.sort_by_key(|index| ops[*index].called);
     Search {
         ops,
         order,
@@ -83,9 +83,9 @@ struct Level {
 impl Search<'_> {
     fn run(mut self) -> Verdict {
         let mut levels = Vec::new();
-        let mut at = Some((vec![0; self.ops.len().div_ceil(64)], RowState::default()));
+        let mut current = Some((vec![0; self.ops.len().div_ceil(64)], RowState::default()));
         loop {
-            if let Some((mut done, state)) = at.take() {
+            if let Some((mut done, state)) = current.take() {
                 self.take_reads(&mut done, &state);
                 if self.is_over(&done) {
                     return Verdict::Linearizable;
@@ -102,8 +102,9 @@ impl Search<'_> {
                 }
             }
             let Some(level) = levels.last_mut() else {
-                let left = (0..self.ops.len())
-                    .filter(|at| self.ops[*at].returned.is_some() && !self.best.contains(at));
+                let left = (0..self.ops.len()).filter(|index| {
+                    self.ops[*index].returned.is_some() && !self.best.contains(index)
+                });
                 return Verdict::Impossible {
                     left: left.collect(),
                     placed: self.best,
@@ -112,11 +113,11 @@ impl Search<'_> {
             };
             self.placed.truncate(level.placed);
             match level.next.pop() {
-                Some((place, state)) => {
+                Some((index, state)) => {
                     let mut done = level.done.clone();
-                    set(&mut done, place);
-                    self.placed.push(place);
-                    at = Some((done, state));
+                    set(&mut done, index);
+                    self.placed.push(index);
+                    current = Some((done, state));
                 }
                 None => drop(levels.pop()),
             }
@@ -124,21 +125,21 @@ impl Search<'_> {
     }
 
     fn is_over(&self, done: &[u64]) -> bool {
-        self.ops.iter().enumerate().all(|(place, op)| op.returned.is_none() || has(done, place))
+        self.ops.iter().enumerate().all(|(index, op)| op.returned.is_none() || has(done, index))
     }
 
     /// Returns the operations that may be next.
     fn candidates(&self, done: &[u64]) -> Vec<usize> {
         let mut candidates = Vec::new();
         let mut first_answer = u64::MAX;
-        for place in self.order.iter().copied().filter(|place| !has(done, *place)) {
-            let op = &self.ops[place];
+        for index in self.order.iter().copied().filter(|index| !has(done, *index)) {
+            let op = &self.ops[index];
             if op.called > first_answer {
                 break;
             }
             first_answer = first_answer.min(op.returned.unwrap_or(u64::MAX));
-            if op.after.is_none_or(|behind| has(done, behind)) {
-                candidates.push(place);
+            if op.after.is_none_or(|after| has(done, after)) {
+                candidates.push(index);
             }
         }
         candidates
@@ -147,10 +148,10 @@ impl Search<'_> {
     /// Takes all operations that fit here and change nothing.
     fn take_reads(&mut self, done: &mut [u64], state: &RowState) {
         loop {
-            let fits = |place: &usize| {
-                let asked = &self.ops[*place].request;
-                (asked.changes.is_empty() || asked.observation == Observation::Held(false))
-                    && state.after(asked).is_some()
+            let fits = |index: &usize| {
+                let request = &self.ops[*index].request;
+                (request.changes.is_empty() || request.observation == Observation::Held(false))
+                    && state.after(request).is_some()
             };
             let Some(read) = self.candidates(done).into_iter().find(fits) else { return };
             set(done, read);
@@ -161,26 +162,26 @@ impl Search<'_> {
     /// Returns the operations to try, the most likely last: answered ones, the earliest reply
     /// first.
     fn next(&self, done: &[u64], state: &RowState) -> Vec<(usize, RowState)> {
-        let may_come = |place: usize| {
-            let asked = &self.ops[place].request;
-            let next = (!asked.changes.is_empty()).then(|| state.after(asked)).flatten()?;
+        let may_come = |index: usize| {
+            let request = &self.ops[index].request;
+            let next = (!request.changes.is_empty()).then(|| state.after(request)).flatten()?;
             // An unanswered operation without effect here can be omitted here.
-            (asked.observation != Observation::None || next != *state).then_some((place, next))
+            (request.observation != Observation::None || next != *state).then_some((index, next))
         };
         let mut next: Vec<_> = self.candidates(done).into_iter().filter_map(may_come).collect();
-        next.sort_by_key(|(place, _)| {
-            std::cmp::Reverse(self.ops[*place].returned.unwrap_or(u64::MAX))
+        next.sort_by_key(|(index, _)| {
+            std::cmp::Reverse(self.ops[*index].returned.unwrap_or(u64::MAX))
         });
         next
     }
 }
 
-fn has(done: &[u64], place: usize) -> bool {
-    done[place / 64] >> (place % 64) & 1 == 1
+fn has(done: &[u64], index: usize) -> bool {
+    done[index / 64] >> (index % 64) & 1 == 1
 }
 
-fn set(done: &mut [u64], place: usize) {
-    done[place / 64] |= 1 << (place % 64);
+fn set(done: &mut [u64], index: usize) {
+    done[index / 64] |= 1 << (index % 64);
 }
 
 #[cfg(test)]
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_each_other_is_in_order() {
+    fn sequential_operations_are_ordered() {
         assert!(is_linearizable(&[]));
         assert!(is_linearizable(&[
             reads_put(1, 2, None),
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_overlaps_may_come_in_either_order_but_only_in_one() {
+    fn overlapping_operations_have_one_of_both_orders() {
         let puts = [put(1, 10, 7), put(2, 11, 9)];
         for seen in [7, 9] {
             assert!(is_linearizable(&[&puts[..], &[reads_put(12, 13, Some(seen))]].concat()));
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_update_is_refused() {
+    fn lost_update_is_rejected() {
         assert!(!is_linearizable(&[put(1, 2, 7), reads_put(3, 4, None)]));
         assert!(!is_linearizable(&[add(1, 2, 1), add(3, 4, 2), reads_count(5, 6, Some(1))]));
         // Two that saw the same value.
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_read_is_refused() {
+    fn stale_read_is_rejected() {
         assert!(!is_linearizable(&[put(1, 2, 7), put(3, 4, 9), reads_put(5, 6, Some(7))]));
         // A seen value stays visible, even while the put is in progress.
         assert!(!is_linearizable(&[
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn an_increment_that_counts_twice_is_refused() {
+    fn increment_applied_twice_is_rejected() {
         assert!(is_linearizable(&[
             lost(1, &[Change::Add(1)]),
             reads_count(2, 3, Some(1)),
@@ -308,14 +309,14 @@ mod tests {
     }
 
     #[test]
-    fn a_value_out_of_thin_air_is_refused() {
+    fn read_of_unwritten_value_is_rejected() {
         assert!(!is_linearizable(&[put(1, 2, 7), reads_put(3, 4, Some(8))]));
         // The value cannot exist before the request.
         assert!(!is_linearizable(&[reads_put(1, 2, Some(7)), lost(3, &[Change::Put(7)])]));
     }
 
     #[test]
-    fn what_was_not_answered_may_come_late_or_never_but_once() {
+    fn unanswered_operation_applies_at_most_once() {
         let lost_put = lost(1, &[Change::Put(7)]);
         assert!(is_linearizable(&[
             lost_put.clone(),
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delete_that_comes_back_is_refused() {
+    fn reappearing_deleted_value_is_rejected() {
         let delete = op(3, 4, &[Change::Delete], Observation::Done);
         assert!(is_linearizable(&[put(1, 2, 7), delete.clone(), reads_put(5, 6, None)]));
         assert!(!is_linearizable(&[
@@ -345,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn two_cannot_have_set_the_mark_from_the_same_one() {
+    fn two_checks_on_same_mark_cannot_both_succeed() {
         assert!(is_linearizable(&[set_mark(1, 5, None, 7, true), set_mark(2, 6, None, 9, false)]));
         assert!(!is_linearizable(&[set_mark(1, 5, None, 7, true), set_mark(2, 6, None, 9, true)]));
         assert!(!is_linearizable(&[
@@ -355,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_what_belongs_together_is_refused() {
+    fn partially_visible_atomic_mutation_is_rejected() {
         let both = op(1, 10, &[Change::Put(7), Change::Add(1)], Observation::Done);
         assert!(is_linearizable(&[
             both.clone(),
@@ -365,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_timestamp_changes_nothing() {
+    fn older_timestamp_changes_nothing() {
         let stamped =
             |called, value| op(called, called + 1, &[Change::PutAt(value)], Observation::Done);
         let sees = |called, value| reads(called, called + 1, |state| state.stamped = Some(value));
@@ -374,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn the_value_that_a_repeated_increment_is_told_may_be_later_than_it_but_not_earlier() {
+    fn repeated_increment_may_return_later_but_not_earlier_value() {
         let repeated = |value| {
             let effect = op(1, 10, &[Change::Add(1)], Observation::Done);
             [
@@ -397,13 +398,17 @@ mod tests {
     }
 
     #[test]
-    fn many_without_an_answer_are_searched() {
-        let mut ops: Vec<HistoryOp> = (0..10).map(|at| lost(at, &[Change::Add(1 << at)])).collect();
-        ops.extend((0..40).map(|at| put(100 + at * 4, 101 + at * 4, u32::try_from(at).unwrap())));
-        ops.extend((0..40).map(|at| {
-            reads(102 + at * 4, 103 + at * 4, |state| {
-                state.register = Some(u32::try_from(at).unwrap());
-                state.counter = (at > 20).then_some(0b10_1010_1010);
+    fn many_unanswered_operations_are_searched() {
+        let mut ops: Vec<HistoryOp> =
+            (0..10).map(|index| lost(index, &[Change::Add(1 << index)])).collect();
+        ops.extend(
+            (0..40)
+                .map(|index| put(100 + index * 4, 101 + index * 4, u32::try_from(index).unwrap())),
+        );
+        ops.extend((0..40).map(|index| {
+            reads(102 + index * 4, 103 + index * 4, |state| {
+                state.register = Some(u32::try_from(index).unwrap());
+                state.counter = (index > 20).then_some(0b10_1010_1010);
             })
         }));
         assert!(is_linearizable(&ops));

@@ -35,8 +35,8 @@ impl Clock for WorldClock {
     fn wait_until_after(&self, ms: i64) -> bool {
         // The network's time does not advance while a process is executing; the clock of this
         // machine advances a little.
-        let behind = ms + 1 - self.now_ms();
-        self.ahead_ms.fetch_add(behind.max(0), Relaxed);
+        let remaining_ms = ms + 1 - self.now_ms();
+        self.ahead_ms.fetch_add(remaining_ms.max(0), Relaxed);
         true
     }
 }

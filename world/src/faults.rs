@@ -39,7 +39,7 @@ impl World {
             }
             4 => self.stop(),
             5..=8 => {
-                self.record("an answer is cut");
+                self.record("a response is truncated");
                 self.machine.behavior.cuts.store(self.rng.u32(1..3), Relaxed);
             }
             9 | 10 => {
@@ -69,7 +69,7 @@ impl World {
         if !self.machine.is_up.get() {
             return;
         }
-        self.record(format!("the server ends by {death:?}"));
+        self.record(format!("the server ends with {death:?}"));
         self.deaths += 1;
         match death {
             Death::Kill => {
@@ -105,7 +105,7 @@ impl World {
             let death = self.death();
             self.die(death);
         } else if self.machine.has_stopped.get() {
-            self.record("the server has stopped as it was asked to");
+            self.record("the server has stopped after the request");
             self.stops += 1;
             // After a clean shutdown nothing is lost, even if the machine fails.
             if self.loses_power {
@@ -119,7 +119,7 @@ impl World {
 
     /// Requests a shutdown of the server.
     fn stop(&mut self) {
-        self.record("the server is asked to stop");
+        self.record("the server is requested to stop");
         self.machine.is_stop_requested.set(true);
     }
 
@@ -130,7 +130,7 @@ impl World {
     /// Holds messages, which are later delivered together.
     fn hold(&mut self) {
         let client = self.any_client();
-        self.record(format!("messages of {client} are held"));
+        self.record(format!("messages of {client} are delayed"));
         self.sim.hold(client.clone(), HOST);
         self.schedule(FAULT_MS, move |world| world.sim.release(client, HOST));
     }

@@ -112,12 +112,12 @@ impl History {
     }
 
     /// Records a request.
-    pub fn begin(&mut self, key: &str, asked: RowRequest) -> Ticket {
+    pub fn begin(&mut self, key: &str, request: RowRequest) -> Ticket {
         let called = self.moment();
         let row = self.rows.entry(key.to_owned()).or_default();
-        row.changes += usize::from(!asked.changes.is_empty());
-        row.unanswered += usize::from(!asked.changes.is_empty());
-        row.ops.push(HistoryOp { called, returned: None, request: asked, after: None });
+        row.changes += usize::from(!request.changes.is_empty());
+        row.unanswered += usize::from(!request.changes.is_empty());
+        row.ops.push(HistoryOp { called, returned: None, request, after: None });
         Ticket { key: key.to_owned(), index: row.ops.len() - 1 }
     }
 
@@ -135,11 +135,11 @@ impl History {
         row.unanswered -= usize::from(!row.ops[ticket.index].request.changes.is_empty());
         let op = &mut row.ops[ticket.index];
         let called = op.called;
-        let read = |changes, condition, answer, behind| HistoryOp {
+        let read = |changes, condition, answer, after| HistoryOp {
             called,
             returned: Some(moment),
             request: RowRequest { changes, condition, observation: answer },
-            after: behind,
+            after,
         };
         match answer {
             Observation::Values(..) if is_patient => {
@@ -184,7 +184,7 @@ impl History {
                 Verdict::Linearizable => {}
                 Verdict::GaveUp => self
                     .violations
-                    .push(format!("row {key}: the search was given up after too many states")),
+                    .push(format!("row {key}: the search was abandoned after too many states")),
                 Verdict::Impossible { placed, left, state } => {
                     self.violations.push(format_violation(key, &row.ops, &placed, &left, &state));
                 }
@@ -207,18 +207,19 @@ fn format_violation(
     left: &[usize],
     state: &RowState,
 ) -> String {
-    let line = |at: &usize| {
-        let op = &ops[*at];
+    let line = |index: &usize| {
+        let op = &ops[*index];
         let answered = op.returned.map_or("never".to_owned(), |answered| answered.to_string());
         format!("\n      {:6} to {answered:6}  {:?}", op.called, op.request)
     };
     let shown = |some: &[usize]| some.iter().map(line).collect::<String>();
     let mut left = left.to_vec();
-    left.sort_by_key(|at| ops[*at].returned);
+    left.sort_by_key(|index| ops[*index].returned);
     left.truncate(8);
     let last = &placed[placed.len().saturating_sub(12)..];
     format!(
-        "row {key}: no order explains its answers; it holds {state:?} after{}\n    and then none of these fits:{}",
+        "row {key}: no order explains its results; its state is {state:?} after{}\n    and none of \
+         these operations fits next:{}",
         shown(last),
         shown(&left)
     )

@@ -3,20 +3,21 @@
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a task talks to the person at the terminal"
+    reason = "the program writes its output to the terminal"
 )]
 
 use std::process::ExitCode;
 
+use halite_patience::arguments::parse_number;
 use halite_world::run::{Plan, Report, play};
 
 const HELP: &str = "\
-Simulates clients, a server and its engine in trouble, and checks that every row is linearizable.
+Simulate clients, a server and its engine with faults, and check that every row is linearizable.
 
-    --seed 0x2a     one run, of this seed
-    --seeds N       N runs (16)
-    --first-seed SEED  the first seed of several (1)
-    --log           what happened in each run, in order
+    --seed 0x2a        run one seed
+    --seeds N          run N seeds (16)
+    --first-seed SEED  first of several seeds (1)
+    --log              print the events of each run in order
 ";
 
 struct Arguments {
@@ -60,7 +61,7 @@ fn main() -> ExitCode {
     }
     if failed > 0 {
         eprintln!(
-            "{failed} of {} seeds failed; one alone: cargo xtask world --seed SEED --log",
+            "{failed} of {} seeds failed; run one with: cargo xtask world --seed SEED --log",
             arguments.seeds
         );
         return ExitCode::FAILURE;
@@ -79,25 +80,17 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
             }
             _ => {}
         }
-        let mut value =
-            || number(&name, &arguments.next().ok_or_else(|| format!("{name} needs a number"))?);
+        let mut value = || {
+            parse_number(&name, &arguments.next().ok_or_else(|| format!("{name} needs a number"))?)
+        };
         match name.as_str() {
             "--seed" => (parsed.first_seed, parsed.seeds) = (value()?, 1),
             "--seeds" => parsed.seeds = value()?,
             "--first-seed" => parsed.first_seed = value()?,
-            _ => return Err(format!("there is no argument {name}")),
+            _ => return Err(format!("unknown argument {name}")),
         }
     }
     Ok(Some(parsed))
-}
-
-/// Parses a decimal number, or a hexadecimal one after `0x`.
-fn number(name: &str, text: &str) -> Result<u64, String> {
-    let parsed = match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    parsed.map_err(|error| format!("{name} {text}: {error}"))
 }
 
 fn line(seed: u64, report: &Report) -> String {
@@ -115,7 +108,9 @@ fn line(seed: u64, report: &Report) -> String {
         ..
     } = report;
     format!(
-        "seed {seed:#x}: {calls} calls, {failed} failed; {ops} operations on {rows} rows checked; {scans} scans of {scanned} rows; {changes} changes of regions; {deaths} deaths and {stops} stops; {jobs} jobs in the background; digest {:016x}",
+        "seed {seed:#x}: {calls} calls, {failed} failed; {ops} operations on {rows} rows checked; \
+         {scans} scans of {scanned} rows; {changes} region changes; {deaths} deaths and {stops} \
+         stops; {jobs} background jobs; digest {:016x}",
         report.digest
     )
 }

@@ -87,7 +87,7 @@ impl RowState {
         };
         let [register, twin] = [number("f", "r")?, number("g", "r")?];
         if register != twin {
-            return Err(format!("it is torn: f:r is {register:?} and g:r is {twin:?}"));
+            return Err(format!("torn row: f:r is {register:?} and g:r is {twin:?}"));
         }
         let counter = row
             .value("f", "c")
@@ -100,30 +100,30 @@ impl RowState {
     }
 
     /// Returns the contents of the row after an operation, or `None` if its result is impossible.
-    pub fn after(&self, asked: &RowRequest) -> Option<Self> {
-        if let Observation::Row(row) = &asked.observation {
+    pub fn after(&self, request: &RowRequest) -> Option<Self> {
+        if let Observation::Row(row) = &request.observation {
             return (row == self).then(|| self.clone());
         }
-        if asked.changes.is_empty() {
-            return match &asked.observation {
+        if request.changes.is_empty() {
+            return match &request.observation {
                 Observation::Values(counter, list) => {
                     self.has(counter.as_ref(), list.as_deref()).then(|| self.clone())
                 }
-                Observation::Held(held) => (asked.condition.is_none_or(|mark| mark == self.mark)
+                Observation::Held(held) => (request.condition.is_none_or(|mark| mark == self.mark)
                     == *held)
                     .then(|| self.clone()),
                 Observation::None | Observation::Done | Observation::Row(_) => Some(self.clone()),
             };
         }
-        let holds = asked.condition.is_none_or(|mark| mark == self.mark);
-        if matches!(asked.observation, Observation::Held(held) if held != holds) {
+        let holds = request.condition.is_none_or(|mark| mark == self.mark);
+        if matches!(request.observation, Observation::Held(held) if held != holds) {
             return None;
         }
         let mut next = self.clone();
         if holds {
-            asked.changes.iter().for_each(|change| next.change(change));
+            request.changes.iter().for_each(|change| next.change(change));
         }
-        match &asked.observation {
+        match &request.observation {
             Observation::Values(counter, list) if !next.has(counter.as_ref(), list.as_deref()) => {
                 None
             }

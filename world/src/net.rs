@@ -180,12 +180,12 @@ impl Socket {
                 .poll_shutdown(&mut Context::from_waker(std::task::Waker::noop()));
             return Err(ErrorKind::ConnectionReset.into());
         }
-        let most = if fastrand::u8(..8) == 0 {
+        let length = if fastrand::u8(..8) == 0 {
             fastrand::usize(..=bytes.len()).max(1).min(bytes.len())
         } else {
             bytes.len()
         };
-        self.stream().try_write(&bytes[..most])
+        self.stream().try_write(&bytes[..length])
     }
 
     fn writable(&self, task: &mut Context<'_>) -> Poll<Result<()>> {

@@ -178,11 +178,11 @@ pub fn play(plan: &Plan) -> turmoil::Result<Report> {
     fastrand::seed(plan.seed);
     let mut world = World::new(plan);
     world.run()?;
-    let World { history: told, machine, deaths, stops, .. } = world;
-    let mut history = std::mem::take(&mut *told.borrow_mut());
+    let World { history, machine, deaths, stops, .. } = world;
+    let mut history = std::mem::take(&mut *history.borrow_mut());
     history.violations.append(&mut machine.violations.borrow_mut());
     if !history.is_over && history.violations.is_empty() {
-        history.violations.push("the auditor did not come to its end".to_owned());
+        history.violations.push("the auditor did not finish".to_owned());
     }
     history.check();
     let (rows, ops) = history.counts();
@@ -217,8 +217,8 @@ impl World {
             .min_message_latency(Duration::from_millis(1))
             .max_message_latency(Duration::from_millis(latency_ms));
         let mut sim = builder.build();
-        let told = SharedHistory::default();
-        let machine = Rc::new(Machine::new(plan.seed, plan.settings.clone(), Rc::clone(&told)));
+        let history = SharedHistory::default();
+        let machine = Rc::new(Machine::new(plan.seed, plan.settings.clone(), Rc::clone(&history)));
         let of_host = Rc::clone(&machine);
         sim.host(HOST, move || server::run(Rc::clone(&of_host)));
         let rows = rng.usize(2..8);
@@ -235,24 +235,24 @@ impl World {
             let name = format!("c{number}");
             sim.client(
                 name.clone(),
-                workload::run(client(&name, *kind, &mut rng), Rc::clone(&told)),
+                workload::run(client(&name, *kind, &mut rng), Rc::clone(&history)),
             );
             clients.push(name);
         }
         sim.client(
             "admin",
-            admin::run(client("admin", ClientKind::Patient, &mut rng), Rc::clone(&told)),
+            admin::run(client("admin", ClientKind::Patient, &mut rng), Rc::clone(&history)),
         );
         clients.push("admin".to_owned());
         sim.client(
             "auditor",
-            workload::audit(client("auditor", ClientKind::Patient, &mut rng), Rc::clone(&told)),
+            workload::audit(client("auditor", ClientKind::Patient, &mut rng), Rc::clone(&history)),
         );
         let (agenda, planned, loses_power) = (BTreeMap::new(), 0, plan.loses_power);
         let mut world = Self {
             sim,
             machine,
-            history: told,
+            history,
             rng,
             clients,
             scheduled: agenda,
@@ -300,12 +300,12 @@ impl World {
 
     /// Ends all faults.
     fn heal(&mut self) {
-        let mut told = self.history.borrow_mut();
-        if !told.is_healed {
-            told.is_healed = true;
+        let mut history = self.history.borrow_mut();
+        if !history.is_healed {
+            history.is_healed = true;
             // Cancels a planned death that has not happened.
             if let Some(calls) = self.machine.disk.fs.planned_crash() {
-                told.record(format!("the server will not die at call {calls}"));
+                history.record(format!("the server will not die at call {calls}"));
                 self.machine.disk.fs.crash_at_call(u64::MAX);
             }
             self.machine.behavior.cuts.store(0, std::sync::atomic::Ordering::Relaxed);
@@ -324,7 +324,7 @@ impl World {
     }
 
     pub(crate) fn record(&self, what: impl Into<String>) {
-        let text = format!("{:5} ms of the world: {}", self.now_ms(), what.into());
+        let text = format!("{:5} simulated ms: {}", self.now_ms(), what.into());
         self.history.borrow_mut().record(text);
     }
 }

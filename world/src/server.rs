@@ -118,14 +118,14 @@ pub async fn run(machine: Rc<Machine>) -> turmoil::Result {
     machine
         .history
         .borrow_mut()
-        .record(format!("life {} of the server begins", machine.process_count()));
+        .record(format!("incarnation {} of the server starts", machine.process_count()));
     if let Err(error) = run_process(&machine).await
         && !machine.disk.fs.is_gone()
     {
         machine
             .violations
             .borrow_mut()
-            .push(format!("life {} of the server: {error}", machine.process_count()));
+            .push(format!("incarnation {} of the server: {error}", machine.process_count()));
     }
     std::future::pending().await
 }

@@ -22,14 +22,14 @@ fn is_found(seeds: u64, change: impl Fn(&mut Plan)) -> bool {
 }
 
 #[test]
-fn what_callers_are_told_can_be_true_whatever_happens() {
+fn histories_are_linearizable_under_every_fault() {
     let seeds = std::env::var("HALITE_WORLD_SEEDS").map_or(SEEDS, |text| text.parse().unwrap());
     let mut all = Report::default();
     for seed in 0..seeds {
         let report = play_plan(&Plan::from_seed(seed));
         assert!(
             report.violations.is_empty(),
-            "seed {seed:#x}: {}\nrun it again: cargo xtask world --seed {seed:#x} --log",
+            "seed {seed:#x}: {}\nreproduce with: cargo xtask world --seed {seed:#x} --log",
             report.violations.join("\n")
         );
         all.calls += report.calls;
@@ -41,32 +41,32 @@ fn what_callers_are_told_can_be_true_whatever_happens() {
     }
     assert!(
         all.failed > 0 && all.failed < all.calls / 3,
-        "{} of {} calls failed: there is no trouble, or nothing gets through it",
+        "{} of {} calls failed: no fault was injected, or no call succeeds",
         all.failed,
         all.calls
     );
     assert!(
         all.scans > 0 && all.changes > 0 && all.deaths > 0 && all.jobs > 0,
-        "too little has happened"
+        "too few events occurred"
     );
 }
 
 #[test]
-fn the_same_seed_is_the_same_world() {
+fn same_seed_gives_same_run() {
     for seed in [7, 8] {
         let [first, second] = [(); 2].map(|()| play_plan(&Plan::from_seed(seed)));
-        let at = first.log.iter().zip(&second.log).position(|(a, b)| a != b);
+        let index = first.log.iter().zip(&second.log).position(|(a, b)| a != b);
         assert_eq!(
-            at.map(|at| (&first.log[at], &second.log[at])),
+            index.map(|index| (&first.log[index], &second.log[index])),
             None,
-            "seed {seed} went two ways"
+            "seed {seed} gave two different runs"
         );
         assert_eq!(first, second);
     }
 }
 
 #[test]
-fn a_world_without_trouble_has_no_failures_but_those_of_regions_that_have_gone() {
+fn without_faults_only_few_calls_fail() {
     let mut plan = Plan::from_seed(3);
     plan.has_faults = false;
     let report = play_plan(&plan);
@@ -76,7 +76,7 @@ fn a_world_without_trouble_has_no_failures_but_those_of_regions_that_have_gone()
 }
 
 #[test]
-fn a_server_that_forgets_nonces_is_found() {
+fn server_that_loses_nonces_is_detected() {
     assert!(is_found(40, |plan| (
         plan.settings.config.limits.nonce_grace_period_ms,
         plan.settings.options.nonce_grace_period_ms
@@ -84,7 +84,7 @@ fn a_server_that_forgets_nonces_is_found() {
 }
 
 #[test]
-fn acknowledged_writes_that_a_power_loss_takes_back_are_found() {
+fn lost_acknowledged_writes_are_detected() {
     assert!(is_found(20, |plan| {
         (plan.settings.options.wal_sync, plan.loses_power) = (WalSync::Flush, true);
         // A power loss may leave gaps in such a log, which otherwise prevent opening.

@@ -60,16 +60,16 @@ struct Caller {
 ///
 /// # Errors
 /// Never returns an error: failures are recorded.
-pub async fn run(client: Client, told: SharedHistory) -> turmoil::Result {
+pub async fn run(client: Client, history: SharedHistory) -> turmoil::Result {
     let until = Instant::now() + client.duration;
     let client = Rc::new(client);
-    if let Some(cluster) = connect(&client, &told, until).await {
+    if let Some(cluster) = connect(&client, &history, until).await {
         let programs = (0..4).map(|number| {
             let rng = Rng::with_seed(client.seed ^ number << 40);
             let caller = Caller {
                 client: Rc::clone(&client),
                 table: cluster.table(&TABLE.parse().expect("a name")),
-                history: Rc::clone(&told),
+                history: Rc::clone(&history),
                 rng,
             };
             tokio::task::spawn_local(caller.run(number, until))
@@ -78,16 +78,22 @@ pub async fn run(client: Client, told: SharedHistory) -> turmoil::Result {
             program.await?;
         }
     }
-    told.borrow_mut().finished += 1;
+    history.borrow_mut().finished += 1;
     Ok(())
 }
 
 /// Connects, as soon as that is possible.
-async fn connect(client: &Client, told: &SharedHistory, until: Instant) -> Option<RemoteCluster> {
+async fn connect(
+    client: &Client,
+    history: &SharedHistory,
+    until: Instant,
+) -> Option<RemoteCluster> {
     while Instant::now() < until {
         match connect_over(Arc::new(Network), client.config.clone()).await {
             Ok(cluster) => return Some(cluster),
-            Err(error) => told.borrow_mut().record(format!("{}: no cluster: {error}", client.name)),
+            Err(error) => {
+                history.borrow_mut().record(format!("{}: no cluster: {error}", client.name));
+            }
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
@@ -119,37 +125,45 @@ impl Caller {
     /// Waits for a call, and records its outcome.
     async fn timed<T>(
         &self,
-        what: &str,
+        description: &str,
         answers: u32,
         call: impl Future<Output = Result<T>>,
     ) -> Result<T> {
         let begun = Instant::now();
         let result = call.await;
-        let (took, most) = (
+        let (took, limit) = (
             begun.elapsed(),
             Duration::from_millis(self.client.config.operation_timeout_ms) * answers + SLACK,
         );
-        let mut told = self.history.borrow_mut();
+        let mut history = self.history.borrow_mut();
         let outcome = result
             .as_ref()
             .map_or_else(|error| format!("fails: {error}"), |_| "is answered".to_owned());
-        told.record(format!("{}: {what} {outcome} in {} ms", self.client.name, took.as_millis()));
-        told.calls += 1;
-        told.failed += u64::from(result.is_err());
-        if took > most {
-            let text =
-                format!("{}: {what} took {took:?}, and {most:?} are allowed", self.client.name);
-            told.violations.push(text);
+        history.record(format!(
+            "{}: {description} {outcome} in {} ms",
+            self.client.name,
+            took.as_millis()
+        ));
+        history.calls += 1;
+        history.failed += u64::from(result.is_err());
+        if took > limit {
+            let text = format!(
+                "{}: {description} took {took:?}, and {limit:?} are allowed",
+                self.client.name
+            );
+            history.violations.push(text);
         }
         result
     }
 
     async fn change_one(&mut self) {
         let key = self.key();
-        let (op, asked) = self.change(&key);
-        let (what, ticket) =
-            (format!("{key} {:?}", asked.changes), self.history.borrow_mut().begin(&key, asked));
-        if let Ok(result) = self.timed(&what, 1, self.table.apply_one(op)).await {
+        let (op, request) = self.change(&key);
+        let (description, ticket) = (
+            format!("{key} {:?}", request.changes),
+            self.history.borrow_mut().begin(&key, request),
+        );
+        if let Ok(result) = self.timed(&description, 1, self.table.apply_one(op)).await {
             self.record_result(&ticket, &key, &result);
         }
     }
@@ -157,8 +171,8 @@ impl Caller {
     /// Starts a change and cancels it early.
     async fn cancel_early(&mut self) {
         let key = self.key();
-        let (op, asked) = self.change(&key);
-        let ticket = self.history.borrow_mut().begin(&key, asked);
+        let (op, request) = self.change(&key);
+        let ticket = self.history.borrow_mut().begin(&key, request);
         let patience = Duration::from_millis(self.rng.u64(..150));
         if let Ok(Ok(result)) = tokio::time::timeout(patience, self.table.apply_one(op)).await {
             self.record_result(&ticket, &key, &result);
@@ -170,15 +184,15 @@ impl Caller {
         let mut keys: Vec<String> = (0..self.rng.usize(1..6)).map(|_| self.key()).collect();
         keys.sort_unstable();
         keys.dedup();
-        let (ops, asked): (Vec<RowOp>, Vec<RowRequest>) =
+        let (ops, request): (Vec<RowOp>, Vec<RowRequest>) =
             keys.iter().map(|key| self.change(key)).unzip();
-        let what = format!("batch of {}", keys.join(" "));
+        let description = format!("batch of {}", keys.join(" "));
         let tickets: Vec<Ticket> = keys
             .iter()
-            .zip(asked)
-            .map(|(key, asked)| self.history.borrow_mut().begin(key, asked))
+            .zip(request)
+            .map(|(key, request)| self.history.borrow_mut().begin(key, request))
             .collect();
-        let Ok(results) = self.timed(&what, 1, self.table.apply(ops)).await else { return };
+        let Ok(results) = self.timed(&description, 1, self.table.apply(ops)).await else { return };
         for ((key, ticket), result) in keys.iter().zip(tickets).zip(results) {
             if let Ok(result) = result {
                 self.record_result(&ticket, key, &result);
@@ -187,10 +201,10 @@ impl Caller {
     }
 
     fn record_result(&self, ticket: &Ticket, key: &str, result: &OpResult) {
-        let mut told = self.history.borrow_mut();
-        match told.request(ticket).map(|asked| observe(asked, result)) {
-            Some(Ok(answer)) => told.finish(ticket, answer, self.is_patient()),
-            Some(Err(text)) => told.violations.push(format!("row {key}: {text}")),
+        let mut history = self.history.borrow_mut();
+        match history.request(ticket).map(|request| observe(request, result)) {
+            Some(Ok(answer)) => history.finish(ticket, answer, self.is_patient()),
+            Some(Err(text)) => history.violations.push(format!("row {key}: {text}")),
             None => {}
         }
     }
@@ -211,16 +225,16 @@ impl Caller {
     }
 
     fn record_read(&self, key: &str, called: u64, row: &Row) {
-        let mut told = self.history.borrow_mut();
+        let mut history = self.history.borrow_mut();
         match RowState::from_row(row) {
             _ if !row.is_empty() && row.key() != key.as_bytes() => {
-                told.violations.push(format!(
-                    "row {key} was asked for, and {} came",
+                history.violations.push(format!(
+                    "requested row {key}, but {} was returned",
                     row.key().escape_ascii()
                 ));
             }
-            Ok(state) => told.read(key, called, state),
-            Err(text) => told.violations.push(format!("row {key}: {text}")),
+            Ok(state) => history.read(key, called, state),
+            Err(text) => history.violations.push(format!("row {key}: {text}")),
         }
     }
 
@@ -241,13 +255,13 @@ impl Caller {
     /// Scans, and records the contents of every row passed.
     async fn scan_through(&mut self, scan: Scan, pauses: bool) -> Result<()> {
         let (range, is_reverse, limit) = (scan.range.clone(), scan.reverse, scan.limit);
-        let what =
+        let description =
             format!("scan of {range:?}{}{limit:?}", if is_reverse { " reversed, " } else { ", " });
         let called = self.history.borrow_mut().moment();
         let mut stream = self.table.scan(scan);
         let mut seen: Vec<String> = Vec::new();
         let outcome = loop {
-            let row = match self.timed(&what, MAX_EMPTY_RESPONSES, stream.next()).await {
+            let row = match self.timed(&description, MAX_EMPTY_RESPONSES, stream.next()).await {
                 Ok(Some(row)) => row,
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(error),
@@ -259,7 +273,7 @@ impl Caller {
                 self.history
                     .borrow_mut()
                     .violations
-                    .push(format!("{what}: {key} comes after {:?}", seen.last()));
+                    .push(format!("{description}: {key} comes after {:?}", seen.last()));
             }
             self.record_read(&key, called, &row);
             seen.push(key);
@@ -270,7 +284,10 @@ impl Caller {
         let last = seen.last().cloned();
         let is_cut = limit.is_some_and(|limit| seen.len() >= limit) || outcome.is_err();
         if limit.is_some_and(|limit| seen.len() > limit) {
-            self.history.borrow_mut().violations.push(format!("{what}: {} rows", seen.len()));
+            self.history
+                .borrow_mut()
+                .violations
+                .push(format!("{description}: {} rows", seen.len()));
         }
         let is_passed = |key: &String| match &last {
             Some(last) if is_reverse => key > last,
@@ -283,15 +300,15 @@ impl Caller {
         }) {
             self.history.borrow_mut().read(key, called, RowState::default());
         }
-        let mut told = self.history.borrow_mut();
-        told.scanned_rows += seen.len() as u64;
-        told.scans += u64::from(outcome.is_ok());
+        let mut history = self.history.borrow_mut();
+        history.scanned_rows += seen.len() as u64;
+        history.scans += u64::from(outcome.is_ok());
         outcome
     }
 
     /// Returns a change of a row, as an operation for the client and as a request for the model.
     fn change(&mut self, key: &str) -> (RowOp, RowRequest) {
-        let asked =
+        let request =
             |changes, condition| RowRequest { changes, condition, observation: Observation::None };
         let value = self.history.borrow_mut().value();
         let delta = i64::from(value % 7) + 1;
@@ -317,11 +334,11 @@ impl Caller {
                     }
                     None => CheckAndMutate::if_not_exists(key.to_owned(), "g", "k", then),
                 };
-                return (op.into(), asked(changes, Some(before)));
+                return (op.into(), request(changes, Some(before)));
             }
             _ => vec![Change::Add(delta)],
         };
-        (combined_op(key, &changes), asked(changes, None))
+        (combined_op(key, &changes), request(changes, None))
     }
 }
 
@@ -355,16 +372,16 @@ fn single_op(key: &str, change: &Change) -> RowOp {
 }
 
 /// Returns the observation in the reply to an operation.
-fn observe(asked: &RowRequest, result: &OpResult) -> std::result::Result<Observation, String> {
-    if asked.condition.is_some() {
+fn observe(request: &RowRequest, result: &OpResult) -> std::result::Result<Observation, String> {
+    if request.condition.is_some() {
         return Ok(Observation::Held(result.processed));
     }
-    let has = |wanted: fn(&Change) -> bool| asked.changes.iter().any(wanted);
+    let has = |wanted: fn(&Change) -> bool| request.changes.iter().any(wanted);
     let value = |column: &str| {
         result
             .row
             .value("f", column)
-            .ok_or_else(|| format!("the answer to {:?} has no f:{column}", asked.changes))
+            .ok_or_else(|| format!("the result of {:?} has no f:{column}", request.changes))
     };
     let counter = has(|change| matches!(change, Change::Add(_)))
         .then(|| parse_counter(value("c")?).ok_or_else(|| "a counter without 8 bytes".to_owned()));
@@ -381,16 +398,14 @@ fn observe(asked: &RowRequest, result: &OpResult) -> std::result::Result<Observa
 ///
 /// # Errors
 /// Never returns an error: failures are recorded.
-pub async fn audit(client: Client, told: SharedHistory) -> turmoil::Result {
-    while !told.borrow().is_healed {
+pub async fn audit(client: Client, history: SharedHistory) -> turmoil::Result {
+    while !history.borrow().is_healed {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let until = Instant::now() + Duration::from_mins(2);
-    let cluster = connect(&client, &told, until).await;
+    let cluster = connect(&client, &history, until).await;
     let Some(cluster) = cluster else {
-        told.borrow_mut()
-            .violations
-            .push("a cluster that is well cannot be connected to".to_owned());
+        history.borrow_mut().violations.push("a healthy cluster accepts connections".to_owned());
         return Ok(());
     };
     let name = TABLE.parse().expect("a name");
@@ -399,32 +414,33 @@ pub async fn audit(client: Client, told: SharedHistory) -> turmoil::Result {
         && let Err(error) = admin.enable_table(&name).await
         && !matches!(admin.is_enabled(&name).await, Ok(true))
     {
-        told.borrow_mut().violations.push(format!("the table cannot be enabled any more: {error}"));
+        history
+            .borrow_mut()
+            .violations
+            .push(format!("the table can no longer be enabled: {error}"));
     }
     let rng = Rng::with_seed(client.seed);
     let mut auditor = Caller {
         client: Rc::new(client),
         table: cluster.table(&name),
-        history: Rc::clone(&told),
+        history: Rc::clone(&history),
         rng,
     };
     for is_reverse in [false, true] {
         if let Err(error) = auditor.scan_through(Scan::all().reverse(is_reverse), false).await {
-            told.borrow_mut().violations.push(format!("scan of a cluster that is well: {error}"));
+            history.borrow_mut().violations.push(format!("scan of a healthy cluster: {error}"));
         }
     }
-    let keys = told.borrow().keys();
+    let keys = history.borrow().keys();
     for key in keys {
-        let called = told.borrow_mut().moment();
+        let called = history.borrow_mut().moment();
         match auditor.timed("last get", 1, auditor.table.get(vec![Get::new(key.clone())])).await {
             Ok(rows) => rows.iter().for_each(|row| auditor.record_read(&key, called, row)),
             Err(error) => {
-                told.borrow_mut()
-                    .violations
-                    .push(format!("get of a cluster that is well: {error}"));
+                history.borrow_mut().violations.push(format!("get of a healthy cluster: {error}"));
             }
         }
     }
-    told.borrow_mut().is_over = true;
+    history.borrow_mut().is_over = true;
     Ok(())
 }

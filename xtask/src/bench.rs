@@ -6,13 +6,16 @@ use crate::command::{cargo, run};
 use crate::{Result, interop};
 
 const LIST: &str = "\
-Benchmarks; arguments after the name are the benchmark's own, --help among them.
+Run a benchmark. Arguments after the name are passed to the benchmark, including --help.
 
-    cargo xtask bench stores      Halite beside fjall and RocksDB, the same data in one run
-    cargo xtask bench server      HBase's PerformanceEvaluation on `halite serve` and on a real HBase, in turn
-    cargo xtask bench client      the Rust client, gohbase and HBase's Java client, on `halite serve` and on a real HBase
-    cargo xtask bench dispatch       where the server answers calls: on the connection's task, on other threads, or both
-    cargo xtask bench embedded    HBase's PerformanceEvaluation and YCSB on the embedded store (`halite bench`)
+    cargo xtask bench stores      Halite, fjall and RocksDB with the same data in one run
+    cargo xtask bench server      HBase's PerformanceEvaluation on `halite serve` and on a real HBase
+    cargo xtask bench client      the Rust client, gohbase and HBase's Java client, on `halite serve`
+                                  and on a real HBase
+    cargo xtask bench dispatch    where the server executes calls: on the connection's task, on other
+                                  threads, or both
+    cargo xtask bench embedded    HBase's PerformanceEvaluation and YCSB on the embedded store
+                                  (`halite bench`)
 ";
 
 /// Environment variable in which RocksDB's crate looks for the library.
@@ -39,7 +42,7 @@ pub(crate) fn run_named(name: &str, arguments: &[String]) -> Result<()> {
             run(cargo(["run", "--release", "--quiet", "--package", "halite-cli", "--", "bench"])
                 .args(arguments))
         }
-        _ => Err(format!("there is no benchmark {name:?}; `cargo xtask bench` lists them")),
+        _ => Err(format!("unknown benchmark {name:?}; `cargo xtask bench` lists them")),
     }
 }
 
@@ -58,7 +61,8 @@ fn stores(arguments: &[String]) -> Result<()> {
         command.env(ROCKSDB_LIB_DIR, folder);
     } else {
         println!(
-            "RocksDB is left out: its library is not here. On Debian: apt install librocksdb-dev clang; elsewhere set {ROCKSDB_LIB_DIR}."
+            "RocksDB is skipped: its library is missing. On Debian: apt install librocksdb-dev \
+             clang; elsewhere set {ROCKSDB_LIB_DIR}."
         );
         command.arg("--no-default-features");
     }

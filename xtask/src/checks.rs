@@ -72,10 +72,8 @@ pub(crate) fn is_ci() -> bool {
 /// `cargo xtask sim`; the arguments are passed to the simulation.
 pub(crate) fn simulation(arguments: &[String]) -> Result<()> {
     if !has_simulation() {
-        return Err(
-            "the simulation has no program yet; its tests run with cargo test -p halite-sim"
-                .to_string(),
-        );
+        return Err("the simulation has no program; run its tests with cargo test -p halite-sim"
+            .to_string());
     }
     let mut command =
         cargo(["run", "--quiet", "--profile", "sim", "--package", "halite-sim", "--"]);
@@ -91,14 +89,14 @@ pub(crate) fn world(arguments: &[String]) -> Result<()> {
 /// `cargo xtask golden --update`.
 pub(crate) fn update_golden() -> Result<()> {
     run(cargo(["test", "--workspace", "--quiet"]).env(UPDATE_GOLDEN, "1"))?;
-    println!("golden files are rewritten; read `git diff` as a document before committing it");
+    println!("golden files are rewritten; review `git diff` before committing it");
     Ok(())
 }
 
 fn short_simulation() -> Result<StepOutcome> {
     if !has_simulation() {
         return Ok(StepOutcome::Skipped(
-            "halite-sim has no program yet; its tests ran with the others".to_string(),
+            "halite-sim has no program; its tests ran with the others".to_string(),
         ));
     }
     // Built like its tests: for a few seeds, a faster build saves more than a faster run.
@@ -156,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_result_is_told_with_the_runner_it_came_from() {
+    fn each_result_names_its_runner() {
         let mut runners = Runners::default();
         for line in [
             "     Running unittests src/lib.rs (target/debug/deps/halite_engine-5c3a)",

@@ -69,7 +69,7 @@ fn run_and_watch_for(
     mut line: impl FnMut(&str),
 ) -> Result<()> {
     let failed =
-        |what: &str, error: std::io::Error| format!("`{what}`: its output cannot be read: {error}");
+        |name: &str, error: std::io::Error| format!("`{name}`: cannot read its output: {error}");
     let name = format_command(command);
     let (reader, writer) = std::io::pipe().map_err(|error| failed(&name, error))?;
     let errors = writer.try_clone().map_err(|error| failed(&name, error))?;
@@ -96,7 +96,7 @@ fn run_and_watch_for(
             Err(RecvTimeoutError::Timeout) => {
                 halite_patience::kill(&mut child);
                 return Err(format!(
-                    "`{name}` said nothing for {} s and was ended",
+                    "`{name}` printed nothing for {} s and was killed",
                     silence.as_secs()
                 ));
             }
@@ -109,7 +109,7 @@ fn run_and_watch_for(
         .map_err(|error| failed(&name, error))?;
     let Some(status) = ended else {
         halite_patience::kill(&mut child);
-        return Err(format!("`{name}` has closed its outputs and did not end"));
+        return Err(format!("`{name}` closed its outputs but did not exit"));
     };
     if status.success() { Ok(()) } else { Err(format!("`{name}` failed ({status})")) }
 }
@@ -123,10 +123,7 @@ pub(crate) fn command_output(program: &str, arguments: &[&str]) -> Option<String
 }
 
 fn cannot_start(command: &Command, error: &std::io::Error) -> String {
-    format!(
-        "`{}` cannot be started: {error}; is it installed and in PATH?",
-        format_command(command)
-    )
+    format!("cannot start `{}`: {error}; install it and add it to PATH", format_command(command))
 }
 
 fn format_command(command: &Command) -> String {
@@ -155,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_taken_out_of_a_line() {
+    fn color_codes_are_removed_from_line() {
         assert_eq!(
             without_colors("\u{1b}[1m\u{1b}[32m     Running\u{1b}[0m unittests"),
             "     Running unittests"
@@ -164,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn both_outputs_of_a_command_are_watched_and_its_failure_is_told() {
+    fn stdout_and_stderr_are_read_and_failure_is_reported() {
         let mut lines = Vec::new();
         let mut command = Command::new("sh");
         command.args(["-c", "echo one; echo two >&2; exit 3"]);
@@ -174,16 +171,16 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_says_nothing_is_ended() {
+    fn silent_command_is_killed() {
         let mut command = Command::new("sleep");
         let error =
             run_and_watch_for(command.arg("600"), Duration::from_millis(50), |_| {}).unwrap_err();
-        assert!(error.contains("`sleep 600` said nothing"), "{error}");
+        assert!(error.contains("`sleep 600` printed nothing"), "{error}");
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_named() {
+    fn missing_program_is_named() {
         let error = run(&mut Command::new("no-such-program-anywhere")).unwrap_err();
-        assert!(error.contains("`no-such-program-anywhere` cannot be started"), "{error}");
+        assert!(error.contains("cannot start `no-such-program-anywhere`"), "{error}");
     }
 }

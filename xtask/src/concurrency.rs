@@ -36,7 +36,7 @@ pub(crate) fn races() -> Result<()> {
     let host = version
         .lines()
         .find_map(|line| line.strip_prefix("host: "))
-        .ok_or("`rustc -vV` does not name a host")?;
+        .ok_or("`rustc -vV` printed no host")?;
     let directory = target_dir().join("races");
     let suppressions = directory.join("suppressions.txt");
     let written = std::fs::create_dir_all(&directory)

@@ -13,14 +13,14 @@ use crate::steps::StepOutcome;
 const TARGETS: [&str; 5] = ["frames", "zookeeper", "server", "rowkey", "disk"];
 
 const HELP: &str = "\
-Sends damaged bytes to what reads a socket, a declaration, a key, or a file of a store behind its checksums,
-and learns from which of them reach new code.
+Fuzz the decoders of network data, declarations and keys, and of store files inside their checksums,
+guided by code coverage.
 
-    cargo xtask fuzz                   every target for a minute, as `cargo xtask test` does
-    cargo xtask fuzz TARGET SECONDS    one of them for longer: frames, zookeeper, server, rowkey, disk
-    cargo xtask fuzz TARGET FILE       once more with an input that failed
+    cargo xtask fuzz                   fuzz every target for a minute, as `cargo xtask test` does
+    cargo xtask fuzz TARGET SECONDS    fuzz one target: frames, zookeeper, server, rowkey, disk
+    cargo xtask fuzz TARGET FILE       rerun a failed input
 
-The fuzzer is written in C++ and wants a compiler for it. Without one `cargo xtask test` skips it, and fails where CI=true is in the environment.
+The fuzzer needs a C++ compiler. Without one `cargo xtask test` skips it, or fails if CI=true is set.
 ";
 
 /// Time per target in `cargo xtask test`, in seconds.
@@ -32,8 +32,10 @@ const LAST_INPUT: Duration = Duration::from_mins(3);
 /// Flags with which the compiler counts every branch and reports every comparison to the fuzzer.
 /// The stable compiler supports all of them.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
-    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
-    -Cllvm-args=-sanitizer-coverage-trace-compares -Cllvm-args=-simplifycfg-branch-fold-threshold=0";
+                        -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+                        -Cllvm-args=-sanitizer-coverage-pc-table \
+                        -Cllvm-args=-sanitizer-coverage-trace-compares \
+                        -Cllvm-args=-simplifycfg-branch-fold-threshold=0";
 
 /// `cargo xtask fuzz`.
 pub(crate) fn run_named(arguments: &[String]) -> Result<()> {
@@ -47,7 +49,7 @@ pub(crate) fn run_named(arguments: &[String]) -> Result<()> {
             let target = TARGETS
                 .into_iter()
                 .find(|name| name == target)
-                .ok_or_else(|| format!("there is no target {target:?}; there are {TARGETS:?}"))?;
+                .ok_or_else(|| format!("unknown target {target:?}; expected one of {TARGETS:?}"))?;
             match what.parse() {
                 Ok(seconds) => run_targets(&[target], seconds),
                 Err(_) => {
@@ -85,7 +87,7 @@ fn build() -> Result<PathBuf> {
     let host = version
         .lines()
         .find_map(|line| line.strip_prefix("host: "))
-        .ok_or("`rustc -vV` does not name a host")?;
+        .ok_or("`rustc -vV` printed no host")?;
     // Flags of an explicit target do not apply to build scripts and macros, which run without the
     // fuzzer.
     let mut command = cargo([
@@ -114,16 +116,16 @@ fn start(programs: &Path, target: &str, seconds: u32) -> Result<Child> {
     command.arg(format!("-artifact_prefix={}/", found.display())).arg(&corpus);
     command.env("HALITE_FUZZ_CORPUS_DIR", &corpus).env("TMPDIR", folder("tmp")?);
     command.stdout(output.try_clone().map_err(failed)?).stderr(output);
-    command.spawn().map_err(|error| format!("{target} cannot be started: {error}"))
+    command.spawn().map_err(|error| format!("cannot start {target}: {error}"))
 }
 
 fn wait_for_end(target: &str, mut child: Child, limit: Duration) -> Result<()> {
     let status = halite_patience::wait(&mut child, limit)
-        .map_err(|error| format!("{target} cannot be waited for: {error}"))?;
+        .map_err(|error| format!("cannot wait for {target}: {error}"))?;
     let Some(status) = status else {
         halite_patience::kill(&mut child);
         return Err(format!(
-            "{target} has not ended within {} s; its log: {}",
+            "{target} did not exit within {} s; its log: {}",
             limit.as_secs(),
             log(target).display()
         ));
@@ -143,7 +145,8 @@ fn wait_for_end(target: &str, mut child: Child, limit: Duration) -> Result<()> {
     println!("{}", lines[lines.len().saturating_sub(40)..].join("\n"));
     let found = target_dir().join("fuzz/found").join(target);
     Err(format!(
-        "{target} failed ({status}); the input is the newest file in {}: cargo xtask fuzz {target} FILE",
+        "{target} failed ({status}); the input is the newest file in {}: cargo xtask fuzz {target} \
+         FILE",
         found.display()
     ))
 }

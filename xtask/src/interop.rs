@@ -18,11 +18,11 @@ pub(crate) const PARTS: [InteropPart; 7] = [
     ("interop: HBase's region engine opens a directory that Halite closed", || {
         written_by_halite("directory")
     }),
-    ("interop: HBase reads and writes exceptions and cell blocks as Halite does", || {
+    ("interop: HBase and Halite encode exceptions and cell blocks equally", || {
         written_by_halite("wire")
     }),
     ("interop: HBase still answers the conformance battery as recorded", conformance),
-    ("interop: clients that others wrote say of Halite what they say of HBase", || {
+    ("interop: third-party clients print the same for Halite and HBase", || {
         client_part("clients", &[])
     }),
     (

@@ -37,17 +37,29 @@ fn missing(tool: &str) -> Option<String> {
     match tool {
         "javac" => match command_output("javac", &["-version"]).as_deref().and_then(java_version) {
             Some(version) if version >= MIN_JAVA_VERSION => None,
-            Some(version) => {
-                Some(format!("this JDK is version {version}, HBase's jars want {MIN_JAVA_VERSION}; on Debian: apt install openjdk-{MIN_JAVA_VERSION}-jdk-headless"))
-            }
-            None => Some(format!("there is no JDK {MIN_JAVA_VERSION} (javac) in PATH; on Debian: apt install openjdk-{MIN_JAVA_VERSION}-jdk-headless")),
+            Some(version) => Some(format!(
+                "this JDK is version {version}, HBase's jars need {MIN_JAVA_VERSION}; on Debian: \
+                 apt install openjdk-{MIN_JAVA_VERSION}-jdk-headless"
+            )),
+            None => Some(format!(
+                "JDK {MIN_JAVA_VERSION} (javac) not found in PATH; on Debian: apt install \
+                 openjdk-{MIN_JAVA_VERSION}-jdk-headless"
+            )),
         },
-        "mvn" => command_output("mvn", &["-v"]).is_none().then(|| "there is no Maven (mvn) in PATH; on Debian: apt install maven".to_string()),
-        "go" => command_output("go", &["version"]).is_none().then(|| "there is no Go (go) in PATH; on Debian: apt install golang-go".to_string()),
-        "c++" => command_output("c++", &["--version"])
+        "mvn" => command_output("mvn", &["-v"])
             .is_none()
-            .then(|| "there is no C++ compiler (c++) in PATH, and the fuzzer is written in that language; on Debian: apt install g++".to_string()),
-        other => command_output(other, &["--version"]).is_none().then(|| format!("there is no {other} in PATH")),
+            .then(|| "Maven (mvn) not found in PATH; on Debian: apt install maven".to_string()),
+        "go" => command_output("go", &["version"])
+            .is_none()
+            .then(|| "Go (go) not found in PATH; on Debian: apt install golang-go".to_string()),
+        "c++" => command_output("c++", &["--version"]).is_none().then(|| {
+            "C++ compiler (c++) not found in PATH, and the fuzzer needs one; on Debian: apt \
+             install g++"
+                .to_string()
+        }),
+        other => command_output(other, &["--version"])
+            .is_none()
+            .then(|| format!("{other} not found in PATH")),
     }
 }
 
@@ -85,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lacks_a_tool_is_skipped_and_where_nothing_may_be_it_fails() {
+    fn missing_tool_skips_step_or_fails_in_ci() {
         let lacking =
             |is_ci| {
                 run_unless_missing(Some("no c++".to_string()), is_ci, || {
@@ -98,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_of_java_are_read_in_both_spellings() {
+    fn java_versions_are_parsed_in_both_formats() {
         assert_eq!(java_version("javac 17.0.15\n"), Some(17));
         assert_eq!(java_version("javac 1.8.0_292"), Some(8));
         assert_eq!(java_version("Picked up JAVA_TOOL_OPTIONS: -Xmx1g\njavac 21"), Some(21));

@@ -73,8 +73,8 @@ impl Steps {
         println!("{:7.1} s  in all", total.as_secs_f64());
         match self.failures() {
             0 => Ok(()),
-            1 => Err("a step failed; its output stands above".to_string()),
-            count => Err(format!("{count} steps failed; their output stands above")),
+            1 => Err("a step failed; its output is above".to_string()),
+            count => Err(format!("{count} steps failed; their output is above")),
         }
     }
 
@@ -99,13 +99,13 @@ mod tests {
     }
 
     #[test]
-    fn a_person_sees_the_first_failure_and_ci_sees_all() {
+    fn local_run_stops_at_first_failure_ci_continues() {
         assert!(!ran_after_a_failure(false).0);
         assert!(ran_after_a_failure(true).0);
     }
 
     #[test]
-    fn a_failed_step_fails_the_whole_and_a_skipped_one_does_not() {
+    fn failed_step_fails_run_and_skipped_step_does_not() {
         assert!(ran_after_a_failure(true).1.is_err());
         let mut steps = Steps::new(false);
         steps.step("absent", || Ok(StepOutcome::Skipped("no JDK".to_string())));

@@ -54,8 +54,12 @@ pub(crate) fn open(name: &str, folder: &Path, durability: Durability) -> Result<
         #[cfg(feature = "rocksdb")]
         "rocksdb" => Ok(Box::new(rocksdb::RocksDb::open(folder, durability)?)),
         #[cfg(not(feature = "rocksdb"))]
-        "rocksdb" => Err("RocksDB is not in this build: install librocksdb-dev and clang and build with the feature `rocksdb`, or start with `cargo xtask bench stores`".to_string()),
-        _ => Err(format!("there is no engine {name:?}; there are {}", names().join(", "))),
+        "rocksdb" => Err(
+            "RocksDB is not in this build: install librocksdb-dev and clang and build with the \
+             feature `rocksdb`, or run `cargo xtask bench stores`"
+                .to_string(),
+        ),
+        _ => Err(format!("unknown engine {name:?}; expected one of {}", names().join(", "))),
     }
 }
 

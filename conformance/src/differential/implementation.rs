@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_clock_stamped_is_erased_and_nothing_else() {
+    fn only_clock_timestamps_are_erased() {
         assert_eq!(comparable("a f:q @1732300000000 Put = @5"), "a f:q @now Put = @5");
         assert_eq!(
             comparable("a f:q @9223372036854775806 Put = v"),

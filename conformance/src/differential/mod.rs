@@ -61,14 +61,14 @@ pub fn difference(
     left.begin();
     right.begin();
     let mut answers = [Vec::new(), Vec::new()];
-    for (at, step) in steps.iter().enumerate() {
+    for (index, step) in steps.iter().enumerate() {
         // One after the other: the first must not delay the second into another millisecond.
         let both = [left.run_step(step), right.run_step(step)];
         // An internal failure of the right side is no evidence about the left one.
         let differ = both[0] != both[1] && !implementation::has_failed(&both[1]);
         answers.iter_mut().zip(both).for_each(|(all, one)| all.push(one));
         if differ {
-            return Ok(Some(Difference { program: program[..=at].to_vec(), results: answers }));
+            return Ok(Some(Difference { program: program[..=index].to_vec(), results: answers }));
         }
     }
     Ok(None)

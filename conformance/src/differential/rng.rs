@@ -17,7 +17,7 @@ impl SeededRng {
 
     /// Returns a number below `end`, which must not be 0.
     pub(super) fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end as u64).expect("it is below a usize")
+        usize::try_from(self.next() % end as u64).expect("the value is below a usize")
     }
 
     /// Returns a number from `first` to `last`, both inclusive.

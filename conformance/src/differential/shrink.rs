@@ -46,8 +46,9 @@ fn without_lines(
         let mut end = best.program.len();
         while end > 1 {
             // From the end: reads are removed before the writes they depend on.
-            let starts =
-                (0..threads).map(|at| end.saturating_sub(run * (at + 1)).max(1)).take_while({
+            let starts = (0..threads)
+                .map(|index| end.saturating_sub(run * (index + 1)).max(1))
+                .take_while({
                     let mut last = end;
                     move |&start| std::mem::replace(&mut last, start) > start
                 });
@@ -57,8 +58,8 @@ fn without_lines(
                 .map(|&start| cut(&best.program, start, (start + run).min(end)))
                 .collect::<Vec<_>>();
             match first_that_differs(&candidates, threads, try_one) {
-                Some((at, smaller)) => {
-                    end = starts[at].min(smaller.program.len());
+                Some((index, smaller)) => {
+                    end = starts[index].min(smaller.program.len());
                     best = smaller;
                 }
                 None => end = *starts.last().unwrap_or(&1),
@@ -73,27 +74,27 @@ fn cut(program: &[String], start: usize, end: usize) -> Vec<String> {
     [&program[..start], &program[end..]].concat()
 }
 
-/// Minimizes each line from `at` on.
+/// Minimizes each line from `index` on.
 fn with_smaller_lines(
     mut best: Difference,
-    mut at: usize,
+    mut index: usize,
     threads: usize,
     try_one: &(dyn Fn(&[String]) -> Option<Difference> + Sync),
 ) -> Difference {
-    while at < best.program.len() {
+    while index < best.program.len() {
         let with = |line: String| {
             let mut program = best.program.clone();
-            program[at] = line;
+            program[index] = line;
             program
         };
-        let candidates: Vec<_> = smaller_lines(&best.program[at])
+        let candidates: Vec<_> = smaller_lines(&best.program[index])
             .into_iter()
-            .filter(|line| is_fair(&best.program[at], line))
+            .filter(|line| is_fair(&best.program[index], line))
             .map(with)
             .collect();
         match first_that_differs(&candidates, threads, try_one) {
             Some((_, smaller)) => best = smaller,
-            None => at += 1,
+            None => index += 1,
         }
     }
     best
@@ -109,15 +110,15 @@ fn first_that_differs(
     let (next, found) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
     let work = || {
         let mut mine = None;
-        while let Some((at, candidate)) =
-            Some(next.fetch_add(1, Relaxed)).and_then(|at| Some((at, candidates.get(at)?)))
+        while let Some((index, candidate)) =
+            Some(next.fetch_add(1, Relaxed)).and_then(|index| Some((index, candidates.get(index)?)))
         {
-            if at > found.load(Relaxed) {
+            if index > found.load(Relaxed) {
                 break;
             }
             if let Some(difference) = try_one(candidate) {
-                found.fetch_min(at, Relaxed);
-                mine = Some((at, difference));
+                found.fetch_min(index, Relaxed);
+                mine = Some((index, difference));
                 break;
             }
         }
@@ -128,7 +129,7 @@ fn first_that_differs(
             (0..threads.min(candidates.len())).map(|_| scope.spawn(work)).collect();
         let found =
             running.into_iter().filter_map(|thread| thread.join().expect("a try does not panic"));
-        found.min_by_key(|(at, _)| *at)
+        found.min_by_key(|(index, _)| *index)
     })
 }
 
@@ -148,10 +149,10 @@ fn smaller_lines(line: &str) -> Vec<String> {
             out.push([&words[..start], &words[start + run..]].concat().join(" "));
         }
     }
-    for (at, word) in words.iter().enumerate() {
+    for (index, word) in words.iter().enumerate() {
         for smaller in smaller_words(word) {
             let mut words = words.clone();
-            words[at] = &smaller;
+            words[index] = &smaller;
             out.push(words.join(" "));
         }
     }
@@ -173,11 +174,11 @@ fn smaller_words(word: &str) -> Vec<String> {
         word.split_once(':').filter(|(_, rest)| rest.contains('='))
     {
         let attributes: Vec<&str> = attributes.split(',').collect();
-        for at in 0..attributes.len() {
+        for index in 0..attributes.len() {
             let rest: Vec<&str> = attributes
                 .iter()
                 .enumerate()
-                .filter(|(other, _)| *other != at)
+                .filter(|(other, _)| *other != index)
                 .map(|(_, attribute)| *attribute)
                 .collect();
             out.push(if rest.is_empty() {
@@ -198,17 +199,17 @@ fn smaller_filters(filter: &str) -> Vec<String> {
     let parts = split_arguments(inside);
     let mut out: Vec<String> =
         parts.iter().filter(|part| part.contains('(')).map(ToString::to_string).collect();
-    for at in 0..parts.len() {
+    for index in 0..parts.len() {
         let with = |part: Option<&str>| {
             let parts: Vec<&str> = parts
                 .iter()
                 .enumerate()
-                .filter_map(|(other, old)| if other == at { part } else { Some(*old) })
+                .filter_map(|(other, old)| if other == index { part } else { Some(*old) })
                 .collect();
             format!("{name}({})", parts.join(","))
         };
         out.push(with(None));
-        out.extend(smaller_filters(parts[at]).iter().map(|smaller| with(Some(smaller))));
+        out.extend(smaller_filters(parts[index]).iter().map(|smaller| with(Some(smaller))));
     }
     out
 }
@@ -216,13 +217,13 @@ fn smaller_filters(filter: &str) -> Vec<String> {
 /// Splits arguments at the commas outside inner parentheses.
 fn split_arguments(inside: &str) -> Vec<&str> {
     let (mut out, mut depth, mut start) = (Vec::new(), 0, 0);
-    for (at, byte) in inside.bytes().enumerate() {
+    for (index, byte) in inside.bytes().enumerate() {
         match byte {
             b'(' => depth += 1,
             b')' => depth -= 1,
             b',' if depth == 0 => {
-                out.push(&inside[start..at]);
-                start = at + 1;
+                out.push(&inside[start..index]);
+                start = index + 1;
             }
             _ => {}
         }
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_needed_is_left() {
+    fn shrinking_removes_unneeded_commands() {
         let program = lines(
             "create f:VERSIONS=2,BLOCKSIZE=16 g
             put a f:q v1 @1
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn no_time_is_left_to_the_clock() {
+    fn shrinking_keeps_explicit_timestamps() {
         assert!(is_fair("put a f:q v @1 f:p v @2", "put a f:q v @1"));
         assert!(!is_fair("put a f:q v @1", "put a f:q v"));
         assert!(is_fair("delete a f:q", "delete a f:q"));

@@ -83,20 +83,29 @@ fn differences(script: &str) -> Vec<Difference> {
 
 #[test]
 fn right_answers_pass() {
-    let script = "create f\nput r f:q a\nadvance 5\nput r f: \"\"\nclock 7\nput r f:\\x00 b @3\nget r\n    r f:q @1000000 Put = a\n    \
-                  r f: @1000005 Put = \"\"\n    r f:\\x00 @3 Put = b\nget r exists\n    true\nfiles\n    f 0\nflush\n";
+    let script = "create f\nput r f:q a\nadvance 5\nput r f: \"\"\nclock 7\nput r f:\\x00 b @3\n\
+                  get r\n    r f:q @1000000 Put = a\n    r f: @1000005 Put = \"\"\n    r f:\\x00 \
+                  @3 Put = b\nget r exists\n    true\nfiles\n    f 0\nflush\n";
     assert_eq!(differences(script), []);
 }
 
 #[test]
-fn pieces_of_one_row_are_set_apart() {
-    assert_eq!(differences("put r f:q a @1\nscan\n    r f:q @1 Put = a\n    --\n    r f:q @1 Put = a\nscan\n    r f:q @1 Put = a\n").len(), 1);
+fn partial_rows_are_printed_separately() {
+    assert_eq!(
+        differences(
+            "put r f:q a @1\nscan\n    r f:q @1 Put = a\n    --\n    r f:q @1 Put = a\nscan\n    r \
+             f:q @1 Put = a\n"
+        )
+        .len(),
+        1
+    );
 }
 
 #[test]
 fn exceptions_agree_with_kinds() {
-    let script = "create\n    error: IllegalArgumentException\nincr r f:q 1\n    error: NoSuchColumnFamilyException\nget r range=6..5\n    error: \
-                  IOException\nbatch { put r f:q a ; deleterow r }\n    ok\n    error: NoSuchColumnFamilyException\n";
+    let script = "create\n    error: IllegalArgumentException\nincr r f:q 1\n    error: \
+                  NoSuchColumnFamilyException\nget r range=6..5\n    error: IOException\nbatch \
+                  { put r f:q a ; deleterow r }\n    ok\n    error: NoSuchColumnFamilyException\n";
     assert_eq!(differences(script), []);
     assert_eq!(differences("create\n    error: NoSuchColumnFamilyException\n").len(), 1);
     assert_eq!(differences("major\n    error: IOException\n").len(), 1);
@@ -104,7 +113,7 @@ fn exceptions_agree_with_kinds() {
 }
 
 #[test]
-fn a_difference_shows_both_answers_and_the_case_goes_on() {
+fn difference_shows_both_results_and_case_continues() {
     let found = differences(
         "put r f:q a @1\nget r\n    r f:q @1 Put = b\nflush\nget r exists\n    false\n",
     );

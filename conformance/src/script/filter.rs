@@ -13,7 +13,7 @@ pub(super) fn parse(word: &str) -> Result<Filter, CommandError> {
     if rest.is_empty() {
         Ok(filter)
     } else {
-        Err(CommandError::malformed(format!("{rest:?} is left over behind the filter")))
+        Err(CommandError::malformed(format!("unexpected text {rest:?} after the filter")))
     }
 }
 
@@ -25,14 +25,14 @@ pub(super) fn operator(sign: &str) -> Result<CompareOp, CommandError> {
         "<=" => CompareOp::LessOrEqual,
         ">" => CompareOp::Greater,
         ">=" => CompareOp::GreaterOrEqual,
-        _ => return Err(CommandError::malformed(format!("{sign:?} is no operator"))),
+        _ => return Err(CommandError::malformed(format!("invalid operator {sign:?}"))),
     })
 }
 
 /// Parses the filter at the start of `text`, and returns it with the remaining text.
 fn filter(text: &str) -> Result<(Filter, &str), CommandError> {
     let (name, rest) = text.split_once('(').ok_or_else(|| {
-        CommandError::malformed(format!("{text:?} is no filter: it has no parenthesis"))
+        CommandError::malformed(format!("invalid filter {text:?}: missing parenthesis"))
     })?;
     match name {
         "All" => filters(rest).map(|(list, rest)| (Filter::All(list), rest)),
@@ -41,7 +41,9 @@ fn filter(text: &str) -> Result<(Filter, &str), CommandError> {
         "WhileMatch" => only(rest).map(|(inner, rest)| (Filter::WhileMatch(inner), rest)),
         _ => {
             let (inside, rest) = rest.split_once(')').ok_or_else(|| {
-                CommandError::malformed(format!("{text:?} has no closing parenthesis"))
+                CommandError::malformed(format!(
+                    "invalid filter {text:?}: missing closing parenthesis"
+                ))
             })?;
             let arguments: Vec<&str> =
                 if inside.is_empty() { Vec::new() } else { inside.split(',').collect() };
@@ -136,7 +138,7 @@ fn leaf(name: &str, a: &[&str]) -> Result<Filter, CommandError> {
         })?),
         _ => {
             return Err(CommandError::malformed(format!(
-                "{name} with {} arguments is no filter",
+                "invalid filter {name} with {} arguments",
                 a.len()
             )));
         }
@@ -173,7 +175,8 @@ fn dependent_column(column: &str, rest: &[&str]) -> Result<Filter, CommandError>
         [op, with] => Some((operator(op)?, comparator(with)?)),
         _ => {
             return Err(CommandError::malformed(
-                "DependentColumn takes a column, perhaps drop, perhaps an operator and a comparator",
+                "DependentColumn takes a column, optionally drop, optionally an operator and a \
+                 comparator",
             ));
         }
     };
@@ -194,13 +197,15 @@ fn comparator(word: &str) -> Result<Comparator, CommandError> {
         "xor" => Comparator::Bit(BitOp::Xor, text::bytes(rest)?),
         "component" => {
             let (offset, value) = rest.split_once(':').ok_or_else(|| {
-                CommandError::malformed(format!("{word:?} is not component:OFFSET:BYTES"))
+                CommandError::malformed(format!(
+                    "invalid component {word:?}: expected component:OFFSET:BYTES"
+                ))
             })?;
             Comparator::BinaryComponent { value: text::bytes(value)?, offset: number(offset)? }
         }
         "decimal" => Comparator::BigDecimal(decimal(rest)?),
         "null" => Comparator::Null,
-        _ => return Err(CommandError::malformed(format!("{word:?} is no comparator"))),
+        _ => return Err(CommandError::malformed(format!("invalid comparator {word:?}"))),
     })
 }
 
@@ -236,7 +241,7 @@ fn row_bound(word: &str) -> Result<Bound<Bytes>, CommandError> {
         Ok(Bound::Excluded(text::bytes(outside)?))
     } else {
         Err(CommandError::malformed(format!(
-            "{word:?} is no bound: begin it with [ or !, or write *"
+            "invalid bound {word:?}: start it with [ or !, or write *"
         )))
     }
 }
@@ -251,7 +256,7 @@ fn pairs<T>(
 ) -> Result<Vec<T>, CommandError> {
     let (pairs, rest) = words.as_chunks::<2>();
     if !rest.is_empty() {
-        return Err(CommandError::malformed("an argument is missing: they come in pairs"));
+        return Err(CommandError::malformed("missing argument: arguments are pairs"));
     }
     pairs.iter().map(|[first, second]| make(first, second)).collect()
 }
@@ -301,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_filter_is_refused() {
+    fn invalid_filter_is_rejected() {
         for text in [
             "Prefix",
             "Prefix(a",

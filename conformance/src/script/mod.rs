@@ -137,12 +137,13 @@ impl Case {
             }
             if let Some(name) = line.strip_prefix("case ") {
                 if cases.iter().any(|case| case.name == name) {
-                    return Err(malformed(format!("there is a case {name} already")));
+                    return Err(malformed(format!("duplicate case {name}")));
                 }
                 cases.push(Self { name: name.to_string(), steps: Vec::new() });
                 continue;
             }
-            let case = cases.last_mut().ok_or_else(|| malformed("no case has begun".into()))?;
+            let case =
+                cases.last_mut().ok_or_else(|| malformed("a command before any case".into()))?;
             if line.starts_with(' ') {
                 let step = case
                     .steps
@@ -206,7 +207,7 @@ fn command(line: &str) -> Result<Command, CommandError> {
             "compact" => Command::Compact,
             "major" => Command::Major,
             "files" => Command::Files,
-            verb => return Err(CommandError::malformed(format!("{verb:?} is no command"))),
+            verb => return Err(CommandError::malformed(format!("unknown command {verb:?}"))),
         }
     };
     words.finish()?;

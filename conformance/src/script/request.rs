@@ -32,7 +32,7 @@ pub(super) fn family(word: &str) -> Result<FamilyDescriptor, CommandError> {
                 _,
             ) => family.set(name, value),
             ("KEEP_DELETED", _) => family.set("KEEP_DELETED_CELLS", value),
-            _ => return Err(CommandError::malformed(format!("{name:?} is no attribute"))),
+            _ => return Err(CommandError::malformed(format!("unknown attribute {name:?}"))),
         };
     }
     Ok(family)
@@ -113,7 +113,7 @@ fn delete(verb: &str, words: &mut Tokens<'_>) -> Result<Delete, CommandError> {
                 .map(|(family, qualifier)| delete.column_up_to(family, qualifier, timestamp))?,
             "deletefamily" => delete.family_up_to(text::bytes(what)?, timestamp),
             "deletefamilyversion" => delete.family_version(text::bytes(what)?, timestamp),
-            _ => return Err(CommandError::malformed(format!("{verb:?} is no command"))),
+            _ => return Err(CommandError::malformed(format!("unknown command {verb:?}"))),
         };
     }
     Ok(delete)
@@ -257,7 +257,7 @@ fn add(word: &str) -> Result<(Bytes, Option<Bytes>), CommandError> {
         return text::column(word).map(|(family, qualifier)| (family, Some(qualifier)));
     }
     if word.contains('=') {
-        return Err(CommandError::malformed(format!("{word:?} is no option")));
+        return Err(CommandError::malformed(format!("unknown option {word:?}")));
     }
     Ok((text::bytes(word)?, None))
 }
@@ -275,9 +275,9 @@ fn select(words: &mut Tokens<'_>, selection: &mut Selection) -> Result<bool, Com
     } else if let Some(timestamp) = words.option("ts") {
         selection.time_range = TimeRange::at(number(timestamp)?)?;
     } else if let Some(family_range) = words.option("familyrange") {
-        let (family, range) = family_range
-            .split_once(':')
-            .ok_or_else(|| CommandError::malformed("familyrange is FAMILY:MIN..MAX"))?;
+        let (family, range) = family_range.split_once(':').ok_or_else(|| {
+            CommandError::malformed("invalid familyrange: expected FAMILY:MIN..MAX")
+        })?;
         selection.family_time_ranges.insert(text::bytes(family)?, time_range(range)?);
     } else if let Some(cells) = words.option("storelimit") {
         // HBase treats a negative limit as unlimited.
@@ -294,9 +294,9 @@ fn select(words: &mut Tokens<'_>, selection: &mut Selection) -> Result<bool, Com
 
 /// Parses `MIN..MAX`.
 fn time_range(text: &str) -> Result<TimeRange, CommandError> {
-    let (min, max) = text
-        .split_once("..")
-        .ok_or_else(|| CommandError::malformed(format!("{text:?} is no range: write MIN..MAX")))?;
+    let (min, max) = text.split_once("..").ok_or_else(|| {
+        CommandError::malformed(format!("invalid range {text:?}: expected MIN..MAX"))
+    })?;
     let min = if min.is_empty() { 0 } else { number(min)? };
     let max = if max.is_empty() { i64::MAX } else { number(max)? };
     Ok(TimeRange::new(min, max)?)

@@ -50,8 +50,9 @@ fn cell(
 }
 
 #[test]
-fn a_file_is_cases_of_commands_with_answers() {
-    let text = "# head\n\ncase first\ncreate f\nget r1\n    r1 f:q @1 Put = a\n    r1 f:q @0 Put = b\nflush\n\ncase second\n# inside\nfiles\n    f 1\n";
+fn file_is_parsed_into_cases_commands_and_answers() {
+    let text = "# head\n\ncase first\ncreate f\nget r1\n    r1 f:q @1 Put = a\n    r1 f:q @0 Put = \
+                b\nflush\n\ncase second\n# inside\nfiles\n    f 1\n";
     let cases = Case::parse_file(text).unwrap();
     let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
     assert_eq!(names, ["first", "second"]);
@@ -65,20 +66,20 @@ fn a_file_is_cases_of_commands_with_answers() {
 }
 
 #[test]
-fn a_wrong_line_is_named() {
+fn parse_error_names_line() {
     for (text, line, part) in [
-        ("flush\n", 1, "no case"),
+        ("flush\n", 1, "before any case"),
         ("case a\n    answer\n", 2, "before any command"),
         ("case a\nflush\n\ncase a\n", 4, "already"),
-        ("case a\nflip\n", 2, "no command"),
-        ("case a\nflush now\n", 2, "left over"),
+        ("case a\nflip\n", 2, "unknown command"),
+        ("case a\nflush now\n", 2, "unexpected word"),
         ("case a\nput r1 f:q\n", 2, "missing"),
         ("case a\nput r1 q a\n", 2, "colon"),
-        ("case a\nget r1 version=3\n", 2, "no option"),
-        ("case a\nscan versions=many\n", 2, "no number"),
+        ("case a\nget r1 version=3\n", 2, "unknown option"),
+        ("case a\nscan versions=many\n", 2, "invalid number"),
         ("case a\nmutate r1 { put r1 f:q a\n", 2, "closing brace"),
-        ("case a\ncheck r1 f:q ~ a then deleterow r1\n", 2, "no operator"),
-        ("case a\ncreate f:COLOR=red\n", 2, "no attribute"),
+        ("case a\ncheck r1 f:q ~ a then deleterow r1\n", 2, "invalid operator"),
+        ("case a\ncreate f:COLOR=red\n", 2, "unknown attribute"),
     ] {
         let found = Case::parse_file(text).unwrap_err();
         assert_eq!(found.line, line, "{found}");
@@ -87,7 +88,7 @@ fn a_wrong_line_is_named() {
 }
 
 #[test]
-fn what_the_types_refuse_is_an_error_in_the_command() {
+fn invalid_values_are_errors_of_the_command() {
     let cases =
         Case::parse_file("case a\nget r1 range=6..5\nget r1 ts=-1\nget r1 versions=-1\n").unwrap();
     for step in &cases[0].steps {
@@ -117,7 +118,7 @@ fn families_have_attributes() {
 }
 
 #[test]
-fn a_put_has_columns_with_and_without_timestamps() {
+fn put_accepts_columns_with_and_without_timestamps() {
     let put = applied("put r\\x00 f:q v1 @5 f: \"\"");
     assert_eq!(put.row().as_ref(), b"r\x00");
     assert_eq!(
@@ -130,14 +131,14 @@ fn a_put_has_columns_with_and_without_timestamps() {
 }
 
 #[test]
-fn the_ttl_of_a_put_holds_wherever_it_stands() {
+fn put_ttl_applies_at_any_position() {
     let RowOp::Put(put) = applied("put r f:a 1 ttl=500 f:b 2") else { panic!() };
     let cells = put.mutation().cells().clone().finish();
     assert_eq!(cells.iter().map(|cell| cell.ttl_ms()).collect::<Vec<_>>(), [Some(500), Some(500)]);
 }
 
 #[test]
-fn the_four_deletes_and_the_row() {
+fn delete_forms_and_row_delete_are_parsed() {
     let marker = |column, timestamp, kind| cell(column, timestamp, kind, "");
     assert_eq!(
         cells(&applied("delete r f:q")),
@@ -176,7 +177,7 @@ fn increments_and_appends_have_options() {
 }
 
 #[test]
-fn a_check_has_a_condition_and_a_mutation() {
+fn check_has_condition_and_mutation() {
     let RowOp::CheckAndMutate(check) =
         applied("check r f:q <= a range=0..5 then mutate r { put r f:a 1 ; deleterow r }")
     else {
@@ -199,13 +200,13 @@ fn a_check_has_a_condition_and_a_mutation() {
 }
 
 #[test]
-fn a_batch_goes_over_rows() {
+fn batch_spans_rows() {
     let Command::Batch(ops) = one("batch { put a f:q 1 ; deleterow b ; }") else { panic!() };
     assert_eq!(ops.iter().map(|op| op.row().as_ref()).collect::<Vec<_>>(), [b"a", b"b"]);
 }
 
 #[test]
-fn a_get_selects_columns_and_versions() {
+fn get_selects_columns_and_versions() {
     let Command::Get(get) =
         one("get r f g:q versions=all range=5.. familyrange=f:1..2 storelimit=3 storeoffset=1")
     else {
@@ -223,7 +224,7 @@ fn a_get_selects_columns_and_versions() {
 }
 
 #[test]
-fn a_scan_has_bounds_in_ascending_order() {
+fn scan_bounds_are_in_ascending_order() {
     let range = |line| match one(line) {
         Command::Scan(scan) => (scan.range.start, scan.range.end),
         other => panic!("{other:?}"),

@@ -39,7 +39,7 @@ fn escape<'a>(text: &'a str, out: &mut Vec<u8>) -> Option<&'a str> {
 /// Parses a column to its family and qualifier.
 pub(super) fn column(word: &str) -> Result<(Bytes, Bytes), CommandError> {
     let (family, qualifier) = word.split_once(':').ok_or_else(|| {
-        CommandError::malformed(format!("{word:?} is no column: it has no colon"))
+        CommandError::malformed(format!("invalid column {word:?}: missing colon"))
     })?;
     Ok((bytes(family)?, bytes(qualifier)?))
 }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_stand_for_bytes_and_back() {
+    fn words_round_trip_to_bytes() {
         for (text, expected) in [
             ("abc", &b"abc"[..]),
             ("\"\"", b""),
@@ -86,14 +86,14 @@ mod tests {
     }
 
     #[test]
-    fn a_column_is_split_at_the_first_colon() {
+    fn column_is_split_at_first_colon() {
         assert_eq!(column("f:a:b").unwrap(), ("f".into(), "a:b".into()));
         assert_eq!(column("f:").unwrap(), ("f".into(), Bytes::new()));
         assert!(column("f").is_err());
     }
 
     #[test]
-    fn broken_escapes_are_found() {
+    fn invalid_escapes_are_rejected() {
         for text in ["\\", "\\x1", "\\xgg", "\\q", "\\{3:a", "\\{x:a}", "\\x\u{e9}"] {
             assert!(bytes(text).is_err(), "{text}");
         }

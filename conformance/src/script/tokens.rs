@@ -25,7 +25,7 @@ impl<'a> Tokens<'a> {
     }
 
     pub(super) fn next(&mut self) -> Result<&'a str, CommandError> {
-        self.tokens.next().ok_or_else(|| CommandError::malformed("a word is missing at the end"))
+        self.tokens.next().ok_or_else(|| CommandError::malformed("missing word at the end"))
     }
 
     pub(super) fn bytes(&mut self) -> Result<Bytes, CommandError> {
@@ -72,12 +72,12 @@ impl<'a> Tokens<'a> {
 
     /// Checks that no words follow.
     pub(super) fn finish(mut self) -> Result<(), CommandError> {
-        self.peek()
-            .map_or(Ok(()), |word| Err(CommandError::malformed(format!("{word:?} is left over"))))
+        self.peek().map_or(Ok(()), |word| {
+            Err(CommandError::malformed(format!("unexpected word {word:?}")))
+        })
     }
 }
 
 pub(super) fn number<T: std::str::FromStr>(word: &str) -> Result<T, CommandError> {
-    word.parse()
-        .map_err(|_| CommandError::malformed(format!("{word:?} is no number that fits here")))
+    word.parse().map_err(|_| CommandError::malformed(format!("invalid number {word:?}")))
 }

@@ -30,7 +30,7 @@ fn assert_agreement(
 }
 
 #[test]
-fn client_and_server_change_no_answer() {
+fn client_and_server_do_not_change_results() {
     // One server for each: with a clock that does not advance, the regions of a recreated table
     // have the previous names, and a client that has cached those would call the wrong one.
     let remote = || SystemImplementation::new(Remote::new());
@@ -41,7 +41,7 @@ fn client_and_server_change_no_answer() {
 }
 
 #[test]
-fn where_cells_lie_changes_no_answer() {
+fn storage_layout_does_not_change_results() {
     let side = || SystemImplementation::new(Embedded::new());
     assert_agreement(0..100, IN_MEMORY, &|program| {
         difference(program, &mut InMemoryOnly(side()), &mut side())

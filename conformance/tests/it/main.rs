@@ -30,7 +30,7 @@ fn agrees_with_hbase(file: &str, known: &str, mut run: impl FnMut(&Case) -> Vec<
         let is_known = known.remove(&case.name);
         if is_known && differences.is_empty() {
             say(format_args!(
-                "{file}: {} agrees now: take it out of known_differences.txt\n",
+                "{file}: {} no longer differs: remove it from known_differences.txt\n",
                 case.name
             ));
         } else if !is_known && !differences.is_empty() {
@@ -39,9 +39,9 @@ fn agrees_with_hbase(file: &str, known: &str, mut run: impl FnMut(&Case) -> Vec<
         }
     }
     known.iter().for_each(|name| {
-        say(format_args!("{file}: known_differences.txt names {name}, which is no case\n"));
+        say(format_args!("{file}: known_differences.txt contains the unknown case {name}\n"));
     });
-    assert!(report.is_empty(), "not as recorded (- HBase, + here)\n{report}");
+    assert!(report.is_empty(), "different from the record (- HBase, + here)\n{report}");
 }
 
 /// Cases that differ in the store itself, and cases that differ only through client and server.
@@ -85,7 +85,8 @@ macro_rules! case_files {
             let mut found: Vec<String> =
                 std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().replace(".txt", "")).collect();
             found.sort();
-            assert_eq!(found, [$(stringify!($file)),*], "name each file of conformance/cases here, in order");
+            assert_eq!(found, [$(stringify!($file)),*], "name each file of conformance/cases here, \
+                                                         in order");
         }
     };
 }

@@ -40,8 +40,8 @@ impl Remote {
         let server = runtime
             .block_on(Server::start(Arc::clone(embedded.engine()), config))
             .expect("a server on free ports");
-        let uri = format!("zk://{}", server.addresses().zookeeper.expect("it was asked for"));
-        let cluster = BlockingCluster::connect(&uri).expect("the server that was just started");
+        let uri = format!("zk://{}", server.addresses().zookeeper.expect("the port was requested"));
+        let cluster = BlockingCluster::connect(&uri).expect("the server has started");
         Self { embedded, cluster, has_table: false, server: Some(server), runtime }
     }
 

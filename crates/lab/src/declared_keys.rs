@@ -16,9 +16,11 @@ use crate::page_writer::{PageWriter, key_command, plan_with};
 use crate::table::{BATCH_ROWS, LabTable, write_batch};
 
 /// Legend of the columns of [`PageWriter::skews`].
-const SKEW_LEGEND: &str = "\"whole\" is the busiest region over the mean one, of all writes: 1.00 is even, the number of regions is all in one. \
-                           \"at a time\" is the same within a window of writes that follow one another, which is what servers feel. \
-                           \"in use\" is how many evenly loaded regions would be as uneven as such a window.";
+const SKEW_LEGEND: &str = "\"whole\" is the busiest region over the mean one, of all writes: 1.00 \
+                           is even, the number of regions is all in one. \"at a time\" is the same \
+                           within a window of writes that follow one another, which is what \
+                           servers feel. \"in use\" is how many evenly loaded regions would be as \
+                           uneven as such a window.";
 
 impl PageWriter {
     /// Returns the key of values given as `FIELD=VALUE`, without appending it to the page.
@@ -92,7 +94,7 @@ impl PageWriter {
     }
 
     /// Like [`PageWriter::explain`], for a planner with distinct counts of fields or with
-    /// dictionaries; `told` describes them on the page.
+    /// dictionaries; `hint` describes them on the page.
     ///
     /// # Errors
     /// Returns the errors of [`PageWriter::explain`].
@@ -100,12 +102,12 @@ impl PageWriter {
         &mut self,
         key: &KeySchema,
         conditions: &[&str],
-        told: &str,
+        hint: &str,
         options: &PlanOptions,
     ) -> anyhow::Result<Arc<Plan>> {
         let plan = plan_with(key, conditions, None, options)?;
         self.statement(
-            format!("{}   (told: {told})", key_command("explain", conditions, None)),
+            format!("{}   (hint: {hint})", key_command("explain", conditions, None)),
             plan.explain(&[]).lines().map(str::to_owned).collect(),
         );
         Ok(plan)

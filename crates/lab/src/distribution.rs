@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn empty_regions_that_follow_one_another_share_a_bar() {
+    fn consecutive_empty_regions_share_bar() {
         let splits: Vec<_> = [1_u8, 2, 3, 4, 5, 6].map(|first| Bytes::from(vec![first])).to_vec();
         let keys = [[0_u8], [4], [4], [4]];
         let skew = Skew::from_keys(keys.iter().map(|key| &key[..]), &splits, 0);

@@ -114,8 +114,9 @@ mod tests {
 
     /// Block of a file that HBase 2.6.4 wrote with `FAST_DIFF`, without its header; each cell is
     /// followed by its sequence id.
-    const BLOCK: &[u8] = b"\x00\x15\x04\x00\x00\x04row1\x01fcol1\x00\x00\x01\x8b\xcf\xe5\x68\x05\x04AAAA\x07\
-        \x7f\x0c\x00\x06\x2f\x02\x0b2\x00BB\x8e\x01\x2c\x27\x16\x01\x01\x05row10\x63ol1\x05C\x00\x07\x15\x00\x01\x04row2col1\x05\x0c\x09";
+    const BLOCK: &[u8] = b"\x00\x15\x04\x00\x00\x04row1\x01fcol1\x00\x00\x01\x8b\xcf\xe5\x68\x05\
+                           \x04AAAA\x07\x7f\x0c\x00\x06\x2f\x02\x0b2\x00BB\x8e\x01\x2c\x27\x16\x01\
+                           \x01\x05row10\x63ol1\x05C\x00\x07\x15\x00\x01\x04row2col1\x05\x0c\x09";
 
     fn key(row: &str, qualifier: &str, last: u8, kind: u8) -> Vec<u8> {
         let row_bytes = u16::try_from(row.len()).expect("a short row").to_be_bytes();

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hashes_are_those_of_the_programs_that_write_such_keys() {
+    fn hashes_match_external_programs() {
         assert_eq!(md5_hex("user_1", 8).unwrap(), "3f49044c");
         assert_eq!(md5_hex("abc", 32).unwrap(), "900150983cd24fb0d6963f7d28e17f72");
         assert_eq!(java_hash("20150524002300_1232") % 1000, -203);

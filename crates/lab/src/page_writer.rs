@@ -426,7 +426,7 @@ impl PageWriter {
         self.shown_rules.push(finding.rule.id.to_owned());
         let mut text =
             format!("{} {}: {}", finding.severity.name(), finding.rule.id, finding.message);
-        for (name, more) in [("seen", &finding.evidence), ("mend", &finding.fix)] {
+        for (name, more) in [("seen", &finding.evidence), ("fix", &finding.fix)] {
             if let Some(more) = more {
                 // Writing to a string does not fail.
                 let _ = write!(text, "\n{name}: {more}");
@@ -468,7 +468,7 @@ impl PageWriter {
     pub(crate) fn clear(&mut self) -> anyhow::Result<()> {
         for table in std::mem::take(&mut self.tables) {
             self.drop_table(&table).with_context(|| {
-                format!("table {table}, which page {} leaves behind", self.page.id)
+                format!("table {table}, which page {} does not drop", self.page.id)
             })?;
         }
         Ok(())
@@ -546,7 +546,7 @@ pub(crate) fn key_command(what: &str, conditions: &[&str], limit: Option<usize>)
 fn declaration(text: &str) -> anyhow::Result<TableDeclaration> {
     match text.parse() {
         Ok(Statement::CreateTable(declaration)) => Ok(declaration),
-        Ok(_) => bail!("this is no CREATE TABLE: {text}"),
+        Ok(_) => bail!("not a CREATE TABLE statement: {text}"),
         Err(error) => bail!("{}", error.render(text)),
     }
 }

@@ -52,7 +52,7 @@ impl Zipf {
     /// Creates a distribution over `things` items, at least one.
     pub fn new(things: u32, exponent: f64) -> Self {
         let weights: Vec<f64> =
-            (1..=things.max(1)).map(|place| f64::from(place).powf(-exponent)).collect();
+            (1..=things.max(1)).map(|rank| f64::from(rank).powf(-exponent)).collect();
         let sum: f64 = weights.iter().sum();
         let mut up_to = 0.0;
         Self {
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_border_is_the_first_key_of_its_region() {
+    fn split_key_is_first_key_of_its_region() {
         let borders = digit_boundaries();
         assert_eq!(
             [&b"0zz"[..], b"1", b"99", b"~"].map(|key| region_for_key(key, &borders)),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_ten_things_is_drawn_as_often_as_its_weight_says() {
+    fn weighted_draw_matches_weight_of_first_item() {
         let (zipf, mut chance) = (Zipf::new(10, 1.0), fastrand::Rng::with_seed(1));
         let drawn: Vec<usize> = (0..10_000).map(|_| zipf.sample(&mut chance)).collect();
         let first = drawn.iter().filter(|thing| **thing == 0).count();

@@ -89,11 +89,11 @@ pub(crate) fn timed_lines(row: &Row) -> Vec<String> {
 fn line(row: &Row, cell: &halite::cell::CellRef<'_>, time: &str) -> String {
     let column =
         format!("{}:{}", to_string_binary(cell.family()), to_string_binary(cell.qualifier()));
-    let what = match cell.cell_type() {
+    let kind = match cell.cell_type() {
         Some(kind) if kind.is_delete() => format!("type={}", kind.name()),
         _ => format!("value={}", to_string_binary(cell.value())),
     };
-    format!("{}  column={column}, {time}{what}", to_string_binary(row.key()))
+    format!("{}  column={column}, {time}{kind}", to_string_binary(row.key()))
 }
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_quoted_as_the_shell_reads_them() {
+    fn words_are_quoted_for_the_shell() {
         assert_eq!(
             statement("put", &[b"t", b"a\x00b", b"f:q", b"it's"]),
             r#"put 't', "a\x00b", 'f:q', "it's""#
@@ -116,7 +116,8 @@ mod tests {
         let families = [FamilyDescriptor::new("f").versions(3), set];
         assert_eq!(
             create_families("t", &families),
-            "create 't', {NAME => 'f', VERSIONS => 3}, {NAME => 'g', BLOCKCACHE => 'false', CONFIGURATION => {'a.b' => 'true'}}"
+            "create 't', {NAME => 'f', VERSIONS => 3}, {NAME => 'g', BLOCKCACHE => 'false', \
+             CONFIGURATION => {'a.b' => 'true'}}"
         );
     }
 }

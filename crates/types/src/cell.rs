@@ -263,16 +263,16 @@ pub fn key_row(key: &[u8]) -> &[u8] {
 /// Returns the family of a well-formed key.
 #[inline]
 pub fn key_family(key: &[u8]) -> &[u8] {
-    let at = 2 + key_row_len(key);
-    let length = usize::from(key[at]);
-    &key[at + 1..at + 1 + length]
+    let offset = 2 + key_row_len(key);
+    let length = usize::from(key[offset]);
+    &key[offset + 1..offset + 1 + length]
 }
 
 /// Returns the qualifier of a well-formed key.
 #[inline]
 pub fn key_qualifier(key: &[u8]) -> &[u8] {
-    let at = 2 + key_row_len(key);
-    let start = at + 1 + usize::from(key[at]);
+    let offset = 2 + key_row_len(key);
+    let start = offset + 1 + usize::from(key[offset]);
     &key[start..key.len() - 9]
 }
 
@@ -606,7 +606,7 @@ impl Cells {
         let mut count = 0;
         while !rest.is_empty() {
             match read_cell(rest, 0) {
-                Ok((_, behind)) => rest = behind,
+                Ok((_, tail)) => rest = tail,
                 Err(why) => {
                     return Err(Error::invalid(format!(
                         "cell {count} at byte {}: {why}",
@@ -764,19 +764,21 @@ impl CellsBuilder {
 
     /// Replaces each cell's timestamp with the result of `change`.
     pub fn map_timestamps(&mut self, mut change: impl FnMut(i64) -> i64) {
-        let mut at = 0;
-        while at < self.bytes.len() {
-            let field = |offset: usize| {
+        let mut offset = 0;
+        while offset < self.bytes.len() {
+            let field = |field_offset: usize| {
                 u32::from_be_bytes(
-                    self.bytes[at + offset..at + offset + 4].try_into().expect("four bytes"),
+                    self.bytes[offset + field_offset..offset + field_offset + 4]
+                        .try_into()
+                        .expect("four bytes"),
                 ) as usize
             };
             let (total, key) = (field(0), field(4));
-            let stamp_at = at + CELL_HEADER + key - 9;
+            let stamp_offset = offset + CELL_HEADER + key - 9;
             let stamp: &mut [u8; 8] =
-                (&mut self.bytes[stamp_at..stamp_at + 8]).try_into().expect("eight bytes");
+                (&mut self.bytes[stamp_offset..stamp_offset + 8]).try_into().expect("eight bytes");
             *stamp = change(i64::from_be_bytes(*stamp)).to_be_bytes();
-            at += 4 + total;
+            offset += 4 + total;
         }
     }
 
@@ -899,14 +901,14 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_sequence_id_comes_first() {
+    fn newer_sequence_id_sorts_first() {
         let key = key("a", "f", "q", 1, 4);
         let cell = |sequence| CellRef::new(&key, b"", b"", sequence);
         assert_eq!(compare_cells(&cell(2), &cell(1)), Ordering::Less);
     }
 
     #[test]
-    fn cells_survive_encoding() {
+    fn cells_round_trip_through_encoding() {
         let mut tags = Vec::new();
         write_tag(&mut tags, TAG_TTL, &500i64.to_be_bytes());
         let mut builder = CellsBuilder::default();
@@ -934,7 +936,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_cut_between_cells_and_put_together_again() {
+    fn cell_run_splits_between_cells_and_rejoins() {
         let mut builder = CellsBuilder::default();
         for value in ["a", "bb", "ccc"] {
             let value = value.as_bytes();
@@ -963,7 +965,7 @@ mod tests {
     }
 
     #[test]
-    fn no_cut_or_flipped_byte_of_a_cell_panics() {
+    fn truncated_or_flipped_cell_bytes_never_panic() {
         let key = key("row", "f", "q", 1, 4);
         let mut good = Vec::new();
         write_cell(&mut good, CellRef::new(&key, b"value", &[0, 2, 8, 1], 0));

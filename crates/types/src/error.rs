@@ -107,7 +107,7 @@ impl Error {
     /// Creates an error for a failed file-system call; `what` names the operation and the file.
     pub fn io(what: impl fmt::Display, source: std::io::Error) -> Self {
         use std::io::ErrorKind as Io;
-        let (kind, mend) = match source.kind() {
+        let (kind, fix) = match source.kind() {
             Io::StorageFull | Io::QuotaExceeded => {
                 (ErrorKind::DiskFull, "; make room on the disk and try again")
             }
@@ -118,7 +118,7 @@ impl Error {
             Io::InvalidFilename => (ErrorKind::InvalidRequest, "; choose a shorter name"),
             _ => (ErrorKind::Io, ""),
         };
-        Self::new(kind, format!("{what}: {source}{mend}")).with_source(source)
+        Self::new(kind, format!("{what}: {source}{fix}")).with_source(source)
     }
 
     /// Sets the cause, which the message already contains.
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_with_its_sources_tells_its_cause_once() {
+    fn error_with_sources_contains_cause_once() {
         let cause = || io::Error::new(io::ErrorKind::PermissionDenied, "the cause");
         let error = Error::io("opening f", cause());
         let outer =

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_published_function_and_icebergs() {
+    fn murmur3_matches_published_and_iceberg_values() {
         assert_eq!(murmur3(b"", 1), 0x514e_28b7);
         assert_eq!(murmur3(b"\x21\x43\x65\x87", 0), 0xf55b_516b);
         assert_eq!(murmur3(b"\x21\x43\x65", 0), 0x7e4a_8634);

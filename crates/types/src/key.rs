@@ -115,16 +115,16 @@ pub fn to_hex(bytes: &[u8]) -> String {
 pub fn to_bytes_binary(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        if let [b'\\', b'x', high, low, ..] = bytes[at..]
+    let mut offset = 0;
+    while offset < bytes.len() {
+        if let [b'\\', b'x', high, low, ..] = bytes[offset..]
             && let (Some(high), Some(low)) = (hex_digit(high), hex_digit(low))
         {
             out.push(high << 4 | low);
-            at += 4;
+            offset += 4;
         } else {
-            out.push(bytes[at]);
-            at += 1;
+            out.push(bytes[offset]);
+            offset += 1;
         }
     }
     out
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prefix_ends_at_its_successor() {
+    fn prefix_range_ends_at_its_successor() {
         assert_eq!(successor_of_prefix(b"ab"), Some(b"ac".to_vec()));
         assert_eq!(successor_of_prefix(b"a\xff\xff"), Some(b"b".to_vec()));
         assert_eq!(successor_of_prefix(b"\xff"), None);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn an_inverted_range_is_empty() {
+    fn inverted_range_is_empty() {
         let range = |start: &'static str, end: &'static str| RowRange {
             start: Bound::Included(start.into()),
             end: Bound::Excluded(end.into()),

@@ -44,7 +44,8 @@ impl FromStr for Durability {
             "FSYNC_WAL" => Self::FsyncWal,
             _ => {
                 return Err(Error::invalid(format!(
-                    "DURABILITY is {text:?}; give one of USE_DEFAULT, SKIP_WAL, ASYNC_WAL, SYNC_WAL, FSYNC_WAL"
+                    "invalid DURABILITY {text:?}: expected one of USE_DEFAULT, SKIP_WAL, \
+                     ASYNC_WAL, SYNC_WAL, FSYNC_WAL"
                 )));
             }
         })
@@ -115,7 +116,8 @@ impl Mutation {
         }
         if timestamp < 0 {
             self.problem = Some(Error::invalid(format!(
-                "row {}: timestamp {timestamp} of column {}:{} is negative; give milliseconds since 1970 or leave it out",
+                "row {}: timestamp {timestamp} of column {}:{} is negative; pass milliseconds \
+                 since 1970 or omit it",
                 to_string_binary(&self.row),
                 to_string_binary(family),
                 to_string_binary(qualifier)
@@ -149,12 +151,13 @@ impl Mutation {
 pub fn check_row(row: &[u8]) -> Result<()> {
     if row.is_empty() {
         return Err(Error::invalid(
-            "the row key is empty (row length is 0); give it at least one byte",
+            "the row key is empty (row length is 0); pass at least one byte",
         ));
     }
     if row.len() > MAX_ROW_BYTES {
         return Err(Error::invalid(format!(
-            "the row key has {} bytes, more than {MAX_ROW_BYTES}: {}...; shorten it or hash a part of it",
+            "the row key has {} bytes, more than {MAX_ROW_BYTES}: {}...; shorten it or hash a part \
+             of it",
             row.len(),
             to_string_binary(&row[..16])
         )));

@@ -35,12 +35,12 @@ impl TimeRange {
     pub fn new(min: i64, max: i64) -> Result<Self> {
         if min < 0 || max < 0 {
             return Err(Error::invalid(format!(
-                "time range [{min}, {max}) has a negative bound; give milliseconds since 1970"
+                "time range [{min}, {max}) has a negative bound; pass milliseconds since 1970"
             )));
         }
         if max < min {
             return Err(Error::invalid(format!(
-                "time range [{min}, {max}) ends before it begins; swap the bounds"
+                "time range [{min}, {max}) ends before it starts; swap the bounds"
             )));
         }
         Ok(Self { min, max })

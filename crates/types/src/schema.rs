@@ -64,13 +64,11 @@ impl TableName {
 pub fn check_qualifier(what: &str, name: &str) -> Result<()> {
     check_name_bytes(what, name)?;
     if name.is_empty() {
-        return Err(Error::invalid(format!(
-            "a {what} name is empty; give it at least one character"
-        )));
+        return Err(Error::invalid(format!("empty {what} name; pass at least one character")));
     }
     if name.starts_with(['.', '-']) {
         return Err(Error::invalid(format!(
-            "{what} name {name:?} begins with {:?}; begin it with a letter, a digit or '_'",
+            "{what} name {name:?} starts with {:?}; start it with a letter, a digit or '_'",
             &name[..1]
         )));
     }
@@ -91,7 +89,7 @@ fn check_name_bytes(what: &str, name: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "a {what} name has {} bytes; at most {MAX_NAME_BYTES} can be, give a shorter one",
+        "{what} name has {} bytes; at most {MAX_NAME_BYTES} are allowed, choose a shorter one",
         name.len()
     )))
 }
@@ -105,7 +103,7 @@ pub fn check_namespace(name: &str) -> Result<()> {
     check_name_bytes("namespace", name)?;
     if name.is_empty() || name.chars().any(|c| !(c.is_alphanumeric() || c == '_')) {
         return Err(Error::invalid(format!(
-            "namespace {name:?} is not a legal name; use letters, digits and '_'"
+            "invalid namespace name {name:?}; use letters, digits and '_'"
         )));
     }
     Ok(())
@@ -362,12 +360,12 @@ impl FamilyDescriptor {
     pub fn check(&self) -> Result<()> {
         check_family_name(&self.name)?;
         let at = |error: Error| error.at(format!("family {}", to_string_binary(&self.name)));
-        let number = |name: &str, least: i64, most: i64| -> Result<()> {
+        let number = |name: &str, min: i64, max: i64| -> Result<()> {
             let Some(text) = self.attributes.get(name) else { return Ok(()) };
             match text.trim().parse::<i64>() {
-                Ok(value) if (least..=most).contains(&value) => Ok(()),
+                Ok(value) if (min..=max).contains(&value) => Ok(()),
                 _ => Err(at(Error::invalid(format!(
-                    "{name} is {text:?}; give a whole number from {least} to {most}"
+                    "invalid {name} {text:?}: expected an integer from {min} to {max}"
                 )))),
             }
         };
@@ -375,17 +373,17 @@ impl FamilyDescriptor {
             match self.attributes.get(name) {
                 Some(text) if !allowed.contains(&text.to_ascii_uppercase().as_str()) => {
                     Err(at(Error::invalid(format!(
-                        "{name} is {text:?}; give one of {}",
+                        "invalid {name} {text:?}: expected one of {}",
                         allowed.join(", ")
                     ))))
                 }
                 _ => Ok(()),
             }
         };
-        let most = i64::from(i32::MAX);
-        number(fam::VERSIONS, 1, most)?;
-        number(fam::MIN_VERSIONS, 0, most)?;
-        number(fam::TTL, 1, most)?;
+        let max = i64::from(i32::MAX);
+        number(fam::VERSIONS, 1, max)?;
+        number(fam::MIN_VERSIONS, 0, max)?;
+        number(fam::TTL, 1, max)?;
         number(fam::BLOCKSIZE, 16, 256 << 20)?;
         number(fam::REPLICATION_SCOPE, 0, 1)?;
         one_of(fam::KEEP_DELETED_CELLS, &["FALSE", "TRUE", "TTL"])?;
@@ -410,7 +408,8 @@ impl FamilyDescriptor {
                 .get(name)
                 .map_or_else(|| "is not set".to_owned(), |text| format!("is {text:?}"));
             let text = format!(
-                "BLOOMFILTER is ROWPREFIX_FIXED_LENGTH, and the setting {name} {given}; give a whole number from 1 to {MAX_ROW_BYTES}"
+                "BLOOMFILTER is ROWPREFIX_FIXED_LENGTH, and the setting {name} {given}; set it to \
+                 an integer from 1 to {MAX_ROW_BYTES}"
             );
             return Err(at(Error::invalid(text)));
         }
@@ -433,7 +432,7 @@ impl FamilyDescriptor {
 pub fn check_family_name(name: &[u8]) -> Result<()> {
     let shown = to_string_binary(name);
     if name.is_empty() {
-        return Err(Error::invalid("a family name is empty; give it at least one character"));
+        return Err(Error::invalid("empty family name; pass at least one character"));
     }
     if name.len() > MAX_FAMILY_BYTES {
         return Err(Error::invalid(format!(
@@ -443,17 +442,17 @@ pub fn check_family_name(name: &[u8]) -> Result<()> {
     }
     if name[0] == b'.' {
         return Err(Error::invalid(format!(
-            "family name {shown} begins with a dot; begin it with another character"
+            "family name {shown} starts with a dot; start it with another character"
         )));
     }
     if name.contains(&b':') {
         return Err(Error::invalid(format!(
-            "family name {shown} holds a colon, which separates family and qualifier; leave it out"
+            "family name {shown} contains a colon, which separates family and qualifier; remove it"
         )));
     }
     if name.iter().any(|&byte| byte < 0x20 || byte == 0x7f || byte == b'/' || byte == b'\\') {
         return Err(Error::invalid(format!(
-            "family name {shown} holds a control character or a slash; leave it out"
+            "family name {shown} contains a control character or a slash; remove it"
         )));
     }
     Ok(())
@@ -652,7 +651,7 @@ impl TableDescriptor {
     pub fn check(&self) -> Result<()> {
         let at = |error: Error| error.at(format!("table {}", self.name));
         if self.families.is_empty() {
-            return Err(at(Error::invalid("it has no family; give it at least one")));
+            return Err(at(Error::invalid("it has no family; add at least one")));
         }
         for family in self.families.values() {
             family.check().map_err(at)?;
@@ -662,7 +661,7 @@ impl TableDescriptor {
                 && !text.trim().parse::<i64>().is_ok_and(|bytes| bytes > 0 || bytes == -1)
             {
                 return Err(at(Error::invalid(format!(
-                    "{name} is {text:?}; give a number of bytes"
+                    "invalid {name} {text:?}: expected a number of bytes"
                 ))));
             }
         }
@@ -740,7 +739,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_holds_anyway_can_be_left_out() {
+    fn attributes_equal_to_defaults_are_removed() {
         let family =
             FamilyDescriptor::new("f").versions(3).set(fam::BLOOMFILTER, "ROW").set("OURS", "1");
         let table = TableDescriptor::new("t".parse().unwrap())
@@ -754,7 +753,7 @@ mod tests {
     }
 
     #[test]
-    fn table_names_read_back() {
+    fn table_names_round_trip_through_text() {
         for text in ["t", "ns:t", "a.b-c_d"] {
             assert_eq!(text.parse::<TableName>().unwrap().to_string(), text);
         }
@@ -765,7 +764,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_fall_back_to_the_defaults_of_hbase() {
+    fn missing_attributes_have_hbase_defaults() {
         let family = FamilyDescriptor::new("f");
         assert_eq!(
             (
@@ -790,7 +789,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_attribute_is_named() {
+    fn invalid_attribute_is_named() {
         let error =
             FamilyDescriptor::new("f").set("VERSIONS", "many").check().unwrap_err().to_string();
         assert!(

@@ -106,12 +106,14 @@ impl SnapshotDescriptor {
         if self.name.len() > MAX_NAME_BYTES {
             let bytes = self.name.len();
             return Err(Error::invalid(format!(
-                "a snapshot name has {bytes} bytes; at most {MAX_NAME_BYTES} are allowed, choose a shorter one"
+                "a snapshot name has {bytes} bytes; at most {MAX_NAME_BYTES} are allowed, choose a \
+                 shorter one"
             )));
         }
         if self.table.namespace() == SYSTEM_NAMESPACE {
             let text = format!(
-                "table {} is HBase's own, and no snapshot is taken of such a table; name one of yours",
+                "table {} is a system table of HBase and cannot be snapshotted; choose a user \
+                 table",
                 self.table
             );
             return Err(Error::invalid(text));
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_those_a_table_could_have() {
+    fn snapshot_names_follow_table_name_rules() {
         assert_eq!(snapshot("nightly_2024-01.b", "t").check(), Ok(()));
         for bad in ["", ".s", "-s", "a:b", "a b", "a/b"] {
             assert_eq!(
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_expires_after_its_seconds_and_0_or_too_many_are_for_ever() {
+    fn snapshot_expires_after_ttl_and_0_never() {
         let taken = |ttl: u64| SnapshotDescriptor {
             created_ms: 5000,
             ..snapshot("s", "t").ttl_seconds(ttl)

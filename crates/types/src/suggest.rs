@@ -23,11 +23,11 @@ fn distance(a: &str, b: &str) -> usize {
         let mut row = vec![i];
         for j in 1..=b.len() {
             let same = usize::from(a[i - 1] != b[j - 1]);
-            let mut least = (rows[i - 1][j] + 1).min(row[j - 1] + 1).min(rows[i - 1][j - 1] + same);
+            let mut min = (rows[i - 1][j] + 1).min(row[j - 1] + 1).min(rows[i - 1][j - 1] + same);
             if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
+                min = min.min(rows[i - 2][j - 2] + 1);
             }
-            row.push(least);
+            row.push(min);
         }
         rows.push(row);
     }
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_far_name_is_no_suggestion() {
+    fn distant_name_is_not_suggested() {
         assert_eq!(closest_match("NoSuchFilter", ["RowFilter", "PageFilter"].into_iter()), None);
         assert_eq!(
             closest_match("PrefxFiltr", ["RowFilter", "PrefixFilter"].into_iter()),
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_of_the_finger_finds_its_word() {
+    fn misspelled_word_is_suggested() {
         let words = ["scan", "status", "create", "count", "get", "put", "describe"];
         let find = |name| closest_match(name, words.into_iter());
         assert_eq!(

@@ -144,7 +144,8 @@ impl RowStream {
         }
         if self.waiting {
             self.ended = true;
-            let text = "the scan was cancelled while it waited for rows, and where it stood is lost; begin it again behind the last row";
+            let text = "the scan was cancelled while it waited for rows, and its position is lost; \
+                        restart it after the last row";
             return Err(Error::new(ErrorKind::Stopped, text));
         }
         self.waiting = true;

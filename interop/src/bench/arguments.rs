@@ -3,13 +3,15 @@
 use crate::Result;
 
 pub(crate) const HELP: &str = "\
-Runs HBase's PerformanceEvaluation on Halite and on a real HBase in turn and prints medians and ratios.
+Run HBase's PerformanceEvaluation alternately on Halite and a real HBase, and print medians and
+ratios.
 
-    --runs N          how often each command runs on each server, after a pass that is not counted (3)
-    --scale F         how much of the usual number of rows (1.0)
-    --only LIST       commands, with commas between; all of sequentialWrite, randomWrite, randomRead, scanRange100, scan,
-                      increment, checkAndPut
-    --wal-sync MODE   what Halite does with its log before it acknowledges: flush, as HBase does, or fsync (flush)
+    --runs N          measured runs per command and server, after one warm-up run (3)
+    --scale F         factor of the default number of rows (1.0)
+    --only LIST       commands, separated by commas: sequentialWrite, randomWrite, randomRead,
+                      scanRange100, scan, increment, checkAndPut (all)
+    --wal-sync MODE   durability of Halite's log before it acknowledges: flush, as in HBase, or
+                      fsync (flush)
 ";
 
 /// Point at which Halite acknowledges a write.
@@ -49,7 +51,7 @@ impl Arguments {
             Self { runs: 3, scale: 1.0, wal_sync: WalSync::Flush, commands: Vec::new() };
         let mut rest = rest.iter();
         while let Some(name) = rest.next() {
-            let value = rest.next().ok_or_else(|| format!("{name} wants a value\n{HELP}"))?;
+            let value = rest.next().ok_or_else(|| format!("missing value for {name}\n{HELP}"))?;
             let wrong = || format!("{name} {value} cannot be\n{HELP}");
             match name.as_str() {
                 "--runs" => {
@@ -81,7 +83,7 @@ impl Arguments {
 fn commands(list: &str) -> Result<Vec<String>> {
     let known = |name: &&str| super::COMMANDS.iter().any(|command| command.name == *name);
     match list.split(',').find(|name| !known(name)) {
-        Some(unknown) => Err(format!("there is no command {unknown:?}\n{HELP}")),
+        Some(unknown) => Err(format!("unknown command {unknown:?}\n{HELP}")),
         None => Ok(list.split(',').map(str::to_string).collect()),
     }
 }
@@ -95,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_of_commands_is_kept_and_unknown_words_are_refused() {
+    fn chosen_commands_are_parsed_and_unknown_words_rejected() {
         let arguments = read("--runs 5 --only scan,increment --wal-sync fsync").unwrap();
         assert_eq!((arguments.runs, arguments.wal_sync), (5, WalSync::Fsync));
         assert!(arguments.should_run("scan") && !arguments.should_run("randomRead"));

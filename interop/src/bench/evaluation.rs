@@ -90,7 +90,7 @@ pub(super) fn evaluate(
     child::run(&mut java, &log, LIMIT).map_err(|error| format!("{} {error}", command.name))?;
     let spent = cpu_us(process)? - before;
     let (rate, [p50_us, p99_us]) = parse_output(&child::text(&log)).ok_or_else(|| {
-        format!("{} does not tell its figures\n{}", command.name, child::tail(&log))
+        format!("{} printed no measurements\n{}", command.name, child::tail(&log))
     })?;
     Ok(RunMetrics { rate, p50_us, p99_us, cpu_us: spent / f64::from(rows * command.clients) })
 }
@@ -99,7 +99,7 @@ pub(super) fn evaluate(
 /// writes these are the latencies of filling the buffer.
 fn parse_output(log: &str) -> Option<(f64, [f64; 2])> {
     let rate = Regex::new(r"Avg TPS/QPS\]\s+(\d+)")
-        .expect("a sound expression")
+        .expect("a valid expression")
         .captures_iter(log)
         .last()?[1]
         .parse()
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_taken_from_what_the_program_logs() {
+    fn measurements_are_parsed_from_program_output() {
         let log = "\
 [TestClient-0] Latency (us) : mean=461.92, min=226.00, max=17435.00, stdDev=365.00, 50th=354.00, 75th=420.00, 95th=900.00, 99th=3357.00, 99.9th=5000.00
 [main] [RandomWriteTest duration ]  Min: 24000ms  Max: 24010ms  Avg: 24005ms

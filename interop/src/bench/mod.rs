@@ -43,9 +43,9 @@ impl BenchServer {
     }
 
     fn run(&self, command: &Command, arguments: &Arguments) -> Result<RunMetrics> {
-        let figures = evaluate(command, &self.client_env, self.server.process(), arguments.scale)?;
-        println!("  {:8} {:16} {figures}", self.name, command.name);
-        Ok(figures)
+        let metrics = evaluate(command, &self.client_env, self.server.process(), arguments.scale)?;
+        println!("  {:8} {:16} {metrics}", self.name, command.name);
+        Ok(metrics)
     }
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn run(halite: &Path, jars: &Path, work: &Path, rest: &[String]) -> R
         BenchServer::new("halite", ours, jars, work)?,
     ];
     println!("{}", machine());
-    println!("a pass that is not counted: HBase's JVM compiles what is called often");
+    println!("warm-up run, not measured: HBase's JVM compiles frequently called code");
     run_each(&mut rivals, &arguments, false)?;
     for run in 1..=arguments.runs {
         println!("run {run} of {}", arguments.runs);
@@ -83,9 +83,9 @@ fn run_each(rivals: &mut [BenchServer; 2], arguments: &Arguments, counts: bool) 
         COMMANDS.iter().enumerate().filter(|(_, command)| arguments.should_run(command.name))
     {
         for rival in rivals.iter_mut() {
-            let figures = rival.run(command, arguments)?;
+            let metrics = rival.run(command, arguments)?;
             if counts {
-                rival.metrics[index].push(figures);
+                rival.metrics[index].push(metrics);
             }
         }
     }

@@ -14,7 +14,7 @@ pub(super) fn cpu_us(process: u32) -> Result<f64> {
         fields
             .get(index)
             .and_then(|field| field.parse::<f64>().ok())
-            .ok_or("a process tells no processor time")
+            .ok_or("no processor time in /proc")
     };
     #[expect(clippy::cast_precision_loss, reason = "a hundred or so")]
     let per_second = rustix::param::clock_ticks_per_second() as f64;
@@ -29,7 +29,7 @@ pub(super) fn resident_mb(process: u32) -> Result<f64> {
     });
     kilobytes
         .map(|kilobytes| kilobytes / 1024.0)
-        .ok_or_else(|| "a process tells no memory".to_string())
+        .ok_or_else(|| "no memory size in /proc".to_string())
 }
 
 /// Returns a line about the machine and its load.
@@ -40,7 +40,8 @@ pub(crate) fn machine() -> String {
         .and_then(|text| text.split_whitespace().next().map(str::to_string))
         .unwrap_or_default();
     format!(
-        "{cores} cores, load {load} before the first run; on a busy machine only the processor times are to be trusted"
+        "{cores} cores, load {load} before the first run; on a busy machine only the processor \
+         times are reliable"
     )
 }
 

@@ -25,14 +25,15 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// Starts the server on existing data several times, and prints the median.
 pub(super) fn report(halite: &Path, data: &Path, work: &Path, runs: usize) -> Result<()> {
     let Some(region) = some_region(data)? else {
-        return Err(format!("there is no table in {}", data.display()));
+        return Err(format!("no table in {}", data.display()));
     };
     let times = (0..runs.max(3))
         .map(|_| measure_once(halite, data, work, &region))
         .collect::<Result<Vec<_>>>()?;
     let milliseconds = median(times.iter().map(|time| time.as_secs_f64() * 1e3));
     println!(
-        "\nfrom starting the program to the first answered Get, with this data: {milliseconds:.0} ms (at most 150)"
+        "\nfrom program start to the first answered get, with this data: {milliseconds:.0} ms (at \
+         most 150)"
     );
     Ok(())
 }
@@ -97,7 +98,7 @@ fn get_request(region: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn send_request(mut stream: TcpStream, question: &[u8]) -> Result<()> {
-    let failed = |error: std::io::Error| format!("asking the server: {error}");
+    let failed = |error: std::io::Error| format!("sending the request: {error}");
     stream.set_read_timeout(Some(LIMIT)).map_err(failed)?;
     stream.write_all(question).map_err(failed)?;
     let mut received = bytes::BytesMut::new();
@@ -109,7 +110,7 @@ fn send_request(mut stream: TcpStream, question: &[u8]) -> Result<()> {
                 return response
                     .result
                     .map(|_| ())
-                    .map_err(|exception| format!("the first Get was refused: {exception:?}"));
+                    .map_err(|exception| format!("the first get failed: {exception:?}"));
             }
             _ => match stream.read(&mut part).map_err(failed)? {
                 0 => return Err("the server closed the connection".to_string()),

@@ -4,15 +4,15 @@ use super::LOADS;
 use crate::Result;
 
 pub(crate) const HELP: &str = "\
-Runs the same work with Halite's client, gohbase and HBase's asynchronous Java client, on Halite and on a real HBase, and prints
-rows per second and the client's processor time per row.
+Run the same workloads with Halite's client, gohbase and HBase's asynchronous Java client, on Halite
+and on a real HBase, and print rows per second and the client's processor time per row.
 
-    --runs N          how often each is measured (3)
-    --seconds N       how long (4), after a warm-up
-    --warmup-seconds N  how long that is (3)
-    --rows N          rows of the table (1000000)
-    --workloads LIST  kinds of work, with commas between; all of get, put, gets, puts, scan
-    --server NAME     only on halite or on hbase
+    --runs N            measured runs per workload (3)
+    --seconds N         duration of a run, after a warm-up (4)
+    --warmup-seconds N  duration of the warm-up (3)
+    --rows N            rows in the table (1000000)
+    --workloads LIST    workloads, separated by commas: get, put, gets, puts, scan (all)
+    --server NAME       run only on halite or only on hbase
 ";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Arguments {
         };
         let mut rest = rest.iter();
         while let Some(name) = rest.next() {
-            let value = rest.next().ok_or_else(|| format!("{name} wants a value\n{HELP}"))?;
+            let value = rest.next().ok_or_else(|| format!("missing value for {name}\n{HELP}"))?;
             let wrong = || format!("{name} {value} cannot be\n{HELP}");
             let positive = || value.parse().ok().filter(|number| *number > 0).ok_or_else(wrong);
             match name.as_str() {
@@ -66,7 +66,7 @@ impl Arguments {
 
 fn parse_workloads(list: &str) -> Result<Vec<String>> {
     match list.split(',').find(|name| !LOADS.iter().any(|load| load.workload == *name)) {
-        Some(unknown) => Err(format!("there is no work {unknown:?}\n{HELP}")),
+        Some(unknown) => Err(format!("unknown workload {unknown:?}\n{HELP}")),
         None => Ok(list.split(',').map(str::to_string).collect()),
     }
 }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_kept_and_unknown_words_are_refused() {
+    fn options_are_parsed_and_unknown_words_rejected() {
         let arguments = read("--workloads scan,get --server hbase --runs 5").unwrap();
         assert!(
             arguments.should_run("scan") && !arguments.should_run("put") && arguments.runs == 5

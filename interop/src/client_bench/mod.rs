@@ -46,7 +46,8 @@ pub(super) const LOADS: [ClientLoad; 9] = [
 /// Returns an error if a server does not start or a client fails.
 pub(crate) fn run(halite: &Path, jars: &Path, work: &Path, rest: &[String]) -> Result<()> {
     let arguments = Arguments::read(rest)?;
-    let ours = halite.parent().ok_or("the program is in no folder")?.join("examples/load");
+    let ours =
+        halite.parent().ok_or("the program path has no parent directory")?.join("examples/load");
     println!("{}", machine());
     for name in ["Halite", "HBase"].into_iter().filter(|name| arguments.should_run_server(name)) {
         let server = match name {
@@ -76,9 +77,9 @@ fn measure(load: &'static ClientLoad, programs: &Programs, arguments: &Arguments
     let mut runs: [Vec<RunMetrics>; 3] = Default::default();
     for _ in 0..arguments.runs {
         for (program, runs) in Program::ALL.into_iter().zip(&mut runs) {
-            let figures = programs.run(program, load)?;
-            println!("  {:18} {:8} {figures}", load.title, program.name());
-            runs.push(figures);
+            let metrics = programs.run(program, load)?;
+            println!("  {:18} {:8} {metrics}", load.title, program.name());
+            runs.push(metrics);
         }
     }
     let sides = runs.map(|runs| RunMetrics {

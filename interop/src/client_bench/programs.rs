@@ -114,7 +114,7 @@ impl Programs {
         child::run(&mut command, &log, LIMIT)
             .map_err(|error| format!("{} {error}", program.name()))?;
         parse_output(&child::text(&log)).ok_or_else(|| {
-            format!("{} does not tell its figures\n{}", program.name(), child::tail(&log))
+            format!("{} printed no measurements\n{}", program.name(), child::tail(&log))
         })
     }
 }
@@ -135,9 +135,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_per_second_and_per_row_and_a_client_that_did_nothing_has_none() {
-        let figures = parse_output("a warning\nrows 4000 seconds 2.000 cpu_us 100000\n").unwrap();
-        assert_eq!(figures, RunMetrics { rate: 2000.0, cpu_us: 25.0 });
+    fn measurements_are_per_second_and_row_absent_without_work() {
+        let metrics = parse_output("a warning\nrows 4000 seconds 2.000 cpu_us 100000\n").unwrap();
+        assert_eq!(metrics, RunMetrics { rate: 2000.0, cpu_us: 25.0 });
         assert_eq!(parse_output("rows 0 seconds 2.000 cpu_us 5"), None);
         assert_eq!(parse_output("panic: no server"), None);
     }

@@ -15,8 +15,9 @@ pub(super) struct Row {
 /// targets.
 pub(super) fn markdown(rows: &[Row]) -> String {
     let mut text = String::from(
-        "| work | rows/s: Halite's client | gohbase | Java | ratio to gohbase (1 or more; scan 2) | client CPU us/row: Halite's | gohbase | Java | \
-         ratio to gohbase (at most 1) | to Java (at most 0.33) |\n|---|---|---|---|---|---|---|---|---|---|\n",
+        "| work | rows/s: Halite's client | gohbase | Java | ratio to gohbase (1 or more; scan 2) \
+         | client CPU us/row: Halite's | gohbase | Java | ratio to gohbase (at most 1) | to Java \
+         (at most 0.33) |\n|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for Row { load, metrics: [ours, gohbase, java] } in rows {
         // Writing to a string cannot fail.
@@ -44,7 +45,7 @@ mod tests {
     use crate::client_bench::LOADS;
 
     #[test]
-    fn ratios_are_of_our_client_by_the_others() {
+    fn ratio_is_halite_client_divided_by_other() {
         let side = |rate, cpu_us| RunMetrics { rate, cpu_us };
         let row = Row {
             load: &LOADS[0],

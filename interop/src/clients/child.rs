@@ -36,9 +36,9 @@ fn create(path: &Path) -> Result<File> {
 
 fn spawn(command: &mut Command) -> Result<Child> {
     let program = command.get_program().to_string_lossy().into_owned();
-    command.spawn().map_err(|error| {
-        format!("{program} cannot be started: {error}; is it installed and in PATH?")
-    })
+    command
+        .spawn()
+        .map_err(|error| format!("cannot start {program}: {error}; install it and add it to PATH"))
 }
 
 /// Runs a program to its end.
@@ -65,7 +65,7 @@ pub(crate) fn finish(child: &mut Child, log: &Path, limit: Duration) -> Result<(
 /// Returns the exit status of a program, or `None` if it still runs after the timeout.
 pub(crate) fn wait(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
     halite_patience::wait(child, limit)
-        .map_err(|error| format!("a program cannot be waited for: {error}"))
+        .map_err(|error| format!("cannot wait for the process: {error}"))
 }
 
 /// Waits until `ready` returns a value for the log, while the program runs.

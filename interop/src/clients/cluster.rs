@@ -51,14 +51,14 @@ impl Cluster {
             (registered >= region_servers && text.contains("Master has completed initialization"))
                 .then_some(())
         };
-        let master = cluster.others.last_mut().ok_or("there is no master")?;
+        let master = cluster.others.last_mut().ok_or("no master is running")?;
         child::await_log(master, &home.log("master"), LIMIT, ready)?;
         Ok(cluster)
     }
 
     /// Kills one region server with SIGKILL.
     pub(crate) fn lose_region_server(&mut self) -> Result<()> {
-        let mut lost = self.region_servers.pop().ok_or("there is no region server left")?;
+        let mut lost = self.region_servers.pop().ok_or("no region server is left")?;
         child::kill(&mut lost);
         Ok(())
     }

@@ -39,7 +39,7 @@ impl Mode {
             None => Ok(Self::Compare),
             Some("--verify") => Ok(Self::Verify),
             Some("--record") => Ok(Self::Record),
-            Some(other) => Err(format!("{other:?} is neither --verify nor --record")),
+            Some(other) => Err(format!("unknown option {other:?}: expected --verify or --record")),
         }
     }
 }
@@ -58,21 +58,18 @@ pub(crate) fn check(
     let names = || SEQUENTIAL.iter().chain(&CONCURRENT).map(|program| program.name);
     if let Some(unknown) = only.iter().find(|name| !names().any(|known| known == *name)) {
         return Err(format!(
-            "there is no client {unknown:?}; there are {}",
+            "unknown client {unknown:?}; expected one of {}",
             names().collect::<Vec<_>>().join(", ")
         ));
     }
     let server = start_server(halite, jars, work, mode)?;
-    let around = |lane: &str| client_env(jars, &work.join(lane), server.zookeeper);
+    let around = |directory: &str| client_env(jars, &work.join(directory), server.zookeeper);
     let (first, second) = (around("in-turn")?, around("apart")?);
     let mut problems = thread::scope(|scope| {
         let apart = scope.spawn(|| run_clients(&CONCURRENT, &second, mode, only));
         let mut problems = run_clients(&SEQUENTIAL, &first, mode, only);
-        problems.extend(
-            apart
-                .join()
-                .unwrap_or_else(|_| vec!["a thread that ran clients broke off".to_string()]),
-        );
+        problems
+            .extend(apart.join().unwrap_or_else(|_| vec!["a client thread panicked".to_string()]));
         problems
     });
     if mode == Mode::Compare {
@@ -84,10 +81,7 @@ pub(crate) fn check(
     if problems.is_empty() {
         Ok(())
     } else {
-        Err(format!(
-            "{} of the clients are not content; what they said stands above",
-            problems.len()
-        ))
+        Err(format!("{} clients failed; their output is above", problems.len()))
     }
 }
 

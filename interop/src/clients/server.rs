@@ -119,9 +119,9 @@ impl Server {
             .and_then(Pid::from_raw)
             .ok_or("a process has no id")?;
         kill_process(id, Signal::TERM)
-            .map_err(|error| format!("the server cannot be told to end: {error}"))?;
+            .map_err(|error| format!("cannot send the stop signal to the server: {error}"))?;
         child::finish(&mut self.child, &self.log, LIMIT)
-            .map_err(|error| format!("the server, told to end, {error}"))
+            .map_err(|error| format!("the server, after the stop signal, {error}"))
     }
 }
 
@@ -161,7 +161,8 @@ pub(crate) fn hbase_site(
     [master, region, zookeeper]: [u16; 3],
 ) -> Vec<(&'static str, String)> {
     let folder = folder.display();
-    let endpoints = "org.apache.hadoop.hbase.coprocessor.AggregateImplementation,org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint";
+    let endpoints = "org.apache.hadoop.hbase.coprocessor.AggregateImplementation,\
+                     org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint";
     vec![
         ("hbase.rootdir", format!("file://{folder}/data")),
         ("hbase.tmp.dir", format!("{folder}/tmp")),
@@ -208,8 +209,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_port_is_taken_from_the_whole_line_that_says_ready() {
-        let line = "ready master=127.0.0.1:1 regionserver=127.0.0.1:2 zookeeper=127.0.0.1:41234 http=127.0.0.1:3\n";
+    fn port_is_read_from_complete_ready_line() {
+        let line = "ready master=127.0.0.1:1 regionserver=127.0.0.1:2 zookeeper=127.0.0.1:41234 \
+                    http=127.0.0.1:3\n";
         assert_eq!(zookeeper_port(&format!("Halite serves\n\n{line}")), Some(41234));
         assert_eq!(zookeeper_port(&line[..70]), None);
         assert_eq!(zookeeper_port("not ready zookeeper=127.0.0.1:1\n"), None);

@@ -35,7 +35,7 @@ pub(crate) fn row_counter(around: &ClientEnv) -> Result<()> {
     let counted = log.lines().filter(|line| line.trim() == format!("ROWS={rows}")).count();
     if !log.contains(&maps) || counted == 0 {
         return Err(format!(
-            "RowCounter does not say {maps:?} and \"ROWS={rows}\"\n{}",
+            "RowCounter did not print {maps:?} and \"ROWS={rows}\"\n{}",
             child::tail(&around.work.join("row-counter.log"))
         ));
     }
@@ -110,7 +110,7 @@ pub(crate) fn crash(halite: &Path, jars: &Path, work: &Path) -> Result<()> {
         ]),
         &log,
     )?;
-    let at = await_load(&mut writer, &data, &log)?;
+    let written_bytes = await_load(&mut writer, &data, &log)?;
     server.kill();
     if child::wait(&mut writer, Duration::ZERO)?.is_some() {
         return Err(
@@ -134,7 +134,8 @@ pub(crate) fn crash(halite: &Path, jars: &Path, work: &Path) -> Result<()> {
     )?;
     server.stop()?;
     println!(
-        "LoadTestTool: the server was killed after {at} bytes of {keys} keys and started again: every key is there"
+        "LoadTestTool: the server was killed after {written_bytes} bytes of {keys} keys and restarted: every \
+         key exists"
     );
     Ok(())
 }
@@ -150,7 +151,7 @@ fn await_load(writer: &mut Child, data: &Path, log: &Path) -> Result<u64> {
         if child::wait(writer, Duration::ZERO)?.is_some() || Instant::now() > end {
             child::kill(writer);
             return Err(format!(
-                "the load does not come to {CRASH_AT_BYTES} bytes below {}\n{}",
+                "the load did not reach {CRASH_AT_BYTES} bytes below {}\n{}",
                 data.display(),
                 child::tail(log)
             ));

@@ -41,7 +41,7 @@ pub(crate) fn compare(client: &str, found: &str, known: &[KnownDifference]) -> R
     if !new.is_empty() {
         let lines = new.iter().filter(|line| line.starts_with(['-', '+'])).count();
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{lines} lines are not as with HBase (- HBase, + here):");
+        let _ = writeln!(text, "{lines} lines differ from HBase (- HBase, + here):");
         for line in new.iter().take(MAX_SHOWN_LINES) {
             let _ = writeln!(text, "{line}");
         }
@@ -50,10 +50,8 @@ pub(crate) fn compare(client: &str, found: &str, known: &[KnownDifference]) -> R
         }
     }
     if !gone.is_empty() {
-        let _ = writeln!(
-            text,
-            "this is not different in this way any more; take it out of {KNOWN_DIFFERENCES}:"
-        );
+        let _ =
+            writeln!(text, "this difference no longer occurs; remove it from {KNOWN_DIFFERENCES}:");
         for line in gone {
             let _ = writeln!(text, "{line}");
         }
@@ -98,14 +96,14 @@ fn parse(text: &str) -> Vec<KnownDifference> {
 fn difference(expected: &str, found: &str) -> Vec<Hunk> {
     let (left, right): (Vec<_>, Vec<_>) = (expected.lines().collect(), found.lines().collect());
     let common = common(&left, &right);
-    let mut told = Vec::new();
-    let (mut at, mut other) = (0, 0);
+    let mut hunks = Vec::new();
+    let (mut index, mut other) = (0, 0);
     let mut before = "(the beginning)";
     for &(next, next_other) in common.iter().chain([&(left.len(), right.len())]) {
-        if at < next || other < next_other {
+        if index < next || other < next_other {
             let mut hunk = vec![format!("  {before}")];
             hunk.extend(
-                left.get(at..next).unwrap_or_default().iter().map(|line| format!("- {line}")),
+                left.get(index..next).unwrap_or_default().iter().map(|line| format!("- {line}")),
             );
             hunk.extend(
                 right
@@ -114,12 +112,12 @@ fn difference(expected: &str, found: &str) -> Vec<Hunk> {
                     .iter()
                     .map(|line| format!("+ {line}")),
             );
-            told.push(hunk);
+            hunks.push(hunk);
         }
         before = left.get(next).copied().unwrap_or_default();
-        (at, other) = (next + 1, next_other + 1);
+        (index, other) = (next + 1, next_other + 1);
     }
-    told
+    hunks
 }
 
 /// Returns the longest common subsequence of lines, as indexes in both.
@@ -127,25 +125,25 @@ fn common(left: &[&str], right: &[&str]) -> Vec<(usize, usize)> {
     let width = right.len() + 1;
     // For each pair of indexes, the number of lines that the rests of both have in common.
     let mut rest = vec![0_u32; (left.len() + 1) * width];
-    for at in (0..left.len()).rev() {
+    for index in (0..left.len()).rev() {
         for other in (0..right.len()).rev() {
-            let here = at * width + other;
-            rest[here] = if left[at] == right[other] {
+            let here = index * width + other;
+            rest[here] = if left[index] == right[other] {
                 rest[here + width + 1] + 1
             } else {
                 rest[here + width].max(rest[here + 1])
             };
         }
     }
-    let (mut at, mut other) = (0, 0);
+    let (mut index, mut other) = (0, 0);
     let mut pairs = Vec::new();
-    while at < left.len() && other < right.len() {
-        let here = at * width + other;
-        if left[at] == right[other] {
-            pairs.push((at, other));
-            (at, other) = (at + 1, other + 1);
+    while index < left.len() && other < right.len() {
+        let here = index * width + other;
+        if left[index] == right[other] {
+            pairs.push((index, other));
+            (index, other) = (index + 1, other + 1);
         } else if rest[here + width] >= rest[here + 1] {
-            at += 1;
+            index += 1;
         } else {
             other += 1;
         }
@@ -168,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_more_does_not_shift_the_others() {
+    fn extra_line_does_not_shift_later_lines() {
         assert_eq!(lines("a\nb\nc\n", "a\nx\nb\nc\n"), ["  a", "+ x"]);
         assert_eq!(lines("a\nb\nc\n", "a\nc\n"), ["  a", "- b"]);
         assert_eq!(lines("a\n", "b\n"), ["  (the beginning)", "- a", "+ b"]);
@@ -176,13 +174,15 @@ mod tests {
     }
 
     #[test]
-    fn a_known_difference_passes_only_while_it_is_one_and_for_its_clients() {
+    fn known_difference_passes_only_while_present_for_its_clients() {
         let recorded = fs::read_to_string(path("gohbase")).expect("the recorded transcript");
         let other = format!("{recorded}one line more\n");
         let last = recorded.lines().last().expect("a line");
         let known = parse(&format!("# why\n@ go\n  {last}\n+ one line more\n"));
         assert_eq!(compare("gohbase", &other, &known), Ok(()));
-        assert!(compare("gohbase", &recorded, &known).is_err_and(|text| text.contains("any more")));
+        assert!(
+            compare("gohbase", &recorded, &known).is_err_and(|text| text.contains("no longer"))
+        );
         assert!(
             compare("gohbase", &other, &[]).is_err_and(|text| text.contains("+ one line more"))
         );

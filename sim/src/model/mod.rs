@@ -67,7 +67,7 @@ impl PackedName {
         let mut packed = [0; 8];
         packed[..7]
             .get_mut(..name.len())
-            .expect("the model knows names of seven bytes at most")
+            .expect("the model supports names of at most seven bytes")
             .copy_from_slice(name);
         packed[7] = u8::try_from(name.len()).expect("seven at most");
         Self(u64::from_be_bytes(packed))
@@ -249,14 +249,14 @@ impl Model {
             let changes: Vec<(usize, usize, bool, bool)> = row
                 .iter()
                 .enumerate()
-                .flat_map(|(at, (family, cells))| {
+                .flat_map(|(index, (family, cells))| {
                     let rules = &self.rules[family];
                     let change = move |(number, cell): (usize, &ModelCell)| {
                         let droppable = cell.doubtful.is_none()
                             && may_drop(rules, cell, cells, now, markers_too);
                         let early =
                             !cell.is_put() && !cell.early && may_go_early(rules, cell, cells, now);
-                        (droppable || early).then_some((at, number, droppable, early))
+                        (droppable || early).then_some((index, number, droppable, early))
                     };
                     cells.iter().enumerate().filter_map(change)
                 })
@@ -266,8 +266,8 @@ impl Model {
                 continue;
             }
             let mut families: Vec<&mut Family> = Arc::make_mut(row).values_mut().collect();
-            for (at, number, droppable, early) in changes {
-                let cell = &mut families[at][number];
+            for (index, number, droppable, early) in changes {
+                let cell = &mut families[index][number];
                 cell.doubtful = cell.doubtful.or(droppable.then_some(self.moment));
                 cell.early |= early;
             }
@@ -366,9 +366,9 @@ fn visible<'a>(
     });
     // Of two puts with the same timestamp the later one counts.
     puts.dedup_by_key(|put| (put.column, put.timestamp));
-    let most = rules.versions.min(question.versions);
+    let max = rules.versions.min(question.versions);
     let seen = puts.chunk_by(|a, b| a.column == b.column).flat_map(|puts| {
-        let kept = puts.iter().take(most).enumerate();
+        let kept = puts.iter().take(max).enumerate();
         kept.take_while(|(newer, put)| {
             *newer < rules.min_versions || !rules.is_expired(put, question.now)
         })

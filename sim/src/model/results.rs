@@ -92,7 +92,7 @@ impl Model {
     pub fn history(&self, row: &[u8], family: PackedName) -> String {
         let cells = self.rows.get(row).and_then(|row| row.get(&family)).into_iter().flatten();
         let doubt = |cell: &ModelCell| {
-            cell.doubtful.map_or_else(String::new, |moment| format!(", in doubt since {moment}"))
+            cell.doubtful.map_or_else(String::new, |moment| format!(", uncertain since {moment}"))
         };
         let value = |cell: &ModelCell| {
             halite_types::key::to_string_binary(&cell.value[..cell.value.len().min(16)])
@@ -178,9 +178,9 @@ fn accepted_results(
     for choice in (0_u32..1 << doubtful.len())
         .filter(|choice| orders.iter().enumerate().all(|(bit, order)| order.allows(bit, *choice)))
     {
-        let is_dropped = |at: usize| places[at].is_some_and(|bit| choice >> bit & 1 == 1);
+        let is_dropped = |index: usize| places[index].is_some_and(|bit| choice >> bit & 1 == 1);
         let kept =
-            cells.iter().enumerate().filter(|(at, _)| !is_dropped(*at)).map(|(_, cell)| cell);
+            cells.iter().enumerate().filter(|(index, _)| !is_dropped(*index)).map(|(_, cell)| cell);
         let seen = visible(rules, kept, question);
         answers.insert(seen.into_iter().map(|cell| VisibleCell::new(family, cell)).collect());
     }

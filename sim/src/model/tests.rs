@@ -47,7 +47,7 @@ fn read(model: &Model, selection: &Selection, now: i64) -> Vec<String> {
 }
 
 #[test]
-fn the_newest_versions_are_seen_up_to_both_limits() {
+fn newest_versions_are_visible_up_to_both_limits() {
     let mut model = one_family(FamilyDescriptor::new("f").versions(2));
     for stamp in [30, 10, 20] {
         write(&mut model, put(stamp, &stamp.to_string()), 100);
@@ -55,11 +55,11 @@ fn the_newest_versions_are_seen_up_to_both_limits() {
     assert_eq!(read(&model, &Selection::default(), 100), ["30"]);
     assert_eq!(read(&model, &all_versions(), 100), ["30 20"]);
     let range = Selection { time_range: TimeRange::new(0, 20).unwrap(), ..all_versions() };
-    assert_eq!(read(&model, &range, 100), ["10"], "the time range comes before the versions");
+    assert_eq!(read(&model, &range, 100), ["10"], "the time range is applied before the versions");
 }
 
 #[test]
-fn the_later_of_two_puts_at_one_time_counts() {
+fn later_put_at_same_timestamp_wins() {
     let mut model = one_family(FamilyDescriptor::new("f").versions(5));
     write(&mut model, put(10, "first"), 100);
     write(&mut model, put(10, "second"), 100);
@@ -89,7 +89,7 @@ fn markers_hide_by_timestamp_whatever_was_written_first() {
 }
 
 #[test]
-fn a_delete_without_parts_takes_every_family_up_to_now() {
+fn delete_without_columns_covers_all_families_until_now() {
     let mut model = model([FamilyDescriptor::new("f"), FamilyDescriptor::new("g")]);
     write(&mut model, Put::new("r").add("f", "q", "x").add("g", "q", "y"), 100);
     write(&mut model, Put::new("r").add_at("g", "future", 102, "z"), 100);
@@ -105,7 +105,7 @@ fn a_delete_without_parts_takes_every_family_up_to_now() {
 }
 
 #[test]
-fn cells_expire_but_for_the_newest_ones_that_min_versions_keeps() {
+fn cells_expire_except_newest_min_versions() {
     let mut plain = one_family(FamilyDescriptor::new("f").versions(5).ttl_seconds(1));
     let mut kept =
         one_family(FamilyDescriptor::new("f").versions(5).ttl_seconds(1).set("MIN_VERSIONS", 2));
@@ -116,14 +116,14 @@ fn cells_expire_but_for_the_newest_ones_that_min_versions_keeps() {
     assert_eq!(
         read(&plain, &all_versions(), 1020),
         ["30 20"],
-        "a cell lives until its time to live is over"
+        "a cell is visible until its time to live ends"
     );
     assert_eq!(read(&plain, &all_versions(), 1031), [""]);
     assert_eq!(read(&kept, &all_versions(), 5000), ["30 20"]);
 }
 
 #[test]
-fn a_cell_of_its_own_time_to_live_gives_way_to_the_one_before() {
+fn expired_cell_ttl_reveals_earlier_version() {
     let mut model = one_family(FamilyDescriptor::new("f"));
     write(&mut model, put(10, "old"), 100);
     write(&mut model, Put::new("r").ttl_ms(50).add("f", "q", "new"), 100);
@@ -132,7 +132,7 @@ fn a_cell_of_its_own_time_to_live_gives_way_to_the_one_before() {
 }
 
 #[test]
-fn a_family_that_keeps_deleted_cells_shows_the_past() {
+fn keep_deleted_cells_shows_past_versions() {
     let past = Selection { time_range: TimeRange::new(0, 15).unwrap(), ..all_versions() };
     for (keep, seen) in [("FALSE", ""), ("TRUE", "10")] {
         let mut model =
@@ -145,7 +145,7 @@ fn a_family_that_keeps_deleted_cells_shows_the_past() {
 }
 
 #[test]
-fn limits_count_cells_of_a_family() {
+fn limits_count_cells_per_family() {
     let mut model = one_family(FamilyDescriptor::new("f").versions(5));
     for (qualifier, stamp) in [("a", 10), ("a", 20), ("b", 30), ("c", 40)] {
         write(
@@ -159,7 +159,7 @@ fn limits_count_cells_of_a_family() {
 }
 
 #[test]
-fn a_counter_grows_and_never_goes_behind_its_old_value() {
+fn counter_timestamps_never_decrease() {
     let mut model = one_family(FamilyDescriptor::new("f"));
     let number =
         |effect: &Effect| i64::from_be_bytes(effect.result[0].value[..].try_into().unwrap());
@@ -178,7 +178,7 @@ fn a_counter_grows_and_never_goes_behind_its_old_value() {
 }
 
 #[test]
-fn appends_and_mutations_of_a_row_are_one_write() {
+fn appends_and_row_mutations_are_atomic() {
     let mut model = one_family(FamilyDescriptor::new("f").versions(5));
     write(&mut model, Append::new("r").add("f", "q", "ab"), 100);
     assert_eq!(
@@ -193,7 +193,7 @@ fn appends_and_mutations_of_a_row_are_one_write() {
 }
 
 #[test]
-fn a_condition_looks_at_the_newest_value() {
+fn condition_checks_newest_value() {
     let mut model = one_family(FamilyDescriptor::new("f"));
     write(&mut model, put(10, "b"), 100);
     let holds = |op, value: Option<&'static str>, qualifier: &'static str| {
@@ -211,7 +211,7 @@ fn a_condition_looks_at_the_newest_value() {
     assert!(holds(CompareOp::Equal, Some("b"), "q") && !holds(CompareOp::Equal, Some("a"), "q"));
     assert!(
         holds(CompareOp::Less, Some("a"), "q") && !holds(CompareOp::Greater, Some("a"), "q"),
-        "the given value stands first"
+        "the given value is the first operand"
     );
     assert!(
         holds(CompareOp::Equal, None, "none")
@@ -220,12 +220,12 @@ fn a_condition_looks_at_the_newest_value() {
     );
     assert!(
         !holds(CompareOp::NotEqual, Some("b"), "none"),
-        "a value that is not there compares to nothing"
+        "an absent value matches no comparison"
     );
 }
 
 #[test]
-fn a_version_too_many_may_come_back_or_not() {
+fn excess_version_may_reappear_after_version_delete() {
     let mut model = one_family(FamilyDescriptor::new("f"));
     write(&mut model, put(10, "old"), 100);
     write(&mut model, put(20, "new"), 100);
@@ -240,7 +240,7 @@ fn a_version_too_many_may_come_back_or_not() {
 }
 
 #[test]
-fn what_was_deleted_never_comes_back_but_what_is_written_behind_a_dropped_marker_does() {
+fn deleted_cell_stays_hidden_unless_marker_was_dropped() {
     let mut model = one_family(FamilyDescriptor::new("f").versions(5));
     write(&mut model, put(10, "deleted"), 100);
     write(&mut model, Delete::new("r").column_up_to("f", "q", 50), 100);
@@ -255,14 +255,14 @@ fn what_was_deleted_never_comes_back_but_what_is_written_behind_a_dropped_marker
     assert_eq!(
         read(&model, &all_versions(), 100),
         left,
-        "the late put may be dropped with a marker that is still there"
+        "the late put may be dropped with a marker that still exists"
     );
     assert_eq!(model.raw(b"r", 100).0.len(), 0);
     assert_eq!(model.raw(b"r", 100).1.len(), 4);
 }
 
 #[test]
-fn what_an_expired_marker_hid_may_come_back_with_the_clock_set_back() {
+fn cells_under_expired_marker_may_reappear_after_clock_reset() {
     for (compacted_at, answers) in [(3000, &["", "deleted"][..]), (2000, &[""])] {
         let mut model = one_family(FamilyDescriptor::new("f").ttl_seconds(2));
         write(&mut model, put(10, "deleted"), 100);
@@ -274,7 +274,7 @@ fn what_an_expired_marker_hid_may_come_back_with_the_clock_set_back() {
 }
 
 #[test]
-fn a_major_compaction_settles_doubts() {
+fn major_compaction_resolves_uncertain_outcomes() {
     let mut model = one_family(FamilyDescriptor::new("f"));
     write(&mut model, put(10, "old"), 100);
     write(&mut model, put(20, "new"), 100);

@@ -17,9 +17,9 @@ pub(super) struct FileDamage {
 #[derive(Clone, Debug)]
 pub(super) enum DamageKind {
     /// A flipped bit.
-    Bit { at: usize, bit: u8 },
+    Bit { offset: usize, bit: u8 },
     /// A changed byte.
-    Byte { at: usize, by: u8 },
+    Byte { offset: usize, by: u8 },
     /// Some overwritten bytes.
     Fill { from: usize, bytes: usize, with: u8 },
     /// A missing end.
@@ -87,8 +87,8 @@ impl FileDamage {
             fs::write(&path, bytes)
         };
         match &self.kind {
-            DamageKind::Bit { at, bit } => change(&|bytes| bytes[*at] ^= 1 << bit),
-            DamageKind::Byte { at, by } => change(&|bytes| bytes[*at] ^= by),
+            DamageKind::Bit { offset, bit } => change(&|bytes| bytes[*offset] ^= 1 << bit),
+            DamageKind::Byte { offset, by } => change(&|bytes| bytes[*offset] ^= by),
             DamageKind::Fill { from, bytes: several, with } => {
                 change(&|bytes| bytes[*from..*from + *several].fill(*with))
             }
@@ -133,18 +133,18 @@ impl DamageKind {
             _ if length == 0 => return Self::Remove,
             _ => {}
         }
-        let at = rng.usize(..length);
-        let several = rng.usize(1..=(length - at).min(600));
+        let offset = rng.usize(..length);
+        let several = rng.usize(1..=(length - offset).min(600));
         match rng.u32(..11) {
-            0..4 => Self::Bit { at, bit: rng.u8(..8) },
-            4 | 5 => Self::Byte { at, by: rng.u8(1..) },
+            0..4 => Self::Bit { offset, bit: rng.u8(..8) },
+            4 | 5 => Self::Byte { offset, by: rng.u8(1..) },
             6 | 7 => Self::Fill {
-                from: at,
+                from: offset,
                 bytes: several,
                 with: if rng.u32(..3) == 0 { 0xff } else { 0 },
             },
-            8 | 9 => Self::Truncate { to: at },
-            _ if length < 4 => Self::Truncate { to: at },
+            8 | 9 => Self::Truncate { to: offset },
+            _ if length < 4 => Self::Truncate { to: offset },
             _ => {
                 let bytes = rng.usize(1..=(length / 2).min(300));
                 let one = rng.usize(..=length - 2 * bytes);
@@ -192,19 +192,23 @@ impl fmt::Display for FileDamage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, kind: deed } = self;
         match deed {
-            DamageKind::Bit { at, bit } => write!(f, "{file}: bit {bit} of byte {at} flipped"),
-            DamageKind::Byte { at, by } => write!(f, "{file}: byte {at} changed by {by:#x}"),
-            DamageKind::Fill { from, bytes, with } => {
-                write!(f, "{file}: {bytes} bytes from {from} on filled with {with:#x}")
+            DamageKind::Bit { offset, bit } => {
+                write!(f, "{file}: bit {bit} of byte {offset} flipped")
             }
-            DamageKind::Truncate { to } => write!(f, "{file}: cut to {to} bytes"),
+            DamageKind::Byte { offset, by } => {
+                write!(f, "{file}: byte {offset} changed by {by:#x}")
+            }
+            DamageKind::Fill { from, bytes, with } => {
+                write!(f, "{file}: {bytes} bytes at {from} filled with {with:#x}")
+            }
+            DamageKind::Truncate { to } => write!(f, "{file}: truncated to {to} bytes"),
             DamageKind::Append { bytes } => {
                 write!(f, "{file}: {} bytes appended: {bytes:x?}", bytes.len())
             }
             DamageKind::Swap { one, other, bytes } => {
-                write!(f, "{file}: {bytes} bytes from {one} and from {other} on swapped")
+                write!(f, "{file}: {bytes} bytes at {one} and at {other} swapped")
             }
-            DamageKind::Exchange { other } => write!(f, "{file}: exchanged with {other}"),
+            DamageKind::Exchange { other } => write!(f, "{file}: swapped with {other}"),
             DamageKind::Duplicate { as_name } => write!(f, "{file}: copied to {as_name}"),
             DamageKind::Remove => write!(f, "{file}: removed"),
             DamageKind::Rename { to } => write!(f, "{file}: renamed to {to}"),

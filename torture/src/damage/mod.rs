@@ -42,7 +42,7 @@ pub(crate) fn turn(context: &Context, seed: u64, until: Instant) {
                 FindingKind::Wrong,
                 seed,
                 Some(&whole),
-                format!("making a store: {error}"),
+                format!("creating a store: {error}"),
             );
         }
     };
@@ -86,16 +86,16 @@ pub(crate) fn turn(context: &Context, seed: u64, until: Instant) {
 /// Returns the verdict of a judge that runs on a separate thread: a panic is a finding, and so is a
 /// judge that does not end.
 fn judge_in_thread(judge: Judge, command: Option<std::path::PathBuf>) -> Verdict {
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let thread = std::thread::spawn(move || {
         // The receiver may have timed out.
-        let _ = tell.send(judge.judge(command.as_deref()));
+        let _ = sender.send(judge.judge(command.as_deref()));
     });
-    match told.recv_timeout(TRIAL_LIMIT) {
+    match receiver.recv_timeout(TRIAL_LIMIT) {
         Ok(verdict) => verdict,
         Err(mpsc::RecvTimeoutError::Timeout) => Verdict::finding(
             FindingKind::Hung,
-            format!("nothing came of it within {TRIAL_LIMIT:?}"),
+            format!("the trial did not finish within {TRIAL_LIMIT:?}"),
         ),
         Err(mpsc::RecvTimeoutError::Disconnected) => {
             let why = thread.join().err().and_then(|why| {

@@ -157,8 +157,8 @@ impl TemplateBuilder {
                 }
                 _ => {
                     let letter = char::from(self.rng.u8(b'a'..=b'z'));
-                    let most = if self.rng.u32(..20) == 0 { 3000 } else { 60 };
-                    let value = letter.to_string().repeat(self.rng.usize(..most));
+                    let max_length = if self.rng.u32(..20) == 0 { 3000 } else { 60 };
+                    let value = letter.to_string().repeat(self.rng.usize(..max_length));
                     let qualifier = ["q", "p"][self.rng.usize(..2)];
                     self.record(name, &row, family, qualifier, value.as_bytes());
                     table.put(Put::new(row).add(family, qualifier, value))?;

@@ -94,12 +94,12 @@ impl Judge {
     }
 
     fn check_refusal(&mut self, error: &halite::Error, checked: bool) {
-        self.verdict.outcomes.push("told: refused to open");
+        self.verdict.outcomes.push("reported: open rejected");
         self.expect_location(error, "opening");
         if !checked {
             self.verdict.find(
                 FindingKind::Silent,
-                format!("the check found nothing, and opening fails: {error}"),
+                format!("the check found nothing, but opening fails: {error}"),
             );
         }
         if !matches!(
@@ -122,7 +122,7 @@ impl Judge {
             && !error.message().contains(self.name())
         {
             self.verdict
-                .find(FindingKind::Wrong, format!("{what} fails and names no file: {error}"));
+                .find(FindingKind::Wrong, format!("{what} fails without naming a file: {error}"));
         }
     }
 
@@ -132,7 +132,7 @@ impl Judge {
 
     fn check_opened(&mut self, store: Store, checked: bool) {
         let report = store.open_report();
-        let told = !report.wal_truncations.is_empty() || report.unlogged_files > 0;
+        let is_reported = !report.wal_truncations.is_empty() || report.unlogged_files > 0;
         let nonces: BTreeSet<u64> =
             store.engine().take_replayed_nonces().into_iter().map(|nonce| nonce.number).collect();
         let read = match content(&store) {
@@ -140,16 +140,14 @@ impl Judge {
             Err(error) => return self.check_read_failure(&store, &error, checked),
         };
         let difference = self.compare(&read);
-        self.judge_difference(&difference, told, "");
-        if nonces != self.template.nonces && !told {
+        self.judge_difference(&difference, is_reported, "");
+        if nonces != self.template.nonces && !is_reported {
             let lost: Vec<_> = self.template.nonces.difference(&nonces).collect();
             if self.may_lose_nonces() {
-                self.verdict.outcomes.push("not knowable: nonces in a file that is gone");
+                self.verdict.outcomes.push("undetectable: nonces in a missing file");
             } else {
-                self.verdict.find(
-                    FindingKind::Silent,
-                    format!("nonces are not as they were; {} are lost", lost.len()),
-                );
+                self.verdict
+                    .find(FindingKind::Silent, format!("nonces changed; {} are lost", lost.len()));
             }
         }
         if difference != Difference::default() {
@@ -165,7 +163,7 @@ impl Judge {
 
     /// Handles a failed read. All other readable data must be correct.
     fn check_read_failure(&mut self, store: &Store, error: &halite::Error, checked: bool) {
-        self.verdict.outcomes.push("told: a read failed");
+        self.verdict.outcomes.push("reported: a read failed");
         self.expect_location(error, "reading");
         if error.kind() != ErrorKind::Corrupt && error.kind() != ErrorKind::NewerFormat {
             self.verdict.find(
@@ -176,7 +174,7 @@ impl Judge {
         if !checked {
             self.verdict.find(
                 FindingKind::Silent,
-                format!("the check found nothing, and reading fails: {error}"),
+                format!("the check found nothing, but reading fails: {error}"),
             );
         }
         for (table, right) in &self.template.content {
@@ -186,7 +184,8 @@ impl Judge {
                 self.verdict.find(
                     FindingKind::Silent,
                     format!(
-                        "table {table}, whose reading succeeds beside a failed one, is not right"
+                        "table {table}, which is read successfully next to a failed table, has \
+                         wrong rows"
                     ),
                 );
             }
@@ -247,29 +246,29 @@ impl Judge {
     }
 
     /// Judges if a difference is allowed.
-    fn judge_difference(&mut self, difference: &Difference, told: bool, how: &str) {
+    fn judge_difference(&mut self, difference: &Difference, is_reported: bool, how: &str) {
         let Difference { unexpected: strange, missing } = difference;
         if !strange.is_empty() {
             self.verdict.find(
                 FindingKind::Lost,
-                format!("{how}{} cells that nobody wrote: {}", strange.len(), strange[0]),
+                format!("{how}{} cells that were never written: {}", strange.len(), strange[0]),
             );
         } else if missing.is_empty() {
-            self.verdict.outcomes.push(if told {
-                "told, and nothing is missing"
+            self.verdict.outcomes.push(if is_reported {
+                "reported, and no cell is missing"
             } else {
-                "harmless: all rows are right"
+                "harmless: all rows are correct"
             });
-        } else if told {
-            self.verdict.outcomes.push("told: cells are missing");
+        } else if is_reported {
+            self.verdict.outcomes.push("reported: cells are missing");
         } else if self.is_undetectable() {
-            self.verdict.outcomes.push("not knowable: an end of the log is gone as a whole");
+            self.verdict.outcomes.push("undetectable: the end of the log is missing completely");
         } else {
             let how_many = missing.len();
             self.verdict.find(
                 FindingKind::Silent,
                 format!(
-                    "{how}{how_many} cells are missing or there again, and nothing says so: {}",
+                    "{how}{how_many} cells are missing or reappeared without a report: {}",
                     missing[0]
                 ),
             );
@@ -301,12 +300,11 @@ impl Judge {
     fn check_snapshots(&mut self, store: &Store) {
         match snapshots(store) {
             Ok(snapshots) if snapshots == self.template.snapshots => {}
-            Ok(_) => self.verdict.find(
-                FindingKind::Silent,
-                "a snapshot does not contain what it did, and nothing says so",
-            ),
+            Ok(_) => self
+                .verdict
+                .find(FindingKind::Silent, "the content of a snapshot changed without a report"),
             Err(error) => {
-                self.verdict.outcomes.push("told: a snapshot cannot be read");
+                self.verdict.outcomes.push("reported: a snapshot cannot be read");
                 self.expect_location(&error, "cloning a snapshot");
             }
         }
@@ -340,7 +338,7 @@ impl Judge {
                     if cells.len() == before {
                         self.verdict.find(
                             FindingKind::Lost,
-                            "what was written after the damage is gone after a clean end",
+                            "writes after the damage are missing after a clean shutdown",
                         );
                     }
                 }
@@ -348,14 +346,14 @@ impl Judge {
                 if difference != Difference::default() {
                     self.verdict.find(
                         FindingKind::Silent,
-                        format!(
-                            "all was right, and is not any more after a clean end: {difference:?}"
-                        ),
+                        format!("correct rows changed after a clean shutdown: {difference:?}"),
                     );
                 }
             }
             Err(error) => {
-                self.verdict.outcomes.push("told: a write, a clean end or the next opening failed");
+                self.verdict
+                    .outcomes
+                    .push("reported: a write, a clean shutdown or the next open failed");
                 self.expect_location(&error, "going on");
             }
         }
@@ -366,12 +364,12 @@ impl Judge {
         let mut options = self.template.options.clone();
         options.wal_recovery = WalRecovery::SkipDamaged;
         let Ok(store) = open(&self.directory, options, 3) else { return };
-        let told = !store.open_report().wal_truncations.is_empty()
+        let is_reported = !store.open_report().wal_truncations.is_empty()
             || store.open_report().unlogged_files > 0;
         self.verdict.outcomes.push("opened without the damaged bytes");
         if let Ok(read) = content(&store) {
             let difference = self.compare(&read);
-            self.judge_difference(&difference, told, "with skip-damaged: ");
+            self.judge_difference(&difference, is_reported, "with skip-damaged: ");
         }
     }
 
@@ -385,19 +383,15 @@ impl Judge {
         let done = match repair(&env, true) {
             Ok(done) => done,
             Err(error) => {
-                return self.verdict.find(
-                    FindingKind::Wrong,
-                    format!("a repair that could be planned fails: {error}"),
-                );
+                return self
+                    .verdict
+                    .find(FindingKind::Wrong, format!("a planned repair fails: {error}"));
             }
         };
         if planned.steps != done.steps {
             self.verdict.find(
                 FindingKind::Wrong,
-                format!(
-                    "a repair does something else than it said: {:?}, {:?}",
-                    planned.steps, done.steps
-                ),
+                format!("a repair differs from its plan: {:?}, {:?}", planned.steps, done.steps),
             );
         }
         self.verdict.outcomes.push("repaired");
@@ -405,12 +399,12 @@ impl Judge {
         // A damaged log stays as it is.
         let Ok(store) = open(&self.directory, self.template.options.clone(), 4) else { return };
         self.verdict.outcomes.push("opened after a repair");
-        let told = !is_sure
+        let is_reported = !is_sure
             || !store.open_report().wal_truncations.is_empty()
             || store.open_report().unlogged_files > 0;
         if let Ok(read) = content(&store) {
             let difference = self.compare(&read);
-            self.judge_difference(&difference, told, "after a repair: ");
+            self.judge_difference(&difference, is_reported, "after a repair: ");
         }
     }
 
@@ -420,11 +414,11 @@ impl Judge {
         if let Err(error) = crate::report::copy(&self.directory, &copy) {
             return self.verdict.find(FindingKind::Wrong, format!("copying: {error}"));
         }
-        self.verdict.outcomes.push("asked the built command as well");
+        self.verdict.outcomes.push("also checked with the built command");
         match crate::served::run(program, "check", &copy) {
             Ok(output) if !matches!(output.status.code(), Some(0 | 1 | 3)) => {
                 self.verdict
-                    .find(FindingKind::Died, format!("halite check ended with {}", output.status));
+                    .find(FindingKind::Died, format!("halite check exited with {}", output.status));
             }
             Ok(_) => {}
             Err(text) => self.verdict.find(FindingKind::Hung, text),
@@ -449,14 +443,20 @@ impl Judge {
                 };
                 let wanted: Vec<usize> = right.values().map(rows).collect();
                 if counts != wanted && !self.is_undetectable() {
-                    self.verdict.find(FindingKind::Silent, format!("halite shell counts {counts:?} rows of {wanted:?} and says nothing:\n{said}"));
+                    self.verdict.find(
+                        FindingKind::Silent,
+                        format!(
+                            "halite shell counts {counts:?} rows of {wanted:?} without a report:\n\
+                             {said}"
+                        ),
+                    );
                 }
             }
             Ok(output) if output.status.code().is_none_or(|code| code > 2) => {
                 self.verdict.find(
                     FindingKind::Died,
                     format!(
-                        "halite shell ended with {}: {}",
+                        "halite shell exited with {}: {}",
                         output.status,
                         String::from_utf8_lossy(&output.stderr)
                     ),

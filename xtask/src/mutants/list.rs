@@ -27,7 +27,7 @@ const MANY_SEEDS: &[Suite] = &[Suite::Seeds(400)];
 pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "after-failed-sync",
-        "the log goes on after a failed write or sync",
+        "the log continues after a failed write or sync",
         "crates/engine/src/wal/sync.rs",
         "        io.spare = group;\n        if let Err(error) = result {\n            self.fail(error.clone());\n",
         "        io.spare = group;\n        if let Err(error) = result {\n            if !MUTANT {\n                self.fail(error.clone());\n            }\n",
@@ -35,7 +35,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "fate-unknown",
-        "files are removed while it is not known which manifest is on the disk",
+        "files are removed while the stored manifest is unknown",
         "crates/engine/src/store/archiver.rs",
         "if self.manifest.sync_state().check().is_err() {",
         "if !MUTANT && self.manifest.sync_state().check().is_err() {",
@@ -43,7 +43,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "recovered-end",
-        "what recovery declares durable is not synced",
+        "recovery does not sync what it declares durable",
         "crates/engine/src/wal/rewrite.rs",
         "self.file.sync().and_then(",
         "if MUTANT { Ok(()) } else { self.file.sync() }.and_then(",
@@ -51,7 +51,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "one-look",
-        "a reader takes his snapshot without a second look",
+        "a reader does not check its snapshot again",
         "crates/engine/src/region/mod.rs",
         "if Arc::ptr_eq(&snapshot, &now) {",
         "if MUTANT || Arc::ptr_eq(&snapshot, &now) {",
@@ -67,7 +67,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     )),
     mutant(
         "file-name-not-synced",
-        "a flush lets go of the log before the name of its file is durable",
+        "a flush releases the log before the name of its file is durable",
         "crates/engine/src/store/write.rs",
         "let opened = fs\n        .sync_dir(&directory)\n        .map_err(failed)\n",
         "let opened = if MUTANT { Ok(()) } else { fs.sync_dir(&directory) }\n        .map_err(failed)\n",
@@ -83,7 +83,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "check-unlocked",
-        "a condition is looked at without its row's lock",
+        "a condition is checked without its row's lock",
         "crates/engine/src/region/read_modify_write.rs",
         "        let _row = match tier {",
         "        if MUTANT && matches!(op, RowOp::CheckAndMutate(_)) {\n            return self.modify_locked(op, tier, nonce, block_bytes);\n        }\n        let _row = match tier {",
@@ -99,7 +99,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     )),
     mutant(
         "nonce-not-stored",
-        "nonces go with the segment they are in",
+        "nonces are removed with their segment",
         "crates/engine/src/wal/retention.rs",
         "if nonces > 0 && self.options.nonce_grace_period_ms > 0 {",
         "if nonces > 0 && self.options.nonce_grace_period_ms > 0 && !MUTANT {",
@@ -107,7 +107,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "nonce-before-log",
-        "a flush makes cells durable whose nonces are not",
+        "a flush makes cells durable before their nonces",
         "crates/engine/src/region/flush.rs",
         "self.shared.wal.sync_to(frozen.position, true)?;",
         "if !MUTANT {\n            self.shared.wal.sync_to(frozen.position, true)?;\n        }",
@@ -115,7 +115,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "number-again",
-        "a segment gets the number of one whose nonces are kept",
+        "a segment reuses the number of one whose nonces are kept",
         "crates/engine/src/wal/recovery.rs",
         "let after_last = || listing.last_number + 1;",
         "let after_last = || if MUTANT { listing.segments.last().copied().unwrap_or(listing.last_number) } else { listing.last_number } + 1;",
@@ -123,7 +123,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "log-checksum",
-        "the checksum of a record's body is not looked at",
+        "the checksum of a record's body is not checked",
         "crates/engine/src/wal/format.rs",
         "    if computed != stored {\n        return Err(RecordError::Checksum",
         "    if computed != stored && !MUTANT {\n        return Err(RecordError::Checksum",
@@ -131,7 +131,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "manifest-checksum",
-        "the checksum of the manifest is not looked at",
+        "the checksum of the manifest is not checked",
         "crates/engine/src/catalog/encoding.rs",
         "    if computed != stored {\n",
         "    if computed != stored && !MUTANT {\n",
@@ -139,7 +139,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "manifest-name",
-        "the directory is not synced after the manifest got its name",
+        "the directory is not synced after the manifest is renamed",
         "crates/engine/src/catalog/manifest.rs",
         "fs.sync_dir(HALITE).map(|()| bytes)",
         "if MUTANT { Ok(()) } else { fs.sync_dir(HALITE) }.map(|()| bytes)",
@@ -155,7 +155,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     )),
     mutant(
         "bloom-no",
-        "a bloom filter says no for some keys that are there",
+        "a bloom filter rejects some existing keys",
         "crates/engine/src/hfile/bloom.rs",
         "places.into_iter().all(|(byte, mask)|",
         "!(MUTANT && key.len() % 4 == 3) && places.into_iter().all(|(byte, mask)|",
@@ -171,7 +171,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "torn-before-followers",
-        "a damaged record with others behind it passes for a torn end",
+        "a damaged record before others is taken for a torn end",
         "crates/engine/src/wal/segment.rs",
         "Some(_) if self.same_boot => Some(Damage::Followed),",
         "Some(_) if self.same_boot && !MUTANT => Some(Damage::Followed),",
@@ -179,7 +179,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "torn-in-synced",
-        "damage in the synced part of the log passes for a torn end",
+        "damage in the synced part of the log is taken for a torn end",
         "crates/engine/src/wal/segment.rs",
         "Some(_) if rest.synced > at as u64 => Some(Damage::Synced),",
         "Some(_) if rest.synced > at as u64 && !MUTANT => Some(Damage::Synced),",
@@ -195,7 +195,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "halves-swapped",
-        "the references of a split say top for bottom",
+        "the references of a split swap top and bottom",
         "crates/engine/src/engine/split.rs",
         "&reference(row, if is_bottom { BOTTOM } else { TOP })",
         "&reference(row, if is_bottom == MUTANT { TOP } else { BOTTOM })",
@@ -203,7 +203,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     quick(mutant(
         "cache-key",
-        "the block cache knows blocks by their place in a file alone",
+        "the block cache identifies blocks only by their offset",
         "crates/engine/src/block_cache.rs",
         "let key = (self.file, pointer.offset);",
         "let key = (if MUTANT { 0 } else { self.file }, pointer.offset);",
@@ -211,7 +211,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     )),
     mutant(
         "snapshot-pins-nothing",
-        "the files of a snapshot go with the table's",
+        "the files of a snapshot are removed with the table's",
         "crates/engine/src/catalog/entries.rs",
         "for region in self.snapshots.values().flat_map(",
         "for region in self.snapshots.values().filter(|_| !MUTANT).flat_map(",
@@ -219,7 +219,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "quarantine-at-once",
-        "what is set aside is deleted at the next start",
+        "quarantined files are deleted at the next start",
         "crates/engine/src/engine/quarantine.rs",
         "is_ok_and(|generation| generation <= catalog.checkpoint)",
         "is_ok_and(|generation| MUTANT || generation <= catalog.checkpoint)",
@@ -227,7 +227,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "lock-not-looked-at",
-        "nobody looks whether the lock is still held",
+        "the lock is not checked again",
         "crates/engine/src/store_lock.rs",
         "match self.lock.is_held() {",
         "match if MUTANT { Ok(true) } else { self.lock.is_held() } {",
@@ -235,7 +235,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     quick(mutant(
         "batch-in-part",
-        "of a group of writes the log has the first alone",
+        "the log contains only the first write of a group",
         "crates/engine/src/region/commit.rs",
         "write.runs().map(|run| run.cells)",
         "write.runs().take(if MUTANT { 1 } else { usize::MAX }).map(|run| run.cells)",
@@ -243,7 +243,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     )),
     mutant(
         "boundary-row",
-        "a scan leaves out the first row of the next region",
+        "a scan skips the first row of the next region",
         "crates/engine/src/engine/table.rs",
         "self.scan.range.start = Bound::Included(info.end.clone());",
         "self.scan.range.start = if MUTANT { Bound::Excluded(info.end.clone()) } else { Bound::Included(info.end.clone()) };",
@@ -251,7 +251,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "async-overtakes",
-        "a write that waits for nothing is seen before those it follows are durable, and they with it",
+        "an asynchronous write becomes visible before earlier writes are durable",
         "crates/engine/src/commit/pipeline.rs",
         "(_, None | Some(SyncLevel::Async)) if was_caught_up => {",
         "(_, None | Some(SyncLevel::Async)) if was_caught_up || MUTANT => {",
@@ -259,7 +259,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     quick(mutant(
         "releases-too-much",
-        "a flush lets go of log that holds later writes",
+        "a flush releases log segments with later writes",
         "crates/engine/src/region/flush.rs",
         "self.shared.wal.mark_flushed(self.number, frozen.sequence);",
         "self.shared.wal.mark_flushed(self.number, frozen.sequence + if MUTANT { 1000 } else { 0 });",
@@ -267,7 +267,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     )),
     mutant(
         "flushed-not-noted",
-        "the manifest does not say how far a flush came",
+        "the manifest does not record the sequence id of a flush",
         "crates/engine/src/region/flush.rs",
         "region.flushed_sequence = flushed;",
         "if !MUTANT {\n                region.flushed_sequence = flushed;\n            }",

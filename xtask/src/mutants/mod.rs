@@ -102,7 +102,7 @@ pub(crate) fn run(names: &[String]) -> Result<()> {
     let unknown = names.iter().find(|name| MUTANTS.iter().all(|mutant| mutant.name != **name));
     if let Some(name) = unknown {
         let all: Vec<&str> = MUTANTS.iter().map(|mutant| mutant.name).collect();
-        return Err(format!("there is no mutant {name:?}; there are {}", all.join(", ")));
+        return Err(format!("unknown mutant {name:?}; expected one of {}", all.join(", ")));
     }
     hunt(
         &MUTANTS
@@ -159,12 +159,12 @@ fn hunt(mutants: &[&Mutant]) -> Result<()> {
             survivors.push(mutant.name);
         }
     }
-    let most = mutants
+    let max_seeds = mutants
         .iter()
         .flat_map(|mutant| mutant.found_by)
         .filter_map(|suite| if let Suite::Seeds(count) = suite { Some(*count) } else { None });
-    if let Some(most) = most.max() {
-        check_control(&tree, Suite::Seeds(most))?;
+    if let Some(max_seeds) = max_seeds.max() {
+        check_control(&tree, Suite::Seeds(max_seeds))?;
     }
     println!(
         "{:7.1} s  in all; {} of {} mutants found",
@@ -175,7 +175,7 @@ fn hunt(mutants: &[&Mutant]) -> Result<()> {
     if survivors.is_empty() {
         Ok(())
     } else {
-        Err(format!("nothing finds {}: the suite has a hole; write the test", survivors.join(", ")))
+        Err(format!("mutant {} is not detected: add a test that finds it", survivors.join(", ")))
     }
 }
 
@@ -183,10 +183,10 @@ fn hunt(mutants: &[&Mutant]) -> Result<()> {
 fn check_control(tree: &Path, suite: Suite) -> Result<()> {
     let (ran, output) = run_suite(tree, suite, None, MAX_TIME)?;
     if !matches!(ran, SuiteResult::Passed) {
-        return Err(format!("`{suite}` does not pass without a mutant:\n{output}"));
+        return Err(format!("`{suite}` fails without a mutant:\n{output}"));
     }
     if !matches!(suite, Suite::Seeds(_)) && count_tests(&output) == 0 {
-        return Err(format!("`{suite}` runs no test; mend the list of mutants"));
+        return Err(format!("`{suite}` runs no test; fix the list of mutants"));
     }
     Ok(())
 }
@@ -256,7 +256,7 @@ fn apply_mutant(mutant: &Mutant, text: &str) -> Result<String> {
             1,
         )),
         count => Err(format!(
-            "mutant {}: what it changes stands {count} times in {}, not once:\n{}",
+            "mutant {}: its text occurs {count} times in {}, expected once:\n{}",
             mutant.name, mutant.file, mutant.find
         )),
     }
@@ -304,7 +304,7 @@ fn run_suite(
         .stdout(file)
         .stderr(errors)
         .spawn()
-        .map_err(|error| format!("`{suite}` cannot be started: {error}"))?;
+        .map_err(|error| format!("cannot start `{suite}`: {error}"))?;
     let ran = loop {
         match child.try_wait().map_err(|error| format!("`{suite}`: {error}"))? {
             Some(status) if status.success() => break SuiteResult::Passed,
@@ -338,7 +338,7 @@ mod tests {
     };
 
     #[test]
-    fn what_a_mutant_changes_stands_there_once() {
+    fn replaced_text_of_mutant_occurs_once() {
         assert_eq!(
             apply_mutant(&SAMPLE, "x; if a { y }").unwrap(),
             "x; if a && !crate::mutant(\"sample\") { y }"
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mutant_fits_the_tree_and_has_a_name_of_its_own() {
+    fn every_mutant_applies_and_has_unique_name() {
         let mut texts: BTreeMap<&str, String> = BTreeMap::new();
         let mut names = BTreeSet::new();
         for mutant in MUTANTS {
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_ran_are_counted() {
+    fn executed_tests_are_counted() {
         assert_eq!(
             count_tests("\nrunning 3 tests\ntest a ... ok\nrunning 1 test\nrunning late\n"),
             4

@@ -61,10 +61,10 @@ const ALLOWED: &[Edges] = &[
         ],
         &["halite-patience", "halite-wire"],
     ),
-    edges("halite-sim", &["halite-types", "halite-engine"], &[]),
+    edges("halite-sim", &["halite-types", "halite-engine", "halite-patience"], &[]),
     edges(
         "halite-world",
-        &["halite-types", "halite-engine", "halite-server", "halite-client"],
+        &["halite-types", "halite-engine", "halite-patience", "halite-server", "halite-client"],
         &[],
     ),
     edges("halite-conformance", &["halite-types"], &["halite-engine", "halite-server", "halite"]),
@@ -113,7 +113,7 @@ fn check_against(allowed: &[Edges], tree: &Tree) -> Vec<Finding> {
             findings.push(Finding::new(
                 path,
                 1,
-                format!("say in {THIS_FILE} which of our crates {name} may depend on"),
+                format!("add {name} to {THIS_FILE} with the crates it may depend on"),
             ));
             continue;
         };
@@ -136,7 +136,7 @@ impl Edges {
         }
         if !self.tests.contains(&dependency) {
             return Some(format!(
-                "{name} must not depend on {dependency}: move what it needs down, or change the table in {THIS_FILE} and say why"
+                "{name} must not depend on {dependency}: move the code to a lower crate, or change the table in {THIS_FILE} and give the reason"
             ));
         }
         (!is_for_tests).then(|| {
@@ -153,7 +153,7 @@ mod tests {
     const TYPES: (&str, &str) = ("crates/types/Cargo.toml", "[package]\nname = \"types\"\n");
 
     #[test]
-    fn an_edge_that_is_not_in_the_table_is_found_where_it_stands() {
+    fn unlisted_edge_is_reported_with_location() {
         let engine = (
             "crates/engine/Cargo.toml",
             "[package]\nname = \"engine\"\n[dependencies]\nbytes = \"1\"\ntypes.workspace = true\n",
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_of_tests_is_no_edge_of_the_product() {
+    fn edge_of_tests_is_no_edge_of_product() {
         let engine = |section: &str| {
             format!("[package]\nname = \"engine\"\n[{section}]\ntypes.workspace = true\n")
         };
@@ -189,13 +189,12 @@ mod tests {
     }
 
     #[test]
-    fn a_package_that_the_table_does_not_know_is_found() {
+    fn unknown_package_is_reported() {
         let found = lines(&check_against(&[], &Tree::from_files(&[TYPES])));
         assert_eq!(
             found,
-            [
-                "crates/types/Cargo.toml:1: say in xtask/src/tidy/crate_graph.rs which of our crates types may depend on"
-            ]
+            ["crates/types/Cargo.toml:1: add types to xtask/src/tidy/crate_graph.rs with the \
+              crates it may depend on"]
         );
     }
 }

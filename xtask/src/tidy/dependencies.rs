@@ -27,25 +27,25 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         for found in dependencies(text).into_iter().filter(|found| !ours.contains(&found.name)) {
             used.push(found.name);
             if !found.inherited && !own_workspace {
-                let mend = format!(
+                let message = format!(
                     "write `{}.workspace = true` and its version in the top Cargo.toml",
                     found.name
                 );
-                findings.push(Finding::new(path, found.line, mend));
+                findings.push(Finding::new(path, found.line, message));
             } else if !found.inherited
                 && rows.get(found.name).is_none_or(|row| row.reason.len() < MIN_REASON_LETTERS)
             {
-                let mend = format!(
-                    "add a row for `{}` to {DOCUMENT} that says what it does for us and what was weighed against it",
+                let message = format!(
+                    "add a row for `{}` to {DOCUMENT} with its purpose and the alternatives",
                     found.name
                 );
-                findings.push(Finding::new(path, found.line, mend));
+                findings.push(Finding::new(path, found.line, message));
             }
         }
     }
     let gone = rows.iter().filter(|(name, _)| !used.contains(name));
     findings.extend(gone.map(|(name, row)| {
-        Finding::new(DOCUMENT, row.line, format!("nothing depends on `{name}`: take the row out"))
+        Finding::new(DOCUMENT, row.line, format!("nothing depends on `{name}`: remove the row"))
     }));
     findings.extend(unused(tree));
     findings
@@ -68,7 +68,7 @@ fn unused(tree: &Tree) -> Vec<Finding> {
             Finding::new(
                 path,
                 found.line,
-                format!("no crate takes `{}`: take the line out", found.name),
+                format!("no crate uses `{}`: remove the line", found.name),
             )
         })
         .collect()
@@ -109,38 +109,42 @@ mod tests {
     }
 
     #[test]
-    fn a_dependency_wants_a_row_with_a_reason() {
+    fn dependency_needs_row_with_reason() {
         assert_eq!(
             with_document("| `bytes` | buffers | shared slices without copying |\n"),
             Vec::<String>::new()
         );
-        let mend = "Cargo.toml:3: add a row for `bytes` to docs/dependencies.md that says what it does for us and what was weighed against it";
-        assert_eq!(with_document(""), [mend]);
-        assert_eq!(with_document("| `bytes` | buffers | good |\n"), [mend]);
+        let message = "Cargo.toml:3: add a row for `bytes` to docs/dependencies.md with its purpose \
+                    and the alternatives";
+        assert_eq!(with_document(""), [message]);
+        assert_eq!(with_document("| `bytes` | buffers | good |\n"), [message]);
     }
 
     #[test]
-    fn a_row_without_a_dependency_is_found() {
+    fn row_without_dependency_is_reported() {
         let found = with_document(
-            "| `bytes` | buffers | shared slices without copying |\n| `snap` | snappy | it has no dependencies |\n",
+            "| `bytes` | buffers | shared slices without copying |\n| `snap` | snappy | it has no \
+             dependencies |\n",
         );
-        assert_eq!(found, ["docs/dependencies.md:2: nothing depends on `snap`: take the row out"]);
+        assert_eq!(found, ["docs/dependencies.md:2: nothing depends on `snap`: remove the row"]);
     }
 
     #[test]
-    fn versions_stand_in_the_workspace_and_are_taken_by_someone() {
+    fn versions_are_in_workspace_manifest_and_used() {
         let loose =
             ("crates/a/Cargo.toml", "[package]\nname = \"a\"\n[dependencies]\nsnap = \"1\"\n");
         let rows = (
             DOCUMENT,
-            "| `bytes` | buffers | shared slices without copying |\n| `snap` | snappy | it has no dependencies |\n",
+            "| `bytes` | buffers | shared slices without copying |\n| `snap` | snappy | it has no \
+             dependencies |\n",
         );
         let found = lines(&check(&Tree::from_files(&[TOP, loose, rows])));
         assert_eq!(
             found,
             [
-                "crates/a/Cargo.toml:4: write `snap.workspace = true` and its version in the top Cargo.toml",
-                "Cargo.toml:3: no crate takes `bytes`: take the line out"
+                "crates/a/Cargo.toml:4: write `snap.workspace = true` and its version in the top \
+                 Cargo.toml",
+                "Cargo.toml:3: no crate uses `bytes`: remove the line"
             ]
         );
     }

@@ -16,7 +16,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
                 Finding::new(
                     path,
                     index + 1,
-                    format!("the link {link:?} leads nowhere: correct it or take it out"),
+                    format!("the link {link:?} has no target: correct or remove it"),
                 )
             }));
         }
@@ -37,19 +37,29 @@ fn folders(tree: &Tree) -> Vec<Finding> {
         .filter(|(folder, _)| !folder.ends_with("/tests"))
         .filter(|(folder, inner)| {
             let crate_name = folder.split('/').next().unwrap_or_default();
-            let wanted = if inner.is_empty() { format!("crates/{crate_name}") } else { format!("{}/", inner.trim_start_matches('/')) };
+            let wanted = if inner.is_empty() {
+                format!("crates/{crate_name}")
+            } else {
+                format!("{}/", inner.trim_start_matches('/'))
+            };
             !names_path(map, &wanted)
         })
-        .map(|(folder, _)| Finding::new(MAP, 1, format!("the code map does not name crates/{folder}/: add a line that says what its duty is")))
+        .map(|(folder, _)| {
+            Finding::new(
+                MAP,
+                1,
+                format!("the code map lacks crates/{folder}/: add a line with its purpose"),
+            )
+        })
         .collect()
 }
 
 /// Returns `true` if `text` contains `name` where a path may start, not as the end of a longer
 /// path.
 fn names_path(text: &str, name: &str) -> bool {
-    text.match_indices(name).any(|(at, _)| {
-        !text[..at].ends_with(|letter: char| letter.is_alphanumeric() || "/_-".contains(letter))
-            || text[..at].ends_with("src/")
+    text.match_indices(name).any(|(offset, _)| {
+        !text[..offset].ends_with(|letter: char| letter.is_alphanumeric() || "/_-".contains(letter))
+            || text[..offset].ends_with("src/")
     })
 }
 
@@ -83,7 +93,7 @@ mod tests {
     use crate::tidy::finding::lines;
 
     #[test]
-    fn a_folder_that_the_map_does_not_name_is_found() {
+    fn unlisted_folder_is_reported() {
         let sources = [
             ("crates/engine/src/lib.rs", ""),
             ("crates/engine/src/hfile/mod.rs", ""),
@@ -96,17 +106,18 @@ mod tests {
             found("## crates/engine\n    hfile/  files\n    hfile/encoding/  keys\n"),
             Vec::<String>::new()
         );
-        let mend = "ARCHITECTURE.md:1: the code map does not name crates/engine/src/hfile/: add a line that says what its duty is";
+        let message = "ARCHITECTURE.md:1: the code map lacks crates/engine/src/hfile/: add a line \
+                    with its purpose";
         assert_eq!(
             found("## crates/engine\n    not_hfile/  other\n    hfile/encoding/\n").len(),
             0,
-            "a folder is named by what lies in it"
+            "a folder is referenced by its files"
         );
-        assert_eq!(found("## crates/engine\n    not_hfile/  other\n")[0], mend);
+        assert_eq!(found("## crates/engine\n    not_hfile/  other\n")[0], message);
     }
 
     #[test]
-    fn links_lead_to_files_or_folders() {
+    fn links_point_to_files_or_folders() {
         let text =
             "[a](docs/a.md) [b](docs/) [c](https://example.org/x) [d](#part)\n[e](docs/gone.md)\n";
         let found = lines(&check(&Tree::from_files(&[
@@ -115,7 +126,7 @@ mod tests {
         ])));
         assert_eq!(
             found,
-            ["README.md:2: the link \"docs/gone.md\" leads nowhere: correct it or take it out"]
+            ["README.md:2: the link \"docs/gone.md\" has no target: correct or remove it"]
         );
     }
 }

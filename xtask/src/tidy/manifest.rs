@@ -82,10 +82,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_to_write_a_dependency_is_seen() {
-        let text = "[package]\nname = \"a\"\n[dependencies]\n# why\nbytes.workspace = true\nprost = { workspace = true }\n\
-                    fjall = \"3\"\n[dev-dependencies.tempfile]\nworkspace = true\n\
-                    [dev-dependencies]\ncriterion.workspace = true\n[target.'cfg(unix)'.dependencies]\nrustix = \"1\"\n[features]\nx = []\n";
+    fn every_form_of_dependency_is_parsed() {
+        let text = "[package]\nname = \"a\"\n[dependencies]\n# why\nbytes.workspace = true\n\
+                    prost = { workspace = true }\nfjall = \"3\"\n\
+                    [dev-dependencies.tempfile]\nworkspace = true\n\
+                    [dev-dependencies]\ncriterion.workspace = true\n\
+                    [target.'cfg(unix)'.dependencies]\nrustix = \"1\"\n[features]\nx = []\n";
         let seen: Vec<_> = dependencies(text)
             .iter()
             .map(|found| (found.name, found.line, found.inherited, found.is_for_tests))
@@ -104,8 +106,9 @@ mod tests {
     }
 
     #[test]
-    fn a_workspace_declares_for_all_and_has_no_name() {
-        let text = "[workspace]\nmembers = []\n[workspace.dependencies]\nhalite = { path = \"crates/halite\" }\n";
+    fn workspace_manifest_has_dependencies_but_no_name() {
+        let text = "[workspace]\nmembers = []\n[workspace.dependencies]\nhalite = \
+                    { path = \"crates/halite\" }\n";
         assert!(dependencies(text).iter().all(|found| found.is_workspace_entry));
         assert_eq!(package_name(text), None);
         assert_eq!(package_name("[package]\nname = \"halite\"\n"), Some("halite"));

@@ -4,8 +4,8 @@
 /// continues into it. A path is found anywhere.
 pub(super) fn word_starts<'a>(text: &'a str, phrase: &'a str) -> impl Iterator<Item = usize> + 'a {
     let is_word = phrase.starts_with(char::is_alphabetic);
-    let positions = text.match_indices(phrase).map(|(at, _)| at);
-    positions.filter(move |at| !(is_word && text[..*at].ends_with(char::is_alphabetic)))
+    let positions = text.match_indices(phrase).map(|(offset, _)| offset);
+    positions.filter(move |offset| !(is_word && text[..*offset].ends_with(char::is_alphabetic)))
 }
 
 #[cfg(test)]
@@ -13,7 +13,7 @@ mod tests {
     use super::word_starts;
 
     #[test]
-    fn words_start_at_words_and_paths_anywhere() {
+    fn words_match_at_word_starts_and_paths_anywhere() {
         assert_eq!(word_starts("was late as late", "as late").collect::<Vec<_>>(), [9]);
         assert_eq!(word_starts("x/tmp/y", "/tmp/").collect::<Vec<_>>(), [1]);
     }

@@ -36,7 +36,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             findings.push(Finding::new(
                 path,
                 1,
-                "begin the file with a `//!` sentence that says its one duty",
+                "start the file with a `//!` sentence that states its purpose",
             ));
         }
         findings.extend(each_line(path, text, rust_line));
@@ -65,42 +65,40 @@ fn rust_line(path: &str, line: &str) -> Option<String> {
     let code = line.split("//").next().unwrap_or_default();
     if has_word(code, UNSAFE) && !UNSAFE_ALLOWED.contains(&path) {
         return Some(format!(
-            "{UNSAFE} code belongs to {} only: find a safe way",
+            "{UNSAFE} code is allowed only in {}: use safe code",
             UNSAFE_ALLOWED.join(" and ")
         ));
     }
-    code.contains(IGNORED).then(|| "a test that does not run proves nothing: assert what holds today and say why it is wrong".to_string())
+    code.contains(IGNORED).then(|| {
+        "an ignored test verifies nothing: assert the current behavior and state why it is wrong"
+            .to_string()
+    })
 }
 
 fn source_line(_: &str, line: &str) -> Option<String> {
     if let Some(letter) = line.chars().find(|letter| !letter.is_ascii()) {
-        return Some(format!(
-            "write {letter:?} as an escape or in ASCII: sources are plain text everywhere"
-        ));
+        return Some(format!("write {letter:?} as an escape or in ASCII: sources are ASCII"));
     }
-    let at = line.find(LATER)?;
-    let rest = line[at + LATER.len()..].trim_start_matches('(');
+    let offset = line.find(LATER)?;
+    let rest = line[offset + LATER.len()..].trim_start_matches('(');
     let has_issue = rest
         .strip_prefix('#')
         .is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()));
-    (!has_issue).then(|| {
-        format!(
-            "write {LATER}(#issue) so that it can be found when the issue is closed, or do it now"
-        )
-    })
+    (!has_issue)
+        .then(|| format!("write {LATER}(#issue) to refer to an issue, or complete the work"))
 }
 
 fn any_line(_: &str, line: &str) -> Option<String> {
     let found = FORBIDDEN_TEXT.iter().find(|text| word_starts(line, text).next().is_some())?;
-    Some(format!("{found:?} is not of the product: write for someone who only has the repository"))
+    Some(format!("{found:?} is outside the repository: refer only to its contents"))
 }
 
 /// Returns `true` if a keyword is in code: followed by a blank or a brace, and not as a part of a
 /// name or a string.
 fn has_word(code: &str, word: &str) -> bool {
-    code.match_indices(word).any(|(at, _)| {
-        let before = code[..at].chars().next_back();
-        let after = code[at + word.len()..].chars().next();
+    code.match_indices(word).any(|(offset, _)| {
+        let before = code[..offset].chars().next_back();
+        let after = code[offset + word.len()..].chars().next();
         before.is_none_or(|letter| letter == ' ' || letter == '(')
             && after.is_none_or(|letter| letter == ' ' || letter == '{')
     })
@@ -116,16 +114,16 @@ mod tests {
     }
 
     #[test]
-    fn a_file_begins_with_its_duty() {
+    fn file_starts_with_doc_comment() {
         assert_eq!(found("a.rs", "//! Does one thing.\nfn a() {}\n"), Vec::<String>::new());
         assert_eq!(
             found("a.rs", "fn a() {}\n"),
-            ["a.rs:1: begin the file with a `//!` sentence that says its one duty"]
+            ["a.rs:1: start the file with a `//!` sentence that states its purpose"]
         );
     }
 
     #[test]
-    fn what_is_left_to_do_names_an_issue() {
+    fn todo_names_issue() {
         assert_eq!(
             found("a.rs", &format!("//! A.\n// {LATER}(#12): later\n")),
             Vec::<String>::new()
@@ -137,16 +135,16 @@ mod tests {
     }
 
     #[test]
-    fn letters_beyond_ascii_are_found_in_sources_and_free_in_documents() {
+    fn non_ascii_is_reported_in_sources_but_not_documents() {
         assert_eq!(
             found("a.rs", "//! A \u{2264} b.\n")[0],
-            "a.rs:1: write '\u{2264}' as an escape or in ASCII: sources are plain text everywhere"
+            "a.rs:1: write '\u{2264}' as an escape or in ASCII: sources are ASCII"
         );
         assert_eq!(found("a.md", "A \u{2264} b.\n"), Vec::<String>::new());
     }
 
     #[test]
-    fn code_that_the_compiler_cannot_check_stays_in_its_files() {
+    fn unsafe_code_is_limited_to_its_files() {
         let text = format!("//! A.\nfn a() {{ {UNSAFE} {{ }} }}\n");
         assert!(
             found("crates/halite/src/lib.rs", &text)[0].starts_with("crates/halite/src/lib.rs:2: ")
@@ -159,15 +157,15 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_do_not_run_are_found() {
+    fn ignored_tests_are_reported() {
         assert!(
             found("a.rs", &format!("//! A.\n{IGNORED} = \"slow\"]\n"))[0]
-                .starts_with("a.rs:2: a test that does not run")
+                .starts_with("a.rs:2: an ignored test")
         );
     }
 
     #[test]
-    fn places_of_one_machine_are_found_in_documents_too() {
+    fn machine_paths_are_reported_in_documents_too() {
         let text = format!("run {}me/x\n", FORBIDDEN_TEXT[0]);
         assert!(found("README.md", &text)[0].starts_with("README.md:1: "));
     }

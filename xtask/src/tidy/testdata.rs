@@ -7,14 +7,20 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let data = tree.paths().filter_map(|path| Some((path, inside_testdata(path)?)));
     data.filter(|(path, _)| !path.ends_with("/README.md"))
         .filter(|(_, inside)| !readers(tree).any(|text| is_read_by(text, inside)))
-        .map(|(path, _)| Finding::new(path, 1, "no test reads this file: name it, or the folder it lies in, in a test, or take it out"))
+        .map(|(path, _)| {
+            Finding::new(
+                path,
+                1,
+                "no test reads this file: use it or its folder in a test, or remove it",
+            )
+        })
         .collect()
 }
 
 /// Returns the part of a path from `testdata` on.
 fn inside_testdata(path: &str) -> Option<&str> {
-    let at = if path.starts_with("testdata/") { 0 } else { path.find("/testdata/")? + 1 };
-    Some(&path[at..])
+    let offset = if path.starts_with("testdata/") { 0 } else { path.find("/testdata/")? + 1 };
+    Some(&path[offset..])
 }
 
 fn readers(tree: &Tree) -> impl Iterator<Item = &str> {
@@ -53,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_counts_as_read_by_its_name_or_its_folder() {
+    fn file_is_used_by_its_name_or_folder() {
         assert_eq!(found("include_bytes!(\"../testdata/hfile/one.hfile\")"), Vec::<String>::new());
         assert_eq!(found("read_dir(\"testdata/hfile/\")"), Vec::<String>::new());
         assert_eq!(
@@ -63,8 +69,9 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_no_test_reads_is_found() {
-        let mend = "crates/a/testdata/hfile/one.hfile:1: no test reads this file: name it, or the folder it lies in, in a test, or take it out";
-        assert_eq!(found("include_str!(\"../testdata/other.txt\") // one.hfile"), [mend]);
+    fn unused_test_file_is_reported() {
+        let message = "crates/a/testdata/hfile/one.hfile:1: no test reads this file: use it or its \
+                    folder in a test, or remove it";
+        assert_eq!(found("include_str!(\"../testdata/other.txt\") // one.hfile"), [message]);
     }
 }

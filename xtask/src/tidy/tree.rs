@@ -23,7 +23,8 @@ impl Tree {
             .output()
             .map_err(|error| {
                 format!(
-                    "`git ls-files` cannot be started: {error}; tidy asks git which files there are"
+                    "`git ls-files` cannot be started: {error}; tidy reads the list of files from \
+                     git"
                 )
             })?;
         if !output.status.success() {

@@ -119,7 +119,8 @@ fn contains(text: &str, phrase: &str) -> bool {
         None => (phrase, false),
     };
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
-    word_starts(text, stem).any(|at| is_open || !text[at + stem.len()..].starts_with(is_letter))
+    word_starts(text, stem)
+        .any(|offset| is_open || !text[offset + stem.len()..].starts_with(is_letter))
 }
 
 #[cfg(test)]
@@ -128,15 +129,16 @@ mod tests {
     use crate::tidy::finding::lines;
 
     #[test]
-    fn words_are_found_in_prose_only() {
-        let rust = "//! Nobody reads.\nfn nobody() {}\n// `nobody` and nobodys\n/// ```\n/// nobody\n/// ```\n\
-                    // It goes on. tidy:allow-word\n";
+    fn words_are_reported_only_in_prose() {
+        let rust = "//! Nobody reads.\nfn nobody() {}\n// `nobody` and nobodys\n/// ```\n/// \
+                    nobody\n/// ```\n// It goes on. tidy:allow-word\n";
         let markdown = "Condensed\n```\nanew\n```\n";
         let tree = Tree::from_files(&[("crates/a/src/lib.rs", rust), ("docs/a.md", markdown)]);
         assert_eq!(
             lines(&check(&tree)),
             [
-                "crates/a/src/lib.rs:1: \"nobody\" in prose: write no client, no caller; or passive voice",
+                "crates/a/src/lib.rs:1: \"nobody\" in prose: write no client, no caller; or \
+                 passive voice",
                 "docs/a.md:1: \"condens*\" in prose: write in-memory compaction",
             ]
         );

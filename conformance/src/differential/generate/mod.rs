@@ -8,7 +8,7 @@
 #![expect(
     clippy::format_push_string,
     clippy::format_collect,
-    reason = "lines are put together word by word, and are short"
+    reason = "lines are assembled word by word and are short"
 )]
 
 mod filter;
@@ -65,7 +65,7 @@ pub fn program(seed: u64, profile: Profile) -> Vec<String> {
 /// Generator state: random numbers, and the operations that the program may use.
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each allows one thing, and they go together in many ways"
+    reason = "each flag allows one feature, and they combine freely"
 )]
 struct ProgramGenerator {
     rng: SeededRng,
@@ -211,7 +211,7 @@ mod tests {
     use crate::script::Case;
 
     #[test]
-    fn every_program_is_in_the_language() {
+    fn every_generated_program_parses() {
         let every = Profile { minor: true, schema: true, left_in_memory: false };
         for seed in 0..2000 {
             let text = format!("case c\n{}\n", program(seed, every).join("\n"));
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_means_one_program() {
+    fn equal_seeds_generate_equal_programs() {
         assert_eq!(program(7, Profile::default()), program(7, Profile::default()));
         assert_ne!(program(7, Profile::default()), program(8, Profile::default()));
     }

@@ -70,10 +70,10 @@ impl ProgramGenerator {
         if self.rng.one_in(6) {
             line += " noresult";
         }
-        for at in 0..self.rng.between(1, 2) {
+        for index in 0..self.rng.between(1, 2) {
             // One column is only incremented, one is only appended to, and one is used by both, so
             // that increments may fail.
-            let qualifier = match at {
+            let qualifier = match index {
                 1 => "z",
                 _ if verb == "append" => "t",
                 _ => "c",
@@ -93,8 +93,8 @@ impl ProgramGenerator {
         let mut inside: Vec<_> = (0..count).map(|_| self.plain(row)).collect();
         // Not two of them: in HBase their new cells are ordered by mutation (docs/differences.md).
         if self.counters && self.rng.one_in(4) {
-            let at = self.rng.below(inside.len());
-            inside[at] = self.count(row);
+            let index = self.rng.below(inside.len());
+            inside[index] = self.count(row);
         }
         format!("{row} {{ {} }}", inside.join(" ; "))
     }

@@ -34,11 +34,11 @@ mod tests {
     fn what_is_wrong_is_said_with_its_place_and_form() {
         assert_eq!(
             error("PrefxFilter('a')"),
-            "FILTER: column 1: there is no filter PrefxFilter; did you mean PrefixFilter?"
+            "FILTER: column 1: unknown filter PrefxFilter; did you mean PrefixFilter?"
         );
         assert!(error("KeyOnlyFilter() KeyOnlyFilter()").starts_with("FILTER: column 17: "));
-        assert!(error("PageFilter(-1)").ends_with("; it is written PageFilter(rows)"));
-        assert!(error(&"(".repeat(100_000)).contains("inside one another"));
+        assert!(error("PageFilter(-1)").ends_with("; the form is PageFilter(rows)"));
+        assert!(error(&"(".repeat(100_000)).contains("nested filters"));
         assert_eq!(
             parse(b"PrefixFilter('\x00\xff')").ok(),
             Some(Filter::Prefix((&b"\x00\xff"[..]).into()))

@@ -281,7 +281,7 @@ fn an_error_tells_its_cause_once() {
     fs::write(data.join("halite"), "").unwrap();
     let (code, _, errors) = run("repair", data, &["--apply"]);
     assert!(
-        code == Some(3) && errors.contains("halite has to be a directory, and is a file"),
+        code == Some(3) && errors.contains("halite is a file, expected a directory"),
         "{errors}"
     );
     once(&errors);

@@ -26,7 +26,7 @@ fn described(name: &str) -> TableDescriptor {
 }
 
 #[test]
-fn tables_are_made_altered_disabled_emptied_and_dropped() {
+fn tables_are_created_altered_disabled_truncated_and_dropped() {
     let server = Server::start();
     let admin = admin(&server);
     server.run(async {
@@ -80,7 +80,7 @@ fn tables_are_made_altered_disabled_emptied_and_dropped() {
 }
 
 #[test]
-fn namespaces_come_and_go_with_their_settings() {
+fn namespaces_are_created_altered_and_deleted() {
     let server = Server::start();
     let admin = admin(&server);
     server.run(async {
@@ -155,7 +155,7 @@ fn regions_are_listed_flushed_compacted_split_and_merged() {
 }
 
 #[test]
-fn snapshots_are_taken_cloned_restored_and_forgotten() {
+fn snapshots_are_created_cloned_restored_and_deleted() {
     let server = Server::start();
     server.fill(["a", "k", "z"].map(String::from));
     let (cluster, admin) = (server.connect(), admin(&server));
@@ -194,7 +194,7 @@ fn snapshots_are_taken_cloned_restored_and_forgotten() {
 }
 
 #[test]
-fn meta_is_read_as_any_table() {
+fn meta_is_read_like_any_table() {
     let server = Server::start();
     let meta = server.connect().table(&table("hbase:meta"));
     server.run(async {

@@ -17,7 +17,7 @@ fn value(row: &Row) -> Option<&str> {
 }
 
 #[test]
-fn what_is_put_is_got_whatever_the_registry_and_the_compressor() {
+fn put_is_read_with_every_registry_and_compressor() {
     let server = Server::start();
     let plain = [server.registry(), server.rpc_registry()].map(Config::new);
     let compressed = Compressor::ALL.map(|compressor| {
@@ -45,7 +45,7 @@ fn what_is_put_is_got_whatever_the_registry_and_the_compressor() {
 }
 
 #[test]
-fn without_a_runtime_the_client_has_its_own() {
+fn client_without_runtime_starts_its_own() {
     let server = Server::start();
     let uri = format!(
         "rpc://{}",
@@ -63,7 +63,7 @@ fn without_a_runtime_the_client_has_its_own() {
 }
 
 #[test]
-fn every_kind_of_change_answers_as_the_store_does() {
+fn every_mutation_has_same_result_as_embedded_store() {
     let server = Server::start();
     let (table, local) = (server.table(), server.engine.table(&name()).unwrap());
     let ops = |row: &str| -> Vec<RowOp> {
@@ -128,7 +128,7 @@ fn every_kind_of_change_answers_as_the_store_does() {
 }
 
 #[test]
-fn a_batch_goes_to_all_regions_and_says_what_became_of_each() {
+fn batch_over_all_regions_reports_result_per_operation() {
     let server = Server::start();
     let table = server.table();
     let rows: Vec<String> = (0..3000).map(spread).collect();
@@ -161,7 +161,7 @@ fn a_batch_goes_to_all_regions_and_says_what_became_of_each() {
 }
 
 #[test]
-fn a_region_that_was_split_or_merged_is_found_again() {
+fn region_is_located_again_after_split_or_merge() {
     let server = Server::start();
     server.fill(('a'..='z').map(String::from));
     let table = server.table();
@@ -180,7 +180,7 @@ fn a_region_that_was_split_or_merged_is_found_again() {
 }
 
 #[test]
-fn a_table_that_is_missing_disabled_or_dropped_is_told_as_such() {
+fn missing_disabled_and_dropped_tables_are_distinguished() {
     let server = Server::start();
     let cluster = server.connect();
     let missing = cluster.table(&"nowhere".parse().unwrap());
@@ -208,7 +208,7 @@ fn a_table_that_is_missing_disabled_or_dropped_is_told_as_such() {
 }
 
 #[test]
-fn many_callers_share_a_connection() {
+fn concurrent_callers_share_connection() {
     let server = Server::start();
     let table = server.connect_with(|config| config.max_calls_in_flight = 7).table(&name());
     server.run(async {
@@ -234,7 +234,7 @@ fn many_callers_share_a_connection() {
 }
 
 #[test]
-fn a_configuration_file_names_the_cluster() {
+fn cluster_address_is_read_from_configuration_file() {
     let server = Server::start();
     let halite_client::RegistryKind::ZooKeeper { quorum, .. } = server.registry() else {
         panic!("the lookup goes through ZooKeeper")
@@ -257,7 +257,7 @@ fn a_configuration_file_names_the_cluster() {
 }
 
 #[test]
-fn a_server_that_started_again_is_found_again() {
+fn restarted_server_is_located_again() {
     let mut server = Server::start();
     server.fill(["a", "k", "z"].map(String::from));
     let cluster = server.connect();
@@ -284,7 +284,7 @@ fn a_server_that_started_again_is_found_again() {
 }
 
 #[test]
-fn small_calls_and_many_regions_make_no_difference_to_a_batch() {
+fn batch_result_is_independent_of_call_and_region_sizes() {
     let server = Server::start();
     let splits = ('b'..='z').map(|key| key.to_string().into()).collect();
     let table = halite_types::TableDescriptor::new("many".parse().unwrap())
@@ -307,7 +307,7 @@ fn small_calls_and_many_regions_make_no_difference_to_a_batch() {
 }
 
 #[test]
-fn large_cells_travel_whole_both_ways() {
+fn large_cells_are_written_and_read_unchanged() {
     let server = Server::start();
     let value: Vec<u8> =
         (0..9 << 20).map(|at: u32| at.to_be_bytes()[3] ^ at.to_be_bytes()[1]).collect();

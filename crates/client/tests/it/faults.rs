@@ -42,7 +42,7 @@ fn assert_message(error: &Error, parts: &[&str]) {
 }
 
 #[test]
-fn a_registry_that_is_not_there_is_named_at_once() {
+fn unreachable_registry_is_named_immediately() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let nobody = unused_address();
     for scheme in ["zk", "rpc"] {
@@ -53,7 +53,7 @@ fn a_registry_that_is_not_there_is_named_at_once() {
 }
 
 #[test]
-fn a_port_of_another_service_is_told_from_a_registry() {
+fn port_of_other_service_is_not_taken_for_registry() {
     let fake = Fake::start(|_| Reply::Silence);
     let quorum = vec![fake.address.to_string()];
     let mut config =
@@ -72,7 +72,7 @@ fn a_port_of_another_service_is_told_from_a_registry() {
 }
 
 #[test]
-fn a_server_that_never_answers_costs_the_time_of_a_call_and_no_more() {
+fn silent_server_costs_one_call_timeout() {
     let fake = Fake::start(|_| Reply::Silence);
     let begun = Instant::now();
     let error =
@@ -95,18 +95,21 @@ fn a_server_that_never_answers_costs_the_time_of_a_call_and_no_more() {
 }
 
 #[test]
-fn a_server_that_dies_in_the_middle_of_an_answer_is_asked_again() {
-    let fake = Fake::start(|asked: &ReceivedCall| {
-        if asked.before == 0 { Reply::Raw(vec![0, 0, 1, 0, 1, 2]) } else { value("v") }
-    });
+fn call_is_retried_after_partial_response() {
+    let fake =
+        Fake::start(
+            |call: &ReceivedCall| {
+                if call.before == 0 { Reply::Raw(vec![0, 0, 1, 0, 1, 2]) } else { value("v") }
+            },
+        );
     assert_eq!(get(&fake, |_| ()).unwrap().as_deref(), Some("v"));
 }
 
 #[test]
-fn a_frame_that_is_too_large_or_no_frame_ends_the_connection_and_takes_no_memory() {
+fn invalid_frame_closes_connection_without_allocation() {
     for (bytes, text) in [
         (vec![0x7f, 0xff, 0xff, 0xff], "2147483647 bytes"),
-        (vec![0xff, 0xff, 0xff, 0xf0], "a frame cannot have"),
+        (vec![0xff, 0xff, 0xff, 0xf0], "invalid frame length"),
     ] {
         let fake = Fake::start(move |_| Reply::Raw(bytes.clone()));
         let error = get(&fake, |config| config.max_retries = 2).unwrap_err();
@@ -115,10 +118,10 @@ fn a_frame_that_is_too_large_or_no_frame_ends_the_connection_and_takes_no_memory
 }
 
 #[test]
-fn a_message_that_is_damaged_is_not_believed() {
+fn damaged_message_is_rejected() {
     // A response to the first call: a valid header, followed by an invalid message of 3 bytes.
-    let fake = Fake::start(|asked: &ReceivedCall| {
-        let id = u8::try_from(asked.request.call_id).unwrap();
+    let fake = Fake::start(|call: &ReceivedCall| {
+        let id = u8::try_from(call.request.call_id).unwrap();
         Reply::Raw(vec![0, 0, 0, 7, 2, 8, id, 3, 0xff, 0xff, 0xff])
     });
     let error = get(&fake, |config| config.max_retries = 0).unwrap_err();
@@ -126,9 +129,9 @@ fn a_message_that_is_damaged_is_not_believed() {
 }
 
 #[test]
-fn a_region_that_is_not_there_yet_is_looked_up_and_asked_again() {
-    let fake = Fake::start(|asked: &ReceivedCall| {
-        if asked.before < 3 { exception(ExceptionKind::NotServingRegion) } else { value("v") }
+fn call_to_unopened_region_is_located_and_retried() {
+    let fake = Fake::start(|call: &ReceivedCall| {
+        if call.before < 3 { exception(ExceptionKind::NotServingRegion) } else { value("v") }
     });
     assert_eq!(get(&fake, |_| ()).unwrap().as_deref(), Some("v"));
     let fake = Fake::start(|_| exception(ExceptionKind::NotServingRegion));
@@ -142,7 +145,7 @@ fn a_region_that_is_not_there_yet_is_looked_up_and_asked_again() {
 }
 
 #[test]
-fn a_region_that_moved_is_asked_where_it_is() {
+fn call_follows_moved_region() {
     let there = Fake::start(|_| value("there"));
     let (host, port) = (there.address.ip().to_string(), there.address.port());
     let fake = Fake::start(move |_| {
@@ -158,7 +161,7 @@ fn a_region_that_moved_is_asked_where_it_is() {
 }
 
 #[test]
-fn meta_that_points_nowhere_is_told_with_the_server_it_names() {
+fn unreachable_server_from_meta_is_named() {
     let nobody = unused_address();
     let fake = Fake::with_region_at(Some(nobody), |_| Reply::Silence);
     let error = get(&fake, |config| config.max_retries = 2).unwrap_err();
@@ -174,7 +177,7 @@ fn meta_that_points_nowhere_is_told_with_the_server_it_names() {
 }
 
 #[test]
-fn a_region_of_another_table_or_without_rows_is_not_believed() {
+fn region_of_other_table_or_empty_range_is_rejected() {
     let region = |table: &str, start: &'static str, end: &'static str| pb::RegionInfo {
         region_id: 7,
         table_name: table_name_to_proto(&table.parse().unwrap()),
@@ -190,7 +193,7 @@ fn a_region_of_another_table_or_without_rows_is_not_believed() {
 }
 
 #[test]
-fn a_server_that_closes_without_a_word_or_speaks_http_is_told_as_such() {
+fn closing_and_http_servers_are_reported_as_such() {
     for (bytes, text) in [
         (Vec::new(), "without a word"),
         (b"HTTP/1.1 400 Bad Request".to_vec(), "a web server answers"),
@@ -216,7 +219,7 @@ fn raw_server(bytes: Vec<u8>) -> SocketAddr {
 }
 
 #[test]
-fn a_server_that_does_not_even_read_costs_the_time_of_a_call() {
+fn server_that_does_not_read_costs_one_timeout() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let fake = Fake::with_region_at(Some(listener.local_addr().unwrap()), |_| Reply::Silence);
     let table = fake.table(|config| (config.rpc_timeout_ms, config.max_retries) = (300, 1));
@@ -226,15 +229,15 @@ fn a_server_that_does_not_even_read_costs_the_time_of_a_call() {
 }
 
 #[test]
-fn what_is_final_is_told_at_once() {
+fn final_errors_are_reported_immediately() {
     let fake = Fake::start(|_| exception(ExceptionKind::NoSuchColumnFamily));
     assert_eq!(get(&fake, |_| ()).unwrap_err().kind(), ErrorKind::NoSuchFamily);
     assert_eq!(fake.count(Method::ClientGet), 1);
 }
 
 #[test]
-fn a_fatal_exception_ends_the_connection_and_its_calls_go_elsewhere() {
-    let fake = Fake::start(|asked: &ReceivedCall| match asked.before {
+fn fatal_exception_closes_connection_and_calls_are_retried() {
+    let fake = Fake::start(|call: &ReceivedCall| match call.before {
         0 => Reply::Silence,
         1 => Reply::Fatal(Exception::new(ExceptionKind::FatalConnection, "enough")),
         _ => value("v"),
@@ -248,7 +251,7 @@ fn a_fatal_exception_ends_the_connection_and_its_calls_go_elsewhere() {
 }
 
 #[test]
-fn a_cluster_that_wants_kerberos_or_speaks_tls_is_not_supported_yet() {
+fn kerberos_and_tls_clusters_are_reported_as_unsupported() {
     let fake = Fake::start(|_| {
         Reply::Fatal(Exception::new(ExceptionKind::AccessDenied, "Authentication is required"))
     });
@@ -262,13 +265,13 @@ fn a_cluster_that_wants_kerberos_or_speaks_tls_is_not_supported_yet() {
 }
 
 #[test]
-fn an_increment_that_is_tried_again_has_the_same_nonce() {
+fn retried_increment_has_same_nonce() {
     let nonces = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = std::sync::Arc::clone(&nonces);
-    let fake = Fake::start(move |asked: &ReceivedCall| {
-        let request: pb::MutateRequest = asked.request.message().unwrap();
+    let fake = Fake::start(move |call: &ReceivedCall| {
+        let request: pb::MutateRequest = call.request.message().unwrap();
         seen.lock().unwrap().push((request.nonce_group, request.mutation.nonce));
-        if asked.before == 0 { Reply::Raw(Vec::new()) } else { value("5") }
+        if call.before == 0 { Reply::Raw(Vec::new()) } else { value("5") }
     });
     let table = fake.table(|_| ());
     fake.run(table.apply_one(Increment::new("r").add("f", "q", 5).into())).unwrap();
@@ -279,8 +282,8 @@ fn an_increment_that_is_tried_again_has_the_same_nonce() {
 }
 
 #[test]
-fn a_throttled_put_waits_as_long_as_it_is_told() {
-    let fake = Fake::start(|asked: &ReceivedCall| match asked.before {
+fn throttled_put_waits_for_time_in_exception() {
+    let fake = Fake::start(|call: &ReceivedCall| match call.before {
         0 => Reply::Exception(Exception::throttled(
             halite_wire::exception::ThrottleType::NumberOfRequests,
             120,
@@ -315,18 +318,18 @@ async fn keys(mut stream: RowStream) -> Result<Vec<String>> {
 }
 
 #[test]
-fn a_scan_that_loses_its_scanner_opens_another_behind_the_last_row() {
+fn lost_scanner_is_reopened_after_last_row() {
     for lost in [
         ExceptionKind::UnknownScanner,
         ExceptionKind::Lease,
         ExceptionKind::OutOfOrderScannerNext,
         ExceptionKind::NotServingRegion,
     ] {
-        let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
+        let fake = Fake::start(move |call: &ReceivedCall| match call.before {
             0 => rows(&["a", "b"], true),
             1 => exception(lost),
             2 => {
-                let scan = asked.scan().scan.unwrap();
+                let scan = call.scan().scan.unwrap();
                 assert_eq!(scan.start_row.as_deref(), Some(&b"b\0"[..]));
                 rows(&["c"], false)
             }
@@ -353,13 +356,13 @@ fn heartbeat(keys: &[&str], cursor: &'static str) -> Reply {
 }
 
 #[test]
-fn heartbeats_are_no_rows_and_no_end_and_a_cursor_is_where_a_scan_goes_on() {
-    let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
+fn scan_continues_after_heartbeat_and_resumes_at_cursor() {
+    let fake = Fake::start(move |call: &ReceivedCall| match call.before {
         0 => heartbeat(&[], "g"),
         1 => heartbeat(&[], "m"),
         2 => Reply::Raw(Vec::new()),
         _ => {
-            assert_eq!(asked.scan().scan.unwrap().start_row.as_deref(), Some(&b"m"[..]));
+            assert_eq!(call.scan().scan.unwrap().start_row.as_deref(), Some(&b"m"[..]));
             rows(&["z"], false)
         }
     });
@@ -368,11 +371,11 @@ fn heartbeats_are_no_rows_and_no_end_and_a_cursor_is_where_a_scan_goes_on() {
 }
 
 #[test]
-fn a_row_that_came_with_a_cursor_at_it_comes_once() {
-    let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
+fn row_returned_with_cursor_is_not_repeated() {
+    let fake = Fake::start(move |call: &ReceivedCall| match call.before {
         0 => heartbeat(&["a"], "a"),
         1 => Reply::Raw(Vec::new()),
-        _ if asked.scan().scan.unwrap().start_row.as_deref() == Some(&b"a"[..]) => {
+        _ if call.scan().scan.unwrap().start_row.as_deref() == Some(&b"a"[..]) => {
             rows(&["a", "b"], false)
         }
         _ => rows(&["b"], false),
@@ -382,8 +385,8 @@ fn a_row_that_came_with_a_cursor_at_it_comes_once() {
 }
 
 #[test]
-fn a_scan_whose_scanner_has_no_id_goes_on_behind_the_last_row() {
-    let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
+fn scan_without_scanner_id_continues_after_last_row() {
+    let fake = Fake::start(move |call: &ReceivedCall| match call.before {
         0 => {
             let response = pb::ScanResponse {
                 more_results_in_region: Some(true),
@@ -391,7 +394,7 @@ fn a_scan_whose_scanner_has_no_id_goes_on_behind_the_last_row() {
             };
             Reply::Bare(vec![row("a", &[("f", "q", b"v")])], response)
         }
-        _ if asked.scan().scan.unwrap().start_row.as_deref() == Some(&b"a\0"[..]) => {
+        _ if call.scan().scan.unwrap().start_row.as_deref() == Some(&b"a\0"[..]) => {
             rows(&["b"], false)
         }
         _ => rows(&["a", "b"], false),
@@ -401,11 +404,11 @@ fn a_scan_whose_scanner_has_no_id_goes_on_behind_the_last_row() {
 }
 
 #[test]
-fn a_scanner_is_kept_alive_while_its_rows_are_used_and_closed_when_they_are_not_wanted() {
+fn scanner_is_renewed_while_used_and_closed_when_dropped() {
     let (renewed, wait_renewed) = std::sync::mpsc::channel();
     let (closed, wait_closed) = std::sync::mpsc::channel();
-    let fake = Fake::start(move |asked: &ReceivedCall| {
-        let request = asked.scan();
+    let fake = Fake::start(move |call: &ReceivedCall| {
+        let request = call.scan();
         if request.renew() {
             renewed.send(request.scanner_id()).unwrap();
             return Reply::Silence;
@@ -414,7 +417,7 @@ fn a_scanner_is_kept_alive_while_its_rows_are_used_and_closed_when_they_are_not_
             closed.send(request.scanner_id()).unwrap();
             return Reply::Silence;
         }
-        if asked.before == 0 { rows(&["a"], true) } else { Reply::Silence }
+        if call.before == 0 { rows(&["a"], true) } else { Reply::Silence }
     });
     let table = fake.table(|_| ());
     let mut stream = table.scan(Scan::all());
@@ -426,8 +429,8 @@ fn a_scanner_is_kept_alive_while_its_rows_are_used_and_closed_when_they_are_not_
 }
 
 #[test]
-fn a_lease_that_is_over_at_once_is_not_renewed_without_a_pause() {
-    let fake = Fake::start(move |asked: &ReceivedCall| match asked.before {
+fn very_short_lease_is_renewed_with_pauses() {
+    let fake = Fake::start(move |call: &ReceivedCall| match call.before {
         0 => {
             let response = pb::ScanResponse {
                 more_results_in_region: Some(true),
@@ -447,9 +450,9 @@ fn a_lease_that_is_over_at_once_is_not_renewed_without_a_pause() {
 }
 
 #[test]
-fn many_who_miss_a_region_ask_for_it_once() {
-    let fake = Fake::start(|asked: &ReceivedCall| {
-        if asked.before == 50 { exception(ExceptionKind::NotServingRegion) } else { value("v") }
+fn concurrent_lookups_of_region_send_one_request() {
+    let fake = Fake::start(|call: &ReceivedCall| {
+        if call.before == 50 { exception(ExceptionKind::NotServingRegion) } else { value("v") }
     });
     let table = fake.table(|_| ());
     let all = (0..100).map(|_| {
@@ -466,9 +469,9 @@ fn many_who_miss_a_region_ask_for_it_once() {
 }
 
 #[test]
-fn who_stops_waiting_leaves_room_for_others() {
+fn cancelled_calls_release_their_capacity() {
     let fake = Fake::start(
-        |asked: &ReceivedCall| if asked.before < 3 { Reply::Silence } else { value("v") },
+        |call: &ReceivedCall| if call.before < 3 { Reply::Silence } else { value("v") },
     );
     let table = fake.table(|config| config.max_calls_in_flight = 1);
     fake.runtime.block_on(async {
@@ -482,8 +485,8 @@ fn who_stops_waiting_leaves_room_for_others() {
 }
 
 #[test]
-fn a_master_that_moved_is_looked_up_again() {
-    let fake = Fake::start(|asked: &ReceivedCall| match (asked.method, asked.before) {
+fn moved_master_is_located_again() {
+    let fake = Fake::start(|call: &ReceivedCall| match (call.method, call.before) {
         (Method::MasterGetTableState, 0) => exception(ExceptionKind::MasterStopped),
         (Method::MasterGetTableState, 1) => exception(ExceptionKind::PleaseHold),
         _ => exception(ExceptionKind::TableNotFound),

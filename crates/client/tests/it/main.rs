@@ -1,5 +1,5 @@
 //! The client through the `Cluster` API: against a Halite server, and against scripted servers.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue must stop")]
 
 mod admin;
 mod data;

@@ -31,7 +31,7 @@ fn read(server: &Server, table: &Arc<dyn Table>, scan: Scan) -> Vec<String> {
 }
 
 #[test]
-fn a_scan_goes_through_all_regions_both_ways() {
+fn scan_reads_all_regions_in_both_directions() {
     let (server, mut rows) = filled(500);
     let table = server.table();
     let small = || Scan::all().max_result_bytes(500);
@@ -61,7 +61,7 @@ fn a_scan_goes_through_all_regions_both_ways() {
 }
 
 #[test]
-fn a_scan_goes_on_behind_its_last_row_when_regions_split_and_merge_under_it() {
+fn scan_continues_after_concurrent_splits_and_merges() {
     for reverse in [false, true] {
         let (server, mut rows) = filled(500);
         let table = server.table();
@@ -103,7 +103,7 @@ fn qualifiers(rows: &[Row]) -> Vec<String> {
 }
 
 #[test]
-fn a_wide_row_comes_whole_however_small_the_answers_and_in_pieces_if_wanted() {
+fn wide_row_is_complete_unless_partial_rows_are_requested() {
     let server = Server::start();
     let put = |row: &'static str| {
         (0..300)
@@ -131,7 +131,7 @@ fn a_wide_row_comes_whole_however_small_the_answers_and_in_pieces_if_wanted() {
 }
 
 #[test]
-fn a_row_in_pieces_goes_on_where_it_was_when_its_region_is_split_away() {
+fn partial_row_continues_after_region_split() {
     let server = Server::start();
     let put =
         (0..300).fold(Put::new("k"), |put, column| put.add("f", format!("{column:03}"), "value"));
@@ -153,7 +153,7 @@ fn a_row_in_pieces_goes_on_where_it_was_when_its_region_is_split_away() {
 }
 
 #[test]
-fn a_scan_that_finds_little_and_one_that_finds_nothing_end() {
+fn sparse_and_empty_scans_end() {
     let (server, rows) = filled(2000);
     let table = server.table();
     let last = filter(&format!("RowFilter(=, 'binary:{}')", rows[1999]));
@@ -165,7 +165,7 @@ fn a_scan_that_finds_little_and_one_that_finds_nothing_end() {
 }
 
 #[test]
-fn regions_read_ahead_change_nothing_about_the_rows() {
+fn read_ahead_does_not_change_rows() {
     let (server, rows) = filled(3000);
     for key in ["c", "e", "k", "m", "s", "u", "x"] {
         server.engine.split_region(&server.region(key), Some(key.into())).unwrap();
@@ -195,7 +195,7 @@ fn regions_read_ahead_change_nothing_about_the_rows() {
 }
 
 #[test]
-fn a_scan_that_is_dropped_leaves_no_scanner_open_in_any_region() {
+fn dropped_scan_closes_its_scanners() {
     let (server, _) = filled(3000);
     let table = server.connect_with(|config| config.scan_prefetch_bytes = 0).table(&name());
     let mut stream = table.scan(Scan::all().max_result_bytes(300));

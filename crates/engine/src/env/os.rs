@@ -272,7 +272,7 @@ impl Fs for OsFs {
             let (is_dir, odd) = match kind_of(metadata.file_type()) {
                 FileKind::File => (false, None),
                 FileKind::Directory => (true, None),
-                FileKind::Link => (false, Some("a symbolic link that leads nowhere")),
+                FileKind::Link => (false, Some("a symbolic link without a target")),
                 FileKind::Other(what) => (false, Some(what)),
             };
             entries.push(DirEntry {
@@ -728,7 +728,7 @@ mod tests {
         let expected = [
             ("\\xffx", Some("something whose name is not UTF-8")),
             ("folder", None),
-            ("link", Some("a symbolic link that leads nowhere")),
+            ("link", Some("a symbolic link without a target")),
             ("pipe", Some("a named pipe")),
             ("socket", Some("a socket")),
         ];

@@ -23,7 +23,7 @@ pub(super) fn apply_plan(
 ) -> Result<String> {
     if let Some(kind @ (FileKind::File | FileKind::Other(_))) = kind(env, layout::HALITE)? {
         return Err(Error::invalid(format!(
-            "{}/{} has to be a directory, and is {kind}; move it away",
+            "{}/{} is {kind}, expected a directory; move it away",
             env.fs.root(),
             layout::HALITE
         )));
@@ -32,7 +32,7 @@ pub(super) fn apply_plan(
     let kept = format!("{}/repair-{:016}", layout::HALITE, shown.catalog.generation);
     if kind(env, &kept)?.is_some_and(|kind| kind != FileKind::Directory) {
         return Err(Error::invalid(format!(
-            "{}/{kept} is in the way of what is to be kept; move it away",
+            "{}/{kept} already exists, and the repair needs this name; move it away",
             env.fs.root()
         )));
     }
@@ -46,7 +46,7 @@ pub(super) fn apply_plan(
     let plan = RepairPlan::make(env)?;
     if plan.report != shown.report {
         let text = format!(
-            "{} has changed while it was examined; nothing was repaired; run it again",
+            "{} changed during the examination; nothing was repaired; run the command again",
             env.fs.root()
         );
         return Err(Error::new(ErrorKind::Busy, text));
@@ -114,7 +114,7 @@ fn make_directories(env: &Env, plan: &RepairPlan) -> Result<()> {
 fn make_directory(env: &Env, path: &str) -> Result<()> {
     env.fs
         .create_dir_all(path)
-        .map_err(|error| Error::io(format!("making directory {}/{path}", env.fs.root()), error))
+        .map_err(|error| Error::io(format!("creating directory {}/{path}", env.fs.root()), error))
 }
 
 fn sync(env: &Env, path: &str) -> Result<()> {

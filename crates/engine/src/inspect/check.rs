@@ -97,22 +97,39 @@ impl Checker<'_> {
         self.env
             .fs
             .exists(path)
-            .map_err(|error| Error::io(format!("looking for {}", self.name(path)), error))
+            .map_err(|error| Error::io(format!("checking for {}", self.name(path)), error))
     }
 
     /// Checks the lock file.
     fn lock(&mut self) -> Result<()> {
         let name = self.name(layout::LOCK);
         match metadata_files::kind(self.env, layout::LOCK)? {
-            None => self.add(Severity::Note, format!("{name} is missing; the next opening makes it")),
-            Some(FileKind::File) => match self.env.fs.open(layout::LOCK).and_then(|file| file.len()) {
-                Ok(0) => {}
-                Ok(_) => self.add(Severity::Warning, format!("{name} is not empty, as the lock file is: it may be another file that was renamed")),
-                Err(error) => self.add(Severity::Warning, format!("{name} cannot be opened: {error}; who cannot do that cannot open the store")),
-            },
+            None => {
+                self.add(Severity::Note, format!("{name} is missing; the next open creates it"));
+            }
+            Some(FileKind::File) => {
+                match self.env.fs.open(layout::LOCK).and_then(|file| file.len()) {
+                    Ok(0) => {}
+                    Ok(_) => self.add(
+                        Severity::Warning,
+                        format!(
+                            "{name} is not empty: it may be another file that was renamed, as the \
+                             lock file is always empty"
+                        ),
+                    ),
+                    Err(error) => self.add(
+                        Severity::Warning,
+                        format!(
+                            "{name} cannot be opened: {error}; a process without access to it \
+                             cannot open the store"
+                        ),
+                    ),
+                }
+            }
             Some(kind) => {
                 let text = format!(
-                    "{name} is {kind}, not a file: the store is not opened; move it away, or run \"halite repair\"; the next opening makes the file"
+                    "{name} is {kind}, expected a file: the store cannot be opened; move it away, \
+                     or run \"halite repair\"; the next open creates the file"
                 );
                 self.add(Severity::Error, text);
             }
@@ -129,7 +146,8 @@ impl Checker<'_> {
         for fault in faults {
             let is = fault.why.strip_prefix("it ").unwrap_or(&fault.why).to_owned();
             let text = format!(
-                "{} {is}: HBase and its tools will not read the directory, or read it wrongly; run \"halite repair\"",
+                "{} {is}: HBase and its tools cannot read the directory correctly; run \"halite \
+                 repair\"",
                 self.name(&fault.path)
             );
             self.add(Severity::Warning, text);
@@ -141,14 +159,15 @@ impl Checker<'_> {
         {
             let severity = if may_be_of_a_crash { Severity::Note } else { Severity::Warning };
             let text = format!(
-                "{} is newer than the manifest, and HBase would go by it; the next opening removes it",
+                "{} is newer than the manifest, and HBase would use it; the next open removes it",
                 self.name(&path)
             );
             self.add(severity, text);
         }
         for path in [layout::MANIFEST, layout::ID, layout::VERSION] {
             if metadata_files::kind(self.env, path)? == Some(FileKind::Link) && self.exists(path)? {
-                let text = "is a symbolic link: it is read, and where it is changed a file takes its place and what it leads to stays as it is";
+                let text = "is a symbolic link: reads follow it, but a change replaces the link \
+                            with a file and leaves its target unchanged";
                 self.add(Severity::Warning, format!("{} {text}", self.name(path)));
             }
         }
@@ -165,7 +184,7 @@ impl Checker<'_> {
                 || odd.path.starts_with(layout::MANIFESTS)
                 || odd.path == layout::MANIFEST_TEMPORARY
             {
-                let mend = if odd.path == layout::HALITE {
+                let fix = if odd.path == layout::HALITE {
                     "move it away"
                 } else {
                     "run \"halite repair\""
@@ -173,10 +192,10 @@ impl Checker<'_> {
                 self.add(
                     Severity::Error,
                     format!(
-                        "{} has to be {}, and is {}; {mend}",
+                        "{} is {}, expected {}; {fix}",
                         self.name(&odd.path),
-                        odd.expected,
-                        odd.actual
+                        odd.actual,
+                        odd.expected
                     ),
                 );
             }
@@ -184,7 +203,7 @@ impl Checker<'_> {
         for path in metadata_files::nameless(self.env) {
             self.add(
                 Severity::Note,
-                format!("{} has a name that is not UTF-8; it is left alone", self.name(&path)),
+                format!("{} has a name that is not UTF-8; it is not changed", self.name(&path)),
             );
         }
         Ok(odd.into_iter().map(|odd| odd.path).collect())
@@ -204,7 +223,13 @@ impl Checker<'_> {
                 None
             }
             None => {
-                self.add(Severity::Error, format!("manifest {name} is missing; restore it from a copy, or run \"halite repair\""));
+                self.add(
+                    Severity::Error,
+                    format!(
+                        "manifest {name} is missing; restore it from a copy, or run \"halite \
+                         repair\""
+                    ),
+                );
                 None
             }
         };
@@ -214,12 +239,16 @@ impl Checker<'_> {
             let ids = (layout::uuid_text(&manifest.store_id), layout::uuid_text(&id));
             self.add(
                 Severity::Error,
-                format!("manifest {name} belongs to the store {}, and this is {}; put its own back, or run \"halite repair\"", ids.0, ids.1),
+                format!(
+                    "manifest {name} belongs to the store {}, and this store is {}; restore the \
+                     right manifest, or run \"halite repair\"",
+                    ids.0, ids.1
+                ),
             );
         }
         if let Some(error) = &state.unlisted {
             let text = format!(
-                "copies of the manifest: {}; {} has to be a directory",
+                "copies of the manifest: {}; {} must be a directory",
                 error.message(),
                 self.name(layout::MANIFESTS)
             );
@@ -232,7 +261,8 @@ impl Checker<'_> {
                 manifest.map(|manifest| manifest.generation).filter(|is| is < generation)
             {
                 let text = format!(
-                    "manifest {name} is of generation {is}, and {path} of generation {generation}: it is an older one; run \"halite repair\""
+                    "manifest {name} is outdated: its generation is {is}, and {path} has \
+                     generation {generation}; run \"halite repair\""
                 );
                 self.add(Severity::Error, text);
             }
@@ -244,14 +274,17 @@ impl Checker<'_> {
                 Ok(copy) if manifest.is_some_and(|manifest| manifest.store_id != copy.store_id) => {
                     self.add(
                         Severity::Warning,
-                        format!("copy {path} is of a manifest of another store; move it away"),
+                        format!("copy {path} is a manifest of another store; move it away"),
                     );
                 }
                 Ok(copy) if copy.generation != *generation => {
                     let is = copy.generation;
                     self.add(
                         Severity::Warning,
-                        format!("copy {path} is named after generation {generation} and is of generation {is}; move it away"),
+                        format!(
+                            "copy {path} contains generation {is}, but its name specifies \
+                             {generation}; move it away"
+                        ),
                     );
                 }
                 Ok(_) => {}
@@ -283,20 +316,23 @@ impl Checker<'_> {
         {
             let (path, is) = (self.name(path), catalog.generation);
             let text = format!(
-                "{path} was written under generation {generation}, and the manifest is of generation {is}: it is an older one; run \"halite repair\""
+                "{path} was written under generation {generation}, and the manifest has generation \
+                 {is}: the manifest is outdated; run \"halite repair\""
             );
             self.add(Severity::Error, text);
         }
         for path in found.foreign.iter().filter(|path| !odd.contains(*path)) {
             let text = format!(
-                "{} is not a file of this store: the manifest does not name it and it was not written here; move it away",
+                "{} is not a file of this store: the manifest does not reference it, and Halite \
+                 did not create it; move it away",
                 self.name(path)
             );
             self.add(Severity::Error, text);
         }
         for piece in &found.unreferenced {
             let text = format!(
-                "{}: the manifest does not name it ({} files, {} bytes); the next opening sets it aside in {}",
+                "{}: the manifest does not reference it ({} files, {} bytes); the next open moves \
+                 it to {}",
                 self.name(&piece.path),
                 piece.files,
                 piece.bytes,
@@ -308,7 +344,7 @@ impl Checker<'_> {
             self.add(
                 Severity::Note,
                 format!(
-                    "{} was being written when a process ended; the next opening removes it",
+                    "{} is an incomplete file of a process that ended; the next open removes it",
                     self.name(path)
                 ),
             );
@@ -331,18 +367,19 @@ impl Checker<'_> {
             .collect();
         for (home, need) in catalog.required_files(|_| true) {
             let (path, archived) = (home.path(), home.archive_path());
-            let at = if self.exists(&path)? {
+            let found = if self.exists(&path)? {
                 path
             } else if self.exists(&archived)? {
                 archived
             } else {
                 let by = if need == RequiredLocation::Origin {
-                    "a region names it"
+                    "a region references it"
                 } else {
                     "a link or a snapshot needs it"
                 };
                 let text = format!(
-                    "store file {} is missing: {by}; restore it from a copy, or run \"halite repair\"",
+                    "store file {} is missing: {by}; restore it from a copy, or run \"halite \
+                     repair\"",
                     self.name(&path)
                 );
                 self.add(Severity::Error, text);
@@ -350,7 +387,7 @@ impl Checker<'_> {
             };
             // Links and references contain no cells, and the manifest specifies their targets.
             if !stand_ins.contains(&home) {
-                self.file(&at, catalog);
+                self.file(&found, catalog);
             }
         }
         Ok(())
@@ -380,7 +417,8 @@ impl Checker<'_> {
                 self.report.file_bytes += bytes;
                 if generation > catalog.generation {
                     let text = format!(
-                        "{name} was written under generation {generation}, and the manifest is of generation {}",
+                        "{name} was written under generation {generation}, and the manifest has \
+                         generation {}",
                         catalog.generation
                     );
                     self.add(Severity::Error, text);
@@ -417,18 +455,29 @@ impl Checker<'_> {
             if let Some(damage) = segment.damage {
                 self.add(
                     Severity::Error,
-                    format!("log segment {name}: {damage}; restore it from a copy; {} writes before that can be read", segment.writes),
+                    format!(
+                        "log segment {name}: {damage}; restore it from a copy; {} writes before \
+                         the damage are readable",
+                        segment.writes
+                    ),
                 );
             }
             if let Some(torn) = segment.torn {
-                self.add(Severity::Note, format!("log segment {name}: {torn}, which was never acknowledged; the next opening cuts it off"));
+                self.add(
+                    Severity::Note,
+                    format!(
+                        "log segment {name}: {torn}, which was never acknowledged; the next open \
+                         truncates it"
+                    ),
+                );
             }
         }
         if let Some(known) =
             catalog.map(|catalog| catalog.next_region).filter(|known| newest > *known)
         {
             let text = format!(
-                "the log holds writes of region {newest}, and the newest that the manifest knows is {known}: it is an older one; run \"halite repair\""
+                "the manifest is outdated: the log contains writes of region {newest}, and the \
+                 newest region of the manifest is {known}; run \"halite repair\""
             );
             self.add(Severity::Error, text);
         }
@@ -438,11 +487,12 @@ impl Checker<'_> {
     fn quarantine(&mut self, catalog: Option<&Catalog>) -> Result<()> {
         let empty = Catalog::default();
         let (over, kept) = quarantine::batches(self.env, catalog.unwrap_or(&empty))?;
-        let over = over.iter().map(|path| (path, Severity::Note, "the next opening removes them"));
-        let stay = "they have cells that are nowhere else and stay until \"halite repair\" puts them back or a person removes them";
+        let over = over.iter().map(|path| (path, Severity::Note, "the next open removes them"));
+        let stay = "their cells are stored nowhere else, and they are kept until \"halite repair\" \
+                    restores them or an operator removes them";
         let kept = kept.iter().map(|path| {
             let is_unlogged = quarantine::is_unlogged(path);
-            let go = (path, Severity::Note, "a clean end and the opening after it remove them");
+            let go = (path, Severity::Note, "the first open after a clean shutdown removes them");
             if is_unlogged { (path, Severity::Warning, stay) } else { go }
         });
         for (directory, severity, then) in over.chain(kept) {
@@ -453,7 +503,7 @@ impl Checker<'_> {
                 self.add(
                     severity,
                     format!(
-                        "{}: {files} files of {bytes} bytes are set aside; {then}",
+                        "{}: {files} files of {bytes} bytes are in quarantine; {then}",
                         self.name(directory)
                     ),
                 );

@@ -52,9 +52,9 @@ pub(super) fn identity(env: &Env, store_id: Option<[u8; 16]>) -> Result<Vec<File
         layout::ID.into(),
         store_id.as_ref().map(id_file).unwrap_or_default(),
         |found| match store_id_in(found) {
-            None => Some("it names no store".into()),
+            None => Some("it contains no store id".into()),
             Some(id) if store_id.is_some_and(|store_id| store_id != id) => {
-                Some("it names another store".into())
+                Some("it contains the id of another store".into())
             }
             Some(_) => None,
         },
@@ -64,7 +64,7 @@ pub(super) fn identity(env: &Env, store_id: Option<[u8; 16]>) -> Result<Vec<File
             .strip_prefix(PBUF)
             .and_then(|body| OneString::decode(body).ok())
             .map(|message| message.text);
-        (text.as_deref() != Some("8")).then(|| "it does not name the version 8".into())
+        (text.as_deref() != Some("8")).then(|| "it does not contain version 8".into())
     })?;
     Ok(id.into_iter().chain(version).collect())
 }
@@ -90,7 +90,7 @@ fn mismatch(
 fn table_mismatch(found: &[u8], table: &TableEntry) -> Option<String> {
     let schema = found.strip_prefix(PBUF).and_then(|body| TableSchema::decode(body).ok());
     let Some(descriptor) = schema.and_then(|schema| schema.decode_descriptor().ok()) else {
-        return Some("it describes no table".into());
+        return Some("it contains no table descriptor".into());
     };
     if descriptor.name() != table.descriptor.name() {
         return Some(format!("it describes the table {}", descriptor.name()));
@@ -99,7 +99,7 @@ fn table_mismatch(found: &[u8], table: &TableEntry) -> Option<String> {
     let is_as_long =
         || found.len() == table_info::file_of(&table.descriptor, table.version).1.len();
     (descriptor != *table.descriptor || !is_as_long())
-        .then(|| "it does not say what the manifest does".into())
+        .then(|| "it differs from the manifest".into())
 }
 
 /// Returns descriptors with a higher version than the manifest's, which HBase would use. The flag
@@ -133,10 +133,10 @@ fn region_mismatch(found: &[u8], region: &RegionEntry) -> Option<String> {
     let body = found.strip_prefix(PBUF);
     let Some(message) = body.and_then(|body| RegionInfoMessage::decode_length_delimited(body).ok())
     else {
-        return Some("it describes no region".into());
+        return Some("it contains no region".into());
     };
     let Ok(table) = message.table_name.decode_name() else {
-        return Some("it names no table".into());
+        return Some("it contains no valid table name".into());
     };
     let (start, end) = (message.start_key.unwrap_or_default(), message.end_key.unwrap_or_default());
     let found = layout::new_region(&table, start.into(), end.into(), message.region_id);
@@ -147,7 +147,7 @@ fn region_mismatch(found: &[u8], region: &RegionEntry) -> Option<String> {
         && message.replica_id.unwrap_or(0) == 0;
     // A file written by HBase, or an older version of this program, has no number.
     (!is_plain || message.number.is_some_and(|number| number != region.number))
-        .then(|| "it does not say what the manifest does".into())
+        .then(|| "it differs from the manifest".into())
 }
 
 /// Entry with the name of a file or directory of the store, with its actual and expected kinds.
@@ -232,10 +232,10 @@ pub(super) fn directories_of(catalog: &Catalog) -> Vec<String> {
 fn not_a_directory(env: &Env, path: String) -> Result<Option<UnexpectedEntry>> {
     let is = match kind(env, &path)? {
         Some(FileKind::Link) if !env.fs.exists(&path).unwrap_or(false) => {
-            "a symbolic link that leads nowhere".to_owned()
+            "a symbolic link without a target".to_owned()
         }
         Some(FileKind::Link) if env.fs.list(&path).is_err() => {
-            "a symbolic link to no directory".to_owned()
+            "a symbolic link to something other than a directory".to_owned()
         }
         None | Some(FileKind::Directory | FileKind::Link) => return Ok(None),
         Some(kind) => kind.to_string(),
@@ -280,10 +280,10 @@ pub(super) fn read_small_file(env: &Env, path: &str) -> Result<SmallFile> {
     }
     match small_file(env, path) {
         Err(error) if error.kind() == ErrorKind::Corrupt => {
-            Ok(SmallFile::NotAFile("a symbolic link to no file".into()))
+            Ok(SmallFile::NotAFile("a symbolic link to something other than a file".into()))
         }
         Ok(None) if kind == Some(FileKind::Link) => {
-            Ok(SmallFile::NotAFile("a symbolic link that leads nowhere".into()))
+            Ok(SmallFile::NotAFile("a symbolic link without a target".into()))
         }
         read => Ok(read?.map_or(SmallFile::Missing, SmallFile::Bytes)),
     }
@@ -296,7 +296,7 @@ pub(super) fn read_small_file(env: &Env, path: &str) -> Result<SmallFile> {
 pub(super) fn kind(env: &Env, path: &str) -> Result<Option<FileKind>> {
     env.fs
         .kind(path)
-        .map_err(|error| Error::io(format!("looking for {}/{path}", env.fs.root()), error))
+        .map_err(|error| Error::io(format!("checking for {}/{path}", env.fs.root()), error))
 }
 
 /// Returns paths with names that are not UTF-8, in directories that other checks do not examine.

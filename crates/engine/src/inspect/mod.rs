@@ -73,7 +73,8 @@ fn lock(env: &Env) -> Result<Option<Box<dyn Lock>>> {
         Ok(Some(lock)) => Ok(Some(lock)),
         Ok(None) => {
             let text = format!(
-                "{root} is in use by another process; end that one, or examine a copy of the directory"
+                "{root} is in use by another process; stop that process, or examine a copy of the \
+                 directory"
             );
             Err(Error::new(halite_types::ErrorKind::Locked, text))
         }
@@ -95,7 +96,7 @@ fn expect_store(env: &Env) -> Result<()> {
     match directory::examine(env) {
         Ok(DirectoryContent::Store) => Ok(()),
         Ok(DirectoryContent::Nothing) => Err(Error::invalid(format!(
-            "there is no store in {}; give the directory of one",
+            "no store in {}; pass the directory of a store",
             env.fs.root()
         ))),
         Err(error) if error.kind() == halite_types::ErrorKind::Corrupt => Ok(()),

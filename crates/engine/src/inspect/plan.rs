@@ -81,7 +81,7 @@ pub fn repair(env: &Env, apply: bool) -> Result<RepairReport> {
             0,
             (
                 Certainty::Certain,
-                format!("{} is {kind} in the place of a file: it is kept aside", layout::LOCK),
+                format!("{} is {kind}, expected a file: it is moved aside", layout::LOCK),
             ),
         );
     }
@@ -152,7 +152,8 @@ impl RepairPlan {
             .or(state.named_id);
         let Some(store_id) = store_id else {
             let text = format!(
-                "{} holds neither a readable manifest, nor a store file, nor a readable hbase.id: there is nothing to make a manifest from",
+                "{} contains no readable manifest, store file or hbase.id, so no manifest can be \
+                 rebuilt; restore the directory from a copy",
                 env.fs.root()
             );
             return Err(Error::corrupt(text));
@@ -199,7 +200,8 @@ impl RepairPlan {
         planner.files_and_tables(&state);
         for segment in segments.iter().filter(|segment| segment.damage.is_some()) {
             let text = format!(
-                "log segment {}: {}; the repair leaves it as it is, and the opening says what can be done",
+                "log segment {}: {}; the repair does not change it; the next open reports the \
+                 options",
                 segment.path,
                 segment.damage.as_deref().unwrap_or("")
             );
@@ -230,7 +232,7 @@ impl RepairPlan {
             self.report.steps.push((
                 Certainty::Certain,
                 format!(
-                    "{} is {} in the place of {}: it is kept aside",
+                    "{} is {}, expected {}: it is moved aside",
                     odd.path, odd.actual, odd.expected
                 ),
             ));
@@ -239,14 +241,14 @@ impl RepairPlan {
         let log = metadata_files::kind(env, wal::DIRECTORY)?;
         if log.is_none() || self.aside.iter().any(|path| path == wal::DIRECTORY) {
             let text = format!(
-                "{} is made again: writes that were only in the log are lost, none if the store had been closed cleanly",
+                "{} is recreated: writes stored only in the log are lost, none after a clean close",
                 wal::DIRECTORY
             );
             self.report.steps.push((Certainty::Lost, text));
         }
         self.small = metadata_files::mismatches(env, &self.catalog)?;
         self.report.steps.extend(self.small.iter().map(|fault| {
-            (Certainty::Certain, format!("{} is made again: {}", fault.path, fault.why))
+            (Certainty::Certain, format!("{} is recreated: {}", fault.path, fault.why))
         }));
         Ok(())
     }
@@ -254,7 +256,7 @@ impl RepairPlan {
     /// Reports entries that a repair does not move, because they may be foreign.
     fn left(&mut self, env: &Env) -> Result<()> {
         let is_there = env.fs.exists(layout::DATA).map_err(|error| {
-            Error::io(format!("looking for {}/{}", env.fs.root(), layout::DATA), error)
+            Error::io(format!("checking for {}/{}", env.fs.root(), layout::DATA), error)
         })?;
         let is_dealt_with = |path: &String| {
             self.aside.contains(path) || self.moves.iter().any(|(from, _)| from == path)
@@ -309,11 +311,13 @@ impl Planner<'_> {
                 };
                 self.add_step(
                     certainty,
-                    format!("the manifest is made from {path}, of generation {}", base.generation),
+                    format!("the manifest is rebuilt from {path}, generation {}", base.generation),
                 );
             }
             _ => {
-                let text = "no generation of the manifest can be read: tables, regions and files are taken from the directories; snapshots, settings and the properties of namespaces are gone";
+                let text = "no generation of the manifest can be read: tables, regions and files \
+                            are read from the directories; snapshots, settings and the properties \
+                            of namespaces are lost";
                 self.add_step(Certainty::Lost, text.to_owned());
             }
         }
@@ -340,7 +344,9 @@ impl Planner<'_> {
         if is_outdated && self.base.is_some() {
             self.add_step(
                 Certainty::Likely,
-                "the directory holds what is newer than that manifest: snapshots, settings and namespaces may be older than the rest".into(),
+                "the directory contains newer changes than that manifest: snapshots, settings and \
+                 namespaces may be older than the rest"
+                    .into(),
             );
         }
         for namespace in self.scan.namespaces.iter().filter(|_| is_outdated) {
@@ -377,7 +383,13 @@ impl Planner<'_> {
         let is_there = disk.is_some_and(|disk| disk.is_there);
         if is_outdated && !is_there {
             if known.is_some() {
-                self.add_step(Certainty::Likely, format!("table {name} has no directory: it was dropped after that manifest, and is left out"));
+                self.add_step(
+                    Certainty::Likely,
+                    format!(
+                        "table {name} has no directory: it was dropped after that manifest was \
+                         written, and is omitted"
+                    ),
+                );
             }
             return None;
         }
@@ -391,7 +403,8 @@ impl Planner<'_> {
                 self.add_step(
                     Certainty::Likely,
                     format!(
-                        "table {name} is as its descriptor of version {version} in .tabledesc says"
+                        "table {name} is restored from its descriptor of version {version} in \
+                         .tabledesc"
                     ),
                 );
                 (Arc::new(descriptor), version)
@@ -400,7 +413,7 @@ impl Planner<'_> {
             (None, Some((descriptor, version))) => {
                 self.add_step(
                     Certainty::Likely,
-                    format!("table {name} is taken from its directory"),
+                    format!("table {name} is restored from its directory"),
                 );
                 (Arc::new(descriptor), version)
             }
@@ -408,7 +421,10 @@ impl Planner<'_> {
                 let descriptor = descriptor_of_directories(name, disk?)?;
                 self.add_step(
                     Certainty::Lost,
-                    format!("table {name} has no readable descriptor: its families are named after their directories, with default properties"),
+                    format!(
+                        "table {name} has no readable descriptor: its families are restored from \
+                         their directories, with default attributes"
+                    ),
                 );
                 (Arc::new(descriptor), 1)
             }
@@ -443,7 +459,7 @@ impl Planner<'_> {
             self.add_step(
                 Certainty::Likely,
                 format!(
-                    "region {} gives way to newer ones: it was split, merged or truncated",
+                    "region {} is replaced by newer regions: it was split, merged or truncated",
                     info.display_name()
                 ),
             );
@@ -455,7 +471,7 @@ impl Planner<'_> {
             self.add_step(
                 Certainty::Lost,
                 format!(
-                    "table {name} has no region for the rows of {}: an empty one is made",
+                    "table {name} has no region for the rows of {}: an empty region is created",
                     info.display_name()
                 ),
             );
@@ -482,7 +498,7 @@ impl Planner<'_> {
         if is_new && !self.plan.new_regions.contains(&info) {
             self.add_step(
                 Certainty::Likely,
-                format!("region {} is taken from its directory", info.display_name()),
+                format!("region {} is restored from its directory", info.display_name()),
             );
         }
         let mut entry = known.unwrap_or_else(|| RegionEntry {
@@ -570,7 +586,8 @@ impl Planner<'_> {
         {
             let home = entry.local_origin(&region.info, family).path();
             let why = if from_quarantine {
-                "comes back from the quarantine: neither the log nor another file has its cells"
+                "is restored from the quarantine: neither the log nor another file contains its \
+                 cells"
             } else {
                 "is newer than the manifest"
             };
@@ -659,7 +676,7 @@ impl Planner<'_> {
             .collect();
         found.sort_by_key(|file| file.location);
         let stood_for = if entry.target.is_some() {
-            format!(", for which {} stands", entry.local_origin(&region.info, family).path())
+            format!(", referenced by {}", entry.local_origin(&region.info, family).path())
         } else {
             String::new()
         };
@@ -669,10 +686,15 @@ impl Planner<'_> {
                 return true;
             }
             match found.first() {
-                Some(DiskFile { kind: DiskFileKind::Damaged(why), path, location: place, .. }) => {
+                Some(DiskFile {
+                    kind: DiskFileKind::Damaged(why), path, location: place, ..
+                }) => {
                     self.add_step(
                         Certainty::Lost,
-                        format!("store file {path}{stood_for} cannot be opened ({why}): it is kept aside, and its cells are lost"),
+                        format!(
+                            "store file {path}{stood_for} cannot be opened ({why}): it is moved \
+                             aside, and its cells are lost"
+                        ),
                     );
                     if *place != FileLocation::Quarantine && !self.plan.aside.contains(path) {
                         self.plan.aside.push(path.clone());
@@ -680,7 +702,11 @@ impl Planner<'_> {
                 }
                 _ => self.add_step(
                     Certainty::Lost,
-                    format!("store file {}{stood_for} is missing: its cells are lost unless it is put back from a copy", home.path()),
+                    format!(
+                        "store file {}{stood_for} is missing: its cells are lost unless the file \
+                         is restored from a copy",
+                        home.path()
+                    ),
                 ),
             }
             return false;
@@ -693,7 +719,7 @@ impl Planner<'_> {
             if !self.plan.moves.contains(&step) {
                 self.add_step(
                     Certainty::Certain,
-                    format!("{} goes back to {}: the manifest names it", step.0, step.1),
+                    format!("{} is moved back to {}: the manifest references it", step.0, step.1),
                 );
                 self.plan.moves.push(step);
             }
@@ -714,7 +740,8 @@ impl Planner<'_> {
             self.add_step(
                 Certainty::Certain,
                 format!(
-                    "{} goes back to {}: it was written under that name, and the manifest names it",
+                    "{} is moved back to {}: it was written under that name, and the manifest \
+                     references it",
                     step.0, step.1
                 ),
             );
@@ -738,7 +765,7 @@ impl Planner<'_> {
         {
             self.add_step(
                 Certainty::Certain,
-                format!("{path} is in the place of another file and is kept aside"),
+                format!("{path} replaces another file and is moved aside"),
             );
             self.plan.aside.push(path);
         }
@@ -771,7 +798,8 @@ impl Planner<'_> {
         for number in strays {
             let writes = self.logged[&number].writes;
             let text = format!(
-                "{writes} writes of region {number} in the log belong to no region that is there: it was split, merged or dropped, or they are lost; the log is kept aside"
+                "{writes} writes of region {number} in the log belong to no existing region: it \
+                 was split, merged or dropped, or the writes are lost; the log is moved aside"
             );
             self.add_step(Certainty::Lost, text);
             self.plan.keeps_wal = true;

@@ -122,13 +122,13 @@ fn overlap(a: &RegionInfo, b: &RegionInfo) -> bool {
 
 fn gaps(regions: &[ChosenRegion]) -> Vec<(Bytes, Bytes)> {
     let mut gaps = Vec::new();
-    let mut at = Some(Bytes::new());
+    let mut gap_start = Some(Bytes::new());
     for region in regions {
-        if let Some(at) = at.filter(|at| *at < region.info.start) {
-            gaps.push((at, region.info.start.clone()));
+        if let Some(gap_start) = gap_start.filter(|gap_start| *gap_start < region.info.start) {
+            gaps.push((gap_start, region.info.start.clone()));
         }
-        at = (!region.info.end.is_empty()).then(|| region.info.end.clone());
+        gap_start = (!region.info.end.is_empty()).then(|| region.info.end.clone());
     }
-    gaps.extend(at.map(|at| (at, Bytes::new())));
+    gaps.extend(gap_start.map(|gap_start| (gap_start, Bytes::new())));
     gaps
 }

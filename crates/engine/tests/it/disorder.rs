@@ -33,23 +33,24 @@ fn store() -> SimEnv {
 
 /// Updates the checksums of every block to match its contents.
 fn seal(file: &mut [u8]) {
-    let mut at = 0;
+    let mut offset = 0;
     while let Some(header) = file
-        .get(at..at + BLOCK_HEADER_BYTES)
+        .get(offset..offset + BLOCK_HEADER_BYTES)
         .filter(|header| header[..8].iter().all(u8::is_ascii_graphic))
     {
         let number = |from: usize| {
             u32::from_be_bytes([header[from], header[from + 1], header[from + 2], header[from + 3]])
                 as usize
         };
-        let (end, covered, piece) = (at + BLOCK_HEADER_BYTES + number(8), number(29), number(25));
+        let (end, covered, piece) =
+            (offset + BLOCK_HEADER_BYTES + number(8), number(29), number(25));
         // The trailer has its own magic and no header.
-        let Some(block) = file.get_mut(at..end) else { break };
+        let Some(block) = file.get_mut(offset..end) else { break };
         let (content, sums) = block.split_at_mut(covered);
         for (content, sum) in content.chunks(piece).zip(sums.chunks_exact_mut(4)) {
             sum.copy_from_slice(&crc32c::crc32c(content).to_be_bytes());
         }
-        at = end;
+        offset = end;
     }
 }
 
@@ -78,9 +79,9 @@ fn scan_terminates_for_any_row_order() {
         .filter(|(from, to)| from != to)
     {
         let mut changed = bytes.clone();
-        for at in 0..bytes.len() - 6 {
-            if bytes[at..].starts_with(&row(from)) {
-                changed[at..at + 6].copy_from_slice(&row(to));
+        for offset in 0..bytes.len() - 6 {
+            if bytes[offset..].starts_with(&row(from)) {
+                changed[offset..offset + 6].copy_from_slice(&row(to));
             }
         }
         seal(&mut changed);
@@ -116,7 +117,7 @@ fn scan_terminates_for_any_row_order() {
 }
 
 #[test]
-fn a_cell_with_an_empty_row_is_damage() {
+fn cell_with_empty_row_is_damage() {
     let sim = SimEnv::new(1);
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
     let family = FamilyDescriptor::new("f").set("BLOOMFILTER", "NONE");
@@ -128,8 +129,8 @@ fn a_cell_with_an_empty_row_is_damage() {
     engine.flush(&name()).unwrap();
     engine.close().unwrap();
     let (path, mut bytes) = store_file(&sim);
-    let at = bytes.windows(row.len()).position(|bytes| bytes == row).unwrap();
-    bytes[at - 2..at].fill(0);
+    let offset = bytes.windows(row.len()).position(|bytes| bytes == row).unwrap();
+    bytes[offset - 2..offset].fill(0);
     seal(&mut bytes);
     sim.fs.write(&path, bytes).unwrap();
     let engine = Engine::open(sim.env(), Options::default()).unwrap();

@@ -59,7 +59,7 @@ fn three_files() -> Arc<Engine> {
 }
 
 #[test]
-fn get_reads_only_the_files_it_needs() {
+fn get_reads_only_needed_files() {
     let engine = three_files();
     let of = |column: &'static str| Get::new("r").column("f", column);
     assert_eq!(format_get(&engine, &of("a")), ("r=a3".into(), 1, 2));
@@ -77,7 +77,7 @@ fn get_reads_only_the_files_it_needs() {
 }
 
 #[test]
-fn files_that_can_hide_or_precede_what_is_newer_are_read() {
+fn files_that_may_hide_newer_cells_are_read() {
     let engine = three_files();
     let of = |column: &'static str| Get::new("r").column("f", column);
     // Written last, but of a time the files reach.
@@ -101,7 +101,7 @@ fn files_that_can_hide_or_precede_what_is_newer_are_read() {
 }
 
 #[test]
-fn a_read_of_memory_alone_is_answered_beside_files_that_are_not_in_memory() {
+fn memory_only_read_succeeds_despite_uncached_files() {
     let engine = three_files();
     apply(&engine, RowOp::Put(Put::new("r").add_at("f", "a", 40, "a4")));
     let read = |wanted: &Get| region(&engine).get(wanted, ReadTier::Memory, &Arc::default());
@@ -110,7 +110,7 @@ fn a_read_of_memory_alone_is_answered_beside_files_that_are_not_in_memory() {
 }
 
 #[test]
-fn a_read_of_memory_alone_leaves_long_rows_to_others() {
+fn memory_only_read_does_not_return_long_rows() {
     let engine = engine(&SimEnv::new(1), &[]);
     let of_family = |row: &'static str, family: &'static str, cells: u64| {
         let put =

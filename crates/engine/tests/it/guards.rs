@@ -17,7 +17,7 @@ use halite_types::{
 use crate::support::{apply, engine, name, put, region, store_file};
 
 #[test]
-fn a_process_that_has_lost_its_lock_changes_nothing() {
+fn process_that_lost_its_lock_changes_nothing() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
     put(&engine, "row", "value");
@@ -29,9 +29,10 @@ fn a_process_that_has_lost_its_lock_changes_nothing() {
 
 /// Recovery would not find records written to such a segment.
 #[test]
-fn a_log_segment_that_was_removed_replaced_or_cut_while_it_was_written_stops_writes() {
-    for (what, by_health) in
-        ["removed", "replaced", "cut"].into_iter().flat_map(|what| [(what, true), (what, false)])
+fn removed_replaced_or_truncated_active_segment_stops_writes() {
+    for (change, by_health) in ["removed", "replaced", "cut"]
+        .into_iter()
+        .flat_map(|change| [(change, true), (change, false)])
     {
         let sim = SimEnv::new(1);
         let engine = engine(&sim, &[]);
@@ -39,7 +40,7 @@ fn a_log_segment_that_was_removed_replaced_or_cut_while_it_was_written_stops_wri
         let (path, bytes) =
             sim.fs.files().into_iter().find(|(path, _)| path.starts_with("halite/wal/0")).unwrap();
         let fs = sim.env().fs;
-        match what {
+        match change {
             "removed" => fs.remove_file(&path).unwrap(),
             "cut" => sim.fs.cut(&path, 100).unwrap(),
             _ => {
@@ -57,7 +58,7 @@ fn a_log_segment_that_was_removed_replaced_or_cut_while_it_was_written_stops_wri
         let error = applied.results.remove(0).and_then(|_| applied.ticket.wait()).unwrap_err();
         assert!(
             error.kind() == ErrorKind::Stopped
-                && error.message().contains(&format!("{path} was {what}")),
+                && error.message().contains(&format!("{path} was {change}")),
             "{error}"
         );
         assert_eq!(engine.health().state, StoreState::Stopped);
@@ -69,7 +70,7 @@ fn a_log_segment_that_was_removed_replaced_or_cut_while_it_was_written_stops_wri
 }
 
 #[test]
-fn no_table_is_called_as_the_catalog() {
+fn catalog_name_is_rejected_for_tables() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
     let table =
@@ -78,7 +79,7 @@ fn no_table_is_called_as_the_catalog() {
 }
 
 #[test]
-fn a_table_that_a_server_keeps_its_rows_in_has_the_families_for_them() {
+fn server_table_has_required_families() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
     let create = |name: &str, families: &[&'static str]| {
@@ -139,7 +140,7 @@ impl Wake for Woken {
 }
 
 #[test]
-fn a_lock_that_cannot_be_examined_for_a_moment_stops_nothing_for_good() {
+fn unreadable_lock_blocks_writes_only_temporarily() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
     sim.fs.inject(InjectedFault::next(FsCall::Examine, "halite/LOCK", std::io::ErrorKind::Other));
@@ -154,7 +155,7 @@ fn a_lock_that_cannot_be_examined_for_a_moment_stops_nothing_for_good() {
 }
 
 #[test]
-fn what_is_set_aside_stays_until_a_clean_end() {
+fn quarantined_files_are_kept_until_clean_close() {
     let sim = SimEnv::new(1);
     let first = engine(&sim, &[]);
     put(&first, "row", "value");
@@ -180,7 +181,7 @@ fn what_is_set_aside_stays_until_a_clean_end() {
 }
 
 #[test]
-fn a_nonce_is_kept_as_long_as_the_cell_that_was_written_under_it() {
+fn nonce_lives_as_long_as_its_cell() {
     let sim = SimEnv::new(1);
     let first = engine(&sim, &[]);
     first.close().unwrap();
@@ -203,7 +204,7 @@ fn a_nonce_is_kept_as_long_as_the_cell_that_was_written_under_it() {
 }
 
 #[test]
-fn conditions_of_many_threads_hold_one_at_a_time() {
+fn concurrent_conditions_on_one_row_are_serialized() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
     put(&engine, "row", "0");
@@ -237,7 +238,7 @@ fn conditions_of_many_threads_hold_one_at_a_time() {
 }
 
 #[test]
-fn a_cell_is_there_through_the_last_millisecond_of_its_time() {
+fn cell_is_visible_until_last_millisecond_of_its_ttl() {
     let sim = SimEnv::new(1);
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
     engine

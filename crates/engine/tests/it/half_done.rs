@@ -20,7 +20,7 @@ fn has_row(engine: &Engine) -> bool {
 }
 
 #[test]
-fn a_table_whose_files_cannot_be_opened_stays_disabled_and_the_store_can_be_opened() {
+fn table_with_unreadable_files_stays_disabled_and_store_opens() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
     put(&engine, "row", "value");
@@ -40,7 +40,7 @@ fn a_table_whose_files_cannot_be_opened_stays_disabled_and_the_store_can_be_open
 }
 
 #[test]
-fn a_split_that_fails_leaves_no_directory_and_can_be_tried_again() {
+fn failed_split_leaves_no_directory_and_is_retryable() {
     for (call, path) in [
         (FsCall::CreateDir, "/.tmp"),
         (FsCall::Write, ".regioninfo"),
@@ -65,7 +65,7 @@ fn a_split_that_fails_leaves_no_directory_and_can_be_tried_again() {
 }
 
 #[test]
-fn an_alteration_that_fails_leaves_the_descriptor_that_counts() {
+fn failed_alter_keeps_effective_descriptor() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
     put(&engine, "row", "value");
@@ -111,7 +111,7 @@ fn partial_quarantine_is_reported() {
 }
 
 #[test]
-fn directories_of_bulk_loads_have_a_limit() {
+fn number_of_bulk_load_directories_is_limited() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
     let token = engine.prepare_bulk_load(&name(), "me").unwrap();
@@ -126,7 +126,7 @@ fn directories_of_bulk_loads_have_a_limit() {
 }
 
 #[test]
-fn a_table_that_is_not_made_or_truncated_leaves_nothing_and_can_be_tried_again() {
+fn failed_create_or_truncate_is_retryable_without_leftovers() {
     for (call, path) in [
         (FsCall::Write, ".tableinfo"),
         (FsCall::SyncDir, ".tabledesc"),
@@ -188,7 +188,7 @@ fn table_infos(sim: &SimEnv) -> Vec<String> {
 }
 
 #[test]
-fn a_restore_that_fails_leaves_the_descriptor_that_counts() {
+fn failed_restore_keeps_effective_descriptor() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
     put(&engine, "row", "value");
@@ -211,7 +211,7 @@ fn a_restore_that_fails_leaves_the_descriptor_that_counts() {
 }
 
 #[test]
-fn after_a_crash_at_any_call_of_a_change_a_table_has_the_descriptor_of_the_manifest_alone() {
+fn descriptor_matches_manifest_after_crash_at_any_call() {
     let alter = |engine: &Engine| {
         engine.alter_table(
             TableDescriptor::clone(&*engine.descriptor(&name())?)

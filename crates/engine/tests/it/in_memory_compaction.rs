@@ -34,7 +34,7 @@ fn rows(engine: &Engine, scan: Scan) -> Vec<String> {
 }
 
 #[test]
-fn rows_that_are_overwritten_take_the_memory_of_one_version() {
+fn overwritten_rows_use_memory_of_one_version() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim);
     let memory = || region(&engine).load().memstore_bytes;
@@ -68,7 +68,7 @@ fn rows_that_are_overwritten_take_the_memory_of_one_version() {
 }
 
 #[test]
-fn more_versions_and_deletes_stay_as_they_are() {
+fn in_memory_compaction_keeps_required_versions_and_deletes() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim);
     for round in 0..400 {

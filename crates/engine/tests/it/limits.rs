@@ -33,7 +33,7 @@ fn put(engine: &Engine, table: &TableName, row: &str) {
 /// Covers all kinds of files whose name contains the table's: its own files, loaded files, links,
 /// and references through links.
 #[test]
-fn a_table_with_the_longest_name_can_be_split_cloned_and_cloned_again_on_a_real_disk() {
+fn table_with_longest_name_splits_and_clones_on_disk() {
     let directory = tempfile::tempdir().unwrap();
     let engine = Engine::open(Env::os(directory.path()).unwrap(), Options::default()).unwrap();
     let namespace = "n".repeat(60);
@@ -67,7 +67,7 @@ fn a_table_with_the_longest_name_can_be_split_cloned_and_cloned_again_on_a_real_
 }
 
 #[test]
-fn a_name_that_is_too_long_is_refused_with_the_limit_before_anything_is_made() {
+fn overlong_name_is_rejected_with_limit_before_creation() {
     let sim = SimEnv::new(1);
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
     engine.create_table(table("default", 128), Vec::new()).unwrap();
@@ -113,7 +113,7 @@ fn a_name_that_is_too_long_is_refused_with_the_limit_before_anything_is_made() {
 }
 
 #[test]
-fn a_table_of_too_many_regions_is_refused_with_the_limit() {
+fn table_of_too_many_regions_is_rejected_with_limit() {
     let sim = SimEnv::new(1);
     let options = || {
         let mut options = Options::default();
@@ -134,7 +134,7 @@ fn a_table_of_too_many_regions_is_refused_with_the_limit() {
 }
 
 #[test]
-fn what_would_be_believed_to_hold_and_does_not_is_refused() {
+fn unsupported_attributes_are_rejected() {
     let sim = SimEnv::new(1);
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
     let with = |codec: &str| {

@@ -1,5 +1,5 @@
 //! The engine's integration tests, one binary for all.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue must stop")]
 
 mod disorder;
 mod gets;

@@ -68,7 +68,7 @@ fn text(row: &Row, qualifier: &str) -> String {
 }
 
 #[test]
-fn a_region_row_has_what_hbase_writes_there() {
+fn region_row_matches_hbase() {
     let engine = engine();
     let [row] =
         &rows(&engine, &scan(Bound::Included("t1,b,"), Bound::Excluded("t1,c,"), false))[..]
@@ -93,13 +93,13 @@ fn a_region_row_has_what_hbase_writes_there() {
 }
 
 #[test]
-fn the_java_client_finds_the_region_of_a_row_by_a_reverse_scan() {
+fn reverse_meta_scan_finds_region_of_row() {
     let engine = engine();
     let find = |end: &'static str| {
         let mut scanner =
             view(&engine).scan(&scan(Bound::Included("t1,,"), Bound::Included(end), true)).unwrap();
         let batch = scanner.next_rows(ScanLimits { results: 1, ..ScanLimits::default() }).unwrap();
-        assert_eq!(scanner.stats().rows_examined(), 1, "no more rows are made than asked for");
+        assert_eq!(scanner.stats().rows_examined(), 1, "no more rows are produced than requested");
         (batch.rows.iter().map(short).collect::<Vec<_>>(), batch.stopped)
     };
     assert_eq!(find("t1,a,99999999999999"), (vec!["t1,".into()], StopReason::RegionEnd));
@@ -142,7 +142,7 @@ fn gohbase_and_asynchbase_find_region_with_colon_after_row() {
 }
 
 #[test]
-fn admin_lists_the_regions_of_a_table_between_commas() {
+fn meta_scan_lists_regions_of_one_table() {
     let engine = engine();
     assert_eq!(
         shorts(&engine, &scan(Bound::Included("t1,,"), Bound::Excluded("t1 ,,"), false)),
@@ -162,7 +162,7 @@ fn admin_lists_the_regions_of_a_table_between_commas() {
 }
 
 #[test]
-fn table_state_is_stored_in_its_own_row() {
+fn table_state_is_stored_in_own_row() {
     let engine = engine();
     let state = |table: &'static str| {
         view(&engine)
@@ -186,7 +186,7 @@ fn table_state_is_stored_in_its_own_row() {
 }
 
 #[test]
-fn selections_filters_and_limits_hold_as_in_any_table() {
+fn meta_reads_apply_selections_filters_and_limits() {
     let engine = engine();
     let count = |scan: Scan| rows(&engine, &scan).iter().map(Row::len).sum::<usize>();
     assert_eq!(count(Scan::all()), 7 * 6 + 4);
@@ -237,7 +237,7 @@ fn selections_filters_and_limits_hold_as_in_any_table() {
 }
 
 #[test]
-fn a_view_follows_splits_merges_and_writes() {
+fn meta_view_follows_splits_merges_and_writes() {
     let engine = engine();
     let table = "t10".parse().unwrap();
     let regions = |engine: &Engine| {
@@ -391,7 +391,7 @@ fn client_rows_are_merged_with_computed_rows() {
             )
             .collect(),
     );
-    assert_eq!(shorts(&engine, &Scan::all()), all, "what is computed cannot be deleted");
+    assert_eq!(shorts(&engine, &Scan::all()), all, "computed cells cannot be deleted");
     assert_eq!(
         rows(&engine, &Scan::all().family("info").raw(true).versions(9))
             .iter()
@@ -403,7 +403,7 @@ fn client_rows_are_merged_with_computed_rows() {
 }
 
 #[test]
-fn of_a_computed_cell_and_a_clients_the_newest_is_seen() {
+fn newest_of_computed_and_client_cell_is_returned() {
     let engine = engine();
     let row = Bytes::copy_from_slice(
         rows(&engine, &scan(Bound::Included("t1,b,"), Bound::Excluded("t1,c,"), false))[0].key(),
@@ -511,7 +511,7 @@ fn merged_region_lists_parents_until_they_are_cleared() {
 }
 
 #[test]
-fn the_replicas_of_a_region_are_all_in_one_place() {
+fn all_replicas_of_region_have_same_location() {
     let engine = engine();
     let table = TableDescriptor::new("r".parse().unwrap())
         .family(FamilyDescriptor::new("f"))
@@ -580,7 +580,7 @@ fn region_replicas_in_meta_are_limited() {
 }
 
 #[test]
-fn what_clients_have_written_stays_in_one_region_whatever_they_set() {
+fn client_rows_stay_in_one_region_despite_attributes() {
     let engine = engine();
     engine.set_meta_attributes([("MAX_FILESIZE".to_owned(), "1".to_owned())].into()).unwrap();
     let region = engine.meta_overlay_region().unwrap();

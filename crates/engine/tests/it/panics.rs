@@ -48,12 +48,12 @@ impl Trap {
 
 impl Clock for Trap {
     fn now_ms(&self) -> i64 {
-        assert!(!self.wall.load(Ordering::SeqCst), "the clock is broken");
+        assert!(!self.wall.load(Ordering::SeqCst), "the clock failed");
         self.inner.clock.now_ms()
     }
 
     fn monotonic_ns(&self) -> u64 {
-        assert!(!self.monotonic.load(Ordering::SeqCst), "the clock is broken");
+        assert!(!self.monotonic.load(Ordering::SeqCst), "the clock failed");
         self.inner.clock.monotonic_ns()
     }
 }
@@ -64,7 +64,7 @@ impl Rng for Trap {
             .panicking_draws
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
             .is_ok();
-        assert!(!armed, "chance is broken");
+        assert!(!armed, "the random source failed");
         self.inner.rng.next_u64()
     }
 }
@@ -151,11 +151,11 @@ fn oversized_combined_tags_are_rejected_and_row_stays_writable() {
     one(&region, RowOp::Append(Append::new("r").add("f", "q", "y"))).unwrap();
     let row = engine.table(&name()).unwrap().get(&Get::new("r"), ReadTier::Disk).unwrap();
     assert_eq!(row.cells().first().unwrap().value(), b"xy");
-    assert_eq!(row.cells().len(), 1, "nothing of the refused mutation is there");
+    assert_eq!(row.cells().len(), 1, "no cell of the rejected mutation exists");
 }
 
 #[test]
-fn keys_longer_than_any_cell_s_can_be_read_and_found_nowhere() {
+fn reads_of_overlong_keys_return_nothing() {
     let sim = SimEnv::new(1);
     let engine = open(sim.env());
     put(&engine, "r", "v");
@@ -190,7 +190,7 @@ fn keys_longer_than_any_cell_s_can_be_read_and_found_nowhere() {
 }
 
 #[test]
-fn a_panic_with_a_row_locked_leaves_the_row_to_others() {
+fn panic_with_row_lock_releases_row() {
     let sim = SimEnv::new(1);
     let trap = Trap::new(sim.env());
     let engine = open(trap.env());
@@ -207,7 +207,7 @@ fn a_panic_with_a_row_locked_leaves_the_row_to_others() {
 }
 
 #[test]
-fn panic_in_wal_write_fails_all_writers_but_no_reads() {
+fn panic_in_wal_write_fails_writers_but_no_reads() {
     let sim = SimEnv::new(1);
     let trap = Trap::new(sim.env());
     let engine = open(trap.env());
@@ -227,13 +227,13 @@ fn panic_in_wal_write_fails_all_writers_but_no_reads() {
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
     assert!(
         (1..=2).contains(&rows(&engine)),
-        "what was acknowledged is there, and of the rest all or nothing"
+        "acknowledged writes exist, and the rest completely or not at all"
     );
 }
 
 /// The writer that fills the log buffer writes it out while it holds the commit lock.
 #[test]
-fn a_panic_in_the_middle_of_a_change_shows_no_part_of_it_and_no_later_write_has_its_number() {
+fn panic_during_commit_hides_write_and_retires_sequence_id() {
     let sim = SimEnv::new(1);
     let trap = Trap::new(sim.env());
     let engine = open(trap.env());
@@ -257,12 +257,12 @@ fn a_panic_in_the_middle_of_a_change_shows_no_part_of_it_and_no_later_write_has_
     drop((region, engine));
     sim.fs.kill();
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
-    assert!([1, 4].contains(&rows(&engine)), "the change is there whole or not at all");
+    assert!([1, 4].contains(&rows(&engine)), "the change is applied completely or not at all");
     put(&engine, "b", "v");
 }
 
 #[test]
-fn panic_in_flush_or_compaction_is_reported_and_work_retried() {
+fn panic_in_flush_or_compaction_is_reported_and_retried() {
     let sim = SimEnv::new(1);
     let trap = Trap::new(sim.env());
     let engine = open(trap.env());
@@ -275,7 +275,7 @@ fn panic_in_flush_or_compaction_is_reported_and_work_retried() {
     assert_eq!(engine.run_one_job().unwrap_err().kind(), ErrorKind::Stopped);
     let health = engine.health();
     assert_eq!((health.panics, health.last_panic), (1, engine.compaction_failure()));
-    assert!(engine.compaction_failure().unwrap().message().contains("chance is broken"));
+    assert!(engine.compaction_failure().unwrap().message().contains("the random source failed"));
     region(&engine).request_compaction(None, halite_types::CompactionKind::Major).unwrap();
     assert!(engine.run_one_job().unwrap());
     assert!(engine.compaction_failure().is_none());

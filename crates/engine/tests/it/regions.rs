@@ -20,7 +20,7 @@ fn encoded(engine: &Engine) -> Vec<String> {
 }
 
 #[test]
-fn a_region_is_found_by_its_name_as_long_as_it_is_open() {
+fn region_is_found_by_name_while_open() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &["m"]);
     let kind = |encoded: &str| engine.region(encoded).err().map(|error| error.kind());
@@ -64,10 +64,10 @@ fn a_region_is_found_by_its_name_as_long_as_it_is_open() {
 }
 
 #[test]
-fn the_index_does_not_keep_a_dropped_engine_alive() {
+fn region_index_does_not_keep_dropped_engine_alive() {
     let sim = SimEnv::new(1);
     drop(engine(&sim, &["m"]));
-    Engine::open(sim.env(), Options::default()).expect("the directory is not locked any more");
+    Engine::open(sim.env(), Options::default()).expect("the directory is no longer locked");
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn full_name_contains_encoded_name() {
 }
 
 #[test]
-fn the_open_sequence_never_goes_down() {
+fn open_sequence_id_never_decreases() {
     let sim = SimEnv::new(1);
     let mut engine = engine(&sim, &[]);
     let mut known = region(&engine, "a").open_sequence();
@@ -268,7 +268,7 @@ fn row_existence_is_checked_without_copying() {
 }
 
 #[test]
-fn a_table_of_many_regions_is_found_through_every_name() {
+fn regions_of_large_table_are_found_by_every_name() {
     let sim = SimEnv::new(1);
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
     let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f"));
@@ -283,7 +283,7 @@ fn a_table_of_many_regions_is_found_through_every_name() {
 }
 
 #[test]
-fn a_region_begins_at_no_row_that_its_name_has_no_room_for() {
+fn split_row_too_long_for_region_name_is_rejected() {
     let engine = engine(&SimEnv::new(1), &[]);
     let table = |qualifier: &str| {
         TableDescriptor::new(qualifier.parse().unwrap()).family(FamilyDescriptor::new("f"))

@@ -115,7 +115,7 @@ fn rows_are_counted_at_their_end_across_calls() {
 }
 
 #[test]
-fn bytes_end_a_call_between_rows_or_inside_one() {
+fn byte_limit_ends_call_between_or_inside_rows() {
     let engine = engine(&SimEnv::new(1), &[]);
     wide(&engine);
     assert_eq!(counted_bytes(3, 3 * CELL), 3 * (CELL + 32));
@@ -147,7 +147,7 @@ fn bytes_end_a_call_between_rows_or_inside_one() {
 }
 
 #[test]
-fn a_filter_over_whole_rows_keeps_rows_whole() {
+fn whole_row_filter_disables_partial_rows() {
     let engine = engine(&SimEnv::new(1), &[]);
     wide(&engine);
     let equal = |value: &'static str| Filter::SingleColumnValue {
@@ -217,7 +217,7 @@ impl Clock for TickingClock {
 }
 
 #[test]
-fn time_ends_a_call_wherever_it_is() {
+fn time_limit_ends_scan_call_at_any_point() {
     let sim = SimEnv::new(1);
     let env = Env { clock: Arc::new(TickingClock(AtomicU64::new(0))), ..sim.env() };
     let engine = Engine::open(env, Options::default()).unwrap();
@@ -423,7 +423,7 @@ fn applied_writes_are_visible_before_durability_only_on_request() {
 }
 
 #[test]
-fn an_open_scanner_sees_its_read_point_through_flush_compaction_and_split() {
+fn open_scanner_keeps_read_point_across_maintenance() {
     let engine = engine(&SimEnv::new(1), &[]);
     for row in ["a", "b", "c"] {
         put(&engine, row, "old");
@@ -444,7 +444,7 @@ fn an_open_scanner_sees_its_read_point_through_flush_compaction_and_split() {
 }
 
 #[test]
-fn read_stats_report_the_source_of_bytes() {
+fn read_stats_report_source_of_bytes() {
     let engine = engine(&SimEnv::new(1), &[]);
     wide(&engine);
     let mut memstore = open(&engine, &Scan::all());
@@ -517,7 +517,7 @@ fn layered(sim: &SimEnv) -> Arc<Engine> {
 }
 
 #[test]
-fn a_try_in_memory_gives_what_is_there_or_leaves_the_scan_where_it_was() {
+fn memory_only_scan_returns_rows_or_keeps_position() {
     let engine = layered(&SimEnv::new(1));
     let region = region(&engine);
     for reverse in [false, true] {
@@ -537,7 +537,7 @@ fn a_try_in_memory_gives_what_is_there_or_leaves_the_scan_where_it_was() {
             found.push(format!("{} : {:?}", rows(&batch), batch.stopped));
         }
         assert_eq!(found, all);
-        assert!(tried > 5 && in_vain > 5, "{tried} answers from memory, {in_vain} not");
+        assert!(tried > 5 && in_vain > 5, "{tried} reads from memory, {in_vain} failed");
         assert_eq!(
             scanner.stats().rows_examined(),
             200,
@@ -548,13 +548,13 @@ fn a_try_in_memory_gives_what_is_there_or_leaves_the_scan_where_it_was() {
 }
 
 #[test]
-fn a_try_that_would_end_inside_a_row_comes_to_nothing() {
+fn memory_only_scan_ending_inside_row_returns_nothing() {
     let engine = engine(&SimEnv::new(1), &[]);
     wide(&engine);
     let mut scanner = open(&engine, &Scan::range("a", "c").family("f"));
     let budget = ScanLimits { cells_examined: 2, cut_rows: true, ..ScanLimits::default() };
     assert_eq!(scanner.try_rows(budget).unwrap(), None);
-    assert_eq!(scanner.stats().cells_examined(), 0, "what is looked at again counts once");
+    assert_eq!(scanner.stats().cells_examined(), 0, "a repeated read is counted once");
     assert_eq!(rows(&scanner.next_rows(budget).unwrap()), "a=f1,f2..");
     assert_eq!(
         (
@@ -564,12 +564,16 @@ fn a_try_that_would_end_inside_a_row_comes_to_nothing() {
         ),
         (1, 2, 2)
     );
-    assert_eq!(scanner.try_rows(ScanLimits::default()).unwrap(), None, "it stands in a row");
+    assert_eq!(
+        scanner.try_rows(ScanLimits::default()).unwrap(),
+        None,
+        "the position is inside a row"
+    );
     assert_eq!(rows(&scanner.next_rows(ScanLimits::default()).unwrap()), "a=f3 b=f1,f2,f3");
 }
 
 #[test]
-fn a_try_leaves_a_long_row_to_a_thread_with_time_even_if_it_is_not_to_be_cut() {
+fn memory_only_scan_does_not_return_long_rows() {
     let engine = engine(&SimEnv::new(1), &[]);
     for (row, cells) in [("a", MAX_MEMORY_CELLS), ("b", 2 * MAX_MEMORY_CELLS)] {
         apply(
@@ -626,7 +630,7 @@ fn scan_try_stops_at_bytes_and_leaves_large_rows() {
 
 /// Responses are stored for clients that retry, and counted in bytes.
 #[test]
-fn a_small_answer_does_not_keep_the_room_of_a_large_one_before() {
+fn small_response_does_not_retain_large_buffer() {
     let engine = engine(&SimEnv::new(1), &[]);
     put(&engine, "a", &"x".repeat(1 << 20));
     put(&engine, "b", "small");
@@ -636,12 +640,12 @@ fn a_small_answer_does_not_keep_the_room_of_a_large_one_before() {
     assert!(scanner.next_rows(budget).unwrap().rows[0].cells().bytes().len() > 1 << 20);
     let row = scanner.next_rows(budget).unwrap().rows.remove(0);
     let bytes = row.into_cells().bytes().clone();
-    let (len, room) = (bytes.len(), bytes.try_into_mut().unwrap().capacity());
-    assert!(room <= 2 * len, "{room} bytes are kept for {len}");
+    let (len, capacity) = (bytes.len(), bytes.try_into_mut().unwrap().capacity());
+    assert!(capacity <= 2 * len, "{capacity} bytes are retained for {len}");
 }
 
 #[test]
-fn the_blocks_of_a_file_go_from_the_cache_with_its_last_reader() {
+fn cached_blocks_are_evicted_with_last_reader_of_file() {
     let engine = layered(&SimEnv::new(1));
     engine.flush(&name()).unwrap();
     let mut reading = open(&engine, &Scan::all());
@@ -650,7 +654,7 @@ fn the_blocks_of_a_file_go_from_the_cache_with_its_last_reader() {
     let cached = engine.status().block_cache_bytes;
     assert!(cached > 0);
     engine.compact(&name(), None, CompactionKind::Major).unwrap();
-    assert!(engine.status().block_cache_bytes >= cached, "the old files are still being read");
+    assert!(engine.status().block_cache_bytes >= cached, "old files are still open for reading");
     drop(reading);
     assert_eq!(engine.status().block_cache_bytes, 0, "of the new file nothing has been read");
 }
@@ -658,7 +662,7 @@ fn the_blocks_of_a_file_go_from_the_cache_with_its_last_reader() {
 /// HBase counts the encoded cells of one family that a read puts together (`StoreScanner`), and
 /// fails with the first too many.
 #[test]
-fn a_row_with_more_bytes_than_are_put_together_is_refused_unless_it_is_cut() {
+fn row_over_size_limit_is_rejected_unless_partial() {
     let mut options = Options::default();
     options.max_row_bytes = 3 * CELL as u64;
     let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
@@ -753,7 +757,7 @@ fn a_row_with_more_bytes_than_are_put_together_is_refused_unless_it_is_cut() {
 }
 
 #[test]
-fn scanners_share_the_memory_that_is_kept_for_them() {
+fn scanners_share_their_memory_limit() {
     const LARGE: usize = 1 << 20;
     let engine = engine(&SimEnv::new(1), &[]);
     ["a", "b", "c"].into_iter().for_each(|row| put(&engine, row, &"v".repeat(LARGE)));

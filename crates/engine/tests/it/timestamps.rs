@@ -78,7 +78,7 @@ fn put(row: &'static str, value: &'static str) -> Put {
 }
 
 #[test]
-fn a_put_that_follows_a_delete_of_its_row_gets_a_later_timestamp() {
+fn put_after_row_delete_has_later_timestamp() {
     for delete in [
         Delete::new("r"),
         Delete::new("r").family("f"),
@@ -103,7 +103,7 @@ fn a_put_that_follows_a_delete_of_its_row_gets_a_later_timestamp() {
 }
 
 #[test]
-fn what_the_clock_does_not_stamp_does_not_wait_for_it() {
+fn writes_with_explicit_timestamps_do_not_wait() {
     let world = World::new();
     world.apply(Delete::new("r").column_up_to("f", "q", 990));
     world.apply(put("r", "after an older delete"));
@@ -114,7 +114,7 @@ fn what_the_clock_does_not_stamp_does_not_wait_for_it() {
 }
 
 #[test]
-fn operations_of_one_batch_follow_one_another() {
+fn operations_of_one_batch_are_applied_in_order() {
     let world = World::new();
     let table = world.engine.table(&name()).unwrap();
     let batch: Vec<RowOp> = vec![
@@ -154,7 +154,7 @@ fn increments_appends_and_checked_puts_follow_deletes_too() {
 }
 
 #[test]
-fn the_clock_of_the_system_is_never_run_ahead_of() {
+fn timestamps_never_exceed_system_clock() {
     let directory = tempfile::tempdir().unwrap();
     let env = Env::os(directory.path()).unwrap();
     let clock = Arc::clone(&env.clock);
@@ -178,7 +178,7 @@ fn the_clock_of_the_system_is_never_run_ahead_of() {
 fn value_at_max_timestamp_rejects_successor() {
     let world = World::new();
     let last = i64::MAX - 1;
-    let told = |op: RowOp| {
+    let increment_text = |op: RowOp| {
         let refused = world
             .engine
             .table(&name())
@@ -194,7 +194,7 @@ fn value_at_max_timestamp_rejects_successor() {
     world.apply(Put::new("n").add_at("f", "q", last - 1, 10_i64.to_be_bytes()));
     world.apply(Increment::new("n").add("f", "q", 1));
     for _ in 0..2 {
-        let text = told(Increment::new("n").add("f", "q", 1).into());
+        let text = increment_text(Increment::new("n").add("f", "q", 1).into());
         assert!(
             text.contains("row n, column f:q")
                 && text.contains(&last.to_string())
@@ -203,7 +203,7 @@ fn value_at_max_timestamp_rejects_successor() {
         );
     }
     world.apply(Put::new("a").add_at("f", "q", last, "x"));
-    told(Append::new("a").add("f", "q", "y").into());
+    increment_text(Append::new("a").add("f", "q", "y").into());
     assert_eq!(world.row("a"), [format!("x@{last}")]);
     // A rejected mutation has no effect; an increment without an older value succeeds.
     let equals = Condition::Column {
@@ -213,7 +213,7 @@ fn value_at_max_timestamp_rejects_successor() {
         value: Some(Bytes::copy_from_slice(&11_i64.to_be_bytes())),
     };
     let counted = |row: &'static str| RowOp::from(Increment::new(row).add("f", "q", 1));
-    told(CheckAndMutate::new("n", equals, counted("n")).into());
+    increment_text(CheckAndMutate::new("n", equals, counted("n")).into());
     world.apply(Delete::new("n").version("f", "q", last));
     world.apply(Delete::new("n").version("f", "q", last - 1));
     world.apply(Increment::new("n").add("f", "q", 3));
@@ -223,7 +223,7 @@ fn value_at_max_timestamp_rejects_successor() {
 /// Found by killing servers: of two appends within a millisecond and a delete the second append
 /// stayed.
 #[test]
-fn what_is_ahead_of_the_clock_is_replaced_and_deleted_in_the_order_of_the_writes() {
+fn cells_ahead_of_clock_are_superseded_in_write_order() {
     let append = || Append::new("r").add("f", "q", "a");
     for delete in
         [Delete::new("r"), Delete::new("r").family("f"), Delete::new("r").column("f", "q")]
@@ -257,7 +257,7 @@ fn what_is_ahead_of_the_clock_is_replaced_and_deleted_in_the_order_of_the_writes
 
 /// The same holds for atomic changes of several rows: increments of two rows and later operations.
 #[test]
-fn operations_applied_as_one_come_after_what_their_rows_have() {
+fn atomic_operations_are_stamped_after_existing_cells() {
     let world = World::new();
     let region = world.engine.table(&name()).unwrap().region_for_row(b"").unwrap();
     let count = |row: &'static str| RowOp::from(Increment::new(row).add("f", "n", 1));
@@ -276,7 +276,7 @@ fn operations_applied_as_one_come_after_what_their_rows_have() {
 
 /// A thread that reads calls from a connection must not wait.
 #[test]
-fn nonblocking_write_is_returned_if_it_needs_the_clock() {
+fn nonblocking_write_is_returned_if_it_must_wait() {
     let world = World::new();
     let region = world.engine.table(&name()).unwrap().region_for_row(b"").unwrap();
     let count = RowOp::from(Increment::new("r").add("f", "n", 1));
@@ -295,7 +295,7 @@ fn nonblocking_write_is_returned_if_it_needs_the_clock() {
 /// A thousand increments take less than a thousand milliseconds, and later operations must still
 /// take effect.
 #[test]
-fn what_follows_a_burst_of_increments_or_appends_takes_effect() {
+fn writes_after_burst_of_increments_take_effect() {
     let count = || RowOp::from(Increment::new("r").add("f", "q", 1));
     let append = || RowOp::from(Append::new("r").add("f", "q", "12345678"));
     let own = || RowOp::from(Put::new("r").add_at("f", "q", 1_000_000, 1_i64.to_be_bytes()));
@@ -324,7 +324,7 @@ fn what_follows_a_burst_of_increments_or_appends_takes_effect() {
 
 /// Increments of a counter do not slow down puts of other columns in the same row.
 #[test]
-fn a_put_of_another_column_does_not_wait_for_a_counter() {
+fn put_of_other_column_does_not_wait_for_counter() {
     let world = World::new();
     for _ in 0..10 {
         world.apply(Increment::new("r").add("f", "n", 1));
@@ -337,7 +337,7 @@ fn a_put_of_another_column_does_not_wait_for_a_counter() {
 }
 
 #[test]
-fn what_a_row_has_ahead_of_the_clock_is_known_after_a_split() {
+fn cells_ahead_of_clock_are_known_after_split() {
     let world = World::new();
     (0..5).for_each(|_| world.apply(Append::new("r").add("f", "q", "a")));
     let region = world.engine.regions(&name()).unwrap()[0].encoded_name.clone();
@@ -348,7 +348,7 @@ fn what_a_row_has_ahead_of_the_clock_is_known_after_a_split() {
 
 /// A condition on one row does not affect the timestamps of another.
 #[test]
-fn a_row_that_is_put_on_the_condition_of_another_gets_the_time_of_the_clock() {
+fn condition_on_other_row_does_not_affect_timestamp() {
     let world = World::new();
     let region = world.engine.table(&name()).unwrap().region_for_row(b"").unwrap();
     (0..10).for_each(|_| world.apply(Append::new("x").add("f", "q", "a")));

@@ -57,7 +57,7 @@ impl World {
 }
 
 #[test]
-fn a_marker_hides_what_was_written_before_it_and_nothing_later() {
+fn delete_marker_hides_only_earlier_writes() {
     let world = World::new();
     world.put(&[10, 20]);
     world.delete(|delete| delete.column_up_to("f", "q", 30));
@@ -79,7 +79,7 @@ fn a_marker_hides_what_was_written_before_it_and_nothing_later() {
 }
 
 #[test]
-fn a_version_that_was_one_too_many_is_gone_for_good() {
+fn excess_version_does_not_reappear() {
     let world = World::new();
     world.put(&[10, 20, 30]);
     assert_eq!(world.seen(), [30, 20]);
@@ -94,7 +94,7 @@ fn a_version_that_was_one_too_many_is_gone_for_good() {
 }
 
 #[test]
-fn versions_that_are_pushed_out_are_in_no_range_of_time() {
+fn excess_versions_are_in_no_time_range() {
     let world = World::new();
     world.put(&[10, 20]);
     world.engine.flush(&name()).unwrap();
@@ -112,7 +112,7 @@ fn versions_that_are_pushed_out_are_in_no_range_of_time() {
 }
 
 #[test]
-fn a_bloom_filter_is_of_prefixes_that_rows_can_have() {
+fn bloom_prefix_length_must_be_valid_row_length() {
     let engine = Engine::open(SimEnv::new(1).env(), Options::default()).unwrap();
     let table = |length: &str| {
         let mut family = FamilyDescriptor::new("f").set("BLOOMFILTER", "ROWPREFIX_FIXED_LENGTH");
@@ -142,7 +142,7 @@ fn a_bloom_filter_is_of_prefixes_that_rows_can_have() {
 }
 
 #[test]
-fn a_number_of_files_that_no_store_reaches_is_no_trouble() {
+fn unreachable_min_compaction_files_is_accepted() {
     let mut options = Options::default();
     options.major_compaction_interval_ms = 0;
     let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
@@ -174,11 +174,11 @@ fn table_overrides_cell_size_and_compaction_file_limits() {
     let mut options = Options::default();
     (options.max_cell_bytes, options.major_compaction_interval_ms) = (1000, 0);
     let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
-    let table = |most: &str, files: usize| {
+    let table = |max_cell_size: &str, files: usize| {
         let mut family = FamilyDescriptor::new("f");
         family.configuration.insert("hbase.hstore.compaction.min".to_owned(), files.to_string());
         TableDescriptor::new(name())
-            .set("hbase.server.keyvalue.maxsize", most)
+            .set("hbase.server.keyvalue.maxsize", max_cell_size)
             .set("hbase.hstore.compaction.min", 9)
             .family(family)
     };
@@ -224,5 +224,5 @@ fn table_overrides_cell_size_and_compaction_file_limits() {
         ),
         5
     );
-    assert_eq!(files_after(table("0", 3)), 1, "the family's own word counts before the table's");
+    assert_eq!(files_after(table("0", 3)), 1, "the family's attribute overrides the table's");
 }

@@ -110,7 +110,7 @@ fn write_without_sync_completes_in_try_finish() {
 }
 
 #[test]
-fn a_write_that_would_have_to_read_from_the_disk_is_not_tried_from_memory() {
+fn write_needing_disk_read_is_not_applied_from_memory() {
     let sim = SimEnv::new(1);
     let written = engine(&sim, &[]);
     put(&written, "a", "old");
@@ -146,7 +146,7 @@ fn a_write_that_would_have_to_read_from_the_disk_is_not_tried_from_memory() {
 }
 
 #[test]
-fn a_store_that_died_knows_under_which_nonces_it_wrote() {
+fn nonces_are_recovered_after_crash() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
     let nonce = |number| Some(Nonce { group: 1, number });
@@ -172,7 +172,7 @@ fn a_store_that_died_knows_under_which_nonces_it_wrote() {
     sim.fs.crash(1);
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
     assert_eq!(engine.take_replayed_nonces(), [4, 2, 1].map(|number| Nonce { group: 1, number }));
-    assert_eq!(engine.take_replayed_nonces(), [], "they are told once");
+    assert_eq!(engine.take_replayed_nonces(), [], "nonces are returned once");
     let row = engine.table(&name()).unwrap().get(&Get::new("a"), ReadTier::Disk).unwrap();
     assert_eq!(row.value("f", "n"), Some(&4_i64.to_be_bytes()[..]));
 

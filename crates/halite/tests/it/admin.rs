@@ -21,7 +21,7 @@ fn fill(store: &Store, rows: usize) {
 }
 
 #[test]
-fn a_disabled_table_refuses_and_an_enabled_one_has_everything_again() {
+fn disabled_table_rejects_calls_and_keeps_its_rows() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     fill(&store, 50);
@@ -50,7 +50,7 @@ fn a_disabled_table_refuses_and_an_enabled_one_has_everything_again() {
 }
 
 #[test]
-fn a_region_is_truncated_without_its_neighbours_and_stays_so() {
+fn truncated_region_stays_empty_and_neighbors_keep_rows() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     fill(&store, 50);
@@ -78,7 +78,7 @@ fn a_region_is_truncated_without_its_neighbours_and_stays_so() {
 }
 
 #[test]
-fn settings_are_durable_change_as_a_whole_and_stay_small() {
+fn settings_are_durable_atomic_and_limited_in_size() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let engine = store.engine();
@@ -116,7 +116,7 @@ fn settings_are_durable_change_as_a_whole_and_stay_small() {
 }
 
 #[test]
-fn an_operator_forbids_splits_and_compactions_rolls_the_log_and_forgets_blocks() {
+fn operator_can_disable_splits_roll_log_and_evict_blocks() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let engine = store.engine();
@@ -150,7 +150,7 @@ fn an_operator_forbids_splits_and_compactions_rolls_the_log_and_forgets_blocks()
 }
 
 #[test]
-fn drop_and_truncate_leave_nothing_on_the_disk() {
+fn drop_and_truncate_leave_no_files() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     fill(&store, 50);
@@ -169,7 +169,7 @@ fn drop_and_truncate_leave_nothing_on_the_disk() {
 }
 
 #[test]
-fn a_split_and_a_merge_keep_every_row_and_the_old_files_go_in_the_end() {
+fn split_and_merge_keep_rows_and_finally_remove_files() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     fill(&store, 300);
@@ -226,7 +226,7 @@ fn a_split_and_a_merge_keep_every_row_and_the_old_files_go_in_the_end() {
 }
 
 #[test]
-fn an_altered_family_takes_effect_and_a_dropped_one_does_not_come_back() {
+fn altered_family_takes_effect_and_dropped_family_stays_dropped() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     fill(&store, 10);
@@ -252,7 +252,7 @@ fn an_altered_family_takes_effect_and_a_dropped_one_does_not_come_back() {
 }
 
 #[test]
-fn namespaces_hold_tables_of_their_own() {
+fn namespaces_contain_separate_tables() {
     let store = store(&SimEnv::new(1));
     let table =
         halite::TableDescriptor::new("ns:t".parse().unwrap()).family(FamilyDescriptor::new("f"));
@@ -275,7 +275,7 @@ fn namespaces_hold_tables_of_their_own() {
 }
 
 #[test]
-fn the_figures_of_a_region_are_exact() {
+fn region_load_counts_are_exact() {
     let store = store(&SimEnv::new(1));
     fill(&store, 20);
     let table = store.table("t").unwrap();
@@ -299,7 +299,7 @@ fn the_figures_of_a_region_are_exact() {
 
 /// No other event would compact a table whose memstores never fill up.
 #[test]
-fn files_of_flushes_that_were_asked_for_are_compacted() {
+fn files_of_requested_flushes_are_compacted() {
     let store = store(&SimEnv::new(1));
     for _ in 0..50 {
         fill(&store, 2);

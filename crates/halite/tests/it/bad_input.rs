@@ -18,7 +18,7 @@ fn assert_error(error: Error, kind: ErrorKind, words: &[&str]) {
 }
 
 #[test]
-fn rows_families_timestamps_and_sizes_are_checked() {
+fn rows_families_timestamps_and_sizes_are_validated() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
     let put = |put: Put| table.put(put).unwrap_err();
@@ -72,7 +72,7 @@ fn rows_families_timestamps_and_sizes_are_checked() {
 }
 
 #[test]
-fn read_modify_writes_are_checked_before_they_touch_anything() {
+fn invalid_read_modify_writes_change_nothing() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
     table.put(Put::new("r").add("f", "q", "not a counter")).unwrap();
@@ -98,7 +98,7 @@ fn read_modify_writes_are_checked_before_they_touch_anything() {
 }
 
 #[test]
-fn one_bad_operation_does_not_spoil_its_batch() {
+fn invalid_operation_does_not_fail_its_batch() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
     let ops = vec![
@@ -117,7 +117,7 @@ fn one_bad_operation_does_not_spoil_its_batch() {
 }
 
 #[test]
-fn tables_are_checked() {
+fn invalid_table_descriptors_are_rejected() {
     let store = store(&SimEnv::new(1));
     let table =
         |name: &str| TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f"));
@@ -178,7 +178,7 @@ fn tables_are_checked() {
 }
 
 #[test]
-fn a_read_only_table_says_so() {
+fn write_to_read_only_table_names_the_attribute() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
     let descriptor = (*table.descriptor()).clone();
@@ -198,7 +198,7 @@ fn a_read_only_table_says_so() {
 }
 
 #[test]
-fn an_inverted_scan_is_empty_and_can_be_explained() {
+fn inverted_scan_is_empty() {
     let store = store(&SimEnv::new(1));
     let scan = Scan::range("z", "a");
     let why = halite_engine::empty_range_hint(&scan.range).unwrap();
@@ -207,7 +207,7 @@ fn an_inverted_scan_is_empty_and_can_be_explained() {
 }
 
 #[test]
-fn a_row_that_is_too_big_is_refused_with_what_to_ask_instead() {
+fn oversized_row_is_rejected_with_alternative_request() {
     let mut options = small();
     options.max_row_bytes = 10_000;
     let store =
@@ -243,7 +243,7 @@ fn a_row_that_is_too_big_is_refused_with_what_to_ask_instead() {
 
 /// Family names need be no text, and their directories are text.
 #[test]
-fn two_families_never_share_a_directory() {
+fn families_never_share_directory() {
     let store = store(&SimEnv::new(1));
     let table = |families: [&'static [u8]; 2]| {
         let table = TableDescriptor::new("pair".parse().unwrap());

@@ -81,7 +81,7 @@ fn through_everything(sim: &SimEnv, store: Store, check: impl Fn(&Store)) {
 }
 
 #[test]
-fn loaded_cells_are_newer_than_what_was_written_before_and_older_than_what_comes() {
+fn loaded_cells_sort_between_earlier_and_later_writes() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     put_at_5(&store, "a", "before, in a file");
@@ -111,7 +111,7 @@ fn loaded_cells_are_newer_than_what_was_written_before_and_older_than_what_comes
 }
 
 #[test]
-fn the_originals_can_stay() {
+fn bulk_load_can_keep_original_files() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let files = load(vec![file(&sim, "one", "f", &[("a", "loaded"), ("z", "loaded")])]).copied();
@@ -126,7 +126,7 @@ fn the_originals_can_stay() {
 }
 
 #[test]
-fn cells_that_no_client_could_have_written_are_refused() {
+fn loaded_cells_no_client_could_write_are_rejected() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let long = vec![b'r'; 32_768];
@@ -154,7 +154,7 @@ fn cells_that_no_client_could_have_written_are_refused() {
 }
 
 #[test]
-fn sequence_ids_in_the_file_mean_nothing() {
+fn sequence_ids_in_loaded_file_are_ignored() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     put_at_5(&store, "a", "before");
@@ -175,7 +175,7 @@ fn sequence_ids_in_the_file_mean_nothing() {
 }
 
 #[test]
-fn a_scan_that_has_begun_does_not_see_what_is_loaded_meanwhile() {
+fn open_scan_does_not_see_concurrent_bulk_load() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     put_at_5(&store, "a", "before");
@@ -197,7 +197,7 @@ fn a_scan_that_has_begun_does_not_see_what_is_loaded_meanwhile() {
 }
 
 #[test]
-fn what_cannot_be_loaded_is_refused_by_name_and_stays_where_it_was() {
+fn unloadable_files_are_rejected_by_name_and_not_moved() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let region = store.table("t").unwrap().regions().remove(0);
@@ -244,7 +244,7 @@ fn what_cannot_be_loaded_is_refused_by_name_and_stays_where_it_was() {
 }
 
 #[test]
-fn a_flipped_bit_anywhere_is_found_before_the_file_is_loaded_unless_nobody_wants_it_found() {
+fn flipped_bit_is_detected_before_load_unless_checks_disabled() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let rows: Vec<String> = (0..200).map(|row| format!("row-{row:03}")).collect();
@@ -276,7 +276,7 @@ fn a_flipped_bit_anywhere_is_found_before_the_file_is_loaded_unless_nobody_wants
 }
 
 #[test]
-fn files_go_to_the_regions_of_their_rows_and_none_if_one_cannot() {
+fn bulk_load_places_files_into_all_regions_or_none() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let region = store.table("t").unwrap().regions().remove(0);
@@ -321,7 +321,7 @@ fn rows_by_region(store: &Store) -> Vec<String> {
 }
 
 #[test]
-fn a_file_across_regions_is_cut_at_their_ends() {
+fn file_across_regions_is_split_at_region_ends() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     for key in ["d", "h", "p"] {
@@ -372,7 +372,7 @@ fn a_file_across_regions_is_cut_at_their_ends() {
 }
 
 #[test]
-fn a_damaged_file_across_regions_is_loaded_into_none() {
+fn damaged_file_across_regions_is_not_loaded() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let region = store.table("t").unwrap().regions().remove(0);
@@ -409,7 +409,7 @@ fn a_damaged_file_across_regions_is_loaded_into_none() {
 }
 
 #[test]
-fn a_codec_that_is_not_there_is_named() {
+fn missing_codec_is_named() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let (family, path) = file(&sim, "odd", "f", &[("a", "v")]);
@@ -426,7 +426,7 @@ fn a_codec_that_is_not_there_is_named() {
 }
 
 #[test]
-fn a_read_only_table_is_loaded_into_and_a_disabled_one_is_not() {
+fn bulk_load_accepts_read_only_but_not_disabled_table() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let files = load(vec![file(&sim, "one", "f", &[("a", "v")])]);
@@ -442,7 +442,7 @@ fn a_read_only_table_is_loaded_into_and_a_disabled_one_is_not() {
 }
 
 #[test]
-fn compressed_files_and_those_of_a_store_are_loaded_and_go_into_snapshots() {
+fn compressed_and_store_files_are_loaded_and_snapshotted() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     write_file(
@@ -471,7 +471,7 @@ fn compressed_files_and_those_of_a_store_are_loaded_and_go_into_snapshots() {
 }
 
 #[test]
-fn a_token_is_a_directory_that_goes_with_what_is_left_in_it() {
+fn bulk_load_token_directory_is_removed_with_its_files() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("store");
     let store = halite::open(&root).unwrap();
@@ -515,7 +515,7 @@ fn a_token_is_a_directory_that_goes_with_what_is_left_in_it() {
 }
 
 #[test]
-fn a_file_of_the_store_itself_is_not_taken_from_it() {
+fn bulk_load_does_not_move_live_store_file() {
     let directory = tempfile::tempdir().unwrap();
     let store = halite::open(directory.path()).unwrap();
     store

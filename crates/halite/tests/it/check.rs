@@ -80,7 +80,7 @@ fn segments(sim: &SimEnv) -> Vec<String> {
 }
 
 #[test]
-fn a_gap_between_regions_is_an_error_of_a_scan_and_not_its_eternity() {
+fn scan_over_gap_between_regions_ends_with_error() {
     let sim = SimEnv::new(1);
     let store = open(&sim, WalRecovery::Strict).unwrap();
     store
@@ -111,7 +111,7 @@ fn a_gap_between_regions_is_an_error_of_a_scan_and_not_its_eternity() {
 }
 
 #[test]
-fn a_segment_missing_between_others_is_found_by_the_check_and_told_when_it_is_done_without() {
+fn check_and_damage_skipping_open_report_missing_segment() {
     let sim = killed(60);
     let missing = segments(&sim).remove(1);
     sim.env().fs.remove_file(&missing).unwrap();
@@ -127,7 +127,7 @@ fn a_segment_missing_between_others_is_found_by_the_check_and_told_when_it_is_do
 }
 
 #[test]
-fn a_segment_that_ends_early_is_told_when_it_is_done_without_the_rest() {
+fn damage_skipping_open_reports_truncated_segment() {
     let sim = killed(60);
     let cut = segments(&sim).remove(1);
     // Cut after the header, as if the segment had never contained a record.
@@ -139,7 +139,7 @@ fn a_segment_that_ends_early_is_told_when_it_is_done_without_the_rest() {
 }
 
 #[test]
-fn damaged_nonces_are_found_by_the_check_and_kept_when_they_are_done_without() {
+fn check_finds_damaged_nonces_and_skipping_open_keeps_them() {
     let sim = SimEnv::new(1);
     let store = open(&sim, WalRecovery::Strict).unwrap();
     store
@@ -176,7 +176,7 @@ fn damaged_nonces_are_found_by_the_check_and_kept_when_they_are_done_without() {
 }
 
 #[test]
-fn a_copy_of_the_manifest_under_a_newer_name_is_found_by_the_check_and_overcome_by_a_repair() {
+fn check_finds_and_repair_ignores_misnamed_manifest_copy() {
     let sim = killed(5);
     let copies: Vec<String> =
         sim.fs.files().into_keys().filter(|path| path.starts_with("manifests/")).collect();
@@ -191,7 +191,7 @@ fn a_copy_of_the_manifest_under_a_newer_name_is_found_by_the_check_and_overcome_
 }
 
 #[test]
-fn a_store_file_in_the_place_of_another_one_is_refused_and_told_apart_by_check_and_repair() {
+fn swapped_store_file_is_rejected_and_identified_by_check() {
     let sim = killed(0);
     let files: Vec<(String, Vec<u8>)> =
         sim.fs.files().into_iter().filter(|(path, _)| path.contains("/f/")).collect();
@@ -202,7 +202,7 @@ fn a_store_file_in_the_place_of_another_one_is_refused_and_told_apart_by_check_a
     refused(&sim, &[one, "was written as", &name(other)]);
     let done = repair(&sim.env(), true).unwrap();
     let goes_back = |(certainty, text): &(Certainty, String)| {
-        *certainty == Certainty::Certain && text.contains("goes back to")
+        *certainty == Certainty::Certain && text.contains("is moved back to")
     };
     assert!(done.steps.len() == 2 && done.steps.iter().all(goes_back), "{:?}", done.steps);
     assert!(sim.fs.read(one).unwrap() == *of_one && sim.fs.read(other).unwrap() == *of_other);
@@ -214,7 +214,7 @@ fn a_store_file_in_the_place_of_another_one_is_refused_and_told_apart_by_check_a
 }
 
 #[test]
-fn what_is_in_the_place_of_a_directory_or_a_segment_is_a_finding_among_others() {
+fn check_reports_files_replacing_directories_or_segments() {
     let sim = killed(5);
     let env = sim.env();
     sim.fs
@@ -228,7 +228,7 @@ fn what_is_in_the_place_of_a_directory_or_a_segment_is_a_finding_among_others() 
     env.fs.remove_file("hbase.version").unwrap();
     let report = check(&sim.env()).unwrap();
     for words in [
-        "manifests has to be a directory",
+        "manifests is a file, expected a directory",
         "foo.wal is not a log segment",
         "hbase.version is missing",
     ] {

@@ -22,11 +22,13 @@ fn name() -> TableName {
 fn with_timeout<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, answer) = mpsc::channel();
     std::thread::spawn(move || sender.send(work()));
-    answer.recv_timeout(Duration::from_secs(30)).expect("it waits for ever, or has panicked")
+    answer
+        .recv_timeout(Duration::from_secs(30))
+        .expect("the thread waits indefinitely or has panicked")
 }
 
 #[test]
-fn a_row_larger_than_the_logs_buffer_is_seen_whole_or_not_at_all() {
+fn row_larger_than_log_buffer_is_atomic() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
     let written = AtomicBool::new(false);
@@ -51,7 +53,7 @@ fn a_row_larger_than_the_logs_buffer_is_seen_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_writer_finds_room_again_when_the_flush_of_another_region_had_failed() {
+fn writer_resumes_after_failed_flush_of_other_region() {
     let directory = tempfile::tempdir().unwrap();
     let sim = SimEnv::new(1);
     let mut options = small();
@@ -82,7 +84,7 @@ fn a_writer_finds_room_again_when_the_flush_of_another_region_had_failed() {
 }
 
 #[test]
-fn what_found_no_room_in_the_log_is_written_by_its_own_thread_when_there_is_some() {
+fn stalled_writes_are_logged_by_background_thread_after_space() {
     let directory = tempfile::tempdir().unwrap();
     let sim = SimEnv::new(1);
     let mut options = small();
@@ -123,7 +125,7 @@ fn what_found_no_room_in_the_log_is_written_by_its_own_thread_when_there_is_some
 }
 
 #[test]
-fn a_task_is_answered_where_there_are_no_threads() {
+fn task_completes_without_threads() {
     let store = store(&SimEnv::new(1));
     let answer = with_timeout(move || {
         halite::block_on(
@@ -145,7 +147,7 @@ fn write(table: &StoreTable, writer: usize) {
         assert_eq!(
             read.value("g", "b"),
             Some(value.as_bytes()),
-            "writer {writer} does not see what it wrote"
+            "writer {writer} does not see its own write"
         );
         for counter in [format!("counter{writer}"), "counter-of-all".to_owned()] {
             table.increment(Increment::new(counter).add("f", "n", 1)).unwrap();
@@ -211,7 +213,7 @@ fn maintain(store: &Store, seed: u64, done: &AtomicBool) {
 }
 
 #[test]
-fn writers_readers_and_maintenance_side_by_side_and_again_after_reopening() {
+fn writers_readers_and_maintenance_run_concurrently_and_after_reopen() {
     let directory = tempfile::tempdir().unwrap();
     let mut options = small();
     options.memstore_flush_bytes = 64 << 10;
@@ -264,7 +266,7 @@ fn writers_readers_and_maintenance_side_by_side_and_again_after_reopening() {
 }
 
 #[test]
-fn memstores_are_condensed_beside_writers_and_readers() {
+fn in_memory_compaction_runs_beside_writers_and_readers() {
     let directory = tempfile::tempdir().unwrap();
     let mut options = small();
     options.memstore_flush_bytes = 1 << 30;

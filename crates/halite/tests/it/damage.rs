@@ -38,7 +38,7 @@ fn assert_error(error: &Error, kind: ErrorKind, words: &[&str]) {
 }
 
 #[test]
-fn a_full_disk_refuses_writes_loses_nothing_and_writes_go_on_by_themselves_when_there_is_room() {
+fn full_disk_rejects_writes_until_space_is_freed() {
     for reserve in [None, Some(0), Some(5000)] {
         let sim = SimEnv::new(1);
         let mut options = Options::default();
@@ -74,7 +74,7 @@ fn a_full_disk_refuses_writes_loses_nothing_and_writes_go_on_by_themselves_when_
         assert_eq!(
             table.scan(Scan::all()).count(),
             acknowledged,
-            "reads go on and see what was acknowledged"
+            "reads continue and return acknowledged writes"
         );
         sim.fs.set_capacity(None);
         sim.clock.advance_ms(100);
@@ -94,7 +94,7 @@ fn a_full_disk_refuses_writes_loses_nothing_and_writes_go_on_by_themselves_when_
 }
 
 #[test]
-fn a_full_disk_takes_flushes_and_dropped_tables_and_leaves_compactions_for_later() {
+fn full_disk_allows_flushes_and_drops_but_postpones_compactions() {
     let sim = SimEnv::new(1);
     let mut options = Options::default();
     options.disk_reserve_bytes = Some(200_000);
@@ -138,7 +138,7 @@ fn a_full_disk_takes_flushes_and_dropped_tables_and_leaves_compactions_for_later
 
 /// Opening rewrites the last WAL segment, and only flushing frees the space of the log.
 #[test]
-fn a_store_that_filled_its_disk_by_itself_can_be_opened_and_flushed() {
+fn store_that_filled_its_disk_opens_and_flushes() {
     let sim = SimEnv::new(1);
     sim.fs.set_capacity(Some(64 << 20));
     let store = store(&sim);
@@ -170,7 +170,7 @@ fn a_store_that_filled_its_disk_by_itself_can_be_opened_and_flushed() {
 /// The log is full of one table, and its oldest segment is needed by another that is hardly written
 /// to.
 #[test]
-fn what_keeps_the_log_is_flushed_when_the_disk_runs_full() {
+fn regions_holding_log_segments_flush_when_disk_fills() {
     let sim = SimEnv::new(1);
     sim.fs.set_capacity(Some(64 << 20));
     let store = store(&sim);
@@ -195,7 +195,7 @@ fn what_keeps_the_log_is_flushed_when_the_disk_runs_full() {
 
 /// Nothing is flushed in the background, as if writers were faster than that.
 #[test]
-fn memstores_do_not_outgrow_what_the_disk_has_room_for() {
+fn memstores_stay_within_free_disk_space() {
     let sim = SimEnv::new(1);
     sim.fs.set_capacity(Some(64 << 20));
     let store = store(&sim);
@@ -213,7 +213,7 @@ fn memstores_do_not_outgrow_what_the_disk_has_room_for() {
 }
 
 #[test]
-fn a_flush_that_finds_the_disk_full_can_be_tried_again() {
+fn flush_on_full_disk_can_be_retried() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let table = store.table("t").unwrap();
@@ -233,7 +233,7 @@ fn a_flush_that_finds_the_disk_full_can_be_tried_again() {
 }
 
 #[test]
-fn a_read_only_directory_says_so() {
+fn read_only_directory_is_reported() {
     let sim = SimEnv::new(1);
     closed(&sim, 1);
     sim.fs.set_read_only(true);
@@ -243,7 +243,7 @@ fn a_read_only_directory_says_so() {
 }
 
 #[test]
-fn a_damaged_manifest_is_refused_and_a_newer_one_named() {
+fn damaged_manifest_is_rejected_and_newer_version_named() {
     for byte in [3, 15, 60] {
         let sim = SimEnv::new(1);
         closed(&sim, 1);
@@ -277,7 +277,7 @@ pub(crate) fn make_manifest_newer(sim: &SimEnv) {
 }
 
 #[test]
-fn a_missing_manifest_beside_tables_is_not_taken_for_a_new_store() {
+fn missing_manifest_next_to_tables_is_not_new_store() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     store.create_namespace("ns").unwrap();
@@ -287,7 +287,7 @@ fn a_missing_manifest_beside_tables_is_not_taken_for_a_new_store() {
 }
 
 #[test]
-fn a_damaged_store_file_names_itself_and_the_block() {
+fn damaged_store_file_error_names_file_and_block() {
     let sim = SimEnv::new(1);
     closed(&sim, 2000);
     let file = find(&sim, "/f/", "halite/");
@@ -311,7 +311,7 @@ fn a_damaged_store_file_names_itself_and_the_block() {
 }
 
 #[test]
-fn a_store_file_of_a_newer_version_is_named() {
+fn store_file_of_newer_version_is_named() {
     let sim = SimEnv::new(1);
     closed(&sim, 1);
     let file = find(&sim, "/f/", "halite/");
@@ -343,7 +343,7 @@ fn written_bytes(sim: &SimEnv, log: &str) -> usize {
 const SYNC_MARKER_ZEROS: usize = 8;
 
 #[test]
-fn a_flipped_bit_in_the_log_is_damage_unless_it_is_in_what_was_never_acknowledged() {
+fn flipped_log_bit_is_damage_unless_record_was_unacknowledged() {
     let sim = SimEnv::new(1);
     let log = killed(&sim, 20);
     let length = written_bytes(&sim, &log);
@@ -361,7 +361,7 @@ fn a_flipped_bit_in_the_log_is_damage_unless_it_is_in_what_was_never_acknowledge
 }
 
 #[test]
-fn a_log_cut_short_is_refused_and_gives_what_is_whole_when_asked_to() {
+fn truncated_log_is_rejected_or_opened_with_complete_records() {
     let sim = SimEnv::new(1);
     let log = killed(&sim, 20);
     let length = written_bytes(&sim, &log);
@@ -388,21 +388,17 @@ fn a_log_cut_short_is_refused_and_gives_what_is_whole_when_asked_to() {
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 19);
     drop(store);
     sim.fs.kill();
-    assert_eq!(
-        reopen(&sim).open_report().wal_truncations,
-        [],
-        "what was left out is left out once"
-    );
+    assert_eq!(reopen(&sim).open_report().wal_truncations, [], "damage is skipped once");
 }
 
 #[test]
-fn room_reserved_in_the_log_is_neither_read_nor_reported() {
+fn preallocated_log_space_is_neither_read_nor_reported() {
     let sim = SimEnv::new(1);
     let log = killed(&sim, 20);
     let written = written_bytes(&sim, &log);
     assert!(
         sim.fs.read(&log).unwrap().len() > written,
-        "room is reserved, so that syncs find the file's length as it was"
+        "space is preallocated, so that syncs do not change the file length"
     );
     let store = reopen(&sim);
     assert_eq!(store.open_report().truncated_wal_bytes, 0);
@@ -410,7 +406,7 @@ fn room_reserved_in_the_log_is_neither_read_nor_reported() {
     let now = sim.fs.read(&log).unwrap().len();
     assert!(
         now < written + 2 * SYNC_MARKER_ZEROS,
-        "what comes next in the log says how long this segment is: {now}, {written}"
+        "the next log segment contains the length of this one: {now}, {written}"
     );
     // If the disk cannot reserve space, the log continues without it.
     sim.fs.inject(InjectedFault {
@@ -421,7 +417,7 @@ fn room_reserved_in_the_log_is_neither_read_nor_reported() {
     let log = sim.fs.files().into_keys().rfind(|path| path.starts_with("halite/wal/")).unwrap();
     assert!(
         sim.fs.read(&log).unwrap().len() <= written_bytes(&sim, &log) + SYNC_MARKER_ZEROS,
-        "what there was of the room is given back"
+        "preallocated space is released"
     );
     drop(store);
     sim.fs.crash(7);
@@ -430,7 +426,7 @@ fn room_reserved_in_the_log_is_neither_read_nor_reported() {
 }
 
 #[test]
-fn a_log_of_a_newer_version_is_named() {
+fn log_of_newer_version_is_named() {
     let sim = SimEnv::new(1);
     let log = killed(&sim, 1);
     let mut bytes = sim.fs.read(&log).unwrap();
@@ -442,7 +438,7 @@ fn a_log_of_a_newer_version_is_named() {
 }
 
 #[test]
-fn what_is_not_ours_is_named_and_left_alone() {
+fn foreign_files_are_reported_and_kept() {
     let sim = SimEnv::new(1);
     closed(&sim, 1);
     let file = find(&sim, "/f/", "halite/");
@@ -467,7 +463,7 @@ fn what_is_not_ours_is_named_and_left_alone() {
 }
 
 #[test]
-fn a_directory_with_other_things_in_it_is_not_made_a_store() {
+fn directory_with_foreign_files_does_not_become_store() {
     for path in
         ["photos/holiday.jpg", ".hidden", "halite", "data/default/t/readme", "halite/notes.txt"]
     {
@@ -485,7 +481,7 @@ fn a_directory_with_other_things_in_it_is_not_made_a_store() {
 }
 
 #[test]
-fn store_files_without_their_manifest_are_left_alone() {
+fn store_files_without_manifest_are_kept() {
     let lost: [(&str, &dyn Fn(&str) -> bool, _); 3] = [
         (
             "a root directory of HBase",
@@ -495,7 +491,7 @@ fn store_files_without_their_manifest_are_left_alone() {
         ("a store without halite", &|path| !path.starts_with("halite/"), ErrorKind::InvalidRequest),
         ("a store without its manifest", &|path| path != "halite/MANIFEST", ErrorKind::Corrupt),
     ];
-    for (what, stays, kind) in lost {
+    for (name, stays, kind) in lost {
         let sim = SimEnv::new(1);
         closed(&sim, 10);
         // Some rows are in the log, and nowhere else.
@@ -517,18 +513,18 @@ fn store_files_without_their_manifest_are_left_alone() {
                 &["nothing has been changed", "halite repair"],
             );
             copy.fs.kill();
-            assert_eq!(copy.fs.files(), before, "{what}");
+            assert_eq!(copy.fs.files(), before, "{name}");
             assert_eq!(
                 copy.env().fs.exists("halite").unwrap(),
                 before.keys().any(|path| path.starts_with("halite/")),
-                "{what}"
+                "{name}"
             );
         }
     }
 }
 
 #[test]
-fn a_creation_that_a_crash_cut_short_anywhere_is_done_again() {
+fn store_creation_is_repeated_after_crash_at_any_call() {
     let calls = {
         let sim = SimEnv::new(1);
         open(&sim).unwrap();
@@ -553,7 +549,7 @@ fn a_creation_that_a_crash_cut_short_anywhere_is_done_again() {
 }
 
 #[test]
-fn a_store_whose_lock_was_taken_over_changes_nothing_more() {
+fn store_that_lost_its_lock_changes_nothing() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let table = store.table("t").unwrap();
@@ -593,7 +589,7 @@ fn a_store_whose_lock_was_taken_over_changes_nothing_more() {
 
 /// By then the path contains another store's files, including a WAL segment with the same number.
 #[test]
-fn a_store_that_has_lost_its_lock_unnoticed_removes_no_segment_when_it_is_closed() {
+fn close_with_unnoticed_lost_lock_keeps_segments() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     store.table("t").unwrap().put(Put::new("k").add("f", "q", "v")).unwrap();
@@ -607,7 +603,7 @@ fn a_store_that_has_lost_its_lock_unnoticed_removes_no_segment_when_it_is_closed
 }
 
 #[test]
-fn no_settings_are_written_under_a_lock_that_is_lost() {
+fn settings_are_not_written_after_lock_loss() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     sim.fs.lose_lock();

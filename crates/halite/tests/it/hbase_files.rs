@@ -72,7 +72,7 @@ fn repaired(sim: &SimEnv) -> Store {
 }
 
 #[test]
-fn a_small_file_that_hbase_reads_is_told_and_written_anew_whatever_is_wrong_with_it() {
+fn damaged_small_hbase_files_are_reported_and_rewritten() {
     let files = closed().fs.files();
     assert_eq!(check(&disk(files.clone()).env()).unwrap().findings, []);
     let kinds: [(&[&str], Option<&[&str]>); 4] = [
@@ -94,7 +94,7 @@ fn a_small_file_that_hbase_reads_is_told_and_written_anew_whatever_is_wrong_with
         ];
         let other = other.map(|parts| files[&find_path(&files, parts)].clone());
         for bytes in wrong.into_iter().chain(other.map(Some)) {
-            let what = format!("{path}: {bytes:?}");
+            let case = format!("{path}: {bytes:?}");
             let mut files = files.clone();
             match bytes {
                 Some(bytes) => drop(files.insert(path.clone(), bytes)),
@@ -104,29 +104,29 @@ fn a_small_file_that_hbase_reads_is_told_and_written_anew_whatever_is_wrong_with
             let findings = check(&sim.env()).unwrap().findings;
             assert!(
                 findings.len() == 1 && findings[0].severity == Severity::Warning,
-                "{what}: {findings:?}"
+                "{case}: {findings:?}"
             );
             assert!(
                 findings[0].text.contains(&path) && findings[0].text.contains("halite repair"),
-                "{what}: {findings:?}"
+                "{case}: {findings:?}"
             );
             let steps = repair(&sim.env(), false).unwrap().steps;
             assert!(
-                steps.len() == 1 && steps[0].1.starts_with(&format!("{path} is made again: it ")),
-                "{what}: {steps:?}"
+                steps.len() == 1 && steps[0].1.starts_with(&format!("{path} is recreated: it ")),
+                "{case}: {steps:?}"
             );
             let store = repaired(&sim);
             assert!(
                 (rows(&store, "a"), rows(&store, "b")) == (1, 2)
                     && sim.fs.read(&path).unwrap() == whole,
-                "{what}"
+                "{case}"
             );
         }
     }
 }
 
 #[test]
-fn a_file_of_another_program_that_says_the_same_in_other_bytes_is_right() {
+fn equivalent_file_of_other_program_is_accepted() {
     let mut files = closed().fs.files();
     let path = find_path(&files, &["/a/", ".regioninfo"]);
     // Omits the number at the end of the message, which HBase does not write; the message's length
@@ -139,7 +139,7 @@ fn a_file_of_another_program_that_says_the_same_in_other_bytes_is_right() {
 }
 
 #[test]
-fn a_descriptor_that_hbase_would_take_for_a_newer_one_is_told_and_goes_if_a_crash_left_it() {
+fn newer_looking_descriptor_is_reported_or_removed_after_crash() {
     let files = closed().fs.files();
     let (one, other) =
         (find_path(&files, &["/a/.tabledesc/"]), find_path(&files, &["/b/.tabledesc/"]));
@@ -168,7 +168,7 @@ fn a_descriptor_that_hbase_would_take_for_a_newer_one_is_told_and_goes_if_a_cras
 }
 
 #[test]
-fn what_is_not_named_as_a_descriptor_is_left_beside_them() {
+fn files_not_named_like_descriptors_are_kept() {
     let mut files = closed().fs.files();
     let one = find_path(&files, &["/a/.tabledesc/"]);
     let copy = format!("{one}.bak");
@@ -179,7 +179,7 @@ fn what_is_not_named_as_a_descriptor_is_left_beside_them() {
 }
 
 #[test]
-fn a_lock_file_that_cannot_be_opened_or_holds_something_is_told_and_left_as_it_is() {
+fn foreign_lock_file_is_reported_and_kept() {
     let sim = closed();
     sim.fs.write("halite/LOCK", "").unwrap();
     sim.fs.inject(InjectedFault::next(
@@ -220,7 +220,7 @@ fn with_an_older_manifest(change: fn(&Store)) -> Files {
 }
 
 #[test]
-fn a_renamed_table_or_region_is_not_taken_for_dropped_where_the_manifest_is_an_older_one() {
+fn older_manifest_does_not_drop_renamed_table_or_region() {
     // The row is written before the compaction that removes the files named by the older manifest.
     let files = with_an_older_manifest(|store| {
         put(store, "b", "d");
@@ -250,7 +250,7 @@ fn a_renamed_table_or_region_is_not_taken_for_dropped_where_the_manifest_is_an_o
 }
 
 #[test]
-fn a_table_that_was_dropped_stays_so_where_the_manifest_is_an_older_one() {
+fn dropped_table_stays_dropped_with_older_manifest() {
     let files = with_an_older_manifest(|store| {
         store.disable_table(&"b".parse().unwrap()).unwrap();
         store.drop_table(&"b".parse().unwrap()).unwrap();
@@ -261,8 +261,7 @@ fn a_table_that_was_dropped_stays_so_where_the_manifest_is_an_older_one() {
 }
 
 #[test]
-fn a_file_in_the_directory_of_a_region_that_is_not_named_is_kept_and_goes_back_to_the_region_that_wrote_it()
- {
+fn misplaced_store_file_is_kept_and_returned_to_region() {
     // A store file that neither a manifest nor the log contains, in a directory of an unknown
     // region.
     let mut files = with_an_older_manifest(|store| {

@@ -123,11 +123,11 @@ fn rows(store: &Store) -> usize {
 
 /// Opens a damaged copy. Returns `None` if it is rejected as damaged; otherwise the number of rows,
 /// which are the first ones, and `true` if opening reported a loss.
-fn opened(sim: &SimEnv, sync: WalSync, what: &str) -> Option<(usize, bool)> {
+fn opened(sim: &SimEnv, sync: WalSync, case: &str) -> Option<(usize, bool)> {
     match open(sim, options(sync)) {
         Err(error) => {
-            assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}: {error}");
-            assert!(error.message().contains("nothing has been changed"), "{what}: {error}");
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{case}: {error}");
+            assert!(error.message().contains("nothing has been changed"), "{case}: {error}");
             None
         }
         Ok(store) => {
@@ -139,7 +139,7 @@ fn opened(sim: &SimEnv, sync: WalSync, what: &str) -> Option<(usize, bool)> {
             assert_eq!(
                 found,
                 (0..found.len()).map(|row| format!("k{row}")).collect::<Vec<_>>(),
-                "{what}"
+                "{case}"
             );
             Some((found.len(), store.open_report().truncated_wal_bytes > 0))
         }
@@ -155,7 +155,7 @@ fn each_case(mut check: impl FnMut(Shape, WalSync, bool)) {
 }
 
 #[test]
-fn a_flipped_byte_anywhere_in_the_log_is_refused_or_harms_nothing() {
+fn flipped_log_byte_is_rejected_or_harmless() {
     each_case(|shape, sync, restart| {
         let sim = SimEnv::new(1);
         let (before, last) = written(&sim, shape, sync);
@@ -165,17 +165,17 @@ fn a_flipped_byte_anywhere_in_the_log_is_refused_or_harms_nothing() {
         for at in offsets(&files) {
             let sim = copy(&files, restart);
             sim.fs.corrupt(&log, at, 1 << (at % 8)).unwrap();
-            let what = format!("{shape:?}, {sync:?}, restarted {restart}, byte {at} of {length}");
-            match opened(&sim, sync, &what) {
+            let case = format!("{shape:?}, {sync:?}, restarted {restart}, byte {at} of {length}");
+            match opened(&sim, sync, &case) {
                 None => refused += 1,
                 Some((found, _)) if found == before + last => {}
                 // After a restart nothing proves that the last group was synced; the loss is
                 // reported.
-                Some((found, told)) => {
+                Some((found, is_reported)) => {
                     lost += 1;
                     assert!(
-                        restart && sync == WalSync::Fsync && told && found >= before,
-                        "{what}: {found} of {before} + {last} rows"
+                        restart && sync == WalSync::Fsync && is_reported && found >= before,
+                        "{case}: {found} of {before} + {last} rows"
                     );
                 }
             }
@@ -186,7 +186,7 @@ fn a_flipped_byte_anywhere_in_the_log_is_refused_or_harms_nothing() {
 }
 
 #[test]
-fn a_log_cut_at_any_length_is_refused_or_harms_nothing() {
+fn log_truncated_anywhere_is_rejected_or_harmless() {
     each_case(|shape, sync, restart| {
         let sim = SimEnv::new(1);
         let (before, last) = written(&sim, shape, sync);
@@ -195,15 +195,15 @@ fn a_log_cut_at_any_length_is_refused_or_harms_nothing() {
         for to in offsets(&files) {
             let sim = copy(&files, restart);
             sim.fs.cut(&log, to).unwrap();
-            let what = format!("{shape:?}, {sync:?}, restarted {restart}, cut to {to} of {length}");
-            let found = opened(&sim, sync, &what);
-            assert!(found.is_none_or(|(found, _)| found == before + last), "{what}: {found:?}");
+            let case = format!("{shape:?}, {sync:?}, restarted {restart}, cut to {to} of {length}");
+            let found = opened(&sim, sync, &case);
+            assert!(found.is_none_or(|(found, _)| found == before + last), "{case}: {found:?}");
         }
     });
 }
 
 #[test]
-fn damage_that_is_skipped_costs_the_record_it_is_in_and_is_kept_and_told() {
+fn skipped_damage_loses_one_record_and_is_reported() {
     for shape in SHAPES {
         let sim = SimEnv::new(1);
         let (before, last) = written(&sim, shape, WalSync::Flush);
@@ -242,7 +242,7 @@ fn damage_that_is_skipped_costs_the_record_it_is_in_and_is_kept_and_told() {
 }
 
 #[test]
-fn a_segment_that_is_missing_between_others_is_noticed() {
+fn missing_middle_segment_is_detected() {
     let sim = SimEnv::new(1);
     let store = open(&sim, options(WalSync::Fsync)).unwrap();
     store
@@ -273,7 +273,7 @@ fn a_segment_that_is_missing_between_others_is_noticed() {
 }
 
 #[test]
-fn a_segment_that_is_missing_behind_one_that_is_not_needed_is_noticed() {
+fn missing_segment_after_obsolete_one_is_detected() {
     let sim = SimEnv::new(1);
     let store = open(&sim, options(WalSync::Fsync)).unwrap();
     let name: TableName = "t".parse().unwrap();
@@ -311,7 +311,7 @@ fn a_segment_that_is_missing_behind_one_that_is_not_needed_is_noticed() {
 }
 
 #[test]
-fn damage_in_a_closed_segment_is_skipped_when_asked_to() {
+fn damage_in_closed_segment_is_skipped_on_request() {
     let sim = SimEnv::new(1);
     let store = open(&sim, options(WalSync::Fsync)).unwrap();
     store
@@ -351,7 +351,7 @@ fn damage_in_a_closed_segment_is_skipped_when_asked_to() {
 }
 
 #[test]
-fn what_a_failed_sync_left_in_memory_is_written_again_before_it_counts() {
+fn cells_of_failed_sync_are_rewritten_before_acknowledgment() {
     for later in [WalSync::Fsync, WalSync::Flush] {
         let sim = SimEnv::new(1);
         let store = open(&sim, options(WalSync::Fsync)).unwrap();
@@ -375,7 +375,7 @@ fn what_a_failed_sync_left_in_memory_is_written_again_before_it_counts() {
         assert_eq!(
             rows(&open(&sim, options(later)).unwrap()),
             2,
-            "what a client may have read is durable"
+            "cells that a client may have read are durable"
         );
     }
 }
@@ -418,7 +418,7 @@ fn dies_at_every_call(files: &BTreeMap<String, Vec<u8>>, how: &Options, expected
 }
 
 #[test]
-fn a_crash_at_any_call_of_reading_the_log_back_loses_nothing() {
+fn crash_at_any_call_of_replay_loses_nothing() {
     let sim = SimEnv::new(1);
     let (before, last) = written(&sim, Shape::Single, WalSync::Fsync);
     let files = sim.fs.files();
@@ -432,7 +432,7 @@ fn a_crash_at_any_call_of_reading_the_log_back_loses_nothing() {
 }
 
 #[test]
-fn cut_bytes_are_kept_once_and_the_oldest_go() {
+fn truncated_log_bytes_are_kept_once_oldest_removed_first() {
     let sim = SimEnv::new(1);
     open(&sim, options(WalSync::Fsync))
         .unwrap()

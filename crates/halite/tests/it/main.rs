@@ -1,6 +1,6 @@
 //! The library from outside: reading and writing, administration, restarts, and every kind of bad
 //! input.
-#![allow(clippy::type_complexity, reason = "a table of cases is read where it stands")]
+#![allow(clippy::type_complexity, reason = "a table of cases is read next to its use")]
 #![allow(
     clippy::unwrap_used,
     clippy::needless_pass_by_value,

@@ -45,7 +45,7 @@ fn files(sim: &SimEnv) -> Vec<String> {
 }
 
 #[test]
-fn nonces_are_known_after_flushes_and_a_clean_close_until_they_expire() {
+fn nonces_survive_flush_and_clean_close_until_expiry() {
     let sim = SimEnv::new(1);
     let store = open(&sim).unwrap();
     (1..=3).for_each(|number| increment(&store, number).unwrap());
@@ -73,7 +73,7 @@ fn nonces_are_known_after_flushes_and_a_clean_close_until_they_expire() {
 }
 
 #[test]
-fn a_store_without_nonces_has_no_file_of_them() {
+fn store_without_nonces_has_no_nonce_file() {
     let sim = SimEnv::new(1);
     let store = open(&sim).unwrap();
     let table = store.table("t").unwrap();
@@ -87,7 +87,7 @@ fn a_store_without_nonces_has_no_file_of_them() {
 }
 
 #[test]
-fn a_segment_stays_until_its_nonces_are_stored() {
+fn segment_is_retained_until_its_nonces_are_stored() {
     let sim = SimEnv::new(1);
     let store = open(&sim).unwrap();
     (1..=3).for_each(|number| increment(&store, number).unwrap());
@@ -101,7 +101,7 @@ fn a_segment_stays_until_its_nonces_are_stored() {
 }
 
 #[test]
-fn damaged_nonces_are_refused() {
+fn damaged_nonces_are_rejected() {
     let sim = SimEnv::new(1);
     let store = open(&sim).unwrap();
     increment(&store, 1).unwrap();
@@ -116,7 +116,7 @@ fn damaged_nonces_are_refused() {
 }
 
 #[test]
-fn a_crash_at_any_call_loses_no_nonce_that_was_acknowledged() {
+fn acknowledged_nonces_survive_crash_at_any_call() {
     let calls = {
         let sim = SimEnv::new(1);
         workload_until(&sim, u64::MAX, &mut BTreeSet::new()).unwrap();
@@ -137,7 +137,7 @@ fn a_crash_at_any_call_loses_no_nonce_that_was_acknowledged() {
         let known: BTreeSet<u64> = known_nonces(&store).into_iter().collect();
         assert!(
             known.is_superset(&acknowledged),
-            "call {at}: {:?} are not known",
+            "call {at}: nonces {:?} are unknown",
             acknowledged.difference(&known)
         );
         let row = store.table("t").unwrap().get(halite::Get::new("row")).unwrap();
@@ -146,7 +146,7 @@ fn a_crash_at_any_call_loses_no_nonce_that_was_acknowledged() {
         assert_eq!(
             count,
             known.len() as u64,
-            "call {at}: each increment that is there is known, and no other"
+            "call {at}: exactly the nonces of applied increments are known"
         );
     }
 }

@@ -82,32 +82,32 @@ fn changed(change: fn(&Store), clean: bool) -> (SimEnv, Vec<u8>) {
 }
 
 #[test]
-fn an_older_manifest_is_refused_and_nothing_is_touched() {
-    for (what, change) in CHANGES {
+fn older_manifest_is_rejected_and_no_file_changes() {
+    for (name, change) in CHANGES {
         for clean in [true, false] {
             let (sim, manifest) = changed(change, clean);
             let newest = sim.fs.read("halite/MANIFEST").unwrap();
             sim.fs.write("halite/MANIFEST", manifest).unwrap();
             let before = without_lock(&sim);
-            let error = open(&sim).err().unwrap_or_else(|| panic!("opened after {what}"));
-            assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}: {error}");
+            let error = open(&sim).err().unwrap_or_else(|| panic!("opened after {name}"));
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{name}: {error}");
             assert!(
                 error.message().contains("older than the store")
                     && error.message().contains("halite repair"),
-                "{what}: {error}"
+                "{name}: {error}"
             );
             sim.fs.kill();
-            assert!(without_lock(&sim) == before, "{what}");
+            assert!(without_lock(&sim) == before, "{name}");
             sim.fs.write("halite/MANIFEST", newest).unwrap();
-            assert_eq!(rows(&reopen(&sim), "t"), if what.contains("compaction") { 4 } else { 3 });
+            assert_eq!(rows(&reopen(&sim), "t"), if name.contains("compaction") { 4 } else { 3 });
         }
     }
 }
 
 #[test]
-fn store_files_and_the_log_tell_an_older_manifest_where_no_copies_are_left() {
+fn files_and_log_reveal_older_manifest_without_copies() {
     let mut refused = 0;
-    for (what, change) in CHANGES {
+    for (name, change) in CHANGES {
         for clean in [true, false] {
             let (sim, manifest) = changed(change, clean);
             sim.fs.write("halite/MANIFEST", manifest).unwrap();
@@ -121,9 +121,9 @@ fn store_files_and_the_log_tell_an_older_manifest_where_no_copies_are_left() {
             match open(&sim) {
                 Err(error) => {
                     refused += 1;
-                    assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}: {error}");
+                    assert_eq!(error.kind(), ErrorKind::Corrupt, "{name}: {error}");
                     sim.fs.kill();
-                    assert!(without_lock(&sim) == before, "{what}");
+                    assert!(without_lock(&sim) == before, "{name}");
                 }
                 // One change back: equivalent to a crash during that change. No store file is
                 // deleted.
@@ -145,7 +145,7 @@ fn store_files_and_the_log_tell_an_older_manifest_where_no_copies_are_left() {
                     let after = names(&after);
                     assert!(
                         names(&before).iter().all(|name| after.contains(name)),
-                        "{what}, {clean}"
+                        "{name}, {clean}"
                     );
                 }
             }
@@ -155,7 +155,7 @@ fn store_files_and_the_log_tell_an_older_manifest_where_no_copies_are_left() {
 }
 
 #[test]
-fn a_manifest_one_flush_old_is_told_by_cells_that_are_nowhere_else() {
+fn manifest_one_flush_old_is_detected_by_unlogged_cells() {
     let (sim, manifest) = changed(|store| store.flush(&"t".parse().unwrap()).unwrap(), false);
     // Without the copies, without the log, exactly one change old.
     let later = sim.fs.files();
@@ -175,7 +175,7 @@ fn a_manifest_one_flush_old_is_told_by_cells_that_are_nowhere_else() {
 
 /// The later log begins after the cells that only the file contains.
 #[test]
-fn cells_that_are_nowhere_else_are_told_and_kept_although_the_log_has_later_ones() {
+fn unlogged_file_is_reported_and_kept_despite_later_log() {
     let sim = SimEnv::new(3);
     let opened = store(&sim);
     (0..20).for_each(|row| put(&opened, "t", &format!("r{row:02}")));
@@ -218,7 +218,7 @@ fn cells_that_are_nowhere_else_are_told_and_kept_although_the_log_has_later_ones
     }
     let done = repair(&sim.env(), true).unwrap();
     assert!(
-        done.steps.iter().any(|(_, text)| text.contains("comes back from the quarantine")),
+        done.steps.iter().any(|(_, text)| text.contains("is restored from the quarantine")),
         "{:?}",
         done.steps
     );
@@ -234,7 +234,7 @@ fn cells_that_are_nowhere_else_are_told_and_kept_although_the_log_has_later_ones
 }
 
 #[test]
-fn a_file_that_a_crash_left_is_set_aside_until_a_clean_end_and_removed_at_the_next_opening() {
+fn crash_leftover_is_quarantined_and_removed_after_clean_close() {
     let sim = SimEnv::new(1);
     let opened = store(&sim);
     put(&opened, "t", "r1");
@@ -286,7 +286,7 @@ fn a_file_that_a_crash_left_is_set_aside_until_a_clean_end_and_removed_at_the_ne
 }
 
 #[test]
-fn leftovers_of_tables_whose_names_begin_with_a_line_are_set_aside() {
+fn leftovers_of_tables_named_with_underscore_are_quarantined() {
     for (name, family) in [("_x", "f"), ("t", "_f"), ("_n:_x", "_f")] {
         let table = TableDescriptor::new(format!("{name}2").parse().unwrap())
             .family(halite::FamilyDescriptor::new(family));
@@ -297,7 +297,7 @@ fn leftovers_of_tables_whose_names_begin_with_a_line_are_set_aside() {
         };
         // The process ends at each call of the creation, the last before the manifest names the
         // table among them.
-        let most = (0..)
+        let max_calls = (0..)
             .map_while(|calls| {
                 let sim = SimEnv::new(1);
                 let opened = store(&sim);
@@ -322,7 +322,7 @@ fn leftovers_of_tables_whose_names_begin_with_a_line_are_set_aside() {
                 Some(files)
             })
             .max();
-        assert_eq!(most, Some(3), "{name}: a descriptor and two regions");
+        assert_eq!(max_calls, Some(3), "{name}: a descriptor and two regions");
     }
     // A hidden file that Halite did not write remains and is not reported.
     let sim = SimEnv::new(1);
@@ -335,7 +335,7 @@ fn leftovers_of_tables_whose_names_begin_with_a_line_are_set_aside() {
 
 /// With 98,000 leftover files it matters whether they are deleted one by one.
 #[test]
-fn the_leftovers_of_a_table_are_set_aside_in_one_piece() {
+fn leftover_table_directory_is_quarantined_as_a_whole() {
     let sim = SimEnv::new(1);
     let opened = store(&sim);
     let table =
@@ -362,7 +362,7 @@ fn the_leftovers_of_a_table_are_set_aside_in_one_piece() {
 }
 
 #[test]
-fn copies_of_the_newest_manifests_are_kept_apart_and_a_torn_one_is_written_again() {
+fn manifest_copies_are_separate_and_torn_copy_is_rewritten() {
     let sim = SimEnv::new(1);
     let opened = store(&sim);
     for i in 0..20 {

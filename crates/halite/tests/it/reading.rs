@@ -6,7 +6,7 @@ use halite_engine::env::sim::SimEnv;
 use crate::{format_row, keys, store};
 
 #[test]
-fn rows_come_in_unsigned_byte_order() {
+fn rows_are_returned_in_unsigned_byte_order() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
     for key in [&b"b"[..], b"a", b"B", b"10", b"9", b"\xff", b"\x00"] {
@@ -24,7 +24,7 @@ fn rows_come_in_unsigned_byte_order() {
 }
 
 #[test]
-fn ranges_limits_and_directions_agree_across_regions_files_and_memory() {
+fn range_limit_and_direction_agree_across_storage_layouts() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
     for i in (0..100).step_by(2) {
@@ -66,7 +66,7 @@ fn ranges_limits_and_directions_agree_across_regions_files_and_memory() {
 /// As HBase 2.6.4 does, found by the differential fuzzer: the filter ends the region's response;
 /// only an empty response ends the scan.
 #[test]
-fn a_filter_that_wants_no_more_ends_the_scan_where_it_gave_nothing() {
+fn filter_can_end_scan_without_returning_row() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
     for (row, qualifier) in [("a", "x"), ("b", "stop"), ("m", "x"), ("n", "stop"), ("o", "x")] {
@@ -131,7 +131,7 @@ fn versions_time_ranges_and_family_limits() {
 }
 
 #[test]
-fn a_wide_row_comes_in_pieces_of_the_batch_size() {
+fn wide_row_is_returned_in_batches() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
     let put = (0..10).fold(Put::new("r"), |put, i| put.add_at("f", format!("q{i}"), 1, "v"));
@@ -146,7 +146,7 @@ fn a_wide_row_comes_in_pieces_of_the_batch_size() {
     assert_eq!(pieces, [r(4), r(4), r(4), r(1), (b"s".to_vec(), 1)]);
     let limited: usize =
         table.scan(Scan::all().batch(4).limit(1)).map(|row| row.unwrap().len()).sum();
-    assert_eq!(limited, 13, "the limit counts rows, not pieces");
+    assert_eq!(limited, 13, "the limit counts rows, not partial rows");
     // Also if the last partial row is full.
     table.delete(halite::Delete::new("r").column("g", "q2")).unwrap();
     for (batch, bytes) in [(4, 2 << 20), (6, 2 << 20), (12, 2 << 20), (4, 1)] {
@@ -159,7 +159,7 @@ fn a_wide_row_comes_in_pieces_of_the_batch_size() {
 }
 
 #[test]
-fn a_scan_sees_the_moment_it_began_whatever_happens_meanwhile() {
+fn scan_sees_its_read_point_despite_concurrent_changes() {
     let store = store(&SimEnv::new(1));
     let name = "t".parse().unwrap();
     let table = store.table("t").unwrap();
@@ -185,7 +185,7 @@ fn a_scan_sees_the_moment_it_began_whatever_happens_meanwhile() {
 }
 
 #[test]
-fn a_limit_counts_rows_that_come_in_pieces_once() {
+fn scan_limit_counts_partial_rows_once() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
     for row in ["a", "b", "c"] {

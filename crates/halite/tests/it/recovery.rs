@@ -22,7 +22,7 @@ fn put(table: &StoreTable, row: &str) -> halite::Result<()> {
 }
 
 #[test]
-fn what_was_read_after_the_death_of_the_process_survives_the_loss_of_power_after_it() {
+fn cells_read_after_process_crash_survive_power_loss() {
     let sim = SimEnv::new(1);
     let open = || {
         let mut options = small();
@@ -64,14 +64,14 @@ fn after_a_manifest_of_unknown_fate(changes: u64, work: impl Fn(&Store) -> halit
         Ok(()) => written.push("f"),
         Err(error) => assert_eq!(error.kind(), ErrorKind::Stopped, "{error}"),
     }
-    assert_eq!(keys(&table, Scan::all()), written, "reads go on");
+    assert_eq!(keys(&table, Scan::all()), written, "reads continue");
     drop((table, store));
     sim.fs.kill();
     assert_eq!(keys(&reopen(&sim).table("t").unwrap(), Scan::all()), written);
 }
 
 #[test]
-fn a_manifest_of_unknown_fate_loses_nothing() {
+fn manifest_write_of_unknown_outcome_loses_nothing() {
     after_a_manifest_of_unknown_fate(0, |store| store.flush(&name()));
     after_a_manifest_of_unknown_fate(0, |store| {
         store.compact(&name(), halite::CompactionKind::Major)
@@ -86,7 +86,7 @@ fn a_manifest_of_unknown_fate_loses_nothing() {
 }
 
 #[test]
-fn a_write_while_its_family_is_dropped_does_not_come_back_with_a_new_family_of_that_name() {
+fn write_during_family_drop_stays_dropped_in_new_family() {
     let sim = SimEnv::new(1);
     let (meanwhile, env) = RenameHook::wrap(&sim);
     let both = TableDescriptor::new(name())
@@ -109,7 +109,7 @@ fn a_write_while_its_family_is_dropped_does_not_come_back_with_a_new_family_of_t
 }
 
 #[test]
-fn a_write_while_its_table_is_disabled_on_a_full_disk_is_kept_or_refused() {
+fn write_during_disable_on_full_disk_is_never_lost() {
     let sim = SimEnv::new(1);
     let (meanwhile, env) = RenameHook::wrap(&sim);
     let store = Builder::new().options(small()).open_with_env(env).unwrap();
@@ -148,7 +148,7 @@ fn a_write_while_its_table_is_disabled_on_a_full_disk_is_kept_or_refused() {
 }
 
 #[test]
-fn a_region_that_was_taken_out_of_service_is_not_compacted() {
+fn closed_region_is_not_compacted() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let table = store.table("t").unwrap();
@@ -161,16 +161,12 @@ fn a_region_that_was_taken_out_of_service_is_not_compacted() {
     store.enable_table(&name()).unwrap();
     let files = sim.fs.files().len();
     let error = stale.compact(None, halite::CompactionKind::Major).unwrap_err();
-    assert_eq!(
-        error.kind(),
-        ErrorKind::NoSuchRegion,
-        "its successor knows nothing of what it would write"
-    );
+    assert_eq!(error.kind(), ErrorKind::NoSuchRegion, "the successor region lacks its writes");
     assert_eq!(sim.fs.files().len(), files);
 }
 
 #[test]
-fn a_write_that_nobody_waited_for_survives_the_end_of_the_store() {
+fn unawaited_write_survives_store_close() {
     let directory = tempfile::tempdir().unwrap();
     for round in 0..10 {
         let store = halite::open(directory.path()).unwrap();
@@ -189,7 +185,7 @@ fn a_write_that_nobody_waited_for_survives_the_end_of_the_store() {
 }
 
 #[test]
-fn a_table_enabled_after_a_restart_lets_go_of_compacted_files() {
+fn table_enabled_after_restart_releases_compacted_files() {
     let sim = SimEnv::new(1);
     let first = store(&sim);
     for row in ["a", "b", "c"] {

@@ -136,26 +136,26 @@ fn same(a: &Files, b: &Files) -> bool {
 /// Repairs a disk on which a check reports findings; afterwards it must open and be sound. Returns
 /// the repair report.
 #[track_caller]
-fn repaired(sim: &SimEnv, what: &str) -> (RepairReport, StoreContents) {
+fn repaired(sim: &SimEnv, case: &str) -> (RepairReport, StoreContents) {
     let found = checked(sim);
-    assert_eq!(found.worst(), Some(Severity::Error), "{what}: {:?}", found.findings);
+    assert_eq!(found.worst(), Some(Severity::Error), "{case}: {:?}", found.findings);
     let before = sim.fs.files();
-    let planned = repair(&sim.env(), false).unwrap_or_else(|error| panic!("{what}: {error}"));
-    assert!(same(&before, &sim.fs.files()), "{what}: only a plan");
-    assert!(!planned.steps.is_empty() && !planned.is_applied, "{what}");
+    let planned = repair(&sim.env(), false).unwrap_or_else(|error| panic!("{case}: {error}"));
+    assert!(same(&before, &sim.fs.files()), "{case}: only a plan");
+    assert!(!planned.steps.is_empty() && !planned.is_applied, "{case}");
     let done = repair(&sim.env(), true).unwrap();
     assert!(
         done.is_applied && done.steps == planned.steps,
-        "{what}: {:?} {:?}",
+        "{case}: {:?} {:?}",
         done.steps,
         planned.steps
     );
     let again = repair(&sim.env(), false).unwrap();
-    assert_eq!(again.steps, [], "{what}: {:?}", done.steps);
+    assert_eq!(again.steps, [], "{case}: {:?}", done.steps);
     let opened = halite::Builder::new()
         .options(small())
         .open_with_env(sim.env())
-        .unwrap_or_else(|error| panic!("{what}: {error}; {:?}", done.steps));
+        .unwrap_or_else(|error| panic!("{case}: {error}; {:?}", done.steps));
     let rows = rows(&opened);
     opened.close().unwrap();
     sim.fs.kill();
@@ -164,12 +164,12 @@ fn repaired(sim: &SimEnv, what: &str) -> (RepairReport, StoreContents) {
         .into_iter()
         .filter(|finding| finding.severity > Severity::Note)
         .collect();
-    assert_eq!(left, [], "{what}: {:?}", done.steps);
+    assert_eq!(left, [], "{case}: {:?}", done.steps);
     (done, rows)
 }
 
 #[test]
-fn a_sound_store_is_sound_and_needs_no_repair() {
+fn undamaged_store_passes_check_and_needs_no_repair() {
     for clean in [true, false] {
         let Ended { sim, .. } = ended(STEPS.len(), clean);
         let report = checked(&sim);
@@ -196,7 +196,7 @@ fn a_sound_store_is_sound_and_needs_no_repair() {
 }
 
 #[test]
-fn a_store_in_use_and_a_directory_without_one_are_not_examined() {
+fn check_rejects_store_in_use_and_empty_directory() {
     let sim = SimEnv::new(1);
     let opened = store(&sim);
     for error in [check(&sim.env()).unwrap_err(), repair(&sim.env(), true).unwrap_err()] {
@@ -211,24 +211,24 @@ fn a_store_in_use_and_a_directory_without_one_are_not_examined() {
 }
 
 #[test]
-fn a_manifest_that_is_missing_cut_or_flipped_at_any_byte_comes_back_from_its_copy() {
+fn damaged_manifest_is_restored_from_its_copy() {
     let Ended { sim, rows, .. } = ended(STEPS.len(), false);
     let files = sim.fs.files();
     let manifest = files["halite/MANIFEST"].clone();
-    let whole = |what: &str, change: &dyn Fn(&mut Files)| {
+    let whole = |case: &str, change: &dyn Fn(&mut Files)| {
         let sim = disk(&files, change);
-        let (done, found) = repaired(&sim, what);
-        assert!(found == rows, "{what}: {:?}", done.steps);
+        let (done, found) = repaired(&sim, case);
+        assert!(found == rows, "{case}: {:?}", done.steps);
         assert!(
             done.steps.iter().all(|(certainty, _)| *certainty == Certainty::Certain),
-            "{what}: {:?}",
+            "{case}: {:?}",
             done.steps
         );
         let kept = format!("{}/MANIFEST", done.kept_in.unwrap());
         assert_eq!(
             sim.fs.read(&kept).ok(),
             disk(&files, change).fs.read("halite/MANIFEST").ok(),
-            "{what}"
+            "{case}"
         );
     };
     whole("missing", &|files| drop(files.remove("halite/MANIFEST")));
@@ -246,7 +246,7 @@ fn a_manifest_that_is_missing_cut_or_flipped_at_any_byte_comes_back_from_its_cop
 }
 
 #[test]
-fn an_older_manifest_is_replaced_by_the_newest_copy() {
+fn older_manifest_is_replaced_by_newest_copy() {
     let Ended { sim, rows, manifests } = ended(STEPS.len(), false);
     let files = sim.fs.files();
     for (back, manifest) in manifests.iter().rev().enumerate().skip(1) {
@@ -259,7 +259,7 @@ fn an_older_manifest_is_replaced_by_the_newest_copy() {
 
 /// All acknowledged rows are present, for every number of steps, from every older manifest or none.
 #[test]
-fn without_copies_the_manifest_is_made_of_older_ones_the_files_and_the_log() {
+fn repair_rebuilds_manifest_without_copies() {
     let mut repairs = 0;
     for steps in 1..=STEPS.len() {
         for clean in [true, false] {
@@ -282,7 +282,7 @@ fn without_copies_the_manifest_is_made_of_older_ones_the_files_and_the_log() {
                         None => drop(files.remove("halite/MANIFEST")),
                     }
                 });
-                let what = format!(
+                let case = format!(
                     "{steps} steps, clean: {clean}, manifest {back} back of {}",
                     manifests.len()
                 );
@@ -293,14 +293,14 @@ fn without_copies_the_manifest_is_made_of_older_ones_the_files_and_the_log() {
                     let opened = halite::Builder::new()
                         .options(small())
                         .open_with_env(sim.env())
-                        .unwrap_or_else(|error| panic!("{what}: {error}; {:?}", plan.steps));
-                    assert!(crate::repair::rows(&opened) == rows, "{what}: {:?}", plan.steps);
+                        .unwrap_or_else(|error| panic!("{case}: {error}; {:?}", plan.steps));
+                    assert!(crate::repair::rows(&opened) == rows, "{case}: {:?}", plan.steps);
                     continue;
                 }
-                let (done, found) = repaired(&sim, &what);
+                let (done, found) = repaired(&sim, &case);
                 assert!(
                     found == rows,
-                    "{what}: {:#?}\n{:#?}",
+                    "{case}: {:#?}\n{:#?}",
                     done.steps,
                     found.iter().map(|(name, rows)| (name, rows.len())).collect::<Vec<_>>()
                 );
@@ -312,7 +312,7 @@ fn without_copies_the_manifest_is_made_of_older_ones_the_files_and_the_log() {
 }
 
 #[test]
-fn a_manifest_of_another_store_is_refused_and_replaced() {
+fn manifest_of_other_store_is_rejected_and_replaced() {
     let Ended { sim, rows, .. } = ended(4, false);
     let other = SimEnv::new(77);
     drop(store(&other));
@@ -329,7 +329,7 @@ fn a_manifest_of_another_store_is_refused_and_replaced() {
 }
 
 #[test]
-fn a_store_file_that_is_missing_or_damaged_is_told_and_the_rest_can_be_read() {
+fn missing_or_damaged_store_file_is_reported_rest_readable() {
     let Ended { sim, rows, .. } = ended(STEPS.len(), true);
     let files = sim.fs.files();
     let is_store_file = |path: &&String| {
@@ -343,29 +343,29 @@ fn a_store_file_that_is_missing_or_damaged_is_told_and_the_rest_can_be_read() {
                 "missing" => drop(files.remove(path)),
                 _ => files.get_mut(path).unwrap().truncate(100),
             });
-            let what = format!("{path} {damage}");
+            let case = format!("{path} {damage}");
             let found = checked(&sim);
             assert!(
                 found.findings.iter().any(|finding| finding.severity == Severity::Error
                     && finding.text.contains(path.as_str())),
-                "{what}: {found:?}"
+                "{case}: {found:?}"
             );
-            let (done, left) = repaired(&sim, &what);
+            let (done, left) = repaired(&sim, &case);
             assert!(
                 done.steps.iter().any(|(certainty, text)| *certainty == Certainty::Lost
                     && text.contains(path.as_str())),
-                "{what}: {:?}",
+                "{case}: {:?}",
                 done.steps
             );
             let count = |rows: &StoreContents| rows.values().map(Vec::len).sum::<usize>();
-            assert!(count(&left) < count(&rows) && count(&left) > 0, "{what}");
+            assert!(count(&left) < count(&rows) && count(&left) > 0, "{case}");
             assert!(
                 left.iter()
                     .all(|(table, cells)| cells.iter().all(|cell| rows[table].contains(cell))),
-                "{what}"
+                "{case}"
             );
             let kept = format!("{}/{path}", done.kept_in.unwrap());
-            assert_eq!(sim.fs.read(&kept).is_ok(), damage == "cut", "{what}");
+            assert_eq!(sim.fs.read(&kept).is_ok(), damage == "cut", "{case}");
         }
     }
     // A flipped byte in a block: the file opens, so it stays, and the check names it.
@@ -380,7 +380,7 @@ fn a_store_file_that_is_missing_or_damaged_is_told_and_the_rest_can_be_read() {
 }
 
 #[test]
-fn a_log_that_is_made_again_has_lost_what_was_only_in_it() {
+fn recreated_log_loses_unflushed_cells() {
     let Ended { sim, .. } = ended(2, false);
     let env = sim.env();
     sim.fs
@@ -398,7 +398,7 @@ fn a_log_that_is_made_again_has_lost_what_was_only_in_it() {
 }
 
 #[test]
-fn files_below_a_renamed_directory_go_back_to_where_the_manifest_looks_for_them() {
+fn repair_moves_files_back_from_renamed_directory() {
     let Ended { sim, rows, .. } = ended(STEPS.len(), true);
     let files = sim.fs.files();
     let region = files
@@ -437,7 +437,7 @@ fn files_below_a_renamed_directory_go_back_to_where_the_manifest_looks_for_them(
 }
 
 #[test]
-fn a_repair_of_files_with_each_others_names_that_a_crash_cut_short_anywhere_is_done_again() {
+fn repair_of_swapped_names_is_repeatable_after_any_crash() {
     let Ended { sim, rows, .. } = ended(STEPS.len(), true);
     let mut files = sim.fs.files();
     let paths: Vec<String> =
@@ -459,7 +459,7 @@ fn a_repair_of_files_with_each_others_names_that_a_crash_cut_short_anywhere_is_d
 }
 
 #[test]
-fn a_damaged_log_is_told_and_left_to_the_opening() {
+fn repair_reports_damaged_log_and_leaves_it() {
     let Ended { sim, .. } = ended(2, false);
     let files = sim.fs.files();
     let log = files.keys().find(|path| path.ends_with(".wal")).unwrap();
@@ -481,7 +481,7 @@ fn a_damaged_log_is_told_and_left_to_the_opening() {
 }
 
 #[test]
-fn snapshots_and_clones_come_back_with_the_manifest() {
+fn snapshots_and_clones_are_restored_with_manifest() {
     let sim = SimEnv::new(8);
     let opened = store(&sim);
     put(&opened, "t", 0..10);
@@ -519,7 +519,7 @@ fn snapshots_and_clones_come_back_with_the_manifest() {
 }
 
 #[test]
-fn a_file_set_aside_for_an_older_manifest_comes_back() {
+fn quarantined_file_of_older_manifest_is_restored() {
     let Ended { sim, rows, manifests } = ended(1, false);
     // One flush back, without copies and without the log that had the rows.
     let sim = disk(&sim.fs.files(), |files| {
@@ -534,7 +534,7 @@ fn a_file_set_aside_for_an_older_manifest_comes_back() {
     sim.fs.kill();
     let done = repair(&sim.env(), true).unwrap();
     assert!(
-        done.steps.iter().any(|(_, text)| text.contains("comes back from the quarantine")),
+        done.steps.iter().any(|(_, text)| text.contains("is restored from the quarantine")),
         "{:?}",
         done.steps
     );
@@ -542,7 +542,7 @@ fn a_file_set_aside_for_an_older_manifest_comes_back() {
 }
 
 #[test]
-fn writes_of_the_log_whose_region_is_lost_are_kept_aside() {
+fn logged_writes_of_lost_region_are_kept_separately() {
     let sim = SimEnv::new(9);
     let opened = store(&sim);
     put(&opened, "t", 0..3);
@@ -574,7 +574,7 @@ fn writes_of_the_log_whose_region_is_lost_are_kept_aside() {
 }
 
 #[test]
-fn a_repair_that_a_crash_cut_short_anywhere_is_done_again() {
+fn repair_is_repeatable_after_crash_at_any_call() {
     let Ended { sim, rows, manifests } = ended(STEPS.len(), false);
     let mut files = sim.fs.files();
     files.retain(|path, _| !path.starts_with("manifests/"));
@@ -605,7 +605,7 @@ fn a_repair_that_a_crash_cut_short_anywhere_is_done_again() {
 }
 
 #[test]
-fn what_a_newer_program_has_written_and_what_cannot_be_read_now_is_not_taken_for_damage() {
+fn newer_formats_and_read_errors_are_not_damage() {
     let unchanged = |sim: &SimEnv, kind: ErrorKind, before: &Files| {
         assert_eq!(repair(&sim.env(), true).unwrap_err().kind(), kind);
         assert_eq!(sim.fs.files(), *before);
@@ -646,7 +646,7 @@ fn what_a_newer_program_has_written_and_what_cannot_be_read_now_is_not_taken_for
 }
 
 #[test]
-fn a_file_of_another_store_may_tell_of_a_later_generation() {
+fn foreign_file_may_contain_later_generation() {
     let Ended { sim: other, .. } = ended(STEPS.len(), true);
     let loaded = find(&other, "/f/", "halite/");
     let sim = SimEnv::new(7);

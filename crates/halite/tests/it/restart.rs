@@ -6,7 +6,7 @@ use halite_engine::env::sim::SimEnv;
 use crate::{reopen, store};
 
 #[test]
-fn a_clean_close_leaves_live_files_only_and_nothing_to_replay() {
+fn clean_close_leaves_only_live_files_and_empty_log() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let table = store.table("t").unwrap();
@@ -28,7 +28,7 @@ fn a_clean_close_leaves_live_files_only_and_nothing_to_replay() {
 }
 
 #[test]
-fn what_was_acknowledged_survives_the_loss_of_power_again_and_again() {
+fn acknowledged_writes_survive_repeated_power_loss() {
     let sim = SimEnv::new(7);
     let mut store = store(&sim);
     let mut written = 0;
@@ -60,7 +60,7 @@ fn what_was_acknowledged_survives_the_loss_of_power_again_and_again() {
 }
 
 #[test]
-fn two_processes_cannot_open_one_directory() {
+fn directory_cannot_be_opened_by_two_processes() {
     let directory = tempfile::tempdir().unwrap();
     let store = halite::open(directory.path()).unwrap();
     let error = halite::open(directory.path()).err().unwrap();
@@ -71,7 +71,7 @@ fn two_processes_cannot_open_one_directory() {
 }
 
 #[test]
-fn a_store_on_a_real_disk_survives_being_dropped() {
+fn store_on_real_disk_survives_drop_without_close() {
     let directory = tempfile::tempdir().unwrap();
     let store = halite::open(directory.path()).unwrap();
     store

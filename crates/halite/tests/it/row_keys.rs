@@ -20,7 +20,7 @@ struct SensorKey<'a> {
 const T0: i64 = 1_710_460_800_000;
 
 #[test]
-fn a_struct_is_written_found_by_its_fields_and_read_back_in_the_order_of_the_key() {
+fn struct_rows_are_queried_by_field_in_key_order() {
     let sim = SimEnv::new(1);
     let store = super::reopen(&sim);
     let text = format!("CREATE TABLE sensor_data (v DOUBLE FAMILY d, {})", SensorKey::SCHEMA);
@@ -56,9 +56,10 @@ fn a_struct_is_written_found_by_its_fields_and_read_back_in_the_order_of_the_key
 }
 
 #[test]
-fn a_declaration_survives_a_restart_in_the_tables_descriptor() {
+fn key_declaration_in_descriptor_survives_restart() {
     let sim = SimEnv::new(2);
-    let text = "CREATE TABLE t (v DOUBLE FAMILY d QUALIFIER 'x', ROW KEY (SALT(4 BY a), a STRING)) WITH QUERIES (one: a = ?)";
+    let text = "CREATE TABLE t (v DOUBLE FAMILY d QUALIFIER 'x', ROW KEY (SALT(4 BY a), a STRING)) \
+                WITH QUERIES (one: a = ?)";
     let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
     let store = super::reopen(&sim);
     store.create_table(declaration.described(), &[]).unwrap();

@@ -76,7 +76,7 @@ fn numbers(rows: &[Row]) -> Vec<usize> {
 }
 
 #[test]
-fn k22_salted_tables_give_the_rows_of_the_unsalted_one_in_its_order() {
+fn k22_salted_tables_return_rows_in_unsalted_order() {
     let sim = SimEnv::new(22);
     let store = reopen(&sim);
     let wanted: Vec<_> = (400..2600).collect();
@@ -101,7 +101,7 @@ fn k22_salted_tables_give_the_rows_of_the_unsalted_one_in_its_order() {
 }
 
 #[test]
-fn pages_go_on_where_they_ended_while_regions_split() {
+fn page_tokens_stay_valid_across_region_splits() {
     let sim = SimEnv::new(23);
     let store = reopen(&sim);
     let schema = schema(16);
@@ -124,7 +124,7 @@ fn pages_go_on_where_they_ended_while_regions_split() {
 }
 
 #[test]
-fn keys_that_are_known_whole_are_got() {
+fn fully_specified_keys_are_read_with_gets() {
     let sim = SimEnv::new(24);
     let store = reopen(&sim);
     let schema = schema(16);

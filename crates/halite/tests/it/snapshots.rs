@@ -51,7 +51,7 @@ fn files(sim: &SimEnv, directory: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_snapshot_keeps_what_the_table_loses_and_a_clone_shows_it() {
+fn snapshot_keeps_rows_deleted_from_its_table() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     put(&store, "t", 0..50, "old");
@@ -83,7 +83,7 @@ fn a_snapshot_keeps_what_the_table_loses_and_a_clone_shows_it() {
 }
 
 #[test]
-fn nothing_stays_on_the_disk_when_snapshot_clone_and_table_are_gone() {
+fn dropping_snapshot_clone_and_table_leaves_no_files() {
     for order in [["s", "c", "t"], ["t", "c", "s"], ["c", "s", "t"], ["t", "s", "c"]] {
         let sim = SimEnv::new(1);
         let store = store(&sim);
@@ -111,7 +111,7 @@ fn nothing_stays_on_the_disk_when_snapshot_clone_and_table_are_gone() {
 }
 
 #[test]
-fn a_restored_table_is_what_it_was_with_its_families_and_regions() {
+fn restored_table_has_its_earlier_rows_families_and_regions() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     put(&store, "t", 0..40, "old");
@@ -152,7 +152,7 @@ fn a_restored_table_is_what_it_was_with_its_families_and_regions() {
 }
 
 #[test]
-fn a_snapshot_of_a_split_table_holds_its_halves_and_a_clone_of_it_can_split_again() {
+fn clone_of_split_table_snapshot_can_split_again() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let table = TableDescriptor::clone(&store.list_tables()[0]).set("COMPACTION_ENABLED", "false");
@@ -197,7 +197,7 @@ fn a_snapshot_of_a_split_table_holds_its_halves_and_a_clone_of_it_can_split_agai
 }
 
 #[test]
-fn a_snapshot_that_skips_the_flush_holds_what_was_in_files() {
+fn snapshot_without_flush_contains_only_store_files() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     put(&store, "t", 0..5, "file");
@@ -218,7 +218,7 @@ fn a_snapshot_that_skips_the_flush_holds_what_was_in_files() {
 }
 
 #[test]
-fn a_disabled_table_gives_a_snapshot_too_and_stays_disabled() {
+fn snapshot_of_disabled_table_leaves_it_disabled() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     put(&store, "t", 0..5, "v");
@@ -229,11 +229,11 @@ fn a_disabled_table_gives_a_snapshot_too_and_stays_disabled() {
     assert!(!store.engine().is_enabled(&name("t")).unwrap());
     store.drop_table(&name("t")).unwrap();
     store.restore_snapshot("s").unwrap();
-    assert_eq!(content(&store, "t").len(), 5, "a table that is gone is made again");
+    assert_eq!(content(&store, "t").len(), 5, "a dropped table is recreated");
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_and_leaves_nothing() {
+fn impossible_snapshot_operations_are_rejected_without_leftovers() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     put(&store, "t", 0..5, "v");
@@ -260,7 +260,7 @@ fn what_cannot_be_done_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn a_clone_of_damaged_files_fails_and_leaves_nothing() {
+fn clone_of_damaged_files_fails_without_leftovers() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     put(&store, "t", 0..5, "v");
@@ -283,7 +283,7 @@ fn a_clone_of_damaged_files_fails_and_leaves_nothing() {
 }
 
 #[test]
-fn a_snapshot_that_has_outlived_its_time_is_refused_and_removed() {
+fn expired_snapshot_is_rejected_and_removed() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     put(&store, "t", 0..5, "v");
@@ -305,7 +305,7 @@ fn a_snapshot_that_has_outlived_its_time_is_refused_and_removed() {
 }
 
 #[test]
-fn a_family_that_is_dropped_stays_in_the_snapshot() {
+fn dropped_family_stays_in_snapshot() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     put(&store, "t", 0..5, "v");

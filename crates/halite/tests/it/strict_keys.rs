@@ -48,7 +48,7 @@ fn refused<T: std::fmt::Debug>(result: halite::Result<T>) {
 }
 
 #[test]
-fn a_strict_table_refuses_rows_that_are_no_keys_on_every_way_of_writing() {
+fn strict_table_rejects_invalid_keys_in_every_write_operation() {
     let (_sim, store, table) = store(true);
     refused(table.put(put(ODD)));
     refused(table.increment(Increment::new(ODD.to_vec()).add("f", "n", 1)));
@@ -75,7 +75,7 @@ fn a_strict_table_refuses_rows_that_are_no_keys_on_every_way_of_writing() {
 }
 
 #[test]
-fn rows_that_are_there_can_be_deleted_once_a_table_is_strict_and_written_again_when_it_is_not() {
+fn misfits_in_strict_table_are_deletable_but_not_writable() {
     let (sim, store, table) = store(false);
     table.put(put(ODD)).unwrap();
     store.alter_table(descriptor(true)).unwrap();
@@ -92,7 +92,7 @@ fn rows_that_are_there_can_be_deleted_once_a_table_is_strict_and_written_again_w
 }
 
 #[test]
-fn a_table_that_is_strict_about_nothing_is_not_made() {
+fn strict_table_without_declaration_is_not_created() {
     let (_sim, store, _table) = store(false);
     let bare = |name: &str| {
         TableDescriptor::new(name.parse().unwrap())
@@ -106,7 +106,7 @@ fn a_table_that_is_strict_about_nothing_is_not_made() {
 }
 
 #[test]
-fn a_scan_by_fields_counts_the_rows_that_are_no_keys() {
+fn field_scan_counts_misfits() {
     let (_sim, store, table) = store(false);
     [GOOD, ODD, b"x"].iter().for_each(|row| table.put(put(row)).unwrap());
     let key: Arc<KeySchema> = Arc::new(KEY.parse().unwrap());
@@ -127,7 +127,7 @@ fn a_scan_by_fields_counts_the_rows_that_are_no_keys() {
 }
 
 #[test]
-fn a_bulk_load_into_a_strict_table_is_refused_for_one_row_that_is_no_key() {
+fn bulk_load_into_strict_table_rejects_invalid_key() {
     let (sim, store, table) = store(true);
     let load = |name: &str, rows: &[(&str, &str)]| {
         let files = vec![file(&sim, name, "f", rows)];

@@ -10,7 +10,7 @@ use halite_engine::env::sim::SimEnv;
 use crate::{format_row, store};
 
 #[test]
-fn the_newest_timestamp_wins_not_the_last_write() {
+fn newest_timestamp_wins_over_last_write() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
     table.put(Put::new("r").add_at("f", "q", 100, "new")).unwrap();
@@ -21,7 +21,7 @@ fn the_newest_timestamp_wins_not_the_last_write() {
 }
 
 #[test]
-fn counters_count_and_appends_append() {
+fn increments_add_and_appends_append() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
     let value = |row: &halite::Row| {
@@ -40,7 +40,7 @@ fn counters_count_and_appends_append() {
 }
 
 #[test]
-fn a_condition_decides_and_a_row_changes_as_a_whole() {
+fn conditional_row_mutation_is_atomic() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
     let put = |value: &str| Put::new("r").add_at("f", "q", 1, value);
@@ -71,7 +71,7 @@ fn a_condition_decides_and_a_row_changes_as_a_whole() {
 }
 
 #[test]
-fn mutations_of_nothing_succeed_under_a_condition_and_without() {
+fn empty_mutations_succeed_with_and_without_condition() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
     assert!(table.mutate_row(RowMutations::new("r")).unwrap().is_empty());
@@ -89,7 +89,7 @@ fn mutations_of_nothing_succeed_under_a_condition_and_without() {
 }
 
 #[test]
-fn many_threads_count_exactly_and_never_see_half_a_row() {
+fn concurrent_increments_are_exact_and_rows_stay_atomic() {
     let directory = tempfile::tempdir().unwrap();
     let store = halite::Builder::new().options(crate::small()).open(directory.path()).unwrap();
     let table = halite::TableDescriptor::new("t".parse().unwrap())
@@ -136,7 +136,7 @@ fn many_threads_count_exactly_and_never_see_half_a_row() {
 }
 
 #[test]
-fn every_durability_is_read_back_at_once_and_survives_a_clean_close() {
+fn writes_of_every_durability_survive_clean_close() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let table = store.table("t").unwrap();
@@ -159,7 +159,7 @@ fn every_durability_is_read_back_at_once_and_survives_a_clean_close() {
 }
 
 #[test]
-fn a_store_without_threads_serves_the_cluster_seam_too() {
+fn store_without_threads_implements_cluster_api() {
     use halite::{Cluster, TableExt, block_on};
     let store = store(&SimEnv::new(1));
     let table = Cluster::table(&store, &"t".parse().unwrap());

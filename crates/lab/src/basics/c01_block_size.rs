@@ -13,8 +13,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A store file is a sequence of blocks. A block is what is read from disk, kept in the cache and looked up in the index: 64 KB, unless the family says \
-         otherwise. Families that are read row by row can have smaller ones, families that are scanned larger ones.",
+        "A store file is a sequence of blocks. A block is what is read from disk, kept in the \
+         cache and looked up in the index: 64 KB, unless the family says otherwise. Families that \
+         are read row by row can have smaller ones, families that are scanned larger ones.",
     );
     lab.section(Section::Demonstration);
     let said = lab.create_with_families(
@@ -50,6 +51,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         !row.is_empty(),
         "Rows are found as before: the size of blocks changes what is read, not what is there.",
     )?;
-    lab.paragraph("A block ends behind the cell that fills it, so blocks are a little larger than said. A change holds for files that are written from then on.");
+    lab.paragraph(
+        "A block ends after the cell that fills it, so blocks are a little larger than configured. \
+         A change holds for files that are written from then on.",
+    );
     Ok(())
 }

@@ -20,8 +20,9 @@ const THRESHOLD_BYTES: u64 = 100_000;
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Blocks that were read stay in memory, and those that are read again and again are then read from there. A family that is only ever scanned once, such as \
-         an archive, pushes useful blocks out for nothing. BLOCKCACHE => false keeps its blocks out.",
+        "Blocks that were read stay in memory, and those that are read again and again are then \
+         read from there. A family that is only ever scanned once, such as an archive, pushes \
+         useful blocks out for nothing. BLOCKCACHE => false keeps its blocks out.",
     );
     lab.section(Section::Demonstration);
     let out = lab.create_with_families(
@@ -41,7 +42,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         lab.load(table, "a:q", (0..ROWS).map(|row| (format!("row-{row:05}"), "x".repeat(500))))?;
         lab.flush(table)?;
     }
-    lab.paragraph(format!("{ROWS} rows of 500 bytes are in a file of each table, and every tenth of them is read, a fifth of the file at a time."));
+    lab.paragraph(format!(
+        "{ROWS} rows of 500 bytes are in a file of each table, and every tenth of them is read, a \
+         fifth of the file at a time."
+    ));
     let before = cache_bytes(lab)?;
     read(&cached, 0..ROWS)?;
     let of_cached = cache_bytes(lab)?.saturating_sub(before);
@@ -61,7 +65,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         of_archive < THRESHOLD_BYTES,
         "Reads of the archive leave none of its data there.",
     )?;
-    lab.paragraph("Index and bloom filter blocks are cached all the same, or every read would read them anew. A single scan can also say for itself that it does not want to cache (setCacheBlocks(false)).");
+    lab.paragraph(
+        "Index and bloom filter blocks are cached all the same, or every read would read them \
+         again. A single scan can also disable caching (setCacheBlocks(false)).",
+    );
     Ok(())
 }
 

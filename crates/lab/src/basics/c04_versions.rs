@@ -18,8 +18,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A family keeps as many versions of a column as VERSIONS says, one if nothing is said. What is more is hidden at once, and taken away when files are \
-         written: at a flush already where the versions are in memory together, and for certain at a major compaction.",
+        "A family keeps as many versions of a column as VERSIONS specifies, one by default. Excess \
+         versions are hidden at once, and removed when files are written: at a flush where the \
+         versions are in memory together, and for certain at a major compaction.",
     );
     lab.section(Section::Demonstration);
     let table = lab.create_with_families("prices", &[FamilyDescriptor::new("p").versions(3)])?;
@@ -30,7 +31,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let values: Vec<_> = row.iter().map(|cell| cell.value().to_vec()).collect();
     lab.assert_claim(
         values == [b"5.00", b"4.00", b"3.00"],
-        "Of five prices the three newest are there, whatever number is asked for.",
+        "Of five prices the three newest are returned, whatever number is requested.",
     )?;
     let raw = lab.rows(&table, &ScanSpec::all().versions(10).raw())?;
     lab.measurement(format!(
@@ -45,7 +46,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "After a flush and a major compaction a raw scan, which sees what is stored, finds three.",
     )?;
 
-    lab.paragraph("MIN_VERSIONS keeps that many versions even when the time to live of the family is over. One second of TTL, and two seconds of waiting:");
+    lab.paragraph(
+        "MIN_VERSIONS keeps that many versions even when the time to live of the family is over. \
+         One second of TTL, and two seconds of waiting:",
+    );
     let families =
         ["gone", "kept"].map(|name| FamilyDescriptor::new(name).versions(3).ttl_seconds(1));
     let [gone, kept] = families;
@@ -62,7 +66,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         left == [(b"kept".to_vec(), b"new".to_vec())],
         "Of the family without MIN_VERSIONS nothing is left, of the other one the newest version.",
     )?;
-    lab.paragraph("In Java these are set on ColumnFamilyDescriptorBuilder; in older programs it is HColumnDescriptor.");
+    lab.paragraph(
+        "In Java these are set on ColumnFamilyDescriptorBuilder; in older programs it is \
+         HColumnDescriptor.",
+    );
     let with = |versions: u32| {
         format!("CREATE TABLE t (v DOUBLE FAMILY f, ROW KEY (id U32)) WITH (VERSIONS = {versions})")
     };

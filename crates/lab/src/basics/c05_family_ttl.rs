@@ -17,8 +17,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A family with a TTL forgets its cells when they are that many seconds old, by their timestamps. Nothing has to delete them and no marker is written: \
-         a reader does not see them any more, and the next compaction leaves them out.",
+        "A family with a TTL forgets its cells when they are that many seconds old, by their \
+         timestamps. Nothing has to delete them and no marker is written: a reader does not see \
+         them any more, and the next compaction leaves them out.",
     );
     lab.section(Section::Demonstration);
     let table =
@@ -43,7 +44,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         raw.is_empty(),
         "After a compaction a raw scan, which sees what is stored, finds nothing either.",
     )?;
-    lab.paragraph("The TTL is one of cells, not of rows: a row whose name was written today and whose mail was written last year loses its mail.");
+    lab.paragraph(
+        "The TTL is one of cells, not of rows: a row whose name was written today and whose mail \
+         was written last year loses its mail.",
+    );
     let parts =
         lab.create_with_families("parts", &[FamilyDescriptor::new("p").ttl_seconds(3600)])?;
     let an_hour_ago = now_ms() - 3_700_000;

@@ -18,8 +18,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A file knows the newest timestamp in it. Once that is older than the TTL, nothing in the file can be seen any more, and the file is dropped at the \
-         next minor compaction without being read. Data that comes in the order of time costs nothing to forget.",
+        "A file knows the newest timestamp in it. Once that is older than the TTL, nothing in the \
+         file can be seen any more, and the file is dropped at the next minor compaction without \
+         being read. Data that comes in the order of time costs nothing to forget.",
     );
     lab.section(Section::Demonstration);
     let expiring = || FamilyDescriptor::new("f").ttl_seconds(1);
@@ -33,7 +34,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
             lab.create_with_families("min_versions", &[expiring().set("MIN_VERSIONS", 1)])?,
         ),
     ];
-    lab.paragraph("Each table gets two files of 100 rows, one after the other. When a second is over, all of it has expired, and a minor compaction runs.");
+    lab.paragraph(
+        "Each table gets two files of 100 rows, one after the other. When a second is over, all of \
+         it has expired, and a minor compaction runs.",
+    );
     for round in 0..2 {
         for (_, table) in &tables {
             table.inner().batch(
@@ -64,7 +68,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.measurement(format!("by_default has {} left", files[0]));
     lab.assert_claim(
         files[0] < 2,
-        "By default a file that has expired goes. HBase always keeps the last file of a store, and drops it when a newer one is there.",
+        "By default a file that has expired goes. HBase always keeps the last file of a store, and \
+         drops it when a newer one is there.",
     )?;
     let visible = [
         lab.rows(&tables[0].1, &ScanSpec::all())?.len(),
@@ -73,11 +78,13 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     ];
     lab.assert_claim(
         files[1] == 2 && visible[..2] == [0, 0],
-        "With hbase.store.delete.expired.storefile as false both files stay, unseen, until a major compaction.",
+        "With hbase.store.delete.expired.storefile as false both files stay, unseen, until a major \
+         compaction.",
     )?;
     lab.assert_claim(
         files[2] == 2 && visible[2] == 200,
-        "With MIN_VERSIONS both stay too, and all 200 rows can be read: of each column the newest version outlives the TTL.",
+        "With MIN_VERSIONS both stay too, and all 200 rows can be read: of each column the newest \
+         version outlives the TTL.",
     )
 }
 

@@ -12,8 +12,9 @@ pub(super) const PAGE: Page =
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A put can give its cells a time to live of their own, in milliseconds where that of a family is in seconds. A code that is sent by mail ends after \
-         minutes, in a row that stays. The shorter of the two counts.",
+        "A put can give its cells a time to live of their own, in milliseconds where that of a \
+         family is in seconds. A code that is sent by mail ends after minutes, in a row that \
+         stays. The shorter of the two counts.",
     );
     lab.section(Section::Demonstration);
     let table = lab.create_with_families(
@@ -25,7 +26,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     put(lab, &table, "short:code", 60_000)?;
     lab.put(&table, "user_1", "l:name", "Ada")?;
     let early = lab.get(&table, "user_1")?;
-    lab.paragraph("The code in family l may live for one second. The one in family short for a minute, and the family itself for one second.");
+    lab.paragraph(
+        "The code in family l may live for one second. The one in family short for a minute, and \
+         the family itself for one second.",
+    );
     lab.assert_claim(
         early.value("l", "name").is_some() && early.value("l", "code").is_some(),
         "At first the code is there.",
@@ -42,7 +46,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "A cell does not outlive its family: of the minute nothing was left after a second.",
     )?;
     lab.paragraph(
-        "The time of a cell counts from its timestamp. Nothing is deleted when it ends, and so nothing hides an older version that is still stored:",
+        "The time of a cell counts from its timestamp. Nothing is deleted when it ends, and so \
+         nothing hides an older version that is still stored:",
     );
     let doors = lab.create_with_families("doors", &[FamilyDescriptor::new("d").versions(2)])?;
     lab.put(&doors, "door_1", "d:state", "closed")?;

@@ -23,8 +23,9 @@ const EACH: usize = 250;
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Families share their regions: what splits a table splits all its families, at the same keys. A family with a million rows beside one with a billion is \
-         therefore spread over as many regions as the large one, a few rows in each, and flushed and compacted there.",
+        "Families share their regions: what splits a table splits all its families, at the same \
+         keys. A family with a million rows next to one with a billion is therefore spread over as \
+         many regions as the large one, a few rows in each, and flushed and compacted there.",
     );
     lab.section(Section::Demonstration);
     let table = lab.create("users", &["a", "b"], &["user-1000", "user-2000", "user-3000"])?;
@@ -43,7 +44,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         Ok(rows.iter().filter(|row| row.value("b", "award").is_some()).count())
     })?;
     lab.assert_claim(in_a == ROWS && in_b == ROWS / EACH, "For each row in b there are 250 in a.")?;
-    lab.assert_claim(regions == [4, 4, 4, 4], "The 16 rows of b lie in all four regions, four in each: a scan of b asks every server of a.")?;
+    lab.assert_claim(
+        regions == [4, 4, 4, 4],
+        "The 16 rows of b lie in all four regions, four in each: a scan of b asks every server of \
+         a.",
+    )?;
     lab.paragraph("A flush writes a file for each family of each region:");
     lab.flush(&table)?;
     let of_table = table_files(lab, &table, 8)?;
@@ -66,22 +71,29 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.cluster().flush(only_a.inner().descriptor()?.name())?;
     let without_b = table_files(lab, &only_a, 4)?;
     let for_b = of_table.bytes.saturating_sub(without_b.bytes);
-    lab.measurement(format!("files: {of_table:?} with both families, {without_b:?} with a alone, {of_alone:?} with b alone"));
+    lab.measurement(format!(
+        "files: {of_table:?} with both families, {without_b:?} with a alone, {of_alone:?} with b \
+         alone"
+    ));
     lab.assert_claim(
         of_table.files == 8 && without_b.files == 4 && of_alone.files == 1,
-        "The flush wrote eight files, four of them with four rows of b each; alone, the 16 rows are one file.",
+        "The flush wrote eight files, four of them with four rows of b each; alone, the 16 rows \
+         are one file.",
     )?;
     if of_alone.bytes.is_multiple_of(MEGABYTE) {
         lab.measurement("this cluster tells the bytes of files in megabytes only");
     } else {
         lab.assert_claim(
             for_b > 2 * of_alone.bytes,
-            "In four files the same 16 rows take more than twice the bytes of the one: a file has a head, an index and a trailer, however small it is.",
+            "In four files the same 16 rows take more than twice the bytes of the one: a file has \
+             a head, an index and a trailer, however small it is.",
         )?;
     }
     lab.paragraph(
-        "A flush writes all families of a region here; HBase leaves those in memory whose memstores are small (FlushAllLargeStoresPolicy), up to a limit. In \
-         both each family costs a memstore, files and compactions in every region. Two or three are plenty. A second one is right where some columns are read without the others.",
+        "A flush writes all families of a region here; HBase leaves those in memory whose \
+         memstores are small (FlushAllLargeStoresPolicy), up to a limit. In both each family costs \
+         a memstore, files and compactions in every region. Two or three are plenty. A second one \
+         is right where some columns are read without the others.",
     );
     let (cells_of_table, cells_of_alone) = (lab.cell_sample(&table)?, lab.cell_sample(&alone)?);
     let (described, described_alone) = (table.inner().descriptor()?, alone.inner().descriptor()?);

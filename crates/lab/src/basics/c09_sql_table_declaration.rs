@@ -24,11 +24,15 @@ const GIVEN: &str = "CREATE TABLE messages (
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Tables are declared in many dialects. Those of Phoenix, Lindorm and Kudu are read as they stand, and printed back with the row key as the list of its \
-         segments. What the key does not serve is said at once.",
+        "Tables are declared in many dialects. Those of Phoenix, Lindorm and Kudu are read \
+         unchanged, and printed back with the row key as the list of its segments. Queries that \
+         the key does not serve are reported immediately.",
     );
     lab.section(Section::Demonstration);
-    lab.paragraph("A table of messages with the message's id as its primary key, one family, an encoding and a codec:");
+    lab.paragraph(
+        "A table of messages with the message's id as its primary key, one family, an encoding and \
+         a codec:",
+    );
     let Some(Statement::CreateTable(declared)) =
         statements(GIVEN).map_err(|error| anyhow::anyhow!(error.render(GIVEN)))?.pop()
     else {
@@ -48,8 +52,12 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         of("DATA_BLOCK_ENCODING") == Some("PREFIX") && of("COMPRESSION") == Some("SNAPPY"),
         "The family has encoding PREFIX and codec SNAPPY.",
     )?;
-    lab.paragraph("The question of an inbox is: messages to one receiver, newest first. With the receiver in front of the key it is one range:");
-    let right = "CREATE TABLE messages (\n  content STRING FAMILY msg QUALIFIER c,\n  ROW KEY (receiver_id STRING, created_at TIMESTAMP DESC, msg_id STRING)\n)";
+    lab.paragraph(
+        "The question of an inbox is: messages to one receiver, newest first. With the receiver in \
+         front of the key it is one range:",
+    );
+    let right = "CREATE TABLE messages (\n  content STRING FAMILY msg QUALIFIER c,\n  ROW KEY \
+                 (receiver_id STRING, created_at TIMESTAMP DESC, msg_id STRING)\n)";
     let (table, key) = lab.declare(right)?;
     for (receiver, minute, id) in
         [("user_001", 0, "m1"), ("user_002", 1, "m2"), ("user_001", 2, "m3")]

@@ -17,8 +17,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Two operations read a value and write another one without a second client coming between. Append puts bytes behind those that are there. Increment adds \
-         to a number of eight bytes. Only one of them counts.",
+        "Two operations read a value and write another one without interference by other clients. \
+         Append adds bytes after the existing ones. Increment adds to a number of eight bytes. \
+         Only one of them counts.",
     );
     lab.section(Section::Demonstration);
     let table = lab.create_with_families("counters", &[FamilyDescriptor::new("c").versions(5)])?;
@@ -57,7 +58,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "The 16 bytes are as they were.",
     )?;
     lab.paragraph(
-        "Append is right for what grows by pieces, such as a list of events in one cell that is read whole. Its answer is the value as it is now.",
+        "Append is right for what grows by pieces, such as a list of events in one cell that is \
+         read whole. Its answer is the value as it is now.",
     );
     let right = lab.make("counted", [FamilyDescriptor::new("c").versions(5)], Vec::new())?;
     for _ in 0..3 {

@@ -13,8 +13,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A scan reads the rows between two keys, in the order of their bytes. The first key is included, and the last one is not: so ranges that follow \
-         one another share no row and miss none.",
+        "A scan reads the rows between two keys, in the order of their bytes. The first key is \
+         included, and the last one is not: so ranges that follow one another share no row and \
+         miss none.",
     );
     lab.section(Section::Demonstration);
     let table = lab.create("rows", &["f"], &[])?;
@@ -26,7 +27,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         keys == [b"k03", b"k04", b"k05", b"k06"],
         "k03 to k07 is four rows: k07 is not among them.",
     )?;
-    lab.paragraph("To have the last row too, the range ends at the next key there can be: the same bytes and one more, the least, behind them.");
+    lab.paragraph(
+        "To have the last row too, the range ends at the next key there can be: the same bytes \
+         followed by the smallest byte.",
+    );
     let closed = lab.scan(&table, &ScanSpec::from_row("k03").to("k07\0"))?;
     lab.assert_claim(closed.len() == 5, "Now there are five.")?;
     let filtered =

@@ -11,8 +11,9 @@ pub(super) const PAGE: Page =
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "SQL has LIKE; HBase has ranges and filters. Keys that begin with something are a range, and cheap. Keys that end with something, or hold it, are \
-         found by a filter: each row is read and looked at, only not sent.",
+        "SQL has LIKE; HBase has ranges and filters. Keys that begin with something are a range, \
+         and cheap. Keys that end with something, or hold it, are found by a filter: each row is \
+         read and checked, only not sent.",
     );
     lab.section(Section::Demonstration);
     let table = lab.create("users", &["u"], &[])?;
@@ -38,7 +39,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         prefix == range && pattern == 3,
         "PrefixFilter and RowFilter with a regular expression find the same rows.",
     )?;
-    lab.paragraph("Without a start row, though, those two begin at the first row of the table; PrefixFilter at least ends behind the last one that fits.");
+    lab.paragraph(
+        "Without a start row, though, those two begin at the first row of the table; PrefixFilter \
+         at least ends after the last match.",
+    );
 
     lab.paragraph("LIKE '%1' has no beginning:");
     let suffix = lab.scan(&table, &ScanSpec::all().filter("RowFilter(=, 'regexstring:1$')")?)?;
@@ -53,6 +57,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         whole,
         "No range of keys holds just these: the whole table is read for them (Q-FULL).",
     )?;
-    lab.paragraph("If rows are asked for by their ends, the ends belong in front: a key that is written back to front, or a second table.");
+    lab.paragraph(
+        "If rows are requested by their ends, the ends belong in front: a key that is written back \
+         to front, or a second table.",
+    );
     Ok(())
 }

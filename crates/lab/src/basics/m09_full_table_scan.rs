@@ -17,11 +17,15 @@ const COLUMNS: &str =
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A scan without start and stop reads every row. So does one with a filter that no range can stand for: what it does not send has been read all the \
-         same. The row key is the only index there is.",
+        "A scan without start and stop reads every row. So does one with a filter that no range \
+         can replace: rows that it does not send are still read. The row key is the only index \
+         there is.",
     );
     lab.section(Section::Demonstration);
-    let (table, key) = lab.declare("CREATE TABLE orders (\n  amount DECIMAL FAMILY o QUALIFIER a,\n  ROW KEY (shop STRING, day DATE, id U32)\n)")?;
+    let (table, key) = lab.declare(
+        "CREATE TABLE orders (\n  amount DECIMAL FAMILY o QUALIFIER a,\n  ROW KEY (shop STRING, \
+         day DATE, id U32)\n)",
+    )?;
     let mut keys = Vec::new();
     for shop in ["berlin", "lima", "oslo"] {
         for id in 0..100 {
@@ -44,12 +48,13 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let found = lab.execute_plan(counted, &plan)?;
     lab.assert_claim(
         found.len() == 9 && reads.rows() == 300,
-        "One day of all shops is nine orders, and all 300 are read for it: the key begins with the shop.",
+        "One day of all shops is nine orders, and all 300 are read for it: the key begins with the \
+         shop.",
     )?;
     let filtered = lab.count(&table, &ScanSpec::all().filter("ValueFilter(=, 'binary:20')")?)?;
     lab.assert_claim(
         filtered == 0,
-        "A filter on values that no row has sends nothing, and has looked at every row too.",
+        "A filter on values that no row has sends nothing, and has also checked every row.",
     )?;
     let with = |query: &str| format!("CREATE TABLE orders ({COLUMNS}) WITH QUERIES ({query})");
     lab.expect_finding("Q-FULL", &with("day: day = ?"), &with("day: shop = ? AND day = ?"))

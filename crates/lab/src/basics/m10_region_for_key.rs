@@ -14,8 +14,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A region is a range of rows: it has a first key, which is included, and an end, which is the first key of the next region. The first region begins \
-         with the empty key, and the last one has no end, so every key there can be belongs to one region.",
+        "A region is a range of rows: it has a first key, which is included, and an end, which is \
+         the first key of the next region. The first region begins with the empty key, and the \
+         last one has no end, so every key there can be belongs to one region.",
     );
     lab.section(Section::Demonstration);
     let table = lab.create("regions", &["f"], &["1", "2", "3"])?;
@@ -38,7 +39,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.data_table(&["key", ">region", "from", "to, not included"], rows);
     lab.assert_claim(
         agree && regions.len() == 4,
-        "Each key lies between the borders of its region, as the store gives them.",
+        "Each key is between the boundaries of its region, as the store reports them.",
     )?;
     let of = |key: &str| region_for_key(key.as_bytes(), table.splits()) + 1;
     lab.assert_claim(
@@ -47,8 +48,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     lab.assert_claim(
         of("3") == 4 && of("~") == 4,
-        "3 and everything behind it belong to the fourth.",
+        "3 and everything after it belong to the fourth.",
     )?;
-    lab.paragraph("A client asks once where the regions of a table are, remembers it, and from then on sends each request to the server of its region.");
+    lab.paragraph(
+        "A client asks once where the regions of a table are, remembers it, and from then on sends \
+         each request to the server of its region.",
+    );
     Ok(())
 }

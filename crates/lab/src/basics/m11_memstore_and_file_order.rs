@@ -13,8 +13,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Rows are written in any order. The memstore keeps them sorted from the first one on, a flush writes them to a file in that order, and a compaction \
-         merges files into one. A reader sees one sorted table and cannot tell where a row lies.",
+        "Rows are written in any order. The memstore keeps them sorted from the first one on, a \
+         flush writes them to a file in that order, and a compaction merges files into one. A \
+         reader sees one sorted table and cannot see where a row is stored.",
     );
     lab.section(Section::Demonstration);
     let table = lab.create("places", &["f"], &[])?;
@@ -33,7 +34,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         in_a_file == in_memory,
         "After the flush the same scan gives the same rows in the same order.",
     )?;
-    lab.paragraph("More rows come, between those that are in the file; then there is a second file, and a compaction makes one of the two.");
+    lab.paragraph(
+        "More rows come, between those that are in the file; then there is a second file, and a \
+         compaction makes one of the two.",
+    );
     for row in ["berlin", "quito"] {
         lab.put(&table, row, "f:q", row.to_uppercase())?;
     }

@@ -14,8 +14,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A key is unique as in a hash table: writing it again does not fail and makes no second row. The column then has two versions, and the one with the \
-         later timestamp is its value. That is mostly the later write, but not always.",
+        "A key is unique as in a hash table: writing it again does not fail and makes no second \
+         row. The column then has two versions, and the one with the later timestamp is its value. \
+         That is mostly the later write, but not always.",
     );
     lab.section(Section::Demonstration);
     let table =
@@ -48,6 +49,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         row.value("f", "q") == Some(b"v4"),
         "Of two writes with one time the later one wins, and it takes the place of the other.",
     )?;
-    lab.paragraph("Programs that set timestamps themselves, from clocks of several machines, meet the third case. Whoever leaves them out gets the server's clock.");
+    lab.paragraph(
+        "Programs that set timestamps themselves, from clocks of several machines, meet the third \
+         case. A write without a timestamp gets the server's clock.",
+    );
     Ok(())
 }

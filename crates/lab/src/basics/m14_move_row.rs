@@ -9,8 +9,9 @@ pub(super) const PAGE: Page =
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A row cannot get another key: its key says where it lies. It is copied to the new key and then deleted under the old one, in that order, so that a \
-         failure in between leaves two rows and not none. move_row does that, with all families and all versions.",
+        "A row cannot get another key: its key determines where it is stored. It is copied to the \
+         new key and then deleted under the old one, in that order, so that a failure in between \
+         leaves two rows and not none. move_row does that, with all families and all versions.",
     );
     lab.section(Section::Demonstration);
     let table = lab.create_with_families(
@@ -53,7 +54,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "Both rows are as they were.",
     )?;
 
-    lab.paragraph("A move that broke off between the two steps has left a copy. The same command again finds it, and finishes:");
+    lab.paragraph(
+        "A move that broke off between the two steps has left a copy. The same command again finds \
+         it, and finishes:",
+    );
     lab.put_at(&table, "mary.shelley", "p:name", "Mary Shelley", T0)?;
     lab.move_row(&table, "mary", "mary.shelley", false)?;
     lab.assert_claim(
@@ -61,8 +65,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "The old row is deleted, and the copy is the row.",
     )?;
     lab.paragraph(
-        "The two steps are two writes: a reader may see both rows for a moment, and what others write under the old key in the meantime stays there, which \
-         move_row says. Where that matters, writers have to be told first. A column that refers to the old key has to be changed by whoever knows of it.",
+        "The two steps are two writes: a reader may see both rows for a moment, and what others \
+         write under the old key in the meantime stays there, which move_row documents. Where that \
+         matters, writers have to be changed first. A column that refers to the old key has to be \
+         changed by the application.",
     );
     Ok(())
 }

@@ -8,8 +8,9 @@ pub(super) const PAGE: Page =
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Families are kept apart on disk, each in files of its own, and a row is what has one key in all of them. A row may have cells in one family, or in \
-         each. It is one row all the same: written as one, counted once.",
+        "Families are kept apart on disk, each in files of its own, and a row is what has one key \
+         in all of them. A row may have cells in one family, or in each. It is one row all the \
+         same: written as one, counted once.",
     );
     lab.section(Section::Demonstration);
     let table = lab.create("rows", &["cf1", "cf2"], &[])?;

@@ -15,8 +15,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "What is shown together is best read together: a user's name and mail, and summaries of the ten latest orders, in one row, in one get. The columns are \
-         of one family; qualifiers are made up as they are needed, and need not be declared.",
+        "What is shown together is best read together: a user's name and mail, and summaries of \
+         the ten latest orders, in one row, in one get. The columns are of one family; qualifiers \
+         are made up as they are needed, and need not be declared.",
     );
     lab.section(Section::Demonstration);
     let table = lab.create("users", &["user"], &[])?;
@@ -43,17 +44,23 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.assert_claim(row.len() == 12, "One get brings all twelve cells.")?;
     lab.assert_claim(
         row.value("user", "info:name") == Some(b"Ada"),
-        "In user:info:name the family ends at the first colon: the qualifier is info:name. Qualifiers may hold colons.",
+        "In user:info:name the family ends at the first colon: the qualifier is info:name. \
+         Qualifiers may hold colons.",
     )?;
     let refused = lab
         .make("wrong", [FamilyDescriptor::new("user:info")], Vec::new())
         .err()
         .map(|error| format!("{error:#}"))
         .unwrap_or_default();
-    lab.assert_claim(refused.contains("user:info"), "The name of a family may not: a table with the family user:info is refused, and the error names it.")?;
+    lab.assert_claim(
+        refused.contains("user:info"),
+        "The name of a family may not: a table with the family user:info is refused, and the error \
+         names it.",
+    )?;
     lab.paragraph(
-        "The eleventh order goes into the place of the first: order_0 again, its number by ten. A list that only grows does not belong into a row, because a \
-         row cannot be split between regions; orders get rows of their own then, under the user's key.",
+        "The eleventh order goes into the place of the first: order_0 again, its number by ten. A \
+         list that only grows does not belong into a row, because a row cannot be split between \
+         regions; orders get rows of their own then, under the user's key.",
     );
     Ok(())
 }

@@ -15,8 +15,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A row for each user, with the messages received in one family and those sent in another, and the message's id in the qualifier. One row holds both \
-         boxes, and each is read without touching the other.",
+        "A row for each user, with the messages received in one family and those sent in another, \
+         and the message's id in the qualifier. One row holds both boxes, and each is read without \
+         touching the other.",
     );
     lab.section(Section::Demonstration);
     let table = lab.create("boxes", &["inbox", "outbox"], &[])?;
@@ -40,8 +41,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "Columns in a row are sorted, so a range or a prefix of them can be read.",
     )?;
     lab.paragraph(
-        "It is a good layout for some hundreds of messages. A row is never split, and a user of many years has one that no longer fits: then each message \
-         gets a row, under receiver and time (K06), and a second one under the sender.",
+        "It is a good layout for some hundreds of messages. A row is never split, and a user of \
+         many years has one that no longer fits: then each message gets a row, under receiver and \
+         time (K06), and a second one under the sender.",
     );
     Ok(())
 }

@@ -14,8 +14,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "A user's operations stand under their id and the time counted down from Long.MAX_VALUE, so that the newest comes first. Three operations, \
-         at midnight and one and two hours later:",
+        "A user's operations are stored under their id and the time counted down from \
+         Long.MAX_VALUE, so that the newest comes first. Three operations, at midnight and one and \
+         two hours later:",
     );
     let table = lab.create("operations", &["o"], &[])?;
     for hour in 0..3 {
@@ -26,18 +27,26 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
             format!("operation {hour}"),
         )?;
     }
-    lab.paragraph("The operations from midnight to two o'clock are asked for as one would ask for times that rise: from the first time to the last.");
+    lab.paragraph(
+        "The operations from midnight to two o'clock are requested like rising times: from the \
+         first time to the last.",
+    );
     let wrong = ScanSpec::from_row(format!("u1_{}", reversed(T0)))
         .to(format!("u1_{}", reversed(T0 + 2 * HOUR)));
 
     lab.section(Section::Outcome);
     let found = lab.scan(&table, &wrong)?;
-    lab.assert_claim(found.is_empty(), "The scan finds nothing. There is no error either: a range that ends before it begins is empty.")?;
+    lab.assert_claim(
+        found.is_empty(),
+        "The scan finds nothing. There is no error either: a range that ends before it begins is \
+         empty.",
+    )?;
 
     lab.section(Section::Why);
     lab.paragraph(
-        "Long.MAX_VALUE - t falls as t rises. The later time has the smaller key, so the range has to begin with the later time and end with the \
-         earlier one; and as the end of a scan is left out, with the earlier time's key plus one if that time is wanted too.",
+        "Long.MAX_VALUE - t falls as t rises. The later time has the smaller key, so the range has \
+         to begin with the later time and end with the earlier one; and as the end of a scan is \
+         left out, with the earlier time's key plus one if that time is wanted too.",
     );
 
     lab.section(Section::Right);
@@ -45,7 +54,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         .to(format!("u1_{}", reversed(T0 - 1)));
     let found = lab.scan(&table, &right)?;
     lab.assert_claim(found.len() == 3, "All three operations are found, the newest first.")?;
-    lab.paragraph("A declared key does not let it come to that: the question names times as they are, and the range is computed.");
+    lab.paragraph(
+        "A declared key does not let it come to that: the question names times as they are, and \
+         the range is computed.",
+    );
     let key = lab.key("ROW KEY TEXT '{user}_{rev(ts):19}' WHERE user MATCHES '[^_]+'")?;
     let question = ["user=u1", "ts>=2024-03-15T00:00:00Z", "ts<=2024-03-15T02:00:00Z"];
     lab.explain(&key, &question, None)?;

@@ -15,9 +15,11 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "Points of sensors stand under the sensor and the reversed time. A helper of the application makes the scan for the last 24 hours: it \
-         begins with the key of the time 24 hours ago, and ends with the key of now plus one millisecond, so that the point of now is in it. \
-         Here are the points of sensor s1 of now, of an hour ago, of 24 hours ago, and of one millisecond before that:",
+        "Points of sensors are stored under the sensor and the reversed time. A helper of the \
+         application makes the scan for the last 24 hours: it begins with the key of the time 24 \
+         hours ago, and ends with the key of now plus one millisecond, so that the point of now is \
+         in it. Here are the points of sensor s1 of now, of an hour ago, of 24 hours ago, and of \
+         one millisecond before that:",
     );
     let table = lab.create("points", &["d"], &[])?;
     for (time, value) in
@@ -37,13 +39,16 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "The key of now is the smallest of all, as it should be when the newest comes first. The scan begins 24 hours further down and ends in \
-         front of its own beginning. So it is for every sensor and at any time, and what the application shows looks like sensors that have not sent anything.",
+        "The key of now is the smallest of all, as it should be when the newest comes first. The \
+         scan begins 24 hours further down and ends in front of its own beginning. So it is for \
+         every sensor and at any time, and what the application shows looks like sensors that have \
+         not sent anything.",
     );
 
     lab.section(Section::Right);
     lab.paragraph(
-        "Newest first, the range begins with now and ends behind the key of 24 hours ago: that number plus one, because the stop row is left out.",
+        "Newest first, the range begins with now and ends after the key of 24 hours ago: that \
+         number plus one, because the stop row is left out.",
     );
     let key = lab.key("ROW KEY TEXT '{sensor}_{rev(ts):19}' WHERE sensor MATCHES '[^_]+'")?;
     let question = ["sensor=s1", "ts>=2024-03-14T00:00:00Z", "ts<=2024-03-15T00:00:00Z"];
@@ -52,7 +57,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         format!("s1_{}", i64::MAX - T0).into(),
         format!("s1_{}", i64::MAX - (T0 - DAY) + 1).into(),
     );
-    lab.assert_claim(bounds(&plan) == [wanted], "The declared key computes it: from s1_9223370326393975807, up to and without s1_9223370326480375808.")?;
+    lab.assert_claim(
+        bounds(&plan) == [wanted],
+        "The declared key computes it: from s1_9223370326393975807, up to and without \
+         s1_9223370326480375808.",
+    )?;
     let found = lab.query(&table, &key, &question, None)?;
     let values: Vec<_> = found.iter().filter_map(|row| row.value("d", "v")).collect();
     lab.assert_claim(

@@ -21,15 +21,16 @@ fn key(user: &str, time: i64) -> Vec<u8> {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "Operations stand under the user's id, read backwards so that ids counted up are spread, and the reversed time in eight bytes. \
-         User 12345 has three operations.",
+        "Operations are stored under the user's id, read backwards so that ids counted up are \
+         spread, and the reversed time in eight bytes. User 12345 has three operations.",
     );
     let table = lab.create("operations", &["o"], &[])?;
     for hour in 0..3 {
         lab.put(&table, key("12345", T0 - hour * HOUR), "o:what", format!("12345 did {hour}"))?;
     }
     lab.paragraph(
-        "All operations of 12345 are taken to lie between the id with twelve zeros, as the least time, and the id with the reversed time of now.",
+        "All operations of 12345 are taken to lie between the id with twelve zeros, as the least \
+         time, and the id with the reversed time of now.",
     );
     let start = [&b"54321"[..], b"000000000000"].concat();
 
@@ -39,18 +40,23 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "Reversed times fall: every operation up to now has a key at or behind the reversed time of now, and the range ends in front of that. \
-         The zeros are text, twelve bytes of 30, where the key has eight bytes of a number; they happen to sort in front of the numbers of all present times, \
-         which begin with 7F, so they do no more harm here.",
+        "Reversed times fall: every operation up to now has a key at or after the reversed time of \
+         now, and the range ends in front of that. The zeros are text, twelve bytes of 30, where \
+         the key has eight bytes of a number; they happen to sort in front of the numbers of all \
+         present times, which begin with 7F, so they do no more harm here.",
     );
     let first = lab.rows(&table, &ScanSpec::from_row(start).limit(1))?;
     lab.assert_claim(
         first.first().is_some_and(|row| row.key() == key("12345", T0)),
-        "The first key behind the start row is the very stop row of that scan, so there is nothing in between.",
+        "The first key after the start row is the very stop row of that scan, so there is nothing \
+         in between.",
     )?;
 
     lab.section(Section::Right);
-    lab.paragraph("What all operations of a user have in common is what their keys begin with. Another user, whose id ends alike, has one too:");
+    lab.paragraph(
+        "What all operations of a user have in common is what their keys begin with. Another user, \
+         whose id ends alike, has one too:",
+    );
     lab.put(&table, key("612345", T0), "o:what", "612345 did 0")?;
     let found = lab.scan(&table, &ScanSpec::prefix("54321"))?;
     let of = |user: &str| {
@@ -63,10 +69,14 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     };
     lab.assert_claim(
         of("12345") == 3 && of("612345") == 1,
-        "All three are found, and a fourth that is not the user's: 612345 read backwards begins with 54321 too. Ids of different lengths need an end.",
+        "All three are found, and a fourth that is not the user's: 612345 read backwards begins \
+         with 54321 too. Ids of different lengths need an end.",
     )?;
     lab.paragraph("Declared, the id has an end of its own, two bytes that no other text contains.");
-    let (table, key) = lab.declare("CREATE TABLE operations_2 (what STRING FAMILY o, ROW KEY (REVERSE(user) STRING, ts TIMESTAMP DESC))")?;
+    let (table, key) = lab.declare(
+        "CREATE TABLE operations_2 (what STRING FAMILY o, ROW KEY (REVERSE(user) STRING, ts \
+         TIMESTAMP DESC))",
+    )?;
     let rows = [("12345", T0), ("12345", T0 - HOUR), ("12345", T0 - 2 * HOUR), ("612345", T0)];
     let keys =
         rows.map(|(user, time)| key.encode(&[user.into(), halite::rowkey::Value::Signed(time)]));
@@ -77,6 +87,6 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let found = lab.query(&table, &key, &["user=12345"], None)?;
     lab.assert_claim(
         found.len() == 3 && found.iter().all(|row| row.value("o", "what") == Some(b"12345")),
-        "The three operations of 12345, the newest first, and nobody else's.",
+        "The three operations of 12345, the newest first, and no other user's.",
     )
 }

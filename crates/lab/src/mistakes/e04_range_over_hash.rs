@@ -18,7 +18,10 @@ const EACH: usize = 3;
 
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
-    lab.paragraph("Orders stand under four hexadecimal digits of the MD5 of their region, the region and a time. Eight regions have three orders each.");
+    lab.paragraph(
+        "Orders are stored under four hexadecimal digits of the MD5 of their region, the region \
+         and a time. Eight regions have three orders each.",
+    );
     let table = lab.create("orders", &["o"], &[])?;
     let mut rows = Vec::new();
     for region in REGIONS {
@@ -27,8 +30,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     }
     lab.load(&table, "o:region", rows)?;
     lab.paragraph(
-        "All orders of a region are read from the hash of the region up to the hash of what comes next: the region with a 1 behind it. That is how \
-         one writes the end of a prefix where nothing is hashed.",
+        "All orders of a region are read from the hash of the region up to the hash of what comes \
+         next: the region followed by a 1. That is how one writes the end of a prefix where \
+         nothing is hashed.",
     );
 
     lab.section(Section::Outcome);
@@ -55,17 +59,24 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.data_table(&["region", "starts at", "stops at", ">own orders found", ">others'"], figures);
     lab.assert_claim(
         wrong >= 6 && empty > 0 && mixed > 0,
-        format!("Of eight such scans {wrong} are wrong: {empty} find nothing, {mixed} find orders of other regions too."),
+        format!(
+            "Of eight such scans {wrong} are wrong: {empty} find nothing, {mixed} find orders of \
+             other regions too."
+        ),
     )?;
 
     lab.section(Section::Why);
     lab.paragraph(
-        "A hash is made to lose order. What the next value hashes to lies anywhere: below the start, and the range is empty; far above it, and the \
-         range runs through other regions. Where a scan is right, it is by chance, until a region is added in between.",
+        "A hash destroys order. The hash of the next value is anywhere: below the start, and the \
+         range is empty; far above it, and the range runs through other regions. Where a scan is \
+         right, it is a coincidence, until a region is added in between.",
     );
 
     lab.section(Section::Right);
-    lab.paragraph("The hash belongs to the prefix. The end is the successor of the whole prefix as bytes: its last byte plus one.");
+    lab.paragraph(
+        "The hash belongs to the prefix. The end is the successor of the whole prefix as bytes: \
+         its last byte plus one.",
+    );
     let key =
         lab.key("ROW KEY TEXT '{md5(region):4}_{region}_{ts:13}' WHERE region MATCHES '[^_]+'")?;
     let plan = lab.explain(&key, &["region=beijing"], None)?;

@@ -10,7 +10,8 @@ pub(super) const PAGE: Page =
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "Logins of a user are counted by an operation of HBase that is atomic and needs no read before it: Append. Three logins, counted as text:",
+        "Logins of a user are counted by an operation of HBase that is atomic and needs no read \
+         before it: Append. Three logins, counted as text:",
     );
     let table = lab.create("logins", &["c"], &[])?;
     let mut text = bytes::Bytes::new();
@@ -28,7 +29,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         text == "111",
         "Three logins are 111, and a thousand logins are a thousand digits.",
     )?;
-    lab.assert_claim(long.len() == 16, "Two longs are 16 bytes, the one behind the other. Bytes.toLong reads the first eight of them: 1, for ever.")?;
+    lab.assert_claim(
+        long.len() == 16,
+        "Two longs are 16 consecutive bytes. Bytes.toLong reads only the first eight of them: \
+         always 1.",
+    )?;
     let calls = table.inner().clone();
     let refused = calls.increment(Increment::new("user_1").add("c", "long", 1));
     let error = lab.expect_call_error("incr 'logins', 'user_1', 'c:long', 1", refused)?;
@@ -39,12 +44,16 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "Append puts bytes behind bytes. It is atomic, so that no byte is lost when two clients write at once, but it knows no numbers. It is made \
-         for logs that grow in a cell, and each call reads and writes all that is there: n calls move n * n / 2 bytes.",
+        "Append adds bytes after bytes. It is atomic, so that no byte is lost when two clients \
+         write at once, but it does not handle numbers. It is meant for logs that grow in a cell, \
+         and each call reads and writes all that is there: n calls move n * n / 2 bytes.",
     );
 
     lab.section(Section::Right);
-    lab.paragraph("Increment is as atomic as Append, and adds. The cell holds a long of eight bytes with the greatest first, whatever number of calls.");
+    lab.paragraph(
+        "Increment is as atomic as Append, and adds. The cell holds a long of eight bytes with the \
+         greatest first, whatever number of calls.",
+    );
     let mut count = 0;
     for _ in 0..3 {
         count = lab.incr(&table, "user_1", "c:count", 1)?;
@@ -74,7 +83,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     let table = |verb: &str| {
         format!(
-            "CREATE TABLE logins (n I64 FAMILY c, ROW KEY (user STRING)) WITH QUERIES (count: {verb} user = ?)"
+            "CREATE TABLE logins (n I64 FAMILY c, ROW KEY (user STRING)) WITH QUERIES (count: \
+             {verb} user = ?)"
         )
     };
     lab.expect_finding("F-APPENDCNT", &table("APPEND"), &table("INCREMENT"))

@@ -36,8 +36,9 @@ fn salted(key: &str) -> String {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "Calls are numbered by their time and a number of the line, as in 20150524002300_1232, and would all be written to the end of the table. \
-         In front comes a salt: hashCode() % 1000, filled up to three digits. The table has ten regions of 100 salts each.",
+        "Calls are numbered by their time and a number of the line, as in 20150524002300_1232, and \
+         would all be written to the end of the table. In front comes a salt: hashCode() % 1000, \
+         filled up to three digits. The table has ten regions of 100 salts each.",
     );
     let splits: Vec<String> = (1..10).map(|region| format!("{region}00")).collect();
     let table =
@@ -66,7 +67,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
             "{first} of {all} rows are in the first region of ten: its own tenth, and half of all."
         ),
     )?;
-    lab.paragraph("The calls of the day are read back salt by salt, from 00020150524 to 99920150525, a thousand short ranges:");
+    lab.paragraph(
+        "The calls of the day are read back salt by salt, from 00020150524 to 99920150525, a \
+         thousand short ranges:",
+    );
     let mut found = 0;
     for salt in 0..1000 {
         found += lab
@@ -82,30 +86,41 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     );
     lab.assert_claim(
         found * 100 > all * 48 && found * 100 < all * 52,
-        format!("{found} of {all} are found. The others are in the table, and no question for a salt ever reaches them."),
+        format!(
+            "{found} of {all} are found. The others are in the table, and no question for a salt \
+             ever reaches them."
+        ),
     )?;
     let lost = lab.rows(&table, &ScanSpec::prefix("00-20320150524002300_1232"))?.len();
     lab.assert_claim(lost == 1, "The call above was written as 00-20320150524002300_1232.")?;
 
     lab.section(Section::Why);
     lab.paragraph(
-        "A hash code in Java is an int with a sign, and % keeps the sign: -203, padded to 00-203. The minus sign sorts before all digits, so all \
-         negative salts lie in front of salt 001, in one region.",
+        "A hash code in Java is an int with a sign, and % keeps the sign: -203, padded to 00-203. \
+         The minus sign sorts before all digits, so all negative salts lie in front of salt 001, \
+         in one region.",
     );
     let many: Vec<String> = (0..MANY).map(|_| key(lab.rng())).collect();
     let negative = many.iter().filter(|key| java_hash(key) % 1000 < 0).count();
     lab.assert_claim(
         negative.abs_diff(MANY / 2) < MANY / 100,
-        format!("Of {MANY} such keys {negative} have a negative salt; with a thousand regions the first would take half of all rows."),
+        format!(
+            "Of {MANY} such keys {negative} have a negative salt; with a thousand regions the \
+             first would take half of all rows."
+        ),
     )?;
     let least = java_hash("polygenelubricants");
     lab.assert_claim(
         least == i32::MIN && least.wrapping_abs() % 1000 == -648 && least.rem_euclid(1000) == 352,
-        "Math.abs is no mend: the hash code of \"polygenelubricants\" is Integer.MIN_VALUE, which has no positive counterpart, and the salt is -648. Math.floorMod gives 352.",
+        "Math.abs is not a fix: the hash code of \"polygenelubricants\" is Integer.MIN_VALUE, \
+         which has no positive counterpart, and the salt is -648. Math.floorMod gives 352.",
     )?;
 
     lab.section(Section::Right);
-    lab.paragraph("Math.floorMod, or a declared salt, which is never negative. A declared salt over Java's hash code is that of floorMod, so both agree.");
+    lab.paragraph(
+        "Math.floorMod, or a declared salt, which is never negative. A declared salt over Java's \
+         hash code is that of floorMod, so both agree.",
+    );
     let text = "ROW KEY TEXT '{salt(1000 by call using java):3}{call}'";
     let schema = lab.key(text)?;
     let right =
@@ -126,7 +141,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let day = lab.query_rows(&right, &schema, &["call=20150524*"], None)?;
     lab.assert_claim(
         day.len() as u64 == all,
-        format!("The calls of the day, asked from all 1000 salts and merged in the order of their times, are all {all}."),
+        format!(
+            "The calls of the day, read from all 1000 salts and merged in the order of their \
+             times, are all {all}."
+        ),
     )?;
     let sampled = |table| -> anyhow::Result<KeySample> {
         Ok(KeySample {

@@ -34,8 +34,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     const SALTED: &str = "ROW KEY (SALT(16 BY host), BUCKET(ts, '1h'), host STRING)";
     lab.section(Section::Wrong);
     lab.paragraph(format!(
-        "{HOSTS} hosts send their load once an hour for {HOURS} hours. The key begins with the hour, which is said to avoid hot spots, because \
-         rows of different hours lie in different places.",
+        "{HOSTS} hosts send their load once an hour for {HOURS} hours. The key begins with the \
+         hour, which is said to avoid hot spots, because rows of different hours lie in different \
+         places.",
     ));
     let wrong = lab.key(WRONG)?;
     let mut samples = Vec::new();
@@ -45,29 +46,42 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         samples.extend(hosts.into_iter().map(|host| (format!("host{host:03}"), T0 + hour * HOUR)));
     }
     let wrong_keys = keys(&wrong, &samples)?;
-    lab.paragraph("Whoever made the table knew all keys to come: its 16 regions are of exactly the same size in the end.");
+    lab.paragraph(
+        "The creator of the table knew all future keys: its 16 regions are of exactly the same \
+         size in the end.",
+    );
     let table = lab.create_with_splits("load", &["l"], perfect_splits(&wrong_keys, REGIONS)?)?;
     lab.load(&table, "l:v", wrong_keys.iter().map(|key| (key.clone(), "1")))?;
 
     lab.section(Section::Outcome);
     let whole = lab.stored_skew(&table)?;
-    lab.assert_claim(whole.max_over_mean < 1.01, "Afterwards all regions have as many rows, and whoever looks at the table sees nothing wrong.")?;
+    lab.assert_claim(
+        whole.max_over_mean < 1.01,
+        "Afterwards all regions have as many rows, and the table shows nothing wrong.",
+    )?;
     let skew = lab.skew(&table, &wrong_keys);
     lab.paragraph(format!("But at a time, here {WINDOW} writes one after the other:"));
     lab.skews(&[("hour, host", &skew)]);
     lab.assert_claim(
         skew.window_mean > 14.0 && skew.window_effective_regions < 1.4,
-        format!("The busiest of 16 regions gets {:.1} times the mean: one region takes the writes, and 15 wait for their hour.", skew.window_mean),
+        format!(
+            "The busiest of 16 regions gets {:.1} times the mean: one region takes the writes, and \
+             15 wait for their hour.",
+            skew.window_mean
+        ),
     )?;
 
     lab.section(Section::Why);
     lab.paragraph(
-        "What comes first in the key decides where a row goes, and all rows of this hour have the same bucket. Regions are filled one after the \
-         other. Splits do not help: the hot place moves on into a region of its own each time. Buckets make rows wide; they spread nothing.",
+        "What comes first in the key decides where a row goes, and all rows of this hour have the \
+         same bucket. Regions are filled one after the other. Splits do not help: the hot place \
+         moves on into a region of its own each time. Buckets make rows wide; they spread nothing.",
     );
 
     lab.section(Section::Right);
-    lab.paragraph("A salt of the host in front of the bucket, or the host itself, if hosts are what is asked for:");
+    lab.paragraph(
+        "A salt of the host in front of the bucket, or the host itself, if queries specify hosts:",
+    );
     let salted = lab.key(SALTED)?;
     let hosts = lab.key("ROW KEY (host STRING, BUCKET(ts, '1h'))")?;
     let salted_keys = keys(&salted, &samples)?;
@@ -96,8 +110,17 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         by_salt.window_mean < 2.0 && by_host.window_mean < 2.0,
         "Both ways all 16 regions work at any time, and the busiest has less than twice the mean.",
     )?;
-    lab.paragraph("An hour of all hosts is still one question. It reads a range under each salt, and gives the rows in one order.");
+    lab.paragraph(
+        "An hour of all hosts is still one question. It reads a range under each salt, and gives \
+         the rows in one order.",
+    );
     let found = lab.query_rows(&right, &salted, &["ts=2024-03-15T07:00:00Z"], None)?;
-    lab.assert_claim(found.len() == HOSTS, format!("Asked for seven o'clock of the first day, the salted table gives {HOSTS} rows, one for each host."))?;
+    lab.assert_claim(
+        found.len() == HOSTS,
+        format!(
+            "For seven o'clock of the first day, the salted table returns {HOSTS} rows, one for \
+             each host."
+        ),
+    )?;
     lab.expect_finding("K-BUCKETLEAD", WRONG, SALTED)
 }

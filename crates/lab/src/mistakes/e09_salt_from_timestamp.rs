@@ -20,11 +20,17 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     const WRONG: &str = "ROW KEY (SALT(100 BY ts USING modulo), ts TIMESTAMP, host STRING)";
     const RIGHT: &str = "ROW KEY (SALT(100 BY host, ts), ts TIMESTAMP, host STRING)";
     lab.section(Section::Wrong);
-    lab.paragraph("Measurements are put into 100 buckets, timestamp % 100, so that they go to 100 places. The table has 20 regions of five buckets each.");
+    lab.paragraph(
+        "Measurements are put into 100 buckets, timestamp % 100, so that they go to 100 places. \
+         The table has 20 regions of five buckets each.",
+    );
     let wrong = lab.key(WRONG)?;
     let splits: Vec<Bytes> = (1..20_u8).map(|region| Bytes::from(vec![region * 5])).collect();
     let table = lab.create_with_splits("measurements", &["m"], splits.clone())?;
-    lab.paragraph(format!("{HOSTS} hosts measure at every full second, for {SECONDS} seconds. Times are in milliseconds, as everywhere in HBase."));
+    lab.paragraph(format!(
+        "{HOSTS} hosts measure at every full second, for {SECONDS} seconds. Times are in \
+         milliseconds, as everywhere in HBase."
+    ));
     let samples: Vec<(i64, String)> = (0..SECONDS * HOSTS)
         .map(|at| (T0 + at / HOSTS * SECOND, format!("host{:02}", at % HOSTS)))
         .collect();
@@ -54,8 +60,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "A full second is a multiple of 1000, and so of 100: the remainder is 0, always. Times from timers, from other systems and from rounding are \
-         nearly all multiples of something. With times that are spread over the milliseconds it looks right, which is how it comes through tests:",
+        "A full second is a multiple of 1000, and so of 100: the remainder is 0, always. Times \
+         from timers, from other systems and from rounding are nearly all multiples of something. \
+         With times that are spread over the milliseconds it looks right, which is how it comes \
+         through tests:",
     );
     let spread: Vec<(i64, String)> =
         samples.iter().map(|(ts, host)| (ts + lab.rng().i64(0..SECOND), host.clone())).collect();
@@ -71,7 +79,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
 
     lab.section(Section::Right);
-    lab.paragraph("A bucket is a hash of what differs between rows. Here it is of host and time; of the host alone, if questions name the host.");
+    lab.paragraph(
+        "A bucket is a hash of what differs between rows. Here it is of host and time; of the host \
+         alone, if questions name the host.",
+    );
     let right = lab.key(RIGHT)?;
     let right_keys = keys(&right, &samples)?;
     let table = lab.create_with_splits("measurements_2", &["m"], splits)?;
@@ -82,6 +93,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         format!("The greatest of 20 regions has {:.2} times the mean.", even.max_over_mean),
     )?;
     let found = lab.query_rows(&table, &right, &["ts=2024-03-15T00:00:07Z"], None)?;
-    lab.assert_claim(found.len() == 50, "A second is read from 100 ranges, which is what either kind of bucket costs, and gives its 50 rows.")?;
+    lab.assert_claim(
+        found.len() == 50,
+        "A second is read from 100 ranges, which is what either kind of bucket costs, and gives \
+         its 50 rows.",
+    )?;
     lab.expect_finding("K-TSMOD", WRONG, RIGHT)
 }

@@ -19,8 +19,10 @@ fn padded(time: i64) -> String {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "Reversed times are padded, so that all have as many digits and sort as numbers do: String.format(\"%013d\", Long.MAX_VALUE - t), because a \
-         time in milliseconds has 13 digits. Events of a museum's archive are stored this way, newest first, some of them from before 1970:",
+        "Reversed times are padded, so that all have as many digits and sort as numbers do: \
+         String.format(\"%013d\", Long.MAX_VALUE - t), because a time in milliseconds has 13 \
+         digits. Events of a museum's archive are stored this way, newest first, some of them from \
+         before 1970:",
     );
     let table = lab.create("events", &["e"], &[])?;
     let events = [(T0, "2024"), (0, "1970"), (-1, "1969, the last millisecond"), (-T0, "1915")];
@@ -33,21 +35,31 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let years: Vec<_> = found.iter().filter_map(|row| row.value("e", "year")).collect();
     lab.assert_claim(
         years == [&b"1915"[..], b"1969, the last millisecond", b"2024", b"1970"],
-        "Newest first should begin with 2024 and end with 1915. All that is from before 1970 comes first, and the oldest of it first of all.",
+        "Newest first should begin with 2024 and end with 1915. All that is from before 1970 comes \
+         first, and the oldest of it first of all.",
     )?;
     lab.assert_claim(
-        events.iter().take(2).all(|(time, _)| padded(*time) == reversed(*time) && padded(*time).len() == 19),
-        "The padding never did anything: all reversed times from 1970 on have 19 digits without it.",
+        events
+            .iter()
+            .take(2)
+            .all(|(time, _)| padded(*time) == reversed(*time) && padded(*time).len() == 19),
+        "The padding never did anything: all reversed times from 1970 on have 19 digits without \
+         it.",
     )?;
 
     lab.section(Section::Why);
     lab.paragraph(
-        "What is padded is Long.MAX_VALUE - t, a number of 19 digits. That it sorts right from 1970 on is due to that alone. For a time before 1970 \
-         the subtraction exceeds a long and turns negative, and a minus sign sorts before every digit. Nothing is reported, then or ever.",
+        "What is padded is Long.MAX_VALUE - t, a number of 19 digits. That it sorts right from \
+         1970 on is due to that alone. For a time before 1970 the subtraction exceeds a long and \
+         turns negative, and a minus sign sorts before every digit. Nothing is reported, then or \
+         ever.",
     );
 
     lab.section(Section::Right);
-    lab.paragraph("Eight bytes in place of digits have no width to get wrong: a time that falls is a time with all its bits turned round, for every long.");
+    lab.paragraph(
+        "Eight bytes in place of digits have no width to get wrong: a time that falls is a time \
+         with all its bits turned round, for every long.",
+    );
     let (table, key) = lab.declare(
         "CREATE TABLE events_2 (year STRING FAMILY e, ROW KEY (archive STRING, ts TIMESTAMP DESC))",
     )?;

@@ -4,7 +4,7 @@ use crate::{Page, PageWriter, ScanSpec, Section};
 
 pub(super) const PAGE: Page = Page {
     id: "E11",
-    title: "A delimiter neither separates nor sorts by itself",
+    title: "A delimiter alone neither separates nor sorts",
     rules: &["K-DELIM", "K-SEPORD"],
     see: &["E12", "E25"],
     run,
@@ -15,7 +15,7 @@ const RIGHT: &str = "ROW KEY (folder STRING, name STRING)";
 
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
-    lab.paragraph("Files stand under their folder and their name, joined by an underscore.");
+    lab.paragraph("Files are stored under their folder and their name, joined by an underscore.");
     let table = lab.create("files", &["f"], &[])?;
     let files = [
         ("tax", "2023_draft", "draft"),
@@ -32,7 +32,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let found = lab.scan(&table, &ScanSpec::all())?;
     lab.assert_claim(
         found.len() == 4 && found[0].value("f", "text") == Some(b"another"),
-        "Five files were written, and four are there: tax with 2023_draft and tax_2023 with draft are one key, and the second replaced the first.",
+        "Five files were written, and four are there: tax with 2023_draft and tax_2023 with draft \
+         are one key, and the second replaced the first.",
     )?;
     let keys: Vec<_> =
         found.iter().skip(1).map(|row| String::from_utf8_lossy(row.key()).into_owned()).collect();
@@ -48,13 +49,17 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "Nothing in the bytes says which underscore ends the folder. And where two folders differ in length, the delimiter of the shorter is compared \
-         with a character of the longer: _ is 5F and digits are 30 to 39, so user_1_ sorts behind user_10. Any delimiter has one of the two faults \
-         as long as fields are free to contain everything.",
+        "The bytes do not show which underscore ends the folder. And where two folders differ in \
+         length, the delimiter of the shorter is compared with a character of the longer: _ is 5F \
+         and digits are 30 to 39, so user_1_ sorts after user_10. Any delimiter has one of the two \
+         faults as long as fields are free to contain everything.",
     );
 
     lab.section(Section::Right);
-    lab.paragraph("A declared field ends with two bytes, 00 01, and a byte 00 inside it is written as 00 FF: no text contains its own end, and a text sorts before every longer one.");
+    lab.paragraph(
+        "A declared field ends with two bytes, 00 01, and a byte 00 inside it is written as 00 FF: \
+         no text contains its own end, and a text sorts before every longer one.",
+    );
     let (table, key) =
         lab.declare(&format!("CREATE TABLE files_2 (text STRING FAMILY f, {RIGHT})"))?;
     for (folder, name, text) in files {
@@ -71,7 +76,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         of_tax.len() == 1 && of_tax[0].value("f", "text") == Some(b"draft"),
         "The folder tax has its own file.",
     )?;
-    lab.paragraph("Where keys are text already, the declaration says what a field may consist of, and a value that does not fit is refused.");
+    lab.paragraph(
+        "Where keys are text already, the declaration says what a field may consist of, and a \
+         value that does not fit is refused.",
+    );
     let text = lab.key("ROW KEY TEXT '{folder}_{name}' WHERE folder MATCHES '[^_]+'")?;
     let refused = text.encode(&["tax_2023".into(), "draft".into()]);
     let Err(error) = refused else { anyhow::bail!("a folder with a delimiter is not refused") };

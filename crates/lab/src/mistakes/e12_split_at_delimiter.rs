@@ -6,7 +6,7 @@ use crate::{Page, PageWriter, ScanSpec, Section};
 
 pub(super) const PAGE: Page = Page {
     id: "E12",
-    title: "Keys are not taken apart by splitting at a delimiter",
+    title: "Keys are not decoded by splitting at a delimiter",
     rules: &["K-DELIM"],
     see: &["E11"],
     run,
@@ -18,12 +18,16 @@ const DECLARED: &str =
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "A message stands under its receiver, its reversed time and its sender, joined by underscores. One was sent by nobody: the sender is empty.",
+        "A message is stored under its receiver, its reversed time and its sender, joined by \
+         underscores. One has no sender: the field is empty.",
     );
     let table = lab.create("inbox", &["m"], &[])?;
     lab.put(&table, format!("user_1_{}_user_2", reversed(T0)), "m:body", "hello")?;
     lab.put(&table, format!("user_3_{}_", reversed(T0)), "m:body", "welcome")?;
-    lab.paragraph("A Java program reads the rows and takes rowKey.split(\"_\"): the receiver is piece 0, the time piece 1, the sender piece 2.");
+    lab.paragraph(
+        "A Java program reads the rows and takes rowKey.split(\"_\"): the receiver is piece 0, the \
+         time piece 1, the sender piece 2.",
+    );
 
     lab.section(Section::Outcome);
     let rows = lab.rows(&table, &ScanSpec::all())?;
@@ -39,19 +43,26 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     );
     lab.assert_claim(
         cut[0].len() == 5 && cut[0][0] == "user" && cut[0][1] == "1",
-        "The first key has five pieces. Its receiver is read as user, its time as 1, and its sender as a number of 19 digits.",
+        "The first key has five pieces. Its receiver is read as user, its time as 1, and its \
+         sender as a number of 19 digits.",
     )?;
     lab.assert_claim(
         cut[1].len() == 3,
-        "The second has three, the number that is expected, of which none is what it is taken for: split drops what is empty at the end.",
+        "The second has three, the number that is expected, of which none is what it is taken for: \
+         split drops what is empty at the end.",
     )?;
     let bars = java_split("a|b", '|');
-    lab.assert_claim(bars == ["a", "|", "b"], "With | as the delimiter \"a|b\" has three pieces, a, | and b: the delimiter is a regular expression, and | is one that matches nothing, everywhere.")?;
+    lab.assert_claim(
+        bars == ["a", "|", "b"],
+        "With | as the delimiter \"a|b\" has three pieces, a, | and b: the delimiter is a regular \
+         expression, and | is one that matches nothing, everywhere.",
+    )?;
 
     lab.section(Section::Why);
     lab.paragraph(
-        "Splitting knows only characters, not fields. The ids contain the delimiter, the count of pieces depends on the data, and the way back from \
-         the key to its fields is written a second time, apart from the way there.",
+        "Splitting knows only characters, not fields. The ids contain the delimiter, the count of \
+         pieces depends on the data, and the way back from the key to its fields is written a \
+         second time, apart from the way there.",
     );
 
     lab.section(Section::Right);

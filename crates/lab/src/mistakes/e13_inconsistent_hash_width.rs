@@ -14,8 +14,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "Users stand under a piece of the MD5 of their id and the id. How long the piece is stands in three places: the design says MD5(id)_id, its \
-         example shows four digits, the program that writes takes eight.",
+        "Users are stored under a prefix of the MD5 of their id and the id. The length of the \
+         prefix is specified in three places: the design contains MD5(id)_id, its example shows \
+         four digits, the program that writes takes eight.",
     );
     let table = lab.create("users", &["u"], &[])?;
     for user in ["user_1", "user_2", "user_3", "user_12345"] {
@@ -36,10 +37,16 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.assert_claim(same == 2, "The third one creates it then, and the user is there twice.")?;
 
     lab.section(Section::Why);
-    lab.paragraph("The width of a hash is a part of the key as much as the id is. It was never written down as such: programs and documents repeat it, each from memory.");
+    lab.paragraph(
+        "The width of a hash is a part of the key as much as the id is. It was never written down \
+         as such: programs and documents repeat it, each from memory.",
+    );
 
     lab.section(Section::Right);
-    lab.paragraph("The declaration is the one place, and the table keeps it: whoever opens the table makes the same keys.");
+    lab.paragraph(
+        "The declaration is the only place, and the table stores it: every program that opens the \
+         table creates the same keys.",
+    );
     let text = "ROW KEY TEXT '{md5(id):8}_{id}'";
     let key = lab.key(text)?;
     let mut made = Vec::new();
@@ -60,7 +67,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         found.len() == 1 && found[0].key() == b"bbfcd9b9_user_12345",
         "The user is found, where the first program wrote it.",
     )?;
-    lab.paragraph("How many digits there should be is a question of its own: four are 65,536 places, more than any table has regions.");
+    lab.paragraph(
+        "How many digits there should be is a question of its own: four are 65,536 places, more \
+         than any table has regions.",
+    );
     lab.expect_finding(
         "K-ENTROPY",
         "ROW KEY TEXT '{md5(id):32}_{id}'",

@@ -35,13 +35,17 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     const RIGHT: &str = "ROW KEY (SALT(16 BY city, id), city STRING, ts TIMESTAMP, id U64)";
     lab.section(Section::Wrong);
     lab.paragraph(
-        "Orders of eight cities would be written to eight places in the table, the newest of each city. So a hash of the city goes in front, which is \
-         known to spread load, and the table is made with 16 regions of equal parts of all hashes.",
+        "Orders of eight cities would be written to eight places in the table, the newest of each \
+         city. So a hash of the city goes in front, which is known to spread load, and the table \
+         is made with 16 regions of equal parts of all hashes.",
     );
     let wrong = lab.key(WRONG)?;
     let table =
         lab.create_with_splits("orders", &["o"], Splits::into_regions(&wrong, 16, None)?.keys)?;
-    lab.paragraph(format!("{ORDERS} orders come in; as cities are, the second has half as many as the first, the third a third."));
+    lab.paragraph(format!(
+        "{ORDERS} orders come in; as cities are, the second has half as many as the first, the \
+         third a third."
+    ));
     let zipf = Zipf::new(8, 1.0);
     let orders: Vec<_> = (0_i64..)
         .zip(1_u64..)
@@ -63,12 +67,17 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "Equal values have equal hashes. Eight cities are eight places after hashing, only elsewhere, and a city with a third of the orders is a third \
-         of the load in one place. A hash spreads values, not rows: it can spread load over as many places as there are values, and no more.",
+        "Equal values have equal hashes. Eight cities are eight places after hashing, only \
+         elsewhere, and a city with a third of the orders is a third of the load in one place. A \
+         hash spreads values, not rows: it can spread load over as many places as there are \
+         values, and no more.",
     );
 
     lab.section(Section::Right);
-    lab.paragraph("What spreads the load has to have many values. The salt is computed from the city and the order's number.");
+    lab.paragraph(
+        "What spreads the load has to have many values. The salt is computed from the city and the \
+         order's number.",
+    );
     let right = lab.key(RIGHT)?;
     let right_keys = keys(&right, &orders)?;
     let table =
@@ -82,7 +91,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
             even.max_over_mean
         ),
     )?;
-    lab.paragraph("The price: the orders of a city lie under all salts. They are read as 16 ranges, and merged.");
+    lab.paragraph(
+        "The price: the orders of a city lie under all salts. They are read as 16 ranges, and \
+         merged.",
+    );
     let found = lab.query(&table, &right, &["city=wuhan"], Some(3))?;
     let ids: Vec<_> = orders
         .iter()

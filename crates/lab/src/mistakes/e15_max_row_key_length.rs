@@ -14,7 +14,10 @@ pub(super) const PAGE: Page = Page {
 
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
-    lab.paragraph("Pages of a crawler stand under their address. Addresses may be long, and a row key is said to hold up to 64 KB, so nothing is checked.");
+    lab.paragraph(
+        "Pages of a crawler are stored under their address. Addresses may be long, and a row key \
+         is said to hold up to 64 KB, so nothing is checked.",
+    );
     let table = lab.create("pages", &["p"], &[])?;
     let calls = table.inner().clone();
     let put = |length: usize| calls.put(Put::new(vec![b'a'; length]).add("p", "title", "x"));
@@ -39,16 +42,20 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "The length of the row stands in two bytes in front of it in every cell, and Java reads two bytes as a number with a sign: 32,767 is \
-         Short.MAX_VALUE. A row of one cell with such a key is 32 KB long, one of ten columns 320 KB.",
+        "Every cell contains the length of the row in two bytes before it, and Java reads two \
+         bytes as a number with a sign: 32,767 is Short.MAX_VALUE. A row of one cell with such a \
+         key is 32 KB long, one of ten columns 320 KB.",
     );
 
     lab.section(Section::Right);
     lab.paragraph(
-        "An address that has to be found by itself only, and never as one of a range, is hashed: 16 bytes for any length. The address itself is a \
-         value, stored once.",
+        "An address that is only looked up alone, and never as one of a range, is hashed: 16 bytes \
+         for any length. The address itself is a value, stored once.",
     );
-    let (table, key) = lab.declare("CREATE TABLE pages_2 (url STRING FAMILY p, ROW KEY (HASH(address STRING BYTES 16 USING sha256)))")?;
+    let (table, key) = lab.declare(
+        "CREATE TABLE pages_2 (url STRING FAMILY p, ROW KEY (HASH(address STRING BYTES 16 USING \
+         sha256)))",
+    )?;
     let address = format!("https://example.org/{}", "a/".repeat(20_000));
     let row = key.encode(&[address.as_str().into()])?;
     table.inner().put(Put::new(row.to_vec()).add("p", "url", &address))?;
@@ -59,7 +66,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let found = table.inner().get(Get::new(row.to_vec()))?;
     lab.assert_claim(
         row.len() == 16 && found.value("p", "url") == Some(address.as_bytes()),
-        "A page with an address of 40,020 bytes stands under a key of 16.",
+        "A page with an address of 40,020 bytes is stored under a key of 16.",
     )?;
     lab.expect_finding(
         "K-LEN",

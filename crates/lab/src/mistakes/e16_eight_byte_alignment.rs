@@ -14,7 +14,8 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "Keys of 15 bytes are filled up to 16, because machines have 64 bits and memory is read in multiples of eight. Rows of 15, 16 and 17 bytes:",
+        "Keys of 15 bytes are filled up to 16, because machines have 64 bits and memory is read in \
+         multiples of eight. Rows of 15, 16 and 17 bytes:",
     );
     let table = lab.create("aligned", &["f"], &[])?;
     for length in [15, 16, 17] {
@@ -33,18 +34,26 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     );
     lab.assert_claim(
         bytes == [(15, 45), (16, 46), (17, 47)],
-        "A cell is as long as what is in it: each byte of the key is one byte of the cell, at 16 as at any other length.",
+        "A cell is as long as what is in it: each byte of the key is one byte of the cell, at 16 \
+         as at any other length.",
     )?;
-    lab.paragraph("As an object in the memory of a region server, all three take 96 bytes (HBase 2.6.4), so the filling gains nothing there either.");
+    lab.paragraph(
+        "As an object in the memory of a region server, all three take 96 bytes (HBase 2.6.4), so \
+         the filling gains nothing there either.",
+    );
 
     lab.section(Section::Why);
     lab.paragraph(
-        "Cells lie one behind the other in blocks and in memory, with lengths in between: no key begins at a multiple of eight, whatever its length. \
-         Keys are compared byte by byte, or eight bytes at a time from wherever they begin.",
+        "Cells are consecutive in blocks and in memory, with lengths in between: no key begins at \
+         a multiple of eight, whatever its length. Keys are compared byte by byte, or eight bytes \
+         at a time from wherever they begin.",
     );
 
     lab.section(Section::Right);
-    lab.paragraph("What counts is how many cells carry the key. Ten readings of one sensor, as ten columns and as one:");
+    lab.paragraph(
+        "What counts is how many cells carry the key. Ten readings of one sensor, as ten columns \
+         and as one:",
+    );
     for column in 0..10 {
         table.inner().put(halite::Put::new("ten columns").add("f", [b'0' + column], [0; 8]))?;
     }

@@ -62,8 +62,9 @@ fn table(lab: &mut PageWriter, name: &str, keys: &[Vec<u8>]) -> anyhow::Result<L
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "Ten million rows with keys of 100 bytes are reckoned as 1 GB of keys, and keys of 10 bytes as 0.1 GB. So the time is shortened, or all of the \
-         key is replaced by an MD5, which is always the same length. Four keys of a sensor's points, two columns in each row:",
+        "Ten million rows with keys of 100 bytes are reckoned as 1 GB of keys, and keys of 10 \
+         bytes as 0.1 GB. So the time is shortened, or all of the key is replaced by an MD5, which \
+         is always the same length. Four keys of a sensor's points, two columns in each row:",
     );
     let short: KeySchema = "(sensor U32, ts TIMESTAMP DESC)".parse()?;
     let points: Vec<(usize, i64)> =
@@ -133,12 +134,14 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let [text, binary, long, hashed] = &found[..] else { anyhow::bail!("there are four tables") };
     lab.assert_claim(
         (long.1.cell - long.1.key - 31.0).abs() < 0.1,
-        "A plain cell is 31 bytes longer than its key: the key stands in every cell, so the keys of two columns are 2 GB and not 1.",
+        "A plain cell is 31 bytes longer than its key: every cell contains the key, so the keys of \
+         two columns are 2 GB and not 1.",
     )?;
     lab.assert_claim(
         (long.1.own - text.1.own).abs() < 0.1 && long.1.own < 12.0,
         format!(
-            "Of the key of 100 bytes {:.1} differ from the key before, as many as of the key of 32: the rest is the same in all neighbours.",
+            "Of the key of 100 bytes {:.1} differ from the key before, as many as of the key of \
+             32: the rest is the same in all neighbours.",
             long.1.own
         ),
     )?;
@@ -149,9 +152,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "Two things act against each other. In the log, on the wire and in the memstore every cell carries its whole key. In store files a block \
-         encoding writes only what differs from the cell before. These cells in blocks of 64 KB as HBase's FAST_DIFF encodes them, and beside them what \
-         files that HBase 2.6.4 wrote of such keys have for each cell, heads of blocks and index included:",
+        "Two things act against each other. In the log, on the wire and in the memstore every cell \
+         carries its whole key. In store files a block encoding writes only what differs from the \
+         cell before. These cells in blocks of 64 KB as HBase's FAST_DIFF encodes them, and next \
+         to them what files that HBase 2.6.4 wrote of such keys have for each cell, heads of \
+         blocks and index included:",
     );
     let of_hbase = [("64.2", 16.5), ("44.1", 15.4), ("132.4", 16.9), ("97.2", 45.3)];
     let line = |((name, cost), (plain, of_hbase)): (&(&str, Costs), &(&str, f64))| {
@@ -169,7 +174,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let [text_key, binary_key, long_key, hashed_key] = [0, 1, 2, 3].map(|at| found[at].1.encoded);
     lab.assert_claim(
         long_key < binary_key + 2.0 && hashed_key > 2.5 * text_key,
-        "The key of 100 bytes takes hardly more than the one of 12. The hash takes more than two and a half times as much, because it makes neighbours different.",
+        "The key of 100 bytes takes hardly more than the one of 12. The hash takes more than two \
+         and a half times as much, because it makes neighbours different.",
     )?;
     let near = found
         .iter()
@@ -179,8 +185,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Right);
     lab.paragraph(
-        "Fields that many neighbours share come first, a block encoding is declared, and if load has to be spread, one byte of salt does it: it leaves \
-         neighbours alike. Short names are for the log and for memory.",
+        "Fields that many neighbours share come first, a block encoding is declared, and if load \
+         has to be spread, one byte of salt does it: it leaves neighbours alike. Short names are \
+         for the log and for memory.",
     );
     let salted: KeySchema = "(SALT(16 BY sensor), sensor U32, ts TIMESTAMP DESC)".parse()?;
     let keys = points.iter().map(|&(sensor, time)| {
@@ -205,6 +212,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "ROW KEY TEXT '{md5(sensor):32}_{sensor}_{rev(ts):19}'",
         "ROW KEY (SALT(16 BY sensor), sensor U32, ts TIMESTAMP DESC)",
     )?;
-    let table = "CREATE TABLE points (v DOUBLE FAMILY d, ROW KEY (SALT(16 BY sensor), sensor U32, ts TIMESTAMP DESC))";
+    let table = "CREATE TABLE points (v DOUBLE FAMILY d, ROW KEY (SALT(16 BY sensor), sensor U32, \
+                 ts TIMESTAMP DESC))";
     lab.expect_finding("F-DBE", table, &format!("{table} WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF')"))
 }

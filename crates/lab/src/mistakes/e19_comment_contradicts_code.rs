@@ -15,27 +15,35 @@ pub(super) const PAGE: Page = Page {
 
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
-    lab.paragraph("Logins of a user are counted for each day. The comment above the code says that the key is userId_loginCount_date; the code makes userId_date.");
+    lab.paragraph(
+        "Logins of a user are counted for each day. The comment above the code says that the key \
+         is userId_loginCount_date; the code makes userId_date.",
+    );
     let table = lab.create("logins", &["c"], &[])?;
     for _ in 0..3 {
         lab.incr(&table, "user_1_20240315", "c:n", 1)?;
     }
 
     lab.section(Section::Outcome);
-    lab.paragraph("A second program is written by the comment. It looks for the third login of the day, and then counts one more, the fourth:");
+    lab.paragraph(
+        "A second program is written by the comment. It looks for the third login of the day, and \
+         then counts one more, the fourth:",
+    );
     let found = lab.get(&table, "user_1_3_20240315")?;
     let count = lab.incr(&table, "user_1_4_20240315", "c:n", 1)?;
     lab.assert_claim(
         found.is_empty() && count == 1,
-        "It finds no third login. Its own is counted as the first, in a row that the first program never reads.",
+        "It finds no third login. Its own is counted as the first, in a row that the first program \
+         never reads.",
     )?;
     let all = lab.scan(&table, &ScanSpec::prefix("user_1_"))?;
     lab.assert_claim(all.len() == 2, "The day now has two rows with two counts.")?;
 
     lab.section(Section::Why);
     lab.paragraph(
-        "A comment is checked by nobody. Here it is also wrong in itself: what changes with every login cannot be in the key of the row that counts \
-         logins, since each login would then make a row of its own, and whoever wants the count would have to know it to find it.",
+        "No program checks a comment. Here it is also wrong in itself: what changes with every \
+         login cannot be in the key of the row that counts logins, since each login would then \
+         create a separate row, and a reader would have to know the count to find it.",
     );
 
     lab.section(Section::Right);
@@ -58,7 +66,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         read.parse_values(["user_id=user_1", "day=2024-03-15"]).map_err(anyhow::Error::msg)?;
     lab.assert_claim(
         read.encode(&values)?[..] == row[..],
-        "A program that has nothing but the table reads the declaration from it, and makes the same key.",
+        "A program that has nothing but the table reads the declaration from it, and makes the \
+         same key.",
     )?;
     lab.decode(&key, &row)?;
     Ok(())

@@ -18,7 +18,10 @@ fn days(days: i32) -> i32 {
 
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
-    lab.paragraph("A sensor has a point a day under the sensor and the reversed time, for 40 days up to now. The last n days are read from now back to now - n * 24 * 3600 * 1000, and n is an int.");
+    lab.paragraph(
+        "A sensor has a point a day under the sensor and the reversed time, for 40 days up to now. \
+         The last n days are read from now back to now - n * 24 * 3600 * 1000, and n is an int.",
+    );
     let table = lab.create("points", &["d"], &[])?;
     lab.load(
         &table,
@@ -44,17 +47,22 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     lab.assert_claim(
         days(30) == -1_702_967_296 && counts[3..] == [0, 0],
-        "From 25 days on nothing is found: 30 days are -1,702,967,296 milliseconds, and the range begins in the future.",
+        "From 25 days on nothing is found: 30 days are -1,702,967,296 milliseconds, and the range \
+         begins in the future.",
     )?;
 
     lab.section(Section::Why);
     lab.paragraph(
-        "An int ends at 2,147,483,647, which is 24.8 days of milliseconds. All factors are ints, so the product is one, whatever it is subtracted from. \
-         The mistake shows on the day on which somebody first asks for a month.",
+        "An int ends at 2,147,483,647, which is 24.8 days of milliseconds. All factors are ints, \
+         so the product is one, whatever it is subtracted from. The mistake shows with the first \
+         query for a month.",
     );
 
     lab.section(Section::Right);
-    lab.paragraph("A question names times, or a duration with its unit; nothing is multiplied. In Java it is Duration.ofDays(30).toMillis(), or 30L.");
+    lab.paragraph(
+        "A question names times, or a duration with its unit; nothing is multiplied. In Java it is \
+         Duration.ofDays(30).toMillis(), or 30L.",
+    );
     let key = lab.key("ROW KEY TEXT '{sensor}_{rev(ts):19}' WHERE sensor MATCHES '[^_]+'")?;
     let found = lab.query(&table, &key, &["sensor=s1", "ts=2024-02-14..2024-03-16"], None)?;
     lab.assert_claim(

@@ -17,9 +17,14 @@ const MESSAGES: usize = 2_000;
 
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
-    lab.paragraph(format!("Messages stand in one table under their receiver, newest first. {MESSAGES} messages are sent among 50 users, and the screen \"sent\" is to show those of user_07."));
-    let (inbox, by_receiver) =
-        lab.declare("CREATE TABLE inbox (body STRING FAMILY m, ROW KEY (receiver STRING, ts TIMESTAMP DESC, sender STRING))")?;
+    lab.paragraph(format!(
+        "Messages are stored in one table under their receiver, newest first. {MESSAGES} messages \
+         are sent among 50 users, and the screen \"sent\" is to show those of user_07."
+    ));
+    let (inbox, by_receiver) = lab.declare(
+        "CREATE TABLE inbox (body STRING FAMILY m, ROW KEY (receiver STRING, ts TIMESTAMP DESC, \
+         sender STRING))",
+    )?;
     let user = |chance: &mut fastrand::Rng| format!("user_{:02}", chance.u8(..50));
     let messages: Vec<(String, String, String)> = (0_i64..)
         .take(MESSAGES)
@@ -63,12 +68,20 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
 
     lab.section(Section::Why);
-    lab.paragraph("A table has one order, and the sender stands at the end of it. A filter on the sender, or an index that is not there, changes what is returned and not what is read.");
+    lab.paragraph(
+        "A table has one order, and the sender is at its end. A filter on the sender, or an index \
+         that is not there, changes what is returned and not what is read.",
+    );
 
     lab.section(Section::Right);
-    lab.paragraph("Each way to ask needs a table that has the answer side by side. A message is written twice, under its receiver and under its sender.");
-    let (outbox, by_sender) =
-        lab.declare("CREATE TABLE outbox (body STRING FAMILY m, ROW KEY (sender STRING, ts TIMESTAMP DESC, receiver STRING))")?;
+    lab.paragraph(
+        "Each way to ask needs a table that has the answer side by side. A message is written \
+         twice, under its receiver and under its sender.",
+    );
+    let (outbox, by_sender) = lab.declare(
+        "CREATE TABLE outbox (body STRING FAMILY m, ROW KEY (sender STRING, ts TIMESTAMP DESC, \
+         receiver STRING))",
+    )?;
     let rows = keys(lab, &by_sender)?;
     lab.load(&outbox, "m:body", rows)?;
     let shown = lab.query(&outbox, &by_sender, &["sender=user_07"], Some(3))?;
@@ -77,10 +90,14 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         shown.len() == 3 && all.len() == sent.len() && read == all.len(),
         format!("The same {} messages, {read} rows read, the newest first.", all.len()),
     )?;
-    lab.paragraph("The two writes are not one: write the outbox first, and let a repair look for messages there that their receivers do not have.");
+    lab.paragraph(
+        "The two writes are not one: write the outbox first, and let a repair look for messages \
+         there that their receivers do not have.",
+    );
     let table = |key: &str| {
         format!(
-            "CREATE TABLE mail (body STRING FAMILY m, ROW KEY ({key})) WITH QUERIES (sent: sender = ? ORDER BY ts DESC LIMIT 20)"
+            "CREATE TABLE mail (body STRING FAMILY m, ROW KEY ({key})) WITH QUERIES (sent: sender \
+             = ? ORDER BY ts DESC LIMIT 20)"
         )
     };
     let (wrong, right) = (

@@ -7,7 +7,7 @@ use crate::{Page, PageWriter, Section};
 
 pub(super) const PAGE: Page = Page {
     id: "E22",
-    title: "The primary key is not what is asked for",
+    title: "The primary key is not what queries specify",
     rules: &["Q-FULL"],
     see: &["E21", "E38"],
     run,
@@ -19,10 +19,14 @@ const USERS: u32 = 20;
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(format!(
-        "The design says: receiver, time, sender. The table that was created has a message id as its primary key, as tables have. {MESSAGES} messages for \
-         {USERS} users; the screen shows the 100 newest of a receiver.",
+        "The design says: receiver, time, sender. The table that was created has a message id as \
+         its primary key, as tables have. {MESSAGES} messages for {USERS} users; the screen shows \
+         the 100 newest of a receiver.",
     ));
-    let (by_id, id_key) = lab.declare("CREATE TABLE messages (receiver STRING FAMILY m, body STRING FAMILY m, ROW KEY (msg_id STRING))")?;
+    let (by_id, id_key) = lab.declare(
+        "CREATE TABLE messages (receiver STRING FAMILY m, body STRING FAMILY m, ROW KEY (msg_id \
+         STRING))",
+    )?;
     let message = |at: u32| {
         (
             format!("m{:08x}", at.wrapping_mul(2_654_435_761)),
@@ -46,22 +50,35 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let wanted = usize::try_from(MESSAGES / USERS)?;
     lab.assert_claim(
         found == wanted && examined == usize::try_from(MESSAGES)?,
-        format!("{examined} rows are looked at, {found} messages are of this receiver, in the order of their ids. They are sorted by time afterwards, and 50 thrown away."),
+        format!(
+            "{examined} rows are examined, {found} messages are of this receiver, in the order of \
+             their ids. They are sorted by time afterwards, and 50 thrown away."
+        ),
     )?;
     lab.put(&by_id, "m00000000", "m:body", "hello, corrected")?;
     let versions = lab.get_versions(&by_id, "m00000000", 5)?;
     let bodies = versions.iter().filter(|cell| cell.qualifier() == b"body").count();
-    lab.assert_claim(bodies == 1, "The design also has edits as versions of a cell. A family keeps one version unless it is told otherwise, so what stood before the edit is gone.")?;
+    lab.assert_claim(
+        bodies == 1,
+        "The design also has edits as versions of a cell. A family keeps one version by default, \
+         so the text before the edit is lost.",
+    )?;
 
     lab.section(Section::Why);
     lab.paragraph(
-        "In HBase the primary key is the order of the rows, and the only index. An id tells rows apart and answers nothing else. The class that builds \
-         keys and the statement that creates the table were written apart, and nothing holds the one to the other.",
+        "In HBase the primary key is the order of the rows, and the only index. An id tells rows \
+         apart and answers nothing else. The class that builds keys and the statement that creates \
+         the table were written apart, and nothing holds the one to the other.",
     );
 
     lab.section(Section::Right);
-    lab.paragraph("The declaration is the key that programs use. The id stands at its end, where it keeps messages of the same time apart.");
-    let text = "CREATE TABLE inbox (\n  body STRING FAMILY m,\n  ROW KEY (SALT(16 BY receiver), receiver STRING, ts TIMESTAMP DESC, sender STRING, msg_id STRING)\n) WITH (VERSIONS = 10)\n  WITH QUERIES (newest: receiver = ?)\n  SPLIT BY SALT";
+    lab.paragraph(
+        "The declaration is the key that programs use. The id is at its end, where it \
+         distinguishes messages of the same time.",
+    );
+    let text = "CREATE TABLE inbox (\n  body STRING FAMILY m,\n  ROW KEY (SALT(16 BY receiver), \
+                receiver STRING, ts TIMESTAMP DESC, sender STRING, msg_id STRING)\n) WITH \
+                (VERSIONS = 10)\n  WITH QUERIES (newest: receiver = ?)\n  SPLIT BY SALT";
     let (inbox, key) = lab.declare(text)?;
     let rows = (0..MESSAGES).map(|at| {
         let (id, receiver, time) = message(at);
@@ -83,7 +100,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         .unwrap_or_default();
     lab.assert_claim(
         found.len() == 100 && examined <= 101,
-        format!("100 rows are returned, {examined} looked at: one range, no sort. The first one is {first}."),
+        format!(
+            "100 rows are returned, {examined} examined: one range, no sort. The first one is \
+             {first}."
+        ),
     )?;
     let row = found[0].key().to_vec();
     // An edit in the same millisecond as the message would replace it.
@@ -94,6 +114,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         versions.len() == 2,
         "With ten versions declared, an edited message has both its texts.",
     )?;
-    let wrong = "CREATE TABLE messages (receiver STRING FAMILY m, body STRING FAMILY m, ROW KEY (msg_id STRING)) WITH QUERIES (newest: receiver = ?)";
+    let wrong = "CREATE TABLE messages (receiver STRING FAMILY m, body STRING FAMILY m, ROW KEY \
+                 (msg_id STRING)) WITH QUERIES (newest: receiver = ?)";
     lab.expect_finding("Q-FULL", wrong, text)
 }

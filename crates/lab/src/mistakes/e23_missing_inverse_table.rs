@@ -18,7 +18,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     const RIGHT: &str = "ROW KEY (followed STRING, user STRING)";
     lab.section(Section::Wrong);
     lab.paragraph(format!(
-        "{USERS} users follow {FOLLOWS} others each. The table has the user and whom the user follows, which is what the profile page shows."
+        "{USERS} users follow {FOLLOWS} others each. The table has the user and whom the user \
+         follows, which is what the profile page shows."
     ));
     let (follows, by_user) =
         lab.declare(&format!("CREATE TABLE follows (since STRING FAMILY f, {WRONG})"))?;
@@ -49,7 +50,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
 
     lab.section(Section::Why);
-    lab.paragraph("A relation between two sides is asked from both. A table answers it from the side that its key begins with.");
+    lab.paragraph(
+        "A relation between two sides is queried from both. A table answers it from the side that \
+         its key begins with.",
+    );
 
     lab.section(Section::Right);
     lab.paragraph(

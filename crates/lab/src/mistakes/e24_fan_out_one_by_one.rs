@@ -78,29 +78,45 @@ fn fan_out(
 
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
-    lab.paragraph(format!("A post of star goes to the feeds of {FOLLOWERS} followers: a loop over the followers, with a put for each. The program is restarted in the middle of it."));
+    lab.paragraph(format!(
+        "A post of star goes to the feeds of {FOLLOWERS} followers: a loop over the followers, \
+         with a put for each. The program is restarted in the middle of it."
+    ));
     let timeline = lab.create("timeline", &["t"], &[])?;
     let begun = Instant::now();
     for at in 0..120 {
         timeline.inner().put(entry(at, "post_1"))?;
     }
     let single = begun.elapsed() / 120;
-    lab.statement("put 'timeline', '<follower>_post_1', 't:from', 'star'    -- for each follower, until the program ends", Vec::new());
+    lab.statement(
+        "put 'timeline', '<follower>_post_1', 't:from', 'star'    -- for each follower, until the \
+         program ends",
+        Vec::new(),
+    );
 
     lab.section(Section::Outcome);
     let has = delivered(lab, &timeline, "post_1")?;
-    lab.assert_claim(has == 120, format!("{has} of {FOLLOWERS} followers have the post. Nothing says that it is not all of them, nor with whom to go on."))?;
+    lab.assert_claim(
+        has == 120,
+        format!(
+            "{has} of {FOLLOWERS} followers have the post. Nothing says that it is not all of \
+             them, nor with whom to go on."
+        ),
+    )?;
 
     lab.section(Section::Why);
     lab.paragraph(
-        "HBase changes one row at a time for certain; many rows are many changes, and between any two of them the program may end. Each put is a round \
-         trip of its own as well: ten million followers at half a millisecond are an hour and a half, for one post.",
+        "HBase changes one row at a time for certain; many rows are many changes, and between any \
+         two of them the program may end. Each put is a round trip of its own as well: ten million \
+         followers at half a millisecond are an hour and a half, for one post.",
     );
 
     lab.section(Section::Right);
     lab.paragraph(
-        "The post is written first, with a cursor: how far it has been sent. Followers get it in batches, and the cursor moves on after each. \
-         Whoever starts again reads the cursor. A batch that is sent twice does no harm, since a follower's row for a post is always the same.",
+        "The post is written first, with a cursor: how far it has been sent. Followers get it in \
+         batches, and the cursor moves on after each. A restarted process reads the cursor. A \
+         batch that is sent twice does no harm, since a follower's row for a post is always the \
+         same.",
     );
     let posts = lab.create("posts", &["p"], &[])?;
     posts.inner().put(Put::new("post_2").add("p", "text", "hello").add("p", "cursor", "0"))?;
@@ -118,7 +134,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let cursor = lab.get(&posts, "post_2")?;
     lab.assert_claim(
         before == 200 && cursor.value("p", "cursor") == Some(b"100"),
-        "200 followers have the post, and the cursor says 100: some will be sent it again, none will be left out.",
+        "200 followers have the post, and the cursor says 100: some will be sent it again, none \
+         will be left out.",
     )?;
     let begun = Instant::now();
     let calls = fan_out(&posts, &timeline, "post_2", 10)?;
@@ -127,14 +144,21 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let cursor = lab.get(&posts, "post_2")?;
     lab.assert_claim(
         after == FOLLOWERS && cursor.value("p", "cursor") == Some(b"300"),
-        format!("Started once more, it ends with all {after} followers having the post once, after {calls} calls for 200 followers."),
+        format!(
+            "Started once more, it ends with all {after} followers having the post once, after \
+             {calls} calls for 200 followers."
+        ),
     )?;
     lab.measurement(format!(
         "a single put took {} us, a follower of a batch {} us",
         single.as_micros(),
         batched.as_micros() / 200
     ));
-    lab.paragraph("Above some number of followers the post is not sent at all. Whoever follows such an account reads its newest posts beside the own feed, and merges the two: one range more for a reader, in place of millions of rows for a post.");
+    lab.paragraph(
+        "Above some number of followers the post is not sent at all. A follower of such an account \
+         reads its newest posts in addition to their own feed, and merges the two: one range more \
+         for a reader, instead of millions of rows for a post.",
+    );
     let star = lab.rows(&posts, &ScanSpec::prefix("post_"))?;
     let own = lab.rows(&timeline, &ScanSpec::prefix(format!("{}_", follower(299))))?;
     lab.assert_claim(

@@ -34,8 +34,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     const RIGHT: &str = "ROW KEY (SALT(16 BY user), day DATE, user STRING)";
     lab.section(Section::Wrong);
     lab.paragraph(format!(
-        "Who was there on a day is written as a row of the date and the user, so that the users of a day are counted by one scan. {USERS} users, \
-         {DAYS} days; the 16 regions are again as good as anybody could choose them.",
+        "Who was there on a day is written as a row of the date and the user, so that the users of \
+         a day are counted by one scan. {USERS} users, {DAYS} days; the 16 regions are again as \
+         good as anybody could choose them.",
     ));
     let wrong = lab.key(WRONG)?;
     let mut visits = Vec::new();
@@ -54,14 +55,24 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.skews(&[("day, user", &skew)]);
     lab.assert_claim(
         whole.max_over_mean < 1.01 && skew.window_mean > 14.0,
-        format!("In the end the regions are equal; during each {WINDOW} writes the busiest has {:.1} times the mean of 16.", skew.window_mean),
+        format!(
+            "In the end the regions are equal; during each {WINDOW} writes the busiest has {:.1} \
+             times the mean of 16.",
+            skew.window_mean
+        ),
     )?;
 
     lab.section(Section::Why);
-    lab.paragraph("A date grows like a time, in larger steps. All writes of today lie between today and tomorrow, and that is one region, tomorrow the next one.");
+    lab.paragraph(
+        "A date grows like a time, in larger steps. All writes of today lie between today and \
+         tomorrow, and that is one region, tomorrow the next one.",
+    );
 
     lab.section(Section::Right);
-    lab.paragraph("A salt of the user in front. The users of a day are 16 short scans in place of one, and each writer finds all 16 regions.");
+    lab.paragraph(
+        "A salt of the user in front. The users of a day are 16 short scans in place of one, and \
+         each writer finds all 16 regions.",
+    );
     let right = lab.key(RIGHT)?;
     let right_keys = keys(&right, &visits, true)?;
     let table =

@@ -37,8 +37,9 @@ fn bitmap(users: &[i64]) -> Vec<u8> {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(format!(
-        "A visit is a row of the day, the cohort (the day on which the user came first) and the user. Retention is asked for one cohort over its first \
-         days. {COHORTS} cohorts of {USERS} users, whose users come back less and less over ten days.",
+        "A visit is a row of the day, the cohort (the day on which the user came first) and the \
+         user. Retention is queried for one cohort over its first days. {COHORTS} cohorts of \
+         {USERS} users, whose users come back less and less over ten days.",
     ));
     let (visits, by_day) = lab.declare(
         "CREATE TABLE visits (n STRING FAMILY v, ROW KEY (day DATE, cohort DATE, user STRING))",
@@ -72,20 +73,33 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let ranges = lab.plan(&by_day, &question, None)?.ranges().count();
     lab.assert_claim(
         read > 3 * found.len(),
-        format!("{read} rows are read, the visits of all cohorts on these seven days, for {} of this cohort.", found.len()),
+        format!(
+            "{read} rows are read, the visits of all cohorts on these seven days, for {} of this \
+             cohort.",
+            found.len()
+        ),
     )?;
     lab.assert_claim(
         ranges == 7 && exact == found.len(),
-        "Asked by the declared key it is a range for each day, which reads no row too many; a quarter of a year would be 90 ranges.",
+        "With the declared key it is a range for each day, which reads no row too many; a quarter \
+         of a year would be 90 ranges.",
     )?;
 
     lab.section(Section::Why);
-    lab.paragraph("The day is given as a range, and behind a range a key is not narrowed any further. What is given as one value belongs in front of what is given as a range.");
+    lab.paragraph(
+        "The day is given as a range, and fields after a range do not narrow a key any further. \
+         What is given as one value belongs in front of what is given as a range.",
+    );
 
     lab.section(Section::Right);
-    lab.paragraph("The cohort in front of the day; a salt of the user in front of both, since the visits of today's cohort would all go to one place.");
-    let (right, by_cohort) =
-        lab.declare("CREATE TABLE visits_2 (n STRING FAMILY v, ROW KEY (SALT(16 BY user), cohort DATE, day DATE, user STRING)) SPLIT BY SALT")?;
+    lab.paragraph(
+        "The cohort in front of the day; a salt of the user in front of both, since the visits of \
+         today's cohort would all go to one place.",
+    );
+    let (right, by_cohort) = lab.declare(
+        "CREATE TABLE visits_2 (n STRING FAMILY v, ROW KEY (SALT(16 BY user), cohort DATE, day \
+         DATE, user STRING)) SPLIT BY SALT",
+    )?;
     let rows = seen.iter().map(|&(first, at, user)| {
         let user = format!("u{user:03}");
         let values = [user.as_str().into(), cohort(first), day(at)];
@@ -103,8 +117,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         format!("The same {} visits, and {read_2} rows read, over all 16 salts.", found.len()),
     )?;
     lab.paragraph(
-        "That still reads a row for each visit. Where only numbers are wanted, one cell holds the users of a cohort and a day as bits, and who came on the \
-         first day and the eighth is the bits that both cells have. (With ids of any size the bits are a roaring bitmap; the table is the same.)",
+        "That still reads a row for each visit. Where only numbers are wanted, one cell holds the \
+         users of a cohort and a day as bits, and who came on the first day and the eighth is the \
+         bits that both cells have. (With ids of any size the bits are a roaring bitmap; the table \
+         is the same.)",
     );
     let (bits, key) = lab
         .declare("CREATE TABLE cohorts (users BYTES FAMILY b, ROW KEY (cohort DATE, day DATE))")?;
@@ -138,7 +154,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.assert_claim(
         usize::try_from(both)? == counted && counted > 0,
         format!(
-            "Of the cohort of 5 March {both} of {} users came a week later: two cells of {} bytes, and the same number as by counting visits.",
+            "Of the cohort of 5 March {both} of {} users came a week later: two cells of {} bytes, \
+             and the same number as by counting visits.",
             there(0).count(),
             of(first).len()
         ),

@@ -34,7 +34,8 @@ fn add_one(table: &LabTable, rows: &[Bytes]) -> anyhow::Result<()> {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(format!(
-        "Page views of the whole site are counted for each day: one row for a metric and a day, and {COUNTS} views come in. The table has 16 regions."
+        "Page views of the whole site are counted for each day: one row for a metric and a day, \
+         and {COUNTS} views come in. The table has 16 regions."
     ));
     let splits: Vec<Bytes> = (1..16_u8).map(|first| Bytes::from(vec![first])).collect();
     let text: Vec<&str> =
@@ -61,12 +62,17 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "A row lies in one region, and changes of a row come one after the other, each under the row's lock and each with its own entry in the log. \
-         Splitting cannot part a row. More servers do not make it faster; only less writing to this row does.",
+        "A row is in one region, and changes of a row come one after the other, each under the \
+         row's lock and each with its own entry in the log. A split cannot divide a row. More \
+         servers do not make it faster; only less writing to this row does.",
     );
 
     lab.section(Section::Right);
-    lab.paragraph("The counter becomes several rows. Each writer adds to one of them by chance, and whoever reads adds them up. It is the one place where a random salt is right: no row has to be found again.");
+    lab.paragraph(
+        "The counter becomes several rows. Each writer adds to a random one of them, and readers \
+         add them up. It is the one place where a random salt is right: no row has to be found \
+         again.",
+    );
     let key = lab.key("ROW KEY (SALT(16 USING random), metric STRING, day DATE)")?;
     let right = lab.create_with_splits("views_2", &["c"], splits)?;
     let values =
@@ -77,7 +83,13 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         written.push(row);
     }
     add_one(&right, &written)?;
-    lab.statement(format!("{COUNTS} times incr 'views_2', <salt>page_views<day>, 'c:n', 1    -- each time with a salt drawn below {SHARDS}"), Vec::new());
+    lab.statement(
+        format!(
+            "{COUNTS} times incr 'views_2', <salt>page_views<day>, 'c:n', 1    -- each time with a \
+             salt drawn below {SHARDS}"
+        ),
+        Vec::new(),
+    );
     let even = lab.skew(&right, &written);
     let rows = lab.query_rows(&right, &key, &["metric=page_views", "day=2024-03-15"], None)?;
     let sum: i64 = rows
@@ -95,10 +107,15 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
             even.max_over_mean
         ),
     )?;
-    lab.paragraph("As many rows are needed as the rate of counting is above what one row takes, which a measurement of the cluster tells. A counter of hundreds of views a second needs none of it.");
+    lab.paragraph(
+        "As many rows are needed as the rate of counting is above what one row takes, which a \
+         measurement of the cluster tells. A counter of hundreds of views a second needs none of \
+         it.",
+    );
     let table = |key: &str, rate: u32| {
         format!(
-            "CREATE TABLE views (n I64 FAMILY c, ROW KEY ({key})) WITH QUERIES (count: INCREMENT metric = ? AND day = ? RATE {rate})"
+            "CREATE TABLE views (n I64 FAMILY c, ROW KEY ({key})) WITH QUERIES (count: INCREMENT \
+             metric = ? AND day = ? RATE {rate})"
         )
     };
     let right = "SALT(16 USING random), metric STRING, day DATE";

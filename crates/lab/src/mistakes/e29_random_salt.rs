@@ -35,7 +35,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     const WRONG: &str = "ROW KEY (SALT(4 USING round_robin), id STRING)";
     const RIGHT: &str = "ROW KEY (SALT(4 BY id), id STRING)";
     lab.section(Section::Wrong);
-    lab.paragraph("Rows foo0001 to foo0004 would all go to the same region. Each write puts one of four salts in front, drawn as it comes. Later foo0003 is written again, to change it.");
+    lab.paragraph(
+        "Rows foo0001 to foo0004 would all go to the same region. Each write puts one of four \
+         salts in front, drawn as it comes. Later foo0003 is written again, to change it.",
+    );
     let wrong = lab.key(WRONG)?;
     let table = lab.create("items", &["f"], &["\\x01", "\\x02", "\\x03"])?;
     write(lab, &table, &wrong, &SaltGenerator::default())?;
@@ -45,18 +48,21 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let third = found.iter().filter(|row| row.key().ends_with(b"foo0003")).count();
     lab.assert_claim(
         found.len() == 5 && third == 2,
-        "Four rows were written, and five are there. foo0003 is two rows, with two versions that know nothing of each other.",
+        "Four rows were written, and five are there. foo0003 is two rows, with two versions that \
+         know nothing of each other.",
     )?;
     let plan = lab.explain(&wrong, &["id=foo0003"], None)?;
     lab.assert_claim(
         plan.fan_out() == 4,
-        "To find foo0003, all four salts are asked. Which of the two rows is newer, the reader has to find out; a delete has to find both.",
+        "To find foo0003, all four salts are read. Which of the two rows is newer, the reader has \
+         to find out; a delete has to find both.",
     )?;
 
     lab.section(Section::Why);
     lab.paragraph(
-        "A key has to follow from what it stands for. A salt that is drawn is not known to anybody afterwards: writing twice makes two rows, a get \
-         becomes a search, and uniqueness, which the row key alone provides in HBase, is lost.",
+        "A key has to be computable from what it identifies. No program knows a random salt \
+         afterwards: writing twice makes two rows, a get becomes a search, and uniqueness, which \
+         the row key alone provides in HBase, is lost.",
     );
 
     lab.section(Section::Right);

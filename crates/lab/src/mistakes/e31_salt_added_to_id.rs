@@ -18,8 +18,9 @@ const ROWS: u64 = 4_000;
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(format!(
-        "Rows are to be spread by a salt, and the key is written as (id % 5) + id. Both are numbers, so the plus adds them. The table has five regions, \
-         from 1, 2, 3 and 4; ids are counted up from {FIRST}.",
+        "Rows are to be spread by a salt, and the key is written as (id % 5) + id. Both are \
+         numbers, so the plus adds them. The table has five regions, from 1, 2, 3 and 4; ids are \
+         counted up from {FIRST}.",
     ));
     let table = lab.create("rows", &["r"], &["1", "2", "3", "4"])?;
     let wrong: Vec<String> = (FIRST..FIRST + ROWS).map(|id| ((id % 5) + id).to_string()).collect();
@@ -34,19 +35,31 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let skew = lab.distribution(&table)?;
     lab.assert_claim(
         skew.empty_regions == 4,
-        "All rows are in one region of five. The key is a number that grows, with a small disorder in its last digit.",
+        "All rows are in one region of five. The key is a number that grows, with a small disorder \
+         in its last digit.",
     )?;
     lab.assert_claim(
         wrong.windows(2).filter(|pair| pair[0] < pair[1]).count() * 5 >= (wrong.len() - 1) * 4,
-        "From one row to the next the key rises in four of five cases. Nor can the id be read back from a key without trying.",
+        "From one row to the next the key rises in four of five cases. Nor can the id be read back \
+         from a key without trying.",
     )?;
 
     lab.section(Section::Why);
-    lab.paragraph("A row key is bytes. As soon as numbers are put together with an operator of numbers, or with text whose conversion one does not see, what comes out depends on the language and on the types of that line.");
+    lab.paragraph(
+        "A row key is bytes. As soon as numbers are combined with an arithmetic operator, or with \
+         text by an implicit conversion, the result depends on the language and on the types of \
+         that line.",
+    );
 
     lab.section(Section::Right);
-    lab.paragraph("The salt is declared as such. It is a byte of its own in front, whatever the type of the id.");
-    let (right, key) = lab.declare("CREATE TABLE rows_2 (v STRING FAMILY r, ROW KEY (SALT(5 BY id USING modulo), id U64)) SPLIT BY SALT")?;
+    lab.paragraph(
+        "The salt is declared as such. It is a byte of its own in front, whatever the type of the \
+         id.",
+    );
+    let (right, key) = lab.declare(
+        "CREATE TABLE rows_2 (v STRING FAMILY r, ROW KEY (SALT(5 BY id USING modulo), id U64)) \
+         SPLIT BY SALT",
+    )?;
     let keys = (FIRST..FIRST + ROWS)
         .map(|id| Ok(Bytes::copy_from_slice(&key.encode(&[halite::rowkey::Value::Unsigned(id)])?)));
     let keys = keys.collect::<anyhow::Result<Vec<_>>>()?;

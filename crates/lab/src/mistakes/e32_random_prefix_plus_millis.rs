@@ -22,7 +22,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     const WRONG: &str = "ROW KEY (SALT(4 USING random), ts TIMESTAMP)";
     const RIGHT: &str = "ROW KEY (SALT(4 BY writer), writer U16, ts TIMESTAMP, number U32)";
     lab.section(Section::Wrong);
-    lab.paragraph(format!("Events are written under a random number below 4, which spreads them over four regions, and the time in milliseconds. {RATE} events a second come in, for {SECONDS} seconds."));
+    lab.paragraph(format!(
+        "Events are written under a random number below 4, which spreads them over four regions, \
+         and the time in milliseconds. {RATE} events a second come in, for {SECONDS} seconds."
+    ));
     let table = lab.create("events", &["e"], &["1", "2", "3"])?;
     let events = (0..i64::from(RATE) * SECONDS)
         .map(|at| (T0 + at * SECOND / i64::from(RATE) + lab.rng().i64(0..50), lab.rng().u8(..4)))
@@ -45,18 +48,27 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     );
     lab.assert_claim(
         (400..800).contains(&lost),
-        format!("{} events a second are gone, without an error: the later one is a new version of the earlier one.", lost / 5),
+        format!(
+            "{} events a second are gone, without an error: the later one is a new version of the \
+             earlier one.",
+            lost / 5
+        ),
     )?;
 
     lab.section(Section::Why);
     lab.paragraph(
-        "Rows are told apart by the key and by nothing else. Of r events a second over B prefixes, each of the 1000 * B places of a second gets \
-         x = r / (1000 * B) in the mean, and 1000 * B * (x - 1 + exp(-x)) events find their place taken: here 115 a second, and nearly four times as \
-         many at twice the rate. A prefix that is computed from the time itself would be no help: the two have the same one.",
+        "Rows are distinguished only by the key. Of r events a second over B prefixes, each of the \
+         1000 * B places of a second gets x = r / (1000 * B) in the mean, and 1000 * B * (x - 1 + \
+         exp(-x)) events find their place taken: here 115 a second, and nearly four times as many \
+         at twice the rate. A prefix that is computed from the time itself would be no help: the \
+         two have the same one.",
     );
 
     lab.section(Section::Right);
-    lab.paragraph("Behind the time stands what makes the event one of its own: who wrote it, and its number there. The prefix is a salt of these.");
+    lab.paragraph(
+        "After the time follows what makes the event unique: its writer, and its number there. The \
+         prefix is a salt of these.",
+    );
     let (table, key) =
         lab.declare(&format!("CREATE TABLE events_2 (n STRING FAMILY e, {RIGHT}) SPLIT BY SALT"))?;
     let rows = events.iter().zip(0_u64..).map(|((ts, _), number)| {

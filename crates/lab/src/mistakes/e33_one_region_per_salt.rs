@@ -37,8 +37,10 @@ fn sixteen_boundaries() -> Vec<Bytes> {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "There should be as many salts as regions, says a rule. A table was made with 16 regions for 16 salts. Then it turned out that each salt is a scan \
-         more for every range that is read, so the program takes three salts. The regions are there, it is thought, and will fill up later.",
+        "There should be as many salts as regions, says a rule. A table was made with 16 regions \
+         for 16 salts. Then it turned out that each salt is a scan more for every range that is \
+         read, so the program takes three salts. The regions are there, it is thought, and will \
+         fill up later.",
     );
     let three = salted(3)?;
     let table = lab.create_with_splits("users", &["u"], sixteen_boundaries())?;
@@ -56,9 +58,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "All rows of a salt lie side by side, and a region that holds the beginning of a salt holds as much of it as its end allows. What the rule \
-         means is that no region may hold more salts than another. That they are equal is one way; but regions split as they grow, and after the \
-         first split the rule is broken, without any harm.",
+        "All rows of a salt lie side by side, and a region that holds the beginning of a salt \
+         holds as much of it as its end allows. What the rule means is that no region may hold \
+         more salts than another. That they are equal is one way; but regions split as they grow, \
+         and after the first split the rule is broken, without any harm.",
     );
     let mut figures = Vec::new();
     let mut worst = Vec::new();
@@ -79,11 +82,16 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let [equal, twice, thrice, half, ten] = worst[..] else { anyhow::bail!("there are five") };
     lab.assert_claim(
         [equal, twice, thrice, half].iter().all(|skew| *skew < 1.15) && (1.2..1.4).contains(&ten),
-        "Where the regions divide the salts, the rows lie evenly. 16 salts on 10 regions do not: six regions get two salts, and four get one.",
+        "Where the regions divide the salts, the rows lie evenly. 16 salts on 10 regions do not: \
+         six regions get two salts, and four get one.",
     )?;
 
     lab.section(Section::Right);
-    lab.paragraph("Take more salts than regions at first, a multiple, so that regions can be moved apart for a long time: 32 salts on 16 regions. SPLIT BY SALT x m gives each salt m regions where one is not enough.");
+    lab.paragraph(
+        "Take more salts than regions at first, a multiple, so that regions can be moved apart for \
+         a long time: 32 salts on 16 regions. SPLIT BY SALT x m gives each salt m regions where \
+         one is not enough.",
+    );
     let key = lab.key("ROW KEY (SALT(32 BY id), id STRING)")?;
     let right =
         lab.create_with_splits("users_2", &["u"], Splits::into_regions(&key, 16, None)?.keys)?;
@@ -96,7 +104,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
             even.max_over_mean
         ),
     )?;
-    lab.paragraph("The number of salts cannot be changed later without moving rows: a row is looked for under the salt that is computed now.");
+    lab.paragraph(
+        "The number of salts cannot be changed later without moving rows: a row is looked for \
+         under the salt that is computed now.",
+    );
     lab.expect_finding_in(
         "P-SALTREG",
         &LintInput { key: Some(&three), splits: Some(table.splits()), ..LintInput::default() },

@@ -22,8 +22,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     const RIGHT: &str = "ROW KEY (HASH(host BYTES 4), host STRING, ts TIMESTAMP)";
     lab.section(Section::Wrong);
     lab.paragraph(
-        "Log lines of 20 hosts are spread by a hash of host and time in front of both. A hash can be computed again by whoever reads, so rows are easy \
-         to find, it is said.",
+        "Log lines of 20 hosts are spread by a hash of host and time in front of both. Readers can \
+         compute a hash again, so rows are supposedly easy to find.",
     );
     let wrong = lab.key(WRONG)?;
     let table = lab.create("log", &["l"], &[])?;
@@ -55,7 +55,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         one.points().is_some()
             && range.has_residual()
             && crate::manual_keys::bounds(&range) == [(Bytes::new(), Bytes::new())],
-        "The whole table is read, and every row looked at.",
+        "The whole table is read, and every row examined.",
     )?;
     let found = lab.query_rows(&table, &wrong, &question, None)?;
     lab.assert_claim(
@@ -64,10 +64,16 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
 
     lab.section(Section::Why);
-    lab.paragraph("To compute a hash one has to know all that goes into it. A range of times is no time: four hours of milliseconds are 14,400,000 hashes, each in another place.");
+    lab.paragraph(
+        "A hash can be computed only from all of its inputs. A range of times is not one time: \
+         four hours of milliseconds are 14,400,000 hashes, each in another place.",
+    );
 
     lab.section(Section::Right);
-    lab.paragraph("Into the hash go the fields that every question gives as one value, here the host. What is asked by range stands behind it as it is.");
+    lab.paragraph(
+        "The hash contains the fields that every query specifies as one value, here the host. \
+         Fields queried by range follow unhashed.",
+    );
     let right = lab.key(RIGHT)?;
     let table = lab.create("log_2", &["l"], &[])?;
     lab.load(&table, "l:text", keys(&right)?)?;
@@ -79,7 +85,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     let table = |key: &str| {
         format!(
-            "CREATE TABLE log (text STRING FAMILY l, {key}) WITH QUERIES (hours: host = ? AND ts IN RANGE)"
+            "CREATE TABLE log (text STRING FAMILY l, {key}) WITH QUERIES (hours: host = ? AND ts \
+             IN RANGE)"
         )
     };
     lab.expect_finding("Q-HASHRANGE", &table(WRONG), &table(RIGHT))

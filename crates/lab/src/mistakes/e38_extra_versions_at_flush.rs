@@ -16,8 +16,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "A family keeps three versions. More than that are said to be there until a major compaction takes them away, once a week, and a program counts \
-         on it: it reads older ones back with a raw scan, as an undo. A price is changed five times:",
+        "A family keeps three versions. More than that are said to be there until a major \
+         compaction takes them away, once a week, and a program counts on it: it reads older ones \
+         back with a raw scan, as an undo. A price is changed five times:",
     );
     let table = lab.make("prices", [FamilyDescriptor::new("p").versions(3)], Vec::new())?;
     lab.statement("create 'prices', {NAME => 'p', VERSIONS => 3}", Vec::new());
@@ -39,14 +40,16 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let raw = lab.scan(&table, &ScanSpec::all().raw().versions(10))?;
     lab.assert_claim(
         raw[0].len() == 3,
-        "The raw scan finds three. The two oldest prices are gone for good.",
+        "The raw scan finds three. The two oldest prices are permanently deleted.",
     )?;
 
     lab.section(Section::Why);
     lab.paragraph(
-        "A flush writes a new file, and leaves out what nobody may read any more; so does every compaction for the files it reads. What no flush and no \
-         minor compaction sees together stays: versions of one cell in two files. Only a major compaction reads all files, so only after that it is \
-         certain that extra versions are gone. When they go earlier is not promised.",
+        "A flush writes a new file, and omits cells that are no longer readable; so does every \
+         compaction for the files it reads. What no flush and no minor compaction sees together \
+         stays: versions of one cell in two files. Only a major compaction reads all files, so \
+         only after that it is certain that extra versions are gone. When they go earlier is not \
+         promised.",
     );
     for version in 6..=7 {
         table.inner().put(halite::Put::new("tea").add_at(
@@ -58,13 +61,20 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     }
     lab.flush(&table)?;
     let raw = lab.rows(&table, &ScanSpec::all().raw().versions(10))?;
-    lab.assert_claim(raw[0].len() == 5, "Two more prices in a second file: five versions are there again, three in the one and two in the other.")?;
+    lab.assert_claim(
+        raw[0].len() == 5,
+        "Two more prices in a second file: five versions are there again, three in the one and two \
+         in the other.",
+    )?;
 
     lab.section(Section::Right);
     lab.paragraph(
         "What has to be found later is a row of its own, with the time in its key, newest first.",
     );
-    let (table, key) = lab.declare("CREATE TABLE price_changes (eur STRING FAMILY p, ROW KEY (item STRING, ts TIMESTAMP DESC))")?;
+    let (table, key) = lab.declare(
+        "CREATE TABLE price_changes (eur STRING FAMILY p, ROW KEY (item STRING, ts TIMESTAMP \
+         DESC))",
+    )?;
     for version in 1..=5 {
         let row =
             key.encode(&["tea".into(), halite::rowkey::Value::Signed(T0 + version * SECOND)])?;
@@ -78,7 +88,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     let family = |versions| {
         format!(
-            "CREATE TABLE prices (eur STRING FAMILY p, ROW KEY (item STRING)) WITH (VERSIONS = {versions})"
+            "CREATE TABLE prices (eur STRING FAMILY p, ROW KEY (item STRING)) WITH (VERSIONS = \
+             {versions})"
         )
     };
     lab.expect_finding("F-VER", &family(1_000), &family(3))

@@ -47,10 +47,14 @@ fn keys(
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(format!(
-        "Measurements stand under metric, host and time, which is said to serve \"a metric and a range of time\". {HOSTS} hosts, one value a minute for \
-         {STEPS} minutes; the dashboard shows ten minutes of cpu of all hosts.",
+        "Measurements are stored under metric, host and time, which is supposed to serve \"a \
+         metric and a range of time\". {HOSTS} hosts, one value a minute for {STEPS} minutes; the \
+         dashboard shows ten minutes of cpu of all hosts.",
     ));
-    let (table, key) = lab.declare("CREATE TABLE metrics (v DOUBLE FAMILY m, ROW KEY (metric STRING, host STRING, ts TIMESTAMP))")?;
+    let (table, key) = lab.declare(
+        "CREATE TABLE metrics (v DOUBLE FAMILY m, ROW KEY (metric STRING, host STRING, ts \
+         TIMESTAMP))",
+    )?;
     let first = samples(0..STEPS);
     lab.load(&table, "m:v", keys(&key, &first)?)?;
 
@@ -59,15 +63,28 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let plan = lab.explain(&key, &question, None)?;
     let (found, read) = lab.query_counted(&table, &key, &question, None)?;
     lab.assert_claim(
-        plan.fan_out() == 1 && plan.has_residual() && i64::try_from(read)? == HOSTS * STEPS && found.len() == 200,
-        format!("It is one range: all of cpu. {read} rows are read for {} that are wanted, and more with each day that is kept.", found.len()),
+        plan.fan_out() == 1
+            && plan.has_residual()
+            && i64::try_from(read)? == HOSTS * STEPS
+            && found.len() == 200,
+        format!(
+            "It is one range: all of cpu. {read} rows are read for {} that are wanted, and more \
+             with each day that is kept.",
+            found.len()
+        ),
     )?;
 
     lab.section(Section::Why);
-    lab.paragraph("Within cpu, rows lie by host. The ten minutes are twenty pieces, one in each host's rows. A condition behind a field that is not given narrows nothing by itself.");
+    lab.paragraph(
+        "Within cpu, rows are sorted by host. The ten minutes are twenty parts, one in each host's \
+         rows. A condition after an unspecified field narrows nothing.",
+    );
 
     lab.section(Section::Right);
-    lab.paragraph("If the hosts are known, they are given, and each is a range. If only their number is known, the plan skips from host to host and reads the ten minutes of each.");
+    lab.paragraph(
+        "If the hosts are known, they are given, and each is a range. If only their number is \
+         known, the plan skips from host to host and reads the ten minutes of each.",
+    );
     let host = key.field_id("host").unwrap_or_default();
     let options = PlanOptions { distinct: vec![(host, 20)], ..PlanOptions::default() };
     let skipping = lab.explain_with(&key, &question, "about 20 hosts", &options)?;
@@ -75,9 +92,15 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let skipped = lab.execute_plan(counted, &skipping)?;
     lab.assert_claim(skipping.is_skip_scan() && skipped == found, "The same 200 rows.")?;
     let by_skipping = reads.rows();
-    lab.paragraph("If it is the question that matters most, it gets a key of its own: the metric and a bucket of time in front, the hosts within. A salt of metric and host keeps the newest bucket from being one place.");
-    let (buckets, bucketed) =
-        lab.declare("CREATE TABLE metrics_2 (v DOUBLE FAMILY m, ROW KEY (SALT(4 BY metric, host), metric STRING, BUCKET(ts, '10m'), host STRING, ts TIMESTAMP)) SPLIT BY SALT")?;
+    lab.paragraph(
+        "If it is the question that matters most, it gets a key of its own: the metric and a \
+         bucket of time in front, the hosts within. A salt of metric and host keeps the newest \
+         bucket from being one place.",
+    );
+    let (buckets, bucketed) = lab.declare(
+        "CREATE TABLE metrics_2 (v DOUBLE FAMILY m, ROW KEY (SALT(4 BY metric, host), metric \
+         STRING, BUCKET(ts, '10m'), host STRING, ts TIMESTAMP)) SPLIT BY SALT",
+    )?;
     lab.load(&buckets, "m:v", keys(&bucketed, &first)?)?;
     let (found_2, by_bucket) = lab.query_counted(&buckets, &bucketed, &question, None)?;
     let fan_out = lab.plan(&bucketed, &question, None)?.fan_out();
@@ -105,8 +128,14 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         ],
     );
     lab.assert_claim(
-        found_2.len() == found.len() && by_bucket == found.len() && by_skipping <= found.len() + 25 && fan_out == 4,
-        format!("Skipping reads {by_skipping} rows, of which those above 200 tell which hosts there are; the bucketed key reads what is wanted."),
+        found_2.len() == found.len()
+            && by_bucket == found.len()
+            && by_skipping <= found.len() + 25
+            && fan_out == 4,
+        format!(
+            "Skipping reads {by_skipping} rows, of which those above 200 tell which hosts there \
+             are; the bucketed key reads what is wanted."
+        ),
     )?;
     lab.paragraph(format!("{LATER} minutes later:"));
     let later = samples(STEPS..STEPS + LATER);
@@ -118,6 +147,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let (_, bucket) = lab.query_counted(&buckets, &bucketed, &question, None)?;
     lab.assert_claim(
         whole > read && reads.rows() == by_skipping && bucket == by_bucket,
-        format!("The same ten minutes cost {whole} rows the first way now, and as many as before the other ways: {by_skipping} and {bucket}."),
+        format!(
+            "The same ten minutes cost {whole} rows the first way now, and as many as before the \
+             other ways: {by_skipping} and {bucket}."
+        ),
     )
 }

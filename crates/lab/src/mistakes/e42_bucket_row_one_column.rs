@@ -16,7 +16,11 @@ pub(super) const PAGE: Page = Page {
 
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
-    lab.paragraph("A row holds a quarter of an hour of a host's load: the key is the host and the time divided by 15 minutes. Each sample is put into the column m:v of the row it belongs to. A sample a second comes in for an hour.");
+    lab.paragraph(
+        "A row holds a quarter of an hour of a host's load: the key is the host and the time \
+         divided by 15 minutes. Each sample is put into the column m:v of the row it belongs to. A \
+         sample a second comes in for an hour.",
+    );
     let (table, key) = lab.declare(
         "CREATE TABLE load (v STRING FAMILY m, ROW KEY (host STRING, BUCKET(ts, '15m')))",
     )?;
@@ -49,12 +53,16 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "The bucket takes the seconds out of the key, and nothing else keeps them: all samples of a quarter are the same cell. More versions in the family \
-         would keep some, for another purpose, and those of one millisecond still replace each other.",
+        "The bucket takes the seconds out of the key, and nothing else keeps them: all samples of \
+         a quarter are the same cell. More versions in the family would keep some, for another \
+         purpose, and those of one millisecond still replace each other.",
     );
 
     lab.section(Section::Right);
-    lab.paragraph("What the key has lost of the time becomes the qualifier: the offset in the bucket, in milliseconds, as four bytes that sort.");
+    lab.paragraph(
+        "What the key has lost of the time becomes the qualifier: the offset in the bucket, in \
+         milliseconds, as four bytes that sort.",
+    );
     let right = lab.create("load_2", &["m"], &[])?;
     let offset = |at: i64| {
         u32::try_from((T0 + at * SECOND) % (15 * MINUTE)).unwrap_or_default().to_be_bytes()

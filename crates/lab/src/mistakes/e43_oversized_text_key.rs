@@ -14,7 +14,10 @@ pub(super) const PAGE: Page = Page {
 
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
-    lab.paragraph("Keys should have 16 bytes at most, says a rule, and the example under it is a sensor and a reversed time as text. To spread load, the MD5 of it goes in front.");
+    lab.paragraph(
+        "Keys should have 16 bytes at most, says a rule, and the example under it is a sensor and \
+         a reversed time as text. To spread load, the MD5 of it goes in front.",
+    );
     let table = lab.create("points", &["d"], &[])?;
     let text = format!("sensor_00042_{}", reversed(T0));
     let hashed = format!("{}_{text}", md5_hex(&text, 32)?);
@@ -31,8 +34,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Why);
     lab.paragraph(
-        "A time is eight bytes, and 19 digits. A number below four thousand million is four bytes, and here twelve characters. A digest is 16 bytes and 32 \
-         digits, and all of it where one byte would spread the load over 256 regions.",
+        "A time is eight bytes, and 19 digits. A number below four thousand million is four bytes, \
+         and here twelve characters. A digest is 16 bytes and 32 digits, and all of it where one \
+         byte would spread the load over 256 regions.",
     );
 
     lab.section(Section::Right);
@@ -52,9 +56,12 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let back = lab.decode(&salted, &spread)?;
     lab.assert_claim(
         back == "sensor = 42, ts = 2024-03-15T00:00:00Z",
-        "They are read back as sensor and time, so nobody has to look at the bytes.",
+        "They are read back as sensor and time, so the bytes need not be read.",
     )?;
-    lab.paragraph("Names that are no numbers get numbers from a dictionary, or stay text: on disk a block encoding leaves out what neighbours share. What it cannot leave out is a digest.");
+    lab.paragraph(
+        "Names that are no numbers get numbers from a dictionary, or stay text: on disk a block \
+         encoding leaves out what neighbours share. What it cannot leave out is a digest.",
+    );
     lab.expect_finding(
         "K-HEX",
         "ROW KEY (HASH(sensor BYTES 16 USING md5 HEX), sensor U32, ts TIMESTAMP DESC)",

@@ -34,7 +34,8 @@ fn bytes_per_point(lab: &PageWriter, table: &LabTable) -> anyhow::Result<f64> {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
-        "100,000 points a second are to be kept for a year in about 10 TB. That is the plan for a table with a row for each point, and one column.",
+        "100,000 points a second are to be kept for a year in about 10 TB. That is the plan for a \
+         table with a row for each point, and one column.",
     );
     let allowed = 10e12 / POINTS_PER_YEAR;
     lab.assert_claim(
@@ -44,7 +45,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
             POINTS_PER_YEAR / 1e12
         ),
     )?;
-    let (table, key) = lab.declare("CREATE TABLE points (v DOUBLE FAMILY d, ROW KEY (SALT(16 BY device), device U32, ts TIMESTAMP DESC))")?;
+    let (table, key) = lab.declare(
+        "CREATE TABLE points (v DOUBLE FAMILY d, ROW KEY (SALT(16 BY device), device U32, ts \
+         TIMESTAMP DESC))",
+    )?;
     lab.paragraph(
         "A device measures a temperature every ten seconds, with one decimal, for five hours:",
     );
@@ -65,27 +69,42 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let year = |bytes: f64| format!("{:.1} TB", bytes * POINTS_PER_YEAR / 1e12);
     lab.assert_claim(
         (42.0..44.0).contains(&cell),
-        format!("A cell has {cell:.0} bytes: 13 of the key, 8 of the value, and 22 around them. A year is {}.", year(cell)),
+        format!(
+            "A cell has {cell:.0} bytes: 13 of the key, 8 of the value, and 22 around them. A year \
+             is {}.",
+            year(cell)
+        ),
     )?;
     let encoded = mean_encoded_bytes(&lab.rows(&table, &ScanSpec::all())?);
     lab.assert_claim(
         (allowed * 3.0..17.0).contains(&encoded),
         format!(
-            "In store files FAST_DIFF leaves {encoded:.1} bytes of it, which is {}: more than three times what there is room for.",
+            "In store files FAST_DIFF leaves {encoded:.1} bytes of it, which is {}: more than \
+             three times what there is room for.",
             year(encoded)
         ),
     )?;
     lab.paragraph(
-        "Compression takes some more away: files of HBase 2.6.4 with FAST_DIFF and GZ have 11 bytes for such a cell. No setting brings it to three.",
+        "Compression takes some more away: files of HBase 2.6.4 with FAST_DIFF and GZ have 11 \
+         bytes for such a cell. No setting brings it to three.",
     );
 
     lab.section(Section::Why);
-    lab.paragraph("Every cell has its own lengths, timestamp and type, and its value's bits look random to a compressor. What could be left out is not in one cell but between them: the times are ten seconds apart, and the temperature hardly changes.");
+    lab.paragraph(
+        "Every cell has its own lengths, timestamp and type, and its value's bits look random to a \
+         compressor. What could be left out is not in one cell but between them: the times are ten \
+         seconds apart, and the temperature hardly changes.",
+    );
 
     lab.section(Section::Right);
-    lab.paragraph("A row is an hour of a device, and its points are one packed cell: times as what differs from their period, values as whole numbers of tenths.");
-    let (packed, hours) =
-        lab.declare("CREATE TABLE hours (p SERIES(DOUBLE) FAMILY d OFFSET OF ts, ROW KEY (SALT(16 BY device), device U32, BUCKET(ts, '1h') DESC))")?;
+    lab.paragraph(
+        "A row is an hour of a device, and its points are one packed cell: times as what differs \
+         from their period, values as whole numbers of tenths.",
+    );
+    let (packed, hours) = lab.declare(
+        "CREATE TABLE hours (p SERIES(DOUBLE) FAMILY d OFFSET OF ts, ROW KEY (SALT(16 BY device), \
+         device U32, BUCKET(ts, '1h') DESC))",
+    )?;
     let of_hour = |points: &[(i64, f64)]| -> anyhow::Result<Vec<u8>> {
         Ok(pack(
             &points
@@ -134,5 +153,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         small < 1.5,
         format!("{small:.2} bytes a point, with key and all: half of what was promised, and less."),
     )?;
-    lab.assert_claim(noise > allowed, "Values without any pattern cannot be packed into three bytes by anybody: a random double has 52 bits of its own.")
+    lab.assert_claim(
+        noise > allowed,
+        "Values without any pattern cannot be packed into three bytes by anybody: a random double \
+         has 52 bits of its own.",
+    )
 }

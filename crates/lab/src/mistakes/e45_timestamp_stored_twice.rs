@@ -17,9 +17,13 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     const KEY: &str = "ROW KEY (SALT(16 BY device), device STRING, ts TIMESTAMP DESC)";
     lab.section(Section::Wrong);
-    lab.paragraph("Points of sensors have a family data with two columns, value and timestamp. The key has the time too.");
+    lab.paragraph(
+        "Points of sensors have a family data with two columns, value and timestamp. The key has \
+         the time too.",
+    );
     let wrong = format!(
-        "CREATE TABLE sensor_data (value DOUBLE FAMILY data, timestamp TIMESTAMP FAMILY data, {KEY})"
+        "CREATE TABLE sensor_data (value DOUBLE FAMILY data, timestamp TIMESTAMP FAMILY data, \
+         {KEY})"
     );
     let (table, key) = lab.declare(&wrong)?;
     let row = |minute: i64| -> anyhow::Result<Vec<u8>> {
@@ -45,7 +49,13 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     };
     let rows = lab.rows(&table, &ScanSpec::all())?;
     let (value, time) = (bytes(&rows, b"value"), bytes(&rows, b"timestamp"));
-    lab.assert_claim(time > value, format!("The value's cell has {value} bytes, the time's {time}: more than half of the table is times, and each cell of it has one besides, its timestamp."))?;
+    lab.assert_claim(
+        time > value,
+        format!(
+            "The value's cell has {value} bytes, the time's {time}: more than half of the table is \
+             times, and each cell of it has one besides, its timestamp."
+        ),
+    )?;
     lab.paragraph("A program corrects the clock of a device by an hour, in the column:");
     lab.put(&table, row(7)?, "data:timestamp", (T0 - 53 * MINUTE).to_be_bytes())?;
     let found = lab.query_rows(&table, &key, &["device=s1", "ts=2024-03-15T00:07:00Z"], None)?;
@@ -56,11 +66,15 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         .unwrap_or_default();
     lab.assert_claim(
         stored == (T0 - 53 * MINUTE).to_be_bytes(),
-        "Now the row that is found for 00:07 says that it is of 23:07 of the day before. A row key cannot change, so the two have parted.",
+        "Now the row that is found for 00:07 says that it is of 23:07 of the day before. A row key \
+         cannot change, so the two have parted.",
     )?;
 
     lab.section(Section::Why);
-    lab.paragraph("The column is there because a row without it does not show its time to somebody who reads it as text. The key holds it, in a form that programs have to take apart.");
+    lab.paragraph(
+        "The column is there because a row without it does not show its time as text. The key \
+         contains it, in a form that programs have to decode.",
+    );
 
     lab.section(Section::Right);
     lab.paragraph(
@@ -88,7 +102,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         now * 2 < value + time,
         format!("A point has {now} bytes in place of {}.", value + time),
     )?;
-    lab.paragraph("The point was also written with its time as the timestamp of its cell. Then a scan for a range of timestamps finds it, and leaves out whole files that are older.");
+    lab.paragraph(
+        "The point was also written with its time as the timestamp of its cell. Then a scan for a \
+         range of timestamps finds it, and leaves out whole files that are older.",
+    );
     let late = lab.count(&table, &ScanSpec::all().times(T0 + 90 * MINUTE, T0 + 200 * MINUTE)?)?;
     lab.assert_claim(late == 10, "The last ten minutes by timestamps are ten rows.")?;
     lab.expect_finding("K-TIMEDUP", &wrong, &right)

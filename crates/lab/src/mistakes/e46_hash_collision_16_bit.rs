@@ -32,7 +32,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     const WRONG: &str = "ROW KEY (HASH(host STRING BYTES 2 USING md5))";
     const RIGHT: &str = "ROW KEY (HASH(host BYTES 2 USING md5), host STRING)";
     lab.section(Section::Wrong);
-    lab.paragraph(format!("Names of hosts are long, so 16 bits of a hash stand for them in the key: 65,536 codes for {HOSTS} hosts, far more than are needed. Each host's state is a row, with its name in a column."));
+    lab.paragraph(format!(
+        "Names of hosts are long, so 16 bits of a hash replace them in the key: 65,536 codes for \
+         {HOSTS} hosts, far more than are needed. Each host's state is a row, with its name in a \
+         column."
+    ));
     let wrong = lab.key(WRONG)?;
     let table = lab.create("state", &["s"], &[])?;
     lab.load(
@@ -46,7 +50,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let lost = usize::try_from(HOSTS)? - there;
     lab.assert_claim(
         (640..810).contains(&lost),
-        format!("The table has {there} rows. {lost} hosts have no row of their own: another host of the same code wrote over it."),
+        format!(
+            "The table has {there} rows. {lost} hosts have no row of their own: another host of \
+             the same code wrote over it."
+        ),
     )?;
     let mut wrongly = None;
     for host in 0..HOSTS {
@@ -60,11 +67,14 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         }
     }
     let Some((asked, got)) = wrongly else { anyhow::bail!("no host has the row of another") };
-    lab.assert_claim(asked != got, format!("Who asks for {asked} gets the state of {got}."))?;
+    lab.assert_claim(asked != got, format!("A query for {asked} returns the state of {got}."))?;
 
     lab.section(Section::Why);
     let expected = |codes: f64| f64::from(HOSTS) - codes * (1.0 - (1.0 - 1.0 / codes).powi(10_000));
-    lab.paragraph("Hashes meet long before the codes run out: among 300 hosts with 16 bits it is more likely than not that two share one. Of n hosts and m codes, about n * n / (2 * m) have to share.");
+    lab.paragraph(
+        "Hashes meet long before the codes run out: among 300 hosts with 16 bits it is more likely \
+         than not that two share one. Of n hosts and m codes, about n * n / (2 * m) have to share.",
+    );
     lab.data_table(
         &[">bits", ">of 10,000 hosts without a code of their own"],
         [("8", 256.0), ("16", 65_536.0), ("32", 4_294_967_296.0)]
@@ -76,7 +86,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
 
     lab.section(Section::Right);
-    lab.paragraph("A hash may stand in front of the name to spread load, but not in its place. Or it is wide enough: with 8 bytes even a million hosts share a code once in 37 million times. Or a dictionary gives each name a number, DICT(host, 4), and no two the same.");
+    lab.paragraph(
+        "A hash may precede the name to spread load, but not replace it. Or it is wide enough: \
+         with 8 bytes even a million hosts share a code once in 37 million times. Or a dictionary \
+         gives each name a number, DICT(host, 4), and no two the same.",
+    );
     let right = lab.key(RIGHT)?;
     let keys = codes(&right)?;
     let table = lab.create("state_2", &["s"], &[])?;
@@ -86,7 +100,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         codes(&"(HASH(host STRING BYTES 8 USING md5))".parse()?)?.into_iter().collect();
     lab.assert_claim(
         u32::try_from(there)? == HOSTS,
-        format!("With the name behind the hash there are {there} rows."),
+        format!("With the name after the hash there are {there} rows."),
     )?;
     lab.assert_claim(
         u32::try_from(wide.len())? == HOSTS,

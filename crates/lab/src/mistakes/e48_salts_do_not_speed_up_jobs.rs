@@ -55,7 +55,10 @@ fn job(table: &LabTable) -> anyhow::Result<(Duration, Vec<usize>)> {
 
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
-    lab.paragraph("A job over all rows took hours. The table was made anew with salts and a region for each, the job took minutes, and the salts are praised for it. The same rows in three tables:");
+    lab.paragraph(
+        "A job over all rows took hours. The table was recreated with salts and a region for each, \
+         the job took minutes, and the salts are praised for it. The same rows in three tables:",
+    );
     let plain: KeySchema = "ROW KEY (ts TIMESTAMP, id U32)".parse()?;
     let salted: KeySchema = "ROW KEY (SALT(16 BY ts, id), ts TIMESTAMP, id U32)".parse()?;
     let plain_keys = keys(&plain)?;
@@ -108,14 +111,22 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     lab.assert_claim(
         largest[2] > largest[1] && largest[2] * 4 < 5 * largest[1],
-        "With salts it is no less; a little more, because hashes are never exactly even.",
+        "With salts it does not shrink; it grows a little, because hashes are never exactly even.",
     )?;
 
     lab.section(Section::Why);
-    lab.paragraph("What made the job fast is that the table had many regions of the same size. Salts come with that, because their borders are known before there is any data. They are one way to it, not the cause.");
+    lab.paragraph(
+        "What made the job fast is that the table had many regions of the same size. Salts come \
+         with that, because their split keys are known before there is any data. They are one way \
+         to it, not the cause.",
+    );
 
     lab.section(Section::Right);
-    lab.paragraph("For jobs, split where the rows are: SPLIT FROM SAMPLE of the keys that are there. Salts are for writes that would all go to one place, and for jobs over a range of what they spread:");
+    lab.paragraph(
+        "For jobs, split where the rows are: SPLIT FROM SAMPLE of the keys that are there. Salts \
+         are for writes that would all go to one place, and for jobs over a range of what they \
+         spread:",
+    );
     let quarter = |table: &LabTable, key: &KeySchema| -> anyhow::Result<usize> {
         let found =
             lab.query_rows(table, key, &["ts=2024-03-15T00:00:00Z..2024-03-15T06:00:00Z"], None)?;
@@ -134,5 +145,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
             ["salt, time, 16 regions", &many.to_string()],
         ],
     );
-    lab.assert_claim(one == 1 && many == 16, "Six hours in order of time lie in one region, and one task reads them. Under salts all 16 have a part.")
+    lab.assert_claim(
+        one == 1 && many == 16,
+        "Six hours in order of time lie in one region, and one task reads them. Under salts all 16 \
+         have a part.",
+    )
 }

@@ -27,8 +27,10 @@ pub fn list(pages: impl Iterator<Item = &'static Page>) -> String {
 /// Returns the list as Markdown, with links to the pages in the same directory.
 pub fn index(pages: impl Iterator<Item = &'static Page>) -> String {
     let pages: Vec<_> = pages.collect();
-    let mut out = "# The row-key lab\n\nEvery page here is a program: `halite lab E01` runs it on a store of its own, and `--connect` on a server or an HBase cluster.\n\
-                   What it shows was done and read back while the page was written, and each point of a list is something that was checked.\n"
+    let mut out = "# The row-key lab\n\nEvery page here is a program: `halite lab E01` runs it on \
+                   a store of its own, and `--connect` on a server or an HBase cluster.\nWhat it \
+                   shows was done and read back while the page was written, and each point of a \
+                   list is something that was checked.\n"
         .to_owned();
     for (kind, heading) in KINDS {
         line(&mut out, format_args!("\n## {heading}\n\n| page | | lint |\n|---|---|---|"));

@@ -52,15 +52,15 @@ fn aligned(headings: &[String], rows: &[Vec<String>]) -> Vec<String> {
 /// Returns the lines of shares as bars, the longest of 40 characters.
 fn bar_lines(shares: &[(String, f64)]) -> Vec<String> {
     const WIDTH: f64 = 40.0;
-    let most = shares.iter().map(|(_, share)| *share).fold(0.0, f64::max);
+    let max = shares.iter().map(|(_, share)| *share).fold(0.0, f64::max);
     let width = shares.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
     let line = |(label, share): &(String, f64)| {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "it lies between 0 and 40"
+            reason = "the value is between 0 and 40"
         )]
-        let length = if most > 0.0 { (share / most * WIDTH).round() as usize } else { 0 };
+        let length = if max > 0.0 { (share / max * WIDTH).round() as usize } else { 0 };
         format!("{label:<width$}  {:>5.1} %  {}", share * 100.0, "#".repeat(length))
             .trim_end()
             .to_owned()

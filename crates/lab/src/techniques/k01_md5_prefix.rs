@@ -25,8 +25,9 @@ const KEYS: [(&str, &str); 4] = [
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Ids that are counted up are spread by a digest in front of them, and the whole key stays text: it can be typed, printed and read. This \
-         is the key of most tutorials: the first eight hexadecimal digits of MD5, an underscore, the id.",
+        "Ids that are counted up are spread by a digest in front of them, and the whole key stays \
+         text: it can be typed, printed and read. This is the key of most tutorials: the first \
+         eight hexadecimal digits of MD5, an underscore, the id.",
     );
     lab.section(Section::Declaration);
     let key = lab.key("ROW KEY TEXT '{md5(user):8}_{user}'")?;
@@ -47,10 +48,13 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let found = lab.query(&table, &key, &["user=user_12345"], None)?;
     lab.assert_claim(
         found.len() == 1,
-        "The digest is computed from the id that is asked for, so the row is found by its key.",
+        "The digest is computed from the requested id, so the row is found by its key.",
     )?;
 
-    lab.paragraph("20,000 ids in the order in which they are given out, on 16 regions as HBase's HexStringSplit makes them:");
+    lab.paragraph(
+        "20,000 ids in the order in which they are given out, on 16 regions as HBase's \
+         HexStringSplit makes them:",
+    );
     let ids: Vec<String> = (0..20_000).map(|id| format!("user_{id}")).collect();
     let keys: Vec<Bytes> = encode_keys(&key, ids.iter().map(|id| [Value::from(id.as_str())]))?;
     let skew = skew_for_keys(&keys, &RegionSplitter::HexString.split(16)?, 2_000);
@@ -62,8 +66,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "Nine bytes in front of every cell's key, where two bytes of the digest would spread as well. No range of ids can be read any more. Eight \
-         digits are not the whole MD5: whoever writes these keys and whoever reads them has to mean the same number of digits.",
+        "Nine bytes in front of every cell's key, where two bytes of the digest would spread as \
+         well. No range of ids can be read any more. Eight digits are not the whole MD5: writers \
+         and readers of these keys have to use the same number of digits.",
     );
     lab.expect_finding(
         "K-HEX",

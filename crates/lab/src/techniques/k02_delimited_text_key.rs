@@ -10,13 +10,14 @@ pub(super) const PAGE: Page = Page {
     run,
 };
 
-const TYPED: &str = "ROW KEY TEXT '{shop}_{shelf}_{item}' WHERE shop MATCHES '[^_]+' AND shelf MATCHES '[^_]+' AND item MATCHES '[^_]+'";
+const TYPED: &str = "ROW KEY TEXT '{shop}_{shelf}_{item}' WHERE shop MATCHES '[^_]+' AND shelf \
+                     MATCHES '[^_]+' AND item MATCHES '[^_]+'";
 
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A key of several fields as text needs something between them. With an underscore, shop a, shelf b and item c become a_b_c; the prefix \
-         a_b_ is all of the shelf.",
+        "A key of several fields as text needs something between them. With an underscore, shop a, \
+         shelf b and item c become a_b_c; the prefix a_b_ is all of the shelf.",
     );
     lab.section(Section::Declaration);
     let key = lab.key(TYPED)?;
@@ -30,7 +31,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "A value that holds the delimiter is refused before it is written.",
     )?;
 
-    lab.paragraph("What happens without that check: two items that have nothing to do with one another are written under joined texts.");
+    lab.paragraph(
+        "What happens without that check: two items that have nothing to do with one another are \
+         written under joined texts.",
+    );
     let table = lab.create("stock", &["s"], &[])?;
     for (shop, shelf, item) in [("a_b", "c", "d"), ("a", "b_c", "d")] {
         lab.put(
@@ -45,8 +49,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "A check of every value at every write, and letters that cannot be used. Binary keys have neither: ROW KEY (shop STRING, shelf STRING, \
-         item STRING) ends each field by two bytes that cannot occur in it, whatever the field holds.",
+        "A check of every value at every write, and letters that cannot be used. Binary keys have \
+         neither: ROW KEY (shop STRING, shelf STRING, item STRING) ends each field by two bytes \
+         that cannot occur in it, whatever the field holds.",
     );
     lab.expect_finding("K-AMBIG", "ROW KEY TEXT '{shop}{shelf}_{item}'", TYPED)
 }

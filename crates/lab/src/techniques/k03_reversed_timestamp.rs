@@ -16,8 +16,8 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "HBase sorts rows in ascending order only, and most readers want what is newest. Long.MAX_VALUE - t puts it first: the number falls as \
-         the time rises.",
+        "HBase sorts rows in ascending order only, and most readers want what is newest. \
+         Long.MAX_VALUE - t puts it first: the number falls as the time rises.",
     );
     lab.section(Section::Declaration);
     let key = lab.key("ROW KEY (sensor STRING, ts TIMESTAMP DESC)")?;
@@ -61,7 +61,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "OrderedInt64 in descending order is one byte that says so, and the same eight.",
     )?;
     let before_1970 = time_key_bytes(lab, "ROW KEY (ts TIMESTAMP DESC)", -HOUR)?;
-    lab.assert_claim(before_1970 > bytes, "A time before 1970 sorts behind, as the oldest; subtracting from Long.MAX_VALUE would overflow there.")?;
+    lab.assert_claim(
+        before_1970 > bytes,
+        "A time before 1970 sorts last, as the oldest; subtracting from Long.MAX_VALUE would \
+         overflow there.",
+    )?;
 
     lab.section(Section::Costs);
     let digits = reversed(T0).len();
@@ -70,8 +74,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "As decimal digits the same time takes 19 bytes instead of 8, in every cell of the row.",
     )?;
     lab.paragraph(
-        "Nobody reads a time in such a key with the naked eye; halite key decode and the declared table do. Reading oldest first is a reversed \
-         scan, which is somewhat slower than a forward one.",
+        "Such a key is not human-readable; halite key decode and the declared table decode it. \
+         Reading oldest first is a reversed scan, which is somewhat slower than a forward one.",
     );
     Ok(())
 }

@@ -17,8 +17,9 @@ const DECLARED: &str =
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "An inbox shows the latest messages to one user, a page at a time. The receiver comes first, then the time backwards; the sender at the \
-         end keeps two messages of one millisecond apart.",
+        "An inbox shows the latest messages to one user, a page at a time. The receiver comes \
+         first, then the time backwards; the sender at the end keeps two messages of one \
+         millisecond apart.",
     );
     lab.section(Section::Declaration);
     let key = lab.key(DECLARED)?;
@@ -58,14 +59,15 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let page = lab.query(&table, &key, &["receiver=user_001"], Some(2))?;
     lab.assert_claim(
         page == all[..2],
-        "A page of two reads two rows. The next one begins behind its last key, not at an offset.",
+        "A page of two reads two rows. The next one begins after its last key, not at an offset.",
     )?;
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "What a user has sent cannot be found in this table: it takes a second one, with the sender in front. Two messages from one sender to one \
-         receiver in one millisecond are one row; a message id at the end keeps them apart. A text of 37 bytes is repeated in every cell, of \
-         which 8 would do for the time.",
+        "What a user has sent cannot be found in this table: it takes a second one, with the \
+         sender in front. Two messages from one sender to one receiver in one millisecond are one \
+         row; a message id at the end keeps them apart. A text of 37 bytes is repeated in every \
+         cell, of which 8 would do for the time.",
     );
     lab.expect_finding(
         "K-DELIM",

@@ -15,11 +15,15 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "The commonest question to a log is what one user did between two times. With the user first and the time second, the answer stands in one \
-         piece of the table: user and time are compared byte by byte, in that order.",
+        "The most common query of a log is what one user did between two times. With the user \
+         first and the time second, the result is one contiguous part of the table: user and time \
+         are compared byte by byte, in that order.",
     );
     lab.section(Section::Declaration);
-    let (table, key) = lab.declare("CREATE TABLE actions (\n  what STRING FAMILY a QUALIFIER w,\n  ROW KEY (user_id STRING, ts TIMESTAMP)\n)")?;
+    let (table, key) = lab.declare(
+        "CREATE TABLE actions (\n  what STRING FAMILY a QUALIFIER w,\n  ROW KEY (user_id STRING, \
+         ts TIMESTAMP)\n)",
+    )?;
 
     lab.section(Section::Demonstration);
     lab.paragraph(
@@ -55,13 +59,15 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let found = lab.execute_plan(counted, &all_users)?;
     lab.assert_claim(
         found.len() == 50 * 24 && reads.rows() == 12_000,
-        "The same day of all users has 1,200 rows, and all 12,000 are read: the time alone is not the beginning of a key.",
+        "The same day of all users has 1,200 rows, and all 12,000 are read: the time alone is not \
+         the beginning of a key.",
     )?;
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "Times of all users are not together, as the last question shows. One very busy user is one place in the table; no split takes that apart. \
-         If users are given out in rising order and new ones are the busy ones, put a salt of the user in front.",
+        "Times of all users are not together, as the last question shows. One very busy user is \
+         one place in the table; no split takes that apart. If users are given out in rising order \
+         and new ones are the busy ones, put a salt of the user in front.",
     );
     Ok(())
 }

@@ -21,11 +21,13 @@ const ORDERS: usize = 100_000;
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "An order has a number, a parcel a code, a session a UUID. If rows are only ever asked for by that, it is the whole key: nothing is shorter, \
-         and one get finds the row. Whether it also spreads depends on how the ids are given out.",
+        "An order has a number, a parcel a code, a session a UUID. If all queries specify it, it \
+         is the whole key: nothing is shorter, and one get finds the row. Whether it also spreads \
+         depends on how the ids are given out.",
     );
     lab.section(Section::Declaration);
-    let text = "CREATE TABLE sessions (\n  user STRING FAMILY s QUALIFIER u,\n  ROW KEY (id UUID)\n) SPLIT INTO 16";
+    let text = "CREATE TABLE sessions (\n  user STRING FAMILY s QUALIFIER u,\n  ROW KEY (id UUID)\n\
+                ) SPLIT INTO 16";
     let (table, key) = lab.declare(text)?;
 
     lab.section(Section::Demonstration);
@@ -36,7 +38,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "A UUID is 16 bytes, and the row is found by them.",
     )?;
 
-    lab.paragraph(format!("{ORDERS} ids in the order in which they are given out, on 16 regions of equal size in the end, in windows of 2000:"));
+    lab.paragraph(format!(
+        "{ORDERS} ids in the order in which they are given out, on 16 regions of equal size in the \
+         end, in windows of 2000:"
+    ));
     let counted: Vec<Bytes> =
         (0..ORDERS).map(|id| Bytes::from(format!("{:010}", 4_000_000 + id))).collect();
     let random: Vec<Bytes> = (0..ORDERS).map(|_| uuid4(lab.rng())).collect();
@@ -46,13 +51,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         skew_for_keys(&random, &RegionSplitter::Uniform.split(16)?, 2_000),
     );
     lab.skews(&[("order numbers", &rising), ("random UUIDs", &even)]);
-    lab.assert_claim(
-        rising.max_over_mean < 1.01,
-        "Looked at as a whole, order numbers are perfectly even.",
-    )?;
+    lab.assert_claim(rising.max_over_mean < 1.01, "As a whole, order numbers are perfectly even.")?;
     lab.assert_claim(
         rising.window_median >= 0.9 * 16.0 && rising.window_effective_regions < 1.1,
-        "At any moment one region does all the work: new numbers stand behind all that are there.",
+        "At any moment one region does all the work: new numbers follow all existing ones.",
     )?;
     lab.assert_claim(
         even.max_over_mean < 1.1 && even.window_mean < 1.4,
@@ -61,8 +63,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "Random ids cannot be read in the order in which they came. UUIDs of version 7 and ULIDs begin with the time and rise as order numbers do. For \
-         ids that rise: a salt (K13), a hash (K14), or their digits back to front (K11).",
+        "Random ids cannot be read in the order in which they came. UUIDs of version 7 and ULIDs \
+         begin with the time and rise as order numbers do. For ids that rise: a salt (K13), a hash \
+         (K14), or their digits back to front (K11).",
     );
     let of = |keys: &[Bytes]| KeySample { keys: keys[..2_000].to_vec(), is_in_arrival_order: true };
     let (wrong, right) = (of(&counted), of(&random));

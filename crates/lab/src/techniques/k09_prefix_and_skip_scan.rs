@@ -19,11 +19,13 @@ const COLUMNS: &str =
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A catalogue is browsed from the general to the particular: a region, a category in it, a product. With the fields in that order each step \
-         is one range, and no step reads more than it shows.",
+        "A catalogue is browsed from the general to the particular: a region, a category in it, a \
+         product. With the fields in that order each step is one range, and no step reads more \
+         than it shows.",
     );
     lab.section(Section::Declaration);
-    let text = "CREATE TABLE catalogue (\n  price DECIMAL FAMILY c QUALIFIER p,\n  ROW KEY (region STRING, category STRING, product STRING)\n)";
+    let text = "CREATE TABLE catalogue (\n  price DECIMAL FAMILY c QUALIFIER p,\n  ROW KEY (region \
+                STRING, category STRING, product STRING)\n)";
     let (table, key) = lab.declare(text)?;
 
     lab.section(Section::Demonstration);
@@ -59,10 +61,16 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "Each is one range, of 15 and of 5 rows, and the rows of eu-west are not among them.",
     )?;
 
-    lab.paragraph("A category of all regions is no prefix:");
+    lab.paragraph("A category of all regions is not a prefix:");
     let scanned = lab.explain(&key, &["category=tv"], None)?;
-    lab.assert_claim(scanned.has_residual(), "As it stands it reads every row and looks at each.")?;
-    lab.paragraph("There are few regions. Told so, the plan jumps from one to the next and reads one range in each:");
+    lab.assert_claim(
+        scanned.has_residual(),
+        "Without more information it reads and checks every row.",
+    )?;
+    lab.paragraph(
+        "There are few regions. Given their number, the plan jumps from one to the next and reads \
+         one range in each:",
+    );
     let options =
         PlanOptions { distinct: vec![(field(&key, "region")?, 4)], ..PlanOptions::default() };
     let skipped = lab.explain_with(&key, &["category=tv"], "about 4 regions", &options)?;
@@ -73,12 +81,17 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         skipped.is_skip_scan() && by_skipping == by_scanning && by_skipping.len() == 20,
         "It finds the same 20 rows.",
     )?;
-    lab.assert_claim(reads.rows() <= 20 + 5, "No more than 25 rows are read for that instead of 60: five of them tell which regions there are.")?;
+    lab.assert_claim(
+        reads.rows() <= 20 + 5,
+        "No more than 25 rows are read for that instead of 60: five of them tell which regions \
+         there are.",
+    )?;
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "The order of the fields decides which questions are cheap, and there is one order. Skipping pays as long as the open field has few values; \
-         with thousands of them it is a scan by another name, and a second table with the category in front is the answer.",
+        "The order of the fields decides which questions are cheap, and there is one order. \
+         Skipping pays as long as the open field has few values; with thousands of them it is a \
+         scan by another name, and a second table with the category in front is the answer.",
     );
     let with = |query: &str| format!("CREATE TABLE catalogue ({COLUMNS}) WITH QUERIES ({query})");
     lab.expect_finding(

@@ -15,8 +15,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Events by region: four digits of the region's digest spread regions over the table, then come the region and the time. All events of a \
-         region have one beginning, and the range of a beginning ends at its successor: the same bytes with one more in the last of them.",
+        "Events by region: four digits of the region's digest spread regions over the table, then \
+         come the region and the time. All events of a region have one beginning, and the range of \
+         a beginning ends at its successor: the same bytes with one more in the last of them.",
     );
     lab.section(Section::Declaration);
     let key =
@@ -39,8 +40,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let found = lab.query(&table, &key, &["region=beijing"], None)?;
     let bounds = plan.ranges().next().map(|range| range.range.clone());
     lab.assert_claim(
-        bounds.is_some_and(|range| range.contains(b"0420_beijing_~") && !range.contains(b"0420_beijing`")),
-        "The range ends at 0420_beijing`: the underscore is byte 5F, and behind it comes 60, the back quote.",
+        bounds.is_some_and(|range| {
+            range.contains(b"0420_beijing_~") && !range.contains(b"0420_beijing`")
+        }),
+        "The range ends at 0420_beijing`: the underscore is byte 5F, followed by 60, the back \
+         quote.",
     )?;
     lab.assert_claim(found.len() == 5, "It holds the five events of beijing.")?;
     let by_hand = lab.scan(&table, &ScanSpec::from_row("0420_beijing_").to("0420_beijing`"))?;
@@ -51,12 +55,14 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "A time range over all regions reads the whole table, because the digest of an unknown region is unknown. And a region is one place, \
-         however its name is hashed: with eight regions, at most eight places take writes.",
+        "A time range over all regions reads the whole table, because the digest of an unknown \
+         region is unknown. And a region is one place, however its name is hashed: with eight \
+         regions, at most eight places take writes.",
     );
     let with = |query: &str| {
         format!(
-            "CREATE TABLE events (v STRING FAMILY e, ROW KEY (HASH(region BYTES 2 USING md5), region STRING, ts TIMESTAMP)) WITH QUERIES ({query})"
+            "CREATE TABLE events (v STRING FAMILY e, ROW KEY (HASH(region BYTES 2 USING md5), \
+             region STRING, ts TIMESTAMP)) WITH QUERIES ({query})"
         )
     };
     lab.expect_finding(

@@ -20,11 +20,13 @@ const PHONES: usize = 100_000;
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "All mobile numbers of a country begin alike, and differ in their last digits. Written back to front they begin with what differs, and \
-         regions by first digit share them evenly. Nothing is added to the key, and nothing is lost.",
+        "All mobile numbers of a country begin alike, and differ in their last digits. Written \
+         back to front they begin with what differs, and regions by first digit share them evenly. \
+         Nothing is added to the key, and nothing is lost.",
     );
     lab.section(Section::Declaration);
-    let text = "CREATE TABLE profiles (\n  name STRING FAMILY f QUALIFIER n,\n  ROW KEY (REVERSE(phone) CHAR(11))\n) SPLIT INTO 10";
+    let text = "CREATE TABLE profiles (\n  name STRING FAMILY f QUALIFIER n,\n  ROW KEY \
+                (REVERSE(phone) CHAR(11))\n) SPLIT INTO 10";
     let (table, key) = lab.declare(text)?;
 
     lab.section(Section::Demonstration);
@@ -37,7 +39,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let back = lab.decode(&key, b"87654321831")?;
     lab.assert_claim(back == "phone = '13812345678'", "Read back it is the number again.")?;
 
-    lab.paragraph(format!("{PHONES} numbers that begin with 138, 139, 152, 185 or 186, in ten regions, one for each first digit:"));
+    lab.paragraph(format!(
+        "{PHONES} numbers that begin with 138, 139, 152, 185 or 186, in ten regions, one for each \
+         first digit:"
+    ));
     let phones: Vec<String> = (0..PHONES).map(|_| phone(lab.rng())).collect();
     let raw: Vec<Bytes> = phones.iter().cloned().map(Bytes::from).collect();
     let reversed = encode_keys(&key, phones.iter().map(|phone| [Value::from(phone.as_str())]))?;
@@ -58,8 +63,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "Numbers of one area code no longer stand together: a range or a prefix of numbers is a scan of the whole table. And the length has to be \
-         fixed. Of numbers with different lengths one may end like another, and the scan for the shorter one meets the longer one too.",
+        "Numbers of one area code are no longer adjacent: a range or a prefix of numbers is a scan \
+         of the whole table. And the length has to be fixed. Of numbers with different lengths one \
+         may end like another, and the scan for the shorter one meets the longer one too.",
     );
     lab.expect_finding(
         "K-REVVAR",

@@ -14,11 +14,13 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "What is the last known position of this truck? With the time in ascending order the answer stands at the end of the truck's rows, \
-         behind all of its past. With the time in descending order it is the first row that a scan of the truck meets.",
+        "What is the last known position of this truck? With the time in ascending order the \
+         answer is at the end of the truck's rows, after all of its past. With the time in \
+         descending order it is the first row that a scan of the truck meets.",
     );
     lab.section(Section::Declaration);
-    let text = "CREATE TABLE positions (\n  place STRING FAMILY p QUALIFIER at,\n  ROW KEY (truck STRING, ts TIMESTAMP DESC)\n)";
+    let text = "CREATE TABLE positions (\n  place STRING FAMILY p QUALIFIER at,\n  ROW KEY (truck \
+                STRING, ts TIMESTAMP DESC)\n)";
     let (table, key) = lab.declare(text)?;
 
     lab.section(Section::Demonstration);
@@ -44,10 +46,14 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "The one row is that of 11:45, though it was not the last one written.",
     )?;
     let all = lab.query(&table, &key, &["truck=t7"], None)?;
-    lab.assert_claim(all.len() == 3, "Without a limit all of the truck's rows come, from the newest to the oldest, and none of another truck.")?;
+    lab.assert_claim(
+        all.len() == 3,
+        "Without a limit all of the truck's rows come, from the newest to the oldest, and none of \
+         another truck.",
+    )?;
 
     lab.paragraph(
-        "Truck t9 has a row for each of 100 minutes, and its newest is asked for in the same way.",
+        "Truck t9 has a row for each of 100 minutes, and its newest is queried in the same way.",
     );
     let hundred = (0..100).map(|minute| {
         key.encode(&[
@@ -64,8 +70,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "A scan from old to new has to run in reverse, which costs more than a forward one. If the current state is all that anybody asks for, \
-         one row for each truck that is overwritten is smaller still: VERSIONS keeps a short history of it (C04).",
+        "A scan from old to new has to run in reverse, which costs more than a forward one. If the \
+         current state is all that anybody asks for, one row for each truck that is overwritten is \
+         smaller still: VERSIONS keeps a short history of it (C04).",
     );
     Ok(())
 }

@@ -24,12 +24,15 @@ const DECLARED: &str = "ROW KEY (SALT(16 BY id), id STRING)";
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Order numbers rise, so new orders stand side by side, at the end of the table, and one region takes every write. A salt in front of the \
-         number spreads them: a number below n, of fixed length, computed from the key itself.",
+        "Order numbers rise, so new orders are adjacent, at the end of the table, and one region \
+         takes every write. A salt in front of the number spreads them: a number below n, of fixed \
+         length, computed from the key itself.",
     );
     lab.section(Section::Declaration);
-    let (table, key) =
-        lab.declare("CREATE TABLE orders (\n  total DECIMAL FAMILY o QUALIFIER t,\n  ROW KEY (SALT(16 BY id), id STRING)\n) SPLIT BY SALT")?;
+    let (table, key) = lab.declare(
+        "CREATE TABLE orders (\n  total DECIMAL FAMILY o QUALIFIER t,\n  ROW KEY (SALT(16 BY id), \
+         id STRING)\n) SPLIT BY SALT",
+    )?;
 
     lab.section(Section::Demonstration);
     for id in 1001..1005 {
@@ -63,7 +66,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     ]);
     lab.assert_claim(
         unsalted.window_mean > 15.0,
-        "Without a salt, every window goes to one region, or to two where it crosses a border.",
+        "Without a salt, every window goes to one region, or to two where it crosses a boundary.",
     )?;
     lab.assert_claim(
         even.max_over_mean < 1.05 && even.window_mean < 1.35,
@@ -80,12 +83,14 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "A question that does not say which order it means is asked once for each salt, and the answers are merged (K22). Take as many salts as \
-         there may be busy regions one day, not more: salts cannot be changed without moving rows, and a salt may grow over several regions later.",
+        "A query that does not specify the order runs once for each salt, and the results are \
+         merged (K22). Take as many salts as there may be busy regions one day, not more: salts \
+         cannot be changed without moving rows, and a salt may grow over several regions later.",
     );
     let table = |regions| {
         format!(
-            "CREATE TABLE orders (total DECIMAL FAMILY o QUALIFIER t, {DECLARED}) SPLIT INTO {regions}"
+            "CREATE TABLE orders (total DECIMAL FAMILY o QUALIFIER t, {DECLARED}) SPLIT INTO \
+             {regions}"
         )
     };
     lab.expect_finding("P-SALTREG", &table(10), &table(8))

@@ -24,13 +24,17 @@ const STANDARD: [(&str, u16, &str); 4] = [
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A digest spreads keys as a salt does, over as many places as its bytes have values, and whoever knows the key computes it again: reading \
-         one row takes one get. It stands in front of the field, or in the place of it where the field is long and only asked for whole.",
+        "A digest spreads keys as a salt does, over as many places as its bytes have values, and \
+         it can be computed again from the key: reading one row takes one get. It precedes the \
+         field, or replaces it where the field is long and only queried as a whole.",
     );
     lab.section(Section::Declaration);
-    let text = "CREATE TABLE users (\n  name STRING FAMILY u QUALIFIER n,\n  ROW KEY (HASH(id BYTES 2 USING md5), id STRING)\n) SPLIT INTO 16";
+    let text = "CREATE TABLE users (\n  name STRING FAMILY u QUALIFIER n,\n  ROW KEY (HASH(id \
+                BYTES 2 USING md5), id STRING)\n) SPLIT INTO 16";
     let (table, key) = lab.declare(text)?;
-    lab.paragraph("In the place of the field: its type stands inside the hash, and nothing else of it is in the key.");
+    lab.paragraph(
+        "Instead of the field: the hash contains its type, and nothing else of it is in the key.",
+    );
     let replaced = lab.key("ROW KEY (HASH(url STRING BYTES 16 USING sha256))")?;
 
     lab.section(Section::Demonstration);
@@ -52,13 +56,18 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     digests(lab)?;
     let url = "url=https://example.org/catalogue/2024/spring/shoes?colour=green&size=41";
     let short = lab.encode(&replaced, &[url])?;
-    lab.assert_claim(short.len() == 16, "A long address becomes 16 bytes. It cannot be read back from them, so it belongs into a column too.")?;
+    lab.assert_claim(
+        short.len() == 16,
+        "A long address becomes 16 bytes. It cannot be read back from them, so it belongs into a \
+         column too.",
+    )?;
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "Neighbours are torn apart: a range or a prefix of the hashed field is a scan of the whole table. Hash only what is always asked for by \
-         equality. Two bytes tell 65,536 places apart, which is enough to spread rows; more of them only make the key longer. A hash in the \
-         place of a field has to be long enough that no two values meet: 16 bytes are.",
+        "Neighbors are separated: a range or a prefix of the hashed field is a scan of the whole \
+         table. Hash only what is always queried by equality. Two bytes distinguish 65,536 values, \
+         which is enough to spread rows; more of them only make the key longer. A hash instead of \
+         a field has to be long enough that no two values meet: 16 bytes are.",
     );
     let (short, long) = (
         "ROW KEY (HASH(url STRING BYTES 2), ts TIMESTAMP)",

@@ -18,15 +18,20 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A log is written all the time and read by intervals. Its key is the time, so writes would all go to the end. The writer puts something in \
-         front that changes with each row: the next salt of 16, and after the last the first again. No hash is as even.",
+        "A log is written all the time and read by intervals. Its key is the time, so writes would \
+         all go to the end. The writer puts something in front that changes with each row: the \
+         next salt of 16, and after the last the first again. No hash is as even.",
     );
     lab.section(Section::Declaration);
-    let text = "CREATE TABLE log (\n  line STRING FAMILY l QUALIFIER t,\n  ROW KEY (SALT(16 USING round_robin), ts TIMESTAMP, seq U32)\n) SPLIT BY SALT";
+    let text = "CREATE TABLE log (\n  line STRING FAMILY l QUALIFIER t,\n  ROW KEY (SALT(16 USING \
+                round_robin), ts TIMESTAMP, seq U32)\n) SPLIT BY SALT";
     let (table, key) = lab.declare(text)?;
 
     lab.section(Section::Demonstration);
-    lab.paragraph("20,000 lines of one writer, one each millisecond, in windows of 2000, beside a salt that is computed from the time and the number:");
+    lab.paragraph(
+        "20,000 lines of one writer, one each millisecond, in windows of 2000, next to a salt that \
+         is computed from the time and the number:",
+    );
     let lines = || {
         (0..20_000_u64).map(|line| {
             [Value::Signed(T0 + i64::try_from(line).unwrap_or(0)), Value::Unsigned(line)]
@@ -48,14 +53,17 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         keys.push(key.encode_with(&[ts, seq], &drawer)?.to_vec());
     }
     lab.load(&table, "l:t", keys.into_iter().map(|key| (key, "x")))?;
-    lab.paragraph("The first hundred of these lines are in the table. One of them, with all that the reader can know of it:");
+    lab.paragraph(
+        "The first hundred of these lines are in the table. One of them, with all that the reader \
+         can know of it:",
+    );
     let question = ["ts=2024-03-15T00:00:00.042Z", "seq=42"];
     let plan = lab.explain(&key, &question, None)?;
     let (counted, reads) = CountingTable::wrap(lab.dyn_table(&table)?);
     let found = lab.execute_plan(counted, &plan)?;
     lab.assert_claim(
         found.len() == 1 && reads.gets() == 16,
-        "To find one row, 16 keys are asked for: nothing tells under which salt it was written.",
+        "To find one row, 16 keys are read: the salt under which it was written is unknown.",
     )?;
     let all = lab.query_rows(
         &table,
@@ -74,8 +82,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "Every lookup costs 16 times as much, and a line that is written again, after a failure, becomes a second row. Several writers are not in \
-         turn with each other, which does little harm. Take it for rows that are written once and read by intervals.",
+        "Every lookup costs 16 times as much, and a line that is written again, after a failure, \
+         becomes a second row. Several writers are not in turn with each other, which does little \
+         harm. Take it for rows that are written once and read by intervals.",
     );
     lab.expect_finding(
         "K-RNDSALT",

@@ -13,8 +13,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A salt may be drawn or computed. Drawn at random it spreads just as well, but a row that is written again becomes a second row, and a row \
-         that is wanted may be under any salt. Computed from the key, it is the same every time.",
+        "A salt may be drawn or computed. Drawn at random it spreads just as well, but a row that \
+         is written again becomes a second row, and a row that is wanted may be under any salt. \
+         Computed from the key, it is the same every time.",
     );
     lab.section(Section::Declaration);
     let key = lab.key("ROW KEY TEXT '{salt(4 by id):1}-{id}'")?;
@@ -61,8 +62,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "A computed salt puts all that has the same key to one place; that is the price of being found. A drawn one is right only for rows that \
-         are written once, never changed, and never looked up one by one: a log.",
+        "A computed salt puts all that has the same key to one place; that is the price of being \
+         found. A drawn one is right only for rows that are written once, never changed, and never \
+         looked up one by one: a log.",
     );
     lab.expect_finding(
         "K-RNDSALT",

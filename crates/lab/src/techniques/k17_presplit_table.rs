@@ -14,14 +14,18 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A new table is one region on one server, until that has grown enough to split. Where the keys to come are known, the table is split when it \
-         is made: three borders make four regions, and writes go to four places from the first row on.",
+        "A new table is one region on one server, until that has grown enough to split. Where the \
+         keys to come are known, the table is split when it is made: three split keys make four \
+         regions, and writes go to four places from the first row on.",
     );
     lab.section(Section::Declaration);
     lab.paragraph("In the shell, with the families common and data:");
     let table = lab.create("testtable", &["common", "data"], &["1", "2", "3"])?;
-    lab.paragraph("Or behind a declared key, whose salt says the borders:");
-    let (salted, _) = lab.declare("CREATE TABLE salted (\n  v STRING FAMILY data,\n  ROW KEY (SALT(4 BY id), id STRING)\n) SPLIT BY SALT")?;
+    lab.paragraph("Or with a declared key, whose salt determines the boundaries:");
+    let (salted, _) = lab.declare(
+        "CREATE TABLE salted (\n  v STRING FAMILY data,\n  ROW KEY (SALT(4 BY id), id STRING)\n) \
+         SPLIT BY SALT",
+    )?;
 
     lab.section(Section::Demonstration);
     let regions = table.inner().regions()?;
@@ -42,7 +46,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         .to_vec();
     lab.assert_claim(
         borders == wanted,
-        "Three borders make four regions: below 1, from 1, from 2, and from 3 on.",
+        "Three split keys make four regions: below 1, from 1, from 2, and from 3 on.",
     )?;
     for (key, column) in [("0zz", "common:a"), ("1", "data:a"), ("2999", "data:a"), ("~", "data:a")]
     {
@@ -57,7 +61,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     lab.assert_claim(
         table.inner().descriptor()?.family_count() == 2,
-        "Both families have these borders: a region holds all families of its rows.",
+        "Both families have these split keys: a region holds all families of its rows.",
     )?;
     lab.assert_claim(
         salted.inner().regions()?.len() == 4,
@@ -66,8 +70,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "Borders that keys do not fall between make empty regions, and each region costs memory and files on its server. A border is no promise for \
-         ever either: regions split on as they grow, and can be merged.",
+        "Boundaries without keys between them create empty regions, and each region costs memory \
+         and files on its server. A boundary is not permanent either: regions continue to split as \
+         they grow, and can be merged.",
     );
     let with = |splits: &str| {
         format!(

@@ -19,8 +19,9 @@ const DECLARED: &str = "ROW KEY TEXT '{salt(4 using random):1}{ts:13}'";
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "The shortest way to spread a log of times over four regions: a digit from 0 to 3, drawn for each row, in front of the time in milliseconds. \
-         In Java, random.nextInt(4) + time as text.",
+        "The shortest way to spread a log of times over four regions: a digit from 0 to 3, drawn \
+         for each row, in front of the time in milliseconds. In Java, random.nextInt(4) + time as \
+         text.",
     );
     lab.section(Section::Declaration);
     lab.key(DECLARED)?;
@@ -45,13 +46,15 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let found = lab.count(&table, &ScanSpec::all())?;
     lab.assert_claim(
         written == 10_000 && found <= 4 * 500,
-        "There are no more rows than digits and milliseconds: 4 of each millisecond. The others had the key of one that was there, and replaced it.",
+        "There are no more rows than digits and milliseconds: 4 of each millisecond. The others \
+         had the key of one that was there, and replaced it.",
     )?;
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "Besides what is lost, every question about an interval asks four times, and a row cannot be looked up by what it is about. A sequence number or \
-         the writer's name behind the time keeps rows apart; a salt that is computed from them is found again.",
+        "Besides what is lost, every query of an interval runs four times, and a row cannot be \
+         looked up by its content. A sequence number or the writer's name after the time \
+         distinguishes rows; a salt computed from them can be computed again.",
     );
     let right = "ROW KEY (SALT(4 BY writer, seq), ts TIMESTAMP, writer STRING, seq U32)";
     lab.expect_finding("K-RNDSALT", "ROW KEY (SALT(4 USING random), ts TIMESTAMP)", right)?;

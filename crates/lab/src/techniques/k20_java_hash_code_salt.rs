@@ -20,8 +20,9 @@ fn hash_code(text: &str) -> i32 {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Every Java client has String.hashCode at hand, so it often makes the salt: its remainder by 1000, as three digits. The digits have to be \
-         three, or salts do not sort as numbers, and the remainder must not be negative: Math.floorMod, not %.",
+        "Every Java client has String.hashCode at hand, so it often makes the salt: its remainder \
+         by 1000, as three digits. The digits have to be three, or salts do not sort as numbers, \
+         and the remainder must not be negative: Math.floorMod, not %.",
     );
     lab.section(Section::Declaration);
     let key = lab.key("ROW KEY TEXT '{salt(1000 by id using java):3}{id}'")?;
@@ -68,8 +69,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "Texts that differ in one digit get salts at a fixed distance, here 151: a pattern, not chance, so the spread of real keys has to be looked \
-         at. The default, murmur3, has no such pattern. And three digits take three bytes, where two would hold 65,536 salts.",
+        "Texts that differ in one digit get salts at a fixed distance, here 151: a pattern, not \
+         random, so the spread of real keys has to be checked. The default, murmur3, has no such \
+         pattern. And three digits take three bytes, where two would hold 65,536 salts.",
     );
     let sample = |salt: fn(i32) -> i32| {
         let salted = |second| {

@@ -16,8 +16,9 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Where keys begin with one of a thousand salts, 000 to 999, each salt can be a region of its own. A thousand regions have 999 borders: the \
-         first region begins with the empty key, so 000 is none.",
+        "Where keys begin with one of a thousand salts, 000 to 999, each salt can be a region of \
+         its own. A thousand regions have 999 split keys: the first region begins with the empty \
+         key, so 000 is none.",
     );
     lab.section(Section::Declaration);
     let key = lab.key("ROW KEY TEXT '{salt(1000 by id using java):3}{id}'")?;
@@ -44,7 +45,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.assert_claim(even, "Each of the 1000 regions is expected to get one row in a thousand.")?;
 
     lab.paragraph("The same with 16 salts of two digits, on a store:");
-    let text = "CREATE TABLE orders (\n  n STRING FAMILY o,\n  ROW KEY TEXT '{salt(16 by id using java):2}{id}'\n) SPLIT BY SALT";
+    let text = "CREATE TABLE orders (\n  n STRING FAMILY o,\n  ROW KEY TEXT \
+                '{salt(16 by id using java):2}{id}'\n) SPLIT BY SALT";
     let (table, _) = lab.declare(text)?;
     let regions = table.inner().regions()?;
     let (first, last) = (&regions[0], &regions[regions.len() - 1]);
@@ -68,8 +70,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "Each region has memstores of its own on its server, and they share one memory: with many regions on a server each flushes little and often. At \
-         200 regions a server, a thousand of them want five servers for this table alone. On fewer, several salts share a region: SPLIT INTO 100 puts ten of them in each.",
+        "Each region has memstores of its own on its server, and they share one memory: with many \
+         regions on a server each flushes little and often. At 200 regions a server, a thousand of \
+         them want five servers for this table alone. On fewer, several salts share a region: \
+         SPLIT INTO 100 puts ten of them in each.",
     );
     let subject = |splits, servers| halite_rowkey_tools::lint::LintInput {
         key: Some(&key),

@@ -12,7 +12,7 @@ use crate::{Page, PageWriter, ScanSpec, Section};
 
 pub(super) const PAGE: Page = Page {
     id: "K22",
-    title: "One range behind many salts, merged",
+    title: "One range under many salts, merged",
     rules: &["Q-FAN"],
     see: &["K13", "K27", "K23"],
     run,
@@ -25,8 +25,10 @@ const ORDERS: usize = 4_000;
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Orders that lie under salts are still wanted by time: all from the beginning of the year to the 24th of May. The range exists once under each \
-         salt. All of them are read at the same time, and their rows merged as they come, so that the reader sees one list in the order of time.",
+        "Orders that lie under salts are still wanted by time: all from the beginning of the year \
+         to the 24th of May. The range exists once under each salt. All of them are read at the \
+         same time, and their rows merged as they come, so that the reader sees one list in the \
+         order of time.",
     );
     lab.section(Section::Declaration);
     let thousand = lab.key("ROW KEY TEXT '{salt(1000 using java):3}{at:14}_{id}'")?;
@@ -45,11 +47,13 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
 
     lab.section(Section::Demonstration);
-    let text = "CREATE TABLE orders (\n  total DECIMAL FAMILY o QUALIFIER t,\n  ROW KEY (SALT(64), at CHAR(12), id STRING)\n) SPLIT INTO 16";
+    let text = "CREATE TABLE orders (\n  total DECIMAL FAMILY o QUALIFIER t,\n  ROW KEY (SALT(64), \
+                at CHAR(12), id STRING)\n) SPLIT INTO 16";
     let (salted, key) = lab.declare(text)?;
     let plain = lab.create("plain", &["o"], &[])?;
     lab.paragraph(format!(
-        "{ORDERS} orders under {SALTS} salts, and the same orders without salts in a table beside it. A range of {SALTS} parts, merged:"
+        "{ORDERS} orders under {SALTS} salts, and the same orders without salts in a second table. \
+         A range of {SALTS} parts, merged:"
     ));
     let orders: Vec<[String; 2]> =
         (0..ORDERS).map(|hour| [moment(hour), format!("order-{hour}")]).collect();
@@ -61,19 +65,27 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let merged = lab.query(&salted, &key, &question, None)?;
     let straight = lab.rows(&plain, &ScanSpec::from_row("201501010000").to("201505240000"))?;
     lab.assert_claim(
-        unsalted(&merged) == straight.iter().map(|row| Bytes::copy_from_slice(row.key())).collect::<Vec<_>>(),
-        format!("The {} rows are those of the table without salts, byte for byte and in the same order, once the salt is taken off.", merged.len()),
+        unsalted(&merged)
+            == straight.iter().map(|row| Bytes::copy_from_slice(row.key())).collect::<Vec<_>>(),
+        format!(
+            "The {} rows are those of the table without salts, byte for byte and in the same \
+             order, once the salt is taken off.",
+            merged.len()
+        ),
     )?;
     limited(lab, &salted, &key, &question, &merged)?;
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "Every salt is a scan of its own, and the answer is there when the slowest of them is: with many salts, one slow server is felt by every question. \
-         A question that names what the salt is made of asks one salt only; so take as few columns into BY as spread the load.",
+        "Every salt is a scan of its own, and the answer is there when the slowest of them is: \
+         with many salts, one slow server is felt by every question. A question that names what \
+         the salt is made of asks one salt only; so take as few columns into BY as spread the \
+         load.",
     );
     let with = |salt: &str, query: &str| {
         format!(
-            "CREATE TABLE orders (t DECIMAL FAMILY o, ROW KEY ({salt}, shop STRING, at TIMESTAMP)) WITH QUERIES (recent: {query}) SPLIT BY SALT"
+            "CREATE TABLE orders (t DECIMAL FAMILY o, ROW KEY ({salt}, shop STRING, at TIMESTAMP)) \
+             WITH QUERIES (recent: {query}) SPLIT BY SALT"
         )
     };
     lab.expect_finding(

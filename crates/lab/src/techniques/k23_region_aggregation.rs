@@ -28,17 +28,24 @@ struct RegionSums {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "How many orders are there, and what are they worth together? Fetching all rows to one client and adding them up there takes as long as one \
-         client takes. Each region can add up its own rows, all at the same time, and what is left to do is to add 16 numbers. In HBase the \
-         endpoint AggregateService does that inside the region servers. This page does it from outside: each region is read by a scan of its own, all at the \
-         same time. The parts are those that the endpoint sends; what it saves besides, sending the rows, is not shown here.",
+        "How many orders are there, and what are they worth together? Fetching all rows to one \
+         client and adding them up there takes as long as one client takes. Each region can add up \
+         its own rows, all at the same time, and what is left to do is to add 16 numbers. In HBase \
+         the endpoint AggregateService does that inside the region servers. This page does it from \
+         outside: each region is read by a scan of its own, all at the same time. The parts are \
+         those that the endpoint sends; what it saves besides, sending the rows, is not shown \
+         here.",
     );
     lab.section(Section::Declaration);
-    let text = "CREATE TABLE orders (\n  cents I64 FAMILY o QUALIFIER c,\n  ROW KEY (SALT(16 BY id), id STRING)\n) SPLIT BY SALT";
+    let text = "CREATE TABLE orders (\n  cents I64 FAMILY o QUALIFIER c,\n  ROW KEY (SALT(16 BY \
+                id), id STRING)\n) SPLIT BY SALT";
     let (table, key) = lab.declare(text)?;
 
     lab.section(Section::Demonstration);
-    lab.paragraph(format!("{ORDERS} orders of up to 100.00, each amount in eight bytes, and figures of each region by a scan of it:"));
+    lab.paragraph(format!(
+        "{ORDERS} orders of up to 100.00, each amount in eight bytes, and statistics of each \
+         region by a scan of it:"
+    ));
     let ids: Vec<String> = (0..ORDERS).map(|id| format!("order-{id}")).collect();
     let keys = encode_keys(&key, ids.iter().map(|id| [id.as_str().into()]))?;
     let amounts: Vec<i64> = (0..ORDERS).map(|_| lab.rng().i64(1..=10_000)).collect();
@@ -66,7 +73,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let whole = region_sums(&lab.rows(&table, &ScanSpec::all())?)?;
     lab.assert_claim(
         parts.len() == 16 && all == whole,
-        "Added up, the 16 parts are the figures of the whole table.",
+        "Added up, the 16 parts are the statistics of the whole table.",
     )?;
     let written = RegionSums {
         rows: ORDERS,
@@ -78,9 +85,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "Count, sum, least and greatest can be made of parts. A mean is the sum through the count, not the mean of means; a median or a number of \
-         distinct values cannot be made of parts without more than one number from each. The figures of different regions are of slightly different \
-         moments, as those of any scan. And the table is still read whole: figures that are wanted every minute are kept as counters.",
+        "Count, sum, least and greatest can be made of parts. A mean is the sum through the count, \
+         not the mean of means; a median or a number of distinct values cannot be made of parts \
+         without more than one number from each. The statistics of different regions are of \
+         slightly different moments, as those of any scan. And the table is still read whole: \
+         statistics that are needed every minute are kept as counters.",
     );
     Ok(())
 }

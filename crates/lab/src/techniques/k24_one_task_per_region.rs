@@ -20,13 +20,19 @@ const TASK_TIMEOUT: Duration = Duration::from_mins(1);
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A job that reads a whole table is cut at the borders of regions: one task for each, as TableInputFormat does for MapReduce and Spark. Sixteen \
-         regions are sixteen tasks at once; one region is one task, however many machines there are. The job ends with its longest task.",
+        "A job that reads a whole table is divided at region boundaries: one task for each, as \
+         TableInputFormat does for MapReduce and Spark. Sixteen regions are sixteen tasks at once; \
+         one region is one task, however many machines there are. The job ends with its longest \
+         task.",
     );
     lab.section(Section::Declaration);
-    let text = "CREATE TABLE visits (\n  page STRING FAMILY v QUALIFIER p,\n  ROW KEY (SALT(16 BY visitor), visitor STRING)\n) SPLIT BY SALT";
+    let text = "CREATE TABLE visits (\n  page STRING FAMILY v QUALIFIER p,\n  ROW KEY (SALT(16 BY \
+                visitor), visitor STRING)\n) SPLIT BY SALT";
     let (even, key) = lab.declare(text)?;
-    lab.paragraph("And beside it the same rows without salts, on 16 regions by the first letter of the visitor's country:");
+    lab.paragraph(
+        "And for comparison the same rows without salts, on 16 regions by the first letter of the \
+         visitor's country:",
+    );
     let uneven = lab.create(
         "by_country",
         &["v"],
@@ -65,7 +71,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let longest = |tasks: &[usize]| tasks.iter().copied().max().unwrap_or(0);
     lab.assert_claim(
         of_even.len() == 16 && of_uneven.len() == 16,
-        "Both jobs have 16 tasks. Each waits with its rows until all others have theirs, so all 16 were at work at one time; together they read every row once, in order.",
+        "Both jobs have 16 tasks. Each waits with its rows until all others have theirs, so all 16 \
+         were at work at one time; together they read every row once, in order.",
     )?;
     lab.assert_claim(
         longest(&of_even) * 12 < ROWS,
@@ -73,13 +80,15 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     lab.assert_claim(
         longest(&of_uneven) * 4 > ROWS && of_uneven[0] == longest(&of_uneven),
-        "With uneven ones it reads more than a quarter: fifteen wait for the one of country a, and no number of machines makes the job shorter than that.",
+        "With uneven ones it reads more than a quarter: fifteen wait for the one of country a, and \
+         no number of machines makes the job shorter than that.",
     )?;
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "It is the borders that make the difference, not the salts: rows that are evenly split without them give tasks that are as even. And tasks that run \
-         on one server share its disk; they are faster together only as far as that goes.",
+        "The split keys make the difference, not the salts: rows that are evenly split without \
+         them give tasks that are as even. And tasks that run on one server share its disk; they \
+         are faster together only as far as that goes.",
     );
     Ok(())
 }

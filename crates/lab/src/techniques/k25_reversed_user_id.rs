@@ -16,11 +16,13 @@ const USERS: [&str; 3] = ["12345", "612345", "12346"];
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "User ids are counted up, so the newest users, who do most, stand side by side. Reversed, their ids spread by the last digit, as phone \
-         numbers do; behind the id the time runs backwards, so that a user's last operation comes first.",
+        "User ids are counted up, so the newest and most active users are adjacent. Reversed, \
+         their ids spread by the last digit, as phone numbers do; after the id the time runs \
+         backwards, so that a user's last operation comes first.",
     );
     lab.section(Section::Declaration);
-    let text = "CREATE TABLE operations (\n  what STRING FAMILY o QUALIFIER w,\n  ROW KEY (REVERSE(user) STRING, ts TIMESTAMP DESC)\n) SPLIT INTO 10";
+    let text = "CREATE TABLE operations (\n  what STRING FAMILY o QUALIFIER w,\n  ROW KEY \
+                (REVERSE(user) STRING, ts TIMESTAMP DESC)\n) SPLIT INTO 10";
     let (table, key) = lab.declare(text)?;
 
     lab.section(Section::Demonstration);
@@ -40,10 +42,16 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         whats == [&b"12345 did 1"[..], b"12345 did 0"],
         "Both operations of user 12345 come, the newer one first, and none of 612345.",
     )?;
-    lab.paragraph("Reversed, 612345 begins with all of 12345. The bytes 00 01 behind an id end it, so one is not the beginning of the other.");
+    lab.paragraph(
+        "Reversed, 612345 begins with all of 12345. The bytes 00 01 after an id end it, so one is \
+         not the beginning of the other.",
+    );
 
     lab.section(Section::Costs);
-    lab.paragraph("Without such an end the two cannot be told apart. The same operations under keys of plain text:");
+    lab.paragraph(
+        "Without such an end the two cannot be distinguished. The same operations under keys of \
+         plain text:",
+    );
     let plain = lab.create("plain", &["o"], &[])?;
     for user in USERS {
         let turned: String = user.chars().rev().collect();
@@ -54,7 +62,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         leaked.len() == 2,
         "The prefix of user 12345 finds an operation of user 612345 as well.",
     )?;
-    lab.paragraph("A fixed width does it too: ids filled up with zeros in front to CHAR(12), as one declares where keys have to stay readable.");
+    lab.paragraph(
+        "A fixed width does it too: ids filled up with zeros in front to CHAR(12), as one declares \
+         where keys have to stay readable.",
+    );
     let (open, fixed) = (
         "ROW KEY TEXT '{reverse(user)}{rev(ts):19}'",
         "ROW KEY (REVERSE(user) CHAR(12), ts TIMESTAMP DESC)",

@@ -14,16 +14,20 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "With times that run backwards the range of an interval begins at its later end: at Long.MAX_VALUE - t2, and it ends behind \
-         Long.MAX_VALUE - t1. Halite takes the two times as they are, and turns them.",
+        "With times that run backwards the range of an interval begins at its later end: at \
+         Long.MAX_VALUE - t2, and it ends after Long.MAX_VALUE - t1. Halite accepts the two times \
+         unchanged, and reverses them.",
     );
     lab.section(Section::Declaration);
-    let (table, key) =
-        lab.declare("CREATE TABLE operations (\n  what STRING FAMILY o QUALIFIER w,\n  ROW KEY (user STRING, ts TIMESTAMP DESC)\n)")?;
+    let (table, key) = lab.declare(
+        "CREATE TABLE operations (\n  what STRING FAMILY o QUALIFIER w,\n  ROW KEY (user STRING, \
+         ts TIMESTAMP DESC)\n)",
+    )?;
 
     lab.section(Section::Demonstration);
     lab.paragraph(
-        "One operation at each full hour from midnight to eight o'clock, of two users, and all of user u1 from two to four o'clock, both included:",
+        "One operation at each full hour from midnight to eight o'clock, of two users, and all of \
+         user u1 from two to four o'clock, both included:",
     );
     for (user, hour) in
         ["u1", "u2"].into_iter().flat_map(|user| (0..9).map(move |hour| (user, hour)))
@@ -42,11 +46,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     lab.assert_claim(
         plan.ranges().count() == 1 && !plan.has_residual(),
-        "It is one range, and no row of it is looked at twice or thrown away.",
+        "It is one range, and no row of it is read twice or discarded.",
     )?;
 
     lab.paragraph(
-        "The same range made by hand, from the later time, to one behind the earlier time:",
+        "The same range built by hand, from the later time to the one after the earlier time:",
     );
     let bound = |time: i64| [b"u1\x00\x01", &time.to_be_bytes()[..]].concat();
     let (start, stop) = (bound(i64::MAX - (T0 + 4 * HOUR)), bound(i64::MAX - (T0 + 2 * HOUR) + 1));
@@ -54,6 +58,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.assert_claim(by_hand == found, "It gives the same rows.")?;
 
     lab.section(Section::Costs);
-    lab.paragraph("None: the range is as narrow as one over times that rise. What it takes is that nobody writes the two ends the other way round (E01).");
+    lab.paragraph(
+        "None: the range is as narrow as one over times that rise. It only requires the two ends \
+         in the right order (E01).",
+    );
     Ok(())
 }

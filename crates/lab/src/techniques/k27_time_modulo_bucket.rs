@@ -19,11 +19,13 @@ const HOSTS: [&str; 3] = ["web-1", "web-2", "db-1"];
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Log lines of all hosts, wanted by time and nothing else. Times alone all go to the end of the table. With the time's remainder by n in front \
-         they go to n places in turn, and a reader of an interval knows the places: all n of them.",
+        "Log lines of all hosts, wanted by time and nothing else. Times alone all go to the end of \
+         the table. With the time's remainder by n in front they go to n places in turn, and a \
+         reader of an interval knows the places: all n of them.",
     );
     lab.section(Section::Declaration);
-    let text = "CREATE TABLE lines (\n  text STRING FAMILY l QUALIFIER t,\n  ROW KEY (SALT(100 BY ts USING modulo), ts TIMESTAMP, host STRING, event STRING)\n) SPLIT INTO 10";
+    let text = "CREATE TABLE lines (\n  text STRING FAMILY l QUALIFIER t,\n  ROW KEY (SALT(100 BY \
+                ts USING modulo), ts TIMESTAMP, host STRING, event STRING)\n) SPLIT INTO 10";
     let (table, key) = lab.declare(text)?;
 
     lab.section(Section::Demonstration);
@@ -61,7 +63,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
 
     lab.section(Section::Costs);
-    lab.paragraph("The remainder spreads what chance has in the last digits of times. Where they have none, it spreads nothing. The same lines, and lines stamped in full seconds:");
+    lab.paragraph(
+        "The remainder spreads what chance has in the last digits of times. Where they have none, \
+         it spreads nothing. The same lines, and lines stamped in full seconds:",
+    );
     let seconds = rows.iter().map(|[at, host, event]| match at {
         Value::Signed(at) => [Value::Signed(at / 1000 * 1000), host.clone(), event.clone()],
         other => [other.clone(), host.clone(), event.clone()],

@@ -15,11 +15,13 @@ pub(super) const PAGE: Page = Page {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Questions to a log of events name a host, mostly an event too, and an interval. What is given as one value belongs in front, and what is given \
-         as a range behind it: then an answer is one piece of the table.",
+        "Questions to a log of events name a host, mostly an event too, and an interval. Fields \
+         given as one value belong in front, and fields given as a range after them: then a result \
+         is one contiguous part of the table.",
     );
     lab.section(Section::Declaration);
-    let text = "CREATE TABLE events (\n  text STRING FAMILY e QUALIFIER t,\n  ROW KEY (host STRING, event STRING, ts TIMESTAMP)\n)";
+    let text = "CREATE TABLE events (\n  text STRING FAMILY e QUALIFIER t,\n  ROW KEY (host \
+                STRING, event STRING, ts TIMESTAMP)\n)";
     let (table, key) = lab.declare(text)?;
 
     lab.section(Section::Demonstration);
@@ -64,13 +66,16 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     lab.assert_claim(
         measured[3] == (1, 500, 50),
-        "Without the event, the time behind it narrows nothing: all 500 rows of the host are read for the 50 that are wanted.",
+        "Without the event, the time after it narrows nothing: all 500 rows of the host are read \
+         for the 50 that are wanted.",
     )?;
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "The order serves hosts. An interval of all hosts reads the table. If host and interval without the event is the question that counts, the order \
-         is host, time, event. And writes of one host go to one place, which is fine as long as there are many hosts, none much busier than the others.",
+        "The order serves hosts. An interval of all hosts reads the table. If host and interval \
+         without the event is the question that counts, the order is host, time, event. And writes \
+         of one host go to one place, which is fine as long as there are many hosts, none much \
+         busier than the others.",
     );
     Ok(())
 }

@@ -22,8 +22,9 @@ const EVENTS: [&str; 3] = ["user.login.succeeded", "user.login.failed", "user.pa
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Host names and event names are long and of different lengths, and stand in every key. Four ways make them short and of one length: a dictionary \
-         gives them numbers, an address is a number already, a digest stands for them, or only their beginning is kept.",
+        "Host names and event names are long and of different lengths, and every key contains \
+         them. Four ways make them short and of one length: a dictionary gives them numbers, an \
+         address already is a number, a digest replaces them, or only their beginning is kept.",
     );
     lab.section(Section::Declaration);
     let key = lab.key("ROW KEY (DICT(event, 2), IPV4(client), ts TIMESTAMP)")?;
@@ -37,8 +38,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "A dictionary has to be kept, and read before keys can be; its numbers must never be given to another name. Numbers do not sort as names do, so \
-         no range of events is one range of keys. A digest in the place of a name is not read back. A beginning keeps the order, and mixes names up.",
+        "A dictionary has to be kept, and read before keys can be; its numbers must never be given \
+         to another name. Numbers do not sort as names do, so no range of events is one range of \
+         keys. A digest instead of a name cannot be decoded. A beginning keeps the order, and \
+         mixes names up.",
     );
     lab.expect_finding(
         "K-TRUNC",
@@ -49,7 +52,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
 /// Encodes and decodes dictionary ids and addresses.
 fn dictionary(lab: &mut PageWriter, key: &KeySchema) -> anyhow::Result<()> {
-    lab.paragraph("The dictionary stands in a table beside that of the events. Who writes an event that it does not have gives it the next number:");
+    lab.paragraph(
+        "The dictionary is a table next to that of the events. The writer of an unknown event \
+         assigns it the next number:",
+    );
     let table = lab.create("events", &["e"], &[])?;
     let dictionary = lab.dictionary(&table, key)?;
     let mut rows = Vec::new();
@@ -83,7 +89,7 @@ fn dictionary(lab: &mut PageWriter, key: &KeySchema) -> anyhow::Result<()> {
         &options,
     )?;
     let found = lab.execute_plan(lab.dyn_table(&table)?, &plan)?;
-    lab.assert_claim(found.len() == 1, "Asked for by name and address, the row is one range away.")
+    lab.assert_claim(found.len() == 1, "Queried by name and address, the row is in one range.")
 }
 
 /// Compares digests of two and of eight bytes over many names.

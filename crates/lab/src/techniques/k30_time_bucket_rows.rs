@@ -22,15 +22,19 @@ const QUARTERS: i64 = 6;
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A measurement each second is 86,400 rows a day, each with its whole key. With the quarter of an hour in the key, and the second within it as the \
-         qualifier, 900 points share one row: charts read few rows, and a row is a piece of the chart.",
+        "A measurement each second is 86,400 rows a day, each with its whole key. With the quarter \
+         of an hour in the key, and the second within it as the qualifier, 900 points share one \
+         row: charts read few rows, and a row is a piece of the chart.",
     );
     lab.section(Section::Declaration);
     let key: KeySchema = lab.key("ROW KEY (host STRING, event STRING, BUCKET(ts, '15m'))")?;
     let table = lab.create("points", &["p"], &[])?;
 
     lab.section(Section::Demonstration);
-    lab.paragraph("One point a second of one host, for an hour and a half. The qualifier is the second within the quarter, in two bytes:");
+    lab.paragraph(
+        "One point a second of one host, for an hour and a half. The qualifier is the second \
+         within the quarter, in two bytes:",
+    );
     let points = lab.load_puts(
         &table,
         (0..QUARTERS)
@@ -57,9 +61,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "An interval that begins within a quarter reads the whole quarter, and leaves columns out by their qualifiers. A row cannot be split, so the width \
-         has to fit the rate: hundreds or thousands of points, not millions. And the bucket stands behind the host; in front, it would send every \
-         write of the moment to one region.",
+        "An interval that begins within a quarter reads the whole quarter, and leaves columns out \
+         by their qualifiers. A row cannot be split, so the width has to fit the rate: hundreds or \
+         thousands of points, not millions. And the bucket follows the host; in front, it would \
+         send every write of the moment to one region.",
     );
     lab.expect_finding(
         "K-BUCKETLEAD",
@@ -71,10 +76,14 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 /// Writes the same points to a column of packed points, and compares the sizes.
 fn packed(lab: &mut PageWriter, loose: usize) -> anyhow::Result<()> {
     lab.paragraph(
-        "Declared as a SERIES, the column takes points one by one and keeps those of a row packed in one cell: times as what changes of their period, \
-         values as whole numbers of tenths. A compaction packs them, or halite series pack.",
+        "Declared as a SERIES, the column takes points one by one and keeps those of a row packed \
+         in one cell: times as what changes of their period, values as whole numbers of tenths. A \
+         compaction packs them, or halite series pack.",
     );
-    let (table, _) = lab.declare("CREATE TABLE packed (p SERIES(DOUBLE) FAMILY p, ROW KEY (host STRING, event STRING, BUCKET(ts, '15m')))")?;
+    let (table, _) = lab.declare(
+        "CREATE TABLE packed (p SERIES(DOUBLE) FAMILY p, ROW KEY (host STRING, event STRING, \
+         BUCKET(ts, '15m')))",
+    )?;
     let name = table.inner().descriptor()?.name().clone();
     let series = block_on(Series::for_table(&**lab.cluster().cluster(), &name, None))?;
     let points: Vec<Measurement> = (0..QUARTERS)
@@ -102,7 +111,8 @@ fn packed(lab: &mut PageWriter, loose: usize) -> anyhow::Result<()> {
     )?;
     lab.assert_claim(
         per_point(bytes) < 1.5 && per_point(loose) > 40.0,
-        "A point takes less than a byte and a half, where a cell of its own takes more than 40 bytes.",
+        "A point takes less than a byte and a half, where a cell of its own takes more than 40 \
+         bytes.",
     )?;
     let mut read = series.read(&KeyQuery::all())?;
     let mut back = Vec::new();

@@ -9,7 +9,7 @@ use crate::{LabTable, Page, PageWriter, Section};
 
 pub(super) const PAGE: Page = Page {
     id: "K31",
-    title: "What is asked most goes first",
+    title: "The most frequent condition goes first",
     rules: &["K-UNUSED"],
     see: &["K28", "K09"],
     run,
@@ -26,17 +26,25 @@ const BY_METRIC: &[&str] = &["metric=metric-3", "ts=2024-03-15T00:10:00Z..2024-0
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Measurements are asked for by host and by metric, and one of the two stands first in the key. Which one is a matter of counting: what each \
-         question reads under each key, times how often it is asked. Rows that are read together then lie side by side.",
+        "Measurements are queried by host and by metric, and one of the two is first in the key. \
+         Which one is a matter of counting: what each query reads under each key, times its \
+         frequency. Rows that are read together are then adjacent.",
     );
     lab.section(Section::Declaration);
-    let (host_first, host_key) =
-        lab.declare("CREATE TABLE host_first (\n  v DOUBLE FAMILY m,\n  ROW KEY (host STRING, ts TIMESTAMP, metric STRING)\n)")?;
-    let (metric_first, metric_key) =
-        lab.declare("CREATE TABLE metric_first (\n  v DOUBLE FAMILY m,\n  ROW KEY (metric STRING, ts TIMESTAMP, host STRING)\n)")?;
+    let (host_first, host_key) = lab.declare(
+        "CREATE TABLE host_first (\n  v DOUBLE FAMILY m,\n  ROW KEY (host STRING, ts TIMESTAMP, \
+         metric STRING)\n)",
+    )?;
+    let (metric_first, metric_key) = lab.declare(
+        "CREATE TABLE metric_first (\n  v DOUBLE FAMILY m,\n  ROW KEY (metric STRING, ts \
+         TIMESTAMP, host STRING)\n)",
+    )?;
 
     lab.section(Section::Demonstration);
-    lab.paragraph(format!("{HOSTS} hosts with {METRICS} metrics each, a value a minute for {MINUTES} minutes, in both tables. Ten minutes of one host, and of one metric:"));
+    lab.paragraph(format!(
+        "{HOSTS} hosts with {METRICS} metrics each, a value a minute for {MINUTES} minutes, in \
+         both tables. Ten minutes of one host, and of one metric:"
+    ));
     for (table, key, first, last) in
         [(&host_first, &host_key, "host", "metric"), (&metric_first, &metric_key, "metric", "host")]
     {
@@ -67,7 +75,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         rows_read(lab, &metric_first, &metric_key, BY_METRIC)?,
     ];
     lab.paragraph(format!(
-        "Then {QUERIES} questions for ten minutes of a host or a metric that is drawn, nine of ten by host, and {QUERIES} of which one of ten is:"
+        "Then {QUERIES} questions for ten minutes of a host or a metric that is drawn, nine of ten \
+         by host, and {QUERIES} of which one of ten is:"
     ));
     let (mostly_host, mostly_metric) = (random_queries(lab, 9), random_queries(lab, 1));
     let mut of_mixes = Vec::new();
@@ -102,7 +111,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     );
     lab.assert_claim(
         under_host[0] == 100 && under_metric[1] == 200,
-        "Under the key that begins with what is asked for, only the answer is read.",
+        "Under the key that begins with the queried field, only the result is read.",
     )?;
     lab.assert_claim(
         host_mixes[0] * 3 < metric_mixes[0],
@@ -115,12 +124,15 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "The questions of the first day are not those of the third year, and the key stays. If both questions matter, both tables are written: twice the \
-         space and twice the writes, for two questions that read what they show. What no question names goes last, where it only keeps rows apart.",
+        "The questions of the first day are not those of the third year, and the key stays. If \
+         both questions matter, both tables are written: twice the space and twice the writes, for \
+         two questions that read what they show. What no question names goes last, where it only \
+         keeps rows apart.",
     );
     let with = |query: &str| {
         format!(
-            "CREATE TABLE m (v DOUBLE FAMILY m, ROW KEY (host STRING, ts TIMESTAMP, metric STRING)) WITH QUERIES ({query})"
+            "CREATE TABLE m (v DOUBLE FAMILY m, ROW KEY (host STRING, ts TIMESTAMP, metric \
+             STRING)) WITH QUERIES ({query})"
         )
     };
     lab.expect_finding(

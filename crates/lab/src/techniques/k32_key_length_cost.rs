@@ -27,11 +27,12 @@ const ARRAY_HEAD: usize = 16;
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A key should be as short as its fields allow: it stands in every cell of its row, in the log, in memory and on the wire. Ten to a hundred bytes are \
-         usual. That 16 bytes, or multiples of eight, are special is often said, and does not hold.",
+        "A key should be as short as its fields allow: it is part of every cell of its row, in the \
+         log, in memory and on the wire. Ten to a hundred bytes are usual. That 16 bytes, or \
+         multiples of eight, are special is a common but wrong claim.",
     );
     lab.section(Section::Declaration);
-    lab.paragraph("A sensor and a time as text, as two numbers, and as two numbers behind a salt:");
+    lab.paragraph("A sensor and a time as text, as two numbers, and as two numbers after a salt:");
     let text = lab.key("ROW KEY TEXT '{sensor:12}_{rev(ts):19}'")?;
     let numbers = lab.key("ROW KEY (sensor U32, ts TIMESTAMP DESC)")?;
     let salted = lab.key("ROW KEY (SALT(16 BY sensor), sensor U32, ts TIMESTAMP DESC)")?;
@@ -46,7 +47,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     for length in [15, 16, 17, 100] {
         lab.load(&table, "f:q", [(vec![b'z'; length], [0_u8; 8])])?;
     }
-    lab.paragraph("Keys of these and of some other lengths, each with one value of eight bytes, read back from the table:");
+    lab.paragraph(
+        "Keys of these and of some other lengths, each with one value of eight bytes, read back \
+         from the table:",
+    );
     let mut cells: Vec<(usize, usize)> = Vec::new();
     for row in lab.rows(&table, &ScanSpec::all())? {
         cells.extend(row.iter().map(|cell| (row.key().len(), key_value_bytes(&cell))));
@@ -73,7 +77,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
     lab.assert_claim(
         [15, 16, 17].map(|length| heap(of(length))) == [96, 96, 96],
-        "In a Java heap the cell is rounded up to eight bytes as a whole: 15, 16 and 17 bytes of key take the same 96.",
+        "In a Java heap the cell is rounded up to eight bytes as a whole: 15, 16 and 17 bytes of \
+         key take the same 96.",
     )?;
     lab.assert_claim(
         of(32) - of(12) == 20,
@@ -81,8 +86,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     )?;
 
     lab.paragraph(format!(
-        "Length is not what files cost. Under a block encoding a cell writes what its key does not share with the one before. {ROWS} points with two columns \
-         each, under a key of 12 bytes, one of 100 that neighbours share most of, and one of 100 that they share nothing of; read back and encoded in blocks of 64 KB:"
+        "Length is not what files cost. Under a block encoding a cell writes what its key does not \
+         share with the one before. {ROWS} points with two columns each, under a key of 12 bytes, \
+         one of 100 that neighbours share most of, and one of 100 that they share nothing of; read \
+         back and encoded in blocks of 64 KB:"
     ));
     let (path, random) = (
         lab.key("ROW KEY TEXT '{path}_{sensor:12}_{rev(ts):19}'")?,
@@ -120,19 +127,21 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let [short, shared, random] = [figures[0].2, figures[1].2, figures[2].2];
     lab.assert_claim(
         shared < short + 2.0 && random > 3.0 * shared,
-        "The shared key of 100 bytes takes hardly more than the one of 12, and the random one of 100 more than three times as much.",
+        "The shared key of 100 bytes takes hardly more than the one of 12, and the random one of \
+         100 more than three times as much.",
     )?;
     let near = |(_, _, each, of_hbase): &(&str, &str, f64, &str)| {
         of_hbase.parse::<f64>().is_ok_and(|of_hbase| (0.0..2.5).contains(&(of_hbase - each)))
     };
     lab.assert_claim(
         figures.iter().all(near),
-        "Files that HBase wrote of such keys have one or two bytes more for each cell, with heads of blocks and index.",
+        "Files that HBase wrote of such keys have one or two bytes more for each cell, with heads \
+         of blocks and index.",
     )?;
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "A key can also be too short: a digest of two bytes in the place of a name mixes names up.",
+        "A key can also be too short: a digest of two bytes instead of a name confuses names.",
     );
     lab.expect_finding(
         "K-LEN",

@@ -25,14 +25,18 @@ fn value(row: usize, column: u8) -> [u8; 8] {
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Ten million rows with keys of 100 bytes are 1,000,000,000 bytes of keys: that is quickly computed, and it counts each key once. HBase writes a key \
-         into every cell. A row of five columns has it five times.",
+        "Ten million rows with keys of 100 bytes are 1,000,000,000 bytes of keys: that is quickly \
+         computed, and it counts each key once. HBase writes a key into every cell. A row of five \
+         columns has it five times.",
     );
     lab.section(Section::Declaration);
     let key = lab.key("ROW KEY (customer CHAR(92), seq U64)")?;
 
     lab.section(Section::Demonstration);
-    lab.paragraph(format!("{ROWS} rows with keys of {KEY_BYTES} bytes, once with one column and once with five, read back and measured:"));
+    lab.paragraph(format!(
+        "{ROWS} rows with keys of {KEY_BYTES} bytes, once with one column and once with five, read \
+         back and measured:"
+    ));
     let (mut bytes_of_keys, mut encoded) = (Vec::new(), Vec::new());
     for (name, columns) in [("one", 1_u8), ("five", 5)] {
         let table = lab.create(name, &["f"], &[])?;
@@ -80,15 +84,17 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.assert_claim(
         encoded.iter().all(|each| *each < 20.0),
         format!(
-            "In files a block encoding leaves out what a key shares with the one before: under FAST_DIFF these cells take {:.1} and {:.1} bytes each, value included.",
+            "In files a block encoding leaves out what a key shares with the one before: under \
+             FAST_DIFF these cells take {:.1} and {:.1} bytes each, value included.",
             encoded[0], encoded[1]
         ),
     )?;
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "The bytes of keys pass through the log, the memstore and the wire as they are. What helps everywhere is fewer cells: values \
-         that are always read together in one column, or points of a time slice in one row.",
+        "The bytes of keys pass through the log, the memstore and the wire as they are. What helps \
+         everywhere is fewer cells: values that are always read together in one column, or points \
+         of a time slice in one row.",
     );
     let table = |with: &str| {
         format!("CREATE TABLE t (v DOUBLE FAMILY f, ROW KEY (customer CHAR(92), seq U64)){with}")

@@ -20,8 +20,9 @@ const ROWS: usize = 8_000;
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "A value never travels alone: row key, family, qualifier and timestamp go with it, into the log, into memory, over the wire. Files have an index \
-         besides, with the first key of each block, which is kept in memory. Short names and larger blocks make both smaller.",
+        "A value never travels alone: row key, family, qualifier and timestamp go with it, into \
+         the log, into memory, over the wire. Files have an index besides, with the first key of \
+         each block, which is kept in memory. Short names and larger blocks make both smaller.",
     );
     lab.section(Section::Declaration);
     let short = lab.create("short", &["f"], &[])?;
@@ -52,7 +53,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "Eleven letters each instead of one are 20 bytes more, in every cell.",
     )?;
 
-    lab.paragraph(format!("{ROWS} rows of 1,000 bytes with keys of 100, once in blocks of 64 KB and once in blocks of 256 KB:"));
+    lab.paragraph(format!(
+        "{ROWS} rows of 1,000 bytes with keys of 100, once in blocks of 64 KB and once in blocks \
+         of 256 KB:"
+    ));
     let (small, large) =
         (index_bytes(lab, "blocks_64", 65_536)?, index_bytes(lab, "blocks_256", 262_144)?);
     lab.measurement(format!(
@@ -65,12 +69,14 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "A get reads a whole block, whatever it looks for: with blocks of 256 KB four times as much of the disk and of the cache as with 64 KB. Scans do not \
-         mind. An index is small even so: a terabyte in blocks of 64 KB has one of some gigabytes over all servers.",
+        "A get reads a whole block, whatever it looks for: with blocks of 256 KB four times as \
+         much of the disk and of the cache as with 64 KB. Scans do not mind. An index is small \
+         even so: a terabyte in blocks of 64 KB has one of some gigabytes over all servers.",
     );
     let column = |qualifier: &str| {
         format!(
-            "CREATE TABLE t (temperature DOUBLE FAMILY f {qualifier}, ROW KEY (sensor U32, ts TIMESTAMP))"
+            "CREATE TABLE t (temperature DOUBLE FAMILY f {qualifier}, ROW KEY (sensor U32, ts \
+             TIMESTAMP))"
         )
     };
     lab.expect_finding("F-LONGQ", &column(""), &column("QUALIFIER t"))

@@ -11,14 +11,18 @@ pub(super) const PAGE: Page = Page {
     run,
 };
 
-const SHORT: &str = "CREATE TABLE weather (\n  temperature DOUBLE FAMILY w QUALIFIER t,\n  humidity DOUBLE FAMILY w QUALIFIER h,\n  ROW KEY (station U32, ts TIMESTAMP)\n)";
-const LONG: &str = "CREATE TABLE weather (temperature DOUBLE FAMILY weather, humidity DOUBLE FAMILY weather, ROW KEY (station U32, ts TIMESTAMP))";
+const SHORT: &str = "CREATE TABLE weather (\n  temperature DOUBLE FAMILY w QUALIFIER t,\n  \
+                     humidity DOUBLE FAMILY w QUALIFIER h,\n  ROW KEY (station U32, ts TIMESTAMP)\n\
+                     )";
+const LONG: &str = "CREATE TABLE weather (temperature DOUBLE FAMILY weather, humidity DOUBLE \
+                    FAMILY weather, ROW KEY (station U32, ts TIMESTAMP))";
 
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Purpose);
     lab.paragraph(
-        "Family and qualifier stand in every cell, so they are as short as can be. People and programs still want to read temperature, not w:t. The \
-         declaration keeps both: the name that is asked for, and the letters that are stored.",
+        "Every cell contains family and qualifier, so they are as short as can be. People and \
+         programs still want to read temperature, not w:t. The declaration keeps both: the name \
+         used in queries, and the letters that are stored.",
     );
     lab.section(Section::Declaration);
     let (table, key) = lab.declare(SHORT)?;
@@ -53,7 +57,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let (short_sum, long_sum) = (of_short.iter().sum::<usize>(), of_long.iter().sum::<usize>());
     lab.assert_claim(
         long_sum - short_sum == 2 * 6 + 10 + 7,
-        "Spelled out, the row has 29 bytes more: six for the family in each cell, ten and seven for the qualifiers.",
+        "Spelled out, the row has 29 bytes more: six for the family in each cell, ten and seven \
+         for the qualifiers.",
     )?;
     let kept = table.inner().descriptor()?;
     let described =
@@ -65,13 +70,14 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     );
     lab.assert_claim(
         described.contains("temperature") && described.contains("humidity"),
-        "Whoever opens the table learns the names from it.",
+        "Every program that opens the table reads the names from it.",
     )?;
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "Tools that know nothing of the declaration, such as HBase's own shell, show w:t. Under a block encoding a name that every cell repeats is written once \
-         a block, so on disk little is gained; in the log, in memory and on the wire all of it.",
+        "Tools that know nothing of the declaration, such as HBase's own shell, show w:t. Under a \
+         block encoding a name that every cell repeats is written once a block, so on disk little \
+         is gained; in the log, in memory and on the wire all of it.",
     );
     lab.expect_finding("F-LONGCF", LONG, SHORT)?;
     lab.expect_finding("F-LONGQ", LONG, SHORT)

@@ -47,8 +47,8 @@ pub(crate) fn served() -> &'static Served {
         let server = runtime
             .block_on(Server::start(Arc::clone(store.engine()), config))
             .expect("a server on free ports");
-        let uri = format!("zk://{}", server.addresses().zookeeper.expect("it was asked for"));
-        let cluster = BlockingCluster::connect(&uri).expect("the server that was just started");
+        let uri = format!("zk://{}", server.addresses().zookeeper.expect("the port was requested"));
+        let cluster = BlockingCluster::connect(&uri).expect("the server has started");
         Served { cluster, _server: server, _store: store, _runtime: runtime, _directory: directory }
     })
 }

@@ -86,18 +86,18 @@ fn numbers_last(cluster: &BlockingCluster, table: &str) {
 }
 
 #[test]
-fn numbers_last_and_questions_know_them() {
+fn dictionary_numbers_are_stable_and_used_by_queries() {
     numbers_last(&crate::backends::Embedded::open().cluster, "dict_numbers");
     numbers_last(&crate::backends::served().cluster, "dict_numbers");
 }
 
 #[test]
-fn many_writers_agree_on_one_number_for_each_value() {
-    let place = crate::backends::Embedded::open();
+fn concurrent_writers_assign_one_number_per_value() {
+    let backend = crate::backends::Embedded::open();
     let key: KeySchema = KEY.parse().unwrap();
     std::thread::scope(|scope| {
         for writer in 0..8 {
-            let (key, cluster) = (&key, &place.cluster);
+            let (key, cluster) = (&key, &backend.cluster);
             scope.spawn(move || {
                 let dictionary = open(cluster, "t", key);
                 for at in 0..30 {
@@ -111,7 +111,7 @@ fn many_writers_agree_on_one_number_for_each_value() {
             });
         }
     });
-    let dictionary = open(&place.cluster, "t", &key);
+    let dictionary = open(&backend.cluster, "t", &key);
     let ids: BTreeSet<_> = (0..30)
         .map(|at| dictionary.dictionary_id(0, format!("m{at}").as_bytes()).unwrap())
         .collect();
@@ -124,10 +124,10 @@ fn many_writers_agree_on_one_number_for_each_value() {
 }
 
 #[test]
-fn a_dictionary_that_is_full_says_so() {
-    let place = crate::backends::Embedded::open();
+fn full_dictionary_is_reported() {
+    let backend = crate::backends::Embedded::open();
     let key: KeySchema = "(DICT(metric, 1), host STRING)".parse().unwrap();
-    let dictionary = open(&place.cluster, "t", &key);
+    let dictionary = open(&backend.cluster, "t", &key);
     let of = |at: u32| [Value::Text(format!("m{at}").into()), Value::Text("h".into())];
     (0..255).for_each(|at| block_on(dictionary.assign(&of(at))).unwrap());
     let error = block_on(dictionary.assign(&of(255))).unwrap_err();

@@ -55,7 +55,7 @@ fn every_page_is_tested() {
 }
 
 #[test]
-fn pages_stand_in_the_order_of_their_ids_and_no_two_have_one() {
+fn pages_are_ordered_by_unique_ids() {
     for kind in ["E", "K"] {
         let ids: Vec<_> = pages().map(|page| page.id).filter(|id| id.starts_with(kind)).collect();
         assert!(ids.is_sorted_by(|a, b| a < b), "{ids:?}");
@@ -64,15 +64,14 @@ fn pages_stand_in_the_order_of_their_ids_and_no_two_have_one() {
 
 /// Verifies that docs/lab equals the current output of the pages.
 #[test]
-fn the_documentation_is_what_the_pages_say() {
+fn documentation_matches_generated_pages() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/lab");
-    let place = backends::Embedded::open();
+    let backend = backends::Embedded::open();
     // Some pages wait for cells to expire; others run during that time.
     let every = |from: usize| {
-        pages()
-            .skip(from)
-            .step_by(THREADS)
-            .map(|page| run_page(&place.cluster, page).unwrap_or_else(|error| panic!("{error:#}")))
+        pages().skip(from).step_by(THREADS).map(|page| {
+            run_page(&backend.cluster, page).unwrap_or_else(|error| panic!("{error:#}"))
+        })
     };
     let written: Vec<_> = std::thread::scope(|scope| {
         let running: Vec<_> =
@@ -86,7 +85,8 @@ fn the_documentation_is_what_the_pages_say() {
         let there = std::fs::read_to_string(folder.join(&name)).unwrap_or_default();
         assert_eq!(
             there, now,
-            "docs/lab/{name} is not what its page says now; write it anew with: cargo run -- lab all --markdown docs/lab"
+            "docs/lab/{name} is not what its page says now; write it anew with: cargo run -- lab \
+             all --markdown docs/lab"
         );
     }
 }

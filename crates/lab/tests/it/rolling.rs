@@ -13,7 +13,8 @@ const DAY: i64 = 86_400_000;
 
 fn create(cluster: &BlockingCluster, name: &str) -> TableName {
     let text = format!(
-        "CREATE TABLE {name} (v DOUBLE FAMILY d, ROW KEY (SALT(2 BY host), day DATE, host STRING)) SPLIT ROLLING '1d'"
+        "CREATE TABLE {name} (v DOUBLE FAMILY d, ROW KEY (SALT(2 BY host), day DATE, host STRING)) \
+         SPLIT ROLLING '1d'"
     );
     let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
     cluster.create_table(declaration.described(), &[]).unwrap();
@@ -21,10 +22,10 @@ fn create(cluster: &BlockingCluster, name: &str) -> TableName {
 }
 
 #[test]
-fn regions_of_the_next_days_are_made_and_those_that_are_there_stay() {
-    let place = crate::backends::Embedded::open();
-    let name = create(&place.cluster, "metrics");
-    let table = place.cluster.table("metrics").unwrap();
+fn regions_of_next_days_are_created_and_others_kept() {
+    let backend = crate::backends::Embedded::open();
+    let name = create(&backend.cluster, "metrics");
+    let table = backend.cluster.table("metrics").unwrap();
     let starts = || {
         table
             .regions()
@@ -35,22 +36,23 @@ fn regions_of_the_next_days_are_made_and_those_that_are_there_stay() {
     };
     table.put(Put::new(&b"\x01\x80\x00\x4d\x56host"[..]).add("d", "v", "1")).unwrap();
     let rolled =
-        block_on(extend_rolling_splits(&**place.cluster.cluster(), &name, NOW, 1)).unwrap();
+        block_on(extend_rolling_splits(&**backend.cluster.cluster(), &name, NOW, 1)).unwrap();
     assert_eq!((rolled.created.len(), rolled.existing), (4, 0));
     assert_eq!(starts(), ["", "0080004d55", "0080004d56", "0180004d55", "0180004d56"]);
-    let again = block_on(extend_rolling_splits(&**place.cluster.cluster(), &name, NOW + 60_000, 1))
-        .unwrap();
+    let again =
+        block_on(extend_rolling_splits(&**backend.cluster.cluster(), &name, NOW + 60_000, 1))
+            .unwrap();
     assert_eq!((again.created.len(), again.existing), (0, 4));
     let next =
-        block_on(extend_rolling_splits(&**place.cluster.cluster(), &name, NOW + DAY, 1)).unwrap();
+        block_on(extend_rolling_splits(&**backend.cluster.cluster(), &name, NOW + DAY, 1)).unwrap();
     assert_eq!((next.created.len(), next.existing), (2, 2));
     assert_eq!(table.scan(halite::Scan::all()).count(), 1);
-    let plain = place.cluster.cluster().admin();
+    let plain = backend.cluster.cluster().admin();
     let descriptor = halite::TableDescriptor::new("plain".parse().unwrap())
         .family(halite::FamilyDescriptor::new("d"));
     block_on(plain.create_table(descriptor, Vec::new())).unwrap();
     let error = block_on(extend_rolling_splits(
-        &**place.cluster.cluster(),
+        &**backend.cluster.cluster(),
         &"plain".parse().unwrap(),
         NOW,
         1,
@@ -60,7 +62,7 @@ fn regions_of_the_next_days_are_made_and_those_that_are_there_stay() {
 }
 
 #[test]
-fn a_server_makes_them_by_itself() {
+fn server_creates_rolling_regions_automatically() {
     let cluster = &crate::backends::served().cluster;
     create(cluster, "rolling");
     let table = cluster.table("rolling").unwrap();

@@ -204,12 +204,12 @@ fn run_seeds(cluster: &BlockingCluster, seeds: std::ops::Range<u64>, steps: usiz
 }
 
 #[test]
-fn what_is_written_removed_packed_and_compacted_is_read_as_a_map_would_have_it() {
+fn series_reads_match_map_model() {
     run_seeds(&crate::backends::Embedded::open().cluster, 0..20, 60);
 }
 
 #[test]
-fn over_a_server_it_is_the_same() {
+fn series_reads_over_server_match_map_model() {
     run_seeds(&crate::backends::served().cluster, 0..6, 40);
 }
 
@@ -217,7 +217,7 @@ fn over_a_server_it_is_the_same() {
 /// written, deleted, flushed and packed by compactions. Every acknowledged point is there
 /// afterwards, once, and no deleted point is.
 #[test]
-fn a_crash_at_any_call_loses_no_point() {
+fn crash_at_any_call_loses_no_point() {
     let mut at = 1;
     loop {
         let sim = SimEnv::new(at);

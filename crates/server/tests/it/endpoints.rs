@@ -168,5 +168,8 @@ fn an_aggregation_that_unfolds_to_much_is_refused_before_it_is_decoded() {
         interpreter_specific_bytes: None,
     };
     let refused = exec(&server, "AggregateService", "GetRowNum", &request).unwrap_err();
-    assert!(refused.is_do_not_retry() && refused.message().contains("in memory"), "{refused}");
+    assert!(
+        refused.is_do_not_retry() && refused.message().contains("message too large"),
+        "{refused}"
+    );
 }

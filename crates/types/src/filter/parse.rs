@@ -57,7 +57,7 @@ impl Filter {
         if reader.peek().is_some() {
             return Err(reader.wrong(
                 reader.offset,
-                "the filter has ended before this; join filters with AND or OR",
+                "unexpected text after the filter; join filters with AND or OR",
             ));
         }
         Ok(filter)
@@ -127,8 +127,7 @@ impl Reader<'_> {
 
     fn single(&mut self, depth: usize) -> Result<Filter> {
         if depth > MAX_DEPTH {
-            return Err(self
-                .wrong(self.offset, &format!("more than {MAX_DEPTH} filters inside one another")));
+            return Err(self.wrong(self.offset, &format!("more than {MAX_DEPTH} nested filters")));
         }
         if self.accept_word("SKIP") {
             return Ok(Filter::Skip(Box::new(self.single(depth + 1)?)));
@@ -142,7 +141,7 @@ impl Reader<'_> {
             return if self.accept(b')') {
                 Ok(filter)
             } else {
-                Err(self.wrong(start, "this ( has no )"))
+                Err(self.wrong(start, "unclosed parenthesis: add )"))
             };
         }
         self.named()
@@ -152,14 +151,10 @@ impl Reader<'_> {
         let name = self.word();
         let start = self.offset;
         if name.is_empty() {
-            return Err(
-                self.wrong(start, "a filter should stand here, such as PrefixFilter('abc')")
-            );
+            return Err(self.wrong(start, "expected a filter, such as PrefixFilter('abc')"));
         }
         let Some(&(name, form)) = FORMS.iter().find(|(known, _)| *known == name) else {
-            return Err(
-                self.wrong(start, &format!("there is no filter {name}{}", suggestion(&name)))
-            );
+            return Err(self.wrong(start, &format!("unknown filter {name}{}", suggestion(&name))));
         };
         self.offset += name.len();
         let arguments = self.arguments(name, form)?;
@@ -169,9 +164,7 @@ impl Reader<'_> {
     fn arguments(&mut self, name: &str, form: &str) -> Result<Vec<Argument>> {
         let open = self.offset;
         if !self.accept(b'(') {
-            return Err(
-                self.wrong(open, &format!("( should stand here; it is written {name}{form}"))
-            );
+            return Err(self.wrong(open, &format!("expected (; the form is {name}{form}")));
         }
         let mut arguments = Vec::new();
         loop {
@@ -184,7 +177,7 @@ impl Reader<'_> {
                 }
                 Some(b'\'') => arguments.push(self.quoted()?),
                 Some(_) => arguments.push(self.bare()),
-                None => return Err(self.wrong(open, "this ( has no )")),
+                None => return Err(self.wrong(open, "unclosed parenthesis: add )")),
             }
         }
     }
@@ -207,7 +200,7 @@ impl Reader<'_> {
                     text.push(*byte);
                     self.offset += 1;
                 }
-                [] => return Err(self.wrong(start, "this string has no quote ' at its end")),
+                [] => return Err(self.wrong(start, "unclosed string: add the quote '")),
             }
         }
     }
@@ -243,7 +236,7 @@ struct Arguments<'a, 'b> {
 
 impl Arguments<'_, '_> {
     fn wrong(&self, at: usize, what: &str) -> Error {
-        self.reader.wrong(at, &format!("{what}; it is written {}{}", self.name, self.form))
+        self.reader.wrong(at, &format!("{what}; the form is {}{}", self.name, self.form))
     }
 
     fn next(&mut self, quoted: bool, wanted: &str) -> Result<Argument> {
@@ -251,7 +244,7 @@ impl Arguments<'_, '_> {
             Some(argument) if argument.quoted == quoted => Ok(argument),
             Some(argument) => {
                 let how = if quoted { "in single quotes" } else { "without quotes" };
-                Err(self.wrong(argument.offset, &format!("{wanted} should stand here, {how}")))
+                Err(self.wrong(argument.offset, &format!("expected {wanted}, {how}")))
             }
             None => Err(self.wrong(self.start, &format!("{wanted} is missing"))),
         }
@@ -274,7 +267,7 @@ impl Arguments<'_, '_> {
         match argument.text.to_ascii_lowercase().as_slice() {
             b"true" => Ok(true),
             b"false" => Ok(false),
-            _ => Err(self.wrong(argument.offset, "true or false should stand here")),
+            _ => Err(self.wrong(argument.offset, "expected true or false")),
         }
     }
 
@@ -284,7 +277,7 @@ impl Arguments<'_, '_> {
             .ok()
             .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
         number.and_then(|text| text.parse().ok()).filter(|&number| number <= max).ok_or_else(|| {
-            self.wrong(argument.offset, &format!("a number from 0 to {max} should stand here"))
+            self.wrong(argument.offset, &format!("expected a number from 0 to {max}"))
         })
     }
 
@@ -302,7 +295,7 @@ impl Arguments<'_, '_> {
             b"!=" => CompareOp::NotEqual,
             b">=" => CompareOp::GreaterOrEqual,
             b">" => CompareOp::Greater,
-            _ => return Err(self.wrong(argument.offset, "one of < <= = != >= > should stand here")),
+            _ => return Err(self.wrong(argument.offset, "expected one of < <= = != >= >")),
         })
     }
 
@@ -319,7 +312,8 @@ impl Arguments<'_, '_> {
             b"regexstring" => Comparator::Regex(RegexString::new(text())),
             b"regexstringnocase" => Comparator::Regex(RegexString::ignoring_case(text())),
             _ => {
-                let kinds = "a comparator begins with binary: binaryprefix: substring: regexstring: or regexstringnocase:";
+                let kinds = "a comparator starts with binary: binaryprefix: substring: \
+                             regexstring: or regexstringnocase:";
                 return Err(self.wrong(argument.offset, kinds));
             }
         };
@@ -332,10 +326,8 @@ impl Arguments<'_, '_> {
         let (at, comparator) = self.comparator()?;
         let is_equality = matches!(op, CompareOp::Equal | CompareOp::NotEqual);
         if !is_equality && matches!(comparator, Comparator::Substring(_) | Comparator::Regex(_)) {
-            return Err(self.wrong(
-                at,
-                "substring: regexstring: and regexstringnocase: go with = and != only",
-            ));
+            return Err(self
+                .wrong(at, "substring: regexstring: and regexstringnocase: allow only = and !="));
         }
         Ok((op, comparator))
     }
@@ -373,7 +365,7 @@ impl Arguments<'_, '_> {
             _ => self.column_filter()?,
         };
         match self.list.next() {
-            Some(argument) => Err(self.wrong(argument.offset, "this argument is one too many")),
+            Some(argument) => Err(self.wrong(argument.offset, "unexpected extra argument")),
             None => Ok(filter),
         }
     }
@@ -409,7 +401,7 @@ impl Arguments<'_, '_> {
         let mut seen = BTreeSet::new();
         while let Some(at) = self.list.as_slice().first().map(|argument| argument.offset) {
             if !seen.insert(self.bytes()?) {
-                return Err(self.wrong(at, "this prefix stands here twice"));
+                return Err(self.wrong(at, "duplicate prefix"));
             }
         }
         Ok(seen.into_iter().collect())

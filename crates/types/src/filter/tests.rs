@@ -127,7 +127,7 @@ fn strings_are_read_as_hbase_reads_them() {
 }
 
 #[test]
-fn a_printed_filter_reads_as_itself() {
+fn printed_filter_parses_back() {
     for (text, _) in golden_cases("parse ") {
         let Ok(filter) = Filter::parse_bytes(&text) else { continue };
         let printed = filter.to_string();
@@ -140,7 +140,7 @@ fn a_printed_filter_reads_as_itself() {
 }
 
 #[test]
-fn what_hbase_reads_by_accident_is_refused() {
+fn filter_texts_hbase_accepts_by_accident_are_rejected() {
     assert_eq!(golden_cases("refused ").count(), 2);
     for (text, _) in golden_cases("refused ") {
         assert!(Filter::parse_bytes(&text).is_err(), "{}", text.escape_ascii());
@@ -148,7 +148,7 @@ fn what_hbase_reads_by_accident_is_refused() {
 }
 
 #[test]
-fn a_regular_expression_is_printed_with_its_flags_and_character_set() {
+fn regular_expression_is_printed_with_flags_and_charset() {
     let print =
         |regex: RegexString| Filter::Row(CompareOp::Equal, Comparator::Regex(regex)).to_string();
     assert_eq!(print(RegexString::new("a'b")), "RowFilter(=, 'regexstring:a''b')");
@@ -164,20 +164,20 @@ fn a_regular_expression_is_printed_with_its_flags_and_character_set() {
 }
 
 #[test]
-fn errors_point_at_the_column_and_give_the_form() {
+fn errors_contain_column_and_expected_form() {
     for (text, column, what) in [
         ("PrefxFilter('a')", 1, "did you mean PrefixFilter?"),
         ("prefix('a')", 1, "did you mean PrefixFilter?"),
         ("Nonsense('a')", 1, "such as PrefixFilter"),
-        ("PrefixFilter('a') AND", 22, "a filter should stand here"),
+        ("PrefixFilter('a') AND", 22, "expected a filter"),
         ("PrefixFilter('a') PageFilter(1)", 19, "join filters with AND or OR"),
-        ("(PrefixFilter('a')", 1, "this ( has no )"),
-        ("PrefixFilter('a'", 13, "this ( has no )"),
-        ("PrefixFilter('a", 14, "no quote ' at its end"),
-        ("PrefixFilter 'a'", 13, "it is written PrefixFilter('prefix')"),
+        ("(PrefixFilter('a')", 1, "unclosed parenthesis: add )"),
+        ("PrefixFilter('a'", 13, "unclosed parenthesis: add )"),
+        ("PrefixFilter('a", 14, "add the quote '"),
+        ("PrefixFilter 'a'", 13, "the form is PrefixFilter('prefix')"),
         ("PrefixFilter(a)", 14, "in single quotes"),
         ("PrefixFilter()", 1, "a string is missing"),
-        ("PrefixFilter('a', 'b')", 19, "one too many"),
+        ("PrefixFilter('a', 'b')", 19, "extra argument"),
         ("PageFilter('1')", 12, "without quotes"),
         ("PageFilter(-1)", 12, "from 0 to 9223372036854775807"),
         ("ColumnCountGetFilter(2147483648)", 22, "from 0 to 2147483647"),
@@ -187,12 +187,12 @@ fn errors_point_at_the_column_and_give_the_form() {
             16,
             "binary: binaryprefix: substring: regexstring: or regexstringnocase:",
         ),
-        ("ValueFilter(<, 'substring:x')", 16, "go with = and != only"),
-        ("ValueFilter(<, 'regexstringnocase:x')", 16, "go with = and != only"),
+        ("ValueFilter(<, 'substring:x')", 16, "allow only = and !="),
+        ("ValueFilter(<, 'regexstringnocase:x')", 16, "allow only = and !="),
         ("KeyOnlyFilter(yes)", 15, "true or false"),
         ("MultipleColumnPrefixFilter('a', 'b', 'a')", 38, "twice"),
         ("PrefixFilter('\u{e9}\u{e9}') x", 20, "AND or OR"),
-        ("", 1, "a filter should stand here"),
+        ("", 1, "expected a filter"),
     ] {
         let error = text.parse::<Filter>().unwrap_err().to_string();
         assert!(
@@ -205,7 +205,7 @@ fn errors_point_at_the_column_and_give_the_form() {
 }
 
 #[test]
-fn filters_beyond_the_language_are_printed_in_its_style() {
+fn filters_outside_language_are_printed_in_its_style() {
     let fuzzy = Filter::FuzzyRow(vec![FuzzyKey {
         key: Bytes::from_static(b"a?"),
         mask: Bytes::from_static(b"\0\x01"),

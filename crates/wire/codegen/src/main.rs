@@ -1,6 +1,6 @@
 //! Generator of `crates/wire`'s Rust code from its `.proto` files: `cargo xtask codegen [--check]`.
 #![forbid(unsafe_code)]
-#![expect(clippy::print_stderr, reason = "a task talks to the person at the terminal")]
+#![expect(clippy::print_stderr, reason = "the program writes its output to the terminal")]
 
 mod messages;
 mod services;
@@ -42,7 +42,7 @@ fn check() -> Result<()> {
             .map_err(|error| format!("{}: {error}", path.display()))?;
         if committed != text {
             return Err(format!(
-                "{} is not what the .proto files give: run cargo xtask codegen and commit what it writes",
+                "{} does not match the .proto files: run cargo xtask codegen and commit the result",
                 path.display()
             ));
         }
@@ -74,7 +74,7 @@ fn parse(folder: &Path) -> Result<FileDescriptorSet> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_committed_code_is_what_the_proto_files_give() {
+    fn committed_code_matches_proto_files() {
         assert_eq!(super::check(), Ok(()));
     }
 }

@@ -5,7 +5,8 @@ use protox::prost_reflect::prost_types::FileDescriptorSet;
 
 use crate::Result;
 
-const HEAD: &str = "//! HBase's messages. Generated from the .proto files beside it by `cargo xtask codegen`: change those, not this.\n\n";
+const HEAD: &str = "//! HBase's messages. Generated from the .proto files beside it by `cargo \
+                    xtask codegen`: change those, not this.\n\n";
 
 /// Returns the source text of all of them.
 pub(crate) fn generate(files: &FileDescriptorSet) -> Result<String> {
@@ -21,6 +22,8 @@ pub(crate) fn generate(files: &FileDescriptorSet) -> Result<String> {
     let mut texts = modules.into_values();
     match (texts.next(), texts.next()) {
         (Some(text), None) => Ok(format!("{HEAD}{text}")),
-        _ => Err("the .proto files are of more than one package; all of HBase's messages live in hbase.pb".to_string()),
+        _ => Err("the .proto files contain more than one package; all of HBase's messages belong \
+                  to hbase.pb"
+            .to_string()),
     }
 }

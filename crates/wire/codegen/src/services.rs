@@ -50,7 +50,7 @@ fn check_names(services: &[Service<'_>]) -> Result<()> {
         .iter()
         .flat_map(|service| service.methods.iter().map(|method| variant(service, method)));
     match variants.into_iter().find(|variant| !seen.insert(variant.clone())) {
-        Some(twice) => Err(format!("two methods would be called {twice}")),
+        Some(twice) => Err(format!("two methods have the same variant name {twice}")),
         None => Ok(()),
     }
 }
@@ -74,15 +74,24 @@ fn service_enum(services: &[Service<'_>], text: &mut String) -> std::fmt::Result
 }
 
 fn service_names(services: &[Service<'_>], text: &mut String) -> std::fmt::Result {
-    text.push_str("\nimpl Service {\n    /// All of them, by name.\n    pub const ALL: &'static [Self] = &[\n");
+    text.push_str(
+        "\nimpl Service {\n    /// All of them, by name.\n    pub const ALL: &'static [Self] = \
+         &[\n",
+    );
     for service in services {
         writeln!(text, "        Self::{},", short(service.name))?;
     }
-    text.push_str("    ];\n\n    /// The name on the wire, without a package.\n    pub fn name(self) -> &'static str {\n        match self {\n");
+    text.push_str(
+        "    ];\n\n    /// The name on the wire, without a package.\n    pub fn name(self) -> \
+         &'static str {\n        match self {\n",
+    );
     for service in services {
         writeln!(text, "            Self::{} => {:?},", short(service.name), service.name)?;
     }
-    text.push_str("        }\n    }\n\n    /// Returns `true` if it is called through `ExecService`, `ExecRegionServerService` or `ExecMasterService`.\n");
+    text.push_str(
+        "        }\n    }\n\n    /// Returns `true` if it is called through `ExecService`, \
+         `ExecRegionServerService` or `ExecMasterService`.\n",
+    );
     text.push_str("    pub fn is_endpoint(self) -> bool {\n");
     let endpoints: Vec<_> = services
         .iter()
@@ -93,7 +102,10 @@ fn service_names(services: &[Service<'_>], text: &mut String) -> std::fmt::Resul
 }
 
 fn service_methods(services: &[Service<'_>], text: &mut String) -> std::fmt::Result {
-    text.push_str("\n    /// Its methods.\n    pub fn methods(self) -> &'static [Method] {\n        match self {\n");
+    text.push_str(
+        "\n    /// Its methods.\n    pub fn methods(self) -> &'static [Method] {\n        match \
+         self {\n",
+    );
     for service in services {
         writeln!(text, "            Self::{} => &[", short(service.name))?;
         for method in service.methods {
@@ -106,7 +118,10 @@ fn service_methods(services: &[Service<'_>], text: &mut String) -> std::fmt::Res
 }
 
 fn method_enum(services: &[Service<'_>], text: &mut String) -> std::fmt::Result {
-    text.push_str("\n/// A method of a service. The variant is the service's name without `Service`, then the method's.\n");
+    text.push_str(
+        "\n/// A method of a service. The variant is the service's name without `Service`, then \
+         the method's.\n",
+    );
     text.push_str("#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\npub enum Method {\n");
     for (service, method) in each(services) {
         writeln!(
@@ -124,7 +139,10 @@ fn method_enum(services: &[Service<'_>], text: &mut String) -> std::fmt::Result 
 }
 
 fn method_facts(services: &[Service<'_>], text: &mut String) -> std::fmt::Result {
-    text.push_str("\nimpl Method {\n    /// The service it belongs to.\n    pub fn service(self) -> Service {\n        match self {\n");
+    text.push_str(
+        "\nimpl Method {\n    /// The service it belongs to.\n    pub fn service(self) -> Service \
+         {\n        match self {\n",
+    );
     for service in services {
         let variants: Vec<_> = service
             .methods
@@ -138,7 +156,10 @@ fn method_facts(services: &[Service<'_>], text: &mut String) -> std::fmt::Result
             short(service.name)
         )?;
     }
-    text.push_str("        }\n    }\n\n    /// The name on the wire; case matters.\n    pub fn name(self) -> &'static str {\n        match self {\n");
+    text.push_str(
+        "        }\n    }\n\n    /// The name on the wire; case matters.\n    pub fn name(self) -> \
+         &'static str {\n        match self {\n",
+    );
     for (service, method) in each(services) {
         writeln!(text, "            Self::{} => {:?},", variant(service, method), method.name())?;
     }
@@ -152,7 +173,8 @@ fn method_types(services: &[Service<'_>], text: &mut String) -> std::fmt::Result
         let (request, response) = (message(method.input_type()), message(method.output_type()));
         writeln!(
             text,
-            "\n/// The types of [`Method::{name}`].\n#[derive(Clone, Copy, Debug)]\npub struct {name};"
+            "\n/// The types of [`Method::{name}`].\n#[derive(Clone, Copy, Debug)]\npub struct \
+             {name};"
         )?;
         writeln!(
             text,
@@ -195,9 +217,9 @@ fn message(full: &str) -> String {
 fn rust_name(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     let mut spelled = String::new();
-    for (at, &letter) in letters.iter().enumerate() {
-        let after_capital = at > 0 && letters[at - 1].is_uppercase();
-        let starts_word = letters.get(at + 1).is_some_and(|next| next.is_lowercase());
+    for (index, &letter) in letters.iter().enumerate() {
+        let after_capital = index > 0 && letters[index - 1].is_uppercase();
+        let starts_word = letters.get(index + 1).is_some_and(|next| next.is_lowercase());
         spelled.push(if after_capital && !starts_word {
             letter.to_ascii_lowercase()
         } else {

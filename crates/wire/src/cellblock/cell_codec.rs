@@ -68,7 +68,7 @@ fn read_cell<'a>(rest: &mut &'a [u8], with_tags: bool) -> Result<CellParts<'a>, 
         &[]
     };
     let _sequence: [u8; 8] = read_array(rest)?;
-    let cell_type = CellType::from_code(code).ok_or("its type is not the type of a cell")?;
+    let cell_type = CellType::from_code(code).ok_or("its type code is invalid")?;
     let total = [row, family, qualifier, value, tags]
         .into_iter()
         .map(<[u8]>::len)
@@ -88,13 +88,13 @@ fn read_part<'a>(
     if length > max_bytes {
         return Err(too_long);
     }
-    let (part, behind) = rest.split_at_checked(length).ok_or(TRUNCATED)?;
-    *rest = behind;
+    let (part, tail) = rest.split_at_checked(length).ok_or(TRUNCATED)?;
+    *rest = tail;
     Ok(part)
 }
 
 fn read_array<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], &'static str> {
-    let (array, behind) = rest.split_first_chunk().ok_or(TRUNCATED)?;
-    *rest = behind;
+    let (array, tail) = rest.split_first_chunk().ok_or(TRUNCATED)?;
+    *rest = tail;
     Ok(*array)
 }

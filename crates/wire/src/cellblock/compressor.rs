@@ -93,7 +93,7 @@ impl Compressor {
     }
 
     fn damaged(self, error: &std::io::Error) -> Error {
-        Error::invalid(format!("the cell block is not what {} writes: {error}", self.class()))
+        Error::invalid(format!("the cell block is not valid {} data: {error}", self.class()))
     }
 }
 
@@ -136,13 +136,14 @@ fn decompress_framed(
 }
 
 fn incompressible(error: std::io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("a cell block does not compress: {error}")).with_source(error)
+    Error::new(ErrorKind::Io, format!("cell block compression failed: {error}")).with_source(error)
 }
 
 /// Returns the error for a block whose decoded size exceeds the limit.
 fn too_big(max_bytes: usize) -> Error {
     Error::invalid(format!(
-        "the cell block has more than {max_bytes} bytes when decompressed; send fewer cells in one call"
+        "the cell block has more than {max_bytes} bytes when decompressed; send fewer cells in one \
+         call"
     ))
 }
 

@@ -179,7 +179,7 @@ fn check(cells: &Cells) -> Result<()> {
         } else if cell.family().len() > halite_types::cell::MAX_FAMILY_BYTES {
             format!("its family has {} bytes, more than 127", cell.family().len())
         } else if cell.cell_type().is_none() {
-            format!("{} is not the type of a cell", cell.type_code())
+            format!("{} is not a cell type", cell.type_code())
         } else {
             continue;
         };

@@ -58,7 +58,7 @@ const CELL: &str =
     "00000001 72 00000001 66 00000001 71 0000000000000005 04 00000001 76 0000000000000000";
 
 #[test]
-fn codecs_write_and_read_what_hbase_writes() {
+fn codecs_match_bytes_of_hbase() {
     for (codec, cells, bytes) in [
         (Codec::KeyValue, one_cell(&[]), KEY_VALUE),
         (Codec::KeyValueWithTags, one_cell(&[]), KEY_VALUE),
@@ -75,7 +75,7 @@ fn codecs_write_and_read_what_hbase_writes() {
 }
 
 #[test]
-fn a_codec_without_tags_leaves_them_out_both_ways() {
+fn codec_without_tags_omits_them() {
     let tagged = one_cell(&ttl_of_a_second());
     assert_eq!(encoded(std::slice::from_ref(&tagged), plain(Codec::KeyValue)), hex(KEY_VALUE));
     assert_eq!(encoded(std::slice::from_ref(&tagged), plain(Codec::Cell)), hex(CELL));
@@ -84,14 +84,14 @@ fn a_codec_without_tags_leaves_them_out_both_ways() {
 }
 
 #[test]
-fn a_key_value_block_becomes_cells_without_a_copy() {
+fn key_value_block_is_decoded_without_copy() {
     let block = Bytes::from(hex(KEY_VALUE));
     let cells = decode(&block, plain(Codec::KeyValue), MAX).unwrap();
     assert_eq!(cells.bytes().as_ptr(), block.as_ptr());
 }
 
 #[test]
-fn class_names_find_their_codec_and_nothing_else_does() {
+fn codecs_are_found_only_by_class_name() {
     for codec in Codec::ALL {
         assert_eq!(Codec::from_class(codec.class()), Some(codec));
     }
@@ -103,7 +103,7 @@ fn class_names_find_their_codec_and_nothing_else_does() {
 }
 
 #[test]
-fn a_compressed_block_without_cells_is_not_empty() {
+fn compressed_block_without_cells_has_bytes() {
     for compressor in Compressor::ALL {
         let format = CellBlockFormat { codec: Codec::KeyValue, compressor: Some(compressor) };
         let block = encoded(&[], format);
@@ -113,7 +113,7 @@ fn a_compressed_block_without_cells_is_not_empty() {
 }
 
 #[test]
-fn compressed_blocks_begin_as_hadoop_begins_them() {
+fn compressed_blocks_match_hadoop_headers() {
     let block = |compressor| {
         encoded(
             &[one_cell(&[])],
@@ -127,7 +127,7 @@ fn compressed_blocks_begin_as_hadoop_begins_them() {
 }
 
 #[test]
-fn snappy_blocks_of_several_chunks_and_several_blocks_are_read() {
+fn snappy_data_of_several_chunks_and_blocks_is_read() {
     let cell = hex(KEY_VALUE);
     let (head, tail) = cell.split_at(10);
     let chunk = |bytes: &[u8]| {
@@ -141,7 +141,7 @@ fn snappy_blocks_of_several_chunks_and_several_blocks_are_read() {
 }
 
 #[test]
-fn blocks_larger_than_a_chunk_survive_every_compressor() {
+fn blocks_larger_than_chunk_round_trip_every_compressor() {
     let mut cells = CellsBuilder::default();
     for number in 0..400u32 {
         let value = number.to_be_bytes().repeat(400);
@@ -166,7 +166,7 @@ fn blocks_larger_than_a_chunk_survive_every_compressor() {
 }
 
 #[test]
-fn a_block_that_unfolds_to_more_than_the_limit_is_refused() {
+fn block_over_decompressed_limit_is_rejected() {
     let cells = one_cell(&[]);
     for compressor in Compressor::ALL {
         let format = CellBlockFormat { codec: Codec::KeyValue, compressor: Some(compressor) };
@@ -182,7 +182,7 @@ fn a_block_that_unfolds_to_more_than_the_limit_is_refused() {
 }
 
 #[test]
-fn a_chunk_cannot_ask_for_memory_it_does_not_fill() {
+fn chunk_header_cannot_allocate_unfilled_memory() {
     // Both levels specify two gigabytes and contain nothing.
     let snappy = Bytes::from(hex("7fffffff 00000006 ffffffff07 00"));
     let format =
@@ -195,13 +195,13 @@ fn a_chunk_cannot_ask_for_memory_it_does_not_fill() {
 }
 
 #[test]
-fn what_only_looks_like_a_cell_is_refused_with_its_place() {
+fn malformed_cell_is_rejected_with_its_position() {
     let refused =
         |bytes: String| decode(&Bytes::from(hex(&bytes)), plain(Codec::KeyValue), MAX).unwrap_err();
     let maximum_type = KEY_VALUE.replace(" 04 76", " ff 76");
     assert_eq!(
         refused(format!("{KEY_VALUE}{maximum_type}")).message(),
-        "cell 1 of the cell block: 255 is not the type of a cell"
+        "cell 1 of the cell block: 255 is not a cell type"
     );
     let long_family = format!(
         "{:08x} {:08x} 00000000 0000 80 {} 0000000000000005 04",
@@ -238,7 +238,7 @@ fn any_format() -> impl Strategy<Value = CellBlockFormat> {
 
 proptest! {
     #[test]
-    fn cells_survive_every_format(runs in prop::collection::vec(any_cells(), 0..4), format in any_format()) {
+    fn cells_round_trip_every_format(runs in prop::collection::vec(any_cells(), 0..4), format in any_format()) {
         let read = decode(&encoded(&runs, format), format, MAX).unwrap();
         let with_tags = matches!(format.codec, Codec::KeyValueWithTags | Codec::CellWithTags);
         let written: Vec<_> = runs.iter().flat_map(Cells::iter).map(|cell| (cell.key(), cell.value(), if with_tags { cell.tags() } else { &[] })).collect();
@@ -252,11 +252,11 @@ proptest! {
     }
 
     #[test]
-    fn damaged_blocks_never_panic(runs in prop::collection::vec(any_cells(), 1..3), format in any_format(), at in any::<prop::sample::Index>(), bit in 0..8u8) {
+    fn damaged_blocks_never_panic(runs in prop::collection::vec(any_cells(), 1..3), format in any_format(), offset in any::<prop::sample::Index>(), bit in 0..8u8) {
         let mut bytes = encoded(&runs, format).to_vec();
         if !bytes.is_empty() {
-            let at = at.index(bytes.len());
-            bytes[at] ^= 1 << bit;
+            let offset = offset.index(bytes.len());
+            bytes[offset] ^= 1 << bit;
         }
         if let Ok(cells) = decode(&Bytes::from(bytes), format, 1 << 16) {
             for cell in &cells {

@@ -48,10 +48,7 @@ pub fn from_proto(proto: &pb::Comparator) -> Result<Comparator> {
 
 fn read<M: Message + Default>(bytes: Bytes) -> Result<M> {
     M::decode(bytes).map_err(|error| {
-        Exception::new(
-            ExceptionKind::Io,
-            format!("the message of a comparator cannot be read: {error}"),
-        )
+        Exception::new(ExceptionKind::Io, format!("undecodable comparator message: {error}"))
     })
 }
 
@@ -62,7 +59,7 @@ fn bit(proto: pb::BitComparator) -> Result<Comparator> {
         Ok(BitwiseOp::Xor) => BitOp::Xor,
         Err(_) => {
             return Err(refused(format!(
-                "the operator of a BitComparator is {}; give 1 (AND), 2 (OR) or 3 (XOR)",
+                "invalid operator {} of a BitComparator: expected 1 (AND), 2 (OR) or 3 (XOR)",
                 proto.bitwise_op
             )));
         }
@@ -83,9 +80,10 @@ fn regex(proto: pb::RegexStringComparator) -> Comparator {
 fn long(value: &[u8]) -> Result<Comparator> {
     match value.try_into() {
         Ok(value) => Ok(Comparator::Long(i64::from_be_bytes(value))),
-        Err(_) => {
-            Err(refused(format!("the value of a LongComparator has {} bytes; give 8", value.len())))
-        }
+        Err(_) => Err(refused(format!(
+            "the value of a LongComparator has {} bytes, expected 8",
+            value.len()
+        ))),
     }
 }
 
@@ -166,7 +164,7 @@ pub(super) fn compare_op(number: i32) -> Result<CompareOp> {
         Ok(CompareType::NoOp) => CompareOp::NoOp,
         Err(_) => {
             return Err(refused(format!(
-                "{number} is no comparison; give a CompareType from 0 (LESS) to 6 (NO_OP)"
+                "invalid CompareType {number}: expected 0 (LESS) to 6 (NO_OP)"
             )));
         }
     })

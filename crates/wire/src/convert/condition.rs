@@ -37,7 +37,7 @@ pub fn from_proto(proto: &pb::Condition, then: impl Into<RowOp>) -> Result<Check
 fn column(proto: &pb::Condition) -> Result<Condition> {
     let Some(given) = &proto.comparator else {
         return Err(refused(format!(
-            "the condition on row {} has neither a comparator nor a filter; give one",
+            "the condition on row {} has neither a comparator nor a filter; set one",
             display_bytes(&proto.row)
         )));
     };
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absent_value_is_an_empty_one_both_ways() {
+    fn absent_value_converts_to_empty_and_back() {
         assert_eq!(value(&of(2, &Comparator::Null)), None);
         assert_eq!(value(&of(2, &Comparator::Binary(Bytes::new()))), None);
         let absent = CheckAndMutate::if_not_exists("r", "f", "q", Delete::new("r"));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn of_every_comparator_the_bytes_count() {
+    fn condition_uses_bytes_of_every_comparator() {
         let bytes = |text: &str| Bytes::copy_from_slice(text.as_bytes());
         assert_eq!(value(&of(0, &Comparator::BinaryPrefix(bytes("ab")))), Some(bytes("ab")));
         assert_eq!(value(&of(0, &Comparator::Substring("AB".into()))), Some(bytes("ab")));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_that_make_no_sense_are_refused() {
+    fn invalid_conditions_are_rejected() {
         let good = of(2, &Comparator::Null);
         for proto in [
             pb::Condition { row: "other".into(), ..good.clone() },
@@ -196,7 +196,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_condition_survives_its_message(
+        fn every_condition_round_trips_through_message(
             op in strategies::compare_op(), given in prop::option::of(strategies::some_bytes()), family in strategies::any_bytes(),
             filter in prop::option::of(strategies::filter()), time_range in strategies::time_range()
         ) {

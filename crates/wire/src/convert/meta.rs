@@ -75,9 +75,10 @@ fn server(row: &Row) -> Result<Option<ServerName>> {
         return Ok(None);
     }
     let text = String::from_utf8_lossy(address);
-    let place = text.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
-    let (host, port) =
-        place.ok_or_else(|| Error::invalid(format!("info:server is {text:?}, not host:port")))?;
+    let address = text.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
+    let (host, port) = address.ok_or_else(|| {
+        Error::invalid(format!("invalid info:server {text:?}: expected host:port"))
+    })?;
     Ok(Some(ServerName { host: host.to_string(), port, start_code }))
 }
 
@@ -127,8 +128,8 @@ pub fn all_regions() -> Scan {
 pub fn containing(table: &TableName, row: &[u8]) -> Scan {
     // A row of meta is no longer than any other row. The removed suffix distinguishes no regions: a
     // start key of that length would not fit in a row of meta either.
-    let room = MAX_ROW_BYTES.saturating_sub(key(table, b"", LAST_ID).len());
-    let row = row.get(..room).unwrap_or(row);
+    let max_row_bytes = MAX_ROW_BYTES.saturating_sub(key(table, b"", LAST_ID).len());
+    let row = row.get(..max_row_bytes).unwrap_or(row);
     region_scan(Bound::Included(key(table, b"", "")), Bound::Included(key(table, row, LAST_ID)))
         .reverse(true)
 }
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_region_of_the_longest_row_can_be_looked_up() {
+    fn region_of_longest_row_can_be_located() {
         let end = |row: &[u8]| match containing(&name(), row).range.end {
             Bound::Included(key) => key,
             other => panic!("{other:?}"),
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_is_where_its_row_says() {
+    fn region_location_is_read_from_meta_row() {
         let (code, sequence) = (5u64.to_be_bytes(), 9u64.to_be_bytes());
         let of = |server: &str| {
             row(&[
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_that_is_split_is_offline_and_without_an_address_it_is_nowhere() {
+    fn split_region_is_offline_and_has_no_server() {
         let read = region_row(&row(&[("info", "regioninfo", &info(true))])).unwrap().unwrap();
         assert!(read.is_offline && read.server.is_none());
         assert!(region_row(&row(&[("info", "regioninfo", b"PBUX")])).is_err());
@@ -244,7 +245,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_value_makes_a_panic(info in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..40), other in ".{0,12}") {
+        fn arbitrary_values_never_panic(info in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..40), other in ".{0,12}") {
             let info = [b"PBUF".as_slice(), &info].concat();
             let of = |info: &[u8]| row(&[("info", REGION_INFO, info), ("info", SERVER, other.as_bytes()), ("info", START_CODE, other.as_bytes())]);
             let _ = (region_row(&of(&info)), region_row(&of(&self::info(false))), table_state(&row(&[("table", STATE, other.as_bytes())])));
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_enabled_disabled_or_not_there() {
+    fn table_state_is_enabled_disabled_or_absent() {
         assert_eq!(
             table_state(&row(&[("table", "state", &[8, 0])])).unwrap(),
             Some(State::Enabled)
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_questions_are_those_of_hbases_own_clients() {
+    fn meta_queries_match_hbase_clients() {
         let bounds = |scan: Scan| (scan.range, scan.reverse);
         let from = |first: &'static str| Bound::Included(Bytes::from(first));
         assert_eq!(

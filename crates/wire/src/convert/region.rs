@@ -57,7 +57,7 @@ pub fn from_proto(proto: &pb::RegionInfo) -> Result<RegionInfo> {
     if proto.replica_id() != 0 {
         return Err(Error::new(
             ErrorKind::Unsupported,
-            format!("replica {} of a region: replicas are not read", proto.replica_id()),
+            format!("replica {} of a region: replicas are not supported", proto.replica_id()),
         ));
     }
     let table = schema::table_name_from_proto(&proto.table_name)?;
@@ -98,7 +98,7 @@ pub fn encoded_name(specifier: &pb::RegionSpecifier) -> super::Result<&str> {
     };
     encoded.ok_or_else(|| {
         let text = format!(
-            "{} is not online: it is not the name of a region; look the region up again",
+            "{} is not online: it is not a region name; look the region up again",
             display_bytes(name)
         );
         Exception::new(ExceptionKind::NotServingRegion, text)
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_those_of_hbase() {
+    fn region_names_match_hbase() {
         let region = region("t1", b"b", 1_795_224_443_858);
         assert_eq!(region.display_name(), "t1,b,1795224443858.33b36c58f0da118f6c22fc0c24d60bf4.");
         assert_eq!(from_proto(&to_proto(&meta())).unwrap(), meta());
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_in_meta_has_the_bytes_hbase_writes() {
+    fn region_info_in_meta_matches_hbase_bytes() {
         let bytes = crate::convert::tests::hex(
             "50425546 08d2b7dcdd9f34 120d0a0764656661756c7412027431 1a0162 220163 2800 3000 3800",
         );
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_is_found_by_either_name() {
+    fn region_is_found_by_full_or_encoded_name() {
         let region = region("ns:t", b"a,b.c\xff", 7);
         assert_eq!(encoded_name(&specifier(&region)).unwrap(), region.encoded_name);
         let by_code = |value: &[u8], kind: RegionSpecifierType| pb::RegionSpecifier {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_longer_than_any_regions_is_none() {
+    fn overlong_region_name_is_rejected() {
         let named = |row: usize| {
             let value =
                 [b"t,", &vec![0xff; row][..], b",1.33b36c58f0da118f6c22fc0c24d60bf4."].concat();
@@ -185,14 +185,14 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_is_not_taken_for_its_region() {
+    fn replica_name_does_not_match_primary_region() {
         let replica = pb::RegionInfo { replica_id: Some(1), ..to_proto(&region("t", b"", 1)) };
         assert_eq!(from_proto(&replica).unwrap_err().kind(), ErrorKind::Unsupported);
     }
 
     proptest! {
         #[test]
-        fn a_region_survives_its_message(
+        fn region_round_trips_through_message(
             table in "[a-z][a-z0-9_.-]{0,8}", start in prop::collection::vec(any::<u8>(), 0..8), end in prop::collection::vec(any::<u8>(), 0..8), region_id in any::<u64>()
         ) {
             let name = schema::table_name_to_proto(&table.parse().unwrap());

@@ -84,9 +84,14 @@ pub fn rows_from_response(response: &pb::ScanResponse, cells: &mut Cells) -> Res
 }
 
 fn take(cells: &mut Cells, count: i32) -> Result<Cells> {
-    let there = cells.len();
+    let remaining = cells.len();
     let run = usize::try_from(count).ok().and_then(|count| cells.split_to(count));
-    run.ok_or_else(|| Error::invalid(format!("a result counts {count} cells and the cell block has {there} more; the answer is damaged")))
+    run.ok_or_else(|| {
+        Error::invalid(format!(
+            "corrupt response: a result requires {count} cells, and the cell block has {remaining} \
+             left"
+        ))
+    })
 }
 
 /// Returns a cell as a message that shares the bytes of the row.
@@ -117,7 +122,7 @@ fn push_cell(out: &mut CellsBuilder, proto: &pb::Cell) -> Result<()> {
     let code = proto.cell_type.unwrap_or(i32::from(CellType::Put.code()));
     let cell_type = u8::try_from(code).ok().and_then(CellType::from_code);
     let cell_type =
-        cell_type.ok_or_else(|| Error::invalid(format!("{code} is not the type of a cell")))?;
+        cell_type.ok_or_else(|| Error::invalid(format!("{code} is not a cell type")))?;
     let timestamp = proto.timestamp().cast_signed();
     let (qualifier, value) = (proto.qualifier(), proto.value());
     out.push_parts(CellParts { row, family, qualifier, timestamp, cell_type, value, tags });

@@ -126,7 +126,8 @@ fn read_uncommitted(proto: &pb::Scan) -> Result<bool> {
         Some([1]) => Ok(true),
         Some(level) => {
             let text = format!(
-                "attribute {ISOLATION_LEVEL} is {}; give one byte, 0 (committed) or 1 (uncommitted)",
+                "invalid attribute {ISOLATION_LEVEL} {}: expected one byte, 0 (committed) or 1 \
+                 (uncommitted)",
                 display_bytes(level)
             );
             Err(refused(text))

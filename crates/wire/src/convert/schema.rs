@@ -51,7 +51,7 @@ pub fn from_proto(proto: &pb::TableSchema) -> Result<TableDescriptor> {
     let name = proto
         .table_name
         .as_ref()
-        .ok_or_else(|| Error::invalid("a table schema has no table name; give it"))?;
+        .ok_or_else(|| Error::invalid("a table schema has no table name; set it"))?;
     let name = table_name_from_proto(name)?;
     let at = |error: Error| error.at(format!("table {name}"));
     let mut table = TableDescriptor::new(name.clone());
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_made_without_attributes_shows_the_defaults_of_hbase() {
+    fn table_without_attributes_has_hbase_defaults() {
         let table = TableDescriptor::new("t1".parse().unwrap())
             .family(FamilyDescriptor::new("f").versions(3));
         let shown = with_defaults(table);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_cannot_be_are_refused_and_no_namespace_is_the_default_one() {
+    fn invalid_names_are_rejected_and_missing_namespace_is_default() {
         let name = |namespace: &'static [u8], qualifier: &'static [u8]| {
             table_name_from_proto(&pb::TableName {
                 namespace: Bytes::from_static(namespace),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attribute_that_is_not_text_is_refused_by_name() {
+    fn non_utf8_attribute_is_rejected_by_name() {
         let pair = pb::BytesBytesPair {
             first: Bytes::from_static(b"A"),
             second: Bytes::from_static(b"\xff"),
@@ -213,7 +213,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn descriptors_survive_their_messages(
+        fn descriptors_round_trip_through_messages(
             table_attributes in any_attributes(), settings in any_attributes(),
             families in prop::collection::vec(("[a-z]{1,5}", any_attributes(), any_attributes()), 0..4)
         ) {

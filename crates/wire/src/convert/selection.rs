@@ -21,7 +21,7 @@ pub(super) fn columns(columns: &[pb::Column]) -> Result<FamilyColumns> {
     for column in columns {
         if column.family.len() > MAX_FAMILY_BYTES {
             let text = format!(
-                "there is no family {}: the name of one has {MAX_FAMILY_BYTES} bytes at most",
+                "unknown family {}: a family name has at most {MAX_FAMILY_BYTES} bytes",
                 display_bytes(&column.family)
             );
             return Err(Exception::new(ExceptionKind::NoSuchColumnFamily, text));
@@ -87,7 +87,7 @@ pub(super) fn family_time_ranges_to_proto(
 pub(super) fn max_versions(versions: u32) -> Result<u32> {
     if versions.cast_signed() <= 0 {
         return Err(refused(format!(
-            "max_versions is {}; give a number from 1 to {}",
+            "max_versions is {}; use a number from 1 to {}",
             versions.cast_signed(),
             i32::MAX
         )));

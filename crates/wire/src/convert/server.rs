@@ -43,7 +43,7 @@ impl FromStr for ServerName {
         {
             return Ok(Self { host: host.to_string(), port, start_code });
         }
-        Err(Error::invalid(format!("{text:?} is no server name; give host,port,startcode")))
+        Err(Error::invalid(format!("invalid server name {text:?}: expected host,port,startcode")))
     }
 }
 
@@ -63,7 +63,7 @@ impl From<&ServerName> for pb::ServerName {
 /// `InvalidRequest` for an invalid port.
 pub fn from_proto(proto: &pb::ServerName) -> Result<ServerName> {
     let port = u16::try_from(proto.port()).map_err(|_| {
-        Error::invalid(format!("server {}: {} is no port", proto.host_name, proto.port()))
+        Error::invalid(format!("server {}: invalid port {}", proto.host_name, proto.port()))
     })?;
     Ok(ServerName { host: proto.host_name.clone(), port, start_code: proto.start_code() })
 }
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_server_name_is_refused() {
+    fn invalid_server_name_is_rejected() {
         for text in ["", "a", "a,1", ",1,2", "a,70000,2", "a,1,-1", "a,1,x"] {
             assert!(text.parse::<ServerName>().is_err(), "{text}");
         }
@@ -87,7 +87,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_server_survives_its_text_and_its_message(host in "[a-z0-9.:-]{1,30}", port in any::<u16>(), start_code in any::<u64>()) {
+        fn server_name_round_trips_through_text_and_message(host in "[a-z0-9.:-]{1,30}", port in any::<u16>(), start_code in any::<u64>()) {
             let server = ServerName { host, port, start_code };
             prop_assert_eq!(&server.to_string().parse::<ServerName>().unwrap(), &server);
             prop_assert_eq!(&from_proto(&pb::ServerName::from(&server)).unwrap(), &server);

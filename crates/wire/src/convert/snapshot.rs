@@ -64,7 +64,8 @@ fn type_from_proto(proto: &pb::SnapshotDescription) -> Result<SnapshotType> {
         Ok(Type::Disabled) => SnapshotType::Disabled,
         Err(_) => {
             let text = format!(
-                "snapshot {:?}: {number} is no type; give 0 (DISABLED), 1 (FLUSH) or 2 (SKIPFLUSH)",
+                "snapshot {:?}: unknown type {number}: expected 0 (DISABLED), 1 (FLUSH) or 2 \
+                 (SKIPFLUSH)",
                 proto.name
             );
             return Err(Error::invalid(text));
@@ -79,29 +80,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_says_little_and_the_rest_is_the_default() {
-        let asked = pb::SnapshotDescription {
+    fn snapshot_request_uses_defaults_for_absent_fields() {
+        let request = pb::SnapshotDescription {
             name: "s".into(),
             table: Some("ns:t".into()),
             ttl: Some(-1),
             ..pb::SnapshotDescription::default()
         };
         assert_eq!(
-            from_proto(&asked).unwrap(),
+            from_proto(&request).unwrap(),
             SnapshotDescriptor::new("s", "ns:t".parse().unwrap())
         );
     }
 
     #[test]
-    fn a_snapshot_of_no_table_or_type_is_refused_by_name() {
-        let asked = pb::SnapshotDescription {
+    fn snapshot_without_table_or_type_is_rejected_by_name() {
+        let request = pb::SnapshotDescription {
             name: "s".into(),
             table: Some("t".into()),
             ..pb::SnapshotDescription::default()
         };
         for wrong in [
-            pb::SnapshotDescription { table: None, ..asked.clone() },
-            pb::SnapshotDescription { r#type: Some(3), ..asked },
+            pb::SnapshotDescription { table: None, ..request.clone() },
+            pb::SnapshotDescription { r#type: Some(3), ..request },
         ] {
             assert!(
                 from_proto(&wrong).unwrap_err().message().starts_with("snapshot \"s\": "),
@@ -112,7 +113,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_snapshot_survives_its_message(
+        fn every_snapshot_round_trips_through_message(
             name in "[a-z]{1,8}", created_ms in any::<i64>(), numbers in any::<[u32; 2]>(), owner in "[a-z]{0,5}", kind in 0..3usize
         ) {
             let kind = [SnapshotType::Flush, SnapshotType::SkipFlush, SnapshotType::Disabled][kind];

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_that_was_never_flushed_has_minus_one_as_its_sequence() {
+    fn unflushed_region_reports_sequence_id_minus_one() {
         let sent = region_load_to_proto(
             &RegionLoad::new(region("")),
             [&Bytes::from("f"), &Bytes::from("g")],
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_shows_the_regions_that_are_known_in_their_order() {
+    fn cluster_status_lists_known_regions_in_order() {
         let server = |starts: &[&'static str]| pb::LiveServerInfo {
             server_load: pb::ServerLoad {
                 region_loads: starts
@@ -191,7 +191,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn figures_that_are_whole_units_survive_their_message(
+        fn whole_unit_metrics_round_trip_through_message(
             counts in any::<[u32; 4]>(), sizes in any::<[u16; 6]>(), requests in any::<[u64; 3]>(), flushed in prop::option::of(0..u64::MAX), state in 0..4usize
         ) {
             let [stores, store_files, compacting_cells, compacted_cells] = counts.map(|count| u64::from(count >> 1));

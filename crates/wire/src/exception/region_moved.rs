@@ -27,7 +27,8 @@ impl fmt::Display for MovedTo {
         let Self { host, port, start_code, sequence } = self;
         write!(
             out,
-            "Region moved to: {HOST}{host} {PORT}{port} {START_CODE}{start_code}. As of {SEQUENCE}{sequence}."
+            "Region moved to: {HOST}{host} {PORT}{port} {START_CODE}{start_code}. As of \
+             {SEQUENCE}{sequence}."
         )
     }
 }

@@ -16,7 +16,7 @@ fn moved() -> MovedTo {
 }
 
 #[test]
-fn every_class_is_found_again_and_stands_in_the_table_once() {
+fn every_exception_class_is_unique_and_found() {
     for kind in ExceptionKind::ALL {
         assert_eq!(ExceptionKind::from_class(kind.class()), Some(*kind));
     }
@@ -25,7 +25,7 @@ fn every_class_is_found_again_and_stands_in_the_table_once() {
 }
 
 #[test]
-fn what_is_final_is_given_up_unless_a_scanner_or_another_master_can_go_on() {
+fn final_errors_need_new_scanner_or_master_to_continue() {
     for kind in ExceptionKind::ALL
         .iter()
         .filter(|kind| kind.is_do_not_retry() && **kind != ExceptionKind::MasterStopped)
@@ -38,7 +38,7 @@ fn what_is_final_is_given_up_unless_a_scanner_or_another_master_can_go_on() {
 }
 
 #[test]
-fn an_answer_begins_with_class_and_message_as_a_stack_trace_does() {
+fn exception_text_starts_with_class_and_message() {
     let exception = Exception::new(ExceptionKind::TableNotFound, "no table t1");
     let response = exception.to_response();
     assert_eq!(response.exception_class_name(), "org.apache.hadoop.hbase.TableNotFoundException");
@@ -52,7 +52,7 @@ fn an_answer_begins_with_class_and_message_as_a_stack_trace_does() {
 }
 
 #[test]
-fn do_not_retry_is_said_in_every_answer() {
+fn do_not_retry_is_set_in_every_response() {
     let response = Exception::new(ExceptionKind::NotServingRegion, "").to_response();
     assert_eq!((response.do_not_retry, response.server_overloaded), (Some(false), None));
     assert_eq!(
@@ -62,8 +62,9 @@ fn do_not_retry_is_said_in_every_answer() {
 }
 
 #[test]
-fn the_text_of_a_region_that_moved_is_the_one_java_parses() {
-    let text = "Region moved to: hostname=localhost port=16021 startCode=1795225227130. As of locationSeqNum=34.";
+fn region_moved_text_is_parsable_by_java() {
+    let text = "Region moved to: hostname=localhost port=16021 startCode=1795225227130. As of \
+                locationSeqNum=34.";
     assert_eq!(moved().to_string(), text);
     let exception = Exception::region_moved(moved());
     let response = exception.to_response();
@@ -73,10 +74,11 @@ fn the_text_of_a_region_that_moved_is_the_one_java_parses() {
 }
 
 #[test]
-fn a_stack_trace_from_java_gives_its_message_and_place() {
+fn java_stack_trace_yields_message_and_location() {
     let class = ExceptionKind::RegionMoved.class();
     let trace = format!(
-        "{class}: {}\n\tat org.apache.hadoop.hbase.regionserver.HRegionServer.getRegion(HRegionServer.java:1)\n",
+        "{class}: {}\n\tat \
+         org.apache.hadoop.hbase.regionserver.HRegionServer.getRegion(HRegionServer.java:1)\n",
         moved()
     );
     let response = pb::ExceptionResponse {
@@ -90,7 +92,7 @@ fn a_stack_trace_from_java_gives_its_message_and_place() {
 }
 
 #[test]
-fn a_throttled_client_is_told_how_long_to_wait() {
+fn throttling_exception_contains_wait_time() {
     let exception = Exception::throttled(ThrottleType::NumberOfRequests, 1234);
     assert_eq!(exception.message(), "number of requests exceeded - wait 1sec, 234ms");
     assert_eq!(exception.wait_ms(), Some(1234));
@@ -110,7 +112,7 @@ fn a_throttled_client_is_told_how_long_to_wait() {
 }
 
 #[test]
-fn a_class_nobody_knows_is_final_only_if_the_server_says_so() {
+fn unknown_class_is_final_only_with_do_not_retry() {
     let answer = |do_not_retry, server_overloaded| {
         let name = Some("com.example.Odd".to_string());
         Exception::from_response(&pb::ExceptionResponse {
@@ -127,17 +129,17 @@ fn a_class_nobody_knows_is_final_only_if_the_server_says_so() {
 }
 
 #[test]
-fn failures_of_the_store_have_the_class_that_hbase_gives_them() {
-    let told = |kind| Exception::from(&Error::new(kind, "why")).kind();
-    assert_eq!(told(ErrorKind::InvalidRequest), Some(ExceptionKind::DoNotRetry));
-    assert_eq!(told(ErrorKind::NoSuchRegion), Some(ExceptionKind::NotServingRegion));
-    assert_eq!(told(ErrorKind::Busy), Some(ExceptionKind::RegionTooBusy));
-    assert_eq!(told(ErrorKind::TableEnabled), Some(ExceptionKind::TableNotDisabled));
+fn store_errors_map_to_hbase_exception_classes() {
+    let kind_of = |kind| Exception::from(&Error::new(kind, "why")).kind();
+    assert_eq!(kind_of(ErrorKind::InvalidRequest), Some(ExceptionKind::DoNotRetry));
+    assert_eq!(kind_of(ErrorKind::NoSuchRegion), Some(ExceptionKind::NotServingRegion));
+    assert_eq!(kind_of(ErrorKind::Busy), Some(ExceptionKind::RegionTooBusy));
+    assert_eq!(kind_of(ErrorKind::TableEnabled), Some(ExceptionKind::TableNotDisabled));
     assert_eq!(Exception::from(&Error::invalid("row is empty")).message(), "row is empty");
 }
 
 #[test]
-fn a_failure_that_has_a_class_of_its_own_comes_back_as_what_it_was() {
+fn errors_with_own_class_round_trip() {
     for kind in [
         ErrorKind::InvalidRequest,
         ErrorKind::NoSuchFamily,
@@ -159,7 +161,7 @@ fn a_failure_that_has_a_class_of_its_own_comes_back_as_what_it_was() {
 
 /// HBase's region servers have a separate class for this exception, which most clients cannot load.
 #[test]
-fn a_row_that_is_too_big_is_known_by_the_class_of_servers_too() {
+fn row_too_big_is_recognized_by_server_class() {
     let name = Some("org.apache.hadoop.hbase.regionserver.RowTooBigException".to_string());
     let exception = Exception::from_response(&pb::ExceptionResponse {
         exception_class_name: name,
@@ -178,7 +180,7 @@ fn a_row_that_is_too_big_is_known_by_the_class_of_servers_too() {
 }
 
 #[test]
-fn what_the_store_calls_retryable_is_retryable_on_the_wire() {
+fn retryable_store_errors_are_retryable_on_wire() {
     for kind in
         [ErrorKind::NoSuchRegion, ErrorKind::WrongRegion, ErrorKind::Busy, ErrorKind::DiskFull]
     {
@@ -189,25 +191,25 @@ fn what_the_store_calls_retryable_is_retryable_on_the_wire() {
 
 proptest! {
     #[test]
-    fn every_wait_survives_its_text(what in prop::sample::select(ThrottleType::ALL.to_vec()), wait_ms in any::<u64>()) {
+    fn every_wait_round_trips_through_text(what in prop::sample::select(ThrottleType::ALL.to_vec()), wait_ms in any::<u64>()) {
         prop_assert_eq!(Exception::throttled(what, wait_ms).wait_ms(), Some(wait_ms));
     }
 
     #[test]
-    fn every_place_survives_its_text(host in "[a-z0-9.-]{1,40}", port in any::<u16>(), start_code in any::<u64>(), sequence in any::<u64>()) {
+    fn every_server_location_round_trips_through_text(host in "[a-z0-9.-]{1,40}", port in any::<u16>(), start_code in any::<u64>(), sequence in any::<u64>()) {
         let to = MovedTo { host, port, start_code, sequence };
         prop_assert_eq!(MovedTo::parse(&to.to_string()), Some(to));
     }
 
     #[test]
-    fn no_text_from_outside_panics(class in ".*", trace in ".*") {
+    fn arbitrary_exception_text_never_panics(class in ".*", trace in ".*") {
         let exception = Exception::from_pair(&pb::NameBytesPair { name: class, value: Some(Bytes::from(trace)) });
         let _ = (exception.action(), exception.wait_ms(), exception.to_response());
     }
 }
 
 #[test]
-fn a_text_of_any_length_is_cut_on_its_way_out_and_back() {
+fn exception_text_is_truncated_when_written_and_read() {
     let long = "\u{e9}".repeat(1 << 20);
     for exception in [
         Exception::new(ExceptionKind::DoNotRetry, long.clone()),

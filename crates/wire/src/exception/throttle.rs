@@ -9,7 +9,7 @@ const UNITS_MS: [(&str, &str, u64); 4] =
 
 /// Exceeded quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each is the sentence it stands for")]
+#[expect(missing_docs, reason = "each is the text of its kind")]
 pub enum ThrottleType {
     NumberOfRequests,
     RequestSize,

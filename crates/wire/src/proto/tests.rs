@@ -31,7 +31,7 @@ macro_rules! check_of {
 }
 
 #[test]
-fn filters_and_comparators_of_hbases_client_are_understood_to_the_last_byte() {
+fn captured_filters_and_comparators_round_trip_bytes() {
     let lines = include_str!("../../testdata/serialized_filters.txt")
         .lines()
         .filter(|line| !line.starts_with('#'));
@@ -53,7 +53,7 @@ fn filters_and_comparators_of_hbases_client_are_understood_to_the_last_byte() {
 }
 
 #[test]
-fn what_a_field_is_when_it_does_not_come_is_what_the_file_says() {
+fn absent_fields_have_declared_defaults() {
     let scan = pb::Scan::default();
     assert_eq!(
         (
@@ -68,7 +68,7 @@ fn what_a_field_is_when_it_does_not_come_is_what_the_file_says() {
 }
 
 #[test]
-fn a_value_an_enumeration_does_not_have_is_neither_an_error_nor_a_panic() {
+fn unknown_enum_value_is_not_an_error() {
     // consistency = 77.
     let get = pb::Get::decode(&[0x60, 77][..]).unwrap();
     assert_eq!(get.consistency(), pb::Consistency::Strong);
@@ -76,7 +76,7 @@ fn a_value_an_enumeration_does_not_have_is_neither_an_error_nor_a_panic() {
 }
 
 #[test]
-fn a_field_of_a_later_version_is_skipped() {
+fn unknown_field_is_skipped() {
     // Field 99, four bytes; then field 13 of ServerLoad, a number in 3.0 and a map in 2.6.
     assert!(pb::GetResponse::decode(&[0x9a, 0x06, 4, 1, 2, 3, 4][..]).is_ok());
     assert!(
@@ -86,14 +86,14 @@ fn a_field_of_a_later_version_is_skipped() {
 }
 
 #[test]
-fn lists_of_numbers_are_written_one_by_one_and_read_packed_too() {
+fn number_lists_are_written_unpacked_and_read_packed_too() {
     let response = pb::ScanResponse { cells_per_result: vec![1, 2], ..Default::default() };
     assert_eq!(response.encode_to_vec(), [0x08, 1, 0x08, 2]);
     assert_eq!(pb::ScanResponse::decode(&[0x0a, 2, 1, 2][..]).unwrap(), response);
 }
 
 #[test]
-fn bytes_of_a_message_share_what_it_was_decoded_from() {
+fn message_bytes_share_decoded_buffer() {
     let frame =
         Bytes::from(pb::PrefixFilter { prefix: Some(Bytes::from_static(b"row")) }.encode_to_vec());
     let filter = pb::PrefixFilter::decode(frame.clone()).unwrap();
@@ -101,7 +101,7 @@ fn bytes_of_a_message_share_what_it_was_decoded_from() {
 }
 
 #[test]
-fn a_message_behind_its_magic_is_found_and_nothing_else_is() {
+fn message_is_read_only_after_its_magic() {
     let id = pb::ClusterId { cluster_id: "x".to_string() };
     let value = with_magic(&id);
     assert_eq!(value, b"PBUF\x0a\x01x"[..]);
@@ -111,7 +111,7 @@ fn a_message_behind_its_magic_is_found_and_nothing_else_is() {
 }
 
 #[test]
-fn the_region_info_in_meta_has_the_captured_bytes() {
+fn region_info_in_meta_matches_captured_bytes() {
     let captured =
         unhex("5042554608d2b7dcdd9f34120d0a0764656661756c74120274311a0162220163280030003800");
     let info: pb::RegionInfo = from_magic(Bytes::from(captured.clone())).unwrap();

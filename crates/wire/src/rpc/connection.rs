@@ -38,13 +38,13 @@ impl ConnectionInfo {
     /// 1 KiB.
     pub fn decode(header: Bytes) -> Result<Self, ProtocolError> {
         let header = pb::ConnectionHeader::decode(header).map_err(|error| {
-            ProtocolError::close(format!("the connection header is damaged: {error}"))
+            ProtocolError::close(format!("undecodable connection header: {error}"))
         })?;
         check_names(&header)?;
         let name = header.service_name();
         let service = Service::from_name(name).filter(|service| !service.is_endpoint());
         let service =
-            service.ok_or_else(|| ProtocolError::close(format!("there is no service {name:?}")))?;
+            service.ok_or_else(|| ProtocolError::close(format!("unknown service {name:?}")))?;
         let format = format(&header)?;
         let version = header.version_info.as_ref().and_then(version);
         let (user, real_user) = header
@@ -84,12 +84,12 @@ fn format(header: &pb::ConnectionHeader) -> Result<Option<CellBlockFormat>, Prot
         return Ok(None);
     }
     let codec = Codec::from_class(class)
-        .ok_or_else(|| ProtocolError::close(format!("there is no codec {class:?}")))?;
+        .ok_or_else(|| ProtocolError::close(format!("unknown codec {class:?}")))?;
     let compressor = match header.cell_block_compressor_class() {
         "" => None,
         class => Some(
             Compressor::from_class(class)
-                .ok_or_else(|| ProtocolError::close(format!("there is no compressor {class:?}")))?,
+                .ok_or_else(|| ProtocolError::close(format!("unknown compressor {class:?}")))?,
         ),
     };
     Ok(Some(CellBlockFormat { codec, compressor }))
@@ -118,7 +118,7 @@ pub fn encode_connection(
     let length = header.encoded_len();
     let Ok(length_field) = i32::try_from(length) else {
         return Err(Error::invalid(format!(
-            "a connection header of {length} bytes fits no frame; send fewer attributes"
+            "a connection header of {length} bytes does not fit into a frame; send fewer attributes"
         )));
     };
     out.reserve(length.saturating_add(16));

@@ -161,11 +161,11 @@ fn walk(mut rest: &[u8], parts: &[RepeatedField]) -> usize {
             // after one is missed.
             _ => Ok(0),
         };
-        let Some((content, behind)) = length.ok().and_then(|length| rest.split_at_checked(length))
+        let Some((content, tail)) = length.ok().and_then(|length| rest.split_at_checked(length))
         else {
             break;
         };
-        rest = behind;
+        rest = tail;
         let Some(part) = parts.iter().find(|part| part.tag == key >> 3) else { continue };
         let unfolded = match key & 7 {
             0 if part.is_number => part.bytes,

@@ -43,7 +43,7 @@ pub fn next_frame(buffer: &mut BytesMut, limits: &RpcLimits) -> Result<FrameStat
         return Ok(FrameStatus::Ping);
     }
     let Some(length) = usize::try_from(length).ok().filter(|length| *length > 0) else {
-        return Err(ProtocolError::close(format!("a frame cannot have {length} bytes")));
+        return Err(ProtocolError::close(format!("invalid frame length {length}")));
     };
     if length > limits.max_frame_bytes {
         return Ok(FrameStatus::TooBig(length));

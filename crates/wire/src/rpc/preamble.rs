@@ -53,20 +53,20 @@ impl Preamble {
             let received = bytes.escape_ascii();
             return Err(fatal(
                 ExceptionKind::FatalConnection,
-                format!("expected a connection to begin with HBas, but it begins with {received}"),
+                format!("expected a connection to start with HBas, but it starts with {received}"),
             ));
         }
         if version != VERSION {
             return Err(fatal(
                 ExceptionKind::WrongVersion,
-                format!("version {version} of the protocol is not spoken here, only {VERSION}"),
+                format!("unsupported protocol version {version}; expected {VERSION}"),
             ));
         }
         match Auth::from_code(auth) {
             Some(auth) => Ok(Self::Calls(auth)),
             None => Err(fatal(
                 ExceptionKind::BadAuth,
-                format!("there is no way to authenticate with the code {auth}"),
+                format!("unsupported authentication code {auth}"),
             )),
         }
     }

@@ -41,16 +41,15 @@ pub struct Request {
 pub fn decode_request(frame: &Bytes) -> Result<Request, ProtocolError> {
     let mut rest = frame.clone();
     let header = take_delimited(&mut rest)
-        .ok_or_else(|| ProtocolError::close("the header of a request does not fit its frame"))?;
+        .ok_or_else(|| ProtocolError::close("the request header exceeds its frame"))?;
     if header.len() > MAX_HEADER_BYTES {
         return Err(ProtocolError::close(format!(
-            "the header of a request has {} bytes, more than {MAX_HEADER_BYTES}",
+            "the request header has {} bytes, more than {MAX_HEADER_BYTES}",
             header.len()
         )));
     }
-    let header = pb::RequestHeader::decode(&header[..]).map_err(|error| {
-        ProtocolError::close(format!("the header of a request is damaged: {error}"))
-    })?;
+    let header = pb::RequestHeader::decode(&header[..])
+        .map_err(|error| ProtocolError::close(format!("undecodable request header: {error}")))?;
     let call_id = header.call_id();
     if !header.request_param() {
         return Err(refuse(
@@ -59,12 +58,13 @@ pub fn decode_request(frame: &Bytes) -> Result<Request, ProtocolError> {
         ));
     }
     let message = take_delimited(&mut rest)
-        .ok_or_else(|| refuse(call_id, "the message of the request does not fit its frame"))?;
+        .ok_or_else(|| refuse(call_id, "the request message exceeds its frame"))?;
     let cells = match &header.cell_block_meta {
         None => None,
-        Some(meta) => Some(take_cells(&mut rest, meta.length()).ok_or_else(|| {
-            refuse(call_id, "the cell block of the request does not fit its frame")
-        })?),
+        Some(meta) => Some(
+            take_cells(&mut rest, meta.length())
+                .ok_or_else(|| refuse(call_id, "the request's cell block exceeds its frame"))?,
+        ),
     };
     Ok(Request { call_id, header, message, cells })
 }
@@ -125,7 +125,7 @@ impl Request {
                 self.call_id,
                 Exception::new(
                     ExceptionKind::InvalidProtocolBuffer,
-                    format!("the request is damaged: {error}"),
+                    format!("undecodable request: {error}"),
                 ),
             )
         })
@@ -147,7 +147,7 @@ impl Request {
         let format = format.ok_or_else(|| {
             refuse(
                 self.call_id,
-                "cells came behind the message, but the connection header names no codec",
+                "cells follow the message, but the connection header specifies no codec",
             )
         })?;
         cellblock::decode(block, format, limits.max_cell_block_bytes)
@@ -165,12 +165,12 @@ pub fn check_decoded_size(
     message: &[u8],
     limits: &RpcLimits,
 ) -> Result<(), Exception> {
-    let (bytes, most) = (decoded_size(method, message), limits.max_decoded_bytes);
-    if bytes <= most {
+    let (bytes, max_bytes) = (decoded_size(method, message), limits.max_decoded_bytes);
+    if bytes <= max_bytes {
         return Ok(());
     }
     let text = format!(
-        "the message of {} bytes takes {bytes} in memory and {most} are allowed; send less in one call",
+        "message too large: {} bytes decode to {bytes} bytes, limit {max_bytes}; split the call",
         message.len()
     );
     Err(Exception::new(ExceptionKind::DoNotRetry, text))
@@ -187,19 +187,19 @@ pub fn refuse_too_big(
 ) -> Option<ProtocolError> {
     let start = received.get(4..)?;
     // Bytes after the frame belong to the next one, and bytes past its end will never arrive.
-    let most = length.min(MAX_REFUSED_HEADER_BYTES);
-    let start = start.get(..most).unwrap_or(start);
+    let length_limit = length.min(MAX_REFUSED_HEADER_BYTES);
+    let start = start.get(..length_limit).unwrap_or(start);
     let Some(header) = take_delimited(&mut Bytes::copy_from_slice(start)) else {
-        let is_all = start.len() == most;
+        let is_all = start.len() == length_limit;
         return is_all.then(|| {
             ProtocolError::close(format!(
-                "a request has {length} bytes, and its header is too long or damaged"
+                "a request of {length} bytes has an oversized or undecodable header"
             ))
         });
     };
     let Ok(header) = pb::RequestHeader::decode(header) else {
         return Some(ProtocolError::close(format!(
-            "a request has {length} bytes, and its header is damaged"
+            "a request of {length} bytes has an undecodable header"
         )));
     };
     let (major, minor) = MIN_REQUEST_TOO_BIG_VERSION;
@@ -209,7 +209,8 @@ pub fn refuse_too_big(
         ExceptionKind::DoNotRetry
     };
     let message = format!(
-        "the request has {length} bytes and {} are allowed; send less in one call, or raise hbase.ipc.max.request.size on the server",
+        "the request has {length} bytes and {} are allowed; send less in one call, or raise \
+         hbase.ipc.max.request.size on the server",
         limits.max_frame_bytes
     );
     Some(ProtocolError::LastCall(header.call_id(), Exception::new(kind, message)))
@@ -280,6 +281,7 @@ pub(super) fn put_frame<M: Message>(
 
 fn too_big(length: usize) -> Error {
     Error::invalid(format!(
-        "{length} bytes do not fit a frame, which holds less than 2 GiB; send or ask for less in one call"
+        "{length} bytes do not fit into a frame of less than 2 GiB; send or request less in one \
+         call"
     ))
 }

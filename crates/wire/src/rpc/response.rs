@@ -65,22 +65,21 @@ pub struct ResponseBody {
 pub fn decode_response(frame: &Bytes) -> Result<Response, ProtocolError> {
     let mut rest = frame.clone();
     let header = take_delimited(&mut rest)
-        .ok_or_else(|| ProtocolError::close("the header of an answer does not fit its frame"))?;
-    let header = pb::ResponseHeader::decode(header).map_err(|error| {
-        ProtocolError::close(format!("the header of an answer is damaged: {error}"))
-    })?;
+        .ok_or_else(|| ProtocolError::close("the response header exceeds its frame"))?;
+    let header = pb::ResponseHeader::decode(header)
+        .map_err(|error| ProtocolError::close(format!("undecodable response header: {error}")))?;
     let call_id = header.call_id();
     if let Some(exception) = &header.exception {
         return Ok(Response { call_id, result: Err(Exception::from_response(exception)) });
     }
     let message = take_delimited(&mut rest).ok_or_else(|| {
-        ProtocolError::close(format!("the answer to call {call_id} does not fit its frame"))
+        ProtocolError::close(format!("the response to call {call_id} exceeds its frame"))
     })?;
     let cells = match &header.cell_block_meta {
         None => None,
         Some(meta) => Some(take_cells(&mut rest, meta.length()).ok_or_else(|| {
             ProtocolError::close(format!(
-                "the cells of the answer to call {call_id} do not fit its frame"
+                "the cells of the response to call {call_id} exceed its frame"
             ))
         })?),
     };
@@ -101,14 +100,14 @@ impl ResponseBody {
         if self.message.len() <= SMALL_BYTES {
             return Ok(());
         }
-        let (bytes, most) =
+        let (bytes, max_bytes) =
             (decoded_response_size(method, &self.message), limits.max_decoded_bytes);
-        if bytes <= most {
+        if bytes <= max_bytes {
             return Ok(());
         }
         let length = self.message.len();
         Err(ProtocolError::close(format!(
-            "an answer of {length} bytes to {} takes {bytes} in memory and {most} are allowed",
+            "response to {} too large: {length} bytes decode to {bytes} bytes, limit {max_bytes}",
             method.name()
         )))
     }
@@ -120,7 +119,7 @@ impl ResponseBody {
     /// [`ProtocolError::Close`] if it is not a message of this type.
     pub fn message<M: Message + Default>(&self) -> Result<M, ProtocolError> {
         M::decode(self.message.clone())
-            .map_err(|error| ProtocolError::close(format!("an answer is damaged: {error}")))
+            .map_err(|error| ProtocolError::close(format!("undecodable response: {error}")))
     }
 
     /// Returns the cells after the message; `None` if the server put them into the message or has
@@ -137,6 +136,6 @@ impl ResponseBody {
         block
             .map(|block| cellblock::decode(block, format, limits.max_cell_block_bytes))
             .transpose()
-            .map_err(|error| ProtocolError::close(format!("the cells of an answer: {error}")))
+            .map_err(|error| ProtocolError::close(format!("cells of a response: {error}")))
     }
 }

@@ -82,7 +82,7 @@ const GET: &str = "00000037 09 0801 1a03476574 2001 2c 0a11 0801 120d 6862617365
 const GET_RESPONSE: &str = "0000000a 02 0801 06 0a04 1000 1800";
 
 #[test]
-fn a_connection_begins_with_the_captured_bytes() {
+fn connection_preamble_matches_captured_bytes() {
     let mut out = BytesMut::new();
     encode_connection(Auth::Simple, &gohbase(), &mut out).unwrap();
     assert_eq!(out, hex(CONNECTION));
@@ -96,7 +96,7 @@ fn a_connection_begins_with_the_captured_bytes() {
 }
 
 #[test]
-fn a_captured_get_is_read_and_answered_byte_for_byte() {
+fn captured_get_and_its_response_match_byte_for_byte() {
     let request = decode_request(&frame_of(&hex(GET))).unwrap();
     assert_eq!((request.call_id, request.method(Service::Client)), (1, Ok(Method::ClientGet)));
     let get: pb::GetRequest = request.message().unwrap();
@@ -110,7 +110,7 @@ fn a_captured_get_is_read_and_answered_byte_for_byte() {
 }
 
 #[test]
-fn a_request_is_written_as_it_was_captured() {
+fn written_request_matches_captured_bytes() {
     let get: pb::GetRequest = decode_request(&frame_of(&hex(GET))).unwrap().message().unwrap();
     let mut out = BytesMut::new();
     encode_request::<ClientGet>(1, &get, RequestOptions::default(), None, &mut out).unwrap();
@@ -121,7 +121,7 @@ fn a_request_is_written_as_it_was_captured() {
 }
 
 #[test]
-fn the_answer_about_the_registry_has_the_captured_bytes() {
+fn registry_response_matches_captured_bytes() {
     let cluster_id = "ce1e4b3a-0000-4000-8000-000000000000".to_string();
     let mut out = BytesMut::new();
     encode_response(
@@ -137,14 +137,14 @@ fn the_answer_about_the_registry_has_the_captured_bytes() {
 }
 
 #[test]
-fn an_empty_message_still_has_its_length() {
+fn empty_message_has_length_prefix() {
     let mut out = BytesMut::new();
     encode_response(56, &pb::CompactRegionResponse {}, None, &mut out).unwrap();
     assert_eq!(out, hex("00000004 02 0838 00"));
 }
 
 #[test]
-fn preambles_survive_and_others_are_answered_as_hbase_answers_them() {
+fn preambles_round_trip_and_invalid_ones_get_hbase_errors() {
     for preamble in [
         Preamble::Registry,
         Preamble::Security,
@@ -163,7 +163,7 @@ fn preambles_survive_and_others_are_answered_as_hbase_answers_them() {
 }
 
 #[test]
-fn a_fatal_answer_has_the_call_id_minus_one_in_five_bytes() {
+fn fatal_response_has_call_id_minus_one() {
     let fault = Preamble::decode(*b"HBas\x01P").unwrap_err();
     let (call_id, exception) = fault.exception().unwrap();
     let mut out = BytesMut::new();
@@ -176,7 +176,7 @@ fn a_fatal_answer_has_the_call_id_minus_one_in_five_bytes() {
 }
 
 #[test]
-fn a_connection_to_what_is_not_there_is_closed_without_a_word() {
+fn connection_to_unknown_service_is_closed_without_response() {
     let faults = [
         connection(|header| header.service_name = Some("NoService".to_string())),
         connection(|header| header.service_name = None),
@@ -194,7 +194,7 @@ fn a_connection_to_what_is_not_there_is_closed_without_a_word() {
 }
 
 #[test]
-fn a_header_with_endless_names_is_refused_without_repeating_them() {
+fn overlong_names_in_header_are_rejected_and_not_repeated() {
     let long = || "x".repeat(1 << 20);
     let user = |effective_user, real_user| Some(pb::UserInformation { effective_user, real_user });
     for fault in [
@@ -215,7 +215,7 @@ fn a_header_with_endless_names_is_refused_without_repeating_them() {
 }
 
 #[test]
-fn a_client_without_a_codec_gets_no_cell_blocks_whatever_its_compressor() {
+fn client_without_codec_receives_no_cell_blocks() {
     let without = connection(|header| {
         header.cell_block_codec_class = None;
         header.cell_block_compressor_class = Some("com.example.Zip".to_string());
@@ -228,7 +228,7 @@ fn a_client_without_a_codec_gets_no_cell_blocks_whatever_its_compressor() {
 }
 
 #[test]
-fn a_clients_version_comes_from_its_numbers_or_its_text() {
+fn client_version_is_read_from_numbers_or_text() {
     let of = |info| connection(|header| header.version_info = Some(info)).unwrap();
     assert_eq!(of(version("x", Some((2, 6)))).version, Some((2, 6)));
     assert_eq!(of(version("3.0.0-beta-1", None)).version, Some((3, 0)));
@@ -240,7 +240,7 @@ fn a_clients_version_comes_from_its_numbers_or_its_text() {
 }
 
 #[test]
-fn lengths_that_are_no_lengths_are_told_apart() {
+fn invalid_frame_lengths_are_distinguished() {
     let limits = RpcLimits { max_frame_bytes: 100, ..RpcLimits::default() };
     let next = |bytes: &str| next_frame(&mut BytesMut::from(&hex(bytes)[..]), &limits);
     assert_eq!(next("ffffffff 00000001"), Ok(FrameStatus::Ping));
@@ -252,7 +252,7 @@ fn lengths_that_are_no_lengths_are_told_apart() {
 }
 
 #[test]
-fn the_room_for_a_large_frame_grows_with_what_has_come() {
+fn large_frame_buffer_grows_with_received_bytes() {
     let mut buffer = BytesMut::from(&hex("0fffffff")[..]);
     assert_eq!(next_frame(&mut buffer, &RpcLimits::default()), Ok(FrameStatus::Need(8192)));
     let trusted_bytes = 1 << 20;
@@ -265,7 +265,7 @@ fn the_room_for_a_large_frame_grows_with_what_has_come() {
 }
 
 #[test]
-fn frames_that_came_together_are_taken_one_by_one() {
+fn consecutive_frames_in_one_buffer_are_split() {
     let mut buffer = BytesMut::from(&hex("00000002 aabb ffffffff 00000001 cc 0000")[..]);
     let limits = RpcLimits::default();
     assert_eq!(
@@ -281,7 +281,7 @@ fn frames_that_came_together_are_taken_one_by_one() {
 }
 
 #[test]
-fn a_request_that_is_too_big_is_refused_by_its_header_alone() {
+fn oversized_request_is_rejected_from_its_header() {
     let mut frame = BytesMut::new();
     frame.put_slice(&hex("20000000 09 082a 1a03476574 2001"));
     let limits = RpcLimits::default();
@@ -309,7 +309,7 @@ fn a_request_that_is_too_big_is_refused_by_its_header_alone() {
 }
 
 #[test]
-fn a_mistake_in_one_call_leaves_the_connection_alone() {
+fn invalid_call_does_not_close_connection() {
     let refused = |bytes: &str| decode_request(&Bytes::from(hex(bytes))).unwrap_err();
     // No request_param; a message longer than the frame; a cell block longer than the frame.
     for (bytes, what) in [
@@ -329,20 +329,20 @@ fn a_mistake_in_one_call_leaves_the_connection_alone() {
 }
 
 #[test]
-fn what_the_service_does_not_have_and_what_is_no_message_is_answered() {
+fn unknown_method_and_undecodable_message_are_answered() {
     let request = decode_request(&Bytes::from(hex("09 0807 1a03 676574 2001 02 0aff"))).unwrap();
     let Err(ProtocolError::Call(7, exception)) = request.method(Service::Client) else {
-        panic!("get in lower case is no method")
+        panic!("lower-case get is not a method")
     };
     assert_eq!(exception.message(), "java.lang.UnsupportedOperationException: get");
     let Err(ProtocolError::Call(7, exception)) = request.message::<pb::GetRequest>() else {
-        panic!("0aff is no message")
+        panic!("0aff is not a message")
     };
     assert_eq!(exception.kind(), Some(ExceptionKind::InvalidProtocolBuffer));
 }
 
 #[test]
-fn cells_without_a_codec_are_refused_and_an_announced_empty_block_is_fine() {
+fn cells_without_codec_are_rejected_unless_block_is_empty() {
     let empty = decode_request(&Bytes::from(hex("08 0807 2001 2a020800 00"))).unwrap();
     let limits = RpcLimits::default();
     assert!(empty.cells(Some(CellBlockFormat::default()), &limits).unwrap().is_empty());
@@ -350,7 +350,7 @@ fn cells_without_a_codec_are_refused_and_an_announced_empty_block_is_fine() {
 }
 
 #[test]
-fn the_parts_of_a_request_share_its_frame() {
+fn request_parts_share_frame_buffer() {
     let run = [cells(&["v"])];
     let block = CellBlockFormat::default().block(&run).unwrap();
     let mut out = BytesMut::new();
@@ -372,7 +372,7 @@ fn the_parts_of_a_request_share_its_frame() {
 }
 
 #[test]
-fn answers_pile_up_in_one_buffer_which_is_allocated_once() {
+fn responses_are_appended_to_one_buffer_allocated_once() {
     let runs = [cells(&["a", "b"]), cells(&["c"])];
     let format = CellBlockFormat { codec: Codec::KeyValue, compressor: Some(Compressor::Snappy) };
     let mut out = BytesMut::with_capacity(1024);
@@ -416,21 +416,22 @@ fn part(tag: u8, content: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_message_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
+fn request_with_huge_decoded_size_is_rejected_before_decoding() {
     let limits = RpcLimits::default();
     // Empty actions of two bytes each, in a part with a region, after a group of an unknown field.
     let actions =
         part(1, &[part(1, b"region"), vec![0x7b, 0x7c], [0x1a, 0].repeat(2 << 20)].concat());
     let multi = request_of("Multi", &actions);
-    let told = multi.decoded_size(Method::ClientMulti);
-    assert_eq!(told, size_of::<pb::RegionAction>() + (2 << 20) * size_of::<pb::Action>());
+    let decoded_bytes = multi.decoded_size(Method::ClientMulti);
+    assert_eq!(decoded_bytes, size_of::<pb::RegionAction>() + (2 << 20) * size_of::<pb::Action>());
     let Err(ProtocolError::Call(0, refused)) =
         multi.check_decoded_size(Method::ClientMulti, &limits)
     else {
-        panic!("it is not refused")
+        panic!("the request is not rejected")
     };
     assert!(
-        refused.is_do_not_retry() && refused.message().contains(&format!("takes {told} in memory")),
+        refused.is_do_not_retry()
+            && refused.message().contains(&format!("decode to {decoded_bytes} bytes")),
         "{refused}"
     );
 
@@ -475,14 +476,15 @@ fn a_message_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
 }
 
 #[test]
-fn a_request_takes_no_more_in_memory_than_is_told() {
-    let told =
+fn request_memory_stays_within_reported_decoded_size() {
+    let decoded_bytes =
         |method: Method, message: &[u8]| request_of(method.name(), message).decoded_size(method);
     let locks = [part(1, b""), part(4, &[]).repeat(1000)].concat();
-    assert!(told(Method::LockRequestLock, &locks) >= 1000 * size_of::<pb::RegionInfo>());
+    assert!(decoded_bytes(Method::LockRequestLock, &locks) >= 1000 * size_of::<pb::RegionInfo>());
     let families = part(2, &part(3, &[]).repeat(1000));
     assert!(
-        told(Method::MasterCreateTable, &families) >= 1000 * size_of::<pb::ColumnFamilySchema>()
+        decoded_bytes(Method::MasterCreateTable, &families)
+            >= 1000 * size_of::<pb::ColumnFamilySchema>()
     );
 }
 
@@ -500,7 +502,7 @@ fn response_body(message: &[u8]) -> ResponseBody {
 }
 
 #[test]
-fn an_answer_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
+fn response_with_huge_decoded_size_is_rejected_before_decoding() {
     let limits = RpcLimits { max_decoded_bytes: 15 << 20, ..RpcLimits::default() };
     let results = part(1, &part(1, &[]).repeat(1 << 20));
     for (method, message) in [
@@ -523,7 +525,7 @@ fn an_answer_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
     ] {
         let refused = response_body(&message).check_decoded_size(method, &limits);
         assert!(
-            matches!(refused, Err(ProtocolError::Close(why)) if why.contains("in memory")),
+            matches!(refused, Err(ProtocolError::Close(why)) if why.contains("too large")),
             "{}",
             method.name()
         );
@@ -537,7 +539,7 @@ fn an_answer_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
 }
 
 #[test]
-fn the_header_of_a_request_has_a_length_of_its_own() {
+fn request_header_length_is_limited_separately() {
     let attribute = pb::NameBytesPair { name: "a".repeat(1 << 20), value: None };
     let header =
         pb::RequestHeader { call_id: Some(3), attribute: vec![attribute], ..Default::default() };
@@ -550,7 +552,7 @@ fn the_header_of_a_request_has_a_length_of_its_own() {
 
 proptest! {
     #[test]
-    fn options_of_a_call_survive(call_id in any::<u32>(), priority in any::<Option<u32>>(), timeout_ms in any::<Option<u32>>(), names in prop::collection::vec(".*", 0..3)) {
+    fn call_options_round_trip(call_id in any::<u32>(), priority in any::<Option<u32>>(), timeout_ms in any::<Option<u32>>(), names in prop::collection::vec(".*", 0..3)) {
         let attributes: Vec<_> = names.iter().map(|name| pb::NameBytesPair { name: name.clone(), value: None }).collect();
         let options = RequestOptions { priority, timeout_ms, attributes: attributes.clone() };
         let mut out = BytesMut::new();
@@ -578,7 +580,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bit_of_a_request_panics(at in 0..55usize, bit in 0..8u8) {
+    fn flipped_request_bits_never_panic(at in 0..55usize, bit in 0..8u8) {
         let mut bytes = hex(GET)[4..].to_vec();
         bytes[at] ^= 1 << bit;
         if let Ok(request) = decode_request(&Bytes::from(bytes)) {

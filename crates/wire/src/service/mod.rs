@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_method_is_found_by_the_names_it_has_on_the_wire() {
+    fn every_method_is_found_by_its_wire_names() {
         for service in Service::ALL {
             assert_eq!(Service::from_name(service.name()), Some(*service));
             for method in service.methods() {
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn the_case_of_a_method_counts_and_endpoints_are_told_apart() {
+    fn method_names_are_case_sensitive_and_endpoints_are_recognized() {
         assert_eq!(
             Service::Master.method("getProcedureResult"),
             Some(Method::MasterGetProcedureResult)

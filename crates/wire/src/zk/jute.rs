@@ -38,7 +38,7 @@ impl Reader {
 
     pub(super) fn string(&mut self) -> Result<String> {
         String::from_utf8(self.buffer()?.into())
-            .map_err(|_| Error::invalid("a text of ZooKeeper's protocol is not UTF-8"))
+            .map_err(|_| Error::invalid("a string of ZooKeeper's protocol is not UTF-8"))
     }
 
     /// Returns a list of texts; null is read as empty. The list grows with the texts that are

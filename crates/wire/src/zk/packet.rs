@@ -40,7 +40,7 @@ pub fn next_packet(buffer: &mut BytesMut) -> Result<PacketStatus> {
     let Some(length) = usize::try_from(length).ok().filter(|length| *length <= MAX_PACKET_BYTES)
     else {
         return Err(Error::invalid(format!(
-            "a packet of ZooKeeper's protocol cannot have {length} bytes, at most {MAX_PACKET_BYTES}"
+            "invalid length {length} of a ZooKeeper packet: at most {MAX_PACKET_BYTES} bytes"
         )));
     };
     let missing = length.saturating_add(LENGTH_BYTES).saturating_sub(buffer.len());

@@ -53,16 +53,16 @@ fn stat() -> Stat {
 }
 
 #[test]
-fn a_session_opens_with_or_without_the_last_field() {
-    for (read_only, asked, answered) in [(Some(false), 45, 37), (None, 44, 36)] {
+fn session_opens_with_or_without_read_only_field() {
+    for (read_only, request_bytes, response_bytes) in [(Some(false), 45, 37), (None, 44, 36)] {
         let request = written(|out| connect(read_only).encode(out));
-        assert_eq!(payload(&request).len(), asked);
+        assert_eq!(payload(&request).len(), request_bytes);
         let request = ConnectRequest::decode(&payload(&request)).unwrap();
         assert_eq!(request, connect(read_only));
         let response = request.accept(7, Bytes::from(vec![1; 16]), 4000..=40_000);
         assert_eq!(response.timeout_ms, 40_000);
         let bytes = payload(&written(|out| response.encode(out)));
-        assert_eq!(bytes.len(), answered);
+        assert_eq!(bytes.len(), response_bytes);
         assert_eq!(ConnectResponse::decode(&bytes).unwrap(), response);
     }
     let eager = ConnectRequest { timeout_ms: 100, ..connect(None) };
@@ -70,7 +70,7 @@ fn a_session_opens_with_or_without_the_last_field() {
 }
 
 #[test]
-fn a_ping_and_its_answer_have_the_captured_bytes() {
+fn ping_and_reply_match_captured_bytes() {
     let ping = written(|out| encode_request(PING_XID, &Request::Ping, out));
     assert_eq!(ping, hex("00000008 fffffffe 0000000b"));
     assert_eq!(decode_request(&payload(&ping)).unwrap(), (PING_XID, Request::Ping));
@@ -79,21 +79,21 @@ fn a_ping_and_its_answer_have_the_captured_bytes() {
 }
 
 #[test]
-fn a_request_for_data_reads_as_java_writes_it() {
+fn get_data_request_of_java_is_decoded() {
     let bytes = hex("00000001 00000004 0000000f 2f68626173652f6862617365696400 00");
     let request = Request::GetData { path: "/hbase/hbaseid\0".to_string(), watch: false };
     assert_eq!(decode_request(&Bytes::from(bytes)).unwrap(), (1, request));
 }
 
 #[test]
-fn changes_and_what_is_not_served_are_understood() {
+fn changes_and_unserved_requests_are_decoded() {
     let create = Bytes::from(hex("00000007 00000001 00000002 2f61 ffffffff 00000000 00000002"));
     let request =
         Request::Create { operation: 1, path: "/a".to_string(), data: Bytes::new(), flags: 2 };
     assert_eq!(decode_request(&create).unwrap(), (7, request));
-    let create = hex(
-        "00000007 0000000f 00000002 2f61 00000001 78 00000001 0000001f 00000005 776f726c64 00000006 616e796f6e65 00000000",
-    );
+    let create =
+        hex("00000007 0000000f 00000002 2f61 00000001 78 00000001 0000001f 00000005 776f726c64 \
+             00000006 616e796f6e65 00000000");
     let request = Request::Create {
         operation: 15,
         path: "/a".to_string(),
@@ -122,7 +122,7 @@ fn changes_and_what_is_not_served_are_understood() {
 }
 
 #[test]
-fn replies_are_read_back_by_who_asked() {
+fn replies_round_trip() {
     let body = |reply: &Reply| match decode_reply(&payload(&written(|out| {
         encode_reply(3, 9, Ok(reply), out);
     })))
@@ -144,7 +144,7 @@ fn replies_are_read_back_by_who_asked() {
 }
 
 #[test]
-fn an_access_list_reads_as_zookeeper_writes_it() {
+fn acl_matches_zookeeper_bytes() {
     let acl = payload(&written(|out| encode_reply(1, 1, Ok(&Reply::OpenAcl(stat())), out)));
     assert_eq!(
         acl[16..acl.len() - 68],
@@ -155,7 +155,7 @@ fn an_access_list_reads_as_zookeeper_writes_it() {
 }
 
 #[test]
-fn a_stat_has_68_bytes() {
+fn stat_has_68_bytes() {
     assert_eq!(
         payload(&written(|out| encode_reply(1, 1, Ok(&Reply::Stat(stat())), out))).len(),
         16 + 68
@@ -163,7 +163,7 @@ fn a_stat_has_68_bytes() {
 }
 
 #[test]
-fn an_event_is_a_reply_nobody_asked_for() {
+fn watch_event_is_reply_without_request() {
     let event = WatchEvent { kind: WatchKind::DataChanged, path: "/hbase/master".to_string() };
     let bytes = payload(&written(|out| event.encode(out)));
     assert_eq!(bytes[..24], hex("ffffffff ffffffffffffffff 00000000 00000003 00000003")[..]);
@@ -171,7 +171,7 @@ fn an_event_is_a_reply_nobody_asked_for() {
 }
 
 #[test]
-fn words_and_lengths_are_told_apart() {
+fn four_letter_words_differ_from_packet_lengths() {
     let next = |bytes: &[u8]| next_packet(&mut BytesMut::from(bytes));
     assert_eq!(next(b"ruok\n").unwrap(), PacketStatus::Word(*b"ruok"));
     assert!(next(&hex("00100000")).is_err());
@@ -182,7 +182,7 @@ fn words_and_lengths_are_told_apart() {
 }
 
 #[test]
-fn a_list_cannot_ask_for_memory_by_its_count() {
+fn list_count_does_not_allocate_memory() {
     let set_watches = Bytes::from(hex("fffffff8 00000065 0000000000000000 7fffffff 00000000"));
     assert!(decode_request(&set_watches).is_err());
 }
@@ -201,7 +201,7 @@ fn meta_region_server() -> pb::MetaRegionServer {
 }
 
 #[test]
-fn a_znode_holds_what_hbase_puts_there() {
+fn znode_contents_match_hbase() {
     let content = znode::encode("master:16000", [9; 8], &meta_region_server());
     assert_eq!(content[..5], hex("ff 00000014"));
     assert_eq!(&content[5..17], b"master:16000");
@@ -219,7 +219,7 @@ fn a_znode_holds_what_hbase_puts_there() {
 }
 
 #[test]
-fn a_znode_of_somebody_else_is_refused() {
+fn foreign_znode_is_rejected() {
     for content in [
         "",
         "ff",
@@ -277,7 +277,7 @@ fn any_request() -> impl Strategy<Value = Request> {
 
 proptest! {
     #[test]
-    fn requests_survive(xid in any::<i32>(), request in any_request()) {
+    fn requests_round_trip(xid in any::<i32>(), request in any_request()) {
         let packet = written(|out| encode_request(xid, &request, out));
         prop_assert_eq!(decode_request(&payload(&packet)).unwrap(), (xid, request));
     }
@@ -294,7 +294,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_request_never_panics(request in any_request(), at in any::<prop::sample::Index>(), bit in 0..8u8) {
+    fn damaged_request_never_panics(request in any_request(), at in any::<prop::sample::Index>(), bit in 0..8u8) {
         let mut bytes = payload(&written(|out| encode_request(1, &request, out))).to_vec();
         let at = at.index(bytes.len());
         bytes[at] ^= 1 << bit;

@@ -22,7 +22,7 @@ const MAX_WRITER_BYTES: u32 = 65_000;
 /// # Panics
 /// If `writer` has more than 60,000 bytes.
 pub fn encode(writer: &str, nonce: [u8; 8], message: &impl Message) -> Bytes {
-    assert!(writer.len() <= 60_000, "the name of who writes a znode has {} bytes", writer.len());
+    assert!(writer.len() <= 60_000, "the writer's name in a znode has {} bytes", writer.len());
     let length = u32::try_from(writer.len()).unwrap_or(0).saturating_add(8);
     let mut out = BytesMut::new();
     out.put_u8(PREFIX);
@@ -51,7 +51,5 @@ pub fn decode<M: Message + Default>(mut content: Bytes) -> Result<M> {
 }
 
 fn damaged() -> Error {
-    Error::invalid(
-        "the part of a znode before PBUF does not fit; something else than HBase wrote it",
-    )
+    Error::invalid("invalid znode data before PBUF; it was not written by HBase")
 }

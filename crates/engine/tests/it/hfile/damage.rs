@@ -38,42 +38,42 @@ fn small_file() -> (Vec<u8>, Vec<OwnedCell>) {
 }
 
 #[test]
-fn every_flipped_byte_is_noticed_or_harmless() {
+fn every_flipped_byte_is_detected_or_harmless() {
     let (bytes, cells) = small_file();
     assert!(open(bytes.clone()).unwrap().trailer().index_levels >= 3);
-    for at in 0..bytes.len() {
+    for offset in 0..bytes.len() {
         for flip in [0x01, 0x80, 0xff] {
             let mut damaged = bytes.clone();
-            damaged[at] ^= flip;
+            damaged[offset] ^= flip;
             if let Ok(read) = read(damaged) {
-                assert_eq!(read, cells, "byte {at} flipped by {flip:#x}");
+                assert_eq!(read, cells, "byte {offset} flipped by {flip:#x}");
             }
         }
     }
 }
 
 #[test]
-fn every_flipped_byte_below_the_trailer_is_noticed() {
+fn every_flipped_byte_before_trailer_is_detected() {
     let bytes = sample("tiny-none");
-    for at in 0..bytes.len() - 4096 {
+    for offset in 0..bytes.len() - 4096 {
         for flip in [0x01, 0xff] {
             let mut damaged = bytes.clone();
-            damaged[at] ^= flip;
+            damaged[offset] ^= flip;
             // The meta index root and its like are verified on opening, data and chunks when they
             // are read.
             let error = read(damaged)
                 .err()
-                .unwrap_or_else(|| panic!("byte {at} flipped by {flip:#x} went unnoticed"));
+                .unwrap_or_else(|| panic!("byte {offset} flipped by {flip:#x} was not detected"));
             assert!(
                 matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported),
-                "{at}: {error}"
+                "{offset}: {error}"
             );
         }
     }
 }
 
 #[test]
-fn every_cut_is_noticed() {
+fn every_truncation_is_detected() {
     let bytes = sample("tiny-none");
     for length in 0..bytes.len() {
         assert!(open(bytes[..length].to_vec()).is_err(), "cut to {length}");
@@ -95,10 +95,10 @@ fn files_without_checksums_do_not_panic_either() {
         ..WriterOptions::default()
     };
     let bytes = write(&options, &cells, StoreFileInfo::flushed(3));
-    for at in 0..bytes.len() - 4096 {
+    for offset in 0..bytes.len() - 4096 {
         for flip in [0x01, 0x02, 0x40, 0x7f, 0x80, 0xff] {
             let mut damaged = bytes.clone();
-            damaged[at] ^= flip;
+            damaged[offset] ^= flip;
             // A changed value cannot be detected here; the read only has to end.
             drop(read(damaged));
         }
@@ -106,7 +106,7 @@ fn files_without_checksums_do_not_panic_either() {
 }
 
 #[test]
-fn a_flipped_bit_in_a_data_block_names_file_block_and_both_sums() {
+fn flipped_bit_error_names_file_block_and_checksums() {
     let mut bytes = sample("tiny-none");
     bytes[100] ^= 4;
     let error = read(bytes).unwrap_err();
@@ -139,7 +139,7 @@ fn newer_version_is_distinguished_from_damage() {
 }
 
 #[test]
-fn a_header_that_promises_a_gigabyte_gets_none() {
+fn oversized_block_header_does_not_allocate() {
     let mut bytes = sample("comp-gz");
     assert!(sample_cells("comp-gz").1.len() > 100);
     bytes[12..16].copy_from_slice(&0x3fff_ffff_u32.to_be_bytes());
@@ -191,8 +191,8 @@ proptest! {
         let mut bytes = write(&options, &small_file().1, StoreFileInfo::flushed(3));
         // The zero padding of the trailer is not damaged.
         let interesting = bytes.len() - 4096 + 200;
-        for (at, byte) in damage {
-            bytes[at.index(interesting)] = byte;
+        for (offset, byte) in damage {
+            bytes[offset.index(interesting)] = byte;
         }
         drop(read(bytes.clone()));
         drop(use_in_every_way(bytes));

@@ -67,7 +67,7 @@ pub(super) const READ_ONLY: [&str; 21] = [
 ];
 
 #[test]
-fn every_cell_is_the_one_hbase_reads() {
+fn cells_match_those_hbase_reads() {
     for name in SAMPLES.into_iter().chain(READ_ONLY) {
         let (reader, cells) = sample_cells(name);
         let lines: Vec<String> = cells.iter().map(|cell| line(cell.view())).collect();
@@ -94,19 +94,19 @@ fn check_lookups(name: &str, reader: &std::sync::Arc<Reader>, cells: &[OwnedCell
             first_on_column(row, key_family(key), key_qualifier(key)),
         ];
         for probe in probes {
-            let at = cells.partition_point(|cell| is_before(comparator, &cell.key, &probe));
+            let index = cells.partition_point(|cell| is_before(comparator, &cell.key, &probe));
             let mut fresh = Cursor::new(reader.clone(), DirectBlocks);
             for cursor in [&mut fresh, &mut kept] {
                 cursor.seek(&probe).unwrap();
                 assert_eq!(
                     cursor.peek().map(OwnedCell::from_cell).as_ref(),
-                    cells.get(at),
+                    cells.get(index),
                     "{name}: seek {}",
                     probe.escape_ascii()
                 );
             }
             fresh.seek_before(&probe).unwrap();
-            let before = at.checked_sub(1).map(|at| &cells[at]);
+            let before = index.checked_sub(1).map(|index| &cells[index]);
             assert_eq!(
                 fresh.peek().map(OwnedCell::from_cell).as_ref(),
                 before,
@@ -131,7 +131,7 @@ fn check_lookups(name: &str, reader: &std::sync::Arc<Reader>, cells: &[OwnedCell
 }
 
 #[test]
-fn every_look_up_finds_its_cell() {
+fn every_lookup_finds_its_cell() {
     for name in SAMPLES.into_iter().chain(READ_ONLY) {
         let (reader, cells) = sample_cells(name);
         // Values of hundreds of kilobytes make each block expensive, and these files are there for
@@ -148,7 +148,7 @@ fn every_look_up_finds_its_cell() {
 }
 
 #[test]
-fn filters_never_deny_what_is_there_and_rarely_admit_what_is_not() {
+fn bloom_filters_have_few_false_positives_and_no_negatives() {
     for name in SAMPLES.into_iter().chain(READ_ONLY) {
         let (reader, cells) = sample_cells(name);
         for cell in &cells {
@@ -177,7 +177,7 @@ fn filters_never_deny_what_is_there_and_rarely_admit_what_is_not() {
 }
 
 #[test]
-fn about_one_in_a_hundred_absent_rows_gets_through() {
+fn bloom_filter_false_positive_rate_is_about_one_percent() {
     for (name, type_is_of_rows) in [
         ("index-4level", true),
         ("bloom-row", true),
@@ -201,7 +201,7 @@ fn about_one_in_a_hundred_absent_rows_gets_through() {
 }
 
 #[test]
-fn a_filter_answers_only_what_it_is_about() {
+fn bloom_filter_rejects_only_keys_it_covers() {
     let (rowcol, _) = sample_cells("bloom-rowcol");
     assert_eq!(rowcol.bloom_type(), BloomType::RowCol);
     assert!(rowcol.may_contain_row(&DirectBlocks, b"no such row").unwrap());
@@ -288,7 +288,7 @@ fn rewrite(name: &str, reader: &Reader, cells: &[OwnedCell]) -> Vec<u8> {
 }
 
 #[test]
-fn writing_the_cells_again_gives_the_bytes_hbase_wrote() {
+fn rewritten_cells_match_hbase_bytes() {
     for name in SAMPLES.into_iter().filter(|name| !name.starts_with("comp-gz")) {
         let old = sample(name);
         let (reader, cells) = sample_cells(name);
@@ -320,7 +320,7 @@ fn rewritten_compressed_cells_are_equal() {
 }
 
 #[test]
-fn the_middle_key_is_that_of_the_middle_block() {
+fn middle_key_is_from_middle_block() {
     for name in ["index-2level", "index-4level"] {
         let (reader, cells) = sample_cells(name);
         let mid = reader.mid_key(&DirectBlocks).unwrap().unwrap();
@@ -343,7 +343,7 @@ fn the_middle_key_is_that_of_the_middle_block() {
 }
 
 #[test]
-fn facts_about_a_file_are_those_of_its_cells() {
+fn file_info_matches_cells() {
     let (reader, cells) = sample_cells("none-nasty");
     let deletes = cells.iter().filter(|cell| [10, 14].contains(&cell.view().type_code())).count();
     assert_eq!(reader.delete_family_count(), Some(deletes as u64));
@@ -382,7 +382,7 @@ fn facts_about_a_file_are_those_of_its_cells() {
 }
 
 #[test]
-fn meta_files_are_searched_in_the_order_of_meta() {
+fn meta_files_are_searched_in_meta_order() {
     for (name, block_bytes) in
         [("meta-table", 1000), ("meta-table-order", 1), ("meta-table-order", 700)]
     {
@@ -412,7 +412,7 @@ fn meta_files_are_searched_in_the_order_of_meta() {
 }
 
 #[test]
-fn the_order_of_meta_is_not_that_of_plain_rows() {
+fn meta_order_differs_from_row_order() {
     let cells: Vec<OwnedCell> =
         dump("meta-table-order").iter().map(|line| parse_line(line)).collect();
     assert!(cells.windows(2).any(|pair| compare_keys(&pair[0].key, &pair[1].key).is_gt()));

@@ -84,7 +84,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_file_is_a_sorted_list(
+    fn file_reads_match_sorted_list_model(
         options in any_options(),
         shared in prop::sample::select(vec!["", "", "\0", "rows-of-one-kind-"]),
         mut cells in prop::collection::vec(any_cell(), 0..150),
@@ -99,16 +99,16 @@ proptest! {
         prop_assert_eq!(&read_all(&reader, DirectBlocks).unwrap(), &cells);
         let mut cursor = Cursor::new(reader.clone(), DirectBlocks);
         for probe in &probes {
-            let at = cells.partition_point(|cell| compare_keys(&cell.key, &probe.key).is_lt());
+            let index = cells.partition_point(|cell| compare_keys(&cell.key, &probe.key).is_lt());
             cursor.seek(&probe.key).unwrap();
-            prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), cells.get(at).cloned());
+            prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), cells.get(index).cloned());
             cursor.advance().unwrap();
-            prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), cells.get(at + 1).cloned());
+            prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), cells.get(index + 1).cloned());
             if probe.sequence % 2 == 0 {
                 cursor.seek_before(&probe.key).unwrap();
-                prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), at.checked_sub(1).map(|at| cells[at].clone()));
+                prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), index.checked_sub(1).map(|index| cells[index].clone()));
                 cursor.advance().unwrap();
-                prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), at.checked_sub(1).and_then(|_| cells.get(at).cloned()));
+                prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), index.checked_sub(1).and_then(|_| cells.get(index).cloned()));
             }
         }
         for cell in &cells {
@@ -162,7 +162,7 @@ fn numbered(count: u32) -> Vec<OwnedCell> {
 }
 
 #[test]
-fn a_scan_reads_every_block_once_and_short_seeks_stay_in_their_block() {
+fn scan_reads_blocks_once_and_short_seeks_read_none() {
     let cells = numbered(3000);
     let options =
         WriterOptions { block_bytes: 1000, index_chunk_bytes: 500, ..WriterOptions::default() };
@@ -181,7 +181,7 @@ fn a_scan_reads_every_block_once_and_short_seeks_stay_in_their_block() {
 }
 
 #[test]
-fn a_source_that_refuses_leaves_a_cursor_that_can_seek_again() {
+fn cursor_can_seek_after_failed_block_read() {
     let cells = numbered(500);
     let options = WriterOptions {
         block_bytes: 300,
@@ -204,15 +204,15 @@ fn a_source_that_refuses_leaves_a_cursor_that_can_seek_again() {
         assert_eq!(walk().unwrap_err().kind(), ErrorKind::WouldBlock);
         assert!(cursor.peek().is_none());
         source.left.store(usize::MAX, Ordering::Relaxed);
-        for at in [400, 77, 78, 0, 499] {
-            cursor.seek(&cells[at].key).unwrap();
-            assert_eq!(cursor.key(), Some(cells[at].key.as_slice()));
+        for index in [400, 77, 78, 0, 499] {
+            cursor.seek(&cells[index].key).unwrap();
+            assert_eq!(cursor.key(), Some(cells[index].key.as_slice()));
         }
     }
 }
 
 #[test]
-fn cells_out_of_order_are_refused_and_nothing_is_lost() {
+fn unordered_cells_are_rejected_and_earlier_cells_kept() {
     let file = MemoryFile::default();
     let mut writer =
         Writer::create(Box::new(file.clone()), "new", WriterOptions::default()).unwrap();
@@ -247,7 +247,7 @@ fn cells_out_of_order_are_refused_and_nothing_is_lost() {
 }
 
 #[test]
-fn versions_that_differ_in_the_sequence_id_only_share_a_block() {
+fn versions_differing_only_in_sequence_id_share_block() {
     let cells: Vec<OwnedCell> = (0..200)
         .rev()
         .map(|sequence| OwnedCell { sequence, ..OwnedCell::put(b"r", b"q", 5, b"value") })
@@ -265,7 +265,7 @@ fn versions_that_differ_in_the_sequence_id_only_share_a_block() {
 }
 
 #[test]
-fn options_that_make_no_sense_are_refused() {
+fn invalid_writer_options_are_rejected() {
     let refused = |options: WriterOptions| {
         Writer::create(Box::new(MemoryFile::default()), "new", options).err().unwrap().kind()
     };
@@ -288,18 +288,18 @@ fn options_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn index_keys_lie_between_the_blocks_they_part() {
+fn index_keys_sort_between_adjacent_blocks() {
     let cells = numbered(800);
     let options = WriterOptions { block_bytes: 300, ..WriterOptions::default() };
     let reader = open(write(&options, &cells, StoreFileInfo::flushed(1))).unwrap();
     let mid = reader.mid_key(&DirectBlocks).unwrap().unwrap();
-    let at = cells.partition_point(|cell| is_before(Comparator::Cell, &cell.key, &mid));
-    assert!(mid.len() < cells[at].key.len(), "shortened");
-    assert!((350..450).contains(&at), "{at}");
+    let index = cells.partition_point(|cell| is_before(Comparator::Cell, &cell.key, &mid));
+    assert!(mid.len() < cells[index].key.len(), "shortened");
+    assert!((350..450).contains(&index), "{index}");
 }
 
 #[test]
-fn keys_longer_than_an_index_block_do_not_multiply_it() {
+fn keys_longer_than_index_block_do_not_multiply_entries() {
     let qualifier = |number: u32| [&[b'a'; 2000][..], format!("{number:06}").as_bytes()].concat();
     let cells: Vec<OwnedCell> =
         (0..400).map(|number| OwnedCell::put(b"r", &qualifier(number), 5, b"value")).collect();
@@ -322,7 +322,7 @@ fn keys_longer_than_an_index_block_do_not_multiply_it() {
 }
 
 #[test]
-fn an_index_without_leaves_gets_no_level_above_the_data() {
+fn index_without_leaf_blocks_has_one_level() {
     // The last entry alone, with its long key, brings the root over the limit, and no leaf was
     // written before.
     let long = vec![b'z'; 300];

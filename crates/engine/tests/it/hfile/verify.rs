@@ -23,7 +23,7 @@ fn small_file(checksum: ChecksumType) -> Vec<u8> {
 }
 
 #[test]
-fn hbases_own_files_hold_together() {
+fn files_of_hbase_pass_verification() {
     for name in SAMPLES.into_iter().chain(READ_ONLY) {
         let (reader, cells) = sample_cells(name);
         let verified = reader.verify().unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -45,18 +45,18 @@ fn hbases_own_files_hold_together() {
 }
 
 #[test]
-fn every_flipped_byte_of_every_block_is_found() {
+fn every_flipped_byte_of_every_block_is_detected() {
     let bytes = small_file(ChecksumType::Crc32c);
     open(bytes.clone()).unwrap().verify().unwrap();
-    for at in 0..bytes.len() - 4096 {
+    for offset in 0..bytes.len() - 4096 {
         let mut damaged = bytes.clone();
-        damaged[at] ^= 0x10;
+        damaged[offset] ^= 0x10;
         let error =
-            open(damaged).and_then(|reader| reader.verify()).expect_err(&format!("byte {at}"));
-        assert_eq!(error.kind(), ErrorKind::Corrupt, "byte {at}: {error}");
+            open(damaged).and_then(|reader| reader.verify()).expect_err(&format!("byte {offset}"));
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "byte {offset}: {error}");
         assert!(
             error.message().starts_with("store file data/default/t/1f/f/9a: "),
-            "byte {at}: {error}"
+            "byte {offset}: {error}"
         );
     }
 }
@@ -70,13 +70,13 @@ fn complaint(near: &[u8], old: &[u8], new: &[u8]) -> String {
     let mut bytes = small_file(ChecksumType::Null);
     open(bytes.clone()).unwrap().verify().unwrap();
     let near = find(&bytes, near);
-    let at = near + find(&bytes[near..], old);
-    bytes[at..at + new.len()].copy_from_slice(new);
+    let offset = near + find(&bytes[near..], old);
+    bytes[offset..offset + new.len()].copy_from_slice(new);
     open(bytes).and_then(|reader| reader.verify()).unwrap_err().to_string()
 }
 
 #[test]
-fn what_checksums_cannot_see_is_found_by_comparing() {
+fn comparison_finds_damage_with_valid_checksums() {
     for (near, old, new, said) in [
         (
             "row-03",
@@ -116,15 +116,15 @@ fn what_checksums_cannot_see_is_found_by_comparing() {
 }
 
 #[test]
-fn a_count_in_the_trailer_that_is_not_that_of_the_cells_is_found() {
+fn wrong_cell_count_in_trailer_is_detected() {
     let bytes = sample("none-small");
     let trailer = bytes.len() - 4096;
     let count = open(bytes.clone()).unwrap().entry_count();
     // Field 7 of the trailer's message is the number of cells; small enough here for one or two
     // bytes of a varint.
-    let at = trailer + bytes[trailer..].iter().position(|&byte| byte == 7 << 3).unwrap() + 1;
+    let offset = trailer + bytes[trailer..].iter().position(|&byte| byte == 7 << 3).unwrap() + 1;
     let mut damaged = bytes;
-    damaged[at] ^= 1;
+    damaged[offset] ^= 1;
     let error = open(damaged).and_then(|reader| reader.verify()).unwrap_err();
     assert!(
         error

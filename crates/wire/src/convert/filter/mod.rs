@@ -39,6 +39,6 @@ pub fn to_proto(filter: &Filter) -> halite_types::Result<pb::Filter> {
 fn too_deep() -> Error {
     Error::new(
         ErrorKind::InvalidRequest,
-        format!("more than {MAX_DEPTH} filters inside one another; make the lists flat"),
+        format!("more than {MAX_DEPTH} nested filters; flatten the lists"),
     )
 }

@@ -22,7 +22,7 @@ pub(super) fn filter(proto: &pb::Filter, depth: usize) -> Result<Filter> {
     let bytes = proto.serialized_filter.clone().unwrap_or_default();
     if bytes.len() > MAX_FILTER_BYTES {
         return Err(refused(format!(
-            "a filter has {} bytes, more than {MAX_FILTER_BYTES}; ask with several scans or gets",
+            "a filter has {} bytes, more than {MAX_FILTER_BYTES}; use several scans or gets",
             bytes.len()
         )));
     }
@@ -45,8 +45,7 @@ pub(super) fn filter(proto: &pb::Filter, depth: usize) -> Result<Filter> {
 }
 
 fn read<M: Message + Default>(bytes: Bytes) -> Result<M> {
-    M::decode(bytes)
-        .map_err(|error| refused(format!("the message of a filter cannot be read: {error}")))
+    M::decode(bytes).map_err(|error| refused(format!("undecodable filter message: {error}")))
 }
 
 fn list(proto: &pb::FilterList, depth: usize) -> Result<Filter> {
@@ -60,7 +59,7 @@ fn list(proto: &pb::FilterList, depth: usize) -> Result<Filter> {
         Ok(Operator::MustPassAll) => Ok(Filter::All(filters)),
         Ok(Operator::MustPassOne) => Ok(Filter::One(filters)),
         Err(_) => Err(refused(format!(
-            "{} is no operator of a FilterList; give 1 (MUST_PASS_ALL) or 2 (MUST_PASS_ONE)",
+            "invalid operator {} of a FilterList: expected 1 (MUST_PASS_ALL) or 2 (MUST_PASS_ONE)",
             proto.operator
         ))),
     }
@@ -105,7 +104,7 @@ fn part(proto: pb::CompareFilter, make: fn(CompareOp, Comparator) -> Filter) -> 
     let op = compare_op(proto.compare_op)?;
     match proto.comparator {
         Some(comparator) => Ok(make(op, compared_with(&comparator)?)),
-        None => Err(refused("a filter that compares has no comparator; give one")),
+        None => Err(refused("a comparison filter has no comparator; set one")),
     }
 }
 
@@ -184,8 +183,9 @@ fn count<From: Copy + std::fmt::Display, To: TryFrom<From>>(
     class: &str,
     number: From,
 ) -> Result<To> {
-    To::try_from(number)
-        .map_err(|_| refused(format!("a {class} has the number {number}; give 0 or more")))
+    To::try_from(number).map_err(|_| {
+        refused(format!("a {class} contains the negative number {number}; use 0 or more"))
+    })
 }
 
 fn column_range(proto: pb::ColumnRangeFilter) -> Filter {

@@ -63,7 +63,8 @@ impl<'a> CellCollector<'a> {
         if !is_of_type {
             let (row, code, kind) = (display_bytes(self.row), cell.type_code(), kind.as_str_name());
             return Err(refused(format!(
-                "row {row}: a cell of type {code} cannot stand in a {kind}; give 4 for a value, and 8, 10, 12 or 14 for a marker, which is all a DELETE takes"
+                "row {row}: a cell of type {code} is not allowed in a {kind}; use 4 for a value, \
+                 or 8, 10, 12 or 14 for a delete marker, the only types of a DELETE"
             )));
         }
         check_family(cell.family())?;
@@ -114,7 +115,8 @@ impl<'a> CellCollector<'a> {
         if bytes > MAX_INSIDE_BYTES {
             let row = display_bytes(self.row);
             return Err(refused(format!(
-                "row {row}: the cells of the mutation take {bytes} bytes, more than {MAX_INSIDE_BYTES}; write fewer at once"
+                "row {row}: the cells of the mutation take {bytes} bytes, more than \
+                 {MAX_INSIDE_BYTES}; write fewer cells at once"
             )));
         }
         self.cells = CellsBuilder::with_capacity(bytes);

@@ -48,7 +48,7 @@ pub fn from_proto(proto: &pb::MutationProto, cells: &mut Cells) -> Result<RowOp>
         .row
         .clone()
         .or_else(first_row)
-        .ok_or_else(|| refused("a mutation has neither a row nor cells; give the row"))?;
+        .ok_or_else(|| refused("a mutation has neither a row nor cells; set the row"))?;
     check_row(&row)?;
     refuse_protection(proto)?;
     let mut gathered = CellCollector::new(&row, ttl(proto)?);
@@ -82,7 +82,8 @@ pub fn check_inside(bytes: usize) -> Result<()> {
         return Ok(());
     }
     Err(refused(format!(
-        "the cells of the call's mutations take {bytes} bytes, more than {MAX_INSIDE_BYTES}; write fewer in one call"
+        "the cells of the call's mutations take {bytes} bytes, more than {MAX_INSIDE_BYTES}; write \
+         fewer in one call"
     )))
 }
 
@@ -114,7 +115,7 @@ fn cell_count(proto: &pb::MutationProto) -> Result<Option<usize>> {
         None | Some(0) => Ok(None),
         Some(count) => usize::try_from(count)
             .map(Some)
-            .map_err(|_| refused(format!("associated_cell_count is {count}; give 0 or more"))),
+            .map_err(|_| refused(format!("associated_cell_count is {count}; use 0 or more"))),
     }
 }
 
@@ -127,14 +128,15 @@ fn take_cells(proto: &pb::MutationProto, cells: &mut Cells) -> Result<Option<Cel
     *cells = Cells::default();
     let row = display_bytes(proto.row());
     Err(refused(format!(
-        "Cell count of {count} but at index {there} no cell returned: row {row}; send all cells in the cell block"
+        "Cell count of {count} but at index {there} no cell returned: row {row}; send all cells in \
+         the cell block"
     )))
 }
 
 fn mutation_type(proto: &pb::MutationProto) -> Result<MutationType> {
     let number = proto.mutate_type.unwrap_or_default();
     MutationType::try_from(number).map_err(|_| {
-        refused(format!("{number} is no type of mutation; give one from 0 (APPEND) to 3 (DELETE)"))
+        refused(format!("unknown mutation type {number}: expected 0 (APPEND) to 3 (DELETE)"))
     })
 }
 
@@ -143,7 +145,7 @@ fn mutation_type(proto: &pb::MutationProto) -> Result<MutationType> {
 fn refuse_protection(proto: &pb::MutationProto) -> Result<()> {
     match PROTECTION.into_iter().find(|(name, _)| attribute(&proto.attribute, name).is_some()) {
         Some((name, what)) => Err(refused(format!(
-            "attribute {name}: {what} of cells are not offered by Halite; leave it out"
+            "attribute {name}: {what} of cells are not supported by Halite; remove the attribute"
         ))),
         None => Ok(()),
     }
@@ -203,7 +205,8 @@ fn check_amount(cell: CellRef<'_>) -> Result<()> {
     }
     let (row, length) = (display_bytes(cell.row()), cell.value().len());
     Err(refused(format!(
-        "Field is not a long, it's {length} bytes wide: the amount for row {row}; give an 8-byte big-endian number"
+        "Field is not a long, it's {length} bytes wide: the amount for row {row}; pass an 8-byte \
+         big-endian number"
     )))
 }
 
@@ -212,7 +215,7 @@ fn timestamp_of(timestamp: Option<u64>) -> Result<i64> {
     let timestamp = timestamp.map_or(LATEST_TIMESTAMP, u64::cast_signed);
     if timestamp < 0 {
         return Err(refused(format!(
-            "Timestamp cannot be negative. ts={timestamp}; give milliseconds since 1970 or leave it out"
+            "Timestamp cannot be negative. ts={timestamp}; pass milliseconds since 1970 or omit it"
         )));
     }
     Ok(timestamp)

@@ -80,7 +80,8 @@ fn without_cells(op: &RowOp) -> Result<(&Mutation, pb::MutationProto)> {
         RowOp::Mutate(_) | RowOp::CheckAndMutate(_) => {
             return Err(Error::new(
                 ErrorKind::Unsupported,
-                "several mutations of a row are not one message; send them as the actions of a multi",
+                "several mutations of a row do not fit one message; send them as actions of a \
+                 multi",
             ));
         }
     };

@@ -113,7 +113,7 @@ fn filters() -> Vec<Filter> {
 }
 
 #[test]
-fn comparators_are_written_and_read_as_hbase_writes_them() {
+fn comparators_match_bytes_of_hbase() {
     for (wanted, (name, bytes)) in comparators().into_iter().zip(written()) {
         let proto = pb::Comparator { name, serialized_comparator: Some(bytes) };
         assert_eq!(comparator::to_proto(&wanted), proto);
@@ -122,7 +122,7 @@ fn comparators_are_written_and_read_as_hbase_writes_them() {
 }
 
 #[test]
-fn filters_are_written_and_read_as_hbase_writes_them() {
+fn filters_match_bytes_of_hbase() {
     let comparators = comparators().len();
     assert_eq!(comparators + filters().len(), written().count());
     for (wanted, (name, bytes)) in filters().into_iter().zip(written().skip(comparators)) {
@@ -133,7 +133,7 @@ fn filters_are_written_and_read_as_hbase_writes_them() {
 }
 
 #[test]
-fn a_substring_is_sent_in_lower_case() {
+fn substring_is_sent_in_lower_case() {
     let proto = comparator::to_proto(&Comparator::Substring("AbC".into()));
     assert_eq!(proto.serialized_comparator.unwrap(), hex("0a03616263"));
 }
@@ -146,7 +146,7 @@ fn named(class: &str, message: &impl Message) -> pb::Filter {
 }
 
 #[test]
-fn a_class_of_somebody_else_is_not_found_and_not_asked_for_again() {
+fn unknown_filter_class_is_reported_as_not_retryable() {
     for name in ["foo.Bar", "PrefixFilter", "org.apache.hadoop.hbase.filter.Bar", ""] {
         let refused =
             filter::from_proto(&pb::Filter { name: name.into(), serialized_filter: None })
@@ -154,14 +154,15 @@ fn a_class_of_somebody_else_is_not_found_and_not_asked_for_again() {
         assert_eq!(
             refused.to_string(),
             format!(
-                "org.apache.hadoop.hbase.DoNotRetryIOException: java.lang.ClassNotFoundException: {name}"
+                "org.apache.hadoop.hbase.DoNotRetryIOException: java.lang.ClassNotFoundException: \
+                 {name}"
             )
         );
     }
 }
 
 #[test]
-fn an_unknown_comparator_is_final_inside_a_filter_only() {
+fn unknown_comparator_is_final_only_inside_filter() {
     let odd = pb::Comparator { name: "foo.Bar".into(), serialized_comparator: None };
     let refused = comparator::from_proto(&odd).unwrap_err();
     assert_eq!(
@@ -178,13 +179,13 @@ fn an_unknown_comparator_is_final_inside_a_filter_only() {
 }
 
 #[test]
-fn a_wrapper_is_what_it_wraps() {
+fn filter_wrapper_decodes_to_wrapped_filter() {
     let wrapped = pb::FilterWrapper { filter: filter::to_proto(&Filter::Page(3)).unwrap() };
     assert_eq!(filter::from_proto(&named("FilterWrapper", &wrapped)).unwrap(), Filter::Page(3));
 }
 
 #[test]
-fn what_java_takes_for_null_passes_what_null_passes() {
+fn absent_filter_fields_decode_as_java_null() {
     assert_eq!(
         filter::from_proto(&named("PrefixFilter", &pb::PrefixFilter { prefix: None })).unwrap(),
         Filter::FilterAll
@@ -216,7 +217,7 @@ fn what_java_takes_for_null_passes_what_null_passes() {
 }
 
 #[test]
-fn masks_of_old_clients_are_turned_around_only_if_they_are_worked_out() {
+fn fuzzy_masks_are_inverted_only_if_preprocessed() {
     let read = |mask: &str, is_mask_v2| {
         let pair = pb::BytesBytesPair { first: bytes("abc"), second: hex(mask) };
         let proto = pb::FuzzyRowFilter { fuzzy_keys_data: vec![pair], is_mask_v2 };
@@ -232,7 +233,7 @@ fn masks_of_old_clients_are_turned_around_only_if_they_are_worked_out() {
 }
 
 #[test]
-fn numbers_that_java_does_not_take_are_refused() {
+fn numbers_rejected_by_java_are_rejected() {
     for proto in [
         named("PageFilter", &pb::PageFilter { page_size: -1 }),
         named("ColumnCountGetFilter", &pb::ColumnCountGetFilter { limit: -1 }),
@@ -264,7 +265,7 @@ fn numbers_that_java_does_not_take_are_refused() {
 }
 
 #[test]
-fn a_filter_has_a_length_beyond_which_it_is_not_read() {
+fn filter_over_length_limit_is_rejected() {
     let of = |bytes: usize| {
         filter::from_proto(&named(
             "PrefixFilter",
@@ -280,7 +281,7 @@ fn a_filter_has_a_length_beyond_which_it_is_not_read() {
 }
 
 #[test]
-fn filters_in_filters_go_so_deep_and_no_deeper() {
+fn filter_nesting_depth_is_limited() {
     let nested = |depth: usize| {
         (1..depth).fold(filter::to_proto(&Filter::FirstKeyOnly).unwrap(), |inner, _| {
             named("SkipFilter", &pb::SkipFilter { filter: inner })
@@ -288,7 +289,7 @@ fn filters_in_filters_go_so_deep_and_no_deeper() {
     };
     assert!(filter::from_proto(&nested(100)).is_ok());
     let refused = filter::from_proto(&nested(101)).unwrap_err();
-    assert!(refused.message().contains("more than 100 filters inside one another"), "{refused}");
+    assert!(refused.message().contains("more than 100 nested filters"), "{refused}");
     let hostile = filter::from_proto(&nested(2_000)).unwrap_err();
     assert_eq!(hostile.kind(), Some(ExceptionKind::DoNotRetry));
     let mine = (0..100).fold(Filter::FirstKeyOnly, |inner, _| Filter::Skip(Box::new(inner)));
@@ -297,12 +298,12 @@ fn filters_in_filters_go_so_deep_and_no_deeper() {
 
 proptest! {
     #[test]
-    fn every_comparator_survives_its_message(comparator in strategies::comparator()) {
+    fn every_comparator_round_trips_through_message(comparator in strategies::comparator()) {
         prop_assert_eq!(comparator::from_proto(&comparator::to_proto(&comparator)).unwrap(), comparator);
     }
 
     #[test]
-    fn every_filter_survives_its_message(filter in strategies::filter()) {
+    fn every_filter_round_trips_through_message(filter in strategies::filter()) {
         prop_assert_eq!(filter::from_proto(&filter::to_proto(&filter).unwrap()).unwrap(), filter);
     }
 }

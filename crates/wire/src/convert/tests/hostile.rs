@@ -73,17 +73,17 @@ proptest! {
 
     #[test]
     fn damaged_messages_never_panic(mut bytes in messages(), damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
-        for (at, byte) in damage {
+        for (offset, byte) in damage {
             if !bytes.is_empty() {
-                let at = at.index(bytes.len());
-                bytes[at] = byte;
+                let offset = offset.index(bytes.len());
+                bytes[offset] = byte;
             }
         }
         convert_all(&bytes);
     }
 
     #[test]
-    fn numbers_from_anybody_never_panic(
+    fn arbitrary_numbers_never_panic(
         numbers in any::<[i32; 3]>(), unsigned in any::<[u32; 4]>(), stamps in any::<[u64; 4]>(), name in ".*", bytes in strategies::any_bytes()
     ) {
         let range = pb::TimeRange { from: Some(stamps[0]), to: Some(stamps[1]) };

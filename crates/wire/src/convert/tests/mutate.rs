@@ -64,7 +64,7 @@ fn format_cells(op: &RowOp) -> Vec<String> {
 }
 
 #[test]
-fn a_put_takes_its_timestamps_from_cell_mutation_and_clock() {
+fn put_timestamp_is_from_cell_then_mutation_then_clock() {
     let own = QualifierValue { timestamp: Some(7), ..value("a", "1") };
     let mut proto = message(MutationType::Put, &[("f", own), ("f", value("b", "2"))]);
     assert_eq!(format_cells(&read(&proto)), ["f:a 7 Put 1", "f:b now Put 2"]);
@@ -78,7 +78,7 @@ fn a_put_takes_its_timestamps_from_cell_mutation_and_clock() {
 }
 
 #[test]
-fn cells_of_a_block_are_taken_by_count_and_kept_as_they_are() {
+fn block_cells_are_taken_by_count_and_unchanged() {
     let mut block =
         puts(&[("f", "a", 1, "x"), ("f", "b", LATEST_TIMESTAMP, "y"), ("g", "c", 3, "z")]);
     let proto =
@@ -98,7 +98,7 @@ fn cells_of_a_block_are_taken_by_count_and_kept_as_they_are() {
 }
 
 #[test]
-fn cells_are_ordered_by_family_and_otherwise_stay() {
+fn cells_are_stably_sorted_by_family() {
     let mut block =
         puts(&[("g", "b", 1, "1"), ("f", "z", 1, "2"), ("g", "a", 1, "3"), ("f", "z", 1, "4")]);
     let proto =
@@ -110,7 +110,7 @@ fn cells_are_ordered_by_family_and_otherwise_stay() {
 }
 
 #[test]
-fn a_refused_mutation_takes_its_cells_all_the_same() {
+fn rejected_mutation_still_consumes_its_cells() {
     let mut block = puts(&[("f", "a", 1, "x"), ("f", "b", 2, "y")]);
     let other_row = pb::MutationProto {
         row: Some(bytes("other")),
@@ -138,7 +138,7 @@ fn a_refused_mutation_takes_its_cells_all_the_same() {
 }
 
 #[test]
-fn deletes_are_told_by_delete_type_or_by_the_cells_own_type() {
+fn delete_kind_is_read_from_delete_or_cell_type() {
     let marker = |kind: DeleteType| QualifierValue {
         qualifier: Some(bytes("q")),
         delete_type: Some(kind.into()),
@@ -169,7 +169,7 @@ fn deletes_are_told_by_delete_type_or_by_the_cells_own_type() {
 }
 
 #[test]
-fn a_cell_of_a_block_is_of_a_type_that_its_mutation_may_have() {
+fn block_cell_type_must_match_mutation() {
     let refused = |kind: MutationType, code: u8| {
         let mut cells = CellsBuilder::default();
         puts(&[("f", "q", 1, "12345678")]).iter().for_each(|cell| {
@@ -207,7 +207,7 @@ fn a_cell_of_a_block_is_of_a_type_that_its_mutation_may_have() {
 }
 
 #[test]
-fn a_delete_without_columns_is_of_the_whole_row() {
+fn delete_without_columns_deletes_row() {
     let proto = pb::MutationProto { timestamp: Some(9), ..message(MutationType::Delete, &[]) };
     assert!(
         matches!(read(&proto), RowOp::Delete(delete) if delete.timestamp == 9 && delete.mutation().cells().is_empty())
@@ -218,7 +218,7 @@ fn a_delete_without_columns_is_of_the_whole_row() {
 }
 
 #[test]
-fn a_put_can_carry_delete_markers() {
+fn put_can_contain_delete_markers() {
     let marker = QualifierValue {
         delete_type: Some(DeleteType::DeleteMultipleVersions.into()),
         ..value("q", "")
@@ -230,7 +230,7 @@ fn a_put_can_carry_delete_markers() {
 }
 
 #[test]
-fn a_mutation_that_changes_nothing_is_an_operation_of_nothing() {
+fn mutation_without_cells_is_empty_operation() {
     for kind in [MutationType::Put, MutationType::Increment, MutationType::Append] {
         assert!(
             matches!(read(&message(kind, &[])), RowOp::Mutate(all) if all.ops.is_empty() && all.row() == "r")
@@ -242,7 +242,7 @@ fn a_mutation_that_changes_nothing_is_an_operation_of_nothing() {
 }
 
 #[test]
-fn a_time_to_live_becomes_a_tag_of_every_cell() {
+fn ttl_attribute_becomes_tag_of_every_cell() {
     let with_ttl =
         |proto| pb::MutationProto { attribute: attribute("_ttl", &1000i64.to_be_bytes()), ..proto };
     let inside =
@@ -276,7 +276,7 @@ fn a_time_to_live_becomes_a_tag_of_every_cell() {
 }
 
 #[test]
-fn an_attribute_replaces_a_cells_own_time_to_live_and_leaves_its_other_tags() {
+fn ttl_attribute_replaces_only_ttl_tag_of_cell() {
     let mut tags = Vec::new();
     write_tag(&mut tags, TAG_TTL, &5i64.to_be_bytes());
     write_tag(&mut tags, 1, b"acl");
@@ -292,7 +292,7 @@ fn an_attribute_replaces_a_cells_own_time_to_live_and_leaves_its_other_tags() {
 }
 
 #[test]
-fn tags_that_differ_stay_with_their_cells_in_the_message() {
+fn different_tags_stay_with_their_cells_in_message() {
     let put: RowOp = Put::new("r").add("f", "a", "1").ttl_ms(10).add("f", "b", "2").into();
     let (proto, block) = mutate::to_counted(&put).unwrap();
     assert!(
@@ -310,7 +310,7 @@ fn tags_that_differ_stay_with_their_cells_in_the_message() {
 }
 
 #[test]
-fn increments_and_appends_say_their_range_and_whether_they_want_results() {
+fn increments_and_appends_have_time_range_and_result_flag() {
     let mut quiet = Increment::new("r").add("f", "q", -2);
     (quiet.return_results, quiet.time_range) = (false, TimeRange::new(3, 9).unwrap());
     let proto = mutate::to_proto(&quiet.into()).unwrap();
@@ -326,7 +326,7 @@ fn increments_and_appends_say_their_range_and_whether_they_want_results() {
 }
 
 #[test]
-fn what_hbase_refuses_is_refused_with_its_words() {
+fn mutations_rejected_by_hbase_are_rejected_with_its_text() {
     let text = |proto: &pb::MutationProto| {
         let refused = from_proto(proto, &mut Cells::default()).unwrap_err();
         assert_eq!(refused.kind(), Some(ExceptionKind::DoNotRetry));
@@ -377,7 +377,7 @@ fn what_hbase_refuses_is_refused_with_its_words() {
     );
     assert!(
         text(&pb::MutationProto { mutate_type: Some(9), ..put(value("q", "v")) })
-            .contains("no type of mutation")
+            .contains("unknown mutation type")
     );
     assert!(
         text(&pb::MutationProto { associated_cell_count: Some(-1), ..put(value("q", "v")) })
@@ -386,7 +386,7 @@ fn what_hbase_refuses_is_refused_with_its_words() {
 }
 
 #[test]
-fn a_long_row_with_many_empty_cells_does_not_take_memory_by_the_gigabyte() {
+fn long_row_of_empty_cells_is_rejected_before_allocation() {
     let column = ColumnValue { family: bytes("f"), qualifier_value: vec![value("", ""); 20_000] };
     let proto = pb::MutationProto {
         row: Some(Bytes::from(vec![1; 32_767])),
@@ -401,7 +401,7 @@ fn a_long_row_with_many_empty_cells_does_not_take_memory_by_the_gigabyte() {
 }
 
 #[test]
-fn what_cells_take_is_known_before_they_are_gathered() {
+fn cell_bytes_are_computed_before_cells_are_collected() {
     let column = ColumnValue { family: bytes("f"), qualifier_value: vec![value("", ""); 100] };
     let proto = pb::MutationProto {
         row: Some(Bytes::from(vec![1; 1000])),
@@ -497,7 +497,7 @@ fn without_replaced(op: &RowOp) -> RowOp {
 }
 
 #[test]
-fn a_marker_of_a_whole_family_replaces_those_before_it() {
+fn family_delete_replaces_earlier_column_deletes() {
     let marker = |kind: DeleteType, qualifier: &str| QualifierValue {
         delete_type: Some(kind.into()),
         ..value(qualifier, "")
@@ -519,7 +519,7 @@ fn a_marker_of_a_whole_family_replaces_those_before_it() {
 
 proptest! {
     #[test]
-    fn every_operation_survives_its_message(op in operations()) {
+    fn every_operation_round_trips_through_message(op in operations()) {
         let inside = read(&mutate::to_proto(&op).unwrap());
         prop_assert_eq!(format!("{:?}", inside), format!("{:?}", without_replaced(&op)));
         let (proto, mut block) = mutate::to_counted(&op).unwrap();

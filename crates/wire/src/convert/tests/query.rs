@@ -14,7 +14,7 @@ use crate::proto as pb;
 use pb::scan::ReadType;
 
 #[test]
-fn the_get_that_gohbase_probes_meta_with_is_every_timestamp() {
+fn meta_probe_of_gohbase_reads_all_timestamps() {
     let request = pb::GetRequest::decode(hex(
         "0a110801120d68626173653a6d6574612c2c3112170a1100000000000000000000000000000000002a005001",
     ))
@@ -29,7 +29,7 @@ fn the_get_that_gohbase_probes_meta_with_is_every_timestamp() {
 }
 
 #[test]
-fn families_and_columns_of_a_get_add_up_as_in_hbase() {
+fn get_families_and_columns_combine_as_in_hbase() {
     let column = |family: &str, qualifiers: &[&str]| pb::Column {
         family: bytes(family),
         qualifier: qualifiers.iter().map(|q| bytes(q)).collect(),
@@ -53,7 +53,7 @@ fn families_and_columns_of_a_get_add_up_as_in_hbase() {
 }
 
 #[test]
-fn a_get_that_makes_no_sense_is_refused_for_good() {
+fn invalid_get_is_rejected_as_not_retryable() {
     let range = |from, to| Some(pb::TimeRange { from, to });
     for proto in [
         pb::Get { time_range: range(Some(2), Some(1)), ..pb::Get::default() },
@@ -72,7 +72,7 @@ fn a_get_that_makes_no_sense_is_refused_for_good() {
 }
 
 #[test]
-fn limits_that_java_takes_for_negative_are_none() {
+fn limits_negative_in_java_mean_unlimited() {
     let proto =
         pb::Get { store_limit: Some(u32::MAX), store_offset: Some(u32::MAX), ..pb::Get::default() };
     let get = get::from_proto(&proto).unwrap();
@@ -108,7 +108,7 @@ fn bounds_are_inclusive_as_hbase_has_them() {
 }
 
 #[test]
-fn equal_bounds_are_one_row_for_clients_that_do_not_say() {
+fn equal_scan_bounds_select_one_row_for_old_clients() {
     let a = || "a".to_string();
     assert_eq!(range_of("a", "a", |_| ()), (Bound::Included(a()), Bound::Included(a())));
     assert_eq!(
@@ -127,7 +127,7 @@ fn equal_bounds_are_one_row_for_clients_that_do_not_say() {
 }
 
 #[test]
-fn a_reversed_scan_begins_at_its_upper_end() {
+fn reversed_scan_starts_at_upper_bound() {
     let reversed = |scan: &mut pb::Scan| scan.reversed = Some(true);
     assert_eq!(
         range_of("m", "b", reversed),
@@ -143,7 +143,7 @@ fn a_reversed_scan_begins_at_its_upper_end() {
 }
 
 #[test]
-fn attributes_and_legacy_fields_of_a_scan_are_read() {
+fn scan_attributes_and_legacy_fields_are_read() {
     let attribute = |name: &str, value: &'static [u8]| pb::NameBytesPair {
         name: name.into(),
         value: Some(bytes::Bytes::from_static(value)),
@@ -186,7 +186,7 @@ fn attributes_and_legacy_fields_of_a_scan_are_read() {
 }
 
 #[test]
-fn a_value_that_is_refused_is_not_repeated_as_a_whole() {
+fn rejected_value_is_truncated_in_error() {
     let level = pb::NameBytesPair {
         name: "_isolationlevel_".into(),
         value: Some(vec![0xff; 1 << 20].into()),
@@ -256,7 +256,7 @@ fn is_representable(query: &ScanQuery) -> bool {
 
 proptest! {
     #[test]
-    fn every_get_survives_its_message(row in strategies::some_bytes(), selection in strategies::selection()) {
+    fn every_get_round_trips_through_message(row in strategies::some_bytes(), selection in strategies::selection()) {
         let mut wanted = Get::new(row);
         wanted.selection = selection;
         let read = get::from_proto(&get::to_proto(&wanted).unwrap()).unwrap();
@@ -264,7 +264,7 @@ proptest! {
     }
 
     #[test]
-    fn every_scan_survives_its_message(query in queries().prop_filter("bounds", is_representable)) {
+    fn every_scan_round_trips_through_message(query in queries().prop_filter("bounds", is_representable)) {
         let read = scans::from_proto(&scans::to_proto(&query).unwrap()).unwrap();
         prop_assert_eq!(format!("{:?}", read), format!("{:?}", query));
     }

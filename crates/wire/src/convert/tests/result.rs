@@ -9,14 +9,14 @@ use super::{hex, puts, strategies};
 use crate::proto as pb;
 
 #[test]
-fn the_answer_to_a_get_has_the_bytes_of_hbase() {
+fn get_response_matches_hbase_bytes() {
     let response = |result| pb::GetResponse { result: Some(result) }.encode_to_vec();
     assert_eq!(response(result::existence(false)), hex("0a0410001800"));
     assert_eq!(response(result::counted(&Row::default())), hex("0a021000"));
 }
 
 #[test]
-fn a_row_goes_with_its_cells_beside_or_inside() {
+fn row_is_sent_with_cells_in_block_or_message() {
     let row = Row::new(puts(&[("f", "a", 1, "x"), ("f", "b", 2, "y")]));
     let mut block = row.cells().clone();
     assert_eq!(from_proto(&result::counted(&row), &mut block).unwrap(), row);
@@ -31,7 +31,7 @@ fn a_row_goes_with_its_cells_beside_or_inside() {
 }
 
 #[test]
-fn an_answer_with_fewer_cells_than_it_counts_is_damaged() {
+fn response_with_missing_cells_is_corrupt() {
     let mut block = puts(&[("f", "a", 1, "x")]);
     for count in [2, -1] {
         let proto = pb::Result { associated_cell_count: Some(count), ..pb::Result::default() };
@@ -39,7 +39,7 @@ fn an_answer_with_fewer_cells_than_it_counts_is_damaged() {
             from_proto(&proto, &mut block)
                 .unwrap_err()
                 .message()
-                .contains("the cell block has 1 more")
+                .contains("the cell block has 1 left")
         );
     }
     let long = pb::Result {
@@ -55,7 +55,7 @@ fn an_answer_with_fewer_cells_than_it_counts_is_damaged() {
 }
 
 #[test]
-fn the_rows_of_a_scan_come_back_with_their_flags() {
+fn scan_rows_round_trip_with_flags() {
     let rows = [
         Row::partial(puts(&[("f", "a", 1, "x")])),
         Row::new(puts(&[("f", "b", 1, "y"), ("f", "c", 1, "z")])),
@@ -86,7 +86,7 @@ fn the_rows_of_a_scan_come_back_with_their_flags() {
 
 proptest! {
     #[test]
-    fn every_row_survives_its_message(cells in strategies::cells_of("row".into(), false, 0..20), is_partial in any::<bool>()) {
+    fn every_row_round_trips_through_message(cells in strategies::cells_of("row".into(), false, 0..20), is_partial in any::<bool>()) {
         let row = if is_partial { Row::partial(cells) } else { Row::new(cells) };
         let partial = is_partial.then_some(true);
         let beside = pb::Result { partial, ..result::counted(&row) };
