@@ -49,20 +49,14 @@ fn accepted(packet: &Bytes) {
     let Ok(response) = ConnectResponse::decode(packet) else { return };
     let mut out = BytesMut::new();
     response.encode(&mut out);
-    assert_eq!(
-        ConnectResponse::decode(&body(&out)).expect("encoded data is decodable"),
-        response
-    );
+    assert_eq!(ConnectResponse::decode(&body(&out)).expect("encoded data is decodable"), response);
 }
 
 fn request(packet: &Bytes) {
     let Ok((xid, request)) = zk::decode_request(packet) else { return };
     let mut out = BytesMut::new();
     zk::encode_request(xid, &request, &mut out);
-    assert_eq!(
-        zk::decode_request(&body(&out)).expect("encoded data is decodable"),
-        (xid, request)
-    );
+    assert_eq!(zk::decode_request(&body(&out)).expect("encoded data is decodable"), (xid, request));
 }
 
 fn reply(packet: &Bytes) {

@@ -231,7 +231,15 @@ impl Writer {
         self.block.clear();
         let key = match &self.last_before {
             Some(last) => match self.options.comparator {
-                Comparator::Cell => separator(last, &self.first_key),
+                Comparator::Cell => {
+                    let key = separator(last, &self.first_key);
+                    debug_assert!(
+                        self.options.comparator.compare(last, &key).is_le()
+                            && self.options.comparator.compare(&key, &self.first_key).is_le(),
+                        "the key of a block is between the cells around its start"
+                    );
+                    key
+                }
                 Comparator::Meta => mem::take(&mut self.first_key),
             },
             None => mem::take(&mut self.first_key),
