@@ -274,10 +274,10 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error of the engine.
-    pub fn merge(&self, at: u64) -> Result<()> {
+    pub fn merge(&self, index: u64) -> Result<()> {
         let regions = self.regions()?;
-        let at = usize::try_from(at % regions.len().max(1) as u64).unwrap_or(0);
-        match regions.get(at..at + 2) {
+        let index = usize::try_from(index % regions.len().max(1) as u64).unwrap_or(0);
+        match regions.get(index..index + 2) {
             Some([first, second]) => {
                 self.engine.merge_regions(&first.encoded_name, &second.encoded_name, false)
             }

@@ -73,14 +73,14 @@ fn survives_a_crash_at_every_call(workload: Workload) {
     assert!(calls > 200, "{calls}");
     let all_ways = seeds() > 12;
     let half = |first: u64| {
-        for at in (first..calls).step_by(2) {
-            let ways = [Some(0), Some(at * 4 + 1), None, Some(at * 28 + 2)];
+        for call in (first..calls).step_by(2) {
+            let ways = [Some(0), Some(call * 4 + 1), None, Some(call * 28 + 2)];
             for (number, power_loss) in
-                (0..).zip(ways).filter(|(number, _)| all_ways || (at / 2) % 4 == *number)
+                (0..).zip(ways).filter(|(number, _)| all_ways || (call / 2) % 4 == *number)
             {
-                let tally = crash_at(workload, at, power_loss)
+                let tally = crash_at(workload, call, power_loss)
                     .unwrap_or_else(|message| panic!("{message}"));
-                assert!(tally.crashes > 0, "{at}, way {number}");
+                assert!(tally.crashes > 0, "{call}, way {number}");
             }
         }
     };

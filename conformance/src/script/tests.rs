@@ -70,7 +70,7 @@ fn parse_error_names_line() {
     for (text, line, part) in [
         ("flush\n", 1, "before any case"),
         ("case a\n    answer\n", 2, "before any command"),
-        ("case a\nflush\n\ncase a\n", 4, "already"),
+        ("case a\nflush\n\ncase a\n", 4, "duplicate case"),
         ("case a\nflip\n", 2, "unknown command"),
         ("case a\nflush now\n", 2, "unexpected word"),
         ("case a\nput r1 f:q\n", 2, "missing"),

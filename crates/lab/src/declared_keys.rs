@@ -180,8 +180,8 @@ impl PageWriter {
     /// Shows the shares of regions, one bar per region.
     pub fn region_bars(&mut self, skew: &Skew) {
         #[expect(clippy::cast_precision_loss, reason = "shares of small counts")]
-        let share = |(at, count): (usize, &u64)| {
-            (format!("region {:>2}", at + 1), *count as f64 / skew.operations.max(1) as f64)
+        let share = |(index, count): (usize, &u64)| {
+            (format!("region {:>2}", index + 1), *count as f64 / skew.operations.max(1) as f64)
         };
         self.bars(skew.counts.iter().enumerate().map(share));
     }

@@ -32,7 +32,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
          milliseconds, as everywhere in HBase."
     ));
     let samples: Vec<(i64, String)> = (0..SECONDS * HOSTS)
-        .map(|at| (T0 + at / HOSTS * SECOND, format!("host{:02}", at % HOSTS)))
+        .map(|index| (T0 + index / HOSTS * SECOND, format!("host{:02}", index % HOSTS)))
         .collect();
     let keys = |key: &halite::rowkey::KeySchema,
                 samples: &[(i64, String)]|

@@ -50,7 +50,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let orders: Vec<_> = (0_i64..)
         .zip(1_u64..)
         .take(ORDERS)
-        .map(|(at, id)| (zipf.sample(lab.rng()), T0 + at * SECOND, id))
+        .map(|(index, id)| (zipf.sample(lab.rng()), T0 + index * SECOND, id))
         .collect();
     let wrong_keys = keys(&wrong, &orders)?;
     lab.load(&table, "o:v", wrong_keys.iter().map(|key| (key.clone(), "1")))?;

@@ -51,8 +51,11 @@ fn table(lab: &mut PageWriter, name: &str, keys: &[Vec<u8>]) -> anyhow::Result<L
         lab.load(
             &table,
             column,
-            keys.iter().zip(0_u64..).map(|(key, at)| {
-                (key.clone(), (2 * at + number).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes())
+            keys.iter().zip(0_u64..).map(|(key, index)| {
+                (
+                    key.clone(),
+                    (2 * index + number).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes(),
+                )
             }),
         )?;
     }
@@ -68,7 +71,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     );
     let short: KeySchema = "(sensor U32, ts TIMESTAMP DESC)".parse()?;
     let points: Vec<(usize, i64)> =
-        (0..ROWS).zip(0_i64..).map(|(at, time)| (at % 10, T0 + time * SECOND)).collect();
+        (0..ROWS).zip(0_i64..).map(|(index, time)| (index % 10, T0 + time * SECOND)).collect();
     let text = |&(sensor, time): &(usize, i64)| format!("sensor_{sensor:05}_{}", reversed(time));
     let binary = |&(sensor, time): &(usize, i64)| {
         Ok(short
@@ -171,7 +174,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         &["key", ">FAST_DIFF", ">file, plain", ">file, FAST_DIFF"],
         found.iter().zip(&of_hbase).map(line),
     );
-    let [text_key, binary_key, long_key, hashed_key] = [0, 1, 2, 3].map(|at| found[at].1.encoded);
+    let [text_key, binary_key, long_key, hashed_key] =
+        [0, 1, 2, 3].map(|index| found[index].1.encoded);
     lab.assert_claim(
         long_key < binary_key + 2.0 && hashed_key > 2.5 * text_key,
         "The key of 100 bytes takes hardly more than the one of 12. The hash takes more than two \

@@ -28,11 +28,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let user = |chance: &mut fastrand::Rng| format!("user_{:02}", chance.u8(..50));
     let messages: Vec<(String, String, String)> = (0_i64..)
         .take(MESSAGES)
-        .map(|at| {
+        .map(|index| {
             (
                 format!("sender={}", user(lab.rng())),
                 format!("receiver={}", user(lab.rng())),
-                format!("ts={}", T0 + at * MINUTE),
+                format!("ts={}", T0 + index * MINUTE),
             )
         })
         .collect();

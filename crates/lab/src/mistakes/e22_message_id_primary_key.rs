@@ -27,15 +27,15 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "CREATE TABLE messages (receiver STRING FAMILY m, body STRING FAMILY m, ROW KEY (msg_id \
          STRING))",
     )?;
-    let message = |at: u32| {
+    let message = |index: u32| {
         (
-            format!("m{:08x}", at.wrapping_mul(2_654_435_761)),
-            format!("user_{:03}", at % USERS),
-            T0 + i64::from(at) * MINUTE,
+            format!("m{:08x}", index.wrapping_mul(2_654_435_761)),
+            format!("user_{:03}", index % USERS),
+            T0 + i64::from(index) * MINUTE,
         )
     };
-    let puts = (0..MESSAGES).map(|at| {
-        let (id, receiver, time) = message(at);
+    let puts = (0..MESSAGES).map(|index| {
+        let (id, receiver, time) = message(index);
         halite::Put::new(id)
             .add_at("m", "receiver", time, receiver)
             .add_at("m", "body", time, "hello")
@@ -80,8 +80,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
                 receiver STRING, ts TIMESTAMP DESC, sender STRING, msg_id STRING)\n) WITH \
                 (VERSIONS = 10)\n  WITH QUERIES (newest: receiver = ?)\n  SPLIT BY SALT";
     let (inbox, key) = lab.declare(text)?;
-    let rows = (0..MESSAGES).map(|at| {
-        let (id, receiver, time) = message(at);
+    let rows = (0..MESSAGES).map(|index| {
+        let (id, receiver, time) = message(index);
         let values = [
             receiver.as_str().into(),
             halite::rowkey::Value::Signed(time),

@@ -18,13 +18,13 @@ pub(super) const PAGE: Page = Page {
 const FOLLOWERS: usize = 300;
 const BATCH: usize = 100;
 
-fn follower(at: usize) -> String {
-    format!("user_{at:04}")
+fn follower(index: usize) -> String {
+    format!("user_{index:04}")
 }
 
 /// Returns the feed row of a post for a follower. Repeated writes give the same row.
-fn entry(at: usize, post: &str) -> Put {
-    Put::new(format!("{}_{post}", follower(at))).add("t", "from", "star")
+fn entry(index: usize, post: &str) -> Put {
+    Put::new(format!("{}_{post}", follower(index))).add("t", "from", "star")
 }
 
 /// Returns the number of followers that have the post.
@@ -56,8 +56,9 @@ fn fan_out(
             break;
         }
         let to = (from + BATCH).min(FOLLOWERS);
-        for result in
-            timeline.inner().batch((from..to).map(|at| RowOp::from(entry(at, post))).collect())?
+        for result in timeline
+            .inner()
+            .batch((from..to).map(|index| RowOp::from(entry(index, post))).collect())?
         {
             result?;
         }
@@ -84,8 +85,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     ));
     let timeline = lab.create("timeline", &["t"], &[])?;
     let begun = Instant::now();
-    for at in 0..120 {
-        timeline.inner().put(entry(at, "post_1"))?;
+    for index in 0..120 {
+        timeline.inner().put(entry(index, "post_1"))?;
     }
     let single = begun.elapsed() / 120;
     lab.statement(
@@ -125,7 +126,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     // The program sends the second batch, and ends before it advances the cursor.
     for result in timeline
         .inner()
-        .batch((BATCH..2 * BATCH).map(|at| RowOp::from(entry(at, "post_2"))).collect())?
+        .batch((BATCH..2 * BATCH).map(|index| RowOp::from(entry(index, "post_2"))).collect())?
     {
         result?;
     }

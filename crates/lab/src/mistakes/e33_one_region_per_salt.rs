@@ -23,8 +23,8 @@ fn salted(salts: u32) -> anyhow::Result<KeySchema> {
 
 fn keys(key: &KeySchema) -> anyhow::Result<Vec<Bytes>> {
     (0..ROWS)
-        .map(|at| {
-            Ok(Bytes::copy_from_slice(&key.encode(&[format!("user_{at:06}").as_str().into()])?))
+        .map(|index| {
+            Ok(Bytes::copy_from_slice(&key.encode(&[format!("user_{index:06}").as_str().into()])?))
         })
         .collect()
 }

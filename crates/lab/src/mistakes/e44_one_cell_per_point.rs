@@ -54,9 +54,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     );
     let mut tenths = 205_i32;
     let walk: Vec<(i64, f64)> = (0..HOURS * HOUR / PERIOD)
-        .map(|at| {
+        .map(|index| {
             tenths += lab.rng().i32(-2..=2);
-            (T0 + at * PERIOD, f64::from(tenths) / 10.0)
+            (T0 + index * PERIOD, f64::from(tenths) / 10.0)
         })
         .collect();
     let rows = walk.iter().map(|(ts, value)| {
@@ -138,7 +138,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "Five rows of 360 points. What is read back is the same, to the bit.",
     )?;
     let random: Vec<(i64, f64)> =
-        (0..HOUR / PERIOD).map(|at| (T0 + at * PERIOD, lab.rng().f64())).collect();
+        (0..HOUR / PERIOD).map(|index| (T0 + index * PERIOD, lab.rng().f64())).collect();
     let noise =
         f64::from(u32::try_from(of_hour(&random)?.len())?) / f64::from(u32::try_from(per_hour)?);
     lab.data_table(

@@ -29,11 +29,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let row = |minute: i64| -> anyhow::Result<Vec<u8>> {
         Ok(key.encode(&["s1".into(), Value::Signed(T0 + minute * MINUTE)])?.to_vec())
     };
-    let points = (0..100).map(|at| {
-        Ok(Put::new(row(at)?).add("data", "value", 20.5_f64.to_be_bytes()).add(
+    let points = (0..100).map(|index| {
+        Ok(Put::new(row(index)?).add("data", "value", 20.5_f64.to_be_bytes()).add(
             "data",
             "timestamp",
-            (T0 + at * MINUTE).to_be_bytes(),
+            (T0 + index * MINUTE).to_be_bytes(),
         ))
     });
     lab.load_puts(&table, points.collect::<anyhow::Result<Vec<_>>>()?)?;
@@ -82,8 +82,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     );
     let right = format!("CREATE TABLE sensor_data_2 (value DOUBLE FAMILY d QUALIFIER v, {KEY})");
     let (table, key) = lab.declare(&right)?;
-    let points = (0..100).map(|at| {
-        Ok(Put::new(row(at)?).add_at("d", "v", T0 + at * MINUTE, 20.5_f64.to_be_bytes()))
+    let points = (0..100).map(|index| {
+        Ok(Put::new(row(index)?).add_at("d", "v", T0 + index * MINUTE, 20.5_f64.to_be_bytes()))
     });
     lab.load_puts(&table, points.collect::<anyhow::Result<Vec<_>>>()?)?;
     let newest = lab.query(&table, &key, &["device=s1"], Some(2))?;

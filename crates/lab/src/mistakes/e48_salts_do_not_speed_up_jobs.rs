@@ -23,9 +23,10 @@ const ROWS: i64 = 6_000;
 const REGIONS: u32 = 16;
 
 fn keys(key: &KeySchema) -> anyhow::Result<Vec<Bytes>> {
-    let value =
-        |at: i64| [Value::Signed(T0 + at * MINUTE), Value::Unsigned((at % 97).unsigned_abs())];
-    (0..ROWS).map(|at| Ok(Bytes::copy_from_slice(&key.encode(&value(at))?))).collect()
+    let value = |index: i64| {
+        [Value::Signed(T0 + index * MINUTE), Value::Unsigned((index % 97).unsigned_abs())]
+    };
+    (0..ROWS).map(|index| Ok(Bytes::copy_from_slice(&key.encode(&value(index))?))).collect()
 }
 
 /// Reads each region on a separate thread, as a job has a task for each, and returns the total

@@ -22,10 +22,10 @@ fn line(out: &mut String, text: fmt::Arguments<'_>) {
 fn aligned(headings: &[String], rows: &[Vec<String>]) -> Vec<String> {
     let names: Vec<_> =
         headings.iter().map(|heading| heading.trim_start_matches('>').to_owned()).collect();
-    let width = |at: usize| {
+    let width = |index: usize| {
         std::iter::once(&names)
             .chain(rows)
-            .filter_map(|row| row.get(at))
+            .filter_map(|row| row.get(index))
             .map(|entry| entry.chars().count())
             .max()
             .unwrap_or(0)

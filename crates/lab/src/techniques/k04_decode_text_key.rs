@@ -36,7 +36,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         pieces
             .iter()
             .enumerate()
-            .map(|(at, piece)| [format!("piece {}", at + 1), (*piece).to_owned()]),
+            .map(|(index, piece)| [format!("piece {}", index + 1), (*piece).to_owned()]),
     );
     lab.assert_claim(
         pieces.len() == 5,

@@ -34,10 +34,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     };
     lab.data_table(
         &[">region", "from", "to, not included"],
-        regions
-            .iter()
-            .enumerate()
-            .map(|(at, region)| [(at + 1).to_string(), shown(&region.start), shown(&region.end)]),
+        regions.iter().enumerate().map(|(index, region)| {
+            [(index + 1).to_string(), shown(&region.start), shown(&region.end)]
+        }),
     );
     let borders: Vec<_> =
         regions.iter().map(|region| (region.start.to_vec(), region.end.to_vec())).collect();

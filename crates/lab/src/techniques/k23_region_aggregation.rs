@@ -65,7 +65,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         .iter()
         .take(3)
         .enumerate()
-        .map(|(at, part)| shown(format!("region {}", at + 1), part))
+        .map(|(index, part)| shown(format!("region {}", index + 1), part))
         .collect();
     lines.push(["...", "", "", "", ""].map(str::to_owned));
     lines.push(shown("together".to_owned(), &all));

@@ -49,8 +49,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         [(&host_first, &host_key, "host", "metric"), (&metric_first, &metric_key, "metric", "host")]
     {
         let (firsts, lasts) = if first == "host" { (HOSTS, METRICS) } else { (METRICS, HOSTS) };
-        let names =
-            |name: &str, count| (0..count).map(|at| format!("{name}-{at}")).collect::<Vec<_>>();
+        let names = |name: &str, count| {
+            (0..count).map(|index| format!("{name}-{index}")).collect::<Vec<_>>()
+        };
         let (firsts, lasts) = (names(first, firsts), names(last, lasts));
         let rows = firsts.iter().flat_map(|first| {
             let lasts = &lasts;
@@ -144,9 +145,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
 /// Returns random queries, `by_host` of every ten by host and the others by metric.
 fn random_queries(lab: &mut PageWriter, by_host: usize) -> Vec<[String; 2]> {
-    let question = |at: usize| {
+    let question = |index: usize| {
         let minute = lab.rng().i64(0..MINUTES - 10);
-        let of = if at % 10 < by_host {
+        let of = if index % 10 < by_host {
             format!("host=host-{}", lab.rng().usize(0..HOSTS))
         } else {
             format!("metric=metric-{}", lab.rng().usize(0..METRICS))

@@ -96,7 +96,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         lab.key("ROW KEY (id BYTES(92), n U64)")?,
     );
     let points: Vec<(u64, i64)> =
-        (0..ROWS).map(|at| (at % 10, T0 + SECOND * at.cast_signed())).collect();
+        (0..ROWS).map(|index| (index % 10, T0 + SECOND * index.cast_signed())).collect();
     let [mut of_numbers, mut of_path, mut of_random] = [const { Vec::new() }; 3];
     for &(sensor, time) in &points {
         of_numbers.push(numbers.encode(&[Value::Unsigned(sensor), Value::Signed(time)])?.to_vec());
@@ -113,8 +113,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         ("100 bytes, random", "100", of_random, "64.2"),
     ];
     let mut figures = Vec::new();
-    for (at, (name, length, keys, of_hbase)) in keys.into_iter().enumerate() {
-        let each = mean_encoded_bytes(&points_table(lab, &format!("points_{at}"), &keys)?);
+    for (index, (name, length, keys, of_hbase)) in keys.into_iter().enumerate() {
+        let each = mean_encoded_bytes(&points_table(lab, &format!("points_{index}"), &keys)?);
         figures.push((name, length, each, of_hbase));
     }
     let line = |(name, length, each, of_hbase): &(&str, &str, f64, &str)| {
@@ -157,8 +157,11 @@ fn points_table(lab: &mut PageWriter, name: &str, keys: &[Vec<u8>]) -> anyhow::R
         lab.load(
             &table,
             column,
-            keys.iter().zip(0_u64..).map(|(key, at)| {
-                (key.clone(), (2 * at + number).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes())
+            keys.iter().zip(0_u64..).map(|(key, index)| {
+                (
+                    key.clone(),
+                    (2 * index + number).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes(),
+                )
             }),
         )?;
     }

@@ -33,17 +33,19 @@ fn numbers_last(cluster: &BlockingCluster, table: &str) {
         .unwrap();
     let dictionary = open(cluster, table, &key);
     let rows = cluster.table(table).unwrap();
-    for at in 0..60 {
+    for index in 0..60 {
         let values = values(
-            ["cpu", "disk\0", "cp"][at % 3],
-            &format!("host{}", at % 7),
-            i64::try_from(at).unwrap(),
+            ["cpu", "disk\0", "cp"][index % 3],
+            &format!("host{}", index % 7),
+            i64::try_from(index).unwrap(),
         );
         assert_eq!(
             key.encode_with(&values, &dictionary).is_err(),
-            at < 7
-                && (at < 3
-                    || dictionary.dictionary_id(1, format!("host{}", at % 7).as_bytes()).is_none())
+            index < 7
+                && (index < 3
+                    || dictionary
+                        .dictionary_id(1, format!("host{}", index % 7).as_bytes())
+                        .is_none())
         );
         block_on(dictionary.assign(&values)).unwrap();
         rows.put(
@@ -100,9 +102,9 @@ fn concurrent_writers_assign_one_number_per_value() {
             let (key, cluster) = (&key, &backend.cluster);
             scope.spawn(move || {
                 let dictionary = open(cluster, "t", key);
-                for at in 0..30 {
+                for index in 0..30 {
                     block_on(dictionary.assign(&values(
-                        &format!("m{}", (at * 7 + writer) % 30),
+                        &format!("m{}", (index * 7 + writer) % 30),
                         "h",
                         0,
                     )))
@@ -113,11 +115,11 @@ fn concurrent_writers_assign_one_number_per_value() {
     });
     let dictionary = open(&backend.cluster, "t", &key);
     let ids: BTreeSet<_> = (0..30)
-        .map(|at| dictionary.dictionary_id(0, format!("m{at}").as_bytes()).unwrap())
+        .map(|index| dictionary.dictionary_id(0, format!("m{index}").as_bytes()).unwrap())
         .collect();
     assert_eq!(ids.len(), 30, "two values have one number");
-    for at in 0..30 {
-        let name = format!("m{at}");
+    for index in 0..30 {
+        let name = format!("m{index}");
         let id = dictionary.dictionary_id(0, name.as_bytes()).unwrap();
         assert_eq!(dictionary.dictionary_value(0, id).unwrap(), name.as_bytes());
     }
@@ -128,8 +130,8 @@ fn full_dictionary_is_reported() {
     let backend = crate::backends::Embedded::open();
     let key: KeySchema = "(DICT(metric, 1), host STRING)".parse().unwrap();
     let dictionary = open(&backend.cluster, "t", &key);
-    let of = |at: u32| [Value::Text(format!("m{at}").into()), Value::Text("h".into())];
-    (0..255).for_each(|at| block_on(dictionary.assign(&of(at))).unwrap());
+    let of = |index: u32| [Value::Text(format!("m{index}").into()), Value::Text("h".into())];
+    (0..255).for_each(|index| block_on(dictionary.assign(&of(index))).unwrap());
     let error = block_on(dictionary.assign(&of(255))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidRequest);
     assert!(

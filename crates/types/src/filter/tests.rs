@@ -190,7 +190,7 @@ fn errors_contain_column_and_expected_form() {
         ("ValueFilter(<, 'substring:x')", 16, "allow only = and !="),
         ("ValueFilter(<, 'regexstringnocase:x')", 16, "allow only = and !="),
         ("KeyOnlyFilter(yes)", 15, "true or false"),
-        ("MultipleColumnPrefixFilter('a', 'b', 'a')", 38, "twice"),
+        ("MultipleColumnPrefixFilter('a', 'b', 'a')", 38, "duplicate"),
         ("PrefixFilter('\u{e9}\u{e9}') x", 20, "AND or OR"),
         ("", 1, "expected a filter"),
     ] {

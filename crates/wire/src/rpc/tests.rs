@@ -314,7 +314,7 @@ fn invalid_call_does_not_close_connection() {
     // No request_param; a message longer than the frame; a cell block longer than the frame.
     for (bytes, what) in [
         ("02 0807", "has no message"),
-        ("04 0807 2001 05 00", "does not fit"),
+        ("04 0807 2001 05 00", "message exceeds its frame"),
         ("08 0807 2001 2a020809 00 00", "cell block"),
     ] {
         let fault = refused(bytes);

@@ -479,17 +479,17 @@ fn without_replaced(op: &RowOp) -> RowOp {
     let is_family = |cell: &halite_types::CellRef<'_>| {
         cell.cell_type() == Some(halite_types::CellType::DeleteFamily)
     };
-    let is_replaced = |at: usize| {
-        cells[at..]
+    let is_replaced = |index: usize| {
+        cells[index..]
             .iter()
             .skip(1)
-            .any(|later| is_family(later) && later.family() == cells[at].family())
+            .any(|later| is_family(later) && later.family() == cells[index].family())
     };
     let mut kept = CellsBuilder::default();
     cells
         .iter()
         .enumerate()
-        .filter(|(at, _)| !is_replaced(*at))
+        .filter(|(index, _)| !is_replaced(*index))
         .for_each(|(_, cell)| kept.push(*cell));
     Delete::from_cells(delete.row().clone(), kept, delete.mutation().durability)
         .up_to(delete.timestamp)
