@@ -518,6 +518,8 @@ fn an_answer_that_unfolds_to_gigabytes_is_refused_before_it_is_decoded() {
             part(1, &part(2, &part(2, &part(5, &[]).repeat(1 << 20)))),
         ),
         (Method::MasterGetCompletedSnapshots, part(1, &[]).repeat(1 << 20)),
+        // The users with permissions for a snapshot.
+        (Method::MasterGetCompletedSnapshots, part(1, &part(7, &part(1, &[]).repeat(1 << 20)))),
         (Method::MasterGetTableDescriptors, part(1, &part(3, &[]).repeat(1 << 20))),
         (Method::MasterListNamespaceDescriptors, part(1, &[]).repeat(1 << 20)),
     ] {
