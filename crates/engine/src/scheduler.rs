@@ -4,6 +4,10 @@
 //! compaction therefore never delays a flush that writers wait for. In a simulation there are no
 //! threads: the owner calls [`crate::Engine::run_one_job`], and a writer that finds no room flushes
 //! on its own thread.
+//!
+//! This is not a pool of threads for callers' work, as `halite` and `halite-server` have: jobs are
+//! values, such as the region to flush; equal ones are merged, and the queue selects the next by
+//! kind.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

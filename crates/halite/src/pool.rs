@@ -1,4 +1,9 @@
 //! Threads for calls of tasks that may block: disk reads, scans, administration.
+//!
+//! A program that embeds a store has few callers and may need no threads at all, so threads start
+//! on demand, the queue has no limit, and each job has a future of its result. The handler pools of
+//! `halite-server` are the opposite: fixed threads, a queue that rejects calls at its limit, and
+//! work that returns its rest so that other calls run first.
 
 use std::collections::VecDeque;
 use std::future::Future;

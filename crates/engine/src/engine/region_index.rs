@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn names_that_differ_little_are_spread() {
-        let hasher = Regions::default().hasher().clone();
+        let hasher = *Regions::default().hasher();
         let low_bits: std::collections::HashSet<u64> =
             (0..1000).map(|number| hasher.hash_one(format!("{number:032x}")) % 4096).collect();
         assert!(low_bits.len() > 800, "{} of 1000 names in 4096 places", low_bits.len());

@@ -1,5 +1,10 @@
 //! Thread pools for calls that wait for the disk or run long: two pools, each with a queue of
 //! limited length.
+//!
+//! A full queue rejects a call, whose client retries; work that takes long returns its rest, which
+//! waits after the other calls. The pool of the library (`crates/halite/src/pool.rs`) has neither
+//! limit nor rest. The engine's scheduler is no pool: it merges requests for the same region and
+//! selects the most urgent job.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -120,7 +120,7 @@ mod tests {
         for (name, value) in HistogramSummary::default().attributes("Scan") {
             assert!(
                 matches!(value, Value::Count(0)) || value == Value::Number(0.0),
-                "{name}: {value}"
+                "{name}: {value:?}"
             );
         }
     }

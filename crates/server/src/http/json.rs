@@ -1,6 +1,7 @@
-//! JSON in the format of HBase's `/jmx`: indented, attributes in their order.
+//! Attributes of beans, and pages as JSON in the format of HBase's `/jmx`: indented, attributes in
+//! their order.
 
-use std::fmt::{Display, Formatter, Result, Write as _};
+use serde::{Serialize, Serializer};
 
 /// Value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +11,6 @@ pub(super) enum Value {
     Text(String),
     Bool(bool),
     Group(Vec<(String, Value)>),
-    List(Vec<Value>),
 }
 
 impl From<u64> for Value {
@@ -49,54 +49,25 @@ impl From<String> for Value {
     }
 }
 
-impl Display for Value {
-    fn fmt(&self, out: &mut Formatter<'_>) -> Result {
-        self.write(out, 0)
-    }
-}
-
-impl Value {
-    fn write(&self, out: &mut Formatter<'_>, depth: usize) -> Result {
-        let indent = "  ".repeat(depth + 1);
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Count(count) => write!(out, "{count}"),
+            Self::Count(count) => serializer.serialize_u64(*count),
             // JSON cannot represent infinity and NaN.
-            Self::Number(number) if !number.is_finite() => out.write_str("0.0"),
-            Self::Number(number) => write!(out, "{number:?}"),
-            Self::Text(text) => quote(text, out),
-            Self::Bool(truth) => write!(out, "{truth}"),
-            Self::Group(group) if group.is_empty() => out.write_str("{}"),
-            Self::List(list) if list.is_empty() => out.write_str("[]"),
+            Self::Number(number) if !number.is_finite() => serializer.serialize_f64(0.0),
+            Self::Number(number) => serializer.serialize_f64(*number),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Bool(truth) => serializer.serialize_bool(*truth),
             Self::Group(group) => {
-                for (number, (name, value)) in group.iter().enumerate() {
-                    write!(out, "{}\n{indent}", if number == 0 { "{" } else { "," })?;
-                    quote(name, out)?;
-                    out.write_str(": ")?;
-                    value.write(out, depth + 1)?;
-                }
-                write!(out, "\n{}}}", "  ".repeat(depth))
-            }
-            Self::List(list) => {
-                for (number, value) in list.iter().enumerate() {
-                    write!(out, "{}\n{indent}", if number == 0 { "[" } else { "," })?;
-                    value.write(out, depth + 1)?;
-                }
-                write!(out, "\n{}]", "  ".repeat(depth))
+                serializer.collect_map(group.iter().map(|(name, value)| (name, value)))
             }
         }
     }
 }
 
-fn quote(text: &str, out: &mut Formatter<'_>) -> Result {
-    out.write_char('"')?;
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => write!(out, "\\{letter}")?,
-            control if (control as u32) < 0x20 => write!(out, "\\u{:04x}", control as u32)?,
-            plain => out.write_char(plain)?,
-        }
-    }
-    out.write_char('"')
+/// Returns a page as text.
+pub(super) fn text(page: &impl Serialize) -> String {
+    serde_json::to_string_pretty(page).expect("all keys are text, and no value fails to serialize")
 }
 
 #[cfg(test)]
@@ -105,21 +76,30 @@ mod tests {
 
     #[test]
     fn values_are_written_as_json_with_hbase_s_indents() {
-        let value = Value::Group(vec![
-            (
-                "beans".to_owned(),
-                Value::List(vec![Value::Group(vec![
-                    ("a\"b\\\n".to_owned(), 1.5.into()),
-                    ("c".to_owned(), true.into()),
-                ])]),
-            ),
-            ("none".to_owned(), Value::List(Vec::new())),
-            ("most".to_owned(), u64::MAX.into()),
-            ("odd".to_owned(), f64::NAN.into()),
-            ("whole".to_owned(), 2.0.into()),
-        ]);
-        let text = "{\n  \"beans\": [\n    {\n      \"a\\\"b\\\\\\u000a\": 1.5,\n      \"c\": true\n    }\n  ],\n  \"none\": [],\n  \
-                    \"most\": 18446744073709551615,\n  \"odd\": 0.0,\n  \"whole\": 2.0\n}";
-        assert_eq!(value.to_string(), text);
+        #[derive(Serialize)]
+        struct Page {
+            beans: Vec<Value>,
+            none: [Value; 0],
+            most: Value,
+            odd: Value,
+            whole: Value,
+            empty: Value,
+        }
+        let bean = vec![
+            ("a\"b\\\n".to_owned(), 1.5.into()),
+            ("c".to_owned(), true.into()),
+            ("d".to_owned(), "text".into()),
+        ];
+        let page = Page {
+            beans: vec![Value::Group(bean)],
+            none: [],
+            most: u64::MAX.into(),
+            odd: f64::NAN.into(),
+            whole: 2.0.into(),
+            empty: Value::Group(Vec::new()),
+        };
+        let expected = "{\n  \"beans\": [\n    {\n      \"a\\\"b\\\\\\n\": 1.5,\n      \"c\": true,\n      \"d\": \"text\"\n    }\n  ],\n  \"none\": [],\n  \
+                        \"most\": 18446744073709551615,\n  \"odd\": 0.0,\n  \"whole\": 2.0,\n  \"empty\": {}\n}";
+        assert_eq!(text(&page), expected);
     }
 }

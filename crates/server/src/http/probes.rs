@@ -9,8 +9,9 @@
 use axum::http::StatusCode;
 use halite_engine::{Health, StoreState};
 use halite_types::Error;
+use serde::Serialize;
 
-use super::json::Value;
+use super::json;
 use crate::base::health::name;
 
 pub(super) const CONTENT_TYPE: &str = "application/json; charset=utf8";
@@ -29,21 +30,44 @@ fn status(is_well: bool) -> StatusCode {
     if is_well { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
 }
 
-/// Formats the health as JSON; unknown values are omitted.
+/// Health of the store; unknown values are omitted.
+#[derive(Serialize)]
+struct HealthPage<'a> {
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disk_free_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disk_total_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disk_reserve_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log_removal_error: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_flush_error: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_compaction_error: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    panics: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_panic: Option<&'a str>,
+}
+
 fn body(health: &Health) -> String {
-    let mut fields = vec![("state".to_owned(), Value::from(name(health.state)))];
-    let mut add = |name: &str, value: Option<Value>| {
-        fields.extend(value.map(|value| (name.to_owned(), value)));
-    };
-    let text = |error: &Option<Error>| error.as_ref().map(|error| Value::from(error.message()));
-    add("reason", text(&health.reason));
-    add("disk_free_bytes", health.disk.map(|disk| disk.free_bytes.into()));
-    add("disk_total_bytes", health.disk.map(|disk| disk.total_bytes.into()));
-    add("disk_reserve_bytes", health.disk.map(|_| health.disk_reserve_bytes.into()));
-    add("log_removal_error", text(&health.wal_removal_failure));
-    add("last_flush_error", text(&health.flush_failure));
-    add("last_compaction_error", text(&health.compaction_failure));
-    add("panics", (health.panics > 0).then(|| health.panics.into()));
-    add("last_panic", text(&health.last_panic));
-    Value::Group(fields).to_string()
+    fn text(error: Option<&Error>) -> Option<&str> {
+        error.map(Error::message)
+    }
+    json::text(&HealthPage {
+        state: name(health.state),
+        reason: text(health.reason.as_ref()),
+        disk_free_bytes: health.disk.map(|disk| disk.free_bytes),
+        disk_total_bytes: health.disk.map(|disk| disk.total_bytes),
+        disk_reserve_bytes: health.disk.map(|_| health.disk_reserve_bytes),
+        log_removal_error: text(health.wal_removal_failure.as_ref()),
+        last_flush_error: text(health.flush_failure.as_ref()),
+        last_compaction_error: text(health.compaction_failure.as_ref()),
+        panics: (health.panics > 0).then_some(health.panics),
+        last_panic: text(health.last_panic.as_ref()),
+    })
 }

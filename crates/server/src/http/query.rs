@@ -1,10 +1,10 @@
 //! Selection of beans: `?qry=PATTERN`, or `?get=BEAN::ATTRIBUTE`.
 
 use axum::http::StatusCode;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::beans::bean::Bean;
-use super::json::Value;
+use super::json::{self, Value};
 
 /// Query string of the URL.
 #[derive(Debug, Default, Deserialize)]
@@ -16,11 +16,20 @@ pub(super) struct BeanQuery {
     get: Option<String>,
 }
 
+#[derive(Serialize)]
+struct BeansPage {
+    beans: Vec<Value>,
+}
+
+#[derive(Serialize)]
+struct ErrorPage<'a> {
+    result: &'static str,
+    message: &'a str,
+}
+
 /// Returns the requested beans as JSON.
 pub(super) fn answer(beans: &[Bean], asked: &BeanQuery) -> (StatusCode, String) {
-    let text = |beans: Vec<Value>| {
-        Value::Group(vec![("beans".to_owned(), Value::List(beans))]).to_string()
-    };
+    let text = |beans: Vec<Value>| json::text(&BeansPage { beans });
     let Some(get) = &asked.get else {
         let pattern = asked.qry.as_deref().filter(|pattern| !pattern.is_empty()).unwrap_or("*:*");
         return (
@@ -50,11 +59,7 @@ pub(super) fn answer(beans: &[Bean], asked: &BeanQuery) -> (StatusCode, String) 
 }
 
 fn error(message: &str) -> String {
-    Value::Group(vec![
-        ("result".to_owned(), "ERROR".into()),
-        ("message".to_owned(), message.into()),
-    ])
-    .to_string()
+    json::text(&ErrorPage { result: "ERROR", message })
 }
 
 /// Returns `true` if a name matches a pattern of Java's `ObjectName`. Its keys may be in any order;

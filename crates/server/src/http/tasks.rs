@@ -2,9 +2,9 @@
 //! reads.
 
 use halite_types::CompactionState;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::json::Value;
+use super::json;
 use crate::base::context::Context;
 
 /// Query string of the URL.
@@ -22,6 +22,18 @@ impl TaskQuery {
     }
 }
 
+/// Running task, with the names of HBase's.
+#[derive(Serialize)]
+struct Task {
+    description: String,
+    status: &'static str,
+    state: &'static str,
+    starttimems: u64,
+    statustimems: u64,
+    /// Text in HBase too; -1 while the task runs.
+    completiontimems: &'static str,
+}
+
 /// Returns the running compactions. Calls are not listed, because they end too soon.
 pub(super) fn tasks(context: &Context, asked: &TaskQuery) -> String {
     let is_wanted = matches!(asked.filter.as_deref().unwrap_or("all"), "all" | "general");
@@ -31,21 +43,17 @@ pub(super) fn tasks(context: &Context, asked: &TaskQuery) -> String {
         .regions
         .into_iter()
         .filter(|region| is_wanted && region.compaction_state != CompactionState::None);
-    let text = |value: &str| Value::Text(value.to_owned());
     let tasks = regions.map(|region| {
         // The start time is not recorded, so the current time is returned.
-        let now = Value::Count(context.engine.now_ms());
-        Value::Group(vec![
-            (
-                "description".to_owned(),
-                Value::Text(format!("Compacting region {}", region.region.display_name())),
-            ),
-            ("status".to_owned(), text("Compacting")),
-            ("state".to_owned(), text("RUNNING")),
-            ("starttimems".to_owned(), now.clone()),
-            ("statustimems".to_owned(), now),
-            ("completiontimems".to_owned(), text("-1")),
-        ])
+        let now = context.engine.now_ms();
+        Task {
+            description: format!("Compacting region {}", region.region.display_name()),
+            status: "Compacting",
+            state: "RUNNING",
+            starttimems: now,
+            statustimems: now,
+            completiontimems: "-1",
+        }
     });
-    Value::List(tasks.collect()).to_string()
+    json::text(&tasks.collect::<Vec<_>>())
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::print_stderr, reason = "the program writes its output to the terminal")]
 
 mod messages;
+mod repeated_fields;
 mod services;
 
 use std::path::{Path, PathBuf};
@@ -51,12 +52,17 @@ fn check() -> Result<()> {
 }
 
 /// Returns the paths of the generated files and their content.
-fn generate() -> Result<[(PathBuf, String); 2]> {
+fn generate() -> Result<[(PathBuf, String); 3]> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("src");
     let files = parse(&source.join("proto"))?;
     let messages = messages::generate(&files)?;
     let services = services::generate(&files)?;
-    Ok([(source.join("proto/generated.rs"), messages), (source.join("service/table.rs"), services)])
+    let repeated_fields = repeated_fields::generate(&files)?;
+    Ok([
+        (source.join("proto/generated.rs"), messages),
+        (source.join("rpc/repeated_fields.rs"), repeated_fields),
+        (source.join("service/table.rs"), services),
+    ])
 }
 
 /// Parses all `.proto` files of a directory.

@@ -214,7 +214,7 @@ fn message(full: &str) -> String {
 
 /// Returns prost's spelling of a message name: a sequence of capitals keeps its first and its last
 /// one.
-fn rust_name(name: &str) -> String {
+pub(crate) fn rust_name(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     let mut spelled = String::new();
     for (index, &letter) in letters.iter().enumerate() {

@@ -22,6 +22,8 @@ mod decoded_size;
 mod frame;
 mod preamble;
 mod protocol_error;
+#[rustfmt::skip]
+mod repeated_fields;
 mod request;
 mod response;
 

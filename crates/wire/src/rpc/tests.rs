@@ -520,6 +520,8 @@ fn response_with_huge_decoded_size_is_rejected_before_decoding() {
             part(1, &part(2, &part(2, &part(5, &[]).repeat(1 << 20)))),
         ),
         (Method::MasterGetCompletedSnapshots, part(1, &[]).repeat(1 << 20)),
+        // The users with permissions for a snapshot.
+        (Method::MasterGetCompletedSnapshots, part(1, &part(7, &part(1, &[]).repeat(1 << 20)))),
         (Method::MasterGetTableDescriptors, part(1, &part(3, &[]).repeat(1 << 20))),
         (Method::MasterListNamespaceDescriptors, part(1, &[]).repeat(1 << 20)),
     ] {
