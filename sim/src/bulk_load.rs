@@ -11,7 +11,8 @@ use halite_types::{CellRef, Error, Put, Result, RowOp};
 
 use crate::check::Mismatch;
 use crate::log::{Entry, Promise, WritePath};
-use crate::world::{StepError, StepResult, World};
+use crate::step::{StepError, StepResult};
+use crate::world::World;
 
 impl World {
     pub(crate) fn load(&mut self, put: &Put) -> StepResult {

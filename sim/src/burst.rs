@@ -9,43 +9,10 @@
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use halite_types::{Get, RowOp, Scan};
-
 use crate::check::{CheckCounts, Mismatch, check_row, rows_in};
 use crate::model::Model;
-use crate::world::{StepResult, Submitted, World};
-
-/// Action of one of the callers.
-#[derive(Clone, Debug)]
-pub enum BurstAction {
-    /// Writes in one call, without waiting.
-    Submit(Vec<RowOp>),
-    /// A write with a nonce.
-    SubmitOnce(RowOp, u64),
-    /// A read of one row.
-    Get(Get),
-    /// A read of a range, without limits.
-    Scan(Scan),
-    /// Waits for one of the pending writes, counted modulo their number.
-    Wait(u64),
-    /// Polls one of them as a task does.
-    Poll(u64),
-    /// Polls one of them as an immediate reply does.
-    Try(u64),
-}
-
-/// Outcome of the writes that are still pending.
-#[derive(Clone, Copy, Debug)]
-pub enum BurstEnd {
-    /// Waits for each, starting with one of them, counted modulo their number.
-    Wait(u64),
-    /// Waits for the newest first, which completes those before it.
-    Backwards,
-    /// The process is killed.
-    Kill,
-    /// The power fails; the seed determines the remaining data.
-    PowerLoss(u64),
-}
+use crate::step::{BurstAction, BurstEnd, StepResult};
+use crate::world::{Submitted, World};
 
 /// Pending writes, and what their readers may see.
 struct Burst {

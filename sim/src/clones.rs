@@ -12,8 +12,9 @@ use crate::check::Mismatch;
 use crate::display::format_op;
 use crate::log::{Promise, write_path};
 use crate::model::{ExpectedError, Model};
+use crate::step::{StepError, StepResult};
 use crate::store::{Store, is_refusal};
-use crate::world::{StepError, StepResult, World, compare_result};
+use crate::world::{World, compare_result};
 
 /// Maximum numbers of concurrent snapshots, clones and settings.
 const MAX_SNAPSHOTS: u64 = 3;

@@ -10,7 +10,7 @@ use halite_types::{
     TableDescriptor, TableName,
 };
 
-use crate::generate::Step;
+use crate::step::Step;
 use crate::world::{RunStats, World};
 
 /// Workload before, during and after the crash.

@@ -6,8 +6,7 @@ use halite_types::key::to_string_binary;
 use halite_types::op::Mutation;
 use halite_types::{CellRef, Condition, Durability, LATEST_TIMESTAMP, RowOp, Scan, Selection};
 
-use crate::burst::BurstAction;
-use crate::generate::Step;
+use crate::step::{BurstAction, Step};
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

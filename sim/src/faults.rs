@@ -7,42 +7,14 @@
 //! error or the correct result.
 
 use halite_engine::env::rng::SeededRng;
-use halite_engine::env::sim::{FsCall, InjectedFault};
+use halite_engine::env::sim::InjectedFault;
 use halite_types::{Error, ErrorKind, Get, RowOp};
 
 use crate::check::{CheckCounts, Mismatch, check_row};
-use crate::generate::Step;
 use crate::log::{Disruption, WritePath};
+use crate::step::{DiskFault, Step, StepError, StepResult};
 use crate::store::Store;
-use crate::world::{StepError, StepResult, World};
-
-/// Disk fault.
-#[derive(Clone, Copy, Debug)]
-pub enum DiskFault {
-    /// Calls of this kind fail: the first number of calls succeed, the second number then fail.
-    FailCalls(FsCall, u64, u64),
-    /// The disk is full after this number of bytes.
-    FullDisk(u64),
-    /// The disk has free space again, and calls no longer fail.
-    Cleared,
-    /// A bit of a file, chosen by this seed, is flipped.
-    FlipBit(u64),
-}
-
-/// Kinds of calls that fail in random runs.
-pub(crate) const FAILING_CALLS: [FsCall; 11] = [
-    FsCall::Create,
-    FsCall::Open,
-    FsCall::Write,
-    FsCall::Write,
-    FsCall::Sync,
-    FsCall::Sync,
-    FsCall::SyncDir,
-    FsCall::Rename,
-    FsCall::Read,
-    FsCall::Preallocate,
-    FsCall::RemoveFile,
-];
+use crate::world::World;
 
 /// Maximum time until a store with writes detects free disk space.
 const MAX_SPACE_CHECK_NS: u64 = 100_000_000;

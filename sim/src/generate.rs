@@ -8,14 +8,14 @@
 use bytes::Bytes;
 use halite_engine::env::Rng as _;
 use halite_engine::env::rng::SeededRng;
+use halite_engine::env::sim::FsCall;
 use halite_types::{
     Append, CheckAndMutate, CompareOp, Condition, Delete, Durability, FamilyDescriptor, Get,
     Increment, Put, RowMutations, RowOp, RowRange, Scan, Selection, TableDescriptor, TableName,
     TimeRange,
 };
 
-use crate::burst::{BurstAction, BurstEnd};
-use crate::faults::{DiskFault, FAILING_CALLS};
+use crate::step::{BurstAction, BurstEnd, DiskFault, Step};
 
 /// Family that is only read as a whole; see above.
 const MIN_VERSIONS_FAMILY: &str = "d";
@@ -23,66 +23,20 @@ const MIN_VERSIONS_FAMILY: &str = "d";
 const FAMILIES: [&str; 5] = ["a", "b", "c", MIN_VERSIONS_FAMILY, "k"];
 const ROWS: u64 = 14;
 
-/// Step of a simulation.
-#[derive(Clone, Debug)]
-pub enum Step {
-    /// A write.
-    Write(RowOp),
-    /// Writes of several rows in one call.
-    Batch(Vec<RowOp>),
-    /// A write with a nonce, which the log stores.
-    WriteOnce(RowOp, u64),
-    /// Concurrent callers, and the outcome of their writes.
-    Burst(Vec<BurstAction>, BurstEnd),
-    /// A read of one row.
-    Get(Get),
-    /// A read of a range.
-    Scan(Scan),
-    /// Flushes the memstores to files.
-    Flush,
-    /// Compacts some files into one.
-    CompactMinor,
-    /// Flushes, and then compacts all files of each store into one.
-    CompactMajor,
-    /// Splits a region at this row.
-    Split(Bytes),
-    /// Merges a region, counted modulo their number, with its neighbor.
-    Merge(u64),
-    /// Loads cells of one row, with timestamps, from files, one for each family.
-    Load(Put),
-    /// Takes the snapshot of this number, counted modulo a few, or deletes it if it exists.
-    Snapshot(u64),
-    /// Creates the clone of this number from a snapshot, or drops it if it exists.
-    Clone(u64),
-    /// A write to a clone, counted modulo their number.
-    WriteClone(u64, RowOp),
-    /// Flushes a clone and then compacts all files of each of its stores into one.
-    CompactClone(u64),
-    /// Splits a region of a clone.
-    SplitClone(u64, Bytes),
-    /// Restores the table from a snapshot, counted modulo their number.
-    Restore(u64),
-    /// Checks every snapshot.
-    CheckSnapshots,
-    /// Stores or deletes the setting of this number, counted modulo a few.
-    Property(u64),
-    /// Deletes all snapshots and drops all clones.
-    RemoveAll,
-    /// Closes the store and opens it again.
-    Reopen,
-    /// The process is killed; the machine continues.
-    Kill,
-    /// The power fails; the seed determines the remaining data.
-    PowerLoss(u64),
-    /// The process dies after this number of further file-system calls; then the power fails.
-    CrashSoon(u64, u64),
-    /// A fault starts or ends.
-    Fault(DiskFault),
-    /// Time passes.
-    Advance(u32),
-    /// The clock is set.
-    Jump(i64),
-}
+/// Kinds of calls that fail in random runs.
+const FAILING_CALLS: [FsCall; 11] = [
+    FsCall::Create,
+    FsCall::Open,
+    FsCall::Write,
+    FsCall::Write,
+    FsCall::Sync,
+    FsCall::Sync,
+    FsCall::SyncDir,
+    FsCall::Rename,
+    FsCall::Read,
+    FsCall::Preallocate,
+    FsCall::RemoveFile,
+];
 
 /// Generator of random steps.
 #[derive(Debug)]

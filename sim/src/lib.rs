@@ -28,6 +28,7 @@ mod log;
 pub mod model;
 mod recover;
 pub mod run;
+pub mod step;
 pub mod store;
 #[cfg(test)]
 mod tests;

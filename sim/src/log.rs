@@ -20,7 +20,8 @@ use halite_types::{Durability, RowOp};
 
 use crate::check::{Mismatch, RowsByKey, TableContents, check_stored_row};
 use crate::model::{Effect, Model};
-use crate::world::{StepResult, World};
+use crate::step::StepResult;
+use crate::world::World;
 
 /// Nonces younger than the store's grace period by at least this must be known.
 const NONCE_MARGIN_MS: u64 = 10_000;

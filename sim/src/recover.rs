@@ -6,8 +6,9 @@ use halite_types::ErrorKind;
 use crate::check::Mismatch;
 use crate::faults::Health;
 use crate::log::Disruption;
+use crate::step::{StepError, StepResult};
 use crate::store::Store;
-use crate::world::{StepError, StepResult, World};
+use crate::world::World;
 
 /// Maximum crashes during one recovery; the next attempt succeeds.
 const MAX_CRASHES_IN_RECOVERY: u64 = 3;

@@ -8,7 +8,8 @@ use halite_engine::env::sim::SimEnv;
 use halite_engine::{Options, WalRecovery, WalSync};
 use halite_types::TableName;
 
-use crate::generate::{Generator, Step};
+use crate::generate::Generator;
+use crate::step::Step;
 use crate::world::{RunStats, World};
 
 /// Maximum steps printed for a failure.

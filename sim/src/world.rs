@@ -19,9 +19,9 @@ use crate::check::{
 use crate::clones::CloneState;
 use crate::display::format_op;
 use crate::faults::Health;
-use crate::generate::Step;
 use crate::log::{Disruption, Entry, Promise, VolatileWrites, write_path};
 use crate::model::{Effect, ExpectedError, Model, merge_batch};
+use crate::step::{Step, StepError, StepResult};
 use crate::store::{Rewrites, Store, is_refusal};
 
 /// Statistics of a run, so that its report shows that it tested something.
@@ -110,28 +110,6 @@ impl fmt::Display for RunStats {
         )
     }
 }
-
-/// Reason why a step ended early.
-pub(crate) enum StepError {
-    /// The engine's behavior is incorrect.
-    Wrong(Mismatch),
-    /// A call failed; the operation in progress may or may not have been applied.
-    Failed(Error),
-}
-
-impl From<Error> for StepError {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl From<Mismatch> for StepError {
-    fn from(mismatch: Mismatch) -> Self {
-        Self::Wrong(mismatch)
-    }
-}
-
-pub(crate) type StepResult<T = ()> = std::result::Result<T, StepError>;
 
 /// Applied writes and the ticket to wait for.
 pub(crate) struct Submitted {

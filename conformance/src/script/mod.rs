@@ -4,16 +4,17 @@
 //! A value that the library's own types reject (a negative bound) becomes a command with an error,
 //! because HBase rejects it too; a line that is not a command is a [`ParseError`].
 
-use std::fmt;
-
 use bytes::Bytes;
 use halite_types::{Error, FamilyDescriptor, Get, RowOp, Scan};
 
+mod error;
 mod filter;
 mod request;
 pub(crate) mod text;
 mod tokens;
 
+use error::CommandError;
+pub use error::ParseError;
 use tokens::Tokens;
 
 /// Case: a name and the steps on one new table.
@@ -83,44 +84,6 @@ pub enum TableChange {
     Split(Bytes),
     /// Merges the region that contains this row with the next one.
     Merge(Bytes),
-}
-
-/// Line that is neither a command nor a result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParseError {
-    /// Line number, from 1.
-    pub line: usize,
-    /// Reason why it is invalid.
-    pub reason: String,
-}
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "line {}: {}; conformance/README.md has the format", self.line, self.reason)
-    }
-}
-
-impl std::error::Error for ParseError {}
-
-/// Reason why a line is not a valid command.
-#[derive(Debug)]
-enum CommandError {
-    /// It is not in the format.
-    Malformed(String),
-    /// It is in the format, but the types reject its value.
-    Rejected(Error),
-}
-
-impl CommandError {
-    fn malformed(reason: impl Into<String>) -> Self {
-        Self::Malformed(reason.into())
-    }
-}
-
-impl From<Error> for CommandError {
-    fn from(error: Error) -> Self {
-        Self::Rejected(error)
-    }
 }
 
 impl Case {

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 
-use super::CommandError;
+use super::error::CommandError;
 
 /// Parses a word to bytes.
 pub(super) fn bytes(word: &str) -> Result<Bytes, CommandError> {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::CommandError;
+use super::error::CommandError;
 use super::text;
 
 #[derive(Clone, Debug)]
