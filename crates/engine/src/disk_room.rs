@@ -263,6 +263,7 @@ impl DiskRoom {
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
         let mut state = self.room.state.lock().healed();
+        debug_assert!(state.claimed >= self.bytes, "a claim is released once");
         state.claimed = state.claimed.saturating_sub(self.bytes);
     }
 }

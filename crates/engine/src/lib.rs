@@ -23,6 +23,7 @@ mod interleavings;
 mod maintenance_stats;
 pub mod memstore;
 mod options;
+mod ranked_lock;
 mod region;
 pub mod scan;
 mod scheduler;

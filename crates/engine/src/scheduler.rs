@@ -7,13 +7,13 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Condvar, Weak};
 use std::time::Duration;
 
 use halite_types::{Error, ErrorKind, Result};
 
 use crate::compaction::CompactionRequest;
-use crate::heal::Healed;
+use crate::ranked_lock::{RankedGuard, RankedMutex};
 use crate::region::Region;
 
 /// Background job.
@@ -58,7 +58,7 @@ impl BackgroundSwitches {
 #[derive(Default)]
 pub(crate) struct JobScheduler {
     pub(crate) switches: BackgroundSwitches,
-    queue: Mutex<JobQueue>,
+    queue: RankedMutex<JobQueue>,
     /// Condition signaled when a job is added or the engine closes.
     added: Condvar,
     /// Condition signaled when a flush ends, successfully or not.
@@ -97,8 +97,8 @@ struct JobQueue {
 }
 
 impl JobScheduler {
-    fn queue(&self) -> MutexGuard<'_, JobQueue> {
-        self.queue.lock().healed()
+    fn queue(&self) -> RankedGuard<'_, JobQueue> {
+        self.queue.lock()
     }
 
     /// Records that threads take jobs from the queue.
@@ -114,7 +114,9 @@ impl JobScheduler {
 
     /// Returns the memory of all memstores, as last recorded.
     pub(crate) fn total_memstore_bytes(&self) -> u64 {
-        self.memstore_bytes.load(Ordering::Relaxed)
+        // A decrease may be counted before the increase that it follows.
+        let bytes = self.memstore_bytes.load(Ordering::Relaxed).cast_signed();
+        u64::try_from(bytes).unwrap_or(0)
     }
 
     /// Records an opened region.
@@ -254,7 +256,7 @@ impl JobScheduler {
             }
             let mut list = self.queue();
             while list.flushes_finished == seen && !list.closing {
-                list = self.flushed.wait(list).healed();
+                list = list.wait(&self.flushed);
             }
             seen = list.flushes_finished;
             if list.closing {
@@ -317,7 +319,7 @@ impl JobScheduler {
 
     /// Waits before failed work is retried, at most until the engine closes.
     pub(crate) fn pause(&self, pause: Duration) {
-        drop(self.added.wait_timeout_while(self.queue(), pause, |list| !list.closing).healed());
+        drop(self.queue().wait_timeout_while(&self.added, pause, |list| !list.closing));
     }
 
     /// Takes the next job, flushes first; `None` if the queue is empty.
@@ -338,7 +340,7 @@ impl JobScheduler {
             if job.is_some() {
                 return job;
             }
-            list = self.added.wait(list).healed();
+            list = list.wait(&self.added);
         }
     }
 

@@ -1,7 +1,7 @@
 //! State shared by all regions of an engine.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use halite_types::{Error, ErrorKind, Result};
 
@@ -12,6 +12,7 @@ use crate::env::Env;
 use crate::maintenance_stats::MaintenanceStats;
 use crate::memstore::MemTable;
 use crate::options::Options;
+use crate::ranked_lock::RankedMutex;
 use crate::region::{RecentStamps, Region, RegionSnapshot};
 use crate::scheduler::JobScheduler;
 use crate::store::{FileArchiver, StoreFiles};
@@ -32,7 +33,7 @@ pub(crate) struct EngineInner {
     pub(crate) cache: Arc<BlockCache>,
     pub(crate) scheduler: JobScheduler,
     /// Lock held while store files are moved or deleted.
-    pub(crate) archiver: Mutex<FileArchiver>,
+    pub(crate) archiver: RankedMutex<FileArchiver>,
     /// Rows with timestamps that the clock has not passed yet.
     pub(crate) stamps: RecentStamps,
     /// Bytes written by flushes and by compactions.

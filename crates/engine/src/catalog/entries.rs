@@ -283,6 +283,16 @@ impl Catalog {
         })
     }
 
+    /// Returns `true` if the regions of each table are in the order of their ranges, do not overlap
+    /// and have numbers that were allocated.
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.tables.values().all(|table| {
+            table.regions.is_sorted_by(|a, b| {
+                a.info.start < b.info.start && !a.info.end.is_empty() && a.info.end <= b.info.start
+            }) && table.regions.iter().all(|region| region.number <= self.next_region)
+        })
+    }
+
     /// Allocates a number for a new region.
     pub(crate) fn allocate_region_number(&mut self) -> u64 {
         self.next_region += 1;
@@ -356,6 +366,28 @@ mod tests {
 
     fn target(name: &str, whole: bool) -> LinkTarget {
         LinkTarget { table: "t".parse().unwrap(), region: "old".into(), name: name.into(), whole }
+    }
+
+    #[test]
+    fn catalog_is_in_order_if_regions_follow_one_another() {
+        let ranges = |ranges: &[(&'static str, &'static str)]| {
+            let mut table = table("t", Vec::new());
+            table.regions.clear();
+            for (start, end) in ranges {
+                let name = table.descriptor.name();
+                let info = layout::new_region(name, (*start).into(), (*end).into(), 7);
+                table.regions.push(RegionEntry { info: Arc::new(info), ..region("t", vec![]) });
+            }
+            let mut catalog = Catalog { next_region: 1, ..Catalog::default() };
+            catalog.tables.insert("t".parse().unwrap(), table);
+            catalog
+        };
+        let catalog = ranges(&[("", "b"), ("b", "d"), ("d", "")]);
+        assert!(catalog.is_in_order());
+        assert!(!Catalog { next_region: 0, ..catalog }.is_in_order());
+        for wrong in [[("", "c"), ("b", "")], [("b", ""), ("", "b")], [("", ""), ("b", "")]] {
+            assert!(!ranges(&wrong).is_in_order(), "{wrong:?}");
+        }
     }
 
     #[test]

@@ -101,6 +101,7 @@ impl History {
             // A remaining copy is harmless.
             let _ = fs.remove_file(&self::path(oldest));
         }
+        debug_assert!(self.generations.len() <= MAX_GENERATIONS, "old copies are removed");
         Ok(())
     }
 }

@@ -6,7 +6,7 @@
 //! could be torn. A catalog of a thousand regions has a few hundred kilobytes, and changes
 //! (flushes, compactions, table changes) are rare.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use halite_types::{Error, ErrorKind, Result};
@@ -16,7 +16,7 @@ use super::encoding::{decode, encode};
 use super::history::{self, History};
 use super::layout::{HALITE, MANIFEST, MANIFEST_TEMPORARY};
 use crate::env::{Env, FileReader};
-use crate::heal::Healed;
+use crate::ranked_lock::{LockRank, RankedGuard, RankedMutex};
 use crate::store_lock::StoreLock;
 
 /// Manifest file and its content.
@@ -26,7 +26,7 @@ pub(crate) struct Manifest {
     catalog: ArcSwap<Catalog>,
     /// Lock held while the next manifest is written; readers of the catalog do not wait for the
     /// disk.
-    history: Mutex<History>,
+    history: RankedMutex<History>,
     sync_state: SyncState,
 }
 
@@ -75,7 +75,7 @@ impl Manifest {
             env: env.clone(),
             lock,
             catalog: ArcSwap::from_pointee(catalog),
-            history: Mutex::new(history),
+            history: RankedMutex::new(LockRank::Leaf, history),
             sync_state,
         }
     }
@@ -131,8 +131,8 @@ impl Manifest {
         })
     }
 
-    fn history(&self) -> MutexGuard<'_, History> {
-        self.history.lock().healed()
+    fn history(&self) -> RankedGuard<'_, History> {
+        self.history.lock()
     }
 
     /// Returns the current catalog.
@@ -153,6 +153,11 @@ impl Manifest {
         let mut next = Catalog::clone(&self.catalog.load());
         next.generation += 1;
         let answer = change(&mut next)?;
+        assert_eq!(next.generation, self.current().generation + 1, "generations rise by one");
+        debug_assert!(
+            next.is_in_order() || !self.current().is_in_order(),
+            "a change keeps the regions of a table in order"
+        );
         let bytes = self.write(&next)?;
         // Operation continues without a copy; the next opening creates one.
         let _ = history.keep(&*self.env.fs, next.generation, &bytes, false);
@@ -171,6 +176,10 @@ impl Manifest {
         }
         let mut file = fs.create(MANIFEST_TEMPORARY).map_err(failed)?;
         let bytes = encode(catalog);
+        debug_assert!(
+            decode(&bytes).is_ok_and(|written| written.generation == catalog.generation),
+            "a manifest can be read back"
+        );
         file.write_all(&bytes).map_err(failed)?;
         file.sync().map_err(failed)?;
         drop(file);

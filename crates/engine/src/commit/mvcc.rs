@@ -38,7 +38,7 @@ impl Mvcc {
 
     /// Records that the cells of `sequence` are in the memstore; the caller holds the commit lock.
     pub(crate) fn apply(&self, sequence: u64) {
-        debug_assert_eq!(sequence, self.next(), "sequence ids rise by one");
+        assert_eq!(sequence, self.next(), "sequence ids rise by one");
         self.applied.store(sequence, Ordering::Release);
     }
 

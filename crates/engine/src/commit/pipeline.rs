@@ -4,12 +4,12 @@
 //! The commit lock makes its holder the only writer of a region's memstores and keeps the order of
 //! sequence ids the order of the log. No step waits for the disk.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use halite_types::Result;
 
 use super::mvcc::Mvcc;
-use crate::heal::Healed;
+use crate::ranked_lock::{LockRank, RankedGuard, RankedMutex};
 use crate::wal::SyncLevel;
 
 /// Steps of a commit outside the pipeline, for one write. The pipeline calls them in the order of
@@ -51,7 +51,7 @@ pub(crate) enum Refusal {
 /// Commits of a region, one at a time.
 #[derive(Debug)]
 pub(crate) struct CommitPipeline {
-    state: Mutex<CommitState>,
+    state: RankedMutex<CommitState>,
     mvcc: Arc<Mvcc>,
 }
 
@@ -70,14 +70,17 @@ struct CommitState {
 
 /// Commit lock of a region.
 pub(crate) struct CommitGuard<'a> {
-    state: MutexGuard<'a, CommitState>,
+    state: RankedGuard<'a, CommitState>,
     mvcc: &'a Mvcc,
 }
 
 impl CommitPipeline {
     /// Returns the pipeline of a region whose newest sequence id is `last`.
     pub(crate) fn new(last: u64) -> Self {
-        Self { state: Mutex::default(), mvcc: Arc::new(Mvcc::new(last)) }
+        Self {
+            state: RankedMutex::new(LockRank::Commit, CommitState::default()),
+            mvcc: Arc::new(Mvcc::new(last)),
+        }
     }
 
     /// Returns the sequence id marks of the region.
@@ -87,7 +90,7 @@ impl CommitPipeline {
 
     /// Acquires the commit lock.
     pub(crate) fn lock(&self) -> CommitGuard<'_> {
-        CommitGuard { state: self.state.lock().healed(), mvcc: &self.mvcc }
+        CommitGuard { state: self.state.lock(), mvcc: &self.mvcc }
     }
 }
 
@@ -131,11 +134,13 @@ impl CommitGuard<'_> {
         let sequence = self.mvcc.next();
         let position = level.map(|level| env.append(sequence, level)).transpose()?;
         env.insert(sequence);
+        debug_assert_eq!(sequence, self.mvcc.next(), "another write was applied in between");
         self.mvcc.apply(sequence);
         Ok(match (position, level) {
             // Does not wait for the log, and neither does an earlier write: visible at once.
             (_, None | Some(SyncLevel::Async)) if was_caught_up => {
                 self.mvcc.advance(sequence);
+                debug_assert!(self.mvcc.read_point() >= sequence, "the write is visible");
                 Committed::Visible
             }
             // Does not wait for the log itself, but for earlier writes.
@@ -165,14 +170,16 @@ impl CommitGuard<'_> {
     }
 }
 
-#[cfg(all(test, not(halite_loom)))]
+#[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Mutex;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use halite_types::Error;
 
     use super::*;
+    use crate::heal::Healed;
 
     /// Call of a step.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -299,6 +299,8 @@ fn oldest_first(store: &StoreSnapshot) -> Vec<Arc<StoreFile>> {
 }
 
 fn pick(files: &[Arc<StoreFile>], places: &[usize]) -> Vec<Arc<StoreFile>> {
+    debug_assert!(places.is_sorted_by(|a, b| a < b), "a plan names each file once, in order");
+    debug_assert!(places.iter().all(|place| *place < files.len()), "a plan names known files");
     places.iter().filter_map(|&place| files.get(place).cloned()).collect()
 }
 

@@ -97,6 +97,8 @@ pub(crate) fn select(files: &[FileStats], policy: &CompactionPolicy) -> Option<C
         return Some(CompactionPlan::Major);
     }
     let run = best_run(files, policy)?;
+    debug_assert!(run.len() >= policy.min_files && run.len() <= policy.max_files);
+    debug_assert!(!files[run.clone()].iter().any(|file| file.is_excluded));
     // As in HBase, a run of all files may drop cells that no read can see.
     Some(if run.len() == files.len() {
         CompactionPlan::Major

@@ -22,6 +22,12 @@ impl CompactionProgress {
         }
     }
 
+    /// Records the end of a requested or running compaction.
+    pub(super) fn end(&self, kind: CompactionKind) {
+        let before = self.for_kind(kind).fetch_sub(1, Ordering::AcqRel);
+        debug_assert!(before > 0, "a compaction ends once");
+    }
+
     /// Returns the compaction state, as defined by HBase.
     pub(crate) fn state(&self) -> CompactionState {
         let any = |kind| self.for_kind(kind).load(Ordering::Acquire) > 0;
@@ -80,8 +86,10 @@ impl RunningCompaction<'_> {
 
 impl Drop for RunningCompaction<'_> {
     fn drop(&mut self) {
-        self.progress.output_cells.fetch_sub(self.reported_cells, Ordering::Relaxed);
-        self.progress.input_cells.fetch_sub(self.input_cells, Ordering::Relaxed);
-        self.progress.for_kind(self.kind).fetch_sub(1, Ordering::AcqRel);
+        let Self { progress, kind, input_cells, reported_cells, .. } = *self;
+        let output = progress.output_cells.fetch_sub(reported_cells, Ordering::Relaxed);
+        let input = progress.input_cells.fetch_sub(input_cells, Ordering::Relaxed);
+        debug_assert!(output >= reported_cells && input >= input_cells, "cells are counted once");
+        progress.end(kind);
     }
 }

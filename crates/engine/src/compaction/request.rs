@@ -31,6 +31,6 @@ impl CompactionRequest {
 
 impl Drop for CompactionRequest {
     fn drop(&mut self) {
-        self.region.compactions.for_kind(self.kind).fetch_sub(1, Ordering::AcqRel);
+        self.region.compactions.end(self.kind);
     }
 }

@@ -23,7 +23,7 @@ mod table;
 pub(crate) mod table_info;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use halite_types::{
@@ -40,6 +40,7 @@ use crate::health::Health;
 use crate::hfile::BlockKind;
 use crate::maintenance_stats::MaintenanceStats;
 use crate::options::Options;
+use crate::ranked_lock::{RankedGuard, RankedMutex};
 use crate::region::Region;
 use crate::scheduler::closing;
 use crate::shared::EngineInner;
@@ -60,7 +61,7 @@ pub struct Engine {
     regions: Arc<RegionIndex>,
     meta: meta::Meta,
     /// Lock held while the set of tables or regions changes.
-    ddl: Mutex<()>,
+    ddl: RankedMutex<()>,
     threads: Mutex<Vec<Box<dyn JoinHandle>>>,
     open_report: OpenReport,
     /// Nonces replayed from the log, until a caller takes them.
@@ -69,8 +70,8 @@ pub struct Engine {
 
 impl Engine {
     /// Acquires the right to change the set of tables and regions; fails if the engine is closing.
-    fn lock_ddl(&self) -> Result<MutexGuard<'_, ()>> {
-        let ddl = self.ddl.lock().healed();
+    fn lock_ddl(&self) -> Result<RankedGuard<'_, ()>> {
+        let ddl = self.ddl.lock();
         if self.shared.scheduler.is_closing() {
             return Err(closing());
         }
@@ -404,7 +405,7 @@ impl Engine {
     /// A full disk or failed write. Acknowledged writes are then in the log for the next opening.
     pub fn close(self: Arc<Self>) -> Result<()> {
         self.stop_threads();
-        let _ddl = self.ddl.lock().healed();
+        let _ddl = self.ddl.lock();
         for region in self.open_regions() {
             // A compaction started by another thread finishes first.
             let _compaction = region.lock_compaction();

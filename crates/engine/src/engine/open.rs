@@ -17,10 +17,11 @@ use crate::disk_room::DiskRoom;
 use crate::env::Env;
 use crate::maintenance_stats::MaintenanceStats;
 use crate::options::{Options, WalSync};
+use crate::ranked_lock::{LockRank, RankedMutex};
 use crate::region::{RecentStamps, Region};
 use crate::scheduler::JobScheduler;
 use crate::shared::EngineInner;
-use crate::store::StoreFiles;
+use crate::store::{FileArchiver, StoreFiles};
 use crate::store_lock::StoreLock;
 use crate::wal::{self, Nonce, RecoveryOptions, Wal, WalOptions, WalTruncation};
 
@@ -112,7 +113,7 @@ impl Engine {
             cache,
             scheduler: JobScheduler::default(),
             stamps: RecentStamps::default(),
-            archiver: Mutex::default(),
+            archiver: RankedMutex::new(LockRank::Archiver, FileArchiver::default()),
             flushed_bytes: AtomicU64::new(0),
             compacted_bytes: AtomicU64::new(0),
             maintenance_stats: MaintenanceStats::default(),
@@ -147,7 +148,7 @@ impl Engine {
             tables: ArcSwap::from_pointee(tables),
             regions,
             meta: super::meta::Meta::default(),
-            ddl: Mutex::new(()),
+            ddl: RankedMutex::new(LockRank::Ddl, ()),
             threads: Mutex::new(Vec::new()),
             open_report: report,
             replayed_nonces: Mutex::new(nonces),

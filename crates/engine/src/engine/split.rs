@@ -6,7 +6,7 @@
 //! it has no references. A region that still has references is compacted first, so a reference
 //! never points to a reference.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use halite_types::cell::{TYPE_MAXIMUM, key_row, make_key};
@@ -18,6 +18,7 @@ use super::open::write_small;
 use super::{Engine, Table, region_not_found};
 use crate::catalog::messages::{Reference, pbuf};
 use crate::catalog::{Catalog, RegionEntry, layout};
+use crate::ranked_lock::RankedGuard;
 use crate::region::Region;
 
 /// Range of the cells at or after the split key.
@@ -232,6 +233,7 @@ impl Engine {
         new: &[RegionInfo],
         keep: Keep,
     ) -> Result<()> {
+        assert_same_range(old, new);
         let descriptor = table.descriptor();
         let name = descriptor.name().clone();
         let maintenance: Vec<_> = old.iter().map(|region| region.lock_maintenance()).collect();
@@ -403,9 +405,24 @@ impl Engine {
     }
 }
 
+/// Verifies that `new` regions cover the range of the `old` ones, without gaps or overlaps.
+fn assert_same_range(old: &[Arc<Region>], new: &[RegionInfo]) {
+    let are_adjacent = |regions: &[&RegionInfo]| {
+        regions.windows(2).all(|pair| pair[0].end == pair[1].start && !pair[0].end.is_empty())
+    };
+    let old: Vec<&RegionInfo> = old.iter().map(|region| &**region.info()).collect();
+    let new: Vec<&RegionInfo> = new.iter().collect();
+    assert!(are_adjacent(&old) && are_adjacent(&new), "regions are replaced as a whole range");
+    assert_eq!(
+        (old.first().map(|info| &info.start), old.last().map(|info| &info.end)),
+        (new.first().map(|info| &info.start), new.last().map(|info| &info.end)),
+        "replaced regions keep their range"
+    );
+}
+
 /// Returns the compaction lock of a region to be replaced. If the region has references, a running
 /// compaction finishes first, because it does required work.
-fn lock_to_replace(region: &Region) -> MutexGuard<'_, ()> {
+fn lock_to_replace(region: &Region) -> RankedGuard<'_, ()> {
     if region.has_references() { region.lock_compaction() } else { region.stop_compaction() }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::ops::Bound;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use halite_types::{
 
 use super::RegionIndex;
 use crate::commit::CommitTicket;
-use crate::heal::Healed;
+use crate::ranked_lock::{LockRank, RankedGuard, RankedMutex};
 use crate::region::{BatchResult, Region};
 use crate::scan::{ReadStats, RegionScanner, ScanBatch, ScanLimits, StopReason};
 use crate::scheduler::closing;
@@ -33,7 +33,7 @@ pub struct Table {
     enabled: AtomicBool,
     /// Lock held while regions are replaced: a writer whose region was removed waits here for its
     /// successor.
-    regions_lock: Mutex<()>,
+    regions_lock: RankedMutex<()>,
     /// Index of the regions of all tables by name.
     index: Arc<RegionIndex>,
     /// Regions by start key; swapped as a whole.
@@ -54,7 +54,7 @@ impl Table {
             index,
             descriptor: ArcSwap::new(descriptor),
             enabled: AtomicBool::new(enabled),
-            regions_lock: Mutex::new(()),
+            regions_lock: RankedMutex::new(LockRank::TableRegions, ()),
             regions: ArcSwap::from_pointee(regions),
         }
     }
@@ -171,8 +171,8 @@ impl Table {
         unreachable!("the last attempt returns")
     }
 
-    pub(super) fn lock_regions(&self) -> MutexGuard<'_, ()> {
-        self.regions_lock.lock().healed()
+    pub(super) fn lock_regions(&self) -> RankedGuard<'_, ()> {
+        self.regions_lock.lock()
     }
 
     /// Waits until a concurrent replacement of regions is complete.

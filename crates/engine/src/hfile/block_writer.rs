@@ -80,6 +80,11 @@ impl BlockWriter {
         self.buffer = block;
         let pointer = BlockHandle { offset: self.offset, on_disk_bytes };
         written?;
+        debug_assert!(
+            self.previous[kind as usize].is_none_or(|previous| previous < pointer.offset),
+            "blocks are written in the order of their offsets"
+        );
+        debug_assert_eq!(self.buffer.len(), on_disk_bytes as usize, "a block is below 4 GiB");
         self.previous[kind as usize] = Some(pointer.offset);
         self.offset += u64::from(on_disk_bytes);
         Ok(pointer)

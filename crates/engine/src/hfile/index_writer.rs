@@ -56,6 +56,10 @@ impl IndexWriter {
 
     /// Adds the entry of a written data block.
     pub(super) fn add(&mut self, entry: IndexEntry) {
+        assert!(
+            self.leaf.last().is_none_or(|last| last.handle.offset < entry.handle.offset),
+            "blocks are indexed in the order of the file"
+        );
         self.leaf_bytes += entry.non_root_bytes();
         self.leaf.push(entry);
         self.blocks += 1;
@@ -97,6 +101,7 @@ impl IndexWriter {
         blocks: &mut BlockWriter,
         kind: BlockKind,
     ) -> Result<IndexEntry> {
+        assert!(!self.leaf.is_empty(), "an index block has entries");
         let mut payload = Vec::new();
         write_non_root(&mut payload, &self.leaf);
         self.uncompressed_bytes += payload.len() as u64;

@@ -220,7 +220,13 @@ impl Writer {
         self.block.clear();
         let key = match &self.last_before {
             Some(last) if self.options.comparator == Comparator::Cell => {
-                separator(last, &self.first_key)
+                let key = separator(last, &self.first_key);
+                debug_assert!(
+                    self.options.comparator.compare(last, &key).is_le()
+                        && self.options.comparator.compare(&key, &self.first_key).is_le(),
+                    "the key of a block is between the cells around its start"
+                );
+                key
             }
             _ => mem::take(&mut self.first_key),
         };

@@ -70,6 +70,7 @@ impl Arena {
             self.free_bytes = self.next_chunk_bytes;
             self.free = self.add_chunk(self.free_bytes);
         }
+        assert!(bytes <= self.free_bytes, "a run fits into its chunk");
         let run = self.free;
         // SAFETY: `free_bytes` bytes from `free` on belong to the current chunk and `bytes` is at
         // most as many.

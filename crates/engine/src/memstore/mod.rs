@@ -20,6 +20,7 @@ mod stats;
 mod tests;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use halite_types::CellRef;
 use halite_types::cell::{KEY_OVERHEAD, RowPrefix, check_key};
@@ -54,6 +55,8 @@ const HEAD_KEY: [u8; KEY_OVERHEAD] = [0; KEY_OVERHEAD];
 pub struct MemTable {
     stats: MemTableStats,
     list: Arc<SkipList>,
+    /// `true` once it is flushed or replaced. Set by the thread that may write.
+    is_read_only: AtomicBool,
 }
 
 impl Drop for MemTable {
@@ -80,11 +83,26 @@ impl MemTable {
         Self {
             stats: MemTableStats::default(),
             list: Arc::new(SkipList::new(arena_chunk_bytes, shared)),
+            is_read_only: AtomicBool::new(false),
         }
     }
 
+    /// Rejects all further writes. The region's commit lock keeps writers away during this call.
+    pub(crate) fn set_read_only(&self) {
+        self.is_read_only.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns `true` if writes are rejected.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.is_read_only.load(Ordering::Relaxed)
+    }
+
     /// Returns the writer. The region's commit lock keeps writers apart; a second one waits.
+    ///
+    /// # Panics
+    /// If the memstore is being flushed: a cell inserted now would be in no file.
     pub fn writer(&self) -> Writer<'_> {
+        assert!(!self.is_read_only(), "a flushed memstore is read-only");
         Writer { stats: &self.stats, list: self.list.writer() }
     }
 

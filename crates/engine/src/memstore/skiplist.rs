@@ -467,7 +467,12 @@ impl<'a> Writer<'a> {
     fn add(&mut self, cell: CellRef<'_>, prefix: u64, height: usize) -> bool {
         // SAFETY: the path leads over finished nodes of this list.
         let before = unsafe { NodeRef::<'a>::new(self.state.path[0]) };
-        let is_beside = before.next(0).is_some_and(|node| same_column(node.key(), cell.key()))
+        let after = before.next(0);
+        debug_assert!(
+            after.is_none_or(|node| compare_keys(cell.key(), node.key()).is_le()),
+            "a cell is inserted at its place in the order"
+        );
+        let is_beside = after.is_some_and(|node| same_column(node.key(), cell.key()))
             || same_column(before.key(), cell.key());
         let node = write_node(&mut self.state.arena, cell, prefix, height);
         self.list.publish(node, &mut self.state.path[..height]);

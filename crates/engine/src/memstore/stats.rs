@@ -38,6 +38,8 @@ impl MemTableStats {
     /// Adds a cell. `bytes` is the memory in use with it; `is_beside` is `true` if it is next to a
     /// cell of its column.
     pub(super) fn add(&self, cell: CellRef<'_>, bytes: usize, is_beside: bool) {
+        debug_assert!(bytes >= self.bytes(), "a memstore only grows");
+        debug_assert!(self.overwrites() <= self.cells(), "an overwrite is a cell");
         self.bytes.store(bytes, Relaxed);
         self.payload_bytes.store(self.payload_bytes() + cell.payload_len(), Relaxed);
         self.add_timestamp(cell.timestamp());

@@ -387,3 +387,19 @@ fn walk_and_check(table: &MemTable, before: usize) {
         assert_eq!(seeker.peek().map(|cell| cell.key().to_vec()), Some(last.key));
     }
 }
+
+#[test]
+fn read_only_memstore_rejects_writers_and_serves_readers() {
+    let table = MemTable::new(4096);
+    let key = make_key(b"row", b"f", b"q", 1, CellType::Put.code());
+    table.insert(CellRef::new(&key, b"value", b"", 1));
+    table.set_read_only();
+    let insertion = std::panic::AssertUnwindSafe(|| {
+        table.insert(CellRef::new(&key, b"late", b"", 2));
+    });
+    std::panic::catch_unwind(insertion).unwrap_err();
+    let mut cursor = table.cursor();
+    cursor.seek(&key);
+    assert_eq!(cursor.peek().map(|cell| cell.value()), Some(&b"value"[..]));
+    assert_eq!(table.len(), 1);
+}

@@ -184,6 +184,7 @@ impl CommitEnv for RegionCommit<'_> {
 /// Inserts the cells of a write into the memstores of their families. The caller holds the commit
 /// lock.
 fn insert(snapshot: &RegionSnapshot, write: &PreparedWrite<'_>, sequence: u64) {
+    assert!(write.is_for(snapshot), "the indexes of the families are those of the snapshot");
     if write.requests < MIN_GROUP_REQUESTS {
         insert_each(snapshot, write, sequence);
     } else {

@@ -143,7 +143,8 @@ impl Region {
         let added = place(frozen.sequence).inspect_err(|_| give_up(&files))?;
         added.into_iter().for_each(|(index, file)| files[index].push(file));
         self.add_files(&files, frozen.sequence).inspect_err(|_| give_up(&files))?;
-        self.flushed.store(frozen.sequence, Ordering::Release);
+        let flushed_before = self.flushed.swap(frozen.sequence, Ordering::AcqRel);
+        assert!(flushed_before <= frozen.sequence, "flushes are in the order of sequence ids");
         self.shared.add_flushed(flushed);
         let took = self.shared.env.clock.monotonic_ns().saturating_sub(began);
         self.shared.maintenance_stats.add_flush(took, freed, flushed);
@@ -195,6 +196,7 @@ impl Region {
             let mut store = store.clone();
             if is_wanted(index) && !store.active.is_empty() {
                 let next = self.shared.new_memtable_like(&store.active);
+                store.active.set_read_only();
                 store.frozen.push(std::mem::replace(&mut store.active, next));
                 store.in_memory_compacted_bytes = 0;
             }
@@ -205,6 +207,14 @@ impl Region {
         self.state.store(Arc::clone(&snapshot));
         let sequence = self.commits.mvcc().applied();
         let position = self.shared.wal.end();
+        assert!(
+            snapshot
+                .stores
+                .iter()
+                .flat_map(|store| &store.frozen)
+                .all(|memstore| { memstore.max_sequence() <= sequence }),
+            "a flush writes applied cells only"
+        );
         drop(commit);
         self.shared.wal.sync_to(position, self.shared.options.wal_sync == WalSync::Fsync)?;
         Ok(FrozenMemstores { snapshot, sequence, position })
@@ -256,6 +266,10 @@ impl Region {
         };
         let file = write_file(&self.shared, &new, |each| scanner.compact(each))?;
         let held = store.frozen.iter().map(|memstore| memstore.len() as u64).sum();
+        assert!(
+            file.as_ref().is_none_or(|file| file.reader().entry_count() <= held),
+            "a flush adds no cells"
+        );
         self.record_displaced(
             held,
             file.as_ref().map_or(0, |file| file.reader().entry_count()),

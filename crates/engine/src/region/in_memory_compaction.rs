@@ -148,6 +148,11 @@ impl Region {
         let mut stores = current.stores.clone();
         let store = &mut stores[*index];
         add_cells(condensed, &store.active);
+        assert!(
+            condensed.max_sequence() >= store.active.max_sequence(),
+            "the compacted memstore has the newest cells"
+        );
+        store.active.set_read_only();
         store.frozen.retain(|memstore| !aside.iter().any(|known| Arc::ptr_eq(known, memstore)));
         (store.active, store.in_memory_compacted_bytes) = (Arc::clone(condensed), *condensed_bytes);
         self.state.store(Arc::new(current.with_stores(stores)));

@@ -49,8 +49,8 @@ mod write;
 mod write_checks;
 mod write_rows;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
 
 use arc_swap::ArcSwap;
 use halite_types::{Error, ErrorKind, RegionInfo, Result, TableDescriptor};
@@ -58,7 +58,7 @@ use halite_types::{Error, ErrorKind, RegionInfo, Result, TableDescriptor};
 use crate::catalog::RegionEntry;
 use crate::commit::CommitPipeline;
 use crate::compaction::CompactionProgress;
-use crate::heal::Healed;
+use crate::ranked_lock::{LockRank, RankedGuard, RankedMutex};
 use crate::shared::EngineInner;
 use crate::store::{StoreFile, StoreSnapshot};
 
@@ -81,12 +81,12 @@ pub struct Region {
     commits: CommitPipeline,
     row_locks: RowLocks,
     /// Held by the thread that flushes, splits or alters the region, one at a time.
-    maintenance: Mutex<()>,
+    maintenance: RankedMutex<()>,
     /// Held by the thread that compacts the region or must prevent its compaction. Acquired before
     /// `maintenance`.
-    compaction: Mutex<()>,
+    compaction: RankedMutex<()>,
     /// Held by the thread that waits for a running compaction to be canceled; later ones wait here.
-    turn: Mutex<()>,
+    turn: RankedMutex<()>,
     /// `true` if the running compaction is to be canceled.
     gives_way: AtomicBool,
     /// `true` if reads are no longer served.
@@ -142,9 +142,9 @@ impl Region {
             state: ArcSwap::from_pointee(snapshot),
             commits: CommitPipeline::new(newest),
             row_locks: RowLocks::default(),
-            maintenance: Mutex::new(()),
-            compaction: Mutex::new(()),
-            turn: Mutex::new(()),
+            maintenance: RankedMutex::new(LockRank::Maintenance, ()),
+            compaction: RankedMutex::new(LockRank::Compaction, ()),
+            turn: RankedMutex::new(LockRank::CompactionTurn, ()),
             gives_way: AtomicBool::new(false),
             not_serving: AtomicBool::new(false),
             flush_requested: AtomicBool::new(false),
@@ -203,6 +203,7 @@ impl Region {
         loop {
             let at = point();
             let now = self.snapshot_ref();
+            debug_assert!(at <= self.commits.mvcc().applied(), "a reader sees applied writes only");
             if Arc::ptr_eq(&snapshot, &now) {
                 return (snapshot, at);
             }
@@ -214,20 +215,20 @@ impl Region {
         self.state.load()
     }
 
-    pub(crate) fn lock_maintenance(&self) -> MutexGuard<'_, ()> {
-        self.maintenance.lock().healed()
+    pub(crate) fn lock_maintenance(&self) -> RankedGuard<'_, ()> {
+        self.maintenance.lock_of(&self.info)
     }
 
-    pub(crate) fn lock_compaction(&self) -> MutexGuard<'_, ()> {
-        drop(self.turn.lock().healed());
-        self.compaction.lock().healed()
+    pub(crate) fn lock_compaction(&self) -> RankedGuard<'_, ()> {
+        drop(self.turn.lock_of(&self.info));
+        self.compaction.lock_of(&self.info)
     }
 
     /// As [`Region::lock_compaction`], but cancels a running compaction, which may take hours.
-    pub(crate) fn stop_compaction(&self) -> MutexGuard<'_, ()> {
-        let turn = self.turn.lock().healed();
+    pub(crate) fn stop_compaction(&self) -> RankedGuard<'_, ()> {
+        let turn = self.turn.lock_of(&self.info);
         self.gives_way.store(true, Ordering::Release);
-        let compaction = self.compaction.lock().healed();
+        let compaction = self.compaction.lock_of(&self.info);
         self.gives_way.store(false, Ordering::Release);
         drop(turn);
         compaction

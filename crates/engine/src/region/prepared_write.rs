@@ -199,6 +199,7 @@ impl<'a> PreparedWrite<'a> {
                 self.rest.push(run);
             }
         }
+        assert_eq!(start, cells.len(), "the runs contain all cells of the operation");
         self.bytes += cells.len();
         self.has_tags |= runs.has_tags;
     }
@@ -225,6 +226,7 @@ impl<'a> Runs<'a> {
     fn add(&mut self, cell: CellRef<'_>, end: usize) -> Result<()> {
         let name = cell.family();
         if self.family.is_none_or(|family| self.snapshot.families[family].name != name) {
+            debug_assert!(end > self.end, "a cell has bytes");
             let family = self.snapshot.family_index(name)?;
             if let Some(before) = self.family.replace(family) {
                 self.ended.push((before, self.end));
@@ -244,12 +246,15 @@ mod tests {
     use halite_types::{CellType, Error, ErrorKind, FamilyDescriptor, TableDescriptor};
 
     use super::*;
+    use crate::memstore::MemTable;
+    use crate::store::StoreSnapshot;
 
     fn snapshot(families: &[&'static str]) -> RegionSnapshot {
         let table = TableDescriptor::new("t".parse().unwrap());
         let table =
             families.iter().fold(table, |table, name| table.family(FamilyDescriptor::new(*name)));
-        RegionSnapshot::new(Arc::new(table), None, Vec::new())
+        let store = |_| StoreSnapshot::new(Arc::new(MemTable::new(4096)), Vec::new());
+        RegionSnapshot::new(Arc::new(table), None, families.iter().map(store).collect())
     }
 
     fn cells(cells: &[(&str, &str, i64, &[u8])]) -> CellsBuilder {
@@ -334,7 +339,7 @@ mod tests {
         write.add(&mut cells, 9, Some(SyncLevel::Async), accept).unwrap();
         write.nonce = Some(Nonce { group: 1, number: 2 });
         assert!(write.is_for(&before) && !write.is_for(&after));
-        assert!(write.is_for(&before.with_stores(Vec::new())));
+        assert!(write.is_for(&before.with_stores(before.stores.clone())));
         let resolved = write.resolved_for(&after).unwrap();
         assert_eq!(runs(&resolved), [(1, b"a".to_vec()), (2, b"b".to_vec())]);
         assert_eq!(

@@ -6,6 +6,7 @@
 //! read-modify-write.
 
 use crate::heal::{Healed, healed_try};
+use crate::ranked_lock::{HeldLock, LockRank};
 use std::collections::BTreeSet;
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -19,8 +20,21 @@ pub(crate) struct RowLocks {
 
 /// Locks of several rows. One row, the most common case, takes no allocation.
 pub(crate) struct SharedRows<'a> {
+    _held: HeldLock,
     _first: Option<RwLockReadGuard<'a, ()>>,
     _rest: Vec<RwLockReadGuard<'a, ()>>,
+}
+
+/// Exclusive locks of several rows.
+pub(crate) struct ExclusiveRows<'a> {
+    _held: HeldLock,
+    _rows: Vec<RwLockWriteGuard<'a, ()>>,
+}
+
+/// Exclusive lock of one row.
+pub(crate) struct ExclusiveRow<'a> {
+    _held: HeldLock,
+    _row: RwLockWriteGuard<'a, ()>,
 }
 
 impl Default for RowLocks {
@@ -41,8 +55,9 @@ impl RowLocks {
 
     /// Locks these rows for plain writes.
     pub(crate) fn shared<'a>(&self, rows: impl Iterator<Item = &'a [u8]>) -> SharedRows<'_> {
+        let held = HeldLock::acquire(LockRank::Rows, None);
         let mut guards = self.shards_of(rows).map(|shard| shard.read().healed());
-        SharedRows { _first: guards.next(), _rest: guards.collect() }
+        SharedRows { _held: held, _first: guards.next(), _rest: guards.collect() }
     }
 
     /// As [`RowLocks::shared`] without waiting; `None` if another operation has, or waits for,
@@ -56,7 +71,9 @@ impl RowLocks {
             Some(guard) => Some(guard?),
             None => None,
         };
-        Some(SharedRows { _first: first, _rest: guards.collect::<Option<_>>()? })
+        let rest = guards.collect::<Option<_>>()?;
+        let held = HeldLock::acquired(LockRank::Rows, None);
+        Some(SharedRows { _held: held, _first: first, _rest: rest })
     }
 
     /// Returns the locks of these rows in one global order, each once, so no deadlock is possible.
@@ -78,19 +95,23 @@ impl RowLocks {
     pub(crate) fn exclusive_rows<'a>(
         &self,
         rows: impl Iterator<Item = &'a [u8]>,
-    ) -> Vec<RwLockWriteGuard<'_, ()>> {
+    ) -> ExclusiveRows<'_> {
+        let held = HeldLock::acquire(LockRank::Rows, None);
         // In one global order, each lock once, so no deadlock is possible.
         let wanted: BTreeSet<usize> = rows.map(Self::shard).collect();
-        wanted.into_iter().map(|shard| self.shards[shard].write().healed()).collect()
+        let rows = wanted.into_iter().map(|shard| self.shards[shard].write().healed()).collect();
+        ExclusiveRows { _held: held, _rows: rows }
     }
 
     /// Locks `row` for one operation that reads and then writes it.
-    pub(crate) fn exclusive(&self, row: &[u8]) -> RwLockWriteGuard<'_, ()> {
-        self.shards[Self::shard(row)].write().healed()
+    pub(crate) fn exclusive(&self, row: &[u8]) -> ExclusiveRow<'_> {
+        let held = HeldLock::acquire(LockRank::Rows, None);
+        ExclusiveRow { _held: held, _row: self.shards[Self::shard(row)].write().healed() }
     }
 
     /// As [`RowLocks::exclusive`] without waiting; `None` if another operation has the row.
-    pub(crate) fn try_exclusive(&self, row: &[u8]) -> Option<RwLockWriteGuard<'_, ()>> {
-        healed_try(self.shards[Self::shard(row)].try_write())
+    pub(crate) fn try_exclusive(&self, row: &[u8]) -> Option<ExclusiveRow<'_>> {
+        let row = healed_try(self.shards[Self::shard(row)].try_write())?;
+        Some(ExclusiveRow { _held: HeldLock::acquired(LockRank::Rows, None), _row: row })
     }
 }

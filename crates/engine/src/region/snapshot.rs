@@ -118,6 +118,13 @@ impl RegionSnapshot {
     ) -> Self {
         let families =
             descriptor.families().map(|family| Family::new(&descriptor, family)).collect();
+        let families: Arc<[Family]> = families;
+        // The computed rows of `hbase:meta` have families and no stores.
+        assert!(
+            stores.is_empty() || families.len() == stores.len(),
+            "each family of a region has a store"
+        );
+        debug_assert!(families.is_sorted_by(|a, b| a.name < b.name), "families are in order");
         Self {
             settings: TableSettings::from(&*descriptor),
             row_check,
@@ -147,6 +154,8 @@ impl RegionSnapshot {
 
     /// Returns this state with other stores.
     pub(crate) fn with_stores(&self, stores: Vec<StoreSnapshot>) -> Self {
+        assert_eq!(self.families.len(), stores.len(), "each family has a store");
+        debug_assert!(stores.iter().all(StoreSnapshot::is_in_order), "sources are in order");
         Self {
             descriptor: Arc::clone(&self.descriptor),
             settings: self.settings,

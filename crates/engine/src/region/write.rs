@@ -249,6 +249,7 @@ impl Region {
         range: Range<usize>,
         applied: &mut BatchResult,
     ) -> Result<(), usize> {
+        debug_assert_eq!(ops.len(), applied.results.len(), "each operation has a result");
         let first = range.start;
         let results = &mut applied.results[range.clone()];
         let group = &mut ops[range];

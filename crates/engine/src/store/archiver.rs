@@ -12,7 +12,6 @@ use halite_types::TableName;
 
 use crate::catalog::{Catalog, FileOrigin, RequiredLocation, layout};
 use crate::env::Env;
-use crate::heal::Healed;
 use crate::shared::EngineInner;
 
 /// State of the thread that moves files. The lock around it ensures that the last thread sees the
@@ -43,7 +42,7 @@ impl EngineInner {
         if self.lock.check().is_err() {
             return false;
         }
-        let mut placing = self.archiver.lock().healed();
+        let mut placing = self.archiver.lock();
         let catalog = self.manifest.current();
         let names: HashSet<&str> = homes.iter().map(|home| home.name.as_str()).collect();
         let needs = catalog.required_files(|name| names.contains(name));

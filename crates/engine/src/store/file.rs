@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use halite_types::{Error, RegionInfo, Result};
@@ -13,8 +13,8 @@ use super::check_name;
 use crate::block_cache::BlockCache;
 use crate::catalog::{FileEntry, FileOrigin};
 use crate::env::{Env, FileReader};
-use crate::heal::Healed;
 use crate::hfile::{Reader, info_key};
+use crate::ranked_lock::RankedMutex;
 
 /// Rows of a file that belong to a region: from `start` (inclusive) to `end` (exclusive); empty
 /// means unbounded.
@@ -106,7 +106,7 @@ pub(crate) struct StoreFiles {
     store_id: [u8; 16],
     cache: Arc<BlockCache>,
     next_id: AtomicU64,
-    open: Mutex<OpenFiles>,
+    open: RankedMutex<OpenFiles>,
 }
 
 #[derive(Default)]
@@ -129,7 +129,7 @@ impl OpenFiles {
 impl StoreFiles {
     /// Returns a registry without open files.
     pub(crate) fn new(env: Env, store_id: [u8; 16], cache: Arc<BlockCache>) -> Self {
-        Self { env, store_id, cache, next_id: AtomicU64::new(1), open: Mutex::default() }
+        Self { env, store_id, cache, next_id: AtomicU64::new(1), open: RankedMutex::default() }
     }
 
     /// Opens the file of an entry that is, or is about to be, in the manifest.
@@ -150,7 +150,7 @@ impl StoreFiles {
     }
 
     fn open_physical(&self, home: &FileOrigin) -> Result<Arc<PhysicalFile>> {
-        let mut open = self.open.lock().healed();
+        let mut open = self.open.lock();
         if let Some(file) = open.by_origin.get(home).and_then(Weak::upgrade) {
             return Ok(file);
         }

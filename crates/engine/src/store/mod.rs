@@ -59,6 +59,14 @@ impl StoreSnapshot {
         std::iter::once(&self.active).chain(&self.frozen).filter(|table| !table.is_empty())
     }
 
+    /// Returns `true` if the files are newest first, the memstores being flushed are read-only, and
+    /// the active one is not.
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.files.is_sorted_by(|a, b| a.max_sequence() >= b.max_sequence())
+            && self.frozen.iter().all(|memstore| memstore.is_read_only())
+            && !self.active.is_read_only()
+    }
+
     /// Sorts files newest first.
     pub(crate) fn sort_files(files: &mut [Arc<StoreFile>]) {
         files.sort_by(|a, b| {

@@ -163,6 +163,7 @@ fn fill_file(
         }
         writer.append(cell)
     })?;
+    assert_eq!(cells, writer.cells_written(), "a file has every cell that was passed");
     let catalog = shared.manifest.current();
     writer.set_info(STORE_ID_KEY, catalog.store_id.to_vec());
     writer.set_info(GENERATION_KEY, catalog.generation.to_be_bytes().to_vec());

@@ -34,10 +34,13 @@ impl Wal {
         self.check()?;
         let LogWrite { region, sequence, nonce, bytes, cells } = write;
         check_body(bytes)?;
+        debug_assert_eq!(sequence, mvcc.next(), "the log is in the order of the sequence ids");
         let mut buffer = self.buffer();
         let before = buffer.bytes.len();
         format::write_cells(&mut buffer.bytes, region, sequence, nonce, cells);
-        buffer.end += (buffer.bytes.len() - before) as u64;
+        let record_bytes = buffer.bytes.len() - before;
+        assert_eq!(record_bytes, format::write_bytes(bytes, nonce), "the record is whole");
+        buffer.end += record_bytes as u64;
         buffer.nonces += u64::from(nonce.is_some());
         buffer.needs_fsync |= level == SyncLevel::Fsync;
         buffer.complete_later(region, mvcc, sequence);

@@ -56,7 +56,10 @@ impl Buffer {
     pub(super) fn complete_later(&mut self, region: u64, mvcc: &Arc<Mvcc>, sequence: u64) {
         match self.completions.last_mut() {
             // Sequence ids of a region ascend, so the newest completes those before it.
-            Some(last) if last.region == region => last.sequence = sequence,
+            Some(last) if last.region == region => {
+                assert!(last.sequence < sequence, "sequence ids of a region rise");
+                last.sequence = sequence;
+            }
             _ => self.completions.push(Completion { region, mvcc: Arc::clone(mvcc), sequence }),
         }
     }

@@ -91,6 +91,7 @@ impl SegmentHeader {
         out.extend_from_slice(&self.salt.to_be_bytes());
         let crc = crc32c::crc32c(&out);
         out.extend_from_slice(&crc.to_be_bytes());
+        assert_eq!(out.len(), HEADER_BYTES, "the length of a header is fixed");
         out
     }
 
@@ -235,6 +236,11 @@ pub(crate) fn write_cells<'a>(
     seal_with(&mut out[start..], crc);
 }
 
+/// Returns the bytes of a record with this many bytes of cells.
+pub(crate) fn write_bytes(cells: usize, nonce: Option<Nonce>) -> usize {
+    RECORD_HEAD_BYTES + CELLS_HEADER_BYTES + nonce.map_or(0, |_| NONCE_BYTES) + cells
+}
+
 /// Appends a sync marker, without the checksum of its head.
 pub(crate) fn write_sync_marker(out: &mut Vec<u8>, mark: SyncMarker) {
     let start = begin_record(out, KIND_SYNC_MARKER);
@@ -277,6 +283,7 @@ fn seal_with(record: &mut [u8], crc: u32) {
 /// Fills in the checksums of the heads of `records`, which will be written at `offset` of the
 /// segment whose header has the checksum `seed`.
 pub(crate) fn chain(records: &mut [u8], seed: u32, offset: u64) {
+    let end = offset + records.len() as u64;
     let (mut rest, mut at) = (records, offset);
     while let Some((head, behind)) = rest.split_first_chunk_mut::<RECORD_HEAD_BYTES>() {
         let crc = head_checksum(seed, at, &head[..8]);
@@ -285,6 +292,7 @@ pub(crate) fn chain(records: &mut [u8], seed: u32, offset: u64) {
         at += (RECORD_HEAD_BYTES + length) as u64;
         rest = behind.split_at_mut(length).1;
     }
+    assert_eq!(at, end, "a group has whole records");
 }
 
 fn head_checksum(seed: u32, offset: u64, lengths: &[u8]) -> u32 {

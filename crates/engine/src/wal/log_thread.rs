@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use super::Wal;
 use super::buffer::ThreadState;
-use crate::heal::Healed;
 
 /// Delay before the log thread retries a write that found no disk space.
 const STALL_PAUSE: Duration = Duration::from_secs(1);
@@ -25,10 +24,9 @@ impl Wal {
             let mut is_retry = false;
             while !buffer.has_work && buffer.thread != ThreadState::Ending && !is_retry {
                 if self.stall.is_on.load(Ordering::Acquire) && self.failure().is_ok() {
-                    let (again, waited) = self.work.wait_timeout(buffer, STALL_PAUSE).healed();
-                    (buffer, is_retry) = (again, waited.timed_out());
+                    (buffer, is_retry) = buffer.wait_timeout(&self.work, STALL_PAUSE);
                 } else {
-                    buffer = self.work.wait(buffer).healed();
+                    buffer = buffer.wait(&self.work);
                 }
             }
             drop(buffer);

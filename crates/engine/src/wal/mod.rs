@@ -37,15 +37,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
 use halite_types::{Error, Result};
 
 use crate::disk_room::DiskRoom;
 use crate::env::Env;
-use crate::heal::Healed;
 use crate::histogram::Histogram;
+use crate::ranked_lock::{LockRank, RankedGuard, RankedMutex};
 use crate::store_lock::StoreLock;
 
 mod append;
@@ -111,13 +111,13 @@ pub(crate) struct Wal {
     store_id: [u8; 16],
     lock: Arc<StoreLock>,
     disk: Arc<DiskRoom>,
-    buffer: Mutex<Buffer>,
+    buffer: RankedMutex<Buffer>,
     /// Wakes the log thread; used with `buffer`.
     work: Condvar,
-    segment_writer: Mutex<SegmentWriter>,
+    segment_writer: RankedMutex<SegmentWriter>,
     /// Nonce files, oldest first. Held while segments are removed, and acquired before
     /// `segment_writer`.
-    stored_nonces: Mutex<VecDeque<StoredNonces>>,
+    stored_nonces: RankedMutex<VecDeque<StoredNonces>>,
     /// Position up to which all records are written.
     written: AtomicU64,
     /// Position up to which all records are synced.
@@ -179,29 +179,35 @@ impl Wal {
             store_id,
             lock,
             disk,
-            buffer: Mutex::new(Buffer {
-                bytes: Vec::new(),
-                end: 0,
-                nonces: 0,
-                needs_fsync: false,
-                completions: Vec::new(),
-                waiters: Vec::new(),
-                has_work: false,
-                thread: ThreadState::None,
-            }),
+            buffer: RankedMutex::new(
+                LockRank::WalBuffer,
+                Buffer {
+                    bytes: Vec::new(),
+                    end: 0,
+                    nonces: 0,
+                    needs_fsync: false,
+                    completions: Vec::new(),
+                    waiters: Vec::new(),
+                    has_work: false,
+                    thread: ThreadState::None,
+                },
+            ),
             work: Condvar::new(),
-            segment_writer: Mutex::new(SegmentWriter {
-                segment: None,
-                next_number: 1,
-                previous_bytes: 0,
-                closed: VecDeque::new(),
-                removals: 0,
-                durable_removals: 0,
-                flushed: BTreeMap::new(),
-                spare: Vec::new(),
-                spare_completions: Vec::new(),
-            }),
-            stored_nonces: Mutex::default(),
+            segment_writer: RankedMutex::new(
+                LockRank::SegmentWriter,
+                SegmentWriter {
+                    segment: None,
+                    next_number: 1,
+                    previous_bytes: 0,
+                    closed: VecDeque::new(),
+                    removals: 0,
+                    durable_removals: 0,
+                    flushed: BTreeMap::new(),
+                    spare: Vec::new(),
+                    spare_completions: Vec::new(),
+                },
+            ),
+            stored_nonces: RankedMutex::new(LockRank::StoredNonces, VecDeque::new()),
             written: AtomicU64::new(0),
             synced: AtomicU64::new(0),
             bytes_written: AtomicU64::new(0),
@@ -224,16 +230,16 @@ impl Wal {
             .store(io.closed.iter().map(|segment| segment.bytes).sum(), Ordering::Relaxed);
     }
 
-    fn buffer(&self) -> MutexGuard<'_, Buffer> {
-        self.buffer.lock().healed()
+    fn buffer(&self) -> RankedGuard<'_, Buffer> {
+        self.buffer.lock()
     }
 
-    fn segment_writer(&self) -> MutexGuard<'_, SegmentWriter> {
-        self.segment_writer.lock().healed()
+    fn segment_writer(&self) -> RankedGuard<'_, SegmentWriter> {
+        self.segment_writer.lock()
     }
 
-    fn stored_nonces(&self) -> MutexGuard<'_, VecDeque<StoredNonces>> {
-        self.stored_nonces.lock().healed()
+    fn stored_nonces(&self) -> RankedGuard<'_, VecDeque<StoredNonces>> {
+        self.stored_nonces.lock()
     }
 
     /// Returns the level at which an ordinary write is complete.

@@ -9,7 +9,7 @@ use super::Wal;
 use super::names::{self, segment_path};
 use super::nonces::{self, MAX_NONCES, StoredNonces};
 use super::open_segment::SegmentWriter;
-use crate::heal::{Healed, healed_try};
+use crate::heal::Healed;
 
 impl Wal {
     /// Records that all cells of `region` up to `sequence` are in store files, and removes the
@@ -86,6 +86,8 @@ impl Wal {
 
     pub(super) fn remove_oldest(&self, io: &mut SegmentWriter) -> Result<()> {
         let Some(oldest) = io.closed.front() else { return Ok(()) };
+        assert!(!io.needs(oldest), "a segment with cells that are in no store file is needed");
+        assert_eq!(io.removals, io.durable_removals, "one removal is durable before the next");
         self.lock.check()?;
         let path = segment_path(oldest.number);
         match self.env.fs.remove_file(&path) {
@@ -98,7 +100,8 @@ impl Wal {
             _ => {}
         }
         let removed = io.closed.pop_front().map_or(0, |segment| segment.bytes);
-        self.closed_bytes.fetch_sub(removed, Ordering::Relaxed);
+        let before = self.closed_bytes.fetch_sub(removed, Ordering::Relaxed);
+        debug_assert!(before >= removed, "the bytes of closed segments are counted once");
         io.removals += 1;
         Ok(())
     }
@@ -112,6 +115,7 @@ impl Wal {
             file.is_expired(now, self.options.nonce_grace_period_ms) || newer >= MAX_NONCES
         }) {
             let _ = self.env.fs.remove_file(&names::nonces_path(oldest.number));
+            debug_assert!(count >= oldest.count, "the count is a sum over the files");
             count -= oldest.count;
             stored.pop_front();
         }
@@ -130,11 +134,7 @@ impl Wal {
         let segments = segments.saturating_mul(
             usize::try_from(self.options.segment_bytes.div_ceil(self.segment_bytes())).unwrap_or(1),
         );
-        let io = if waits {
-            Some(self.segment_writer())
-        } else {
-            healed_try(self.segment_writer.try_lock())
-        };
+        let io = if waits { Some(self.segment_writer()) } else { self.segment_writer.try_lock() };
         let Some(io) = io else { return HashSet::new() };
         if io.closed.len() <= segments && self.closed_bytes() <= bytes {
             return HashSet::new();

@@ -75,6 +75,7 @@ impl<'a> Rewriter<'a> {
         let length = self.written + (self.chunk.len() + super::format::END_BYTES) as u64;
         write_end(&mut self.chunk, counts_as.unwrap_or(length));
         self.write_chunk()?;
+        assert_eq!(self.written, length, "the end record has the length of the segment");
         let path = segment_path(self.number);
         let replaced =
             self.file.sync().and_then(|()| self.env.fs.rename(&temporary_path(&path), &path));

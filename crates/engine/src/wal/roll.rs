@@ -13,7 +13,6 @@ use super::open_segment::{
 };
 use super::stall::{not_begun, stopped, unwritten};
 use super::sync::FailOnPanic;
-use crate::heal::healed_try;
 
 impl Wal {
     /// Closes the current segment; the next write begins another.
@@ -54,7 +53,7 @@ impl Wal {
     /// Verifies that the current segment still has its name. A write in progress does this check
     /// itself.
     pub(crate) fn try_check_segment(&self) {
-        let Some(io) = healed_try(self.segment_writer.try_lock()) else { return };
+        let Some(io) = self.segment_writer.try_lock() else { return };
         let checked = self.check_segment(&io);
         drop(io);
         if let Err(error) = checked {
@@ -106,6 +105,11 @@ impl Wal {
 
     pub(super) fn make_segment(&self, io: &mut SegmentWriter, path: &str) -> Result<()> {
         let (env, number) = (&self.env, io.next_number);
+        assert!(io.segment.is_none(), "a segment is open already");
+        assert!(
+            io.closed.back().is_none_or(|last| last.number < number),
+            "the number of a segment is never used again"
+        );
         // The segment contains nothing yet, so the attempt can be repeated from the start.
         let failed =
             |error| not_begun(&format!("beginning log segment {}/{path}", env.fs.root()), error);
@@ -189,6 +193,10 @@ impl Wal {
         open.segment.closed_ms = self.env.clock.now_ms();
         self.counters.rolls.fetch_add(1, Ordering::Relaxed);
         self.closed_bytes.fetch_add(open.segment.bytes, Ordering::Relaxed);
+        assert!(
+            io.closed.back().is_none_or(|last| last.number < open.segment.number),
+            "segments are closed in the order of their numbers"
+        );
         io.closed.push_back(open.segment);
         // Segments whose nonces must be stored first, or which must wait for a sync, are removed
         // when the log is not held.

@@ -12,7 +12,6 @@ use super::format::{self, SyncMarker};
 use super::names::segment_path;
 use super::open_segment::{OpenSegment, SegmentWriter};
 use super::stall::{may_be_tried_again, stopped, undecided_if_stalled, unwritten};
-use crate::heal::healed_try;
 
 impl Wal {
     /// Admits a write. A stalled log without its own thread first retries the unwritten group.
@@ -23,7 +22,7 @@ impl Wal {
         if self.stall.is_on.load(Ordering::Acquire)
             && self.failure().is_ok()
             && self.buffer().thread == ThreadState::None
-            && let Some(mut io) = healed_try(self.segment_writer.try_lock())
+            && let Some(mut io) = self.segment_writer.try_lock()
         {
             // `check` reports the error.
             let _ = self.write_group(&mut io, false);
@@ -57,7 +56,7 @@ impl Wal {
         if self.is_durable(position, false) {
             return Some(Ok(()));
         }
-        let mut io = healed_try(self.segment_writer.try_lock())?;
+        let mut io = self.segment_writer.try_lock()?;
         if self.is_durable(position, false) {
             return Some(Ok(()));
         }
@@ -152,7 +151,9 @@ impl Wal {
         }
         completions.clear();
         io.spare_completions = completions;
-        self.written.store(end, Ordering::Release);
+        let written = self.written.swap(end, Ordering::AcqRel);
+        debug_assert!(written <= end, "the written position rises");
+        debug_assert!(self.synced.load(Ordering::Acquire) <= end, "synced bytes are written");
         if fsync {
             self.synced.store(end, Ordering::Release);
         }
@@ -265,7 +266,11 @@ impl Wal {
             open.segment.nonces += nonces;
             self.bytes_written.fetch_add(group.len() as u64, Ordering::Relaxed);
             for completion in completions {
-                open.segment.regions.insert(completion.region, completion.sequence);
+                let before = open.segment.regions.insert(completion.region, completion.sequence);
+                debug_assert!(
+                    before.is_none_or(|before| before < completion.sequence),
+                    "sequence ids of a region rise within a segment"
+                );
             }
         }
         if fsync && open.durable_bytes < open.bytes {
@@ -273,6 +278,8 @@ impl Wal {
                 .map_err(|error| stopped(&format!("syncing {}", name()), error))?;
             (open.durable_bytes, open.durable_length) = (open.bytes, open.length);
         }
+        debug_assert!(open.durable_bytes <= open.bytes && open.bytes <= open.length);
+        debug_assert!(open.durable_length <= open.length, "a synced length is one of the file");
         Ok(())
     }
 }
