@@ -1,14 +1,13 @@
 //! Blocks of a file in file order, found by their headers alone.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use halite_types::Result;
-
-use super::block::{BlockHandle, BlockHeader, BlockKind, HEADER_BYTES};
+use super::block_header::{BlockHandle, BlockHeader, BlockKind, HEADER_BYTES};
 use super::checksum::ChecksumType;
 use super::damaged;
 use super::load_on_open::read_bytes;
 use super::reader::Reader;
 use super::trailer::TRAILER_BYTES;
+use halite_types::Result;
 
 /// Summary of a block from its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

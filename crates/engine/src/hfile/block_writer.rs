@@ -2,13 +2,12 @@
 
 use std::mem;
 
-use halite_types::{Error, Result};
-
-use super::block::{BlockHandle, BlockKind, HEADER_BYTES, MAX_PAYLOAD_BYTES};
+use super::block_header::{BlockHandle, BlockKind, HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use super::checksum::{ChecksumType, checksum_bytes};
 use super::codec::Compressor;
 use super::encoding::DataBlockEncoding;
 use crate::env::FileWriter;
+use halite_types::{Error, Result};
 
 /// Writer of consecutive blocks.
 pub(super) struct BlockWriter {

@@ -3,14 +3,13 @@
 
 use std::cmp::Ordering;
 
-use halite_types::cell::{LATEST_TIMESTAMP, TYPE_MAXIMUM, make_key};
-use halite_types::{Error, ErrorKind, Result};
-
-use super::block::BlockHandle;
+use super::block_header::BlockHandle;
 use super::hash::HashKind;
 use super::index::RootIndex;
 use super::vint::ByteReader;
 use super::{Comparator, damaged};
+use halite_types::cell::{LATEST_TIMESTAMP, TYPE_MAXIMUM, make_key};
+use halite_types::{Error, ErrorKind, Result};
 
 /// Only supported version of the meta block.
 pub(super) const BLOOM_VERSION: u32 = 3;

@@ -1,13 +1,12 @@
 //! Writer of a bloom filter in chunks, during the writing of a file.
 
-use halite_types::{Error, Result};
-
-use super::block::BlockKind;
+use super::block_header::BlockKind;
 use super::block_writer::BlockWriter;
 use super::bloom::{BLOOM_VERSION, bit_positions};
 use super::hash::HashKind;
 use super::index::{IndexEntry, write_root};
 use super::vint::write_vlong;
+use halite_types::{Error, Result};
 
 /// Maximum number of times that a partly filled chunk is halved (`io.storefile.bloom.max.fold`).
 const MAX_FOLD: u32 = 7;

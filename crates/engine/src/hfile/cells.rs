@@ -5,25 +5,16 @@
 
 use std::cmp::Ordering;
 
-use halite_types::cell::{RowPrefix, check_key, key_row};
-use halite_types::{CellRef, Error, Result};
-
 use super::block::Block;
+use super::cell_layout::CellLayout;
 use super::vint::ByteReader;
 use super::{Comparator, damaged};
+use halite_types::cell::{RowPrefix, check_key, key_row};
+use halite_types::{CellRef, Error, Result};
 
 /// Distance in cells between restarts. A data block stores the offset of each restart, and the
 /// start of its row after the common prefix of the block: twelve bytes each.
 const RESTART_CELLS: usize = 4;
-
-/// Optional parts of every cell of a file.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct CellLayout {
-    pub(super) tags: bool,
-    /// `true` if the tags of an encoded block use a dictionary.
-    pub(super) tags_compressed: bool,
-    pub(super) sequence_ids: bool,
-}
 
 /// Positions of the cells of a data block in its payload.
 #[derive(Debug)]

@@ -4,14 +4,14 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use halite_types::cell::{first_on_row, key_row};
-use halite_types::{CellRef, Error, Result};
-
-use super::block::{Block, BlockHandle, BlockKind};
+use super::block::Block;
+use super::block_header::{BlockHandle, BlockKind};
 use super::cells::CellSpan;
 use super::damaged;
 use super::index_path::{IndexPath, memory_share};
 use super::reader::{BlockSource, DirectBlocks, Reader};
+use halite_types::cell::{first_on_row, key_row};
+use halite_types::{CellRef, Error, Result};
 
 /// Position in a file: on a cell, or on none. A new cursor is on none until its first seek, and so
 /// is one whose last call failed. It owns its data, so it can be stored.

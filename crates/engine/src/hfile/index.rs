@@ -3,12 +3,11 @@
 
 use std::cmp::Ordering;
 
-use halite_types::cell::{RowPrefix, check_key, key_row};
-use halite_types::{Error, Result};
-
-use super::block::{BlockHandle, HEADER_BYTES};
+use super::block_header::{BlockHandle, HEADER_BYTES};
 use super::vint::{ByteReader, vlong_len, write_vlong};
 use super::{Comparator, damaged};
+use halite_types::cell::{RowPrefix, check_key, key_row};
+use halite_types::{Error, Result};
 
 /// Bytes of an entry's block handle.
 const HANDLE_BYTES: usize = 12;

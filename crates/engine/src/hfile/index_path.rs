@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use halite_types::Result;
-
-use super::block::{Block, BlockHandle, BlockKind};
+use super::block::Block;
+use super::block_header::{BlockHandle, BlockKind};
 use super::damaged;
 use super::reader::{BlockSource, Reader};
+use halite_types::Result;
 
 /// Choice of the entry on each level of the path.
 #[derive(Clone, Copy)]

@@ -2,11 +2,10 @@
 
 use std::mem;
 
-use halite_types::Result;
-
-use super::block::{BlockHandle, BlockKind};
+use super::block_header::{BlockHandle, BlockKind};
 use super::block_writer::BlockWriter;
 use super::index::{EMPTY_NON_ROOT_BYTES, IndexEntry, MidKey, write_non_root, write_root};
+use halite_types::Result;
 
 /// Level count at which HBase stops adding levels.
 const MAX_LEVELS: u32 = 16;

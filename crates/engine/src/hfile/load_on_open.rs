@@ -1,15 +1,15 @@
 //! Load-on-open section: the blocks between the data and the trailer that stay in memory.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use halite_types::{Error, Result};
-
-use super::block::{Block, BlockFormat, BlockHeader, BlockKind, HEADER_BYTES};
+use super::block::{Block, BlockFormat};
+use super::block_header::{BlockHeader, BlockKind, HEADER_BYTES};
 use super::bloom::BloomMeta;
 use super::damaged;
 use super::file_info::FileInfo;
 use super::index::{MidKey, RootIndex};
 use super::trailer::Trailer;
 use crate::env::FileReader;
+use halite_types::{Error, Result};
 
 /// Blocks from the data index root to the trailer, which are contiguous.
 pub(super) struct LoadOnOpenSection<'a> {

@@ -30,10 +30,12 @@
 //! blocks from a [`BlockSource`], which may be a cache, and may reject the request.
 
 mod block;
+mod block_header;
 mod block_iter;
 mod block_writer;
 mod bloom;
 mod bloom_writer;
+mod cell_layout;
 mod cells;
 mod checksum;
 mod codec;
@@ -55,7 +57,8 @@ mod verify;
 mod vint;
 mod writer;
 
-pub use block::{Block, BlockHandle, BlockKind};
+pub use block::Block;
+pub use block_header::{BlockHandle, BlockKind};
 pub use block_iter::BlockSummary;
 pub use checksum::ChecksumType;
 pub use codec::Compression;

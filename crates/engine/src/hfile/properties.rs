@@ -3,14 +3,13 @@
 
 use std::ops::RangeInclusive;
 
-use halite_types::cell::key_row;
-use halite_types::{BloomType, Result};
-
-use super::block::BlockKind;
+use super::block_header::BlockKind;
 use super::bloom::{BloomMeta, column_key};
 use super::damaged;
 use super::file_info::info_key;
 use super::reader::{BlockSource, Reader};
+use halite_types::cell::key_row;
+use halite_types::{BloomType, Result};
 
 impl Reader {
     /// Returns the number of cells.

@@ -3,11 +3,10 @@
 
 use std::sync::Arc;
 
-use halite_types::{BloomType, Error, Result};
-
-use super::block::{Block, BlockFormat, BlockHandle, BlockKind, unsupported_encoding};
+use super::block::{Block, BlockFormat};
+use super::block_header::{BlockHandle, BlockKind, unsupported_encoding};
 use super::bloom::BloomMeta;
-use super::cells::CellLayout;
+use super::cell_layout::CellLayout;
 use super::encoding::DataBlockEncoding;
 use super::file_info::{FileInfo, info_key};
 use super::index::{MidKey, RootIndex};
@@ -15,6 +14,7 @@ use super::load_on_open::{LoadOnOpenBlocks, LoadOnOpenSection, read_bytes};
 use super::trailer::{TRAILER_BYTES, Trailer};
 use super::{Comparator, damaged};
 use crate::env::FileReader;
+use halite_types::{BloomType, Error, Result};
 
 /// Source of a file's blocks: the disk, or a cache in front of it.
 pub trait BlockSource: Send + Sync {

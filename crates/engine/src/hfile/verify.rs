@@ -7,16 +7,16 @@
 
 use std::sync::{Arc, Mutex};
 
-use halite_types::cell::{CellType, MAX_FAMILY_BYTES, MAX_ROW_BYTES, key_family, key_row};
-use halite_types::key::to_string_binary;
-use halite_types::{CellRef, Error, Result};
-
-use super::block::{Block, BlockHandle, BlockKind};
+use super::block::Block;
+use super::block_header::{BlockHandle, BlockKind};
 use super::block_iter::BlockSummary;
 use super::damaged;
 use super::file_info::info_key;
 use super::reader::{BlockSource, DirectBlocks, Reader};
 use crate::heal::Healed;
+use halite_types::cell::{CellType, MAX_FAMILY_BYTES, MAX_ROW_BYTES, key_family, key_row};
+use halite_types::key::to_string_binary;
+use halite_types::{CellRef, Error, Result};
 
 /// Content of a consistent file.
 #[derive(Clone, Debug, PartialEq, Eq)]

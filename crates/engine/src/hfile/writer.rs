@@ -3,13 +3,10 @@
 use std::cmp::Ordering;
 use std::mem;
 
-use halite_types::cell::{LATEST_TIMESTAMP, MAX_TAGS_BYTES, TYPE_MAXIMUM, key_family, write_key};
-use halite_types::{BloomType, CellRef, CellType, Error, Result};
-
-use super::block::BlockKind;
+use super::block_header::BlockKind;
 use super::block_writer::BlockWriter;
 use super::bloom_writer::BloomWriter;
-use super::cells::CellLayout;
+use super::cell_layout::CellLayout;
 use super::encoding::{BlockEncoder, DataBlockEncoding};
 use super::file_info::{FileInfo, encode_compacted_from, encode_flag, info_key};
 use super::index::IndexEntry;
@@ -20,6 +17,8 @@ use super::trailer::{TRAILER_BYTES, Trailer};
 use super::vint::write_vlong;
 use super::{Comparator, MIN_BYTES_PER_CHECKSUM};
 use crate::env::FileWriter;
+use halite_types::cell::{LATEST_TIMESTAMP, MAX_TAGS_BYTES, TYPE_MAXIMUM, key_family, write_key};
+use halite_types::{BloomType, CellRef, CellType, Error, Result};
 
 /// Writer of one file, cell by cell in order.
 pub struct Writer {

@@ -2,8 +2,9 @@
 //! `flag | [cint key] | [cint value] | cint common | rest of the key | timestamp | [type] | value`.
 //! The timestamp has the minimum number of bytes, the lowest first, and may be a difference.
 
+use super::data_block_encoding::DataBlockEncoding;
+use super::differences::DifferenceDecoder;
 use super::key::{Keys, Value};
-use super::{DataBlockEncoding, DifferenceDecoder};
 use crate::hfile::vint::ByteReader;
 
 const SAME_KEY_LENGTH: u8 = 0x01;

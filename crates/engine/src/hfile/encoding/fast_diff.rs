@@ -2,8 +2,9 @@
 //! `flag | [cint key] | [cint value] | cint common | rest of the key | rest of the timestamp | [type] | [value]`.
 //! The first cell of a block has its whole key.
 
+use super::data_block_encoding::DataBlockEncoding;
+use super::differences::DifferenceDecoder;
 use super::key::{Keys, STAMP_BYTES, Value, row_end};
-use super::{DataBlockEncoding, DifferenceDecoder};
 use crate::hfile::vint::ByteReader;
 
 /// Mask of the number of leading bytes of the timestamp that equal the previous one's.

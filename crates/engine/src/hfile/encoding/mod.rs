@@ -12,7 +12,9 @@
 //! A `cint` is a number in groups of seven bits, the lowest first.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
+mod data_block_encoding;
 mod diff;
+mod differences;
 mod fast_diff;
 mod key;
 mod plain;
@@ -20,94 +22,16 @@ mod prefix;
 mod row_index;
 mod tags;
 
-use std::marker::PhantomData;
-
-use halite_types::{Error, ErrorKind, Result};
-
-use super::block::{BlockKind, ENCODED_DATA_MAGIC, MAX_PAYLOAD_BYTES, unsupported_encoding};
-use super::cells::CellLayout;
+use super::block_header::unsupported_encoding;
+use super::cell_layout::CellLayout;
 use super::damaged;
 use super::vint::ByteReader;
-use key::{Keys, Value};
-use tags::TagDictionary;
-
-/// Bytes of the id before an encoded block.
-const ID_BYTES: usize = 2;
-
-/// Encoding of the cells of a file's data blocks. All of HBase's encodings can be read;
-/// [`DataBlockEncoding::is_written`] returns `true` for those that can be written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the encoding of that name")]
-pub enum DataBlockEncoding {
-    #[default]
-    None,
-    Prefix,
-    Diff,
-    FastDiff,
-    RowIndexV1,
-}
-
-/// Encoder of the data blocks of one file. It may keep its buffers from block to block.
-pub(super) trait BlockEncoder: Send {
-    /// Returns the payload of the block with these cells, which are the payload of a plain one.
-    fn encode<'a>(&'a mut self, cells: &'a [u8], layout: CellLayout) -> Result<&'a [u8]>;
-}
-
-/// Decoder of an encoding whose cells are stored as differences from the previous one.
-trait DifferenceDecoder {
-    const ENCODING: DataBlockEncoding;
-
-    /// Reads the fields before the first cell; `None` if they are damaged.
-    fn read_start(_input: &mut ByteReader<'_>, _keys: &mut Keys) -> Option<()> {
-        Some(())
-    }
-
-    /// Reads the key of a cell into `keys`, and its value; `None` if it is damaged. `value_bytes`
-    /// is the length of the previous value.
-    fn read<'a>(
-        input: &mut ByteReader<'a>,
-        keys: &mut Keys,
-        value_bytes: usize,
-    ) -> Option<Value<'a>>;
-}
+pub(super) use data_block_encoding::BlockEncoder;
+pub use data_block_encoding::DataBlockEncoding;
+use differences::decode_differences;
+use halite_types::{Error, ErrorKind, Result};
 
 impl DataBlockEncoding {
-    const ALL: [Self; 5] = [Self::None, Self::Prefix, Self::Diff, Self::FastDiff, Self::RowIndexV1];
-
-    /// Returns HBase's name, as in the attribute `DATA_BLOCK_ENCODING`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "NONE",
-            Self::Prefix => "PREFIX",
-            Self::Diff => "DIFF",
-            Self::FastDiff => "FAST_DIFF",
-            Self::RowIndexV1 => "ROW_INDEX_V1",
-        }
-    }
-
-    fn id(self) -> u16 {
-        match self {
-            Self::None => 0,
-            Self::Prefix => 2,
-            Self::Diff => 3,
-            Self::FastDiff => 4,
-            Self::RowIndexV1 => 7,
-        }
-    }
-
-    /// Returns the encoding with an HBase name such as `FAST_DIFF`.
-    pub fn from_name(name: &[u8]) -> Option<Self> {
-        Self::ALL.into_iter().find(|encoding| encoding.name().as_bytes() == name)
-    }
-
-    /// Returns the eight bytes that a data block with it starts with.
-    pub(super) fn magic(self) -> &'static [u8; 8] {
-        match self {
-            Self::None => BlockKind::Data.magic(),
-            Self::Prefix | Self::Diff | Self::FastDiff | Self::RowIndexV1 => ENCODED_DATA_MAGIC,
-        }
-    }
-
     /// Returns `true` if files with it can be written.
     pub fn is_written(self) -> bool {
         self.find_encoder().is_some()
@@ -160,117 +84,6 @@ pub(super) fn decode(payload: &[u8], layout: CellLayout) -> Result<Vec<u8>> {
         Some(DataBlockEncoding::RowIndexV1) => row_index::decode(payload),
         // A plain block has another magic and no id.
         Some(DataBlockEncoding::None) | None => Err(unsupported_encoding(&format!("number {id}"))),
-    }
-}
-
-fn decode_differences<D: DifferenceDecoder>(payload: &[u8], layout: CellLayout) -> Result<Vec<u8>> {
-    Decoder::<D>::new(payload, layout)?.run()
-}
-
-/// Decoder of a block to plain bytes.
-struct Decoder<'a, D> {
-    differences: PhantomData<D>,
-    payload: &'a [u8],
-    input: ByteReader<'a>,
-    layout: CellLayout,
-    keys: Keys,
-    dictionary: TagDictionary<'a>,
-    /// Offset of the previous value in `out`, and its length.
-    value: (usize, usize),
-    /// Bytes of the plain block.
-    bytes: usize,
-    out: Vec<u8>,
-}
-
-impl<'a, D: DifferenceDecoder> Decoder<'a, D> {
-    fn new(payload: &'a [u8], layout: CellLayout) -> Result<Self> {
-        let mut input = ByteReader::starting_at(payload, ID_BYTES);
-        let bytes = input.length().filter(|bytes| *bytes <= MAX_PAYLOAD_BYTES);
-        let bytes = bytes.ok_or_else(|| damaged("it states an impossible size of its cells"))?;
-        let mut keys = Keys::default();
-        D::read_start(&mut input, &mut keys)
-            .ok_or_else(|| damaged("it ends before its first cell"))?;
-        Ok(Self {
-            differences: PhantomData,
-            payload,
-            input,
-            layout,
-            keys,
-            dictionary: TagDictionary::default(),
-            value: (0, 0),
-            bytes,
-            out: Vec::new(),
-        })
-    }
-
-    fn run(mut self) -> Result<Vec<u8>> {
-        let mut number = 0_u32;
-        while self.input.remaining() > 0 {
-            self.cell().ok_or_else(|| self.broken(number))?;
-            number = number.saturating_add(1);
-        }
-        if self.out.len() != self.bytes {
-            return Err(damaged(format_args!(
-                "its cells come to {} bytes, and it states {}",
-                self.out.len(),
-                self.bytes
-            )));
-        }
-        Ok(self.out)
-    }
-
-    fn broken(&self, number: u32) -> Error {
-        let at = self.input.position();
-        damaged(format_args!(
-            "its cell {number} cannot be decoded from {} near byte {at} of the payload",
-            D::ENCODING.name()
-        ))
-    }
-
-    /// Decodes one cell; `None` if it is damaged.
-    fn cell(&mut self) -> Option<()> {
-        let value = D::read(&mut self.input, &mut self.keys, self.value.1)?;
-        let value_bytes = match value {
-            Value::Given(value) => value.len(),
-            Value::Same => self.value.1,
-        };
-        let key = self.keys.finish();
-        let whole = key.len().checked_add(value_bytes)?.checked_add(8)?;
-        // Before any copy: a few bytes that repeat many times must not exceed the stated length.
-        if self.out.len().checked_add(whole)? > self.bytes {
-            return None;
-        }
-        self.out.extend_from_slice(&u32::try_from(key.len()).ok()?.to_be_bytes());
-        self.out.extend_from_slice(&u32::try_from(value_bytes).ok()?.to_be_bytes());
-        self.out.extend_from_slice(key);
-        let start = self.out.len();
-        match value {
-            Value::Given(value) => self.out.extend_from_slice(value),
-            Value::Same => {
-                self.out.extend_from_within(self.value.0..self.value.0.checked_add(value_bytes)?);
-            }
-        }
-        self.value = (start, value_bytes);
-        self.suffixes()
-    }
-
-    /// Decodes the tags and the sequence id after a cell.
-    fn suffixes(&mut self) -> Option<()> {
-        if self.layout.tags {
-            let bytes = self.input.compressed_int()?;
-            self.out.extend_from_slice(&u16::try_from(bytes).ok()?.to_be_bytes());
-            if self.layout.tags_compressed {
-                self.dictionary.read(&mut self.input, bytes, &mut self.out)?;
-            } else {
-                self.out.extend_from_slice(self.input.take(bytes)?);
-            }
-        }
-        if self.layout.sequence_ids {
-            let start = self.input.position();
-            self.input.vlong()?;
-            self.out.extend_from_slice(self.payload.get(start..self.input.position())?);
-        }
-        Some(())
     }
 }
 

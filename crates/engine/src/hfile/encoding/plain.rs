@@ -2,7 +2,8 @@
 
 use halite_types::Result;
 
-use super::{BlockEncoder, CellLayout};
+use super::data_block_encoding::BlockEncoder;
+use crate::hfile::cell_layout::CellLayout;
 
 /// Encoder of plain blocks.
 pub(super) struct PlainEncoder;

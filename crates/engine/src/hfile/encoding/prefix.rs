@@ -1,7 +1,8 @@
 //! PREFIX: `cint rest of the key | cint value | cint common | rest of the key | value`.
 
+use super::data_block_encoding::DataBlockEncoding;
+use super::differences::DifferenceDecoder;
 use super::key::{Keys, Value};
-use super::{DataBlockEncoding, DifferenceDecoder};
 use crate::hfile::vint::ByteReader;
 
 /// Decoder of PREFIX.

@@ -3,7 +3,7 @@
 
 use halite_types::Result;
 
-use super::ID_BYTES;
+use super::data_block_encoding::ID_BYTES;
 use crate::hfile::damaged;
 use crate::hfile::vint::ByteReader;
 
