@@ -30,8 +30,21 @@ impl KeySchema {
             return Ok(());
         }
         let values: Vec<Value<'_>> = decoded.into_values().collect();
+        self.check_encoding(key, &values, &held)
+    }
+
+    /// Checks that values encode to these bytes.
+    ///
+    /// # Errors
+    /// Values that cannot be encoded, and the first position at which their key differs.
+    pub fn check_encoding(
+        &self,
+        key: &[u8],
+        values: &[Value<'_>],
+        helper: &dyn KeyResolver,
+    ) -> Result<(), KeyError> {
         let mut again = KeyBuf::new();
-        self.encode_into(&values, &held, &mut again)?;
+        self.encode_into(values, helper, &mut again)?;
         if *again == *key {
             return Ok(());
         }

@@ -68,9 +68,10 @@ impl Owned {
     }
 }
 
-/// Returns the input of a hash over a run of segments, the same as in `codec/derived.rs`. In text
-/// keys this is the text in the key, including delimiters between fields. In others, one value is
-/// used unchanged; several are encoded one after the other with their ends.
+/// Returns the input of a hash over a run of segments, the same as the codec's
+/// (`rowkey/src/codec/derived.rs`). In text keys this is the text in the key, including delimiters
+/// between fields. In others, one value is used unchanged; several are encoded one after the other
+/// with their ends.
 pub(super) fn input(draft: &Draft, row: &DecodedRow<'_>, run: &Range<usize>) -> Option<Owned> {
     if draft.profile == Profile::Text {
         let bytes = &row.key[row.ranges[run.start].start..row.ranges[run.end - 1].end];

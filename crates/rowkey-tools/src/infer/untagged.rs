@@ -2,6 +2,7 @@
 //! between numeric ids of names.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use halite_rowkey::codec::big_endian;
 use halite_rowkey::hash::{self, Input};
@@ -20,6 +21,8 @@ const MIN_AGREEMENT_PERCENT: usize = 95;
 /// Bytes of the id of a name in `OpenTSDB`, and of a tag: the ids of its name and its value.
 const ID: usize = 3;
 const TAG: usize = 2 * ID;
+/// Bytes of the hour in `OpenTSDB`.
+const HOUR: usize = 4;
 /// Maximum salts of Phoenix.
 const MAX_SALTS: usize = 256;
 /// Maximum fields of one key.
@@ -253,107 +256,95 @@ fn are_tags(part: &SampledKeys<'_>, from: usize) -> bool {
 
 fn tsdb(seen: &SampledKeys<'_>, salt: usize) -> Option<Draft> {
     let front = salt + ID;
-    let fits = |key: &[u8]| {
-        let seconds = key
-            .get(front..front + 4)
-            .and_then(|bytes| bytes.try_into().ok())
-            .map(u32::from_be_bytes);
-        let is_hour = seconds.is_some_and(|seconds| {
-            seconds % 3600 == 0 && times::is_plausible(i64::from(seconds) * 1000, TimeUnit::Millis)
-        });
-        is_hour && key.len() > front + 4 && (key.len() - front - 4).is_multiple_of(TAG)
-    };
-    let part = seen.only(fits);
+    let part = seen.only(|key| has_hour_and_tags(key, front));
     if part.keys.len() * 100 < seen.keys.len() * MIN_AGREEMENT_PERCENT || part.keys.is_empty() {
         return None;
     }
-    let hours: HashSet<&[u8]> = part.keys.iter().map(|key| &key[front..front + 4]).collect();
-    let tags = |key: &[u8]| (key.len() - front - 4) / TAG;
-    let same =
-        part.keys.iter().all(|key| tags(key) == tags(part.keys[0])).then(|| tags(part.keys[0]));
-    // A random number is divisible by 3600 once in 3600 times. One hour cannot be distinguished
-    // from a constant.
-    let (sure, doubt) = match hours.len() {
+    let (sure, doubt) = sure_of_tsdb(&part, front);
+    let mut draft = Draft::new(Profile::Bin);
+    // The doubt is reported once, for the hours.
+    if salt > 0 {
+        let said = "a salt, computed by OpenTSDB from the metric and the tags";
+        draft.push(tsdb_id(&part, 0..salt, "prefix", said).sure(sure, ""));
+    }
+    let said = "three bytes, the number of a metric in OpenTSDB's table of names";
+    draft.push(tsdb_id(&part, salt..front, "metric", said).sure(sure, ""));
+    draft.push(tsdb_hours(&part, front).sure(sure, doubt));
+    for piece in tsdb_tags(&part, front + HOUR) {
+        draft.push(piece.sure(sure, ""));
+    }
+    draft.segments.iter_mut().for_each(|piece| piece.lengths.truncate(KEYS_REMEMBERED));
+    Some(draft)
+}
+
+/// Returns `true` if a key has an hour at `front`, and whole tags after it.
+fn has_hour_and_tags(key: &[u8], front: usize) -> bool {
+    let seconds = key
+        .get(front..front + HOUR)
+        .and_then(|bytes| bytes.try_into().ok())
+        .map(u32::from_be_bytes);
+    let is_hour = seconds.is_some_and(|seconds| {
+        seconds % 3600 == 0 && times::is_plausible(i64::from(seconds) * 1000, TimeUnit::Millis)
+    });
+    is_hour && key.len() > front + HOUR && (key.len() - front - HOUR).is_multiple_of(TAG)
+}
+
+/// Returns the confidence in these keys, and the doubt. A random number is divisible by 3600 once
+/// in 3600 times. One hour cannot be distinguished from a constant.
+fn sure_of_tsdb(part: &SampledKeys<'_>, front: usize) -> (f64, &'static str) {
+    let hours: HashSet<&[u8]> = part.keys.iter().map(|key| &key[front..front + HOUR]).collect();
+    match hours.len() {
         0..3 => (
             0.8,
             "there are one or two hours only in these keys; keys from elsewhere in the table tell",
         ),
-        _ if !are_tags(&part, front + 4) => (
+        _ if !are_tags(part, front + HOUR) => (
             0.6,
             "what is behind the hours does not look like numbers of tags; what writes the keys tells",
         ),
         _ => (0.97, ""),
-    };
-    let mut draft = Draft::new(Profile::Bin);
-    let id = |draft: &mut Draft, name: &str, what: &str, from: usize, bytes: usize| {
-        let values: Vec<&[u8]> = part.keys.iter().map(|key| &key[from..from + bytes]).collect();
-        let different = Column::from_values(values.clone()).distinct;
-        let ty = u16::try_from(bytes).map_or(FieldType::Bytes, FieldType::Fixed);
-        // The doubt is reported once, for the hours.
-        draft.push(
-            DraftSegment::field(ty, name, format!("{what}, {different} different"), 1.5, &values)
-                .sure(sure, ""),
-        );
-    };
-    if salt > 0 {
-        id(
-            &mut draft,
-            "prefix",
-            "a salt, computed by OpenTSDB from the metric and the tags",
-            0,
-            salt,
-        );
     }
-    id(
-        &mut draft,
-        "metric",
-        "three bytes, the number of a metric in OpenTSDB's table of names",
-        salt,
-        ID,
-    );
-    let stamps = Column::from_values(part.keys.iter().map(|key| &key[front..front + 4]).collect());
-    let numbers: Vec<u64> = stamps.values.iter().map(|bytes| big_endian(bytes)).collect();
-    let shown = times::format_time(
-        i64::try_from(numbers[0]).unwrap_or(0).saturating_mul(1000),
-        TimeUnit::Millis,
-    );
+}
+
+/// Returns the segment of a salt or of the id of a name.
+fn tsdb_id(part: &SampledKeys<'_>, place: Range<usize>, name: &str, what: &str) -> DraftSegment {
+    let values: Vec<&[u8]> = part.keys.iter().map(|key| &key[place.clone()]).collect();
+    let different = Column::from_values(values.clone()).distinct;
+    let ty = u16::try_from(place.len()).map_or(FieldType::Bytes, FieldType::Fixed);
+    DraftSegment::field(ty, name, format!("{what}, {different} different"), 1.5, &values)
+}
+
+fn tsdb_hours(part: &SampledKeys<'_>, front: usize) -> DraftSegment {
+    let stamps: Vec<&[u8]> = part.keys.iter().map(|key| &key[front..front + HOUR]).collect();
+    let first = i64::try_from(big_endian(stamps[0])).unwrap_or(0);
+    let shown = times::format_time(first.saturating_mul(1000), TimeUnit::Millis);
     let said = format!("four bytes, seconds since 1970, whole hours all of them, {shown} for one");
-    let piece = DraftSegment::field(
-        FieldType::Timestamp(TimeUnit::Millis),
-        "ts",
-        said,
-        4.0,
-        &stamps.values,
+    DraftSegment::field(FieldType::Timestamp(TimeUnit::Millis), "ts", said, 4.0, &stamps).written(
+        FieldEncoding::Bucket(1000),
+        false,
+        None,
     )
-    .written(FieldEncoding::Bucket(1000), false, None);
-    draft.push(piece.sure(sure, doubt));
-    match same {
-        Some(count) if count <= MAX_FIELDS => (0..count).for_each(|tag| {
-            let number = if count == 1 { String::new() } else { (tag + 1).to_string() };
-            let at = front + 4 + tag * TAG;
-            id(
-                &mut draft,
-                &format!("tagk{number}"),
-                "three bytes, the number of a tag's name",
-                at,
-                ID,
-            );
-            id(
-                &mut draft,
-                &format!("tagv{number}"),
-                "three bytes, the number of a tag's value",
-                at + ID,
-                ID,
-            );
-        }),
-        _ => {
-            let values: Vec<&[u8]> = part.keys.iter().map(|key| &key[front + 4..]).collect();
-            let said = "tags, three bytes for the name and three for the value of each; keys have different numbers of them";
-            draft.push(
-                DraftSegment::field(FieldType::Bytes, "tags", said, 1.5, &values).sure(sure, ""),
-            );
-        }
+}
+
+/// Returns a segment for the name and for the value of each tag, if all keys have the same few
+/// tags, or else one for all tags.
+fn tsdb_tags(part: &SampledKeys<'_>, from: usize) -> Vec<DraftSegment> {
+    let count_of = |key: &[u8]| (key.len() - from) / TAG;
+    let count = count_of(part.keys[0]);
+    if count > MAX_FIELDS || part.keys.iter().any(|key| count_of(key) != count) {
+        let values: Vec<&[u8]> = part.keys.iter().map(|key| &key[from..]).collect();
+        let said = "tags, three bytes for the name and three for the value of each; keys have different numbers of them";
+        return vec![DraftSegment::field(FieldType::Bytes, "tags", said, 1.5, &values)];
     }
-    draft.segments.iter_mut().for_each(|piece| piece.lengths.truncate(KEYS_REMEMBERED));
-    Some(draft)
+    let ids_of = |tag: usize| {
+        let number = if count == 1 { String::new() } else { (tag + 1).to_string() };
+        let at = from + tag * TAG;
+        let (name, value) =
+            ("three bytes, the number of a tag's name", "three bytes, the number of a tag's value");
+        [
+            tsdb_id(part, at..at + ID, &format!("tagk{number}"), name),
+            tsdb_id(part, at + ID..at + TAG, &format!("tagv{number}"), value),
+        ]
+    };
+    (0..count).flat_map(ids_of).collect()
 }

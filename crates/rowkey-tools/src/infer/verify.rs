@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use halite_rowkey::codec::{DecodedKey, KeyBuf, KeyResolver};
-use halite_rowkey::error::{KeyError, KeyErrorKind};
+use halite_rowkey::codec::{DecodedKey, KeyResolver};
+use halite_rowkey::error::KeyError;
 use halite_rowkey::schema::{HashFunction, KeySchema};
 use halite_rowkey::value::Value;
 
@@ -65,17 +65,7 @@ fn explain(schema: &KeySchema, key: &[u8]) -> Result<Vec<Range<usize>>, KeyError
     let decoded: DecodedKey<'_> = schema.decode(key)?;
     let ranges = schema.split_segments(key)?;
     let values: Vec<Value<'_>> = decoded.into_values().collect();
-    let mut again = KeyBuf::new();
-    schema.encode_into(&values, &SaltReplay { schema, key, ranges: &ranges }, &mut again)?;
-    if *again != *key {
-        let at = again.iter().zip(key).take_while(|(a, b)| a == b).count();
-        let segment = ranges.iter().position(|range| range.contains(&at)).unwrap_or(0);
-        return Err(KeyError::new(
-            segment,
-            at,
-            KeyErrorKind::Malformed("its values give another key"),
-        ));
-    }
+    schema.check_encoding(key, &values, &SaltReplay { schema, key, ranges: &ranges })?;
     Ok(ranges)
 }
 

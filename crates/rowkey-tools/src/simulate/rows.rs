@@ -4,6 +4,7 @@ use bytes::Bytes;
 use halite_rowkey::schema::{FieldId, KeySchema, SegmentKind};
 
 use super::keys::Keys;
+use super::stats::percentile_index;
 use super::traffic::Traffic;
 use super::values::{DistinctCount, distinct_counts};
 
@@ -121,8 +122,7 @@ pub(super) fn partitions(keys: &Keys, sorted: &[u32], length: impl Fn(u32) -> us
     let all: u64 = rows.iter().sum();
     found.count = rows.len();
     found.median_rows = rows.get(rows.len() / 2).copied().unwrap_or(0);
-    found.p99_rows =
-        rows.get((rows.len() * 99).div_ceil(100).saturating_sub(1)).copied().unwrap_or(0);
+    found.p99_rows = rows.get(percentile_index(rows.len(), 99)).copied().unwrap_or(0);
     found.max_share = found.max_rows as f64 / all.max(1) as f64;
     found
 }

@@ -19,8 +19,12 @@ pub(super) fn median(values: &[f64]) -> f64 {
 
 /// Returns the least value that `percent` of 100 values do not exceed; 0 for an empty list.
 pub(super) fn percentile(values: &[f64], percent: usize) -> f64 {
-    let rank = (values.len() * percent).div_ceil(100);
-    sorted(values).get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
+    sorted(values).get(percentile_index(values.len(), percent)).copied().unwrap_or(0.0)
+}
+
+/// Returns the index of the percentile in a sorted list of `count` values.
+pub(super) fn percentile_index(count: usize, percent: usize) -> usize {
+    (count * percent).div_ceil(100).saturating_sub(1)
 }
 
 fn sorted(values: &[f64]) -> Vec<f64> {

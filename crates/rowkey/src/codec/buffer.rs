@@ -6,6 +6,9 @@ use std::ops::{Deref, DerefMut};
 use bytes::Bytes;
 use smallvec::SmallVec;
 
+/// Maximum bytes of a row key: HBase's `HConstants.MAX_ROW_LENGTH`.
+pub const MAX_KEY_BYTES: usize = 32_767;
+
 /// Bytes of a key that require no allocation.
 pub const INLINE_BYTES: usize = 48;
 

@@ -8,9 +8,9 @@ use crate::error::{KeyError, KeyErrorKind};
 use crate::schema::{FieldId, KeySchema, MAX_SEGMENTS, SegmentKind};
 use crate::value::Value;
 
+use super::buffer::{KeyBuf, MAX_KEY_BYTES};
 use super::derived::KnownFields;
 use super::resolver::{KeyResolver, NoResolver};
-use super::{KeyBuf, MAX_KEY_BYTES};
 
 /// Fields of a key that are decoded without an allocation.
 const INLINE_FIELDS: usize = 8;

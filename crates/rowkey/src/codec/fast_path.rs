@@ -10,35 +10,9 @@ use crate::schema::{FieldId, HashFunction, KeySchema, Order, Profile, SegmentKin
 use crate::value::{FieldType, Value};
 
 use super::bin::{END, position_of};
+use super::buffer::{INLINE_BYTES, KeyBuf, MAX_KEY_BYTES};
 use super::decode::DecodedKey;
-use super::{INLINE_BYTES, KeyBuf, MAX_KEY_BYTES};
-
-/// Step for one segment.
-#[derive(Clone, Copy, Debug)]
-enum FastPathStep {
-    /// Salt of one field, by murmur3.
-    Salt { of: FieldId, count: u32 },
-    /// Ascending text or bytes.
-    Text { field: FieldId, is_text: bool, is_last: bool },
-    /// Integer or time.
-    Number(Number),
-    /// Bucket number, in four bytes.
-    Bucket { number: Number, width: u64 },
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Number {
-    field: FieldId,
-    /// Bytes in the key: 1, 2, 4 or 8.
-    bytes: u8,
-    is_signed: bool,
-    /// Inverted bits: the sign of signed numbers, all bits of descending ones.
-    turned: u64,
-}
-
-/// Steps of a schema with a fast path.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct FastPath(Vec<FastPathStep>);
+use super::layout::{FastPath, FastPathStep, Number};
 
 impl FastPath {
     /// Returns the fast path of a schema; an empty one if it has none.

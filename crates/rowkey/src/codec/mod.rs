@@ -14,6 +14,7 @@ mod buffer;
 mod decode;
 mod derived;
 mod fast_path;
+mod layout;
 mod numeric;
 mod ordered;
 mod phoenix;
@@ -23,20 +24,17 @@ mod slot;
 pub(crate) mod tests;
 mod text;
 
-pub(crate) use fast_path::FastPath;
+pub(crate) use layout::{FastPath, SlotLayout};
 pub use slot::big_endian;
-pub(crate) use slot::{SlotLayout, slot_layouts};
+pub(crate) use slot::slot_layouts;
 pub(crate) use text::patterns;
 
-pub use buffer::{INLINE_BYTES, KeyBuf};
+pub use buffer::{INLINE_BYTES, KeyBuf, MAX_KEY_BYTES};
 pub use decode::DecodedKey;
 pub use resolver::{KeyResolver, NoResolver, SaltGenerator};
 
 use derived::KnownFields;
 use slot::Slot;
-
-/// Maximum bytes of a row key: HBase's `HConstants.MAX_ROW_LENGTH`.
-pub const MAX_KEY_BYTES: usize = 32_767;
 
 const NO_FIELD: KeyErrorKind =
     KeyErrorKind::Unsupported("this segment is computed from fields and holds none itself");

@@ -6,10 +6,11 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Deref;
 
 use crate::error::KeyErrorKind;
-use crate::schema::{Field, FieldId, KeySchema, Order, Segment, SegmentKind};
+use crate::schema::{Field, KeySchema, Order, Segment, SegmentKind};
 use crate::value::{FieldType, Value};
 
 use super::KeyBuf;
+use super::layout::SlotLayout;
 use super::resolver::KeyResolver;
 
 /// Segment that contains a field, or a part of one.
@@ -17,32 +18,6 @@ use super::resolver::KeyResolver;
 pub(super) struct Slot<'s> {
     pub(super) kind: &'s SegmentKind,
     layout: SlotLayout,
-}
-
-/// Layout of a [`Slot`] without its transform; computed once per schema, because every key requires
-/// it.
-#[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "they are independent answers, not states")]
-pub(crate) struct SlotLayout {
-    /// Index of the segment in the schema.
-    pub(super) segment: usize,
-    pub(super) field: FieldId,
-    /// Type of the field.
-    pub(super) ty: FieldType,
-    /// Type of the stored value, after the transform.
-    pub(super) stored: FieldType,
-    /// 0xff if all bits are inverted (descending), or else 0.
-    pub(super) flip: u8,
-    pub(super) nullable: bool,
-    /// `true` if the segment is the last of the key.
-    pub(super) last: bool,
-    /// Decimal digits in a text key.
-    pub(super) digits: Option<u8>,
-    is_plain: bool,
-    /// `true` if the field can be decoded from this segment.
-    pub(super) is_whole: bool,
-    /// `true` if another segment contains the whole field and this one a part of it.
-    pub(super) is_held_elsewhere: bool,
 }
 
 /// Returns the layouts of all segments; `None` for constants, salts and hashes.

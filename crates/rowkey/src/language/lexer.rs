@@ -1,8 +1,9 @@
 //! Lexer: splits a text into words, numbers, quoted text and signs, each with its position.
 
-use super::MAX_TEXT_BYTES;
 use super::error::{LanguageError, Span};
 
+/// Maximum bytes of a text.
+pub const MAX_TEXT_BYTES: usize = 64 << 10;
 /// End of the message about an unclosed quote or comment.
 pub(super) const NO_END: &str = "has no end";
 

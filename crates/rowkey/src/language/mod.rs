@@ -61,6 +61,7 @@ pub use declaration::{
     Statement, Suppression, TableDeclaration,
 };
 pub use error::{LanguageError, Span};
+pub use lexer::MAX_TEXT_BYTES;
 pub use split::{MAX_REGIONS, print_table};
 pub use statement::{
     Located, Progress, begins_with_key, line_of, located_key, located_statements, progress,
@@ -71,9 +72,6 @@ pub(crate) use types::print_width;
 
 use self::cursor::Cursor;
 use crate::schema::KeySchema;
-
-/// Maximum bytes of a text.
-pub const MAX_TEXT_BYTES: usize = 64 << 10;
 
 impl FromStr for KeySchema {
     type Err = LanguageError;

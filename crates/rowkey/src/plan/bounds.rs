@@ -9,8 +9,8 @@ use std::ops::Bound;
 use halite_types::key::{successor_of_prefix, successor_of_row};
 use smallvec::SmallVec;
 
-use super::PlanOptions;
 use super::constraint::{Constraint, Values, from_integer, integer};
+use super::options::PlanOptions;
 use crate::codec::KeyBuf;
 use crate::schema::{KeySchema, Order, Profile, SegmentKind};
 use crate::value::{FieldType, Value};

@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use smallvec::SmallVec;
 
-use super::PlanError;
+use super::error::PlanError;
 use super::query::{Condition, Predicate};
 use crate::schema::{FieldId, KeySchema};
 use crate::value::{FieldType, Value};

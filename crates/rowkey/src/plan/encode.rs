@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::PlanOptions;
+use super::options::PlanOptions;
 use crate::codec::{KeyBuf, NoResolver};
 use crate::schema::{FieldId, KeySchema, Profile, SegmentKind};
 use crate::value::Value;

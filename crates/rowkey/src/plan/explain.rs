@@ -7,10 +7,11 @@ use std::ops::Bound;
 use halite_types::RegionInfo;
 use halite_types::key::to_string_binary;
 
+use super::Plan;
+use super::note::PlanNote;
 use super::query::{Condition, Predicate};
 use super::range::{FixedSegment, FixedValue, KeyRange};
 use super::walk::PrefixWalk;
-use super::{Plan, PlanNote};
 use crate::literal::{LiteralDisplay, printable};
 use crate::schema::{KeySchema, SegmentKind};
 use crate::value::{FieldType, Value};

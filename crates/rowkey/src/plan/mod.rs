@@ -11,16 +11,19 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::codec::{DecodedKey, KeyBuf, KeyResolver, NoResolver};
+use crate::codec::{DecodedKey, KeyBuf, NoResolver};
 use crate::error::KeyError;
 use crate::schema::{FieldId, KeySchema, Order, SegmentKind};
-use crate::value::{FieldType, Value};
+use crate::value::Value;
 
 mod bounds;
 mod constraint;
 mod delimited;
 mod encode;
+mod error;
 mod explain;
+mod note;
+mod options;
 mod order;
 mod query;
 mod range;
@@ -30,175 +33,17 @@ mod skip;
 pub(crate) mod tests;
 mod walk;
 
+pub use error::PlanError;
+pub use note::{NoSkip, PlanNote};
+pub use options::{PlanLimits, PlanOptions};
 pub use order::{OrderTerm, OrderedBy};
 pub use query::{Condition, KeyQuery, Predicate};
 pub use range::KeyRange;
-pub use skip::{NoSkip, SkipStep};
+pub use skip::SkipStep;
 
 use constraint::Constraint;
 pub(crate) use constraint::{from_integer, integer};
 use walk::PrefixWalk;
-
-/// Limits on the detail of a plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanLimits {
-    /// Maximum ranges of a plan; a list that exceeds it becomes one range from its least to its
-    /// greatest value, and every row is checked.
-    pub ranges: u64,
-    /// Maximum combinations of values for which salts and hashes are computed.
-    pub choices: u64,
-    /// Maximum values of a range that are enumerated to narrow the following segments.
-    pub enumerate: u64,
-    /// Maximum distinct values of an open segment whose gaps are skipped.
-    pub skip_distinct: u64,
-}
-
-impl Default for PlanLimits {
-    fn default() -> Self {
-        Self { ranges: 1 << 17, choices: 10_000, enumerate: 64, skip_distinct: 100 }
-    }
-}
-
-/// Input of the planner besides the schema.
-#[derive(Clone, Default)]
-pub struct PlanOptions {
-    /// Limits on the detail.
-    pub limits: PlanLimits,
-    /// Known numbers of distinct values of fields, for skip scans.
-    pub distinct: Vec<(FieldId, u64)>,
-    /// Dictionaries; without one, conditions on such fields are checked in each row.
-    pub resolver: Option<Arc<dyn KeyResolver + Send + Sync>>,
-}
-
-/// Note about a plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PlanNote {
-    /// Q-FULL: no condition narrows the scan.
-    FullScan,
-    /// Q-HASHRANGE: conditions after a hash whose fields are not all known.
-    HashRange {
-        /// Segment of the hash.
-        segment: usize,
-    },
-    /// A list was too long for separate ranges.
-    TooManyValues {
-        /// Field of the list.
-        field: FieldId,
-        /// Number of values.
-        values: usize,
-    },
-    /// The gaps of an open segment are skipped.
-    SkipScan {
-        /// Segment with the gaps.
-        segment: usize,
-        /// Assumed number of distinct values.
-        distinct: u64,
-    },
-    /// The number of a field's values is known, but its gaps are not skipped.
-    NoSkip {
-        /// Field of the segment.
-        field: FieldId,
-        /// Reason.
-        why: NoSkip,
-    },
-    /// Salts that cannot be computed: a row may be under any of them.
-    EverySalt {
-        /// Segment of the salt.
-        segment: usize,
-        /// Number of salts.
-        salts: u32,
-    },
-    /// The key contains only the bucket of a field: cells of the first and the last bucket must be
-    /// filtered by their offset.
-    TrimBuckets {
-        /// Field of the bucket.
-        field: FieldId,
-    },
-}
-
-/// Reason why a query cannot be planned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PlanError {
-    /// Condition on a field that the key does not have.
-    NoSuchField {
-        /// Requested field.
-        field: FieldId,
-        /// Number of fields.
-        fields: usize,
-    },
-    /// Value of another type than the field's.
-    WrongType {
-        /// Name of the field.
-        field: String,
-        /// Type of the field.
-        ty: FieldType,
-        /// Kind of the value.
-        given: &'static str,
-    },
-    /// Null as the bound of a range.
-    NullBound {
-        /// Name of the field.
-        field: String,
-    },
-    /// Condition on a field that only a hash contains, other than one that determines the hash.
-    OnlyHashed {
-        /// Name of the field.
-        field: String,
-    },
-    /// Prefix of a field that is neither text nor bytes, or one that ends inside a character.
-    NoPrefix {
-        /// Name of the field.
-        field: String,
-        /// Type of the field.
-        ty: FieldType,
-    },
-}
-
-impl PlanError {
-    fn wrong_type(_: FieldId, name: &str, ty: FieldType, value: &Value<'_>) -> Self {
-        Self::WrongType { field: name.to_owned(), ty, given: value.kind_name() }
-    }
-}
-
-impl fmt::Display for PlanError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSuchField { field, fields } => {
-                write!(out, "a condition names field {field} of the row key, which has {fields}")
-            }
-            Self::WrongType { field, ty, given } => write!(
-                out,
-                "field {field} is of type {ty}, and a condition compares it with {given}"
-            ),
-            Self::NullBound { field } => write!(
-                out,
-                "a range of field {field} ends at null; leave that side open, which leaves null out too"
-            ),
-            Self::OnlyHashed { field } => {
-                write!(
-                    out,
-                    "field {field} is in the key only as a hash: ask for single values of it, and of all that stands before the hash"
-                )
-            }
-            Self::NoPrefix { field, ty } => {
-                write!(
-                    out,
-                    "field {field} is of type {ty}: only text and bytes have prefixes, and those of text end with a letter"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for PlanError {}
-
-impl From<PlanError> for halite_types::Error {
-    fn from(error: PlanError) -> Self {
-        Self::invalid(error.to_string())
-    }
-}
 
 /// Ranges of one salt or hash, in key order.
 #[derive(Clone, Debug, PartialEq)]

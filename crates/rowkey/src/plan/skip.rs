@@ -8,9 +8,11 @@ use halite_types::RowRange;
 
 use super::bounds::SegmentRef;
 use super::constraint::Constraint;
+use super::note::NoSkip;
+use super::options::PlanOptions;
 use super::range::KeyRange;
 use super::walk::{PrefixWalk, Tail};
-use super::{Plan, PlanOptions, delimited};
+use super::{Plan, delimited};
 use crate::error::{KeyError, KeyErrorKind};
 use crate::schema::{FieldId, SegmentKind};
 
@@ -54,38 +56,6 @@ fn is_gathered(walk: &PrefixWalk<'_>, segment: usize) -> bool {
     let place = SegmentRef { schema: walk.schema, options: walk.options, segment };
     (place.is_prefix_free() || delimited::ends_at_literal(walk.schema, segment))
         && !place.may_be_cut_off()
-}
-
-/// Reason why the gaps of a field with a known number of values are not skipped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum NoSkip {
-    /// Too many values for a skip scan.
-    Many,
-    /// It is not the first segment that the conditions leave open, or a known value does not narrow
-    /// the following segments.
-    NoGap,
-    /// Its text may contain the delimiter, so that keys of one value are between those of another.
-    Delimiter,
-    /// A salt or a hash follows it.
-    Derived,
-}
-
-impl NoSkip {
-    pub(super) fn text(self, name: &str) -> String {
-        match self {
-            Self::Many => "it has too many values to look each of them up".to_owned(),
-            Self::NoGap => {
-                "there is no gap between its values that the conditions let out".to_owned()
-            }
-            Self::Delimiter => {
-                format!(
-                    "its text may hold the delimiter behind it; if it never does, declare WHERE {name} MATCHES '[^_]+' with that delimiter"
-                )
-            }
-            Self::Derived => "a salt or a hash follows it".to_owned(),
-        }
-    }
 }
 
 /// Returns the reason why a field's gaps are not skipped; `None` if they are, or if conditions

@@ -4,8 +4,9 @@ use smallvec::{SmallVec, smallvec};
 
 use super::bounds::{EncodedValues, SegmentRange, SegmentRef};
 use super::constraint::{Constraint, Values};
+use super::note::PlanNote;
+use super::options::PlanOptions;
 use super::range::{FixedSegment, FixedValue};
-use super::{PlanNote, PlanOptions};
 use crate::codec::KeyBuf;
 use crate::schema::{FieldId, KeySchema, Profile, SegmentKind};
 use crate::value::Value;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use halite_types::key::{successor_of_prefix, to_string_binary};
 use halite_types::{Error, Result, Row, RowRange, RowStream, Scan, Table};
 
-use super::UndecodableRows;
+use super::options::UndecodableRows;
 use crate::error::KeyErrorKind;
 use crate::plan::{KeyRange, Plan};
 

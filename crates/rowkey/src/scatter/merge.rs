@@ -13,9 +13,9 @@ use std::task::{Context, Poll};
 
 use halite_types::{Error, Result, Row};
 
-use super::ScatterOptions;
 use super::cursor::{Cursor, CursorChunk, ScatterContext};
 use super::loser_tree::LoserTree;
+use super::options::ScatterOptions;
 use crate::plan::{KeyRange, Plan};
 
 /// Rows per batch, so that a consumer receives the first rows before all are merged.
