@@ -231,7 +231,7 @@ mod tests {
             region_row(&of("h"))
                 .unwrap_err()
                 .message()
-                .starts_with("row r of hbase:meta: info:server")
+                .starts_with("row r of hbase:meta: invalid info:server")
         );
     }
 

@@ -69,10 +69,7 @@ impl Service {
 
     /// Returns `true` if it is called through `ExecService`, `ExecRegionServerService` or `ExecMasterService`.
     pub fn is_endpoint(self) -> bool {
-        matches!(
-            self,
-            Self::AccessControl | Self::Aggregate | Self::Authentication | Self::MultiRowMutation
-        )
+        matches!(self, Self::AccessControl | Self::Aggregate | Self::Authentication | Self::MultiRowMutation)
     }
 
     /// Its methods.
@@ -123,10 +120,13 @@ impl Service {
                 Method::AggregateGetStd,
                 Method::AggregateGetMedian,
             ],
-            Self::Authentication => {
-                &[Method::AuthenticationGetAuthenticationToken, Method::AuthenticationWhoAmI]
-            }
-            Self::BootstrapNode => &[Method::BootstrapNodeGetAllBootstrapNodes],
+            Self::Authentication => &[
+                Method::AuthenticationGetAuthenticationToken,
+                Method::AuthenticationWhoAmI,
+            ],
+            Self::BootstrapNode => &[
+                Method::BootstrapNodeGetAllBootstrapNodes,
+            ],
             Self::ClientMeta => &[
                 Method::ClientMetaGetClusterId,
                 Method::ClientMetaGetActiveMaster,
@@ -145,7 +145,9 @@ impl Service {
                 Method::ClientExecRegionServerService,
                 Method::ClientMulti,
             ],
-            Self::ConnectionRegistry => &[Method::ConnectionRegistryGetConnectionRegistry],
+            Self::ConnectionRegistry => &[
+                Method::ConnectionRegistryGetConnectionRegistry,
+            ],
             Self::Hbck => &[
                 Method::HbckSetTableStateInMeta,
                 Method::HbckSetRegionStateInMeta,
@@ -157,7 +159,10 @@ impl Service {
                 Method::HbckRunHbckChore,
                 Method::HbckFixMeta,
             ],
-            Self::Lock => &[Method::LockRequestLock, Method::LockLockHeartbeat],
+            Self::Lock => &[
+                Method::LockRequestLock,
+                Method::LockLockHeartbeat,
+            ],
             Self::Master => &[
                 Method::MasterGetSchemaAlterStatus,
                 Method::MasterGetTableDescriptors,
@@ -271,7 +276,9 @@ impl Service {
                 Method::MasterRenameRSGroup,
                 Method::MasterUpdateRSGroupConfig,
             ],
-            Self::MultiRowMutation => &[Method::MultiRowMutationMutateRows],
+            Self::MultiRowMutation => &[
+                Method::MultiRowMutationMutateRows,
+            ],
         }
     }
 }
@@ -684,9 +691,8 @@ impl Method {
             | Self::AggregateGetAvg
             | Self::AggregateGetStd
             | Self::AggregateGetMedian => Service::Aggregate,
-            Self::AuthenticationGetAuthenticationToken | Self::AuthenticationWhoAmI => {
-                Service::Authentication
-            }
+            Self::AuthenticationGetAuthenticationToken
+            | Self::AuthenticationWhoAmI => Service::Authentication,
             Self::BootstrapNodeGetAllBootstrapNodes => Service::BootstrapNode,
             Self::ClientMetaGetClusterId
             | Self::ClientMetaGetActiveMaster
@@ -712,7 +718,8 @@ impl Method {
             | Self::HbckScheduleSCPsForUnknownServers
             | Self::HbckRunHbckChore
             | Self::HbckFixMeta => Service::Hbck,
-            Self::LockRequestLock | Self::LockLockHeartbeat => Service::Lock,
+            Self::LockRequestLock
+            | Self::LockLockHeartbeat => Service::Lock,
             Self::MasterGetSchemaAlterStatus
             | Self::MasterGetTableDescriptors
             | Self::MasterListTableDescriptorsByState
@@ -961,9 +968,7 @@ impl Method {
             Self::MasterGetTableState => "GetTableState",
             Self::MasterSetQuota => "SetQuota",
             Self::MasterGetLastMajorCompactionTimestamp => "getLastMajorCompactionTimestamp",
-            Self::MasterGetLastMajorCompactionTimestampForRegion => {
-                "getLastMajorCompactionTimestampForRegion"
-            }
+            Self::MasterGetLastMajorCompactionTimestampForRegion => "getLastMajorCompactionTimestampForRegion",
             Self::MasterGetProcedureResult => "getProcedureResult",
             Self::MasterGetSecurityCapabilities => "getSecurityCapabilities",
             Self::MasterAbortProcedure => "AbortProcedure",
@@ -978,12 +983,8 @@ impl Method {
             Self::MasterListReplicationPeers => "ListReplicationPeers",
             Self::MasterIsReplicationPeerEnabled => "IsReplicationPeerEnabled",
             Self::MasterReplicationPeerModificationSwitch => "ReplicationPeerModificationSwitch",
-            Self::MasterGetReplicationPeerModificationProcedures => {
-                "GetReplicationPeerModificationProcedures"
-            }
-            Self::MasterIsReplicationPeerModificationEnabled => {
-                "IsReplicationPeerModificationEnabled"
-            }
+            Self::MasterGetReplicationPeerModificationProcedures => "GetReplicationPeerModificationProcedures",
+            Self::MasterIsReplicationPeerModificationEnabled => "IsReplicationPeerModificationEnabled",
             Self::MasterListDecommissionedRegionServers => "ListDecommissionedRegionServers",
             Self::MasterDecommissionRegionServers => "DecommissionRegionServers",
             Self::MasterRecommissionRegionServer => "RecommissionRegionServer",
@@ -1002,9 +1003,7 @@ impl Method {
             Self::MasterModifyTableStoreFileTracker => "ModifyTableStoreFileTracker",
             Self::MasterModifyColumnStoreFileTracker => "ModifyColumnStoreFileTracker",
             Self::MasterFlushMasterStore => "FlushMasterStore",
-            Self::MasterTransitReplicationPeerSyncReplicationState => {
-                "TransitReplicationPeerSyncReplicationState"
-            }
+            Self::MasterTransitReplicationPeerSyncReplicationState => "TransitReplicationPeerSyncReplicationState",
             Self::MasterGetRSGroupInfo => "GetRSGroupInfo",
             Self::MasterGetRSGroupInfoOfTable => "GetRSGroupInfoOfTable",
             Self::MasterGetRSGroupInfoOfServer => "GetRSGroupInfoOfServer",
@@ -1015,9 +1014,7 @@ impl Method {
             Self::MasterListRSGroupInfos => "ListRSGroupInfos",
             Self::MasterRemoveServers => "RemoveServers",
             Self::MasterListTablesInRSGroup => "ListTablesInRSGroup",
-            Self::MasterGetConfiguredNamespacesAndTablesInRSGroup => {
-                "GetConfiguredNamespacesAndTablesInRSGroup"
-            }
+            Self::MasterGetConfiguredNamespacesAndTablesInRSGroup => "GetConfiguredNamespacesAndTablesInRSGroup",
             Self::MasterRenameRSGroup => "RenameRSGroup",
             Self::MasterUpdateRSGroupConfig => "UpdateRSGroupConfig",
             Self::MultiRowMutationMutateRows => "MutateRows",
