@@ -11,7 +11,6 @@ use rustc_hash::FxBuildHasher;
 use crate::env::Clock;
 use crate::hfile::{Block, BlockHandle, BlockKind, BlockSource, Reader};
 use crate::scan::ReadStats;
-use crate::store::StoreFile;
 
 /// Memory of an entry in addition to its block.
 const ENTRY_BYTES: u64 = 128;
@@ -173,9 +172,9 @@ impl BlockReadOptions {
         })
     }
 
-    /// Returns the blocks of one file.
-    pub(crate) fn for_file(self: &Arc<Self>, file: &StoreFile) -> CachedBlockSource {
-        CachedBlockSource { options: Arc::clone(self), file: file.physical.id }
+    /// Returns the blocks of the file with this id in the cache.
+    pub(crate) fn for_file(self: &Arc<Self>, file_id: u64) -> CachedBlockSource {
+        CachedBlockSource { options: Arc::clone(self), file: file_id }
     }
 }
 

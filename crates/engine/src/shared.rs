@@ -1,12 +1,13 @@
 //! State shared by all regions of an engine.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use halite_types::{Error, ErrorKind, Result};
 
 use crate::block_cache::BlockCache;
-use crate::catalog::Manifest;
+use crate::catalog::{FileOrigin, Manifest};
 use crate::disk_room::DiskRoom;
 use crate::env::Env;
 use crate::maintenance_stats::MaintenanceStats;
@@ -46,6 +47,26 @@ pub(crate) struct EngineInner {
 }
 
 impl EngineInner {
+    /// Moves the files as the current manifest requires ([`FileArchiver::archive_or_delete`]). Must
+    /// be called after the change of the manifest that releases the files, or after one that
+    /// failed. Returns `true` if all moves are certain to be durable.
+    pub(crate) fn archive_or_delete(&self, homes: impl IntoIterator<Item = FileOrigin>) -> bool {
+        let homes: BTreeSet<FileOrigin> = homes.into_iter().collect();
+        // The next open may find either of two manifests, so files that either of them may
+        // reference stay.
+        if self.manifest.sync_state().check().is_err() {
+            return false;
+        }
+        if homes.is_empty() {
+            return true;
+        }
+        if self.lock.check().is_err() {
+            return false;
+        }
+        let mut archiver = self.archiver.lock();
+        archiver.archive_or_delete(&self.env, &self.manifest.current(), &homes)
+    }
+
     /// Returns an empty memstore.
     pub(crate) fn new_memtable(&self) -> Arc<MemTable> {
         Arc::new(MemTable::new(self.options.memstore_chunk_bytes))

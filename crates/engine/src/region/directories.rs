@@ -4,15 +4,17 @@
 use halite_types::{Error, FamilyDescriptor, RegionInfo, Result, TableDescriptor};
 
 use crate::catalog::layout;
-use crate::shared::EngineInner;
+use crate::env::Env;
+use crate::store_lock::StoreLock;
 
 /// Creates the missing directories of a region, synced.
 pub(super) fn restore(
-    shared: &EngineInner,
+    env: &Env,
+    lock: &StoreLock,
     info: &RegionInfo,
     descriptor: &TableDescriptor,
 ) -> Result<()> {
-    let fs = &shared.env.fs;
+    let fs = &env.fs;
     let families = descriptor.families().map(FamilyDescriptor::name);
     let families =
         families.map(|family| layout::family_directory(&info.table, &info.encoded_name, family));
@@ -21,7 +23,7 @@ pub(super) fn restore(
     for path in std::iter::once(temporary).chain(families) {
         let failed = |error| Error::io(format!("creating {}/{path}", fs.root()), error);
         if fs.kind(&path).map_err(failed)?.is_none() {
-            shared.lock.check()?;
+            lock.check()?;
             fs.create_dir_all(&path).map_err(failed)?;
             is_complete = false;
         }

@@ -73,7 +73,7 @@ impl Region {
             return Ok(None);
         };
         let blocks = BlockReadOptions::for_maintenance(&self.shared.cache);
-        let row = file.reader().split_row(&blocks.for_file(file))?;
+        let row = file.reader().split_row(&blocks.for_file(file.physical.id))?;
         let most = layout::max_region_start_bytes(&self.info.table);
         Ok(row
             .map(Bytes::from)

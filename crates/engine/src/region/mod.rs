@@ -30,6 +30,7 @@
 
 mod bulk_load;
 mod commit;
+mod commit_timestamp;
 mod condition;
 mod counters;
 mod directories;
@@ -127,7 +128,7 @@ impl Region {
             StoreSnapshot::sort_files(&mut files);
             stores.push(StoreSnapshot::new(shared.new_memtable(), files));
         }
-        directories::restore(shared, &entry.info, &descriptor)?;
+        directories::restore(&shared.env, &shared.lock, &entry.info, &descriptor)?;
         let newest = stores
             .iter()
             .flat_map(|store| &store.files)

@@ -455,7 +455,7 @@ fn may_contain(
     blocks: &Arc<BlockReadOptions>,
 ) -> Result<bool> {
     let Some(row) = read.row else { return Ok(true) };
-    let (reader, blocks) = (file.reader(), blocks.for_file(file));
+    let (reader, blocks) = (file.reader(), blocks.for_file(file.physical.id));
     let columns = read.columns.as_ref().filter(|_| reader.bloom_type() == BloomType::RowCol);
     let Some(columns) = columns else { return reader.may_contain_row(&blocks, row) };
     for column in columns {
@@ -480,7 +480,8 @@ fn lazy_seek(
         return Ok(None);
     };
     let Some(times) = file.reader().time_range() else { return Ok(None) };
-    let has_marker = file.reader().may_contain_delete_family(&blocks.for_file(file), row)?;
+    let has_marker =
+        file.reader().may_contain_delete_family(&blocks.for_file(file.physical.id), row)?;
     Ok((!has_marker).then(|| LazySeek {
         key: first_on_column(row, &read.family.name, column),
         newest: *times.end(),

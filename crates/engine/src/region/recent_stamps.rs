@@ -16,8 +16,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use bytes::Bytes;
 use halite_types::{CellRef, CellType, CellsBuilder, LATEST_TIMESTAMP, RowOp, TableName};
 
-use super::Region;
-use crate::env::MAX_CLOCK_WAIT_MS;
+use crate::env::{Clock, MAX_CLOCK_WAIT_MS};
 
 const SLOTS: usize = 4096;
 /// Bits of a slot that distinguish its row from others. The rest are the millisecond, enough for
@@ -150,8 +149,49 @@ impl RecentStamps {
     /// Returns `true` if any slot may prevent stamping with `now`. Most writes need only this
     /// check.
     #[inline]
-    fn is_any(&self, now: i64) -> bool {
+    pub(super) fn is_any(&self, now: i64) -> bool {
         self.deleted.is_any_since(now) || self.made.is_any_since(now + 1)
+    }
+
+    /// Returns the earliest time that may stamp all these operations: `now` or later.
+    pub(super) fn earliest_for_all<'o>(
+        &self,
+        table: &TableName,
+        ops: impl Iterator<Item = &'o RowOp>,
+        now: i64,
+    ) -> i64 {
+        let digests = Digests::for_table(table);
+        ops.map(|op| self.earliest(digests, op, now)).fold(now, i64::max)
+    }
+
+    /// Records deletes with the timestamp `now`, and values that are slightly ahead of it.
+    pub(super) fn record<'c>(
+        &self,
+        table: &TableName,
+        cells: impl Iterator<Item = CellRef<'c>>,
+        now: i64,
+        clock: &dyn Clock,
+    ) {
+        let digests = Digests::for_table(table);
+        let mut clock_time = None;
+        let mut deleted: &[u8] = b"";
+        for cell in cells.filter(|cell| cell.timestamp() >= now) {
+            let stamp = cell.timestamp();
+            // This thread may have been delayed since `now` was read.
+            let mut clock_now = || *clock_time.get_or_insert_with(|| clock.now_ms());
+            if cell.is_delete() {
+                let is_noted = cell.row() == deleted;
+                if stamp == now && hides_family(cell) && !is_noted {
+                    self.deleted.record(digests.row(cell.row()), stamp, clock_now());
+                    deleted = cell.row();
+                } else if stamp == now && !is_noted {
+                    self.deleted.record(digests.column(cell), stamp, clock_now());
+                }
+            } else if stamp > now && stamp <= now.saturating_add(MAX_CLOCK_WAIT_MS) {
+                self.made.record(digests.row(cell.row()), stamp, clock_now());
+                self.made.record(digests.column(cell), stamp, clock_now());
+            }
+        }
     }
 
     /// Returns the first timestamp, from `now` on, that the clock may assign to an operation.
@@ -209,72 +249,6 @@ impl RecentStamps {
 fn hides_family(cell: CellRef<'_>) -> bool {
     [CellType::DeleteFamily.code(), CellType::DeleteFamilyVersion.code()]
         .contains(&cell.type_code())
-}
-
-impl Region {
-    /// Returns the time to stamp operations with: that of the clock, once it is later than the
-    /// timestamps of their rows. Waits for that, a few milliseconds at most. The caller must hold
-    /// the row locks; otherwise the result has no meaning.
-    pub(super) fn commit_timestamp<'o, O: Iterator<Item = &'o RowOp>>(
-        &self,
-        ops: impl Fn() -> O,
-    ) -> i64 {
-        let clock = &self.shared.env.clock;
-        let now = clock.now_ms();
-        if !self.shared.stamps.is_any(now) {
-            return now;
-        }
-        let earliest = self.earliest_stamp(ops, now);
-        if earliest > now && !clock.wait_until_after(earliest - 1) {
-            return now;
-        }
-        // Also if there was no wait: a slot that was read late may have been reused for another row
-        // since `now`.
-        clock.now_ms().max(earliest)
-    }
-
-    /// Returns `true` if [`Region::commit_timestamp`] would have to wait.
-    pub(super) fn must_wait_for_clock<'o, O: Iterator<Item = &'o RowOp>>(
-        &self,
-        ops: impl Fn() -> O,
-    ) -> bool {
-        let now = self.shared.env.clock.now_ms();
-        self.shared.stamps.is_any(now) && self.earliest_stamp(ops, now) > now
-    }
-
-    fn earliest_stamp<'o, O: Iterator<Item = &'o RowOp>>(
-        &self,
-        ops: impl Fn() -> O,
-        now: i64,
-    ) -> i64 {
-        let digests = Digests::for_table(&self.info().table);
-        ops().map(|op| self.shared.stamps.earliest(digests, op, now)).fold(now, i64::max)
-    }
-
-    /// Records deletes with the timestamp `now`, and values that are slightly ahead of it. Must be
-    /// called before the cells are visible.
-    pub(super) fn record_stamps<'c>(&self, cells: impl Iterator<Item = CellRef<'c>>, now: i64) {
-        let (stamps, digests) = (&self.shared.stamps, Digests::for_table(&self.info().table));
-        let mut clock = None;
-        let mut deleted: &[u8] = b"";
-        for cell in cells.filter(|cell| cell.timestamp() >= now) {
-            let stamp = cell.timestamp();
-            // This thread may have been delayed since `now` was read.
-            let mut clock_now = || *clock.get_or_insert_with(|| self.shared.env.clock.now_ms());
-            if cell.is_delete() {
-                let is_noted = cell.row() == deleted;
-                if stamp == now && hides_family(cell) && !is_noted {
-                    stamps.deleted.record(digests.row(cell.row()), stamp, clock_now());
-                    deleted = cell.row();
-                } else if stamp == now && !is_noted {
-                    stamps.deleted.record(digests.column(cell), stamp, clock_now());
-                }
-            } else if stamp > now && stamp <= now.saturating_add(MAX_CLOCK_WAIT_MS) {
-                stamps.made.record(digests.row(cell.row()), stamp, clock_now());
-                stamps.made.record(digests.column(cell), stamp, clock_now());
-            }
-        }
-    }
 }
 
 /// Returns `true` if the operation is a put with a cell that the clock stamps.

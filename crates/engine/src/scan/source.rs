@@ -161,7 +161,8 @@ impl CellSource {
         blocks: &Arc<BlockReadOptions>,
         read_point: u64,
     ) -> Self {
-        let cursor = hfile::Cursor::new(Arc::clone(file.reader()), blocks.for_file(file));
+        let cursor =
+            hfile::Cursor::new(Arc::clone(file.reader()), blocks.for_file(file.physical.id));
         Self::File(FileSource::new(Arc::clone(file), cursor, read_point))
     }
 

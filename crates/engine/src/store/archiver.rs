@@ -12,7 +12,6 @@ use halite_types::TableName;
 
 use crate::catalog::{Catalog, FileOrigin, RequiredLocation, layout};
 use crate::env::Env;
-use crate::shared::EngineInner;
 
 /// State of the thread that moves files. The lock around it ensures that the last thread sees the
 /// newest manifest.
@@ -22,56 +21,42 @@ pub(crate) struct FileArchiver {
     durable: HashSet<String>,
 }
 
-impl EngineInner {
-    /// Moves the files as the current manifest requires: deletes files without references, and
-    /// archives those that only links and snapshots need. The directory of a region that no longer
-    /// exists is deleted with its last file. Must be called after the change of the manifest that
-    /// releases the files, or after one that failed. Returns `true` if all moves are certain to be
-    /// durable.
-    pub(crate) fn archive_or_delete(&self, homes: impl IntoIterator<Item = FileOrigin>) -> bool {
-        let homes: BTreeSet<FileOrigin> = homes.into_iter().collect();
-        // The next open may find either of two manifests, so files that either of them may
-        // reference
-        // stay.
-        if self.manifest.sync_state().check().is_err() {
-            return false;
-        }
-        if homes.is_empty() {
-            return true;
-        }
-        if self.lock.check().is_err() {
-            return false;
-        }
-        let mut placing = self.archiver.lock();
-        let catalog = self.manifest.current();
+impl FileArchiver {
+    /// Deletes the files that the catalog does not reference, and archives those that only links
+    /// and snapshots need. The directory of a region that no longer exists is deleted with its last
+    /// file. Returns `true` if all moves are certain to be durable.
+    pub(crate) fn archive_or_delete(
+        &mut self,
+        env: &Env,
+        catalog: &Catalog,
+        homes: &BTreeSet<FileOrigin>,
+    ) -> bool {
         let names: HashSet<&str> = homes.iter().map(|home| home.name.as_str()).collect();
         let needs = catalog.required_files(|name| names.contains(name));
         let mut archived = BTreeSet::new();
-        for home in &homes {
+        for home in homes {
             match needs.get(home) {
                 Some(RequiredLocation::Origin) => {}
-                Some(RequiredLocation::Anywhere) => drop(
-                    placing
-                        .archive(&self.env, home)
-                        .map(|()| archived.insert(home.archive_directory())),
-                ),
-                None => placing.remove(&self.env, home),
+                Some(RequiredLocation::Anywhere) => {
+                    if self.archive(env, home).is_ok() {
+                        archived.insert(home.archive_directory());
+                    }
+                }
+                None => self.remove(env, home),
             }
         }
         // A directory may be deleted only when the moves out of it are certain to be durable.
-        let arrived = archived.iter().all(|directory| self.env.fs.sync_dir(directory).is_ok());
+        let arrived = archived.iter().all(|directory| env.fs.sync_dir(directory).is_ok());
         if arrived {
             let regions: BTreeSet<_> =
                 homes.iter().map(|home| (&home.table, &home.region)).collect();
             regions.into_iter().for_each(|(table, region)| {
-                remove_region_directory(&self.env, &catalog, table, region);
+                remove_region_directory(env, catalog, table, region);
             });
         }
         arrived
     }
-}
 
-impl FileArchiver {
     /// Moves a file to the archive; the caller syncs the archive directory.
     fn archive(&mut self, env: &Env, home: &FileOrigin) -> io::Result<()> {
         self.make_durable(env, &home.archive_directory())?;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 use bytes::Bytes;
 use halite_types::{Error, RegionInfo, Result};
 
-use super::check_name;
+use super::file_label::check_name;
 use crate::block_cache::BlockCache;
 use crate::catalog::{FileEntry, FileOrigin};
 use crate::env::{Env, FileReader};

@@ -2,16 +2,15 @@
 
 mod archiver;
 mod file;
+mod file_label;
 mod write;
 
 use std::sync::Arc;
 
 pub(crate) use archiver::{FileArchiver, remove_region_directory};
 pub(crate) use file::{Clip, StoreFile, StoreFiles};
-pub(crate) use write::{
-    NewFile, STORE_ID_KEY, check_name, generation_of, name_of, region_number_of, write_file,
-    writer_options,
-};
+pub(crate) use file_label::{STORE_ID_KEY, check_name, generation_of, name_of, region_number_of};
+pub(crate) use write::{NewFile, write_file, writer_options};
 
 use crate::memstore::MemTable;
 
