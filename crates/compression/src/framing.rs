@@ -114,11 +114,15 @@ mod tests {
         write_block(&block, codec, &mut framed).unwrap();
         assert!(framed.len() < block.len());
         assert_eq!(read_all(&framed, codec).unwrap(), block);
-        for cut in [1, 5, framed.len() / 2, framed.len() - 1] {
+        for cut in [1, 5, framed.len().div_euclid(2), framed.len().saturating_sub(1)] {
             let error = read_all(&framed[..cut], codec).unwrap_err();
             assert!(matches!(error, FramingError::Truncated), "{cut}: {error}");
         }
-        let short = BlockReader::new(&framed).read_block(block.len() - 1, codec, &mut Vec::new());
+        let short = BlockReader::new(&framed).read_block(
+            block.len().saturating_sub(1),
+            codec,
+            &mut Vec::new(),
+        );
         assert!(matches!(short, Err(FramingError::BlockTooLong)));
         let two = [&framed[..], &framed].concat();
         assert_eq!(read_all(&two, codec).unwrap(), block.repeat(2));
