@@ -367,7 +367,7 @@ impl Caller {
     async fn read(&mut self, figures: &LoadMetrics) -> bool {
         let known = &self.rows[self.rng.usize(..ROWS)];
         let key = known.key.clone();
-        let Ok(answer) = timeout(CALL_LIMIT, self.table.get_one(Get::new(key))).await else {
+        let Ok(answer) = timeout(CALL_LIMIT, self.table.get(Get::new(key))).await else {
             figures.complain(Complaint::Hung(format!(
                 "a get of {} did not end within {CALL_LIMIT:?}",
                 text(&known.key)
@@ -375,7 +375,7 @@ impl Caller {
             return false;
         };
         figures.reads.fetch_add(1, Relaxed);
-        match answer.map(|row| state(known.row_use, &row.unwrap_or_default())) {
+        match answer.map(|row| state(known.row_use, &row)) {
             Ok(Ok(state)) if known.possible_states.contains(&state) => {}
             Ok(Ok(state)) => {
                 let text = format!(
@@ -402,7 +402,7 @@ impl Caller {
     async fn count(&mut self, figures: &LoadMetrics) -> bool {
         let (index, delta) = (self.rng.usize(..SHARED), self.rng.u64(1..5));
         let op = Increment::new(shared_key(index)).add("a", "n", delta.cast_signed());
-        let Ok(answer) = timeout(CALL_LIMIT, self.table.apply_one(op.into())).await else {
+        let Ok(answer) = timeout(CALL_LIMIT, self.table.mutate(op.into())).await else {
             self.shared[index].1 += delta;
             figures.complain(Complaint::Hung(format!(
                 "an increment did not end within {CALL_LIMIT:?}"
@@ -434,7 +434,7 @@ impl Caller {
             return true;
         }
         let ops = planned.iter().map(|planned| planned.op.clone()).collect();
-        let Ok(answers) = timeout(CALL_LIMIT, self.table.apply(ops)).await else {
+        let Ok(answers) = timeout(CALL_LIMIT, self.table.batch(ops)).await else {
             figures.complain(Complaint::Hung(format!("a write did not end within {CALL_LIMIT:?}")));
             planned
                 .into_iter()

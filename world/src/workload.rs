@@ -149,7 +149,7 @@ impl Caller {
         let (op, asked) = self.change(&key);
         let (what, ticket) =
             (format!("{key} {:?}", asked.changes), self.history.borrow_mut().begin(&key, asked));
-        if let Ok(result) = self.timed(&what, 1, self.table.apply_one(op)).await {
+        if let Ok(result) = self.timed(&what, 1, self.table.mutate(op)).await {
             self.record_result(&ticket, &key, &result);
         }
     }
@@ -160,7 +160,7 @@ impl Caller {
         let (op, asked) = self.change(&key);
         let ticket = self.history.borrow_mut().begin(&key, asked);
         let patience = Duration::from_millis(self.rng.u64(..150));
-        if let Ok(Ok(result)) = tokio::time::timeout(patience, self.table.apply_one(op)).await {
+        if let Ok(Ok(result)) = tokio::time::timeout(patience, self.table.mutate(op)).await {
             self.record_result(&ticket, &key, &result);
         }
     }
@@ -178,7 +178,7 @@ impl Caller {
             .zip(asked)
             .map(|(key, asked)| self.history.borrow_mut().begin(key, asked))
             .collect();
-        let Ok(results) = self.timed(&what, 1, self.table.apply(ops)).await else { return };
+        let Ok(results) = self.timed(&what, 1, self.table.batch(ops)).await else { return };
         for ((key, ticket), result) in keys.iter().zip(tickets).zip(results) {
             if let Ok(result) = result {
                 self.record_result(&ticket, key, &result);
@@ -201,7 +201,7 @@ impl Caller {
         let called = self.history.borrow_mut().moment();
         let gets = keys.iter().map(|key| Get::new(key.clone())).collect();
         let Ok(rows) =
-            self.timed(&format!("get of {}", keys.join(" ")), 1, self.table.get(gets)).await
+            self.timed(&format!("get of {}", keys.join(" ")), 1, self.table.get_all(gets)).await
         else {
             return;
         };
@@ -416,7 +416,8 @@ pub async fn audit(client: Client, told: SharedHistory) -> turmoil::Result {
     let keys = told.borrow().keys();
     for key in keys {
         let called = told.borrow_mut().moment();
-        match auditor.timed("last get", 1, auditor.table.get(vec![Get::new(key.clone())])).await {
+        match auditor.timed("last get", 1, auditor.table.get_all(vec![Get::new(key.clone())])).await
+        {
             Ok(rows) => rows.iter().for_each(|row| auditor.record_read(&key, called, row)),
             Err(error) => {
                 told.borrow_mut()

@@ -1,5 +1,6 @@
 //! Implementation of `halite key`.
 
+pub(crate) mod arguments;
 mod cell_sample;
 mod codec;
 mod explain;

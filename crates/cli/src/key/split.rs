@@ -12,7 +12,7 @@ use halite::rowkey::{KeySchema, LanguageError};
 use halite::{Bytes, TableName, to_bytes_binary, to_string_binary};
 
 use super::sampling::keys_from_file;
-use crate::cmd::key::KeySpecArgs;
+use crate::key::arguments::KeySpecArgs;
 use crate::text_table::TextTable;
 
 /// Maximum number of regions printed individually; further ones are omitted.

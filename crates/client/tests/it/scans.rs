@@ -111,7 +111,7 @@ fn a_wide_row_comes_whole_however_small_the_answers_and_in_pieces_if_wanted() {
             .into()
     };
     server
-        .run(server.table().apply(vec![put("a"), put("k"), put("z")]))
+        .run(server.table().batch(vec![put("a"), put("k"), put("z")]))
         .unwrap()
         .into_iter()
         .for_each(|result| drop(result.unwrap()));
@@ -135,7 +135,7 @@ fn a_row_in_pieces_goes_on_where_it_was_when_its_region_is_split_away() {
     let server = Server::start();
     let put =
         (0..300).fold(Put::new("k"), |put, column| put.add("f", format!("{column:03}"), "value"));
-    server.run(server.table().apply(vec![put.into()])).unwrap();
+    server.run(server.table().batch(vec![put.into()])).unwrap();
     let table = server.table();
     let mut stream = table.scan(Scan::all().batch(10).max_result_bytes(500));
     let pieces: Result<Vec<Row>> = server.run(async {

@@ -158,7 +158,7 @@ fn tables_are_checked() {
         &["a b"],
     );
     store.create_table(table("split"), &[b"m"]).unwrap();
-    let regions = store.table("split").unwrap().regions();
+    let regions = store.table("split").unwrap().regions().unwrap();
     let split = |region: usize, at: &'static str| {
         store.engine().split_region(&regions[region].encoded_name, Some(at.into())).unwrap_err()
     };
@@ -174,14 +174,14 @@ fn tables_are_checked() {
         ErrorKind::InvalidRequest,
         &["too little"],
     );
-    assert_eq!(store.list_tables().len(), 2);
+    assert_eq!(store.list_tables().unwrap().len(), 2);
 }
 
 #[test]
 fn a_read_only_table_says_so() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
-    let descriptor = (*table.descriptor()).clone();
+    let descriptor = (*table.descriptor().unwrap()).clone();
     store.alter_table(descriptor.clone().set("READONLY", "true")).unwrap();
     assert_error(
         table.put(Put::new("r").add("f", "q", "v")).unwrap_err(),
