@@ -186,7 +186,7 @@ impl Deployment {
         if uri == "embedded" {
             let folder = tempfile::tempdir()?;
             let store: Store = halite::open(folder.path())?;
-            return Ok(Self { cluster: Arc::new(store), _folder: Some(folder) });
+            return Ok(Self { cluster: Arc::clone(store.cluster()), _folder: Some(folder) });
         }
         let mut config = ClientConfig::from_uri(uri)?;
         // A failure inside a server is permanent.

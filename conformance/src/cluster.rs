@@ -73,11 +73,11 @@ impl SystemUnderTest for ClusterSystem {
     }
 
     fn apply(&mut self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
-        block_on(self.table()?.apply(ops))
+        block_on(self.table()?.batch(ops))
     }
 
     fn get(&mut self, get: Get) -> Result<Row> {
-        Ok(block_on(self.table()?.get_one(get))?.unwrap_or_default())
+        block_on(self.table()?.get(get))
     }
 
     fn scan(&mut self, scan: Scan) -> Result<Vec<Row>> {

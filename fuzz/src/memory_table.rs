@@ -58,14 +58,14 @@ impl Table for Rows {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn get(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
+    fn get_all(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
         let of =
             |get: &Get| if self.keys.contains(get.row()) { row(get.row()) } else { Row::default() };
         let rows = gets.iter().map(of).collect();
         Box::pin(async { Ok(rows) })
     }
 
-    fn apply(&self, _: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
+    fn batch(&self, _: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
         Box::pin(async { Err(Error::invalid("these rows cannot be written")) })
     }
 

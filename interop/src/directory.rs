@@ -41,7 +41,7 @@ pub(crate) fn check(jars: &Path, work: &Path) -> Result<()> {
 
 fn fill(root: &Path) -> halite::Result<()> {
     let store = halite::open(root)?;
-    store.create_namespace("space")?;
+    store.create_namespace("space", halite::Attributes::new())?;
     for name in TABLES {
         let table: TableName = name.parse()?;
         store.create_table(descriptor(table.clone()), &[b"row-100", b"row-300"])?;
@@ -55,7 +55,7 @@ fn fill(root: &Path) -> halite::Result<()> {
                 store.flush(&table)?;
             }
             if round == 1 && name == TABLES[1] {
-                store.compact(&table, CompactionKind::Major)?;
+                store.compact(&table, None, CompactionKind::Major)?;
             }
         }
     }
@@ -75,7 +75,7 @@ fn load(store: &Store, root: &Path, table: &TableName) -> halite::Result<()> {
         &path,
         &[put("row-010", "loaded"), put("row-020", "loaded"), put("row-030", "loaded")],
     )?;
-    store.bulk_load(table, &BulkLoad::new().file("f", path.display().to_string()))?;
+    store.bulk_load(table, BulkLoad::new().file("f", path.display().to_string()))?;
     handle.put(put("row-020", "after"))
 }
 
@@ -112,7 +112,7 @@ fn descriptor(name: TableName) -> TableDescriptor {
 
 /// Splits the first region, which leaves references to its files in the two new ones.
 fn split(store: &Store) -> halite::Result<()> {
-    let first: RegionInfo = store.table(TABLES[0])?.regions().remove(0);
+    let first: RegionInfo = store.table(TABLES[0])?.regions()?.remove(0);
     store.engine().split_region(&first.encoded_name, Some(Bytes::from_static(b"row-050")))
 }
 
@@ -146,7 +146,7 @@ fn describe(root: &Path) -> halite::Result<String> {
     for name in TABLES {
         let table = store.table(name)?;
         add(&mut text, format_args!("table {name}"));
-        for family in table.descriptor().families() {
+        for family in table.descriptor()?.families() {
             let (versions, compression, bloom) =
                 (family.max_versions(), family.compression(), bloom_name(family.bloom_filter()));
             add(
@@ -157,7 +157,7 @@ fn describe(root: &Path) -> halite::Result<String> {
                 ),
             );
         }
-        for region in table.regions() {
+        for region in table.regions()? {
             add(
                 &mut text,
                 format_args!("region {} {}", binary(&region.start), region.encoded_name),

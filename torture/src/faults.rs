@@ -248,7 +248,7 @@ impl Faults<'_> {
         let table =
             cluster.table(&"probe".parse().map_err(|error: halite::Error| error.to_string())?);
         let put = Put::new(format!("{}", self.rng.u64(..))).add("f", "q", "v");
-        let result = timeout(Duration::from_mins(1), table.apply_one(put.into())).await;
+        let result = timeout(Duration::from_mins(1), table.mutate(put.into())).await;
         // The table under load may be blocked while another is not.
         let flushed = result
             .map_err(|_| "a put did not finish".to_owned())?

@@ -201,7 +201,7 @@ impl Full<'_> {
         let mut row = 0;
         loop {
             let put = Put::new(format!("{row:06}")).add("f", "q", self.value());
-            match timeout(CALL_LIMIT, table.apply_one(put.into())).await.map_err(|_| {
+            match timeout(CALL_LIMIT, table.mutate(put.into())).await.map_err(|_| {
                 (FindingKind::Hung, "a put on a full disk did not finish".to_owned())
             })? {
                 Ok(_) => {
@@ -281,8 +281,8 @@ impl Full<'_> {
             ));
         }
         let row = format!("{:06}", rows / 2);
-        match timeout(CALL_LIMIT, filler.get_one(Get::new(row.clone()))).await {
-            Ok(Ok(Some(_))) => Ok(()),
+        match timeout(CALL_LIMIT, filler.get(Get::new(row.clone()))).await {
+            Ok(Ok(row)) if !row.is_empty() => Ok(()),
             Ok(other) => Err((
                 FindingKind::Lost,
                 format!("a get of the acknowledged row {row} {when} returned: {other:?}"),
@@ -320,7 +320,7 @@ impl Full<'_> {
         let begun = Instant::now();
         loop {
             let put = Put::new(format!("again-{}", self.rng.u32(..))).add("f", "q", "v");
-            let result = timeout(CALL_LIMIT, table.apply_one(put.into()))
+            let result = timeout(CALL_LIMIT, table.mutate(put.into()))
                 .await
                 .map_err(|_| (FindingKind::Hung, "a put did not finish".to_owned()))?;
             match result {

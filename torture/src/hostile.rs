@@ -114,7 +114,7 @@ impl Hostile<'_> {
                         .into()
                 })
                 .collect();
-            for result in table.apply(puts).await.map_err(|error| unexpected(&error))? {
+            for result in table.batch(puts).await.map_err(|error| unexpected(&error))? {
                 result.map_err(|error| unexpected(&error))?;
             }
         }
@@ -199,7 +199,7 @@ impl Hostile<'_> {
                 )));
             }
             let begun = Instant::now();
-            let row = timeout(PROBE_LIMIT, table.get_one(Get::new("row-107"))).await;
+            let row = timeout(PROBE_LIMIT, table.get(Get::new("row-107"))).await;
             match row.map_err(|_| {
                 (
                     FindingKind::Hung,
@@ -209,8 +209,7 @@ impl Hostile<'_> {
                     ),
                 )
             })? {
-                Ok(Some(row)) if row.value("f", "q").is_some_and(|value| value.len() == 20_000) => {
-                }
+                Ok(row) if row.value("f", "q").is_some_and(|value| value.len() == 20_000) => {}
                 Ok(row) => {
                     return Err((
                         FindingKind::Lost,

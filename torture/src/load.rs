@@ -368,7 +368,7 @@ impl Caller {
     async fn read(&mut self, metrics: &LoadMetrics) -> bool {
         let known = &self.rows[self.rng.usize(..ROWS)];
         let key = known.key.clone();
-        let Ok(answer) = timeout(CALL_LIMIT, self.table.get_one(Get::new(key))).await else {
+        let Ok(answer) = timeout(CALL_LIMIT, self.table.get(Get::new(key))).await else {
             metrics.complain(Complaint::Hung(format!(
                 "a get of {} did not finish within {CALL_LIMIT:?}",
                 text(&known.key)
@@ -376,7 +376,7 @@ impl Caller {
             return false;
         };
         metrics.reads.fetch_add(1, Relaxed);
-        match answer.map(|row| state(known.row_use, &row.unwrap_or_default())) {
+        match answer.map(|row| state(known.row_use, &row)) {
             Ok(Ok(state)) if known.possible_states.contains(&state) => {}
             Ok(Ok(state)) => {
                 let text = format!(
@@ -403,7 +403,7 @@ impl Caller {
     async fn count(&mut self, metrics: &LoadMetrics) -> bool {
         let (index, delta) = (self.rng.usize(..SHARED), self.rng.u64(1..5));
         let op = Increment::new(shared_key(index)).add("a", "n", delta.cast_signed());
-        let Ok(answer) = timeout(CALL_LIMIT, self.table.apply_one(op.into())).await else {
+        let Ok(answer) = timeout(CALL_LIMIT, self.table.mutate(op.into())).await else {
             self.shared[index].1 += delta;
             metrics.complain(Complaint::Hung(format!(
                 "an increment did not finish within {CALL_LIMIT:?}"
@@ -435,7 +435,7 @@ impl Caller {
             return true;
         }
         let ops = planned.iter().map(|planned| planned.op.clone()).collect();
-        let Ok(answers) = timeout(CALL_LIMIT, self.table.apply(ops)).await else {
+        let Ok(answers) = timeout(CALL_LIMIT, self.table.batch(ops)).await else {
             metrics
                 .complain(Complaint::Hung(format!("a write did not finish within {CALL_LIMIT:?}")));
             planned

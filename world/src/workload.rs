@@ -163,7 +163,7 @@ impl Caller {
             format!("{key} {:?}", request.changes),
             self.history.borrow_mut().begin(&key, request),
         );
-        if let Ok(result) = self.timed(&description, 1, self.table.apply_one(op)).await {
+        if let Ok(result) = self.timed(&description, 1, self.table.mutate(op)).await {
             self.record_result(&ticket, &key, &result);
         }
     }
@@ -174,7 +174,7 @@ impl Caller {
         let (op, request) = self.change(&key);
         let ticket = self.history.borrow_mut().begin(&key, request);
         let patience = Duration::from_millis(self.rng.u64(..150));
-        if let Ok(Ok(result)) = tokio::time::timeout(patience, self.table.apply_one(op)).await {
+        if let Ok(Ok(result)) = tokio::time::timeout(patience, self.table.mutate(op)).await {
             self.record_result(&ticket, &key, &result);
         }
     }
@@ -192,7 +192,7 @@ impl Caller {
             .zip(request)
             .map(|(key, request)| self.history.borrow_mut().begin(key, request))
             .collect();
-        let Ok(results) = self.timed(&description, 1, self.table.apply(ops)).await else { return };
+        let Ok(results) = self.timed(&description, 1, self.table.batch(ops)).await else { return };
         for ((key, ticket), result) in keys.iter().zip(tickets).zip(results) {
             if let Ok(result) = result {
                 self.record_result(&ticket, key, &result);
@@ -215,7 +215,7 @@ impl Caller {
         let called = self.history.borrow_mut().moment();
         let gets = keys.iter().map(|key| Get::new(key.clone())).collect();
         let Ok(rows) =
-            self.timed(&format!("get of {}", keys.join(" ")), 1, self.table.get(gets)).await
+            self.timed(&format!("get of {}", keys.join(" ")), 1, self.table.get_all(gets)).await
         else {
             return;
         };
@@ -434,7 +434,8 @@ pub async fn audit(client: Client, history: SharedHistory) -> turmoil::Result {
     let keys = history.borrow().keys();
     for key in keys {
         let called = history.borrow_mut().moment();
-        match auditor.timed("last get", 1, auditor.table.get(vec![Get::new(key.clone())])).await {
+        match auditor.timed("last get", 1, auditor.table.get_all(vec![Get::new(key.clone())])).await
+        {
             Ok(rows) => rows.iter().for_each(|row| auditor.record_read(&key, called, row)),
             Err(error) => {
                 history.borrow_mut().violations.push(format!("get of a healthy cluster: {error}"));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use halite::{
-    Bytes, FamilyDescriptor, Get, Options, Put, Scan, Store, StoreTable, TableDescriptor,
+    BlockingTable, Bytes, FamilyDescriptor, Get, Options, Put, Scan, Store, TableDescriptor,
     TableName, WalSync,
 };
 
@@ -16,7 +16,7 @@ const TABLE: &str = "rows";
 
 pub(super) struct Halite {
     store: Store,
-    table: StoreTable,
+    table: BlockingTable,
     name: TableName,
 }
 
@@ -31,7 +31,7 @@ impl Halite {
         let store =
             halite::Builder::new().options(options).open(folder).map_err(failed("halite open"))?;
         let name: TableName = TABLE.parse().map_err(failed("halite table name"))?;
-        if !store.table_exists(&name) {
+        if !store.table_exists(&name).map_err(failed("halite table"))? {
             let table = TableDescriptor::new(name.clone()).family(FamilyDescriptor::new(FAMILY));
             store.create_table(table, &[]).map_err(failed("halite create table"))?;
         }

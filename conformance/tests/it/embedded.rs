@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use halite::{
-    Bytes, CompactionKind, Error, ErrorKind, FamilyDescriptor, Get, OpResult, Options, RegionLoad,
-    Result, Row, RowOp, Scan, Store, StoreTable, TableDescriptor,
+    BlockingTable, Bytes, CompactionKind, Error, ErrorKind, FamilyDescriptor, Get, OpResult,
+    Options, RegionLoad, Result, Row, RowOp, Scan, Store, TableDescriptor,
 };
 use halite_conformance::cluster::change_table;
 use halite_conformance::runner::{MergeKind, SystemUnderTest};
@@ -20,7 +20,7 @@ pub(crate) const TABLE: &str = "t";
 pub(crate) struct Embedded {
     sim: SimEnv,
     store: Store,
-    table: Option<StoreTable>,
+    table: Option<BlockingTable>,
 }
 
 impl Embedded {
@@ -45,7 +45,7 @@ impl Embedded {
         Ok(())
     }
 
-    fn table(&self) -> Result<&StoreTable> {
+    fn table(&self) -> Result<&BlockingTable> {
         self.table
             .as_ref()
             .ok_or_else(|| Error::new(ErrorKind::NoSuchTable, "the case creates no table"))
@@ -54,7 +54,8 @@ impl Embedded {
     fn load(&self) -> Result<RegionLoad> {
         let of_table = |load: &RegionLoad| load.region.table.qualifier() == TABLE;
         self.store
-            .status()
+            .cluster_status()
+            .expect("an open store has a status")
             .regions
             .into_iter()
             .find(of_table)
@@ -92,7 +93,7 @@ impl SystemUnderTest for Embedded {
     }
 
     fn change(&mut self, change: &TableChange) -> Result<()> {
-        change_table(&self.store, &TABLE.parse()?, change)?;
+        change_table(&**self.store.cluster(), &TABLE.parse()?, change)?;
         self.open_table()
     }
 
@@ -115,8 +116,8 @@ impl SystemUnderTest for Embedded {
     fn merge(&mut self, how: MergeKind) -> Result<()> {
         let name = TABLE.parse()?;
         match how {
-            MergeKind::Automatic => self.store.compact(&name, CompactionKind::Minor),
-            MergeKind::Major => self.store.compact(&name, CompactionKind::Major),
+            MergeKind::Automatic => self.store.compact(&name, None, CompactionKind::Minor),
+            MergeKind::Major => self.store.compact(&name, None, CompactionKind::Major),
             MergeKind::Minor => {
                 for region in self.store.engine().table(&name)?.regions().iter() {
                     region.compact_retaining_deletes()?;
@@ -133,7 +134,7 @@ impl SystemUnderTest for Embedded {
             let folder = format!("{region}{family}/");
             paths.keys().filter(|path| path.contains(&folder)).count()
         };
-        let descriptor = self.table()?.descriptor();
+        let descriptor = self.table()?.descriptor()?;
         let names =
             descriptor.families().map(|family| String::from_utf8_lossy(family.name()).into_owned());
         Ok(names.map(|family| (family.clone(), of(&family))).collect())

@@ -1,15 +1,15 @@
 //! Command backend: an embedded store or a remote cluster.
 
 use std::io::Write as _;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use halite::{
-    Append, BlockingCluster, BlockingTable, Builder, CheckAndMutate, ClientConfig, Cluster,
-    ClusterStatus, Get, Increment, OpResult, OpenReport, Options, Put, RegionInfo, Result,
-    RetryObserver, Row, RowOp, Scan, Store, StoreTable, TableDescriptor, TableName, WalRecovery,
+    BlockingCluster, Builder, ClientConfig, OpenReport, Options, Result, RetryObserver, Store,
+    WalRecovery,
 };
 
 /// Options that select the backend.
@@ -45,7 +45,7 @@ impl BackendArgs {
     pub(crate) fn open(&self) -> anyhow::Result<Backend> {
         match &self.connect {
             Some(uri) => connect(uri),
-            None => Ok(Backend::Embedded(open_store(&self.data, self.wal_recovery)?)),
+            None => Ok(open_store(&self.data, self.wal_recovery)?.into()),
         }
     }
 
@@ -137,7 +137,7 @@ pub(crate) fn connect(uri: &str) -> anyhow::Result<Backend> {
         config.retry_observer = Some(wait_reporter());
         BlockingCluster::connect_with(config)
     });
-    Ok(Backend::Remote(connected.with_context(|| format!("cluster {uri}"))?))
+    Ok(connected.with_context(|| format!("cluster {uri}"))?.into())
 }
 
 /// Minimum time without progress after which an operation is reported, in milliseconds.
@@ -175,28 +175,31 @@ fn format_wait(ms: u64) -> String {
     if ms < 1000 { format!("{ms} ms") } else { format!("{} s", ms.div_ceil(1000)) }
 }
 
-/// Embedded store or remote cluster. Clones refer to the same backend.
+/// Cluster on which a command works, and the store if it is embedded. Clones refer to the same one.
 #[derive(Clone)]
-pub(crate) enum Backend {
-    Embedded(Store),
-    Remote(BlockingCluster),
+pub(crate) struct Backend {
+    cluster: BlockingCluster,
+    store: Option<Store>,
 }
 
-/// Table of a [`Backend`].
-#[derive(Clone)]
-pub(crate) enum BackendTable {
-    Embedded(StoreTable),
-    Remote(BlockingTable),
+impl Deref for Backend {
+    type Target = BlockingCluster;
+
+    fn deref(&self) -> &BlockingCluster {
+        &self.cluster
+    }
 }
 
-/// Calls a method that both variants have under the same name.
-macro_rules! either {
-    ($self:ident, $it:ident => $call:expr) => {
-        match $self {
-            Self::Embedded($it) => $call,
-            Self::Remote($it) => $call,
-        }
-    };
+impl From<Store> for Backend {
+    fn from(store: Store) -> Self {
+        Self { cluster: BlockingCluster::clone(&store), store: Some(store) }
+    }
+}
+
+impl From<BlockingCluster> for Backend {
+    fn from(cluster: BlockingCluster) -> Self {
+        Self { cluster, store: None }
+    }
 }
 
 impl Backend {
@@ -208,7 +211,7 @@ impl Backend {
         if is_address(text) {
             return connect(text);
         }
-        Ok(Self::Embedded(open_store(Path::new(text), WalRecoveryMode::Strict)?))
+        Ok(open_store(Path::new(text), WalRecoveryMode::Strict)?.into())
     }
 
     /// As [`Backend::open`], for a store that must exist.
@@ -224,120 +227,12 @@ impl Backend {
 
     /// Returns the embedded store, if the backend is one.
     pub(crate) fn store(&self) -> Option<&Store> {
-        match self {
-            Self::Embedded(store) => Some(store),
-            Self::Remote(_) => None,
-        }
-    }
-
-    /// Returns the `Cluster` API of the backend.
-    pub(crate) fn cluster(&self) -> Arc<dyn Cluster> {
-        match self {
-            Self::Embedded(store) => Arc::new(store.clone()),
-            Self::Remote(cluster) => Arc::clone(cluster.cluster()),
-        }
-    }
-
-    pub(crate) fn table_exists(&self, name: &TableName) -> Result<bool> {
-        match self {
-            Self::Embedded(store) => Ok(store.table_exists(name)),
-            Self::Remote(cluster) => cluster.table_exists(name),
-        }
-    }
-
-    pub(crate) fn create_table(&self, table: TableDescriptor, splits: &[&[u8]]) -> Result<()> {
-        either!(self, place => place.create_table(table, splits))
-    }
-
-    pub(crate) fn table(&self, name: &str) -> Result<BackendTable> {
-        match self {
-            Self::Embedded(store) => store.table(name).map(BackendTable::Embedded),
-            Self::Remote(cluster) => cluster.table(name).map(BackendTable::Remote),
-        }
-    }
-
-    pub(crate) fn flush(&self, name: &TableName) -> Result<()> {
-        either!(self, place => place.flush(name))
-    }
-
-    pub(crate) fn status(&self) -> Result<ClusterStatus> {
-        match self {
-            Self::Embedded(store) => Ok(store.status()),
-            Self::Remote(cluster) => cluster.status(),
-        }
+        self.store.as_ref()
     }
 
     /// Closes a store; does nothing for a cluster.
     pub(crate) fn close(self) -> Result<()> {
-        match self {
-            Self::Embedded(store) => store.close(),
-            Self::Remote(_) => Ok(()),
-        }
-    }
-}
-
-impl BackendTable {
-    pub(crate) fn descriptor(&self) -> Result<Arc<TableDescriptor>> {
-        match self {
-            Self::Embedded(table) => Ok(table.descriptor()),
-            Self::Remote(table) => table.descriptor(),
-        }
-    }
-
-    pub(crate) fn regions(&self) -> Result<Vec<RegionInfo>> {
-        match self {
-            Self::Embedded(table) => Ok(table.regions()),
-            Self::Remote(table) => table.regions(),
-        }
-    }
-
-    pub(crate) fn get(&self, get: Get) -> Result<Row> {
-        either!(self, table => table.get(get))
-    }
-
-    pub(crate) fn exists(&self, get: Get) -> Result<bool> {
-        either!(self, table => table.exists(get))
-    }
-
-    pub(crate) fn put(&self, put: Put) -> Result<()> {
-        either!(self, table => table.put(put))
-    }
-
-    pub(crate) fn increment(&self, increment: Increment) -> Result<Row> {
-        either!(self, table => table.increment(increment))
-    }
-
-    pub(crate) fn append(&self, append: Append) -> Result<Row> {
-        either!(self, table => table.append(append))
-    }
-
-    pub(crate) fn check_and_mutate(&self, check: CheckAndMutate) -> Result<bool> {
-        either!(self, table => table.check_and_mutate(check))
-    }
-
-    pub(crate) fn batch(&self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
-        either!(self, table => table.batch(ops))
-    }
-
-    pub(crate) fn scan(&self, scan: Scan) -> BackendRows {
-        match self {
-            Self::Embedded(table) => BackendRows::Embedded(Box::new(table.scan(scan))),
-            Self::Remote(table) => BackendRows::Remote(table.scan(scan)),
-        }
-    }
-}
-
-/// Rows returned by a scan.
-pub(crate) enum BackendRows {
-    Embedded(Box<halite::StoreRows>),
-    Remote(halite::BlockingRows),
-}
-
-impl Iterator for BackendRows {
-    type Item = Result<Row>;
-
-    fn next(&mut self) -> Option<Result<Row>> {
-        either!(self, rows => rows.next())
+        self.store.map_or(Ok(()), Store::close)
     }
 }
 

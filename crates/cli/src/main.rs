@@ -13,11 +13,12 @@ mod serve;
 mod shell;
 mod text_table;
 mod units;
+mod unknown_name;
 
 use std::io;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 
 /// Store with HBase's data model on a local disk
 #[derive(Parser)]
@@ -28,7 +29,12 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    match cmd::run(Cli::parse().command) {
+    let arguments: Vec<String> =
+        std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let cli = Cli::try_parse()
+        .unwrap_or_else(|error| unknown_name::suggest(error, Cli::command(), &arguments).exit());
+    let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    match unknown_name::check_variables(variables).and_then(|()| cmd::run(cli.command)) {
         Ok(code) => code,
         // The reader closed the pipe, as `head` does; nothing more can be printed.
         Err(error)

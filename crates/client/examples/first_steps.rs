@@ -35,13 +35,13 @@ async fn main() -> Result<()> {
         );
     }
     admin.disable_table(&name).await?;
-    let refused = cluster.table(&name).get_one(Get::new("user_1")).await;
+    let refused = cluster.table(&name).get(Get::new("user_1")).await;
     println!(
         "a get of a disabled table: {}",
         refused.err().map_or_else(|| "went through".to_string(), |error| error.to_string())
     );
     admin.drop_table(&name).await?;
-    let gone = cluster.table(&name).get_one(Get::new("user_1")).await;
+    let gone = cluster.table(&name).get(Get::new("user_1")).await;
     assert_eq!(gone.map_err(|error| error.kind()).err(), Some(ErrorKind::NoSuchTable));
     println!("dropped table {name}");
     Ok(())
@@ -57,12 +57,12 @@ async fn use_table(cluster: &impl Cluster, name: &TableName) -> Result<()> {
                 .add("info", "age", "36"),
         )
     };
-    for result in table.apply((0..10).map(put).collect()).await? {
+    for result in table.batch((0..10).map(put).collect()).await? {
         result?;
     }
-    let row = table.get_one(Get::new("user_7")).await?.unwrap_or_default();
+    let row = table.get(Get::new("user_7")).await?;
     println!("user_7 is {}", to_string_binary(row.value("info", "name").unwrap_or_default()));
-    let counted = table.apply_one(Increment::new("user_7").add("info", "visits", 2).into()).await?;
+    let counted = table.mutate(Increment::new("user_7").add("info", "visits", 2).into()).await?;
     println!(
         "user_7 came {} times",
         to_string_binary(counted.row.value("info", "visits").unwrap_or_default())
@@ -74,8 +74,8 @@ async fn use_table(cluster: &impl Cluster, name: &TableName) -> Result<()> {
         "36",
         Put::new("user_7").add("info", "age", "37"),
     );
-    println!("user_7 had a birthday: {}", table.apply_one(check.into()).await?.processed);
-    table.apply_one(Delete::new("user_3").into()).await?;
+    println!("user_7 had a birthday: {}", table.mutate(check.into()).await?.processed);
+    table.mutate(Delete::new("user_3").into()).await?;
     for reverse in [false, true] {
         let mut rows = table.scan(Scan::range("user_2", "user_8").reverse(reverse).limit(4));
         while let Some(row) = rows.next().await? {

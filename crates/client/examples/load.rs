@@ -69,7 +69,7 @@ async fn prepare(cluster: &impl Cluster, rows: u64) -> Result<()> {
         .await?;
     let table = cluster.table(&name);
     for first in (0..rows).step_by(5000) {
-        for result in table.apply((first..rows.min(first + 5000)).map(put).collect()).await? {
+        for result in table.batch((first..rows.min(first + 5000)).map(put).collect()).await? {
             result?;
         }
     }
@@ -111,21 +111,16 @@ impl Load {
             random = (random * 1_103_515_245 + 12_345) % 2_147_483_648;
             let rows = (0..BATCH).map(|index| (random + index * 7919) % self.rows);
             let done = match &work[..] {
-                "get" => found(
-                    self.table
-                        .get_one(Get::new(row(random % self.rows)))
-                        .await?
-                        .unwrap_or_default()
-                        .len(),
-                )?,
-                "put" => self.table.apply_one(put(random % self.rows)).await.map(|_| 1)?,
-                "gets" => {
-                    self.table.get(rows.map(|number| Get::new(row(number))).collect()).await?.len()
-                        as u64
-                }
+                "get" => found(self.table.get(Get::new(row(random % self.rows))).await?.len())?,
+                "put" => self.table.mutate(put(random % self.rows)).await.map(|_| 1)?,
+                "gets" => self
+                    .table
+                    .get_all(rows.map(|number| Get::new(row(number))).collect())
+                    .await?
+                    .len() as u64,
                 "puts" => self
                     .table
-                    .apply(rows.map(put).collect())
+                    .batch(rows.map(put).collect())
                     .await?
                     .into_iter()
                     .collect::<Result<Vec<_>>>()?

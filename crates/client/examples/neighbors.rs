@@ -82,8 +82,8 @@ async fn prepare(uri: &str) -> Result<Arc<dyn Table>> {
     let table = cluster.table(&name()?);
     let small =
         (0..1000).map(|row| RowOp::from(Put::new(small_row(row)).add("f", "q", "v"))).collect();
-    table.apply(small).await?.into_iter().try_for_each(|result| result.map(drop))?;
-    table.apply_one(Put::new("large").add("f", "q", vec![b'x'; LARGE_BYTES]).into()).await?;
+    table.batch(small).await?.into_iter().try_for_each(|result| result.map(drop))?;
+    table.mutate(Put::new("large").add("f", "q", vec![b'x'; LARGE_BYTES]).into()).await?;
     Ok(table)
 }
 
@@ -101,7 +101,7 @@ async fn measure_round(
     let (end, mut times, mut row) = (Instant::now() + time, Vec::new(), 0);
     while Instant::now() < end {
         let begin = Instant::now();
-        table.get_one(Get::new(small_row(row % 1000))).await?;
+        table.get(Get::new(small_row(row % 1000))).await?;
         times.push(u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX));
         row += 7;
     }
@@ -119,7 +119,7 @@ async fn measure_round(
 
 async fn read_large(table: Arc<dyn Table>, load: Arc<Load>) -> Result<()> {
     while !load.is_over.load(Relaxed) {
-        let rows = table.get((0..LARGE_GETS).map(|_| Get::new("large")).collect()).await?;
+        let rows = table.get_all((0..LARGE_GETS).map(|_| Get::new("large")).collect()).await?;
         let bytes: usize = rows.iter().map(|row| row.cells().bytes().len()).sum();
         load.bytes.fetch_add(bytes as u64, Relaxed);
     }

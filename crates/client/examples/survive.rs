@@ -107,7 +107,7 @@ impl Load {
             };
             let begun = Instant::now();
             let results =
-                self.record_call(begun, self.table.apply((0..BATCH).map(put).collect()).await)?;
+                self.record_call(begun, self.table.batch((0..BATCH).map(put).collect()).await)?;
             self.record_call(begun, results.into_iter().collect::<Result<Vec<_>>>())?;
             self.rows.fetch_add(BATCH, Relaxed);
             round += 1;
@@ -122,7 +122,7 @@ impl Load {
             let begun = Instant::now();
             self.record_call(
                 begun,
-                self.table.apply_one(Increment::new(row).add("f", "n", 1).into()).await,
+                self.table.mutate(Increment::new(row).add("f", "n", 1).into()).await,
             )?;
             self.counts.fetch_add(1, Relaxed);
             round += 1;

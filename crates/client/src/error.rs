@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use halite_types::{Error, ErrorKind};
+use halite_types::{Error, ErrorKind, TableName};
 use halite_wire::exception::{Exception, RetryAction};
 
 /// Cause of a failed attempt.
@@ -129,4 +129,12 @@ impl From<halite_wire::rpc::ProtocolError> for RpcError {
     fn from(fault: halite_wire::rpc::ProtocolError) -> Self {
         Self::lost(format!("the server sent what cannot be read: {fault}"))
     }
+}
+
+/// Returns the error for a table that does not exist.
+pub(crate) fn no_such_table(name: &TableName) -> Error {
+    Error::new(
+        ErrorKind::NoSuchTable,
+        format!("table {name} does not exist; create it first, or look at list for its name"),
+    )
 }

@@ -7,8 +7,8 @@
 //!
 //! let cluster = halite_client::connect("zk://localhost:2181/hbase").await?;
 //! let users = cluster.table(&"users".parse()?);
-//! users.apply_one(Put::new("user_12345").add("info", "name", "Ada").into()).await?;
-//! let row = users.get_one(Get::new("user_12345")).await?;
+//! users.mutate(Put::new("user_12345").add("info", "name", "Ada").into()).await?;
+//! let row = users.get(Get::new("user_12345")).await?;
 //! # Ok(())
 //! # }
 //! ```

@@ -23,7 +23,7 @@ fn main() -> Result<()> {
     let directory =
         tempfile::tempdir().map_err(|error| halite::Error::io("a temporary directory", error))?;
     let store: Arc<dyn Cluster> = match std::env::args().nth(2) {
-        None => Arc::new(halite::open(directory.path())?),
+        None => Arc::clone(halite::open(directory.path())?.cluster()),
         Some(uri) => connect(&uri)?,
     };
     let unsalted = Salted::load(&store, 1, rows)?;
@@ -99,7 +99,7 @@ impl Salted {
                 )))
             };
             let ops: Result<Vec<_>> = (first..rows.min(first + 2000)).map(put).collect();
-            block_on(table.apply(ops?))?.into_iter().try_for_each(|result| result.map(drop))?;
+            block_on(table.batch(ops?))?.into_iter().try_for_each(|result| result.map(drop))?;
         }
         block_on(store.admin().flush(&name))?;
         block_on(store.admin().compact(&name, None, CompactionKind::Major))?;
@@ -141,7 +141,7 @@ impl Salted {
         let one = KeyQuery::all().equals(0, device).limit(100);
         let all = KeyQuery::all().limit(100);
         Ok([
-            median(1000, || block_on(self.table.get_one(Get::new(key.clone()))).map(drop))?,
+            median(1000, || block_on(self.table.get(Get::new(key.clone()))).map(drop))?,
             median(1000, || first(&one))?,
             median(200, || first(&all))?,
         ])

@@ -1,5 +1,6 @@
-//! The store as a [`Cluster`]: data in memory is returned at once, the rest is read on the pool's
-//! threads.
+//! The store as a [`Cluster`], for two kinds of callers. Tasks of a runtime get data in memory at
+//! once, and the rest is read on the pool's threads. For callers whose threads may block,
+//! everything is done on their threads, and their futures are ready at once.
 
 use std::sync::Arc;
 
@@ -10,37 +11,61 @@ use halite_types::{
     SnapshotDescriptor, Table, TableDescriptor, TableName,
 };
 
-use crate::store::{Store, StoreHandle};
+use crate::store::StoreHandle;
 
-impl Cluster for Store {
-    fn table(&self, name: &TableName) -> Arc<dyn Table> {
-        Arc::new(ClusterTable { name: name.clone(), handle: Arc::clone(&self.handle) })
-    }
+/// The store of a handle.
+pub(crate) struct StoreCluster {
+    handle: Arc<StoreHandle>,
+}
 
-    fn admin(&self) -> Arc<dyn Admin> {
-        Arc::new(StoreAdmin { handle: Arc::clone(&self.handle) })
+impl StoreCluster {
+    pub(crate) fn new(handle: Arc<StoreHandle>) -> Self {
+        Self { handle }
     }
 }
 
-struct ClusterTable {
+impl Cluster for StoreCluster {
+    fn table(&self, name: &TableName) -> Arc<dyn Table> {
+        Arc::new(TaskTable { name: name.clone(), handle: Arc::clone(&self.handle) })
+    }
+
+    fn admin(&self) -> Arc<dyn Admin> {
+        Arc::new(StoreAdmin { handle: Arc::clone(&self.handle), place: Place::Pool })
+    }
+
+    fn blocking_table(&self, name: &TableName) -> Result<Arc<dyn Table>> {
+        Ok(Arc::new(CallerTable {
+            name: name.clone(),
+            table: self.handle.engine.table(name)?,
+            handle: Arc::clone(&self.handle),
+        }))
+    }
+
+    fn blocking_admin(&self) -> Arc<dyn Admin> {
+        Arc::new(StoreAdmin { handle: Arc::clone(&self.handle), place: Place::Caller })
+    }
+}
+
+/// Table for tasks: whatever may wait for the disk is done on the pool.
+struct TaskTable {
     name: TableName,
     handle: Arc<StoreHandle>,
 }
 
-impl Table for ClusterTable {
+impl Table for TaskTable {
     fn name(&self) -> &TableName {
         &self.name
     }
 
     fn descriptor(&self) -> BoxFuture<'_, Result<Arc<TableDescriptor>>> {
-        Box::pin(std::future::ready(self.handle.engine.descriptor(&self.name)))
+        ready(self.handle.engine.descriptor(&self.name))
     }
 
     fn regions(&self) -> BoxFuture<'_, Result<Vec<RegionInfo>>> {
-        Box::pin(std::future::ready(self.handle.engine.regions(&self.name)))
+        ready(self.handle.engine.regions(&self.name))
     }
 
-    fn get(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
+    fn get_all(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
         Box::pin(async move {
             let table = self.handle.engine.table(&self.name)?;
             let mut rows = Vec::with_capacity(gets.len());
@@ -66,7 +91,7 @@ impl Table for ClusterTable {
         })
     }
 
-    fn apply(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
+    fn batch(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
         Box::pin(async move {
             let table = self.handle.engine.table(&self.name)?;
             // Operations that read before they write may have to wait for the disk.
@@ -83,7 +108,7 @@ impl Table for ClusterTable {
 
     fn scan(&self, scan: Scan) -> RowStream {
         let state = Some(ScanState::New(self.name.clone(), Box::new(scan)));
-        RowStream::new(ClusterRows {
+        RowStream::new(TaskRows {
             handle: Arc::clone(&self.handle),
             state,
             cells_at_once: INITIAL_CELLS_AT_ONCE,
@@ -98,7 +123,7 @@ const INITIAL_CELLS_AT_ONCE: u64 = 4;
 /// Batches that would examine more than this run on the pool: some tens of microseconds.
 const MAX_CELLS_AT_ONCE: u64 = 128;
 
-struct ClusterRows {
+struct TaskRows {
     handle: Arc<StoreHandle>,
     /// `None` while a thread reads a batch, and after an error.
     state: Option<ScanState>,
@@ -111,7 +136,7 @@ enum ScanState {
     Open(Box<TableScanner>),
 }
 
-impl ClusterRows {
+impl TaskRows {
     /// Returns the next rows if they are in memory and few.
     fn try_next_cached(&mut self, scanner: &mut TableScanner) -> Result<Option<Vec<Row>>> {
         if self.cells_at_once > MAX_CELLS_AT_ONCE {
@@ -125,10 +150,8 @@ impl ClusterRows {
     }
 }
 
-impl RowSource for ClusterRows {
+impl RowSource for TaskRows {
     fn next_rows(&mut self) -> BoxFuture<'_, Result<Vec<Row>>> {
-        let ready =
-            |answer| -> BoxFuture<'_, Result<Vec<Row>>> { Box::pin(std::future::ready(answer)) };
         let mut scanner = match self.state.take() {
             Some(ScanState::Open(scanner)) => scanner,
             Some(ScanState::New(name, scan)) => match self.handle.engine.table(&name) {
@@ -157,24 +180,94 @@ impl RowSource for ClusterRows {
     }
 }
 
-struct StoreAdmin {
+/// Table for callers that may block: all work is done on the thread that calls.
+struct CallerTable {
+    name: TableName,
+    table: Arc<halite_engine::Table>,
     handle: Arc<StoreHandle>,
 }
 
+impl Table for CallerTable {
+    fn name(&self) -> &TableName {
+        &self.name
+    }
+
+    fn descriptor(&self) -> BoxFuture<'_, Result<Arc<TableDescriptor>>> {
+        ready(self.handle.engine.descriptor(&self.name))
+    }
+
+    fn regions(&self) -> BoxFuture<'_, Result<Vec<RegionInfo>>> {
+        ready(self.handle.engine.regions(&self.name))
+    }
+
+    fn get_all(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
+        ready(gets.into_iter().map(|get| self.blocking_get(get)).collect())
+    }
+
+    fn blocking_get(&self, get: Get) -> Result<Row> {
+        self.table.get(&get, ReadTier::Disk)
+    }
+
+    fn batch(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
+        ready(self.table.apply(ops))
+    }
+
+    fn scan(&self, scan: Scan) -> RowStream {
+        RowStream::new(CallerRows {
+            scanner: self.table.scan(scan, ReadTier::Disk),
+            _handle: Arc::clone(&self.handle),
+        })
+    }
+}
+
+struct CallerRows {
+    scanner: TableScanner,
+    _handle: Arc<StoreHandle>,
+}
+
+impl RowSource for CallerRows {
+    fn next_rows(&mut self) -> BoxFuture<'_, Result<Vec<Row>>> {
+        ready(self.scanner.next_rows())
+    }
+}
+
+/// Returns the future of a result that is known.
+fn ready<'a, T: Send + 'a>(result: Result<T>) -> BoxFuture<'a, Result<T>> {
+    Box::pin(std::future::ready(result))
+}
+
+/// Where administration is done: it waits for the disk.
+#[derive(Clone, Copy)]
+enum Place {
+    /// On the calling thread.
+    Caller,
+    /// On a thread of the pool.
+    Pool,
+}
+
+struct StoreAdmin {
+    handle: Arc<StoreHandle>,
+    place: Place,
+}
+
 impl StoreAdmin {
-    /// Runs administration on the pool, since it waits for the disk.
     fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Engine) -> Result<T> + Send + 'static,
     ) -> BoxFuture<'_, Result<T>> {
-        let engine = Arc::clone(&self.handle.engine);
-        Box::pin(self.handle.pool.run(move || work(&engine)))
+        match self.place {
+            Place::Caller => ready(work(&self.handle.engine)),
+            Place::Pool => {
+                let engine = Arc::clone(&self.handle.engine);
+                Box::pin(self.handle.pool.run(move || work(&engine)))
+            }
+        }
     }
 }
 
 impl Admin for StoreAdmin {
     fn list_tables(&self) -> BoxFuture<'_, Result<Vec<Arc<TableDescriptor>>>> {
-        Box::pin(std::future::ready(Ok(self.handle.engine.descriptors())))
+        ready(Ok(self.handle.engine.descriptors()))
     }
 
     fn create_table(
@@ -210,11 +303,11 @@ impl Admin for StoreAdmin {
     }
 
     fn is_enabled(&self, table: &TableName) -> BoxFuture<'_, Result<bool>> {
-        Box::pin(std::future::ready(self.handle.engine.is_enabled(table)))
+        ready(self.handle.engine.is_enabled(table))
     }
 
     fn list_namespaces(&self) -> BoxFuture<'_, Result<Vec<(String, Attributes)>>> {
-        Box::pin(std::future::ready(Ok(self.handle.engine.namespaces())))
+        ready(Ok(self.handle.engine.namespaces()))
     }
 
     fn create_namespace(&self, name: &str, settings: Attributes) -> BoxFuture<'_, Result<()>> {
@@ -290,7 +383,7 @@ impl Admin for StoreAdmin {
     }
 
     fn list_snapshots(&self) -> BoxFuture<'_, Result<Vec<SnapshotDescriptor>>> {
-        Box::pin(std::future::ready(Ok(self.handle.engine.snapshots())))
+        ready(Ok(self.handle.engine.snapshots()))
     }
 
     fn clone_snapshot(&self, name: &str, table: &TableName) -> BoxFuture<'_, Result<()>> {
@@ -309,6 +402,6 @@ impl Admin for StoreAdmin {
     }
 
     fn cluster_status(&self) -> BoxFuture<'_, Result<ClusterStatus>> {
-        Box::pin(std::future::ready(Ok(self.handle.engine.status())))
+        ready(Ok(self.handle.engine.status()))
     }
 }

@@ -37,10 +37,92 @@
 //! # }
 //! ```
 //!
-//! [`open`] returns a [`Store`]. Its own methods are synchronous and need no runtime. It is also a
-//! [`Cluster`]: code written against that trait works with the embedded store and with a remote
-//! cluster: `halite::connect("zk://host:2181/hbase")`, with the feature `client`.
-//! [`BlockingCluster`] adds synchronous calls to any cluster.
+//! # Tables
+//!
+//! A write returns when it has reached its durability. Several operations go in one batch; counters
+//! and conditions are evaluated where the row is:
+//!
+//! ```
+//! # fn main() -> halite::Result<()> {
+//! # let directory = tempfile::tempdir().expect("a temporary directory");
+//! use halite::{
+//!     CheckAndMutate, Delete, FamilyDescriptor, Get, Increment, Put, Scan, TableDescriptor,
+//! };
+//!
+//! let store = halite::open(directory.path())?;
+//! store.create_table(TableDescriptor::new("users".parse()?).family(FamilyDescriptor::new("info")), &[])?;
+//! let users = store.table("users")?;
+//!
+//! // Operations on many rows: one result for each, in order.
+//! let results = users.batch(vec![
+//!     Put::new("ada").add("info", "born", "1815").into(),
+//!     Put::new("grace").add("info", "born", "1906").into(),
+//!     Delete::new("charles").into(),
+//! ])?;
+//! assert!(results.iter().all(Result::is_ok));
+//!
+//! // A counter, and its new value.
+//! let row = users.increment(Increment::new("ada").add("info", "visits", 2))?;
+//! assert_eq!(row.value("info", "visits"), Some(&2_i64.to_be_bytes()[..]));
+//!
+//! // A write that happens only if a condition holds, atomically.
+//! let named = Put::new("ada").add("info", "name", "Ada Lovelace");
+//! let is_first = CheckAndMutate::if_not_exists("ada", "info", "name", named);
+//! assert!(users.check_and_mutate(is_first)?);
+//!
+//! // One row, several rows, a range of rows.
+//! assert_eq!(users.get(Get::new("ada").column("info", "born"))?.len(), 1);
+//! assert!(users.get_all(vec![Get::new("grace"), Get::new("charles")])?[1].is_empty());
+//! let keys = users.scan(Scan::all()).map(|row| row.map(|row| row.key().to_vec()));
+//! assert_eq!(keys.collect::<halite::Result<Vec<_>>>()?, [&b"ada"[..], b"grace"]);
+//! # store.close()
+//! # }
+//! ```
+//!
+//! # Administration
+//!
+//! A snapshot keeps the state of a table without copying its files; a clone of it is a table:
+//!
+//! ```
+//! # fn main() -> halite::Result<()> {
+//! # let directory = tempfile::tempdir().expect("a temporary directory");
+//! use halite::{FamilyDescriptor, Get, Put, SnapshotDescriptor, TableDescriptor, TableName};
+//!
+//! let store = halite::open(directory.path())?;
+//! let (users, copy): (TableName, TableName) = ("users".parse()?, "users_of_monday".parse()?);
+//! store.create_table(TableDescriptor::new(users.clone()).family(FamilyDescriptor::new("info")), &[])?;
+//! store.table("users")?.put(Put::new("ada").add("info", "born", "1815"))?;
+//! store.create_snapshot(SnapshotDescriptor::new("monday", users))?;
+//! store.clone_snapshot("monday", &copy)?;
+//! assert!(store.table("users_of_monday")?.exists(Get::new("ada"))?);
+//! # store.close()
+//! # }
+//! ```
+//!
+//! # Clusters
+//!
+//! [`open`] returns a [`Store`], which dereferences to a [`BlockingCluster`]; with the feature
+//! `client`, [`BlockingCluster`]`::connect` returns the same type for a remote cluster, so code
+//! takes either:
+//!
+#![cfg_attr(feature = "client", doc = "```no_run")]
+#![cfg_attr(not(feature = "client"), doc = "```ignore")]
+//! use halite::{BlockingCluster, Get, Row};
+//!
+//! fn user(cluster: &BlockingCluster, key: &str) -> halite::Result<Row> {
+//!     cluster.table("users")?.get(Get::new(key.to_owned()))
+//! }
+//!
+//! # fn main() -> halite::Result<()> {
+//! user(&halite::open("data")?, "ada")?;
+//! user(&BlockingCluster::connect("zk://localhost:2181/hbase")?, "ada")?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Tasks of an async runtime use the traits [`Cluster`], [`Table`] and [`Admin`], with the same
+//! names of calls: `store.cluster()` and `halite::connect("zk://host:2181/hbase").await` implement
+//! them.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -48,7 +130,6 @@ mod blocking;
 mod cluster;
 mod move_row;
 mod pool;
-mod row_ops;
 mod store;
 
 pub use blocking::{BlockingCluster, BlockingRows, BlockingTable};
@@ -66,7 +147,7 @@ pub use halite_rowkey_derive::RowKey;
 pub use halite_types::key::{to_bytes_binary, to_string_binary};
 pub use halite_types::*;
 pub use move_row::{MoveResult, move_row};
-pub use store::{Builder, Store, StoreRows, StoreTable};
+pub use store::{Builder, Store};
 
 /// Opens the store in a directory, or creates one in an empty or new directory, with the default
 /// [`Options`].

@@ -30,11 +30,11 @@ pub struct MoveResult {
 /// ```
 /// # fn main() -> halite::Result<()> {
 /// # let directory = tempfile::tempdir().expect("a temporary directory");
-/// use halite::{BlockingCluster, FamilyDescriptor, Get, Put, TableDescriptor};
+/// use halite::{FamilyDescriptor, Get, Put, TableDescriptor};
 ///
-/// let cluster = BlockingCluster::new(std::sync::Arc::new(halite::open(directory.path())?));
-/// cluster.create_table(TableDescriptor::new("users".parse()?).family(FamilyDescriptor::new("u")), &[])?;
-/// let users = cluster.table("users")?;
+/// let store = halite::open(directory.path())?;
+/// store.create_table(TableDescriptor::new("users".parse()?).family(FamilyDescriptor::new("u")), &[])?;
+/// let users = store.table("users")?;
 /// users.put(Put::new("ada").add("u", "born", "1815"))?;
 /// let moved = users.move_row("ada", "lovelace", false)?;
 /// assert_eq!((moved.cells, moved.remaining), (1, 0));
@@ -47,7 +47,7 @@ pub struct MoveResult {
 /// # Errors
 /// `InvalidRequest` if the row `from` does not exist, if both keys are equal, if another row exists
 /// at `to`, or if delete markers hide the copy. In each case the old row stays unchanged. Otherwise
-/// as [`Table::get`] and [`Table::apply`].
+/// as [`Table::get_all`] and [`Table::batch`].
 pub async fn move_row(
     table: &dyn Table,
     from: impl Into<Bytes>,
@@ -88,14 +88,14 @@ pub async fn move_row(
             )));
         }
     }
-    table.apply_one(deletion(&source, &from).into()).await?;
+    table.mutate(deletion(&source, &from).into()).await?;
     let remaining = whole(table, &from).await?.len();
     Ok(MoveResult { cells: source.len(), remaining })
 }
 
 /// Returns all versions of all columns of a row.
 async fn whole(table: &dyn Table, row: &Bytes) -> Result<Row> {
-    Ok(table.get_one(Get::new(row.clone()).all_versions()).await?.unwrap_or_default())
+    table.get(Get::new(row.clone()).all_versions()).await
 }
 
 fn occupied(table: &dyn Table, to: &[u8]) -> Error {
@@ -133,7 +133,7 @@ async fn write(table: &dyn Table, source: &Row, there: &Row, to: &Bytes) -> Resu
             RowMutations::new(to.clone()).add(delete).add(put).into()
         }
     };
-    if table.apply_one(op).await?.processed { Ok(()) } else { Err(occupied(table, to)) }
+    if table.mutate(op).await?.processed { Ok(()) } else { Err(occupied(table, to)) }
 }
 
 /// Returns the cells of a row under another key.
@@ -202,7 +202,7 @@ mod tests {
     /// Table with families f and g that keep five versions.
     fn test_table() -> TestTable {
         let directory = tempfile::tempdir().unwrap();
-        let cluster = BlockingCluster::new(Arc::new(crate::open(directory.path()).unwrap()));
+        let cluster = BlockingCluster::clone(&crate::open(directory.path()).unwrap());
         let name: TableName = "t".parse().unwrap();
         let families = ["f", "g"].map(|family| FamilyDescriptor::new(family).versions(5));
         let descriptor =
@@ -214,7 +214,7 @@ mod tests {
     impl TestTable {
         fn put(&self, row: &'static str, column: (&str, &str), time: i64, value: &str) {
             block_on(
-                self.table.apply_one(Put::new(row).add_at(column.0, column.1, time, value).into()),
+                self.table.mutate(Put::new(row).add_at(column.0, column.1, time, value).into()),
             )
             .unwrap();
         }
@@ -327,14 +327,14 @@ mod tests {
             self.table.regions()
         }
 
-        fn get(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
-            self.table.get(gets)
+        fn get_all(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
+            self.table.get_all(gets)
         }
 
-        fn apply(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
+        fn batch(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
             use std::sync::atomic::Ordering::Relaxed;
             match self.writes_left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)) {
-                Ok(_) => self.table.apply(ops),
+                Ok(_) => self.table.batch(ops),
                 Err(_) => Box::pin(std::future::ready(Err(Error::new(
                     ErrorKind::Stopped,
                     "the process ends here",
@@ -372,7 +372,7 @@ mod tests {
         place.put("old", ("f", "a"), 10, "moved");
         let source = block_on(whole(&*place.table, &Bytes::from("old"))).unwrap();
         place.put("old", ("f", "a"), 11, "written meanwhile");
-        block_on(place.table.apply_one(deletion(&source, &Bytes::from("old")).into())).unwrap();
+        block_on(place.table.mutate(deletion(&source, &Bytes::from("old")).into())).unwrap();
         assert_eq!(place.cells("old"), [("f:a".to_owned(), 11, "written meanwhile".to_owned())]);
     }
 }

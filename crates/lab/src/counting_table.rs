@@ -69,13 +69,13 @@ impl Table for CountingTable {
         self.table.regions()
     }
 
-    fn get(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
+    fn get_all(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
         self.reads.gets.fetch_add(gets.len(), Ordering::Relaxed);
-        self.table.get(gets)
+        self.table.get_all(gets)
     }
 
-    fn apply(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
-        self.table.apply(ops)
+    fn batch(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
+        self.table.batch(ops)
     }
 
     fn scan(&self, scan: Scan) -> RowStream {

@@ -10,9 +10,8 @@
 //! # fn main() -> anyhow::Result<()> {
 //! # let directory = tempfile::tempdir()?;
 //! let store = halite::open(directory.path())?;
-//! let cluster = halite::BlockingCluster::new(std::sync::Arc::new(store));
 //! let page = halite_lab::find_page("e01").expect("E01 is a page");
-//! let written = halite_lab::run_page(&cluster, page)?;
+//! let written = halite_lab::run_page(&store, page)?;
 //! println!("{}", halite_lab::render::text(&written));
 //! # Ok(())
 //! # }

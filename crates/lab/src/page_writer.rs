@@ -35,8 +35,7 @@ pub struct PageWriter {
 
 impl PageWriter {
     pub(crate) fn new(cluster: &BlockingCluster, page: &'static Page) -> anyhow::Result<Self> {
-        let admin = cluster.cluster().admin();
-        match block_on(admin.create_namespace(NAMESPACE, halite::Attributes::default())) {
+        match cluster.create_namespace(NAMESPACE, halite::Attributes::default()) {
             Err(error) if error.kind() != ErrorKind::NamespaceExists => {
                 return Err(error).context(format!("namespace {NAMESPACE}"));
             }
@@ -447,7 +446,8 @@ impl PageWriter {
     ) -> anyhow::Result<LabTable> {
         let full = descriptor.name().clone();
         self.drop_table(&full)?;
-        block_on(self.cluster.cluster().admin().create_table(descriptor, splits.clone()))?;
+        let keys: Vec<&[u8]> = splits.iter().map(|split| &split[..]).collect();
+        self.cluster.create_table(descriptor, &keys)?;
         let table = self.cluster.table(&full.to_string())?;
         self.tables.push(full);
         Ok(LabTable { name: name.to_owned(), table, splits })
@@ -455,13 +455,12 @@ impl PageWriter {
 
     /// Drops a table, if it exists.
     fn drop_table(&self, name: &TableName) -> anyhow::Result<()> {
-        let admin = self.cluster.cluster().admin();
-        match block_on(admin.disable_table(name)) {
+        match self.cluster.disable_table(name) {
             Err(error) if error.kind() == ErrorKind::NoSuchTable => return Ok(()),
             Err(error) if error.kind() != ErrorKind::TableDisabled => return Err(error.into()),
             _ => {}
         }
-        Ok(block_on(admin.drop_table(name))?)
+        Ok(self.cluster.drop_table(name)?)
     }
 
     /// Drops the tables of the page.

@@ -2,9 +2,7 @@
 
 use anyhow::Context as _;
 use bytes::Bytes;
-use halite::{
-    Append, BlockingTable, CompactionKind, Delete, Get, Increment, Put, Row, RowOp, block_on,
-};
+use halite::{Append, BlockingTable, CompactionKind, Delete, Get, Increment, Put, Row, RowOp};
 
 use crate::page_writer::PageWriter;
 use crate::scan_spec::ScanSpec;
@@ -282,7 +280,7 @@ impl PageWriter {
     /// Returns the errors of the cluster.
     pub fn major_compact(&mut self, table: &LabTable) -> anyhow::Result<()> {
         let name = table.table.descriptor()?.name().clone();
-        block_on(self.cluster().cluster().admin().compact(&name, None, CompactionKind::Major))?;
+        self.cluster().compact(&name, None, CompactionKind::Major)?;
         self.statement(statement("major_compact", &[table.name.as_bytes()]), Vec::new());
         Ok(())
     }

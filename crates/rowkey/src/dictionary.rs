@@ -219,25 +219,26 @@ impl Dictionary {
     /// Returns the number of a value in the table; assigns one if it has none.
     async fn number_for(&self, field: FieldId, value: &[u8]) -> Result<u64> {
         let forward = self.row(b'f', field, value).unwrap_or_default();
-        if let Some(row) = self.table.get_one(Get::new(forward.clone())).await? {
+        let row = self.table.get(Get::new(forward.clone())).await?;
+        if !row.is_empty() {
             return number_of(&row).ok_or_else(|| self.damaged(&row));
         }
         let counter = self.row(b'n', field, b"").unwrap_or_default();
         let drawn =
-            self.table.apply_one(Increment::new(counter).add(FAMILY, NUMBER, 1).into()).await?;
+            self.table.mutate(Increment::new(counter).add(FAMILY, NUMBER, 1).into()).await?;
         let number = number_of(&drawn.row).ok_or_else(|| self.damaged(&drawn.row))?;
         let backward = self.row(b'b', field, &number.to_be_bytes()).unwrap_or_default();
-        self.table.apply_one(Put::new(backward).add(FAMILY, VALUE, value).into()).await?;
+        self.table.mutate(Put::new(backward).add(FAMILY, VALUE, value).into()).await?;
         let put = Put::new(forward.clone()).add(FAMILY, NUMBER, number.to_be_bytes());
         let is_ours = self
             .table
-            .apply_one(CheckAndMutate::if_not_exists(forward.clone(), FAMILY, NUMBER, put).into())
+            .mutate(CheckAndMutate::if_not_exists(forward.clone(), FAMILY, NUMBER, put).into())
             .await?
             .processed;
         if is_ours {
             return Ok(number);
         }
-        let row = self.table.get_one(Get::new(forward)).await?.unwrap_or_default();
+        let row = self.table.get(Get::new(forward)).await?;
         number_of(&row).ok_or_else(|| self.damaged(&row))
     }
 

@@ -1,13 +1,38 @@
 //! Suggestions of known names for mistyped ones.
 
 /// Returns the known name with the fewest changed, missing, added or swapped letters, if that
-/// number is small for its length.
+/// number is small for its length; else the only one that `name` abbreviates, as `zk-port` does
+/// `zookeeper-port`.
 pub fn closest_match<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
-    let (distance, best) =
-        known.map(|candidate| (distance(&wanted, &candidate.to_lowercase()), candidate)).min()?;
+    let known: Vec<&str> = known.collect();
+    let (distance, best) = known
+        .iter()
+        .map(|candidate| (distance(&wanted, &candidate.to_lowercase()), *candidate))
+        .min()?;
     let length = name.chars().count();
-    (length > 1 && distance <= (length / 4).max(1)).then_some(best)
+    if length > 1 && distance <= (length / 4).max(1) {
+        return Some(best);
+    }
+    let mut long_forms =
+        known.into_iter().filter(|candidate| abbreviates(&wanted, &candidate.to_lowercase()));
+    long_forms.next().filter(|_| long_forms.next().is_none())
+}
+
+/// Returns whether `short` has the words of `long`, at least two, each by its first letter and
+/// some of the others in order.
+fn abbreviates(short: &str, long: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        text.split(|letter: char| !letter.is_alphanumeric()).map(str::to_owned).collect()
+    };
+    let (short, long) = (words(short), words(long));
+    short.len() > 1
+        && short.len() == long.len()
+        && short.iter().zip(&long).all(|(short, long)| {
+            let mut letters = long.chars();
+            short.chars().next().is_some_and(|first| long.starts_with(first))
+                && short.chars().all(|letter| letters.any(|other| other == letter))
+        })
 }
 
 /// Returns the suggestion as a part of an error message; empty without one.
@@ -56,5 +81,16 @@ mod tests {
             (Some("scan"), Some("create"), Some("describe"), Some("get"))
         );
         assert_eq!((find("xyzzy"), find("q"), find("select")), (None, None, None));
+    }
+
+    #[test]
+    fn an_abbreviation_finds_its_only_long_form() {
+        let options = ["zookeeper-port", "znode-parent", "master-port", "http-port"];
+        let find = |name| closest_match(name, options.into_iter());
+        assert_eq!(
+            (find("zk-port"), find("m-port")),
+            (Some("zookeeper-port"), Some("master-port"))
+        );
+        assert_eq!((find("z-p"), find("port"), find("kz-port")), (None, None, None));
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn report(halite: &Path, data: &Path, work: &Path, runs: usize) -> Re
 fn some_region(data: &Path) -> Result<Option<Vec<u8>>> {
     let failed = |error: halite::Error| format!("{}: {error}", data.display());
     let store = halite::open(data).map_err(failed)?;
-    let regions = store.table("TestTable").map_err(failed)?.regions();
+    let regions = store.table("TestTable").and_then(|table| table.regions()).map_err(failed)?;
     let name = regions.first().map(|region| region.encoded_name.as_bytes().to_vec());
     store.close().map_err(failed)?;
     Ok(name)

@@ -136,7 +136,7 @@ impl TemplateBuilder {
     fn rows(&mut self, name: &str) -> Result<()> {
         let table = self.store.table(name)?;
         let families: Vec<Bytes> =
-            table.descriptor().families().map(|family| family.name().clone()).collect();
+            table.descriptor()?.families().map(|family| family.name().clone()).collect();
         for _ in 0..self.rng.u32(5..60) {
             let row = format!("r{:03}", self.rng.u32(..100));
             let family = &families[self.rng.usize(..families.len())];
@@ -194,7 +194,7 @@ impl TemplateBuilder {
             0..3 => self.store.flush(&of)?,
             3 | 4 => {
                 self.store.flush(&of)?;
-                self.store.compact(&of, kind)?;
+                self.store.compact(&of, None, kind)?;
             }
             5 | 6 => {
                 self.store.flush(&of)?;
@@ -207,7 +207,7 @@ impl TemplateBuilder {
             }
             7 => {
                 let snapshot = format!("s-{name}-{}", self.rng.u32(..1000));
-                self.store.create_snapshot(&SnapshotDescriptor::new(snapshot.clone(), of))?;
+                self.store.create_snapshot(SnapshotDescriptor::new(snapshot.clone(), of))?;
                 if self.rng.bool() {
                     let clone = format!("clone-{snapshot}");
                     self.store.clone_snapshot(&snapshot, &clone.parse()?)?;
@@ -238,7 +238,7 @@ impl TemplateBuilder {
 
 /// Returns the cells of every table that a reader receives.
 pub(super) fn content(store: &Store) -> Result<Content> {
-    let names = store.list_tables().into_iter().map(|table| table.name().to_string());
+    let names = store.list_tables()?.into_iter().map(|table| table.name().to_string());
     names
         .map(|name| cells(store, &name, Scan::all().all_versions()).map(|cells| (name, cells)))
         .collect()
@@ -251,7 +251,7 @@ pub(super) fn snapshots(store: &Store) -> Result<BTreeMap<String, Vec<Cell>>> {
         store.clone_snapshot(&name, &table.parse()?)?;
         cells(store, &table, Scan::all().all_versions()).map(|cells| (name, cells))
     };
-    store.list_snapshots().into_iter().map(|snapshot| clone(snapshot.name)).collect()
+    store.list_snapshots()?.into_iter().map(|snapshot| clone(snapshot.name)).collect()
 }
 
 /// Returns the cells of a scan.

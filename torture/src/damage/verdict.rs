@@ -319,7 +319,7 @@ impl Judge {
         };
         let written = store.table(&table).and_then(|table| {
             let family = table
-                .descriptor()
+                .descriptor()?
                 .families()
                 .next()
                 .map(|family| family.name().clone())

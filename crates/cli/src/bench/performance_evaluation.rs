@@ -1,15 +1,14 @@
 //! Operations of HBase's PerformanceEvaluation, as in version 2.6.
 
 use halite::{
-    Append, CheckAndMutate, Error, FamilyDescriptor, Get, Increment, Put, Result, RowOp, Scan,
-    TableDescriptor, TableName,
+    Append, BlockingRows, BlockingTable, CheckAndMutate, Error, FamilyDescriptor, Get, Increment,
+    Put, Result, RowOp, Scan, TableDescriptor, TableName,
 };
 
 use super::rng::SeededRng;
 use super::rows::{RandomBytes, evaluation_key};
 use super::run::{Operations, Worker};
 use super::{BenchConfig, Workload};
-use crate::backend::{BackendRows, BackendTable};
 
 /// Table of PerformanceEvaluation.
 const TABLE: &str = "TestTable";
@@ -21,7 +20,7 @@ const OTHER_COLUMN: &str = "q";
 /// PerformanceEvaluation workload on one table.
 pub(crate) struct Evaluation<'a> {
     workload: Workload,
-    table: BackendTable,
+    table: BlockingTable,
     config: &'a BenchConfig,
     random_bytes: RandomBytes,
     families: Vec<String>,
@@ -41,7 +40,7 @@ fn family_names(settings: &BenchConfig) -> Vec<String> {
 }
 
 impl<'a> Evaluation<'a> {
-    pub(crate) fn new(workload: Workload, table: BackendTable, config: &'a BenchConfig) -> Self {
+    pub(crate) fn new(workload: Workload, table: BlockingTable, config: &'a BenchConfig) -> Self {
         Self {
             workload,
             table,
@@ -132,7 +131,7 @@ impl Operations for Evaluation<'_> {
 struct EvaluationWorker<'a> {
     evaluation: &'a Evaluation<'a>,
     rng: SeededRng,
-    scan: Option<BackendRows>,
+    scan: Option<BlockingRows>,
 }
 
 impl Worker for EvaluationWorker<'_> {

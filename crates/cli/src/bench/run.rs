@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use halite::{Result, RowOp, Store};
+use halite::{Result, RowOp};
 use hdrhistogram::Histogram;
 use indicatif::{ProgressBar, ProgressStyle};
 use rustix::time::{ClockId, clock_gettime};
@@ -231,7 +231,7 @@ struct Usage {
 
 impl Usage {
     fn now(place: &Backend) -> anyhow::Result<Self> {
-        let status = place.store().map(Store::status);
+        let status = place.store().map(|store| store.cluster_status()).transpose()?;
         Ok(Self {
             cpu: cpu()?,
             written_bytes: status
@@ -286,7 +286,7 @@ mod tests {
 
     fn run(workloads: &[Workload], settings: &BenchConfig) -> Vec<WorkloadResult> {
         let folder = tempfile::tempdir().unwrap();
-        let place = Backend::Embedded(halite::open(folder.path()).unwrap());
+        let place = Backend::from(halite::open(folder.path()).unwrap());
         let bench = Bench { backend: &place, config: settings };
         let measured = workloads.iter().map(|workload| bench.run(*workload).unwrap()).collect();
         place.close().unwrap();

@@ -2,13 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use halite::{FamilyDescriptor, Get, Put, Result, RowOp, Scan, TableDescriptor, TableName};
+use halite::{
+    BlockingTable, FamilyDescriptor, Get, Put, Result, RowOp, Scan, TableDescriptor, TableName,
+};
 
 use super::rng::{Chooser, Distribution, SeededRng};
 use super::rows::{RandomBytes, ycsb_key};
 use super::run::{Operations, Worker};
 use super::{BenchConfig, Workload};
-use crate::backend::BackendTable;
 
 /// Table of YCSB.
 const TABLE: &str = "usertable";
@@ -41,7 +42,7 @@ fn mix(workload: Workload) -> Mix {
 
 /// YCSB workload on one table.
 pub(crate) struct Ycsb<'a> {
-    table: BackendTable,
+    table: BlockingTable,
     config: &'a BenchConfig,
     mix: Mix,
     chooser: Chooser,
@@ -69,7 +70,7 @@ fn family_names(settings: &BenchConfig) -> Vec<String> {
 }
 
 impl<'a> Ycsb<'a> {
-    pub(crate) fn new(workload: Workload, table: BackendTable, config: &'a BenchConfig) -> Self {
+    pub(crate) fn new(workload: Workload, table: BlockingTable, config: &'a BenchConfig) -> Self {
         let mix = mix(workload);
         let chooser = Chooser::new(config.distribution.unwrap_or(mix.distribution), config.rows);
         let (next_row, inserted) = (AtomicU64::new(config.rows), AtomicU64::new(config.rows));

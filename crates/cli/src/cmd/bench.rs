@@ -75,7 +75,7 @@ impl BenchArgs {
     fn run_in(&self, folder: &Path) -> anyhow::Result<()> {
         let mut options = Options::default();
         options.wal_sync = self.config().durability.wal_sync();
-        self.run_at(Backend::Embedded(Builder::new().options(options).open(folder)?))
+        self.run_at(Builder::new().options(options).open(folder)?.into())
     }
 
     fn run_at(&self, place: Backend) -> anyhow::Result<()> {

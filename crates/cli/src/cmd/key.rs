@@ -7,7 +7,7 @@ use halite::TableName;
 use halite::rowkey::split::DEFAULT_WIDTHS_AHEAD;
 
 use crate::backend::BackendArgs;
-use crate::key::args::{ExpectedLoadArgs, KeySpecArgs, QueryArgs};
+use crate::key::arguments::{ExpectedLoadArgs, KeySpecArgs, QueryArgs};
 use crate::key::{self, LintFormat, OutputFormat};
 
 /// Encode, decode, explain, check, infer and simulate row keys

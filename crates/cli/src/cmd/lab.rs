@@ -53,10 +53,9 @@ impl LabArgs {
             Some(text) => Backend::open(text)?,
             None => Backend::open(&scratch.path().to_string_lossy())?,
         };
-        let cluster = BlockingCluster::new(place.cluster());
         let count = wanted.len();
         let mut failed = Vec::new();
-        for outcome in run_all(&cluster, &wanted, self.jobs.into()) {
+        for outcome in run_all(&place, &wanted, self.jobs.into()) {
             match outcome {
                 Ok(written) => self.write_page(&mut out, &written)?,
                 Err(error) => failed.push(format!("{error:#}")),

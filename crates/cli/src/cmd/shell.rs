@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, BufReader, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::Context as _;
+use halite::BlockingCluster;
 
 use crate::backend::{Backend, BackendArgs};
 use crate::shell::{self, ScriptEnd, Session, ShellCompleter};
@@ -44,9 +44,8 @@ impl ShellArgs {
     }
 
     fn run_session(&self, place: &Backend, commands: Option<File>) -> anyhow::Result<u8> {
-        let cluster = place.cluster();
         let mut session = Session::new(
-            Arc::clone(&cluster),
+            BlockingCluster::clone(place),
             io::BufWriter::new(io::stdout().lock()),
             Box::new(|| shell::read_line(&mut io::stdin().lock())),
         );
@@ -66,7 +65,7 @@ impl ShellArgs {
             self.print_banner(&mut shell, place)?;
             return shell::run_interactive(
                 &mut shell,
-                ShellCompleter::new(cluster),
+                ShellCompleter::new(BlockingCluster::clone(place)),
                 self.noninteractive,
             );
         }

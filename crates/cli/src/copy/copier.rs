@@ -3,12 +3,11 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use anyhow::Context as _;
-use halite::{Row, Scan};
+use halite::{BlockingTable, Row, Scan};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::rows;
 use super::state::{CopyState, Range};
-use crate::backend::BackendTable;
 
 /// Maximum cells of a row in memory; a wider row is returned as several partial rows.
 const MAX_PARTIAL_ROW_CELLS: usize = 1000;
@@ -20,8 +19,8 @@ const BATCH_BYTES: usize = 1 << 20;
 /// # Errors
 /// Returns the first error of any thread; the other threads then stop.
 pub(super) fn copy(
-    from: &BackendTable,
-    to: &BackendTable,
+    from: &BlockingTable,
+    to: &BlockingTable,
     state: &CopyState,
     threads: usize,
 ) -> anyhow::Result<(u64, u64)> {
@@ -66,7 +65,7 @@ fn remaining_scan(range: &Range) -> Scan {
 
 /// Batch of rows to write.
 struct Batch<'a> {
-    to: &'a BackendTable,
+    to: &'a BlockingTable,
     state: &'a CopyState,
     range: usize,
     rows: Vec<Row>,

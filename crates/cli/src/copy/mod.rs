@@ -13,12 +13,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
-use halite::{TableDescriptor, TableName};
+use halite::{BlockingTable, TableDescriptor, TableName};
 
 pub(crate) use verify::ComparisonResult;
 
 use self::state::CopyState;
-use crate::backend::{Backend, BackendTable};
+use crate::backend::Backend;
 
 /// Source, destination and settings of a copy.
 pub(crate) struct CopyJob<'a> {
@@ -96,7 +96,7 @@ impl CopyJob<'_> {
         target: &Backend,
         descriptor: &TableDescriptor,
         splits: &[&[u8]],
-    ) -> anyhow::Result<BackendTable> {
+    ) -> anyhow::Result<BlockingTable> {
         if !target.table_exists(&self.new_name)? {
             target.create_table(descriptor.clone().renamed(self.new_name.clone()), splits)?;
         }

@@ -8,11 +8,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::{Context as _, bail};
 use flate2::Crc;
-use halite::{CellRef, Result, Row, Scan};
+use halite::{BlockingTable, CellRef, Result, Row, Scan};
 
 use super::copier::{for_each, progress};
 use super::state::Range;
-use crate::backend::BackendTable;
 
 /// Contents found equal on both sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,8 +28,8 @@ pub(crate) struct ComparisonResult {
 /// # Errors
 /// Returns the first difference with its row, or an error of either side.
 pub(super) fn compare(
-    from: &BackendTable,
-    to: &BackendTable,
+    from: &BlockingTable,
+    to: &BlockingTable,
     ranges: &[Range],
     threads: usize,
 ) -> anyhow::Result<ComparisonResult> {

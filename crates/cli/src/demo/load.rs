@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use halite::{
-    CheckAndMutate, FamilyDescriptor, Get, Increment, Put, RowMutations, RowOp, TableDescriptor,
-    TableName,
+    BlockingTable, CheckAndMutate, FamilyDescriptor, Get, Increment, Put, RowMutations, RowOp,
+    TableDescriptor, TableName,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::keys::row_key;
 use super::weather::Observation;
-use crate::backend::{Backend, BackendTable};
+use crate::backend::Backend;
 
 /// Table of observations: family `data`, one qualifier per measured field.
 pub(crate) const SENSORS: &str = "sensor_data";
@@ -138,7 +138,7 @@ fn create_tables(place: &Backend) -> anyhow::Result<bool> {
     Ok(!fresh)
 }
 
-fn recorded_rows(notes: &BackendTable) -> anyhow::Result<usize> {
+fn recorded_rows(notes: &BlockingTable) -> anyhow::Result<usize> {
     let row = notes.get(Get::new("weather").column("load", "rows"))?;
     let Some(rows) = row.value("load", "rows") else { return Ok(0) };
     std::str::from_utf8(rows).ok().and_then(|rows| rows.parse().ok()).with_context(|| {
@@ -189,7 +189,7 @@ pub(crate) fn day_key(station: &str, day: &str) -> String {
     format!("{station}_{day}")
 }
 
-fn write(table: &BackendTable, ops: impl Iterator<Item = RowOp>) -> anyhow::Result<()> {
+fn write(table: &BlockingTable, ops: impl Iterator<Item = RowOp>) -> anyhow::Result<()> {
     for result in table.batch(ops.collect())? {
         result?;
     }

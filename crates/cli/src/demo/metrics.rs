@@ -40,7 +40,7 @@ pub(crate) fn print_regions<W: Write>(place: &Backend, page: &mut Page<W>) -> an
         ">files",
         ">size",
     ]);
-    for load in place.status()?.regions {
+    for load in place.cluster_status()?.regions {
         let name = load.region.table.qualifier();
         if [SENSORS, DAILY].contains(&name) {
             let numbers = [load.read_requests, load.write_requests, load.store_files].map(grouped);
@@ -66,9 +66,10 @@ pub(crate) fn print_timings<W: Write>(
     page: &mut Page<W>,
 ) -> anyhow::Result<()> {
     page.heading("What it took")?;
-    let (reached, waiting) = match place {
-        Backend::Embedded(_) => ("synced to the disk", "each waiting for its own fdatasync"),
-        Backend::Remote(_) => ("acknowledged by the cluster", "each waiting for its own answer"),
+    let (reached, waiting) = if place.store().is_some() {
+        ("synced to the disk", "each waiting for its own fdatasync")
+    } else {
+        ("acknowledged by the cluster", "each waiting for its own answer")
     };
     if loaded.rows > 0 {
         let rate = |count: usize| per_second(count, loaded.time);

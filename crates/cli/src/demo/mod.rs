@@ -47,7 +47,7 @@ pub(crate) fn run(flags: &BackendArgs, acknowledged: Option<&Path>) -> anyhow::R
 /// Returns an error of the store, or an error if a table of that name does not belong to the demo.
 pub(crate) fn load_tables(store: &Store, is_stopped: &dyn Fn() -> bool) -> anyhow::Result<String> {
     Ok(format_load_report(&load::load(
-        &Backend::Embedded(store.clone()),
+        &Backend::from(store.clone()),
         &weather::observations()?,
         None,
         is_stopped,

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use halite::{Get, Put, Row, Scan, TimeRange};
+use halite::{BlockingTable, Get, Put, Row, Scan, TimeRange};
 
 use super::format::{
     OBSERVATION_HEADINGS, date_and_hour, mph, observation_entries, observation_time,
@@ -13,7 +13,7 @@ use super::keys::{KeyRange, parse_key, row_key};
 use super::load::{DAILY, SENSORS, day_key};
 use super::page::Page;
 use super::weather::STATIONS;
-use crate::backend::{Backend, BackendTable};
+use crate::backend::Backend;
 use crate::text_table::{TextTable, grouped};
 
 /// Evening of the blizzard of February 2013, in UTC.
@@ -188,7 +188,7 @@ impl<W: Write> DemoQueries<'_, W> {
         read: impl FnOnce() -> halite::Result<T>,
     ) -> anyhow::Result<(T, Cost)> {
         let counters = || {
-            let status = self.backend.store()?.status();
+            let status = self.backend.store()?.cluster_status().ok()?;
             let regions =
                 status.regions.iter().filter(|load| load.region.table.qualifier() == table);
             Some(regions.fold((0, 0), |(examined, returned), load| {
@@ -236,7 +236,7 @@ impl<W: Write> DemoQueries<'_, W> {
 }
 
 /// Merges the scans of several ranges by reversed time, smallest (newest) first.
-fn merge(table: &BackendTable, ranges: &[KeyRange]) -> halite::Result<Vec<Row>> {
+fn merge(table: &BlockingTable, ranges: &[KeyRange]) -> halite::Result<Vec<Row>> {
     let mut scans: Vec<_> = ranges.iter().map(|range| table.scan(range.scan())).collect();
     let mut heads =
         scans.iter_mut().map(|scan| scan.next().transpose()).collect::<halite::Result<Vec<_>>>()?;
@@ -258,7 +258,7 @@ fn storm(station: &str) -> anyhow::Result<KeyRange> {
 }
 
 /// Writes the corrections, unless they exist. Returns `true` if it wrote them.
-fn correct(table: &BackendTable, station: &str, time: i64) -> anyhow::Result<bool> {
+fn correct(table: &BlockingTable, station: &str, time: i64) -> anyhow::Result<bool> {
     let wind = |hours: i64| -> anyhow::Result<(i64, f64)> {
         let row = table.get(
             Get::new(row_key(station, time + hours * 3_600_000)).column("data", "wind_speed"),

@@ -1,10 +1,8 @@
 //! Table sampling for lint: the first rows of each region, including deleted cells where the store
 //! returns them.
 
-use halite::{RegionInfo, Result, Scan};
+use halite::{BlockingTable, RegionInfo, Result, Scan};
 use halite_rowkey_tools::lint::CellSample;
-
-use crate::backend::BackendTable;
 
 /// Maximum rows read per region.
 const MAX_ROWS_PER_REGION: usize = 2_000;
@@ -24,11 +22,11 @@ const MAX_VERSIONS: u32 = 4;
 /// # Errors
 /// Returns an error of the store. If the store rejects a raw scan, the scan is repeated without
 /// deleted cells.
-pub(super) fn read(table: &BackendTable, regions: &[RegionInfo]) -> Result<CellSample> {
+pub(super) fn read(table: &BlockingTable, regions: &[RegionInfo]) -> Result<CellSample> {
     read_as(table, regions, true).or_else(|_| read_as(table, regions, false))
 }
 
-fn read_as(table: &BackendTable, regions: &[RegionInfo], raw: bool) -> Result<CellSample> {
+fn read_as(table: &BlockingTable, regions: &[RegionInfo], raw: bool) -> Result<CellSample> {
     let (mut cells, mut bytes) = (CellSample::default(), 0);
     // Regions share the limits equally: a region without samples would appear empty.
     let rows = (MAX_ROWS / regions.len().max(1)).clamp(1, MAX_ROWS_PER_REGION);

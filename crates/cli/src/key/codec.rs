@@ -11,7 +11,7 @@ use halite::rowkey::values_of_line;
 use halite::rowkey::{KeyBuf, KeyErrorKind, KeySchema, Value};
 
 use super::key_spec::ResolvedKey;
-use crate::key::args::KeySpecArgs;
+use crate::key::arguments::KeySpecArgs;
 use crate::text_table::TextTable;
 
 /// Prints the key of values given as `FIELD=VALUE`, whole and by segments. Lists of values give

@@ -13,7 +13,7 @@ use halite::{Scan, block_on};
 
 use super::key_spec::{ResolvedKey, resolve_in};
 use super::sampling::format_misfits;
-use crate::key::args::{KeySpecArgs, QueryArgs};
+use crate::key::arguments::{KeySpecArgs, QueryArgs};
 
 /// Prints the keys that a query reads; with `run`, also executes it.
 pub(crate) fn explain(

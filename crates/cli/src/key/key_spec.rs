@@ -9,7 +9,7 @@ use halite::rowkey::{Dictionary, KeyResolver, KeySchema, SaltGenerator};
 use halite::{RegionInfo, TableDescriptor, TableName, block_on};
 
 use crate::backend::Backend;
-use crate::key::args::KeySpecArgs;
+use crate::key::arguments::KeySpecArgs;
 
 /// Key, and the regions of its table if it belongs to one.
 pub(crate) struct ResolvedKey {
@@ -64,7 +64,7 @@ impl KeySpecArgs {
         let mut found = resolve_in(&place, table)?;
         if adds && found.dictionary.is_some() {
             found.dictionary =
-                Some(Arc::new(block_on(Dictionary::open(&*place.cluster(), table, &found.key))?));
+                Some(Arc::new(block_on(Dictionary::open(&**place.cluster(), table, &found.key))?));
         }
         then(&found)?;
         place.close()?;
@@ -79,7 +79,7 @@ pub(super) fn resolve_in(place: &Backend, table: &TableName) -> anyhow::Result<R
     let key = key_for_table(&*block_on(handle.descriptor())?)?;
     let regions = block_on(handle.regions())?;
     let dictionary = if Dictionary::is_needed(&key) {
-        Some(Arc::new(block_on(Dictionary::open_existing(&*cluster, table, &key))?))
+        Some(Arc::new(block_on(Dictionary::open_existing(&**cluster, table, &key))?))
     } else {
         None
     };

@@ -21,7 +21,7 @@ use super::cell_sample;
 use super::key_spec::table_declaration;
 use super::sampling::sample_table;
 use crate::backend::BackendArgs;
-use crate::key::args::ExpectedLoadArgs;
+use crate::key::arguments::ExpectedLoadArgs;
 
 /// Keys sampled per table.
 const SAMPLED_ROWS: usize = 20_000;

@@ -1,6 +1,6 @@
 //! Implementation of `halite key`.
 
-pub(crate) mod args;
+pub(crate) mod arguments;
 mod cell_sample;
 mod codec;
 mod explain;

@@ -16,7 +16,7 @@ pub(crate) fn presplit_table(
 ) -> anyhow::Result<ExitCode> {
     let place = place.open_existing()?;
     let rolled = block_on(extend_rolling_splits(
-        &*place.cluster(),
+        &**place.cluster(),
         table,
         jiff::Timestamp::now().as_millisecond(),
         ahead,

@@ -17,7 +17,7 @@ use super::explain::plan_with_limit;
 use super::key_spec::resolve_in;
 use super::sampling::format_misfits;
 use crate::backend::BackendArgs;
-use crate::key::args::QueryArgs;
+use crate::key::arguments::QueryArgs;
 
 /// Prints rows, one per line.
 pub(crate) fn scan(

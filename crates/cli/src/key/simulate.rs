@@ -19,7 +19,7 @@ use super::key_spec::{key_for_table, read_key, table_declaration};
 use super::simulate_report::{print_json, print_text};
 use super::split::resolve_splits;
 use crate::backend::BackendArgs;
-use crate::key::args::at_least_one;
+use crate::key::arguments::at_least_one;
 use crate::units::parse_duration;
 
 /// Default number of regions.

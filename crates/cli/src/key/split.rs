@@ -13,7 +13,7 @@ use halite::{Bytes, TableName, to_bytes_binary, to_string_binary};
 use halite_rowkey_tools::split_sample;
 
 use super::sampling::keys_from_file;
-use crate::key::args::KeySpecArgs;
+use crate::key::arguments::KeySpecArgs;
 use crate::text_table::TextTable;
 
 /// Maximum number of regions printed individually; further ones are omitted.

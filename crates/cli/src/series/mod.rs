@@ -39,7 +39,7 @@ struct PointWriter<'s> {
 fn open(which: &SeriesTarget) -> anyhow::Result<(Backend, Series)> {
     let place = which.backend.open_existing()?;
     let series =
-        block_on(Series::for_table(&*place.cluster(), &which.table, which.column.as_deref()))?;
+        block_on(Series::for_table(&**place.cluster(), &which.table, which.column.as_deref()))?;
     Ok((place, series))
 }
 

@@ -62,7 +62,8 @@ fn text(facts: &ServerInfo<'_>) -> String {
     let host = host(settings, addresses);
     // Excludes the tables for the server's own records.
     let tables = store
-        .list_tables()
+        .engine()
+        .descriptors()
         .iter()
         .filter(|table| table.name().namespace() != SYSTEM_NAMESPACE)
         .count();

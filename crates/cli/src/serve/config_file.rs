@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use anyhow::{Context as _, bail};
 use toml::{Table, Value};
 
-use super::options::{self, OPTIONS};
+use super::options;
 use halite_types::suggest::{closest_match, did_you_mean};
 
 /// Contents of a configuration file, in file order.
@@ -94,7 +94,7 @@ fn option_name(name: &str) -> anyhow::Result<&'static str> {
             }
         );
     }
-    let near = closest_match(&hyphens, OPTIONS.iter().map(|option| option.name));
+    let near = closest_match(&hyphens, options::option_names());
     bail!("{name}: there is no such key{}; docs/serve.md lists them all", did_you_mean(near))
 }
 

@@ -27,6 +27,7 @@ use halite::{Builder, Store};
 use halite_server::Server;
 
 pub(crate) use flags::ServeFlags;
+pub(crate) use options::option_names;
 
 use config::ServeConfig;
 use data_dir::DataDir;

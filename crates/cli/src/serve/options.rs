@@ -406,6 +406,11 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
     ),
 ];
 
+/// Returns the names of all options.
+pub(crate) fn option_names() -> impl Iterator<Item = &'static str> {
+    OPTIONS.iter().map(|option| option.name)
+}
+
 /// Returns the option with a name.
 pub(crate) fn find(name: &str) -> Option<&'static ServeOption> {
     OPTIONS.iter().find(|option| option.name == name)

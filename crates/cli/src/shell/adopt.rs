@@ -5,7 +5,7 @@ use halite::rowkey::KeySchema;
 use halite_rowkey_tools::KeyFit;
 use halite_rowkey_tools::fit::MIN_FIT_SHARE;
 use halite_types::key::to_string_binary;
-use halite_types::{Bytes, TableDescriptor, TableName, block_on};
+use halite_types::{Bytes, TableDescriptor, TableName};
 
 use super::commands::ErrorContext;
 use super::session::{EvalResult, Interrupt, Session};
@@ -24,7 +24,8 @@ impl Sample {
     /// Samples keys at many positions of each region.
     fn from_table(session: &Session<'_>, table: &TableName) -> EvalResult<Self> {
         let (sampled, regions) =
-            sample_table(&session.table(table), SAMPLED_ROWS).with_hint(session, table)?;
+            sample_table(&session.cluster().cluster().table(table), SAMPLED_ROWS)
+                .with_hint(session, table)?;
         Ok(Self { keys: sampled.keys, regions: regions.len() })
     }
 
@@ -47,16 +48,14 @@ pub(super) fn adopt(
     key: &KeySchema,
     forced: bool,
 ) -> EvalResult<()> {
-    let current = block_on(session.table(table).descriptor()).with_hint(session, table)?;
+    let current = session.cluster().descriptor(table).with_hint(session, table)?;
     let sample = Sample::from_table(session, table)?;
     let fit = KeyFit::from_sample(key, &sample.keys);
     if !forced {
         must_be_right(session, &current, key, &sample, &fit)?;
     }
     let redeclared = key.adopted_in(&current)?;
-    session
-        .call_admin(|admin| admin.alter_table(redeclared.descriptor))
-        .with_hint(session, table)?;
+    session.cluster().alter_table(redeclared.descriptor).with_hint(session, table)?;
     session.print_line(format!("Table {table} has the {key}"))?;
     for dropped in &redeclared.dropped {
         session.print_line(format!("no longer declared: {dropped}"))?;

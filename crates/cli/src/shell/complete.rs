@@ -1,14 +1,13 @@
 //! Tab completion: commands, tables, families, namespaces, and the options of the current command.
 
-use std::sync::Arc;
-
-use halite_types::{Cluster, TableName, block_on};
+use halite::BlockingCluster;
+use halite_types::TableName;
 
 use super::commands::{self, Group, ShellCommand};
 
 /// Completer; reads the names of tables and families from the cluster.
 pub(crate) struct ShellCompleter {
-    cluster: Arc<dyn Cluster>,
+    cluster: BlockingCluster,
 }
 
 /// Statement text before the cursor.
@@ -35,7 +34,7 @@ struct CompletionContext {
 }
 
 impl ShellCompleter {
-    pub(crate) fn new(cluster: Arc<dyn Cluster>) -> Self {
+    pub(crate) fn new(cluster: BlockingCluster) -> Self {
         Self { cluster }
     }
 
@@ -112,12 +111,13 @@ impl ShellCompleter {
     }
 
     fn tables(&self) -> Vec<String> {
-        let tables = block_on(self.cluster.admin().list_tables()).unwrap_or_default();
+        let tables = self.cluster.list_tables().unwrap_or_default();
         tables.iter().map(|table| table.name().to_string()).collect()
     }
 
     fn namespaces(&self) -> Vec<String> {
-        block_on(self.cluster.admin().list_namespaces())
+        self.cluster
+            .list_namespaces()
             .unwrap_or_default()
             .into_iter()
             .map(|(name, _)| name)
@@ -125,7 +125,8 @@ impl ShellCompleter {
     }
 
     fn snapshots(&self) -> Vec<String> {
-        block_on(self.cluster.admin().list_snapshots())
+        self.cluster
+            .list_snapshots()
             .unwrap_or_default()
             .into_iter()
             .map(|snapshot| snapshot.name)
@@ -139,7 +140,7 @@ impl ShellCompleter {
             .first()
             .and_then(|name| name.parse::<TableName>().ok())
             .filter(|_| before.receiver.is_none());
-        let tables = block_on(self.cluster.admin().list_tables()).unwrap_or_default();
+        let tables = self.cluster.list_tables().unwrap_or_default();
         let tables =
             tables.iter().filter(|table| named.as_ref().is_none_or(|name| table.name() == name));
         tables
@@ -234,13 +235,10 @@ mod tests {
         let table = TableDescriptor::new("users".parse().unwrap())
             .family(FamilyDescriptor::new("info"))
             .family(FamilyDescriptor::new("log"));
-        block_on(cluster.admin().create_table(table, Vec::new())).unwrap();
-        block_on(
-            cluster
-                .admin()
-                .create_snapshot(SnapshotDescriptor::new("daily", "users".parse().unwrap())),
-        )
-        .unwrap();
+        cluster.create_table(table, &[]).unwrap();
+        cluster
+            .create_snapshot(SnapshotDescriptor::new("daily", "users".parse().unwrap()))
+            .unwrap();
         ShellCompleter::new(cluster).find(line).1
     }
 

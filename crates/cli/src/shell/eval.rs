@@ -229,7 +229,7 @@ fn call_on_table(
             .map(|()| Value::Nil);
         }
         "get_all_columns" => {
-            let descriptor = halite_types::block_on(session.table(table).descriptor())?;
+            let descriptor = session.cluster().descriptor(table)?;
             let families = descriptor
                 .families()
                 .map(|family| Value::Text([family.name(), &b":"[..]].concat()));

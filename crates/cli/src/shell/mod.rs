@@ -2,7 +2,7 @@
 //! format of the HBase shell.
 //!
 //! ```text
-//! line -> lexer -> parser -> eval -> commands/<group> -> dyn Cluster
+//! line -> lexer -> parser -> eval -> commands/<group> -> BlockingCluster
 //!                               `-> print
 //! ```
 //! Statements of the row-key language (`statements.rs`) are processed separately. A statement may

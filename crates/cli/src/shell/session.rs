@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::sync::Arc;
 
-use halite_types::{
-    Admin, Attributes, BoxFuture, Cluster, ClusterStatus, Error, Table, TableDescriptor, TableName,
-    block_on,
-};
+use halite::{BlockingCluster, BlockingTable};
+use halite_types::{Bytes, Error, TableDescriptor, TableName};
 
 use super::value::Value;
 
@@ -50,8 +47,7 @@ pub(crate) type ConfirmationInput = Box<dyn FnMut() -> io::Result<Option<String>
 
 /// Running shell.
 pub(crate) struct Session<'a> {
-    cluster: Arc<dyn Cluster>,
-    admin: Arc<dyn Admin>,
+    cluster: BlockingCluster,
     out: Box<dyn Write + 'a>,
     confirmation_input: ConfirmationInput,
     /// `true` if a user types the commands and can confirm a doubtful one.
@@ -65,14 +61,12 @@ pub(crate) struct Session<'a> {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(
-        cluster: Arc<dyn Cluster>,
+        cluster: BlockingCluster,
         out: impl Write + 'a,
         confirmation_input: ConfirmationInput,
     ) -> Self {
-        let admin = cluster.admin();
         Self {
             cluster,
-            admin,
             out: Box::new(out),
             confirmation_input,
             interactive: false,
@@ -82,31 +76,27 @@ impl<'a> Session<'a> {
         }
     }
 
-    pub(crate) fn table(&self, name: &TableName) -> Arc<dyn Table> {
-        self.cluster.table(name)
+    /// Returns the cluster, for administrative calls.
+    pub(crate) fn cluster(&self) -> &BlockingCluster {
+        &self.cluster
     }
 
-    /// Executes an administrative call and waits for its result.
-    pub(crate) fn call_admin<T>(
+    /// Returns a table, to read and write it.
+    ///
+    /// # Errors
+    /// As [`BlockingCluster::table`].
+    pub(crate) fn table(&self, name: &TableName) -> halite_types::Result<BlockingTable> {
+        self.cluster.cluster().blocking_table(name).map(BlockingTable::new)
+    }
+
+    /// Creates a table with these split keys.
+    pub(crate) fn create_table(
         &self,
-        call: impl FnOnce(&dyn Admin) -> BoxFuture<'_, halite::Result<T>>,
-    ) -> halite_types::Result<T> {
-        block_on(call(&*self.admin))
-    }
-
-    /// Returns all tables.
-    pub(crate) fn tables(&self) -> halite_types::Result<Vec<Arc<TableDescriptor>>> {
-        self.call_admin(|admin| admin.list_tables())
-    }
-
-    /// Returns all namespaces with their settings.
-    pub(crate) fn namespaces(&self) -> halite_types::Result<Vec<(String, Attributes)>> {
-        self.call_admin(|admin| admin.list_namespaces())
-    }
-
-    /// Returns the statistics of every region and of the cluster.
-    pub(crate) fn status(&self) -> halite_types::Result<ClusterStatus> {
-        self.call_admin(|admin| admin.cluster_status())
+        table: TableDescriptor,
+        splits: &[Bytes],
+    ) -> halite_types::Result<()> {
+        let splits: Vec<&[u8]> = splits.iter().map(|split| &split[..]).collect();
+        self.cluster.create_table(table, &splits)
     }
 
     /// Prints a line.

@@ -9,7 +9,7 @@ use halite::rowkey::language::{
     Progress, SplitClause, Statement, TableDeclaration, progress, statements,
 };
 use halite::rowkey::split::SplitNote;
-use halite_types::{Bytes, TableName, block_on};
+use halite_types::{Bytes, TableName};
 
 use super::adopt::adopt;
 use super::commands::{ErrorContext, find, must_exist, split_keys, table_exists, warn};
@@ -104,7 +104,7 @@ pub(super) fn run(session: &mut Session<'_>, text: &str) -> EvalResult {
 fn create(session: &mut Session<'_>, declaration: &TableDeclaration) -> EvalResult<()> {
     let table = declaration.descriptor.name().clone();
     if declaration.if_not_exists && table_exists(session, &table)? {
-        let current = block_on(session.table(&table).descriptor()).with_hint(session, &table)?;
+        let current = session.cluster().descriptor(&table).with_hint(session, &table)?;
         let other = match KeySchema::from_descriptor(&current) {
             Some(Ok(key)) if key == declaration.key => String::new(),
             Some(Ok(key)) => format!(", with another key: {key}"),
@@ -116,7 +116,7 @@ fn create(session: &mut Session<'_>, declaration: &TableDeclaration) -> EvalResu
     let descriptor = declaration.described();
     descriptor.check()?;
     let splits = keys.clone();
-    session.call_admin(|admin| admin.create_table(descriptor, keys)).with_hint(session, &table)?;
+    session.create_table(descriptor, &keys).with_hint(session, &table)?;
     session.print_line(format!("Created table {table}"))?;
     warn(session, declaration, &splits)
 }
@@ -142,7 +142,7 @@ fn first_keys(session: &mut Session<'_>, declaration: &TableDeclaration) -> Eval
 }
 
 fn show_create_table(session: &mut Session<'_>, table: &TableName) -> EvalResult<()> {
-    let descriptor = block_on(session.table(table).descriptor()).with_hint(session, table)?;
+    let descriptor = session.cluster().descriptor(table).with_hint(session, table)?;
     match TableDeclaration::from_descriptor(&(*descriptor).clone().without_defaults()) {
         Some(Ok(declaration)) => {
             let text = declaration.to_string();

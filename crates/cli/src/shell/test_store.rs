@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use halite_types::{Admin, Cluster, Table, TableName};
+use halite::BlockingCluster;
+use halite_types::{Admin, Cluster, Result, Table, TableName};
 
 use super::Session;
 
@@ -15,19 +16,27 @@ struct TestStore {
 
 impl Cluster for TestStore {
     fn table(&self, name: &TableName) -> Arc<dyn Table> {
-        Cluster::table(&self.store, name)
+        self.store.cluster().table(name)
     }
 
     fn admin(&self) -> Arc<dyn Admin> {
-        self.store.admin()
+        self.store.cluster().admin()
+    }
+
+    fn blocking_table(&self, name: &TableName) -> Result<Arc<dyn Table>> {
+        self.store.cluster().blocking_table(name)
+    }
+
+    fn blocking_admin(&self) -> Arc<dyn Admin> {
+        self.store.cluster().blocking_admin()
     }
 }
 
 /// Returns an empty store.
-pub(super) fn cluster() -> Arc<dyn Cluster> {
+pub(super) fn cluster() -> BlockingCluster {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let store = halite::open(directory.path()).expect("a new store opens");
-    Arc::new(TestStore { store, _directory: directory })
+    BlockingCluster::new(Arc::new(TestStore { store, _directory: directory }))
 }
 
 /// Returns a session on an empty store that answers no confirmation.

@@ -241,9 +241,8 @@ fn exit_leaves_with_its_code() {
 fn neighbours_merge_by_their_encoded_or_whole_names() {
     let mut out = Vec::new();
     let mut shell = Shell::new(test_store::session(&mut out));
-    let regions = |shell: &Shell<'_>| {
-        halite_types::block_on(shell.session.table(&"m".parse().unwrap()).regions()).unwrap()
-    };
+    let regions =
+        |shell: &Shell<'_>| shell.session.cluster().regions(&"m".parse().unwrap()).unwrap();
     shell.feed("create 'm', 'f', SPLITS => ['b', 'c', 'd']").unwrap();
     let found = regions(&shell);
     let command = format!(

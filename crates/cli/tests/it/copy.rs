@@ -110,13 +110,20 @@ fn a_table_goes_to_a_server_and_back_with_versions_and_markers() {
             .table("t")
             .unwrap()
             .regions()
+            .unwrap()
             .into_iter()
             .map(|region| region.start)
             .collect::<Vec<_>>()
     };
     assert_eq!(starts(&one), starts(&two));
     assert_eq!(
-        two.table("t").unwrap().descriptor().find_family("f".as_bytes()).unwrap().max_versions(),
+        two.table("t")
+            .unwrap()
+            .descriptor()
+            .unwrap()
+            .find_family("f".as_bytes())
+            .unwrap()
+            .max_versions(),
         3
     );
     drop((one, two));

@@ -257,7 +257,10 @@ fn a_table_of_that_name_that_somebody_else_made_is_left_alone() {
     );
     let store = halite::open(folder.path()).unwrap();
     assert_eq!(
-        (store.list_tables().len(), store.table("sensor_data").unwrap().scan(Scan::all()).count()),
+        (
+            store.list_tables().unwrap().len(),
+            store.table("sensor_data").unwrap().scan(Scan::all()).count()
+        ),
         (1, 0)
     );
 }

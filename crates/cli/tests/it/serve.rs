@@ -195,7 +195,7 @@ fn store(folder: &Path) -> Vec<u8> {
         .unwrap();
     let table = store.table("t").unwrap();
     table.put(Put::new("old").add("f", "q", "before")).unwrap();
-    let name = table.regions()[0].full_name();
+    let name = table.regions().unwrap()[0].full_name();
     store.close().unwrap();
     name
 }
@@ -268,7 +268,11 @@ fn a_client_finds_the_region_server_through_zookeeper_and_what_it_wrote_is_in_fi
     assert_eq!(code, Some(0), "{logged}");
     assert!(logged.contains("SIGTERM"), "{logged}");
     let store = halite::open(&data).unwrap();
-    assert_eq!(store.status().regions[0].memstore_data_bytes, 0, "everything was flushed");
+    assert_eq!(
+        store.cluster_status().unwrap().regions[0].memstore_data_bytes,
+        0,
+        "everything was flushed"
+    );
     assert_eq!(
         store.table("t").unwrap().get(Get::new("new")).unwrap().value("f", "q"),
         Some(&b"new"[..])
@@ -330,7 +334,11 @@ fn a_client_ends_it_as_cleanly_as_a_signal() {
         let (code, logged) = served.wait();
         assert!(code == Some(0) && logged.contains(why), "{code:?} {logged}");
         let store = halite::open(folder.path()).unwrap();
-        assert_eq!(store.status().regions[0].memstore_data_bytes, 0, "everything was flushed");
+        assert_eq!(
+            store.cluster_status().unwrap().regions[0].memstore_data_bytes,
+            0,
+            "everything was flushed"
+        );
         store.close().unwrap();
     }
 }

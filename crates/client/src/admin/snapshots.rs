@@ -9,8 +9,8 @@ use halite_wire::service as call;
 
 use super::procedure::{self, PollInterval, Poller};
 use super::{master, tables};
+use crate::error::no_such_table;
 use crate::shared::ClientInner;
-use crate::table::no_such_table;
 
 /// Poll interval of snapshots.
 const POLL_DELAY: Duration = Duration::from_millis(50);

@@ -9,8 +9,8 @@ use halite_wire::service as call;
 use pb::table_state::State;
 
 use super::{master, procedure};
+use crate::error::no_such_table;
 use crate::shared::ClientInner;
-use crate::table::no_such_table;
 
 /// Returns the descriptor of a table.
 ///

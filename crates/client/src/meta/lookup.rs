@@ -15,9 +15,8 @@ use tokio::time::Instant;
 
 use super::{LocateType, Location, TableLocations};
 use crate::deadline::Deadline;
-use crate::error::{RpcError, RpcErrorKind};
+use crate::error::{RpcError, RpcErrorKind, no_such_table};
 use crate::shared::ClientInner;
-use crate::table::no_such_table;
 
 /// Returns the location of a region, from the cache or by one lookup shared by all waiting callers.
 ///

@@ -79,7 +79,7 @@ fn a_registry_of_which_nobody_answers_costs_the_time_of_an_operation_and_no_more
             cluster.borrow().nodes.iter().map(|node| node.name.clone()).collect();
         names.into_iter().for_each(|name| turmoil::hold("client", name));
         let begun = Instant::now();
-        let error = table.apply_one(put("a")).await.unwrap_err();
+        let error = table.mutate(put("a")).await.unwrap_err();
         assert!(begun.elapsed() <= Duration::from_millis(4_025), "{:?}", begun.elapsed());
         assert_message(
             &error,
@@ -97,12 +97,12 @@ fn meta_whose_server_is_out_of_reach_is_told_with_the_table_it_was_asked_for() {
     play(2, |config, cluster| async move {
         let table = table(config).await;
         let meta = cluster.borrow().registered_meta_server.unwrap();
-        table.apply_one(put("a")).await.unwrap();
+        table.mutate(put("a")).await.unwrap();
         cluster.borrow_mut().nodes[meta.server].behavior.is_mute = true;
         // Cached locations of the table are evicted when its regions have moved.
         cluster.borrow_mut().regions.values_mut().for_each(|region| region.server = None);
         let begun = Instant::now();
-        let error = table.apply_one(put("a")).await.unwrap_err();
+        let error = table.mutate(put("a")).await.unwrap_err();
         assert!(begun.elapsed() <= Duration::from_millis(4_025), "{:?}", begun.elapsed());
         assert_message(
             &error,
@@ -121,9 +121,7 @@ fn all_who_wait_for_one_question_to_meta_are_told_what_became_of_it() {
         cluster.borrow_mut().regions.values_mut().for_each(|region| region.server = None);
         let puts = (0..20).map(|number| {
             let table = std::sync::Arc::clone(&table);
-            tokio::spawn(
-                async move { table.apply_one(put(&format!("{number}"))).await.unwrap_err() },
-            )
+            tokio::spawn(async move { table.mutate(put(&format!("{number}"))).await.unwrap_err() })
         });
         let begun = Instant::now();
         for put in puts.collect::<Vec<_>>() {
@@ -144,7 +142,7 @@ fn scans_that_nobody_reads_on_take_no_room_from_other_calls() {
         let table = table(config).await;
         for number in 0..200 {
             table
-                .apply_one(put(&format!("{}{number}", char::from(b'a' + number % 26))))
+                .mutate(put(&format!("{}{number}", char::from(b'a' + number % 26))))
                 .await
                 .unwrap();
         }
@@ -157,7 +155,7 @@ fn scans_that_nobody_reads_on_take_no_room_from_other_calls() {
         }
         let begun = Instant::now();
         for row in ["a", "e", "k", "q", "v"] {
-            table.apply_one(put(row)).await.unwrap();
+            table.mutate(put(row)).await.unwrap();
         }
         assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     });
@@ -170,7 +168,7 @@ fn meta_that_names_a_server_nobody_knows_is_told_with_that_name() {
         for row in cluster.borrow_mut().meta.values_mut() {
             row.server.as_mut().unwrap().host = "nowhere".to_string();
         }
-        let error = table.apply_one(put("a")).await.unwrap_err();
+        let error = table.mutate(put("a")).await.unwrap_err();
         assert_message(
             &error,
             &["table t, region t,,", "server nowhere,16020,", "no connection", "given up after"],
@@ -183,7 +181,7 @@ fn a_hole_in_meta_is_told_as_such_when_time_has_run_out() {
     play(4, |config, cluster| async move {
         let table = table(config).await;
         cluster.borrow_mut().meta.clear();
-        let error = table.get_one(Get::new("r")).await.unwrap_err();
+        let error = table.get(Get::new("r")).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NoSuchRegion);
         assert_message(
             &error,
@@ -205,7 +203,7 @@ fn a_table_that_is_dropped_or_disabled_under_a_scan_and_a_batch_is_told_as_such_
                 .map(|number| format!("{}{number:02}", char::from(b'a' + number % 26)))
                 .collect();
             for rows in rows.chunks(10) {
-                table.apply(rows.iter().map(|row| put(row)).collect()).await.unwrap();
+                table.batch(rows.iter().map(|row| put(row)).collect()).await.unwrap();
             }
             let mut stream = table.scan(Scan::all());
             assert!(stream.next().await.unwrap().is_some());
@@ -224,7 +222,7 @@ fn a_table_that_is_dropped_or_disabled_under_a_scan_and_a_batch_is_told_as_such_
             );
             assert_message(&error, &["table t", text]);
             for result in table
-                .apply(rows.iter().map(|row| put(row)).collect())
+                .batch(rows.iter().map(|row| put(row)).collect())
                 .await
                 .unwrap_or_else(|error| vec![Err(error)])
             {
@@ -246,7 +244,7 @@ fn connections_to_processes_that_are_gone_are_let_go_of() {
         let table = table(config).await;
         for round in 0..100 {
             for row in ["a", "e", "k", "q", "v"] {
-                table.apply_one(put(&format!("{row}{round}"))).await?;
+                table.mutate(put(&format!("{row}{round}"))).await?;
             }
             tokio::time::sleep(Duration::from_millis(500)).await;
             // One to the registry's service and one to the rows of each server.

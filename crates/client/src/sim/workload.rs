@@ -152,7 +152,7 @@ impl Caller {
     async fn put(&mut self, round: u32) {
         let key = self.new_key(round, 0);
         let done =
-            timed(&self.history, "put", self.limit, self.table.apply_one(put_for_key(&key))).await;
+            timed(&self.history, "put", self.limit, self.table.mutate(put_for_key(&key))).await;
         if done.is_ok() {
             self.history.borrow_mut().put.insert(key);
         }
@@ -167,7 +167,7 @@ impl Caller {
             .iter()
             .map(|key| put_for_key(key))
             .chain(counters.iter().map(|row| increment_for_row(row)));
-        let done = timed(&self.history, "batch", self.limit, self.table.apply(ops.collect()))
+        let done = timed(&self.history, "batch", self.limit, self.table.batch(ops.collect()))
             .await
             .unwrap_or_default();
         check_errors(&self.history, "batch", &done);
@@ -194,14 +194,9 @@ impl Caller {
 
     async fn count(&mut self) {
         let row = self.counter();
-        if timed(
-            &self.history,
-            "increment",
-            self.limit,
-            self.table.apply_one(increment_for_row(&row)),
-        )
-        .await
-        .is_ok()
+        if timed(&self.history, "increment", self.limit, self.table.mutate(increment_for_row(&row)))
+            .await
+            .is_ok()
         {
             self.history.borrow_mut().counters.get_mut(&row).unwrap().done += 1;
         }
@@ -211,8 +206,7 @@ impl Caller {
         let (row, token) =
             (format!("{}list", char::from(b'b' + self.rng.u8(..5) * 5)), format!("<{round}>"));
         let op = Append::new(row.clone()).add(FAMILY, "q", &token).into();
-        let done =
-            timed(&self.history, "append", self.limit, self.table.apply_one(op)).await.is_ok();
+        let done = timed(&self.history, "append", self.limit, self.table.mutate(op)).await.is_ok();
         self.history.borrow_mut().appended.entry(row).or_default().push((token, done));
     }
 
@@ -222,7 +216,8 @@ impl Caller {
             .filter_map(|_| keys.get(self.rng.usize(..keys.len().max(1))))
             .collect();
         let gets = keys.iter().map(|key| Get::new((*key).clone())).collect();
-        let Ok(rows) = timed(&self.history, "get", self.limit, self.table.get(gets)).await else {
+        let Ok(rows) = timed(&self.history, "get", self.limit, self.table.get_all(gets)).await
+        else {
             return;
         };
         let mut told = self.history.borrow_mut();
@@ -241,8 +236,8 @@ impl Caller {
         let scan = self.any_scan();
         let mut stream = self.table.scan(scan);
         let calls = async {
-            let put = self.table.apply_one(put_for_key(&key)).await;
-            let _ = self.table.get(vec![Get::new(key.clone()); 20]).await;
+            let put = self.table.mutate(put_for_key(&key)).await;
+            let _ = self.table.get_all(vec![Get::new(key.clone()); 20]).await;
             while let Ok(Some(_)) = stream.next().await {}
             put
         };
@@ -370,7 +365,7 @@ impl Caller {
         let keys: Vec<String> = self.history.borrow().put.iter().cloned().collect();
         for keys in keys.chunks(4) {
             let gets = keys.iter().map(|key| Get::new(key.clone())).collect();
-            let rows = timed(&self.history, "last get", self.limit, self.table.get(gets)).await;
+            let rows = timed(&self.history, "last get", self.limit, self.table.get_all(gets)).await;
             let mut told = self.history.borrow_mut();
             match rows {
                 Ok(rows) => rows.iter().for_each(|row| told.check_row(row, true)),

@@ -13,12 +13,13 @@ mod single;
 use std::sync::Arc;
 
 use halite_types::{
-    BoxFuture, Error, ErrorKind, Get, OpResult, RegionInfo, Result, Row, RowOp, RowStream, Scan,
-    Table, TableDescriptor, TableName,
+    BoxFuture, Get, OpResult, RegionInfo, Result, Row, RowOp, RowStream, Scan, Table,
+    TableDescriptor, TableName,
 };
 use halite_wire::convert::meta::{self, RegionRow};
 use halite_wire::convert::region;
 
+use crate::error::no_such_table;
 use crate::meta::{TableLocations, region_location};
 use crate::retry;
 use crate::scanner;
@@ -76,17 +77,9 @@ pub(crate) async fn region_rows(shared: &Arc<ClientInner>, scan: Scan) -> Result
 impl RemoteTable {
     async fn check_exists(&self) -> Result<()> {
         let meta = RemoteTable::new(Arc::clone(&self.shared), &region::meta().table);
-        let found = meta.get(vec![meta::table_get(self.name())]).await?;
+        let found = meta.get_all(vec![meta::table_get(self.name())]).await?;
         if found.iter().all(Row::is_empty) { Err(no_such_table(self.name())) } else { Ok(()) }
     }
-}
-
-/// Returns the error for a table that does not exist.
-pub(crate) fn no_such_table(name: &TableName) -> Error {
-    Error::new(
-        ErrorKind::NoSuchTable,
-        format!("table {name} does not exist; create it first, or look at list for its name"),
-    )
 }
 
 impl Table for RemoteTable {
@@ -118,7 +111,7 @@ impl Table for RemoteTable {
         })
     }
 
-    fn get(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
+    fn get_all(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
         self.shared.runtime.run(async move {
             let actions = gets.iter().map(Action::get).collect();
             let results = self.run(actions).await?;
@@ -126,7 +119,7 @@ impl Table for RemoteTable {
         })
     }
 
-    fn apply(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
+    fn batch(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
         self.shared.runtime.run(async move {
             let actions = ops.into_iter().map(|op| Action::operation(op, &self.shared)).collect();
             self.run(actions).await

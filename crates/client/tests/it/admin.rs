@@ -171,7 +171,7 @@ fn snapshots_are_created_cloned_restored_and_deleted() {
         );
         assert_eq!(admin.list_snapshots().await.unwrap(), server.engine.snapshots());
         admin.clone_snapshot("s", &table("copy")).await.unwrap();
-        assert!(cluster.table(&table("copy")).get_one(Get::new("k")).await.unwrap().is_some());
+        assert!(!cluster.table(&table("copy")).get(Get::new("k")).await.unwrap().is_empty());
         assert_eq!(
             kind(admin.clone_snapshot("s", &table("copy")).await),
             Some(ErrorKind::TableExists)
@@ -180,13 +180,13 @@ fn snapshots_are_created_cloned_restored_and_deleted() {
             kind(admin.clone_snapshot("nosuch", &table("copy2")).await),
             Some(ErrorKind::NoSuchSnapshot)
         );
-        cluster.table(&name()).apply_one(Put::new("new").add("f", "q", "v").into()).await.unwrap();
+        cluster.table(&name()).mutate(Put::new("new").add("f", "q", "v").into()).await.unwrap();
         assert_eq!(kind(admin.restore_snapshot("s").await), Some(ErrorKind::TableEnabled));
         admin.disable_table(&name()).await.unwrap();
         admin.restore_snapshot("s").await.unwrap();
         assert!(!admin.is_enabled(&name()).await.unwrap());
         admin.enable_table(&name()).await.unwrap();
-        assert!(cluster.table(&name()).get_one(Get::new("new")).await.unwrap().is_none());
+        assert!(cluster.table(&name()).get(Get::new("new")).await.unwrap().is_empty());
         admin.delete_snapshot("s").await.unwrap();
         assert_eq!(kind(admin.delete_snapshot("s").await), Some(ErrorKind::NoSuchSnapshot));
         assert_eq!(kind(admin.restore_snapshot("s").await), Some(ErrorKind::NoSuchSnapshot));

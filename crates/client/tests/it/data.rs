@@ -31,14 +31,14 @@ fn put_is_read_with_every_registry_and_compressor() {
         let table = cluster.table(&name());
         server.run(async {
             let row = format!("row{number}");
-            table.apply_one(put(&row, "v")).await.unwrap();
-            assert_eq!(value(&table.get_one(Get::new(row)).await.unwrap().unwrap()), Some("v"));
-            assert!(table.get_one(Get::new("missing")).await.unwrap().is_none());
+            table.mutate(put(&row, "v")).await.unwrap();
+            assert_eq!(value(&table.get(Get::new(row)).await.unwrap()), Some("v"));
+            assert!(table.get(Get::new("missing")).await.unwrap().is_empty());
             assert_eq!(
-                table.apply(vec![put("a", "1"), put("z", "2")]).await.unwrap(),
+                table.batch(vec![put("a", "1"), put("z", "2")]).await.unwrap(),
                 vec![Ok(OpResult { processed: true, ..OpResult::default() }); 2]
             );
-            let rows = table.get(["z", "missing", "a"].map(Get::new).to_vec()).await.unwrap();
+            let rows = table.get_all(["z", "missing", "a"].map(Get::new).to_vec()).await.unwrap();
             assert_eq!(rows.iter().map(value).collect::<Vec<_>>(), [Some("2"), None, Some("1")]);
         });
     }
@@ -57,7 +57,7 @@ fn client_without_runtime_starts_its_own() {
     let cluster = block_on(connect(&uri)).unwrap();
     let table = cluster.table(&name());
     drop(cluster);
-    block_on(table.apply_one(put("a", "1"))).unwrap();
+    block_on(table.mutate(put("a", "1"))).unwrap();
     let mut rows = table.scan(halite_types::Scan::all());
     assert_eq!(block_on(rows.next()).unwrap().as_ref().and_then(value), Some("1"));
 }
@@ -114,10 +114,10 @@ fn every_mutation_has_same_result_as_embedded_store() {
     };
     let expected = shown(local.apply(ops("b")).unwrap());
     // In one batch, which must preserve the order within the row, and one by one.
-    assert_eq!(shown(server.run(table.apply(ops("k"))).unwrap()), expected);
-    let alone: Vec<_> = ops("z").into_iter().map(|op| server.run(table.apply_one(op))).collect();
+    assert_eq!(shown(server.run(table.batch(ops("k"))).unwrap()), expected);
+    let alone: Vec<_> = ops("z").into_iter().map(|op| server.run(table.mutate(op))).collect();
     assert_eq!(shown(alone), expected);
-    let rows = server.run(table.get(["b", "k", "z"].map(Get::new).to_vec())).unwrap();
+    let rows = server.run(table.get_all(["b", "k", "z"].map(Get::new).to_vec())).unwrap();
     let values = |row: &Row| {
         row.iter()
             .map(|cell| (cell.qualifier().to_vec(), cell.value().to_vec()))
@@ -136,7 +136,7 @@ fn batch_over_all_regions_reports_result_per_operation() {
     ops.insert(7, Put::new("b").add("nosuch", "q", "v").into());
     ops.insert(9, Put::new("").add("f", "q", "v").into());
     ops.insert(11, Put::new("b").add("f", "q", vec![0; 11 << 20]).into());
-    let results = server.run(table.apply(ops)).unwrap();
+    let results = server.run(table.batch(ops)).unwrap();
     let failed: Vec<_> = results
         .iter()
         .enumerate()
@@ -156,7 +156,7 @@ fn batch_over_all_regions_reports_result_per_operation() {
         "{text}"
     );
     let read =
-        server.run(table.get(rows.iter().map(|row| Get::new(row.clone())).collect())).unwrap();
+        server.run(table.get_all(rows.iter().map(|row| Get::new(row.clone())).collect())).unwrap();
     assert!(read.iter().zip(&rows).all(|(row, key)| value(row) == Some(key)));
 }
 
@@ -166,16 +166,16 @@ fn region_is_located_again_after_split_or_merge() {
     server.fill(('a'..='z').map(String::from));
     let table = server.table();
     let keys = || ('a'..='z').map(|key| Get::new(key.to_string())).collect::<Vec<_>>();
-    assert_eq!(server.run(table.get(keys())).unwrap().iter().filter_map(value).count(), 26);
+    assert_eq!(server.run(table.get_all(keys())).unwrap().iter().filter_map(value).count(), 26);
     server.engine.split_region(&server.region("j"), Some("k".into())).unwrap();
-    assert_eq!(value(&server.run(table.get_one(Get::new("l"))).unwrap().unwrap()), Some("l"));
+    assert_eq!(value(&server.run(table.get(Get::new("l"))).unwrap()), Some("l"));
     server.engine.merge_regions(&server.region("a"), &server.region("h"), false).unwrap();
     server
-        .run(table.apply(vec![put("a", "A"), put("i", "I"), put("z", "Z")]))
+        .run(table.batch(vec![put("a", "A"), put("i", "I"), put("z", "Z")]))
         .unwrap()
         .into_iter()
         .for_each(|result| drop(result.unwrap()));
-    let rows = server.run(table.get(keys())).unwrap();
+    let rows = server.run(table.get_all(keys())).unwrap();
     assert_eq!(rows.iter().filter_map(value).filter(|value| *value < "a").count(), 3);
 }
 
@@ -184,27 +184,24 @@ fn missing_disabled_and_dropped_tables_are_distinguished() {
     let server = Server::start();
     let cluster = server.connect();
     let missing = cluster.table(&"nowhere".parse().unwrap());
-    let error = server.run(missing.get_one(Get::new("r"))).unwrap_err();
+    let error = server.run(missing.get(Get::new("r"))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NoSuchTable);
     assert!(error.message().contains("table nowhere does not exist"), "{error}");
     assert_eq!(
-        server.run(missing.apply(vec![put("a", "b"), put("c", "d")])).unwrap_err().kind(),
+        server.run(missing.batch(vec![put("a", "b"), put("c", "d")])).unwrap_err().kind(),
         ErrorKind::NoSuchTable
     );
     let table = cluster.table(&name());
-    server.run(table.apply_one(put("a", "1"))).unwrap();
+    server.run(table.mutate(put("a", "1"))).unwrap();
     server.engine.disable_table(&name()).unwrap();
-    let error = server.run(table.apply_one(put("a", "2"))).unwrap_err();
+    let error = server.run(table.mutate(put("a", "2"))).unwrap_err();
     assert!(
         error.kind() == ErrorKind::TableDisabled
             && error.message().contains("table t is disabled; enable it first"),
         "{error:?}"
     );
     server.engine.drop_table(&name()).unwrap();
-    assert_eq!(
-        server.run(table.get_one(Get::new("a"))).unwrap_err().kind(),
-        ErrorKind::NoSuchTable
-    );
+    assert_eq!(server.run(table.get(Get::new("a"))).unwrap_err().kind(), ErrorKind::NoSuchTable);
 }
 
 #[test]
@@ -218,9 +215,9 @@ fn concurrent_callers_share_connection() {
                 tokio::spawn(async move {
                     for turn in 0..20 {
                         let row = format!("{}-{turn}", spread(caller));
-                        table.apply_one(put(&row, &row)).await.unwrap();
+                        table.mutate(put(&row, &row)).await.unwrap();
                         assert_eq!(
-                            value(&table.get_one(Get::new(row.clone())).await.unwrap().unwrap()),
+                            value(&table.get(Get::new(row.clone())).await.unwrap()),
                             Some(&row[..])
                         );
                     }
@@ -263,7 +260,7 @@ fn restarted_server_is_located_again() {
     let cluster = server.connect();
     let (table, admin) = (cluster.table(&name()), cluster.admin());
     let keys = || ["a", "k", "z"].map(Get::new).to_vec();
-    assert_eq!(server.run(table.get(keys())).unwrap().len(), 3);
+    assert_eq!(server.run(table.get_all(keys())).unwrap().len(), 3);
     assert!(server.run(admin.is_enabled(&name())).unwrap());
     let mut rows = table.scan(halite_types::Scan::all().max_result_bytes(1));
     assert_eq!(server.run(rows.next()).unwrap().as_ref().and_then(value), Some("a"));
@@ -271,12 +268,12 @@ fn restarted_server_is_located_again() {
     let read: Vec<_> = std::iter::from_fn(|| server.run(rows.next()).unwrap()).collect();
     assert_eq!(read.iter().map(value).collect::<Vec<_>>(), [Some("k"), Some("z")]);
     assert_eq!(
-        server.run(table.get(keys())).unwrap().iter().map(value).collect::<Vec<_>>(),
+        server.run(table.get_all(keys())).unwrap().iter().map(value).collect::<Vec<_>>(),
         [Some("a"), Some("k"), Some("z")]
     );
     server.restart();
     server
-        .run(table.apply(vec![put("a", "A"), put("z", "Z")]))
+        .run(table.batch(vec![put("a", "A"), put("z", "Z")]))
         .unwrap()
         .into_iter()
         .for_each(|result| drop(result.unwrap()));
@@ -300,9 +297,9 @@ fn batch_result_is_independent_of_call_and_region_sizes() {
         .map(|row| put(row, "first"))
         .chain(rows.iter().map(|row| put(row, row)))
         .collect();
-    server.run(table.apply(ops)).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
+    server.run(table.batch(ops)).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
     let read =
-        server.run(table.get(rows.iter().map(|row| Get::new(row.clone())).collect())).unwrap();
+        server.run(table.get_all(rows.iter().map(|row| Get::new(row.clone())).collect())).unwrap();
     assert!(read.iter().zip(&rows).all(|(row, key)| value(row) == Some(key)));
 }
 
@@ -316,8 +313,8 @@ fn large_cells_are_written_and_read_unchanged() {
         server.run(async {
             let ops =
                 ["a", "b", "k"].map(|row| Put::new(row).add("f", "large", &value).into()).to_vec();
-            table.apply(ops).await.unwrap().into_iter().for_each(|result| drop(result.unwrap()));
-            let rows = table.get(["b", "k"].map(Get::new).to_vec()).await.unwrap();
+            table.batch(ops).await.unwrap().into_iter().for_each(|result| drop(result.unwrap()));
+            let rows = table.get_all(["b", "k"].map(Get::new).to_vec()).await.unwrap();
             assert!(rows.iter().all(|row| row.value("f", "large") == Some(&value[..])));
             let mut rows = table.scan(halite_types::Scan::all());
             let mut seen = 0;

@@ -25,10 +25,8 @@ fn exception(kind: ExceptionKind) -> Reply {
 
 fn get(fake: &Fake, change: impl FnOnce(&mut Config)) -> Result<Option<String>> {
     let table = fake.table(change);
-    let row = fake.run(table.get_one(Get::new("r")))?;
-    Ok(row.and_then(|row| {
-        row.value("f", "q").map(|value| String::from_utf8_lossy(value).into_owned())
-    }))
+    let row = fake.run(table.get(Get::new("r")))?;
+    Ok(row.value("f", "q").map(|value| String::from_utf8_lossy(value).into_owned()))
 }
 
 /// Returns an address without a listener.
@@ -224,7 +222,7 @@ fn server_that_does_not_read_costs_one_timeout() {
     let fake = Fake::with_region_at(Some(listener.local_addr().unwrap()), |_| Reply::Silence);
     let table = fake.table(|config| (config.rpc_timeout_ms, config.max_retries) = (300, 1));
     let put = || Put::new("r").add("f", "q", vec![0; 9 << 20]).into();
-    let results = fake.run(table.apply((0..4).map(|_| put()).collect()));
+    let results = fake.run(table.batch((0..4).map(|_| put()).collect()));
     assert_message(&results.unwrap_err(), &["table t, region t,,7.", "given up after 2 tries"]);
 }
 
@@ -245,9 +243,9 @@ fn fatal_exception_closes_connection_and_calls_are_retried() {
     let table = fake.table(|config| config.rpc_timeout_ms = 60_000);
     // The first call is retried without waiting for its timeout when the second one ends their
     // connection.
-    let both = async { tokio::join!(table.get_one(Get::new("r")), table.get_one(Get::new("s"))) };
+    let both = async { tokio::join!(table.get(Get::new("r")), table.get(Get::new("s"))) };
     let (first, second) = fake.runtime.block_on(both);
-    assert!(first.unwrap().is_some() && second.unwrap().is_some());
+    assert!(!first.unwrap().is_empty() && !second.unwrap().is_empty());
 }
 
 #[test]
@@ -274,8 +272,8 @@ fn retried_increment_has_same_nonce() {
         if call.before == 0 { Reply::Raw(Vec::new()) } else { value("5") }
     });
     let table = fake.table(|_| ());
-    fake.run(table.apply_one(Increment::new("r").add("f", "q", 5).into())).unwrap();
-    fake.run(table.apply_one(Increment::new("r").add("f", "q", 5).into())).unwrap();
+    fake.run(table.mutate(Increment::new("r").add("f", "q", 5).into())).unwrap();
+    fake.run(table.mutate(Increment::new("r").add("f", "q", 5).into())).unwrap();
     let nonces = nonces.lock().unwrap();
     assert!(nonces[0].0.is_some() && nonces[0].1.is_some());
     assert!(nonces[0] == nonces[1] && nonces[0] != nonces[2]);
@@ -292,7 +290,7 @@ fn throttled_put_waits_for_time_in_exception() {
     });
     let table = fake.table(|_| ());
     let begun = Instant::now();
-    fake.run(table.apply_one(Put::new("r").add("f", "q", "v").into())).unwrap();
+    fake.run(table.mutate(Put::new("r").add("f", "q", "v").into())).unwrap();
     assert!(begun.elapsed() >= Duration::from_millis(120));
 }
 
@@ -457,12 +455,12 @@ fn concurrent_lookups_of_region_send_one_request() {
     let table = fake.table(|_| ());
     let all = (0..100).map(|_| {
         let table = std::sync::Arc::clone(&table);
-        fake.runtime.spawn(async move { table.get_one(Get::new("r")).await.unwrap() })
+        fake.runtime.spawn(async move { table.get(Get::new("r")).await.unwrap() })
     });
     let all: Vec<_> = all.collect();
     fake.runtime.block_on(async {
         for one in all {
-            assert!(one.await.unwrap().is_some());
+            assert!(!one.await.unwrap().is_empty());
         }
     });
     assert!(fake.lookups() <= 2, "{} look-ups", fake.lookups());
@@ -477,10 +475,10 @@ fn cancelled_calls_release_their_capacity() {
     fake.runtime.block_on(async {
         for _ in 0..3 {
             let late =
-                tokio::time::timeout(Duration::from_millis(50), table.get_one(Get::new("r"))).await;
+                tokio::time::timeout(Duration::from_millis(50), table.get(Get::new("r"))).await;
             assert!(late.is_err());
         }
-        assert!(table.get_one(Get::new("r")).await.unwrap().is_some());
+        assert!(!table.get(Get::new("r")).await.unwrap().is_empty());
     });
 }
 

@@ -111,7 +111,7 @@ fn wide_row_is_complete_unless_partial_rows_are_requested() {
             .into()
     };
     server
-        .run(server.table().apply(vec![put("a"), put("k"), put("z")]))
+        .run(server.table().batch(vec![put("a"), put("k"), put("z")]))
         .unwrap()
         .into_iter()
         .for_each(|result| drop(result.unwrap()));
@@ -135,7 +135,7 @@ fn partial_row_continues_after_region_split() {
     let server = Server::start();
     let put =
         (0..300).fold(Put::new("k"), |put, column| put.add("f", format!("{column:03}"), "value"));
-    server.run(server.table().apply(vec![put.into()])).unwrap();
+    server.run(server.table().batch(vec![put.into()])).unwrap();
     let table = server.table();
     let mut stream = table.scan(Scan::all().batch(10).max_result_bytes(500));
     let pieces: Result<Vec<Row>> = server.run(async {

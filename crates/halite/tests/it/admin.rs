@@ -176,9 +176,9 @@ fn split_and_merge_keep_rows_and_finally_remove_files() {
     store.flush(&name()).unwrap();
     let table = store.table("t").unwrap();
     let all = keys(&table, Scan::all());
-    let region = table.regions()[0].encoded_name.clone();
+    let region = table.regions().unwrap()[0].encoded_name.clone();
     store.engine().split_region(&region, None).unwrap();
-    let regions = table.regions();
+    let regions = table.regions().unwrap();
     assert_eq!(regions.len(), 2);
     assert_eq!(regions[0].end, regions[1].start);
     assert_eq!(keys(&table, Scan::all()), all);
@@ -191,7 +191,7 @@ fn split_and_merge_keep_rows_and_finally_remove_files() {
     let store = reopen(&sim);
     let table = store.table("t").unwrap();
     assert_eq!(keys(&table, Scan::all()), all);
-    let regions = table.regions();
+    let regions = table.regions().unwrap();
     assert_eq!(regions.len(), 3);
     let error = store
         .engine()
@@ -203,15 +203,15 @@ fn split_and_merge_keep_rows_and_finally_remove_files() {
         .merge_regions(&regions[1].encoded_name, &regions[0].encoded_name, false)
         .unwrap();
     assert_eq!(keys(&table, Scan::all()), all);
-    let regions = table.regions();
+    let regions = table.regions().unwrap();
     store.engine().merge_regions(&regions[0].encoded_name, &regions[1].encoded_name, true).unwrap();
-    assert_eq!(table.regions().len(), 1);
+    assert_eq!(table.regions().unwrap().len(), 1);
     assert_eq!(
         keys(&table, Scan::all().reverse(true)),
         all.iter().rev().cloned().collect::<Vec<_>>()
     );
     assert_eq!(table.get(Get::new("k000")).unwrap().value("g", "q"), Some(&b"new"[..]));
-    store.compact(&name(), CompactionKind::Major).unwrap();
+    store.compact(&name(), None, CompactionKind::Major).unwrap();
     drop(table);
     store.close().unwrap();
     let region_directories: std::collections::BTreeSet<String> = sim
@@ -231,7 +231,7 @@ fn altered_family_takes_effect_and_dropped_family_stays_dropped() {
     let store = store(&sim);
     fill(&store, 10);
     let table = store.table("t").unwrap();
-    let mut descriptor = (*table.descriptor()).clone();
+    let mut descriptor = (*table.descriptor().unwrap()).clone();
     descriptor.remove_family(b"g").unwrap();
     descriptor.set_family(FamilyDescriptor::new("h"));
     store.alter_table(descriptor.clone()).unwrap();
@@ -248,7 +248,7 @@ fn altered_family_takes_effect_and_dropped_family_stays_dropped() {
     let table = store.table("t").unwrap();
     assert_eq!(table.get(Get::new("k000").family("g")).unwrap().len(), 0);
     assert_eq!(table.get(Get::new("r")).unwrap().value("h", "q"), Some(&b"v"[..]));
-    assert_eq!(table.descriptor().family_count(), 3);
+    assert_eq!(table.descriptor().unwrap().family_count(), 3);
 }
 
 #[test]
@@ -260,8 +260,11 @@ fn namespaces_contain_separate_tables() {
         store.create_table(table.clone(), &[]).unwrap_err().kind(),
         ErrorKind::NoSuchNamespace
     );
-    store.create_namespace("ns").unwrap();
-    assert_eq!(store.create_namespace("ns").unwrap_err().kind(), ErrorKind::NamespaceExists);
+    store.create_namespace("ns", halite::Attributes::new()).unwrap();
+    assert_eq!(
+        store.create_namespace("ns", halite::Attributes::new()).unwrap_err().kind(),
+        ErrorKind::NamespaceExists
+    );
     store.create_table(table, &[]).unwrap();
     store.table("ns:t").unwrap().put(Put::new("r").add("f", "q", "v")).unwrap();
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 0);
@@ -283,7 +286,7 @@ fn region_load_counts_are_exact() {
     assert_eq!(table.scan(Scan::all()).count(), 19);
     table.get(Get::new("k001")).unwrap();
     table.get(Get::new("absent")).unwrap();
-    let load = store.status().regions.remove(0);
+    let load = store.cluster_status().unwrap().regions.remove(0);
     assert_eq!((load.write_requests, load.read_requests), (21, 21));
     assert_eq!((load.rows_returned, load.cells_returned, load.rows_examined), (20, 40, 22));
     assert_eq!((load.store_files, load.flushes), (0, 0));
@@ -293,7 +296,7 @@ fn region_load_counts_are_exact() {
             && load.bytes_returned > 19 * 200
     );
     store.flush(&name()).unwrap();
-    let load = store.status().regions.remove(0);
+    let load = store.cluster_status().unwrap().regions.remove(0);
     assert_eq!((load.store_files, load.flushes, load.store_file_cells), (2, 1, 40));
 }
 
@@ -306,7 +309,7 @@ fn files_of_requested_flushes_are_compacted() {
         store.flush(&name()).unwrap();
         while store.engine().run_one_job().unwrap() {}
     }
-    let load = store.status().regions.remove(0);
+    let load = store.cluster_status().unwrap().regions.remove(0);
     assert!(load.flushes == 50 && load.store_files < 10, "{load:?}");
     store.close().unwrap();
 }

@@ -158,7 +158,7 @@ fn invalid_table_descriptors_are_rejected() {
         &["a b"],
     );
     store.create_table(table("split"), &[b"m"]).unwrap();
-    let regions = store.table("split").unwrap().regions();
+    let regions = store.table("split").unwrap().regions().unwrap();
     let split = |region: usize, at: &'static str| {
         store.engine().split_region(&regions[region].encoded_name, Some(at.into())).unwrap_err()
     };
@@ -174,14 +174,14 @@ fn invalid_table_descriptors_are_rejected() {
         ErrorKind::InvalidRequest,
         &["too little"],
     );
-    assert_eq!(store.list_tables().len(), 2);
+    assert_eq!(store.list_tables().unwrap().len(), 2);
 }
 
 #[test]
 fn write_to_read_only_table_names_the_attribute() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
-    let descriptor = (*table.descriptor()).clone();
+    let descriptor = (*table.descriptor().unwrap()).clone();
     store.alter_table(descriptor.clone().set("READONLY", "true")).unwrap();
     assert_error(
         table.put(Put::new("r").add("f", "q", "v")).unwrap_err(),

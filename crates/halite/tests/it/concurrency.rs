@@ -6,8 +6,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use halite::{
-    Builder, Cluster, CompactionKind, ErrorKind, FamilyDescriptor, Get, Increment, Put, Scan,
-    Store, StoreState, StoreTable, TableDescriptor, TableName,
+    BlockingTable, Builder, CompactionKind, ErrorKind, FamilyDescriptor, Get, Increment, Put, Scan,
+    Store, StoreState, TableDescriptor, TableName,
 };
 use halite_engine::env::Env;
 use halite_engine::env::sim::{FsCall, InjectedFault, SimEnv};
@@ -100,7 +100,7 @@ fn stalled_writes_are_logged_by_background_thread_after_space() {
     let error = loop {
         // As tasks do, which leave the log to its thread.
         let put = Put::new(format!("k{rows:04}")).add("f", "q", vec![0; 300]);
-        match halite::block_on(Cluster::table(&store, &name()).apply(vec![put.into()]))
+        match halite::block_on(store.cluster().table(&name()).batch(vec![put.into()]))
             .and_then(|mut results| results.remove(0))
         {
             Ok(_) => rows += 1,
@@ -129,7 +129,7 @@ fn task_completes_without_threads() {
     let store = store(&SimEnv::new(1));
     let answer = with_timeout(move || {
         halite::block_on(
-            Cluster::table(&store, &name()).apply(vec![Put::new("r").add("f", "q", "v").into()]),
+            store.cluster().table(&name()).batch(vec![Put::new("r").add("f", "q", "v").into()]),
         )
     });
     assert!(answer.unwrap()[0].is_ok());
@@ -139,7 +139,7 @@ const WRITERS: usize = 3;
 const ROUNDS: usize = 150;
 
 /// Writes the thread's own rows, its own counter and a shared one, and reads each back immediately.
-fn write(table: &StoreTable, writer: usize) {
+fn write(table: &BlockingTable, writer: usize) {
     for i in 0..ROUNDS {
         let (row, value) = (format!("row{writer}{:02}", i % 20), format!("{i:04}").repeat(40));
         table.put(Put::new(row.clone()).add("f", "a", &value).add("g", "b", &value)).unwrap();
@@ -156,7 +156,7 @@ fn write(table: &StoreTable, writer: usize) {
 }
 
 /// Forward and backward: rows whole, in order, and none missing that was there from the start.
-fn read(table: &StoreTable, done: &AtomicBool) {
+fn read(table: &BlockingTable, done: &AtomicBool) {
     while !done.load(Ordering::Acquire) {
         for reverse in [false, true] {
             let mut keys: Vec<Vec<u8>> = Vec::new();
@@ -186,12 +186,13 @@ fn maintain(store: &Store, seed: u64, done: &AtomicBool) {
     while !done.load(Ordering::Acquire) {
         chance =
             chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let regions = store.table("t").unwrap().regions();
+        let regions = store.table("t").unwrap().regions().unwrap();
         let region = &regions[usize::try_from(chance >> 33).unwrap() % regions.len()];
         let result = match (chance >> 60) % 4 {
             0 => store.flush(&name()),
             1 => store.compact(
                 &name(),
+                None,
                 if chance & 1 << 40 == 0 { CompactionKind::Minor } else { CompactionKind::Major },
             ),
             2 if regions.len() < 6 => store.engine().split_region(&region.encoded_name, None),
@@ -298,7 +299,7 @@ fn in_memory_compaction_runs_beside_writers_and_readers() {
     });
     assert!(rounds < 2000, "nothing is condensed");
     let writes = i64::from(rounds) * i64::try_from(ROUNDS).unwrap();
-    let check = |table: &StoreTable| {
+    let check = |table: &BlockingTable| {
         let count = |row: String| {
             i64::from_be_bytes(
                 table.get(Get::new(row)).unwrap().value("f", "n").unwrap().try_into().unwrap(),

@@ -120,7 +120,7 @@ fn full_disk_allows_flushes_and_drops_but_postpones_compactions() {
     sim.fs.set_capacity(Some(sim.fs.used_bytes() + 150_000));
     assert_eq!(store.health().state, StoreState::Refusing);
     let files = sim.fs.files().len();
-    let error = store.compact(&name("t"), CompactionKind::Major).unwrap_err();
+    let error = store.compact(&name("t"), None, CompactionKind::Major).unwrap_err();
     assert_error(
         &error,
         ErrorKind::DiskFull,
@@ -132,7 +132,7 @@ fn full_disk_allows_flushes_and_drops_but_postpones_compactions() {
     store.drop_table(&name("u")).unwrap();
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 100);
     sim.fs.set_capacity(None);
-    store.compact(&name("t"), CompactionKind::Major).unwrap();
+    store.compact(&name("t"), None, CompactionKind::Major).unwrap();
     store.close().unwrap();
 }
 
@@ -280,7 +280,7 @@ pub(crate) fn make_manifest_newer(sim: &SimEnv) {
 fn missing_manifest_next_to_tables_is_not_new_store() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
-    store.create_namespace("ns").unwrap();
+    store.create_namespace("ns", halite::Attributes::new()).unwrap();
     store.close().unwrap();
     sim.env().fs.remove_file("halite/MANIFEST").unwrap();
     assert_error(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &["no manifest", "restore"]);
@@ -608,7 +608,8 @@ fn settings_are_not_written_after_lock_loss() {
     let store = store(&sim);
     sim.fs.lose_lock();
     let before = sim.fs.files();
-    let altered = store.table("t").unwrap().descriptor().as_ref().clone().set("READONLY", "true");
+    let altered =
+        store.table("t").unwrap().descriptor().unwrap().as_ref().clone().set("READONLY", "true");
     assert_error(&store.alter_table(altered).unwrap_err(), ErrorKind::Stopped, &["lock"]);
     assert_error(&store.delete_snapshot("none").unwrap_err(), ErrorKind::Stopped, &["lock"]);
     assert_eq!(sim.fs.files(), before);

@@ -30,7 +30,9 @@ mod snapshots;
 mod strict_keys;
 mod writing;
 
-use halite::{Builder, FamilyDescriptor, Options, Row, Scan, Store, StoreTable, TableDescriptor};
+use halite::{
+    BlockingTable, Builder, FamilyDescriptor, Options, Row, Scan, Store, TableDescriptor,
+};
 use halite_engine::env::sim::SimEnv;
 
 /// Returns a store on a simulated disk with a table `t` of the families `f` (three versions) and
@@ -73,6 +75,6 @@ fn format_row(row: &Row) -> Vec<String> {
         .collect()
 }
 
-fn keys(table: &StoreTable, scan: Scan) -> Vec<String> {
+fn keys(table: &BlockingTable, scan: Scan) -> Vec<String> {
     table.scan(scan).map(|row| String::from_utf8_lossy(row.unwrap().key()).into_owned()).collect()
 }

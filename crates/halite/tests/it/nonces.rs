@@ -22,7 +22,7 @@ fn options() -> Options {
 
 fn open(sim: &SimEnv) -> halite::Result<Store> {
     let store = Builder::new().options(options()).open_with_env(sim.env())?;
-    if !store.table_exists(&name()) {
+    if !store.table_exists(&name()).unwrap() {
         store.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), &[])?;
     }
     Ok(store)

@@ -32,7 +32,7 @@ const CHANGES: [(&str, fn(&Store)); 6] = [
         store.flush(&"t".parse().unwrap()).unwrap();
         put(store, "t", "r9");
         store.flush(&"t".parse().unwrap()).unwrap();
-        store.compact(&"t".parse().unwrap(), CompactionKind::Major).unwrap();
+        store.compact(&"t".parse().unwrap(), None, CompactionKind::Major).unwrap();
     }),
     ("a table", |store| {
         store
@@ -302,7 +302,7 @@ fn leftovers_of_tables_named_with_underscore_are_quarantined() {
                 let sim = SimEnv::new(1);
                 let opened = store(&sim);
                 if name.contains(':') {
-                    opened.create_namespace("_n").unwrap();
+                    opened.create_namespace("_n", halite::Attributes::new()).unwrap();
                 }
                 sim.fs.crash_at_call(sim.fs.calls() + calls);
                 let created = opened.create_table(table.clone(), &[b"m"]).is_ok();
@@ -310,7 +310,7 @@ fn leftovers_of_tables_named_with_underscore_are_quarantined() {
                 sim.fs.kill();
                 let files = left(&sim);
                 let opened = reopen(&sim);
-                if opened.list_tables().iter().any(|table| *table.name() == full) {
+                if opened.list_tables().unwrap().iter().any(|table| *table.name() == full) {
                     return (!created).then_some(0);
                 }
                 assert_eq!(

@@ -31,13 +31,13 @@ fn range_limit_and_direction_agree_across_storage_layouts() {
         table.put(Put::new(format!("k{i:02}")).add("f", "q", "v")).unwrap();
     }
     store.flush(&"t".parse().unwrap()).unwrap();
-    let region = table.regions()[0].encoded_name.clone();
+    let region = table.regions().unwrap()[0].encoded_name.clone();
     store.engine().split_region(&region, Some("k50".into())).unwrap();
     for i in (1..100).step_by(2) {
         table.put(Put::new(format!("k{i:02}")).add("g", "q", "v")).unwrap();
     }
     let all: Vec<String> = (0..100).map(|i| format!("k{i:02}")).collect();
-    assert_eq!(table.regions().len(), 2);
+    assert_eq!(table.regions().unwrap().len(), 2);
     for (from, to) in
         [(0, 100), (10, 20), (45, 55), (50, 51), (49, 50), (99, 100), (0, 50), (50, 100)]
     {
@@ -74,7 +74,7 @@ fn filter_can_end_scan_without_returning_row() {
     }
     store
         .engine()
-        .split_region(&table.regions()[0].encoded_name.clone(), Some("m".into()))
+        .split_region(&table.regions().unwrap()[0].encoded_name.clone(), Some("m".into()))
         .unwrap();
     let scan = || {
         let no_stop = Filter::parse_bytes(b"WHILE QualifierFilter(!=, 'binary:stop')").unwrap();
@@ -178,7 +178,7 @@ fn scan_sees_its_read_point_despite_concurrent_changes() {
     for i in 0..50 {
         table.delete(halite::Delete::new(format!("k{i:02}"))).unwrap();
     }
-    store.compact(&name, halite::CompactionKind::Major).unwrap();
+    store.compact(&name, None, halite::CompactionKind::Major).unwrap();
     let rest: Vec<_> = rows.map(|row| format_row(&row.unwrap())).collect();
     assert_eq!(rest, vec![vec!["f:q@1=old".to_owned()]; 49]);
     assert_eq!(table.scan(Scan::all()).count(), 0);

@@ -5,7 +5,7 @@ use std::io::ErrorKind::{Other, StorageFull};
 use std::sync::mpsc;
 
 use halite::{
-    Builder, Durability, ErrorKind, FamilyDescriptor, Get, Put, Scan, Store, StoreTable,
+    BlockingTable, Builder, Durability, ErrorKind, FamilyDescriptor, Get, Put, Scan, Store,
     TableDescriptor, TableName, WalSync,
 };
 use halite_engine::env::sim::{FsCall, InjectedFault, SimEnv};
@@ -17,7 +17,7 @@ fn name() -> TableName {
     "t".parse().unwrap()
 }
 
-fn put(table: &StoreTable, row: &str) -> halite::Result<()> {
+fn put(table: &BlockingTable, row: &str) -> halite::Result<()> {
     table.put(Put::new(row.to_owned()).add("f", "q", "v"))
 }
 
@@ -74,12 +74,13 @@ fn after_a_manifest_of_unknown_fate(changes: u64, work: impl Fn(&Store) -> halit
 fn manifest_write_of_unknown_outcome_loses_nothing() {
     after_a_manifest_of_unknown_fate(0, |store| store.flush(&name()));
     after_a_manifest_of_unknown_fate(0, |store| {
-        store.compact(&name(), halite::CompactionKind::Major)
+        store.compact(&name(), None, halite::CompactionKind::Major)
     });
     let split = |store: &Store| {
-        store
-            .engine()
-            .split_region(&store.table("t").unwrap().regions()[0].encoded_name, Some("c".into()))
+        store.engine().split_region(
+            &store.table("t").unwrap().regions().unwrap()[0].encoded_name,
+            Some("c".into()),
+        )
     };
     // The flush before it, the numbers of the daughters, the daughters.
     after_a_manifest_of_unknown_fate(2, split);
@@ -197,7 +198,7 @@ fn table_enabled_after_restart_releases_compacted_files() {
     sim.fs.kill();
     let store = reopen(&sim);
     store.enable_table(&name()).unwrap();
-    store.compact(&name(), halite::CompactionKind::Major).unwrap();
+    store.compact(&name(), None, halite::CompactionKind::Major).unwrap();
     assert_eq!(sim.fs.files().keys().filter(|path| path.contains("/f/")).count(), 1);
     assert_eq!(keys(&store.table("t").unwrap(), Scan::all()), ["a", "b", "c"]);
 }

@@ -28,6 +28,7 @@ fn put(store: &Store, table: &str, rows: std::ops::Range<u32>) {
 fn rows(store: &Store) -> StoreContents {
     let tables = store
         .list_tables()
+        .unwrap()
         .into_iter()
         .map(|table| table.name().to_string())
         .filter(|name| !name.starts_with("hbase:"));
@@ -54,7 +55,7 @@ const STEPS: [fn(&Store); 9] = [
         put(store, "t", 10..20);
         store.flush(&"t".parse().unwrap()).unwrap();
     },
-    |store| store.compact(&"t".parse().unwrap(), CompactionKind::Major).unwrap(),
+    |store| store.compact(&"t".parse().unwrap(), None, CompactionKind::Major).unwrap(),
     |store| {
         let region = store.engine().regions(&"t".parse().unwrap()).unwrap().remove(0);
         store.engine().split_region(&region.encoded_name, Some("r005".into())).unwrap();
@@ -71,7 +72,7 @@ const STEPS: [fn(&Store); 9] = [
         put(store, "u", 600..606);
     },
     |store| store.flush(&"u".parse().unwrap()).unwrap(),
-    |store| store.compact(&"t".parse().unwrap(), CompactionKind::Major).unwrap(),
+    |store| store.compact(&"t".parse().unwrap(), None, CompactionKind::Major).unwrap(),
     |store| put(store, "t", 30..33),
 ];
 
@@ -489,7 +490,7 @@ fn snapshots_and_clones_are_restored_with_manifest() {
     opened.engine().clone_snapshot("s", &"c".parse().unwrap()).unwrap();
     put(&opened, "t", 5..15);
     opened.flush(&"t".parse().unwrap()).unwrap();
-    opened.compact(&"t".parse().unwrap(), CompactionKind::Major).unwrap();
+    opened.compact(&"t".parse().unwrap(), None, CompactionKind::Major).unwrap();
     let all = rows(&opened);
     drop(opened);
     sim.fs.kill();
@@ -656,7 +657,7 @@ fn foreign_file_may_contain_later_generation() {
     young
         .bulk_load(
             &"t".parse().unwrap(),
-            &BulkLoad { files: vec![("f".into(), "/in/x".into())], ..BulkLoad::default() },
+            BulkLoad { files: vec![("f".into(), "/in/x".into())], ..BulkLoad::default() },
         )
         .unwrap();
     young.close().unwrap();

@@ -1,12 +1,10 @@
 //! Declared row keys through the public API: a struct as a key, a table that stores its
 //! declaration, scans over its fields.
 
-use std::sync::Arc;
-
 use halite::rowkey::KeySchema;
 use halite::rowkey::language::{Statement, TableDeclaration};
 use halite::rowkey::typed::TsMillis;
-use halite::{Cluster, Put, RowKey, block_on};
+use halite::{Put, RowKey, block_on};
 use halite_engine::env::sim::SimEnv;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, RowKey)]
@@ -34,7 +32,6 @@ fn struct_rows_are_queried_by_field_in_key_order() {
             table.put(Put::new(key.encode().unwrap()).add("d", "v", "1")).unwrap();
         }
     }
-    let cluster: Arc<dyn Cluster> = Arc::new(store);
     let found = |scan: halite::Result<halite::rowkey::Scatter>| {
         let mut rows = scan.unwrap();
         let mut keys: Vec<(String, i64)> = Vec::new();
@@ -44,7 +41,7 @@ fn struct_rows_are_queried_by_field_in_key_order() {
         }
         keys
     };
-    let table = cluster.table(&SensorKey::TABLE.parse().unwrap());
+    let table = store.cluster().table(&SensorKey::TABLE.parse().unwrap());
     let newest = found(SensorKey::scan().device_id("s07").limit(2).rows(table.clone()));
     assert_eq!(newest, [("s07".to_owned(), 4), ("s07".to_owned(), 3)]);
     let middle = found(
@@ -65,7 +62,7 @@ fn key_declaration_in_descriptor_survives_restart() {
     store.create_table(declaration.described(), &[]).unwrap();
     store.close().unwrap();
     let store = super::reopen(&sim);
-    let table = block_on(Cluster::table(&store, &"t".parse().unwrap()).descriptor()).unwrap();
+    let table = block_on(store.cluster().table(&"t".parse().unwrap()).descriptor()).unwrap();
     assert_eq!(KeySchema::from_descriptor(&table).unwrap().unwrap(), declaration.key);
     assert_eq!(TableDeclaration::from_descriptor(&table).unwrap().unwrap(), declaration);
 }

@@ -9,8 +9,7 @@ use halite::rowkey::{
     Value,
 };
 use halite::{
-    Bytes, Cluster, FamilyDescriptor, Put, Row, RowOp, Scan, Store, Table, TableDescriptor,
-    block_on,
+    Bytes, FamilyDescriptor, Put, Row, RowOp, Scan, Store, Table, TableDescriptor, block_on,
 };
 use halite_engine::env::sim::SimEnv;
 
@@ -35,7 +34,7 @@ fn table(store: &Store, name: &str, schema: &KeySchema, regions: u32) -> Arc<dyn
         Vec::new()
     };
     block_on(store.admin().create_table(descriptor, splits)).unwrap();
-    let table = Cluster::table(store, &name.parse().unwrap());
+    let table = store.cluster().table(&name.parse().unwrap());
     let put = |row: usize| {
         RowOp::Put(Put::new(Bytes::from(schema.encode(&values(row)).unwrap())).add(
             "f",
@@ -43,7 +42,7 @@ fn table(store: &Store, name: &str, schema: &KeySchema, regions: u32) -> Arc<dyn
             row.to_string(),
         ))
     };
-    for result in block_on(table.apply((0..ROWS).map(put).collect())).unwrap() {
+    for result in block_on(table.batch((0..ROWS).map(put).collect())).unwrap() {
         result.unwrap();
     }
     table

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use halite::rowkey::plan::{KeyQuery, Plan, PlanOptions};
 use halite::rowkey::{KeySchema, Scatter, ScatterOptions};
 use halite::{
-    Append, BulkLoad, CheckAndMutate, Cluster, Delete, FamilyDescriptor, Get, Increment, Put,
-    RowMutations, RowOp, Scan, Store, StoreTable, TableDescriptor, block_on,
+    Append, BlockingTable, BulkLoad, CheckAndMutate, Delete, FamilyDescriptor, Get, Increment, Put,
+    RowMutations, RowOp, Scan, Store, TableDescriptor, block_on,
 };
 use halite_engine::env::sim::SimEnv;
 
@@ -25,7 +25,7 @@ fn descriptor(strict: bool) -> TableDescriptor {
     if strict { table.set("ROW_KEY_STRICT", "true") } else { table }
 }
 
-fn store(strict: bool) -> (SimEnv, Store, StoreTable) {
+fn store(strict: bool) -> (SimEnv, Store, BlockingTable) {
     let sim = SimEnv::new(1);
     let store = reopen(&sim);
     store.create_table(descriptor(strict), &[]).unwrap();
@@ -70,7 +70,8 @@ fn strict_table_rejects_invalid_keys_in_every_write_operation() {
         table.scan(Scan::all()).map(|row| row.unwrap().key().to_vec()).collect::<Vec<_>>(),
         [GOOD.to_vec(), b"b\0\x01\x08".to_vec()]
     );
-    let refused_rows: u64 = store.status().regions.iter().map(|load| load.refused_rows).sum();
+    let refused_rows: u64 =
+        store.cluster_status().unwrap().regions.iter().map(|load| load.refused_rows).sum();
     assert_eq!(refused_rows, 6);
 }
 
@@ -112,7 +113,7 @@ fn field_scan_counts_misfits() {
     let key: Arc<KeySchema> = Arc::new(KEY.parse().unwrap());
     let plan = Arc::new(Plan::new(&key, &KeyQuery::all(), &PlanOptions::default()).unwrap());
     let mut rows = Scatter::new(
-        Cluster::table(&store, &"t".parse().unwrap()),
+        store.cluster().table(&"t".parse().unwrap()),
         plan,
         Scan::all(),
         &ScatterOptions::default(),
@@ -131,7 +132,7 @@ fn bulk_load_into_strict_table_rejects_invalid_key() {
     let (sim, store, table) = store(true);
     let load = |name: &str, rows: &[(&str, &str)]| {
         let files = vec![file(&sim, name, "f", rows)];
-        store.bulk_load(&"t".parse().unwrap(), &BulkLoad { files, ..BulkLoad::default() })
+        store.bulk_load(&"t".parse().unwrap(), BulkLoad { files, ..BulkLoad::default() })
     };
     let error = load("odd", &[("a\0\x01\x07", "1"), ("odd", "2"), ("z\0\x01\x07", "3")])
         .unwrap_err()

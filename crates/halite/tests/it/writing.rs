@@ -126,7 +126,7 @@ fn concurrent_increments_are_exact_and_rows_stay_atomic() {
         scope.spawn(|| {
             for _ in 0..10 {
                 store.flush(&"t".parse().unwrap()).unwrap();
-                store.compact(&"t".parse().unwrap(), halite::CompactionKind::Minor).unwrap();
+                store.compact(&"t".parse().unwrap(), None, halite::CompactionKind::Minor).unwrap();
             }
         });
     });
@@ -160,12 +160,12 @@ fn writes_of_every_durability_survive_clean_close() {
 
 #[test]
 fn store_without_threads_implements_cluster_api() {
-    use halite::{Cluster, TableExt, block_on};
+    use halite::{TableExt, block_on};
     let store = store(&SimEnv::new(1));
-    let table = Cluster::table(&store, &"t".parse().unwrap());
-    block_on(table.apply_one(Put::new("r").add_at("f", "q", 1, "v").into())).unwrap();
-    block_on(table.apply_one(Increment::new("r").add("g", "n", 1).into())).unwrap();
-    assert_eq!(block_on(table.get_one(Get::new("r"))).unwrap().unwrap().len(), 2);
+    let table = store.cluster().table(&"t".parse().unwrap());
+    block_on(table.mutate(Put::new("r").add_at("f", "q", 1, "v").into())).unwrap();
+    block_on(table.mutate(Increment::new("r").add("g", "n", 1).into())).unwrap();
+    assert_eq!(block_on(table.get(Get::new("r"))).unwrap().len(), 2);
     let mut rows = table.scan(Scan::all());
     assert_eq!(block_on(rows.next()).unwrap().unwrap().len(), 2);
     assert!(block_on(rows.next()).unwrap().is_none());

@@ -95,5 +95,5 @@ fn min_cache_growth(lab: &PageWriter, table: &LabTable) -> anyhow::Result<u64> {
 }
 
 fn cache_bytes(lab: &PageWriter) -> anyhow::Result<u64> {
-    Ok(lab.cluster().status()?.block_cache_bytes)
+    Ok(lab.cluster().cluster_status()?.block_cache_bytes)
 }

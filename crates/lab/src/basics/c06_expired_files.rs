@@ -93,7 +93,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 fn file_counts(lab: &PageWriter, tables: &[&LabTable; 3]) -> anyhow::Result<[u64; 3]> {
     let until = Instant::now() + Duration::from_secs(10);
     loop {
-        let status = lab.cluster().status()?;
+        let status = lab.cluster().cluster_status()?;
         let mut files = [0; 3];
         for (count, table) in files.iter_mut().zip(tables) {
             let name = table.inner().descriptor()?.name().clone();

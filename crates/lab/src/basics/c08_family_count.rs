@@ -129,7 +129,8 @@ fn table_files(lab: &PageWriter, table: &LabTable, wanted: u64) -> anyhow::Resul
     let until = Instant::now() + Duration::from_secs(15);
     loop {
         let mut found = Files::default();
-        for load in lab.cluster().status()?.regions.iter().filter(|load| load.region.table == name)
+        for load in
+            lab.cluster().cluster_status()?.regions.iter().filter(|load| load.region.table == name)
         {
             found = Files {
                 files: found.files + load.store_files,

@@ -95,7 +95,7 @@ fn index_bytes(lab: &mut PageWriter, name: &str, block_bytes: u32) -> anyhow::Re
     loop {
         let index: u64 = lab
             .cluster()
-            .status()?
+            .cluster_status()?
             .regions
             .iter()
             .filter(|load| load.region.table == full)

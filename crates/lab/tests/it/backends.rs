@@ -16,7 +16,7 @@ impl Embedded {
     pub(crate) fn open() -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let store = halite::open(directory.path()).expect("an empty store");
-        Self { cluster: BlockingCluster::new(Arc::new(store)), _directory: directory }
+        Self { cluster: BlockingCluster::clone(&store), _directory: directory }
     }
 }
 

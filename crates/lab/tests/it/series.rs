@@ -9,7 +9,6 @@
 )]
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use halite::rowkey::language::Statement;
 use halite::rowkey::series::{Measurement, Series};
@@ -224,7 +223,7 @@ fn crash_at_any_call_loses_no_point() {
         let key = "(device STRING, BUCKET(ts, '1m') DESC)";
         let (store, mut bench) = {
             let store = halite::Builder::new().open_with_env(sim.env()).unwrap();
-            let cluster = BlockingCluster::new(Arc::new(store.clone()));
+            let cluster = BlockingCluster::clone(&store);
             let bench = SeriesTest::new(&cluster, "series", key, at);
             (store, bench)
         };
@@ -236,7 +235,7 @@ fn crash_at_any_call_loses_no_point() {
         drop(store);
         sim.fs.crash(at);
         let store = halite::Builder::new().open_with_env(sim.env()).unwrap();
-        let cluster = BlockingCluster::new(Arc::new(store));
+        let cluster = BlockingCluster::clone(&store);
         let series = block_on(Series::for_table(&**cluster.cluster(), &name, None)).unwrap();
         let mut bench = SeriesTest {
             cluster,

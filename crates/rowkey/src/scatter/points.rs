@@ -38,7 +38,7 @@ impl PointLookups {
                 get.selection = self.context.template.selection.clone();
                 get
             };
-            let found = self.context.table.get(keys.iter().map(get).collect()).await;
+            let found = self.context.table.get_all(keys.iter().map(get).collect()).await;
             let found = found.map_err(|error| {
                 error.at(format_args!("table {}, gets of {count} keys", self.context.table.name()))
             })?;

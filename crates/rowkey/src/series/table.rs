@@ -200,7 +200,7 @@ impl Series {
 
     async fn pack_rows(&self, rows: Vec<(u64, RowOp)>, done: &mut PackResult) -> Result<()> {
         let (points, ops): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-        for (points, result) in points.into_iter().zip(self.table.apply(ops).await?) {
+        for (points, result) in points.into_iter().zip(self.table.batch(ops).await?) {
             if result?.processed {
                 done.rows += 1;
                 done.points += points;
@@ -305,7 +305,7 @@ impl Series {
         }
         let mut puts = puts.into_iter().map(RowOp::from).peekable();
         while puts.peek().is_some() {
-            let results = self.table.apply(puts.by_ref().take(WRITE_ROWS).collect()).await?;
+            let results = self.table.batch(puts.by_ref().take(WRITE_ROWS).collect()).await?;
             results.into_iter().try_for_each(|result| result.map(drop))?;
         }
         Ok(())

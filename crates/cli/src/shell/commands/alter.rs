@@ -1,6 +1,6 @@
 //! `alter`, `alter_async` and `alter_status`: families and attributes of an existing table.
 
-use halite_types::{FamilyDescriptor, TableDescriptor, TableName, block_on};
+use halite_types::{FamilyDescriptor, TableDescriptor, TableName};
 
 use super::create::{family_attributes, table_attributes};
 use super::error_hints::ErrorContext;
@@ -93,7 +93,7 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
 ];
 
 fn status(session: &mut Session<'_>, table: &TableName) -> EvalResult<()> {
-    let regions = block_on(session.table(table).regions()).with_hint(session, table)?.len();
+    let regions = session.cluster().regions(table).with_hint(session, table)?.len();
     session.print_line(format!("{regions}/{regions} regions updated."))?;
     session.print_line("Done.")
 }
@@ -101,7 +101,7 @@ fn status(session: &mut Session<'_>, table: &TableName) -> EvalResult<()> {
 /// Applies the change. Returns the table if there was a change.
 fn change(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult<Option<TableName>> {
     let table = arguments.table()?;
-    let current = block_on(session.table(&table).descriptor()).with_hint(session, &table)?;
+    let current = session.cluster().descriptor(&table).with_hint(session, &table)?;
     let changes = arguments.flattened(1);
     if changes.is_empty() {
         return Err(Interrupt::Problem(format!(
@@ -129,7 +129,7 @@ fn change(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult<Option
     }
     descriptor.check()?;
     row_key::check(session, Some(&current), &mut descriptor)?;
-    session.call_admin(|admin| admin.alter_table(descriptor)).with_hint(session, &table)?;
+    session.cluster().alter_table(descriptor).with_hint(session, &table)?;
     Ok(Some(table))
 }
 

@@ -1,6 +1,6 @@
-//! What a shell command is: its name, its arguments, its help and what it runs.
+//! Shell command: name, number of arguments, help, and the function that runs it.
 
-use super::Arguments;
+use super::arguments::Arguments;
 use crate::shell::session::{EvalResult, Interrupt, Session};
 
 /// Group of commands, in the order of `help`.

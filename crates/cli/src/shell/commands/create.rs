@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use halite_types::{Bytes, FamilyDescriptor, TableDescriptor, TableName, block_on};
+use halite_types::{Bytes, FamilyDescriptor, TableDescriptor, TableName};
 
 use super::error_hints::ErrorContext;
 use super::options::Options;
@@ -180,7 +180,7 @@ fn create(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     descriptor.check()?;
     let declared = row_key::check(session, None, &mut descriptor)?;
     let keys = split_keys.clone();
-    session.call_admin(|admin| admin.create_table(descriptor, keys)).with_hint(session, &table)?;
+    session.create_table(descriptor, &keys).with_hint(session, &table)?;
     session.print_line(format!("Created table {table}"))?;
     if let Some(declared) = declared {
         row_key::warn(session, &declared, &split_keys)?;
@@ -335,17 +335,16 @@ fn ttl_seconds(text: &str) -> Option<String> {
 fn clone_schema(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     let (from, to) = (arguments.table()?, arguments.table_at(1)?);
     let keep = arguments.get(2).is_none_or(Value::is_true);
-    let table = session.table(&from);
-    let source = block_on(table.descriptor()).with_hint(session, &from)?;
+    let source = session.cluster().descriptor(&from).with_hint(session, &from)?;
     let keys = if keep { split_keys(session, &from)? } else { Vec::new() };
     let descriptor = TableDescriptor::clone(&source).renamed(to.clone());
-    session.call_admin(|admin| admin.create_table(descriptor, keys)).with_hint(session, &to)?;
+    session.create_table(descriptor, &keys).with_hint(session, &to)?;
     Ok(Value::Nil)
 }
 
 /// Returns the start keys of the regions of a table, without the empty one.
 pub(crate) fn split_keys(session: &Session<'_>, table: &TableName) -> EvalResult<Vec<Bytes>> {
-    let regions = block_on(session.table(table).regions()).with_hint(session, table)?;
+    let regions = session.cluster().regions(table).with_hint(session, table)?;
     Ok(regions.into_iter().map(|region| region.start).filter(|start| !start.is_empty()).collect())
 }
 

@@ -1,6 +1,6 @@
 //! `delete` and `deleteall`.
 
-use halite_types::{Bytes, Delete, Filter, LATEST_TIMESTAMP, RowOp, Scan, TableName, block_on};
+use halite_types::{Bytes, Delete, Filter, LATEST_TIMESTAMP, RowOp, Scan, TableName};
 
 use super::error_hints::ErrorContext;
 use super::options::Options;
@@ -49,9 +49,9 @@ fn apply(session: &Session<'_>, table: &TableName, deletes: Vec<Delete>) -> Eval
     for delete in &deletes {
         delete.mutation().check()?;
     }
+    let deletes = deletes.into_iter().map(RowOp::Delete).collect();
     let results =
-        block_on(session.table(table).apply(deletes.into_iter().map(RowOp::Delete).collect()))
-            .with_hint(session, table)?;
+        session.table(table).and_then(|table| table.batch(deletes)).with_hint(session, table)?;
     results.into_iter().try_for_each(|result| result.map(drop)).with_hint(session, table)
 }
 
@@ -134,9 +134,10 @@ fn delete_prefix(
     }
     let mut rows = session
         .table(table)
+        .with_hint(session, table)?
         .scan(Scan::prefix(prefix).filter(Filter::KeyOnly(false)).cache_blocks(false));
     let mut deletes = Vec::new();
-    while let Some(row) = block_on(rows.next()).with_hint(session, table)? {
+    while let Some(row) = rows.next().transpose().with_hint(session, table)? {
         deletes.push(part.to_delete(row.key().to_vec()));
         if deletes.len() >= batch {
             apply(session, table, std::mem::take(&mut deletes))?;

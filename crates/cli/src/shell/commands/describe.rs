@@ -1,6 +1,6 @@
 //! `describe`, `list`, `exists` and `show_filters`.
 
-use halite_types::{FamilyDescriptor, TableDescriptor, block_on};
+use halite_types::{FamilyDescriptor, TableDescriptor};
 
 use super::error_hints::{ErrorContext, unknown_table};
 use super::{Arguments, Group, ShellCommand};
@@ -92,9 +92,8 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
 
 fn describe(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     let table = arguments.table()?;
-    let descriptor = block_on(session.table(&table).descriptor()).with_hint(session, &table)?;
-    let enabled =
-        session.call_admin(|admin| admin.is_enabled(&table)).with_hint(session, &table)?;
+    let descriptor = session.cluster().descriptor(&table).with_hint(session, &table)?;
+    let enabled = session.cluster().is_enabled(&table).with_hint(session, &table)?;
     session
         .header(&[&format!("Table {table} is {}", if enabled { "ENABLED" } else { "DISABLED" })])?;
     session.row(&format!("{table}{}", table_text(&descriptor)))?;
@@ -189,7 +188,7 @@ pub(super) fn matching(
     arguments: &Arguments,
 ) -> EvalResult<Vec<halite_types::TableName>> {
     let pattern = arguments.pattern(0)?;
-    let tables = session.tables()?;
+    let tables = session.cluster().list_tables()?;
     let mut names: Vec<_> = tables
         .iter()
         .map(|table| table.name().clone())
@@ -221,7 +220,7 @@ pub(crate) fn table_exists(
     session: &Session<'_>,
     table: &halite_types::TableName,
 ) -> EvalResult<bool> {
-    match block_on(session.table(table).descriptor()) {
+    match session.cluster().descriptor(table) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == halite_types::ErrorKind::NoSuchTable => Ok(false),
         Err(error) => Err(error.into()),

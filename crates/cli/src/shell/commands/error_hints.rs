@@ -24,7 +24,7 @@ pub(crate) fn explain(session: &Session<'_>, table: &TableName, error: &Error) -
 
 /// Returns an `Unknown table` message with the closest known name.
 pub(crate) fn unknown_table(session: &Session<'_>, table: &TableName) -> String {
-    let tables = session.tables().unwrap_or_default();
+    let tables = session.cluster().list_tables().unwrap_or_default();
     let names: Vec<_> = tables.iter().map(|table| table.name().to_string()).collect();
     let name = table.to_string();
     let near = format_suggestion(closest_match(&name, names.iter().map(String::as_str)));
@@ -33,7 +33,7 @@ pub(crate) fn unknown_table(session: &Session<'_>, table: &TableName) -> String 
 
 /// Returns an `Unknown namespace` message with the closest known name.
 pub(crate) fn unknown_namespace(session: &Session<'_>, namespace: &str) -> String {
-    let known = session.namespaces().unwrap_or_default();
+    let known = session.cluster().list_namespaces().unwrap_or_default();
     let near =
         format_suggestion(closest_match(namespace, known.iter().map(|(name, _)| name.as_str())));
     format!(

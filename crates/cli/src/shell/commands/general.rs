@@ -77,7 +77,7 @@ fn whoami(session: &mut Session<'_>, _: &Arguments) -> EvalResult {
 
 fn status(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     let form = arguments.get(0).map_or_else(|| "summary".to_owned(), Value::to_text);
-    let status = session.status()?;
+    let status = session.cluster().cluster_status()?;
     match form.as_str() {
         "summary" => {
             let load = format!("{}.0000 average load", status.regions.len());

@@ -1,4 +1,4 @@
-//! Shell commands: name, arguments and help of each; one module per group.
+//! Shell commands, one module per group.
 
 mod alter;
 mod arguments;

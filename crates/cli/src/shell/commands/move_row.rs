@@ -1,7 +1,5 @@
 //! `move_row`: moves a row to another key.
 
-use halite_types::block_on;
-
 use super::error_hints::ErrorContext;
 use super::{Arguments, Group, ShellCommand};
 use crate::shell::session::{EvalResult, Session};
@@ -27,9 +25,10 @@ fn move_row(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     let mut options = arguments.options(3);
     let overwrite = options.flag("OVERWRITE")?.unwrap_or(false);
     options.finish()?;
-    let handle = session.table(&table);
-    let moved =
-        block_on(halite::move_row(&*handle, from, to, overwrite)).with_hint(session, &table)?;
+    let moved = session
+        .table(&table)
+        .and_then(|table| table.move_row(from, to, overwrite))
+        .with_hint(session, &table)?;
     session.print_line(format!("{} cell(s) moved", moved.cells))?;
     if moved.remaining > 0 {
         session.print_line(format!(

@@ -93,7 +93,7 @@ fn explain_error(session: &Session<'_>, namespace: &str, error: &Error) -> Inter
 }
 
 fn settings(session: &Session<'_>, namespace: &str) -> EvalResult<Attributes> {
-    let known = session.namespaces()?;
+    let known = session.cluster().list_namespaces()?;
     let found = known.into_iter().find(|(name, _)| name == namespace);
     found
         .map(|(_, settings)| settings)
@@ -114,7 +114,8 @@ fn create(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
         settings.extend(pairs.iter().map(|(name, value)| (name.to_text(), value.to_text())));
     }
     session
-        .call_admin(|admin| admin.create_namespace(&namespace, settings))
+        .cluster()
+        .create_namespace(&namespace, settings)
         .map_err(|error| explain_error(session, &namespace, &error))?;
     Ok(Value::Nil)
 }
@@ -157,7 +158,8 @@ fn alter(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
         }
     }
     session
-        .call_admin(|admin| admin.alter_namespace(&namespace, settings))
+        .cluster()
+        .alter_namespace(&namespace, settings)
         .map_err(|error| explain_error(session, &namespace, &error))?;
     Ok(Value::Nil)
 }
@@ -176,7 +178,8 @@ fn describe(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
 fn drop_namespace(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     let namespace = arguments.name(0, "namespace")?;
     session
-        .call_admin(|admin| admin.drop_namespace(&namespace))
+        .cluster()
+        .drop_namespace(&namespace)
         .map_err(|error| explain_error(session, &namespace, &error))?;
     Ok(Value::Nil)
 }
@@ -184,7 +187,8 @@ fn drop_namespace(session: &mut Session<'_>, arguments: &Arguments) -> EvalResul
 fn list(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     let pattern = arguments.pattern(0)?;
     session.header(&["NAMESPACE"])?;
-    let mut names: Vec<_> = session.namespaces()?.into_iter().map(|(name, _)| name).collect();
+    let mut names: Vec<_> =
+        session.cluster().list_namespaces()?.into_iter().map(|(name, _)| name).collect();
     names.retain(|name| pattern.is_match(name));
     for name in &names {
         session.row(name)?;
@@ -197,7 +201,7 @@ fn list_tables(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     let namespace = arguments.name(0, "namespace")?;
     session.header(&["TABLE"])?;
     settings(session, &namespace)?;
-    let tables = session.tables()?;
+    let tables = session.cluster().list_tables()?;
     let names: Vec<_> = tables
         .iter()
         .map(|table| table.name())

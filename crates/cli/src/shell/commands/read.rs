@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use halite_types::{Bytes, CellRef, Get, Table, TableExt, TableName, block_on};
+use halite_types::{Bytes, CellRef, Get, TableName};
 
 use super::error_hints::ErrorContext;
 use super::options::Options;
@@ -170,12 +170,12 @@ fn print_row(
     format: &Format,
 ) -> EvalResult {
     halite_types::op::check_row(get.row())?;
-    let row = block_on(session.table(table).get_one(get)).with_hint(session, table)?;
-    for cell in row.iter().flatten() {
+    let row = session.table(table).and_then(|table| table.get(get)).with_hint(session, table)?;
+    for cell in &row {
         let text = format.cell(session, &cell)?;
         session.row_pair(&format.column(&cell), &text)?;
     }
-    session.footer(u64::from(row.is_some()))?;
+    session.footer(u64::from(!row.is_empty()))?;
     Ok(Value::Nil)
 }
 
@@ -183,11 +183,8 @@ fn get_counter(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     let (table, row, text) = (arguments.table()?, arguments.bytes(1), arguments.bytes(2));
     let column = Column::written(&text).check(&text)?;
     let get = Get::new(row).column(column.family.clone(), column.cell_qualifier());
-    let handle: std::sync::Arc<dyn Table> = session.table(&table);
-    let row = block_on(handle.get_one(get)).with_hint(session, &table)?;
-    let Some(value) =
-        row.as_ref().and_then(|row| row.value(&column.family, column.cell_qualifier()))
-    else {
+    let row = session.table(&table).and_then(|table| table.get(get)).with_hint(session, &table)?;
+    let Some(value) = row.value(&column.family, column.cell_qualifier()) else {
         session.print_line("No counter found at specified coordinates")?;
         return Ok(Value::Nil);
     };

@@ -1,7 +1,7 @@
 //! Region commands: list, locate, split, merge, and print split keys.
 
 use halite_types::key::{to_bytes_binary, to_string_binary};
-use halite_types::{RegionInfo, RegionLoad, TableName, block_on};
+use halite_types::{RegionInfo, RegionLoad, TableName};
 
 use super::create::split_keys;
 use super::describe::table_exists;
@@ -97,20 +97,20 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
 ];
 
 fn regions(session: &Session<'_>, table: &TableName) -> EvalResult<Vec<RegionInfo>> {
-    block_on(session.table(table).regions()).with_hint(session, table)
+    session.cluster().regions(table).with_hint(session, table)
 }
 
 fn list_regions(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     let table = arguments.table()?;
     let columns = columns(arguments)?;
-    if !session.call_admin(|admin| admin.is_enabled(&table)).with_hint(session, &table)? {
+    if !session.cluster().is_enabled(&table).with_hint(session, &table)? {
         return Err(Interrupt::Problem(format!("Table {table} must be enabled: enable '{table}'")));
     }
     let server = match arguments.get(1) {
         Some(Value::Hash(_)) | None => String::new(),
         Some(server) => server.to_text(),
     };
-    let loads = session.status()?.regions;
+    let loads = session.cluster().cluster_status()?.regions;
     let mut rows = Vec::new();
     for region in regions(session, &table)?.iter().filter(|_| SERVER.starts_with(&server)) {
         let load = loads.iter().find(|load| load.region.encoded_name == region.encoded_name);
@@ -231,8 +231,10 @@ fn get_splits(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
 fn find_region(session: &Session<'_>, name: &str) -> EvalResult<Option<RegionInfo>> {
     let trimmed = name.trim_end_matches('.');
     let encoded = trimmed.rsplit('.').next().unwrap_or(trimmed);
-    for table in session.tables()? {
-        let found = block_on(session.table(table.name()).regions())?
+    for table in session.cluster().list_tables()? {
+        let found = session
+            .cluster()
+            .regions(table.name())?
             .into_iter()
             .find(|region| region.encoded_name == encoded);
         if found.is_some() {
@@ -246,7 +248,7 @@ fn split(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     let name = arguments.get(0).map(Value::to_text).unwrap_or_default();
     let at = arguments.get(1).map(|_| arguments.bytes(1));
     if let Some(region) = find_region(session, &name)? {
-        session.call_admin(|admin| admin.split_region(&region.encoded_name, at))?;
+        session.cluster().split_region(&region.encoded_name, at)?;
         return Ok(Value::Nil);
     }
     let table = arguments.table()?;
@@ -265,7 +267,8 @@ fn split(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
             }
             Some(key) if !region.contains(key) => {}
             _ => session
-                .call_admin(|admin| admin.split_region(&region.encoded_name, at.clone()))
+                .cluster()
+                .split_region(&region.encoded_name, at.clone())
                 .with_hint(session, &table)?,
         }
     }
@@ -305,9 +308,8 @@ fn merge(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
             ))
         })?;
         session
-            .call_admin(|admin| {
-                admin.merge_regions(&merged.encoded_name, &next.encoded_name, forcible)
-            })
+            .cluster()
+            .merge_regions(&merged.encoded_name, &next.encoded_name, forcible)
             .with_hint(session, &table)?;
     }
     Ok(Value::Nil)

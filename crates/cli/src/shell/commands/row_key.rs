@@ -3,7 +3,7 @@
 use halite::rowkey::KeySchema;
 use halite::rowkey::language::{ROW_KEY, ROW_SCHEMA, TableDeclaration};
 use halite_rowkey_tools::lint::{LintInput, Severity, lint_declaration, lint_scan, report};
-use halite_types::{Bytes, Scan, TableDescriptor, TableName, block_on};
+use halite_types::{Bytes, Scan, TableDescriptor, TableName};
 
 use crate::shell::adopt::set_by_alter;
 use crate::shell::session::{EvalResult, Interrupt, Session};
@@ -80,7 +80,7 @@ pub(super) fn why_inverted(
     table: &TableName,
     scan: &Scan,
 ) -> Option<String> {
-    let descriptor = block_on(session.table(table).descriptor()).ok()?;
+    let descriptor = session.cluster().descriptor(table).ok()?;
     let key = KeySchema::from_descriptor(&descriptor)?.ok()?;
     let finding =
         lint_scan(Some(&key), scan).into_iter().find(|finding| finding.rule.id == "Q-INV")?;

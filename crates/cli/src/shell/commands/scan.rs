@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use halite_types::key::to_string_binary;
-use halite_types::{Bytes, Filter, RowRange, Scan, TableName, block_on};
+use halite_types::{Bytes, Filter, RowRange, Scan, TableName};
 
 use super::error_hints::ErrorContext;
 use super::options::Options;
@@ -181,10 +181,10 @@ fn scan(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     options.finish()?;
     let empty =
         why_empty(&scan).map(|text| row_key::why_inverted(session, &table, &scan).unwrap_or(text));
-    let mut rows = session.table(&table).scan(scan);
+    let mut rows = session.table(&table).with_hint(session, &table)?.scan(scan);
     let mut count = 0;
     let mut continued = false;
-    while let Some(row) = block_on(rows.next()).with_hint(session, &table)? {
+    while let Some(row) = rows.next().transpose().with_hint(session, &table)? {
         let key = format.row(row.key());
         for cell in &row {
             let text = format.cell(session, &cell)?;
@@ -239,9 +239,9 @@ fn count_rows(
     scan: Scan,
     interval: u64,
 ) -> EvalResult<u64> {
-    let mut stream = session.table(table).scan(scan);
+    let mut stream = session.table(table).with_hint(session, table)?.scan(scan);
     let mut rows = 0;
-    while let Some(row) = block_on(stream.next()).with_hint(session, table)? {
+    while let Some(row) = stream.next().transpose().with_hint(session, table)? {
         if row.is_partial() {
             continue;
         }

@@ -93,7 +93,8 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         run: |session, arguments| {
             let name = arguments.name(0, "snapshot name")?;
             session
-                .call_admin(|admin| admin.delete_snapshot(&name))
+                .cluster()
+                .delete_snapshot(&name)
                 .map_err(|error| explain(session, &name, &error))?;
             Ok(Value::Nil)
         },
@@ -122,7 +123,7 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
 fn explain(session: &Session<'_>, name: &str, error: &Error) -> Interrupt {
     Interrupt::Problem(match error.kind() {
         ErrorKind::NoSuchSnapshot => {
-            let known = session.call_admin(|admin| admin.list_snapshots()).unwrap_or_default();
+            let known = session.cluster().list_snapshots().unwrap_or_default();
             let near = closest_match(name, known.iter().map(|snapshot| snapshot.name.as_str()));
             let near = near.map_or_else(String::new, |near| format!(" Did you mean {near}?"));
             format!("Unknown snapshot {name}!{near} 'list_snapshots' shows those there are")
@@ -148,7 +149,7 @@ fn take(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
         .ttl_seconds(positive(options.integer("TTL")?))
         .max_file_bytes(positive(options.integer("MAX_FILESIZE")?));
     options.finish()?;
-    match session.call_admin(|admin| admin.create_snapshot(snapshot)) {
+    match session.cluster().create_snapshot(snapshot) {
         Err(error) if error.kind() == ErrorKind::SnapshotExists => {
             Err(explain(session, &name, &error))
         }
@@ -169,7 +170,7 @@ fn find(
     session: &Session<'_>,
     wanted: impl Fn(&SnapshotDescriptor) -> bool,
 ) -> EvalResult<Vec<SnapshotDescriptor>> {
-    let mut found = session.call_admin(|admin| admin.list_snapshots())?;
+    let mut found = session.cluster().list_snapshots()?;
     found.retain(wanted);
     Ok(found)
 }
@@ -203,7 +204,7 @@ fn check_options(arguments: &Arguments, at: usize) -> EvalResult<()> {
 fn clone(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     let (name, table) = (arguments.name(0, "snapshot name")?, arguments.table_at(1)?);
     check_options(arguments, 2)?;
-    match session.call_admin(|admin| admin.clone_snapshot(&name, &table)) {
+    match session.cluster().clone_snapshot(&name, &table) {
         Err(error) if error.kind() == ErrorKind::NoSuchNamespace => {
             Err(Interrupt::Problem(unknown_namespace(session, table.namespace())))
         }
@@ -217,7 +218,7 @@ fn clone(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
 fn restore(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     let name = arguments.name(0, "snapshot name")?;
     check_options(arguments, 1)?;
-    let done = session.call_admin(|admin| admin.restore_snapshot(&name));
+    let done = session.cluster().restore_snapshot(&name);
     let Err(error) = done else { return Ok(Value::Nil) };
     let of = find(session, |snapshot| snapshot.name == name)?.pop();
     Err(match (error.kind(), of) {
@@ -252,7 +253,7 @@ fn delete_all(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     }
     let mut failed = Vec::new();
     for snapshot in &found {
-        if let Err(error) = session.call_admin(|admin| admin.delete_snapshot(&snapshot.name)) {
+        if let Err(error) = session.cluster().delete_snapshot(&snapshot.name) {
             failed.push(format!("{}: {error}", snapshot.name));
         }
     }
@@ -284,7 +285,7 @@ fn delete_table_snapshots(session: &mut Session<'_>, arguments: &Arguments) -> E
         return Ok(Value::Nil);
     }
     for snapshot in &found {
-        match session.call_admin(|admin| admin.delete_snapshot(&snapshot.name)) {
+        match session.cluster().delete_snapshot(&snapshot.name) {
             Ok(()) => {
                 session
                     .print_line(format!("Successfully deleted snapshot: {}\n", snapshot.name))?;

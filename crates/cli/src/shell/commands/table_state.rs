@@ -130,7 +130,7 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
 ];
 
 fn is_enabled(session: &Session<'_>, table: &TableName) -> EvalResult<bool> {
-    session.call_admin(|admin| admin.is_enabled(table)).with_hint(session, table)
+    session.cluster().is_enabled(table).with_hint(session, table)
 }
 
 /// Enables a table. Enabling it twice is not an error, as in HBase's shell.
@@ -138,14 +138,14 @@ fn enable(session: &mut Session<'_>, table: &TableName) -> EvalResult<()> {
     if is_enabled(session, table)? {
         return Ok(());
     }
-    session.call_admin(|admin| admin.enable_table(table)).with_hint(session, table)
+    session.cluster().enable_table(table).with_hint(session, table)
 }
 
 fn disable(session: &mut Session<'_>, table: &TableName) -> EvalResult<()> {
     if !is_enabled(session, table)? {
         return Ok(());
     }
-    session.call_admin(|admin| admin.disable_table(table)).with_hint(session, table)
+    session.cluster().disable_table(table).with_hint(session, table)
 }
 
 fn drop_table(session: &mut Session<'_>, table: &TableName) -> EvalResult<()> {
@@ -154,7 +154,7 @@ fn drop_table(session: &mut Session<'_>, table: &TableName) -> EvalResult<()> {
             "Table {table} is enabled. Disable it first: disable '{table}'"
         )));
     }
-    session.call_admin(|admin| admin.drop_table(table)).with_hint(session, table)
+    session.cluster().drop_table(table).with_hint(session, table)
 }
 
 fn print_state(session: &mut Session<'_>, arguments: &Arguments, wanted: bool) -> EvalResult {
@@ -173,9 +173,7 @@ fn truncate(session: &mut Session<'_>, arguments: &Arguments, keep_splits: bool)
         disable(session, &table)?;
     }
     session.print_line("Truncating table...")?;
-    session
-        .call_admin(|admin| admin.truncate_table(&table, keep_splits))
-        .with_hint(session, &table)?;
+    session.cluster().truncate_table(&table, keep_splits).with_hint(session, &table)?;
     Ok(Value::Nil)
 }
 

@@ -68,8 +68,7 @@ fn family(
         return Ok(None);
     }
     let name = arguments.bytes(1);
-    let descriptor =
-        halite_types::block_on(session.table(table).descriptor()).with_hint(session, table)?;
+    let descriptor = session.cluster().descriptor(table).with_hint(session, table)?;
     if descriptor.find_family(&name).is_some() {
         return Ok(Some(name));
     }
@@ -90,7 +89,7 @@ fn process_list(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult 
         .map(Value::to_text)
         .filter(|name| ["all", "handler", "rpc", "operation"].contains(&&name[..]));
     let filter = filter.unwrap_or_else(|| "general".to_owned());
-    let mut regions = session.status()?.regions;
+    let mut regions = session.cluster().cluster_status()?.regions;
     regions.retain(|region| {
         region.compaction_state != CompactionState::None && matches!(&filter[..], "all" | "general")
     });
@@ -111,7 +110,7 @@ fn process_list(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult 
 fn flush(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     let table = arguments.table()?;
     family(session, arguments, &table)?;
-    session.call_admin(|admin| admin.flush(&table)).with_hint(session, &table)?;
+    session.cluster().flush(&table).with_hint(session, &table)?;
     Ok(Value::Nil)
 }
 
@@ -123,6 +122,6 @@ fn compact(session: &mut Session<'_>, arguments: &Arguments, kind: CompactionKin
         )));
     }
     let family = family(session, arguments, &table)?;
-    session.call_admin(|admin| admin.compact(&table, family, kind)).with_hint(session, &table)?;
+    session.cluster().compact(&table, family, kind).with_hint(session, &table)?;
     Ok(Value::Nil)
 }

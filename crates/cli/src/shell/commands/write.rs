@@ -1,8 +1,6 @@
 //! `put`, `incr` and `append`.
 
-use halite_types::{
-    Append, Increment, LATEST_TIMESTAMP, Put, RowOp, TableExt, TableName, block_on,
-};
+use halite_types::{Append, Increment, LATEST_TIMESTAMP, Put, RowOp, TableName};
 
 use super::error_hints::ErrorContext;
 use super::options::Options;
@@ -89,7 +87,7 @@ fn apply(
     table: &TableName,
     op: impl Into<RowOp>,
 ) -> EvalResult<halite_types::OpResult> {
-    block_on(session.table(table).apply_one(op.into())).with_hint(session, table)
+    session.table(table).and_then(|table| table.mutate(op.into())).with_hint(session, table)
 }
 
 fn incr(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {

@@ -77,7 +77,7 @@ impl Table for Fake {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn get(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
+    fn get_all(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
         self.counts.gets.fetch_add(gets.len(), Ordering::Relaxed);
         Box::pin(async move {
             Ok(gets
@@ -87,7 +87,7 @@ impl Table for Fake {
         })
     }
 
-    fn apply(&self, _: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
+    fn batch(&self, _: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
         Box::pin(async { Err(Error::invalid("not of use here")) })
     }
 

@@ -1,4 +1,4 @@
-//! Arguments that several `halite key` commands share.
+//! Arguments that several subcommands of `halite key` take.
 
 use halite::TableName;
 

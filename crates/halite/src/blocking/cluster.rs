@@ -1,0 +1,354 @@
+//! Synchronous calls to a cluster.
+
+use std::sync::Arc;
+
+use halite_types::{
+    Admin, Attributes, BoxFuture, BulkLoad, Bytes, Cluster, ClusterStatus, CompactionKind,
+    ErrorKind, RegionInfo, Result, SnapshotDescriptor, TableDescriptor, TableName, block_on,
+};
+
+use super::table::BlockingTable;
+
+/// Cluster with synchronous calls: all calls of [`Cluster`] and [`Admin`]. An embedded
+/// [`Store`](crate::Store) dereferences to one. Cheap to clone.
+///
+/// The calls block their thread, so they must not be used on threads that run tasks of a runtime;
+/// such tasks use [`Self::cluster`].
+///
+#[cfg_attr(feature = "client", doc = "```no_run")]
+#[cfg_attr(not(feature = "client"), doc = "```ignore")]
+/// # fn main() -> halite::Result<()> {
+/// use halite::{BlockingCluster, Get};
+///
+/// let cluster = BlockingCluster::connect("zk://localhost:2181/hbase")?;
+/// let row = cluster.table("users")?.get(Get::new("user_12345"))?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct BlockingCluster {
+    cluster: Arc<dyn Cluster>,
+    admin: Arc<dyn Admin>,
+}
+
+impl BlockingCluster {
+    /// Creates synchronous calls to this cluster.
+    pub fn new(cluster: Arc<dyn Cluster>) -> Self {
+        let admin = cluster.blocking_admin();
+        Self { cluster, admin }
+    }
+
+    /// Connects to the HBase cluster at `zk://host:port[,host:port...][/znode]` or
+    /// `rpc://host:port[,host:port...]`, or to the one in the `hbase-site.xml` at `site:PATH`.
+    ///
+    /// # Errors
+    /// As [`crate::connect`].
+    #[cfg(feature = "client")]
+    pub fn connect(uri: &str) -> Result<Self> {
+        Ok(Self::new(Arc::new(block_on(halite_client::connect(uri))?)))
+    }
+
+    /// Connects to the HBase cluster of this configuration.
+    ///
+    /// # Errors
+    /// As [`crate::connect_with`].
+    #[cfg(feature = "client")]
+    pub fn connect_with(config: halite_client::Config) -> Result<Self> {
+        Ok(Self::new(Arc::new(block_on(halite_client::connect_with(config))?)))
+    }
+
+    /// Returns the underlying cluster, for tasks of a runtime.
+    pub fn cluster(&self) -> &Arc<dyn Cluster> {
+        &self.cluster
+    }
+
+    /// Returns the administrative API for callers that block; its calls are also methods of this
+    /// type.
+    pub fn admin(&self) -> &Arc<dyn Admin> {
+        &self.admin
+    }
+
+    fn call<T>(&self, call: impl FnOnce(&dyn Admin) -> BoxFuture<'_, Result<T>>) -> Result<T> {
+        block_on(call(&*self.admin))
+    }
+
+    /// Returns a table.
+    ///
+    /// # Errors
+    /// `InvalidRequest` for a bad name. A table that does not exist or is disabled is reported
+    /// here by an embedded store (`NoSuchTable`, `TableDisabled`), and by the first call of the
+    /// table by a remote cluster.
+    pub fn table(&self, name: &str) -> Result<BlockingTable> {
+        self.cluster.blocking_table(&name.parse()?).map(BlockingTable::new)
+    }
+
+    /// Returns the current descriptor of a table, which may be disabled.
+    ///
+    /// # Errors
+    /// `NoSuchTable`.
+    pub fn descriptor(&self, table: &TableName) -> Result<Arc<TableDescriptor>> {
+        block_on(self.cluster.table(table).descriptor())
+    }
+
+    /// Returns the regions of a table, which may be disabled, in key order.
+    ///
+    /// # Errors
+    /// `NoSuchTable`.
+    pub fn regions(&self, table: &TableName) -> Result<Vec<RegionInfo>> {
+        block_on(self.cluster.table(table).regions())
+    }
+
+    /// Returns `true` if a table exists.
+    ///
+    /// # Errors
+    /// If the cluster cannot answer.
+    pub fn table_exists(&self, table: &TableName) -> Result<bool> {
+        match self.descriptor(table) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NoSuchTable => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the descriptors of all tables, by name.
+    ///
+    /// # Errors
+    /// If the cluster cannot answer.
+    pub fn list_tables(&self) -> Result<Vec<Arc<TableDescriptor>>> {
+        self.call(|admin| admin.list_tables())
+    }
+
+    /// Creates a table whose regions begin at the empty key and at each of the split keys.
+    ///
+    /// # Errors
+    /// `TableExists`, `NoSuchNamespace`, `InvalidRequest` (descriptor, empty or repeated split
+    /// key).
+    pub fn create_table(&self, table: TableDescriptor, splits: &[&[u8]]) -> Result<()> {
+        let splits = splits.iter().map(|split| Bytes::copy_from_slice(split)).collect();
+        self.call(|admin| admin.create_table(table, splits))
+    }
+
+    /// Replaces a table's descriptor. Data of removed families is deleted.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `InvalidRequest`.
+    pub fn alter_table(&self, table: TableDescriptor) -> Result<()> {
+        self.call(|admin| admin.alter_table(table))
+    }
+
+    /// Deletes a disabled table and its data.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `TableEnabled`.
+    pub fn drop_table(&self, table: &TableName) -> Result<()> {
+        self.call(|admin| admin.drop_table(table))
+    }
+
+    /// Deletes all rows of a disabled table and enables it.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `TableEnabled`.
+    pub fn truncate_table(&self, table: &TableName, keep_splits: bool) -> Result<()> {
+        self.call(|admin| admin.truncate_table(table, keep_splits))
+    }
+
+    /// Enables a table for reads and writes.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `TableEnabled`.
+    pub fn enable_table(&self, table: &TableName) -> Result<()> {
+        self.call(|admin| admin.enable_table(table))
+    }
+
+    /// Disables a table.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `TableDisabled`.
+    pub fn disable_table(&self, table: &TableName) -> Result<()> {
+        self.call(|admin| admin.disable_table(table))
+    }
+
+    /// Returns whether a table is enabled.
+    ///
+    /// # Errors
+    /// `NoSuchTable`.
+    pub fn is_enabled(&self, table: &TableName) -> Result<bool> {
+        self.call(|admin| admin.is_enabled(table))
+    }
+
+    /// Returns all namespaces with their settings, by name.
+    ///
+    /// # Errors
+    /// If the cluster cannot answer.
+    pub fn list_namespaces(&self) -> Result<Vec<(String, Attributes)>> {
+        self.call(|admin| admin.list_namespaces())
+    }
+
+    /// Creates a namespace.
+    ///
+    /// # Errors
+    /// `NamespaceExists`, `InvalidRequest`.
+    pub fn create_namespace(&self, name: &str, settings: Attributes) -> Result<()> {
+        self.call(|admin| admin.create_namespace(name, settings))
+    }
+
+    /// Replaces a namespace's settings.
+    ///
+    /// # Errors
+    /// `NoSuchNamespace`.
+    pub fn alter_namespace(&self, name: &str, settings: Attributes) -> Result<()> {
+        self.call(|admin| admin.alter_namespace(name, settings))
+    }
+
+    /// Deletes an empty namespace.
+    ///
+    /// # Errors
+    /// `NoSuchNamespace`, `NamespaceNotEmpty`.
+    pub fn drop_namespace(&self, name: &str) -> Result<()> {
+        self.call(|admin| admin.drop_namespace(name))
+    }
+
+    /// Writes the memstores of a table to store files.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, a full disk or failed write.
+    pub fn flush(&self, table: &TableName) -> Result<()> {
+        self.call(|admin| admin.flush(table))
+    }
+
+    /// Compacts a table's stores, or those of one family, and returns when that is done.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `NoSuchFamily`, a full disk or failed write.
+    pub fn compact(
+        &self,
+        table: &TableName,
+        family: Option<Bytes>,
+        kind: CompactionKind,
+    ) -> Result<()> {
+        self.call(|admin| admin.compact(table, family, kind))
+    }
+
+    /// Adds store files to a table, each to the regions that its rows belong to. A file that spans
+    /// several regions is split at their boundaries. The files of one region become visible
+    /// atomically. Regions are loaded one after another, after all files have been checked. If one
+    /// fails, the earlier ones stay loaded. HBase's own files can be loaded.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `TableDisabled`, `NoSuchFamily`; `InvalidRequest` for a file without cells or
+    /// of another family; `Unsupported` for an unreadable codec or encoding; `Corrupt`; a full disk
+    /// or failed write.
+    pub fn bulk_load(&self, table: &TableName, load: BulkLoad) -> Result<()> {
+        self.call(|admin| admin.bulk_load(table, load))
+    }
+
+    /// Splits the region with that encoded name at `at`, or at its middle.
+    ///
+    /// # Errors
+    /// `NoSuchRegion`, `InvalidRequest` (key outside the region or at its start, nothing to split,
+    /// splits disabled for the table).
+    pub fn split_region(&self, encoded_name: &str, at: Option<Bytes>) -> Result<()> {
+        self.call(|admin| admin.split_region(encoded_name, at))
+    }
+
+    /// Merges two regions of a table, by their encoded names; they must be adjacent unless
+    /// `forcible` is set.
+    ///
+    /// # Errors
+    /// `NoSuchRegion`, `InvalidRequest` (also if merges are disabled for the table).
+    pub fn merge_regions(&self, first: &str, second: &str, forcible: bool) -> Result<()> {
+        self.call(|admin| admin.merge_regions(first, second, forcible))
+    }
+
+    /// Takes a snapshot of a table. It contains every write acknowledged before, unless it skips
+    /// the flush. The store sets its time and whether the table was disabled.
+    ///
+    /// # Errors
+    /// `SnapshotExists`, `NoSuchTable`, `InvalidRequest`, a full disk or failed write.
+    pub fn create_snapshot(&self, snapshot: SnapshotDescriptor) -> Result<()> {
+        self.call(|admin| admin.create_snapshot(snapshot))
+    }
+
+    /// Returns all snapshots of all tables, by name.
+    ///
+    /// # Errors
+    /// If the cluster cannot answer.
+    pub fn list_snapshots(&self) -> Result<Vec<SnapshotDescriptor>> {
+        self.call(|admin| admin.list_snapshots())
+    }
+
+    /// Creates an enabled table from a snapshot, without copying cells.
+    ///
+    /// # Errors
+    /// `NoSuchSnapshot`, `SnapshotExpired`, `TableExists`, `NoSuchNamespace`, damage to its files.
+    pub fn clone_snapshot(&self, name: &str, table: &TableName) -> Result<()> {
+        self.call(|admin| admin.clone_snapshot(name, table))
+    }
+
+    /// Restores a disabled table to its state in the snapshot; it stays disabled. A table that no
+    /// longer exists is created again, enabled.
+    ///
+    /// # Errors
+    /// `NoSuchSnapshot`, `SnapshotExpired`, `TableEnabled`, damage to its files.
+    pub fn restore_snapshot(&self, name: &str) -> Result<()> {
+        self.call(|admin| admin.restore_snapshot(name))
+    }
+
+    /// Deletes a snapshot, and its files without other references; tables cloned from it are kept.
+    ///
+    /// # Errors
+    /// `NoSuchSnapshot`.
+    pub fn delete_snapshot(&self, name: &str) -> Result<()> {
+        self.call(|admin| admin.delete_snapshot(name))
+    }
+
+    /// Returns the cluster status with metrics of all regions, as far as the cluster reports them.
+    ///
+    /// # Errors
+    /// If the cluster cannot answer.
+    pub fn cluster_status(&self) -> Result<ClusterStatus> {
+        self.call(|admin| admin.cluster_status())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_types::{Delete, FamilyDescriptor, Get, Increment, Put, Scan};
+
+    use super::*;
+
+    #[test]
+    fn a_store_behind_the_seam_answers_as_the_store_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = crate::open(folder.path()).unwrap();
+        let cluster = BlockingCluster::new(Arc::clone(store.cluster()));
+        let name: TableName = "t".parse().unwrap();
+        assert!(!cluster.table_exists(&name).unwrap());
+        cluster
+            .create_table(
+                TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")),
+                &[b"m"],
+            )
+            .unwrap();
+        assert!(cluster.table_exists(&name).unwrap());
+        let table = cluster.table("t").unwrap();
+        assert_eq!(table.regions().unwrap().len(), 2);
+        table.put(Put::new("a").add("f", "q", "1")).unwrap();
+        table.put(Put::new("z").add("f", "q", "2")).unwrap();
+        let rows = table.scan(Scan::all()).collect::<Result<Vec<_>>>().unwrap();
+        let direct =
+            store.table("t").unwrap().scan(Scan::all()).collect::<Result<Vec<_>>>().unwrap();
+        assert_eq!(rows, direct);
+        assert_eq!(rows.len(), 2);
+        table.delete(Delete::new("a")).unwrap();
+        assert!(!table.exists(Get::new("a")).unwrap());
+        assert_eq!(
+            table.increment(Increment::new("c").add("f", "n", 3)).unwrap().value("f", "n"),
+            Some(&3_i64.to_be_bytes()[..])
+        );
+        cluster.flush(&name).unwrap();
+        assert_eq!(cluster.cluster_status().unwrap().regions.len(), 2);
+        let missing = cluster.table("none").err().unwrap();
+        assert_eq!(missing.kind(), ErrorKind::NoSuchTable);
+    }
+}

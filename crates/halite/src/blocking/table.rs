@@ -1,0 +1,187 @@
+//! Synchronous calls to a table.
+
+use std::sync::Arc;
+
+use halite_types::table::only_result;
+use halite_types::{
+    Append, Bytes, CheckAndMutate, Delete, Get, Increment, OpResult, Put, RegionInfo, Result, Row,
+    RowMutations, RowOp, RowStream, Scan, Table, TableDescriptor, TableName, block_on,
+};
+
+use crate::move_row::{MoveResult, move_row};
+
+/// Table with synchronous calls, of an embedded store or a remote cluster. Cheap to clone. Every
+/// write returns when it has reached the requested durability.
+#[derive(Clone)]
+pub struct BlockingTable {
+    table: Arc<dyn Table>,
+}
+
+impl BlockingTable {
+    /// Creates synchronous calls to this table. [`Cluster::blocking_table`] returns the one that
+    /// does its work on the calling thread.
+    ///
+    /// [`Cluster::blocking_table`]: crate::Cluster::blocking_table
+    pub fn new(table: Arc<dyn Table>) -> Self {
+        Self { table }
+    }
+
+    /// Returns the underlying table, as the queries of declared row keys take it.
+    pub fn inner(&self) -> &Arc<dyn Table> {
+        &self.table
+    }
+
+    /// Returns its name.
+    pub fn name(&self) -> &TableName {
+        self.table.name()
+    }
+
+    /// Returns its current descriptor.
+    ///
+    /// # Errors
+    /// `NoSuchTable`.
+    pub fn descriptor(&self) -> Result<Arc<TableDescriptor>> {
+        block_on(self.table.descriptor())
+    }
+
+    /// Returns its regions in key order.
+    ///
+    /// # Errors
+    /// `NoSuchTable`.
+    pub fn regions(&self) -> Result<Vec<RegionInfo>> {
+        block_on(self.table.regions())
+    }
+
+    /// Reads a row; empty if it does not exist.
+    ///
+    /// # Errors
+    /// `InvalidRequest`, `NoSuchTable`, `NoSuchFamily`, `TableDisabled`, damage, or an error that
+    /// prevents a cluster from replying.
+    pub fn get(&self, get: Get) -> Result<Row> {
+        self.table.blocking_get(get)
+    }
+
+    /// Reads rows; returns one row per get, in order, empty if the row does not exist.
+    ///
+    /// # Errors
+    /// The first error of any get, as [`Self::get`].
+    pub fn get_all(&self, gets: Vec<Get>) -> Result<Vec<Row>> {
+        block_on(self.table.get_all(gets))
+    }
+
+    /// Returns `true` if a row has any cell that the get selects.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn exists(&self, get: Get) -> Result<bool> {
+        Ok(!self.get(get)?.is_empty())
+    }
+
+    /// Reads a range of rows, in key order.
+    pub fn scan(&self, scan: Scan) -> BlockingRows {
+        BlockingRows { stream: self.table.scan(scan), rows: Vec::new().into_iter() }
+    }
+
+    /// Applies operations and returns one result for each, in order. Operations on one row keep
+    /// their order; rows are not atomic together.
+    ///
+    /// # Errors
+    /// If no operation was tried, or a failure of the log. Errors of single operations are in their
+    /// results.
+    pub fn batch(&self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
+        block_on(self.table.batch(ops))
+    }
+
+    /// Applies one operation of any kind.
+    ///
+    /// # Errors
+    /// `InvalidRequest`, `NoSuchTable`, `NoSuchFamily`, `ReadOnly`, `Busy`, `TableDisabled`, a
+    /// failure of the log, or an error that prevents a cluster from replying.
+    pub fn mutate(&self, op: RowOp) -> Result<OpResult> {
+        only_result(self.batch(vec![op])?)
+    }
+
+    /// Writes values.
+    ///
+    /// # Errors
+    /// As [`Self::mutate`].
+    pub fn put(&self, put: Put) -> Result<()> {
+        self.mutate(put.into()).map(drop)
+    }
+
+    /// Writes delete markers.
+    ///
+    /// # Errors
+    /// As [`Self::mutate`].
+    pub fn delete(&self, delete: Delete) -> Result<()> {
+        self.mutate(delete.into()).map(drop)
+    }
+
+    /// Adds to counters and returns their new values.
+    ///
+    /// # Errors
+    /// As [`Self::mutate`]; `InvalidRequest` if a cell is not 8 bytes.
+    pub fn increment(&self, increment: Increment) -> Result<Row> {
+        self.mutate(increment.into()).map(|result| result.row)
+    }
+
+    /// Appends to values and returns the new ones.
+    ///
+    /// # Errors
+    /// As [`Self::mutate`].
+    pub fn append(&self, append: Append) -> Result<Row> {
+        self.mutate(append.into()).map(|result| result.row)
+    }
+
+    /// Changes a row if a condition holds. Returns `true` if it did.
+    ///
+    /// # Errors
+    /// As [`Self::mutate`].
+    pub fn check_and_mutate(&self, check: CheckAndMutate) -> Result<bool> {
+        self.mutate(check.into()).map(|result| result.processed)
+    }
+
+    /// Applies several mutations of a row atomically.
+    ///
+    /// # Errors
+    /// As [`Self::mutate`]; nothing is applied then.
+    pub fn mutate_row(&self, mutations: RowMutations) -> Result<Row> {
+        self.mutate(mutations.into()).map(|result| result.row)
+    }
+
+    /// Moves a row to another key, with all families and versions.
+    ///
+    /// # Errors
+    /// As [`crate::move_row`].
+    pub fn move_row(
+        &self,
+        from: impl Into<Bytes>,
+        to: impl Into<Bytes>,
+        overwrite: bool,
+    ) -> Result<MoveResult> {
+        block_on(move_row(&*self.table, from, to, overwrite))
+    }
+}
+
+/// Rows of a scan. They end after an error.
+pub struct BlockingRows {
+    stream: RowStream,
+    rows: std::vec::IntoIter<Row>,
+}
+
+impl Iterator for BlockingRows {
+    type Item = Result<Row>;
+
+    fn next(&mut self) -> Option<Result<Row>> {
+        if let Some(row) = self.rows.next() {
+            return Some(Ok(row));
+        }
+        match block_on(self.stream.next_rows()) {
+            Ok(rows) => {
+                self.rows = rows.into_iter();
+                self.rows.next().map(Ok)
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
