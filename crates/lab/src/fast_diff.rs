@@ -7,7 +7,10 @@
 //! A part in brackets is omitted if it equals that of the previous cell. Source:
 //! `FastDiffDeltaEncoder` of HBase 2.6; a test compares the bytes with a block that HBase wrote.
 
-use halite::Row;
+use halite::{FamilyDescriptor, Row};
+
+use crate::page_writer::PageWriter;
+use crate::table::LabTable;
 
 /// Plain bytes after which a new block begins, with a whole key.
 const BLOCK_BYTES: usize = 65_536;
@@ -51,6 +54,26 @@ pub(crate) fn encoded_size(rows: &[Row]) -> (usize, usize) {
 pub(crate) fn mean_encoded_bytes(rows: &[Row]) -> f64 {
     let (bytes, cells) = encoded_size(rows);
     bytes as f64 / cells.max(1) as f64
+}
+
+/// Creates a table with two columns of eight bytes per row under these keys. The values share
+/// little, so that a block encoding writes them whole.
+pub(crate) fn two_column_table(
+    lab: &mut PageWriter,
+    name: &str,
+    keys: &[Vec<u8>],
+) -> anyhow::Result<LabTable> {
+    let table = lab.make(name, [FamilyDescriptor::new("d")], Vec::new())?;
+    for (column, number) in [("d:v1", 1_u64), ("d:v2", 2)] {
+        lab.load(
+            &table,
+            column,
+            keys.iter().zip(0_u64..).map(|(key, at)| {
+                (key.clone(), (2 * at + number).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes())
+            }),
+        )?;
+    }
+    Ok(table)
 }
 
 /// Appends a cell after another one, or the first cell of a block. Keys are flat: length of the

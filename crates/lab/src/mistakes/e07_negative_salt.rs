@@ -5,7 +5,7 @@ use halite::rowkey::Splits;
 use halite_rowkey_tools::lint::{KeySample, LintInput};
 
 use crate::manual_keys::java_hash;
-use crate::{Page, PageWriter, ScanSpec, Section};
+use crate::{LabTable, Page, PageWriter, ScanSpec, Section};
 
 pub(super) const PAGE: Page = Page {
     id: "E07",
@@ -116,6 +116,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
          which has no positive counterpart, and the salt is -648. Math.floorMod gives 352.",
     )?;
 
+    right(lab, &keys, &table, all)
+}
+
+/// Writes the same calls under a declared salt, and compares the two tables by lint.
+fn right(lab: &mut PageWriter, keys: &[String], table: &LabTable, all: u64) -> anyhow::Result<()> {
     lab.section(Section::Right);
     lab.paragraph(
         "Math.floorMod, or a declared salt, which is never negative. A declared salt over Java's \
@@ -156,7 +161,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
             is_in_arrival_order: false,
         })
     };
-    let (bad, good) = (sampled(&table)?, sampled(&right)?);
+    let (bad, good) = (sampled(table)?, sampled(&right)?);
     lab.expect_finding_in(
         "K-NEGMOD",
         &LintInput { sample: Some(&bad), ..LintInput::default() },

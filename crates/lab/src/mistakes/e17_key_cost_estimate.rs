@@ -1,8 +1,9 @@
 //! E17: the cost of a key estimated as its length times the number of rows.
 
+use halite::Row;
 use halite::rowkey::KeySchema;
-use halite::{FamilyDescriptor, Row};
 
+use crate::fast_diff::{mean_encoded_bytes, two_column_table};
 use crate::manual_keys::md5_hex;
 use crate::samples::{SECOND, T0, key_value_bytes, reversed};
 use crate::table::LabTable;
@@ -40,38 +41,16 @@ fn costs(rows: &[Row]) -> Costs {
         key: each(keys, rows.len()),
         cell: each(bytes, cells),
         own: each(keys - shared, rows.len()),
-        encoded: crate::fast_diff::mean_encoded_bytes(rows),
+        encoded: mean_encoded_bytes(rows),
     }
 }
 
-/// Creates a table with two columns per row under these keys.
-fn table(lab: &mut PageWriter, name: &str, keys: &[Vec<u8>]) -> anyhow::Result<LabTable> {
-    let table = lab.make(name, [FamilyDescriptor::new("d")], Vec::new())?;
-    for (column, number) in [("d:v1", 1_u64), ("d:v2", 2)] {
-        lab.load(
-            &table,
-            column,
-            keys.iter().zip(0_u64..).map(|(key, index)| {
-                (
-                    key.clone(),
-                    (2 * index + number).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes(),
-                )
-            }),
-        )?;
-    }
-    Ok(table)
-}
-
-fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
-    lab.section(Section::Wrong);
-    lab.paragraph(
-        "Ten million rows with keys of 100 bytes are reckoned as 1 GB of keys, and keys of 10 \
-         bytes as 0.1 GB. So the time is shortened, or all of the key is replaced by an MD5, which \
-         is always the same length. Four keys of a sensor's points, two columns in each row:",
-    );
+/// Creates a table for each kind of key of the same points, in the order of the results.
+fn tables(
+    lab: &mut PageWriter,
+    points: &[(usize, i64)],
+) -> anyhow::Result<[(&'static str, LabTable); 4]> {
     let short: KeySchema = "(sensor U32, ts TIMESTAMP DESC)".parse()?;
-    let points: Vec<(usize, i64)> =
-        (0..ROWS).zip(0_i64..).map(|(index, time)| (index % 10, T0 + time * SECOND)).collect();
     let text = |&(sensor, time): &(usize, i64)| format!("sensor_{sensor:05}_{}", reversed(time));
     let binary = |&(sensor, time): &(usize, i64)| {
         Ok(short
@@ -89,10 +68,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         )
     };
     let hashed = |point| Ok(format!("{}_{}", md5_hex(&text(point), 32)?, text(point)).into_bytes());
-    let tables = [
+    Ok([
         (
             "text, 32 bytes",
-            table(
+            two_column_table(
                 lab,
                 "text",
                 &points.iter().map(|point| text(point).into_bytes()).collect::<Vec<_>>(),
@@ -100,11 +79,15 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         ),
         (
             "binary, 12 bytes",
-            table(lab, "binary", &points.iter().map(binary).collect::<anyhow::Result<Vec<_>>>()?)?,
+            two_column_table(
+                lab,
+                "binary",
+                &points.iter().map(binary).collect::<anyhow::Result<Vec<_>>>()?,
+            )?,
         ),
         (
             "a path of 100 bytes",
-            table(
+            two_column_table(
                 lab,
                 "long",
                 &points.iter().map(|point| long(point).into_bytes()).collect::<Vec<_>>(),
@@ -112,16 +95,42 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         ),
         (
             "MD5 of the key, and the key",
-            table(lab, "hashed", &points.iter().map(hashed).collect::<anyhow::Result<Vec<_>>>()?)?,
+            two_column_table(
+                lab,
+                "hashed",
+                &points.iter().map(hashed).collect::<anyhow::Result<Vec<_>>>()?,
+            )?,
         ),
-    ];
+    ])
+}
 
+fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
+    lab.section(Section::Wrong);
+    lab.paragraph(
+        "Ten million rows with keys of 100 bytes are reckoned as 1 GB of keys, and keys of 10 \
+         bytes as 0.1 GB. So the time is shortened, or all of the \
+         key is replaced by an MD5, which is always the same length. Four keys of a sensor's \
+         points, two columns in each row:",
+    );
+    let points: Vec<(usize, i64)> =
+        (0..ROWS).zip(0_i64..).map(|(at, time)| (at % 10, T0 + time * SECOND)).collect();
+    let tables = tables(lab, &points)?;
     lab.section(Section::Outcome);
     let mut found = Vec::new();
     for (name, table) in &tables {
         let rows = lab.rows(table, &ScanSpec::all())?;
         found.push((*name, costs(&rows)));
     }
+    let [text, binary, long, hashed] = &found[..] else { anyhow::bail!("there are four tables") };
+    outcome(lab, [text, binary, long, hashed])?;
+    lab.section(Section::Why);
+    why(lab, &found)?;
+    lab.section(Section::Right);
+    right(lab, &points, binary.1.own)
+}
+
+/// Compares the plain cells, and what is new of each key.
+fn outcome(lab: &mut PageWriter, found: [&(&str, Costs); 4]) -> anyhow::Result<()> {
     let figures = found.iter().map(|(name, cost)| {
         [
             (*name).to_owned(),
@@ -134,7 +143,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "Of a key, what it does not share with the beginning of the key before it is new:",
     );
     lab.data_table(&["key", ">its bytes", ">bytes of a cell", ">of the key new"], figures);
-    let [text, binary, long, hashed] = &found[..] else { anyhow::bail!("there are four tables") };
+    let [text, _, long, hashed] = found;
     lab.assert_claim(
         (long.1.cell - long.1.key - 31.0).abs() < 0.1,
         "A plain cell is 31 bytes longer than its key: every cell contains the key, so the keys of \
@@ -151,9 +160,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.assert_claim(
         hashed.1.own > 55.0,
         format!("Of the hashed key {:.0} bytes are new in every row.", hashed.1.own),
-    )?;
+    )
+}
 
-    lab.section(Section::Why);
+/// Compares the encoded cells with the files of HBase.
+fn why(lab: &mut PageWriter, found: &[(&str, Costs)]) -> anyhow::Result<()> {
     lab.paragraph(
         "Two things act against each other. In the log, on the wire and in the memstore every cell \
          carries its whole key. In store files a block encoding writes only what differs from the \
@@ -185,9 +196,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         .iter()
         .zip(&of_hbase)
         .all(|((_, cost), (_, of_hbase))| (0.0..2.5).contains(&(of_hbase - cost.encoded)));
-    lab.assert_claim(near, "The files of HBase have one or two bytes more for each cell.")?;
+    lab.assert_claim(near, "The files of HBase have one or two bytes more for each cell.")
+}
 
-    lab.section(Section::Right);
+/// Adds a salt to the binary key, of which `own` bytes are new in each row.
+fn right(lab: &mut PageWriter, points: &[(usize, i64)], own: f64) -> anyhow::Result<()> {
     lab.paragraph(
         "Fields that many neighbours share come first, a block encoding is declared, and if load \
          has to be spread, one byte of salt does it: it leaves neighbours alike. Short names are \
@@ -202,10 +215,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
             ])?
             .to_vec())
     });
-    let right = table(lab, "salted", &keys.collect::<anyhow::Result<Vec<_>>>()?)?;
+    let right = two_column_table(lab, "salted", &keys.collect::<anyhow::Result<Vec<_>>>()?)?;
     let cost = costs(&lab.rows(&right, &ScanSpec::all())?);
     lab.assert_claim(
-        (cost.own - binary.1.own).abs() < 0.1,
+        (cost.own - own).abs() < 0.1,
         format!(
             "With a salt in front a key of 13 bytes has {:.1} of its own, as without it.",
             cost.own

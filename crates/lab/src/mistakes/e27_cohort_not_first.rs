@@ -1,6 +1,7 @@
 //! E27: retention queried by cohort in a table whose key begins with the date.
 
 use halite::Put;
+use halite::rowkey::Value;
 
 use crate::{Page, PageWriter, ScanSpec, Section};
 
@@ -16,12 +17,17 @@ const COHORTS: i64 = 10;
 const USERS: i64 = 60;
 /// 2024-03-01, in days since 1970.
 const FIRST: i64 = 19_783;
+/// One cohort over eight days.
+const QUESTION: &[&str] = &["cohort=2024-03-05", "day=2024-03-05..2024-03-12"];
 
 /// Returns `true` if a user of a cohort returns after this many days. The probability falls with
 /// each day.
 fn returns_after(chance: &mut fastrand::Rng, after: i64) -> bool {
     chance.i64(0..10) < 10 - after
 }
+
+/// Visit of a user: the day of the cohort, the day of the visit, and the number of the user.
+type Visit = (i64, i64, i64);
 
 /// Returns users as bits of a cell.
 fn bitmap(users: &[i64]) -> Vec<u8> {
@@ -44,7 +50,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let (visits, by_day) = lab.declare(
         "CREATE TABLE visits (n STRING FAMILY v, ROW KEY (day DATE, cohort DATE, user STRING))",
     )?;
-    let mut seen: Vec<(i64, i64, i64)> = Vec::new();
+    let mut seen: Vec<Visit> = Vec::new();
     for cohort in 0..COHORTS {
         for (after, user) in (0..10).flat_map(|after| (0..USERS).map(move |user| (after, user))) {
             if returns_after(lab.rng(), after) {
@@ -52,7 +58,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
             }
         }
     }
-    let (day, cohort) = (halite::rowkey::Value::Signed, halite::rowkey::Value::Signed);
+    let (day, cohort) = (Value::Signed, Value::Signed);
     let rows = seen.iter().map(|&(first, at, user)| {
         Ok((
             by_day
@@ -64,13 +70,12 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.load(&visits, "v:n", rows.collect::<anyhow::Result<Vec<_>>>()?)?;
 
     lab.section(Section::Outcome);
-    let question = ["cohort=2024-03-05", "day=2024-03-05..2024-03-12"];
     let start = |at: i64| -> anyhow::Result<Vec<u8>> {
         Ok(by_day.encode(&[day(at), cohort(0), "".into()])?[..4].to_vec())
     };
     let read = lab.count(&visits, &ScanSpec::from_row(start(FIRST + 4)?).to(start(FIRST + 11)?))?;
-    let (found, exact) = lab.query_counted(&visits, &by_day, &question, None)?;
-    let ranges = lab.plan(&by_day, &question, None)?.ranges().count();
+    let (found, exact) = lab.query_counted(&visits, &by_day, QUESTION, None)?;
+    let ranges = lab.plan(&by_day, QUESTION, None)?.ranges().count();
     lab.assert_claim(
         read > 3 * found.len(),
         format!(
@@ -92,17 +97,23 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     );
 
     lab.section(Section::Right);
+    salted(lab, &seen, found.len())?;
+    bitmaps(lab, &seen)
+}
+
+/// Reads the visits of the question under a key that begins with the cohort.
+fn salted(lab: &mut PageWriter, seen: &[Visit], found: usize) -> anyhow::Result<()> {
     lab.paragraph(
-        "The cohort in front of the day; a salt of the user in front of both, since the visits of \
-         today's cohort would all go to one place.",
+        "The cohort in front of the day; a salt of the user in front of both, since the \
+                   visits of today's cohort would all go to one place.",
     );
     let (right, by_cohort) = lab.declare(
-        "CREATE TABLE visits_2 (n STRING FAMILY v, ROW KEY (SALT(16 BY user), cohort DATE, day \
-         DATE, user STRING)) SPLIT BY SALT",
+        "CREATE TABLE visits_2 (n STRING FAMILY v, ROW KEY (SALT(16 BY user), cohort \
+                     DATE, day DATE, user STRING)) SPLIT BY SALT",
     )?;
     let rows = seen.iter().map(|&(first, at, user)| {
         let user = format!("u{user:03}");
-        let values = [user.as_str().into(), cohort(first), day(at)];
+        let values = [user.as_str().into(), Value::Signed(first), Value::Signed(at)];
         let place = |name: &str| {
             ["user", "cohort", "day"].iter().position(|known| *known == name).unwrap_or_default()
         };
@@ -111,11 +122,15 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         Ok((by_cohort.encode(&values)?.to_vec(), ""))
     });
     lab.load(&right, "v:n", rows.collect::<anyhow::Result<Vec<_>>>()?)?;
-    let (found_2, read_2) = lab.query_counted(&right, &by_cohort, &question, None)?;
+    let (found_2, read_2) = lab.query_counted(&right, &by_cohort, QUESTION, None)?;
     lab.assert_claim(
-        found_2.len() == found.len() && read_2 == found.len(),
-        format!("The same {} visits, and {read_2} rows read, over all 16 salts.", found.len()),
-    )?;
+        found_2.len() == found && read_2 == found,
+        format!("The same {found} visits, and {read_2} rows read, over all 16 salts."),
+    )
+}
+
+/// Counts the users that come back by one cell for each cohort and day.
+fn bitmaps(lab: &mut PageWriter, seen: &[Visit]) -> anyhow::Result<()> {
     lab.paragraph(
         "That still reads a row for each visit. Where only numbers are wanted, one cell holds the \
          users of a cohort and a day as bits, and who came on the first day and the eighth is the \
@@ -132,11 +147,13 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
                 .filter(|visit| visit.0 == first && visit.1 == at)
                 .map(|visit| visit.2)
                 .collect();
-            puts.push(Put::new(key.encode(&[cohort(first), day(at)])?.to_vec()).add(
-                "b",
-                "users",
-                bitmap(&users),
-            ));
+            puts.push(
+                Put::new(key.encode(&[Value::Signed(first), Value::Signed(at)])?.to_vec()).add(
+                    "b",
+                    "users",
+                    bitmap(&users),
+                ),
+            );
         }
     }
     lab.load_puts(&bits, puts)?;

@@ -66,7 +66,6 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Outcome);
     let cell = bytes_per_point(lab, &table)?;
-    let year = |bytes: f64| format!("{:.1} TB", bytes * POINTS_PER_YEAR / 1e12);
     lab.assert_claim(
         (42.0..44.0).contains(&cell),
         format!(
@@ -96,23 +95,36 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
          seconds apart, and the temperature hardly changes.",
     );
 
+    right(lab, &walk, cell, allowed)
+}
+
+/// Formats the bytes of all points of a year.
+fn year(bytes: f64) -> String {
+    format!("{:.1} TB", bytes * POINTS_PER_YEAR / 1e12)
+}
+
+/// Returns the points of an hour as one packed cell.
+fn of_hour(points: &[(i64, f64)]) -> anyhow::Result<Vec<u8>> {
+    Ok(pack(
+        &points
+            .iter()
+            .map(|(ts, value)| Point { offset: ts % HOUR, value: *value })
+            .collect::<Vec<_>>(),
+    )?)
+}
+
+/// Packs the points of `walk`, and compares their size with `cell`, that of a cell for each point,
+/// and with the `allowed` one.
+fn right(lab: &mut PageWriter, walk: &[(i64, f64)], cell: f64, allowed: f64) -> anyhow::Result<()> {
     lab.section(Section::Right);
     lab.paragraph(
-        "A row is an hour of a device, and its points are one packed cell: times as what differs \
-         from their period, values as whole numbers of tenths.",
+        "A row is an hour of a device, and its points are one packed cell: times as what \
+                   differs from their period, values as whole numbers of tenths.",
     );
     let (packed, hours) = lab.declare(
-        "CREATE TABLE hours (p SERIES(DOUBLE) FAMILY d OFFSET OF ts, ROW KEY (SALT(16 BY device), \
-         device U32, BUCKET(ts, '1h') DESC))",
+        "CREATE TABLE hours (p SERIES(DOUBLE) FAMILY d OFFSET OF ts, ROW KEY (SALT(16 \
+                     BY device), device U32, BUCKET(ts, '1h') DESC))",
     )?;
-    let of_hour = |points: &[(i64, f64)]| -> anyhow::Result<Vec<u8>> {
-        Ok(pack(
-            &points
-                .iter()
-                .map(|(ts, value)| Point { offset: ts % HOUR, value: *value })
-                .collect::<Vec<_>>(),
-        )?)
-    };
     let per_hour = usize::try_from(HOUR / PERIOD)?;
     let mut puts = Vec::new();
     for points in walk.chunks(per_hour) {
@@ -130,7 +142,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         .map(unpack)
         .transpose()?
         .unwrap_or_default();
-    let same = first.iter().zip(&walk).all(|(point, (ts, value))| {
+    let same = first.iter().zip(walk).all(|(point, (ts, value))| {
         point.offset == ts % HOUR && point.value.to_bits() == value.to_bits()
     });
     lab.assert_claim(

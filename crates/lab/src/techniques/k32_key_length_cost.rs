@@ -1,9 +1,8 @@
 //! K32: the cost of key length; multiples of eight gain nothing.
 
-use halite::rowkey::Value;
-use halite::{FamilyDescriptor, Row};
+use halite::rowkey::{KeySchema, Value};
 
-use crate::fast_diff::mean_encoded_bytes;
+use crate::fast_diff::{mean_encoded_bytes, two_column_table};
 use crate::samples::{SECOND, T0, key_value_bytes};
 use crate::{Page, PageWriter, ScanSpec, Section};
 
@@ -38,9 +37,25 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let salted = lab.key("ROW KEY (SALT(16 BY sensor), sensor U32, ts TIMESTAMP DESC)")?;
 
     lab.section(Section::Demonstration);
+    cells_by_length(lab, [&text, &numbers, &salted])?;
+    encoded_by_key(lab, &numbers)?;
+
+    lab.section(Section::Costs);
+    lab.paragraph(
+        "A key can also be too short: a digest of two bytes in the place of a name mixes names up.",
+    );
+    lab.expect_finding(
+        "K-LEN",
+        "ROW KEY (tenant CHAR(64), url CHAR(128), ts TIMESTAMP)",
+        "ROW KEY (DICT(tenant, 4), DICT(url, 4), ts TIMESTAMP)",
+    )
+}
+
+/// Reads back cells under keys of several lengths, and compares their bytes on disk and in a heap.
+fn cells_by_length(lab: &mut PageWriter, keys: [&KeySchema; 3]) -> anyhow::Result<()> {
     let table = lab.create("lengths", &["f"], &[])?;
     let given = ["sensor=4711", "ts=2024-03-15"];
-    for key in [&text, &numbers, &salted] {
+    for key in keys {
         let row = lab.encode_key(key, &given)?;
         lab.load(&table, "f:q", [(row, [0_u8; 8])])?;
     }
@@ -83,8 +98,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.assert_claim(
         of(32) - of(12) == 20,
         "The text takes 20 bytes more than the numbers, in every cell.",
-    )?;
+    )
+}
 
+/// Encodes the same points under keys that share more or less with their neighbours.
+fn encoded_by_key(lab: &mut PageWriter, numbers: &KeySchema) -> anyhow::Result<()> {
     lab.paragraph(format!(
         "Length is not what files cost. Under a block encoding a cell writes what its key does not \
          share with the one before. {ROWS} points with two columns each, under a key of 12 bytes, \
@@ -113,8 +131,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         ("100 bytes, random", "100", of_random, "64.2"),
     ];
     let mut figures = Vec::new();
-    for (index, (name, length, keys, of_hbase)) in keys.into_iter().enumerate() {
-        let each = mean_encoded_bytes(&points_table(lab, &format!("points_{index}"), &keys)?);
+    for (at, (name, length, keys, of_hbase)) in keys.into_iter().enumerate() {
+        let table = two_column_table(lab, &format!("points_{at}"), &keys)?;
+        let each = mean_encoded_bytes(&lab.rows(&table, &ScanSpec::all())?);
         figures.push((name, length, each, of_hbase));
     }
     let line = |(name, length, each, of_hbase): &(&str, &str, f64, &str)| {
@@ -137,33 +156,5 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         figures.iter().all(near),
         "Files that HBase wrote of such keys have one or two bytes more for each cell, with heads \
          of blocks and index.",
-    )?;
-
-    lab.section(Section::Costs);
-    lab.paragraph(
-        "A key can also be too short: a digest of two bytes instead of a name confuses names.",
-    );
-    lab.expect_finding(
-        "K-LEN",
-        "ROW KEY (tenant CHAR(64), url CHAR(128), ts TIMESTAMP)",
-        "ROW KEY (DICT(tenant, 4), DICT(url, 4), ts TIMESTAMP)",
     )
-}
-
-/// Returns rows under these keys, with two columns of eight bytes that share little, read back.
-fn points_table(lab: &mut PageWriter, name: &str, keys: &[Vec<u8>]) -> anyhow::Result<Vec<Row>> {
-    let table = lab.make(name, [FamilyDescriptor::new("d")], Vec::new())?;
-    for (column, number) in [("d:v1", 1_u64), ("d:v2", 2)] {
-        lab.load(
-            &table,
-            column,
-            keys.iter().zip(0_u64..).map(|(key, index)| {
-                (
-                    key.clone(),
-                    (2 * index + number).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes(),
-                )
-            }),
-        )?;
-    }
-    lab.rows(&table, &ScanSpec::all())
 }
