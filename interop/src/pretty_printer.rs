@@ -125,7 +125,7 @@ mod tests {
         assert!(check(COUNTS, &cells).is_err_and(|text| text.contains("0 cells of 1")));
         assert!(
             check(&format!("{LINE}\n{LINE}\n{COUNTS}"), &cells)
-                .is_err_and(|text| text.contains("1 cells more"))
+                .is_err_and(|text| text.contains("1 cells in addition"))
         );
         assert!(
             check(&format!("WARNING, previous row\n{LINE}\n{COUNTS}"), &cells)

@@ -105,7 +105,7 @@ fn report_losses(report: &OpenReport, path: &Path) {
     let (files, root) = (report.unlogged_files, path.display());
     if files > 0 {
         eprintln!(
-            "halite: warning: {files} files with cells that are nowhere else were set aside in {root}/{}: if the manifest is an older one, run: halite repair {root}",
+            "halite: warning: {files} files with cells that are nowhere else were moved to {root}/{}: if the manifest is an older one, run: halite repair {root}",
             report.quarantine.as_deref().unwrap_or("halite/quarantine")
         );
     }

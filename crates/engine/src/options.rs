@@ -156,7 +156,7 @@ impl Options {
         }
         if self.global_memstore_bytes < MIN_GLOBAL_MEMSTORE_BYTES {
             return wrong(
-                "global_memstore_bytes is below 65536; give at least that: with less every write waits for a flush of its own",
+                "global_memstore_bytes is below 65536; give at least that, or every write waits for its own flush",
             );
         }
         if self.min_compaction_files < 2 || self.max_compaction_files < self.min_compaction_files {

@@ -114,7 +114,8 @@
 //! }
 //!
 //! # fn main() -> halite::Result<()> {
-//! user(&halite::open("data")?, "ada")?;
+//! let store = halite::open("data")?;
+//! user(&store, "ada")?;
 //! user(&BlockingCluster::connect("zk://localhost:2181/hbase")?, "ada")?;
 //! # Ok(())
 //! # }

@@ -187,7 +187,7 @@ fn equals(
         [low, high] => return range(low, high, value),
         _ => {
             return Err(format!(
-                "{text}: a range is A..B; text with dots in it stands in single quotes"
+                "{text}: a range is A..B; put text that contains dots in single quotes"
             ));
         }
     }
@@ -233,7 +233,7 @@ fn range(
     {
         return Err(match from.compare(to) {
             Ordering::Equal => format!(
-                "{low}..{high} holds nothing, because its end is not included; a single value is asked for without dots"
+                "{low}..{high} is empty, because its end is not included; write a single value without dots"
             ),
             _ => format!(
                 "{low}..{high} ends before it begins; the lesser value comes first, for fields in descending order too"
@@ -356,9 +356,7 @@ fn plain(text: &str) -> Result<(), String> {
         return Err("a value is missing; empty text is ''".to_owned());
     }
     if text == "?" {
-        return Err(format!(
-            "? stands for a value in WITH QUERIES; give the value here; {literal}"
-        ));
+        return Err(format!("? is a placeholder of WITH QUERIES; give the value here; {literal}"));
     }
     if text.starts_with(['=', '<', '>', '!']) {
         return Err(format!(
@@ -369,11 +367,11 @@ fn plain(text: &str) -> Result<(), String> {
         || text.len() > 1 && text.starts_with('"') && text.ends_with('"')
     {
         return Err(format!(
-            "parentheses and double quotes are not taken away; a list is A,B,C; {literal}"
+            "parentheses and double quotes are taken literally; a list is A,B,C; {literal}"
         ));
     }
     if text.contains('*') || text.ends_with('%') {
-        return Err(format!("{text:?}: only a beginning can be asked for, as PREFIX*; {literal}"));
+        return Err(format!("{text:?}: only a prefix can be matched, as PREFIX*; {literal}"));
     }
     let is_joint =
         |word: &str| ["OR", "AND", "||", "&&"].iter().any(|joint| word.eq_ignore_ascii_case(joint));
@@ -510,11 +508,9 @@ mod tests {
         assert_eq!(pieces("a=it's n=1").unwrap(), ["a=it's", "n=1"]);
         assert!(pieces("a='x n=1").unwrap_err().contains("the quote has no end"));
         let key: KeySchema = "(a STRING, n U8 NULLABLE)".parse().unwrap();
-        for (wrong, wanted) in [
-            ("a=", "empty text is ''"),
-            ("a=x*", "only a beginning"),
-            ("a=?", "stands for a value"),
-        ] {
+        for (wrong, wanted) in
+            [("a=", "empty text is ''"), ("a=x*", "only a prefix"), ("a=?", "is a placeholder")]
+        {
             let error = key.parse_values([wrong]).unwrap_err();
             assert!(error.starts_with("a: ") && error.contains(wanted), "{error}");
         }
@@ -528,13 +524,13 @@ mod tests {
         let key: KeySchema = "(name STRING, ts TIMESTAMP DESC)".parse().unwrap();
         for (text, wanted) in [
             ("name=a OR b", "one of several values is FIELD=A,B"),
-            ("name=*a", "only a beginning can be asked for"),
-            ("name=a*b", "only a beginning"),
-            ("name=a%", "only a beginning"),
+            ("name=*a", "only a prefix can be matched"),
+            ("name=a*b", "only a prefix"),
+            ("name=a%", "only a prefix"),
             ("name==a", "begins with an operator"),
             ("name<>a", "begins with an operator"),
             ("name!=a", "is not equal"),
-            ("name=?", "stands for a value"),
+            ("name=?", "is a placeholder"),
             ("name=(a,b)", "parentheses"),
             ("name=", "empty text is ''"),
             ("name='a", "the quote has no end"),
@@ -543,7 +539,7 @@ mod tests {
                 "ts=2024-03-16..2024-03-15",
                 "ts: 2024-03-16..2024-03-15 ends before it begins; the lesser value comes first",
             ),
-            ("ts=5..5", "holds nothing"),
+            ("ts=5..5", "is empty"),
             ("ts=5..null", "null is no end of a range"),
             ("name=a..b..c", "a range is A..B"),
         ] {

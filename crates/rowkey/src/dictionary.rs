@@ -247,7 +247,7 @@ impl Dictionary {
         if known.values.len() >= MAX_ENTRIES && !known.values.contains_key(&(field, number)) {
             let name = self.fields[field].as_ref().map_or("", |(name, _)| name);
             return Err(Error::invalid(format!(
-                "the dictionaries of {} have more than {MAX_ENTRIES} entries; HASH({name}) suits a field of so many values",
+                "the dictionaries of {} have more than {MAX_ENTRIES} entries; HASH({name}) suits a field with this many values",
                 self.table.name()
             )));
         }

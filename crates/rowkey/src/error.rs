@@ -96,7 +96,7 @@ impl fmt::Display for KeyError {
             KeyErrorKind::Rest(bytes) => write!(out, "{bytes} bytes follow the last segment"),
             KeyErrorKind::Derived => out.write_str("the bytes are not those that belong to the fields of this key"),
             KeyErrorKind::NotUtf8 => out.write_str("the bytes are not UTF-8"),
-            KeyErrorKind::Ambiguous => out.write_str("the schema does not say where it ends: give it a fixed width, or a delimiter behind it"),
+            KeyErrorKind::Ambiguous => out.write_str("the schema does not say where it ends: give it a fixed width, or a delimiter after it"),
         }
     }
 }

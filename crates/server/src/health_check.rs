@@ -111,7 +111,7 @@ impl HealthLogger {
         if let Some(error) = health.wal_removal_failure.as_ref().filter(|_| !stays) {
             news.push((
                 Level::WARN,
-                format!("segments of the log that nobody needs cannot be removed: {error}"),
+                format!("log segments that are no longer needed cannot be removed: {error}"),
             ));
         }
         news.extend(work_change("flush", &mut self.flush_fails, health.flush_failure.as_ref()));

@@ -36,7 +36,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "fate-unknown",
         "files are removed while the stored manifest is unknown",
-        "crates/engine/src/store/archiver.rs",
+        "crates/engine/src/shared.rs",
         "if self.manifest.sync_state().check().is_err() {",
         "if !MUTANT && self.manifest.sync_state().check().is_err() {",
         &[Suite::Sim("each_failed_call")],

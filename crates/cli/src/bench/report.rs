@@ -73,7 +73,7 @@ impl<W: Write> Report<W> {
         }
         writeln!(
             self.out,
-            "\ncpu: of all threads, flushes and compactions behind the workload included. written: bytes to log and files per byte put."
+            "\ncpu: of all threads, including flushes and compactions during the workload. written: bytes to log and files per byte put."
         )
     }
 }

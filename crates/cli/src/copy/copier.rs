@@ -35,7 +35,7 @@ pub(super) fn copy(
         for row in from.scan(remaining_scan(range)) {
             let row = row.with_context(|| {
                 format!(
-                    "reading behind row '{}'",
+                    "reading after row '{}'",
                     halite::to_string_binary(batch.last_row().unwrap_or(&range.start))
                 )
             })?;

@@ -73,7 +73,7 @@ impl<W: Write> DemoQueries<'_, W> {
         self.page.heading(&format!(
             "2. {station} on the evening of the blizzard, 8 February 2013, 22:00 to 03:00 UTC"
         ))?;
-        let how = "A time range is one key range. Reversed times swap its ends: it starts at the reversed end and stops behind the reversed start.";
+        let how = "A time range is one key range. Reversed times swap its ends: it starts at the reversed end and stops after the reversed start.";
         self.page.note("technique", how)?;
         let table = self.backend.table(SENSORS)?;
         let range = storm(station)?;

@@ -96,7 +96,7 @@ fn encode_key(found: &ResolvedKey, values: &[Value<'_>]) -> anyhow::Result<KeyBu
                 anyhow!("{text}; --assign gives it a number")
             }
             KeyErrorKind::NotInDictionary => {
-                anyhow!("{text}; dictionaries are kept beside tables: give --table")
+                anyhow!("{text}; dictionaries belong to tables: give --table")
             }
             _ => anyhow!(text),
         }

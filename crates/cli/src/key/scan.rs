@@ -88,7 +88,7 @@ pub(crate) fn scan(
     if let Some(row) = last.filter(|_| more) {
         writeln!(
             out,
-            "more behind these: --page-token x'{}'",
+            "more rows follow: --page-token x'{}'",
             to_hex(&rows.token_of(&row).to_bytes())
         )?;
     }

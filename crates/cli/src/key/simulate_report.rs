@@ -98,7 +98,7 @@ fn metrics(options: &SimulateOptions) -> Vec<(String, MetricFormatter)> {
         figure("greatest region over the mean, rows at the end", |of| {
             format!("{:.2}", of.rows_max_over_mean)
         }),
-        figure("new keys behind 99 % of those there", |of| {
+        figure("new keys greater than 99 % of the existing ones", |of| {
             if_new_keys(of, || format!("{:.0} %", of.insert_pattern.in_last_percent * 100.0))
         }),
         figure("places where keys grow", |of| {

@@ -61,7 +61,7 @@ pub(crate) fn write(which: &SeriesTarget, file: Option<&Path>) -> anyhow::Result
 /// Formats the counts. Deletions are counted by request: the existence of the point is not
 /// checked.
 fn format_counts((written, removed): (u64, u64)) -> String {
-    format!("{written} points written, {removed} removals asked for")
+    format!("{written} points written, {removed} removals requested")
 }
 
 /// Writes all points. Returns the numbers of points written and of deletions requested.
@@ -151,7 +151,7 @@ impl PointWriter<'_> {
             // A failed write of this warning does not affect the points.
             let _ = writeln!(
                 std::io::stderr(),
-                "halite: warning: line {line}: {name} {time} is in 1970, since it counts in milliseconds; if these are seconds, give them with 000 behind"
+                "halite: warning: line {line}: {name} {time} is in 1970, since it counts in milliseconds; if these are seconds, append 000"
             );
         }
     }

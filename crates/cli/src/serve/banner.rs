@@ -29,12 +29,12 @@ pub(crate) fn warn(report: &OpenReport, folder: &Path) {
             files,
             bytes,
             directory,
-            "files that the manifest does not name were set aside; those without cells that are nowhere else are removed after a clean end"
+            "files that the manifest does not name were moved to the quarantine; those without unique cells are removed after a clean stop"
         );
     }
     if report.unlogged_files > 0 {
         let files = report.unlogged_files;
-        let text = "set aside, and kept, were files with cells that are nowhere else: if the manifest is an older one, end the server and run: halite repair";
+        let text = "files with unique cells are kept in the quarantine: if the manifest is an older one, stop the server and run: halite repair";
         tracing::error!(files, "{text} {}", format_path(folder));
     }
     if !report.exposed_directories.is_empty() {

@@ -76,6 +76,6 @@ fn the_page_lists_every_option_and_every_name_as_they_are() {
     }
     assert!(
         page == wanted || std::env::var_os("HALITE_UPDATE_GOLDEN").is_some(),
-        "docs/serve.md is behind the options; cargo xtask golden --update"
+        "docs/serve.md is older than the options; cargo xtask golden --update"
     );
 }

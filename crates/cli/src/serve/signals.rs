@@ -62,7 +62,7 @@ impl ShutdownSignal {
             tokio::time::sleep(most).await;
             if !ending.is_open.load(Ordering::Acquire) {
                 tracing::warn!(
-                    "the store was not open {} s after the end was asked for: ended without it",
+                    "the store was not open {} s after the request to stop: stopped without it",
                     most.as_secs()
                 );
                 ending.remove_temporary();

@@ -51,7 +51,7 @@ fn keys_and_values_are_read_alike_wherever_they_stand() {
         key(&["encode", "--key", "(a STRING, n U8)"], "a='x y' n=1\na=p,q n=2\n");
     assert_eq!(said, "x y\\x00\\x01\\x01\np\\x00\\x01\\x02\nq\\x00\\x01\\x02\n", "{errors}");
     let (_, _, errors) = key(&["encode", "--key", "(a STRING, n U8)"], "a=ok n=1\na=x* n=1\n");
-    assert!(errors.contains("line 2: a: ") && errors.contains("only a beginning"), "{errors}");
+    assert!(errors.contains("line 2: a: ") && errors.contains("only a prefix"), "{errors}");
     assert_eq!(key(&["decode", "--key", "(a STRING)", "X'6162'"], "").1, "a = 'ab'\n");
     let (code, _, errors) = key(&["decode", "--key", "(a STRING)", "x'01"], "");
     assert!(code != Some(0) && errors.contains("pairs of hexadecimal digits"), "{errors}");
@@ -95,7 +95,7 @@ fn rows_that_are_no_keys_are_left_out_of_an_answer_and_shown_in_a_list() {
     let few = scan(&["--limit", "2"]);
     assert!(
         few.contains("2 row(s), ")
-            && few.contains("more behind these")
+            && few.contains("more rows follow")
             && !few.contains("of these row(s) are no keys"),
         "{few}"
     );
@@ -304,9 +304,7 @@ fn lint_of_a_table_sees_what_is_deleted_appended_and_missing() {
         let (code, said, errors) = key(&[&["lint", "--table", "t"][..], &place].concat(), "");
         assert_eq!(code, Some(1), "{said}{errors}");
         assert!(
-            said.contains(
-                "150 rows one behind the other are deleted and still there: a scan from q000"
-            ),
+            said.contains("150 consecutive rows are deleted but still stored: a scan from q000"),
             "{said}"
         );
         assert!(
@@ -399,7 +397,7 @@ fn salted_rows_are_read_as_one_in_a_store_and_on_a_server() {
             after = said
                 .lines()
                 .last()
-                .and_then(|line| line.strip_prefix("more behind these: --page-token "))
+                .and_then(|line| line.strip_prefix("more rows follow: --page-token "))
                 .map(str::to_owned);
             if after.is_none() {
                 break;
@@ -591,7 +589,7 @@ fn traffic_that_makes_no_sense_is_refused() {
     let (_, said, errors) = key(&few, "");
     assert!(
         !said.contains("places where keys grow")
-            && !said.contains("new keys behind")
+            && !said.contains("new keys greater than")
             && !said.contains("window of 1,000"),
         "{said}{errors}"
     );
@@ -693,7 +691,7 @@ fn questions_that_would_be_misunderstood_are_refused_and_those_without_an_answer
     for (condition, wanted) in [
         ("ts=2024-03-16..2024-03-15", "ends before it begins"),
         ("device_id=a OR b", "one of several values is FIELD=A,B"),
-        ("device_id=*a", "only a beginning can be asked for"),
+        ("device_id=*a", "only a prefix can be matched"),
     ] {
         let (code, _, errors) = key(&["explain", "--key", SENSORS, condition], "");
         assert!(code == Some(1) && errors.contains(wanted), "{condition}: {errors}");
@@ -716,7 +714,7 @@ fn gaps_in_text_keys_are_skipped_where_a_pattern_says_where_values_end() {
     assert!(said.contains("skip scan: about 4 values of region"), "{said}");
     let said = explain("TEXT '{region}_{user}'", &["user=u5"]);
     assert!(
-        said.contains("no skip scan over region: its text may hold the delimiter behind it")
+        said.contains("no skip scan over region: its text may contain the delimiter after it")
             && said.contains("Q-FULL"),
         "{said}"
     );

@@ -28,7 +28,7 @@ fn points_are_written_read_packed_and_taken_away() {
         std::iter::once("value,device,ts".to_owned()).chain((0..500).map(point)).collect();
     assert_eq!(
         run(&["series", "write", "m"], &points.join("\n")).1,
-        "500 points written, 0 removals asked for\n"
+        "500 points written, 0 removals requested\n"
     );
     let newest = "device,ts,value\ns1,2024-03-15T01:23:10Z,49.5\ns1,2024-03-15T01:22:50Z,47.5\n";
     assert_eq!(run(&["series", "read", "m", "device=s1", "--limit", "2"], "").1, newest);
@@ -50,13 +50,13 @@ fn points_are_written_read_packed_and_taken_away() {
     assert_eq!(run(&["series", "read", "m"], "").1, all);
     assert_eq!(
         run(&["series", "write", "m"], "device,ts,value\ns1,2024-03-15T01:23:10Z,\n").1,
-        "0 points written, 1 removals asked for\n"
+        "0 points written, 1 removals requested\n"
     );
     let (_, said, _) = run(&["series", "read", "m", "device=s1", "--limit", "1"], "");
     assert_eq!(said, "device,ts,value\ns1,2024-03-15T01:22:50Z,47.5\n");
 
     let twice = "device,ts,value\ns9,2024-03-15T01:00:00Z,\ns9,2024-03-15T01:00:00Z,7\n";
-    assert_eq!(run(&["series", "write", "m"], twice).1, "1 points written, 1 removals asked for\n");
+    assert_eq!(run(&["series", "write", "m"], twice).1, "1 points written, 1 removals requested\n");
     assert_eq!(
         run(&["series", "read", "m", "device=s9"], "").1,
         "device,ts,value\ns9,2024-03-15T01:00:00Z,7\n",
@@ -87,7 +87,7 @@ fn dictionaries_are_made_by_writing_only() {
     assert!(!tables().contains("m.dictionary"), "{}", tables());
     let (_, said, errors) =
         run(&["series", "write", "m"], "device,ts,value\na,2024-03-15,1\nb,2024-03-15,2\n");
-    assert_eq!(said, "2 points written, 0 removals asked for\n", "{errors}");
+    assert_eq!(said, "2 points written, 0 removals requested\n", "{errors}");
     assert!(tables().contains("m.dictionary"), "{}", tables());
     assert_eq!(
         run(&["series", "read", "m", "device=b"], "").1,
@@ -106,7 +106,7 @@ fn what_was_written_before_an_error_and_seconds_for_milliseconds_are_told() {
         run(&["series", "write", "m"], &format!("device,ts,value\n{lines}\na,soon,1\n"));
     assert!(code == Some(1) && said.is_empty(), "{said}");
     assert!(
-        errors.contains("9999 points written, 1 removals asked for before this")
+        errors.contains("9999 points written, 1 removals requested before this")
             && errors.contains("line 10003: ts"),
         "{errors}"
     );

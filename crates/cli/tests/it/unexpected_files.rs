@@ -178,7 +178,7 @@ fn a_lock_file_that_is_a_link_is_not_followed() {
     assert!(
         code == Some(1)
             && said.contains("1 store files")
-            && said.contains("LOCK is a symbolic link, not a file"),
+            && said.contains("LOCK is a symbolic link, expected a file"),
         "{code:?} {said}"
     );
     assert_eq!(run("repair", &data, &["--apply"]).0, Some(0));

@@ -64,7 +64,7 @@ async fn flush_legacy(shared: &ClientInner, table: &TableName) -> Result<()> {
         waiting
             .pause(|ms| {
                 format!(
-                    "flushing table {table}: not done after {ms} ms; it goes on, look again later"
+                    "flushing table {table}: not finished after {ms} ms; it continues in the background"
                 )
             })
             .await?;
@@ -101,7 +101,7 @@ pub(super) async fn compact(
         let mut waiting = Poller::new(deadline, POLL_INTERVAL);
         while is_compacting(shared, &known, region).await? {
             let name = region.display_name();
-            waiting.pause(|ms| format!("compacting table {table}, region {name}: not done after {ms} ms; it goes on, look again later")).await?;
+            waiting.pause(|ms| format!("compacting table {table}, region {name}: not finished after {ms} ms; it continues in the background")).await?;
         }
     }
     Ok(())
@@ -215,7 +215,7 @@ pub(super) async fn split(
         let key = halite_types::key::to_string_binary(key);
         let name = region.display_name();
         return Err(Error::invalid(format!(
-            "region {name} cannot be split at {key}; give a key inside it, behind its start"
+            "region {name} cannot be split at {key}; give a key inside it, greater than its start"
         )));
     }
     let (nonce_group, nonce) = procedure::nonces(shared);

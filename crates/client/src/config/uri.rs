@@ -69,7 +69,7 @@ pub(super) fn parse(uri: &str) -> Result<RegistryKind> {
             Ok(RegistryKind::Rpc { servers: places })
         }
         "rpc" => Err(Error::invalid(format!(
-            "{uri:?}: {path:?} behind the servers means nothing; {form}"
+            "{uri:?}: {path:?} after the servers has no meaning; {form}"
         ))),
         _ => {
             Err(Error::invalid(format!("{uri:?}: {scheme:?} is no way to find a cluster; {form}")))

@@ -160,9 +160,7 @@ fn complete(connection: &Connection, frame: &Bytes) -> Result<(), RpcError> {
     let response = decode_response(frame)?;
     if response.call_id == CONNECTION_CALL_ID {
         return Err(match response.result {
-            Ok(_) => {
-                RpcError::lost("the server answered a question about itself that nobody asked")
-            }
+            Ok(_) => RpcError::lost("the server answered a call that was never made"),
             Err(exception) => connection_error(&exception),
         });
     }

@@ -109,7 +109,7 @@ impl Registry {
         servers: &ConnectionPool,
         deadline: &Deadline,
     ) -> Result<RegistryResponse, RpcError> {
-        let mut last = RpcError::unreachable("nobody was asked");
+        let mut last = RpcError::unreachable("no server was asked");
         let (count, first) = (self.addresses.len(), self.first.load(Ordering::Relaxed));
         for (tried, (place, address)) in
             self.addresses.iter().enumerate().cycle().skip(first).take(count).enumerate()

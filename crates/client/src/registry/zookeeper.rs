@@ -77,7 +77,7 @@ fn read(
 fn missing(question: RegistryQuery, parent: &str) -> RpcError {
     match question {
         RegistryQuery::ClusterId => {
-            Error::invalid(format!("there is no such znode, so no cluster below {parent}; give zookeeper.znode.parent behind the servers")).into()
+            Error::invalid(format!("the znode does not exist, so there is no cluster below {parent}; append zookeeper.znode.parent to the servers")).into()
         }
         RegistryQuery::Master | RegistryQuery::MetaServer => {
             Exception::new(ExceptionKind::PleaseHold, "there is no such znode now; look whether the cluster has started").into()

@@ -161,7 +161,7 @@ impl RegionScan {
             Self::Prefetched(pieces) => pieces.recv().await.unwrap_or_else(|| {
                 Err(Error::new(
                     ErrorKind::Stopped,
-                    "the runtime of the client has ended; begin the scan again behind the last row",
+                    "the runtime of the client has ended; restart the scan after the last row",
                 ))
             }),
         }

@@ -359,7 +359,7 @@ fn decode_file(message: FileMessage, region: &RegionInfo) -> Result<FileEntry> {
         None => region.table.clone(),
         Some(name) => name.parse().map_err(|error| {
             Error::corrupt(format!(
-                "store file {} stands for one of another table: {error}",
+                "store file {} refers to a file of another table: {error}",
                 message.name
             ))
         })?,

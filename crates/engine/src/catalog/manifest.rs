@@ -187,7 +187,7 @@ impl Manifest {
         fs.sync_dir(HALITE).map(|()| bytes).map_err(|error| {
             let error = failed(error);
             let text = format!(
-                "{}; it is not known whether the change is durable; writing has stopped, reads go on; close the store, mend the cause and open it again",
+                "{}; whether the change is durable is unknown; writes have stopped and reads continue: close the store, fix the cause and open it again",
                 error.message()
             );
             let error = Error::new(ErrorKind::Stopped, text).with_source(error);

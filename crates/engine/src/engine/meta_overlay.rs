@@ -143,7 +143,7 @@ impl Engine {
                 if load.memstore_data_bytes + load.store_file_bytes > MAX_NONBLOCKING_READ_BYTES {
                     return Err(Error::new(
                         ErrorKind::WouldBlock,
-                        "what clients have written to hbase:meta has to be read anew",
+                        "the cells that clients wrote to hbase:meta must be read again",
                     ));
                 }
                 None

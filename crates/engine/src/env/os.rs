@@ -454,7 +454,7 @@ impl OsWriter {
         if bytes <= length {
             Ok(())
         } else {
-            Err(invalid(format!("byte {bytes} is behind the end of a file of {length} bytes")))
+            Err(invalid(format!("byte {bytes} is past the end of a file of {length} bytes")))
         }
     }
 }

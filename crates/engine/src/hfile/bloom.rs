@@ -48,7 +48,7 @@ impl BloomMeta {
         let rest = input.take(input.remaining()).unwrap_or_default();
         let (mut index, used) = RootIndex::parse(rest, chunks)?;
         if used != rest.len() {
-            return Err(damaged("it goes on behind its last entry"));
+            return Err(damaged("it continues after its last entry"));
         }
         if meta.keys_are_cells {
             index.check_keys()?;

@@ -147,7 +147,7 @@ impl MidKey {
         match mid_key {
             Some(_) if rest.len() == MID_KEY_BYTES => Ok(mid_key),
             _ => Err(damaged(format_args!(
-                "{} bytes stand behind its entries, which are no mid-key",
+                "{} bytes follow its entries and are no mid-key",
                 rest.len()
             ))),
         }

@@ -37,7 +37,7 @@ impl LoadOnOpenSection<'_> {
         }
         let count = BlockHeader::read(&header_bytes)?.on_disk_bytes();
         if count > left {
-            return Err(damaged("it ends behind the trailer's start"));
+            return Err(damaged("it ends after the start of the trailer"));
         }
         let block = Block::open(read_bytes(self.file, *offset, count)?, kind, self.format)?;
         *offset = offset.saturating_add(count as u64);
@@ -70,9 +70,7 @@ impl LoadOnOpenBlocks {
             read_root(&section.required(&mut offset, BlockKind::RootIndex)?, trailer)?;
         section.required(&mut offset, BlockKind::RootIndex)?;
         if offset != trailer.file_info_offset {
-            return Err(damaged(
-                "its trailer puts the file info somewhere else than behind the indexes",
-            ));
+            return Err(damaged("its trailer does not place the file info after the indexes"));
         }
         let info = section.required(&mut offset, BlockKind::FileInfo)?;
         let info = FileInfo::parse(info.payload()).map_err(|error| {

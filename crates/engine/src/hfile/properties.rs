@@ -137,7 +137,7 @@ impl Reader {
         let leaf = source.block(self, mid.leaf, BlockKind::LeafIndex)?;
         let entry = leaf.index().and_then(|index| index.entry(leaf.payload(), mid.entry));
         let (_, key) = entry.ok_or_else(|| {
-            self.with_path(damaged("its mid-key points behind the end of a leaf index"))
+            self.with_path(damaged("its mid-key points past the end of a leaf index"))
         })?;
         Ok(Some(key.to_vec()))
     }

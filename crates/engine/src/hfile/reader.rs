@@ -139,7 +139,7 @@ impl Reader {
             .is_none_or(|behind| behind > self.bytes.saturating_sub(TRAILER_BYTES as u64))
         {
             Err(damaged(format_args!(
-                "the index gives it {} bytes, which end behind the blocks",
+                "the index gives it {} bytes, which end after the blocks",
                 pointer.on_disk_bytes
             )))
         } else {

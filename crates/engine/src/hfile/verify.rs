@@ -234,7 +234,7 @@ impl<'a> CellCheck<'a> {
         let mut span = block.first_cell();
         let first = span.as_ref().map(|span| block.key(span));
         if first.is_some_and(|first| comparator.compare(&entry.key, first).is_gt()) {
-            return Err(damaged("its index key lies behind its first cell"));
+            return Err(damaged("its index key is greater than its first cell"));
         }
         if self
             .previous
@@ -261,7 +261,7 @@ impl<'a> CellCheck<'a> {
         if let Some((key, sequence)) = &self.previous {
             let order = self.reader.comparator().compare(key, cell.key());
             if order.is_gt() || (order.is_eq() && *sequence < cell.sequence_id()) {
-                return wrong("does not come behind the cell before it");
+                return wrong("is not greater than the previous cell");
             }
             if key_family(key) != cell.family() {
                 return wrong("is of another family than the cell before it");

@@ -161,7 +161,7 @@ impl Writer {
         let rises = self.options.include_sequence_ids && cell.sequence_id() > self.last_sequence;
         if order == Ordering::Greater || (order == Ordering::Equal && rises) {
             return refuse(&format!(
-                "is out of order behind {}; cells must be written in key order, the newest first",
+                "is out of order after {}; cells must be written in key order, newest first",
                 describe(last)
             ));
         }

@@ -311,7 +311,7 @@ impl Region {
             return Ok(());
         }
         let _room =
-            self.shared.disk.claim(length, || format!("writing rows of {} anew", part.path))?;
+            self.shared.disk.claim(length, || format!("rewriting rows of {}", part.path))?;
         let name = layout::new_file_name(&self.shared.env);
         let to = self.staged_path(&name);
         staged.push(StagedFile { family: part.family.clone(), name: name.clone() });

@@ -103,7 +103,7 @@ fn time_after(old: CellRef<'_>, now: i64) -> Result<i64> {
     // The maximum timestamp represents the time of writing.
     old.timestamp().checked_add(1).filter(|next| *next < LATEST_TIMESTAMP).map(|next| next.max(now)).ok_or_else(|| {
         Error::invalid(format!(
-            "row {}, column {}:{}: its newest value has timestamp {}, and there is none behind it for another; delete that version first",
+            "row {}, column {}:{}: its newest value has timestamp {}, which is the largest one; delete that version first",
             to_string_binary(old.row()),
             to_string_binary(old.family()),
             to_string_binary(old.qualifier()),

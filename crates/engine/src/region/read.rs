@@ -496,7 +496,7 @@ pub fn empty_range_hint(range: &RowRange) -> Option<String> {
     };
     range.is_empty().then(|| {
         format!(
-            "the range from '{}' to '{}' is empty: the start lies behind the stop",
+            "the range from '{}' to '{}' is empty: the start is greater than the stop",
             text(&range.start),
             text(&range.end)
         )

@@ -122,7 +122,7 @@ impl Region {
         same_row(op.row(), op.then.row())?;
         if matches!(*op.then, RowOp::CheckAndMutate(_)) {
             return Err(Error::invalid(format!(
-                "row {}: a check-and-mutate cannot stand inside another one",
+                "row {}: a check-and-mutate cannot contain another one",
                 to_string_binary(op.row())
             )));
         }

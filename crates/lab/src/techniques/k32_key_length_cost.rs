@@ -42,7 +42,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "A key can also be too short: a digest of two bytes in the place of a name mixes names up.",
+        "A key can also be too short: a digest of two bytes instead of a name confuses names.",
     );
     lab.expect_finding(
         "K-LEN",

@@ -120,7 +120,7 @@ impl DerivedMatch {
                 let piece = &mut draft.segments[at];
                 "prefix".clone_into(&mut piece.name);
                 piece.evidence = format!(
-                    "a letter that counts salts computed from {of}; no declaration writes salts as letters, so it stands as a field"
+                    "a letter that counts salts computed from {of}; no declaration writes salts as letters, so it is declared as a field"
                 );
                 return;
             }
@@ -367,7 +367,7 @@ fn drawn(draft: &mut Draft, at: usize, keys: &[&[u8]]) {
     let Some(count) = evenly_used(&column, suspect) else { return };
     let twice = under_several(&rows, at);
     let said = format!(
-        "{count} values, as often one as the other; no digest and no remainder of the fields that was tried gives them: drawn by chance or in turn, or by a function that is not known here{}",
+        "{count} values, as often one as the other; no tested digest or remainder of the fields gives them: they are random, in rotation, or from an unknown function{}",
         twice.map_or_else(String::new, |said| format!("; {said}"))
     );
     draft
@@ -419,7 +419,7 @@ fn under_several(rows: &[DecodedRow<'_>], at: usize) -> Option<String> {
     let (rest, one, other) = example?;
     let shown = halite_types::key::to_string_binary;
     Some(format!(
-        "{several} rows stand under more than one salt, {} under {} and {} for one",
+        "{several} rows exist under more than one salt, {} under {} and {} for one",
         shown(rest),
         shown(one),
         shown(other)

@@ -29,7 +29,7 @@ pub(super) fn segments(column: &Column<'_>, seen: &SampledKeys<'_>) -> Vec<Vec<D
             .split_at(front)
             .filter(|(derived, rest)| derived.distinct > 1 && rest.distinct > 1)
         {
-            let said = "bytes that may be derived from what is behind them";
+            let said = "bytes that may be derived from what follows them";
             let derived = DraftSegment {
                 points: 0.0,
                 ..as_derived_candidate(DraftSegment::field(
@@ -85,8 +85,7 @@ pub(super) fn whole(column: &Column<'_>, seen: &SampledKeys<'_>) -> DraftSegment
             {
                 return piece;
             }
-            let said =
-                format!("{width} bytes, {:.1} bits of chance in each", column.bits_per_byte());
+            let said = format!("{width} bytes, {:.1} random bits in each", column.bits_per_byte());
             let doubt = "what is in them cannot be told from the bytes";
             let piece = DraftSegment::field(bytes_of(width), "id", said, 0.4, &column.values)
                 .sure(0.7, doubt);
@@ -147,9 +146,8 @@ pub(super) fn hexadecimal(column: &Column<'_>) -> Option<DraftSegment> {
     let width = column.width().filter(|width| {
         column.is_hex && width.is_multiple_of(2) && *width <= 2 * MAX_DIGEST_BYTES
     })?;
-    let said = format!(
-        "{width} hexadecimal digits; if they are a digest, what it is of does not stand in the key"
-    );
+    let said =
+        format!("{width} hexadecimal digits; if they are a digest, its input is not in the key");
     Some(
         DraftSegment::field(char_type(width), "digest", said, 0.4, &column.values)
             .derived_candidate(DerivedCandidate::Digits)

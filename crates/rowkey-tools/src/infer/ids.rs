@@ -30,9 +30,9 @@ const SNOWFLAKE_SURE: f64 = 0.94;
 const ULID_SURE: f64 = 0.96;
 const OBJECT_ID_SURE: f64 = 0.95;
 const BINARY_ULID_SURE: f64 = 0.85;
-const NUMBER_AFTER: &str = "the digits behind the seconds begin with zeros, as those of a number do and those of a process hardly; the times of cells would tell (halite key infer --table)";
-const MANY_PROCESSES: &str = "random digits and those of digests look the same: the ten behind the seconds are those of one process in ObjectIds, and differ here; the times of cells would tell (halite key infer --table)";
-const NO_TIME: &str = "two or three numbers put together in one look the same, since what would be the milliseconds is no time that is known; what writes the keys tells";
+const NUMBER_AFTER: &str = "the digits after the seconds begin with zeros, which is common in numbers and rare in process ids; the timestamps of cells would decide (halite key infer --table)";
+const MANY_PROCESSES: &str = "random digits and those of digests look the same: in ObjectIds the ten after the seconds are those of one process, and here they differ; the timestamps of cells would decide (halite key infer --table)";
+const NO_TIME: &str = "two or three numbers combined into one look the same, since the milliseconds would have an unknown epoch; check what writes the keys";
 
 /// Result of the detection of identifiers.
 pub(super) struct IdMatch {
@@ -70,7 +70,7 @@ pub(super) fn snowflake(numbers: &[u64], seen: &SampledKeys<'_>) -> Option<IdMat
         (true, true) => (
             found.sure * 0.6,
             format!(
-                "{}; the times of cells would tell (halite key infer --table)",
+                "{}; the timestamps of cells would decide (halite key infer --table)",
                 witness::PREFIXES
             ),
         ),
@@ -145,8 +145,7 @@ pub(super) fn ulid(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftS
     if !looks_random(&column.values, 16..26, 32, |value, place| digit(value[place])) {
         (sure, doubt) = (
             sure * 0.7,
-            "the digits behind the time do not look like random ones; what writes the keys tells"
-                .to_owned(),
+            "the digits after the time do not look random; check what writes the keys".to_owned(),
         );
     }
     let said = format!(

@@ -292,6 +292,6 @@ fn one_value(column: &Column<'_>, seen: &SampledKeys<'_>) -> DraftSegment {
             1.0,
             &column.values,
         )
-        .sure(0.8, "the delimiters in it may stand between fields"),
+        .sure(0.8, "the delimiters in it may separate fields"),
     }
 }

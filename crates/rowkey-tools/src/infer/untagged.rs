@@ -41,7 +41,7 @@ pub(super) fn phoenix(seen: &SampledKeys<'_>) -> Vec<Draft> {
         let content =
             Content::Salt { of: Vec::new(), function: HashFunction::Phoenix, count, digits: None };
         let said = format!(
-            "Phoenix's salt of all that is behind it, modulo {count}: {} of {} keys",
+            "Phoenix's salt of everything after it, modulo {count}: {} of {} keys",
             seen.keys.len(),
             seen.keys.len()
         );
@@ -124,7 +124,7 @@ fn follow(
     let doubt = if sure > 0.9 {
         ""
     } else {
-        "programs that write a zero behind text themselves make the same bytes; declared so, they are read as they are"
+        "programs that append a zero to text write the same bytes; with this declaration they are read unchanged"
     };
     for piece in &mut draft.segments {
         piece.lengths.clear();
@@ -226,7 +226,7 @@ fn text(rest: &[&[u8]]) -> Option<(DraftSegment, Vec<usize>, bool)> {
     }
     let mut piece = values::text(&Column::from_values(texts.clone()));
     if is_ended {
-        piece.evidence = format!("{}, with a zero behind it", piece.evidence);
+        piece.evidence = format!("{}, followed by a zero", piece.evidence);
         piece.points += 1.0;
     }
     let lengths = texts.iter().map(|text| text.len() + usize::from(is_ended)).collect();
@@ -298,10 +298,9 @@ fn sure_of_tsdb(part: &SampledKeys<'_>, front: usize) -> (f64, &'static str) {
             0.8,
             "there are one or two hours only in these keys; keys from elsewhere in the table tell",
         ),
-        _ if !are_tags(part, front + HOUR) => (
-            0.6,
-            "what is behind the hours does not look like numbers of tags; what writes the keys tells",
-        ),
+        _ if !are_tags(part, front + HOUR) => {
+            (0.6, "what follows the hours does not look like tag ids; check what writes the keys")
+        }
         _ => (0.97, ""),
     }
 }

@@ -174,7 +174,7 @@ fn instead(column: &Column<'_>, form: TimeForm, numbers: &[u64]) -> Option<(f64,
         TimeForm::Calendar if hours(numbers, column.min).is_some_and(|hours| hours < MIN_HOURS) => {
             Some((
                 0.85,
-                "a day and a number that counts up look the same, for all are of one or two hours; the times of cells would tell",
+                "a day and a number that counts up look the same, for all are of one or two hours; the timestamps of cells would decide",
             ))
         }
         TimeForm::Reversed(TimeUnit::Millis)
@@ -182,7 +182,7 @@ fn instead(column: &Column<'_>, form: TimeForm, numbers: &[u64]) -> Option<(f64,
         {
             Some((
                 0.55,
-                "phone numbers with the 86 of China in front are the same numbers; the times of cells would tell",
+                "phone numbers with the 86 of China in front are the same numbers; the timestamps of cells would decide",
             ))
         }
         _ => None,
@@ -487,7 +487,7 @@ fn hexadecimal(column: &Column<'_>) -> Option<DraftSegment> {
         return Some(
             DraftSegment::field(char_type(width), "counter", said, 0.4, &column.values).sure(
                 0.85,
-                "numbers that are counted up by chance look the same; what writes the keys tells",
+                "numbers that happen to be counted up look the same; check what writes the keys",
             ),
         );
     }
@@ -495,7 +495,7 @@ fn hexadecimal(column: &Column<'_>) -> Option<DraftSegment> {
     let is_drawn = looks_random(&values, width.min(8)..width, 16, digit);
     let what = if is_drawn || of.is_empty() { of } else { ", too uneven for a digest" };
     let said = format!(
-        "{width} hexadecimal digits{what}; if they are a digest and not random, what it is of does not stand in the key"
+        "{width} hexadecimal digits{what}; if they are a digest and not random, its input is not in the key"
     );
     let (sure, doubt) = match (of, is_drawn) {
         ("", _) => (0.85, ""),

@@ -23,7 +23,7 @@ const MIN_TIMES: usize = 20;
 const MAX_NEAR_DISTANCES: u64 = 10;
 
 /// Evidence against numbers with a few first digits.
-pub(super) const PREFIXES: &str = "they lie in a few clusters that begin and end with round numbers, as a prefix and a number drawn behind it do";
+pub(super) const PREFIXES: &str = "they lie in a few clusters that begin and end with round numbers, as a prefix followed by a random number does";
 /// Evidence of the best witness.
 pub(super) const OF_CELLS: &str = "they are the times of the cells";
 
@@ -141,7 +141,7 @@ fn by_spacing(sure: f64, times_ms: &[i64], digits: Option<Written<'_>>, now_ms: 
         (
             is_written(&|digits| begins_round(digits, first) || begins_round(Written::decimal(digits.numbers), first)),
             0.6,
-            "the least lies just behind a round number, as the first of a table of random numbers does".to_owned(),
+            "the smallest lies just after a round number, as the first of a table of random numbers does".to_owned(),
         ),
         (
             first < now_ms.saturating_sub(YEARS_BACK * YEAR_MS),
@@ -153,13 +153,14 @@ fn by_spacing(sure: f64, times_ms: &[i64], digits: Option<Written<'_>>, now_ms: 
     if let Some((_, left, why)) =
         against.into_iter().filter(|(is_so, ..)| *is_so).min_by(|a, b| a.1.total_cmp(&b.1))
     {
-        let doubt = format!("{why}; the times of cells would tell (halite key infer --table)");
+        let doubt =
+            format!("{why}; the timestamps of cells would decide (halite key infer --table)");
         return Witness { sure: sure * left, evidence: String::new(), doubt };
     }
     let doubt = if sure >= 0.9 {
         String::new()
     } else {
-        "other numbers lie in this range too; the times of cells would tell".to_owned()
+        "other numbers lie in this range too; the timestamps of cells would decide".to_owned()
     };
     Witness { sure, evidence: "all of the last years".to_owned(), doubt }
 }

@@ -37,7 +37,7 @@ pub(super) fn check(table: &TableDescriptor, subject: &LintInput<'_>, found: &mu
         {
             let more = column.qualifier.len() - letter.len_utf8();
             let message = format!(
-                "Qualifier {} stands in every cell of the column: {more} bytes more than one letter takes.",
+                "Qualifier {} is repeated in every cell of the column: {more} bytes more than one letter.",
                 column.qualifier
             );
             found.add("F-LONGQ", None, message).fix(format!(
@@ -60,7 +60,7 @@ fn long_name(family: &FamilyDescriptor, found: &mut Findings) {
         found
             .add("F-LONGCF", None, message)
             .evidence(format!("{more} bytes more for each cell, {percent} % of a small one"))
-            .fix("one letter; names for people belong into the declaration of columns");
+            .fix("one letter; readable names belong in the declaration of columns");
     }
 }
 

@@ -264,7 +264,7 @@ fn shared(
             "with {rows} different values, {pairs:.2} pairs of them are expected to meet"
         ));
     }
-    finding.fix(format!("keep {name} in the key behind its digest, or use DICT({name}, 4)"));
+    finding.fix(format!("keep {name} in the key after its digest, or use DICT({name}, 4)"));
 }
 
 /// K-REVVAR.
@@ -347,7 +347,7 @@ fn unique(key: &KeySchema, subject: &LintInput<'_>, found: &mut Findings) {
             "with {rate} rows each second at random times, about {lost:.1} are lost each second"
         ));
     }
-    finding.fix("add who wrote it, or a sequence number, behind the time");
+    finding.fix("add the writer's id, or a sequence number, after the time");
 }
 
 /// Returns the ticks per second of the finest time in the key.

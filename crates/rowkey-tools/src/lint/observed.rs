@@ -33,14 +33,14 @@ fn tombstones(cells: &CellSample, found: &mut Findings) {
         return;
     }
     let message = format!(
-        "{} rows one behind the other are deleted and still there: a scan from {} goes through all their markers before it finds a row.",
+        "{} consecutive rows are deleted but still stored: a scan from {} reads all their markers before it finds a row.",
         run.rows,
         to_string_binary(&run.key)
     );
     found
         .add("Q-TOMB", None, message)
         .evidence(format!("{} rows were read with what is deleted", cells.rows))
-        .fix("scans that begin behind what was taken; a major compaction clears what is there now");
+        .fix("scans that begin after the consumed rows; a major compaction removes the existing markers");
 }
 
 /// F-CARD.
@@ -118,7 +118,7 @@ fn appended(cells: &CellSample, subject: &LintInput<'_>, found: &mut Findings) {
             AppendedAs::Text => ("if Append is used to count, it does not add", Severity::Note),
         };
         let message = format!(
-            "The value of {} in row {} grows by what is put behind it: {says}.",
+            "The value of {} in row {} grows by what is appended to it: {says}.",
             seen.column,
             to_string_binary(&seen.key)
         );

@@ -26,7 +26,7 @@ pub(super) fn check(key: &KeySchema, queries: &[QueryShape], found: &mut Finding
             );
             found
                 .add("Q-OFFSET", None, message)
-                .fix("a page token, which begins behind the last row");
+                .fix("a page token, which begins after the last row");
         }
     }
 }
@@ -37,13 +37,13 @@ fn full(key: &KeySchema, query: &QueryShape, asked: &PlannedQuery, found: &mut F
         let by: Vec<_> =
             key.hashed_fields(at).iter().map(|&field| key.fields()[field].name.as_str()).collect();
         let message = format!(
-            "Query {} does not give {} whole, and in front of the key is a hash of it: nothing can be narrowed behind that.",
+            "Query {} does not give {} completely, and the key begins with a hash of it: no later condition narrows the range.",
             query.name,
             by.join(", ")
         );
         found
             .add("Q-HASHRANGE", at, message)
-            .fix("a salt in the place of the hash, of which all can be asked; or the hash over the fields that are given");
+            .fix("a salt instead of the hash, since all salts can be read; or the hash over the fields that are given");
     }
     if asked.is_narrow {
         return;
@@ -64,15 +64,15 @@ fn full(key: &KeySchema, query: &QueryShape, asked: &PlannedQuery, found: &mut F
         format!("Query {} asks for {what}: the whole table is read for it.", query.name),
     );
     if let Some((name, _)) = turned {
-        finding.fix(format!("{name} as it is, behind a salt if it rises; or {name} = ? only"));
+        finding.fix(format!("{name} unchanged, after a salt if it increases; or {name} = ? only"));
     } else if !names.is_empty() {
         finding.fix(format!(
-            "a table whose key begins with {}, written beside this one",
+            "a second table whose key begins with {}, written together with this one",
             names.join(", ")
         ));
     } else if let Some(first) = key.segments().iter().find_map(|segment| segment.kind.field()) {
         finding.fix(format!(
-            "a key that begins with what is asked for; this one begins with {}",
+            "a key that begins with the fields of the query; this one begins with {}",
             key.fields()[first].name
         ));
     }
@@ -122,7 +122,7 @@ fn values(query: &QueryShape, asked: &PlannedQuery, found: &mut Findings) {
         return;
     }
     let message = format!(
-        "Query {} asks for values of columns outside the key, which are looked at row by row.",
+        "Query {} filters on columns outside the key, which are checked row by row.",
         query.name
     );
     let severity = if asked.is_narrow { Severity::Note } else { Severity::Warning };
@@ -145,7 +145,7 @@ fn sorted(key: &KeySchema, query: &QueryShape, asked: &PlannedQuery, found: &mut
     );
     let finding = found.add("Q-SORT", None, message);
     if query.orders_by_values {
-        finding.fix("the column in the key, behind what the query gives one value for");
+        finding.fix("the column in the key, after the fields for which the query gives one value");
     } else if let Some(fix) = ordered_key(key, query) {
         finding.fix(fix);
     }

@@ -119,9 +119,9 @@ pub static RULES: &[Rule] = &[
     rule!(
         "K-SEPORD",
         Note,
-        "the delimiter sorts behind what may stand before it, so that keys do not sort as their fields"
+        "the delimiter sorts after bytes that may precede it, so keys do not sort as their fields"
     ),
-    rule!("K-HEX", Note, "hexadecimal digits take twice the bytes they stand for"),
+    rule!("K-HEX", Note, "hexadecimal digits take twice the bytes that they represent"),
     rule!("K-ENTROPY", Note, "many random bytes come first, which block encodings cannot shorten"),
     rule!("K-UNUSED", Note, "no query asks for a field of the key"),
     rule!("K-LOCAL", Note, "times or numbers as text, whose form depends on who writes them"),
@@ -141,7 +141,7 @@ pub static RULES: &[Rule] = &[
         Warning,
         "the key begins with a time, and regions for future times are not created ahead"
     ),
-    rule!("Q-INV", Error, "a scan begins behind its end, and finds nothing"),
+    rule!("Q-INV", Error, "a scan begins after its end, and finds nothing"),
     rule!(
         "Q-OPEN",
         Warning,

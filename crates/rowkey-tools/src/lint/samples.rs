@@ -52,7 +52,7 @@ fn duplicates(sample: &KeySample, found: &mut Findings) {
         // The sample need not have one key per written row: a file may contain a key for each cell,
         // or for each read.
         let message = format!(
-            "{} keys repeat one that stands before them; if each was a row of its own, the later one replaced the earlier one.",
+            "{} keys repeat an earlier one; if each was a separate row, the later one replaced the earlier one.",
             again.len()
         );
         let evidence =
@@ -61,7 +61,7 @@ fn duplicates(sample: &KeySample, found: &mut Findings) {
         return;
     }
     let evidence = format!(
-        "{} of {} sampled keys stand there already, {} for one",
+        "{} of {} sampled keys exist already, for example {}",
         again.len(),
         sample.keys.len(),
         to_string_binary(first)
@@ -81,7 +81,7 @@ fn misfits(key: &KeySchema, sample: &KeySample, found: &mut Findings) {
     let Some((row, error)) = fit.examples.first() else { return };
     let odd = fit.keys - fit.fitting;
     let message = format!(
-        "{odd} of {} sampled rows are no keys of the declaration: questions about fields do not find them, and what is said of fields here leaves them out.",
+        "{odd} of {} sampled rows do not fit the declaration: queries by field do not find them, and the statements about fields here exclude them.",
         fit.keys
     );
     let fix = if fit.is_enough() {
@@ -140,7 +140,7 @@ fn signed_salts(sample: &KeySample, found: &mut Findings) {
         found
             .add("K-NEGMOD", None, "Keys begin with a negative number: hashCode() % n was taken as a salt. They all sort into the first region, and a scan over the salts 0 to n - 1 never finds them.")
             .evidence(format!("{share:.1} % of {} keys, {} for one", sample.keys.len(), to_string_binary(first)))
-            .fix("Math.floorMod(hash, n) where keys are written; rows that are there must be written anew")
+            .fix("Math.floorMod(hash, n) where keys are written; existing rows must be rewritten")
             .cap_severity(if is_sure { Severity::Error } else { Severity::Warning });
     }
 }

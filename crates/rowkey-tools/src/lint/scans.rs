@@ -121,7 +121,7 @@ fn open(key: Option<&KeySchema>, who: &str, start: &[u8], found: &mut Findings) 
         first.map_or("what comes behind it".to_owned(), |name| format!("those of the next {name}"));
     let stop = match RowRange::prefix(start.to_vec()).end {
         Bound::Excluded(stop) | Bound::Included(stop) => format!(
-            "a stop row behind all keys that begin so, which is {}",
+            "a stop row after all keys with this prefix, which is {}",
             to_string_binary(&stop)
         ),
         Bound::Unbounded => "a prefix".to_owned(),

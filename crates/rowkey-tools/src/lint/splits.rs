@@ -68,7 +68,7 @@ pub(super) fn rolling(subject: &LintInput<'_>, found: &mut Findings) {
         return;
     }
     let message = format!(
-        "The key begins with {}, and nothing is said of the times to come: whatever borders there are lie behind the writes, and all regions but one are idle.",
+        "The key begins with {}, and there are no splits for future times: all existing boundaries are in the past, and all regions but one are idle.",
         field.name
     );
     found

@@ -89,9 +89,11 @@ fn end(field: &Field, at: usize, next: Option<&Segment>, found: &mut Findings) {
     let Some(next) = next else { return };
     let SegmentKind::Const(delimiter) = &next.kind else {
         let message = format!(
-            "Nothing stands between {name} and what follows it: (1, 23) and (12, 3) are one key."
+            "There is nothing between {name} and what follows it: (1, 23) and (12, 3) are one key."
         );
-        found.add("K-AMBIG", at, message).fix(format!("a delimiter behind {{{name}}}, a fixed width, or PROFILE BIN, which ends fields by itself"));
+        found.add("K-AMBIG", at, message).fix(format!(
+            "a delimiter after {{{name}}}, a fixed width, or PROFILE BIN, which terminates fields"
+        ));
         return;
     };
     let shown = String::from_utf8_lossy(delimiter).into_owned();
@@ -105,7 +107,7 @@ fn end(field: &Field, at: usize, next: Option<&Segment>, found: &mut Findings) {
     // Only control characters and the blank sort before all characters of names.
     if delimiter.first().is_some_and(|&first| first > b'-') {
         let message = format!(
-            "{shown:?} sorts behind digits, so user_10{shown} comes before user_1{shown}: a scan for one {name} is right, the order of several is not that of their names."
+            "{shown:?} sorts after digits, so user_10{shown} comes before user_1{shown}: a scan for one {name} is correct, but several are not in the order of their names."
         );
         found
             .add("K-SEPORD", at, message)

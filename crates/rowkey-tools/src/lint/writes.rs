@@ -47,7 +47,7 @@ fn appended(query: &QueryShape, subject: &LintInput<'_>, found: &mut Findings) {
         |ty: &ColumnType| matches!(ty, ColumnType::Value(ty) if ty.integer_range().is_some());
     if let Some(column) = subject.columns.iter().find(|column| is_number(&column.ty)) {
         let message = format!(
-            "Query {} appends, and column {} is a number: Append puts bytes behind those that are there, and 1 with 1 becomes 11.",
+            "Query {} appends, and column {} is a number: Append adds bytes to the end of the existing ones, and 1 with 1 becomes 11.",
             query.name, column.name
         );
         found
@@ -109,5 +109,5 @@ fn queue(key: &KeySchema, query: &QueryShape, subject: &LintInput<'_>, found: &m
     found
         .add("Q-TOMB", key.carrier(field), message)
         .cap_severity(severity)
-        .fix(format!("{name} IN RANGE, from the last row that was taken; or a bucket of {name} in front, that a reader leaves behind"));
+        .fix(format!("{name} IN RANGE, from the last row that was read; or a bucket of {name} at the start, which a reader finishes with"));
 }

@@ -110,9 +110,9 @@ impl FieldSpec {
             let width = if width.is_empty() {
                 0
             } else {
-                width.parse().map_err(|_| {
-                    format!("{text}: behind : a width like 05 is wanted, not {width:?}")
-                })?
+                width
+                    .parse()
+                    .map_err(|_| format!("{text}: a width like 05 must follow :, not {width:?}"))?
             };
             if width > MAX_NUMBER_WIDTH {
                 return Err(format!("{text}: a number has at most {MAX_NUMBER_WIDTH} digits"));
@@ -141,7 +141,7 @@ impl FieldSpec {
         };
         if given.iter().any(|argument| argument.is_empty()) {
             return Err(format!(
-                "{name}({arguments}): there is nothing between two commas, or behind the last one"
+                "{name}({arguments}): there is nothing between two commas, or after the last one"
             ));
         }
         // Too few arguments are reported below, with the expected ones.
@@ -204,7 +204,7 @@ impl FieldSpec {
             if let Some(rate) = argument.strip_suffix("/s") {
                 if self.rate.is_some() {
                     return Err(format!(
-                        "now({argument}): how many operations there are in a second is said once"
+                        "now({argument}): give the number of operations per second once"
                     ));
                 }
                 let rate = rate

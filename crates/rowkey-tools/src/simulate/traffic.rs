@@ -160,7 +160,9 @@ fn values<'f>(
     let mut drawn: Vec<Option<GeneratedValue>> = vec![None; named.len()];
     for pair in row.split_ascii_whitespace() {
         let (name, value) = pair.split_once('=').ok_or_else(|| {
-            format!("{pair:?} is not field=value; a whole key stands behind KEY and a tab")
+            format!(
+                "{pair:?} is not field=value; a whole key is written as KEY, a tab, and the key"
+            )
         })?;
         let known = fields.iter().find(|field| **field == name);
         let near = || did_you_mean(closest_match(name, fields.iter().copied()));
@@ -175,7 +177,7 @@ fn values<'f>(
         let place =
             places.get(known).ok_or_else(|| format!("field {name} is not in the lines before"))?;
         if drawn[*place].replace(GeneratedValue::Text(value.to_owned())).is_some() {
-            return Err(format!("field {name} stands there twice"));
+            return Err(format!("field {name} is given twice"));
         }
     }
     let missing = drawn.iter().position(Option::is_none);

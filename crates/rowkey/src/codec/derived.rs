@@ -28,7 +28,7 @@ impl KnownFields for [Option<Value<'_>>] {
 }
 
 const DRAWN: KeyErrorKind = KeyErrorKind::Unsupported(
-    "this salt is drawn anew for every key, not computed from it; give a helper that draws salts",
+    "this salt is drawn for every key, not computed from it; use a resolver that draws salts",
 );
 
 impl KeySchema {

@@ -149,7 +149,7 @@ pub(super) fn end(
         return numeric::end(key, start, slot.flip);
     }
     if Some(first) != header(slot.stored).or(slot.wide_header()) {
-        return Err(KeyErrorKind::Malformed("another type's header stands here, or none"));
+        return Err(KeyErrorKind::Malformed("the header here is missing or of another type"));
     }
     let rest = &key[start + 1..];
     let behind = |is_end: &dyn Fn(u8) -> bool| {

@@ -158,7 +158,7 @@ pub(super) fn end(
     }
     let body = start + usize::from(separators.before);
     if separators.before && key[start] != SEPARATOR {
-        return Err(KeyErrorKind::Malformed("no separator stands before this field"));
+        return Err(KeyErrorKind::Malformed("the separator before this field is missing"));
     }
     if let Some(width) = slot.width() {
         return if key.len() - body >= width { Ok(body + width) } else { Err(KeyErrorKind::Short) };
@@ -168,7 +168,7 @@ pub(super) fn end(
         return match rest {
             [_, ..] if slot.flip == 0 => Ok(key.len()),
             [text @ .., _] if text.contains(&slot.flip) => {
-                Err(KeyErrorKind::Malformed("a zero stands inside the text"))
+                Err(KeyErrorKind::Malformed("the text contains a zero byte"))
             }
             [_, .., DESC_SEPARATOR] => Ok(key.len()),
             _ => Err(LEFT_OUT),

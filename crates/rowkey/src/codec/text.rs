@@ -286,7 +286,7 @@ pub(super) fn end(
             None => Err(KeyErrorKind::Short),
             Some(bytes) if fits(schema, at, bytes) => Ok(start + width),
             Some(_) => Err(KeyErrorKind::Malformed(
-                "another literal stands here, or something else than digits",
+                "there is another literal here, or something other than digits",
             )),
         };
     }
@@ -296,7 +296,7 @@ pub(super) fn end(
         Some(_) => {
             let end = (start..key.len()).find(|&end| follows(schema, at + 1, key, end));
             end.ok_or(KeyErrorKind::Malformed(
-                "the literal behind this field, with what follows it, is not in the key",
+                "the literal after this field, and what follows it, are not in the key",
             ))
         }
     }

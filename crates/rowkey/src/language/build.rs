@@ -309,7 +309,7 @@ fn find(fields: &[Field], name: &Name) -> Result<FieldId, LanguageError> {
         let error = error.near(&name.text, fields.iter().map(|field| field.name.as_str()));
         let mend = || {
             format!(
-                "add {0} STRING behind it; a hash may hold it alone: HASH({0} STRING)",
+                "add {0} STRING after it; a hash may contain it alone: HASH({0} STRING)",
                 name.text
             )
         };

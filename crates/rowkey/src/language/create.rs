@@ -409,7 +409,7 @@ fn check_columns(columns: &[Column], spans: &[Span], key: &KeySchema) -> Result<
         };
         if let Some(other) = columns.iter().find(is_taken) {
             let message = format!(
-                "column {} could be taken for a point of {}: {} has as many bytes behind {} as an offset",
+                "column {} could be taken for a point of {}: {} has as many bytes after {} as an offset",
                 other.name, column.name, other.qualifier, column.qualifier
             );
             return Err(

@@ -57,7 +57,7 @@ pub(super) fn adopted_key(cursor: &mut Cursor<'_>) -> Result<KeySchema, Language
         {
             return Err(LanguageError::new(
                 other.name.span,
-                "only what says something of the key is said when rows are adopted",
+                "only findings about the key are reported when rows are adopted",
             ));
         }
         apply(&mut key, &options)?;

@@ -106,7 +106,7 @@ pub(super) fn segment_list(cursor: &mut Cursor<'_>) -> Result<Vec<RawSegment>, L
     if cursor.is_word("BY") {
         return Err(cursor
             .unexpected(&["','", "')'"])
-            .suggest("BY stands inside the parentheses: SALT(16 BY device_id)"));
+            .suggest("BY belongs inside the parentheses: SALT(16 BY device_id)"));
     }
     cursor.segments = segments.iter().map(|segment| segment.span).collect();
     if cursor.eat_sign(')') {

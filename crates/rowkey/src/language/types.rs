@@ -86,7 +86,7 @@ fn with_arguments(cursor: &mut Cursor<'_>, ty: FieldType) -> Result<FieldType, L
         FieldType::Decimal => {
             cursor.expect_number("the digits of a decimal", 31)?;
             if cursor.eat_sign(',') {
-                cursor.expect_number("the digits behind the point", 31)?;
+                cursor.expect_number("the digits after the point", 31)?;
             }
             ty
         }

@@ -67,7 +67,7 @@ impl fmt::Display for PlanError {
             Self::OnlyHashed { field } => {
                 write!(
                     out,
-                    "field {field} is in the key only as a hash: ask for single values of it, and of all that stands before the hash"
+                    "field {field} is in the key only as a hash: give single values of it, and of all fields before the hash"
                 )
             }
             Self::NoPrefix { field, ty } => {

@@ -149,7 +149,7 @@ impl Plan {
                     .map(|&field| name(field).as_str())
                     .collect();
                 format!(
-                    "Q-HASHRANGE: the key has a hash of {}, so conditions behind it narrow nothing unless that is given whole",
+                    "Q-HASHRANGE: the key has a hash of {}, so conditions on later fields narrow nothing unless that field is given completely",
                     by.join(", ")
                 )
             }

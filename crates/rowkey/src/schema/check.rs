@@ -98,7 +98,7 @@ impl KeySchema {
             };
             if !self.segments.iter().any(held) {
                 return whole(format!(
-                    "field {} is only in a salt, which many values share; add it behind the salt",
+                    "field {} is only in a salt, which many values share; add it after the salt",
                     field.name
                 ));
             }
@@ -233,7 +233,7 @@ fn check_hash(by: &[FieldId], bytes: u8, function: HashFunction) -> Result<(), S
         return Err("HASH names the fields it is computed from".into());
     }
     if bytes == 0 || usize::from(bytes) > most {
-        return Err(format!("{} gives {most} bytes, and {bytes} are asked for", function.name()));
+        return Err(format!("{} gives {most} bytes, but {bytes} are requested", function.name()));
     }
     Ok(())
 }

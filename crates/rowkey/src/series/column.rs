@@ -67,13 +67,13 @@ impl SeriesColumn {
         let name = &key.fields()[field].name;
         if buckets.next().is_some() {
             return Err(format!(
-                "the key has several buckets; say which one column {} counts its points from: OFFSET OF {name}",
+                "the key has several buckets; name the one that column {} counts its points from: OFFSET OF {name}",
                 column.name
             ));
         }
         if key.carrier(field).is_some() {
             return Err(format!(
-                "the key holds {name} itself beside its bucket, so that each row is one point; leave it out, or make column {} a plain number",
+                "the key contains {name} itself in addition to its bucket, so each row is one point; leave it out, or make column {} a plain number",
                 column.name
             ));
         }

@@ -56,7 +56,7 @@ impl Rolling {
         let found =
             schema.segments().iter().enumerate().find(|(_, segment)| !is_in_front(&segment.kind));
         let wrong = || {
-            "SPLIT ROLLING needs a key that begins with a time, behind salts and constants: rows of times to come lie side by side then".to_owned()
+            "SPLIT ROLLING needs a key that begins with a time, after salts and constants, so that rows of future times are adjacent".to_owned()
         };
         let (at, segment) = found.ok_or_else(wrong)?;
         let (field, bucket) = match segment.kind {
@@ -135,7 +135,7 @@ impl Rolling {
             / i128::from(self.units.0)
             / i128::from(DAY_MS);
         Err(Error::invalid(format!(
-            "SPLIT ROLLING with a region for each {width_days} days splits behind the year 9999; take a shorter time"
+            "SPLIT ROLLING with a region for each {width_days} days splits after the year 9999; use a shorter time"
         )))
     }
 
@@ -288,7 +288,7 @@ mod tests {
                 .boundaries(NOW, DEFAULT_WIDTHS_AHEAD);
             let told = borders.as_ref().map_or_else(Error::to_string, |_| String::new());
             assert_eq!(
-                (borders.is_ok(), told.contains("behind the year 9999")),
+                (borders.is_ok(), told.contains("after the year 9999")),
                 (comes, !comes),
                 "{key} {days}: {told}"
             );

@@ -23,7 +23,7 @@ pub(crate) fn roll_regions(master: &Master, shutdown: &Shutdown) {
             .map_err(CallError::do_not_retry)
             .and_then(|rolling| roll(master, &table, &rolling, shutdown));
         if let Err(fault) = rolled {
-            tracing::warn!(table = %table.name(), "the regions of times to come were not made: {}", fault.exception());
+            tracing::warn!(table = %table.name(), "the regions of future times were not created: {}", fault.exception());
         }
     }
 }
@@ -53,7 +53,7 @@ fn roll(
             Ok(master.context.engine.split_region(name, Some(border.clone()))?)
         })?;
         regions = list()?;
-        tracing::info!(table = %table.name(), "a region for times to come begins at {}", halite_types::key::to_string_binary(&border));
+        tracing::info!(table = %table.name(), "a region of future times starts at {}", halite_types::key::to_string_binary(&border));
     }
     Ok(())
 }

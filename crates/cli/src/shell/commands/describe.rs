@@ -79,7 +79,7 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         takes_table: false,
         options: &[],
         synopsis: "show_filters",
-        about: "Lists the filters that may stand in FILTER => \"...\".",
+        about: "Lists the filters allowed in FILTER => \"...\".",
         examples: &["show_filters"],
         run: |session, _| {
             FORMS

@@ -25,7 +25,7 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         name: "status",
         count: (0, Some(2)),
         synopsis: "status ['summary' or 'simple' or 'detailed' or 'replication' [, 'source' or 'sink']]",
-        about: "Shows figures of the store: how many regions there are, what they hold and have served since it was opened.",
+        about: "Shows statistics of the store: its regions, their contents, and the requests since it was opened.",
         examples: &["status", "status 'simple'", "status 'detailed'", "status 'replication'"],
         run: status,
         ..BASE

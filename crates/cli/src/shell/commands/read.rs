@@ -36,7 +36,7 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
             "REGION_REPLICA_ID",
         ],
         synopsis: "get 'table', 'row' [, 'family:qualifier', ...] [, {COLUMN => [...], VERSIONS => n, TIMERANGE => [from, to], FILTER => \"...\"}]",
-        about: "Shows the cells of one row. A converter behind a column shows its values as numbers or text: 'f:a:toInt'. FORMATTER does so for all columns.",
+        about: "Shows the cells of one row. A converter after a column shows its values as numbers or text: 'f:a:toInt'. FORMATTER does so for all columns.",
         examples: &[
             "get 't1', 'r1'",
             "get 't1', 'r1', 'f:a', 'f:b'",

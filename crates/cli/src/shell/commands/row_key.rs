@@ -30,7 +30,7 @@ pub(super) fn check(
     let Some(text) = descriptor.attributes.get(ROW_KEY).cloned() else {
         return match descriptor.attributes.get(ROW_SCHEMA) {
             Some(_) => Err(Interrupt::Problem(format!(
-                "table {name}: {ROW_SCHEMA} says what is beside a {ROW_KEY}, and there is none"
+                "table {name}: {ROW_SCHEMA} belongs to a {ROW_KEY}, which is missing"
             ))),
             None => Ok(None),
         };

@@ -19,7 +19,7 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         takes_table: true,
         options: &["TTL", "ATTRIBUTES"],
         synopsis: "put 'table', 'row', 'family:qualifier', 'value' [, timestamp] [, {TTL => milliseconds}]",
-        about: "Writes a value. Without a timestamp the store's clock stamps it. Everything behind the first colon is the qualifier.",
+        about: "Writes a value. Without a timestamp the store's clock stamps it. Everything after the first colon is the qualifier.",
         examples: &[
             "put 't1', 'r1', 'f:a', 'value'",
             "put 't1', 'r1', 'f:a', \"\\x00\\x01\", 1710460800000",

@@ -95,7 +95,7 @@ impl Parser {
         } else {
             return Err(SyntaxProblem::wrong(
                 at,
-                "a value stands behind KEY => value pairs; put it before them, or the pairs in {}",
+                "a value follows KEY => value pairs; put it before them, or the pairs in {}",
             ));
         }
         Ok(())

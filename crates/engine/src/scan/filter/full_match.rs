@@ -26,7 +26,7 @@ impl FullMatch {
         let translation =
             java_regex::translate(pattern, 0, &mut room.unicode_classes).map_err(refused)?;
         let java_regex::Translation { plain: Some(plain), last: None } = translation else {
-            return Err(refused("looking behind is not offered here".to_owned()));
+            return Err(refused("look-behind is not supported".to_owned()));
         };
         room.compile(&format!(r"\A(?:{plain})\z")).map(Self).map_err(|refusal| match refusal {
             RegexError::Unknown(reason)

@@ -306,7 +306,7 @@ impl Translator {
         if ["=", "!", "<=", "<!"].iter().any(|sign| self.takes(sign)) {
             let but = "only a plain text at the very end, as in (?<!TEXT)$, can be looked for";
             return Err(format!(
-                "looking ahead or behind with (?= (?! (?<= (?<! is not offered, because it takes unbounded time; {but}"
+                "look-around with (?= (?! (?<= (?<! is not supported, because it takes unbounded time; {but}"
             ));
         }
         if self.takes(">") {
@@ -418,7 +418,7 @@ impl Translator {
     /// Translates an escape that is also valid inside of a class.
     fn class_escape(&mut self) -> Translated {
         let unicode = self.has(UNICODE_CHARACTER_CLASS);
-        let Some(letter) = self.next() else { return Err(r"a \ stands at the end".into()) };
+        let Some(letter) = self.next() else { return Err(r"it ends with a \".into()) };
         match letter {
             'd' | 'D' | 'w' | 'W' | 's' | 'S' if unicode => {
                 self.count_unicode_class()?;
@@ -524,7 +524,7 @@ impl Translator {
         let low = if self.takes(r"\u") { self.utf16_unit()? } else { 0 };
         match low.checked_sub(0xdc00) {
             Some(low) if low < 0x400 => self.code_point(0x1_0000 + ((unit - 0xd800) << 10) + low),
-            _ => Err("half of a surrogate pair stands alone".into()),
+            _ => Err("it contains half of a surrogate pair".into()),
         }
     }
 

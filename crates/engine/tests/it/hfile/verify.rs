@@ -78,17 +78,12 @@ fn complaint(near: &[u8], old: &[u8], new: &[u8]) -> String {
 #[test]
 fn comparison_finds_damage_with_valid_checksums() {
     for (near, old, new, said) in [
-        (
-            "row-03",
-            "row-03",
-            "row-01",
-            "cell 3 (row row-01) does not come behind the cell before it",
-        ),
+        ("row-03", "row-03", "row-01", "cell 3 (row row-01) is not greater than the previous cell"),
         (
             "row-01",
             "row-01",
             "ro\0-01",
-            "cell 1 (row ro\\x00-01) does not come behind the cell before it",
+            "cell 1 (row ro\\x00-01) is not greater than the previous cell",
         ),
         (
             "row-13",

@@ -628,7 +628,7 @@ fn rivals_say_what_tells_them_apart() {
         found.candidates[0]
             .doubts
             .iter()
-            .any(|doubt| doubt.contains("the times of cells would tell")),
+            .any(|doubt| doubt.contains("the timestamps of cells would decide")),
         "{:?}",
         found.candidates[0].doubts
     );

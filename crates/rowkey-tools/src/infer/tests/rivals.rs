@@ -33,7 +33,7 @@ const NAMES: [&str; 13] = [
     "dates as text",
     "valid date",
     "as many as",
-    "zero behind it",
+    "followed by a zero",
     "OrderedBytes",
 ];
 
@@ -518,19 +518,19 @@ fn what_may_be_an_identifier_is_shown_with_what_would_tell() {
     may_be(
         |rng, _| drawn(rng, "01", 24, BASE32),
         "ULID",
-        "digits are random; the times of cells would tell",
+        "digits are random; the timestamps of cells would decide",
     );
     may_be(
         |rng, _| drawn(rng, "01H", 23, BASE32),
         "ULID",
-        "digits are random; the times of cells would tell",
+        "digits are random; the timestamps of cells would decide",
     );
-    may_be(|rng, _| drawn(rng, "65", 22, HEX), "ObjectId", "the times of cells would tell");
+    may_be(|rng, _| drawn(rng, "65", 22, HEX), "ObjectId", "the timestamps of cells would decide");
     may_be(|rng, at| text(object_id(rng, at, 1 << 40)), "ObjectId", "those of one process");
     may_be(
         |rng, _| text((rng.u64(1 << 30..1 << 41) << 22).to_string()),
         "Snowflake",
-        "the times of cells would tell",
+        "the timestamps of cells would decide",
     );
 }
 

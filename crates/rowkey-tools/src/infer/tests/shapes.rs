@@ -207,12 +207,8 @@ fn k16_letters_that_were_drawn_are_said_to_be_drawn() {
         format!("{}-foo{:04}", one(rng, &["a", "b", "c", "d"]), at * 9 / 10)
     });
     let best = recovered(&keys, "TEXT '{prefix CHAR(1)}-{foo}'");
-    assert_evidence(
-        &best,
-        0,
-        "drawn by chance or in turn, or by a function that is not known here",
-    );
-    assert_evidence(&best, 0, "stand under more than one salt");
+    assert_evidence(&best, 0, "they are random, in rotation, or from an unknown function");
+    assert_evidence(&best, 0, "exist under more than one salt");
     assert!(best.notes[0].contains("cannot be computed"), "{:?}", best.notes);
 }
 
@@ -220,7 +216,7 @@ fn k16_letters_that_were_drawn_are_said_to_be_drawn() {
 fn k18_a_random_digit_and_the_time() {
     let keys = text_rows(19, |rng, at| format!("{}{}", rng.u8(0..4), T0 + 37 * at));
     let best = recovered(&keys, "TEXT '{salt(4 using random):1}{ts TIMESTAMP:13}'");
-    assert_evidence(&best, 0, "drawn by chance");
+    assert_evidence(&best, 0, "they are random, in rotation, or from an unknown function");
 }
 
 #[test]
@@ -328,5 +324,5 @@ fn other_digests_other_times_and_addresses() {
         format!("{}#{}", md5_hex(&rng.u64(..).to_string(), 32), some_time(rng))
     });
     let best = recovered(&keys, "TEXT '{digest CHAR(32)}#{ts TIMESTAMP:13}'");
-    assert_evidence(&best, 0, "what it is of does not stand in the key");
+    assert_evidence(&best, 0, "its input is not in the key");
 }

@@ -52,7 +52,7 @@ fn specifications_are_refused_with_those_there_are() {
         ("one(x,,y)", "nothing between two commas"),
         ("{uuid:08}", "only numbers are filled up"),
         ("now(5/s,6/s)", "says again"),
-        ("{now(5/s)}{now(6/s)}", "is said once"),
+        ("{now(5/s)}{now(6/s)}", "per second once"),
         ("zipf", "one(zipf) is the word itself"),
         ("cycle", "one(cycle) is the word itself"),
     ];
@@ -114,8 +114,8 @@ fn a_trace_is_refused_at_the_line_that_is_wrong() {
         ("5\tW\tid=1 tz=2\n", "there is no field tz (did you mean ts?); there are id, ts"),
         ("5\tW\tid=1 ts\n", "\"ts\" is not field=value"),
         ("5\tW\tidd=1 ts=2\n", "there is no field idd (did you mean id?); there are id, ts"),
-        ("5\tW\tid=1 ts=2 id=3\n", "field id stands there twice"),
-        ("5\tW\tuser_1\n", "a whole key stands behind KEY and a tab"),
+        ("5\tW\tid=1 ts=2 id=3\n", "field id is given twice"),
+        ("5\tW\tuser_1\n", "a whole key is written as KEY, a tab, and the key"),
     ];
     for (text, wanted) in bad {
         let said = read(text).expect_err(text).to_string();

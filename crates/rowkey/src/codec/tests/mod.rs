@@ -287,7 +287,7 @@ fn dictionaries_and_drawn_salts_come_from_a_helper() {
     for function in [HashFunction::RoundRobin, HashFunction::Random] {
         let drawn = bin(&[FieldType::U8], vec![salt(3, &[], function), plain(0)]);
         assert!(
-            drawn.encode(&[Value::Unsigned(1)]).unwrap_err().to_string().contains("give a helper")
+            drawn.encode(&[Value::Unsigned(1)]).unwrap_err().to_string().contains("use a resolver")
         );
         let helper = SaltGenerator::seeded(7);
         let salts: Vec<_> = (0..300)
