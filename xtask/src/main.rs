@@ -34,8 +34,9 @@ Tasks of the Halite repository.
     cargo xtask interop             run only the part of `test` that needs a JDK 17, Maven and Go
     cargo xtask interop --verify    compare HBase's clients on a real HBase with the recorded output
     cargo xtask interop --record    record the output of HBase's clients on a real HBase
-    cargo xtask tidy                check crate edges, dependency reasons, the code map, test data
-                                    and prose
+    cargo xtask tidy                check crate edges, import circles, dependency reasons, the code
+                                    map, test data and prose
+    cargo xtask sizes               print the lengths of files and functions
     cargo xtask sim [--seed 0x2a]   simulate the engine; a failed run prints its seed; --seeds N runs
                                     N seeds on all cores
     cargo xtask mutants [NAME...]   plant bugs in a copy of the tree; the suite must find each of them
@@ -78,6 +79,7 @@ fn run(arguments: &[String]) -> Result<()> {
         }
         ("test" | "ci", []) => checks::run_all(),
         ("tidy", []) => tidy::run(),
+        ("sizes", []) => tidy::sizes::run(),
         ("sim", rest) => checks::simulation(rest),
         ("world", rest) => checks::world(rest),
         ("loom", []) => concurrency::loom(),

@@ -13,7 +13,6 @@ use super::tree::Tree;
 
 mod graph;
 mod scan;
-mod tokens;
 
 use scan::{Import, SourceFile};
 

@@ -9,8 +9,10 @@ mod import_circles;
 mod links;
 mod manifest;
 mod phrase;
+pub(crate) mod sizes;
 mod sources;
 mod testdata;
+mod tokens;
 mod tree;
 mod words;
 

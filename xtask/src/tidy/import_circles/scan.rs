@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::tokens::{Token, tokens};
+use crate::tidy::tokens::{Token, tokens};
 
 /// Path from the crate's root, `["a", "b", "Name"]`.
 pub(super) type CratePath = Vec<String>;

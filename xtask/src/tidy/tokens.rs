@@ -2,13 +2,13 @@
 
 /// Word or mark of a source, with its line number from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Token<'a> {
-    pub(super) text: &'a str,
-    pub(super) line: usize,
+pub(in crate::tidy) struct Token<'a> {
+    pub(in crate::tidy) text: &'a str,
+    pub(in crate::tidy) line: usize,
 }
 
 /// Divides a source into words, `::` and single marks.
-pub(super) fn tokens(source: &str) -> Vec<Token<'_>> {
+pub(in crate::tidy) fn tokens(source: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut rest = source;
     let mut line = 1;
