@@ -44,6 +44,11 @@ fn keys(
     samples.iter().map(one).collect()
 }
 
+/// Returns a line of the table that compares the keys.
+fn compared(key: &str, ranges: &dyn std::fmt::Display, read: usize, wanted: usize) -> [String; 4] {
+    [key.to_owned(), ranges.to_string(), read.to_string(), wanted.to_string()]
+}
+
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(format!(
@@ -107,24 +112,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.data_table(
         &["key", ">ranges", ">rows read", ">rows wanted"],
         [
-            [
-                "metric, host, time".to_owned(),
-                "1".to_owned(),
-                read.to_string(),
-                found.len().to_string(),
-            ],
-            [
-                "the same, skipping".to_owned(),
-                HOSTS.to_string(),
-                by_skipping.to_string(),
-                found.len().to_string(),
-            ],
-            [
-                "salt, metric, bucket, host, time".to_owned(),
-                fan_out.to_string(),
-                by_bucket.to_string(),
-                found_2.len().to_string(),
-            ],
+            compared("metric, host, time", &1, read, found.len()),
+            compared("the same, skipping", &HOSTS, by_skipping, found.len()),
+            compared("salt, metric, bucket, host, time", &fan_out, by_bucket, found_2.len()),
         ],
     );
     lab.assert_claim(
