@@ -60,7 +60,7 @@ fn sections(text: &str) -> Vec<Section<'_>> {
 }
 
 /// Returns the path at the start of a list item: ``1. `path`: ...``.
-fn place(line: &str) -> Option<&str> {
+pub(super) fn place(line: &str) -> Option<&str> {
     let (number, rest) = line.split_once(". `")?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| rest.split('`').next())?

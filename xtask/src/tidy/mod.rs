@@ -8,6 +8,7 @@ mod finding;
 mod import_circles;
 mod links;
 mod manifest;
+mod paths;
 mod phrase;
 pub(crate) mod sizes;
 mod sources;
@@ -24,13 +25,14 @@ use tree::Tree;
 /// Check of the whole tree.
 type Check = fn(&Tree) -> Vec<Finding>;
 
-const CHECKS: [Check; 8] = [
+const CHECKS: [Check; 9] = [
     crate_graph::check,
     dependencies::check,
     extending::check,
     import_circles::check,
     sources::check,
     links::check,
+    paths::check,
     testdata::check,
     words::check,
 ];
