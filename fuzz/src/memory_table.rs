@@ -76,14 +76,14 @@ impl Table for Rows {
             rows.reverse();
         }
         rows.truncate(scan.limit.unwrap_or(usize::MAX));
-        RowStream::new(Answer(rows))
+        RowStream::new(ScanRows(rows))
     }
 }
 
 /// All rows of a scan, returned at once.
-struct Answer(Vec<Row>);
+struct ScanRows(Vec<Row>);
 
-impl RowSource for Answer {
+impl RowSource for ScanRows {
     fn next_rows(&mut self) -> BoxFuture<'_, Result<Vec<Row>>> {
         let rows = std::mem::take(&mut self.0);
         Box::pin(async { Ok(rows) })

@@ -30,7 +30,7 @@ impl Cluster for StoreCluster {
     }
 
     fn admin(&self) -> Arc<dyn Admin> {
-        Arc::new(StoreAdmin { handle: Arc::clone(&self.handle), place: Place::Pool })
+        Arc::new(StoreAdmin { handle: Arc::clone(&self.handle), thread: AdminThread::Pool })
     }
 
     fn blocking_table(&self, name: &TableName) -> Result<Arc<dyn Table>> {
@@ -42,7 +42,7 @@ impl Cluster for StoreCluster {
     }
 
     fn blocking_admin(&self) -> Arc<dyn Admin> {
-        Arc::new(StoreAdmin { handle: Arc::clone(&self.handle), place: Place::Caller })
+        Arc::new(StoreAdmin { handle: Arc::clone(&self.handle), thread: AdminThread::Caller })
     }
 }
 
@@ -236,9 +236,9 @@ fn ready<'a, T: Send + 'a>(result: Result<T>) -> BoxFuture<'a, Result<T>> {
     Box::pin(std::future::ready(result))
 }
 
-/// Where administration is done: it waits for the disk.
+/// Thread of administrative calls, which wait for the disk.
 #[derive(Clone, Copy)]
-enum Place {
+enum AdminThread {
     /// On the calling thread.
     Caller,
     /// On a thread of the pool.
@@ -247,7 +247,7 @@ enum Place {
 
 struct StoreAdmin {
     handle: Arc<StoreHandle>,
-    place: Place,
+    thread: AdminThread,
 }
 
 impl StoreAdmin {
@@ -255,9 +255,9 @@ impl StoreAdmin {
         &self,
         work: impl FnOnce(&Engine) -> Result<T> + Send + 'static,
     ) -> BoxFuture<'_, Result<T>> {
-        match self.place {
-            Place::Caller => ready(work(&self.handle.engine)),
-            Place::Pool => {
+        match self.thread {
+            AdminThread::Caller => ready(work(&self.handle.engine)),
+            AdminThread::Pool => {
                 let engine = Arc::clone(&self.handle.engine);
                 Box::pin(self.handle.pool.run(move || work(&engine)))
             }
