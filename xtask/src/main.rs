@@ -96,7 +96,7 @@ fn run(arguments: &[String]) -> Result<()> {
             cargo(["run", "--quiet", "--package", "halite-wire-codegen", "--"]).args(rest),
         ),
         ("bench", rest) => bench::run_or_list(rest),
-        ("test" | "ci" | "tidy" | "loom" | "races", [extra, ..]) => {
+        ("test" | "ci" | "tidy" | "sizes" | "loom" | "races", [extra, ..]) => {
             Err(format!("unexpected arguments {extra:?} for `{task}`; see cargo xtask --help"))
         }
         _ => Err(format!("unknown task {task:?}; see cargo xtask --help")),

@@ -96,7 +96,8 @@ fn open_store(path: &Path, recovery: WalRecoveryMode) -> anyhow::Result<Store> {
 
 #[expect(
     clippy::print_stderr,
-    reason = "a loss, or the end of a write that was never acknowledged, is told to the person who typed the command"
+    reason = "a loss, or the end of a write that was never acknowledged, is told to the person who \
+              typed the command"
 )]
 fn report_losses(report: &OpenReport, path: &Path) {
     for cut in &report.wal_truncations {
@@ -105,7 +106,8 @@ fn report_losses(report: &OpenReport, path: &Path) {
     let (files, root) = (report.unlogged_files, path.display());
     if files > 0 {
         eprintln!(
-            "halite: warning: {files} files with cells that are nowhere else were moved to {root}/{}: if the manifest is an older one, run: halite repair {root}",
+            "halite: warning: {files} files with cells that are nowhere else were moved to \
+             {root}/{}: if the manifest is an older one, run: halite repair {root}",
             report.quarantine.as_deref().unwrap_or("halite/quarantine")
         );
     }
@@ -123,7 +125,8 @@ fn must_be_store(directory: &Path) -> anyhow::Result<()> {
     }
     let state = if directory.is_dir() { "the directory holds none" } else { "no such directory" };
     bail!(
-        "there is no store {}: {state}; give the directory of one, or the address of a cluster: zk://HOST:PORT, rpc://HOST:PORT or site:FILE",
+        "there is no store {}: {state}; give the directory of one, or the address of a cluster: \
+         zk://HOST:PORT, rpc://HOST:PORT or site:FILE",
         directory.display()
     )
 }
@@ -241,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_below_a_second_is_told_in_milliseconds() {
+    fn wait_below_one_second_prints_milliseconds() {
         assert_eq!(
             [1, 100, 999, 1000, 1001].map(format_wait),
             ["1 ms", "100 ms", "999 ms", "1 s", "2 s"]

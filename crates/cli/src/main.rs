@@ -33,7 +33,9 @@ fn main() -> ExitCode {
         std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let cli = Cli::try_parse()
         .unwrap_or_else(|error| unknown_name::suggest(error, Cli::command(), &arguments).exit());
-    let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let variables = std::env::vars_os().filter_map(|(name, value)| {
+        Some((name.into_string().ok()?, value.to_string_lossy().into_owned()))
+    });
     match unknown_name::check_variables(variables).and_then(|()| cmd::run(cli.command)) {
         Ok(code) => code,
         // The reader closed the pipe, as `head` does; nothing more can be printed.

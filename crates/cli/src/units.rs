@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_duration_needs_its_unit() {
+    fn duration_requires_unit() {
         assert_eq!(parse_duration("90s"), Ok(90_000));
         for text in ["90", "0s", "s", "-1s", "1y"] {
             assert!(parse_duration(text).is_err(), "{text}");
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_read_with_every_unit_people_write() {
+    fn sizes_parse_with_all_common_units() {
         for (text, bytes) in [
             ("0", 0),
             ("512", 512),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_read_with_every_unit_people_write() {
+    fn durations_parse_with_all_common_units() {
         for (text, ms) in [
             ("0", 0),
             ("5000", 5000),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_reads_back_as_the_same() {
+    fn formatted_sizes_and_times_parse_back() {
         for bytes in [0, 1, 1000, 1024, 65_536, 10 << 20, 10 << 30, (1 << 40) + 1] {
             assert_eq!(parse_bytes(&format_bytes(bytes)), Ok(bytes));
         }

@@ -44,16 +44,17 @@ pub(crate) fn suggest(mut error: Error, mut root: Command, arguments: &[String])
     error
 }
 
-/// Checks the environment variables of the command. A name is refused only if a known one is near,
-/// because other programs set variables with the prefix: an orchestrator names the addresses of a
-/// service `halite` so.
+/// Checks the names and values of environment variables. A name is refused only if a known one is
+/// near, because other programs set variables with the prefix.
 ///
 /// # Errors
 /// Returns an error for the first misspelt name.
-pub(crate) fn check_variables(names: impl Iterator<Item = String>) -> anyhow::Result<()> {
-    for name in names {
+pub(crate) fn check_variables(
+    variables: impl Iterator<Item = (String, String)>,
+) -> anyhow::Result<()> {
+    for (name, value) in variables {
         let Some(own) = name.strip_prefix(PREFIX) else { continue };
-        if VARIABLES.contains(&own) {
+        if VARIABLES.contains(&own) || is_service_address(own, &value) {
             continue;
         }
         let near = closest_match(own, VARIABLES.into_iter()).map(|near| format!("{PREFIX}{near}"));
@@ -66,11 +67,27 @@ pub(crate) fn check_variables(names: impl Iterator<Item = String>) -> anyhow::Re
         let option = own.to_lowercase().replace('_', "-");
         if let Some(near) = closest_match(&option, option_names()) {
             bail!(
-                "environment variable {name}: there is no such variable; give \"halite serve\" the option --{near}, or the key {near} in its configuration file"
+                "environment variable {name}: there is no such variable; give \"halite serve\" the \
+                 option --{near}, or the key {near} in its configuration file"
             );
         }
     }
     Ok(())
+}
+
+/// Returns `true` for a variable with which Kubernetes gives every container the addresses of a
+/// service, such as `HALITE_HTTP_PORT=tcp://10.0.0.1:80` of a service `halite-http`.
+fn is_service_address(name: &str, value: &str) -> bool {
+    let is_url = ["tcp://", "udp://", "sctp://"].iter().any(|scheme| value.starts_with(scheme));
+    let is_part = ["_PORT_", "SERVICE_PORT_"].iter().any(|part| {
+        let rest = name.split_once(part).map_or("", |(_, rest)| rest);
+        !rest.is_empty()
+    });
+    is_url
+        || is_part
+        || name.starts_with("PORT_")
+        || name.ends_with("SERVICE_HOST")
+        || name.ends_with("SERVICE_PORT")
 }
 
 #[cfg(test)]
@@ -88,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_flags_and_subcommands_are_refused_with_the_nearest() {
+    fn unknown_flags_and_subcommands_suggest_nearest_name() {
         for (line, near) in [
             ("halite serve --zk-port 1", "'--zookeeper-port'"),
             ("halite serve --wal-snyc flush", "'--wal-sync'"),
@@ -102,8 +119,8 @@ mod tests {
     }
 
     #[test]
-    fn misspelt_variables_are_refused_with_the_nearest() {
-        let check = |name: &str| check_variables([name.to_owned()].into_iter());
+    fn misspelled_variables_suggest_nearest_name() {
+        let check = |name: &str| check_variables([(name.to_owned(), "1".to_owned())].into_iter());
         for (name, near) in [
             ("HALITE_DATTA", "(did you mean HALITE_DATA?)"),
             ("HALITE_WAL_RECOVRY", "(did you mean HALITE_WAL_RECOVERY?)"),
@@ -119,7 +136,20 @@ mod tests {
     }
 
     #[test]
-    fn the_variables_of_all_arguments_are_known() {
+    fn addresses_of_services_are_no_misspelled_variables() {
+        for (name, value) in [
+            ("HALITE_HTTP_PORT", "tcp://10.0.0.1:80"),
+            ("HALITE_HTTP_PORT_80_TCP_PORT", "80"),
+            ("HALITE_ZOOKEEPER_SERVICE_PORT", "2181"),
+            ("HALITE_ZOOKEEPER_SERVICE_PORT_CLIENT", "2181"),
+            ("HALITE_DATA_SERVICE_HOST", "10.0.0.1"),
+        ] {
+            check_variables([(name.to_owned(), value.to_owned())].into_iter()).unwrap();
+        }
+    }
+
+    #[test]
+    fn variables_of_all_arguments_are_listed() {
         fn check(command: &Command) {
             for variable in command.get_arguments().filter_map(clap::Arg::get_env) {
                 let own = variable.to_str().and_then(|name| name.strip_prefix(PREFIX));

@@ -84,7 +84,8 @@ impl RpcError {
             }
             RpcErrorKind::TimedOut(after_ms) => {
                 let text = format!(
-                    "no answer in {after_ms} ms; look whether the server is overloaded or stuck, or raise rpc_timeout_ms"
+                    "no answer in {after_ms} ms; look whether the server is overloaded or stuck, \
+                     or raise rpc_timeout_ms"
                 );
                 Error::new(ErrorKind::Io, text)
             }

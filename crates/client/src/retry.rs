@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_is_busy_is_asked_again_after_the_pauses_of_hbase() {
+    async fn busy_server_is_retried_with_hbases_pauses() {
         let (outcome, tries, ms) =
             tried(vec![rpc_error(ExceptionKind::RegionTooBusy); 3], 60_000).await;
         assert_eq!((outcome.unwrap(), tries), ("done", 4));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_region_that_is_elsewhere_is_looked_for_at_once_and_then_with_pauses() {
+    async fn unserved_region_is_retried_immediately_then_with_pauses() {
         let (_, _, ms) = tried(vec![rpc_error(ExceptionKind::NotServingRegion)], 60_000).await;
         assert_eq!(ms, 0);
         let (_, _, ms) = tried(vec![rpc_error(ExceptionKind::NotServingRegion); 3], 60_000).await;
@@ -201,13 +201,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_is_throttled_waits_as_long_as_he_is_told() {
+    async fn throttled_call_waits_for_the_requested_time() {
         let told = RpcError::from(Exception::throttled(ThrottleType::NumberOfRequests, 1234));
         assert_eq!(tried(vec![told], 60_000).await.2, 1234);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn tries_and_time_run_out_and_the_error_says_how_often_it_was_tried() {
+    async fn retries_end_by_count_or_deadline_with_try_count() {
         let (outcome, tries, _) =
             tried(vec![rpc_error(ExceptionKind::RegionTooBusy); 9], 60_000).await;
         let error = outcome.unwrap_err().at("table t").into_error();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_wants_to_know_is_told_of_each_wait_and_of_nothing_else() {
+    async fn observer_receives_each_wait_only() {
         let waits = Arc::new(std::sync::Mutex::new(Vec::new()));
         let told = Arc::clone(&waits);
         let mut config = config();
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn tries_and_time_that_are_told_count_from_the_last_progress() {
+    async fn observed_tries_and_time_restart_at_progress() {
         let waits = Arc::new(std::sync::Mutex::new(Vec::new()));
         let told = Arc::clone(&waits);
         let mut config = config();
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_final_is_tried_once() {
+    async fn permanent_failure_is_not_retried() {
         for failure in
             [rpc_error(ExceptionKind::NoSuchColumnFamily), RpcError::from(Error::invalid("no"))]
         {

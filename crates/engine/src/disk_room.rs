@@ -171,8 +171,9 @@ impl DiskRoom {
         };
         let (root, reserve, free) = (self.env.fs.root(), self.reserve_of(space), space.free_bytes);
         let text = format!(
-            "the disk of {root} has {free} bytes free, of which {reserve} are kept for flushes and the log (disk_reserve_bytes): writes are refused, \
-             reads go on; make room, and writes go on by themselves"
+            "the disk of {root} has {free} bytes free, of which {reserve} are kept for flushes and \
+             the log (disk_reserve_bytes): writes are refused, reads go on; make room, and writes \
+             go on by themselves"
         );
         Err(Error::new(ErrorKind::DiskFull, text))
     }
@@ -221,7 +222,8 @@ impl DiskRoom {
             return Ok(());
         }
         let text = format!(
-            "{} bytes are free on the disk of {}, and {kept} are kept; make room, and it is done then",
+            "{} bytes are free on the disk of {}, and {kept} are kept; make room, and it is done \
+             then",
             space.free_bytes,
             self.env.fs.root()
         );
@@ -253,7 +255,8 @@ impl DiskRoom {
 
     fn too_little(&self, what: &str, bytes: u64, free: u64) -> Error {
         let text = format!(
-            "{what} needs up to {bytes} bytes, and there are {free} for it on the disk of {}; nothing is lost; make room, and it is done then",
+            "{what} needs up to {bytes} bytes, and there are {free} for it on the disk of {}; \
+             nothing is lost; make room, and it is done then",
             self.env.fs.root()
         );
         Error::new(ErrorKind::DiskFull, text)
@@ -280,7 +283,7 @@ mod tests {
     use crate::env::sim::SimEnv;
 
     #[test]
-    fn writes_are_refused_below_the_reserve_and_taken_a_little_above_it() {
+    fn writes_are_rejected_below_reserve_with_hysteresis() {
         let sim = SimEnv::new(1);
         let env = sim.env();
         let room = DiskRoom::new(&env, Some(800));
@@ -302,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reserve_is_a_part_of_the_disk_unless_it_is_given() {
+    fn reserve_defaults_to_a_fraction_of_the_disk() {
         let sim = SimEnv::new(1);
         for (total, reserve, segment) in [
             (2_000, 500, 64 << 10),
@@ -325,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn compactions_leave_the_reserve_and_each_others_room_and_flushes_need_not() {
+    fn compactions_respect_reserve_and_claims_while_flushes_use_reserve() {
         let sim = SimEnv::new(1);
         sim.fs.set_capacity(Some(1000));
         let room = DiskRoom::new(&sim.env(), Some(100));

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_value_lies_in_the_bucket_whose_bound_is_the_next_above_it() {
+    fn value_is_counted_in_its_tightest_bucket() {
         for us in (0..5000).chain([1 << 20, (1 << 20) + 1, 60_000_000]) {
             let bucket = bucket_of(us);
             assert!(us <= bound_of(bucket), "{us} in bucket {bucket}");
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_come_from_the_counts() {
+    fn quantiles_are_estimated_from_bucket_counts() {
         let histogram = Histogram::default();
         (1..=100).for_each(|ms| histogram.record(Duration::from_millis(ms)));
         let p50 = histogram.quantile(0.5);

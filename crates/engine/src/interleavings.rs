@@ -47,7 +47,7 @@ fn walk(table: &MemTable) -> Vec<u64> {
 
 /// Runs `write` concurrently with a reader and checks that the reader finds at least the cells
 /// announced before it began.
-fn beside_a_reader(write: fn(&MemTable, &dyn Fn(usize))) {
+fn explore_with_reader(write: fn(&MemTable, &dyn Fn(usize))) {
     explore(move || {
         let (table, announced) = (Arc::new(MemTable::new(4096)), Arc::new(AtomicUsize::new(0)));
         let reader = {
@@ -67,8 +67,8 @@ fn beside_a_reader(write: fn(&MemTable, &dyn Fn(usize))) {
 }
 
 #[test]
-fn a_reader_finds_whole_cells_in_order_beside_single_insertions() {
-    beside_a_reader(|table, announce| {
+fn reader_sees_whole_ordered_cells_during_single_insertions() {
+    explore_with_reader(|table, announce| {
         insert(table, "b", 1);
         announce(1);
         insert(table, "a", 2);
@@ -77,8 +77,8 @@ fn a_reader_finds_whole_cells_in_order_beside_single_insertions() {
 }
 
 #[test]
-fn a_reader_finds_whole_cells_in_order_beside_a_group() {
-    beside_a_reader(|table, announce| {
+fn reader_sees_whole_ordered_cells_during_group_insertion() {
+    explore_with_reader(|table, announce| {
         let keys = [key("a"), key("c")];
         let cells = [CellRef::new(&keys[0], b"a", b"", 1), CellRef::new(&keys[1], b"c", b"", 2)];
         table.writer().insert_all(cells.into_iter());
@@ -87,7 +87,7 @@ fn a_reader_finds_whole_cells_in_order_beside_a_group() {
 }
 
 #[test]
-fn a_search_finds_what_was_announced_whatever_its_tower_shows() {
+fn search_finds_announced_cell_with_any_visible_tower() {
     explore(|| {
         let (table, announced) = (Arc::new(MemTable::new(4096)), Arc::new(AtomicUsize::new(0)));
         insert(&table, "m", 1);
@@ -114,7 +114,7 @@ fn a_search_finds_what_was_announced_whatever_its_tower_shows() {
 /// The log may complete before or after the memstore has the last cell. At any read point, all
 /// cells up to it are found.
 #[test]
-fn every_cell_up_to_the_read_point_is_found() {
+fn reader_finds_every_cell_up_to_read_point() {
     explore(|| {
         let (table, mvcc) = (Arc::new(MemTable::new(4096)), Arc::new(Mvcc::new(0)));
         let log = {

@@ -156,7 +156,8 @@ impl Options {
         }
         if self.global_memstore_bytes < MIN_GLOBAL_MEMSTORE_BYTES {
             return wrong(
-                "global_memstore_bytes is below 65536; give at least that, or every write waits for its own flush",
+                "global_memstore_bytes is below 65536; give at least that, or every write waits \
+                 for its own flush",
             );
         }
         if self.min_compaction_files < 2 || self.max_compaction_files < self.min_compaction_files {
@@ -179,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memstores_that_hold_next_to_nothing_are_refused() {
+    fn tiny_global_memstore_size_is_rejected() {
         let checked =
             |global_memstore_bytes| Options { global_memstore_bytes, ..Options::default() }.check();
         for bytes in [0, 1, 65_535] {

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn tried_lock_may_be_out_of_order_and_counts() {
+    fn try_lock_may_be_out_of_order_and_counts() {
         let (writer, buffer) = (mutex(LockRank::SegmentWriter), mutex(LockRank::WalBuffer));
         let held = buffer.lock();
         let tried = writer.try_lock().unwrap();
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn rank_is_kept_during_wait() {
+    fn rank_is_held_during_wait() {
         let (buffer, condition) = (mutex(LockRank::WalBuffer), Condvar::new());
         let (guard, timed_out) = buffer.lock().wait_timeout(&condition, Duration::from_millis(1));
         assert!(timed_out && panic_of(|| drop(mutex(LockRank::Rows).lock())).contains("WalBuffer"));

@@ -270,7 +270,8 @@ impl JobScheduler {
                 && is_full()
             {
                 let text = format!(
-                    "region {} is too busy: its memstores are full and flushing them failed: {error}",
+                    "region {} is too busy: its memstores are full and flushing them failed: \
+                     {error}",
                     region.info().display_name()
                 );
                 return Err(Error::new(ErrorKind::Busy, text).with_source(error.clone()));

@@ -38,7 +38,10 @@ impl StoreLock {
             .lock(layout::LOCK, "")
             .map_err(|error| Error::io(format!("locking {name}"), error))?;
         let lock = lock.ok_or_else(|| {
-            let text = format!("{root} is held by another process ({name} is locked); close that one, or use another directory");
+            let text = format!(
+                "{root} is held by another process ({name} is locked); close that one, or use \
+                 another directory"
+            );
             Error::new(ErrorKind::Locked, text)
         })?;
         let examined_ns = AtomicU64::new(env.clock.monotonic_ns());
@@ -93,8 +96,9 @@ impl StoreLock {
 
 fn lost(root: &str) -> Error {
     let text = format!(
-        "the lock of {root} is lost: the directory or {} in it was removed or replaced, and another process may have opened the store; \
-         nothing is changed there any more: end this process and see that one process has the store open",
+        "the lock of {root} is lost: the directory or {} in it was removed or replaced, and \
+         another process may have opened the store; nothing is changed there any more: end this \
+         process and see that one process has the store open",
         layout::LOCK
     );
     Error::new(ErrorKind::Stopped, text)

@@ -351,7 +351,10 @@ impl Admin for StoreAdmin {
             let region = engine.region(&name)?;
             let (table, shown) = (&region.info().table, region.info().display_name());
             if !engine.descriptor(table)?.split_enabled() {
-                let text = format!("Split region {shown} failed as region split is disabled for the table; alter {table} with SPLIT_ENABLED => true");
+                let text = format!(
+                    "Split region {shown} failed as region split is disabled for the table; alter \
+                     {table} with SPLIT_ENABLED => true"
+                );
                 return Err(Error::invalid(text));
             }
             engine.split_region(&name, at)
@@ -370,7 +373,8 @@ impl Admin for StoreAdmin {
             let table = &region.info().table;
             if !engine.descriptor(table)?.merge_enabled() {
                 let text = format!(
-                    "Merge of [{first}, {second}] failed as region merge is disabled for the table; alter {table} with MERGE_ENABLED => true"
+                    "Merge of [{first}, {second}] failed as region merge is disabled for the \
+                     table; alter {table} with MERGE_ENABLED => true"
                 );
                 return Err(Error::invalid(text));
             }

@@ -80,8 +80,9 @@ pub async fn move_row(
         let copied = whole(table, &to).await?;
         if !source.iter().all(|cell| holds(&copied, &cell)) {
             return Err(Error::invalid(format!(
-                "the copy of row {} does not read back whole under {}: delete markers there are newer than its cells, or other writers \
-                 replaced them. The old row is untouched; run a major compaction of table {}, and move it again",
+                "the copy of row {} does not read back whole under {}: delete markers there are \
+                 newer than its cells, or other writers replaced them. The old row is untouched; \
+                 run a major compaction of table {}, and move it again",
                 to_string_binary(&from),
                 to_string_binary(&to),
                 table.name()
@@ -101,7 +102,8 @@ async fn whole(table: &dyn Table, row: &Bytes) -> Result<Row> {
 fn occupied(table: &dyn Table, to: &[u8]) -> Error {
     let key = to_string_binary(to);
     Error::invalid(format!(
-        "table {} has a row {key} already, and nothing was moved; choose another key, or say that it is to be replaced",
+        "table {} has a row {key} already, and nothing was moved; choose another key, or say that \
+         it is to be replaced",
         table.name()
     ))
 }
@@ -244,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn all_families_and_versions_of_a_row_move_with_their_times() {
+    fn row_moves_with_all_families_versions_and_timestamps() {
         let place = test_table();
         for (column, time, value) in
             [(("f", "a"), 10, "one"), (("f", "a"), 20, "two"), (("g", "b"), 15, "three")]
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_is_there_is_replaced_only_if_that_is_said() {
+    fn existing_row_is_replaced_only_with_overwrite() {
         let place = test_table();
         place.put("old", ("f", "a"), 10, "moved");
         place.put("new", ("f", "a"), 30, "newer than what is moved");
@@ -275,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_and_a_key_of_its_own_are_refused() {
+    fn missing_row_and_invalid_new_keys_are_rejected() {
         let place = test_table();
         place.put("a", ("f", "q"), 1, "v");
         for (from, to, said) in
@@ -288,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_markers_hide_leaves_the_old_row() {
+    fn copy_hidden_by_markers_keeps_the_old_row() {
         let place = test_table();
         place.put("a", ("f", "q"), 10, "v");
         place.moves("a", "b", false).unwrap();
@@ -348,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_at_any_write_leaves_a_copy_and_the_same_call_finishes_the_move() {
+    fn interrupted_move_loses_no_row_and_can_be_repeated() {
         for writes in 0..2 {
             let place = test_table();
             place.put("old", ("f", "a"), 10, "one");
@@ -367,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_while_a_row_is_moved_stays_under_the_old_key() {
+    fn concurrent_writes_during_move_keep_the_old_key() {
         let place = test_table();
         place.put("old", ("f", "a"), 10, "moved");
         let source = block_on(whole(&*place.table, &Bytes::from("old"))).unwrap();

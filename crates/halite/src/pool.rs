@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_is_answered_in_any_order_and_after_a_panic() {
+    fn pool_runs_tasks_concurrently_and_after_panics() {
         let pool = Pool::default();
         let answers: Vec<_> = (0..20).map(|i| pool.run(move || Ok(i * 2))).collect();
         for (i, answer) in answers.into_iter().enumerate() {

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn fit_counts_keys_and_keeps_three_that_do_not_fit() {
+    fn fit_counts_keys_and_keeps_three_mismatches() {
         let found = fit("(a STRING, b U8)", &[b"a\0\x01\x07", b"odd", b"x", b"y", b"z"]);
         assert_eq!((found.keys, found.fitting, found.examples.len()), (5, 1, 3));
         assert!(!found.is_enough() && found.examples[0].0 == "odd");

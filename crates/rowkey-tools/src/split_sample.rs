@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_is_cut_into_equal_parts_by_keys_as_short_as_can_be() {
+    fn sample_is_split_equally_by_shortest_keys() {
         let keys: Vec<_> = (0..1000).map(|row| Bytes::from(format!("user_{row:04}_x"))).collect();
         let splits = split_sample(keys.clone(), 4).expect("splits");
         let printed: Vec<_> = splits.keys.iter().map(|key| to_string_binary(key)).collect();

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn salts_must_belong_and_dictionaries_need_not_be_there() {
+    fn key_check_verifies_salts_without_dictionaries() {
         let schema: KeySchema = "(SALT(4 BY id), id STRING)".parse().unwrap();
         let good = schema.encode(&["a".into()]).unwrap();
         let mut bad = good.to_vec();

@@ -123,7 +123,8 @@ impl KeyQuery {
         let (name, rest) = text.split_at(at);
         if name.ends_with('!') {
             return Err(format!(
-                "{text:?}: that a field is not equal to a value cannot be asked; ask for what is below and above it"
+                "{text:?}: that a field is not equal to a value cannot be asked; ask for what is \
+                 below and above it"
             ));
         }
         let field = key.field_by_name(name)?;
@@ -141,8 +142,9 @@ impl KeyQuery {
         let test = predicate(ty, rest, value).map_err(|error| format!("{name}: {error}"))?;
         if is_address && matches!(test, Predicate::Range { .. }) {
             return Err(format!(
-                "{name}: it is text to the table, and the key holds it as IPV4({name}): 10.0.0.10 lies before 10.0.0.9. Ask for single addresses, or \
-                 declare the type IPV4, of which there are ranges"
+                "{name}: it is text to the table, and the key holds it as IPV4({name}): 10.0.0.10 \
+                 lies before 10.0.0.9. Ask for single addresses, or declare the type IPV4, of \
+                 which there are ranges"
             ));
         }
         Ok(self.with(field, test))
@@ -225,7 +227,8 @@ fn range(
     let (from, to) = (bound(low)?, bound(high)?);
     if [&from, &to].into_iter().flatten().any(Value::is_null) {
         return Err(format!(
-            "{low}..{high}: null is no end of a range; leave that side open, which leaves null out too"
+            "{low}..{high}: null is no end of a range; leave that side open, which leaves null out \
+             too"
         ));
     }
     if let (Some(from), Some(to)) = (&from, &to)
@@ -233,10 +236,12 @@ fn range(
     {
         return Err(match from.compare(to) {
             Ordering::Equal => format!(
-                "{low}..{high} is empty, because its end is not included; write a single value without dots"
+                "{low}..{high} is empty, because its end is not included; write a single value \
+                 without dots"
             ),
             _ => format!(
-                "{low}..{high} ends before it begins; the lesser value comes first, for fields in descending order too"
+                "{low}..{high} ends before it begins; the lesser value comes first, for fields in \
+                 descending order too"
             ),
         });
     }
@@ -377,7 +382,8 @@ fn plain(text: &str) -> Result<(), String> {
         |word: &str| ["OR", "AND", "||", "&&"].iter().any(|joint| word.eq_ignore_ascii_case(joint));
     if text.split_whitespace().any(is_joint) {
         return Err(format!(
-            "{text:?}: conditions are not joined by words; one of several values is FIELD=A,B, and conditions that all hold are arguments of their own; {literal}"
+            "{text:?}: conditions are not joined by words; one of several values is FIELD=A,B, and \
+             conditions that all hold are arguments of their own; {literal}"
         ));
     }
     Ok(())
@@ -393,7 +399,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conditions_and_values_are_read_and_mistakes_name_the_field() {
+    fn conditions_and_values_parse_and_errors_name_the_field() {
         let key: KeySchema = "(device_id STRING, ts TIMESTAMP DESC)".parse().unwrap();
         let values = key.parse_values(["device_id=s1", "ts=2024-03-15"]).unwrap();
         assert_eq!(
@@ -424,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_hold_text_with_any_signs_in_it() {
+    fn quoted_text_may_contain_any_character() {
         let key: KeySchema = "(name STRING, n U8 NULLABLE)".parse().unwrap();
         let test = |text: &str| {
             KeyQuery::all()
@@ -452,7 +458,7 @@ mod tests {
 
     /// Regression test: a prefix in this notation was compared literally, so that no row was found.
     #[test]
-    fn beginnings_of_bytes_are_read_as_bytes_are() {
+    fn byte_prefixes_are_parsed_as_byte_literals() {
         let key: KeySchema = "(b BYTES, n U8)".parse().unwrap();
         let test = |text: &str| {
             KeyQuery::all()
@@ -476,7 +482,7 @@ mod tests {
 
     /// Regression test: ranges of addresses were compared as text, which omitted rows.
     #[test]
-    fn addresses_that_are_text_are_asked_for_one_by_one() {
+    fn text_addresses_accept_prefixes_and_reject_ranges() {
         let key: KeySchema = "(IPV4(h), n U8)".parse().unwrap();
         let test = |text: &str| {
             KeyQuery::all()
@@ -496,7 +502,7 @@ mod tests {
     /// Regression test: blanks inside quotes split a value, and `*` was interpreted as text for
     /// encoded values.
     #[test]
-    fn values_of_one_line_are_cut_at_blanks_outside_of_quotes() {
+    fn line_values_are_split_at_unquoted_blanks() {
         let pieces = |line: &str| {
             values_of_line(line)
                 .map(|pieces| pieces.iter().map(|piece| (*piece).to_owned()).collect::<Vec<_>>())
@@ -520,7 +526,7 @@ mod tests {
     /// Regression test: words of other query languages were compared as text, and reversed ranges
     /// were planned as no key at all.
     #[test]
-    fn what_would_be_misunderstood_is_refused_with_what_to_write() {
+    fn misleading_conditions_are_rejected_with_a_fix() {
         let key: KeySchema = "(name STRING, ts TIMESTAMP DESC)".parse().unwrap();
         for (text, wanted) in [
             ("name=a OR b", "one of several values is FIELD=A,B"),
@@ -555,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_values_are_the_keys_of_every_choice() {
+    fn value_lists_expand_to_every_combination() {
         let key: KeySchema = "(a STRING, b U8)".parse().unwrap();
         let keys = key.parse_value_lists(["b=1,2", "a=x,'y,z'"]).unwrap();
         assert_eq!(keys[1], vec!["x".into(), Value::Unsigned(2)]);

@@ -198,7 +198,8 @@ impl Dictionary {
             let number = self.number_for(field, value).await?;
             if *width < 8 && number >> (8 * width) != 0 {
                 return Err(Error::invalid(format!(
-                    "the dictionary of {name} has no more numbers of {width} bytes; declare a wider DICT in a new table"
+                    "the dictionary of {name} has no more numbers of {width} bytes; declare a \
+                     wider DICT in a new table"
                 )));
             }
             self.insert(field, number, value)?;
@@ -247,7 +248,8 @@ impl Dictionary {
         if known.values.len() >= MAX_ENTRIES && !known.values.contains_key(&(field, number)) {
             let name = self.fields[field].as_ref().map_or("", |(name, _)| name);
             return Err(Error::invalid(format!(
-                "the dictionaries of {} have more than {MAX_ENTRIES} entries; HASH({name}) suits a field with this many values",
+                "the dictionaries of {} have more than {MAX_ENTRIES} entries; HASH({name}) suits a \
+                 field with this many values",
                 self.table.name()
             )));
         }

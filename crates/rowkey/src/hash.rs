@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn salts_are_those_that_others_compute() {
+    fn salts_match_reference_implementations() {
         let of = |function, text, count| salt(function, Input::Text(text), count);
         assert_eq!(of(HashFunction::Murmur3, "iceberg", u32::MAX), Some(1_210_000_089));
         assert_eq!(of(HashFunction::Murmur3, "user_001", 16), Some(6));
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_remainder_is_never_negative_and_wants_an_integer() {
+    fn modulo_salt_is_nonnegative_and_requires_an_integer() {
         assert_eq!(
             salt(HashFunction::Modulo, Input::Integer { bits: 17, negative: false }, 5),
             Some(2)
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_are_the_published_ones() {
+    fn digests_match_published_values() {
         let hex = |function| {
             let mut room = [0; MAX_DIGEST_BYTES];
             let digest = digest(function, Input::Text("abc"), &mut room).expect("a digest");

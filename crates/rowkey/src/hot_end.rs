@@ -96,7 +96,8 @@ impl fmt::Display for HotEnd<'_> {
         let end = if self.is_first { "first" } else { "last" };
         write!(
             out,
-            "{} {}: rows that come one after the other lie side by side, and one region, the {end}, takes every write.",
+            "{} {}: rows that come one after the other lie side by side, and one region, the \
+             {end}, takes every write.",
             self.field.name, self.growth
         )
     }
@@ -147,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_that_begins_with_what_grows_has_a_hot_end_and_a_salted_form() {
+    fn time_first_key_has_hot_end_and_salted_form() {
         let key: KeySchema = "(CONST 'v', ts TIMESTAMP DESC, host STRING)".parse().unwrap();
         let hot = HotEnd::of_key(&key).expect("it begins with a time");
         assert_eq!((hot.segment, hot.growth, hot.is_first), (1, Growth::Time, true));

@@ -27,7 +27,10 @@ impl FieldType {
         }
         let value = self.parse_some(text).ok_or_else(|| match self {
             Self::Timestamp(_) if is_leap_second(text) => {
-                format!("{text:?} has a second 60, which times since 1970 do not count; write second 59 or the next minute")
+                format!(
+                    "{text:?} has a second 60, which times since 1970 do not count; write second \
+                     59 or the next minute"
+                )
             }
             _ => format!("{text:?} is no {self}; {}", self.example()),
         })?;
@@ -122,7 +125,8 @@ pub fn read_bytes(text: &str) -> Result<Vec<u8>, String> {
     };
     let wrong = || {
         format!(
-            "{text}: pairs of hexadecimal digits are wanted between x' and ', as in x'0aff'; for the sign x itself write \\x78"
+            "{text}: pairs of hexadecimal digits are wanted between x' and ', as in x'0aff'; for \
+             the sign x itself write \\x78"
         )
     };
     rest.strip_suffix('\'').and_then(hexadecimal).ok_or_else(wrong)
@@ -271,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_write_becomes_the_value_they_mean() {
+    fn literals_parse_to_the_intended_values() {
         let millis = FieldType::Timestamp(TimeUnit::Millis);
         let good = [
             (FieldType::Bool, "TRUE", Value::Bool(true)),
@@ -314,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn times_and_dates_are_shown_as_such_where_there_is_a_calendar() {
+    fn times_and_dates_print_as_calendar_dates_or_numbers() {
         let shown =
             |value: i64, ty: FieldType| LiteralDisplay(&Value::Signed(value), ty).to_string();
         let millis = FieldType::Timestamp(TimeUnit::Millis);
@@ -326,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_value_is_told_with_one_that_is() {
+    fn invalid_literal_errors_state_a_valid_form() {
         let bad = [
             (FieldType::U8, "256", "from 0 to 255"),
             (FieldType::U8, "-1", "a number is wanted"),
@@ -369,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_shown_as_it_is_read() {
+    fn printed_text_uses_literal_escapes() {
         let shown = |text: &str| LiteralDisplay(&text.into(), FieldType::String).to_string();
         assert_eq!(shown("\u{5f20}\u{4e09} caf\u{e9}"), "'\u{5f20}\u{4e09} caf\u{e9}'");
         assert_eq!(shown("it's\n\u{202e}\\"), "'it''s\\x0A\\xE2\\x80\\xAE\\x5C'");

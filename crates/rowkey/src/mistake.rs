@@ -86,7 +86,7 @@ mod tests {
     use crate::codec::NoResolver;
 
     #[test]
-    fn a_wrong_salt_hash_or_constant_says_which_is_expected() {
+    fn wrong_derived_bytes_error_states_the_expected_bytes() {
         let said = |key: &str, bytes: &[u8]| {
             let key: KeySchema = key.parse().unwrap();
             key.describe_bad_key(bytes, &NoResolver, &key.decode(bytes).unwrap_err())
@@ -108,12 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_names_its_field() {
+    fn wrong_value_error_names_its_field() {
         let key: KeySchema = "(id STRING, ts TIMESTAMP)".parse().unwrap();
         let error = key.encode(&["a".into(), Value::Null]).unwrap_err();
         assert_eq!(
             key.describe_error(&error),
-            "field ts: segment 2 of the row key, at byte 3: the value is null, and the field is not NULLABLE"
+            "field ts: segment 2 of the row key, at byte 3: the value is null, and the field is \
+             not NULLABLE"
         );
     }
 }

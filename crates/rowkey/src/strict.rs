@@ -35,7 +35,8 @@ impl StrictKeys {
                 table.name()
             ))),
             None => Err(Error::invalid(format!(
-                "table {} has {ROW_KEY_STRICT} and declares no ROW_KEY; declare one, or leave it out",
+                "table {} has {ROW_KEY_STRICT} and declares no ROW_KEY; declare one, or leave it \
+                 out",
                 table.name()
             ))),
         }
@@ -62,7 +63,10 @@ impl RowCheck for Strict {
         let key = self.0.as_ref().map_err(Clone::clone)?;
         key.check_key(row).map_err(|error| {
             let text = key.describe_error(&error);
-            Error::invalid(format!("it is no key of the declared {key}, and {ROW_KEY_STRICT} refuses it: {text}; make keys with halite key encode"))
+            Error::invalid(format!(
+                "it is no key of the declared {key}, and {ROW_KEY_STRICT} refuses it: {text}; make \
+                 keys with halite key encode"
+            ))
         })
     }
 }
@@ -99,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_is_strict_about_nothing_is_refused() {
+    fn strict_table_without_valid_key_is_rejected() {
         for (strict, key, wanted) in [
             ("yes", Some("(a STRING)"), "give true or false"),
             ("true", None, "declares no ROW_KEY"),

@@ -154,7 +154,8 @@ impl<'k> FromValue<'k> for Uuid {
 }
 
 const NOT_BORROWED: KeyErrorKind = KeyErrorKind::Unsupported(
-    "the key does not contain its bytes unchanged, so it cannot be borrowed; declare the field as a Cow, a String or a Vec",
+    "the key does not contain its bytes unchanged, so it cannot be borrowed; declare the field as \
+     a Cow, a String or a Vec",
 );
 
 macro_rules! from_texts {

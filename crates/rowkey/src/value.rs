@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn decimals_are_printed_as_people_write_them() {
+    fn decimals_are_printed_in_plain_or_exponent_notation() {
         let printed: Vec<_> =
             [decimal(314, -2), decimal(-1, -3), decimal(-1, 3), decimal(0, 0), decimal(1, 60)]
                 .iter()
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_have_one_order_with_every_nan_at_its_end() {
+    fn floats_sort_with_every_nan_last() {
         let values =
             [f64::NEG_INFINITY, -1.5, -0.0, 0.0, 1.5, f64::INFINITY, f64::NAN].map(Value::F64);
         assert!(values.is_sorted_by(|a, b| a.compare(b) == Ordering::Less));
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_takes_what_fits_its_width_and_null() {
+    fn types_accept_values_that_fit_and_null() {
         assert!(
             FieldType::U8.accepts(&Value::Unsigned(255))
                 && !FieldType::U8.accepts(&Value::Unsigned(256))

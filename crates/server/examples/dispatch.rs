@@ -126,7 +126,8 @@ fn compare(time: Duration) -> Result<()> {
     // One thread is enough for clients that only wait, and leaves the other cores to the server.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     println!(
-        "| calls | connections | beside | Gets/s | p50 us | p99 us | server CPU us/Get |\n|---|---|---|---|---|---|---|"
+        "| calls | connections | beside | Gets/s | p50 us | p99 us | server CPU us/Get |\n\
+         |---|---|---|---|---|---|---|"
     );
     for (name, _) in VARIANTS {
         let mut server = start(name)?;

@@ -220,7 +220,8 @@ impl Config {
         fixed.sort_unstable();
         if let Some([twice, ..]) = fixed.array_windows().find(|[a, b]| a == b) {
             return Err(Error::invalid(format!(
-                "port {twice} is given twice; give each service a port of its own, or 0 for any that is free"
+                "port {twice} is given twice; give each service a port of its own, or 0 for any \
+                 that is free"
             )));
         }
         if let Advertise::Host(host) = &self.advertise_host
@@ -236,7 +237,8 @@ impl Config {
             .is_some_and(|rest| rest.split('/').all(|name| !matches!(name, "" | "." | "..")));
         if !is_path || self.znode_parent.starts_with("/zookeeper") {
             return Err(Error::invalid(format!(
-                "znode_parent {:?} is no place for a cluster; give a path from the root, as in /hbase",
+                "znode_parent {:?} is no place for a cluster; give a path from the root, as in \
+                 /hbase",
                 self.znode_parent
             )));
         }
@@ -305,14 +307,16 @@ impl Limits {
         }
         if !(1024..=i32::MAX as usize).contains(&self.max_request_bytes) {
             return Err(Error::invalid(
-                "max_request_bytes must be from 1024 to 2147483647, the largest length a frame can have",
+                "max_request_bytes must be from 1024 to 2147483647, the largest length a frame can \
+                 have",
             ));
         }
         // A request that exceeds every share would be received in part and never served.
         let (shared, frame) = (self.max_network_buffer_bytes, self.max_request_bytes);
         if shared / 4 < frame || self.max_address_buffer_bytes / 2 < frame {
             return Err(Error::invalid(format!(
-                "max_network_buffer_bytes must be at least four times and max_address_buffer_bytes at least twice max_request_bytes, which is {frame}"
+                "max_network_buffer_bytes must be at least four times and max_address_buffer_bytes \
+                 at least twice max_request_bytes, which is {frame}"
             )));
         }
         let times = [
@@ -341,12 +345,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_defaults_are_sound() {
+    fn default_config_is_valid() {
         Config::default().check().unwrap();
     }
 
     #[test]
-    fn a_port_given_twice_and_an_endless_lease_are_refused() {
+    fn duplicate_port_and_excessive_scanner_timeout_are_rejected() {
         let config = Config { http_port: Some(16_000), ..Config::default() };
         assert!(config.check().unwrap_err().message().contains("port 16000 is given twice"));
         let any = Config {

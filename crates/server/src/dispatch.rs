@@ -358,7 +358,8 @@ pub(crate) fn exception_frame(call_id: u32, fault: &CallError) -> BytesMut {
 
 /// Returns the error for a response that did not get network buffers in time.
 fn no_room() -> CallError {
-    let text = "no network buffers are left for the answer, since clients do not read theirs (max-network-buffer-size); come again later";
+    let text = "no network buffers are left for the answer, since clients do not read theirs \
+                (max-network-buffer-size); come again later";
     CallError::new(ExceptionKind::CallQueueTooBig, text)
 }
 
@@ -384,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_panics_is_answered_where_it_was_read_too() {
+    fn inline_call_panic_is_returned_as_do_not_retry() {
         let rig = TestServer::new();
         let call = testing::call::<service::ClientGet>(&rig.peer, &pb::GetRequest::default());
         let progress =

@@ -48,8 +48,9 @@ impl Services {
         let master = Arc::new(Master::new(Arc::clone(&context))?);
         if let Err(error) = master_service::put_quotas_in_force(&master) {
             tracing::error!(
-                "quotas are not in force, since hbase:quota cannot be read: {error}; enable the table if it is disabled, and if it has been altered \
-                 disable and drop it; the next start reads it, or makes it anew"
+                "quotas are not in force, since hbase:quota cannot be read: {error}; enable the \
+                 table if it is disabled, and if it has been altered disable and drop it; the next \
+                 start reads it, or makes it anew"
             );
         }
         Ok(Self {

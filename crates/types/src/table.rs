@@ -30,7 +30,8 @@ pub trait Cluster: Send + Sync {
     fn admin(&self) -> Arc<dyn Admin>;
 
     /// Returns a handle to a table for a caller whose thread may block: an embedded store does the
-    /// work of such a table's futures on the thread that polls them, not on threads of its own.
+    /// work of such a table in the call itself, on the caller's thread, and the future that the
+    /// call returns is ready. Dropping the future does not undo the call.
     ///
     /// # Errors
     /// `NoSuchTable` and `TableDisabled`, if the cluster can tell without input or output.

@@ -73,7 +73,8 @@ impl<W: Write> Report<W> {
         }
         writeln!(
             self.out,
-            "\ncpu: of all threads, including flushes and compactions during the workload. written: bytes to log and files per byte put."
+            "\ncpu: of all threads, including flushes and compactions during the workload. \
+             written: bytes to log and files per byte put."
         )
     }
 }
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_the_table_names_its_durability() {
+    fn table_row_names_write_durability() {
         let text = printed(false, None);
         let line = text.lines().find(|line| line.starts_with("randomRead")).unwrap();
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_one_object_a_line() {
+    fn json_prints_one_object_per_line() {
         let text = printed(true, Some(2.5));
         assert_eq!(text.lines().count(), 1);
         assert!(

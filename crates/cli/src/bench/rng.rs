@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_frequent_rank_has_the_share_that_zipf_gives_it() {
+    fn most_frequent_rank_has_zipfian_share() {
         let zipfian = Zipfian::new(ROWS);
         let mut chance = SeededRng::new(1);
         let zeros = (0..DRAWS).filter(|_| zipfian.next(&mut chance) == 0).count();
@@ -135,13 +135,13 @@ mod tests {
     }
 
     #[test]
-    fn uniform_favours_no_row() {
+    fn uniform_distribution_favors_no_row() {
         let counts = counts(Distribution::Uniform);
         assert!(counts.iter().all(|count| (40..200).contains(count)), "{counts:?}");
     }
 
     #[test]
-    fn zipfian_favours_a_few_rows_that_do_not_lie_together() {
+    fn zipfian_favors_few_scattered_rows() {
         let counts = counts(Distribution::Zipfian);
         let mut order: Vec<usize> = (0..counts.len()).collect();
         order.sort_by_key(|row| std::cmp::Reverse(counts[*row]));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn latest_favours_the_newest_row_even_when_rows_are_added() {
+    fn latest_favors_newest_row_while_rows_are_added() {
         let counts = counts(Distribution::Latest);
         assert!(
             counts[999] > counts[998] && counts[998] > counts[900],
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn one_row_is_always_chosen_from_one() {
+    fn single_row_is_always_chosen() {
         for distribution in [Distribution::Uniform, Distribution::Zipfian, Distribution::Latest] {
             let chooser = Chooser::new(distribution, 1);
             let mut chance = SeededRng::new(2);

@@ -54,14 +54,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_look_as_in_hbases_tools() {
+    fn keys_match_format_of_hbase_tools() {
         assert_eq!(evaluation_key(42), "00000000000000000000000042");
         assert!(ycsb_key(1).starts_with(b"user"));
         assert_ne!(ycsb_key(1), ycsb_key(2));
     }
 
     #[test]
-    fn a_value_is_the_same_for_the_same_number() {
+    fn value_is_deterministic_for_row_number() {
         let noise = RandomBytes::new(10);
         assert_eq!(noise.value(3), RandomBytes::new(10).value(3));
         assert_ne!(noise.value(3), noise.value(4));

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn every_workload_does_all_its_operations_and_only_writers_write() {
+    fn workload_runs_all_operations_and_only_writers_write() {
         let settings = config(WriteDurability::Flush);
         for measured in run(Workload::value_variants(), &settings) {
             let name = measured.workload.name();
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_after_random_writes_loads_what_they_left_out() {
+    fn read_after_random_writes_loads_missing_rows() {
         let measured = run(
             &[Workload::RandomWrite, Workload::SequentialRead],
             &config(WriteDurability::Flush),
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_that_skip_the_log_write_less() {
+    fn writes_without_wal_write_fewer_bytes() {
         let written = |durability| {
             run(&[Workload::SequentialWrite], &config(durability))[0].written_per_byte_put.unwrap()
         };

@@ -69,7 +69,8 @@ fn print(report: &CheckReport) -> anyhow::Result<ExitCode> {
     );
     writeln!(
         out,
-        "{generation}; {} tables, {} regions, {} snapshots; {} store files with {} cells, {}; {} log segments with {} writes; {} files in the quarantine",
+        "{generation}; {} tables, {} regions, {} snapshots; {} store files with {} cells, {}; {} \
+         log segments with {} writes; {} files in the quarantine",
         grouped(report.tables),
         grouped(report.regions),
         grouped(report.snapshots),

@@ -107,7 +107,8 @@ impl CopyJob<'_> {
         if let Some(family) = missing {
             let name = halite::to_string_binary(family.name());
             bail!(
-                "it is there already and has no family {name}; add it with \"alter '{}', '{name}'\", or copy to another name",
+                "it is there already and has no family {name}; add it with \"alter '{}', \
+                 '{name}'\", or copy to another name",
                 self.new_name
             );
         }

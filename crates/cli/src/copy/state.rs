@@ -108,7 +108,8 @@ fn read(path: &Path, title: &str) -> anyhow::Result<Option<Vec<Range>>> {
     let noted = lines.next().transpose()?.unwrap_or_default();
     if noted != title {
         bail!(
-            "it belongs to the copy of {noted}; finish that one, take the file away, or give another with --state-file"
+            "it belongs to the copy of {noted}; finish that one, take the file away, or give \
+             another with --state-file"
         );
     }
     let mut ranges = Vec::new();
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_goes_on_where_it_stopped_and_another_is_refused() {
+    fn copy_state_resumes_same_copy_and_rejects_another() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("notes");
         let state = CopyState::open(&path, "a to b", &keys()).unwrap();

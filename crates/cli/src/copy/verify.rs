@@ -91,7 +91,8 @@ fn check(source: Option<Row>, target: Option<&Row>) -> anyhow::Result<Option<Row
         _ => return Ok(source),
     };
     bail!(
-        "source and copy differ: {what}; was one of them written meanwhile, or did the copy's table hold rows before or does it keep fewer versions?"
+        "source and copy differ: {what}; was one of them written meanwhile, or did the copy's \
+         table hold rows before or does it keep fewer versions?"
     )
 }
 

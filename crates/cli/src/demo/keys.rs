@@ -61,7 +61,7 @@ mod tests {
     const NOON: i64 = 1_710_460_800_000;
 
     #[test]
-    fn a_newer_observation_has_a_smaller_key() {
+    fn newer_observation_has_smaller_key() {
         assert_eq!(row_key("s1", NOON), "s1_9223370326393975807");
         assert!(row_key("s1", NOON + 1) < row_key("s1", NOON));
         assert!(
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_day_is_the_range_from_now_to_a_day_ago() {
+    fn last_day_range_runs_from_now_to_yesterday() {
         let range = KeyRange::between("s1", NOON - 86_400_000, NOON);
         assert_eq!(range.to_string(), "[s1_9223370326393975807, s1_9223370326480375808)");
         assert!(range.start < range.stop);

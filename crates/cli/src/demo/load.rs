@@ -58,7 +58,8 @@ pub(crate) fn load(
     let found = if kept_tables { recorded_rows(&notes)? } else { 0 };
     if found > observations.len() {
         bail!(
-            "table {NOTES}: it notes {found} rows, and there are {}; take the demo's three tables away, or start over in another directory with --data",
+            "table {NOTES}: it notes {found} rows, and there are {}; take the demo's three tables \
+             away, or start over in another directory with --data",
             observations.len()
         );
     }
@@ -107,7 +108,8 @@ fn create_tables(place: &Backend) -> anyhow::Result<bool> {
         for table in [SENSORS, DAILY] {
             if !missing(table)? {
                 bail!(
-                    "table {table} is there already and was not made by the demo; give the demo a directory of its own with --data"
+                    "table {table} is there already and was not made by the demo; give the demo a \
+                     directory of its own with --data"
                 );
             }
         }
@@ -143,7 +145,8 @@ fn recorded_rows(notes: &BlockingTable) -> anyhow::Result<usize> {
     let Some(rows) = row.value("load", "rows") else { return Ok(0) };
     std::str::from_utf8(rows).ok().and_then(|rows| rows.parse().ok()).with_context(|| {
         format!(
-            "table {NOTES}: row weather, column load:rows is {:?}, which is no number; start over in another directory with --data",
+            "table {NOTES}: row weather, column load:rows is {:?}, which is no number; start over \
+             in another directory with --data",
             rows.escape_ascii()
         )
     })

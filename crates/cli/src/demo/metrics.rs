@@ -29,7 +29,11 @@ const MAX_PUTS_DURATION: Duration = Duration::from_millis(1500);
 /// Returns an error if the output cannot be written.
 pub(crate) fn print_regions<W: Write>(place: &Backend, page: &mut Page<W>) -> anyhow::Result<()> {
     page.heading("Regions")?;
-    page.note("technique", "sensor_data was created with SPLITS => ['JFK', 'LGA']: each station has a region, and each row belongs to just one.")?;
+    page.note(
+        "technique",
+        "sensor_data was created with SPLITS => ['JFK', 'LGA']: each station has a region, and \
+         each row belongs to just one.",
+    )?;
     let mut table = TextTable::new(&[
         "table",
         "region",
@@ -117,7 +121,8 @@ pub(crate) fn print_timings<W: Write>(
 pub(crate) fn print_disk_usage<W: Write>(data: &Path, page: &mut Page<W>) -> anyhow::Result<()> {
     let bytes = disk_bytes(data)?;
     let text = format!(
-        "{} after closing; each cell carries its whole key, as HBase's do, and the blocks are not compressed",
+        "{} after closing; each cell carries its whole key, as HBase's do, and the blocks are not \
+         compressed",
         size(bytes)
     );
     Ok(page.note("disk", &text)?)

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_are_broken_at_blanks_before_the_hundredth_column() {
+    fn notes_wrap_at_spaces_before_column_100() {
         let mut page = Page { out: Vec::new(), styled: false };
         page.note("read", &"word ".repeat(40)).unwrap();
         let text = String::from_utf8(page.out).unwrap();

@@ -57,8 +57,9 @@ impl<W: Write> DemoQueries<'_, W> {
 
     fn newest(&mut self, station: &str, rows: usize) -> anyhow::Result<()> {
         self.page.heading(&format!("1. The newest {rows} observations of {station}"))?;
-        let how = "Station first, then the time turned around (Long.MAX_VALUE - milliseconds): the newest row is the station's first, so the newest \
-                   N are a scan with a limit, and nothing is sorted.";
+        let how = "Station first, then the time turned around (Long.MAX_VALUE - milliseconds): the \
+                   newest row is the station's first, so the newest N are a scan with a limit, and \
+                   nothing is sorted.";
         self.page.note("technique", how)?;
         let table = self.backend.table(SENSORS)?;
         let range = KeyRange::station(station);
@@ -73,7 +74,8 @@ impl<W: Write> DemoQueries<'_, W> {
         self.page.heading(&format!(
             "2. {station} on the evening of the blizzard, 8 February 2013, 22:00 to 03:00 UTC"
         ))?;
-        let how = "A time range is one key range. Reversed times swap its ends: it starts at the reversed end and stops after the reversed start.";
+        let how = "A time range is one key range. Reversed times swap its ends: it starts at the \
+                   reversed end and stops after the reversed start.";
         self.page.note("technique", how)?;
         let table = self.backend.table(SENSORS)?;
         let range = storm(station)?;
@@ -85,7 +87,8 @@ impl<W: Write> DemoQueries<'_, W> {
 
     fn all_stations(&mut self) -> anyhow::Result<()> {
         self.page.heading("3. The same evening at all three airports, newest first")?;
-        let how = "Scatter and gather: one scan for each station, each in its own region, merged by the reversed time. No row outside the evening is read.";
+        let how = "Scatter and gather: one scan for each station, each in its own region, merged \
+                   by the reversed time. No row outside the evening is read.";
         self.page.note("technique", how)?;
         let table = self.backend.table(SENSORS)?;
         let ranges = STATIONS
@@ -105,8 +108,9 @@ impl<W: Write> DemoQueries<'_, W> {
         self.page.heading(&format!(
             "4. A corrected observation: the wind at {station} on 12 February 2013, 08:00 UTC"
         ))?;
-        let how = "The published data has a wind of 1048 mph here. A correction is a put with a later timestamp: reads see the newest version, the \
-                   family keeps five (VERSIONS => 5), and a read up to an earlier time sees what was known then.";
+        let how = "The published data has a wind of 1048 mph here. A correction is a put with a \
+                   later timestamp: reads see the newest version, the family keeps five (VERSIONS \
+                   => 5), and a read up to an earlier time sees what was known then.";
         self.page.note("technique", how)?;
         let table = self.backend.table(SENSORS)?;
         let time = milliseconds(hour)?;
@@ -147,8 +151,9 @@ impl<W: Write> DemoQueries<'_, W> {
 
     fn counters(&mut self) -> anyhow::Result<()> {
         self.page.heading("5. Counters for each station and day")?;
-        let how = "Each observation incremented its day's counters when it was loaded, in one atomic check-and-mutate that also marks the hour as \
-                   counted: a load that is killed and run again counts nothing twice.";
+        let how = "Each observation incremented its day's counters when it was loaded, in one \
+                   atomic check-and-mutate that also marks the hour as counted: a load that is \
+                   killed and run again counts nothing twice.";
         self.page.note("technique", how)?;
         let table = self.backend.table(DAILY)?;
         let range = |station: &str| KeyRange {

@@ -20,7 +20,7 @@ fn text(write: impl FnOnce(&mut Vec<u8>) -> anyhow::Result<()>) -> String {
 }
 
 #[test]
-fn a_dump_is_the_one_hbase_gives() {
+fn dump_matches_hbase_output() {
     let mut compared = 0;
     for entry in std::fs::read_dir(samples()).unwrap() {
         let path = entry.unwrap().path();
@@ -41,7 +41,7 @@ fn a_dump_is_the_one_hbase_gives() {
 }
 
 #[test]
-fn a_dump_for_people_names_types_and_columns() {
+fn readable_dump_names_types_and_columns() {
     let dump = text(|out| dump::write(out, open(&sample("tiny-none-tags")).unwrap(), false));
     assert!(
         dump.starts_with(
@@ -53,7 +53,7 @@ fn a_dump_for_people_names_types_and_columns() {
 }
 
 #[test]
-fn the_facts_are_those_of_the_file() {
+fn info_lists_properties_of_file() {
     let facts = text(|out| info::write(out, &open(&sample("index-4level")).unwrap()));
     for line in [
         "  data index      4 levels",
@@ -67,7 +67,7 @@ fn the_facts_are_those_of_the_file() {
 }
 
 #[test]
-fn a_check_says_ok_or_what_is_wrong_and_where() {
+fn check_reports_ok_or_error_with_location() {
     let folder = tempfile::tempdir().unwrap();
     let mut bytes = std::fs::read(sample("tiny-none")).unwrap();
     bytes[100] ^= 4;
@@ -79,7 +79,13 @@ fn a_check_says_ok_or_what_is_wrong_and_where() {
         (code == ExitCode::SUCCESS, String::from_utf8(out).unwrap())
     };
     let (ok, said) = run(&[sample("tiny-none")]);
-    assert!(ok && said.ends_with("tiny-none.hfile: ok: 5 cells in 3 rows, 6 blocks, an index of 1 level, 5 bloom look-ups, 5.0 KiB\n"), "{said}");
+    assert!(
+        ok && said.ends_with(
+            "tiny-none.hfile: ok: 5 cells in 3 rows, 6 blocks, an index of 1 level, 5 bloom \
+             look-ups, 5.0 KiB\n"
+        ),
+        "{said}"
+    );
     let (ok, said) = run(&[sample("bloom-row"), damaged, folder.path().join("missing")]);
     assert!(!ok, "{said}");
     let lines: Vec<&str> = said.lines().collect();

@@ -30,7 +30,8 @@ pub(crate) fn explain(
         if Dictionary::is_needed(&found.key) {
             writeln!(
                 std::io::stdout(),
-                "note     dictionaries belong to tables: with --table, conditions on their fields become ranges"
+                "note     dictionaries belong to tables: with --table, conditions on their fields \
+                 become ranges"
             )?;
         }
         return Ok(ExitCode::SUCCESS);

@@ -117,7 +117,10 @@ pub(super) fn key_for_table(table: &TableDescriptor) -> anyhow::Result<KeySchema
     let name = table.name();
     let declared = KeySchema::from_descriptor(table);
     let key = declared.with_context(|| {
-        format!("table {name} declares no row key; declare one with ALTER TABLE {name} ADOPT ROW KEY (...) in the shell, or give it with --key")
+        format!(
+            "table {name} declares no row key; declare one with ALTER TABLE {name} ADOPT ROW KEY \
+             (...) in the shell, or give it with --key"
+        )
     })?;
     key.map_err(|error| anyhow!("the attribute ROW_KEY of table {name}: {error}"))
 }

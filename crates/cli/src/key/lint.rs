@@ -92,7 +92,8 @@ pub(crate) fn lint_file(
     let found = if file.extension().is_some_and(|extension| extension == "java") {
         if let Some(line) = unfinished_struct(&text) {
             bail!(
-                "{}, line {line}: the statement that builds a Struct is not finished, the file ends within it; give the whole source",
+                "{}, line {line}: the statement that builds a Struct is not finished, the file \
+                 ends within it; give the whole source",
                 file.display()
             );
         }
@@ -104,7 +105,8 @@ pub(crate) fn lint_file(
     };
     if found.is_empty() {
         bail!(
-            "{} has nothing to look at: lint reads CREATE TABLE, ALTER TABLE .. ADOPT, one ROW KEY, or Java that builds a Struct",
+            "{} has nothing to look at: lint reads CREATE TABLE, ALTER TABLE .. ADOPT, one ROW \
+             KEY, or Java that builds a Struct",
             file.display()
         );
     }

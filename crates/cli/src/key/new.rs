@@ -25,25 +25,29 @@ const PROMPTS: &[Prompt] = &[
     Prompt { about: "table", text: "What is the table called?", default: None, repeats: false },
     Prompt {
         about: "families",
-        text: "1 of 7. Which column families? One letter each; one does for columns that are read together.",
+        text: "1 of 7. Which column families? One letter each; one does for columns that are read \
+               together.",
         default: Some("d"),
         repeats: false,
     },
     Prompt {
         about: "columns",
-        text: "2 of 7. Which columns, as queries call them: total, status; with several families d.total, e.photo.",
+        text: "2 of 7. Which columns, as queries call them: total, status; with several families \
+               d.total, e.photo.",
         default: Some(""),
         repeats: false,
     },
     Prompt {
         about: "names",
-        text: "3 of 7. Under which letters are they stored, in every cell: total=t, status=s. The rest get their shortest beginnings.",
+        text: "3 of 7. Under which letters are they stored, in every cell: total=t, status=s. The \
+               rest get their shortest beginnings.",
         default: Some(""),
         repeats: false,
     },
     Prompt {
         about: "values",
-        text: "4 of 7. What do they hold: total=DECIMAL, status=STRING (I64, F64, BOOL, BYTES, TIMESTAMP ...). The rest are STRING.",
+        text: "4 of 7. What do they hold: total=DECIMAL, status=STRING (I64, F64, BOOL, BYTES, \
+               TIMESTAMP ...). The rest are STRING.",
         default: Some(""),
         repeats: false,
     },
@@ -55,13 +59,15 @@ const PROMPTS: &[Prompt] = &[
     },
     Prompt {
         about: "key",
-        text: "6 of 7. What is the row key made of, from left to right: SALT(16 BY customer), customer STRING, at TIMESTAMP DESC.",
+        text: "6 of 7. What is the row key made of, from left to right: SALT(16 BY customer), \
+               customer STRING, at TIMESTAMP DESC.",
         default: None,
         repeats: false,
     },
     Prompt {
         about: "queries",
-        text: "7 of 7. What is asked, one question a line: customer = ? AND at IN RANGE LIMIT 20. An empty line ends them.",
+        text: "7 of 7. What is asked, one question a line: customer = ? AND at IN RANGE LIMIT 20. \
+               An empty line ends them.",
         default: Some(""),
         repeats: true,
     },
@@ -361,9 +367,12 @@ mod tests {
     }
 
     #[test]
-    fn seven_answers_are_a_table_with_what_lint_says_of_it() {
-        let said = run_interview("orders\nd, e\ntotal, status, e.photo\nphoto=p\ntotal=DECIMAL, photo=BYTES\n3 for 30d\n\
-                       SALT(16 BY customer), customer STRING, at TIMESTAMP DESC\ncustomer = ?\nall: at IN RANGE\n\n")
+    fn seven_answers_produce_table_with_lint_findings() {
+        let said = run_interview(
+            "orders\nd, e\ntotal, status, e.photo\nphoto=p\ntotal=DECIMAL, photo=BYTES\n3 for 30d\n\
+             SALT(16 BY customer), customer STRING, at TIMESTAMP DESC\ncustomer = ?\n\
+             all: at IN RANGE\n\n",
+        )
         .unwrap();
         for wanted in [
             "CREATE TABLE orders",
@@ -384,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_rises_is_said_at_once() {
+    fn monotonic_key_is_reported_immediately() {
         let said = run_interview("log\n\nline\n\n\n\nat TIMESTAMP, seq U32\n").unwrap();
         assert!(
             said.contains("-- error[K-MONO]")
@@ -394,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_cannot_be_say_which_and_why() {
+    fn invalid_answer_is_reported_with_question_and_reason() {
         for (answers, wanted) in [
             ("", "end before the one about table"),
             ("t\n\n\n\n\n\n", "about key"),
@@ -412,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_terminal_a_question_comes_again() {
+    fn terminal_interview_repeats_question_after_error() {
         let mut prompts = Vec::new();
         let answers = "t\n\na, b\n\na=NUMBR\na=I64\n\nid STRNG\nid STRING\nnone = ?\nid = ?\n\n";
         let declaration = interview(&mut answers.as_bytes(), &mut prompts, true).unwrap();

@@ -96,7 +96,8 @@ pub(super) fn format_misfits(
     Ok((odd > 0).then(|| {
         let name = table.name();
         format!(
-            "{odd} of {} sampled row(s) of table {name} are no keys of its ROW KEY, and questions about fields do not find them; see halite key lint --table {name}",
+            "{odd} of {} sampled row(s) of table {name} are no keys of its ROW KEY, and questions \
+             about fields do not find them; see halite key lint --table {name}",
             fit.keys
         )
     }))
@@ -205,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_divide_what_differs_between_two_keys() {
+    fn interpolated_keys_divide_differing_suffix() {
         let places = between(b"user_100", b"user_900", 4);
         assert_eq!(places[0], "user_100");
         assert!(

@@ -78,7 +78,8 @@ pub(crate) fn scan(
         let left_out = rows.left_out();
         writeln!(
             out,
-            "left out {left_out} row(s) that are no keys of the declared {}, of which no condition can be asked",
+            "left out {left_out} row(s) that are no keys of the declared {}, of which no condition \
+             can be asked",
             found.key
         )?;
     }

@@ -200,7 +200,11 @@ impl SimulateArgs {
             .collect();
         let read = |text: &String| {
             Query::parse(text, &names).map_err(|error| {
-                anyhow!("--query cannot be read for {key}; one is like \"latest: device = ? AND ts IN RANGE\"\n{}", error.render(text))
+                anyhow!(
+                    "--query cannot be read for {key}; one is like \"latest: device = ? AND ts IN \
+                     RANGE\"\n{}",
+                    error.render(text)
+                )
             })
         };
         let queries = self.query.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;

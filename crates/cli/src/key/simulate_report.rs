@@ -207,7 +207,8 @@ fn verdict(simulation: &Simulation) -> String {
     });
     if regions >= 2.0 && skew.windows < MIN_WINDOWS {
         return format!(
-            "{} writes make {} window(s), too few to tell what each moment is like; take more --operations, or a --window-operations of at most {}",
+            "{} writes make {} window(s), too few to tell what each moment is like; take more \
+             --operations, or a --window-operations of at most {}",
             grouped(skew.operations),
             skew.windows,
             grouped((skew.operations / SUGGESTED_WINDOWS).max(1))
@@ -225,13 +226,15 @@ fn verdict(simulation: &Simulation) -> String {
         {
             let prefix: String = to_string_binary(prefix).chars().take(MAX_KEY_CHARS).collect();
             format!(
-                "{prefix} alone has {:.0} % of the operations: no split divides it (writes use {at_once})",
+                "{prefix} alone has {:.0} % of the operations: no split divides it (writes use \
+                 {at_once})",
                 simulation.hot_prefixes.top_share * 100.0
             )
         }
         (window, _) if window >= regions / 2.0 && skew.max_over_mean < 2.0 => {
             format!(
-                "even as a whole, and one region does the work of every moment: writes use {at_once}"
+                "even as a whole, and one region does the work of every moment: writes use \
+                 {at_once}"
             )
         }
         (window, _) if window >= 2.0 => format!(

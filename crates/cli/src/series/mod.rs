@@ -128,7 +128,8 @@ impl PointWriter<'_> {
         ) {
             (Some(line), ..) => format!("line {line}"),
             (None, Some(first), Some(last)) => format!(
-                "lines {first} to {last}, of which some may be written; writing them again does no harm"
+                "lines {first} to {last}, of which some may be written; writing them again does no \
+                 harm"
             ),
             _ => "the end".to_owned(),
         }
@@ -151,7 +152,8 @@ impl PointWriter<'_> {
             // A failed write of this warning does not affect the points.
             let _ = writeln!(
                 std::io::stderr(),
-                "halite: warning: line {line}: {name} {time} is in 1970, since it counts in milliseconds; if these are seconds, append 000"
+                "halite: warning: line {line}: {name} {time} is in 1970, since it counts in \
+                 milliseconds; if these are seconds, append 000"
             );
         }
     }
@@ -286,7 +288,8 @@ pub(crate) fn pack(
     if packed.recent > 0 {
         writeln!(
             out,
-            "{} points are younger than {} and stay loose; run it again later for them (--min-age DURATION)",
+            "{} points are younger than {} and stay loose; run it again later for them (--min-age \
+             DURATION)",
             packed.recent,
             format_ms(min_age_ms)
         )?;

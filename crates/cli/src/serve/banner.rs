@@ -29,12 +29,14 @@ pub(crate) fn warn(report: &OpenReport, folder: &Path) {
             files,
             bytes,
             directory,
-            "files that the manifest does not name were moved to the quarantine; those without unique cells are removed after a clean stop"
+            "files that the manifest does not name were moved to the quarantine; those without \
+             unique cells are removed after a clean stop"
         );
     }
     if report.unlogged_files > 0 {
         let files = report.unlogged_files;
-        let text = "files with unique cells are kept in the quarantine: if the manifest is an older one, stop the server and run: halite repair";
+        let text = "files with unique cells are kept in the quarantine: if the manifest is an \
+                    older one, stop the server and run: halite repair";
         tracing::error!(files, "{text} {}", format_path(folder));
     }
     if !report.exposed_directories.is_empty() {
@@ -96,7 +98,10 @@ fn text(facts: &ServerInfo<'_>) -> String {
         }
         out.push_str("or, for clients that ask the servers themselves (HBase 3 does):\n");
     } else {
-        out.push_str("In the hbase-site.xml of clients, which have to ask the servers themselves (HBase 3 does):\n");
+        out.push_str(
+            "In the hbase-site.xml of clients, which have to ask the servers themselves (HBase 3 \
+             does):\n",
+        );
     }
     let _ = writeln!(
         out,
@@ -162,17 +167,18 @@ mod tests {
     }
 
     #[test]
-    fn the_line_for_scripts_has_an_address_for_each_port_there_is() {
+    fn ready_line_lists_address_of_each_open_port() {
         assert_eq!(
             ready(&addresses("127.0.0.1")),
-            "ready master=127.0.0.1:1 regionserver=127.0.0.1:2 zookeeper=127.0.0.1:4 http=127.0.0.1:3"
+            "ready master=127.0.0.1:1 regionserver=127.0.0.1:2 zookeeper=127.0.0.1:4 \
+             http=127.0.0.1:3"
         );
         let fewer = Addresses { http: None, zookeeper: None, ..addresses("::") };
         assert_eq!(ready(&fewer), "ready master=[::]:1 regionserver=[::]:2");
     }
 
     #[test]
-    fn a_client_is_never_told_to_connect_to_every_address() {
+    fn wildcard_address_is_never_shown_to_clients() {
         let mut settings = ServeConfig::default();
         assert_eq!(host(&settings, &addresses("10.1.2.3")), "10.1.2.3");
         assert_eq!(host(&settings, &addresses("::1")), "localhost");
@@ -185,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_is_told_what_clients_need() {
+    fn banner_lists_client_settings() {
         let folder = tempfile::tempdir().unwrap();
         let store = halite::open(folder.path()).unwrap();
         let mut settings = ServeConfig::default();

@@ -36,7 +36,8 @@ pub(crate) fn parse(text: &str) -> anyhow::Result<ConfigFile> {
             Value::Table(set) if key == "hbase" => flatten(None, set, &mut |name, value| {
                 if file.hbase_settings.iter().any(|(other, _)| other == name) {
                     bail!(
-                        "set: {name} is given twice, with quotes around the dots and without; leave one out"
+                        "set: {name} is given twice, with quotes around the dots and without; \
+                         leave one out"
                     );
                 }
                 file.hbase_settings.push((name.to_owned(), value));
@@ -46,7 +47,8 @@ pub(crate) fn parse(text: &str) -> anyhow::Result<ConfigFile> {
                 let option = option_name(name)?;
                 if let Some(other) = written.insert(option, name.to_owned()) {
                     bail!(
-                        "{other} and {name} are both there and are the same key, {option}; leave one out"
+                        "{other} and {name} are both there and are the same key, {option}; leave \
+                         one out"
                     );
                 }
                 file.options.push((option, value));
@@ -107,14 +109,14 @@ mod tests {
     }
 
     #[test]
-    fn hyphens_dots_and_sections_are_the_same_key() {
+    fn hyphens_dots_and_sections_name_same_key() {
         for text in ["wal-sync = 'flush'", "wal.sync = 'flush'", "[wal]\nsync = 'flush'"] {
             assert_eq!(parse(text).unwrap().options, [("wal-sync", "flush".to_owned())], "{text}");
         }
     }
 
     #[test]
-    fn a_key_that_is_given_twice_in_two_ways_is_refused() {
+    fn key_given_in_two_forms_is_rejected() {
         for text in
             ["wal-sync = 'flush'\nwal.sync = 'fsync'", "wal-sync = 'flush'\n[wal]\nsync = 'fsync'"]
         {
@@ -133,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_truths_need_no_quotes() {
+    fn numbers_and_booleans_need_no_quotes() {
         let file = parse("zookeeper-port = 0\nephemeral = true\ncompaction-ratio = 1.4").unwrap();
         let mut options = file.options;
         options.sort_unstable();
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn hbase_names_stand_in_their_own_section_with_or_without_quotes() {
+    fn hbase_section_accepts_quoted_and_unquoted_names() {
         let file = parse(
             "[hbase]\nhbase.client.scanner.timeout.period = 5000\n\"hbase.wal.hsync\" = true",
         )
@@ -163,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_refused_and_the_likely_one_named() {
+    fn unknown_key_is_rejected_with_suggestion() {
         assert!(
             error("wal-snyc = 'flush'")
                 .contains("wal-snyc: there is no such key (did you mean wal-sync?)"),
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_toml_or_no_plain_value_is_refused_with_its_place() {
+    fn invalid_toml_or_value_is_rejected_with_location() {
         assert!(error("data = ").contains("not TOML"));
         assert!(error("data = ").contains("line 1"), "{}", error("data = "));
         assert!(error("data = ['a', 'b']").starts_with("data: give a string"));

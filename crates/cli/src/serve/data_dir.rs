@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_temporary_directory_is_closed_to_others() {
+    fn temporary_directory_is_private() {
         let place =
             DataDir::from_config(&ServeConfig { ephemeral: true, ..ServeConfig::default() })
                 .unwrap();

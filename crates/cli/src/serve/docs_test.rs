@@ -62,7 +62,7 @@ fn filled(page: &str, mark: &str, table: &str) -> String {
 }
 
 #[test]
-fn the_page_lists_every_option_and_every_name_as_they_are() {
+fn serve_page_lists_all_options_and_names() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/serve.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let tables = [

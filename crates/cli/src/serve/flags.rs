@@ -38,7 +38,8 @@ impl FromArgMatches for ServeFlags {
         if typed("data") && typed("ephemeral") {
             return Err(Error::raw(
                 ErrorKind::ArgumentConflict,
-                "--ephemeral keeps the store in a directory of its own; leave out --data or --ephemeral\n",
+                "--ephemeral keeps the store in a directory of its own; leave out --data or \
+                 --ephemeral\n",
             ));
         }
         flags.hbase_settings.extend(
@@ -57,19 +58,19 @@ impl Args for ServeFlags {
     fn augment_args(command: Command) -> Command {
         let defaults = ServeConfig::default();
         let mut command = command
-            .arg(
-                Arg::new("config")
-                    .long("config")
-                    .value_name("FILE")
-                    .help("Read options from this TOML file; what the command line says comes before it"),
-            )
+            .arg(Arg::new("config").long("config").value_name("FILE").help(
+                "Read options from this TOML file; what the command line says comes before it",
+            ))
             .arg(
                 Arg::new("hbase-conf")
                     .long("hbase-conf")
                     .value_name("KEY=VALUE")
                     .action(ArgAction::Append)
                     .value_parser(name_and_value)
-                    .help("Set what HBase calls by this name, as in hbase.client.scanner.timeout.period=5000; may be repeated"),
+                    .help(
+                        "Set what HBase calls by this name, as in \
+                         hbase.client.scanner.timeout.period=5000; may be repeated",
+                    ),
             );
         for option in OPTIONS {
             let arg = Arg::new(option.name).long(option.name);

@@ -91,7 +91,8 @@ pub(crate) const HBASE_SETTINGS: &[HBaseSetting] = &[
     setting(
         "dfs.replication",
         Ignored(
-            "there is one copy, on the disk of the data directory; copy the directory or put it on a disk that has a mirror",
+            "there is one copy, on the disk of the data directory; copy the directory or put it on \
+             a disk that has a mirror",
         ),
     ),
     setting(
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_that_means_something_leads_to_an_option_there_is() {
+    fn every_hbase_alias_names_existing_option() {
         for known in HBASE_SETTINGS {
             if let Alias(option) | Converted(option, _) = known.meaning {
                 assert!(options::find(option).is_some(), "{} leads to {option}", known.name);
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_under_hbase_s_name_is_set() {
+    fn hbase_setting_sets_halite_option() {
         let mut settings = ServeConfig::default();
         for (name, value, option, shown) in [
             ("hbase.client.scanner.timeout.period", "5000", "scanner-timeout", "5s"),
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_cannot_be_is_an_error_and_a_name_without_meaning_a_warning() {
+    fn invalid_hbase_value_fails_and_unknown_name_warns() {
         let settings = &mut ServeConfig::default();
         assert_eq!(
             set(settings, "hbase.wal.hsync", "maybe"),

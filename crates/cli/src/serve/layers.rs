@@ -95,12 +95,13 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_comes_before_the_file_and_both_before_the_defaults() {
+    fn command_line_overrides_file_and_file_overrides_defaults() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("halite.toml");
         std::fs::write(
             &path,
-            "zookeeper-port = 1\nmaster-port = 2\n[hbase]\nhbase.master.port = 3\nhbase.regionserver.port = 4\nhbase.wal.hsync = false\n",
+            "zookeeper-port = 1\nmaster-port = 2\n[hbase]\nhbase.master.port = 3\n\
+             hbase.regionserver.port = 4\nhbase.wal.hsync = false\n",
         )
         .unwrap();
         let flags = flags(
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_engine_keeps_nonces_as_long_as_the_server() {
+    fn nonce_grace_period_applies_to_engine_and_server() {
         let settings = resolve(&flags(&[("nonce-grace-period", "7s")], &[], None)).unwrap().config;
         assert_eq!(
             (settings.engine.nonce_grace_period_ms, settings.server.limits.nonce_grace_period_ms),
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_place() {
+    fn invalid_setting_is_reported_with_its_source() {
         let said = |flags: &ServeFlags| format!("{:#}", resolve(flags).unwrap_err());
         assert_eq!(
             said(&flags(&[("zookeeper-port", "x")], &[], None)),
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_somebody_relies_on_and_is_not_there_stops_the_start() {
+    fn unsupported_required_setting_prevents_start() {
         let said = |flags: &ServeFlags| format!("{:#}", resolve(flags).unwrap_err());
         let wanted = "hbase.security.authentication=kerberos: authentication is not supported";
         assert!(
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_without_meaning_is_told_and_does_not_stop_the_server() {
+    fn unknown_hbase_name_only_warns() {
         let layered = resolve(&flags(&[], &[("hbase.no.such", "1")], None)).unwrap();
         assert_eq!(layered.warnings, ["hbase.no.such is ignored: it has no meaning here"]);
     }

@@ -18,7 +18,8 @@ pub(crate) fn raise_limit(max_connections: usize) {
     // `None` is unlimited.
     if let Some(limit) = getrlimit(Resource::Nofile).current.filter(|limit| *limit < wanted) {
         tracing::warn!(
-            "this process may open {limit} files, and max-connections = {max_connections} asks for {wanted}: raise the limit (ulimit -n), or lower the option"
+            "this process may open {limit} files, and max-connections = {max_connections} asks for \
+             {wanted}: raise the limit (ulimit -n), or lower the option"
         );
     }
 }

@@ -68,13 +68,15 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "wal-sync",
         "MODE",
         Other(set_wal_sync, format_wal_sync),
-        "Guarantee of an acknowledged write: survives power loss (fsync), or the death of the process (flush), which is HBase's guarantee",
+        "Guarantee of an acknowledged write: survives power loss (fsync), or the death of the \
+         process (flush), which is HBase's guarantee",
     ),
     option(
         "wal-recovery",
         "MODE",
         Other(set_wal_recovery, format_wal_recovery),
-        "Action on WAL damage at open: refuse to open (strict), or skip the damaged bytes and keep them in files next to the log (skip-damaged); acknowledged writes may then be missing",
+        "Action on WAL damage at open: refuse to open (strict), or skip the damaged bytes and keep \
+         them in files next to the log (skip-damaged); acknowledged writes may then be missing",
     ),
     option(
         "on-log-failure",
@@ -82,7 +84,9 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         Other(set_on_log_failure, |s| {
             if s.exit_on_log_failure { "exit" } else { "refuse" }.to_owned()
         }),
-        "Action on a failed WAL write or sync, except on a full disk: reject writes and keep serving reads (refuse), or exit with code 3 so that a supervisor restarts the server (exit)",
+        "Action on a failed WAL write or sync, except on a full disk: reject writes and keep \
+         serving reads (refuse), or exit with code 3 so that a supervisor restarts the server \
+         (exit)",
     ),
     option(
         "disk-reserve-size",
@@ -90,7 +94,9 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         Other(set_disk_reserve, |s| {
             s.engine.disk_reserve_bytes.map_or_else(|| "auto".to_owned(), format_bytes)
         }),
-        "Disk space reserved for flushes and the WAL: with less free, writes fail with RegionTooBusyException and compactions wait; auto is 5% of the disk, at most 1 GB, and 25% of disks below 4 GB, at most 192 MB",
+        "Disk space reserved for flushes and the WAL: with less free, writes fail with \
+         RegionTooBusyException and compactions wait; auto is 5% of the disk, at most 1 GB, and \
+         25% of disks below 4 GB, at most 192 MB",
     ),
     option(
         "listen-addr",
@@ -102,7 +108,8 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "advertise-host",
         "HOST",
         Other(set_advertise_host, format_advertise_host),
-        "Host name advertised to clients; auto is the local address of the client's connection, which is wrong for clients of a published container port",
+        "Host name advertised to clients; auto is the local address of the client's connection, \
+         which is wrong for clients of a published container port",
     ),
     option(
         "master-port",
@@ -156,7 +163,8 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "global-memstore-size",
         "BYTES",
         Bytes(|s| &mut s.engine.global_memstore_bytes),
-        "Size of all memstores above which the largest is flushed; above 1.5 times this size writes fail with RegionTooBusyException",
+        "Size of all memstores above which the largest is flushed; above 1.5 times this size \
+         writes fail with RegionTooBusyException",
     ),
     option(
         "block-cache-size",
@@ -234,7 +242,8 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "in-memory-compaction-size",
         "BYTES",
         Size(|s| &mut s.engine.in_memory_compaction_bytes),
-        "Memstore size that triggers in-memory compaction once half of its cells are overwritten [0 = never]",
+        "Memstore size that triggers in-memory compaction once half of its cells are overwritten \
+         [0 = never]",
     ),
     option(
         "memstore-chunk-size",
@@ -282,7 +291,8 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "max-network-buffer-size",
         "BYTES",
         Size(|s| &mut s.server.limits.max_network_buffer_bytes),
-        "Maximum size of partially received requests and unsent responses of all connections; an address holds at most half of what others leave free",
+        "Maximum size of partially received requests and unsent responses of all connections; an \
+         address holds at most half of what others leave free",
     ),
     option(
         "max-address-buffer-size",
@@ -294,7 +304,8 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "max-connections-per-address",
         "N",
         Count(|s| &mut s.server.limits.max_connections_per_address),
-        "Maximum open connections per IPv4 address or IPv6 /64 network over all ports; the HTTP port has its own limit of 32",
+        "Maximum open connections per IPv4 address or IPv6 /64 network over all ports; the HTTP \
+         port has its own limit of 32",
     ),
     option(
         "max-scanner-size",
@@ -354,7 +365,8 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "send-timeout",
         "DURATION",
         Ms(|s| &mut s.server.limits.send_timeout_ms),
-        "Maximum time a client takes to receive 64 KB of its responses, or 1/64 of them if that is more",
+        "Maximum time a client takes to receive 64 KB of its responses, or 1/64 of them if that is \
+         more",
     ),
     option(
         "receive-timeout",
@@ -372,7 +384,9 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "nonce-grace-period",
         "DURATION",
         Ms(|s| &mut s.server.limits.nonce_grace_period_ms),
-        "Time that results of operations with a nonce are retained, across flushes, crashes and restarts, so that a retried operation is applied once; at least the newest 900,000 are retained, at most twice that",
+        "Time that results of operations with a nonce are retained, across flushes, crashes and \
+         restarts, so that a retried operation is applied once; at least the newest 900,000 are \
+         retained, at most twice that",
     ),
     option(
         "snapshot-cleaner-interval",
@@ -384,7 +398,8 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "catalog-janitor-interval",
         "DURATION",
         Ms(|s| &mut s.server.catalog_janitor_interval_ms),
-        "Interval between cleanups of merged regions: references to parents without remaining files are removed",
+        "Interval between cleanups of merged regions: references to parents without remaining \
+         files are removed",
     ),
     option(
         "rolling-split-interval",
@@ -396,13 +411,15 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "bulkload-dirs",
         "DIRS",
         Other(set_bulkload_dirs, format_bulkload_dirs),
-        "Comma-separated directories that clients may bulk-load from, in addition to the staging directory of the store",
+        "Comma-separated directories that clients may bulk-load from, in addition to the staging \
+         directory of the store",
     ),
     option(
         "quota-enabled",
         "BOOL",
         Bool(|s| &mut s.server.quota_enabled),
-        "Store the quotas of set_quota in hbase:quota and enforce them, including limits on tables and regions of a namespace",
+        "Store the quotas of set_quota in hbase:quota and enforce them, including limits on tables \
+         and regions of a namespace",
     ),
 ];
 
@@ -601,7 +618,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_option_takes_back_what_it_shows() {
+    fn every_option_parses_its_own_format() {
         for option in OPTIONS {
             let mut settings = ServeConfig::default();
             let shown = option.format(&settings);
@@ -614,7 +631,7 @@ mod tests {
 
     /// Non-default values, and one value of each format.
     #[test]
-    fn a_value_that_is_set_is_the_one_that_is_shown_and_no_other_changes() {
+    fn setting_option_changes_only_that_option() {
         let values = [
             ("zookeeper-port", "off"),
             ("http-port", "0"),
@@ -647,7 +664,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_what_could() {
+    fn invalid_value_is_rejected_with_accepted_values() {
         for (name, value, wanted) in [
             ("zookeeper-port", "65536", "a port from 0 to 65535"),
             ("wal-sync", "fast", "fsync or flush"),

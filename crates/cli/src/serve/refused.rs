@@ -163,25 +163,31 @@ impl Lack {
     pub(crate) fn explanation(self) -> &'static str {
         match self {
             Authentication => {
-                "authentication is not supported: any client that can connect has full access; listen on 127.0.0.1 or use a firewall"
+                "authentication is not supported: any client that can connect has full access; \
+                 listen on 127.0.0.1 or use a firewall"
             }
             WireEncryption => {
-                "nothing that is sent is encrypted here; listen on 127.0.0.1 and let clients come through a tunnel"
+                "nothing that is sent is encrypted here; listen on 127.0.0.1 and let clients come \
+                 through a tunnel"
             }
             FileEncryption => {
                 "files and log are not encrypted here; put the data directory on an encrypted disk"
             }
             Permissions => {
-                "permissions and visibility labels are not supported: any client that can connect has full access; listen on 127.0.0.1 or use a firewall"
+                "permissions and visibility labels are not supported: any client that can connect \
+                 has full access; listen on 127.0.0.1 or use a firewall"
             }
             Coprocessors => {
-                "no class of Java's can be loaded here, only AggregateImplementation and MultiRowMutationEndpoint are built in; do without the coprocessor"
+                "no class of Java's can be loaded here, only AggregateImplementation and \
+                 MultiRowMutationEndpoint are built in; do without the coprocessor"
             }
             ReadOnly => {
-                "the server cannot be made read-only here; make the tables read-only (alter 't', READONLY => true)"
+                "the server cannot be made read-only here; make the tables read-only (alter 't', \
+                 READONLY => true)"
             }
             Limits => {
-                "this limit is not enforced here; set limits of users, tables and namespaces by set_quota with quota-enabled"
+                "this limit is not enforced here; set limits of users, tables and namespaces by \
+                 set_quota with quota-enabled"
             }
             Snapshots => "snapshots cannot be switched off here",
         }
@@ -193,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_somebody_relies_on_is_refused_with_what_to_do() {
+    fn unsupported_required_setting_is_rejected_with_fix() {
         for (name, value, told) in [
             ("hbase.security.authentication", "kerberos", "authentication is not supported"),
             ("hadoop.security.authentication", "kerberos", "authentication is not supported"),
@@ -278,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_asks_for_nothing_passes() {
+    fn settings_that_request_nothing_pass() {
         for (name, value) in [
             ("hbase.security.authentication", "simple"),
             ("hbase.security.authorization", "false"),

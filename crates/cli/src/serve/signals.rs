@@ -93,7 +93,8 @@ impl ShutdownSignal {
         let is_first = !self.requested.send_replace(true);
         if is_first {
             tracing::info!(
-                "{why}: ending; a signal from now on ends at once and leaves what is in memory to the log"
+                "{why}: ending; a signal from now on ends at once and leaves what is in memory to \
+                 the log"
             );
         }
         is_first
@@ -196,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_ignored_is_read_from_the_mask() {
+    fn ignored_signals_are_read_from_mask() {
         let status = "Name:\thalite\nSigBlk:\tffffffffffffffff\nSigIgn:\t0000000000001001\n";
         assert_eq!(
             [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::pipe()]

@@ -102,7 +102,8 @@ fn must_be_right(
         return Err(Interrupt::Problem(format!("table {table} keeps what it declares")));
     }
     Err(Interrupt::Problem(format!(
-        "table {table}: {objection}\nNothing is changed. To declare it nevertheless: ALTER TABLE {table} ADOPT ROW KEY .. FORCE;"
+        "table {table}: {objection}\nNothing is changed. To declare it nevertheless: ALTER TABLE \
+         {table} ADOPT ROW KEY .. FORCE;"
     )))
 }
 

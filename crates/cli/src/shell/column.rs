@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_qualifier_may_hold_colons_and_a_known_converter_may_follow_it() {
+    fn qualifier_may_contain_colons_before_known_converter() {
         assert_eq!(read("f"), ("f".into(), None, None));
         assert_eq!(read("f:"), ("f".into(), Some(String::new()), None));
         assert_eq!(read("f:n:toInt"), ("f".into(), Some("n".into()), Some(Converter::Int)));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_converter_is_an_error() {
+    fn mistyped_converter_is_rejected() {
         let Err(Interrupt::Problem(text)) = Column::read(b"f:n:toInteger") else { panic!() };
         assert!(text.contains("toInteger") && text.contains("toLong"), "{text}");
     }

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_offered_where_they_fit() {
+    fn completion_offers_names_by_position() {
         assert_eq!(find("desc"), ["desc", "describe", "describe_namespace"]);
         assert_eq!(find("scan 'u"), ["users"]);
         assert_eq!(find("t = get_table 'us"), ["users"]);

@@ -47,7 +47,8 @@ impl TooShort {
     pub(crate) fn to_interrupt(&self, column: &str) -> Interrupt {
         let Self { converter, needed, found } = self;
         Interrupt::Problem(format!(
-            "column {column}: {converter} needs {needed} bytes and the value has {found}; leave the converter out to see them"
+            "column {column}: {converter} needs {needed} bytes and the value has {found}; leave \
+             the converter out to see them"
         ))
     }
 }
@@ -112,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_show_as_what_they_are_taken_for() {
+    fn converters_format_bytes_as_their_type() {
         let show = |name: &str, value: &[u8]| Converter::find(name).unwrap().format(value).unwrap();
         assert_eq!(show("toInt", &[0, 0, 1, 2]), "258");
         assert_eq!(show("c(org.apache.hadoop.hbase.util.Bytes).toInt", &[0xff; 4]), "-1");
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_value_is_an_error_that_says_both_lengths() {
+    fn short_value_error_contains_both_lengths() {
         let Interrupt::Problem(text) =
             Converter::Long.format(b"abc").unwrap_err().to_interrupt("f:q")
         else {

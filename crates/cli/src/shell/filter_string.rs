@@ -31,7 +31,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place_and_form() {
+    fn filter_error_contains_column_and_expected_form() {
         assert_eq!(
             error("PrefxFilter('a')"),
             "FILTER: column 1: unknown filter PrefxFilter; did you mean PrefixFilter?"

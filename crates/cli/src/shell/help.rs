@@ -80,15 +80,22 @@ struct StatementHelp {
 const STATEMENTS: &[StatementHelp] = &[
     StatementHelp {
         name: "CREATE TABLE",
-        about: "Creates a table that declares its row key, its columns, its queries and its splits. A statement may take several lines and ends with a semicolon.",
-        synopsis: "CREATE TABLE [IF NOT EXISTS] table (column TYPE [FAMILY f], ..., ROW KEY (segment, ...)) [WITH (OPTION = value, ...)] [WITH QUERIES (name: conditions, ...)] [SPLIT ...];",
+        about: "Creates a table that declares its row key, its columns, its queries and its \
+                splits. A statement may take several lines and ends with a semicolon.",
+        synopsis: "CREATE TABLE [IF NOT EXISTS] table (column TYPE [FAMILY f], ..., ROW KEY \
+                   (segment, ...)) [WITH (OPTION = value, ...)] [WITH QUERIES (name: conditions, \
+                   ...)] [SPLIT ...];",
         examples: &[
-            "CREATE TABLE sensor_data (v DOUBLE FAMILY d, ROW KEY (SALT(16 BY id), id STRING, ts TIMESTAMP DESC)) SPLIT BY SALT;",
+            "CREATE TABLE sensor_data (v DOUBLE FAMILY d, ROW KEY (SALT(16 BY id), id STRING, ts \
+             TIMESTAMP DESC)) SPLIT BY SALT;",
         ],
     },
     StatementHelp {
         name: "ALTER TABLE",
-        about: "Declares the row key of rows that a table has already. A sample of the rows is read first: a key that fits fewer than 90 % of them, or that takes the place of one that fits, is refused in a script and asked about at a terminal. FORCE declares it nevertheless.",
+        about: "Declares the row key of rows that a table has already. A sample of the rows is \
+                read first: a key that fits fewer than 90 % of them, or that takes the place of \
+                one that fits, is refused in a script and asked about at a terminal. FORCE \
+                declares it nevertheless.",
         synopsis: "ALTER TABLE table ADOPT ROW KEY (segment, ...) [FORCE];",
         examples: &[
             "ALTER TABLE old ADOPT ROW KEY (id STRING, ts TIMESTAMP DESC);",
@@ -138,8 +145,14 @@ fn wrap(text: &str) -> String {
 
 fn overview(session: &mut Session<'_>) -> EvalResult<()> {
     session.print_line(concat!("Halite Shell, version ", env!("CARGO_PKG_VERSION")))?;
-    session.print_line("Type 'help \"COMMAND\"', (e.g. 'help \"get\"' -- the quotes are necessary) for help on a specific command.")?;
-    session.print_line("Commands are grouped. Type 'help \"COMMAND_GROUP\"', (e.g. 'help \"general\"') for help on a command group.\n")?;
+    session.print_line(
+        "Type 'help \"COMMAND\"', (e.g. 'help \"get\"' -- the quotes are necessary) for help on a \
+         specific command.",
+    )?;
+    session.print_line(
+        "Commands are grouped. Type 'help \"COMMAND_GROUP\"', (e.g. 'help \"general\"') for help \
+         on a command group.\n",
+    )?;
     groups(session)?;
     session.print_line("SHELL USAGE:")?;
     session.print_line(USAGE)
@@ -158,7 +171,11 @@ fn groups(session: &mut Session<'_>) -> EvalResult<()> {
         ))?;
     }
     let names: Vec<_> = STATEMENTS.iter().map(|statement| statement.name).collect();
-    session.print_line(format!("  Group name: {STATEMENTS_GROUP}\n  Statements of the row-key language, which end with a semicolon: {}\n", names.join(", ")))
+    session.print_line(format!(
+        "  Group name: {STATEMENTS_GROUP}\n  Statements of the row-key language, which end with a \
+         semicolon: {}\n",
+        names.join(", ")
+    ))
 }
 
 const USAGE: &str = r#"Names of tables, families and rows are strings and need quotes. Commas stand between arguments.

@@ -95,9 +95,13 @@ pub(crate) fn run_interactive(
         }
     };
     if let Some(file) = &history {
-        editor
-            .append_history(file)
-            .with_context(|| format!("history file {}: it cannot be written; set HALITE_HISTORY to another, or to nothing", file.display()))?;
+        editor.append_history(file).with_context(|| {
+            format!(
+                "history file {}: it cannot be written; set HALITE_HISTORY to another, or to \
+                 nothing",
+                file.display()
+            )
+        })?;
     }
     Ok(code)
 }

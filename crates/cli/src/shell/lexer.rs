@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_count_between_double_quotes_only() {
+    fn escapes_apply_only_in_double_quotes() {
         assert_eq!(
             text(r#""r\x00\xff\101\u00e9\u{41 42}\n\e\q\\""#),
             b"r\x00\xffA\xc3\xa9AB\n\x1bq\\"
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told_apart_from_what_is_wrong() {
+    fn incomplete_input_is_distinguished_from_invalid_input() {
         assert_eq!(tokens("put 'abc"), Err(SyntaxProblem::Incomplete { quote: Some('\'') }));
         assert_eq!(tokens("\"a#{b"), Err(SyntaxProblem::Incomplete { quote: Some('"') }));
         assert!(
@@ -434,14 +434,14 @@ mod tests {
     }
 
     #[test]
-    fn tokens_keep_the_space_before_them() {
+    fn tokens_record_preceding_space() {
         let found: Vec<_> =
             tokens("list [0]; x[1]").unwrap().into_iter().map(|token| token.space_before).collect();
         assert_eq!(found, [false, true, false, false, false, true, false, false, false, false]);
     }
 
     #[test]
-    fn comments_and_open_brackets() {
+    fn lexer_skips_comments_and_counts_open_brackets() {
         assert_eq!(tokens("list # all {").unwrap().len(), 2);
         assert_eq!(open_brackets("scan 't', {\n  COLUMNS => ['a',"), 2);
         assert_eq!(open_brackets("3.times do |i|"), 1);

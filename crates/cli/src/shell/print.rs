@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_gets_columns_and_a_pipe_does_not() {
+    fn columns_are_aligned_only_on_terminal() {
         let print = |width| {
             let mut out = Vec::new();
             let mut session = session(&mut out);

@@ -93,7 +93,8 @@ pub(super) fn run(session: &mut Session<'_>, text: &str) -> EvalResult {
                 let mend =
                     format!("create a table with SALT({salts} ..) in its key and copy the rows");
                 return Err(Interrupt::Problem(format!(
-                    "table {table}: the number of salts of a table that exists cannot be changed yet; {mend}"
+                    "table {table}: the number of salts of a table that exists cannot be changed \
+                     yet; {mend}"
                 )));
             }
         }
@@ -151,7 +152,8 @@ fn show_create_table(session: &mut Session<'_>, table: &TableName) -> EvalResult
             match statements(&text) {
                 Ok(_) => Ok(()),
                 Err(error) => session.print_line(format!(
-                    "-- this cannot be read again: {}; ALTER TABLE {table} ADOPT {} leaves out what does not go with the key",
+                    "-- this cannot be read again: {}; ALTER TABLE {table} ADOPT {} leaves out \
+                     what does not go with the key",
                     error.message, declaration.key
                 )),
             }
@@ -171,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statements_are_told_from_commands() {
+    fn statements_are_distinguished_from_commands() {
         for text in [
             "CREATE TABLE t (",
             "  create\ttable \"t-1\"",
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_cannot_go_on_with_a_statement_says_what_is_missing() {
+    fn unfinished_statement_error_names_missing_part() {
         let whole = "CREATE TABLE t (v DOUBLE FAMILY d, ROW KEY (a STRING))\n";
         for (before, line, wanted) in [
             (

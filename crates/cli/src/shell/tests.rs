@@ -202,17 +202,18 @@ fn pipe(lines: &[&str], stop_at_error: bool) -> (String, super::ScriptEnd) {
 }
 
 #[test]
-fn a_pipe_shows_prompts_that_count_lines_and_open_brackets() {
+fn piped_prompts_count_lines_and_open_brackets() {
     let (text, end) = pipe(&["x = [1,", "2]", "y = 'a", "b'", "x.length"], false);
     assert_eq!(
         text,
-        "halite:001:0> x = [1,\nhalite:002:1* 2]\n=> [1, 2]\nhalite:003:0> y = 'a\nhalite:004:0' b'\n=> \"a\\nb\"\nhalite:005:0> x.length\n=> 2\n"
+        "halite:001:0> x = [1,\nhalite:002:1* 2]\n=> [1, 2]\nhalite:003:0> y = 'a\n\
+         halite:004:0' b'\n=> \"a\\nb\"\nhalite:005:0> x.length\n=> 2\n"
     );
     assert_eq!(end, super::ScriptEnd::Input);
 }
 
 #[test]
-fn the_first_error_ends_a_script_and_does_not_end_a_conversation() {
+fn first_error_ends_script_but_not_interactive_session() {
     let lines = ["puts 1", "get 'nosuch', 'r'", "puts 2"];
     let (text, end) = pipe(&lines, true);
     assert!(text.contains("ERROR: Unknown table nosuch!") && !text.contains("puts 2"), "{text}");
@@ -223,14 +224,14 @@ fn the_first_error_ends_a_script_and_does_not_end_a_conversation() {
 }
 
 #[test]
-fn an_input_that_ends_inside_a_statement_is_an_error() {
+fn input_ending_inside_statement_is_an_error() {
     let (text, end) = pipe(&["scan 't', {"], true);
     assert!(text.contains("ERROR: the input ends inside a statement"), "{text}");
     assert_eq!(end, super::ScriptEnd::Failed);
 }
 
 #[test]
-fn exit_leaves_with_its_code() {
+fn exit_returns_given_code() {
     assert_eq!(
         pipe(&["exit 3", "puts 1"], false),
         ("halite:001:0> exit 3\n".to_owned(), super::ScriptEnd::Exit(3))
@@ -238,7 +239,7 @@ fn exit_leaves_with_its_code() {
 }
 
 #[test]
-fn neighbours_merge_by_their_encoded_or_whole_names() {
+fn adjacent_regions_merge_by_encoded_or_full_name() {
     let mut out = Vec::new();
     let mut shell = Shell::new(test_store::session(&mut out));
     let regions =
@@ -257,11 +258,17 @@ fn neighbours_merge_by_their_encoded_or_whole_names() {
 }
 
 #[test]
-fn a_statement_without_its_semicolon_swallows_no_command() {
+fn statement_without_semicolon_consumes_no_command() {
     let lines =
         ["CREATE TABLE t (v DOUBLE FAMILY d,", "  ROW KEY (a STRING))", "create 'u', 'f'", "list"];
     let (text, end) = pipe(&lines, false);
-    assert!(text.contains("ERROR: the statement of lines 1 to 2 has not run: its ';' is missing: add it in front of\n  create 'u', 'f'"), "{text}");
+    assert!(
+        text.contains(
+            "ERROR: the statement of lines 1 to 2 has not run: its ';' is missing: add it in front \
+             of\n  create 'u', 'f'"
+        ),
+        "{text}"
+    );
     assert!(text.contains("Created table u") && text.contains("1 row(s)"), "{text}");
     assert_eq!(end, super::ScriptEnd::Input);
     let (text, end) = pipe(&lines, true);
@@ -275,7 +282,7 @@ fn a_statement_without_its_semicolon_swallows_no_command() {
 }
 
 #[test]
-fn help_knows_the_statements_of_the_row_key_language() {
+fn help_describes_row_key_statements() {
     let (text, _) =
         pipe(&["help 'create table'", "help 'ALTER TABLE'", "help 'statements'", "help"], true);
     assert_eq!(text.matches("Statement: CREATE TABLE").count(), 2, "{text}");
@@ -303,7 +310,7 @@ fn typed(lines: &[&str], answer: Option<&str>) -> String {
 
 /// Regression: a key that fits 0 of 1,092 rows was accepted, and then the correct one was rejected.
 #[test]
-fn a_key_that_rows_do_not_fit_is_asked_about_or_refused_and_may_be_replaced() {
+fn adopting_mismatched_key_needs_force_or_confirmation() {
     let rows = ["create 'old', 'f'", "for i in 1..40 do put 'old', \"user#{i}_x\", 'f:q', 'v' end"];
     let wrong = "ALTER TABLE old ADOPT ROW KEY (id U64, at TIMESTAMP);";
     let right = "ALTER TABLE old ADOPT ROW KEY TEXT '{user}_{what}';";
@@ -336,7 +343,7 @@ fn a_key_that_rows_do_not_fit_is_asked_about_or_refused_and_may_be_replaced() {
 }
 
 #[test]
-fn a_key_that_fits_gives_way_to_another_one_by_force_only() {
+fn matching_key_is_replaced_only_by_force() {
     let rows = [
         "create 'old', 'f'",
         "for i in 1..9 do put 'old', \"user#{i}_x\", 'f:q', 'v' end",
@@ -346,7 +353,8 @@ fn a_key_that_fits_gives_way_to_another_one_by_force_only() {
     let (text, _) = pipe(&[&rows[..], &[&format!("{right};")]].concat(), false);
     for wanted in [
         "it declares ROW KEY (k STRING) already, which fits 9 of 9",
-        "so the rows do not tell which is right:\n  row user1_x\n  declared: k = 'user1_x'\n  new: user = 'user1', what = 'x'",
+        "so the rows do not tell which is right:\n  row user1_x\n  declared: k = 'user1_x'\n  new: \
+         user = 'user1', what = 'x'",
         "ADOPT ROW KEY .. FORCE;",
     ] {
         assert!(text.contains(wanted), "no {wanted}:\n{text}");
@@ -371,7 +379,8 @@ fn a_key_that_fits_gives_way_to_another_one_by_force_only() {
 /// Regression: queries kept the old names, and the output of SHOW CREATE TABLE could not be parsed.
 #[test]
 fn queries_follow_the_fields_of_an_adopted_key() {
-    let create = "CREATE TABLE t (v DOUBLE FAMILY d, ROW KEY (SALT(4 BY a), a STRING, b U8)) WITH QUERIES (q: a = ? ORDER BY b, r: v = ?) SPLIT BY SALT;";
+    let create = "CREATE TABLE t (v DOUBLE FAMILY d, ROW KEY (SALT(4 BY a), a STRING, b U8)) WITH \
+                  QUERIES (q: a = ? ORDER BY b, r: v = ?) SPLIT BY SALT;";
     for rename in [
         "ALTER TABLE t ADOPT ROW KEY (SALT(4 BY x), x STRING, y U8);",
         "alter 't', ROW_KEY => '(SALT(4 BY x), x STRING, y U8)'",

@@ -16,13 +16,15 @@ fn run(uri: &str, command: &str, arguments: &[&str], input: &str) -> String {
 }
 
 #[test]
-fn the_shell_speaks_to_a_cluster_by_either_address() {
+fn shell_connects_by_zookeeper_or_rpc_address() {
     let served = TestServer::start(&["--ephemeral"]);
     let (zk, rpc) = (
         format!("zk://{}", served.address("zookeeper")),
         format!("rpc://{}", served.address("master")),
     );
-    let lines = "create 't', {NAME => 'f', VERSIONS => 2}, SPLITS => ['m']\nput 't', 'a', 'f:q', 'old', 1\nput 't', 'a', 'f:q', 'new'\nincr 't', 'z', 'f:n', 5\n";
+    let lines = "create 't', {NAME => 'f', VERSIONS => 2}, SPLITS => ['m']\n\
+                 put 't', 'a', 'f:q', 'old', 1\nput 't', 'a', 'f:q', 'new'\n\
+                 incr 't', 'z', 'f:n', 5\n";
     let said = run(&zk, "shell", &["-n"], lines);
     assert!(said.contains("COUNTER VALUE = 5"), "{said}");
     let said = run(
@@ -38,11 +40,13 @@ fn the_shell_speaks_to_a_cluster_by_either_address() {
 }
 
 #[test]
-fn a_server_refuses_rows_that_are_no_keys_of_a_strict_table() {
+fn server_rejects_invalid_keys_of_strict_table() {
     let served = TestServer::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));
-    let lines = "CREATE TABLE t (v STRING FAMILY d, ROW KEY (id U16)) WITH (ROW_KEY_STRICT = 'true');\nput 't', 'ab', 'd:v', '1'\nput 't', 'odd', 'd:v', '1'\n\
-                 incr 't', 'odd', 'd:n', 1\nappend 't', 'odd', 'd:v', '1'\ndeleteall 't', 'odd'\ncount 't'\ncreate 'u', 'd', ROW_KEY_STRICT => true\n";
+    let lines = "CREATE TABLE t (v STRING FAMILY d, ROW KEY (id U16)) WITH (ROW_KEY_STRICT = \
+                 'true');\nput 't', 'ab', 'd:v', '1'\nput 't', 'odd', 'd:v', '1'\n\
+                 incr 't', 'odd', 'd:n', 1\nappend 't', 'odd', 'd:v', '1'\ndeleteall 't', 'odd'\n\
+                 count 't'\ncreate 'u', 'd', ROW_KEY_STRICT => true\n";
     let said = run(&uri, "shell", &[], lines);
     assert_eq!(said.matches("ROW_KEY_STRICT refuses it").count(), 3, "{said}");
     assert!(said.contains("1 row(s)") && said.contains("declares no ROW_KEY"), "{said}");
@@ -50,7 +54,7 @@ fn a_server_refuses_rows_that_are_no_keys_of_a_strict_table() {
 }
 
 #[test]
-fn the_demo_tells_of_a_cluster_what_it_tells_of_a_store() {
+fn demo_prints_same_answers_for_cluster_and_store() {
     let served = TestServer::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));
     let said = run(&uri, "demo", &[], "");
@@ -71,7 +75,7 @@ fn every_workload_runs_on_a_cluster() {
 }
 
 #[test]
-fn an_address_without_a_cluster_is_named() {
+fn address_without_cluster_is_named_in_error() {
     let output = output(halite().args(["shell", "-n", "--connect", "http://localhost"]));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(

@@ -31,7 +31,7 @@ fn refused(folder: &Path, arguments: &[&str]) -> String {
 
 /// A store with versions, counters, all kinds of delete markers, a wide row and a value with a time
 /// to live.
-fn make(folder: &Path) {
+fn create_store(folder: &Path) {
     let store = halite::open(folder).unwrap();
     let families = [FamilyDescriptor::new("f").versions(3), FamilyDescriptor::new("g")];
     let table = families
@@ -87,10 +87,10 @@ fn keys_and_values(rows: &[Row]) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 #[test]
-fn a_table_goes_to_a_server_and_back_with_versions_and_markers() {
+fn copy_round_trip_preserves_versions_and_delete_markers() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    make(&folder.join("one"));
+    create_store(&folder.join("one"));
     let served = TestServer::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));
     let there = copy(folder, &["one", "t", &uri, "--new-name", "copied"]);
@@ -143,10 +143,10 @@ fn a_table_goes_to_a_server_and_back_with_versions_and_markers() {
 }
 
 #[test]
-fn what_cannot_be_copied_is_said_with_the_mend() {
+fn rejected_copy_states_reason_and_fix() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    make(&folder.join("one"));
+    create_store(&folder.join("one"));
     assert!(refused(folder, &["one", "t", "one"]).contains("--new-name"));
     assert!(refused(folder, &["oen", "t", "two"]).contains("there is no store oen"));
     assert!(refused(folder, &["one", "none", "two"]).contains("none at one"));
@@ -169,7 +169,7 @@ fn what_cannot_be_copied_is_said_with_the_mend() {
 }
 
 #[test]
-fn an_interrupted_copy_goes_on_where_it_stopped() {
+fn interrupted_copy_resumes_at_last_position() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let store = halite::open(folder.join("one")).unwrap();

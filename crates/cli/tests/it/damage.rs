@@ -33,7 +33,7 @@ pub(crate) fn shell(data: &Path, more: &[&str], lines: &str) -> (Option<i32>, St
 }
 
 /// A store with a row in a file, whose server was killed after it had written rows to the log.
-pub(crate) fn killed(data: &Path) {
+pub(crate) fn create_killed_store(data: &Path) {
     let (code, _, said) =
         shell(data, &[], "create 't', 'f'\nput 't', 'r0', 'f:q', 'in a file'\nflush 't'\n");
     assert_eq!(code, Some(0), "{said}");
@@ -77,9 +77,9 @@ fn damage(path: &Path, text: &str) {
 }
 
 #[test]
-fn a_sound_store_is_checked_without_a_word_too_much_and_needs_no_repair() {
+fn check_of_sound_store_prints_no_errors() {
     let folder = tempfile::tempdir().unwrap();
-    killed(folder.path());
+    create_killed_store(folder.path());
     let (code, said, errors) = run("check", folder.path(), &[]);
     assert!(
         code == Some(0)
@@ -103,10 +103,10 @@ fn a_sound_store_is_checked_without_a_word_too_much_and_needs_no_repair() {
 }
 
 #[test]
-fn a_damaged_store_file_is_named_by_the_check_and_by_the_read_that_needs_it() {
+fn damaged_store_file_is_named_by_check_and_read() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path();
-    killed(data);
+    create_killed_store(data);
     let damaged = file(data, "/f/");
     damage(&damaged, "in a file");
     let name = damaged.to_str().unwrap();
@@ -123,10 +123,10 @@ fn a_damaged_store_file_is_named_by_the_check_and_by_the_read_that_needs_it() {
 }
 
 #[test]
-fn a_damaged_manifest_is_refused_found_and_repaired_from_its_copy() {
+fn damaged_manifest_is_rejected_and_repaired_from_copy() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path();
-    killed(data);
+    create_killed_store(data);
     let manifest = data.join("halite/MANIFEST");
     let mut bytes = fs::read(&manifest).unwrap();
     bytes[30] ^= 1;
@@ -164,10 +164,10 @@ fn a_damaged_manifest_is_refused_found_and_repaired_from_its_copy() {
 }
 
 #[test]
-fn a_damaged_log_is_refused_by_every_command_and_left_out_on_request_with_a_word_on_stderr() {
+fn damaged_wal_is_rejected_unless_skip_is_requested() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path();
-    killed(data);
+    create_killed_store(data);
     let segment = file(data, ".wal");
     damage(&segment, "value 5");
     let damaged = fs::read(&segment).unwrap();
@@ -232,10 +232,10 @@ fn a_damaged_log_is_refused_by_every_command_and_left_out_on_request_with_a_word
 }
 
 #[test]
-fn a_server_logs_what_it_cut_from_a_torn_log() {
+fn server_logs_bytes_cut_from_torn_wal() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path();
-    killed(data);
+    create_killed_store(data);
     let segment = file(data, ".wal");
     // The mark at the end of the last group: no write is in it.
     let mut bytes = fs::read(&segment).unwrap();
@@ -254,7 +254,7 @@ fn a_server_logs_what_it_cut_from_a_torn_log() {
 }
 
 #[test]
-fn a_manifest_from_before_the_last_flush_is_told_of_by_every_command_and_repaired() {
+fn stale_manifest_is_reported_by_commands_and_repaired() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path();
     assert_eq!(shell(data, &[], "create 't', 'f'\n").0, Some(0));

@@ -205,7 +205,7 @@ fn check_store(store: &Store, lines: &[Line]) {
 }
 
 #[test]
-fn the_answers_are_those_of_the_sorted_file_and_a_second_run_repeats_them() {
+fn demo_answers_match_sorted_file_on_repeated_runs() {
     let lines = data();
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("store");
@@ -240,7 +240,7 @@ fn the_answers_are_those_of_the_sorted_file_and_a_second_run_repeats_them() {
 }
 
 #[test]
-fn a_table_of_that_name_that_somebody_else_made_is_left_alone() {
+fn demo_keeps_foreign_table_of_same_name() {
     let folder = tempfile::tempdir().unwrap();
     let store = halite::open(folder.path()).unwrap();
     let table = halite::TableDescriptor::new("sensor_data".parse().unwrap())
@@ -312,7 +312,7 @@ fn check_acknowledged(data: &Path, log: &Path, lines: &BTreeMap<String, &Line>) 
 }
 
 #[test]
-fn a_killed_load_keeps_what_it_acknowledged_and_is_completed_by_the_next_run() {
+fn killed_load_keeps_acknowledged_rows_and_next_run_completes() {
     let lines = data();
     let by_key: BTreeMap<String, &Line> = lines.iter().map(|line| (line.key(), line)).collect();
     let seed = std::env::var("HALITE_TEST_SEED")

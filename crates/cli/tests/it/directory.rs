@@ -37,7 +37,7 @@ fn tree(root: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
 const ROWS: &str = "create 't', 'f'\nput 't', 'r', 'f:q', 'v'\nflush 't'\n";
 
 #[test]
-fn no_command_touches_a_directory_that_is_not_a_store() {
+fn commands_leave_foreign_directory_unchanged() {
     let above = tempfile::tempdir().unwrap();
     let root = above.path().join("hbase");
     let text = root.to_str().unwrap();
@@ -85,7 +85,7 @@ fn no_command_touches_a_directory_that_is_not_a_store() {
 }
 
 #[test]
-fn nobody_else_may_look_into_a_store_whatever_the_umask() {
+fn store_is_private_under_any_umask() {
     for umask in ["000", "022", "077", "277"] {
         let above = tempfile::tempdir().unwrap();
         let root = above.path().join("store");
@@ -111,7 +111,7 @@ fn nobody_else_may_look_into_a_store_whatever_the_umask() {
 }
 
 #[test]
-fn a_store_that_others_may_enter_is_served_with_a_warning() {
+fn store_accessible_to_others_is_served_with_warning() {
     let root = tempfile::tempdir().unwrap();
     let text = root.path().to_str().unwrap();
     assert!(halite(&["shell", "-n", "--data", text], ROWS).status.success());
@@ -125,7 +125,7 @@ fn a_store_that_others_may_enter_is_served_with_a_warning() {
 }
 
 #[test]
-fn a_removed_lock_file_lets_no_second_process_in() {
+fn removed_lock_file_still_excludes_second_process() {
     let root = tempfile::tempdir().unwrap();
     let text = root.path().to_str().unwrap();
     assert!(halite(&["shell", "-n", "--data", text], ROWS).status.success());
@@ -152,7 +152,7 @@ fn a_removed_lock_file_lets_no_second_process_in() {
 }
 
 #[test]
-fn a_server_whose_log_fails_ends_if_it_is_told_to_and_the_store_has_what_was_acknowledged() {
+fn server_exits_on_wal_failure_and_keeps_acknowledged_rows() {
     let folder = tempfile::tempdir().unwrap();
     let (root, moved) = (folder.path().join("store"), folder.path().join("moved"));
     let text = root.to_str().unwrap();

@@ -25,7 +25,7 @@ fn halite(arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn a_key_is_encoded_and_decoded_by_its_declaration() {
+fn key_is_encoded_and_decoded_by_declaration() {
     let (code, said, _) =
         key(&["encode", "--key", SENSORS, "device_id=sensor_00001", "ts=2024-03-15"], "");
     assert_eq!(code, Some(0));
@@ -46,7 +46,7 @@ fn a_key_is_encoded_and_decoded_by_its_declaration() {
 
 /// Bytes were read in one way here and in another there, and blanks at the end of a key were lost.
 #[test]
-fn keys_and_values_are_read_alike_wherever_they_stand() {
+fn keys_and_values_parse_alike_in_all_inputs() {
     let (_, said, errors) =
         key(&["encode", "--key", "(a STRING, n U8)"], "a='x y' n=1\na=p,q n=2\n");
     assert_eq!(said, "x y\\x00\\x01\\x01\np\\x00\\x01\\x02\nq\\x00\\x01\\x02\n", "{errors}");
@@ -69,11 +69,12 @@ fn keys_and_values_are_read_alike_wherever_they_stand() {
 }
 
 #[test]
-fn rows_that_are_no_keys_are_left_out_of_an_answer_and_shown_in_a_list() {
+fn invalid_row_keys_appear_only_in_unconditional_scan() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().to_str().unwrap();
     let lines = "CREATE TABLE mf (v STRING FAMILY d QUALIFIER v, ROW KEY (a STRING, n U8));\n\
-        put 'mf', \"a05\\x00\\x01\\x01\", 'd:v', '1'\nput 'mf', \"a05\\x00\\x01\\x02\", 'd:v', '2'\nput 'mf', 'a055', 'd:v', '3'\n";
+                 put 'mf', \"a05\\x00\\x01\\x01\", 'd:v', '1'\n\
+                 put 'mf', \"a05\\x00\\x01\\x02\", 'd:v', '2'\nput 'mf', 'a055', 'd:v', '3'\n";
     let (code, _, errors) = halite(&["shell", "-n", "--data", data], lines);
     assert_eq!(code, Some(0), "{errors}");
     let scan = |more: &[&str]| key(&[&["scan", "mf", "--data", data], more].concat(), "").1;
@@ -104,8 +105,9 @@ fn rows_that_are_no_keys_are_left_out_of_an_answer_and_shown_in_a_list() {
 /// Regression test: a two-byte letter before a qualifier ended lint, and a key after a comment was
 /// not recognized.
 #[test]
-fn lint_reads_any_letters_and_keys_behind_comments() {
-    let create = "CREATE TABLE t (v BYTES FAMILY d QUALIFIER \"\u{e4}hnlich\", ROW KEY (a STRING, b STRING));\n";
+fn lint_reads_multibyte_letters_and_keys_after_comments() {
+    let create = "CREATE TABLE t (v BYTES FAMILY d QUALIFIER \"\u{e4}hnlich\", ROW KEY (a STRING, \
+                  b STRING));\n";
     let (code, said, errors) = key(&["lint", "-"], create);
     assert!(code == Some(0) && said.contains("F-LONGQ"), "{said}{errors}");
     let (code, said, errors) =
@@ -116,8 +118,9 @@ fn lint_reads_any_letters_and_keys_behind_comments() {
 }
 
 #[test]
-fn a_table_is_declared_by_answering_seven_questions() {
-    let answers = "orders\n\ntotal, status\n\ntotal=DECIMAL\n3\nSALT(16 BY customer), customer STRING, at TIMESTAMP DESC\ncustomer = ?\n\n";
+fn table_is_declared_by_answering_seven_questions() {
+    let answers = "orders\n\ntotal, status\n\ntotal=DECIMAL\n3\n\
+                   SALT(16 BY customer), customer STRING, at TIMESTAMP DESC\ncustomer = ?\n\n";
     let (code, said, prompts) = key(&["new"], answers);
     assert_eq!(code, Some(0), "{prompts}");
     assert!(
@@ -133,7 +136,7 @@ fn a_table_is_declared_by_answering_seven_questions() {
 }
 
 #[test]
-fn mistakes_are_shown_where_they_are() {
+fn errors_point_at_wrong_text() {
     let (_, _, errors) = key(&["encode", "--key", "(SALT(16 BY a), a STRNG)", "a=b"], "");
     assert!(errors.contains("^^^^^ did you mean STRING?"), "{errors}");
     let (_, _, errors) = key(&["encode", "--key", SENSORS, "device=a"], "");
@@ -145,10 +148,11 @@ fn mistakes_are_shown_where_they_are() {
 }
 
 #[test]
-fn a_table_of_rolling_times_begins_with_regions_of_today_and_of_days_to_come() {
+fn rolling_split_table_starts_with_present_and_future_regions() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().to_str().unwrap();
-    let create = "CREATE TABLE metrics (v DOUBLE FAMILY d, ROW KEY (SALT(2 BY host), day DATE, host STRING)) SPLIT ROLLING '1d';\n";
+    let create = "CREATE TABLE metrics (v DOUBLE FAMILY d, ROW KEY (SALT(2 BY host), day DATE, \
+                  host STRING)) SPLIT ROLLING '1d';\n";
     let (code, _, errors) = halite(&["shell", "-n", "--data", data], create);
     assert_eq!(code, Some(0), "{errors}");
     // The day may have changed since then.
@@ -169,7 +173,7 @@ fn a_table_of_rolling_times_begins_with_regions_of_today_and_of_days_to_come() {
 }
 
 #[test]
-fn gaps_of_a_field_with_few_values_are_skipped_when_that_is_known() {
+fn explain_uses_skip_scan_for_known_small_fields() {
     let key_of = "ROW KEY (region STRING, user U64)";
     let (_, said, _) = key(&["explain", "--key", key_of, "user=5"], "");
     assert!(said.contains("Q-FULL") && !said.contains("skip scan"), "{said}");
@@ -181,7 +185,7 @@ fn gaps_of_a_field_with_few_values_are_skipped_when_that_is_known() {
 }
 
 #[test]
-fn a_question_is_explained_with_its_ranges_in_the_right_order() {
+fn explain_prints_ranges_in_scan_order() {
     // E01 and E02 of the tutorials: the bounds of newest-first times, written by hand, are the
     // wrong way round.
     let (code, said, _) = key(
@@ -190,7 +194,10 @@ fn a_question_is_explained_with_its_ranges_in_the_right_order() {
     );
     assert_eq!(code, Some(0));
     assert!(
-        said.contains("[\\x01sensor_00001\\x00\\x01\\x7F\\xFF\\xFEq\\xBBq\\x18\\x00 .. \\x01sensor_00001\\x00\\x01\\x7F\\xFF\\xFEq\\xC0\\x97t)"),
+        said.contains(
+            "[\\x01sensor_00001\\x00\\x01\\x7F\\xFF\\xFEq\\xBBq\\x18\\x00 .. \
+             \\x01sensor_00001\\x00\\x01\\x7F\\xFF\\xFEq\\xC0\\x97t)"
+        ),
         "{said}"
     );
     let (_, said, _) = key(&["explain", "--key", SENSORS, "device_id=a,b,c"], "");
@@ -200,10 +207,16 @@ fn a_question_is_explained_with_its_ranges_in_the_right_order() {
 }
 
 #[test]
-fn splits_come_with_the_share_of_each_region() {
+fn split_prints_share_of_each_region() {
     let (code, said, _) = key(&["split", "--key", "(SALT(16 BY id), id STRING)", "INTO 10"], "");
     assert_eq!(code, Some(0));
-    assert!(said.contains("10 regions; the greatest gets 1.25 times the mean\nP-SALTREG: 16 salts on 10 regions do not divide"), "{said}");
+    assert!(
+        said.contains(
+            "10 regions; the greatest gets 1.25 times the mean\n\
+             P-SALTREG: 16 salts on 10 regions do not divide"
+        ),
+        "{said}"
+    );
     let (_, said, _) =
         key(&["split", "--key", "(SALT(4 BY id), id STRING)", "BY SALT", "--shell"], "");
     assert_eq!(said, "SPLITS => [\"\\x01\", \"\\x02\", \"\\x03\"]\n");
@@ -224,7 +237,7 @@ fn splits_come_with_the_share_of_each_region() {
 }
 
 #[test]
-fn lint_ends_with_1_for_errors_and_is_read_by_people_and_tools() {
+fn lint_exits_1_on_errors_in_all_formats() {
     let bad = "CREATE TABLE s (v DOUBLE FAMILY d, ROW KEY (ts TIMESTAMP, id STRING));";
     let (code, said, _) = key(&["lint", "-"], bad);
     assert_eq!(code, Some(1));
@@ -254,7 +267,7 @@ fn lint_ends_with_1_for_errors_and_is_read_by_people_and_tools() {
 }
 
 #[test]
-fn lint_prints_the_page_of_a_rule_and_reads_structs_in_java() {
+fn lint_explains_rules_and_reads_java_structs() {
     let (code, said, _) = key(&["lint", "--explain", "k-mono"], "");
     assert!(
         code == Some(0) && said.starts_with("# K-MONO: ") && said.contains("halite lab "),
@@ -285,7 +298,7 @@ fn lint_prints_the_page_of_a_rule_and_reads_structs_in_java() {
 }
 
 #[test]
-fn lint_of_a_table_sees_what_is_deleted_appended_and_missing() {
+fn table_lint_reports_deletes_appends_and_empty_families() {
     let served = TestServer::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));
     let directory = tempfile::tempdir().unwrap();
@@ -317,11 +330,12 @@ fn lint_of_a_table_sees_what_is_deleted_appended_and_missing() {
 }
 
 #[test]
-fn the_shell_says_why_a_scan_of_reversed_times_finds_nothing() {
+fn shell_explains_empty_scan_of_reversed_times() {
     let directory = tempfile::tempdir().unwrap();
     let key = "ROW KEY TEXT \\'{u}_{rev(ts):19}\\' WHERE u MATCHES \\'[^_]+\\'";
     let lines = format!(
-        "create 't', 'd', ROW_KEY => '{key}'\nscan 't', {{STARTROW => 'u1_9223370326480375807', STOPROW => 'u1_9223370326393975807'}}\n"
+        "create 't', 'd', ROW_KEY => '{key}'\n\
+         scan 't', {{STARTROW => 'u1_9223370326480375807', STOPROW => 'u1_9223370326393975807'}}\n"
     );
     let said =
         output_of(program::halite().args(["shell", "-n", "--data"]).arg(directory.path()), &lines);
@@ -355,7 +369,7 @@ fn shell(place: &[&str], lines: &str) {
 }
 
 #[test]
-fn salted_rows_are_read_as_one_in_a_store_and_on_a_server() {
+fn salted_rows_read_in_order_from_store_and_server() {
     let served = TestServer::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));
     let directory = tempfile::tempdir().unwrap();
@@ -409,10 +423,11 @@ fn salted_rows_are_read_as_one_in_a_store_and_on_a_server() {
 }
 
 #[test]
-fn a_table_on_a_server_tells_its_key_its_regions_and_a_sample() {
+fn explain_reads_key_regions_and_sample_from_server() {
     let served = TestServer::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));
-    let lines = "create 't', {NAME => 'f'}, {SPLITS => [\"\\x08\"], METADATA => {'ROW_KEY' => 'ROW KEY (SALT(16 BY id), id STRING)'}}\nput 't', \"\\x06user_001\", 'f:q', 1\n";
+    let lines = "create 't', {NAME => 'f'}, {SPLITS => [\"\\x08\"], METADATA => {'ROW_KEY' => 'ROW \
+                 KEY (SALT(16 BY id), id STRING)'}}\nput 't', \"\\x06user_001\", 'f:q', 1\n";
     shell(&["--connect", &uri], lines);
     let (code, said, errors) =
         key(&["explain", "--table", "t", "--connect", &uri, "id=user_001"], "");
@@ -426,7 +441,7 @@ fn a_table_on_a_server_tells_its_key_its_regions_and_a_sample() {
 }
 
 #[test]
-fn keys_of_a_file_are_found_out_with_what_speaks_for_them() {
+fn infer_finds_key_of_file_with_evidence() {
     let keys = (1..=500_u64)
         .map(|at| at * 7919 % 99_991)
         .map(|id| format!("{}{id}\n", id % 5))
@@ -435,7 +450,8 @@ fn keys_of_a_file_are_found_out_with_what_speaks_for_them() {
     let (code, said, errors) = key(&["infer", "-"], &keys);
     assert_eq!(code, Some(0), "{errors}");
     for wanted in [
-        "ROW KEY TEXT '{salt(5 by id using modulo):1}{id U64}'\nconfidence 98 %\nexplains 500 of 500 keys, 100.0 %",
+        "ROW KEY TEXT '{salt(5 by id using modulo):1}{id U64}'\nconfidence 98 %\n\
+         explains 500 of 500 keys, 100.0 %",
         "0..1   {salt(5 by id using modulo):1}  id modulo 5: 400 of 400 keys",
         "ALTER TABLE t ADOPT ROW KEY TEXT '{salt(5 by id using modulo):1}{id U64}';",
     ] {
@@ -454,7 +470,7 @@ fn keys_of_a_file_are_found_out_with_what_speaks_for_them() {
 }
 
 #[test]
-fn keys_of_a_table_are_sampled_from_all_its_regions() {
+fn infer_samples_keys_from_all_regions() {
     let ids: Vec<u64> = (1..=400_u64).map(|at| at * 7919 % 99_991).collect();
     let puts = ids
         .iter()
@@ -488,7 +504,7 @@ fn keys_of_a_table_are_sampled_from_all_its_regions() {
 }
 
 #[test]
-fn designs_are_simulated_side_by_side_and_painted() {
+fn simulate_compares_designs_and_writes_svg() {
     let directory = tempfile::tempdir().unwrap();
     let picture = directory.path().join("picture.svg");
     let rising = "(ts TIMESTAMP, device STRING)";
@@ -546,7 +562,7 @@ fn designs_are_simulated_side_by_side_and_painted() {
 }
 
 #[test]
-fn traffic_that_makes_no_sense_is_refused() {
+fn simulate_rejects_invalid_traffic() {
     let refused = |arguments: &[&str], wanted: &str| {
         let (code, _, errors) =
             key(&[&["simulate", "--key", "(id STRING)"], arguments].concat(), "");
@@ -622,7 +638,7 @@ fn traffic_that_makes_no_sense_is_refused() {
 }
 
 #[test]
-fn commands_that_read_create_no_store() {
+fn reading_commands_create_no_store() {
     let folder = tempfile::tempdir().unwrap();
     let typo = folder.path().join("typo");
     let sample = folder.path().join("points.csv");
@@ -660,7 +676,7 @@ fn commands_that_read_create_no_store() {
 }
 
 #[test]
-fn lists_and_lines_are_encoded_to_a_key_each() {
+fn encode_prints_one_key_per_value_and_line() {
     let (code, said, errors) =
         key(&["encode", "--key", "(id STRING, n U8)", "id=a,'b,c'", "n=1,2"], "");
     assert_eq!(
@@ -677,7 +693,7 @@ fn lists_and_lines_are_encoded_to_a_key_each() {
 }
 
 #[test]
-fn a_wrong_salt_says_which_is_expected_and_text_is_shown_as_text() {
+fn decode_reports_expected_salt_and_encode_prints_text() {
     let key_of = "(SALT(16 BY name), name STRING)";
     let (_, said, _) = key(&["decode", "--key", key_of, "\\x05user_001"], "");
     assert!(said.contains("the salt is 5, and name = 'user_001' has 6"), "{said}");
@@ -687,7 +703,7 @@ fn a_wrong_salt_says_which_is_expected_and_text_is_shown_as_text() {
 }
 
 #[test]
-fn questions_that_would_be_misunderstood_are_refused_and_those_without_an_answer_say_so() {
+fn explain_rejects_invalid_conditions_and_reports_empty_results() {
     for (condition, wanted) in [
         ("ts=2024-03-16..2024-03-15", "ends before it begins"),
         ("device_id=a OR b", "one of several values is FIELD=A,B"),
@@ -706,7 +722,7 @@ fn questions_that_would_be_misunderstood_are_refused_and_those_without_an_answer
 }
 
 #[test]
-fn gaps_in_text_keys_are_skipped_where_a_pattern_says_where_values_end() {
+fn text_key_skip_scan_needs_pattern_for_value_end() {
     let explain = |key_of: &str, more: &[&str]| {
         key(&[&["explain", "--key", key_of, "--distinct", "region=4"], more].concat(), "").1
     };
@@ -723,7 +739,7 @@ fn gaps_in_text_keys_are_skipped_where_a_pattern_says_where_values_end() {
 }
 
 #[test]
-fn lint_names_lines_and_says_what_it_cannot_look_at() {
+fn lint_reports_lines_and_unsupported_input() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -732,7 +748,8 @@ fn lint_names_lines_and_says_what_it_cannot_look_at() {
     };
     let file = write(
         "t.sql",
-        "-- tables\n\nCREATE TABLE t (\n  v DOUBLE FAMILY d,\n  ROW KEY (\n    ts TIMESTAMP,\n    id STRING)\n);\n",
+        "-- tables\n\nCREATE TABLE t (\n  v DOUBLE FAMILY d,\n  ROW KEY (\n    ts TIMESTAMP,\n    \
+         id STRING)\n);\n",
     );
     let (_, said, _) = key(&["lint", &file, "--format", "sarif"], "");
     let sarif: serde_json::Value = serde_json::from_str(&said).unwrap();
@@ -747,7 +764,8 @@ fn lint_names_lines_and_says_what_it_cannot_look_at() {
     assert_eq!(line("K-MONO"), Some(6));
     let java = write(
         "K.java",
-        "class K {\n  /* two\n lines */\n  Struct s = new StructBuilder().add(RawString.ASCENDING).add(new RawLong()).toStruct();\n}\n",
+        "class K {\n  /* two\n lines */\n  Struct s = new \
+         StructBuilder().add(RawString.ASCENDING).add(new RawLong()).toStruct();\n}\n",
     );
     let (_, said, _) = key(&["lint", &java, "--format", "json"], "");
     assert_eq!(serde_json::from_str::<serde_json::Value>(&said).unwrap()[0]["line"], 4);
@@ -759,7 +777,8 @@ fn lint_names_lines_and_says_what_it_cannot_look_at() {
     }
     let allowed = write(
         "d.sql",
-        "ALTER TABLE t ADOPT ROW KEY (ts TIMESTAMP, id STRING); -- lint:allow K-MONO a log\n-- lint:allow K-MNOO x\nCREATE TABLE u (ROW KEY (a STRING));",
+        "ALTER TABLE t ADOPT ROW KEY (ts TIMESTAMP, id STRING); -- lint:allow K-MONO a log\n\
+         -- lint:allow K-MNOO x\nCREATE TABLE u (ROW KEY (a STRING));",
     );
     let (code, said, errors) = key(&["lint", &allowed], "");
     assert!(
@@ -773,8 +792,9 @@ fn lint_names_lines_and_says_what_it_cannot_look_at() {
 }
 
 #[test]
-fn rules_about_load_speak_when_it_is_told() {
-    let table = "CREATE TABLE t (v DOUBLE, ROW KEY (SALT(256 BY id), id STRING, ts TIMESTAMP)) SPLIT BY SALT;";
+fn load_rules_apply_when_load_is_given() {
+    let table = "CREATE TABLE t (v DOUBLE, ROW KEY (SALT(256 BY id), id STRING, ts TIMESTAMP)) \
+                 SPLIT BY SALT;";
     let (_, said, _) = key(&["lint", "-"], table);
     assert!(!said.contains("P-MANY"), "{said}");
     let (_, said, _) = key(&["lint", "-", "--servers", "1"], table);
@@ -786,11 +806,16 @@ fn rules_about_load_speak_when_it_is_told() {
 /// The first rows of a region share one value of the first key field, however many values the table
 /// has.
 #[test]
-fn lint_of_a_table_looks_at_keys_from_all_over_it() {
+fn table_lint_samples_keys_across_table() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().to_str().unwrap();
-    let mut script = "CREATE TABLE t (v STRING FAMILY d, ROW KEY TEXT '{device}_{n:5}' WHERE device MATCHES '[^_]+');\n".to_owned();
-    script.push_str("for i in 1..30 do for n in 1..400 do t.put \"d#{i}_#{n.to_s.rjust(5, '0')}\", 'd:v', 'x' end end\n");
+    let mut script = "CREATE TABLE t (v STRING FAMILY d, ROW KEY TEXT '{device}_{n:5}' WHERE \
+                      device MATCHES '[^_]+');\n"
+        .to_owned();
+    script.push_str(
+        "for i in 1..30 do for n in 1..400 do t.put \"d#{i}_#{n.to_s.rjust(5, '0')}\", 'd:v', 'x' \
+         end end\n",
+    );
     let script = script.replace("for i", "t = get_table 't'\nfor i");
     let (code, said, errors) = halite(&["shell", "-n", "--data", data], &script);
     assert_eq!(code, Some(0), "{}{errors}", &said[said.len().saturating_sub(500)..]);
@@ -802,13 +827,15 @@ fn lint_of_a_table_looks_at_keys_from_all_over_it() {
 }
 
 #[test]
-fn rows_that_are_no_keys_are_told_by_scan_explain_and_lint() {
+fn invalid_row_keys_are_reported_by_key_commands() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().to_str().unwrap();
-    let script = "CREATE TABLE t (v STRING FAMILY d, ROW KEY (SALT(4 BY id), id STRING));\nput 't', \"\\x09odd\", 'd:v', '1'\n";
+    let script = "CREATE TABLE t (v STRING FAMILY d, ROW KEY (SALT(4 BY id), id STRING));\n\
+                  put 't', \"\\x09odd\", 'd:v', '1'\n";
     let (code, said, errors) = halite(&["shell", "-n", "--data", data], script);
     assert_eq!(code, Some(0), "{said}{errors}");
-    let seen = "1 of 1 sampled row(s) of table t are no keys of its ROW KEY, and questions about fields do not find them";
+    let seen = "1 of 1 sampled row(s) of table t are no keys of its ROW KEY, and questions about \
+                fields do not find them";
     for command in [
         &["scan", "t"][..],
         &["explain", "--table", "t"],

@@ -15,12 +15,13 @@ fn halite(data: &Path, arguments: &[&str], input: &str) -> (Option<i32>, String,
 }
 
 #[test]
-fn points_are_written_read_packed_and_taken_away() {
+fn points_are_written_read_packed_and_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str], input: &str| halite(folder.path(), arguments, input);
     let (code, said, _) = run(
         &["shell"],
-        "CREATE TABLE m (p SERIES(DOUBLE) FAMILY t, ROW KEY (device STRING, BUCKET(ts, '1h') DESC));\n",
+        "CREATE TABLE m (p SERIES(DOUBLE) FAMILY t, ROW KEY (device STRING, BUCKET(ts, '1h') \
+         DESC));\n",
     );
     assert_eq!(code, Some(0), "{said}");
     let point = |at: i64| format!("{}.5,s{},{}", at % 50, at % 2, 1_710_460_800_000 + at * 10_000);
@@ -74,13 +75,14 @@ fn points_are_written_read_packed_and_taken_away() {
 
 /// Reading made the table of dictionaries.
 #[test]
-fn dictionaries_are_made_by_writing_only() {
+fn only_writing_creates_dictionaries() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str], input: &str| halite(folder.path(), arguments, input);
     let tables = || run(&["shell", "-n"], "list\n").1;
     run(
         &["shell"],
-        "CREATE TABLE m (p SERIES(DOUBLE) FAMILY t, ROW KEY (DICT(device, 2), BUCKET(ts, '1h')));\n",
+        "CREATE TABLE m (p SERIES(DOUBLE) FAMILY t, ROW KEY (DICT(device, 2), BUCKET(ts, \
+         '1h')));\n",
     );
     assert_eq!(run(&["series", "read", "m"], "").1, "device,ts,value\n");
     assert_eq!(run(&["series", "pack", "m"], "").1, "0 points packed in 0 rows\n");
@@ -96,7 +98,7 @@ fn dictionaries_are_made_by_writing_only() {
 }
 
 #[test]
-fn what_was_written_before_an_error_and_seconds_for_milliseconds_are_told() {
+fn series_write_reports_progress_and_timestamps_in_seconds() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str], input: &str| halite(folder.path(), arguments, input);
     run(&["shell"], "CREATE TABLE m (p SERIES(INT), ROW KEY (device STRING, BUCKET(ts, '1h')));\n");
@@ -120,12 +122,13 @@ fn what_was_written_before_an_error_and_seconds_for_milliseconds_are_told() {
 }
 
 #[test]
-fn what_cannot_be_a_point_is_said_with_its_line() {
+fn invalid_point_is_reported_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str], input: &str| halite(folder.path(), arguments, input);
     run(
         &["shell"],
-        "CREATE TABLE m (p SERIES(INT), ROW KEY (device STRING, BUCKET(ts, '1h')));\ncreate 'plain', 'f'\n",
+        "CREATE TABLE m (p SERIES(INT), ROW KEY (device STRING, BUCKET(ts, '1h')));\n\
+         create 'plain', 'f'\n",
     );
     for (table, input, wanted) in [
         ("m", "device,ts\n", "no column value; its columns have to be device, ts, value"),

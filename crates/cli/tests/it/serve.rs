@@ -232,8 +232,7 @@ fn value(client: &mut Wire, name: &[u8], row: &'static str) -> Option<Bytes> {
 }
 
 #[test]
-fn a_client_finds_the_region_server_through_zookeeper_and_what_it_wrote_is_in_files_after_sigterm()
-{
+fn sigterm_flushes_rows_of_client_connected_through_zookeeper() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("store");
     let name = store(&data);
@@ -280,7 +279,7 @@ fn a_client_finds_the_region_server_through_zookeeper_and_what_it_wrote_is_in_fi
 }
 
 #[test]
-fn what_was_acknowledged_is_there_after_the_process_was_killed() {
+fn acknowledged_rows_survive_process_kill() {
     let folder = tempfile::tempdir().unwrap();
     let name = store(folder.path());
     let data = folder.path().to_str().unwrap();
@@ -304,7 +303,7 @@ fn stop<C: RpcMethod>(service: Service, address: SocketAddr, request: &C::Reques
 type StopAction = fn(&TestServer);
 
 #[test]
-fn a_client_ends_it_as_cleanly_as_a_signal() {
+fn stop_requests_shut_down_cleanly() {
     let folder = tempfile::tempdir().unwrap();
     let name = store(folder.path());
     let stops: [(&str, StopAction); 3] = [
@@ -344,7 +343,7 @@ fn a_client_ends_it_as_cleanly_as_a_signal() {
 }
 
 #[test]
-fn an_ephemeral_store_leaves_nothing() {
+fn ephemeral_store_leaves_no_files() {
     let folder = tempfile::tempdir().unwrap();
     let entries = || entries(folder.path());
     let served = TestServer::spawn(serve(&["--ephemeral"]).env("TMPDIR", folder.path()));
@@ -376,7 +375,7 @@ fn an_ephemeral_store_leaves_nothing() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_logged_once_for_each_connection() {
+fn protocol_error_is_logged_once_per_connection() {
     let served = TestServer::start(&["--ephemeral"]);
     // An unknown method with a line feed in its name, and an invalid message.
     let (method, message) = (
@@ -410,7 +409,7 @@ fn entries(folder: &Path) -> usize {
 }
 
 #[test]
-fn an_ephemeral_store_goes_with_every_signal() {
+fn ephemeral_store_is_removed_on_every_signal() {
     let folder = tempfile::tempdir().unwrap();
     for signal in [Signal::INT, Signal::HUP] {
         let served = TestServer::spawn(serve(&["--ephemeral"]).env("TMPDIR", folder.path()));
@@ -421,7 +420,7 @@ fn an_ephemeral_store_goes_with_every_signal() {
 }
 
 #[test]
-fn a_signal_that_comes_while_it_starts_ends_it_as_cleanly() {
+fn signal_during_start_shuts_down_cleanly() {
     let folder = tempfile::tempdir().unwrap();
     // With its directory there it has a year of weather to load.
     let mut starting =
@@ -438,7 +437,7 @@ fn a_signal_that_comes_while_it_starts_ends_it_as_cleanly() {
 }
 
 #[test]
-fn a_second_signal_does_not_wait_and_leaves_nothing_ephemeral_either() {
+fn second_signal_exits_immediately_and_removes_ephemeral_store() {
     let folder = tempfile::tempdir().unwrap();
     let mut served =
         TestServer::spawn(serve(&["--ephemeral", "--demo"]).env("TMPDIR", folder.path()));
@@ -468,7 +467,7 @@ fn a_second_signal_does_not_wait_and_leaves_nothing_ephemeral_either() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn under_nohup_it_outlives_the_terminal() {
+fn server_under_nohup_ignores_hangup() {
     let mut command = Command::new("nohup");
     command.arg(env!("CARGO_BIN_EXE_halite")).args(["serve", "--ephemeral"]).args(ANY_PORTS);
     let mut served = TestServer::spawn(&mut command);
@@ -485,7 +484,7 @@ fn under_nohup_it_outlives_the_terminal() {
 }
 
 #[test]
-fn the_demo_s_tables_are_there_when_it_is_ready() {
+fn demo_tables_exist_when_server_is_ready() {
     let served = TestServer::start(&["--ephemeral", "--demo"]);
     let tables = Wire::zookeeper(served.address("zookeeper"))
         .look_up(&Request::GetChildren { path: "/hbase/table".into(), watch: false });
@@ -504,7 +503,7 @@ fn the_demo_s_tables_are_there_when_it_is_ready() {
 }
 
 #[test]
-fn a_port_or_a_directory_in_use_is_named_with_the_mend() {
+fn port_or_directory_in_use_is_named_in_error() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("store");
     let data = data.to_str().unwrap();
@@ -536,11 +535,15 @@ fn a_port_or_a_directory_in_use_is_named_with_the_mend() {
 }
 
 #[test]
-fn a_file_and_hbase_s_names_set_what_the_server_does() {
+fn config_file_and_hbase_names_configure_server() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("halite.toml");
-    std::fs::write(&file, "ephemeral = true\nznode-parent = \"/mine\"\n[hbase]\nhbase.master.hostname = \"db.example\"\nhbase.rpc.timeout = 5\n")
-        .unwrap();
+    std::fs::write(
+        &file,
+        "ephemeral = true\nznode-parent = \"/mine\"\n[hbase]\n\
+         hbase.master.hostname = \"db.example\"\nhbase.rpc.timeout = 5\n",
+    )
+    .unwrap();
     let served = TestServer::start(&[
         "--config",
         file.to_str().unwrap(),

@@ -13,11 +13,11 @@ use std::process::Command;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use crate::damage::{file, killed, run, shell};
+use crate::damage::{create_killed_store, file, run, shell};
 use crate::program::output;
 
 /// A store with two rows in a file that was closed.
-fn closed(data: &Path) {
+fn create_closed_store(data: &Path) {
     let (code, _, said) = shell(
         data,
         &[],
@@ -65,10 +65,10 @@ const KINDS: [UnexpectedFile; 5] = [
 
 /// Replaces a file of a new store with an entry of another kind, and verifies the result of each
 /// command.
-fn in_place(part: &str, kind: UnexpectedFile, opens: bool, rows: usize) {
+fn check_replaced_file(part: &str, kind: UnexpectedFile, opens: bool, rows: usize) {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path();
-    closed(data);
+    create_closed_store(data);
     let path = file(data, part);
     fs::remove_file(&path).unwrap();
     kind.1(&path);
@@ -85,7 +85,7 @@ fn in_place(part: &str, kind: UnexpectedFile, opens: bool, rows: usize) {
         "{what}: {code:?} {said}{errors}"
     );
     assert!(tree(data) == before, "{what}: looking changes nothing");
-    unrepaired(data, &path, opens, &what);
+    open_unrepaired_copy(data, &path, opens, &what);
     let (code, said, errors) = run("repair", data, &["--apply"]);
     assert!(code == Some(0) && errors.is_empty(), "{what}: {code:?} {said}{errors}");
     let (code, said, errors) = run("check", data, &[]);
@@ -100,7 +100,7 @@ fn in_place(part: &str, kind: UnexpectedFile, opens: bool, rows: usize) {
 }
 
 /// Opens an unrepaired copy: the unexpected entry remains, whether or not the store opens.
-fn unrepaired(data: &Path, path: &Path, opens: bool, what: &str) {
+fn open_unrepaired_copy(data: &Path, path: &Path, opens: bool, what: &str) {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy");
     // `cp -a` copies pipes, sockets and links as they are.
@@ -116,7 +116,7 @@ fn unrepaired(data: &Path, path: &Path, opens: bool, what: &str) {
             code == Some(1) && said.is_empty() && errors.contains(name),
             "{what}: {code:?} {said}{errors}"
         );
-        once(&errors);
+        assert_cause_appears_once(&errors);
     }
     // Opening rewrites table descriptors and removes entries at the paths of older ones; the target
     // of a link remains.
@@ -131,7 +131,7 @@ fn unrepaired(data: &Path, path: &Path, opens: bool, what: &str) {
 
 /// Asserts that an error contains its cause only once.
 #[track_caller]
-fn once(errors: &str) {
+fn assert_cause_appears_once(errors: &str) {
     for line in errors.lines() {
         let parts: Vec<&str> = line.split(": ").collect();
         assert!(parts.windows(2).all(|pair| pair[0] != pair[1]), "{line}");
@@ -140,7 +140,7 @@ fn once(errors: &str) {
 }
 
 #[test]
-fn what_is_in_the_place_of_a_file_is_told_replaced_and_not_waited_for() {
+fn unexpected_file_kind_is_reported_or_replaced_without_blocking() {
     for kind in KINDS {
         for (part, opens, rows) in [
             ("halite/LOCK", false, 2),
@@ -154,16 +154,16 @@ fn what_is_in_the_place_of_a_file_is_told_replaced_and_not_waited_for() {
             // Its rows are lost, and the one written afterwards is present.
             ("/f/", false, 1),
         ] {
-            in_place(part, kind, opens, rows);
+            check_replaced_file(part, kind, opens, rows);
         }
     }
 }
 
 #[test]
-fn a_lock_file_that_is_a_link_is_not_followed() {
+fn symlinked_lock_file_is_not_followed() {
     let folder = tempfile::tempdir().unwrap();
     let (data, precious) = (folder.path().join("store"), folder.path().join("precious"));
-    closed(&data);
+    create_closed_store(&data);
     fs::write(&precious, "mine").unwrap();
     fs::remove_file(data.join("halite/LOCK")).unwrap();
     symlink(&precious, data.join("halite/LOCK")).unwrap();
@@ -189,10 +189,10 @@ fn a_lock_file_that_is_a_link_is_not_followed() {
 }
 
 #[test]
-fn what_is_in_the_place_of_a_log_segment_is_told_and_left_and_no_command_waits_for_it() {
+fn unexpected_wal_segment_kind_is_reported_and_kept() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path();
-    killed(data);
+    create_killed_store(data);
     let segment = file(data, ".wal");
     fs::rename(&segment, folder.path().join("hbase.wal")).unwrap();
     for (what, make) in &KINDS[..3] {
@@ -216,10 +216,10 @@ fn what_is_in_the_place_of_a_log_segment_is_told_and_left_and_no_command_waits_f
 }
 
 #[test]
-fn a_name_that_is_not_utf_8_is_told_and_left_alone_while_the_rest_is_repaired() {
+fn non_utf8_name_is_reported_and_kept_by_repair() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path();
-    closed(data);
+    create_closed_store(data);
     let odd = |directory: &Path, name: &[u8]| directory.join(OsStr::from_bytes(name));
     let family = file(data, "/f/").parent().unwrap().to_owned();
     let (table, harmless) = (odd(&data.join("data/default"), b"t\xff"), odd(data, b"\xfe"));
@@ -258,25 +258,25 @@ fn a_name_that_is_not_utf_8_is_told_and_left_alone_while_the_rest_is_repaired() 
 }
 
 #[test]
-fn an_error_tells_its_cause_once() {
+fn error_prints_its_cause_once() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path();
-    closed(data);
+    create_closed_store(data);
     // A name that is too long for the file system fails on every user, the superuser too.
     let long = data.join("x".repeat(300));
     for arguments in [["check"], ["repair"]] {
-        once(&run(arguments[0], &long, &[]).2);
+        assert_cause_appears_once(&run(arguments[0], &long, &[]).2);
     }
     let (code, _, errors) = shell(&long, &[], "list\n");
     assert!(
         code == Some(1) && errors.contains("name too long") | errors.contains("too long"),
         "{errors}"
     );
-    once(&errors);
+    assert_cause_appears_once(&errors);
     fs::remove_dir_all(data.join("halite/wal")).unwrap();
     let (code, _, errors) = shell(data, &[], "list\n");
     assert!(code == Some(1) && errors.contains("os error"), "{errors}");
-    once(&errors);
+    assert_cause_appears_once(&errors);
     fs::remove_dir_all(data.join("halite")).unwrap();
     fs::write(data.join("halite"), "").unwrap();
     let (code, _, errors) = run("repair", data, &["--apply"]);
@@ -284,5 +284,5 @@ fn an_error_tells_its_cause_once() {
         code == Some(3) && errors.contains("halite is a file, expected a directory"),
         "{errors}"
     );
-    once(&errors);
+    assert_cause_appears_once(&errors);
 }

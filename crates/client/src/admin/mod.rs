@@ -122,7 +122,8 @@ impl Admin for RemoteAdmin {
 
     fn bulk_load(&self, table: &TableName, _load: BulkLoad) -> BoxFuture<'_, Result<()>> {
         let text = format!(
-            "bulk loading into table {table} of a cluster elsewhere; run hbase completebulkload there"
+            "bulk loading into table {table} of a cluster elsewhere; run hbase completebulkload \
+             there"
         );
         self.run(async move { Err(not_supported_yet(text)) })
     }

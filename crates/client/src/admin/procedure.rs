@@ -82,7 +82,8 @@ pub(super) async fn finish(shared: &ClientInner, id: Option<u64>, what: &str) ->
             State::Running => {
                 let text = |ms| {
                     format!(
-                        "{what}: procedure {proc_id} is not finished after {ms} ms and continues; see list_procedures"
+                        "{what}: procedure {proc_id} is not finished after {ms} ms and continues; \
+                         see list_procedures"
                     )
                 };
                 waiting.pause(text).await?;

@@ -64,7 +64,8 @@ async fn flush_legacy(shared: &ClientInner, table: &TableName) -> Result<()> {
         waiting
             .pause(|ms| {
                 format!(
-                    "flushing table {table}: not finished after {ms} ms; it continues in the background"
+                    "flushing table {table}: not finished after {ms} ms; it continues in the \
+                     background"
                 )
             })
             .await?;
@@ -101,7 +102,14 @@ pub(super) async fn compact(
         let mut waiting = Poller::new(deadline, POLL_INTERVAL);
         while is_compacting(shared, &known, region).await? {
             let name = region.display_name();
-            waiting.pause(|ms| format!("compacting table {table}, region {name}: not finished after {ms} ms; it continues in the background")).await?;
+            waiting
+                .pause(|ms| {
+                    format!(
+                        "compacting table {table}, region {name}: not finished after {ms} ms; it \
+                         continues in the background"
+                    )
+                })
+                .await?;
         }
     }
     Ok(())

@@ -41,7 +41,8 @@ pub(super) fn config(text: &str) -> Result<Config> {
     {
         let unknown = || {
             Error::invalid(format!(
-                "hbase.client.rpc.compressor is {class:?}, which is no compressor of cell blocks here"
+                "hbase.client.rpc.compressor is {class:?}, which is no compressor of cell blocks \
+                 here"
             ))
         };
         config.compressor = Some(Compressor::from_class(class).ok_or_else(unknown)?);
@@ -64,12 +65,14 @@ fn refuse_security(properties: &Properties) -> Result<()> {
     };
     if is("hbase.security.authentication", "kerberos") {
         return Err(not_supported_yet(
-            "hbase.security.authentication is kerberos; only clusters with simple authentication can be reached",
+            "hbase.security.authentication is kerberos; only clusters with simple authentication \
+             can be reached",
         ));
     }
     if is("hbase.client.netty.tls.enabled", "true") {
         return Err(not_supported_yet(
-            "hbase.client.netty.tls.enabled is true; reach the cluster without TLS (hbase.server.netty.tls.supportplaintext)",
+            "hbase.client.netty.tls.enabled is true; reach the cluster without TLS \
+             (hbase.server.netty.tls.supportplaintext)",
         ));
     }
     Ok(())
@@ -105,7 +108,8 @@ fn registry_kind(properties: &Properties) -> Result<RegistryKind> {
     }
     if quorum.is_empty() {
         return Err(Error::invalid(
-            "hbase.zookeeper.quorum is not set, nor hbase.masters; set one, so that the cluster can be found",
+            "hbase.zookeeper.quorum is not set, nor hbase.masters; set one, so that the cluster \
+             can be found",
         ));
     }
     let mut port = uri::ZOOKEEPER_PORT;
@@ -194,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_settings_of_hbase_are_heeded() {
+    fn hbase_settings_are_applied() {
         let text = site(&[
             ("hbase.zookeeper.quorum", "a, b:5"),
             ("hbase.zookeeper.property.clientPort", "2182"),
@@ -226,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn masters_are_asked_where_there_is_no_quorum_or_the_registry_says_so() {
+    fn rpc_registry_is_used_without_quorum_or_on_request() {
         let rpc = |server: &str| RegistryKind::Rpc { servers: vec![server.to_string()] };
         assert_eq!(config(&site(&[("hbase.masters", "m:1")])).unwrap().registry, rpc("m:1"));
         let registry =
@@ -241,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn kerberos_and_tls_are_not_supported_yet_and_say_so() {
+    fn kerberos_and_tls_settings_are_rejected_as_unsupported() {
         for (name, value) in [
             ("hbase.security.authentication", "kerberos"),
             ("hbase.client.netty.tls.enabled", "true"),
@@ -257,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_says_nothing_or_is_broken_is_refused() {
+    fn empty_and_malformed_files_are_rejected() {
         for text in [
             "",
             "<configuration/>",

@@ -51,7 +51,8 @@ impl std::fmt::Display for Address {
 }
 
 pub(super) fn parse(uri: &str) -> Result<RegistryKind> {
-    let form = "give zk://host:port[,host:port...][/znode], rpc://host:port[,host:port...] or site:PATH of an hbase-site.xml";
+    let form = "give zk://host:port[,host:port...][/znode], rpc://host:port[,host:port...] or \
+                site:PATH of an hbase-site.xml";
     let (scheme, rest) = uri
         .split_once("://")
         .ok_or_else(|| Error::invalid(format!("{uri:?} names no cluster; {form}")))?;
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uri_names_servers_and_the_znode_of_the_cluster() {
+    fn uri_specifies_servers_and_znode_parent() {
         assert_eq!(parse("zk://a:1,b/deep/er").unwrap(), zookeeper(&["a:1", "b"], "/deep/er"));
         assert_eq!(parse("zk://a").unwrap(), zookeeper(&["a"], "/hbase"));
         assert_eq!(parse("zk://[::1]:5/").unwrap(), zookeeper(&["[::1]:5"], "/hbase"));
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_names_none_is_refused_with_the_form() {
+    fn invalid_uri_error_shows_the_expected_form() {
         for uri in [
             "",
             "a:1",
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_that_are_left_out_are_the_usual_ones() {
+    fn missing_ports_use_the_default() {
         let parsed = |text| Address::parse(text, 7).unwrap().to_string();
         assert_eq!(
             [parsed("h"), parsed("h:9"), parsed("[::1]"), parsed("[::1]:9")],

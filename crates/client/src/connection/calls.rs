@@ -159,14 +159,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_not_negative_for_java_and_never_those_of_a_call_under_way() {
+    fn call_ids_are_nonnegative_and_skip_pending_calls() {
         let mut calls = PendingCalls { next_id: u32::MAX >> 1, ..PendingCalls::default() };
         calls.add(0);
         assert_eq!([calls.next_id(), calls.next_id()], [u32::MAX >> 1, 1]);
     }
 
     #[test]
-    fn an_answer_nobody_waits_for_is_skipped() {
+    fn response_without_pending_call_is_ignored() {
         let mut calls = PendingCalls::default();
         assert!(!calls.complete(3, Err(RpcError::lost("x"))).0);
         assert_eq!(calls.len(), 0);

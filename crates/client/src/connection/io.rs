@@ -122,8 +122,8 @@ fn closed(connection: &Connection) -> RpcError {
     RpcError::lost(match connection.lock().last_received {
         Some(_) => "the server closed the connection",
         None => {
-            "the server closed the connection without a word; look whether it is a server of HBase, of the kind that is called, and has the \
-             compressor of cell blocks"
+            "the server closed the connection without a word; look whether it is a server of \
+             HBase, of the kind that is called, and has the compressor of cell blocks"
         }
     })
 }
@@ -149,7 +149,8 @@ fn take_responses(connection: &Connection, buffer: &mut BytesMut) -> Result<usiz
             FrameStatus::TooBig(bytes) => {
                 let most = connection.limits.max_frame_bytes;
                 return Err(RpcError::lost(format!(
-                    "the server announces an answer of {bytes} bytes, and {most} are allowed (max_frame_bytes)"
+                    "the server announces an answer of {bytes} bytes, and {most} are allowed \
+                     (max_frame_bytes)"
                 )));
             }
         }
@@ -205,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_buffer_of_a_large_answer_is_not_kept_and_that_of_the_usual_is() {
+    fn receive_buffer_is_retained_unless_oversized() {
         for (large, kept) in [(1 << 20, 512 << 10..8 << 20), (64 << 20, READ_BYTES..1 << 20)] {
             let mut buffer = BytesMut::zeroed(large);
             buffer.extend_from_slice(b"next");

@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn calls_of_a_server_that_does_not_read_do_not_pile_up() {
+    async fn calls_to_stalled_server_do_not_accumulate() {
         let connection = connection(|_| ()).await;
         let request = put(512 << 10);
         for _ in 0..100 {
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_on_which_nothing_can_be_written_ends() {
+    async fn connection_that_cannot_send_is_closed() {
         let connection = connection(|config| config.rpc_timeout_ms = 2_000).await;
         let pending =
             connection.call::<ClientMutate>(&put(1), &[], None, within(60_000)).await.unwrap();

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_is_found_by_a_row_by_its_successor_and_as_the_last() {
+    fn region_is_found_by_row_successor_and_as_last() {
         let (_, table, regions) = populated_cache(&ConnectionPool::default());
         let by_row = |row: &[u8]| found(&table, LocateType::Containing(row));
         assert_eq!(
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_split_or_a_merge_has_replaced_is_gone_and_nothing_else() {
+    fn split_or_merge_evicts_only_overlapping_regions() {
         let servers = ConnectionPool::default();
         let (_, table, _) = populated_cache(&servers);
         table.insert(location(&servers, "a", "g", "j", 4));
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_without_rows_and_one_of_another_table_are_not_learnt() {
+    fn empty_and_foreign_regions_are_not_cached() {
         let servers = ConnectionPool::default();
         let (_, table, _) = populated_cache(&servers);
         for (start, end) in [("m", "a"), ("g", "g"), ("z", "m")] {
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_that_is_not_served_is_forgotten_alone_and_its_table_doubted() {
+    fn unserved_region_is_evicted_and_table_state_suspected() {
         let servers = ConnectionPool::default();
         let (locations, table, regions) = populated_cache(&servers);
         locations.record_failure(
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_that_moved_is_where_the_exception_says_and_of_a_dead_server_all_are_forgotten() {
+    fn moved_region_is_relocated_and_unreachable_server_evicted() {
         let servers = ConnectionPool::default();
         let (locations, table, regions) = populated_cache(&servers);
         let to = MovedTo { host: "c".into(), port: 7, start_code: 9, sequence: 6 };

@@ -156,7 +156,8 @@ async fn query_meta(
         meta.check_table(table, deadline).await?;
     }
     location.ok_or_else(|| {
-        let text = "the region is on no server now, or hbase:meta has a hole there; look at it with status 'detailed' or hbck";
+        let text = "the region is on no server now, or hbase:meta has a hole there; look at it \
+                    with status 'detailed' or hbck";
         Exception::new(ExceptionKind::NotServingRegion, text).into()
     })
 }

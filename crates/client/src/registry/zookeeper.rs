@@ -76,12 +76,16 @@ fn read(
 /// on running servers.
 fn missing(question: RegistryQuery, parent: &str) -> RpcError {
     match question {
-        RegistryQuery::ClusterId => {
-            Error::invalid(format!("the znode does not exist, so there is no cluster below {parent}; append zookeeper.znode.parent to the servers")).into()
-        }
-        RegistryQuery::Master | RegistryQuery::MetaServer => {
-            Exception::new(ExceptionKind::PleaseHold, "there is no such znode now; look whether the cluster has started").into()
-        }
+        RegistryQuery::ClusterId => Error::invalid(format!(
+            "the znode does not exist, so there is no cluster below {parent}; append \
+             zookeeper.znode.parent to the servers"
+        ))
+        .into(),
+        RegistryQuery::Master | RegistryQuery::MetaServer => Exception::new(
+            ExceptionKind::PleaseHold,
+            "there is no such znode now; look whether the cluster has started",
+        )
+        .into(),
     }
 }
 
@@ -159,7 +163,8 @@ impl Session {
             match self.socket.read_buf(&mut self.buffer).await {
                 Ok(0) => {
                     return Err(RpcError::lost(
-                        "the server closed the connection before it answered; look whether this is a ZooKeeper server",
+                        "the server closed the connection before it answered; look whether this is \
+                         a ZooKeeper server",
                     ));
                 }
                 Ok(_) => {}

@@ -61,7 +61,7 @@ fn region(start: &'static str, end: &'static str) -> RegionInfo {
 }
 
 #[test]
-fn pieces_of_a_row_are_put_together_across_answers() {
+fn partial_rows_are_joined_across_responses() {
     let mut progress = scan_state(Scan::all());
     assert_eq!(format_rows(&progress.take(vec![whole("a", "x"), partial("b", "x")])), ["a:x"]);
     assert_eq!(format_rows(&progress.take(vec![partial("b", "yz")])), Vec::<String>::new());
@@ -80,7 +80,7 @@ fn pieces_of_a_row_are_put_together_across_answers() {
 }
 
 #[test]
-fn with_a_batch_limit_pieces_go_on_as_they_are_and_a_resumed_row_goes_on_behind_them() {
+fn batch_limit_returns_partial_rows_and_resumes_after_them() {
     let mut progress = scan_state(Scan::all().batch(2));
     assert_eq!(format_rows(&progress.take(vec![partial("a", "xy")])), ["a:xy"]);
     progress.resume();
@@ -92,7 +92,7 @@ fn with_a_batch_limit_pieces_go_on_as_they_are_and_a_resumed_row_goes_on_behind_
 }
 
 #[test]
-fn with_a_batch_limit_rows_that_a_full_answer_cut_are_cut_anew() {
+fn batch_limit_splits_rows_again_across_responses() {
     let mut progress = scan_state(Scan::all().batch(4));
     assert!(progress.take(vec![partial("a", "uv")]).is_empty());
     assert_eq!(
@@ -111,7 +111,7 @@ fn with_a_batch_limit_rows_that_a_full_answer_cut_are_cut_anew() {
 }
 
 #[test]
-fn without_one_a_row_that_was_cut_is_read_again() {
+fn partial_row_is_read_again_without_batch_limit() {
     let mut progress = scan_state(Scan::all());
     progress.take(vec![whole("a", "x"), partial("b", "x")]);
     progress.resume();
@@ -122,7 +122,7 @@ fn without_one_a_row_that_was_cut_is_read_again() {
 }
 
 #[test]
-fn a_limit_counts_rows_and_not_pieces() {
+fn limit_counts_rows_not_partial_rows() {
     let mut progress = scan_state(Scan::all().batch(1).limit(2));
     assert_eq!(progress.limit(), Some(2));
     assert_eq!(
@@ -138,7 +138,7 @@ fn a_limit_counts_rows_and_not_pieces() {
 }
 
 #[test]
-fn a_scan_goes_from_region_to_region_until_its_range_is_done() {
+fn scan_continues_across_regions_to_range_end() {
     let mut forward = scan_state(Scan::range("b", "p"));
     forward.finish_region(&region("", "g"), false);
     assert_eq!(forward.range().start, Bound::Included("g".into()));
@@ -156,7 +156,7 @@ fn a_scan_goes_from_region_to_region_until_its_range_is_done() {
 }
 
 #[test]
-fn the_order_of_meta_is_not_that_of_bytes() {
+fn meta_scan_does_not_use_byte_order() {
     let scan = || Scan::range("t,,", "t ,,");
     let progress = |is_plain| {
         ScanState::new(scan(), is_plain, &Config::new(RegistryKind::Rpc { servers: Vec::new() }))
@@ -178,14 +178,14 @@ fn resumed(scan: Scan, cursor: &'static str) -> (Bound<Bytes>, Bound<Bytes>) {
 }
 
 #[test]
-fn what_a_server_looked_at_in_vain_is_not_looked_at_again() {
+fn resumed_scan_skips_rows_examined_without_result() {
     let scan = || Scan::all().family("f");
     assert_eq!(resumed(scan(), "p").0, Bound::Included("p".into()));
     assert_eq!(resumed(scan().reverse(true), "c").1, Bound::Included("c".into()));
 }
 
 #[test]
-fn a_cursor_at_a_row_that_has_come_does_not_bring_it_again() {
+fn cursor_at_returned_row_does_not_repeat_it() {
     let scan = || Scan::all().family("f");
     for cursor in ["m", "c"] {
         assert_eq!(resumed(scan(), cursor).0, Bound::Included("m\0".into()), "{cursor}");
@@ -200,7 +200,7 @@ fn a_cursor_at_a_row_that_has_come_does_not_bring_it_again() {
 }
 
 #[test]
-fn a_cursor_of_several_families_is_not_believed() {
+fn cursor_of_multiple_families_is_ignored() {
     for scan in [Scan::all(), Scan::all().family("f").family("g")] {
         assert!(!scan_state(scan.clone()).query(&region("", "")).need_cursor_result);
         assert_eq!(resumed(scan, "p").0, Bound::Included("m\0".into()));

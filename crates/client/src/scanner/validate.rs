@@ -8,7 +8,8 @@ pub(super) fn validate(scan: &Scan) -> Result<()> {
     match &scan.selection.filter {
         Some(filter) if scan.batch.is_some() && has_filter_row(filter) => {
             let text = format!(
-                "a batch limit cuts rows, and {filter} decides over whole rows; leave one of them out"
+                "a batch limit cuts rows, and {filter} decides over whole rows; leave one of them \
+                 out"
             );
             Err(Error::new(ErrorKind::IncompatibleFilter, text))
         }
@@ -36,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_limit_and_a_filter_of_whole_rows_do_not_go_together() {
+    fn batch_limit_with_whole_row_filter_is_rejected() {
         let scan = |filter: &str| Scan::all().batch(2).filter(filter.parse().unwrap());
         for filter in ["PageFilter(2)", "PrefixFilter('a') OR SKIP ValueFilter(=, 'binary:v')"] {
             assert_eq!(

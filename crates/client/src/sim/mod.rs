@@ -205,7 +205,7 @@ fn variable(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn what_callers_are_told_is_true_whatever_happens_to_servers_and_messages() {
+fn results_are_correct_under_server_and_network_faults() {
     if let Some(seed) = variable("HALITE_CLIENT_SIM_SEED") {
         let history = run(seed);
         println!("{}", history.log.join("\n"));
@@ -224,6 +224,6 @@ fn what_callers_are_told_is_true_whatever_happens_to_servers_and_messages() {
 }
 
 #[test]
-fn the_same_seed_is_the_same_storm() {
+fn simulation_is_determined_by_seed() {
     assert!(run(7).log == run(7).log, "two runs of seed 7 are not the same");
 }

@@ -49,7 +49,7 @@ fn assert_message(error: &Error, parts: &[&str]) {
 }
 
 #[test]
-fn a_server_that_says_nothing_does_not_keep_the_others_from_being_asked_about_the_cluster() {
+fn silent_server_does_not_delay_registry_lookup() {
     for seed in 0..6 {
         play(seed, |mut config, cluster| async move {
             config.connect_timeout_ms = 60_000;
@@ -71,7 +71,7 @@ fn a_server_that_says_nothing_does_not_keep_the_others_from_being_asked_about_th
 }
 
 #[test]
-fn a_registry_of_which_nobody_answers_costs_the_time_of_an_operation_and_no_more() {
+fn unresponsive_registry_fails_within_operation_timeout() {
     play(1, |mut config, cluster| async move {
         (config.connect_timeout_ms, config.rpc_timeout_ms) = (60_000, 60_000);
         let table = table(config).await;
@@ -93,7 +93,7 @@ fn a_registry_of_which_nobody_answers_costs_the_time_of_an_operation_and_no_more
 }
 
 #[test]
-fn meta_whose_server_is_out_of_reach_is_told_with_the_table_it_was_asked_for() {
+fn unreachable_meta_server_error_names_the_table() {
     play(2, |config, cluster| async move {
         let table = table(config).await;
         let meta = cluster.borrow().registered_meta_server.unwrap();
@@ -112,7 +112,7 @@ fn meta_whose_server_is_out_of_reach_is_told_with_the_table_it_was_asked_for() {
 }
 
 #[test]
-fn all_who_wait_for_one_question_to_meta_are_told_what_became_of_it() {
+fn callers_sharing_a_meta_lookup_receive_its_failure() {
     play(7, |config, cluster| async move {
         let table = table(config).await;
         let meta = cluster.borrow().registered_meta_server.unwrap();
@@ -136,7 +136,7 @@ fn all_who_wait_for_one_question_to_meta_are_told_what_became_of_it() {
 }
 
 #[test]
-fn scans_that_nobody_reads_on_take_no_room_from_other_calls() {
+fn unread_scans_do_not_block_other_calls() {
     play(8, |mut config, _| async move {
         config.max_calls_in_flight = 1;
         let table = table(config).await;
@@ -162,7 +162,7 @@ fn scans_that_nobody_reads_on_take_no_room_from_other_calls() {
 }
 
 #[test]
-fn meta_that_names_a_server_nobody_knows_is_told_with_that_name() {
+fn unknown_server_in_meta_is_named_in_error() {
     play(3, |config, cluster| async move {
         let table = table(config).await;
         for row in cluster.borrow_mut().meta.values_mut() {
@@ -177,7 +177,7 @@ fn meta_that_names_a_server_nobody_knows_is_told_with_that_name() {
 }
 
 #[test]
-fn a_hole_in_meta_is_told_as_such_when_time_has_run_out() {
+fn meta_hole_is_reported_when_retries_end() {
     play(4, |config, cluster| async move {
         let table = table(config).await;
         cluster.borrow_mut().meta.clear();
@@ -191,7 +191,7 @@ fn a_hole_in_meta_is_told_as_such_when_time_has_run_out() {
 }
 
 #[test]
-fn a_table_that_is_dropped_or_disabled_under_a_scan_and_a_batch_is_told_as_such_at_once() {
+fn dropped_or_disabled_table_fails_scan_and_batch_promptly() {
     let ends = [
         (TableState::Dropped, ErrorKind::NoSuchTable, "does not exist"),
         (TableState::Disabled, ErrorKind::TableDisabled, "is disabled"),
@@ -233,7 +233,7 @@ fn a_table_that_is_dropped_or_disabled_under_a_scan_and_a_batch_is_told_as_such_
 }
 
 #[test]
-fn connections_to_processes_that_are_gone_are_let_go_of() {
+fn connections_to_terminated_servers_are_closed() {
     let mut storm = Simulation::new(6);
     let names = storm.names();
     let mut config = config(&mut storm.rng, &names);

@@ -65,7 +65,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Catalog> {
     let version = u32::from_be_bytes(head[8..12].try_into().expect("four bytes"));
     if !(MIN_VERSION..=VERSION).contains(&version) {
         let text = format!(
-            "it has format version {version}; this program reads versions {MIN_VERSION} to {VERSION}; open the store with a newer one"
+            "it has format version {version}; this program reads versions {MIN_VERSION} to \
+             {VERSION}; open the store with a newer one"
         );
         return Err(Error::new(ErrorKind::NewerFormat, text));
     }
@@ -498,12 +499,12 @@ mod tests {
     }
 
     #[test]
-    fn a_catalog_reads_back() {
+    fn catalog_round_trips() {
         assert_eq!(decode(&encode(&catalog())).unwrap(), catalog());
     }
 
     #[test]
-    fn every_flipped_bit_and_every_cut_is_noticed() {
+    fn flipped_bits_and_truncation_are_detected() {
         let whole = encode(&catalog());
         for end in 0..whole.len() {
             assert_eq!(decode(&whole[..end]).unwrap_err().kind(), ErrorKind::Corrupt);
@@ -518,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_format_is_refused_by_name() {
+    fn newer_format_is_rejected_with_its_version() {
         let mut bytes = encode(&catalog());
         bytes[11] = 6;
         let end = bytes.len() - 4;

@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn catalog_is_in_order_if_regions_follow_one_another() {
+    fn catalog_requires_contiguous_regions() {
         let ranges = |ranges: &[(&'static str, &'static str)]| {
             let mut table = table("t", Vec::new());
             table.regions.clear();
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_is_needed_for_says_where_it_has_to_lie() {
+    fn required_files_specify_their_required_location() {
         let files = vec![
             FileEntry::local("own".into()),
             FileEntry::local("half".into()).linked("half.old".into(), target("half", false)),

@@ -254,7 +254,8 @@ pub(crate) fn check_region_start(table: &TableName, start: &[u8]) -> Result<()> 
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "table {table}: a split key has {} bytes; give at most {most}, since the region's name is a row, too",
+        "table {table}: a split key has {} bytes; give at most {most}, since the region's name is \
+         a row, too",
         start.len()
     )))
 }
@@ -290,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_replica_leads_to_its_region() {
+    fn replica_name_maps_to_its_primary_region() {
         let region =
             new_region(&"t1".parse().unwrap(), Bytes::from_static(b"a_0002"), Bytes::new(), 17);
         let named =
@@ -308,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn links_and_references_are_told_from_files() {
+    fn links_and_references_are_distinguished_from_files() {
         let hex = "0123456789abcdef0123456789abcdef";
         let plain = link_name(&"t.x".parse().unwrap(), hex, hex);
         let spaced = link_name(&"ns:t-1".parse().unwrap(), hex, hex);
@@ -358,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_is_named_as_hbase_names_it() {
+    fn region_names_equal_hbases() {
         // A region of the sample root directory: HBase created the name of its directory.
         let table = "t1".parse().unwrap();
         let region = new_region(&table, Bytes::from_static(b"k"), Bytes::new(), 1_700_000_000_000);

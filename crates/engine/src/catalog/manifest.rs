@@ -106,8 +106,9 @@ impl Manifest {
     pub(crate) fn is_older(&self, what: &str) -> Error {
         let (root, generation) = (self.env.fs.root(), self.current().generation);
         Error::corrupt(format!(
-            "manifest {root}/{MANIFEST} is older than the store: it is of generation {generation}, and {what}; nothing has been changed; put the newest \
-             manifest back, or run \"halite repair {root}\""
+            "manifest {root}/{MANIFEST} is older than the store: it is of generation {generation}, \
+             and {what}; nothing has been changed; put the newest manifest back, or run \"halite \
+             repair {root}\""
         ))
     }
 
@@ -187,7 +188,8 @@ impl Manifest {
         fs.sync_dir(HALITE).map(|()| bytes).map_err(|error| {
             let error = failed(error);
             let text = format!(
-                "{}; whether the change is durable is unknown; writes have stopped and reads continue: close the store, fix the cause and open it again",
+                "{}; whether the change is durable is unknown; writes have stopped and reads \
+                 continue: close the store, fix the cause and open it again",
                 error.message()
             );
             let error = Error::new(ErrorKind::Stopped, text).with_source(error);

@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_descriptor_survives_its_message() {
+    fn table_descriptor_round_trips() {
         let table = TableDescriptor::new("ns:t".parse().unwrap())
             .family(FamilyDescriptor::new("f").versions(3).set("MINE", "kept"))
             .family(FamilyDescriptor::new("g"))

@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_is_that_of_hbases_own_comparator() {
+    fn meta_row_order_equals_hbases() {
         let sorted = [
             "hbase:namespace,,1",
             "t",
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_is_written_as_hbase_writes_it() {
+    fn region_info_encoding_equals_hbases() {
         let info = RegionInfo {
             table: "t1".parse().unwrap(),
             start: "b".into(),
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn the_meta_region_has_the_name_clients_know() -> Result<()> {
+    fn meta_region_has_its_fixed_name() -> Result<()> {
         descriptor().check()?;
         assert_eq!(
             (own_region().full_name(), own_region().encoded_name),

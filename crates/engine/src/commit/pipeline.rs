@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn write_without_wait_is_visible_unless_earlier_writes_are_pending() {
+    fn unlogged_write_is_visible_unless_earlier_writes_are_pending() {
         let pipeline = CommitPipeline::new(0);
         let env = Recorder::new(&pipeline);
         assert_eq!(env.commit(None).unwrap(), Committed::Visible);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupted_write_is_invisible_and_the_last_one() {
+    fn interrupted_write_is_invisible_and_stops_pipeline() {
         let pipeline = CommitPipeline::new(0);
         let env = Recorder::new(&pipeline);
         env.insertion_panics.store(true, Ordering::Relaxed);
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn closed_pipeline_refuses_until_it_is_reopened() {
+    fn closed_pipeline_rejects_writes_until_reopened() {
         let pipeline = CommitPipeline::new(0);
         let env = Recorder::new(&pipeline);
         pipeline.lock().set_closed(true);

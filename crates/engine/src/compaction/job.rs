@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_gives_way_to_a_table_that_is_disabled() {
+    fn compaction_is_canceled_by_disabled_table() {
         let (engine, compacted, changed) = compacted_during(Engine::disable_table);
         changed.unwrap();
         assert_eq!(compacted.unwrap_err().kind(), ErrorKind::NoSuchRegion);
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_gives_way_to_a_split() {
+    fn compaction_is_canceled_by_split() {
         let (engine, compacted, changed) = compacted_during(|engine, name| {
             let region = engine.regions(name)?[0].encoded_name.clone();
             engine.split_region(&region, Some("b".into()))
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_that_gave_way_to_an_altered_table_is_done_after_it() {
+    fn compaction_restarts_after_altered_table() {
         let (engine, compacted, changed) = compacted_during(|engine, name| {
             engine.alter_table(
                 TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f").versions(7)),
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn a_split_that_is_refused_stops_no_compaction() {
+    fn rejected_split_does_not_cancel_compaction() {
         let (engine, name, has_begun, go_on) = pausing_engine(vec!["m".into()]);
         for _ in 0..2 {
             engine
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_of_which_nothing_is_left_ends_with_the_store_too() {
+    fn compaction_without_remaining_cells_ends_on_close() {
         let engine = Engine::open(SimEnv::new(1).env(), Options::default()).unwrap();
         let name: TableName = "t".parse().unwrap();
         engine

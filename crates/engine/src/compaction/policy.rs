@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_like_files_is_merged_and_a_large_old_one_left_alone() {
+    fn files_of_similar_size_are_selected_without_large_ones() {
         assert_eq!(
             select(&files(&[1000, 10, 11, 9]), &POLICY),
             Some(CompactionPlan::Minor(vec![1, 2, 3]))
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn an_excluded_file_waits_for_a_compaction_of_all() {
+    fn excluded_file_is_selected_only_by_major_compaction() {
         let mut some = files(&[10, 10, 10, 10, 10, 10]);
         some[1].is_excluded = true;
         assert_eq!(select(&some, &POLICY), Some(CompactionPlan::Minor(vec![2, 3, 4, 5])));
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_store_is_rewritten_unless_that_changes_nothing() {
+    fn old_store_is_rewritten_unless_already_major_compacted() {
         let policy = CompactionPolicy { major_interval_ms: 50, ..POLICY };
         assert_eq!(select(&files(&[10]), &policy), Some(CompactionPlan::Major));
         let mut settled = files(&[10]);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_settled_file_is_rewritten_when_cells_of_it_have_expired_whether_or_not_files_go_unread() {
+    fn major_compacted_file_is_rewritten_when_cells_expire() {
         let mut settled = files(&[10]);
         settled[0].is_major = true;
         for drops_expired in [true, false] {
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_without_sense_and_thousands_of_files_are_no_trouble() {
+    fn selection_handles_extreme_limits_and_thousands_of_files() {
         let no_limit = CompactionPolicy { min_files: usize::MAX, max_files: usize::MAX, ..POLICY };
         assert_eq!(select(&files(&[10, 10, 10]), &no_limit), None);
         let many = files(&vec![10; 5000]);

@@ -133,7 +133,7 @@ mod tests {
         }
     }
 
-    fn through(says: Option<Cells>, given: &Cells) -> Vec<(Vec<u8>, Vec<u8>, u64)> {
+    fn filter_cells(says: Option<Cells>, given: &Cells) -> Vec<(Vec<u8>, Vec<u8>, u64)> {
         let mut out = Vec::new();
         let mut each = |cell: CellRef<'_>| {
             out.push((cell.row().to_vec(), cell.qualifier().to_vec(), cell.sequence_id()));
@@ -148,23 +148,26 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_replaced_whole_and_takes_its_newest_sequence() {
+    fn replacement_row_takes_the_newest_sequence_id() {
         let given = cells(&[("a", "p", 3), ("a", "q", 3), ("a", "r", 3)]);
         assert_eq!(
-            through(Some(cells(&[("a", "z", 1)])), &given),
+            filter_cells(Some(cells(&[("a", "z", 1)])), &given),
             [(b"a".to_vec(), b"z".to_vec(), 3)]
         );
     }
 
     #[test]
-    fn rows_that_stay_or_whose_new_cells_do_not_fit_are_handed_on_as_they_came() {
+    fn unreplaced_and_invalidly_replaced_rows_are_unchanged() {
         let given = cells(&[("a", "p", 3), ("a", "q", 3), ("b", "p", 3)]);
         let same: Vec<_> = [("a", "p", 1), ("a", "q", 2), ("b", "p", 3)]
             .map(|(row, of, at)| (row.as_bytes().to_vec(), of.as_bytes().to_vec(), at))
             .into();
-        assert_eq!(through(None, &given), same);
+        assert_eq!(filter_cells(None, &given), same);
         // Another row, and cells out of order.
-        assert_eq!(through(Some(cells(&[("c", "z", 1)])), &given), same);
-        assert_eq!(through(Some(cells(&[("a", "z", 1), ("a", "y", 1)])), &given)[..2], same[..2]);
+        assert_eq!(filter_cells(Some(cells(&[("c", "z", 1)])), &given), same);
+        assert_eq!(
+            filter_cells(Some(cells(&[("a", "z", 1), ("a", "y", 1)])), &given)[..2],
+            same[..2]
+        );
     }
 }

@@ -48,7 +48,8 @@ impl Engine {
         };
         if others >= MAX_TOKENS {
             let text = format!(
-                "{}/{} has {others} directories of bulk loads; finish or clean up some, or start the store again",
+                "{}/{} has {others} directories of bulk loads; finish or clean up some, or start \
+                 the store again",
                 fs.root(),
                 layout::STAGING
             );

@@ -53,7 +53,8 @@ impl Engine {
         let most = self.shared.options.max_regions_per_table;
         if most > 0 && count > most {
             return Err(Error::invalid(format!(
-                "table {name}: {count} regions at once are over the limit of {most}; give fewer split keys, or raise max_regions_per_table"
+                "table {name}: {count} regions at once are over the limit of {most}; give fewer \
+                 split keys, or raise max_regions_per_table"
             )));
         }
         Ok(())
@@ -548,7 +549,8 @@ impl Engine {
         if name.len() > layout::MAX_NAMESPACE_NAME_BYTES {
             let (bytes, most) = (name.len(), layout::MAX_NAMESPACE_NAME_BYTES);
             return Err(Error::invalid(format!(
-                "namespace {name}: its name has {bytes} bytes; at most {most} are allowed, choose a shorter one"
+                "namespace {name}: its name has {bytes} bytes; at most {most} are allowed, choose \
+                 a shorter one"
             )));
         }
         check_settings_bytes(name, &settings)?;
@@ -639,7 +641,8 @@ pub(super) fn check_served_families(table: &TableDescriptor) -> Result<()> {
     };
     let families: Vec<_> = families.iter().map(|family| to_string_binary(family)).collect();
     Err(Error::invalid(format!(
-        "table {name}: a server keeps its own rows in a table of this name, in {}; choose another name, or leave it to the server to make it",
+        "table {name}: a server keeps its own rows in a table of this name, in {}; choose another \
+         name, or leave it to the server to make it",
         families.join(" and ")
     )))
 }
@@ -654,8 +657,8 @@ fn check_name_bytes(name: &TableName) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "table {name}: its name, with its namespace, has {bytes} bytes; at most {most} are allowed, so that the names of links to its files fit on the \
-         disk; choose a shorter one"
+        "table {name}: its name, with its namespace, has {bytes} bytes; at most {most} are \
+         allowed, so that the names of links to its files fit on the disk; choose a shorter one"
     )))
 }
 
@@ -665,7 +668,8 @@ fn check_descriptor_bytes(descriptor: &TableDescriptor) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "table {}: its descriptor has {bytes} bytes; at most {MAX_DESCRIPTOR_BYTES} are allowed, shorten its attributes",
+        "table {}: its descriptor has {bytes} bytes; at most {MAX_DESCRIPTOR_BYTES} are allowed, \
+         shorten its attributes",
         descriptor.name()
     )))
 }
@@ -676,7 +680,8 @@ fn check_settings_bytes(name: &str, settings: &Attributes) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "namespace {name}: its settings have {bytes} bytes; at most {MAX_NAMESPACE_SETTINGS_BYTES} are allowed, shorten them"
+        "namespace {name}: its settings have {bytes} bytes; at most {MAX_NAMESPACE_SETTINGS_BYTES} \
+         are allowed, shorten them"
     )))
 }
 
@@ -690,13 +695,15 @@ fn check_family_directories(descriptor: &TableDescriptor) -> Result<()> {
         let (table, name) = (descriptor.name(), to_string_binary(family.name()));
         if directory.len() > layout::MAX_FILE_NAME_BYTES {
             return Err(Error::invalid(format!(
-                "table {table}: the directory of family {name} would have a name over {} bytes; choose a shorter family name, or one that is text",
+                "table {table}: the directory of family {name} would have a name over {} bytes; \
+                 choose a shorter family name, or one that is text",
                 layout::MAX_FILE_NAME_BYTES
             )));
         }
         if let Some(other) = taken.insert(directory, family.name()) {
             return Err(Error::invalid(format!(
-                "table {table}: the families {} and {name} would have one directory; choose another name for one of them",
+                "table {table}: the families {} and {name} would have one directory; choose \
+                 another name for one of them",
                 to_string_binary(other)
             )));
         }
@@ -718,7 +725,8 @@ fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor>) -> Resul
             && before.is_none_or(|before| before.compression() != codec)
         {
             return refuse(format!(
-                "family {name} asks for COMPRESSION {codec}, which is not built in; set it to NONE or GZ"
+                "family {name} asks for COMPRESSION {codec}, which is not built in; set it to NONE \
+                 or GZ"
             ));
         }
         let cipher = family.attributes.get("ENCRYPTION").filter(|cipher| !cipher.is_empty());
@@ -726,7 +734,8 @@ fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor>) -> Resul
             && cipher != before.and_then(|before| before.attributes.get("ENCRYPTION"))
         {
             return refuse(format!(
-                "family {name} asks for ENCRYPTION, and files are not encrypted; leave it out, and put the store on an encrypted disk"
+                "family {name} asks for ENCRYPTION, and files are not encrypted; leave it out, and \
+                 put the store on an encrypted disk"
             ));
         }
     }
@@ -782,7 +791,8 @@ fn region_starts(table: &TableName, splits: Vec<Bytes>) -> Result<Vec<Bytes>> {
     for split in splits {
         if split.is_empty() {
             return Err(Error::invalid(format!(
-                "table {table}: a split key is empty; the first region begins there anyway, leave it out"
+                "table {table}: a split key is empty; the first region begins there anyway, leave \
+                 it out"
             )));
         }
         layout::check_region_start(table, &split)?;

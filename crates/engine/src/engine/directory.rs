@@ -48,8 +48,9 @@ pub(crate) fn examine(env: &Env) -> Result<DirectoryContent> {
         None => Ok(DirectoryContent::Nothing),
         Some(path) => {
             let text = format!(
-                "{root} holds {path} but no manifest ({}): this may be a store that has lost it; nothing has been changed; restore the manifest \
-                 from a copy, or run \"halite check {root}\" and \"halite repair {root}\"",
+                "{root} holds {path} but no manifest ({}): this may be a store that has lost it; \
+                 nothing has been changed; restore the manifest from a copy, or run \"halite check \
+                 {root}\" and \"halite repair {root}\"",
                 layout::MANIFEST
             );
             Err(Error::corrupt(text))
@@ -61,14 +62,16 @@ fn foreign(root: &str, entries: &[DirEntry], has_data: bool) -> Error {
     let name = entries.first().map_or("", |entry| &entry.name);
     if has_data {
         return Error::invalid(format!(
-            "{root} holds {name} but no {}/: this is a root directory of HBase, or a store that has lost that directory; nothing has been changed; \
-             give an empty or new directory, restore {}/ from a copy, or run \"halite repair {root}\"",
+            "{root} holds {name} but no {}/: this is a root directory of HBase, or a store that \
+             has lost that directory; nothing has been changed; give an empty or new directory, \
+             restore {}/ from a copy, or run \"halite repair {root}\"",
             layout::HALITE,
             layout::HALITE
         ));
     }
     Error::invalid(format!(
-        "{root} is not a store and not empty (it holds {name}); nothing has been changed; give an empty or new directory, such as one in it"
+        "{root} is not a store and not empty (it holds {name}); nothing has been changed; give an \
+         empty or new directory, such as one in it"
     ))
 }
 
@@ -129,8 +132,8 @@ pub(crate) fn check_identity(env: &Env, store_id: [u8; 16]) -> Result<()> {
             let (root, ids) =
                 (env.fs.root(), (layout::uuid_text(&store_id), layout::uuid_text(&named)));
             Err(Error::corrupt(format!(
-                "manifest {root}/{} belongs to another store, {}, and hbase.id says {}; nothing has been changed; put its own manifest back, or run \
-                 \"halite repair {root}\"",
+                "manifest {root}/{} belongs to another store, {}, and hbase.id says {}; nothing \
+                 has been changed; put its own manifest back, or run \"halite repair {root}\"",
                 layout::MANIFEST,
                 ids.0,
                 ids.1

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_in_what_follows_a_flush_is_none_of_the_flush() {
+    fn panic_in_follow_up_is_no_flush_failure() {
         let background = JobScheduler::default();
         execute(&background, ("flushing region r", JobKind::Flush), || Ok(()), broken).unwrap();
         let (panics, last) = background.panics();

@@ -78,7 +78,8 @@ impl Engine {
         let load = region.load();
         if load.memstore_data_bytes + load.store_file_bytes > MAX_OVERLAY_BYTES {
             let text = format!(
-                "clients have written more than {MAX_OVERLAY_BYTES} bytes to hbase:meta; delete rows there and compact {}",
+                "clients have written more than {MAX_OVERLAY_BYTES} bytes to hbase:meta; delete \
+                 rows there and compact {}",
                 layout::meta_overlay_table()
             );
             return Err(Error::invalid(text));
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_while_what_was_written_of_what_is_gone_goes() {
+    fn writers_do_not_wait_for_meta_overlay_cleanup() {
         let engine = Engine::open(SimEnv::new(1).env(), Options::default()).unwrap();
         let [gone, cut]: [TableName; 2] = ["gone", "cut"].map(|name| name.parse().unwrap());
         for name in [&gone, &cut] {
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_after_a_table_has_gone_stays() {
+    fn overlay_rows_written_after_drop_are_kept() {
         let sim = SimEnv::new(1);
         let engine = Engine::open(sim.env(), Options::default()).unwrap();
         write_note(&engine, b"gone".to_vec());

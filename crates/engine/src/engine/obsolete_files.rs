@@ -182,7 +182,8 @@ impl ObsoleteFiles {
         }
         let Some(path) = self.foreign.first() else { return Ok(()) };
         Err(Error::corrupt(format!(
-            "{root}/{path} is not a file of this store: the manifest does not name it and it was not written here; move it out of {}",
+            "{root}/{path} is not a file of this store: the manifest does not name it and it was \
+             not written here; move it out of {}",
             layout::DATA
         )))
     }

@@ -226,7 +226,8 @@ fn replay(
     let mut recovered = wal::recover(&shared.env, &how, |write| {
         if write.region > newest_region {
             let what = format!(
-                "its newest region has the number {newest_region}, while the log holds writes of region {}",
+                "its newest region has the number {newest_region}, while the log holds writes of \
+                 region {}",
                 write.region
             );
             return Err(shared.manifest.is_older(&what));

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_differ_little_are_spread() {
+    fn similar_region_names_hash_to_distinct_buckets() {
         let hasher = *Regions::default().hasher();
         let low_bits: std::collections::HashSet<u64> =
             (0..1000).map(|number| hasher.hash_one(format!("{number:032x}")) % 4096).collect();

@@ -114,7 +114,8 @@ fn check_is_new(catalog: &Catalog, name: &str) -> Result<()> {
         None => Ok(()),
         Some(known) => {
             let text = format!(
-                "snapshot {name} exists already, of table {}; choose another name or delete it first",
+                "snapshot {name} exists already, of table {}; choose another name or delete it \
+                 first",
                 known.descriptor.table
             );
             Err(Error::new(ErrorKind::SnapshotExists, text))

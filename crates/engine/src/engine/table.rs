@@ -387,11 +387,13 @@ impl TableScanner {
         };
         self.region = Some(table.with_region(find, |region| {
             // A region that ends before the row would lead the scan back repeatedly.
-            if let (false, Bound::Included(row) | Bound::Excluded(row)) = (scan.reverse, &scan.range.start)
+            if let (false, Bound::Included(row) | Bound::Excluded(row)) =
+                (scan.reverse, &scan.range.start)
                 && !region.info().contains(row)
             {
                 let text = format!(
-                    "no region contains the row {}: there is a gap in front of it or an overlap; run \"halite check\"",
+                    "no region contains the row {}: there is a gap in front of it or an overlap; \
+                     run \"halite check\"",
                     halite_types::key::to_string_binary(row)
                 );
                 return Err(Error::corrupt(text).at(format!("table {}", table.descriptor().name())));

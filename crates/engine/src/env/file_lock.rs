@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_removed_lock_file_lets_nobody_in_and_comes_back() {
+    fn removed_lock_file_is_recreated_and_lock_is_kept() {
         let directory = tempfile::tempdir().unwrap();
         let held = take(directory.path()).unwrap();
         fs::remove_file(directory.path().join("LOCK")).unwrap();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_files_directory_that_was_removed_or_replaced_is_a_lost_lock() {
+    fn lock_is_lost_if_lock_file_directory_is_moved() {
         for put_back in [false, true] {
             let directory = tempfile::tempdir().unwrap();
             let inner = directory.path().join("inner");
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_the_lock_files_place_is_not_followed() {
+    fn symbolic_link_as_lock_file_is_rejected() {
         let directory = tempfile::tempdir().unwrap();
         let precious = directory.path().join("precious");
         fs::write(&precious, "mine").unwrap();
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_lock_file_that_another_holds_is_a_lost_lock() {
+    fn lock_is_lost_while_replaced_file_is_locked() {
         let directory = tempfile::tempdir().unwrap();
         let held = take(directory.path()).unwrap();
         let path = directory.path().join("LOCK");
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn without_locks_on_directories_a_missing_lock_file_is_a_lost_lock() {
+    fn missing_file_loses_lock_without_directory_lock() {
         let directory = tempfile::tempdir().unwrap();
         let mut held = take(directory.path()).unwrap();
         held.by_directory = false;
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_has_inherited_the_handles_does_not_hold_the_locks_longer() {
+    fn inherited_handles_do_not_prolong_the_lock() {
         let directory = tempfile::tempdir().unwrap();
         let held = take(directory.path()).unwrap();
         let inherited = [
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_alone_is_locked_without_a_file() {
+    fn directory_is_locked_without_lock_file() {
         let directory = tempfile::tempdir().unwrap();
         let held = FileLock::take(directory.path(), None, "", 0o600).unwrap().unwrap();
         assert!(held.is_held().unwrap() && take(directory.path()).is_none());
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_was_replaced_is_a_lost_lock() {
+    fn lock_is_lost_if_directory_is_replaced() {
         let above = tempfile::tempdir().unwrap();
         let (path, moved) = (above.path().join("store"), above.path().join("moved"));
         fs::create_dir(&path).unwrap();

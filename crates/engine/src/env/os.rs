@@ -131,7 +131,8 @@ impl OsFs {
             .is_ok_and(|root| real.starts_with(&root) && !real.starts_with(root.join("staging")));
         if inside {
             return Err(invalid(format!(
-                "{path} lies in the store directory; only what is below {}/staging may be taken from there",
+                "{path} lies in the store directory; only what is below {}/staging may be taken \
+                 from there",
                 self.root.display()
             )));
         }
@@ -555,7 +556,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_outside_is_read_gets_a_second_name_and_loses_its_first() {
+    fn external_file_is_opened_linked_and_removed() {
         let (directory, env) = env();
         let path = directory.path().join("outside");
         fs::write(&path, "cells").unwrap();
@@ -602,7 +603,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_file_goes_on_at_its_new_end() {
+    fn truncated_file_appends_at_its_new_end() {
         let (_directory, env) = env();
         let mut writer = env.fs.create("f").unwrap();
         writer.write_all(b"hello world").unwrap();
@@ -623,7 +624,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_that_fills_in_zeros_is_not_full() {
+    fn file_system_without_reported_size_is_not_full() {
         let of = |f_frsize, f_blocks, f_bavail| StatVfs {
             f_bsize: 512,
             f_frsize,
@@ -651,14 +652,14 @@ mod tests {
     }
 
     #[test]
-    fn the_disk_has_a_size_and_not_all_of_it_is_free() {
+    fn disk_space_is_reported() {
         let (_directory, env) = env();
         let space = env.fs.space().unwrap().unwrap();
         assert!(space.total_bytes > 0 && space.free_bytes <= space.total_bytes, "{space:?}");
     }
 
     #[test]
-    fn a_read_past_the_end_is_an_error() {
+    fn read_past_the_end_fails() {
         let (_directory, env) = env();
         env.fs.create("f").unwrap().write_all(b"abc").unwrap();
         let file = env.fs.open("f").unwrap();
@@ -672,7 +673,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_listed_by_name() {
+    fn directory_listing_is_sorted_by_name() {
         let (_directory, env) = env();
         env.fs.create_dir_all("d/c").unwrap();
         env.fs.create_dir_all("d/c").unwrap();
@@ -701,7 +702,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_file_is_not_waited_for_and_is_called_by_what_it_is() {
+    fn special_files_are_rejected_with_their_type_without_blocking() {
         use std::os::unix::ffi::OsStrExt as _;
         let (directory, env) = env();
         let root = directory.path().join("a/b");
@@ -758,7 +759,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_owner_a_lock_file_stays_as_it_is() {
+    fn lock_without_owner_does_not_change_lock_file() {
         let (directory, env) = env();
         let path = directory.path().join("a/b/LOCK");
         fs::write(&path, "somebody's").unwrap();
@@ -769,7 +770,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_taker_of_a_lock_can_read_who_holds_it() {
+    fn lock_file_contains_its_owner() {
         let (_directory, env) = env();
         let held = env.fs.lock("LOCK", "process 17").unwrap();
         assert!(held.is_some());
@@ -782,7 +783,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn the_run_of_the_system_has_an_id() {
+    fn boot_id_is_stable_and_validated() {
         let (_directory, env) = env();
         assert!(env.fs.boot_id().is_some() && env.fs.boot_id() == env.fs.boot_id());
         let bytes = *b"\x8b\x0e\x1c\x5f\x5a\x5a\x4a\x5e\x9c\x0d\x1d\x2e\x3f\x40\x51\x62";
@@ -795,7 +796,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_stay_below_the_root() {
+    fn paths_outside_the_root_are_rejected() {
         let (_directory, env) = env();
         for path in ["/etc/passwd", "../x", "a/../../x"] {
             assert_eq!(
@@ -807,7 +808,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_that_is_a_file_is_refused() {
+    fn file_as_root_is_rejected() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("f");
         fs::write(&path, b"").unwrap();
@@ -817,7 +818,7 @@ mod tests {
     }
 
     #[test]
-    fn files_and_directories_are_their_owners_alone() {
+    fn files_and_directories_are_private_to_their_owner() {
         let (directory, env) = env();
         env.fs.create_dir_all("c/d").unwrap();
         drop(env.fs.create("c/d/f").unwrap());
@@ -836,7 +837,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_may_not_be_written_says_so() {
+    fn unwritable_directory_error_names_write_permission() {
         use std::os::unix::fs::PermissionsExt as _;
         let (directory, env) = env();
         let root = directory.path().join("a/b");
@@ -855,7 +856,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_run_and_numbers_differ() {
+    fn threads_clock_and_random_numbers_work() {
         let (_directory, env) = env();
         let (sender, receiver) = std::sync::mpsc::channel();
         let rng = Arc::clone(&env.rng);

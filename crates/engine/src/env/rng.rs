@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_numbers_are_those_of_split_mix_64() {
+    fn numbers_equal_split_mix_64() {
         // First outputs for this seed, from the test vectors of the generator's authors.
         let rng = SeededRng::new(1_234_567);
         let numbers: Vec<u64> = (0..3).map(|_| rng.next_u64()).collect();
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_hold() {
+    fn random_numbers_respect_bounds() {
         let rng = SeededRng::new(1);
         assert!((0..1000).all(|_| rng.below(7) < 7 && rng.up_to(3) <= 3));
         assert_eq!((rng.below(0), rng.up_to(0)), (0, 0));

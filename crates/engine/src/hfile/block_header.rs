@@ -154,7 +154,8 @@ pub(super) fn unsupported_encoding(name: &str) -> Error {
     Error::new(
         ErrorKind::Unsupported,
         format!(
-            "data block encoding {name} cannot be read; set DATA_BLOCK_ENCODING to NONE and let HBase rewrite the file with a major compaction"
+            "data block encoding {name} cannot be read; set DATA_BLOCK_ENCODING to NONE and let \
+             HBase rewrite the file with a major compaction"
         ),
     )
 }

@@ -124,7 +124,8 @@ impl BlockWriter {
             .map_err(|error| Error::io("compressing a block", error))?;
         if payload.len().max(block.len()) > MAX_PAYLOAD_BYTES {
             return Err(Error::invalid(format!(
-                "store file {}: a {} of {} bytes is over the limit of {MAX_PAYLOAD_BYTES}; write smaller cells",
+                "store file {}: a {} of {} bytes is over the limit of {MAX_PAYLOAD_BYTES}; write \
+                 smaller cells",
                 self.path,
                 kind.name(),
                 payload.len()

@@ -39,7 +39,8 @@ impl BloomMeta {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 format!(
-                    "it holds a bloom filter of version {version}, only {BLOOM_VERSION} can be read; {mend}"
+                    "it holds a bloom filter of version {version}, only {BLOOM_VERSION} can be \
+                     read; {mend}"
                 ),
             ));
         }

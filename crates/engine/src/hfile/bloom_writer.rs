@@ -137,7 +137,8 @@ impl BloomWriter {
         let rate = if keys_are_cells { halved(error_rate) } else { error_rate };
         let shape = BloomLayout::new(chunk_bytes, rate).ok_or_else(|| {
             Error::invalid(format!(
-                "no bloom filter has chunks of {chunk_bytes} bytes and an error rate of {error_rate}; the rate must be between 0 and 1"
+                "no bloom filter has chunks of {chunk_bytes} bytes and an error rate of \
+                 {error_rate}; the rate must be between 0 and 1"
             ))
         })?;
         Ok(Self {
@@ -250,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_have_hbases_shape() {
+    fn chunk_layout_equals_hbases() {
         let shape = |bytes, rate| BloomLayout::new(bytes, rate).unwrap();
         assert_eq!(
             shape(131_072, 0.01),
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn few_bits_and_many_are_folded_alike() {
+    fn sparse_and_dense_bits_fold_to_the_same_chunk() {
         let places: Vec<(usize, u8)> = (0..2 * Bits::MAX_SPARSE_BITS)
             .map(|number| (number * 7919 % 8192, 1 << (number % 8)))
             .collect();
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_shapes_are_refused() {
+    fn invalid_layouts_are_rejected() {
         for (bytes, rate) in
             [(0, 0.01), (128, 0.0), (128, 1.0), (128, f32::NAN), (usize::MAX, 0.01), (128, -1.0)]
         {

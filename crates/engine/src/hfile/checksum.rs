@@ -84,7 +84,8 @@ impl ChecksumType {
             if computed != stored {
                 let name = self.name();
                 return Err(damaged(format_args!(
-                    "{name} of its bytes {at}..{end} is {computed:#010x}, the stored one is {stored:#010x}"
+                    "{name} of its bytes {at}..{end} is {computed:#010x}, the stored one is \
+                     {stored:#010x}"
                 )));
             }
             at = end;

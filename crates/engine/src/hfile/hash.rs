@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn murmur_is_hbases() {
+    fn murmur_hash_equals_hbases() {
         let column = b"\x00\x04row1\x00q\x7f\xff\xff\xff\xff\xff\xff\xff\xff";
         for (bytes, first, second) in [
             (&b""[..], 0_u32, 0_u32),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_others_are_the_published_ones() {
+    fn jenkins_and_murmur3_equal_published_vectors() {
         assert_eq!(jenkins(b"Four score and seven years ago", 0), 0x1777_0551);
         assert_eq!(jenkins(b"Four score and seven years ago", 1), 0xcd62_8161);
         assert_eq!(jenkins(b"", 0), 0xdead_beef);

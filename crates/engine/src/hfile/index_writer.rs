@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn separators_lie_above_the_left_and_not_above_the_right() {
+    fn separator_is_after_left_and_at_most_right() {
         for (left, right, between) in [
             ("a", "b", Some("b")),
             ("abc", "abe", Some("abd")),

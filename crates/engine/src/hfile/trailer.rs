@@ -101,7 +101,8 @@ impl Trailer {
         if message.encryption_key.is_some() {
             return Err(Error::new(
                 ErrorKind::Unsupported,
-                "it is encrypted, which is not supported; take ENCRYPTION off the family and let HBase rewrite the file with a major compaction",
+                "it is encrypted, which is not supported; take ENCRYPTION off the family and let \
+                 HBase rewrite the file with a major compaction",
             ));
         }
         let compression = match message.compression_codec {
@@ -173,13 +174,15 @@ fn check_version(version: u32) -> Result<()> {
         1 | 2 => Err(Error::new(
             ErrorKind::Unsupported,
             format!(
-                "it has HFile version {major}, only version 3 can be read; let HBase rewrite it with a major compaction"
+                "it has HFile version {major}, only version 3 can be read; let HBase rewrite it \
+                 with a major compaction"
             ),
         )),
         MAJOR_VERSION..=255 => Err(Error::new(
             ErrorKind::NewerFormat,
             format!(
-                "it has HFile version {major}.{minor}, newer than the {MAJOR_VERSION}.{MINOR_VERSION} known here; open it with a newer Halite"
+                "it has HFile version {major}.{minor}, newer than the \
+                 {MAJOR_VERSION}.{MINOR_VERSION} known here; open it with a newer Halite"
             ),
         )),
         _ => Err(damaged(format_args!(

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vlongs_are_hadoops() {
+    fn vlong_encoding_equals_hadoops() {
         for (value, hex) in [
             (0_i64, &[0x00_u8][..]),
             (127, &[0x7f]),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn vlongs_of_every_width_read_back_and_cut_ones_do_not() {
+    fn vlongs_of_every_width_round_trip_unless_truncated() {
         for shift in 0..64 {
             for value in [
                 1_i64 << shift,

@@ -59,7 +59,8 @@ impl Writer {
         {
             let stated = options.bytes_per_checksum;
             return Err(Error::invalid(format!(
-                "{stated} bytes per checksum are not possible; give at least {MIN_BYTES_PER_CHECKSUM}"
+                "{stated} bytes per checksum are not possible; give at least \
+                 {MIN_BYTES_PER_CHECKSUM}"
             )));
         }
         if matches!(options.bloom, BloomType::RowPrefix(length) if i32::try_from(length).is_err() || length == 0)

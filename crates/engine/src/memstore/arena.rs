@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_start_small_and_grow_to_the_limit() {
+    fn chunk_sizes_double_up_to_the_limit() {
         let mut arena = Arena::new(16 << 10);
         assert!(arena.chunks.is_empty());
         for _ in 0..1_000 {
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_larger_than_a_chunk_leaves_the_current_chunk_in_use() {
+    fn oversized_run_leaves_the_current_chunk_in_use() {
         let mut arena = Arena::new(16 << 10);
         let before = arena.allocate(8);
         arena.allocate(1 << 20);

@@ -158,7 +158,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 256 }))]
 
     #[test]
-    fn a_walk_meets_what_was_inserted_in_order(shared in shared(), groups in groups()) {
+    fn cursor_returns_inserted_cells_in_order(shared in shared(), groups in groups()) {
         let (table, model) = fill(&shared, &groups);
         let cells = groups.concat();
         let mut cursor = table.cursor();
@@ -172,7 +172,7 @@ proptest! {
     }
 
     #[test]
-    fn searches_from_anywhere_find_what_the_model_finds(
+    fn seeks_from_any_position_match_the_model(
         shared in shared(),
         groups in groups(),
         searches in prop::collection::vec((key(), 0..4_u8), 1..40),
@@ -191,7 +191,7 @@ proptest! {
     }
 
     #[test]
-    fn a_seek_forward_passes_over_nothing(shared in shared(), groups in groups(), mut keys in prop::collection::vec(key(), 1..20)) {
+    fn forward_seek_skips_no_cell(shared in shared(), groups in groups(), mut keys in prop::collection::vec(key(), 1..20)) {
         let (table, model) = fill(&shared, &groups);
         keys.sort_by(|a, b| compare_keys(a, b));
         let mut cursor = table.cursor();
@@ -210,7 +210,7 @@ fn put(row: u64, timestamp: i64) -> Vec<u8> {
 }
 
 #[test]
-fn a_successor_expects_what_rows_share_but_for_eight_bytes() {
+fn row_prefix_leaves_eight_bytes_of_shared_rows() {
     let shared = |rows: &[&str]| {
         let table = MemTable::new(1 << 20);
         for row in rows {
@@ -235,7 +235,7 @@ fn a_successor_expects_what_rows_share_but_for_eight_bytes() {
 }
 
 #[test]
-fn the_last_of_equal_cells_comes_first() {
+fn newest_of_equal_cells_is_first() {
     let table = MemTable::new(1 << 20);
     let key = put(1, 1);
     for value in [b"first", b"again", b"third"] {
@@ -248,7 +248,7 @@ fn the_last_of_equal_cells_comes_first() {
 }
 
 #[test]
-fn far_and_near_seeks_find_every_cell_of_a_large_table() {
+fn seeks_of_any_stride_find_every_cell() {
     let table = MemTable::new(1 << 20);
     let count: u64 = if cfg!(miri) { 60 } else { 20_000 };
     // A stride that is prime to the count visits every row once, in an order that is neither
@@ -269,7 +269,7 @@ fn far_and_near_seeks_find_every_cell_of_a_large_table() {
 }
 
 #[test]
-fn a_reverse_walk_over_rows_stops_before_the_first() {
+fn reverse_iteration_ends_before_the_first_row() {
     let table = MemTable::new(1 << 20);
     for row in [3, 1, 2] {
         table.insert(CellRef::new(&put(row, 1), b"old", b"", 1));
@@ -289,7 +289,7 @@ fn a_reverse_walk_over_rows_stops_before_the_first() {
 }
 
 #[test]
-fn a_marker_that_deletes_older_cells_widens_the_time_range_to_zero() {
+fn family_delete_marker_extends_time_range_to_zero() {
     let table = MemTable::new(1 << 20);
     assert_eq!(table.time_range(), None);
     let marker = |timestamp, kind: CellType| make_key(b"row", b"f", b"", timestamp, kind.code());
@@ -302,7 +302,7 @@ fn a_marker_that_deletes_older_cells_widens_the_time_range_to_zero() {
 }
 
 #[test]
-fn a_cell_larger_than_a_chunk_is_kept_whole() {
+fn cell_larger_than_a_chunk_is_stored_whole() {
     let table = MemTable::new(8 << 10);
     let value: Vec<u8> = (0..100_000_u32).map(|n| n.to_le_bytes()[0]).collect();
     table.insert(CellRef::new(&put(1, 1), &value, b"", 1));
@@ -316,7 +316,7 @@ fn a_cell_larger_than_a_chunk_is_kept_whole() {
 }
 
 #[test]
-fn a_cursor_keeps_the_cells_of_a_dropped_table() {
+fn cursor_outlives_its_dropped_table() {
     let table = MemTable::new(1 << 20);
     table.insert(CellRef::new(&put(1, 1), b"value", b"", 1));
     let mut cursor = table.cursor();
@@ -327,7 +327,7 @@ fn a_cursor_keeps_the_cells_of_a_dropped_table() {
 
 #[test]
 #[should_panic(expected = "not a flat key")]
-fn a_key_that_contradicts_itself_is_refused() {
+fn inconsistent_key_is_rejected() {
     // A debug build rejects it in the view, a release build only here.
     MemTable::new(1 << 20).insert(CellRef::new(
         &[0, 200, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
@@ -338,7 +338,7 @@ fn a_key_that_contradicts_itself_is_refused() {
 }
 
 #[test]
-fn readers_beside_the_writer_see_what_was_there_before_they_began_in_order() {
+fn concurrent_readers_see_earlier_insertions_in_order() {
     let count: usize = if cfg!(miri) { 30 } else { 30_000 };
     let (table, inserted) = (Arc::new(MemTable::new(1 << 20)), Arc::new(AtomicUsize::new(0)));
     std::thread::scope(|scope| {

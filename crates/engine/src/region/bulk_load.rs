@@ -21,8 +21,8 @@ use halite_types::cell::first_on_row;
 use halite_types::key::to_string_binary;
 use halite_types::{BulkLoad, CellRef, Error, ErrorKind, Result};
 
-use super::Region;
 use super::flush::LoadedFile;
+use super::{Region, directories};
 use crate::catalog::{FileEntry, layout};
 use crate::hfile::{
     Comparator, Cursor, DirectBlocks, Reader, StoreFileInfo, Writer, WriterOptions, check_storable,
@@ -36,7 +36,10 @@ const COPY_BYTES: usize = 1 << 20;
 fn open_original(shared: &EngineInner, path: &str) -> Result<Arc<Reader>> {
     let file = shared.env.fs.open_external(path).map_err(|error| match error.kind() {
         Io::NotFound | Io::NotADirectory | Io::InvalidInput | Io::PermissionDenied => {
-            Error::invalid(format!("the file to be loaded cannot be opened: {path}: {error}; name one that this process can read"))
+            Error::invalid(format!(
+                "the file to be loaded cannot be opened: {path}: {error}; name one that this \
+                 process can read"
+            ))
         }
         _ => Error::io(format!("opening {path}, which is to be loaded"), error),
     })?;
@@ -93,7 +96,8 @@ impl BulkLoadFile {
         }
         let (path, wanted) = (&self.path, to_string_binary(&self.family));
         Err(Error::invalid(format!(
-            "store file {path} is to be loaded into family {wanted} and holds cells of another; name the family it was made for"
+            "store file {path} is to be loaded into family {wanted} and holds cells of another; \
+             name the family it was made for"
         )))
     }
 
@@ -252,7 +256,8 @@ impl Region {
         }
         let (row, region) = (to_string_binary(row), self.info.display_name());
         let text = format!(
-            "bulk load file {path} does not fit inside region {region}: it holds row {row}; split it at the region's ends"
+            "bulk load file {path} does not fit inside region {region}: it holds row {row}; split \
+             it at the region's ends"
         );
         Err(Error::new(ErrorKind::WrongRegion, text))
     }
@@ -401,6 +406,7 @@ impl Region {
                 };
                 self.shared.env.fs.sync_dir(&directory).map_err(failed)?;
             }
+            directories::sync_names(&self.shared.env, &self.info)?;
             let snapshot = self.snapshot();
             let open = |file: &StagedFile| {
                 Ok((
@@ -473,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_copied_is_verified_as_it_was_copied() {
+    fn bulk_load_verifies_the_copied_file() {
         let damage = |sim: &SimEnv| {
             let bytes = sim.fs.files().remove("outside/in/file").unwrap();
             let at = bytes.windows(2).position(|row| row == b"bb").unwrap();

@@ -98,7 +98,8 @@ impl Region {
     /// Returns the error for changes after a panic interrupted one.
     fn half_changed(&self) -> Error {
         let text = format!(
-            "region {}: a panic ended a write half-way; reads go on, writes of the region are refused; close the store and open it again",
+            "region {}: a panic ended a write half-way; reads go on, writes of the region are \
+             refused; close the store and open it again",
             self.info.display_name()
         );
         Error::new(ErrorKind::Stopped, text)

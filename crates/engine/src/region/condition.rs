@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_condition_compares_the_given_value_with_the_stored_one() {
+    fn condition_compares_given_value_with_stored_value() {
         let holds = |stored: Option<&str>, op, given: Option<&str>| {
             condition_holds(stored.map(str::as_bytes), op, given.map(str::as_bytes))
         };

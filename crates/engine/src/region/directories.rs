@@ -7,33 +7,43 @@ use crate::catalog::layout;
 use crate::env::Env;
 use crate::store_lock::StoreLock;
 
-/// Creates the missing directories of a region, synced.
+/// Creates the missing directories of a region. Their names become durable with the first file in
+/// them ([`sync_names`]).
 pub(super) fn restore(
     env: &Env,
     lock: &StoreLock,
     info: &RegionInfo,
     descriptor: &TableDescriptor,
 ) -> Result<()> {
-    let fs = &env.fs;
     let families = descriptor.families().map(FamilyDescriptor::name);
     let families =
         families.map(|family| layout::family_directory(&info.table, &info.encoded_name, family));
     let temporary = layout::temporary_directory(&info.table, &info.encoded_name);
-    let mut is_complete = true;
     for path in std::iter::once(temporary).chain(families) {
-        let failed = |error| Error::io(format!("creating {}/{path}", fs.root()), error);
-        if fs.kind(&path).map_err(failed)?.is_none() {
+        let kind = env.fs.kind(&path);
+        let kind =
+            kind.map_err(|error| Error::io(format!("examining {}/{path}", env.fs.root()), error))?;
+        if kind.is_none() {
             lock.check()?;
-            fs.create_dir_all(&path).map_err(failed)?;
-            is_complete = false;
+            env.fs
+                .create_dir_all(&path)
+                .map_err(|error| Error::io(format!("creating {}/{path}", env.fs.root()), error))?;
         }
     }
-    if is_complete {
-        return Ok(());
-    }
+    Ok(())
+}
+
+/// Makes the names of a region's directories durable. Must be called before the manifest names the
+/// first file of a family: an earlier process may have created its directory in [`restore`], and a
+/// name that is not durable is lost with what is in it.
+pub(super) fn sync_names(env: &Env, info: &RegionInfo) -> Result<()> {
     let region = layout::region_directory(&info.table, &info.encoded_name);
-    [region, layout::table_directory(&info.table)].iter().try_for_each(|path| {
-        let failed = |error| Error::io(format!("syncing directory {}/{path}", fs.root()), error);
-        fs.sync_dir(path).map_err(failed)
+    let mut parents = std::iter::successors(Some(&region[..]), |path| {
+        path.rsplit_once('/').map(|(parent, _)| parent)
+    });
+    parents.try_for_each(|path| {
+        env.fs.sync_dir(path).map_err(|error| {
+            Error::io(format!("syncing directory {}/{path}", env.fs.root()), error)
+        })
     })
 }

@@ -190,7 +190,7 @@ mod tests {
 
     /// Writers wait for the work done under the commit lock.
     #[test]
-    fn concurrent_writes_are_added_mostly_without_blocking_writers() {
+    fn concurrent_writes_are_added_mostly_without_commit_lock() {
         let options = Options { in_memory_compaction_bytes: 16 << 10, ..Options::default() };
         let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
         let name: TableName = "t".parse().unwrap();

@@ -32,7 +32,8 @@ pub(super) fn add(old: Option<CellRef<'_>>, delta: CellRef<'_>) -> Result<[u8; 8
     let number = |cell: CellRef<'_>| {
         <[u8; 8]>::try_from(cell.value()).map(i64::from_be_bytes).map_err(|_| {
             let text = format!(
-                "row {}, column {}:{}: its value has {} bytes and is not an 8-byte counter; put an 8-byte big-endian number there first",
+                "row {}, column {}:{}: its value has {} bytes and is not an 8-byte counter; put an \
+                 8-byte big-endian number there first",
                 to_string_binary(cell.row()),
                 to_string_binary(cell.family()),
                 to_string_binary(cell.qualifier()),
@@ -65,8 +66,9 @@ pub(super) fn push_new_value(
     let tags = carried_tags(change, old);
     if tags.len() > MAX_TAGS_BYTES {
         return Err(Error::invalid(format!(
-            "row {}, column {}:{}: its tags and those of the value it replaces are {} bytes together, over the limit of {MAX_TAGS_BYTES}; \
-             put the column anew with fewer tags first",
+            "row {}, column {}:{}: its tags and those of the value it replaces are {} bytes \
+             together, over the limit of {MAX_TAGS_BYTES}; put the column anew with fewer tags \
+             first",
             to_string_binary(change.row()),
             to_string_binary(change.family()),
             to_string_binary(change.qualifier()),
@@ -103,7 +105,8 @@ fn time_after(old: CellRef<'_>, now: i64) -> Result<i64> {
     // The maximum timestamp represents the time of writing.
     old.timestamp().checked_add(1).filter(|next| *next < LATEST_TIMESTAMP).map(|next| next.max(now)).ok_or_else(|| {
         Error::invalid(format!(
-            "row {}, column {}:{}: its newest value has timestamp {}, which is the largest one; delete that version first",
+            "row {}, column {}:{}: its newest value has timestamp {}, which is the largest one; \
+             delete that version first",
             to_string_binary(old.row()),
             to_string_binary(old.family()),
             to_string_binary(old.qualifier()),

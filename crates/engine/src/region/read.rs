@@ -514,7 +514,7 @@ mod tests {
     use crate::{Engine, Options};
 
     #[test]
-    fn a_write_to_two_families_beside_a_flush_is_read_as_a_whole() {
+    fn write_to_two_families_is_atomic_during_flush() {
         let sim = SimEnv::new(1);
         let engine = Engine::open(sim.env(), Options::default()).unwrap();
         let name: TableName = "t".parse().unwrap();

@@ -231,7 +231,7 @@ mod tests {
 
     /// Its row is locked during this time, and with it one of a few hundred shards.
     #[test]
-    fn what_reads_many_columns_first_takes_time_by_their_number_and_not_its_square() {
+    fn read_modify_write_takes_linear_time_in_columns() {
         const COLUMNS: usize = 30_000;
         let (_engine, region) = region();
         let qualifier = |at: usize| format!("{at:06}");
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn markers_of_one_column_are_for_one_version_after_the_other() {
+    fn repeated_delete_markers_of_a_column_target_successive_versions() {
         let (_engine, region) = region();
         for stamp in 1..=3 {
             apply(&region, Put::new("r").add_at("f", "q", stamp, "v").add_at("f", "p", stamp, "v"));
@@ -289,7 +289,7 @@ mod tests {
     /// A request of a few bytes for each can refer to a large value thousands of times, or to the
     /// tags of a small one.
     #[test]
-    fn new_values_are_measured_before_they_are_put_together() {
+    fn oversized_results_are_rejected_before_allocation() {
         let (_engine, region) = region();
         let (mut tags, mut tagged) = (Vec::new(), CellsBuilder::default());
         halite_types::cell::write_tag(&mut tags, 200, &[7; 1000]);

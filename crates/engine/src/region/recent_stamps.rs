@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_found_in_its_table_only_with_its_newest_timestamp() {
+    fn row_is_found_in_its_table_with_newest_timestamp() {
         let slots = Slots::default();
         assert!(!slots.is_any_since(1000));
         slots.record(row("t", "row"), 1000, 1000);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_back_does_not_stop_slots_from_being_used() {
+    fn slots_are_reused_after_clock_is_set_back() {
         let slots = Slots::default();
         (0..20_000)
             .for_each(|number| slots.record(row("t", &number.to_string()), 1_000_000, 1_000_000));

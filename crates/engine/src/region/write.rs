@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use halite_types::key::to_string_binary;
 use halite_types::op::Mutation;
-use halite_types::{CellRef, Error, ErrorKind, OpResult, ReadTier, Result, Row, RowOp};
+use halite_types::{CellRef, CellType, Error, ErrorKind, OpResult, ReadTier, Result, Row, RowOp};
 
 use super::Region;
 use super::markers::{deletes_newest, expand_delete};
@@ -270,8 +270,13 @@ impl Region {
             let is_delete = matches!(op, RowOp::Delete(_));
             let Some(mutation) = plain_mut(op) else { continue };
             let level = self.sync_level(todo.snapshot, mutation.durability);
-            let check =
-                |cell: CellRef<'_>| self.check_size(todo.snapshot, cell, cell.encoded_len());
+            // The marker of a family is not the caller's: a delete of a whole row has one for each.
+            let check = |cell: CellRef<'_>| {
+                if cell.type_code() == CellType::DeleteFamily.code() {
+                    return Ok(());
+                }
+                self.check_size(todo.snapshot, cell, cell.encoded_len())
+            };
             match write.add(mutation.cells_mut(), now, level, check) {
                 Ok(added) if is_delete && added.max_timestamp >= now => {
                     recent_deletes.push(added.cells);

@@ -90,7 +90,8 @@ impl Region {
         let most = snapshot.settings.max_cell_bytes.unwrap_or(self.shared.options.max_cell_bytes);
         if most > 0 && bytes > most {
             let text = format!(
-                "row {}, column {}:{}: a cell of {bytes} bytes is over the limit of {most}; split the value or raise max_cell_bytes",
+                "row {}, column {}:{}: a cell of {bytes} bytes is over the limit of {most}; split \
+                 the value or raise max_cell_bytes",
                 to_string_binary(cell.row()),
                 to_string_binary(cell.family()),
                 to_string_binary(cell.qualifier())
@@ -107,7 +108,8 @@ impl Region {
             same_row(op.row(), part.row())?;
             if matches!(part, RowOp::Mutate(_) | RowOp::CheckAndMutate(_)) {
                 return Err(Error::invalid(format!(
-                    "row {}: mutations of a row are puts, deletes, increments and appends; apply others by themselves",
+                    "row {}: mutations of a row are puts, deletes, increments and appends; apply \
+                     others by themselves",
                     to_string_binary(op.row())
                 )));
             }
@@ -147,7 +149,8 @@ pub(super) fn check_operation_bytes(bytes: usize, most: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "the operation writes {bytes} bytes, over the limit of {most}; write the row in several operations"
+        "the operation writes {bytes} bytes, over the limit of {most}; write the row in several \
+         operations"
     )))
 }
 

@@ -37,7 +37,8 @@ impl Region {
         for op in ops {
             if matches!(op, RowOp::CheckAndMutate(_)) {
                 return Err(Error::invalid(
-                    "a check-and-mutate cannot be one of several operations that are applied atomically; give its condition separately",
+                    "a check-and-mutate cannot be one of several operations that are applied \
+                     atomically; give its condition separately",
                 ));
             }
             self.check_whole(op)?;

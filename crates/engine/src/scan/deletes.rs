@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_version_is_found_among_many_and_kept_once() {
+    fn family_version_markers_are_deduplicated_and_found() {
         let mut tracker = DeleteTracker::default();
         let mut add =
             |timestamp, kind| cell(timestamp, kind).iter().for_each(|marker| tracker.add(marker));

@@ -93,7 +93,8 @@ struct PartialRow {
 impl RegionScanner {
     pub(crate) fn new(plan: ScanPlan) -> Result<Self> {
         if plan.batch.is_some() && plan.filter.as_ref().is_some_and(FilterState::has_filter_row) {
-            let text = "a batch limit cuts rows, and this filter decides over whole rows; leave one of them out";
+            let text = "a batch limit cuts rows, and this filter decides over whole rows; leave \
+                        one of them out";
             return Err(Error::new(ErrorKind::IncompatibleFilter, text));
         }
         Ok(Self {

@@ -92,8 +92,9 @@ pub(crate) trait CellSink {
 fn row_too_big(cell: CellRef<'_>, limits: StoreLimits) -> Error {
     let (row, family) = (to_string_binary(cell.row()), to_string_binary(cell.family()));
     let text = format!(
-        "Max row size allowed: {}, but the row is bigger than that: row {row}, family {family}; ask for fewer of its columns, for pieces of it \
-         (a batch, partial results), or raise max_row_bytes (hbase.table.max.rowsize)",
+        "Max row size allowed: {}, but the row is bigger than that: row {row}, family {family}; \
+         ask for fewer of its columns, for pieces of it (a batch, partial results), or raise \
+         max_row_bytes (hbase.table.max.rowsize)",
         limits.max_row_bytes.unwrap_or_default()
     );
     Error::new(ErrorKind::RowTooBig, text)

@@ -197,7 +197,8 @@ impl StoreFiles {
         let missing = std::io::ErrorKind::NotFound;
         match open(home.path()) {
             Err((kind, error)) if kind == missing => open(home.archive_path()).map_err(|(kind, other)| {
-                let text = "the manifest names it, and it is not in the archive: restore it from a copy";
+                let text = "the manifest names it, and it is not in the archive: restore it from a \
+                            copy";
                 if kind == missing { Error::corrupt(format!("{}; {text}", error.message())) } else { other }
             }),
             found => found.map_err(|(_, error)| error),

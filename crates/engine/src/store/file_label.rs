@@ -35,7 +35,8 @@ pub(crate) fn check_name(
         Some(own) if own != name.as_bytes() && layout::loaded_sequence_of(name).is_none() => {
             let own = String::from_utf8_lossy(own);
             Err(Error::corrupt(format!(
-                "store file {path} is the file that was written as {own}; put back the file that belongs there"
+                "store file {path} is the file that was written as {own}; put back the file that \
+                 belongs there"
             )))
         }
         _ => Ok(()),

@@ -466,7 +466,7 @@ mod tests {
     };
 
     #[test]
-    fn a_header_reads_back_and_no_byte_of_it_may_change() {
+    fn header_round_trips_unless_damaged_or_truncated() {
         let bytes = HEADER.encode();
         let crc = u32::from_be_bytes(field(&bytes, HEADER_BYTES - 4));
         assert_eq!(SegmentHeader::decode(&bytes), Ok((HEADER, RecordFormat::Chained(crc))));
@@ -508,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_valid_at_its_own_offset_of_its_own_segment_only() {
+    fn record_is_valid_only_at_its_offset_and_segment() {
         let put = Put::new("row").add_at("f", "q", 1, "value");
         let nonce = Nonce { group: 7, number: u64::MAX };
         let mut records = Vec::new();
@@ -549,7 +549,7 @@ mod tests {
     }
 
     #[test]
-    fn content_of_the_wrong_length_is_refused_though_its_checksums_fit() {
+    fn content_of_wrong_length_is_rejected_despite_valid_checksums() {
         for body in [
             &[KIND_CELLS; 3][..],
             &[KIND_CELLS_UNDER_NONCE; 20],

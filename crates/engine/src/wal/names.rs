@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_back_and_others_refused() {
+    fn file_names_round_trip_and_others_are_rejected() {
         let name = |path: String| path.rsplit_once('/').unwrap().1.to_owned();
         let mut listing = Listing::default();
         for path in [

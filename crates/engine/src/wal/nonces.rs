@@ -155,7 +155,8 @@ fn encode(store_id: &[u8; 16], number: u64, newest_ms: i64, nonces: &[Nonce]) ->
 }
 
 fn decode(bytes: &[u8], store_id: &[u8; 16], number: u64) -> Result<LoadedNonces> {
-    let fix = "restore the file from a copy, or open the store with wal-recovery = skip-damaged to go on without these nonces";
+    let fix = "restore the file from a copy, or open the store with wal-recovery = skip-damaged to \
+               go on without these nonces";
     let damaged = |why: &str| Error::corrupt(format!("{why}; {fix}"));
     let (checked, crc) =
         bytes.split_last_chunk::<CRC_BYTES>().ok_or_else(|| damaged("the file was cut short"))?;
@@ -168,7 +169,8 @@ fn decode(bytes: &[u8], store_id: &[u8; 16], number: u64) -> Result<LoadedNonces
     let version = u32::from_be_bytes(field(checked, 8));
     if version != VERSION {
         let text = format!(
-            "format version {version}; this program reads version {VERSION}; open the store with a newer one"
+            "format version {version}; this program reads version {VERSION}; open the store with a \
+             newer one"
         );
         return Err(Error::new(halite_types::ErrorKind::NewerFormat, text));
     }
@@ -194,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nonces_read_back_and_no_byte_of_them_may_change() {
+    fn nonces_round_trip_unless_damaged_or_truncated() {
         let nonces = [Nonce { group: 1, number: u64::MAX }, Nonce { group: 0, number: 7 }];
         let bytes = encode(&[7; 16], 3, 1000, &nonces);
         let loaded = decode(&bytes, &[7; 16], 3).unwrap();
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn nonces_expire_by_the_clock_unless_it_was_set_back() {
+    fn nonces_expire_unless_clock_is_set_back() {
         let stored = StoredNonces { number: 1, newest_ms: 1000, count: 1 };
         assert!(
             !stored.is_expired(1099, 100)

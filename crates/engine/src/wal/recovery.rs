@@ -207,7 +207,8 @@ impl<F: FnMut(Write<'_>) -> Result<()>> Recovery<'_, F> {
             Ok(decoded) => Ok(decoded),
             Err(HeaderError::Version(version)) => {
                 let text = format!(
-                    "log segment {name} has format version {version}; this program reads versions up to {VERSION}; open the store with a newer one"
+                    "log segment {name} has format version {version}; this program reads versions \
+                     up to {VERSION}; open the store with a newer one"
                 );
                 Err(Error::new(ErrorKind::NewerFormat, text))
             }
@@ -245,7 +246,8 @@ impl<F: FnMut(Write<'_>) -> Result<()>> Recovery<'_, F> {
             // Segments are removed oldest first, and each removal is durable before the next one.
             if self.is_strict() {
                 let text = format!(
-                    "log segment {} is missing, and there are some before it; restore the file from a copy; nothing has been changed",
+                    "log segment {} is missing, and there are some before it; restore the file \
+                     from a copy; nothing has been changed",
                     self.name(previous + 1)
                 );
                 return Err(Error::corrupt(text));
@@ -414,7 +416,8 @@ fn damaged(name: &str, at: u64, why: &str, rest: &LaterRecords) -> Error {
         format!("; {} whole writes follow", rest.writes)
     };
     Error::corrupt(format!(
-        "log segment {name}: damaged at byte {at}: {why}{follow}; restore the file from a copy, or open the store with wal-recovery = skip-damaged to \
-         go on without the damaged bytes; nothing has been changed"
+        "log segment {name}: damaged at byte {at}: {why}{follow}; restore the file from a copy, or \
+         open the store with wal-recovery = skip-damaged to go on without the damaged bytes; \
+         nothing has been changed"
     ))
 }

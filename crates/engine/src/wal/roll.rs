@@ -79,8 +79,9 @@ impl Wal {
         // The whole directory may be missing.
         self.lock.check()?;
         let text = format!(
-            "log segment {}/{path} was {what} while it was written: what was written to it is in memory only; writing has stopped, reads go on; \
-             copy what you need from this process before it ends, then run halite check",
+            "log segment {}/{path} was {what} while it was written: what was written to it is in \
+             memory only; writing has stopped, reads go on; copy what you need from this process \
+             before it ends, then run halite check",
             self.env.fs.root()
         );
         Err(Error::new(ErrorKind::Stopped, text))

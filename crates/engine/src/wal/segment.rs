@@ -92,13 +92,19 @@ impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Content => f.write_str("a record has valid checksums and unknown content"),
-            Self::Sealed => f.write_str("the segment had been synced as a whole, and a record or its end is damaged or missing"),
+            Self::Sealed => f.write_str(
+                "the segment had been synced as a whole, and a record or its end is damaged or \
+                 missing",
+            ),
             Self::Synced => f.write_str("a record that had been synced is damaged"),
             Self::Followed => f.write_str("a record is damaged and valid records follow"),
-            Self::FollowedUnsynced => {
-                f.write_str("a record is damaged and valid records follow: this is damage, or a power loss, which wal_sync = flush does not cover")
+            Self::FollowedUnsynced => f.write_str(
+                "a record is damaged and valid records follow: this is damage, or a power loss, \
+                 which wal_sync = flush does not cover",
+            ),
+            Self::CutShort { length, durable_length } => {
+                write!(f, "the file was cut short: it has {length} bytes and had {durable_length}")
             }
-            Self::CutShort { length, durable_length } => write!(f, "the file was cut short: it has {length} bytes and had {durable_length}"),
             Self::Header => f.write_str("its header is damaged"),
             Self::NotLast => f.write_str("a record is damaged and later segments follow"),
         }
@@ -345,7 +351,7 @@ mod tests {
     const GROUP: usize = 12 + 17 + 12 + 2 + 4 + 1 + 1 + 1 + 8 + 1 + 5 + SYNC_MARKER_BYTES;
 
     #[test]
-    fn a_whole_segment_is_read_with_and_without_room_and_end() {
+    fn whole_segment_is_read_with_and_without_preallocation() {
         let bytes = segment(true, 0);
         assert_eq!(bytes.len(), HEADER_BYTES + 3 * GROUP);
         let at = bytes.len();
@@ -374,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_is_a_torn_end_without_room_and_damage_with_it() {
+    fn truncation_is_damage_only_in_preallocated_segment() {
         let bytes = segment(true, 0);
         for end in HEADER_BYTES..bytes.len() {
             let whole = (end - HEADER_BYTES + SYNC_MARKER_BYTES) / GROUP;
@@ -398,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flipped_byte_is_damage_where_something_proves_that_the_record_was_whole() {
+    fn flipped_byte_is_damage_if_record_was_complete() {
         for fsync in [true, false] {
             let whole = segment(fsync, 600);
             for (at, restarted) in
@@ -425,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_length_hides_no_record_after_it() {
+    fn damaged_length_hides_no_later_record() {
         let mut bytes = segment(false, 0);
         bytes[HEADER_BYTES] = 0x7f;
         let (seen, end) = read(&bytes, Some(BOOT));
@@ -439,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sealed_segment_has_its_end_and_no_torn_record() {
+    fn sealed_segment_without_its_end_is_damaged() {
         let mut bytes = SegmentHeader { is_sealed: true, ..header(true, 0) }.encode();
         let RecordFormat::Chained(seed) = SegmentHeader::decode(&bytes).unwrap().1 else {
             panic!("the newest version")
@@ -470,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_another_segment_inside_a_torn_one_is_not_a_record() {
+    fn record_of_another_segment_in_torn_record_is_ignored() {
         let mut bytes = segment(false, 0);
         let inner = segment(false, 0);
         let RecordFormat::Chained(seed) = SegmentHeader::decode(&bytes).unwrap().1 else {
@@ -488,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn every_whole_write_is_salvaged_and_the_bytes_between_are_named() {
+    fn salvage_returns_whole_writes_and_reports_damaged_ranges() {
         let whole = segment(false, 900);
         for at in HEADER_BYTES..HEADER_BYTES + 3 * GROUP {
             let mut bytes = whole.clone();
@@ -527,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_of_the_versions_before_are_read_and_judged_by_their_marks() {
+    fn damage_in_old_segments_is_classified_by_sync_markers() {
         for marks in [true, false] {
             let (whole, starts) = old_segment(marks);
             let (seen, end) = read(&whole, None);
@@ -555,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_through_made_up_lengths_ends() {
+    fn search_through_invalid_lengths_terminates() {
         let mut bytes = old::header(2, [7; 16], 3, 11);
         // Every offset looks like the head of a record that reaches to the end.
         bytes.resize(1 << 20, 1);

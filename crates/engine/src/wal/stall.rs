@@ -78,7 +78,8 @@ pub(super) fn may_be_tried_again(error: &Error) -> bool {
 /// Returns the error for writes that arrive while the log is stalled.
 pub(super) fn refusal(cause: &Error) -> Error {
     let text = format!(
-        "writes are refused, reads go on, and writes go on by themselves when the log can be written: {}",
+        "writes are refused, reads go on, and writes go on by themselves when the log can be \
+         written: {}",
         cause.message()
     );
     Error::new(cause.kind(), text).with_source(cause.clone())
@@ -88,7 +89,8 @@ pub(super) fn refusal(cause: &Error) -> Error {
 /// a failed file, because a caller that repeats the write may apply it twice.
 pub(super) fn undecided(cause: &Error) -> Error {
     let text = format!(
-        "{}; whether this write takes effect is not known yet: the log writes it as soon as it can, if the process lives until then",
+        "{}; whether this write takes effect is not known yet: the log writes it as soon as it \
+         can, if the process lives until then",
         cause.message()
     );
     Error::new(ErrorKind::Io, text).with_source(cause.clone())

@@ -293,7 +293,8 @@ impl Drop for FailOnPanic<'_> {
             self.0.counters.panics.fetch_add(1, Ordering::Relaxed);
             self.0.fail(Error::new(
                 ErrorKind::Stopped,
-                "a panic while the log was written; writing has stopped, reads go on; close the store, open it again and report this",
+                "a panic while the log was written; writing has stopped, reads go on; close the \
+                 store, open it again and report this",
             ));
         }
     }

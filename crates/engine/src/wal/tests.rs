@@ -49,7 +49,7 @@ fn old_log(torn: usize) -> SimEnv {
 }
 
 #[test]
-fn a_log_of_version_2_is_read_and_its_last_segment_written_again() {
+fn version_2_log_is_read_and_last_segment_rewritten() {
     for torn in [0, 25] {
         let sim = old_log(torn);
         for round in 0..3 {
@@ -75,7 +75,7 @@ fn a_log_of_version_2_is_read_and_its_last_segment_written_again() {
 }
 
 #[test]
-fn a_log_goes_on_after_segments_of_version_2() {
+fn log_continues_after_version_2_segments() {
     let sim = old_log(0);
     let (_, recovered) = read_back(&sim, WalRecovery::Strict).unwrap();
     let options = WalOptions {
@@ -103,7 +103,7 @@ fn a_log_goes_on_after_segments_of_version_2() {
 }
 
 #[test]
-fn a_segment_of_version_2_without_a_header_is_removed_and_its_number_used_again() {
+fn headerless_version_2_segment_is_removed_and_number_reused() {
     for bytes in [vec![], vec![0; 30], vec![0xaa; 48]] {
         let sim = old_log(0);
         sim.fs.write(&segment_path(3), bytes).unwrap();
@@ -114,7 +114,7 @@ fn a_segment_of_version_2_without_a_header_is_removed_and_its_number_used_again(
 }
 
 #[test]
-fn a_segment_of_version_3_without_a_header_is_damage() {
+fn headerless_version_3_segment_is_damage() {
     let sim = old_log(0);
     read_back(&sim, WalRecovery::Strict).unwrap();
     sim.fs.write(&segment_path(3), vec![]).unwrap();
@@ -184,7 +184,7 @@ fn fill(sim: &SimEnv, wal: &Wal, mvcc: &Arc<Mvcc>, free: u64, more: usize) -> u6
 }
 
 #[test]
-fn a_group_without_room_is_written_when_there_is_some() {
+fn stalled_group_is_written_when_space_is_freed() {
     for free in (0..4000).step_by(67) {
         let sim = SimEnv::new(free);
         let (wal, mvcc) = (new_log(&sim, true), Arc::new(Mvcc::new(0)));
@@ -217,7 +217,7 @@ fn a_group_without_room_is_written_when_there_is_some() {
 }
 
 #[test]
-fn a_log_that_dies_without_room_has_all_it_acknowledged_and_no_damage() {
+fn crash_on_full_disk_keeps_acknowledged_writes() {
     for free in (0..4000).step_by(131) {
         for end in 0..6 {
             let sim = SimEnv::new(free);
@@ -247,7 +247,7 @@ fn a_log_that_dies_without_room_has_all_it_acknowledged_and_no_damage() {
 }
 
 #[test]
-fn a_failed_sync_is_final_whatever_it_says_and_so_is_a_failed_write_but_for_want_of_room() {
+fn failed_sync_and_write_stop_log_except_full_disk() {
     use crate::env::sim::{FsCall, InjectedFault};
     use std::io::ErrorKind::{Other, StorageFull};
     for (call, error) in [
@@ -282,7 +282,7 @@ fn a_failed_sync_is_final_whatever_it_says_and_so_is_a_failed_write_but_for_want
 }
 
 #[test]
-fn a_close_that_failed_is_remembered() {
+fn failed_close_is_permanent() {
     use crate::env::sim::{FsCall, InjectedFault};
     // The first directory that is synced is for the nonces; without them the segment stays, and the
     // log can be closed again.
@@ -310,7 +310,7 @@ fn a_close_that_failed_is_remembered() {
 }
 
 #[test]
-fn a_number_whose_nonces_are_kept_is_not_given_again() {
+fn segment_number_with_stored_nonces_is_not_reused() {
     let sim = old_log(0);
     let header = SegmentHeader {
         number: 5,
@@ -342,7 +342,7 @@ fn a_number_whose_nonces_are_kept_is_not_given_again() {
 }
 
 #[test]
-fn a_segment_whose_nonces_cannot_be_read_stays_and_its_owner_is_told() {
+fn segment_with_unreadable_nonces_is_reported_and_kept() {
     let sim = SimEnv::new(1);
     let (wal, mvcc) = (new_log(&sim, true), Arc::new(Mvcc::new(0)));
     for _ in 0..3 {
@@ -361,7 +361,7 @@ fn a_segment_whose_nonces_cannot_be_read_stays_and_its_owner_is_told() {
 }
 
 #[test]
-fn too_few_file_descriptors_are_no_end_of_a_log_that_has_not_begun_a_segment() {
+fn descriptor_exhaustion_does_not_stop_the_log() {
     for error in [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE] {
         let error = not_begun("beginning a segment", error.into());
         assert!(may_be_tried_again(&error) && error.message().contains("ulimit -n"), "{error}");

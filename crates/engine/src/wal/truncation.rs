@@ -44,7 +44,8 @@ impl fmt::Display for WalTruncation {
         let what = if *is_damage { "damaged bytes left out of" } else { "torn end cut from" };
         write!(
             f,
-            "{what} {of} {segment}: {bytes} bytes with {writes} whole writes from byte {offset}, kept in {kept}"
+            "{what} {of} {segment}: {bytes} bytes with {writes} whole writes from byte {offset}, \
+             kept in {kept}"
         )
     }
 }

@@ -318,7 +318,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_store_behind_the_seam_answers_as_the_store_itself() {
+    fn blocking_cluster_returns_same_rows_as_store() {
         let folder = tempfile::tempdir().unwrap();
         let store = crate::open(folder.path()).unwrap();
         let cluster = BlockingCluster::new(Arc::clone(store.cluster()));

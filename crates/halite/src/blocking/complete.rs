@@ -24,14 +24,14 @@ fn missing(trait_name: &str, source: &str, type_name: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_call_of_a_cluster_has_a_synchronous_one() {
+fn cluster_calls_have_blocking_equivalents() {
     let source = include_str!("cluster.rs");
     assert_eq!(missing("Cluster", source, "BlockingCluster"), [""; 0]);
     assert_eq!(missing("Admin", source, "BlockingCluster"), [""; 0]);
 }
 
 #[test]
-fn every_call_of_a_table_has_a_synchronous_one() {
+fn table_calls_have_blocking_equivalents() {
     let source = include_str!("table.rs");
     assert_eq!(missing("Table", source, "BlockingTable"), [""; 0]);
     assert_eq!(missing("TableExt", source, "BlockingTable"), [""; 0]);

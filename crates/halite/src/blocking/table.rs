@@ -26,7 +26,9 @@ impl BlockingTable {
         Self { table }
     }
 
-    /// Returns the underlying table, as the queries of declared row keys take it.
+    /// Returns the underlying table. That of an embedded store does its work on the calling thread,
+    /// one call after the other: queries of row keys that read several ranges at once take
+    /// `cluster().table(name)` instead.
     pub fn inner(&self) -> &Arc<dyn Table> {
         &self.table
     }

@@ -62,7 +62,9 @@ pub(super) fn without_end(seen: &SampledKeys<'_>) -> Option<String> {
         && texts * 100 >= seen.keys.len() * MIN_AGREEMENT_PERCENT
         && times::form_from_longs(&last).is_some();
     is_so.then(|| {
-        "Keys end with eight bytes of a time, and the text in front of them has different lengths and no end: a scan by its beginning returns rows of longer values too, and no declaration tells where it ends (K-AMBIG)."
+        "Keys end with eight bytes of a time, and the text in front of them has different lengths \
+         and no end: a scan by its beginning returns rows of longer values too, and no declaration \
+         tells where it ends (K-AMBIG)."
             .to_owned()
     })
 }

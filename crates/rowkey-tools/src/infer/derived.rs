@@ -120,7 +120,8 @@ impl DerivedMatch {
                 let piece = &mut draft.segments[at];
                 "prefix".clone_into(&mut piece.name);
                 piece.evidence = format!(
-                    "a letter that counts salts computed from {of}; no declaration writes salts as letters, so it is declared as a field"
+                    "a letter that counts salts computed from {of}; no declaration writes salts as \
+                     letters, so it is declared as a field"
                 );
                 return;
             }
@@ -367,12 +368,14 @@ fn drawn(draft: &mut Draft, at: usize, keys: &[&[u8]]) {
     let Some(count) = evenly_used(&column, suspect) else { return };
     let twice = under_several(&rows, at);
     let said = format!(
-        "{count} values, as often one as the other; no tested digest or remainder of the fields gives them: they are random, in rotation, or from an unknown function{}",
+        "{count} values, as often one as the other; no tested digest or remainder of the fields \
+         gives them: they are random, in rotation, or from an unknown function{}",
         twice.map_or_else(String::new, |said| format!("; {said}"))
     );
-    draft
-        .notes
-        .push(format!("which salt a row has cannot be computed from the key's other fields: a row is found by asking for all {count} of them"));
+    draft.notes.push(format!(
+        "which salt a row has cannot be computed from the key's other fields: a row is found by \
+         asking for all {count} of them"
+    ));
     let piece: &mut DraftSegment = &mut draft.segments[at];
     piece.evidence = said;
     piece.points = 2.0;

@@ -240,7 +240,8 @@ fn sure_of_literal(bytes: &[u8]) -> (f64, String) {
     let is_word =
         bytes.iter().all(|byte| byte.is_ascii_alphabetic() || byte.is_ascii_punctuation());
     let doubt = format!(
-        "{} is the same in all of these keys; keys from elsewhere in the table may have something else there",
+        "{} is the same in all of these keys; keys from elsewhere in the table may have something \
+         else there",
         halite_types::key::to_string_binary(bytes)
     );
     (if is_word { 0.88 } else { 0.75 }, doubt)

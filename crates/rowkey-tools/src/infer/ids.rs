@@ -30,9 +30,15 @@ const SNOWFLAKE_SURE: f64 = 0.94;
 const ULID_SURE: f64 = 0.96;
 const OBJECT_ID_SURE: f64 = 0.95;
 const BINARY_ULID_SURE: f64 = 0.85;
-const NUMBER_AFTER: &str = "the digits after the seconds begin with zeros, which is common in numbers and rare in process ids; the timestamps of cells would decide (halite key infer --table)";
-const MANY_PROCESSES: &str = "random digits and those of digests look the same: in ObjectIds the ten after the seconds are those of one process, and here they differ; the timestamps of cells would decide (halite key infer --table)";
-const NO_TIME: &str = "two or three numbers combined into one look the same, since the milliseconds would have an unknown epoch; check what writes the keys";
+const NUMBER_AFTER: &str = "the digits after the seconds begin with zeros, which is common in \
+                            numbers and rare in process ids; the timestamps of cells would decide \
+                            (halite key infer --table)";
+const MANY_PROCESSES: &str = "random digits and those of digests look the same: in ObjectIds the \
+                              ten after the seconds are those of one process, and here they \
+                              differ; the timestamps of cells would decide (halite key infer \
+                              --table)";
+const NO_TIME: &str = "two or three numbers combined into one look the same, since the \
+                       milliseconds would have an unknown epoch; check what writes the keys";
 
 /// Result of the detection of identifiers.
 pub(super) struct IdMatch {
@@ -192,9 +198,15 @@ pub(super) fn binary_ulid(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option
         || witness::witness(BINARY_ULID_SURE, &times, Some(Written::binary(&counts)), seen).sure;
     let sure = if is_time { sure() } else { 0.0 };
     (sure >= 0.5).then(|| {
-        let said = format!("sixteen bytes that begin with a time in 48 bits, {} for one, as ULIDs do", times::format_time(times[0], TimeUnit::Millis));
-        DraftSegment::field(FieldType::Fixed(16), "ulid", said, WHOLE_POINTS, &column.values)
-            .sure(sure.min(BINARY_ULID_SURE), "six bytes of a time and ten of something else look the same; what writes the keys tells")
+        let said = format!(
+            "sixteen bytes that begin with a time in 48 bits, {} for one, as ULIDs do",
+            times::format_time(times[0], TimeUnit::Millis)
+        );
+        DraftSegment::field(FieldType::Fixed(16), "ulid", said, WHOLE_POINTS, &column.values).sure(
+            sure.min(BINARY_ULID_SURE),
+            "six bytes of a time and ten of something else look the same; what writes the keys \
+             tells",
+        )
     })
 }
 
@@ -228,7 +240,8 @@ pub(super) fn object_id(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<D
     }
     let shown = times::format_time(times[0], TimeUnit::Millis);
     let said = format!(
-        "24 hexadecimal digits that begin with seconds, {shown} for one, as ObjectIds of MongoDB do, then {processes} processes"
+        "24 hexadecimal digits that begin with seconds, {shown} for one, as ObjectIds of MongoDB \
+         do, then {processes} processes"
     );
     (!seen.passes_over(sure)).then(|| {
         DraftSegment::field(

@@ -324,7 +324,11 @@ fn inferred(
     let (mut sure, mut doubts) = (confidence(draft, explained, keys), Vec::new());
     if sure < SURE && !options.from_all_over && keys.len() > 1 && keys.is_sorted() {
         sure *= FIRST_KEYS;
-        doubts.push("the keys are in order: if they are the first ones of a table, others may begin in another way".to_owned());
+        doubts.push(
+            "the keys are in order: if they are the first ones of a table, others may begin in \
+             another way"
+                .to_owned(),
+        );
     }
     for (at, piece) in
         draft.segments.iter().enumerate().filter(|(_, piece)| !piece.doubt.is_empty())
@@ -335,7 +339,11 @@ fn inferred(
         doubts.push(format!("{} keys are few", keys.len()));
     }
     if explained < keys.len() {
-        doubts.push("other keys are there too: a table of several kinds of rows, or rows that were written by mistake".to_owned());
+        doubts.push(
+            "other keys are there too: a table of several kinds of rows, or rows that were written \
+             by mistake"
+                .to_owned(),
+        );
     }
     (
         score,

@@ -124,7 +124,8 @@ fn follow(
     let doubt = if sure > 0.9 {
         ""
     } else {
-        "programs that append a zero to text write the same bytes; with this declaration they are read unchanged"
+        "programs that append a zero to text write the same bytes; with this declaration they are \
+         read unchanged"
     };
     for piece in &mut draft.segments {
         piece.lengths.clear();
@@ -332,7 +333,8 @@ fn tsdb_tags(part: &SampledKeys<'_>, from: usize) -> Vec<DraftSegment> {
     let count = count_of(part.keys[0]);
     if count > MAX_FIELDS || part.keys.iter().any(|key| count_of(key) != count) {
         let values: Vec<&[u8]> = part.keys.iter().map(|key| &key[from..]).collect();
-        let said = "tags, three bytes for the name and three for the value of each; keys have different numbers of them";
+        let said = "tags, three bytes for the name and three for the value of each; keys have \
+                    different numbers of them";
         return vec![DraftSegment::field(FieldType::Bytes, "tags", said, 1.5, &values)];
     }
     let ids_of = |tag: usize| {

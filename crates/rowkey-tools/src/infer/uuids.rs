@@ -42,7 +42,8 @@ pub(super) fn dashed(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<Draf
         Some(false) => (0.93, ""),
         None => (
             0.88,
-            "they are written as UUIDs are, but have not the marks of any version: digests and other numbers may be written so",
+            "they are written as UUIDs are, but have not the marks of any version: digests and \
+             other numbers may be written so",
         ),
     };
     let version = found.map_or_else(String::new, |found| found.evidence());
@@ -97,7 +98,8 @@ fn borne_out(bits: &[u128], seen: &SampledKeys<'_>) -> Option<(Marks, f64, &'sta
     (!seen.passes_over(FEW_SURE)).then_some((
         found,
         FEW_SURE,
-        "few different ones are there, and other numbers may have the marks of UUIDs too; more keys would tell",
+        "few different ones are there, and other numbers may have the marks of UUIDs too; more \
+         keys would tell",
     ))
 }
 

@@ -95,7 +95,8 @@ fn address(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> 
         } else {
             (
                 0.8,
-                "versions of programs, object identifiers and numbers of chapters look the same; what writes the keys tells",
+                "versions of programs, object identifiers and numbers of chapters look the same; \
+                 what writes the keys tells",
             )
         };
         return Some(
@@ -174,7 +175,8 @@ fn instead(column: &Column<'_>, form: TimeForm, numbers: &[u64]) -> Option<(f64,
         TimeForm::Calendar if hours(numbers, column.min).is_some_and(|hours| hours < MIN_HOURS) => {
             Some((
                 0.85,
-                "a day and a number that counts up look the same, for all are of one or two hours; the timestamps of cells would decide",
+                "a day and a number that counts up look the same, for all are of one or two hours; \
+                 the timestamps of cells would decide",
             ))
         }
         TimeForm::Reversed(TimeUnit::Millis)
@@ -182,7 +184,8 @@ fn instead(column: &Column<'_>, form: TimeForm, numbers: &[u64]) -> Option<(f64,
         {
             Some((
                 0.55,
-                "phone numbers with the 86 of China in front are the same numbers; the timestamps of cells would decide",
+                "phone numbers with the 86 of China in front are the same numbers; the timestamps \
+                 of cells would decide",
             ))
         }
         _ => None,
@@ -314,7 +317,8 @@ pub(super) fn reversed(column: &Column<'_>) -> Option<DraftSegment> {
     } else if different(&lasts) == 1 && different(&firsts) == 10 && column.width().is_some() {
         (sure, doubt) = (
             0.7,
-            "a last digit that says what kind of number it is looks the same; what writes the keys tells",
+            "a last digit that says what kind of number it is looks the same; what writes the keys \
+             tells",
         );
         "digits back to front: the first one takes every value, the last one is always the same"
     } else {
@@ -368,7 +372,11 @@ pub(super) fn sure_of_bucket(
     match (seen.times_ms.is_empty(), widths.len()) {
         (false, 1) => piece.sure(0.95, ""),
         (false, _) => piece.sure(0.7, "several widths go with the times of the cells"),
-        _ => piece.sure(0.6, "numbers that count up lie in this range too, and other widths fit; the times of cells tell (halite key infer --table)"),
+        _ => piece.sure(
+            0.6,
+            "numbers that count up lie in this range too, and other widths fit; the times of cells \
+             tell (halite key infer --table)",
+        ),
     }
 }
 
@@ -387,7 +395,8 @@ pub(super) fn bucket_evidence(
         let others =
             if others.is_empty() { String::new() } else { format!(" or {}", others.join(", ")) };
         format!(
-            "a count that, as buckets of {}, is {shown} for one; the keys alone do not tell a bucket{others} or a number that began there, the times of cells do",
+            "a count that, as buckets of {}, is {shown} for one; the keys alone do not tell a \
+             bucket{others} or a number that began there, the times of cells do",
             times::width_name(width)
         )
     } else {
@@ -495,7 +504,8 @@ fn hexadecimal(column: &Column<'_>) -> Option<DraftSegment> {
     let is_drawn = looks_random(&values, width.min(8)..width, 16, digit);
     let what = if is_drawn || of.is_empty() { of } else { ", too uneven for a digest" };
     let said = format!(
-        "{width} hexadecimal digits{what}; if they are a digest and not random, its input is not in the key"
+        "{width} hexadecimal digits{what}; if they are a digest and not random, its input is not \
+         in the key"
     );
     let (sure, doubt) = match (of, is_drawn) {
         ("", _) => (0.85, ""),

@@ -23,7 +23,8 @@ const MIN_TIMES: usize = 20;
 const MAX_NEAR_DISTANCES: u64 = 10;
 
 /// Evidence against numbers with a few first digits.
-pub(super) const PREFIXES: &str = "they lie in a few clusters that begin and end with round numbers, as a prefix followed by a random number does";
+pub(super) const PREFIXES: &str = "they lie in a few clusters that begin and end with round \
+                                   numbers, as a prefix followed by a random number does";
 /// Evidence of the best witness.
 pub(super) const OF_CELLS: &str = "they are the times of the cells";
 
@@ -112,7 +113,9 @@ fn by_cells(sure: f64, times_ms: &[i64], cells_ms: &[i64]) -> Option<Witness> {
             doubt: String::new(),
         });
     }
-    let doubt = "the cells were written at other times, which do not go as these do: they may be numbers of another kind, or rows that were written long after".to_owned();
+    let doubt = "the cells were written at other times, which do not go as these do: they may be \
+                 numbers of another kind, or rows that were written long after"
+        .to_owned();
     Some(Witness { sure: sure * 0.6, evidence: String::new(), doubt })
 }
 
@@ -129,24 +132,37 @@ fn by_spacing(sure: f64, times_ms: &[i64], digits: Option<Written<'_>>, now_ms: 
         (
             is_written(&fills_a_block),
             0.4,
-            "they fill all numbers that begin with the same digits, as numbers do whose last digits are random".to_owned(),
+            "they fill all numbers that begin with the same digits, as numbers do whose last \
+             digits are random"
+                .to_owned(),
         ),
         (is_written(&|digits| fill_blocks(digits.numbers)), 0.6, PREFIXES.to_owned()),
         (
             sorted.len() >= MIN_TIMES && is_written(&|digits| is_dense(digits.numbers)),
             0.4,
-            "they follow each other almost without a gap, as numbers that are counted up do".to_owned(),
+            "they follow each other almost without a gap, as numbers that are counted up do"
+                .to_owned(),
         ),
-        (last > now_ms.saturating_add(YEAR_MS), 0.5, "some lie more than a year ahead, so they may be numbers of another kind".to_owned()),
         (
-            is_written(&|digits| begins_round(digits, first) || begins_round(Written::decimal(digits.numbers), first)),
+            last > now_ms.saturating_add(YEAR_MS),
+            0.5,
+            "some lie more than a year ahead, so they may be numbers of another kind".to_owned(),
+        ),
+        (
+            is_written(&|digits| {
+                begins_round(digits, first) || begins_round(Written::decimal(digits.numbers), first)
+            }),
             0.6,
-            "the smallest lies just after a round number, as the first of a table of random numbers does".to_owned(),
+            "the smallest lies just after a round number, as the first of a table of random \
+             numbers does"
+                .to_owned(),
         ),
         (
             first < now_ms.saturating_sub(YEARS_BACK * YEAR_MS),
             0.8,
-            format!("some are more than {YEARS_BACK} years old, so they may be numbers of another kind"),
+            format!(
+                "some are more than {YEARS_BACK} years old, so they may be numbers of another kind"
+            ),
         ),
         (sorted.len() < MIN_TIMES, 0.9, "there are few of them".to_owned()),
     ];

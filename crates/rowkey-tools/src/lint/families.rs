@@ -19,7 +19,8 @@ const QUALIFIER_BYTES: usize = 4;
 pub(super) fn check(table: &TableDescriptor, subject: &LintInput<'_>, found: &mut Findings) {
     if table.family_count() > MAX_FAMILIES {
         let message = format!(
-            "{} families: a region flushes and compacts them together, so a family with little in it makes many small files for one with much.",
+            "{} families: a region flushes and compacts them together, so a family with little in \
+             it makes many small files for one with much.",
             table.family_count()
         );
         found
@@ -37,7 +38,8 @@ pub(super) fn check(table: &TableDescriptor, subject: &LintInput<'_>, found: &mu
         {
             let more = column.qualifier.len() - letter.len_utf8();
             let message = format!(
-                "Qualifier {} is repeated in every cell of the column: {more} bytes more than one letter.",
+                "Qualifier {} is repeated in every cell of the column: {more} bytes more than one \
+                 letter.",
                 column.qualifier
             );
             found.add("F-LONGQ", None, message).fix(format!(
@@ -70,7 +72,8 @@ fn versions(family: &FamilyDescriptor, found: &mut Findings) {
     if versions > MAX_VERSIONS {
         let name = String::from_utf8_lossy(family.name());
         let message = format!(
-            "Family {name} keeps {versions} versions of each cell. They are no list to page through: all of a cell are read to find one, and a row is never split between regions."
+            "Family {name} keeps {versions} versions of each cell. They are no list to page \
+             through: all of a cell are read to find one, and a row is never split between regions."
         );
         found.add("F-VER", None, message).fix("the time in the row key, or in the qualifier");
     }
@@ -88,7 +91,17 @@ fn encoding(family: &FamilyDescriptor, subject: &LintInput<'_>, found: &mut Find
     }
     let name = String::from_utf8_lossy(family.name());
     found
-        .add("F-DBE", None, format!("Neighbours in family {name} share the first fields of their keys, and each cell writes them whole."))
-        .evidence("13-byte keys of salt, device and time with values of 8 bytes: 45 bytes for a cell without, 15 under FAST_DIFF (HBase 2.6.4)")
+        .add(
+            "F-DBE",
+            None,
+            format!(
+                "Neighbours in family {name} share the first fields of their keys, and each cell \
+                 writes them whole."
+            ),
+        )
+        .evidence(
+            "13-byte keys of salt, device and time with values of 8 bytes: 45 bytes for a cell \
+             without, 15 under FAST_DIFF (HBase 2.6.4)",
+        )
         .fix(format!("{name}: DATA_BLOCK_ENCODING => 'FAST_DIFF'"));
 }

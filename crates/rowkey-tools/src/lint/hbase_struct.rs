@@ -102,11 +102,14 @@ fn unended(types: &[&str], at: usize, found: &mut Findings) {
     let (name, next) = (types[at], types[at + 1]);
     let message = if at + 2 == types.len() {
         format!(
-            "{name} has no end in the bytes, and {next} follows it: (\"1\", \"23\") and (\"12\", \"3\") are one key, and the reader gives all that is left to {name}. Struct checks all fields but the last two, so it takes this one."
+            "{name} has no end in the bytes, and {next} follows it: (\"1\", \"23\") and \
+             (\"12\", \"3\") are one key, and the reader gives all that is left to {name}. Struct \
+             checks all fields but the last two, so it takes this one."
         )
     } else {
         format!(
-            "{name} has no end in the bytes, and other fields follow it: Struct throws IllegalArgumentException when it is built."
+            "{name} has no end in the bytes, and other fields follow it: Struct throws \
+             IllegalArgumentException when it is built."
         )
     };
     let mend = match name {
@@ -116,7 +119,10 @@ fn unended(types: &[&str], at: usize, found: &mut Findings) {
     };
     found
         .add("K-SKIP", at, message)
-        .evidence("StructBuilder with RawString and RawLong writes 6162 0000000000000001 for (ab, 1), and decode throws (HBase 2.6.4)")
+        .evidence(
+            "StructBuilder with RawString and RawLong writes 6162 0000000000000001 for (ab, 1), \
+             and decode throws (HBase 2.6.4)",
+        )
         .fix(format!("{mend}; or {name} as the last field"));
 }
 
@@ -183,56 +189,63 @@ mod tests {
     }
 
     #[test]
-    fn the_field_before_the_last_is_looked_at_in_every_spelling() {
+    fn unterminated_inner_field_is_found_in_every_spelling() {
         assert_eq!(
             found("new StructBuilder().add(RawString.ASCENDING).add(new RawLong()).toStruct()"),
             [Some(0)]
         );
         assert_eq!(
             found(
-                "new StructBuilder() .add( new org.apache.hadoop.hbase.types.RawBytes() )\n.add(OrderedInt64.DESCENDING).toStruct()"
+                "new StructBuilder() .add( new org.apache.hadoop.hbase.types.RawBytes() )\n\
+                 .add(OrderedInt64.DESCENDING).toStruct()"
             ),
             [Some(0)]
         );
         assert_eq!(
             found(
-                "new StructBuilder().add(OrderedInt8.ASCENDING).add(OrderedBlob.DESCENDING).add(OrderedString.ASCENDING).toStruct()"
+                "new StructBuilder().add(OrderedInt8.ASCENDING).add(OrderedBlob.DESCENDING)\
+                 .add(OrderedString.ASCENDING).toStruct()"
             ),
             [Some(1)]
         );
         // HBase rejects this one itself, with its position.
         assert_eq!(
             found(
-                "new StructBuilder().add(RawString.ASCENDING).add(new RawLong()).add(new RawLong()).toStruct()"
+                "new StructBuilder().add(RawString.ASCENDING).add(new RawLong()).add(new RawLong())\
+                 .toStruct()"
             ),
             [Some(0)]
         );
     }
 
     #[test]
-    fn fields_that_end_and_a_last_one_that_does_not_are_fine() {
+    fn terminated_fields_and_unterminated_last_field_pass() {
         assert_eq!(
             found(
-                "new StructBuilder().add(OrderedString.ASCENDING).add(RawString.ASCENDING).toStruct()"
+                "new StructBuilder().add(OrderedString.ASCENDING).add(RawString.ASCENDING)\
+                 .toStruct()"
             ),
             []
         );
         assert_eq!(
             found(
-                "new StructBuilder().add(new RawStringTerminated(\"/\")).add(new RawLong()).toStruct()"
+                "new StructBuilder().add(new RawStringTerminated(\"/\")).add(new RawLong())\
+                 .toStruct()"
             ),
             []
         );
         assert_eq!(
             found(
-                "new StructBuilder().add(new FixedLengthWrapper<>(RawString.ASCENDING, 8)).add(new RawLong()).toStruct()"
+                "new StructBuilder().add(new FixedLengthWrapper<>(RawString.ASCENDING, 8))\
+                 .add(new RawLong()).toStruct()"
             ),
             []
         );
         assert_eq!(found("new StructBuilder().add(RawString.ASCENDING).toStruct()"), []);
         assert_eq!(
             found(
-                "// new StructBuilder().add(RawString.ASCENDING).add(new RawLong()).toStruct()\n/* .add( */ class A {}"
+                "// new StructBuilder().add(RawString.ASCENDING).add(new RawLong()).toStruct()\n\
+                 /* .add( */ class A {}"
             ),
             []
         );
@@ -247,27 +260,31 @@ mod tests {
     /// Regression test: a quote in single quotes hid the following text, blanks hid an `add`, and
     /// the `add` of a list was interpreted as one of the builder.
     #[test]
-    fn what_is_added_to_the_builder_is_seen_and_nothing_else() {
+    fn only_add_calls_of_the_builder_are_counted() {
         assert_eq!(
             found(
-                "char q = '\"'; new StructBuilder().add(RawString.ASCENDING).add(new RawLong()).toStruct()"
+                "char q = '\"'; new StructBuilder().add(RawString.ASCENDING).add(new RawLong())\
+                 .toStruct()"
             ),
             [Some(0)]
         );
         assert_eq!(
             found(
-                "char q = '\\''; new StructBuilder()\n  . add (RawString.ASCENDING)\n  . add (new RawLong()).toStruct()"
+                "char q = '\\''; new StructBuilder()\n  . add (RawString.ASCENDING)\n  . add (new \
+                 RawLong()).toStruct()"
             ),
             [Some(0)]
         );
-        let lists = "StructBuilder b = new StructBuilder(); list.add(RawString.ASCENDING).add(x); b.add(new RawLong()); b.add(new RawLong()); b.toStruct()";
+        let lists = "StructBuilder b = new StructBuilder(); list.add(RawString.ASCENDING).add(x); \
+                     b.add(new RawLong()); b.add(new RawLong()); b.toStruct()";
         assert_eq!(found(lists), []);
-        let steps = "StructBuilder b = new StructBuilder(); b.add(RawString.ASCENDING); names.add(n); this.b.add(new RawLong()); b.toStruct()";
+        let steps = "StructBuilder b = new StructBuilder(); b.add(RawString.ASCENDING); \
+                     names.add(n); this.b.add(new RawLong()); b.toStruct()";
         assert_eq!(found(steps), [Some(0)]);
     }
 
     #[test]
-    fn a_statement_that_breaks_off_is_seen() {
+    fn unfinished_struct_statement_is_detected() {
         let whole = "new StructBuilder().add(new RawLong()).toStruct()";
         for text in [
             whole,
@@ -294,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_end_early_do_no_harm() {
+    fn truncated_java_source_has_no_findings() {
         for text in [
             "new StructBuilder().add(",
             "new StructBuilder().add(new ",

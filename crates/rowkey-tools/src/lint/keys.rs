@@ -45,7 +45,8 @@ fn leading(key: &KeySchema, subject: &LintInput<'_>, found: &mut Findings) {
     match &segment.kind {
         SegmentKind::Bucket { .. } => {
             let message = format!(
-                "All rows written now are of the newest bucket of {}, so one region takes every write, however well the table is split.",
+                "All rows written now are of the newest bucket of {}, so one region takes every \
+                 write, however well the table is split.",
                 field.name
             );
             let finding = found.add("K-BUCKETLEAD", at, message).fix(salted(key));
@@ -74,7 +75,10 @@ fn leading(key: &KeySchema, subject: &LintInput<'_>, found: &mut Findings) {
                 few_values(at, &field.name, "two", found).fix(salted(key));
             } else if key.segments().len() > 1 && is_named_for_few(field) {
                 few_values(at, &field.name, "few", found)
-                    .evidence("by its name or type; lint --table counts them, and --explain says when few are enough")
+                    .evidence(
+                        "by its name or type; lint --table counts them, and --explain says when \
+                         few are enough",
+                    )
                     .fix(salted_by_others(key, at));
             }
         }
@@ -124,7 +128,10 @@ fn few_values<'f>(
     found.add(
         "K-LOWCARD",
         at,
-        format!("{name} has {how_many} values, so at most as many places in the table take the load, whatever is split or hashed."),
+        format!(
+            "{name} has {how_many} values, so at most as many places in the table take the load, \
+             whatever is split or hashed."
+        ),
     )
 }
 
@@ -144,7 +151,8 @@ fn salt(
         let finds_again = |query: &&QueryShape| writes(query) || pins_whole_key(key, query);
         let again = subject.queries.iter().find(finds_again);
         let message = format!(
-            "{} draws a salt for each write: a row that is written again becomes a second row, and finding one asks for all {count} keys it may have.",
+            "{} draws a salt for each write: a row that is written again becomes a second row, and \
+             finding one asks for all {count} keys it may have.",
             function.name()
         );
         let finding = found.add("K-RNDSALT", at, message);
@@ -171,7 +179,8 @@ fn salt(
         let names: Vec<_> = by.iter().map(|&field| key.fields()[field].name.as_str()).collect();
         if function == HashFunction::Modulo {
             let message = format!(
-                "The salt is {} % {count}: times that are multiples of {count}, such as full seconds in milliseconds, have one and the same salt.",
+                "The salt is {} % {count}: times that are multiples of {count}, such as full \
+                 seconds in milliseconds, have one and the same salt.",
                 names.join(", ")
             );
             let others = (0..key.fields().len()).filter(|field| !by.contains(field)).collect();
@@ -217,21 +226,32 @@ fn stand_in(
             let takes = usize::from(*bytes) * if *hex { 2 } else { 1 };
             if *hex && key.profile() != Profile::Text {
                 found
-                    .add("K-HEX", at, format!("{bytes} bytes of digest are written as {takes} digits, in every cell of the row."))
+                    .add(
+                        "K-HEX",
+                        at,
+                        format!(
+                            "{bytes} bytes of digest are written as {takes} digits, in every cell \
+                             of the row."
+                        ),
+                    )
                     .fix("leave HEX out");
             }
             if at == 0 && takes > 8 {
                 let message = format!(
-                    "The key begins with {takes} bytes that look random. Neighbours share none of them, so PREFIX and FAST_DIFF find nothing to leave out; 2 bytes spread over 65,536 places."
+                    "The key begins with {takes} bytes that look random. Neighbours share none of \
+                     them, so PREFIX and FAST_DIFF find nothing to leave out; 2 bytes spread over \
+                     65,536 places."
                 );
-                let evidence = "32 hexadecimal digits in front of a text key: 45 bytes for a cell under FAST_DIFF, 16 without (HBase 2.6.4, 50,000 rows)";
+                let evidence = "32 hexadecimal digits in front of a text key: 45 bytes for a cell \
+                                under FAST_DIFF, 16 without (HBase 2.6.4, 50,000 rows)";
                 found.add("K-ENTROPY", at, message).evidence(evidence).fix("HASH(... BYTES 2)");
             }
         }
         SegmentKind::Trunc { field, bytes } if key.carrier(*field).is_none() => {
             let name = &key.fields()[*field].name;
             let message = format!(
-                "Only the first {bytes} bytes of {name} are in the key: two of one beginning share a row, and the later one replaces the earlier one."
+                "Only the first {bytes} bytes of {name} are in the key: two of one beginning share \
+                 a row, and the later one replaces the earlier one."
             );
             found
                 .add("K-TRUNC", at, message)
@@ -252,7 +272,14 @@ fn shared(
     subject: &LintInput<'_>,
     found: &mut Findings,
 ) {
-    let finding = found.add("K-TRUNC", at, format!("{what} for {name}, which is not in the key itself: two values of one digest share their rows."));
+    let finding = found.add(
+        "K-TRUNC",
+        at,
+        format!(
+            "{what} for {name}, which is not in the key itself: two values of one digest share \
+             their rows."
+        ),
+    );
     if let Some(rows) = subject.load.rows {
         // Birthday bound; sufficiently exact for few collisions.
         let pairs = (rows as f64).powi(2)
@@ -273,7 +300,8 @@ fn reversed(key: &KeySchema, at: usize, segment: &Segment, found: &mut Findings)
     let field = &key.fields()[field];
     if field.ty.fixed_bytes().is_none() {
         let message = format!(
-            "{} may have any length: reversed, 12345 and 612345 begin alike, and a scan for one of them meets the other.",
+            "{} may have any length: reversed, 12345 and 612345 begin alike, and a scan for one of \
+             them meets the other.",
             field.name
         );
         found.add("K-REVVAR", at, message).fix(format!(
@@ -296,9 +324,12 @@ fn hbase_struct(key: &KeySchema, found: &mut Findings) {
             .add(
                 "K-NULLTAIL",
                 count - 1,
-                "Struct writes nothing for a null at the end. In descending order null comes last, and a key that is cut off comes first.",
+                "Struct writes nothing for a null at the end. In descending order null comes last, \
+                 and a key that is cut off comes first.",
             )
-            .evidence("(a, null) is 346100 and comes before (a, z), which is 346100cb85ff (HBase 2.6.4)")
+            .evidence(
+                "(a, null) is 346100 and comes before (a, z), which is 346100cb85ff (HBase 2.6.4)",
+            )
             .fix("NULLABLE without DESC, or PROFILE BIN");
     }
     let is_bytes = |segment: &Segment| {
@@ -312,7 +343,8 @@ fn hbase_struct(key: &KeySchema, found: &mut Findings) {
     {
         let name = field_of(key, &key.segments()[at].kind).map_or("", |field| &field.name);
         let message = format!(
-            "{name} is written as OrderedBlobVar, seven bits to a byte, and that does not sort: 01 comes before 00 00."
+            "{name} is written as OrderedBlobVar, seven bits to a byte, and that does not sort: 01 \
+             comes before 00 00."
         );
         found
             .add("K-BLOB", at, message)
@@ -336,7 +368,8 @@ fn unique(key: &KeySchema, subject: &LintInput<'_>, found: &mut Findings) {
         _ => 1.0,
     };
     let salts: f64 = key.segments().iter().map(drawn).product();
-    let message = "Nothing but a time tells rows apart: two that are written in one tick of the clock have one key, and the second replaces the first.";
+    let message = "Nothing but a time tells rows apart: two that are written in one tick of the \
+                   clock have one key, and the second replaces the first.";
     let finding = found.add("K-UNIQ", key.segments().len() - 1, message);
     if let Some(rate) = subject.load.writes_per_second {
         // Expected number of `each` rows in one tick with one salt, without the first one.
@@ -372,7 +405,8 @@ fn columns(key: &KeySchema, subject: &LintInput<'_>, found: &mut Findings) {
                 || matches!(column.name.to_ascii_lowercase().as_str(), "ts" | "timestamp" | "time"))
         {
             let message = format!(
-                "Column {} holds a time, and the key has one; every cell has its own timestamp too.",
+                "Column {} holds a time, and the key has one; every cell has its own timestamp \
+                 too.",
                 column.name
             );
             found
@@ -387,7 +421,8 @@ fn columns(key: &KeySchema, subject: &LintInput<'_>, found: &mut Findings) {
             && key.profile() != Profile::Text
         {
             let message = format!(
-                "{} is text: 2024-3-5, 05.03.2024 and 2024-03-05 are three keys of one day, and only the last form sorts.",
+                "{} is text: 2024-3-5, 05.03.2024 and 2024-03-05 are three keys of one day, and \
+                 only the last form sorts.",
                 field.name
             );
             found.add("K-LOCAL", at, message).fix(format!("{} TIMESTAMP, or DATE", field.name));
@@ -407,7 +442,8 @@ fn unused(key: &KeySchema, queries: &[QueryShape], found: &mut Findings) {
         });
         if !asked {
             let message = format!(
-                "No declared query asks for {} or orders by it. If it only keeps rows apart, leave it at the end.",
+                "No declared query asks for {} or orders by it. If it only keeps rows apart, leave \
+                 it at the end.",
                 field.name
             );
             found.add("K-UNUSED", key.carrier(id), message);
@@ -420,7 +456,8 @@ fn length(key: &KeySchema, found: &mut Findings) {
     let least: usize = (0..key.segments().len()).filter_map(|at| key.fixed_bytes(at)).sum();
     if least > LONG_KEY_BYTES {
         let message = format!(
-            "A key has at least {least} bytes, and every cell of its row repeats it in the log, in memory and on the wire; on disk a block encoding leaves most of it out."
+            "A key has at least {least} bytes, and every cell of its row repeats it in the log, in \
+             memory and on the wire; on disk a block encoding leaves most of it out."
         );
         found
             .add("K-LEN", None, message)

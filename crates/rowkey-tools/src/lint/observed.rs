@@ -33,14 +33,18 @@ fn tombstones(cells: &CellSample, found: &mut Findings) {
         return;
     }
     let message = format!(
-        "{} consecutive rows are deleted but still stored: a scan from {} reads all their markers before it finds a row.",
+        "{} consecutive rows are deleted but still stored: a scan from {} reads all their markers \
+         before it finds a row.",
         run.rows,
         to_string_binary(&run.key)
     );
     found
         .add("Q-TOMB", None, message)
         .evidence(format!("{} rows were read with what is deleted", cells.rows))
-        .fix("scans that begin after the consumed rows; a major compaction removes the existing markers");
+        .fix(
+            "scans that begin after the consumed rows; a major compaction removes the existing \
+             markers",
+        );
 }
 
 /// F-CARD.
@@ -56,7 +60,8 @@ fn unequal(cells: &CellSample, subject: &LintInput<'_>, found: &mut Findings) {
         return;
     }
     let message = format!(
-        "Family {} has cells in {} of the rows that were read, family {} in {}. They flush together, so {} gets many small files; a scan of it passes rows that have none.",
+        "Family {} has cells in {} of the rows that were read, family {} in {}. They flush \
+         together, so {} gets many small files; a scan of it passes rows that have none.",
         most.1, most.0, least.1, least.0, least.1
     );
     let fix = match least.0 {
@@ -80,7 +85,8 @@ fn outlives(cells: &CellSample, subject: &LintInput<'_>, found: &mut Findings) {
         }
         let name = String::from_utf8_lossy(family.name());
         let message = format!(
-            "Cells of family {name} were given {} s to live, and the family lets none live longer than {} s.",
+            "Cells of family {name} were given {} s to live, and the family lets none live longer \
+             than {} s.",
             cell_ms / 1000,
             family_ms / 1000
         );
@@ -97,20 +103,22 @@ fn wide(cells: &CellSample, found: &mut Findings) {
         return;
     }
     let message = format!(
-        "Row {} has {} cells of {} bytes or more: a get brings them all in one answer, and no split parts a row.",
+        "Row {} has {} cells of {} bytes or more: a get brings them all in one answer, and no \
+         split parts a row.",
         to_string_binary(&row.key),
         row.cells,
         row.bytes
     );
-    found
-        .add("F-WIDE", None, message)
-        .evidence(format!("the widest of {} rows", cells.rows))
-        .fix("what the qualifiers count up as a field of the key: a row each, or a row for each bucket of time");
+    found.add("F-WIDE", None, message).evidence(format!("the widest of {} rows", cells.rows)).fix(
+        "what the qualifiers count up as a field of the key: a row each, or a row for each bucket \
+         of time",
+    );
 }
 
 /// F-APPENDCNT.
 fn appended(cells: &CellSample, subject: &LintInput<'_>, found: &mut Findings) {
-    const FIX: &str = "Increment, which adds to the eight bytes of a number; what is there now has to be added up once";
+    const FIX: &str = "Increment, which adds to the eight bytes of a number; what is there now has \
+                       to be added up once";
     if let Some(seen) = &cells.appended {
         let lengths: Vec<_> = seen.lengths.iter().map(ToString::to_string).collect();
         let (says, worst) = match seen.by {
@@ -139,7 +147,8 @@ fn appended(cells: &CellSample, subject: &LintInput<'_>, found: &mut Findings) {
         });
         let Some(((family, qualifier), length)) = of_column.filter(|_| is_number) else { continue };
         let message = format!(
-            "Column {} is declared as a number, and holds {length} bytes: numbers were appended to it.",
+            "Column {} is declared as a number, and holds {length} bytes: numbers were appended to \
+             it.",
             column.name
         );
         found
@@ -157,13 +166,14 @@ fn hot(cells: &CellSample, found: &mut Findings) {
         return;
     };
     let message = format!(
-        "The number in {} of row {} is written {:.0} times each second, and one row takes its writes one after the other.",
+        "The number in {} of row {} is written {:.0} times each second, and one row takes its \
+         writes one after the other.",
         counter.column,
         to_string_binary(&counter.key),
         counter.per_second
     );
-    found
-        .add("F-HOTCTR", None, message)
-        .evidence("by the times of its versions")
-        .fix("as many rows as are needed, with a field shard U8 in the key that each writer draws; a reader adds them up");
+    found.add("F-HOTCTR", None, message).evidence("by the times of its versions").fix(
+        "as many rows as are needed, with a field shard U8 in the key that each writer draws; a \
+         reader adds them up",
+    );
 }

@@ -21,7 +21,8 @@ pub(super) fn check(key: &KeySchema, queries: &[QueryShape], found: &mut Finding
         sorted(key, query, &asked, found);
         if query.has_offset {
             let message = format!(
-                "Query {} pages by an offset: all rows before the page are read and thrown away, and rows that come meanwhile shift it.",
+                "Query {} pages by an offset: all rows before the page are read and thrown away, \
+                 and rows that come meanwhile shift it.",
                 query.name
             );
             found
@@ -37,13 +38,15 @@ fn full(key: &KeySchema, query: &QueryShape, asked: &PlannedQuery, found: &mut F
         let by: Vec<_> =
             key.hashed_fields(at).iter().map(|&field| key.fields()[field].name.as_str()).collect();
         let message = format!(
-            "Query {} does not give {} completely, and the key begins with a hash of it: no later condition narrows the range.",
+            "Query {} does not give {} completely, and the key begins with a hash of it: no later \
+             condition narrows the range.",
             query.name,
             by.join(", ")
         );
-        found
-            .add("Q-HASHRANGE", at, message)
-            .fix("a salt instead of the hash, since all salts can be read; or the hash over the fields that are given");
+        found.add("Q-HASHRANGE", at, message).fix(
+            "a salt instead of the hash, since all salts can be read; or the hash over the fields \
+             that are given",
+        );
     }
     if asked.is_narrow {
         return;
@@ -54,7 +57,8 @@ fn full(key: &KeySchema, query: &QueryShape, asked: &PlannedQuery, found: &mut F
     let what = match &turned {
         _ if names.is_empty() => "no field of the key".to_owned(),
         Some((name, held)) => format!(
-            "a range or beginning of {name}, and the key holds it as {held}, which those do not narrow"
+            "a range or beginning of {name}, and the key holds it as {held}, which those do not \
+             narrow"
         ),
         None => format!("{}, which the key does not begin with", names.join(" and ")),
     };
@@ -140,7 +144,8 @@ fn sorted(key: &KeySchema, query: &QueryShape, asked: &PlannedQuery, found: &mut
     let limit =
         query.limit.map_or(String::new(), |rows| format!(" before the first {rows} can be given"));
     let message = format!(
-        "Query {} wants its rows in an order that the key does not have: all that it asks for are read and sorted{limit}.",
+        "Query {} wants its rows in an order that the key does not have: all that it asks for are \
+         read and sorted{limit}.",
         query.name
     );
     let finding = found.add("Q-SORT", None, message);

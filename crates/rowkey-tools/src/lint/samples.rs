@@ -52,7 +52,8 @@ fn duplicates(sample: &KeySample, found: &mut Findings) {
         // The sample need not have one key per written row: a file may contain a key for each cell,
         // or for each read.
         let message = format!(
-            "{} keys repeat an earlier one; if each was a separate row, the later one replaced the earlier one.",
+            "{} keys repeat an earlier one; if each was a separate row, the later one replaced the \
+             earlier one.",
             again.len()
         );
         let evidence =
@@ -81,13 +82,16 @@ fn misfits(key: &KeySchema, sample: &KeySample, found: &mut Findings) {
     let Some((row, error)) = fit.examples.first() else { return };
     let odd = fit.keys - fit.fitting;
     let message = format!(
-        "{odd} of {} sampled rows do not fit the declaration: queries by field do not find them, and the statements about fields here exclude them.",
+        "{odd} of {} sampled rows do not fit the declaration: queries by field do not find them, \
+         and the statements about fields here exclude them.",
         fit.keys
     );
     let fix = if fit.is_enough() {
-        "the rows under keys that fit, or deleted; ROW_KEY_STRICT => true on the table refuses more of them"
+        "the rows under keys that fit, or deleted; ROW_KEY_STRICT => true on the table refuses \
+         more of them"
     } else {
-        "the key that the rows have: halite key infer finds it, and ALTER TABLE .. ADOPT ROW KEY declares it"
+        "the key that the rows have: halite key infer finds it, and ALTER TABLE .. ADOPT ROW KEY \
+         declares it"
     };
     found
         .add("K-MISFIT", None, message)
@@ -105,7 +109,12 @@ fn long(sample: &KeySample, found: &mut Findings) {
     let longest = sample.keys.iter().map(Bytes::len).max().unwrap_or(0);
     if longest > 128 {
         let mean = sample.keys.iter().map(Bytes::len).sum::<usize>() / sample.keys.len();
-        let finding = found.add("K-LEN", None, "Keys are long, and every cell of a row repeats its key in the log, in memory and on the wire.");
+        let finding = found.add(
+            "K-LEN",
+            None,
+            "Keys are long, and every cell of a row repeats its key in the log, in memory and on \
+             the wire.",
+        );
         finding.evidence(format!("{mean} bytes in the mean, {longest} the longest"));
     }
 }
@@ -138,8 +147,18 @@ fn signed_salts(sample: &KeySample, found: &mut Findings) {
         let is_sure =
             heads.iter().all(|(_, head)| !head.is_negative || head.zeros > 0 || !head.is_long);
         found
-            .add("K-NEGMOD", None, "Keys begin with a negative number: hashCode() % n was taken as a salt. They all sort into the first region, and a scan over the salts 0 to n - 1 never finds them.")
-            .evidence(format!("{share:.1} % of {} keys, {} for one", sample.keys.len(), to_string_binary(first)))
+            .add(
+                "K-NEGMOD",
+                None,
+                "Keys begin with a negative number: hashCode() % n was taken as a salt. They all \
+                 sort into the first region, and a scan over the salts 0 to n - 1 never finds \
+                 them.",
+            )
+            .evidence(format!(
+                "{share:.1} % of {} keys, {} for one",
+                sample.keys.len(),
+                to_string_binary(first)
+            ))
             .fix("Math.floorMod(hash, n) where keys are written; existing rows must be rewritten")
             .cap_severity(if is_sure { Severity::Error } else { Severity::Warning });
     }
@@ -228,9 +247,17 @@ fn insert_pattern(sample: &KeySample, found: &mut Findings) {
     // Among random keys, the n-th is the maximum so far with probability 1/n.
     if share >= 50.0 {
         found
-            .add("K-MONO", None, "Keys rise as they are written: every write goes to the last region, and splitting it only moves the place.")
+            .add(
+                "K-MONO",
+                None,
+                "Keys rise as they are written: every write goes to the last region, and splitting \
+                 it only moves the place.",
+            )
             .evidence(format!("{share:.1} % of the keys were greater than all before them"))
-            .fix("a salt in front, SALT(16 BY ...) of what questions give, or the field that is the same for neighbours first");
+            .fix(
+                "a salt in front, SALT(16 BY ...) of what questions give, or the field that is the \
+                 same for neighbours first",
+            );
     }
 }
 
@@ -280,7 +307,14 @@ fn few_values(key: &KeySchema, counted: &ValueCounts<'_>, found: &mut Findings) 
             .max_by_key(|(_, count)| **count)
             .map_or(("", 0), |(value, count)| (value.as_str(), *count));
         found
-            .add("K-LOWCARD", at, format!("{name} spreads the load, and has {distinct} values in the sample: hardly more places in the table are written to, however many salts or regions there are."))
+            .add(
+                "K-LOWCARD",
+                at,
+                format!(
+                    "{name} spreads the load, and has {distinct} values in the sample: hardly more \
+                     places in the table are written to, however many salts or regions there are."
+                ),
+            )
             .evidence(format!("in {rows} keys; {top} alone has {:.1} %", percent(of_top, rows)))
             .fix("a salt over a field of many values, or over several fields");
     }

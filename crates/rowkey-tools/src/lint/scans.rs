@@ -67,7 +67,8 @@ fn inverted(
     let newest_first = key.filter(|key| differ_in_descending(key, start, end));
     let why = match newest_first {
         Some(_) => {
-            " The field in which they differ is written newest first, so the later time comes first."
+            " The field in which they differ is written newest first, so the later time comes \
+             first."
         }
         None if reverse => {
             " Given to a program, a reversed scan has its upper end as the start row."
@@ -75,14 +76,17 @@ fn inverted(
         None => "",
     };
     let message = format!(
-        "{who} begins at {} and ends before it, at {}: it finds nothing, and says so by an empty answer.{why}",
+        "{who} begins at {} and ends before it, at {}: it finds nothing, and says so by an empty \
+         answer.{why}",
         to_string_binary(start),
         to_string_binary(end)
     );
     let fix = if key.is_some_and(|key| differ_in_hash(key, start, end)) {
-        "a prefix as both bounds: what two values hash to has no order, and nothing lies between them"
+        "a prefix as both bounds: what two values hash to has no order, and nothing lies between \
+         them"
     } else if newest_first.is_some() {
-        "from Long.MAX_VALUE - end to Long.MAX_VALUE - start, one more for the stop row; or conditions on the field, which the planner turns round"
+        "from Long.MAX_VALUE - end to Long.MAX_VALUE - start, one more for the stop row; or \
+         conditions on the field, which the planner turns round"
     } else {
         "the bounds exchanged"
     };
@@ -127,7 +131,8 @@ fn open(key: Option<&KeySchema>, who: &str, start: &[u8], found: &mut Findings) 
         Bound::Unbounded => "a prefix".to_owned(),
     };
     let message = format!(
-        "{who} begins at {} and has no end: where there are fewer rows than are wanted, {whose} follow.",
+        "{who} begins at {} and has no end: where there are fewer rows than are wanted, {whose} \
+         follow.",
         to_string_binary(start)
     );
     found
@@ -148,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn e01_bounds_that_are_exchanged_are_told_with_the_field_that_is_turned_round() {
+    fn e01_inverted_bounds_name_the_reversed_field() {
         let key = Some("TEXT '{uid}_{rev(ts):19}'");
         let scan = Scan::range("u1_9223370326480375807", "u1_9223370326393975807");
         let [(rule, said)] = &found(key, &scan)[..] else { panic!("one finding") };
@@ -176,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn e06_a_scan_without_an_end_is_told_unless_something_else_ends_it() {
+    fn e06_open_ended_scan_is_reported_unless_bounded_otherwise() {
         let rules = |scan: &Scan| {
             found(Some("(uid STRING, ts TIMESTAMP)"), scan)
                 .into_iter()
@@ -197,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_row_that_is_proposed_ends_behind_the_prefix_and_no_further() {
+    fn proposed_stop_row_is_the_prefix_successor() {
         let key: KeySchema = "TEXT '{uid}_{n}'".parse().unwrap();
         let of_open = lint_scan(Some(&key), &Scan::all().start("user_1_"));
         assert!(of_open[0].fix.as_ref().unwrap().contains("which is user_1`"), "{of_open:?}");

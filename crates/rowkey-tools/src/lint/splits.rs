@@ -45,7 +45,8 @@ fn none(key: &KeySchema, found: &mut Findings) {
         return;
     };
     let message = format!(
-        "The key has {count} salts, and the table begins as one region: all of them lie in one place until it has grown and split by itself."
+        "The key has {count} salts, and the table begins as one region: all of them lie in one \
+         place until it has grown and split by itself."
     );
     found.add("P-NONE", at, message).fix("SPLIT BY SALT");
 }
@@ -68,12 +69,14 @@ pub(super) fn rolling(subject: &LintInput<'_>, found: &mut Findings) {
         return;
     }
     let message = format!(
-        "The key begins with {}, and there are no splits for future times: all existing boundaries are in the past, and all regions but one are idle.",
+        "The key begins with {}, and there are no splits for future times: all existing boundaries \
+         are in the past, and all regions but one are idle.",
         field.name
     );
-    found
-        .add("P-ROLL", at, message)
-        .fix("SPLIT ROLLING '1d', if the time has to come first: regions of the next day are cut where those of the last one were");
+    found.add("P-ROLL", at, message).fix(
+        "SPLIT ROLLING '1d', if the time has to come first: regions of the next day are cut where \
+         those of the last one were",
+    );
 }
 
 /// P-CLAUSE: splits that `CREATE TABLE` will reject.
@@ -102,7 +105,8 @@ fn many(regions: usize, subject: &LintInput<'_>, found: &mut Findings) {
     let each = u32::try_from(regions).unwrap_or(u32::MAX).div_ceil(servers);
     if each > REGIONS_OF_SERVER {
         let message = format!(
-            "{regions} regions on {servers} servers are {each} on each: their memstores share one memory, and flush as many small files."
+            "{regions} regions on {servers} servers are {each} on each: their memstores share one \
+             memory, and flush as many small files."
         );
         found
             .add("P-MANY", None, message)

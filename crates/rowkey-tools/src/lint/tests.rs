@@ -100,8 +100,9 @@ const KEYS: &[(&str, &str, &str)] = &[
 
 /// Regression test: the first letter was cut off by bytes, which panicked if it has two.
 #[test]
-fn a_long_qualifier_may_begin_with_any_letter() {
-    let text = "CREATE TABLE t (v BYTES FAMILY d QUALIFIER \"\u{e4}hnlich\", ROW KEY (a STRING, b STRING))";
+fn long_qualifier_may_start_with_multibyte_letter() {
+    let text = "CREATE TABLE t (v BYTES FAMILY d QUALIFIER \"\u{e4}hnlich\", ROW KEY (a STRING, b \
+                STRING))";
     let Ok(Statement::CreateTable(table)) = text.parse::<Statement>() else {
         panic!("a statement")
     };
@@ -120,7 +121,7 @@ fn a_long_qualifier_may_begin_with_any_letter() {
 }
 
 #[test]
-fn each_rule_of_keys_speaks_of_the_bad_one_and_not_of_the_good_one() {
+fn key_rules_report_bad_key_and_accept_good_key() {
     for (rule, bad, good) in KEYS {
         assert!(of_key(bad).contains(rule), "{rule} is silent about {bad}: {:?}", of_key(bad));
         assert!(!of_key(good).contains(rule), "{rule} speaks of {good}");
@@ -128,7 +129,7 @@ fn each_rule_of_keys_speaks_of_the_bad_one_and_not_of_the_good_one() {
 }
 
 #[test]
-fn what_is_proposed_for_a_key_does_not_break_the_rule_again() {
+fn proposed_key_satisfies_the_reported_rule() {
     for (rule, bad, _) in KEYS {
         let bad = key(bad);
         for finding in lint(&LintInput { key: Some(&bad), ..LintInput::default() }) {
@@ -152,7 +153,7 @@ fn what_is_proposed_for_a_key_does_not_break_the_rule_again() {
 
 /// Regression test: the proposed fix of a reversed time was `{ts:19}`, which is ascending.
 #[test]
-fn a_wider_place_that_is_proposed_counts_in_the_same_direction() {
+fn proposed_wider_field_keeps_its_sort_direction() {
     let key = key("TEXT '{user}_{rev(ts):13}'");
     let found = lint(&LintInput { key: Some(&key), ..LintInput::default() });
     let fix = found
@@ -164,7 +165,7 @@ fn a_wider_place_that_is_proposed_counts_in_the_same_direction() {
 }
 
 #[test]
-fn a_sample_shows_what_a_declaration_cannot() {
+fn key_sample_reveals_findings_missing_from_declaration() {
     let sample = |keys: &mut dyn Iterator<Item = String>, is_in_arrival_order| KeySample {
         keys: keys.map(Bytes::from).collect(),
         is_in_arrival_order,
@@ -242,7 +243,7 @@ fn a_sample_shows_what_a_declaration_cannot() {
 }
 
 #[test]
-fn a_sample_is_silent_about_what_the_declaration_allows_and_told_already() {
+fn sample_findings_omit_suppressed_and_already_reported_rules() {
     let Ok(Statement::CreateTable(allowed)) =
         "CREATE TABLE t (v I64, ROW KEY (id STRING)) -- lint:allow K-MONO one writer\n".parse()
     else {
@@ -260,7 +261,7 @@ fn a_sample_is_silent_about_what_the_declaration_allows_and_told_already() {
 }
 
 #[test]
-fn a_field_that_is_to_spread_load_is_counted() {
+fn spreading_field_with_few_values_is_reported() {
     let schema = key("(HASH(region BYTES 2 USING md5), region STRING, ts TIMESTAMP)");
     let rows = |regions: i64| -> KeySample {
         let keys = (0..400).map(|at| {
@@ -282,7 +283,7 @@ fn a_field_that_is_to_spread_load_is_counted() {
 
 /// Regression test: as many values as keys were reported as few.
 #[test]
-fn few_values_are_told_only_where_they_come_again() {
+fn few_values_are_reported_only_if_they_repeat() {
     let schema = key("(SALT(1024 BY id), id STRING)");
     let found = |values: usize| {
         let keys = (0..250).map(|at| {
@@ -302,7 +303,7 @@ fn few_values_are_told_only_where_they_come_again() {
 /// Regression test: the increase of a value was interpreted as the number of its writes, and
 /// appended words as numbers.
 #[test]
-fn versions_are_counted_as_writes_and_words_are_no_numbers() {
+fn counter_writes_are_versions_and_words_are_not_numbers() {
     use halite_types::cell::CellParts;
     let found = |values: &[&[u8]], step_ms: i64| {
         let mut builder = halite_types::CellsBuilder::default();
@@ -340,7 +341,7 @@ fn versions_are_counted_as_writes_and_words_are_no_numbers() {
 }
 
 #[test]
-fn queries_say_what_a_drawn_salt_costs_and_which_fields_nobody_asks_for() {
+fn queries_reveal_random_salt_cost_and_unused_fields() {
     let schema = key("(SALT(4 USING random), id STRING, note STRING)");
     let by_id = QueryShape {
         name: "one".into(),
@@ -364,7 +365,7 @@ fn queries_say_what_a_drawn_salt_costs_and_which_fields_nobody_asks_for() {
 }
 
 #[test]
-fn families_and_columns_are_looked_at() {
+fn families_and_columns_are_linted() {
     let table = |families: &[FamilyDescriptor]| {
         families.iter().fold(TableDescriptor::new("t".parse().unwrap()), |table, family| {
             table.family(family.clone())
@@ -404,7 +405,7 @@ fn families_and_columns_are_looked_at() {
 }
 
 #[test]
-fn a_declaration_is_looked_at_as_a_whole_and_may_ask_for_silence() {
+fn declaration_is_linted_whole_and_may_suppress_rules() {
     let found = |text: &str| {
         let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
         lint_declaration(&declaration, &LintInput::default())
@@ -412,19 +413,23 @@ fn a_declaration_is_looked_at_as_a_whole_and_may_ask_for_silence() {
             .map(|finding| finding.rule.id)
             .collect::<Vec<_>>()
     };
-    let sensors = "CREATE TABLE s (v DOUBLE FAMILY d, ts2 TIMESTAMP FAMILY d, ROW KEY (ts TIMESTAMP, id STRING)) WITH QUERIES (one: id = ?)";
+    let sensors = "CREATE TABLE s (v DOUBLE FAMILY d, ts2 TIMESTAMP FAMILY d, ROW KEY (ts \
+                   TIMESTAMP, id STRING)) WITH QUERIES (one: id = ?)";
     assert_eq!(found(sensors), ["K-MONO", "P-ROLL", "Q-FULL", "K-TIMEDUP", "K-UNUSED", "F-DBE"]);
     let quiet =
         format!("{sensors} -- lint:allow K-MONO one writer, a day of data\n-- lint:allow F-DBE");
     assert_eq!(found(&quiet), ["P-ROLL", "Q-FULL", "K-TIMEDUP", "K-UNUSED"]);
     assert!(
-        found("CREATE TABLE m (body STRING FAMILY m, ROW KEY (id STRING, ts TIMESTAMP)) WITH QUERIES (all: body = ? AND id = ?)")
-            .contains(&"K-UNUSED")
+        found(
+            "CREATE TABLE m (body STRING FAMILY m, ROW KEY (id STRING, ts TIMESTAMP)) WITH QUERIES \
+             (all: body = ? AND id = ?)"
+        )
+        .contains(&"K-UNUSED")
     );
 }
 
 #[test]
-fn queries_are_looked_at_with_the_key() {
+fn queries_are_linted_with_the_key() {
     let found = |key: &str, query: &str| {
         let text = format!(
             "CREATE TABLE t (v STRING FAMILY d, ROW KEY {key}) WITH QUERIES (one: {query})"
@@ -488,7 +493,7 @@ fn queries_are_looked_at_with_the_key() {
 }
 
 #[test]
-fn splits_are_looked_at_with_the_salts_and_the_keys() {
+fn splits_are_linted_with_salts_and_keys() {
     let found = |text: &str| {
         let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
         let ids: Vec<_> = lint_declaration(&declaration, &LintInput::default())
@@ -539,7 +544,7 @@ fn splits_are_looked_at_with_the_salts_and_the_keys() {
 }
 
 #[test]
-fn a_digest_of_a_field_that_is_not_in_the_key_tells_rows_apart() {
+fn digest_of_field_outside_key_distinguishes_rows() {
     for (text, is_found) in [
         ("(SALT(16), ts TIMESTAMP)", true),
         ("(HASH(ts BYTES 4), ts TIMESTAMP)", true),
@@ -554,7 +559,7 @@ fn a_digest_of_a_field_that_is_not_in_the_key_tells_rows_apart() {
 }
 
 #[test]
-fn losses_are_counted_where_the_load_is_known() {
+fn lost_rows_are_estimated_if_load_is_known() {
     let schema = key("(SALT(4 USING random), ts TIMESTAMP)");
     let load = LoadEstimate {
         writes_per_second: Some(1000.0),
@@ -570,7 +575,7 @@ fn losses_are_counted_where_the_load_is_known() {
 }
 
 #[test]
-fn a_report_is_read_from_top_to_bottom_the_worst_first() {
+fn report_lists_worst_findings_first() {
     let schema = key("(ts TIMESTAMP, note STRING)");
     let family = FamilyDescriptor::new("data");
     let table = TableDescriptor::new("log".parse().unwrap()).family(family);
@@ -587,7 +592,7 @@ fn a_report_is_read_from_top_to_bottom_the_worst_first() {
 }
 
 #[test]
-fn every_rule_has_one_id() {
+fn rule_ids_are_unique() {
     let mut ids: Vec<_> = RULES.iter().map(|rule| rule.id).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -595,7 +600,7 @@ fn every_rule_has_one_id() {
 }
 
 #[test]
-fn orders_are_those_of_the_planner() {
+fn sort_findings_agree_with_the_planner() {
     let found = |key: &str, query: &str| {
         let text = format!(
             "CREATE TABLE t (v STRING FAMILY d, ROW KEY {key}) WITH QUERIES (one: {query})"
@@ -638,12 +643,12 @@ fn orders_are_those_of_the_planner() {
 }
 
 #[test]
-fn a_key_with_the_greatest_number_of_salts_has_no_finding() {
+fn key_with_maximum_salts_has_no_finding() {
     assert_eq!(of_key("(SALT(65536 BY id), id STRING)"), [""; 0]);
 }
 
 #[test]
-fn many_salts_are_counted_without_going_through_them() {
+fn ranges_of_many_salts_are_counted_quickly() {
     let schema = key("(SALT(65536 BY id), id STRING, ts TIMESTAMP)");
     let query = QueryShape {
         name: "some".into(),

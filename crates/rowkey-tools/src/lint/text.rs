@@ -60,7 +60,8 @@ fn padding(key: &KeySchema, at: usize, segment: &Segment, is_last: bool, found: 
             if u32::from(digits) < wants && !matches!(segment.kind, SegmentKind::Bucket { .. }) =>
         {
             let message = format!(
-                "{name} has room for {digits} digits, and a {} has up to {wants}: longer ones are refused, where other programs write them and sort wrongly.",
+                "{name} has room for {digits} digits, and a {} has up to {wants}: longer ones are \
+                 refused, where other programs write them and sort wrongly.",
                 field.ty
             );
             found
@@ -99,7 +100,9 @@ fn end(field: &Field, at: usize, next: Option<&Segment>, found: &mut Findings) {
     let shown = String::from_utf8_lossy(delimiter).into_owned();
     if field.pattern.is_none() {
         let message = format!(
-            "{name} may contain {shown:?}, which ends it in this key. Such values are refused when they are written through this schema; other programs write them, and they are read back cut in two."
+            "{name} may contain {shown:?}, which ends it in this key. Such values are refused when \
+             they are written through this schema; other programs write them, and they are read \
+             back cut in two."
         );
         let class: String = shown.chars().take(1).collect();
         found.add("K-DELIM", at, message).fix(format!("WHERE {name} MATCHES '[^{class}]+'"));
@@ -107,7 +110,8 @@ fn end(field: &Field, at: usize, next: Option<&Segment>, found: &mut Findings) {
     // Only control characters and the blank sort before all characters of names.
     if delimiter.first().is_some_and(|&first| first > b'-') {
         let message = format!(
-            "{shown:?} sorts after digits, so user_10{shown} comes before user_1{shown}: a scan for one {name} is correct, but several are not in the order of their names."
+            "{shown:?} sorts after digits, so user_10{shown} comes before user_1{shown}: a scan \
+             for one {name} is correct, but several are not in the order of their names."
         );
         found
             .add("K-SEPORD", at, message)
@@ -118,11 +122,16 @@ fn end(field: &Field, at: usize, next: Option<&Segment>, found: &mut Findings) {
 /// K-NEGMOD: correct here, and wrong in most programs that write such keys.
 fn java_salt(at: usize, count: u32, found: &mut Findings) {
     let message = format!(
-        "hashCode() % {count} is negative for half of all text in Java. Halite takes Math.floorMod; a program that takes % writes keys that begin with a minus sign, which no scan for a salt finds."
+        "hashCode() % {count} is negative for half of all text in Java. Halite takes \
+         Math.floorMod; a program that takes % writes keys that begin with a minus sign, which no \
+         scan for a salt finds."
     );
     found
         .add("K-NEGMOD", at, message)
         .cap_severity(Severity::Note)
         .evidence("\"20150524002300_1232\".hashCode() % 1000 is -203, and the salt is 797")
-        .fix(format!("Math.floorMod(x.hashCode(), {count}) in Java; not Math.abs, which leaves one value negative"));
+        .fix(format!(
+            "Math.floorMod(x.hashCode(), {count}) in Java; not Math.abs, which leaves one value \
+             negative"
+        ));
 }

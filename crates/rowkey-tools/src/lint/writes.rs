@@ -32,13 +32,19 @@ fn hot_row(query: &QueryShape, found: &mut Findings) {
     let Some(rate) = query.rate.filter(|&rate| rate > HOT_ROW_PER_SECOND) else { return };
     let shards = (rate / HOT_ROW_PER_SECOND).ceil();
     let message = format!(
-        "Query {} adds to one row {rate} times each second. Increments of one row wait for each other, each for the log, and no split parts a row.",
+        "Query {} adds to one row {rate} times each second. Increments of one row wait for each \
+         other, each for the log, and no split parts a row.",
         query.name
     );
     found
         .add("F-HOTCTR", None, message)
-        .evidence(format!("about {HOT_ROW_PER_SECOND} increments of one row each second are safe to count on"))
-        .fix(format!("{shards} rows instead of one, with a field shard U8 in the key that each writer draws; a reader adds them up"));
+        .evidence(format!(
+            "about {HOT_ROW_PER_SECOND} increments of one row each second are safe to count on"
+        ))
+        .fix(format!(
+            "{shards} rows instead of one, with a field shard U8 in the key that each writer \
+             draws; a reader adds them up"
+        ));
 }
 
 /// F-APPENDCNT, from the declaration.
@@ -47,7 +53,8 @@ fn appended(query: &QueryShape, subject: &LintInput<'_>, found: &mut Findings) {
         |ty: &ColumnType| matches!(ty, ColumnType::Value(ty) if ty.integer_range().is_some());
     if let Some(column) = subject.columns.iter().find(|column| is_number(&column.ty)) {
         let message = format!(
-            "Query {} appends, and column {} is a number: Append adds bytes to the end of the existing ones, and 1 with 1 becomes 11.",
+            "Query {} appends, and column {} is a number: Append adds bytes to the end of the \
+             existing ones, and 1 with 1 becomes 11.",
             query.name, column.name
         );
         found
@@ -66,7 +73,8 @@ fn outlives(query: &QueryShape, cell_ms: u64, table: &TableDescriptor, found: &m
         };
         let name = String::from_utf8_lossy(family.name());
         let message = format!(
-            "Query {} writes cells that are to live {} s, and family {name} lets none live longer than {} s: the shorter one holds.",
+            "Query {} writes cells that are to live {} s, and family {name} lets none live longer \
+             than {} s: the shorter one holds.",
             query.name,
             cell_ms / 1000,
             family_ms / 1000
@@ -103,11 +111,12 @@ fn queue(key: &KeySchema, query: &QueryShape, subject: &LintInput<'_>, found: &m
         None => return,
     };
     let message = format!(
-        "Query {} reads the oldest {name} first, and {why}: until a major compaction each reading goes through all that is gone before it finds a row.",
+        "Query {} reads the oldest {name} first, and {why}: until a major compaction each reading \
+         goes through all that is gone before it finds a row.",
         query.name
     );
-    found
-        .add("Q-TOMB", key.carrier(field), message)
-        .cap_severity(severity)
-        .fix(format!("{name} IN RANGE, from the last row that was read; or a bucket of {name} at the start, which a reader finishes with"));
+    found.add("Q-TOMB", key.carrier(field), message).cap_severity(severity).fix(format!(
+        "{name} IN RANGE, from the last row that was read; or a bucket of {name} at the start, \
+         which a reader finishes with"
+    ));
 }

@@ -62,7 +62,8 @@ impl fmt::Display for SimulateError {
             Self::Field { design, field, there } => {
                 write!(
                     out,
-                    "{design}: nothing says what values {field} has; the traffic has {}: give --field {field}=..., or {field}=value in each line of a trace",
+                    "{design}: nothing says what values {field} has; the traffic has {}: give \
+                     --field {field}=..., or {field}=value in each line of a trace",
                     there.join(", ")
                 )
             }
@@ -71,7 +72,8 @@ impl fmt::Display for SimulateError {
             Self::NoKeys { design, keys } => {
                 write!(
                     out,
-                    "{design}: none of the {keys} keys of the trace is a key of it; nothing is said of rows it cannot have"
+                    "{design}: none of the {keys} keys of the trace is a key of it; nothing is \
+                     said of rows it cannot have"
                 )
             }
             Self::Rates(said) => write!(

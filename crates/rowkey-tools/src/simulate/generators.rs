@@ -10,7 +10,9 @@ const MAX_ZIPF_VALUES: u64 = 1_000_000;
 /// Maximum width of a number in a pattern.
 const MAX_NUMBER_WIDTH: usize = 32;
 /// Available generators, for messages.
-const GENERATOR_HELP: &str = "uniform(n), zipf(n,s), hot(share,n), seq(from), cycle(n), one(a,b,c), random, uuid, now(rate/s, jitter=500ms, step=1s), or text with draws in braces as in sensor_{uniform(100):05}";
+const GENERATOR_HELP: &str = "uniform(n), zipf(n,s), hot(share,n), seq(from), cycle(n), \
+                              one(a,b,c), random, uuid, now(rate/s, jitter=500ms, step=1s), or \
+                              text with draws in braces as in sensor_{uniform(100):05}";
 
 /// Names of the generators, with their minimum and maximum number of arguments.
 const GENERATORS: [(&str, usize, usize); 9] = [
@@ -93,7 +95,8 @@ impl FieldSpec {
                 }
                 None if GENERATORS.iter().any(|(name, ..)| *name == text) => {
                     return Err(format!(
-                        "{text} is drawn with what it takes in parentheses, and one({text}) is the word itself; there are {GENERATOR_HELP}"
+                        "{text} is drawn with what it takes in parentheses, and one({text}) is the \
+                         word itself; there are {GENERATOR_HELP}"
                     ));
                 }
                 None => TemplatePart::Text(text.to_owned()),
@@ -149,14 +152,16 @@ impl FieldSpec {
             GENERATORS.iter().find(|(known, _, most)| *known == name && given.len() > *most)
         {
             return Err(format!(
-                "{name}({arguments}): {} values are given, and it takes {most} at most; there are {GENERATOR_HELP}",
+                "{name}({arguments}): {} values are given, and it takes {most} at most; there are \
+                 {GENERATOR_HELP}",
                 given.len()
             ));
         }
         let count = |at: usize| match given.get(at).and_then(|text| text.parse::<u64>().ok()) {
             Some(count) if count > 0 => Ok(count),
             _ => Err(format!(
-                "{name}({arguments}): a number of values above 0 is wanted; there are {GENERATOR_HELP}"
+                "{name}({arguments}): a number of values above 0 is wanted; there are \
+                 {GENERATOR_HELP}"
             )),
         };
         let real = |at: usize| match given.get(at).and_then(|text| text.parse::<f64>().ok()) {

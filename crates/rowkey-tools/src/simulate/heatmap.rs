@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_column_says_who_has_how_much_of_its_time() {
+    fn heatmap_column_contains_region_shares_of_its_time() {
         let operations: Vec<(i64, u32)> =
             (0..100_u32).map(|at| (i64::from(at) * 10, at / 25)).collect();
         let heat = Heatmap::from_operations(&operations, 4, 4, 64);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn many_regions_share_rows_and_no_times_are_no_trouble() {
+    fn heatmap_groups_many_regions_and_accepts_no_operations() {
         let operations: Vec<(i64, u32)> = (0..1000).map(|at| (5, at)).collect();
         let heat = Heatmap::from_operations(&operations, 1000, 10, 64);
         assert_eq!((heat.rows(), heat.regions_per_row, heat.columns.len()), (63, 16, 10));

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_that_rise_have_one_end_that_grows() {
+    fn ascending_keys_insert_at_one_end() {
         let rising: Vec<u32> = (0..5000).collect();
         let found = InsertPattern::from_ranks(&rising);
         assert!(
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn sixteen_salts_grow_at_sixteen_places_and_random_keys_anywhere() {
+    fn insert_points_match_salts_and_spread_for_random_keys() {
         let salted: Vec<u32> = (0..16_000).map(|at| at % 16 * 1000 + at / 16).collect();
         let found = InsertPattern::from_ranks(&salted);
         assert!(
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_keys_say_nothing() {
+    fn few_keys_have_no_insert_pattern() {
         assert!(
             InsertPattern::from_ranks(&[]).insert_points.abs() < 1e-9
                 && InsertPattern::from_ranks(&[0; 1000]).correlation.abs() < 1e-9

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_may_be_even_as_a_whole_and_not_at_any_moment() {
+    fn skew_windows_reveal_hot_regions_of_even_table() {
         let keys: Vec<String> = (0..8000).map(|id| format!("{id:04}")).collect();
         let borders = borders(&["2000", "4000", "6000"]);
         let skew = Skew::from_keys(keys.iter().map(String::as_bytes), &borders, 500);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_border_is_the_first_key_of_its_region() {
+    fn split_key_belongs_to_the_following_region() {
         let skew = Skew::from_keys([&b"0zz"[..], b"1", b"3", b"~"], &borders(&["1", "2", "3"]), 0);
         assert_eq!(skew.counts, [1, 1, 0, 2]);
         assert_eq!((skew.windows, skew.empty_regions), (1, 1));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_last_window_of_few_keys_is_no_window_but_part_of_the_whole() {
+    fn short_last_window_counts_only_in_the_total() {
         let keys = |count| vec![&b"a"[..]; count];
         assert_eq!(Skew::from_keys(keys(1049), &[], 100).windows, 10);
         assert_eq!(Skew::from_keys(keys(1050), &[], 100).windows, 11);

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_middle_and_the_99th_of_100() {
+    fn median_averages_middle_values_and_percentile_takes_nearest_rank() {
         let hundred: Vec<f64> = (1..=100_u32).rev().map(f64::from).collect();
         assert_eq!(
             (median(&hundred), percentile(&hundred, 99), percentile(&hundred, 100)),
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn gini_goes_from_even_to_all_in_one() {
+    fn gini_ranges_from_even_to_concentrated() {
         assert!(gini(&[5, 5, 5]).abs() < 1e-12);
         assert!((gini(&[0, 0, 0, 8]) - 0.75).abs() < 1e-12, "with n places the most is 1 - 1/n");
         assert!((gini(&[1, 3]) - 0.25).abs() < 1e-12);

@@ -97,14 +97,23 @@ pub(super) fn uniqueness(
     found.lost_bound = BOUND_DEVIATIONS * expected.max(1.0).sqrt() / seconds;
     found.doubts.clone_from(&alike.doubts);
     if pairs > 0 && pairs < 100 {
-        found.doubts.push(format!("only {pairs} pairs of writes near each other are alike in everything but the time, so the estimate rests on few"));
+        found.doubts.push(format!(
+            "only {pairs} pairs of writes near each other are alike in everything but the time, so \
+             the estimate rests on few"
+        ));
     }
     let beyond = DISAGREE_DEVIATIONS * expected.max(1.0).sqrt();
     if lost > expected + beyond {
-        found.doubts.push("counting finds more: writes of this traffic come together, or the same row is written again on purpose".to_owned());
+        found.doubts.push(
+            "counting finds more: writes of this traffic come together, or the same row is written \
+             again on purpose"
+                .to_owned(),
+        );
     } else if lost < expected - beyond && !alike.is_upper_bound {
         found.doubts.push(
-            "counting finds less: the times of this traffic are spaced more evenly than random ones; those of real writers seldom are".to_owned(),
+            "counting finds less: the times of this traffic are spaced more evenly than random \
+             ones; those of real writers seldom are"
+                .to_owned(),
         );
     }
     found
@@ -165,7 +174,8 @@ impl Alike {
                     alike.segments.push(at);
                     if *function == HashFunction::RoundRobin {
                         alike.mark_upper_bound(format!(
-                            "salts in turn (segment {}) keep writes apart that come one after the other, which is not counted in",
+                            "salts in turn (segment {}) keep writes apart that come one after the \
+                             other, which is not counted in",
                             at + 1
                         ));
                     }

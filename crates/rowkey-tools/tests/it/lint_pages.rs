@@ -26,7 +26,7 @@ fn blocks(page: &str) -> Vec<(&str, bool, &str)> {
 }
 
 #[test]
-fn lint_finds_the_rule_in_the_bad_example_of_its_page_and_not_in_the_good_one() {
+fn lint_reports_bad_page_examples_and_accepts_good_ones() {
     let mut wrong = Vec::new();
     for rule in RULES {
         let blocks = blocks(rule.page);
@@ -62,7 +62,7 @@ fn lint_finds_the_rule_in_the_bad_example_of_its_page_and_not_in_the_good_one() 
 }
 
 #[test]
-fn every_page_has_its_parts() {
+fn every_page_contains_the_required_sections() {
     for rule in RULES {
         let head = format!("# {}: {}\n\nWorst: {}.", rule.id, rule.summary, rule.severity.name());
         assert!(
@@ -86,7 +86,7 @@ fn every_page_has_its_parts() {
 }
 
 #[test]
-fn pages_name_rules_and_lab_pages_that_are_there() {
+fn pages_reference_existing_rules_and_lab_pages() {
     for rule in RULES {
         for other in mentioned(rule.page) {
             assert!(
@@ -133,16 +133,20 @@ fn index() -> String {
     };
     let rows: Vec<String> = RULES.iter().map(row).collect();
     format!(
-        "# What lint finds\n\n{} rules: of keys (K), of splits (P), of queries (Q), of families and cells (F). `halite key lint FILE` looks at statements,\n\
-         `halite key lint --table NAME` at a table that is there, and `halite key lint --explain RULE` prints the page of a rule. Each page shows\n\
-         what is found and what is not; a test reads them.\n\n| rule | worst | finds |\n|---|---|---|\n{}\n",
+        "# What lint finds\n\n\
+         {} rules: of keys (K), of splits (P), of queries (Q), of families and cells (F). \
+         `halite key lint FILE` looks at statements,\n\
+         `halite key lint --table NAME` at a table that is there, and \
+         `halite key lint --explain RULE` prints the page of a rule. Each page shows\n\
+         what is found and what is not; a test reads them.\n\n\
+         | rule | worst | finds |\n|---|---|---|\n{}\n",
         RULES.len(),
         rows.join("\n")
     )
 }
 
 #[test]
-fn the_index_names_every_page() {
+fn index_lists_every_page() {
     let file = folder().join("README.md");
     if std::env::var_os("HALITE_UPDATE_GOLDEN").is_some() {
         fs::write(&file, index()).unwrap();

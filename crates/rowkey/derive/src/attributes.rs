@@ -42,7 +42,10 @@ pub(crate) fn struct_attributes(attributes: &[Attribute]) -> Result<StructAttrib
             let at = at.unwrap_or_else(proc_macro2::Span::call_site);
             match name(&meta).as_str() {
                 "profile" => found.profile = Some(meta.value()?.parse()?),
-                "text" => found.whole = Some((format!("TEXT {}", quoted(&meta.value()?.parse::<LitStr>()?)), at)),
+                "text" => {
+                    found.whole =
+                        Some((format!("TEXT {}", quoted(&meta.value()?.parse::<LitStr>()?)), at));
+                }
                 "key" => found.whole = Some((meta.value()?.parse::<LitStr>()?.value(), at)),
                 "table" => found.table = Some(meta.value()?.parse()?),
                 "crate" => found.library = Some(meta.value()?.parse()?),
@@ -52,7 +55,12 @@ pub(crate) fn struct_attributes(attributes: &[Attribute]) -> Result<StructAttrib
                     found.allowed.push(content.parse::<LitStr>()?.value());
                 }
                 _ => {
-                    let known = || meta.error("expected salt, hash, constant, profile, text, key, table, allow or crate");
+                    let known = || {
+                        meta.error(
+                            "expected salt, hash, constant, profile, text, key, table, allow or \
+                             crate",
+                        )
+                    };
                     found.front.push(derived(&meta)?.ok_or_else(known)?);
                 }
             }
@@ -77,12 +85,21 @@ pub(crate) fn field_attributes(attributes: &[Attribute]) -> Result<FieldAttribut
                 "reverse" => found.transform = Some(("REVERSE", String::new())),
                 "bitrev" => found.transform = Some(("BITREV", String::new())),
                 "ipv4" => found.transform = Some(("IPV4", String::new())),
-                "trunc" => found.transform = Some(("TRUNC", format!(", {}", meta.value()?.parse::<LitInt>()?))),
-                "dict" => found.transform = Some(("DICT", format!(", {}", meta.value()?.parse::<LitInt>()?))),
+                "trunc" => {
+                    found.transform =
+                        Some(("TRUNC", format!(", {}", meta.value()?.parse::<LitInt>()?)));
+                }
+                "dict" => {
+                    found.transform =
+                        Some(("DICT", format!(", {}", meta.value()?.parse::<LitInt>()?)));
+                }
                 "bucket" => found.transform = Some(("BUCKET", bucket(meta.value()?)?)),
                 _ => {
-                    let known = "desc, reverse, bitrev, ipv4, trunc, dict, bucket, and_whole, type, name, salt, hash or constant";
-                    found.front.push(derived(&meta)?.ok_or_else(|| meta.error(format!("expected {known}")))?);
+                    let known = "desc, reverse, bitrev, ipv4, trunc, dict, bucket, and_whole, \
+                                 type, name, salt, hash or constant";
+                    found.front.push(
+                        derived(&meta)?.ok_or_else(|| meta.error(format!("expected {known}")))?,
+                    );
                 }
             }
             Ok(())

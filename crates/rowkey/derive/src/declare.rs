@@ -102,7 +102,8 @@ fn segments_of(
     let Some(ty) = said.or_else(|| known.text.clone()) else {
         return Err(Error::new(
             field.ty.span(),
-            "the key needs to know what this is: #[key(type = \"STRING\")], or another type of the language",
+            "the key needs to know what this is: #[key(type = \"STRING\")], or another type of the \
+             language",
         ));
     };
     let suffix = format!(
@@ -188,7 +189,8 @@ fn check(schema: &KeySchema, id: usize, known: &RustType<'_>, field: &Field) -> 
     if known.borrows && !holder.clone().any(as_it_is) {
         return Err(Error::new(
             field.ty.span(),
-            "this does not stand in the key as it is and cannot be borrowed: make it a String, a Vec or a Cow",
+            "this does not stand in the key as it is and cannot be borrowed: make it a String, a \
+             Vec or a Cow",
         ));
     }
     let nullable = holder.any(|segment| segment.nullable);
@@ -209,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_language_refuses_is_shown_as_the_language_shows_it() {
+    fn language_errors_are_reported_unchanged() {
         let said = refused(&parse_quote!(
             #[row_key(salt(16, by = "divice"))]
             struct Key {
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_cannot_hold_what_the_key_has_are_refused() {
+    fn unsuitable_field_types_are_rejected() {
         let cases: [(DeriveInput, &str); 8] = [
             (
                 parse_quote!(
@@ -315,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn only_structs_with_named_fields_and_one_lifetime_are_keys() {
+    fn only_structs_with_named_fields_and_one_lifetime_derive() {
         let cases: [DeriveInput; 5] = [
             parse_quote!(
                 enum K {
@@ -346,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_grows_at_its_end_only_is_warned_of_unless_that_is_allowed() {
+    fn hot_key_warns_unless_allowed() {
         let hot: DeriveInput = parse_quote!(
             struct K {
                 ts: TsMillis,

@@ -112,9 +112,13 @@ fn builder(
     let steps = (0..declared.fields.len()).map(|from| {
         let methods = declared.fields.iter().enumerate().skip(from).map(|(id, (field, known))| {
             let (name, ty, next) = (&field.ident, known.inner, id + 1);
-            let doc = format!("Says what `{}` is: a value, a range, a list.", declared.schema.fields()[id].name);
+            let doc = format!(
+                "Says what `{}` is: a value, a range, a list.",
+                declared.schema.fields()[id].name
+            );
             let null = known.nullable.then(|| {
-                let name = format_ident!("{}_is_null", name.as_ref().map(ToString::to_string).unwrap_or_default().trim_start_matches("r#"));
+                let name = name.as_ref().map(ToString::to_string).unwrap_or_default();
+                let name = format_ident!("{}_is_null", name.trim_start_matches("r#"));
                 quote! {
                     /// Requires a null value.
                     #visibility fn #name(self) -> #scan<#next> {

@@ -51,21 +51,23 @@ struct Hashed {
 }
 
 #[test]
-fn the_text_is_that_of_the_language() {
+fn derived_schema_text_matches_the_language() {
     let text = "ROW KEY (SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC)";
     assert_eq!((SensorKey::SCHEMA, SensorKey::TABLE), (text, "sensor_data"));
     let schema: KeySchema = text.parse().unwrap();
     assert_eq!((&**SensorKey::schema(), SensorKey::FINGERPRINT), (&schema, schema.fingerprint()));
     assert_eq!(
         Everything::SCHEMA,
-        "ROW KEY (CONST 'it''s', HASH(user BYTES 8 USING md5 HEX), REVERSE(phone) CHAR(11), SALT(4 BY user USING crc32), TRUNC(user, 2), user STRING, \
-         BUCKET(at, '1h') DESC, \"by\" U32 NULLABLE, BITREV(id) U64, day DATE, raw TIMESTAMP(us), flag BOOL, bytes BYTES(3), tail BYTES)"
+        "ROW KEY (CONST 'it''s', HASH(user BYTES 8 USING md5 HEX), REVERSE(phone) CHAR(11), \
+         SALT(4 BY user USING crc32), TRUNC(user, 2), user STRING, BUCKET(at, '1h') DESC, \
+         \"by\" U32 NULLABLE, BITREV(id) U64, day DATE, raw TIMESTAMP(us), flag BOOL, \
+         bytes BYTES(3), tail BYTES)"
     );
     assert_eq!(Hashed::SCHEMA, "ROW KEY (HASH(user STRING BYTES 4 USING murmur3), id I64)");
 }
 
 #[test]
-fn k12_keys_are_encoded_without_an_allocation_and_read_back() {
+fn k12_keys_encode_without_allocation_and_round_trip() {
     let key = SensorKey { device_id: "sensor_00001", ts: TsMillis(T0) };
     let bytes = key.encode().unwrap();
     assert_eq!(
@@ -78,7 +80,7 @@ fn k12_keys_are_encoded_without_an_allocation_and_read_back() {
 }
 
 #[test]
-fn every_kind_of_field_comes_back() {
+fn every_kind_of_field_round_trips() {
     let key = Everything {
         phone: "13812345678".into(),
         user: "ab\0c".into(),
@@ -97,20 +99,20 @@ fn every_kind_of_field_comes_back() {
 }
 
 #[test]
-fn what_is_only_hashed_is_not_read_back() {
+fn hashed_only_field_decodes_as_none() {
     let bytes = Hashed { id: -1, user: Some("a".into()) }.encode().unwrap();
     assert_eq!(Hashed::decode(&bytes).unwrap(), Hashed { id: -1, user: None });
 }
 
 #[test]
-fn text_with_a_zero_byte_is_not_borrowed_but_refused() {
+fn borrowed_text_with_zero_byte_is_rejected() {
     let bytes = SensorKey { device_id: "a\0b", ts: TsMillis(0) }.encode().unwrap();
     let error = SensorKey::decode(&bytes).unwrap_err().to_string();
     assert!(error.contains("cannot be borrowed"), "{error}");
 }
 
 #[test]
-fn scans_name_fields_from_left_to_right_and_fan_out_as_they_must() {
+fn scan_builder_sets_conditions_and_fan_out() {
     let one = SensorKey::scan().device_id("s1").ts(TsMillis(T0)..TsMillis(T0 + 1000));
     assert_eq!(one.plan().unwrap().fan_out(), 1);
     let all = SensorKey::scan().ts(TsMillis(T0)..).limit(10);

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quick_way_gives_what_the_other_one_gives() {
+    fn fast_path_matches_the_general_codec() {
         let texts = [
             "",
             "a",

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_hbases_bytes() {
+    fn numbers_have_the_bytes_of_hbase() {
         assert_eq!(hex(314, -2), "18071c");
         assert_eq!(hex(-1000, 0), "11eb");
         assert_eq!(hex(100, 0), "1902");
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_is_read_back_and_keeps_its_order() {
+    fn numbers_round_trip_and_keep_their_order() {
         let mut numbers = Vec::new();
         for exponent in
             (-30..30).chain([-70_000, -2_000, -600, 600, 2_000, 70_000, i32::MIN / 2, i32::MAX / 2])

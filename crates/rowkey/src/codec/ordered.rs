@@ -46,7 +46,8 @@ pub(super) fn check(schema: &KeySchema, at: usize) -> Result<(), String> {
     let is_wide = matches!(slot.stored, FieldType::Decimal | FieldType::String | FieldType::Bytes);
     if header(slot.stored).is_none() && !is_wide {
         return Err(format!(
-            "HBase's OrderedBytes have no type for {}; declare I8 to I64, F32, F64, DECIMAL, STRING or BYTES",
+            "HBase's OrderedBytes have no type for {}; declare I8 to I64, F32, F64, DECIMAL, \
+             STRING or BYTES",
             slot.stored
         ));
     }
@@ -58,14 +59,18 @@ pub(super) fn check(schema: &KeySchema, at: usize) -> Result<(), String> {
     }
     let compat = matches!(schema.profile(), Profile::Ordered { compat: true });
     if slot.is_blob_var() && !compat {
-        return Err("BYTES anywhere but in the last, ascending place do not sort in HBase's OrderedBlobVar (01 comes before 00 00); put them \
-                    there, or declare COMPAT to read keys that are there already"
+        return Err("BYTES anywhere but in the last, ascending place do not sort in HBase's \
+                    OrderedBlobVar (01 comes before 00 00); put them there, or declare COMPAT to \
+                    read keys that are there already"
             .into());
     }
     if slot.flip != 0 && schema.may_be_left_out(at) && !compat {
-        return Err("HBase leaves nulls at the end of a key out, and then a descending null sorts first instead of last; put a field that is \
-                    not NULLABLE behind it, or declare COMPAT to read keys that are there already"
-            .into());
+        return Err(
+            "HBase leaves nulls at the end of a key out, and then a descending null sorts first \
+             instead of last; put a field that is not NULLABLE behind it, or declare COMPAT to read \
+             keys that are there already"
+                .into(),
+        );
     }
     Ok(())
 }

@@ -33,7 +33,8 @@ const NANOS_BYTES: usize = 12;
 /// Checks that a segment is possible in this profile; returns the reason if not.
 pub(super) fn check(schema: &KeySchema, at: usize) -> Result<(), String> {
     if let SegmentKind::Salt { by, .. } = &schema.segments()[at].kind {
-        let message = "Phoenix has one salt, first in the key and computed from all of it: SALT(n USING phoenix) without BY";
+        let message = "Phoenix has one salt, first in the key and computed from all of it: SALT(n \
+                       USING phoenix) without BY";
         return if by.is_empty() && at == 0 { Ok(()) } else { Err(message.into()) };
     }
     let Some(slot) = schema.slot(at) else { return Ok(()) };
@@ -266,7 +267,8 @@ fn push_body(slot: &Slot<'_>, stored: &Value<'_>, out: &mut KeyBuf) -> Result<()
             bin::ascending(ty, false, false, stored, out)?;
             if slot.is_plain() && out[start] >= 0x80 {
                 return Err(KeyErrorKind::Unsupported(
-                    "Phoenix's unsigned types hold no more than the signed ones: half the range; declare a wider type",
+                    "Phoenix's unsigned types hold no more than the signed ones: half the range; \
+                     declare a wider type",
                 ));
             }
             Ok(())

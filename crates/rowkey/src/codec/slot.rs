@@ -143,7 +143,8 @@ impl Slot<'_> {
                 let (zeros, number) = split_number(id, bytes);
                 if zeros.iter().any(|&byte| byte != 0) {
                     return Err(KeyErrorKind::Unsupported(
-                        "the dictionary has more entries than numbers of this width; declare a wider DICT",
+                        "the dictionary has more entries than numbers of this width; declare a \
+                         wider DICT",
                     ));
                 }
                 room.extend(&number);
@@ -230,7 +231,8 @@ fn bucket_of(value: &Value<'_>, width: u64) -> Result<u64, KeyErrorKind> {
     };
     u32::try_from(number.div_euclid(width.into())).map(u64::from).map_err(|_| {
         KeyErrorKind::Unsupported(
-            "the number of the bucket does not fit 32 bits without a sign; the value is before 0 (1970), or the bucket too narrow for it",
+            "the number of the bucket does not fit 32 bits without a sign; the value is before 0 \
+             (1970), or the bucket too narrow for it",
         )
     })
 }
@@ -302,7 +304,8 @@ fn reversed<'v>(
 ) -> Result<Value<'v>, KeyErrorKind> {
     match value {
         Value::Text(text) if !text.is_ascii() => Err(KeyErrorKind::Unsupported(
-            "only text of ASCII characters can be reversed byte by byte; declare the field as BYTES",
+            "only text of ASCII characters can be reversed byte by byte; declare the field as \
+             BYTES",
         )),
         Value::Text(_) | Value::Bytes(_) => {
             room.extend(raw_bytes(value).unwrap_or_default());

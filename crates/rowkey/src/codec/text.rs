@@ -60,7 +60,9 @@ pub(super) fn check(schema: &KeySchema, at: usize) -> Result<(), String> {
         );
     }
     if slot.flip != 0 && !is_number {
-        return Err("only numbers and times are descending in text; a profile of bytes has descending text too".into());
+        return Err("only numbers and times are descending in text; a profile of bytes has \
+                    descending text too"
+            .into());
     }
     match segment.digits {
         Some(_) if !is_number => {
@@ -218,7 +220,8 @@ fn push_number(number: i128, slot: &Slot<'_>, out: &mut KeyBuf) -> Result<(), Ke
         if slot.flip == 0 { slot.digits } else { Some(slot.digits.unwrap_or(LONG_DIGITS)) };
     if number < 0 && digits.is_some() {
         return Err(KeyErrorKind::Unsupported(
-            "a number below zero (a time before 1970) does not sort among digits; a profile of bytes has a place for it",
+            "a number below zero (a time before 1970) does not sort among digits; a profile of \
+             bytes has a place for it",
         ));
     }
     let written = if slot.flip == 0 { number } else { minuend(slot.digits) - number };

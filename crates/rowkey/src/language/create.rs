@@ -355,7 +355,8 @@ fn check_queries(
             && query.conditions.iter().any(is_prefix)
         {
             let message = format!(
-                "query {} asks for a beginning of {column}, which is of type {ty}: only text and bytes have beginnings",
+                "query {} asks for a beginning of {column}, which is of type {ty}: only text and \
+                 bytes have beginnings",
                 query.name
             );
             return Err(LanguageError::new(*span, message)
@@ -409,7 +410,8 @@ fn check_columns(columns: &[Column], spans: &[Span], key: &KeySchema) -> Result<
         };
         if let Some(other) = columns.iter().find(is_taken) {
             let message = format!(
-                "column {} could be taken for a point of {}: {} has as many bytes after {} as an offset",
+                "column {} could be taken for a point of {}: {} has as many bytes after {} as an \
+                 offset",
                 other.name, column.name, other.qualifier, column.qualifier
             );
             return Err(

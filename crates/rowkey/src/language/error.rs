@@ -81,7 +81,8 @@ impl LanguageError {
         let gutter = " ".repeat(number.to_string().len());
         let hint = self.suggestion.as_ref().map_or_else(String::new, |hint| format!(" {hint}"));
         format!(
-            "error: {}\n{gutter}--> line {number}, column {column}\n{gutter} |\n{number} | {shown}\n{gutter} | {}{}{hint}",
+            "error: {}\n{gutter}--> line {number}, column {column}\n{gutter} |\n{number} | \
+             {shown}\n{gutter} | {}{}{hint}",
             self.message,
             " ".repeat(marked_from),
             "^".repeat(marks)

@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hash_is_that_of_the_published_vectors() {
+    fn hash_matches_published_vectors() {
         assert_eq!(
             [fnv1a(b""), fnv1a(b"a"), fnv1a(b"foobar")],
             [0xcbf2_9ce4_8422_2325, 0xaf63_dc4c_8601_ec8c, 0x8594_4171_f739_67e8]
@@ -28,13 +28,14 @@ mod tests {
     }
 
     #[test]
-    fn spellings_of_one_schema_have_one_fingerprint() {
+    fn spellings_of_one_schema_share_a_fingerprint() {
         let read = |text: &str| text.parse::<KeySchema>().unwrap().fingerprint();
         let canonical =
             read("ROW KEY (SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC)");
         assert_eq!(
             read(
-                "row key (salt(16 by (device_id) using MURMUR3), device_id varchar not null, rev(ts) timestamp(ms)) profile bin"
+                "row key (salt(16 by (device_id) using MURMUR3), device_id varchar not null, \
+                 rev(ts) timestamp(ms)) profile bin"
             ),
             canonical
         );

@@ -99,7 +99,8 @@ fn rows(cursor: &mut Cursor<'_>) -> Result<Vec<Vec<u8>>, LanguageError> {
         if row.is_empty() || rows.last().is_some_and(|before| *before >= row) {
             return Err(LanguageError::new(
                 span,
-                "rows at which a table is split are not empty, and each is greater than the one before",
+                "rows at which a table is split are not empty, and each is greater than the one \
+                 before",
             ));
         }
         cursor.advance();

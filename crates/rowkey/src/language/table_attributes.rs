@@ -39,7 +39,8 @@ impl KeySchema {
     /// `InvalidRequest` for a key that encodes the same values to other bytes, with the first such
     /// segment and the fix.
     pub fn check_change(&self, new: &Self) -> Result<(), Error> {
-        let mend = "rows that are there would not be found under it; create a table with the new key and copy the rows";
+        let mend = "rows that are there would not be found under it; create a table with the new \
+                    key and copy the rows";
         if self.profile() != new.profile() {
             return Err(Error::invalid(format!(
                 "the key would be written in another profile, and {mend}"

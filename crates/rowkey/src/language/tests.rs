@@ -26,7 +26,7 @@ fn cases() -> u64 {
 }
 
 #[test]
-fn every_schema_reads_back_from_its_text() {
+fn schemas_round_trip_through_text() {
     let seed =
         std::env::var("HALITE_ROWKEY_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     for case in 0..cases() {
@@ -41,7 +41,7 @@ fn every_schema_reads_back_from_its_text() {
 }
 
 #[test]
-fn a_text_with_a_byte_changed_is_read_or_refused_and_shown() {
+fn corrupted_schema_text_parses_or_renders_an_error() {
     for case in 0..cases() / 5 {
         let mut chance = SeededRng::new(case);
         let mut text = schema(&mut chance).to_text().into_bytes();
@@ -71,7 +71,7 @@ fn a_text_with_a_byte_changed_is_read_or_refused_and_shown() {
 }
 
 #[test]
-fn hostile_texts_are_refused_at_once() {
+fn hostile_texts_are_rejected_quickly() {
     let began = Instant::now();
     let long = format!("ROW KEY ({})", "a STRING, ".repeat(1 << 20));
     assert!(long.parse::<KeySchema>().unwrap_err().message.contains("at most 65536"));
@@ -121,7 +121,7 @@ fn golden(name: &str, answer: impl Fn(&str) -> String) {
 }
 
 #[test]
-fn mistakes_are_shown_as_in_the_golden_file() {
+fn key_errors_match_the_golden_file() {
     golden("key_mistakes.txt", |text| match text.parse::<KeySchema>() {
         Ok(schema) => panic!("no mistake: {schema}"),
         Err(error) => error.render(text),
@@ -129,7 +129,7 @@ fn mistakes_are_shown_as_in_the_golden_file() {
 }
 
 #[test]
-fn keys_are_printed_as_in_the_golden_file() {
+fn printed_keys_match_the_golden_file() {
     golden("keys.txt", |text| read(text).to_text());
 }
 
@@ -150,7 +150,7 @@ fn placeless(mut declaration: TableDeclaration) -> TableDeclaration {
 }
 
 #[test]
-fn statements_are_printed_as_in_the_golden_file_and_read_back() {
+fn statements_match_the_golden_file_and_round_trip() {
     golden("statements.txt", |text| {
         let found = statements(text).unwrap_or_else(|error| panic!("{}", error.render(text)));
         for statement in &found {
@@ -171,8 +171,9 @@ fn statements_are_printed_as_in_the_golden_file_and_read_back() {
 }
 
 #[test]
-fn c09_the_tutorials_statement_sets_family_encoding_and_compression() {
-    let text = "CREATE TABLE messages (msg_id VARCHAR, receiver_id VARCHAR, content VARCHAR, PRIMARY KEY (msg_id))
+fn c09_tutorial_statement_sets_family_encoding_and_compression() {
+    let text = "CREATE TABLE messages (msg_id VARCHAR, receiver_id VARCHAR, content VARCHAR, \
+                PRIMARY KEY (msg_id))
         WITH (COLUMN_FAMILY='msg', DATA_BLOCK_ENCODING='PREFIX', COMPRESSION='SNAPPY')";
     let Ok(Statement::CreateTable(messages)) = text.parse() else { panic!("it parses") };
     let families: Vec<_> = messages.descriptor.families().collect();
@@ -191,7 +192,7 @@ fn c09_the_tutorials_statement_sets_family_encoding_and_compression() {
 }
 
 #[test]
-fn a_statement_with_a_byte_changed_is_read_or_refused_and_shown() {
+fn corrupted_statement_parses_or_renders_an_error() {
     let whole = std::fs::read_to_string(
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/statements.txt"),
     )
@@ -338,7 +339,7 @@ fn declaration(chance: &mut SeededRng) -> TableDeclaration {
 }
 
 #[test]
-fn every_declaration_reads_back_from_its_text_and_from_its_descriptor() {
+fn declarations_round_trip_through_text_and_descriptor() {
     for case in 0..cases() / 10 {
         let wanted = declaration(&mut SeededRng::new(case));
         let text = wanted.to_string();
@@ -355,7 +356,7 @@ fn every_declaration_reads_back_from_its_text_and_from_its_descriptor() {
 }
 
 #[test]
-fn mistakes_in_statements_are_shown_as_in_the_golden_file() {
+fn statement_errors_match_the_golden_file() {
     golden("statement_mistakes.txt", |text| match statements(text) {
         Ok(found) => panic!("no mistake: {found:?}"),
         Err(error) => error.render(text),
@@ -363,8 +364,10 @@ fn mistakes_in_statements_are_shown_as_in_the_golden_file() {
 }
 
 #[test]
-fn a_comment_allows_what_stands_behind_it_and_on_its_line() {
-    let text = "-- about the first\n-- lint:allow K-MONO ids are random\nCREATE TABLE a (ROW KEY (id U64)); -- lint:allow P-NONE\n/* lint:allow K-LEN */ CREATE TABLE b (\n ROW KEY (id U64))";
+fn lint_comment_applies_to_same_line_or_next_statement() {
+    let text = "-- about the first\n-- lint:allow K-MONO ids are random\nCREATE TABLE a (ROW KEY \
+                (id U64)); -- lint:allow P-NONE\n/* lint:allow K-LEN */ CREATE TABLE b (\n ROW KEY \
+                (id U64))";
     let found: Vec<Vec<Suppression>> = statements(text)
         .unwrap()
         .into_iter()
@@ -382,7 +385,7 @@ fn a_comment_allows_what_stands_behind_it_and_on_its_line() {
 }
 
 #[test]
-fn a_change_that_would_move_rows_is_refused_with_what_to_do() {
+fn key_change_that_moves_rows_is_rejected() {
     let old = "(SALT(16 BY device_id), device_id STRING, ts TIMESTAMP DESC)";
     let change = |new: &str| read(old).check_change(&read(new)).map_err(|error| error.to_string());
     assert_eq!(change("(SALT(16 BY device), device STRING, at TIMESTAMP DESC)"), Ok(()));
@@ -419,7 +422,7 @@ fn a_change_that_would_move_rows_is_refused_with_what_to_do() {
 
 /// Regression test: the notation of a byte elsewhere was used as four letters of a boundary.
 #[test]
-fn rows_to_split_at_have_no_backslash_in_text() {
+fn split_row_text_rejects_backslash() {
     let error = "AT ('\\x41')".parse::<SplitClause>().unwrap_err();
     assert!(
         error.to_string().contains("written as bytes")
@@ -433,10 +436,11 @@ fn rows_to_split_at_have_no_backslash_in_text() {
 
 /// Regression test: the condition was accepted and printed, but had no effect.
 #[test]
-fn beginnings_are_asked_of_text_and_bytes_only() {
+fn prefix_conditions_require_text_or_bytes() {
     let create = |query: &str| {
         format!(
-            "CREATE TABLE t (v I64 FAMILY d, w STRING FAMILY d, ROW KEY (n U32, s STRING)) WITH QUERIES (one: {query})"
+            "CREATE TABLE t (v I64 FAMILY d, w STRING FAMILY d, ROW KEY (n U32, s STRING)) WITH \
+             QUERIES (one: {query})"
         )
     };
     for (query, wanted) in
@@ -450,7 +454,7 @@ fn beginnings_are_asked_of_text_and_bytes_only() {
 
 /// Regression test: the last of duplicate options was used without an error.
 #[test]
-fn options_are_said_once() {
+fn duplicate_options_are_rejected() {
     let create = |columns: &str, options: &str| {
         format!("CREATE TABLE t ({columns}, ROW KEY (s STRING)) WITH ({options})")
             .parse::<Statement>()
@@ -473,7 +477,7 @@ fn options_are_said_once() {
 }
 
 #[test]
-fn a_key_that_stands_alone_is_seen_behind_comments_and_blanks() {
+fn standalone_key_is_recognized_after_comments_and_blanks() {
     for text in [
         "ROW KEY (a STRING)",
         "row  key (a STRING)",

@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_on_one_field_are_their_intersection() {
+    fn conditions_on_one_field_are_intersected() {
         let range = |low, high| Predicate::Range { low, high };
         let both = [
             range(Bound::Excluded(number(3)), Bound::Unbounded),
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_outside_the_type_match_nothing_and_bound_nothing() {
+    fn out_of_range_numbers_match_nothing_and_bound_nothing() {
         let above = Predicate::Range { low: Bound::Included(number(256)), high: Bound::Unbounded };
         assert!(constraint(FieldType::U8, &[above]).is_void());
         assert!(constraint(FieldType::U8, &[Predicate::Equals(Value::Signed(-1))]).is_void());
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_ends_at_the_next_letter() {
+    fn text_prefix_ends_at_the_next_letter() {
         assert_eq!(successor_of_text("user_1"), Some("user_2".into()));
         assert_eq!(successor_of_text("a\u{d7ff}"), Some("a\u{e000}".into()));
         assert_eq!(successor_of_text("a\u{10ffff}\u{10ffff}"), Some("b".into()));
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_of_values_meets_a_condition_when_one_of_them_does() {
+    fn value_range_is_admitted_if_one_value_is() {
         let five = constraint(
             FieldType::U8,
             &[Predicate::Range {

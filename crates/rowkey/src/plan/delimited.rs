@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_keeps_a_delimiter_out_only_if_it_shows() {
+    fn pattern_excludes_delimiter_only_if_provable() {
         for pattern in ["[^_]+", "[a-z0-9]+", "\\d{4}", "(eu|us)-[a-z]+", "[^_:]{1,8}", "eu"] {
             assert!(keeps_out(pattern, '_'), "{pattern}");
         }

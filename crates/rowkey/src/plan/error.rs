@@ -62,18 +62,21 @@ impl fmt::Display for PlanError {
             ),
             Self::NullBound { field } => write!(
                 out,
-                "a range of field {field} ends at null; leave that side open, which leaves null out too"
+                "a range of field {field} ends at null; leave that side open, which leaves null \
+                 out too"
             ),
             Self::OnlyHashed { field } => {
                 write!(
                     out,
-                    "field {field} is in the key only as a hash: give single values of it, and of all fields before the hash"
+                    "field {field} is in the key only as a hash: give single values of it, and of \
+                     all fields before the hash"
                 )
             }
             Self::NoPrefix { field, ty } => {
                 write!(
                     out,
-                    "field {field} is of type {ty}: only text and bytes have prefixes, and those of text end with a letter"
+                    "field {field} is of type {ty}: only text and bytes have prefixes, and those \
+                     of text end with a letter"
                 )
             }
         }

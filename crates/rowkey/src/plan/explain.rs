@@ -149,13 +149,15 @@ impl Plan {
                     .map(|&field| name(field).as_str())
                     .collect();
                 format!(
-                    "Q-HASHRANGE: the key has a hash of {}, so conditions on later fields narrow nothing unless that field is given completely",
+                    "Q-HASHRANGE: the key has a hash of {}, so conditions on later fields narrow \
+                     nothing unless that field is given completely",
                     by.join(", ")
                 )
             }
             PlanNote::TooManyValues { field, values } => {
                 format!(
-                    "{values} values of {} are more than a plan has ranges: one range from the first to the last of them",
+                    "{values} values of {} are more than a plan has ranges: one range from the \
+                     first to the last of them",
                     name(*field)
                 )
             }
@@ -170,7 +172,8 @@ impl Plan {
             }
             PlanNote::TrimBuckets { field } => {
                 format!(
-                    "{} is in the key as its bucket: leave out cells of the first and last one by their offset",
+                    "{} is in the key as its bucket: leave out cells of the first and last one by \
+                     their offset",
                     name(*field)
                 )
             }

@@ -73,7 +73,8 @@ impl NoSkip {
             }
             Self::Delimiter => {
                 format!(
-                    "its text may contain the delimiter after it; if it never does, declare WHERE {name} MATCHES '[^_]+' with that delimiter"
+                    "its text may contain the delimiter after it; if it never does, declare WHERE \
+                     {name} MATCHES '[^_]+' with that delimiter"
                 )
             }
             Self::Derived => "a salt or a hash follows it".to_owned(),

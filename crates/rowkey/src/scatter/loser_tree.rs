@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_of_any_number_come_out_as_one_in_order() {
+    fn loser_tree_merges_any_number_of_runs() {
         for runs in 1..40_usize {
             let mut heads: Vec<Vec<usize>> = (0..runs)
                 .map(|run| (0..run % 7).map(|row| (row * 31 + run * 17) % 101).collect())

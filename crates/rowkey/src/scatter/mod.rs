@@ -63,7 +63,8 @@ impl Scatter {
     ) -> Result<Self> {
         if template.batch.is_some() {
             return Err(Error::invalid(
-                "rows of several ranges are merged whole; leave the batch limit out, or read one range at a time",
+                "rows of several ranges are merged whole; leave the batch limit out, or read one \
+                 range at a time",
             ));
         }
         let reverse = plan.query().reverse;

@@ -68,7 +68,8 @@ impl PageToken {
             return Ok(());
         }
         Err(Error::invalid(
-            "the page token was made for other key fields, or for the other direction; begin again from the first page",
+            "the page token was made for other key fields, or for the other direction; begin again \
+             from the first page",
         ))
     }
 

@@ -113,7 +113,8 @@ impl KeySchema {
             None => Ok(()),
             Some((_, (segment, field))) => {
                 let message = format!(
-                    "field {} is out of order; list fields in the order of the segments that hold them",
+                    "field {} is out of order; list fields in the order of the segments that hold \
+                     them",
                     self.fields[field].name
                 );
                 Err(SchemaError { segment: Some(segment), message })
@@ -162,12 +163,20 @@ impl KeySchema {
         self.check_digits(at)?;
         let ty = segment.kind.field().map(|field| self.fields[field].ty);
         match &segment.kind {
-            SegmentKind::Const(bytes) if bytes.is_empty() => Err("the constant is empty; leave it out".into()),
-            SegmentKind::Const(_) | SegmentKind::Plain(_) => Ok(()),
-            SegmentKind::Salt { function: HashFunction::Modulo, .. } if !self.is_one_integer(&self.hashed_fields(at)) => {
-                Err("modulo is the remainder of one integer field; name it in BY, or use another function".into())
+            SegmentKind::Const(bytes) if bytes.is_empty() => {
+                Err("the constant is empty; leave it out".into())
             }
-            SegmentKind::Salt { count, function, .. } => check_salt(*count, *function, self.profile),
+            SegmentKind::Const(_) | SegmentKind::Plain(_) => Ok(()),
+            SegmentKind::Salt { function: HashFunction::Modulo, .. }
+                if !self.is_one_integer(&self.hashed_fields(at)) =>
+            {
+                Err("modulo is the remainder of one integer field; name it in BY, or use another \
+                     function"
+                    .into())
+            }
+            SegmentKind::Salt { count, function, .. } => {
+                check_salt(*count, *function, self.profile)
+            }
             SegmentKind::Hash { by, bytes, function, .. } => check_hash(by, *bytes, *function),
             SegmentKind::Bucket { width, .. } => check_bucket(ty, *width),
             SegmentKind::Trunc { bytes, .. } => match ty {
@@ -175,7 +184,9 @@ impl KeySchema {
                 _ => Err("TRUNC takes a STRING or BYTES field and at least one byte".into()),
             },
             SegmentKind::Reverse(_) => match ty {
-                Some(FieldType::F32 | FieldType::F64 | FieldType::Decimal | FieldType::Bool) => Err("REVERSE takes text, bytes and integers".into()),
+                Some(FieldType::F32 | FieldType::F64 | FieldType::Decimal | FieldType::Bool) => {
+                    Err("REVERSE takes text, bytes and integers".into())
+                }
                 _ => Ok(()),
             },
             SegmentKind::BitReverse(_) => match ty.and_then(FieldType::integer_range) {
@@ -189,7 +200,10 @@ impl KeySchema {
             },
             SegmentKind::Ipv4(_) => match ty {
                 Some(FieldType::String) => Ok(()),
-                _ => Err("IPV4 takes a STRING field; for addresses as values declare the type IPV4".into()),
+                _ => {
+                    Err("IPV4 takes a STRING field; for addresses as values declare the type IPV4"
+                        .into())
+                }
             },
         }
     }
@@ -215,9 +229,11 @@ fn check_salt(count: u32, function: HashFunction, profile: Profile) -> Result<()
         return Err(format!("SALT({count}): a key has 1 to {MAX_SALTS} salts; 16 to 64 are usual"));
     }
     match profile {
-        Profile::Phoenix if function != HashFunction::Phoenix || count > 256 => {
-            Err("Phoenix has one byte of salt, computed by its own function: SALT(n USING phoenix) with n up to 256".into())
-        }
+        Profile::Phoenix if function != HashFunction::Phoenix || count > 256 => Err(
+            "Phoenix has one byte of salt, computed by its own function: SALT(n USING phoenix) \
+             with n up to 256"
+                .into(),
+        ),
         _ => Ok(()),
     }
 }
@@ -225,7 +241,8 @@ fn check_salt(count: u32, function: HashFunction, profile: Profile) -> Result<()
 fn check_hash(by: &[FieldId], bytes: u8, function: HashFunction) -> Result<(), String> {
     let Some(most) = function.digest_bytes() else {
         return Err(format!(
-            "{} gives a salt, not a digest; use SALT, or one of md5, sha1, sha256, sha512, murmur3, java, crc32",
+            "{} gives a salt, not a digest; use SALT, or one of md5, sha1, sha256, sha512, \
+             murmur3, java, crc32",
             function.name()
         ));
     };

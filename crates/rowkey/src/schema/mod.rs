@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_knows_what_carries_a_field_and_what_a_salt_is_made_of() {
+    fn schema_returns_field_carriers_and_salt_inputs() {
         let all = Segment::new(SegmentKind::Salt {
             count: 16,
             by: Vec::new(),
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_with_the_mend() {
+    fn invalid_schemas_are_rejected_with_a_fix() {
         let hash = |bytes, function| {
             Segment::new(SegmentKind::Hash { by: vec![0], bytes, function, hex: true })
         };

@@ -1,7 +1,8 @@
 //! Bit streams, most significant bit first, and Rice codes.
 #![expect(
     clippy::cast_possible_truncation,
-    reason = "every cast takes the low bits of a number, and what is left was masked or cannot be more"
+    reason = "every cast takes the low bits of a number, and what is left was masked or cannot be \
+              more"
 )]
 
 /// After this many ones, the number itself follows in 64 bits instead of the rest of a Rice code.
@@ -168,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bits_come_back_as_they_went() {
+    fn bits_round_trip() {
         let numbers = [(5, 3), (0, 1), (u64::MAX, 64), (1, 64), (0x1234, 13), (0, 0), (1, 1)];
         let mut writer = BitWriter::after(vec![7]);
         numbers.iter().for_each(|&(value, bits)| writer.put(value, bits));
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn rice_codes_come_back_and_are_as_long_as_foretold() {
+    fn rice_codes_round_trip_with_the_predicted_length() {
         for k in [0, 1, 5, 31, 63] {
             for value in [0, 1, 2, 23, 24, 1 << 20, u64::MAX] {
                 let mut writer = BitWriter::default();
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_any_size_go_through_zigzag_and_varints() {
+    fn zigzag_varints_round_trip() {
         for value in [0, -1, 1, i64::MAX, i64::MIN, 300] {
             let mut bytes = Vec::new();
             put_varint(zigzag(value), &mut bytes);

@@ -67,13 +67,15 @@ impl SeriesColumn {
         let name = &key.fields()[field].name;
         if buckets.next().is_some() {
             return Err(format!(
-                "the key has several buckets; name the one that column {} counts its points from: OFFSET OF {name}",
+                "the key has several buckets; name the one that column {} counts its points from: \
+                 OFFSET OF {name}",
                 column.name
             ));
         }
         if key.carrier(field).is_some() {
             return Err(format!(
-                "the key contains {name} itself in addition to its bucket, so each row is one point; leave it out, or make column {} a plain number",
+                "the key contains {name} itself in addition to its bucket, so each row is one \
+                 point; leave it out, or make column {} a plain number",
                 column.name
             ));
         }

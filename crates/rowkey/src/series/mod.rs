@@ -65,18 +65,21 @@ impl fmt::Display for SeriesError {
             Self::TooMany(points) => {
                 write!(
                     out,
-                    "{points} points in one bucket, and a packed cell holds at most {MAX_POINTS}: make the bucket shorter"
+                    "{points} points in one bucket, and a packed cell holds at most {MAX_POINTS}: \
+                     make the bucket shorter"
                 )
             }
             Self::OutOfOrder(at) => write!(
                 out,
-                "point {at} is not later than the one before it: sort the points, and keep one of each time"
+                "point {at} is not later than the one before it: sort the points, and keep one of \
+                 each time"
             ),
             Self::Damaged => out.write_str("the packed cell is damaged, or is no packed cell"),
             Self::Version(version) => {
                 write!(
                     out,
-                    "the packed cell has version {version} of the format, and this program reads version {VERSION}: use a newer one"
+                    "the packed cell has version {version} of the format, and this program reads \
+                     version {VERSION}: use a newer one"
                 )
             }
         }

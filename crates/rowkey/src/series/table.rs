@@ -390,8 +390,15 @@ fn at_row(column: &SeriesColumn, row: &[u8], error: SeriesError) -> Error {
 fn declared(descriptor: &TableDescriptor, name: Option<&str>) -> Result<(KeySchema, SeriesColumn)> {
     let table = descriptor.name();
     let declaration = TableDeclaration::from_descriptor(descriptor)
-        .ok_or_else(|| Error::invalid(format!("table {table} declares no row key, so it has no SERIES; create it with CREATE TABLE")))?
-        .map_err(|error| Error::invalid(format!("what table {table} declares cannot be read: {error}")))?;
+        .ok_or_else(|| {
+            Error::invalid(format!(
+                "table {table} declares no row key, so it has no SERIES; create it with CREATE \
+                 TABLE"
+            ))
+        })?
+        .map_err(|error| {
+            Error::invalid(format!("what table {table} declares cannot be read: {error}"))
+        })?;
     let series: Vec<_> = declaration
         .columns
         .iter()

@@ -58,7 +58,7 @@ fn bytes_per_point(
 }
 
 #[test]
-fn measurements_counters_and_steps_take_the_bytes_they_may() {
+fn packed_series_stay_within_bytes_per_point() {
     let walk = || {
         let mut at = 20.0;
         move |chance: &mut dyn FnMut() -> f64| {
@@ -101,7 +101,7 @@ fn measurements_counters_and_steps_take_the_bytes_they_may() {
 }
 
 #[test]
-fn what_is_steady_takes_no_bytes_for_each_point() {
+fn constant_series_packs_to_constant_size() {
     let flat = points((0..3600).map(|at| at * 1000), std::iter::repeat_n(21.5, 3600));
     let packed = pack(&flat).unwrap();
     assert!(packed.len() < 20, "{} bytes", packed.len());
@@ -109,7 +109,7 @@ fn what_is_steady_takes_no_bytes_for_each_point() {
 }
 
 #[test]
-fn what_cannot_be_packed_is_said() {
+fn unpackable_points_are_rejected() {
     assert_eq!(pack(&[]), Err(SeriesError::Empty));
     assert_eq!(pack(&points([5, 5], [1.0, 2.0])), Err(SeriesError::OutOfOrder(1)));
     assert_eq!(
@@ -119,7 +119,7 @@ fn what_cannot_be_packed_is_said() {
 }
 
 #[test]
-fn damaged_cells_are_refused_without_their_number_being_believed() {
+fn damaged_cells_are_rejected_whatever_point_count_they_contain() {
     let good = pack(&points([0, 7, 9], [1.0, 1.5, 1.25])).unwrap();
     for end in 0..good.len() {
         assert!(unpack(&good[..end]).is_err(), "cut at {end}");
@@ -133,7 +133,7 @@ fn damaged_cells_are_refused_without_their_number_being_believed() {
 }
 
 #[test]
-fn late_points_replace_add_and_take_away() {
+fn late_points_replace_add_and_delete() {
     let packed = points([1, 5, 9], [1.0, 5.0, 9.0]);
     let loose = [(0, Some(0.5)), (5, Some(5.5)), (7, None), (9, None), (12, Some(12.0))];
     assert_eq!(merge(&packed, &loose), points([0, 1, 5, 12], [0.5, 1.0, 5.5, 12.0]));
@@ -159,7 +159,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn every_bit_comes_back(
+    fn packed_points_round_trip_bit_for_bit(
         start in prop_oneof![any::<i64>(), -5i64..5],
         steps in prop::collection::vec(prop_oneof![1i64..4, 1i64..1_000_000, Just(1000)], 0..60),
         values in prop::collection::vec(any_value(), 61),
@@ -179,7 +179,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_points_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..64), head in 0usize..40) {
+    fn arbitrary_bytes_unpack_to_sorted_points_or_error(bytes in prop::collection::vec(any::<u8>(), 0..64), head in 0usize..40) {
         // Arbitrary bytes, and arbitrary bytes after a valid header.
         let _ = unpack(&[&[VERSION, head as u8][..], &bytes].concat());
         if let Ok(points) = unpack(&bytes) {

@@ -3,7 +3,8 @@
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
-    reason = "a number is written only after it was seen to come back with its very bits; counts of bits are below 65"
+    reason = "a number is written only after it was seen to come back with its very bits; counts \
+              of bits are below 65"
 )]
 
 use super::bits::{BitReader, BitWriter, best_rice, put_varint, take_varint, unzigzag, zigzag};

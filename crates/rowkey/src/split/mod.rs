@@ -115,7 +115,8 @@ impl fmt::Display for SplitNote {
             Self::SaltsAndRegions { salts, regions, max_over_mean, empty } => {
                 write!(
                     out,
-                    "{salts} salts on {regions} regions do not divide: the greatest region gets {max_over_mean:.2} times the mean"
+                    "{salts} salts on {regions} regions do not divide: the greatest region gets \
+                     {max_over_mean:.2} times the mean"
                 )?;
                 if *empty > 0 {
                     write!(out, ", {empty} regions get nothing")?;
@@ -128,7 +129,8 @@ impl fmt::Display for SplitNote {
                     each => {
                         write!(
                             out,
-                            "; take SPLIT BY SALT x {each} for {} regions, or at least as many salts as regions",
+                            "; take SPLIT BY SALT x {each} for {} regions, or at least as many \
+                             salts as regions",
                             salts.saturating_mul(each)
                         )
                     }
@@ -137,7 +139,8 @@ impl fmt::Display for SplitNote {
             Self::NotAtSalts { splits } => {
                 write!(
                     out,
-                    "{splits} splits lie inside a salt, so salts get different numbers of regions; take SPLIT BY SALT, or the same for each"
+                    "{splits} splits lie inside a salt, so salts get different numbers of regions; \
+                     take SPLIT BY SALT, or the same for each"
                 )
             }
             Self::Assumed(model) => write!(
@@ -147,7 +150,8 @@ impl fmt::Display for SplitNote {
             Self::FewerRegions { requested: asked, created: made } => {
                 write!(
                     out,
-                    "the sample has too few different keys for {asked} regions: {made} were made; take a larger sample, or fewer regions"
+                    "the sample has too few different keys for {asked} regions: {made} were made; \
+                     take a larger sample, or fewer regions"
                 )
             }
         }
@@ -158,20 +162,33 @@ impl fmt::Display for SplitError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Regions { regions } => {
-                write!(out, "{regions} regions are not possible here: take 2 to {MAX_REGIONS}, and not more than there are keys")
+                write!(
+                    out,
+                    "{regions} regions are not possible here: take 2 to {MAX_REGIONS}, and not \
+                     more than there are keys"
+                )
             }
-            Self::NoSalt => {
-                out.write_str("the key does not begin with a salt, so there is nothing to split by: take SPLIT INTO n, SPLIT AT, or a sample")
-            }
+            Self::NoSalt => out.write_str(
+                "the key does not begin with a salt, so there is nothing to split by: take SPLIT \
+                 INTO n, SPLIT AT, or a sample",
+            ),
             Self::NoModel { field } => {
                 write!(
                     out,
-                    "the key begins with {field}, whose values are not evenly spread over its type; split by a sample of keys, or SPLIT AT (...)"
+                    "the key begins with {field}, whose values are not evenly spread over its \
+                     type; split by a sample of keys, or SPLIT AT (...)"
                 )
             }
-            Self::NoSample => out.write_str("the sample has no keys; give a file with one key a line"),
+            Self::NoSample => {
+                out.write_str("the sample has no keys; give a file with one key a line")
+            }
             Self::Keys { index: at } => {
-                write!(out, "split key {} is empty, or not behind the one before it; sort the keys and leave repeated ones out", at + 1)
+                write!(
+                    out,
+                    "split key {} is empty, or not behind the one before it; sort the keys and \
+                     leave repeated ones out",
+                    at + 1
+                )
             }
         }
     }

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_those_of_hbase() {
+    fn split_keys_match_hbase() {
         let mut seen = 0;
         for line in include_str!("../../testdata/splits/splits.txt").lines() {
             let mut words = line.split(' ');
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn one_region_has_no_split_keys_and_there_are_not_more_regions_than_keys() {
+    fn unsupported_region_counts_are_rejected() {
         for regions in [0, 1] {
             assert_eq!(
                 RegionSplitter::Uniform.split(regions),

@@ -56,7 +56,9 @@ impl Rolling {
         let found =
             schema.segments().iter().enumerate().find(|(_, segment)| !is_in_front(&segment.kind));
         let wrong = || {
-            "SPLIT ROLLING needs a key that begins with a time, after salts and constants, so that rows of future times are adjacent".to_owned()
+            "SPLIT ROLLING needs a key that begins with a time, after salts and constants, so that \
+             rows of future times are adjacent"
+                .to_owned()
         };
         let (at, segment) = found.ok_or_else(wrong)?;
         let (field, bucket) = match segment.kind {
@@ -71,7 +73,8 @@ impl Rolling {
             .fold(1, |product: u64, salts| product.saturating_mul(salts.into()));
         if prefixes > MAX_PREFIXES {
             return Err(format!(
-                "SPLIT ROLLING makes a region for each salt, at most {MAX_PREFIXES} for one time, and this key has more; take fewer salts"
+                "SPLIT ROLLING makes a region for each salt, at most {MAX_PREFIXES} for one time, \
+                 and this key has more; take fewer salts"
             ));
         }
         let units = match schema.fields()[field].ty {
@@ -86,7 +89,12 @@ impl Rolling {
             .filter(|width| *width > 0 && width % units.1 == 0)
             .map(|width| width / units.1)
             .filter(|width| width % bucket == 0);
-        let width = width.ok_or_else(|| format!("regions of {width_ms} ms do not end where buckets or days do; take a multiple of them"))?;
+        let width = width.ok_or_else(|| {
+            format!(
+                "regions of {width_ms} ms do not end where buckets or days do; take a multiple of \
+                 them"
+            )
+        })?;
         Ok(Self { schema: Arc::clone(schema), segment: at, width, units, step: bucket })
     }
 
@@ -135,7 +143,8 @@ impl Rolling {
             / i128::from(self.units.0)
             / i128::from(DAY_MS);
         Err(Error::invalid(format!(
-            "SPLIT ROLLING with a region for each {width_days} days splits after the year 9999; use a shorter time"
+            "SPLIT ROLLING with a region for each {width_days} days splits after the year 9999; \
+             use a shorter time"
         )))
     }
 
@@ -239,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn regions_begin_where_widths_do_for_every_salt() {
+    fn rolling_regions_start_at_widths_for_every_salt() {
         assert_eq!(
             boundaries("(day DATE, user STRING)", DAY_MS, 1).unwrap(),
             ["80004d55", "80004d56"]
@@ -256,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn of_times_that_fall_a_region_begins_with_its_last_time() {
+    fn descending_time_region_starts_with_its_last_time() {
         // Bucket 0x00074010 - 1 and that of one day later, all bits inverted.
         assert_eq!(
             boundaries("(BUCKET(ts, '1h') DESC, host STRING)", DAY_MS, 1).unwrap(),
@@ -277,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn regions_behind_the_year_9999_are_refused() {
+    fn regions_after_year_9999_are_rejected() {
         for (key, days, comes) in [
             ("(ts TIMESTAMP)", 10_000_000_000, false),
             ("(day DATE)", 4_000_000, false),
@@ -296,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_do_not_begin_with_a_time_or_with_too_many_salts_are_refused() {
+    fn keys_unsuitable_for_rolling_splits_are_rejected() {
         for key in [
             "(host STRING, ts TIMESTAMP)",
             "(HASH(ts), ts TIMESTAMP)",

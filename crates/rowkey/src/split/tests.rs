@@ -23,7 +23,7 @@ fn close(shares: &[f64], wanted: &[f64]) -> bool {
 }
 
 #[test]
-fn k13_sixteen_salts_on_ten_regions_and_three_on_sixteen_are_uneven() {
+fn k13_indivisible_salts_are_uneven_across_regions() {
     let (spread, note) = salts_on_regions(16, 10).expect("numbers");
     assert_eq!((spread.max_over_mean, spread.empty), (1.25, 0));
     assert!(note.expect("a note").to_string().starts_with(
@@ -58,7 +58,7 @@ fn k13_sixteen_salts_on_ten_regions_and_three_on_sixteen_are_uneven() {
 }
 
 #[test]
-fn k19_five_remainders_on_four_regions_give_one_of_them_two_fifths() {
+fn k19_five_remainders_overload_one_of_four_regions() {
     let split = |keys: &[&'static str]| {
         Splits::at(keys.iter().map(|key| Bytes::from(*key)).collect()).expect("splits")
     };
@@ -84,7 +84,7 @@ fn k19_five_remainders_on_four_regions_give_one_of_them_two_fifths() {
 }
 
 #[test]
-fn e33_more_salts_than_regions_are_even_when_they_divide_and_said_when_not() {
+fn e33_salts_are_even_if_divisible_and_reported_otherwise() {
     let sixteen = schema("ROW KEY (SALT(16 BY id), id STRING)");
     let eight = Splits::into_regions(&sixteen, 8, None).expect("splits");
     assert_eq!(
@@ -103,7 +103,7 @@ fn e33_more_salts_than_regions_are_even_when_they_divide_and_said_when_not() {
 }
 
 #[test]
-fn k21_a_thousand_salts_are_a_thousand_regions_open_at_both_ends() {
+fn k21_thousand_salts_make_thousand_regions() {
     let binary =
         Splits::by_salt(&schema("ROW KEY (SALT(1000 BY id), id STRING)"), 1, None).expect("splits");
     assert_eq!(
@@ -123,7 +123,7 @@ fn k21_a_thousand_salts_are_a_thousand_regions_open_at_both_ends() {
 }
 
 #[test]
-fn salts_are_divided_by_what_stands_behind_them() {
+fn salts_are_split_by_the_following_segment() {
     let hashed = schema("ROW KEY (SALT(2 BY id), HASH(id BYTES 2), id STRING)");
     let splits = Splits::by_salt(&hashed, 4, None).expect("splits");
     assert_eq!(
@@ -137,7 +137,7 @@ fn salts_are_divided_by_what_stands_behind_them() {
 }
 
 #[test]
-fn keys_without_a_salt_are_split_by_what_they_begin_with() {
+fn unsalted_keys_are_split_by_their_first_segment() {
     let phones = schema("ROW KEY (REVERSE(phone) CHAR(11))");
     let splits = Splits::into_regions(&phones, 10, None).expect("splits");
     assert_eq!(printed(&splits), ["1", "2", "3", "4", "5", "6", "7", "8", "9"]);
@@ -165,7 +165,7 @@ fn keys_without_a_salt_are_split_by_what_they_begin_with() {
 /// Regression test: boundaries were computed from text without the bytes that mark a type or a
 /// value other than null, so that all rows were in one region.
 #[test]
-fn assumed_borders_lie_between_keys_whatever_marks_their_first_field() {
+fn assumed_split_keys_spread_rows_of_marked_first_fields() {
     use crate::Value;
     type Make = fn(u64) -> Vec<Value<'static>>;
     let text: Make = |n| {
@@ -223,7 +223,7 @@ fn assumed_borders_lie_between_keys_whatever_marks_their_first_field() {
 }
 
 #[test]
-fn splits_of_another_table_are_where_its_regions_begin() {
+fn splits_of_another_table_are_its_region_starts() {
     let region = |start: &'static str, end: &'static str| RegionInfo {
         table: "t".parse().expect("a name"),
         start: start.into(),
@@ -238,7 +238,7 @@ fn splits_of_another_table_are_where_its_regions_begin() {
 }
 
 #[test]
-fn split_keys_that_are_empty_or_out_of_order_are_refused() {
+fn empty_or_unordered_split_keys_are_rejected() {
     let at = |keys: &[&'static str]| {
         Splits::at(keys.iter().map(|key| Bytes::from(*key)).collect()).err()
     };

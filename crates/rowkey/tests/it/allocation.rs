@@ -31,7 +31,7 @@ fn plain(field: usize) -> Segment {
 const TIME: FieldType = FieldType::Timestamp(TimeUnit::Millis);
 
 #[test]
-fn keys_of_usual_size_need_no_allocation() {
+fn keys_of_usual_size_require_no_allocation() {
     let types = [FieldType::String, FieldType::U32, TIME];
     let hash = Segment::new(SegmentKind::Hash {
         by: vec![0],
@@ -64,7 +64,7 @@ fn keys_of_usual_size_need_no_allocation() {
 }
 
 #[test]
-fn what_is_counted_here_would_be_seen() {
+fn allocation_counter_detects_allocations() {
     let long = schema(Profile::Bin, &[FieldType::String], vec![plain(0).desc()]);
     let (allocations, key) =
         counted(|| long.encode(&["a".repeat(48).as_str().into()]).expect("a key"));

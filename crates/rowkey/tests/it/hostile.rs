@@ -17,7 +17,7 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn texts_of_megabytes_are_refused_by_their_length() {
+fn megabyte_texts_are_rejected_by_length() {
     let megabyte =
         format!("CREATE TABLE t (v I64, ROW KEY ({}id STRING))", "a STRING, ".repeat(110_000));
     assert!(megabyte.len() > 1 << 20);
@@ -28,7 +28,7 @@ fn texts_of_megabytes_are_refused_by_their_length() {
 }
 
 #[test]
-fn depth_and_repetition_within_the_limit_take_no_time_and_no_stack() {
+fn deep_and_repeated_texts_are_rejected_quickly() {
     let began = Instant::now();
     let most = MAX_TEXT_BYTES - 100;
     let texts = [
@@ -65,7 +65,7 @@ fn depth_and_repetition_within_the_limit_take_no_time_and_no_stack() {
 }
 
 #[test]
-fn salts_of_none_and_of_too_many_are_refused_with_how_many_there_may_be() {
+fn salt_count_out_of_range_error_states_the_limit() {
     for salts in ["0", "65537", "4294967296", "18446744073709551616"] {
         for text in [
             format!("CREATE TABLE t (v I64, ROW KEY (SALT({salts}), a STRING))"),
@@ -81,7 +81,7 @@ fn salts_of_none_and_of_too_many_are_refused_with_how_many_there_may_be() {
 }
 
 #[test]
-fn transforms_that_are_not_there_are_named_and_the_nearest_is_proposed() {
+fn unknown_transform_error_suggests_the_nearest_name() {
     assert!(
         refused("CREATE TABLE t (v I64, ROW KEY (REVRSE(a) STRING))")
             .contains("did you mean REVERSE?")
@@ -95,7 +95,7 @@ fn transforms_that_are_not_there_are_named_and_the_nearest_is_proposed() {
 }
 
 #[test]
-fn a_key_that_would_move_rows_is_refused_with_what_to_do() {
+fn key_that_moves_rows_is_rejected() {
     let key = |text: &str| text.parse::<KeySchema>().unwrap();
     let salted = key("(SALT(16 BY id), id STRING, ts TIMESTAMP)");
     for other in [

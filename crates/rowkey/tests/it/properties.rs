@@ -110,7 +110,7 @@ fn compare_all_pairs(seed: u64, profile: Profile) -> u64 {
 }
 
 #[test]
-fn keys_sort_as_their_values_do() {
+fn keys_sort_as_their_values() {
     let wanted = number_from("HALITE_ROWKEY_PAIRS").unwrap_or(PAIRS);
     let pairs = for_seeds(wanted, |seed| compare_all_pairs(seed, Profile::Bin));
     assert!(pairs >= wanted, "{pairs} pairs");
@@ -122,7 +122,7 @@ fn keys_sort_as_their_values_do() {
 
 /// Encodes a row of a schema with transforms and compares the decoded values; returns 1 if the row
 /// has a key.
-fn come_back(schema: &KeySchema, row: &[Value<'_>], seed: u64) -> u64 {
+fn assert_round_trip(schema: &KeySchema, row: &[Value<'_>], seed: u64) -> u64 {
     let Ok(key) = schema.encode_with(row, &Digits) else { return 0 };
     if schema.ambiguous_segment().is_some() {
         assert!(schema.decode_with(&key, &Digits).is_err(), "seed {seed:#x}: {row:?} as {key:?}");
@@ -144,14 +144,14 @@ fn come_back(schema: &KeySchema, row: &[Value<'_>], seed: u64) -> u64 {
 }
 
 #[test]
-fn values_come_back_through_every_transform() {
+fn values_round_trip_through_every_transform() {
     for (profile, wanted) in
         std::iter::once((Profile::Bin, 200_000)).chain(OTHERS.map(|profile| (profile, 50_000)))
     {
         let keys = for_seeds(wanted, |seed| {
             let mut rng = Rng::with_seed(seed);
             let schema = any_schema(&mut rng, profile);
-            (0..20).map(|_| come_back(&schema, &row(&mut rng, &schema), seed)).sum()
+            (0..20).map(|_| assert_round_trip(&schema, &row(&mut rng, &schema), seed)).sum()
         });
         assert!(keys >= wanted, "{keys} keys");
     }
@@ -188,7 +188,7 @@ fn damaged(rng: &mut Rng, key: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn any_bytes_are_a_key_or_an_error() {
+fn arbitrary_bytes_decode_to_a_key_or_error() {
     let cases = for_seeds(1_000_000, |seed| {
         let mut rng = Rng::with_seed(seed);
         let profiles = [Profile::Bin, Profile::Bin, OTHERS[rng.usize(..OTHERS.len())]];

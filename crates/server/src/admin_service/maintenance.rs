@@ -116,7 +116,8 @@ pub(super) fn clear_block_cache(
             Ok(region) => regions.push(region),
             Err(_) if exception.len() == MAX_UNKNOWN_REGIONS => {
                 let text = format!(
-                    "more than {MAX_UNKNOWN_REGIONS} of the regions are not here; list the regions of the table again"
+                    "more than {MAX_UNKNOWN_REGIONS} of the regions are not here; list the regions \
+                     of the table again"
                 );
                 return Err(CallError::do_not_retry(text));
             }

@@ -38,7 +38,8 @@ pub(super) fn update_configuration(
     _: &pb::UpdateConfigurationRequest,
 ) -> Result<pb::UpdateConfigurationResponse, CallError> {
     Err(CallError::do_not_retry(
-        "the configuration is read at the start of the server only; start it again for changes to hold",
+        "the configuration is read at the start of the server only; start it again for changes to \
+         hold",
     ))
 }
 

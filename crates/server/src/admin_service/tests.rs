@@ -59,7 +59,7 @@ fn region_info_is_returned_or_not_serving() {
 }
 
 #[test]
-fn the_region_of_large_values_is_the_table() {
+fn mob_region_represents_whole_table() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &["m"]);
     rig.put("t", &["a", "z"]);
@@ -87,7 +87,7 @@ fn the_region_of_large_values_is_the_table() {
 }
 
 #[test]
-fn all_regions_that_are_served_are_listed_with_their_figures() {
+fn online_regions_are_listed_with_load() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &["m"]);
     rig.create("off", &["f"], &[]);
@@ -114,7 +114,7 @@ fn all_regions_that_are_served_are_listed_with_their_figures() {
 }
 
 #[test]
-fn a_region_is_flushed_and_its_files_are_named() {
+fn region_is_flushed_and_store_files_are_listed() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     rig.put("t", &["a"]);
@@ -147,7 +147,7 @@ fn a_region_is_flushed_and_its_files_are_named() {
 }
 
 #[test]
-fn compactions_are_done_in_the_background_while_their_switch_is_on() {
+fn compaction_runs_in_background_while_switch_is_on() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let region = specifier(&only_region(&rig, "t"));
@@ -184,7 +184,7 @@ fn compactions_are_done_in_the_background_while_their_switch_is_on() {
 }
 
 #[test]
-fn cached_blocks_go_and_the_regions_that_are_not_here_are_named() {
+fn block_cache_clear_reports_unknown_regions() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     rig.put("t", &["a"]);
@@ -206,7 +206,7 @@ fn cached_blocks_go_and_the_regions_that_are_not_here_are_named() {
 }
 
 #[test]
-fn of_regions_that_are_not_here_an_answer_names_so_many() {
+fn number_of_reported_unknown_regions_is_limited() {
     let rig = TestServer::new();
     let gone =
         |number: u32| pb::RegionSpecifier { r#type: 2, value: format!("{number:032x}").into() };

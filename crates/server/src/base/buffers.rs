@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn one_connection_leaves_three_quarters_to_others() {
+    fn one_connection_uses_at_most_a_quarter() {
         let buffers = buffers(|_| ());
         let hog = hog(&buffers, 1);
         assert!((TOTAL / 4..TOTAL / 4 + 2 * FLOOR_BYTES).contains(&hog.bytes()), "{}", hog.bytes());
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn many_connections_of_one_address_leave_half_to_other_addresses() {
+    fn connections_of_one_address_use_at_most_half() {
         let buffers = buffers(|_| ());
         let hogs: Vec<MemoryReservation> = (0..100).map(|_| hog(&buffers, 1)).collect();
         assert!(buffers.used() <= TOTAL / 2 + 100 * FLOOR_BYTES / 4, "{}", buffers.used());
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_addresses_leave_room_for_one_more() {
+    fn ten_addresses_leave_room_for_another() {
         let buffers = buffers(|_| ());
         let hogs: Vec<MemoryReservation> = (0..10).map(|from| hog(&buffers, from)).collect();
         assert!(buffers.used() < TOTAL / 20 * 19, "{}", buffers.used());
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_limits_of_bytes_and_connections() {
+    fn address_has_byte_and_connection_limits() {
         let buffers = buffers(|limits| {
             (limits.max_address_buffer_bytes, limits.max_connections_per_address) = (1 << 20, 2);
         });
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv6_network_is_one_address() {
+    fn ipv6_network_counts_as_one_address() {
         let parse = |text: &str| network(text.parse().unwrap());
         assert_eq!(parse("2001:db8::1"), parse("2001:db8::ffff:1"));
         assert_ne!(parse("2001:db8::1"), parse("2001:db8:0:1::1"));
@@ -511,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_large_object_is_taken_and_a_second_has_to_fit_the_share() {
+    fn first_large_object_is_accepted_beyond_share() {
         let buffers = buffers(|_| ());
         let mut held = MemoryReservation::new(&buffers.connect(address(1)).unwrap());
         assert!(held.account.may_take(TOTAL) && !held.account.may_take(TOTAL + 1));
@@ -571,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_below_the_floor_is_woken() {
+    fn waiter_is_woken_when_below_floor() {
         let buffers = buffers(|_| ());
         let _hogs: Vec<MemoryReservation> = (0..100).map(|_| hog(&buffers, 1)).collect();
         let mut held = MemoryReservation::new(&buffers.connect(address(1)).unwrap());

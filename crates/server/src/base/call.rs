@@ -67,7 +67,8 @@ impl Peer {
                 user = self.user,
                 service = self.header.service.name(),
                 fault,
-                "a call is refused that cannot be understood; others of this connection are not logged"
+                "a call is refused that cannot be understood; others of this connection are not \
+                 logged"
             );
         }
     }

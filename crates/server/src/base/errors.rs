@@ -1,4 +1,4 @@
-//! Errors of the master, with HBase's classes and texts.
+//! Errors of the services, with HBase's classes and texts.
 
 use halite_types::TableName;
 use halite_wire::exception::ExceptionKind;

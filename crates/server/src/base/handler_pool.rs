@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_gives_the_work_back_and_a_panic_costs_no_thread() {
+    fn full_queue_rejects_task_and_panic_keeps_thread() {
         let (sender, receiver) = mpsc::channel();
         let pool = HandlerPool::start(&Machine::Os, "test", 1, 1).unwrap();
         let (started, starts) = mpsc::channel();

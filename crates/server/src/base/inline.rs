@@ -1,8 +1,8 @@
 //! Calls that are answered on the connection's task, and the limits of their work there.
 //!
-//! The task also serves other connections, so such a call uses memory only and ends within a
-//! fraction of a millisecond. A call beyond a limit continues on a thread. All limits are in this
-//! module; those of single reads are the engine's ([`MAX_MEMORY_CELLS`], [`MAX_MEMORY_BYTES`]).
+//! The thread of the task also serves other connections, so such a call uses memory only and ends
+//! within a fraction of a millisecond. A call beyond a limit continues on a thread. All limits are
+//! in this module; those of single reads are the engine's ([`MAX_MEMORY_CELLS`], [`MAX_MEMORY_BYTES`]).
 
 use halite_engine::scan::{MAX_MEMORY_BYTES, MAX_MEMORY_CELLS, ReadStats, ScanLimits};
 use halite_types::{Condition, Filter, RowOp};
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_memory_can_answer_stays_and_what_may_wait_goes_to_a_thread() {
+    fn executor_is_chosen_by_method_and_size() {
         assert_eq!(executor(Method::ClientGet, 60), Executor::Inline);
         assert_eq!(executor(Method::ClientMulti, 60_000), Executor::Inline);
         assert_eq!(executor(Method::ClientMulti, 2 << 20), Executor::Handler);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn each_limit_of_a_budget_ends_the_reads() {
+    fn each_budget_limit_ends_inline_reads() {
         let allows =
             |cells, filter_bytes, copied| InlineBudget { cells, filter_bytes }.allows_read(copied);
         assert!(allows(MAX_MEMORY_CELLS, MAX_MEMORY_BYTES, MAX_MEMORY_BYTES));

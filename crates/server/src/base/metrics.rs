@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_that_ends_in_a_panic_is_counted_no_more() {
+    fn gauge_is_decremented_after_panic() {
         let gauge = Gauge::default();
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let _counted = gauge.count_one();
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!((ended.is_err(), gauge.get()), (true, 0));
     }
     #[test]
-    fn an_exception_counts_under_its_name_or_as_another() {
+    fn exception_is_counted_by_name_or_as_other() {
         let figures = Exceptions::default();
         for kind in [Some(ExceptionKind::RegionTooBusy), Some(ExceptionKind::Io), None] {
             figures.add(ExceptionClass::from_kind(kind));
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_method_is_listed_once_it_was_called() {
+    fn method_is_listed_after_first_call() {
         let metrics = Metrics::default();
         assert_eq!(metrics.called().count(), 0);
         metrics.method(Method::ClientGet).exceptions.all.add(1);

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_names_of_a_region_are_understood_and_others_are_unknown_regions() {
+    fn region_specifier_accepts_full_and_encoded_names() {
         let encoded = "33b36c58f0da118f6c22fc0c24d60bf4";
         let named = |r#type, value: String| {
             encoded_name(&pb::RegionSpecifier { r#type, value: value.into() })
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn meta_is_one_of_hbases_own_tables() {
+    fn meta_is_a_system_table() {
         assert!(is_meta(&meta_table()) && is_system(&meta_table()));
         assert!(!is_meta(&"meta".parse().unwrap()) && !is_system(&"meta".parse().unwrap()));
     }

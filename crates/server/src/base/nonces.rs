@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nonce_counts_once_in_its_group_and_zero_counts_always() {
+    fn nonce_applies_once_per_group_and_zero_always() {
         let nonces = NonceManager::new(60_000, &[]);
         assert!(is_first(&nonces, 1, 7));
         assert!(!is_first(&nonces, 1, 7));
@@ -183,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_applied_before_the_start_counts() {
+    fn nonces_recovered_at_start_count_as_applied() {
         let nonces = NonceManager::new(60_000, &[Nonce { group: 1, number: 7 }]);
         assert!(!is_first(&nonces, 1, 7));
         assert!(is_first(&nonces, 1, 8));
     }
 
     #[test]
-    fn the_newest_are_kept_however_many_there_are_and_memory_stays_bounded() {
+    fn newest_nonces_are_kept_within_bound() {
         let nonces = NonceManager::new(3_600_000, &[]);
         let most = MAX_NONCES_PER_GENERATION as u64;
         assert!((1..=2 * most + 1).all(|number| is_first(&nonces, 1, number)));
@@ -200,14 +200,14 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_may_be_tried_again() {
+    fn nonce_of_failed_operation_is_reusable() {
         let nonces = NonceManager::new(60_000, &[]);
         drop(nonces.begin(to_nonce(1, 7)));
         assert!(is_first(&nonces, 1, 7));
     }
 
     #[test]
-    fn whoever_comes_while_it_is_under_way_waits_for_its_end() {
+    fn concurrent_retry_waits_for_first_attempt() {
         let nonces = NonceManager::new(60_000, &[]);
         let NonceState::First(first) = nonces.begin(to_nonce(1, 7)) else {
             panic!("nobody else has begun it")

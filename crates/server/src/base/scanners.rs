@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_call_receives_the_same_reply_and_others_the_expected_number() {
+    fn repeated_scanner_call_receives_cached_reply() {
         let registry = ScannerRegistry::new(&Limits::default(), 0);
         let id = registry.new_id();
         registry.open(id, 1, Box::new(Idle));
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_expires_unless_a_call_uses_the_scanner() {
+    fn lease_expires_unless_call_uses_scanner() {
         let registry = ScannerRegistry::new(&Limits::default(), 0);
         let (used, idle) = (registry.new_id(), registry.new_id());
         for id in [used, idle] {

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn meta_is_described_as_hbase_describes_it() {
+    fn meta_descriptor_matches_hbase() {
         let schema = schema(&own_meta_descriptor());
         let families: Vec<_> =
             schema.column_families.iter().map(|family| &family.name[..]).collect();

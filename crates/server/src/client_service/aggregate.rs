@@ -70,7 +70,8 @@ impl Aggregate {
         // methods.
         if columns.is_none() && method != Method::AggregateGetRowNum {
             return Err(CallError::do_not_retry(
-                "an aggregation's scan names no family; add one, and a column unless rows are counted",
+                "an aggregation's scan names no family; add one, and a column unless rows are \
+                 counted",
             ));
         }
         let columns = columns.unwrap_or(0);
@@ -80,7 +81,8 @@ impl Aggregate {
             }
         } else if !interpreter.ends_with(LONG) {
             let text = format!(
-                "{interpreter} is not offered by Halite; use org.apache.hadoop.hbase.client.coprocessor.{LONG}"
+                "{interpreter} is not offered by Halite; use \
+                 org.apache.hadoop.hbase.client.coprocessor.{LONG}"
             );
             return Err(CallError::new(ExceptionKind::DoNotRetry, text));
         }
@@ -201,20 +203,20 @@ mod tests {
         Row::new(cells.finish())
     }
 
-    fn gathered(method: Method, rows: &[Row]) -> Accumulator {
+    fn accumulate(method: Method, rows: &[Row]) -> Accumulator {
         let mut figures = Accumulator::default();
         rows.iter().for_each(|row| figures.add(method, false, row));
         figures
     }
 
     #[test]
-    fn numbers_are_gathered_over_cells_and_squares_over_rows() {
+    fn aggregates_sum_cells_and_square_row_sums() {
         let long = |number: i64| number.to_be_bytes();
         let rows = [row(&[&long(2), &long(3)]), row(&[&long(-4)]), row(&[b"text"])];
-        assert_eq!(gathered(Method::AggregateGetMax, &rows).best, Some(3));
-        assert_eq!(gathered(Method::AggregateGetMin, &rows).best, Some(-4));
-        let figures = gathered(Method::AggregateGetStd, &rows);
+        assert_eq!(accumulate(Method::AggregateGetMax, &rows).best, Some(3));
+        assert_eq!(accumulate(Method::AggregateGetMin, &rows).best, Some(-4));
+        let figures = accumulate(Method::AggregateGetStd, &rows);
         assert_eq!((figures.sum, figures.squares, figures.rows), (Some(1), Some(25 + 16), 3));
-        assert_eq!(gathered(Method::AggregateGetMax, &[row(&[b"text"])]).best, None);
+        assert_eq!(accumulate(Method::AggregateGetMax, &[row(&[b"text"])]).best, None);
     }
 }

@@ -96,12 +96,14 @@ fn load_error(
         ErrorKind::Corrupt => {
             let file = failed_file(load, error);
             CallError::do_not_retry(format!(
-                "{file} is no store file, or is damaged or cut short; the server's log says what is wrong with it"
+                "{file} is no store file, or is damaged or cut short; the server's log says what \
+                 is wrong with it"
             ))
         }
         ErrorKind::Unsupported | ErrorKind::NewerFormat => CallError::do_not_retry(format!(
-            "{file} has a version, compression or data block encoding that cannot be read here; the server's log says which. \
-             Write it as HFile version 3 with NONE, GZ, SNAPPY, LZ4 or ZSTD",
+            "{file} has a version, compression or data block encoding that cannot be read here; \
+             the server's log says which. Write it as HFile version 3 with NONE, GZ, SNAPPY, LZ4 \
+             or ZSTD",
             file = failed_file(load, error)
         )),
         _ => region::read_error(peer, region, error),
@@ -127,7 +129,8 @@ fn local_path(path: &str) -> Result<String, CallError> {
         .unwrap_or((FILE_SCHEME, path));
     if !scheme.eq_ignore_ascii_case(FILE_SCHEME) {
         let text = format!(
-            "{path} lies on another file system ({scheme}); bulk load reads files of the server's own disk only, so copy it there"
+            "{path} lies on another file system ({scheme}); bulk load reads files of the server's \
+             own disk only, so copy it there"
         );
         return Err(CallError::do_not_retry(text));
     }
@@ -216,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_copied_in_and_those_that_do_not_fit_are_not() {
+    fn bulk_load_copies_all_files_or_none() {
         let (rig, folder) = rig();
         rig.create("t", &["f", "g"], &["m"]);
         let first = || specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
@@ -284,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_elsewhere_is_answered_like_one_that_is_not_there() {
+    fn file_outside_load_directory_is_reported_as_missing() {
         let (rig, folder) = rig();
         let elsewhere = tempfile::tempdir().unwrap();
         rig.create("t", &["f"], &[]);
@@ -325,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn no_byte_of_a_file_is_in_an_answer() {
+    fn error_contains_no_bytes_of_rejected_file() {
         let (rig, folder) = rig();
         rig.create("t", &["f"], &[]);
         let region = || specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
@@ -363,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_read_as_hadoop_writes_them() {
+    fn hadoop_path_forms_are_accepted() {
         for path in ["/a/b c", "file:/a/b c", "file:///a/b c", "FILE://localhost/a/b c"] {
             assert_eq!(local_path(path).unwrap(), "/a/b c");
         }

@@ -1,5 +1,5 @@
-//! Decoding of calls. A call is decoded once: a deferred call either waits undecoded, or continues
-//! with its decoded message.
+//! Decoding of calls. A message is decoded once: a deferred call either waits undecoded, or
+//! continues with its decoded message.
 
 use std::sync::Arc;
 

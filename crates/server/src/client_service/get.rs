@@ -82,7 +82,8 @@ pub(super) fn get(
 impl ParsedGet {
     pub(super) fn new(get: &pb::Get) -> Result<Self, CallError> {
         if get.closest_row_before() {
-            let text = "Is this a pre-hbase-1.0.0 or asynchbase client? Client is invoking getClosestRowBefore removed in hbase-2.0.0 replaced by reverse Scan.";
+            let text = "Is this a pre-hbase-1.0.0 or asynchbase client? Client is invoking \
+                        getClosestRowBefore removed in hbase-2.0.0 replaced by reverse Scan.";
             return Err(CallError::new(ExceptionKind::UnknownProtocol, text));
         }
         let (existence_only, wants_metrics) = (get.existence_only(), get.query_metrics_enabled());

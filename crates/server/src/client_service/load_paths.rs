@@ -20,8 +20,9 @@ pub(super) fn resolve(context: &Context, path: &str) -> Result<String, CallError
     let directories = std::iter::once(staging.as_path()).chain(listed);
     resolve_below(directories, path).ok_or_else(|| {
         CallError::do_not_retry(format!(
-            "{path} is not there, or lies outside of the directories that bulk load reads: {} and those in the server's option bulkload-dirs; \
-             put the files below one of them, or have their directory listed",
+            "{path} is not there, or lies outside of the directories that bulk load reads: {} and \
+             those in the server's option bulkload-dirs; put the files below one of them, or have \
+             their directory listed",
             staging.display()
         ))
     })
@@ -45,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_and_steps_up_count_as_what_they_lead_to() {
+    fn symlinks_and_parent_components_are_resolved() {
         let folder = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(folder.path()).unwrap();
         let (inside, outside) = (root.join("in"), root.join("in-other"));

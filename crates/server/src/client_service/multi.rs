@@ -281,7 +281,8 @@ impl MultiExecution {
         let knows_it = self.call.peer.version.is_some();
         if knows_it && self.response_cells.bytes > self.context.config.limits.max_result_bytes {
             let text = format!(
-                "Max size exceeded: the answers so far have {} bytes of cells; ask for the rest by itself",
+                "Max size exceeded: the answers so far have {} bytes of cells; ask for the rest by \
+                 itself",
                 self.response_cells.bytes
             );
             return Some(CallError::new(ExceptionKind::MultiActionResultTooLarge, text));
@@ -291,12 +292,20 @@ impl MultiExecution {
 
     /// Returns the error if the response uses up the connection's share of the network buffers.
     fn over_share(&self) -> Option<CallError> {
-        (self.response_cells.memory > MAX_MEMORY_BYTES && self.call.peer.account.share_left() == 0).then(|| {
-            let kind = if self.call.peer.version.is_some() { ExceptionKind::MultiActionResultTooLarge } else { ExceptionKind::CallQueueTooBig };
-            let text =
-                format!("no network buffers are left for more than the {} bytes of the answers so far; ask for the rest again", self.response_cells.memory);
-            CallError::new(kind, text)
-        })
+        (self.response_cells.memory > MAX_MEMORY_BYTES && self.call.peer.account.share_left() == 0)
+            .then(|| {
+                let kind = if self.call.peer.version.is_some() {
+                    ExceptionKind::MultiActionResultTooLarge
+                } else {
+                    ExceptionKind::CallQueueTooBig
+                };
+                let text = format!(
+                    "no network buffers are left for more than the {} bytes of the answers so far; \
+                     ask for the rest again",
+                    self.response_cells.memory
+                );
+                CallError::new(kind, text)
+            })
     }
 
     /// Returns the error, for any client, if the response has reached the limit of one frame.
@@ -305,8 +314,18 @@ impl MultiExecution {
         let (bytes, most) =
             (self.response_cells.memory, limits.max_request_bytes.max(limits.max_result_bytes));
         (bytes > most).then(|| {
-            let kind = if self.call.peer.version.is_some() { ExceptionKind::MultiActionResultTooLarge } else { ExceptionKind::DoNotRetry };
-            CallError::new(kind, format!("the answers so far take {bytes} bytes, more than {most}; ask for the rest in a call of its own"))
+            let kind = if self.call.peer.version.is_some() {
+                ExceptionKind::MultiActionResultTooLarge
+            } else {
+                ExceptionKind::DoNotRetry
+            };
+            CallError::new(
+                kind,
+                format!(
+                    "the answers so far take {bytes} bytes, more than {most}; ask for the rest in \
+                     a call of its own"
+                ),
+            )
         })
     }
 
@@ -893,7 +912,7 @@ mod tests {
     }
 
     #[test]
-    fn a_multi_that_is_done_in_slices_is_answered_as_one_that_is_done_at_once() {
+    fn sliced_multi_returns_same_response_as_unsliced() {
         let rig = TestServer::new();
         rig.create("t", &["f"], &["m"]);
         let table = rig.context.engine.table(&name("t")).unwrap();
@@ -987,7 +1006,7 @@ mod tests {
 
     /// Without nonces, an action that was applied twice would have counted twice.
     #[test]
-    fn a_multi_that_is_deferred_in_the_middle_applies_each_action_once() {
+    fn multi_deferred_midway_applies_each_action_once() {
         let rig = TestServer::new();
         rig.create("t", &["f"], &["m"]);
         let table = rig.context.engine.table(&name("t")).unwrap();

@@ -136,9 +136,11 @@ fn close(service: &ClientService, id: u64) -> Result<CallStep, CallError> {
 
 fn unknown(id: u64) -> CallError {
     let text = format!(
-        "Unknown scanner '{id}'. This can happen due to any of the following reasons: a) Scanner id given is wrong, b) Scanner lease expired because of \
-         long wait between consecutive client checkins, c) Server may be closing down, d) the region was closed or split meanwhile. If the issue is due to \
-         reason (b), a possible fix would be increasing the value of 'hbase.client.scanner.timeout.period' configuration."
+        "Unknown scanner '{id}'. This can happen due to any of the following reasons: a) Scanner \
+         id given is wrong, b) Scanner lease expired because of long wait between consecutive \
+         client checkins, c) Server may be closing down, d) the region was closed or split \
+         meanwhile. If the issue is due to reason (b), a possible fix would be increasing the \
+         value of 'hbase.client.scanner.timeout.period' configuration."
     );
     CallError::new(ExceptionKind::UnknownScanner, text)
 }
@@ -202,7 +204,8 @@ fn open(
 fn check_count(service: &ClientService, call: &Call) -> Result<(), CallError> {
     if service.scanners.is_full(call.peer.connection) {
         let text = format!(
-            "this connection has {} scanners open, as many as it may; close those that are done with",
+            "this connection has {} scanners open, as many as it may; close those that are done \
+             with",
             service.context.config.limits.max_scanners_per_connection
         );
         return Err(CallError::do_not_retry(text));
@@ -223,7 +226,9 @@ struct ScanOpening {
 impl ScanOpening {
     /// Opens the scanner and begins to read from it.
     fn begin(self, lane: Executor) -> Result<CallStep, CallError> {
-        let Self { service, call, request, target, query, memory } = self;
+        let Self { service, call, mut request, target, query, memory } = self;
+        // The query contains both, and a scan that waits for a thread should not hold them twice.
+        (request.scan, request.region) = (None, None);
         let context = &service.context;
         let charge =
             region::check_quota(context, &call.peer, &target, EstimatedUsage::Scan { bytes: 0 })?;
@@ -273,7 +278,8 @@ fn hold_memory(
     let may_take = account.may_take(bytes) || (is_short && bytes <= MAX_SHORT_SCANNER_BYTES);
     if !may_take {
         let text = format!(
-            "no memory is left for a scanner of about {bytes} bytes (max-scanner-size); close scanners that are done with, or come again later"
+            "no memory is left for a scanner of about {bytes} bytes (max-scanner-size); close \
+             scanners that are done with, or come again later"
         );
         return Err(CallError::new(ExceptionKind::CallQueueTooBig, text));
     }
@@ -320,7 +326,8 @@ fn next(
         ScannerLookup::OutOfOrder(expected) => {
             let got = request.next_call_seq();
             let text = format!(
-                "Expected nextCallSeq: {expected} But the nextCallSeq got from client: {got}; scanner {id}"
+                "Expected nextCallSeq: {expected} But the nextCallSeq got from client: {got}; \
+                 scanner {id}"
             );
             Err(CallError::new(ExceptionKind::OutOfOrderScannerNext, text))
         }
@@ -606,7 +613,7 @@ mod tests {
     use crate::testing::test_server::{TestServer, name};
 
     #[test]
-    fn a_memstore_that_is_flushed_counts_for_a_scanner_that_nobody_asks() {
+    fn flushed_memstore_is_charged_to_idle_scanner() {
         let rig = TestServer::new();
         rig.create("t", &["f"], &[]);
         let table = rig.context.engine.table(&name("t")).unwrap();
@@ -634,7 +641,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_scanner_keeps_does_not_keep_the_frame() {
+    fn open_scanner_does_not_retain_request_frame() {
         let bytes = Bytes::from_static;
         let value = pb::FilterList {
             operator: pb::filter_list::Operator::MustPassAll.into(),

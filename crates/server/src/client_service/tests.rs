@@ -29,7 +29,7 @@ fn is_answered_inline<C: service::RpcMethod>(rig: &TestServer, request: &C::Requ
 }
 
 #[test]
-fn large_reads_from_memory_are_left_to_reader_threads() {
+fn large_memory_reads_run_on_reader_threads() {
     let rig = TestServer::new();
     let table = TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f"));
     rig.context.engine.create_table(table, Vec::new()).unwrap();
@@ -107,7 +107,7 @@ impl Clock for Gate {
 /// A thread that has locked a row may be waiting for the disk, and the connection's task also
 /// serves other connections.
 #[test]
-fn a_plain_write_of_a_row_that_is_held_is_not_waited_for_where_it_was_read() {
+fn write_to_locked_row_does_not_block_connection_task() {
     let directory = tempfile::tempdir().unwrap();
     let mut env = halite_engine::env::Env::os(directory.path()).unwrap();
     let gate = Gate {
@@ -212,7 +212,7 @@ fn a_plain_write_of_a_row_that_is_held_is_not_waited_for_where_it_was_read() {
 }
 
 #[test]
-fn what_a_filter_has_much_to_compare_of_is_not_answered_where_it_was_read() {
+fn costly_filter_comparison_is_not_run_inline() {
     let rig = TestServer::new();
     let table = TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f"));
     rig.context.engine.create_table(table, Vec::new()).unwrap();
@@ -280,7 +280,7 @@ fn what_a_filter_has_much_to_compare_of_is_not_answered_where_it_was_read() {
 /// Compiling regular expressions takes a tenth of a second, and the connection's task also
 /// serves other connections.
 #[test]
-fn what_has_regular_expressions_to_compile_is_not_answered_where_it_was_read() {
+fn regex_compilation_is_not_run_inline() {
     let rig = TestServer::new();
     let table = TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f"));
     rig.context.engine.create_table(table, Vec::new()).unwrap();
@@ -353,7 +353,7 @@ fn count_decodings<C: service::RpcMethod>(
 }
 
 #[test]
-fn a_deferred_call_continues_with_its_decoded_message() {
+fn deferred_call_continues_with_decoded_message() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let region =
@@ -406,7 +406,7 @@ fn a_deferred_call_continues_with_its_decoded_message() {
 
 /// A limit of the scanners of a connection holds for scans that wait for a thread too.
 #[test]
-fn scans_that_wait_for_a_thread_do_not_exceed_the_limit_of_scanners() {
+fn queued_scans_count_toward_scanner_limit() {
     let mut config = Config::default();
     config.limits.max_scanners_per_connection = 1;
     let rig = TestServer::with(config);

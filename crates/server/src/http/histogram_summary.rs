@@ -97,7 +97,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn two_histograms_are_merged_in_milliseconds() {
+    fn histograms_are_merged_in_milliseconds() {
         let (fast, slow) = (Histogram::default(), Histogram::default());
         (0..99).for_each(|_| fast.record(Duration::from_micros(4)));
         slow.record(Duration::from_micros(104));

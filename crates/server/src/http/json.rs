@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_written_as_json_with_hbase_s_indents() {
+    fn json_indentation_matches_hbase() {
         #[derive(Serialize)]
         struct Page {
             beans: Vec<Value>,
@@ -98,8 +98,10 @@ mod tests {
             whole: 2.0.into(),
             empty: Value::Group(Vec::new()),
         };
-        let expected = "{\n  \"beans\": [\n    {\n      \"a\\\"b\\\\\\n\": 1.5,\n      \"c\": true,\n      \"d\": \"text\"\n    }\n  ],\n  \"none\": [],\n  \
-                        \"most\": 18446744073709551615,\n  \"odd\": 0.0,\n  \"whole\": 2.0,\n  \"empty\": {}\n}";
+        let expected = "{\n  \"beans\": [\n    {\n      \"a\\\"b\\\\\\n\": 1.5,\n      \"c\": \
+                        true,\n      \"d\": \"text\"\n    }\n  ],\n  \"none\": [],\n  \"most\": \
+                        18446744073709551615,\n  \"odd\": 0.0,\n  \"whole\": 2.0,\n  \"empty\": \
+                        {}\n}";
         assert_eq!(text(&page), expected);
     }
 }

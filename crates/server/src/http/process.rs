@@ -102,7 +102,8 @@ mod tests {
 
     #[test]
     fn fields_are_parsed_after_name_with_brackets() {
-        let stat = "42 (a ) b) S 1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 7 0 1000 8192000 300 18446744073709551615 1 1";
+        let stat = "42 (a ) b) S 1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 7 0 1000 8192000 \
+                    300 18446744073709551615 1 1";
         let process = Process::from_stat(stat, 100, 4096);
         assert_eq!((process.cpu, process.threads), (Some(Duration::from_secs(3)), Some(7)));
         assert_eq!(

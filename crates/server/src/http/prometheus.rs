@@ -173,7 +173,8 @@ fn calls(figures: &MetricsSnapshot<'_>) -> Vec<Family> {
         help: "Time in a call queue",
         samples: Vec::new(),
     };
-    let help = "Exception responses by method, including those to the actions of a multi; without a method if it was unknown";
+    let help = "Exception responses by method, including those to the actions of a multi; without \
+                a method if it was unknown";
     let mut exceptions = Family { name: "halite_rpc_exceptions", help, samples: Vec::new() };
     for (method, counted) in figures.context.metrics.called() {
         let labels = vec![
@@ -458,7 +459,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_histogram_is_sorted_into_buckets_that_add_up() {
+    fn histogram_buckets_are_cumulative() {
         let histogram = Histogram::default();
         for us in [1, 40, 90, 400, 2_000_000, 100_000_000] {
             histogram.record(Duration::from_micros(us));

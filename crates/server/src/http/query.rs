@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_fits_as_java_s_object_names_do() {
+    fn bean_pattern_matches_like_java_object_name() {
         let name = "Hadoop:service=HBase,name=RegionServer,sub=Server";
         for (pattern, fits) in [
             ("*:*", true),

@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_are_those_of_the_last_seconds() {
+    fn request_rates_cover_last_seconds() {
         let rates = RequestRates::default();
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);

@@ -156,7 +156,7 @@ async fn region_server_bean_reports_store_and_request_counts() {
 
 /// Every bean and attribute also exists in HBase 2.6.4, by the names of its `/jmx`.
 #[tokio::test]
-async fn beans_and_attributes_are_named_as_hbase_names_them() {
+async fn bean_and_attribute_names_match_hbase() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/jmx/names.txt");
     let text = std::fs::read_to_string(path).unwrap();
     let known: BTreeSet<&str> = text.lines().collect();
@@ -329,7 +329,7 @@ async fn calls_are_counted_by_operation_and_outcome() {
 }
 
 #[tokio::test]
-async fn what_is_refused_before_it_is_a_call_and_inside_a_multi_is_counted_too() {
+async fn rejected_frames_and_failed_multi_actions_are_counted() {
     let web = Web::with(|config| {
         (config.limits.max_request_bytes, config.limits.max_result_bytes) = (100_000, 1);
     })
@@ -382,7 +382,7 @@ async fn what_is_refused_before_it_is_a_call_and_inside_a_multi_is_counted_too()
 }
 
 #[tokio::test]
-async fn reads_of_many_cells_wait_for_a_thread_and_others_do_not() {
+async fn only_reads_of_many_cells_use_handler_thread() {
     let web = Web::start().await;
     let region = specifier(&web.engine.regions(&"t1".parse().unwrap()).unwrap().remove(0));
     let table = web.engine.table(&"t1".parse().unwrap()).unwrap();
@@ -529,7 +529,7 @@ impl Client {
 }
 
 #[tokio::test]
-async fn one_attribute_can_be_asked_for_and_what_is_not_there_is_an_error() {
+async fn single_attribute_is_returned_and_unknown_one_rejected() {
     let web = Web::start().await;
     let body = web.body("/jmx?get=java.lang:type=Runtime::Pid").await;
     assert_eq!(attribute(&body, "Pid"), std::process::id().to_string());
@@ -542,7 +542,7 @@ async fn one_attribute_can_be_asked_for_and_what_is_not_there_is_an_error() {
 }
 
 #[tokio::test]
-async fn prometheus_gets_every_sample_under_a_type_and_an_end() {
+async fn prometheus_samples_have_type_and_end_marker() {
     let web = Web::start().await;
     let (head, body) = web.get("/metrics").await;
     assert!(head.contains("content-type: application/openmetrics-text"), "{head}");

@@ -145,7 +145,8 @@ pub(super) fn table_state(
         (_, State::Enabled | State::Disabled) => {}
         _ => {
             return Err(CallError::do_not_retry(
-                "a table is enabled or disabled here, with nothing between; give ENABLED or DISABLED",
+                "a table is enabled or disabled here, with nothing between; give ENABLED or \
+                 DISABLED",
             ));
         }
     }

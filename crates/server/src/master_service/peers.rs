@@ -141,7 +141,8 @@ fn check_same_peer(
     ];
     match fixed.into_iter().find(|(_, _, old, new)| old != new) {
         Some((what, short, old, new)) => Err(CallError::do_not_retry(format!(
-            "Changing the {what} on an existing peer is not allowed. Existing {short} '{old}' for peer {id} does not match new {short} '{new}'"
+            "Changing the {what} on an existing peer is not allowed. Existing {short} '{old}' for \
+             peer {id} does not match new {short} '{new}'"
         ))),
         None => Ok(()),
     }
@@ -260,7 +261,8 @@ fn check_room(before: (usize, usize), after: (usize, usize)) -> Result<(), CallE
     }
     if grow.1 && bytes > MAX_TOTAL_BYTES {
         let text = format!(
-            "the replication peers would have {bytes} bytes; {MAX_TOTAL_BYTES} are kept at most, so remove some or shorten what they list"
+            "the replication peers would have {bytes} bytes; {MAX_TOTAL_BYTES} are kept at most, \
+             so remove some or shorten what they list"
         );
         return Err(CallError::do_not_retry(text));
     }
@@ -306,7 +308,8 @@ fn check_config(own: &[String], config: &pb::ReplicationPeer) -> Result<(), Call
     }
     if !config.replicate_all() && has_excluded {
         return Err(CallError::do_not_retry(
-            "Need clean exclude-namespaces or exclude-table-cfs config firstly when replicate_all flag is false",
+            "Need clean exclude-namespaces or exclude-table-cfs config firstly when replicate_all \
+             flag is false",
         ));
     }
     check_conflict(&config.namespaces, &config.table_cfs)?;
@@ -337,7 +340,8 @@ fn own_keys(asked: &RequestContext<'_>) -> Vec<String> {
 fn check_other_cluster(own: &[String], key: &str) -> Result<(), CallError> {
     if own.iter().any(|own| own == key) {
         let text = format!(
-            "Invalid cluster key: {key}, should not replicate to itself for HBaseInterClusterReplicationEndpoint"
+            "Invalid cluster key: {key}, should not replicate to itself for \
+             HBaseInterClusterReplicationEndpoint"
         );
         return Err(CallError::do_not_retry(text));
     }
@@ -354,7 +358,8 @@ fn check_entry_filters(config: &pb::ReplicationPeer) -> Result<(), CallError> {
         .and_then(|setting| setting.value.split(',').find(|class| !class.trim().is_empty()))
     {
         Some(class) => Err(CallError::do_not_retry(format!(
-            "Configured WALEntryFilter {class} could not be created. Failing add/update peer operation."
+            "Configured WALEntryFilter {class} could not be created. Failing add/update peer \
+             operation."
         ))),
         None => Ok(()),
     }

@@ -56,7 +56,8 @@ fn quota_row(request: &pb::SetQuotaRequest) -> Result<QuotaRow, CallError> {
         (None, None, Some(namespace), _) => (format!("n.{namespace}"), settings),
         (None, None, None, Some(server)) => (format!("r.{server}"), settings),
         (None, None, None, None) => {
-            let text = "java.lang.UnsupportedOperationException: a user, a table, a namespace or region server must be specified";
+            let text = "java.lang.UnsupportedOperationException: a user, a table, a namespace or \
+                        region server must be specified";
             return Err(CallError::do_not_retry(text));
         }
     };

@@ -105,8 +105,8 @@ fn check_split_row(
         if open.middle_row()?.is_some() {
             return Ok(());
         }
-        let text = "Region not splittable because bestSplitPoint = null, maybe table is too small for auto split. For force split, try \
-                    specifying split row";
+        let text = "Region not splittable because bestSplitPoint = null, maybe table is too small \
+                    for auto split. For force split, try specifying split row";
         return Err(CallError::do_not_retry(text));
     };
     let shown = halite_types::key::to_string_binary(at);
@@ -190,7 +190,8 @@ fn check_mergeable(regions: &mut [RegionInfo], forcible: bool) -> Result<TableNa
         Some([a, b]) if !forcible => {
             let (a, b) = (a.display_name(), b.display_name());
             refuse(format!(
-                "Unable to merge non-adjacent or non-overlapping regions '{a}', '{b}' when force=false"
+                "Unable to merge non-adjacent or non-overlapping regions '{a}', '{b}' when \
+                 force=false"
             ))
         }
         _ => Ok(first.table.clone()),
@@ -257,7 +258,8 @@ pub(super) fn truncate(
         return Ok(pb::TruncateRegionResponse { proc_id: Some(id) });
     }
     if request.region_info.replica_id() != 0 {
-        let text = "Can't truncate replicas directly. Replicas are auto-truncated when their primary is truncated.";
+        let text = "Can't truncate replicas directly. Replicas are auto-truncated when their \
+                    primary is truncated.";
         return Err(CallError::do_not_retry(text));
     }
     check_enabled(asked.engine(), &table)?;

@@ -23,7 +23,11 @@ pub(crate) fn roll_regions(master: &Master, shutdown: &Shutdown) {
             .map_err(CallError::do_not_retry)
             .and_then(|rolling| roll(master, &table, &rolling, shutdown));
         if let Err(fault) = rolled {
-            tracing::warn!(table = %table.name(), "the regions of future times were not created: {}", fault.exception());
+            tracing::warn!(
+                table = %table.name(),
+                "the regions of future times were not created: {}",
+                fault.exception()
+            );
         }
     }
 }
@@ -53,7 +57,11 @@ fn roll(
             Ok(master.context.engine.split_region(name, Some(border.clone()))?)
         })?;
         regions = list()?;
-        tracing::info!(table = %table.name(), "a region of future times starts at {}", halite_types::key::to_string_binary(&border));
+        tracing::info!(
+            table = %table.name(),
+            "a region of future times starts at {}",
+            halite_types::key::to_string_binary(&border)
+        );
     }
     Ok(())
 }
@@ -64,6 +72,7 @@ fn check_region_count(master: &Master, count: usize) -> Result<(), CallError> {
         return Ok(());
     }
     Err(CallError::do_not_retry(format!(
-        "it has {count} regions, and max_regions_per_table is {most}; merge regions of times that are past, or raise it"
+        "it has {count} regions, and max_regions_per_table is {most}; merge regions of times that \
+         are past, or raise it"
     )))
 }

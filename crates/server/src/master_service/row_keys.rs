@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_in_the_lint_is_a_line_of_the_log() {
+    fn lint_panic_is_logged() {
         let lines = unless_it_panics(|| panic!("a fault of the lint"));
         assert!(lines[0].contains("the table is made without it"), "{lines:?}");
     }

@@ -50,16 +50,19 @@ const COPROCESSORS: [&str; 2] = [
 const NO_CODECS: [(&str, &str); 4] = [
     (
         "LZO",
-        "java.lang.RuntimeException: java.lang.ClassNotFoundException: com.hadoop.compression.lzo.LzoCodec",
+        "java.lang.RuntimeException: java.lang.ClassNotFoundException: \
+         com.hadoop.compression.lzo.LzoCodec",
     ),
     ("BZIP2", "java.lang.UnsupportedOperationException"),
     (
         "LZMA",
-        "java.lang.RuntimeException: java.lang.ClassNotFoundException: org.apache.hadoop.hbase.io.compress.xz.LzmaCodec",
+        "java.lang.RuntimeException: java.lang.ClassNotFoundException: \
+         org.apache.hadoop.hbase.io.compress.xz.LzmaCodec",
     ),
     (
         "BROTLI",
-        "java.lang.RuntimeException: java.lang.ClassNotFoundException: org.apache.hadoop.hbase.io.compress.brotli.BrotliCodec",
+        "java.lang.RuntimeException: java.lang.ClassNotFoundException: \
+         org.apache.hadoop.hbase.io.compress.brotli.BrotliCodec",
     ),
 ];
 
@@ -88,7 +91,8 @@ impl Checker {
     fn refuse(&self, message: &str) -> Result<(), CallError> {
         if self.strict {
             let mend = format!(
-                " Set {SWITCH} to false at conf or table descriptor if you want to bypass sanity checks"
+                " Set {SWITCH} to false at conf or table descriptor if you want to bypass sanity \
+                 checks"
             );
             return Err(CallError::do_not_retry(format!("{message}{mend}")));
         }
@@ -102,8 +106,8 @@ impl Checker {
         {
             let given = &table.attributes[tab::MAX_FILESIZE];
             self.refuse(&format!(
-                "MAX_FILESIZE for table descriptor or \"hbase.hregion.max.filesize\" ({given}) is too small, which might cause over splitting \
-                 into unmanageable number of regions."
+                "MAX_FILESIZE for table descriptor or \"hbase.hregion.max.filesize\" ({given}) is \
+                 too small, which might cause over splitting into unmanageable number of regions."
             ))?;
         }
         if number(&table.attributes, tab::MEMSTORE_FLUSHSIZE)?
@@ -111,8 +115,8 @@ impl Checker {
         {
             let given = &table.attributes[tab::MEMSTORE_FLUSHSIZE];
             self.refuse(&format!(
-                "MEMSTORE_FLUSHSIZE for table descriptor or \"hbase.hregion.memstore.flush.size\" ({given}) is too small, which might cause \
-                 very frequent flushing."
+                "MEMSTORE_FLUSHSIZE for table descriptor or \"hbase.hregion.memstore.flush.size\" \
+                 ({given}) is too small, which might cause very frequent flushing."
             ))?;
         }
         if table.family_count() == 0 {
@@ -227,7 +231,8 @@ impl Checker {
         if files < 1000 {
             let name = to_string_binary(family.name());
             let text = format!(
-                "Blocking file count '{BLOCKING_FILES}' {files} is below recommended minimum of 1000 for column family {name}"
+                "Blocking file count '{BLOCKING_FILES}' {files} is below recommended minimum of \
+                 1000 for column family {name}"
             );
             self.refuse(&text)?;
         }
@@ -304,7 +309,8 @@ fn log_plain_storage(table: &TableDescriptor, family: &FamilyDescriptor) {
         if is_new {
             let name = to_string_binary(family.name());
             warn!(
-                "table {}: family {name} asks for {wish}, which is kept and not applied: its files are written plain",
+                "table {}: family {name} asks for {wish}, which is kept and not applied: its files \
+                 are written plain",
                 table.name()
             );
         }
@@ -362,8 +368,7 @@ mod tests {
 
     /// Logged once per process, so no other test may name these codecs.
     #[test]
-    fn what_is_stored_plain_against_the_wish_of_a_family_is_logged_once_for_each_codec_and_encoding()
-     {
+    fn unsupported_codec_or_encoding_is_logged_once() {
         let log = Log::default();
         let logged = |family: FamilyDescriptor| {
             with_default(log.clone(), || check(&table(family))).unwrap();
@@ -375,8 +380,10 @@ mod tests {
         assert_eq!(
             logged(family().set("COMPRESSION", "SNAPPY").set("DATA_BLOCK_ENCODING", "PREFIX")),
             [
-                "table t: family f asks for compression SNAPPY, which is kept and not applied: its files are written plain",
-                "table t: family f asks for data block encoding PREFIX, which is kept and not applied: its files are written plain"
+                "table t: family f asks for compression SNAPPY, which is kept and not applied: its \
+                 files are written plain",
+                "table t: family f asks for data block encoding PREFIX, which is kept and not \
+                 applied: its files are written plain"
             ]
         );
         assert!(logged(family().set("COMPRESSION", "SNAPPY")).is_empty());
@@ -401,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinary_table_passes() {
+    fn valid_table_passes_sanity_check() {
         check(&table(family())).unwrap();
         check(
             &table(family().set("TTL", 1).set("BLOCKSIZE", 1024))
@@ -422,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hbase_refuses_is_refused_in_its_words() {
+    fn invalid_table_is_rejected_with_hbase_message() {
         let cases = [
             (
                 TableDescriptor::new("t".parse().unwrap()),
@@ -430,7 +437,8 @@ mod tests {
             ),
             (
                 table(family()).set("MAX_FILESIZE", 1024),
-                "MAX_FILESIZE for table descriptor or \"hbase.hregion.max.filesize\" (1024) is too small",
+                "MAX_FILESIZE for table descriptor or \"hbase.hregion.max.filesize\" (1024) is too \
+                 small",
             ),
             (
                 table(family()).set("MEMSTORE_FLUSHSIZE", 0),
@@ -463,7 +471,8 @@ mod tests {
             ),
             (
                 table(family().set("COMPRESSION", "LZO")),
-                "java.lang.RuntimeException: java.lang.ClassNotFoundException: com.hadoop.compression.lzo.LzoCodec",
+                "java.lang.RuntimeException: java.lang.ClassNotFoundException: \
+                 com.hadoop.compression.lzo.LzoCodec",
             ),
             (
                 table(family().set("COMPRESSION", "bzip2")),
@@ -508,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn the_switch_of_the_table_lets_odd_tables_pass_but_never_what_would_be_believed_to_work() {
+    fn disabled_sanity_checks_still_reject_unsupported_features() {
         let odd =
             table(family().set("BLOCKSIZE", 512)).set("MEMSTORE_FLUSHSIZE", 1).set(SWITCH, "false");
         check(&odd).unwrap();
@@ -525,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn tiering_is_accepted_with_its_store_engine_at_either_level() {
+    fn tiering_requires_date_tiered_store_engine() {
         check(&table(family()).set(TIERING, "TIME_RANGE").set(STORE_ENGINE, DATE_TIERED)).unwrap();
         let mut tiered = family();
         tiered.configuration.insert(TIERING.to_owned(), "TIME_RANGE".to_owned());

@@ -79,7 +79,8 @@ pub(super) fn decommission(
     if request.offload && has_regions && request.server_name.iter().any(|server| key(server) == own)
     {
         return Err(CallError::do_not_retry(
-            "Unable to determine a plan to move the regions of the only server; decommission it without offload",
+            "Unable to determine a plan to move the regions of the only server; decommission it \
+             without offload",
         ));
     }
     Ok(pb::DecommissionRegionServersResponse {})

@@ -96,7 +96,12 @@ pub(super) fn is_done(
         .as_ref()
         .map(|snapshot| &snapshot.name[..])
         .filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| unknown("No snapshot name passed in request, can't figure out which snapshot you want to check.".to_owned()))?;
+    let name = name.ok_or_else(|| {
+        unknown(
+            "No snapshot name passed in request, can't figure out which snapshot you want to check."
+                .to_owned(),
+        )
+    })?;
     if !asked.state.signed_procedures.is_done(&asked.state.procedures, SNAPSHOT, name)? {
         return Ok(pb::IsSnapshotDoneResponse {
             done: Some(false),

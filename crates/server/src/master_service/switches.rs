@@ -90,7 +90,8 @@ pub(super) fn normalize(
         && let Some(table) =
             super::describe::requested_tables(asked, request)?.into_iter().find(should_normalize)
     {
-        let text = "its regions are not normalized by Halite; split and merge them, or take NORMALIZATION_ENABLED off the table";
+        let text = "its regions are not normalized by Halite; split and merge them, or take \
+                    NORMALIZATION_ENABLED off the table";
         return Err(CallError::do_not_retry(format!("table {}: {text}", table.name())));
     }
     Ok(pb::NormalizeResponse { normalizer_ran })

@@ -74,12 +74,14 @@ pub(super) fn check_may_exceed(throttle: Option<&pb::Throttle>) -> Result<(), Ca
     if !any(&general) {
         if !any(&reads) {
             return Err(CallError::do_not_retry(
-                "Please set at least one read region server quota before enable exceed throttle quota",
+                "Please set at least one read region server quota before enable exceed throttle \
+                 quota",
             ));
         }
         if !any(&writes) {
             return Err(CallError::do_not_retry(
-                "Please set at least one write region server quota before enable exceed throttle quota",
+                "Please set at least one write region server quota before enable exceed throttle \
+                 quota",
             ));
         }
     }

@@ -78,7 +78,8 @@ pub(super) fn check_new_trackers(
                 let before = before?;
                 if before.current == MIGRATION && trackers.current != MIGRATION && !enabled {
                     let text = format!(
-                        "Should not change store file tracker implementation from {MIGRATION} while table {} is disabled",
+                        "Should not change store file tracker implementation from {MIGRATION} \
+                         while table {} is disabled",
                         new.name()
                     );
                     return Err(CallError::new(ExceptionKind::TableNotEnabled, text));
@@ -156,7 +157,8 @@ fn tracker_name(text: &str) -> Result<String, CallError> {
         MIGRATION | "MIGRATIONSTOREFILETRACKER" => Ok(MIGRATION.to_owned()),
         // HBase's text, in a class that clients do not retry.
         _ => Err(CallError::do_not_retry(format!(
-            "java.lang.RuntimeException: java.lang.RuntimeException: java.lang.ClassNotFoundException: Class {text} not found"
+            "java.lang.RuntimeException: java.lang.RuntimeException: \
+             java.lang.ClassNotFoundException: Class {text} not found"
         ))),
     }
 }
@@ -180,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tracker_changes_by_way_of_migration_only() {
+    fn store_file_tracker_changes_only_through_migration() {
         let (default, file) = (table("DEFAULT", None), table("FILE", None));
         let moving = table("MIGRATION", Some(("DEFAULT", "FILE")));
         assert_eq!(refusal(&default, &default), None);
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_family_cannot_be_moving_and_a_disabled_table_cannot_end_a_move() {
+    fn migration_is_rejected_for_new_families_and_disabled_tables() {
         let moving = table("MIGRATION", Some(("DEFAULT", "FILE")));
         assert!(
             check_new_trackers(&moving, None)
@@ -238,9 +240,10 @@ mod tests {
         assert_eq!(tracker_name("default").unwrap(), "DEFAULT");
         let refused = tracker_name("nosuch.Tracker").unwrap_err();
         assert!(refused.exception().is_do_not_retry());
-        assert!(
-            refused.exception().message().ends_with("java.lang.RuntimeException: java.lang.ClassNotFoundException: Class nosuch.Tracker not found")
-        );
+        assert!(refused.exception().message().ends_with(
+            "java.lang.RuntimeException: java.lang.ClassNotFoundException: Class nosuch.Tracker \
+             not found"
+        ));
         assert_eq!(
             check_target("nosuch.Tracker").unwrap_err().exception().message(),
             "java.lang.ClassNotFoundException: nosuch.Tracker"

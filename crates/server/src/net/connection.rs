@@ -211,7 +211,12 @@ impl<'a> Task<'a> {
     }
 
     async fn run(mut self, mut shutdown: Shutdown) {
-        tracing::debug!(address = %self.peer.address, service = self.peer.header.service.name(), user = self.peer.user, "connected");
+        tracing::debug!(
+            address = %self.peer.address,
+            service = self.peer.header.service.name(),
+            user = self.peer.user,
+            "connected"
+        );
         let mut stop = pin!(shutdown.requested());
         let mut tick = pin!(tokio::time::sleep(self.tick_period()));
         let mut stopping = false;
@@ -425,7 +430,12 @@ impl<'a> Task<'a> {
     fn refuse(&mut self, fault: &PeerFault) {
         if fault.closes_connection() {
             self.context.metrics.protocol_errors.add(1);
-            tracing::warn!(address = %self.peer.address, user = self.peer.user, %fault, "a connection is closed for what it sent");
+            tracing::warn!(
+                address = %self.peer.address,
+                user = self.peer.user,
+                %fault,
+                "a connection is closed for what it sent"
+            );
             (self.ending, self.is_refused) = (true, true);
         } else {
             self.peer.log_protocol_error(fault);
@@ -544,7 +554,8 @@ impl<'a> Task<'a> {
             self.turn_until += self.tick_period();
         } else if self.turn.is_some() && now > self.turn_until {
             return timed_out(
-                "the client is too slow in sending a request beyond its share, while others wait to do the same",
+                "the client is too slow in sending a request beyond its share, while others wait \
+                 to do the same",
             );
         }
         self.starved = self.is_starved().then(|| self.starved.unwrap_or(now));
@@ -552,7 +563,8 @@ impl<'a> Task<'a> {
             && self.turn.is_none()
         {
             let text = format!(
-                "no network buffers for the rest of its request, of which {} bytes were received (max-network-buffer-size, max-address-buffer-size)",
+                "no network buffers for the rest of its request, of which {} bytes were received \
+                 (max-network-buffer-size, max-address-buffer-size)",
                 self.read_buffer.len()
             );
             return Err(io::Error::new(io::ErrorKind::QuotaExceeded, text));

@@ -53,7 +53,12 @@ pub(crate) async fn serve(
         let Some(account) = context.buffers.connect(address.ip()) else {
             context.metrics.connections_rejected.add(1);
             let limit = context.config.limits.max_connections_per_address;
-            tracing::warn!(?port, %address, limit, "connection refused: its address has max-connections-per-address open");
+            tracing::warn!(
+                ?port,
+                %address,
+                limit,
+                "connection refused: its address has max-connections-per-address open"
+            );
             continue;
         };
         prepare(&stream);

@@ -96,14 +96,14 @@ mod tests {
     }
 
     /// Returns the beginning of a frame.
-    fn begun(length: u32, there: usize) -> BytesMut {
+    fn partial_frame(length: u32, there: usize) -> BytesMut {
         let mut buffer = BytesMut::from(&length.to_be_bytes()[..]);
         buffer.resize(there + 4, 7);
         buffer
     }
 
     #[test]
-    fn what_is_missing_of_a_frame_is_known() {
+    fn missing_frame_bytes_are_reported() {
         let account = account();
         let missing = |buffer: BytesMut| {
             let input = ReadBuffer::new(buffer, &account);
@@ -111,21 +111,24 @@ mod tests {
         };
         assert_eq!(missing(BytesMut::new()), (0, false));
         assert_eq!(missing(BytesMut::from(&[0, 0][..])), (2, false));
-        assert_eq!(missing(begun(10, 0)), (10, false));
-        assert_eq!(missing(begun(10, 9)), (1, false));
-        assert_eq!(missing(begun(10, 10)), (0, true));
-        assert_eq!(missing(begun(10, 13)), (0, true));
+        assert_eq!(missing(partial_frame(10, 0)), (10, false));
+        assert_eq!(missing(partial_frame(10, 9)), (1, false));
+        assert_eq!(missing(partial_frame(10, 10)), (0, true));
+        assert_eq!(missing(partial_frame(10, 13)), (0, true));
         // A keep-alive is accepted, and an invalid length is rejected.
         assert_eq!(
-            (missing(begun(u32::MAX, 0)), missing(begun(i32::MIN.cast_unsigned(), 3))),
+            (
+                missing(partial_frame(u32::MAX, 0)),
+                missing(partial_frame(i32::MIN.cast_unsigned(), 3))
+            ),
             ((0, true), (0, true))
         );
     }
 
     #[test]
-    fn the_buffer_of_a_large_frame_is_not_kept() {
+    fn buffer_of_large_frame_is_released() {
         let account = account();
-        let mut buffer = begun(1 << 20, 1 << 20);
+        let mut buffer = partial_frame(1 << 20, 1 << 20);
         buffer.extend_from_slice(&[0, 0, 0, 9, 1, 2]);
         let mut input = ReadBuffer::new(buffer, &account);
         let FrameStatus::Frame(frame) = input.next(&RpcLimits::default()).unwrap() else {

@@ -130,7 +130,7 @@ mod tests {
     use crate::config::Limits;
 
     #[test]
-    fn a_write_is_cut_to_the_bytes_of_a_turn() {
+    fn write_is_limited_to_bytes_per_turn() {
         let pieces: VecDeque<Bytes> =
             [10, 20, 30].map(|length| Bytes::from(vec![7; length])).into();
         let lengths = |max_bytes| {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn small_frames_become_one_piece_and_large_ones_stay_apart() {
+    fn small_frames_are_joined_and_large_frames_stay_separate() {
         let account = Buffers::new(&Limits::default()).connect([127, 0, 0, 1].into()).unwrap();
         let mut output = SendQueue::new(&account);
         for length in [10, 20, JOIN_BYTES, 30, 40] {

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_now_and_then_is_standing_still() {
+    fn occasional_bytes_count_as_stalled() {
         assert!(stalls(1000, 0));
         assert!(stalls(1000, 1));
         assert!(stalls(1 << 20, 500));

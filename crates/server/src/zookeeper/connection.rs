@@ -161,7 +161,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     if permit.is_none() && self.received.len().saturating_add(bytes) > LARGE_BYTES {
                         let few = |_| {
                             Error::invalid(format!(
-                                "a packet of more than {LARGE_BYTES} bytes while too many of them are on their way"
+                                "a packet of more than {LARGE_BYTES} bytes while too many of them \
+                                 are on their way"
                             ))
                         };
                         permit = Some(

@@ -39,7 +39,8 @@ fn counts(ServerStats { metrics, nodes, .. }: &ServerStats<'_>) -> String {
     let (received, sent, connections) =
         (metrics.packets_received.get(), metrics.packets_sent.get(), metrics.connections.get());
     format!(
-        "Received: {received}\nSent: {sent}\nConnections: {connections}\nOutstanding: 0\nZxid: 0x1\nMode: standalone\nNode count: {}\n",
+        "Received: {received}\nSent: {sent}\nConnections: {connections}\nOutstanding: 0\n\
+         Zxid: 0x1\nMode: standalone\nNode count: {}\n",
         nodes()
     )
 }

@@ -65,12 +65,18 @@ fn begin(
     let metrics = &shared.context.metrics.zookeeper;
     if connections.len() >= shared.context.config.limits.max_connections {
         metrics.connections_rejected.add(1);
-        tracing::warn!(%peer, "refused a ZooKeeper connection: too many are open (max_connections)");
+        tracing::warn!(
+            %peer,
+            "refused a ZooKeeper connection: too many are open (max_connections)"
+        );
         return;
     }
     let Some(account) = shared.context.buffers.connect(peer.ip()) else {
         metrics.connections_rejected.add(1);
-        tracing::warn!(%peer, "ZooKeeper connection refused: its address has max-connections-per-address open");
+        tracing::warn!(
+            %peer,
+            "ZooKeeper connection refused: its address has max-connections-per-address open"
+        );
         return;
     };
     let Ok(local) = stream.local_addr() else { return };

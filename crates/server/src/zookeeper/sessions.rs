@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_have_ids_of_their_own_and_can_be_taken_up_again() {
+    fn session_ids_are_unique_and_sessions_resume() {
         let sessions = Sessions::new(1_795_289_608_650);
         let (first, second) = (
             sessions.open(&connect_request(0, Bytes::new())),
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_cannot_be_proved_is_gone() {
+    fn unverifiable_session_is_reported_expired() {
         let sessions = Sessions::new(1_795_289_608_650);
         let first = sessions.open(&connect_request(0, Bytes::new()));
         let other = Sessions::new(1_795_289_999_999);

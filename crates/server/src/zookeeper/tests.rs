@@ -159,7 +159,7 @@ impl Client {
 }
 
 #[tokio::test]
-async fn a_client_finds_the_servers_under_the_address_it_connected_to() {
+async fn znodes_advertise_address_client_connected_to() {
     let server = Server::new();
     for (local, host) in [
         ("10.1.2.3:2181", "10.1.2.3"),
@@ -189,7 +189,7 @@ async fn a_client_finds_the_servers_under_the_address_it_connected_to() {
 
 /// asynchbase treats any other response as a cluster of version 0.94.
 #[tokio::test]
-async fn what_is_not_there_is_no_node() {
+async fn unknown_path_returns_no_node() {
     let server = Server::new();
     let mut client = server.session().await;
     for path in [
@@ -214,7 +214,7 @@ async fn what_is_not_there_is_no_node() {
 }
 
 #[tokio::test]
-async fn the_tree_has_the_nodes_of_a_cluster_at_rest_and_its_tables() {
+async fn znode_tree_matches_idle_hbase_cluster_and_lists_tables() {
     let server = Server::new();
     let engine = &server.state.context.engine;
     for name in ["t1", "t2"] {
@@ -228,7 +228,9 @@ async fn the_tree_has_the_nodes_of_a_cluster_at_rest_and_its_tables() {
     engine.disable_table(&"t2".parse().unwrap()).unwrap();
     let mut client = server.session().await;
     assert_eq!(client.children("/").await, ["hbase", "zookeeper"]);
-    let captured = "meta-region-server rs splitWAL backup-masters flush-table-proc master-maintenance online-snapshot master running draining namespace hbaseid table";
+    let captured = "meta-region-server rs splitWAL backup-masters flush-table-proc \
+                    master-maintenance online-snapshot master running draining namespace hbaseid \
+                    table";
     let mut captured: Vec<&str> = captured.split(' ').collect();
     captured.sort_unstable();
     assert_eq!(client.children("/hbase").await, captured);
@@ -250,7 +252,7 @@ async fn the_tree_has_the_nodes_of_a_cluster_at_rest_and_its_tables() {
 }
 
 #[tokio::test]
-async fn the_parent_is_where_it_was_put() {
+async fn configured_znode_parent_is_used() {
     let server = Server::with(Config { znode_parent: "/our/own".to_string(), ..Config::default() });
     let mut client = server.session().await;
     assert_eq!(client.children("/").await, ["our", "zookeeper"]);
@@ -264,7 +266,7 @@ async fn the_parent_is_where_it_was_put() {
 
 /// gohbase neither sends nor reads such a byte.
 #[tokio::test]
-async fn a_session_has_the_timeout_zookeeper_would_give_and_the_last_byte_is_mirrored() {
+async fn session_timeout_is_clamped_and_read_only_byte_mirrored() {
     let server = Server::new();
     for (asked, given, read_only, length) in
         [(90_000, 40_000, Some(false), 37), (30_000, 30_000, None, 36), (5, 4000, Some(true), 37)]
@@ -292,7 +294,7 @@ async fn session_resumes_on_new_connection_unless_unknown() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_session_is_answered_and_then_comes_the_end_of_the_connection() {
+async fn session_close_is_answered_before_connection_closes() {
     let mut client = Server::new().session().await;
     client.call(Request::CloseSession).await.unwrap();
     client.end().await.unwrap();
@@ -303,7 +305,7 @@ fn create(path: &str, flags: i32) -> Request {
 }
 
 #[tokio::test]
-async fn a_client_makes_znodes_below_the_parent_and_they_stay() {
+async fn znodes_created_by_client_persist_under_parent() {
     let server = Server::new();
     let mut client = server.session().await;
     let path = |path: &str| path.to_string();
@@ -381,7 +383,7 @@ async fn clients_cannot_fill_the_store_with_znodes() {
 }
 
 #[tokio::test]
-async fn changes_of_what_is_the_server_s_own_are_refused_as_by_a_zookeeper_that_is_read_only() {
+async fn changes_to_server_znodes_are_refused_as_read_only() {
     let server = Server::new();
     let mut client = server.session().await;
     let path = |path: &str| path.to_string();
@@ -425,7 +427,7 @@ async fn changes_of_what_is_the_server_s_own_are_refused_as_by_a_zookeeper_that_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_is_silent_for_its_timeout_is_let_go_and_one_that_pings_is_not() {
+async fn silent_client_is_disconnected_while_pinging_client_stays() {
     let server = Server::new();
     let mut silent = server.connect();
     silent.open(&request(10_000, 0, &[0; 16])).await;
@@ -446,7 +448,7 @@ async fn a_client_that_is_silent_for_its_timeout_is_let_go_and_one_that_pings_is
 }
 
 #[tokio::test]
-async fn what_cannot_be_ends_the_connection_and_no_other() {
+async fn malformed_packet_closes_only_its_connection() {
     let server = Server::new();
     let mut other = server.session().await;
     for bytes in
@@ -471,7 +473,7 @@ async fn what_cannot_be_ends_the_connection_and_no_other() {
 
 /// Each may have 1 MiB, so their number is limited over all connections.
 #[tokio::test]
-async fn packets_of_unusual_size_are_few_at_a_time() {
+async fn concurrent_large_packets_are_limited() {
     let server = Server::new();
     let mut waiting = Vec::new();
     for _ in 0..LARGE_PACKETS {
@@ -500,7 +502,7 @@ async fn packets_of_unusual_size_are_few_at_a_time() {
 }
 
 #[test]
-fn znodes_are_counted_as_they_are_listed() {
+fn znode_count_equals_listed_znodes() {
     fn listed(tree: &ZnodeTree<'_>, path: &str) -> usize {
         let below = tree.node(path).unwrap().children;
         let prefix = if path == "/" { "" } else { path };
@@ -527,7 +529,7 @@ fn znodes_are_counted_as_they_are_listed() {
 }
 
 #[tokio::test]
-async fn monitors_get_their_words_answered() {
+async fn four_letter_words_are_answered() {
     let server = Server::new();
     let mut client = server.connect();
     client.send(b"ruok").await;

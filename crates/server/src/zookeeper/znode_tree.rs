@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_date_is_written_as_java_does() {
+    fn date_format_matches_java() {
         for (ms, text) in [
             (0, "Thu Jan 01 00:00:00 UTC 1970"),
             (1_795_289_611_000, "Sat Nov 21 19:33:31 UTC 2026"),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_to_the_parent_is_there() {
+    fn ancestors_of_znode_parent_exist() {
         let children = |path: &str, parent: &str| above(path, parent).map(|node| node.children);
         assert_eq!(children("/", "/hbase"), Some(vec!["hbase".into(), "zookeeper".into()]));
         assert_eq!(children("/", "/our/own"), Some(vec!["our".into(), "zookeeper".into()]));

@@ -64,7 +64,7 @@ fn long(bytes: &[u8]) -> i64 {
 }
 
 #[test]
-fn a_region_contributes_its_numbers() {
+fn aggregate_returns_partial_result_of_region() {
     let server = Server::start();
     numbers(&server, &[("a", 3), ("b", -5), ("c", 10), ("x", 1000)]);
     let ask = |method| aggregate(&server, method, Some("n")).unwrap();
@@ -93,7 +93,7 @@ fn region_without_numbers_returns_no_aggregate() {
 }
 
 #[test]
-fn rows_are_changed_all_or_none() {
+fn row_mutations_are_atomic() {
     let server = Server::start();
     let mutation = |row: &'static str, family: &'static str| {
         to_proto(&Put::new(row).add(family, "q", "1").into()).unwrap()
@@ -144,7 +144,7 @@ fn unknown_service_and_method_errors_differ() {
 }
 
 #[test]
-fn rows_are_counted_over_all_families_and_nothing_else_is_added_up_so() {
+fn only_row_count_spans_all_families() {
     let server = Server::start();
     numbers(&server, &[("a", 3), ("b", -5), ("c", 10)]);
     let ask = |method: &str| {
@@ -158,7 +158,7 @@ fn rows_are_counted_over_all_families_and_nothing_else_is_added_up_so() {
 }
 
 #[test]
-fn an_aggregation_that_unfolds_to_much_is_refused_before_it_is_decoded() {
+fn oversized_aggregation_is_rejected_before_decoding() {
     let server = Server::with(|config| config.limits.max_request_bytes = 32 << 20);
     let column = vec![pb::Column::default(); 1_500_000];
     let scan = pb::Scan { column, ..Default::default() };

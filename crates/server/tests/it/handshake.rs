@@ -12,11 +12,12 @@ use crate::server::Server;
 const GOHBASE: &str = "48426173 00 50 00000044 0a060a04726f6f74 120d436c69656e7453657276696365
     1a2b6f72672e6170616368652e6861646f6f702e68626173652e636f6465632e4b657956616c7565436f646563";
 /// Its first call checks whether hbase:meta contains a row of 17 zeros.
-const PROBE: &str = "00000037 09 0801 1a03476574 2001 2c 0a110801120d68626173653a6d6574612c2c31 12170a11 0000000000000000000000000000000000 2a00 5001";
+const PROBE: &str = "00000037 09 0801 1a03476574 2001 2c 0a110801120d68626173653a6d6574612c2c31 \
+                     12170a11 0000000000000000000000000000000000 2a00 5001";
 const PROBE_ANSWER: &str = "0000000a 020801 060a0410001800";
 
 #[test]
-fn a_go_client_probes_meta_and_gets_the_bytes_hbase_sends() {
+fn gohbase_meta_probe_returns_hbase_bytes() {
     let server = Server::start();
     let mut client = Client::silent(server.regionserver_port());
     client.send(&hex(GOHBASE));
@@ -25,7 +26,7 @@ fn a_go_client_probes_meta_and_gets_the_bytes_hbase_sends() {
 }
 
 #[test]
-fn a_connection_may_come_in_single_bytes() {
+fn handshake_accepts_single_bytes() {
     let server = Server::start();
     let mut client = Client::silent(server.regionserver_port());
     [hex(GOHBASE), hex(PROBE)].concat().chunks(1).for_each(|byte| client.send(byte));
@@ -33,7 +34,7 @@ fn a_connection_may_come_in_single_bytes() {
 }
 
 #[test]
-fn the_registry_question_is_answered_once_on_both_ports() {
+fn registry_preamble_is_answered_on_both_ports() {
     let server = Server::start();
     for port in [server.regionserver_port(), server.master_port()] {
         let mut client = Client::silent(port);
@@ -77,7 +78,7 @@ fn kerberos_client_is_switched_to_simple_auth() {
 }
 
 #[test]
-fn a_long_first_message_of_kerberos_is_passed_over() {
+fn long_initial_kerberos_message_is_skipped() {
     let server = Server::start();
     let mut client = Client::silent(server.regionserver_port());
     client.send(
@@ -94,7 +95,7 @@ fn a_long_first_message_of_kerberos_is_passed_over() {
 }
 
 #[test]
-fn a_wrong_beginning_is_answered_with_a_reason_and_the_end() {
+fn invalid_preamble_is_answered_and_connection_closed() {
     let server = Server::start();
     let cases = [
         (&b"GET / HTTP/1.1\r\n\r\n"[..], ExceptionKind::FatalConnection),
@@ -115,7 +116,7 @@ fn a_wrong_beginning_is_answered_with_a_reason_and_the_end() {
 }
 
 #[test]
-fn a_header_that_asks_for_what_there_is_not_is_closed_without_a_word() {
+fn unsupported_connection_header_closes_connection_silently() {
     let server = Server::start();
     let mut bad_codec = preamble("ClientService", Kind::Java).to_vec();
     let at = bad_codec.windows(8).position(|window| window == b"KeyValue").unwrap();
@@ -141,7 +142,7 @@ fn a_header_that_asks_for_what_there_is_not_is_closed_without_a_word() {
 }
 
 #[test]
-fn a_ping_is_ignored_and_a_frame_of_nothing_ends_the_connection() {
+fn ping_is_ignored_and_empty_frame_closes_connection() {
     let server = Server::start();
     let mut client = server.client();
     client.send(&hex("ffffffff"));
@@ -183,13 +184,14 @@ fn damaged_call_is_answered_if_its_id_is_readable() {
 }
 
 #[test]
-fn answers_come_by_the_id_of_the_call_whatever_it_is() {
+fn response_carries_any_call_id() {
     let server = Server::start();
     let mut client = server.client();
     for id in ["8001", "feffffff0f"] {
         let header = hex(&format!("08{id} 1a03476574 2001"));
         let param = hex(
-            "2c 0a110801120d68626173653a6d6574612c2c31 12170a11 0000000000000000000000000000000000 2a00 5001",
+            "2c 0a110801120d68626173653a6d6574612c2c31 12170a11 0000000000000000000000000000000000 \
+             2a00 5001",
         );
         let frame = [&[u8::try_from(header.len()).unwrap()][..], &header, &param].concat();
         client.send(&u32::try_from(frame.len()).unwrap().to_be_bytes());
@@ -258,7 +260,7 @@ fn registry_answers_on_both_ports_with_client_visible_names() {
 }
 
 #[test]
-fn closest_row_before_is_refused_by_the_name_asynchbase_waits_for() {
+fn closest_row_before_is_refused_with_asynchbase_exception() {
     let server = Server::start();
     let mut client = Client::connect(server.regionserver_port(), Kind::Go);
     let mut request = probe();

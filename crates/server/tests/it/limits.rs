@@ -22,7 +22,7 @@ fn get(server: &Server, row: &str) -> pb::GetRequest {
 }
 
 #[test]
-fn a_frame_over_the_limit_is_refused_by_its_header_alone() {
+fn oversized_frame_is_rejected_by_its_header() {
     let server = Server::with(|config| config.limits.max_request_bytes = 100_000);
     for (kind, class) in
         [(Kind::Java, ExceptionKind::RequestTooBig), (Kind::Go, ExceptionKind::DoNotRetry)]
@@ -37,7 +37,7 @@ fn a_frame_over_the_limit_is_refused_by_its_header_alone() {
 }
 
 #[test]
-fn a_client_that_reads_nothing_is_not_read_from_and_goes_in_the_end() {
+fn client_that_reads_nothing_is_disconnected_after_timeout() {
     let server = Server::with(|config| config.limits.send_timeout_ms = 400);
     server.put(&[("a", &"x".repeat(1 << 20))]);
     let mut client = server.client();
@@ -53,7 +53,7 @@ fn a_client_that_reads_nothing_is_not_read_from_and_goes_in_the_end() {
 }
 
 #[test]
-fn a_client_that_reads_slowly_gets_everything() {
+fn slow_reader_receives_all_responses() {
     let server = Server::start();
     server.put(&[("a", &"x".repeat(1 << 20))]);
     let mut client = server.client();
@@ -67,7 +67,7 @@ fn a_client_that_reads_slowly_gets_everything() {
 }
 
 #[test]
-fn more_calls_than_one_connection_may_have_wait_in_the_socket() {
+fn calls_over_connection_limit_wait_in_socket() {
     let server = Server::with(|config| config.limits.max_calls_per_connection = 2);
     let mut client = server.client();
     let scan = pb::ScanRequest {
@@ -85,7 +85,7 @@ fn more_calls_than_one_connection_may_have_wait_in_the_socket() {
 }
 
 #[test]
-fn a_connection_over_the_number_is_closed_at_once() {
+fn connection_over_limit_is_closed_immediately() {
     let server = Server::with(|config| config.limits.max_connections = 1);
     let mut first = server.client();
     first.call::<service::ClientGet>(&get(&server, "a")).unwrap();
@@ -153,7 +153,7 @@ fn connection_with_stalled_request_is_closed() {
 }
 
 #[test]
-fn partial_requests_beyond_a_share_wait_and_others_are_served() {
+fn partial_requests_over_share_wait_without_blocking_others() {
     let server = Server::with(|config| {
         config.limits.max_request_bytes = 1 << 20;
         (config.limits.max_network_buffer_bytes, config.limits.max_address_buffer_bytes) =
@@ -178,7 +178,7 @@ fn partial_requests_beyond_a_share_wait_and_others_are_served() {
 }
 
 #[test]
-fn a_partial_request_that_finds_no_room_is_closed_in_the_end() {
+fn partial_request_without_buffer_space_times_out() {
     let server = Server::with(|config| {
         (config.limits.max_request_bytes, config.limits.receive_timeout_ms) = (1 << 20, 400);
         (config.limits.max_network_buffer_bytes, config.limits.max_address_buffer_bytes) =
@@ -228,7 +228,7 @@ fn server_with_a_large_row(reader_threads: usize) -> Server {
 }
 
 #[test]
-fn unread_answers_of_many_connections_stay_within_the_network_buffers() {
+fn unread_responses_stay_within_network_buffer_limit() {
     let server = server_with_a_large_row(2);
     // Each requests 100 MiB, and reads none of it.
     let mut hogs: Vec<Client> = (0..22)
@@ -293,7 +293,7 @@ fn hogs(server: &Server) -> Vec<Client> {
 }
 
 #[test]
-fn a_read_waits_for_network_buffers_without_a_thread() {
+fn read_waits_for_network_buffers_without_thread() {
     let server = server_with_a_large_row(1);
     // One address gets at most half of the buffers, however many connections it has.
     let hogs = hogs(&server);
@@ -311,7 +311,7 @@ fn a_read_waits_for_network_buffers_without_a_thread() {
 }
 
 #[test]
-fn calls_that_wait_for_network_buffers_are_limited_in_number() {
+fn calls_waiting_for_network_buffers_are_limited() {
     let server = Server::with(|config| {
         let limits = &mut config.limits;
         (limits.max_request_bytes, limits.handler_threads, limits.max_call_queue_length) =
@@ -346,7 +346,7 @@ fn calls_that_wait_for_network_buffers_are_limited_in_number() {
 }
 
 #[test]
-fn what_a_client_sent_is_not_repeated_as_a_whole() {
+fn error_does_not_repeat_long_client_input() {
     let server = Server::start();
     let mut client = server.client();
     let name = [b"t,", &vec![0xff; 4 << 20][..], b",1.33b36c58f0da118f6c22fc0c24d60bf4."].concat();
@@ -378,7 +378,7 @@ fn what_a_client_sent_is_not_repeated_as_a_whole() {
 }
 
 #[test]
-fn a_frame_that_ends_within_its_header_ends_the_connection() {
+fn frame_shorter_than_its_header_closes_connection() {
     let server = Server::with(|config| config.limits.max_request_bytes = 1024);
     let mut client = server.client();
     client.send(&[crate::client::hex("000007d0 e0d403"), vec![0; 1997]].concat());
@@ -386,7 +386,7 @@ fn a_frame_that_ends_within_its_header_ends_the_connection() {
 }
 
 #[test]
-fn scanners_with_large_filters_share_a_limit() {
+fn scanners_with_large_filters_share_byte_limit() {
     let server = Server::with(|config| config.limits.max_scanner_bytes = 1 << 20);
     server.put(&[("a", "1"), ("b", "2")]);
     // Each is estimated at half a megabyte and more.
@@ -429,7 +429,7 @@ fn scanners_with_large_filters_share_a_limit() {
 }
 
 #[test]
-fn a_memstore_that_is_kept_for_a_scanner_counts_as_its_memory() {
+fn retained_memstore_counts_as_scanner_memory() {
     let server = Server::with(|config| config.limits.max_scanner_bytes = 4 << 20);
     let large = "x".repeat(1 << 20);
     server.put(&[("a", &large), ("b", &large), ("c", &large)]);
@@ -461,7 +461,7 @@ fn a_memstore_that_is_kept_for_a_scanner_counts_as_its_memory() {
 }
 
 #[test]
-fn an_address_may_open_so_many_connections() {
+fn connections_per_address_are_limited() {
     let server = Server::with(|config| config.limits.max_connections_per_address = 2);
     let mut clients = [server.client(), Client::connect(server.master_port(), Kind::Java)];
     clients
@@ -524,7 +524,7 @@ fn scan_for_nothing(server: &Server) -> pb::ScanRequest {
 }
 
 #[test]
-fn more_bytes_of_calls_than_one_connection_may_have_wait_in_the_socket() {
+fn call_bytes_over_connection_limit_wait_in_socket() {
     // Whatever the first call is, it is one too many for another.
     let server = Server::with(|config| config.limits.max_bytes_per_connection = 1);
     server.put(&[("a", "1")]);
@@ -548,7 +548,7 @@ fn more_bytes_of_calls_than_one_connection_may_have_wait_in_the_socket() {
 }
 
 #[test]
-fn a_client_that_does_not_take_its_answers_is_refused_more_of_them() {
+fn calls_of_client_with_unread_responses_are_rejected() {
     let server = Server::with(|config| {
         (config.limits.max_bytes_per_connection, config.limits.handler_threads) = (100_000, 1);
     });
@@ -588,7 +588,7 @@ fn a_client_that_does_not_take_its_answers_is_refused_more_of_them() {
 }
 
 #[test]
-fn calls_that_wait_are_refused_by_their_bytes_too() {
+fn queued_calls_are_limited_by_bytes() {
     let server = Server::with(|config| config.limits.max_call_queue_bytes = 1);
     server.put(&[("a", "1")]);
     let mut client = server.client();
@@ -674,7 +674,7 @@ fn compressed(client: &mut Client, server: &Server, bytes: usize) -> [Option<Exc
 }
 
 #[test]
-fn a_block_that_unfolds_to_much_waits_as_it_came() {
+fn cell_block_of_large_decompressed_size_is_queued() {
     // No call may wait here, so a call that would have to is rejected.
     let server = Server::with(|config| config.limits.max_call_queue_bytes = 1);
     let mut client = Client::connect(server.regionserver_port(), Kind::Compressed);
@@ -692,7 +692,7 @@ fn a_block_that_unfolds_to_much_waits_as_it_came() {
 }
 
 #[test]
-fn a_call_that_waits_is_charged_with_what_it_has_unfolded() {
+fn queued_call_is_charged_decompressed_bytes() {
     let row = "a".repeat(30_000);
     let increments = (0..20)
         .fold(Increment::new(row.clone()), |all, number| all.add("f", format!("q{number:02}"), 1));
@@ -715,7 +715,7 @@ fn a_call_that_waits_is_charged_with_what_it_has_unfolded() {
 }
 
 #[test]
-fn a_message_that_unfolds_to_much_is_refused() {
+fn message_with_excessive_decoded_size_is_rejected() {
     let server = Server::with(|config| config.limits.max_request_bytes = 1 << 20);
     let mut client = server.client();
     let header = pb::RequestHeader {
@@ -748,7 +748,7 @@ fn a_message_that_unfolds_to_much_is_refused() {
 }
 
 #[test]
-fn a_call_nobody_waits_for_is_not_answered() {
+fn queued_call_is_not_answered_after_its_timeout() {
     let server = Server::with(|config| config.limits.handler_threads = 1);
     let mut client = server.client();
     let scan = pb::ScanRequest {

@@ -60,7 +60,7 @@ fn table_regions_sort_before_space_after_table_name() {
 }
 
 #[test]
-fn the_state_of_a_table_is_in_its_row() {
+fn table_state_is_in_meta_row() {
     let server = Server::start();
     let mut client = server.client();
     let mut state = |table: &str| {
@@ -80,7 +80,7 @@ fn the_state_of_a_table_is_in_its_row() {
 }
 
 #[test]
-fn what_clients_write_to_meta_is_read_there() {
+fn client_writes_to_meta_are_readable() {
     let server = Server::start();
     let mut client = server.client();
     let mutation = |op: halite_types::RowOp| halite_wire::convert::mutate::to_proto(&op).unwrap();
@@ -134,7 +134,7 @@ fn what_clients_write_to_meta_is_read_there() {
 }
 
 #[test]
-fn a_replica_is_the_one_region_there_is() {
+fn replica_lookup_returns_primary_region() {
     let server = Server::start();
     server.put(&[("p", "1")]);
     let mut client = server.client();

@@ -42,7 +42,7 @@ fn numbered(first: u32, actions: Vec<pb::Action>) -> Vec<pb::Action> {
         .collect()
 }
 
-fn on(server: &Server, row: &str, action: Vec<pb::Action>) -> pb::RegionAction {
+fn region_action(server: &Server, row: &str, action: Vec<pb::Action>) -> pb::RegionAction {
     pb::RegionAction { region: server.region(row), action, ..Default::default() }
 }
 
@@ -94,7 +94,7 @@ fn equals(row: &str, value: &str) -> pb::Condition {
 }
 
 #[test]
-fn regions_are_answered_in_their_order_and_actions_by_their_index() {
+fn multi_results_keep_region_order_and_action_index() {
     let server = Server::start();
     server.put(&[("a", "1"), ("x", "9")]);
     let mut block = Vec::new();
@@ -109,8 +109,8 @@ fn regions_are_answered_in_their_order_and_actions_by_their_index() {
     for client in [&mut server.client(), &mut Client::connect(server.regionserver_port(), Kind::Go)]
     {
         let regions = vec![
-            on(&server, "a", numbered(1, first.clone())),
-            on(&server, "x", numbered(6, second.clone())),
+            region_action(&server, "a", numbered(1, first.clone())),
+            region_action(&server, "x", numbered(6, second.clone())),
         ];
         let told = send_multi(client, regions, &block);
         // Reads are answered before the collected writes, as in HBase.
@@ -124,7 +124,7 @@ fn regions_are_answered_in_their_order_and_actions_by_their_index() {
 }
 
 #[test]
-fn gets_of_many_cells_are_answered_whole_and_in_their_order() {
+fn large_gets_are_returned_whole_and_in_order() {
     let server = Server::start();
     let rows = ["a", "b", "c", "d"];
     for (row, cells) in rows.into_iter().zip([1500, 1500, 2500, 1]) {
@@ -133,7 +133,7 @@ fn gets_of_many_cells_are_answered_whole_and_in_their_order() {
     }
     let told = send_multi(
         &mut server.client(),
-        vec![on(&server, "a", numbered(0, rows.map(get).to_vec()))],
+        vec![region_action(&server, "a", numbered(0, rows.map(get).to_vec()))],
         &[],
     );
     let cells: Vec<usize> =
@@ -148,16 +148,16 @@ fn gets_of_many_cells_are_answered_whole_and_in_their_order() {
 }
 
 #[test]
-fn without_a_codec_cells_are_inside_both_ways() {
+fn cells_are_inline_without_codec() {
     let server = Server::start();
     let mut client = Client::connect(server.regionserver_port(), Kind::Plain);
-    send_multi(&mut client, vec![on(&server, "a", vec![inline(put("a", "1"))])], &[]);
-    let told = send_multi(&mut client, vec![on(&server, "a", vec![get("a")])], &[]);
+    send_multi(&mut client, vec![region_action(&server, "a", vec![inline(put("a", "1"))])], &[]);
+    let told = send_multi(&mut client, vec![region_action(&server, "a", vec![get("a")])], &[]);
     assert_eq!((format_results(&told), told.cells), (vec![vec!["0=a/f:q=1".to_owned()]], None));
 }
 
 #[test]
-fn a_part_that_fails_leaves_the_cells_of_the_others_where_they_belong() {
+fn failed_region_keeps_cell_positions_of_others() {
     let server = Server::start();
     let mut block = Vec::new();
     let gone =
@@ -172,8 +172,8 @@ fn a_part_that_fails_leaves_the_cells_of_the_others_where_they_belong() {
     let third = vec![counted(put("x", "9"), &mut block)];
     let regions = vec![
         pb::RegionAction { region: gone, action: numbered(0, first), ..Default::default() },
-        on(&server, "a", numbered(2, second)),
-        on(&server, "x", numbered(5, third)),
+        region_action(&server, "a", numbered(2, second)),
+        region_action(&server, "x", numbered(5, third)),
     ];
     let told = send_multi(&mut server.client(), regions, &block);
     let second = ["2!NoSuchColumnFamily", "3!FailedSanityCheck", "4="];
@@ -185,13 +185,13 @@ fn a_part_that_fails_leaves_the_cells_of_the_others_where_they_belong() {
 }
 
 #[test]
-fn increments_answer_with_their_values_and_count_once_under_a_nonce() {
+fn increment_with_nonce_returns_value_and_applies_once() {
     let server = Server::start();
     let mut client = server.client();
     let mut action = inline(Increment::new("a").add("f", "n", 3));
     action.mutation.as_mut().unwrap().nonce = Some(11);
     let request = pb::MultiRequest {
-        region_action: vec![on(&server, "a", vec![action])],
+        region_action: vec![region_action(&server, "a", vec![action])],
         nonce_group: Some(5),
         ..Default::default()
     };
@@ -202,14 +202,14 @@ fn increments_answer_with_their_values_and_count_once_under_a_nonce() {
 }
 
 #[test]
-fn atomic_actions_that_are_sent_again_are_done_once_and_answer_again() {
+fn retried_atomic_actions_apply_once_and_return_results() {
     let server = Server::start();
     let mut client = server.client();
     let mut add = inline(Increment::new("a").add("f", "n", 3));
     add.mutation.as_mut().unwrap().nonce = Some(11);
     let action = pb::RegionAction {
         atomic: Some(true),
-        ..on(&server, "a", vec![inline(put("a", "1")), add])
+        ..region_action(&server, "a", vec![inline(put("a", "1")), add])
     };
     let conditional = pb::RegionAction { condition: Some(equals("a", "1")), ..action.clone() };
     let mut ask = |action: &pb::RegionAction| {
@@ -233,11 +233,12 @@ fn atomic_actions_that_are_sent_again_are_done_once_and_answer_again() {
 }
 
 #[test]
-fn atomic_actions_are_all_done_or_none() {
+fn atomic_actions_apply_all_or_none() {
     let server = Server::start();
     server.put(&[("a", "old")]);
     let mut client = server.client();
-    let atomic = |actions| pb::RegionAction { atomic: Some(true), ..on(&server, "a", actions) };
+    let atomic =
+        |actions| pb::RegionAction { atomic: Some(true), ..region_action(&server, "a", actions) };
     let good = atomic(vec![
         inline(Put::new("a").add("f", "x", "1")),
         inline(Delete::new("a").column("f", "q")),
@@ -255,7 +256,7 @@ fn atomic_actions_are_all_done_or_none() {
         counted(put("a", "half"), &mut block),
         counted(Put::new("a").add("nope", "q", "1"), &mut block),
     ]);
-    let behind = on(&server, "b", vec![counted(put("b", "2"), &mut block)]);
+    let behind = region_action(&server, "b", vec![counted(put("b", "2"), &mut block)]);
     assert_eq!(
         format_results(&send_multi(&mut client, vec![bad, behind], &block)),
         [vec!["!NoSuchColumnFamily"], vec!["0="]]
@@ -287,7 +288,7 @@ fn atomic_actions_are_all_done_or_none() {
 }
 
 #[test]
-fn a_condition_holds_for_all_actions_of_its_region() {
+fn condition_governs_all_actions_of_its_region() {
     let server = Server::start();
     server.put(&[("a", "1")]);
     let mut client = server.client();
@@ -296,7 +297,7 @@ fn a_condition_holds_for_all_actions_of_its_region() {
         let action = pb::RegionAction {
             condition: Some(equals("a", expected)),
             atomic: Some(true),
-            ..on(&server, "a", actions())
+            ..region_action(&server, "a", actions())
         };
         let told = send_multi(&mut client, vec![action], &[]);
         assert_eq!(format_results(&told), [["0", "1"]]);
@@ -307,7 +308,7 @@ fn a_condition_holds_for_all_actions_of_its_region() {
     // As older clients encode it.
     for (expected, processed) in [("0", false), ("2", true)] {
         let region_action =
-            vec![pb::RegionAction { atomic: Some(true), ..on(&server, "a", actions()) }];
+            vec![pb::RegionAction { atomic: Some(true), ..region_action(&server, "a", actions()) }];
         let request = pb::MultiRequest {
             region_action,
             condition: Some(equals("a", expected)),
@@ -332,7 +333,10 @@ fn multi_resumes_after_disk_read_between_actions() {
         inline(Increment::new("n").add("f", "n", 1)),
         counted(put("c", "3"), &mut block),
     ];
-    let regions = vec![on(&server, "a", numbered(0, first)), on(&server, "x", vec![get("x")])];
+    let regions = vec![
+        region_action(&server, "a", numbered(0, first)),
+        region_action(&server, "x", vec![get("x")]),
+    ];
     let told = send_multi(&mut server.client(), regions, &block);
     let shown = format_results(&told);
     assert_eq!(shown[0][0], "1=a/f:q=1");
@@ -347,25 +351,25 @@ fn multi_resumes_after_disk_read_between_actions() {
 }
 
 #[test]
-fn what_does_not_fit_the_answer_is_to_be_asked_for_again() {
+fn actions_over_result_limit_are_retryable() {
     let server = Server::with(|config| config.limits.max_result_bytes = 150);
     server.put(&[("a", &"x".repeat(100)), ("b", &"y".repeat(100)), ("c", "z")]);
     let actions = || numbered(0, vec![get("a"), get("b"), get("c"), inline(put("d", "late"))]);
-    let told = send_multi(&mut server.client(), vec![on(&server, "a", actions())], &[]);
+    let told = send_multi(&mut server.client(), vec![region_action(&server, "a", actions())], &[]);
     let shown = format_results(&told);
     assert_eq!(&shown[0][2..], ["2!MultiActionResultTooLarge", "3!MultiActionResultTooLarge"]);
     assert_eq!(server.value("d"), None);
     // A client that does not send its version may not know the exception class.
     let told = send_multi(
         &mut Client::connect(server.regionserver_port(), Kind::Go),
-        vec![on(&server, "a", actions())],
+        vec![region_action(&server, "a", actions())],
         &[],
     );
     assert_eq!(&format_results(&told)[0][2..], ["2=c/f:q=z", "3="]);
 }
 
 #[test]
-fn nobody_gets_more_answers_than_a_frame_holds() {
+fn response_never_exceeds_frame_limit() {
     let server = Server::with(|config| {
         (config.limits.max_result_bytes, config.limits.max_request_bytes) = (100, 1024);
     });
@@ -375,9 +379,9 @@ fn nobody_gets_more_answers_than_a_frame_holds() {
         let actions = numbered(0, vec![get("a"), get("b"), get("c"), inline(put("d", "late"))]);
         let atomic = pb::RegionAction {
             atomic: Some(true),
-            ..on(&server, "e", vec![inline(put("e", "late"))])
+            ..region_action(&server, "e", vec![inline(put("e", "late"))])
         };
-        let told = send_multi(&mut client, vec![on(&server, "a", actions), atomic], &[]);
+        let told = send_multi(&mut client, vec![region_action(&server, "a", actions), atomic], &[]);
         let shown = format_results(&told);
         assert_eq!(
             (&shown[0][2..], &shown[1][..]),
@@ -392,7 +396,7 @@ fn nobody_gets_more_answers_than_a_frame_holds() {
 }
 
 #[test]
-fn the_cells_inside_all_mutations_of_a_call_have_one_limit() {
+fn inline_cells_of_all_mutations_share_limit() {
     let server = Server::start();
     let mut client = server.client();
     // Each cell takes five bytes in the request; in the store it would contain the row key as well.
@@ -418,7 +422,7 @@ fn the_cells_inside_all_mutations_of_a_call_have_one_limit() {
     };
     let told = send_multi(
         &mut client,
-        vec![on(
+        vec![region_action(
             &server,
             "a",
             numbered(0, vec![unfolding("a", 10), unfolding("b", 8_385), inline(put("c", "1"))]),
@@ -436,10 +440,13 @@ fn the_cells_inside_all_mutations_of_a_call_have_one_limit() {
     // The mutations of atomic region actions are not collected.
     let atomic = pb::RegionAction {
         atomic: Some(true),
-        ..on(&server, "d", vec![unfolding("d", 5_000), unfolding("d", 5_000)])
+        ..region_action(&server, "d", vec![unfolding("d", 5_000), unfolding("d", 5_000)])
     };
-    let told =
-        send_multi(&mut client, vec![atomic, on(&server, "e", vec![inline(put("e", "1"))])], &[]);
+    let told = send_multi(
+        &mut client,
+        vec![atomic, region_action(&server, "e", vec![inline(put("e", "1"))])],
+        &[],
+    );
     assert_eq!(format_results(&told), [["!DoNotRetry"], ["0="]]);
     let refused =
         Exception::from_pair(told.message.region_action_result[0].exception.as_ref().unwrap());
@@ -475,7 +482,7 @@ fn the_cells_inside_all_mutations_of_a_call_have_one_limit() {
 }
 
 #[test]
-fn a_multi_of_nothing_is_answered() {
+fn empty_multi_returns_empty_response() {
     let server = Server::start();
     let told = send_multi(&mut server.client(), vec![], &[]);
     assert_eq!(
@@ -498,7 +505,7 @@ fn cells_after_the_counted_ones_are_ignored() {
         numbered(0, vec![counted(put("a", "1"), &mut block), counted(put("b", "2"), &mut block)]);
     drop(counted(put("c", "3"), &mut others));
     block.append(&mut others);
-    let told = send_multi(&mut client, vec![on(&server, "a", actions)], &block);
+    let told = send_multi(&mut client, vec![region_action(&server, "a", actions)], &block);
     assert_eq!(format_results(&told), [["0=", "1="]]);
     assert_eq!(
         (server.value("a").as_deref(), server.value("b").as_deref(), server.value("c")),
@@ -519,7 +526,10 @@ fn cells_after_the_counted_ones_are_ignored() {
     assert_eq!((server.value("d").as_deref(), server.value("e")), (Some("4"), None));
 
     // The same holds for a call without counted cells, and the connection remains open.
-    let told =
-        send_multi(&mut client, vec![on(&server, "a", numbered(0, vec![get("a")]))], &[more]);
+    let told = send_multi(
+        &mut client,
+        vec![region_action(&server, "a", numbered(0, vec![get("a")]))],
+        &[more],
+    );
     assert_eq!(format_results(&told), [["0=a/f:q=1"]]);
 }

@@ -102,7 +102,7 @@ fn throttled_client_receives_wait_time() {
 }
 
 #[test]
-fn what_reads_first_counts_as_both_and_as_one() {
+fn read_modify_write_is_charged_to_atomic_quota() {
     let server = server();
     let mut client = server.client();
     limit(&server, ThrottleType::AtomicRequestNumber, Some(2));
@@ -176,7 +176,7 @@ fn throttled_scan_resumes_at_its_position() {
 }
 
 #[test]
-fn a_table_that_has_grown_too_large_takes_what_its_policy_allows() {
+fn table_over_space_quota_allows_operations_by_policy() {
     let server = server();
     let mut client = server.client();
     server.put(&[("a", "1")]);
@@ -200,7 +200,7 @@ fn a_table_that_has_grown_too_large_takes_what_its_policy_allows() {
 }
 
 #[test]
-fn a_table_is_disabled_for_its_size_and_comes_back_with_a_wider_limit() {
+fn table_disabled_by_space_quota_returns_after_raise() {
     let server = server();
     server.put(&[("a", "1")]);
     server.engine.flush(&name()).unwrap();
@@ -234,7 +234,7 @@ fn a_table_is_disabled_for_its_size_and_comes_back_with_a_wider_limit() {
 }
 
 #[test]
-fn a_table_that_its_owner_has_disabled_stays_so_whatever_its_limit() {
+fn table_disabled_by_client_ignores_space_quota_changes() {
     let server = server();
     server.put(&[("a", "1")]);
     server.engine.flush(&name()).unwrap();

@@ -41,7 +41,7 @@ fn cells_follow_or_are_inside_the_message_by_client() {
 }
 
 #[test]
-fn a_row_that_is_not_there_is_an_empty_result_and_a_compressed_block_of_nothing() {
+fn missing_row_returns_empty_result() {
     let server = Server::start();
     let nothing = pb::Result { associated_cell_count: Some(0), ..Default::default() };
     for kind in [Kind::Java, Kind::Go, Kind::Plain, Kind::Compressed] {
@@ -70,7 +70,7 @@ fn existence_is_returned_without_cells() {
 }
 
 #[test]
-fn what_is_not_in_memory_is_read_from_the_disk_on_another_thread() {
+fn disk_reads_run_on_another_thread() {
     let server = Server::start();
     server.put(&[("a", "1")]);
     server.engine.flush(&crate::server::name()).unwrap();
@@ -83,7 +83,7 @@ fn what_is_not_in_memory_is_read_from_the_disk_on_another_thread() {
 }
 
 #[test]
-fn a_wrong_get_is_refused_by_the_class_hbase_has_for_it() {
+fn invalid_get_returns_hbase_exception_class() {
     let server = Server::start();
     let mut client = server.client();
     let mut ask = |request: pb::GetRequest| client.call::<service::ClientGet>(&request);
@@ -116,7 +116,7 @@ fn a_wrong_get_is_refused_by_the_class_hbase_has_for_it() {
 }
 
 #[test]
-fn a_region_is_found_by_either_of_its_names() {
+fn region_is_found_by_encoded_name() {
     let server = Server::start();
     server.put(&[("a", "1")]);
     let encoded =
@@ -129,7 +129,7 @@ fn a_region_is_found_by_either_of_its_names() {
 }
 
 #[test]
-fn calls_in_one_burst_are_all_answered() {
+fn all_calls_of_one_burst_are_answered() {
     let server = Server::start();
     server.put(&[("a", "1"), ("b", "2")]);
     let mut client = server.client();
@@ -160,7 +160,7 @@ fn calls_in_one_burst_are_all_answered() {
 
 /// HBase's region server returns the same exception, and its clients do not retry.
 #[test]
-fn a_row_that_is_too_big_for_one_answer_is_refused_for_good_and_comes_in_pieces() {
+fn oversized_row_is_rejected_and_readable_in_parts() {
     let mut options = halite_engine::Options::default();
     options.max_row_bytes = 10_000;
     let server = Server::over(options, |_| ());

@@ -52,22 +52,22 @@ fn rows(told: &DecodedResponse<pb::ScanResponse>) -> Vec<String> {
 }
 
 /// More results, more in the region.
-fn more(told: &DecodedResponse<pb::ScanResponse>) -> (Option<bool>, Option<bool>) {
+fn more_results(told: &DecodedResponse<pb::ScanResponse>) -> (Option<bool>, Option<bool>) {
     (told.message.more_results, told.message.more_results_in_region)
 }
 
-fn five(server: &Server) {
+fn put_rows(server: &Server) {
     server.put(&[("a", "1"), ("b", "2"), ("c", "3"), ("d", "4"), ("e", "5"), ("x", "9")]);
 }
 
 #[test]
-fn a_region_is_read_to_its_end_and_its_scanner_is_closed_with_it() {
+fn scanner_is_closed_at_end_of_region() {
     let server = Server::start();
-    five(&server);
+    put_rows(&server);
     let mut client = server.client();
     let told = send_scan(&mut client, &open(&server, "a", pb::Scan::default()));
     assert_eq!(
-        (rows(&told), more(&told)),
+        (rows(&told), more_results(&told)),
         (
             ["a=1", "b=2", "c=3", "d=4", "e=5"].map(str::to_owned).to_vec(),
             (Some(true), Some(false))
@@ -95,7 +95,7 @@ fn a_region_is_read_to_its_end_and_its_scanner_is_closed_with_it() {
 #[test]
 fn scan_continues_across_calls_until_closed() {
     let server = Server::start();
-    five(&server);
+    put_rows(&server);
     for kind in [Kind::Java, Kind::Plain, Kind::Compressed] {
         let mut client = Client::connect(server.regionserver_port(), kind);
         let first = send_scan(
@@ -104,7 +104,7 @@ fn scan_continues_across_calls_until_closed() {
         );
         let id = first.message.scanner_id();
         assert_eq!(
-            (rows(&first), more(&first)),
+            (rows(&first), more_results(&first)),
             (vec!["a=1".to_owned(), "b=2".to_owned()], (Some(true), Some(true)))
         );
         let second = send_scan(&mut client, &next(id, 2, 0));
@@ -129,9 +129,9 @@ fn scan_continues_across_calls_until_closed() {
 }
 
 #[test]
-fn a_call_that_is_made_again_gets_the_same_rows_again() {
+fn retried_scan_call_returns_same_rows() {
     let server = Server::start();
-    five(&server);
+    put_rows(&server);
     let mut client = server.client();
     let first = send_scan(
         &mut client,
@@ -145,7 +145,7 @@ fn a_call_that_is_made_again_gets_the_same_rows_again() {
     for _ in 0..2 {
         let last = send_scan(&mut client, &next(id, 9, 1));
         assert_eq!(
-            (rows(&last), more(&last)),
+            (rows(&last), more_results(&last)),
             (vec!["d=4".to_owned(), "e=5".to_owned()], (Some(true), Some(false)))
         );
     }
@@ -173,7 +173,7 @@ fn eight_scanners(server: &Server, client: &mut Client) -> Vec<u64> {
 /// Replies of three megabytes each. At least eight megabytes are cached, whatever the memory for
 /// memstores and blocks: two replies.
 #[test]
-fn of_the_replies_that_are_kept_the_oldest_go() {
+fn oldest_cached_scan_replies_are_evicted() {
     let mut options = halite_engine::Options::default();
     (options.global_memstore_bytes, options.block_cache_bytes) = (64 << 20, 16 << 20);
     let server = Server::over(options, |_| ());
@@ -196,7 +196,7 @@ fn of_the_replies_that_are_kept_the_oldest_go() {
 /// A scanner of the Java client receives two megabytes per response, and clients with many open
 /// scanners may retry all of them.
 #[test]
-fn with_ordinary_memory_the_replies_to_many_scanners_are_kept_and_few_of_those_that_have_ended() {
+fn replies_are_cached_for_open_and_few_closed_scanners() {
     let server = Server::start();
     let mut client = server.client();
     let ids = eight_scanners(&server, &mut client);
@@ -207,7 +207,7 @@ fn with_ordinary_memory_the_replies_to_many_scanners_are_kept_and_few_of_those_t
     }
     for id in &ids {
         let last = send_scan(&mut client, &next(*id, 9, 1));
-        assert_eq!((rows(&last).len(), more(&last).1), (1, Some(false)));
+        assert_eq!((rows(&last).len(), more_results(&last).1), (1, Some(false)));
     }
     assert_eq!(rows(&send_scan(&mut client, &next(ids[7], 9, 1))).len(), 1);
     assert_eq!(
@@ -217,9 +217,9 @@ fn with_ordinary_memory_the_replies_to_many_scanners_are_kept_and_few_of_those_t
 }
 
 #[test]
-fn a_call_out_of_turn_is_refused_and_the_scanner_stays() {
+fn out_of_order_scan_call_keeps_scanner_open() {
     let server = Server::start();
-    five(&server);
+    put_rows(&server);
     let mut client = server.client();
     let id = send_scan(
         &mut client,
@@ -247,9 +247,9 @@ fn a_call_out_of_turn_is_refused_and_the_scanner_stays() {
 }
 
 #[test]
-fn nobody_guesses_a_scanner() {
+fn guessed_scanner_id_is_rejected() {
     let server = Server::start();
-    five(&server);
+    put_rows(&server);
     let mut client = server.client();
     let id = send_scan(
         &mut client,
@@ -273,9 +273,9 @@ fn nobody_guesses_a_scanner() {
 }
 
 #[test]
-fn limits_of_rows_and_bytes_hold() {
+fn scan_respects_row_and_byte_limits() {
     let server = Server::start();
-    five(&server);
+    put_rows(&server);
     let mut client = server.client();
     // A limit that is reached ends the scan as a whole.
     let told = send_scan(
@@ -283,7 +283,7 @@ fn limits_of_rows_and_bytes_hold() {
         &pb::ScanRequest { limit_of_rows: Some(2), ..open(&server, "a", pb::Scan::default()) },
     );
     assert_eq!(
-        (rows(&told), more(&told).0),
+        (rows(&told), more_results(&told).0),
         (vec!["a=1".to_owned(), "b=2".to_owned()], Some(false))
     );
     assert_eq!(
@@ -295,7 +295,10 @@ fn limits_of_rows_and_bytes_hold() {
         &mut client,
         &open(&server, "a", pb::Scan { max_result_size: Some(1), ..Default::default() }),
     );
-    assert_eq!((rows(&told), more(&told)), (vec!["a=1".to_owned()], (Some(true), Some(true))));
+    assert_eq!(
+        (rows(&told), more_results(&told)),
+        (vec!["a=1".to_owned()], (Some(true), Some(true)))
+    );
     // Without a row count the server returns one row.
     let unsaid =
         pb::ScanRequest { number_of_rows: None, ..open(&server, "a", pb::Scan::default()) };
@@ -308,7 +311,7 @@ fn limits_of_rows_and_bytes_hold() {
     };
     let told = send_scan(&mut client, &once);
     assert_eq!(
-        (rows(&told), more(&told)),
+        (rows(&told), more_results(&told)),
         (vec!["a=1".to_owned(), "b=2".to_owned()], (Some(true), Some(true)))
     );
     assert_eq!(
@@ -319,7 +322,7 @@ fn limits_of_rows_and_bytes_hold() {
 
 /// Java's numbers have a sign, and HBase heeds a limit above 0 only.
 #[test]
-fn a_limit_of_rows_below_zero_is_none() {
+fn negative_row_limit_means_unlimited() {
     let server = Server::start();
     server.put(&[("a", "1"), ("b", "2")]);
     let limited = pb::ScanRequest {
@@ -331,7 +334,7 @@ fn a_limit_of_rows_below_zero_is_none() {
 }
 
 #[test]
-fn rows_are_cut_only_for_clients_that_put_them_together() {
+fn partial_rows_are_sent_only_to_capable_clients() {
     let server = Server::start();
     let put = (0..4).fold(halite_types::Put::new("a"), |put, column| {
         put.add("f", format!("q{column}"), "x".repeat(100))
@@ -357,9 +360,9 @@ fn rows_are_cut_only_for_clients_that_put_them_together() {
 }
 
 #[test]
-fn ranges_have_the_ends_they_ask_for() {
+fn scan_range_bounds_follow_inclusive_flags() {
     let server = Server::start();
-    five(&server);
+    put_rows(&server);
     let mut client = server.client();
     let mut scan = |scan: pb::Scan| rows(&send_scan(&mut client, &open(&server, "a", scan)));
     let range = |start: &str, stop: &str| pb::Scan {
@@ -397,9 +400,9 @@ fn ranges_have_the_ends_they_ask_for() {
 }
 
 #[test]
-fn a_filter_that_is_done_ends_the_scan_as_a_whole() {
+fn exhausted_filter_ends_whole_scan() {
     let server = Server::start();
-    five(&server);
+    put_rows(&server);
     let mut client = server.client();
     let prefix = pb::PrefixFilter { prefix: Some(bytes("b")) };
     let filter = pb::Filter {
@@ -410,7 +413,10 @@ fn a_filter_that_is_done_ends_the_scan_as_a_whole() {
         &mut client,
         &open(&server, "a", pb::Scan { filter: Some(filter.clone()), ..Default::default() }),
     );
-    assert_eq!((rows(&told), more(&told)), (vec!["b=2".to_owned()], (Some(true), Some(false))));
+    assert_eq!(
+        (rows(&told), more_results(&told)),
+        (vec!["b=2".to_owned()], (Some(true), Some(false)))
+    );
     // Only a response without rows ends the scan across regions.
     let told = send_scan(
         &mut client,
@@ -420,7 +426,7 @@ fn a_filter_that_is_done_ends_the_scan_as_a_whole() {
             pb::Scan { filter: Some(filter), start_row: Some(bytes("c")), ..Default::default() },
         ),
     );
-    assert_eq!((rows(&told).len(), more(&told)), (0, (Some(false), Some(false))));
+    assert_eq!((rows(&told).len(), more_results(&told)), (0, (Some(false), Some(false))));
 }
 
 #[test]
@@ -441,26 +447,26 @@ fn long_scan_without_results_sends_heartbeats() {
     let mut told = send_scan(&mut client, &open(&server, "a", scan.clone()));
     let (id, mut heartbeats, mut call) = (told.message.scanner_id(), 0, 0);
     while told.message.heartbeat_message() {
-        assert_eq!((rows(&told).len(), more(&told)), (0, (Some(true), Some(true))));
+        assert_eq!((rows(&told).len(), more_results(&told)), (0, (Some(true), Some(true))));
         assert!(told.message.cursor.unwrap().row().starts_with(b"a0"));
         heartbeats += 1;
         told = send_scan(&mut client, &next(id, 100, call));
         call += 1;
     }
-    assert_eq!(more(&told).1, Some(false));
+    assert_eq!(more_results(&told).1, Some(false));
     // A client that does not support heartbeats receives a response only when the scan has a
     // result.
     let patient =
         pb::ScanRequest { client_handles_heartbeats: Some(false), ..open(&server, "a", scan) };
     let told = send_scan(&mut client, &patient);
-    assert_eq!((told.message.heartbeat_message, more(&told).1), (None, Some(false)));
+    assert_eq!((told.message.heartbeat_message, more_results(&told).1), (None, Some(false)));
     assert!(heartbeats < 1000);
 }
 
 #[test]
 fn scan_metrics_are_returned_on_request() {
     let server = Server::start();
-    five(&server);
+    put_rows(&server);
     let told = send_scan(
         &mut server.client(),
         &pb::ScanRequest {
@@ -493,9 +499,9 @@ fn scan_metrics_are_returned_on_request() {
 }
 
 #[test]
-fn a_scanner_that_nobody_asks_is_lost_unless_its_lease_is_renewed() {
+fn idle_scanner_expires_unless_lease_is_renewed() {
     let server = Server::with(|config| config.limits.scanner_timeout_ms = 300);
-    five(&server);
+    put_rows(&server);
     let mut client = server.client();
     let mut begin = || {
         send_scan(
@@ -522,9 +528,9 @@ fn a_scanner_that_nobody_asks_is_lost_unless_its_lease_is_renewed() {
 }
 
 #[test]
-fn a_scan_of_a_region_that_has_gone_is_sent_away() {
+fn scan_of_closed_region_reports_not_serving() {
     let server = Server::start();
-    five(&server);
+    put_rows(&server);
     let mut client = server.client();
     let id = send_scan(
         &mut client,
@@ -546,7 +552,7 @@ fn a_scan_of_a_region_that_has_gone_is_sent_away() {
 #[test]
 fn scan_restarts_at_its_read_point() {
     let server = Server::start();
-    five(&server);
+    put_rows(&server);
     let mut client = server.client();
     let first = send_scan(
         &mut client,
@@ -566,9 +572,9 @@ fn scan_restarts_at_its_read_point() {
 }
 
 #[test]
-fn one_connection_has_its_number_of_scanners() {
+fn scanners_per_connection_are_limited() {
     let server = Server::with(|config| config.limits.max_scanners_per_connection = 2);
-    five(&server);
+    put_rows(&server);
     let mut client = server.client();
     let request =
         pb::ScanRequest { number_of_rows: Some(1), ..open(&server, "a", pb::Scan::default()) };
@@ -587,7 +593,7 @@ fn one_connection_has_its_number_of_scanners() {
 }
 
 #[test]
-fn an_opening_without_a_scan_is_refused() {
+fn scan_request_without_scan_or_scanner_is_rejected() {
     let server = Server::start();
     let asked = server.client().call::<service::ClientScan>(&pb::ScanRequest::default());
     assert_eq!(exception_kind(asked), Some(ExceptionKind::DoNotRetry));

@@ -63,7 +63,7 @@ impl Server {
 
     /// Starts a server on a copy of the data that this one would leave if its process were killed
     /// now.
-    pub(crate) fn after_its_death(&self) -> Self {
+    pub(crate) fn restart_after_kill(&self) -> Self {
         let directory = tempfile::tempdir().unwrap();
         copy_directory(self.directory.path(), directory.path());
         let engine = Engine::open(Env::os(directory.path()).unwrap(), Options::default()).unwrap();
@@ -71,9 +71,9 @@ impl Server {
     }
 
     /// Starts a server on the data that this one leaves after its engine has been closed.
-    pub(crate) fn after_its_close(&self) -> Self {
+    pub(crate) fn restart_after_close(&self) -> Self {
         Arc::clone(&self.engine).close().unwrap();
-        self.after_its_death()
+        self.restart_after_kill()
     }
 
     fn serve(

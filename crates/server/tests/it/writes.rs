@@ -86,7 +86,7 @@ fn deletes_are_applied_and_later_put_is_visible() {
 }
 
 #[test]
-fn increments_and_appends_answer_with_the_new_values() {
+fn increments_and_appends_return_new_values() {
     let server = Server::start();
     let mut client = server.client();
     let value = |told: &crate::client::DecodedResponse<pb::MutateResponse>| {
@@ -132,7 +132,7 @@ fn retried_increment_applies_once_and_returns_current_value() {
 /// HBase checks the nonces of increments and appends only; a client may send one with every
 /// mutation.
 #[test]
-fn a_put_counts_whatever_its_nonce() {
+fn put_applies_regardless_of_nonce() {
     let server = Server::start();
     let mut client = server.client();
     client
@@ -171,14 +171,14 @@ fn a_put_counts_whatever_its_nonce() {
 }
 
 #[test]
-fn an_increment_that_is_sent_again_after_the_server_died_counts_once() {
+fn retried_increment_applies_once_after_crash() {
     let server = Server::start();
     let request = under_nonce(mutate(&server, increment("a", 5)), 9);
     let ask = |server: &Server| {
         new_value(&server.client().call::<service::ClientMutate>(&request).unwrap())
     };
     assert_eq!(ask(&server), Some(5));
-    let next = server.after_its_death();
+    let next = server.restart_after_kill();
     assert_eq!(ask(&next), Some(5));
     assert_eq!(
         new_value(
@@ -192,7 +192,7 @@ fn an_increment_that_is_sent_again_after_the_server_died_counts_once() {
 }
 
 #[test]
-fn an_increment_that_is_sent_again_after_flushes_and_restarts_counts_once() {
+fn retried_increment_applies_once_after_flushes_and_restarts() {
     let server = Server::start();
     let request = under_nonce(mutate(&server, increment("a", 5)), 9);
     let ask = |server: &Server| {
@@ -202,11 +202,11 @@ fn an_increment_that_is_sent_again_after_flushes_and_restarts_counts_once() {
     server.engine.flush(&crate::server::name()).unwrap();
     // The log has lost the segment by now.
     server.engine.roll_wal().unwrap();
-    let flushed = server.after_its_death();
+    let flushed = server.restart_after_kill();
     assert_eq!(ask(&flushed), Some(5));
-    let closed = flushed.after_its_close();
+    let closed = flushed.restart_after_close();
     assert_eq!(ask(&closed), Some(5));
-    let closed_again = closed.after_its_close();
+    let closed_again = closed.restart_after_close();
     assert_eq!(ask(&closed_again), Some(5));
     assert_eq!(
         new_value(
@@ -249,7 +249,7 @@ fn new_value(told: &crate::client::DecodedResponse<pb::MutateResponse>) -> Optio
 }
 
 #[test]
-fn a_condition_decides() {
+fn condition_decides_whether_mutation_applies() {
     let server = Server::start();
     server.put(&[("a", "1")]);
     let mut client = server.client();
@@ -274,7 +274,7 @@ fn a_condition_decides() {
 }
 
 #[test]
-fn an_increment_under_a_condition_answers_both() {
+fn conditional_increment_returns_outcome_and_value() {
     let server = Server::start();
     server.put(&[("a", "1")]);
     let mut client = server.client();
@@ -296,7 +296,7 @@ fn an_increment_under_a_condition_answers_both() {
 }
 
 #[test]
-fn mutations_of_nothing_succeed_as_in_hbase() {
+fn empty_mutations_succeed_as_in_hbase() {
     let server = Server::start();
     let mut client = server.client();
     let mut ask = |kind: MutationType| {
@@ -322,7 +322,7 @@ fn mutations_of_nothing_succeed_as_in_hbase() {
 }
 
 #[test]
-fn a_wrong_mutation_is_refused_by_the_class_hbase_has_for_it() {
+fn invalid_mutation_returns_hbase_exception_class() {
     let server = Server::start();
     let mut client = server.client();
     let mut ask = |request: pb::MutateRequest, cells: &[Cells]| {

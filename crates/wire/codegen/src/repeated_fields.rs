@@ -22,21 +22,26 @@ use crate::proto as pb;
 ";
 
 /// Messages whose memory is computed field by field. Those they contain follow from the files.
-const ROOTS: [&str; 14] = [
+const ROOTS: [&str; 19] = [
     "AggregateRequest",
+    "DeleteSnapshotRequest",
     "GetClusterStatusResponse",
     "GetCompletedSnapshotsResponse",
+    "GetRegionLoadResponse",
     "GetRequest",
     "GetResponse",
     "GetTableDescriptorsResponse",
+    "IsSnapshotDoneRequest",
     "LockRequest",
     "MultiRequest",
     "MultiResponse",
     "MutateRequest",
     "MutateResponse",
     "MutateRowsRequest",
+    "RestoreSnapshotRequest",
     "ScanRequest",
     "ScanResponse",
+    "SnapshotRequest",
 ];
 
 /// Fields of which each element also becomes a value of another type: each count of cells and each

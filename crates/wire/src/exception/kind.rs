@@ -116,8 +116,7 @@ exceptions! {
     IncompatibleFilter "org.apache.hadoop.hbase.filter.IncompatibleFilterException" AGAIN GiveUp;
     /// `asynchbase` relies on it before it scans meta; it also reports a missing endpoint.
     UnknownProtocol "org.apache.hadoop.hbase.exceptions.UnknownProtocolException" NEVER GiveUp;
-    InvalidProtocolBuffer "org.apache.hbase.thirdparty.com.google.protobuf.InvalidProtocolBufferExc\
-                           eption" AGAIN GiveUp;
+    InvalidProtocolBuffer "org.apache.hbase.thirdparty.com.google.protobuf.InvalidProtocolBufferException" AGAIN GiveUp;
     AccessDenied "org.apache.hadoop.hbase.security.AccessDeniedException" NEVER GiveUp;
 
     // Tables and namespaces.

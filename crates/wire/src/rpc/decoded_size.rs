@@ -51,6 +51,7 @@ pub(super) fn decoded_response_size(method: Method, message: &[u8]) -> usize {
         Method::MasterGetClusterStatus => fields::GET_CLUSTER_STATUS_RESPONSE,
         Method::MasterGetTableDescriptors => fields::GET_TABLE_DESCRIPTORS_RESPONSE,
         Method::MasterGetCompletedSnapshots => fields::GET_COMPLETED_SNAPSHOTS_RESPONSE,
+        Method::AdminGetRegionLoad => fields::GET_REGION_LOAD_RESPONSE,
         Method::ClientExecService => &[],
         _ => return message.len().saturating_mul(OTHERS_BYTES),
     };
@@ -66,6 +67,10 @@ pub(super) fn decoded_size(method: Method, message: &[u8]) -> usize {
         Method::ClientScan => fields::SCAN_REQUEST,
         Method::MultiRowMutationMutateRows => fields::MUTATE_ROWS_REQUEST,
         Method::LockRequestLock => fields::LOCK_REQUEST,
+        Method::MasterSnapshot => fields::SNAPSHOT_REQUEST,
+        Method::MasterIsSnapshotDone => fields::IS_SNAPSHOT_DONE_REQUEST,
+        Method::MasterDeleteSnapshot => fields::DELETE_SNAPSHOT_REQUEST,
+        Method::MasterRestoreSnapshot => fields::RESTORE_SNAPSHOT_REQUEST,
         method if method.service() == Service::Aggregate => fields::AGGREGATE_REQUEST,
         // The endpoint's message is contained as bytes.
         Method::ClientExecService => &[],

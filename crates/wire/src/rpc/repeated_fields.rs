@@ -20,6 +20,40 @@ pub(super) const AGGREGATE_REQUEST: &[RepeatedField] = &[
     one(2, SCAN),
 ];
 
+pub(super) const GLOBAL_PERMISSION: &[RepeatedField] = &[
+    numbers(1, size_of::<i32>()),
+];
+
+pub(super) const NAMESPACE_PERMISSION: &[RepeatedField] = &[
+    numbers(2, size_of::<i32>()),
+];
+
+pub(super) const TABLE_PERMISSION: &[RepeatedField] = &[
+    numbers(4, size_of::<i32>()),
+];
+
+pub(super) const PERMISSION: &[RepeatedField] = &[
+    one(2, GLOBAL_PERMISSION),
+    one(3, NAMESPACE_PERMISSION),
+    one(4, TABLE_PERMISSION),
+];
+
+pub(super) const USERS_AND_PERMISSIONS_USER_PERMISSIONS: &[RepeatedField] = &[
+    many::<pb::Permission>(2, PERMISSION),
+];
+
+pub(super) const USERS_AND_PERMISSIONS: &[RepeatedField] = &[
+    many::<pb::users_and_permissions::UserPermissions>(1, USERS_AND_PERMISSIONS_USER_PERMISSIONS),
+];
+
+pub(super) const SNAPSHOT_DESCRIPTION: &[RepeatedField] = &[
+    one(7, USERS_AND_PERMISSIONS),
+];
+
+pub(super) const DELETE_SNAPSHOT_REQUEST: &[RepeatedField] = &[
+    one(1, SNAPSHOT_DESCRIPTION),
+];
+
 pub(super) const REGION_LOAD: &[RepeatedField] = &[
     many::<pb::StoreSequenceId>(18, &[]),
 ];
@@ -56,38 +90,12 @@ pub(super) const GET_CLUSTER_STATUS_RESPONSE: &[RepeatedField] = &[
     one(1, CLUSTER_STATUS),
 ];
 
-pub(super) const GLOBAL_PERMISSION: &[RepeatedField] = &[
-    numbers(1, size_of::<i32>()),
-];
-
-pub(super) const NAMESPACE_PERMISSION: &[RepeatedField] = &[
-    numbers(2, size_of::<i32>()),
-];
-
-pub(super) const TABLE_PERMISSION: &[RepeatedField] = &[
-    numbers(4, size_of::<i32>()),
-];
-
-pub(super) const PERMISSION: &[RepeatedField] = &[
-    one(2, GLOBAL_PERMISSION),
-    one(3, NAMESPACE_PERMISSION),
-    one(4, TABLE_PERMISSION),
-];
-
-pub(super) const USERS_AND_PERMISSIONS_USER_PERMISSIONS: &[RepeatedField] = &[
-    many::<pb::Permission>(2, PERMISSION),
-];
-
-pub(super) const USERS_AND_PERMISSIONS: &[RepeatedField] = &[
-    many::<pb::users_and_permissions::UserPermissions>(1, USERS_AND_PERMISSIONS_USER_PERMISSIONS),
-];
-
-pub(super) const SNAPSHOT_DESCRIPTION: &[RepeatedField] = &[
-    one(7, USERS_AND_PERMISSIONS),
-];
-
 pub(super) const GET_COMPLETED_SNAPSHOTS_RESPONSE: &[RepeatedField] = &[
     many::<pb::SnapshotDescription>(1, SNAPSHOT_DESCRIPTION),
+];
+
+pub(super) const GET_REGION_LOAD_RESPONSE: &[RepeatedField] = &[
+    many::<pb::RegionLoad>(1, REGION_LOAD),
 ];
 
 pub(super) const GET: &[RepeatedField] = &[
@@ -121,6 +129,10 @@ pub(super) const TABLE_SCHEMA: &[RepeatedField] = &[
 
 pub(super) const GET_TABLE_DESCRIPTORS_RESPONSE: &[RepeatedField] = &[
     many::<pb::TableSchema>(1, TABLE_SCHEMA),
+];
+
+pub(super) const IS_SNAPSHOT_DONE_REQUEST: &[RepeatedField] = &[
+    one(1, SNAPSHOT_DESCRIPTION),
 ];
 
 pub(super) const LOCK_REQUEST: &[RepeatedField] = &[
@@ -180,6 +192,10 @@ pub(super) const MUTATE_ROWS_REQUEST: &[RepeatedField] = &[
     many::<pb::Condition>(5, &[]),
 ];
 
+pub(super) const RESTORE_SNAPSHOT_REQUEST: &[RepeatedField] = &[
+    one(1, SNAPSHOT_DESCRIPTION),
+];
+
 pub(super) const SCAN_REQUEST: &[RepeatedField] = &[
     one(2, SCAN),
 ];
@@ -194,4 +210,8 @@ pub(super) const SCAN_RESPONSE: &[RepeatedField] = &[
     numbers(7, size_of::<bool>()),
     one(10, SCAN_METRICS),
     many::<pb::QueryMetrics>(13, &[]),
+];
+
+pub(super) const SNAPSHOT_REQUEST: &[RepeatedField] = &[
+    one(1, SNAPSHOT_DESCRIPTION),
 ];

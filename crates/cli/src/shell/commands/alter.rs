@@ -33,7 +33,8 @@ const OPTIONS: &[&str] = &[
     "METADATA",
     "CONFIGURATION",
 ];
-const SYNOPSIS_TAIL: &str = "'table', 'family' or {NAME => 'family', ATTRIBUTE => value} or {TABLE_ATTRIBUTE => value} or 'delete' => 'family', ...";
+const SYNOPSIS_TAIL: &str = "'table', 'family' or {NAME => 'family', ATTRIBUTE => value} or \
+                             {TABLE_ATTRIBUTE => value} or 'delete' => 'family', ...";
 
 pub(super) const COMMANDS: &[ShellCommand] = &[
     ShellCommand {
@@ -43,9 +44,12 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         count: (1, None),
         takes_table: true,
         options: OPTIONS,
-        synopsis: "alter 'table', 'family' or {NAME => 'family', ATTRIBUTE => value} or {TABLE_ATTRIBUTE => value} or 'delete' => 'family', ...",
-        about: "Changes a table, all of its changes at once. A family that exists is changed in the attributes given, one that does not is added. \
-                'delete' takes a family and its data away. METHOD => 'table_att_unset' or 'table_conf_unset' takes attributes or settings of the table away.",
+        synopsis: "alter 'table', 'family' or {NAME => 'family', ATTRIBUTE => value} or \
+                   {TABLE_ATTRIBUTE => value} or 'delete' => 'family', ...",
+        about: "Changes a table, all of its changes at once. A family that exists is changed in \
+                the attributes given, one that does not is added. 'delete' takes a family and its \
+                data away. METHOD => 'table_att_unset' or 'table_conf_unset' takes attributes or \
+                settings of the table away.",
         examples: &[
             "alter 't1', NAME => 'f1', VERSIONS => 5",
             "alter 't1', 'f2', {NAME => 'f3', TTL => 86400}",
@@ -71,7 +75,8 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         takes_table: true,
         options: OPTIONS,
         synopsis: "alter_async 'table', ... as alter takes it",
-        about: "Changes a table as alter does and does not say how far the regions are; see alter_status.",
+        about: "Changes a table as alter does and does not say how far the regions are; see \
+                alter_status.",
         examples: &["alter_async 't1', NAME => 'f1', VERSIONS => 5"],
         run: |session, arguments| change(session, arguments).map(|_| Value::Nil),
     },
@@ -154,7 +159,8 @@ fn change_by_hash(descriptor: &mut TableDescriptor, mut options: Options) -> Eva
         Some("delete") => {
             let missing = || {
                 Interrupt::problem(
-                    "NAME parameter missing for delete method: METHOD => 'delete', NAME => 'family'",
+                    "NAME parameter missing for delete method: METHOD => 'delete', NAME => \
+                     'family'",
                 )
             };
             delete_family(descriptor, &options.bytes("NAME")?.ok_or_else(missing)?)?;

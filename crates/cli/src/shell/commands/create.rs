@@ -100,18 +100,24 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
             "METADATA",
             "CONFIGURATION",
         ],
-        synopsis: "create 'table', 'family' or {NAME => 'family', ATTRIBUTE => value, ...}, ... [, TABLE_ATTRIBUTE => value, SPLITS => [...]]",
-        about: "Makes a table of one or more column families and gives back a reference to it. A table in a namespace is named 'namespace:table'. \
-                TTL is in seconds, or text such as '1 DAY 2 HOURS'. SPLITS gives the keys at which regions begin, with \\xNN for any byte; SPLITS_FILE \
-                reads them from a file, one a line; NUMREGIONS with SPLITALGO (HexStringSplit, DecimalStringSplit, UniformSplit) spreads them evenly. \
-                ROW_KEY declares what the row keys are made of, and ROW_KEY_STRICT => true refuses rows of other keys; CREATE TABLE says the same and more.",
+        synopsis: "create 'table', 'family' or {NAME => 'family', ATTRIBUTE => value, ...}, ... [, \
+                   TABLE_ATTRIBUTE => value, SPLITS => [...]]",
+        about: "Makes a table of one or more column families and gives back a reference to it. A \
+                table in a namespace is named 'namespace:table'. TTL is in seconds, or text such \
+                as '1 DAY 2 HOURS'. SPLITS gives the keys at which regions begin, with \\xNN for \
+                any byte; SPLITS_FILE reads them from a file, one a line; NUMREGIONS with \
+                SPLITALGO (HexStringSplit, DecimalStringSplit, UniformSplit) spreads them evenly. \
+                ROW_KEY declares what the row keys are made of, and ROW_KEY_STRICT => true refuses \
+                rows of other keys; CREATE TABLE says the same and more.",
         examples: &[
             "create 't1', 'f1', 'f2'",
             "create 't1', {NAME => 'f1', VERSIONS => 5, TTL => 86400, COMPRESSION => 'GZ'}, 'f2'",
             "create 'ns1:t1', 'f1', SPLITS => ['10', '20', '30', '40']",
             "create 't1', 'f1', {NUMREGIONS => 15, SPLITALGO => 'HexStringSplit'}",
-            "create 't1', 'f1', MAX_FILESIZE => '134217728', DURABILITY => 'FSYNC_WAL', METADATA => {'owner' => 'me'}",
-            "create 't1', 'f1', ROW_KEY => '(SALT(16 BY device), device STRING, ts TIMESTAMP DESC)'",
+            "create 't1', 'f1', MAX_FILESIZE => '134217728', DURABILITY => 'FSYNC_WAL', METADATA \
+             => {'owner' => 'me'}",
+            "create 't1', 'f1', ROW_KEY => '(SALT(16 BY device), device STRING, ts TIMESTAMP \
+             DESC)'",
             "t1 = create 't1', 'f1'",
         ],
         run: create,
@@ -124,7 +130,8 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         takes_table: false,
         options: &[],
         synopsis: "clone_table_schema 'table', 'new table' [, true or false: keep the split keys]",
-        about: "Makes an empty table with the families, attributes and, unless told otherwise, the split keys of another.",
+        about: "Makes an empty table with the families, attributes and, unless told otherwise, the \
+                split keys of another.",
         examples: &["clone_table_schema 't1', 't2'", "clone_table_schema 't1', 't2', false"],
         run: clone_schema,
     },
@@ -225,7 +232,8 @@ pub(super) fn family_attributes(
             let suggestion = did_you_mean(closest_match(&name, FAMILY_ATTRIBUTES.iter().copied()));
             return Err(at(
                 format!(
-                    "there is no attribute {name}{suggestion}; your own go into METADATA => {{'{name}' => '{value}'}}"
+                    "there is no attribute {name}{suggestion}; your own go into METADATA => \
+                     {{'{name}' => '{value}'}}"
                 ),
                 &family,
             ));
@@ -259,7 +267,8 @@ pub(super) fn table_attributes(
 ) -> EvalResult<()> {
     if let Some(method) = options.text("METHOD")?.filter(|method| method != "table_att") {
         return Err(Interrupt::Problem(format!(
-            "Unknown method: {method}; the hash of a table takes none, that of 'alter' takes delete, table_att_unset and table_conf_unset"
+            "Unknown method: {method}; the hash of a table takes none, that of 'alter' takes \
+             delete, table_att_unset and table_conf_unset"
         )));
     }
     for (name, value) in options.pairs("METADATA")? {
@@ -353,7 +362,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_to_live_are_read_as_hbase_writes_them() {
+    fn ttl_parses_hbase_format() {
         let read = |text| ttl_seconds(text);
         assert_eq!(
             (read("2"), read("FOREVER"), read("1 DAY 2 HOURS")),

@@ -21,8 +21,9 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         takes_table: true,
         options: &[],
         synopsis: "delete 'table', 'row', 'family:qualifier' [, timestamp]",
-        about: "Takes one version of a column away: the newest, or the one with exactly this timestamp. With a family and a timestamp it takes the \
-                cells of the family with exactly that timestamp away. For all versions use deleteall.",
+        about: "Takes one version of a column away: the newest, or the one with exactly this \
+                timestamp. With a family and a timestamp it takes the cells of the family with \
+                exactly that timestamp away. For all versions use deleteall.",
         examples: &["delete 't1', 'r1', 'f:a'", "delete 't1', 'r1', 'f:a', 1710460800000"],
         run: delete,
     },
@@ -33,8 +34,10 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         count: (2, Some(5)),
         takes_table: true,
         options: &["ROWPREFIXFILTER", "CACHE"],
-        synopsis: "deleteall 'table', 'row' or {ROWPREFIXFILTER => 'prefix', CACHE => n} [, 'family' or 'family:qualifier' [, timestamp]]",
-        about: "Takes a row, a family of it or all versions of a column away, up to a timestamp if one is given; or does so to all rows that begin with a prefix.",
+        synopsis: "deleteall 'table', 'row' or {ROWPREFIXFILTER => 'prefix', CACHE => n} [, \
+                   'family' or 'family:qualifier' [, timestamp]]",
+        about: "Takes a row, a family of it or all versions of a column away, up to a timestamp if \
+                one is given; or does so to all rows that begin with a prefix.",
         examples: &[
             "deleteall 't1', 'r1'",
             "deleteall 't1', 'r1', 'f:a'",
@@ -68,7 +71,9 @@ fn delete(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
         (None, None) => {
             let family = String::from_utf8_lossy(&text).into_owned();
             return Err(Interrupt::Problem(format!(
-                "'{family}' is a whole family, and delete takes single versions away: use deleteall for the family, name a column ('{family}:qualifier'), or give a timestamp"
+                "'{family}' is a whole family, and delete takes single versions away: use \
+                 deleteall for the family, name a column ('{family}:qualifier'), or give a \
+                 timestamp"
             )));
         }
     };

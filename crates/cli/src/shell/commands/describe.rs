@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_to_live_print_with_their_parts() {
+    fn ttl_prints_with_time_units() {
         assert_eq!(ttl_text("2147483647"), "FOREVER");
         assert_eq!(ttl_text("2"), "2 SECONDS");
         assert_eq!(ttl_text("100"), "100 SECONDS (1 MINUTE 40 SECONDS)");

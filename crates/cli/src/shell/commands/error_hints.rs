@@ -37,7 +37,8 @@ pub(crate) fn unknown_namespace(session: &Session<'_>, namespace: &str) -> Strin
     let near =
         format_suggestion(closest_match(namespace, known.iter().map(|(name, _)| name.as_str())));
     format!(
-        "Unknown namespace {namespace}!{near} 'list_namespace' shows those there are; create_namespace '{namespace}' makes it"
+        "Unknown namespace {namespace}!{near} 'list_namespace' shows those there are; \
+         create_namespace '{namespace}' makes it"
     )
 }
 

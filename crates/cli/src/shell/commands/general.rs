@@ -24,8 +24,10 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
     ShellCommand {
         name: "status",
         count: (0, Some(2)),
-        synopsis: "status ['summary' or 'simple' or 'detailed' or 'replication' [, 'source' or 'sink']]",
-        about: "Shows statistics of the store: its regions, their contents, and the requests since it was opened.",
+        synopsis: "status ['summary' or 'simple' or 'detailed' or 'replication' [, 'source' or \
+                   'sink']]",
+        about: "Shows statistics of the store: its regions, their contents, and the requests since \
+                it was opened.",
         examples: &["status", "status 'simple'", "status 'detailed'", "status 'replication'"],
         run: status,
         ..BASE
@@ -51,8 +53,8 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
     ShellCommand {
         name: "table_help",
         synopsis: "table_help",
-        about: "A reference to a table has the commands that take a table as its methods: 't.put' is 'put' with the table left out. \
-                create gives one back, and get_table makes one.",
+        about: "A reference to a table has the commands that take a table as its methods: 't.put' \
+                is 'put' with the table left out. create gives one back, and get_table makes one.",
         examples: &[
             "t = create 't1', 'f'",
             "t.put 'r1', 'f:a', 'value'",
@@ -97,7 +99,8 @@ fn status(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
         "replication" => replication(session, arguments.get(1).map(Value::to_text).as_deref())?,
         other => {
             let text = format!(
-                "there is no status '{other}'; there are 'summary', 'simple', 'detailed' and 'replication'"
+                "there is no status '{other}'; there are 'summary', 'simple', 'detailed' and \
+                 'replication'"
             );
             return Err(Interrupt::Problem(text));
         }
@@ -145,8 +148,9 @@ fn sum(status: &ClusterStatus, figure: impl Fn(&RegionLoad) -> u64) -> u64 {
 fn server_text(status: &ClusterStatus) -> String {
     let looked_up = status.block_cache_hits + status.block_cache_misses;
     format!(
-        "numberOfOnlineRegions={}, numberOfStorefiles={}, storefileSizeMB={}, memstoreSizeMB={}, readRequestsCount={}, writeRequestsCount={}, \
-         blockCacheSizeMB={}, blockCacheHits={}, blockCacheRequests={looked_up}, walSizeMB={}, flushedSizeMB={}, compactedSizeMB={}",
+        "numberOfOnlineRegions={}, numberOfStorefiles={}, storefileSizeMB={}, memstoreSizeMB={}, \
+         readRequestsCount={}, writeRequestsCount={}, blockCacheSizeMB={}, blockCacheHits={}, \
+         blockCacheRequests={looked_up}, walSizeMB={}, flushedSizeMB={}, compactedSizeMB={}",
         status.regions.len(),
         sum(status, |region| region.store_files),
         megabytes(sum(status, |region| region.store_file_bytes)),
@@ -163,8 +167,9 @@ fn server_text(status: &ClusterStatus) -> String {
 
 fn region_text(load: &RegionLoad) -> String {
     format!(
-        "numberOfStorefiles={}, storefileSizeMB={}, storefileCells={}, memstoreSizeMB={}, readRequestsCount={}, writeRequestsCount={}, rowsExamined={}, \
-         rowsReturned={}, flushes={}, compactions={}, dataLocality=1.0",
+        "numberOfStorefiles={}, storefileSizeMB={}, storefileCells={}, memstoreSizeMB={}, \
+         readRequestsCount={}, writeRequestsCount={}, rowsExamined={}, rowsReturned={}, \
+         flushes={}, compactions={}, dataLocality=1.0",
         load.store_files,
         megabytes(load.store_file_bytes),
         load.store_file_cells,

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_can_be_found_and_says_what_it_does() {
+    fn every_command_has_name_synopsis_and_help() {
         let mut names: Vec<_> = all().flat_map(ShellCommand::names).collect();
         assert!(names.iter().all(|name| find(name).is_some()));
         for word in all() {

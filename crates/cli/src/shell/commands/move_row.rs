@@ -13,9 +13,11 @@ pub(super) const COMMANDS: &[ShellCommand] = &[ShellCommand {
     takes_table: true,
     options: &["OVERWRITE"],
     synopsis: "move_row 'table', 'row', 'new row' [, {OVERWRITE => true}]",
-    about: "Moves a row to another key, with all families and all versions at their times. The row is copied, the copy is read back, and then \
-            the old row is deleted: a failure between leaves at least one copy, and the same command again finishes the move. A row that is at the \
-            new key already is replaced only with OVERWRITE. HBase's shell has no such command.",
+    about: "Moves a row to another key, with all families and all versions at their times. The row \
+            is copied, the copy is read back, and then the old row is deleted: a failure between \
+            leaves at least one copy, and the same command again finishes the move. A row that is \
+            at the new key already is replaced only with OVERWRITE. HBase's shell has no such \
+            command.",
     examples: &["move_row 't1', 'r1', 'r2'", "move_row 't1', 'r1', 'r2', {OVERWRITE => true}"],
     run: move_row,
 }];

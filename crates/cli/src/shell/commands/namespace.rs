@@ -35,7 +35,8 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         name: "alter_namespace",
         count: (2, None),
         options: &["METHOD", "NAME"],
-        synopsis: "alter_namespace 'namespace', {METHOD => 'set', 'setting' => 'value'} or {METHOD => 'unset', NAME => 'setting'}",
+        synopsis: "alter_namespace 'namespace', {METHOD => 'set', 'setting' => 'value'} or {METHOD \
+                   => 'unset', NAME => 'setting'}",
         about: "Sets or takes away settings of a namespace.",
         examples: &[
             "alter_namespace 'ns1', {METHOD => 'set', 'owner' => 'me'}",
@@ -85,7 +86,8 @@ fn explain_error(session: &Session<'_>, namespace: &str, error: &Error) -> Inter
         ErrorKind::NamespaceExists => format!("Namespace {namespace} already exists"),
         ErrorKind::NamespaceNotEmpty => {
             format!(
-                "Only empty namespaces can be removed; list_namespace_tables '{namespace}' shows what {namespace} still holds"
+                "Only empty namespaces can be removed; list_namespace_tables '{namespace}' shows \
+                 what {namespace} still holds"
             )
         }
         _ => error.to_string(),

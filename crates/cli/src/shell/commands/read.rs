@@ -35,13 +35,16 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
             "CONSISTENCY",
             "REGION_REPLICA_ID",
         ],
-        synopsis: "get 'table', 'row' [, 'family:qualifier', ...] [, {COLUMN => [...], VERSIONS => n, TIMERANGE => [from, to], FILTER => \"...\"}]",
-        about: "Shows the cells of one row. A converter after a column shows its values as numbers or text: 'f:a:toInt'. FORMATTER does so for all columns.",
+        synopsis: "get 'table', 'row' [, 'family:qualifier', ...] [, {COLUMN => [...], VERSIONS => \
+                   n, TIMERANGE => [from, to], FILTER => \"...\"}]",
+        about: "Shows the cells of one row. A converter after a column shows its values as numbers \
+                or text: 'f:a:toInt'. FORMATTER does so for all columns.",
         examples: &[
             "get 't1', 'r1'",
             "get 't1', 'r1', 'f:a', 'f:b'",
             "get 't1', 'r1', {COLUMN => 'f:a', VERSIONS => 4}",
-            "get 't1', 'r1', {COLUMN => ['f:a', 'f:b'], TIMERANGE => [1710460800000, 1710547200000]}",
+            "get 't1', 'r1', {COLUMN => ['f:a', 'f:b'], TIMERANGE => [1710460800000, \
+             1710547200000]}",
             "get 't1', 'r1', {FILTER => \"ValueFilter(=, 'binary:abc')\"}",
             "get 't1', 'r1', 'f:count:toLong'",
         ],
@@ -191,7 +194,8 @@ fn get_counter(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     let Ok(bytes) = <[u8; 8]>::try_from(value) else {
         let shown = String::from_utf8_lossy(&text).into_owned();
         return Err(Interrupt::Problem(format!(
-            "column {shown} is no counter: its value has {} bytes, expected 8; get '{table}' shows it",
+            "column {shown} is no counter: its value has {} bytes, expected 8; get '{table}' shows \
+             it",
             value.len()
         )));
     };

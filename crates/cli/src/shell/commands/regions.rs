@@ -33,7 +33,8 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         takes_table: true,
         options: &[],
         synopsis: "list_regions 'table' [, 'server' or nil [, ['START_KEY', 'END_KEY', ...]]]",
-        about: "Lists the regions of a table: where each begins and ends, its size on disk in MB and its requests. A third argument picks columns.",
+        about: "Lists the regions of a table: where each begins and ends, its size on disk in MB \
+                and its requests. A third argument picks columns.",
         examples: &[
             "list_regions 't1'",
             "list_regions 't1', nil, ['REGION_NAME', 'START_KEY', 'REQ']",
@@ -72,7 +73,8 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         takes_table: true,
         options: &[],
         synopsis: "split 'table' or 'region' [, 'key']",
-        about: "Splits the region that holds the key, there; or a region, or every region of a table, in its middle.",
+        about: "Splits the region that holds the key, there; or a region, or every region of a \
+                table, in its middle.",
         examples: &[
             "split 't1'",
             "split 't1', 'm'",

@@ -49,10 +49,13 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
             "READ_TYPE",
             "ALLOW_PARTIAL_RESULTS",
         ],
-        synopsis: "scan 'table' [, {STARTROW => '...', STOPROW => '...', LIMIT => n, COLUMNS => [...], FILTER => \"...\", ...}]",
-        about: "Shows rows in the order of their keys. STOPROW is not in the range unless INCLUDE_STOPROW is true. ROWPREFIXFILTER takes the rows that \
-                begin with it and replaces STARTROW and STOPROW. REVERSED goes from the last row to the first, and STARTROW is then the upper end. RAW \
-                shows delete markers too. Write \\x00 and other bytes in double quotes.",
+        synopsis: "scan 'table' [, {STARTROW => '...', STOPROW => '...', LIMIT => n, COLUMNS => \
+                   [...], FILTER => \"...\", ...}]",
+        about: "Shows rows in the order of their keys. STOPROW is not in the range unless \
+                INCLUDE_STOPROW is true. ROWPREFIXFILTER takes the rows that begin with it and \
+                replaces STARTROW and STOPROW. REVERSED goes from the last row to the first, and \
+                STARTROW is then the upper end. RAW shows delete markers too. Write \\x00 and \
+                other bytes in double quotes.",
         examples: &[
             "scan 't1'",
             "scan 't1', {LIMIT => 10, STARTROW => 'r100'}",
@@ -84,8 +87,10 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
             "FILTER",
             "TIMERANGE",
         ],
-        synopsis: "count 'table' [, INTERVAL => n] [, {STARTROW => '...', STOPROW => '...', FILTER => \"...\"}]",
-        about: "Counts rows by reading them, of the whole table or of a range; says how far it is at every INTERVAL rows, 1000 if not given.",
+        synopsis: "count 'table' [, INTERVAL => n] [, {STARTROW => '...', STOPROW => '...', FILTER \
+                   => \"...\"}]",
+        about: "Counts rows by reading them, of the whole table or of a range; says how far it is \
+                at every INTERVAL rows, 1000 if not given.",
         examples: &[
             "count 't1'",
             "count 't1', INTERVAL => 100000",
@@ -157,15 +162,18 @@ fn why_empty(scan: &Scan) -> Option<String> {
     let (start, stop) = if scan.reverse { (high, low) } else { (low, high) };
     Some(if start == stop {
         format!(
-            "No row can lie in this range: it begins and ends at {start}, and STOPROW is not part of it. Add INCLUDE_STOPROW => true, or get the row"
+            "No row can lie in this range: it begins and ends at {start}, and STOPROW is not part \
+             of it. Add INCLUDE_STOPROW => true, or get the row"
         )
     } else if scan.reverse {
         format!(
-            "No row can lie in this range: a REVERSED scan runs downwards, and STARTROW {start} sorts before STOPROW {stop}. Swap them, or leave REVERSED out"
+            "No row can lie in this range: a REVERSED scan runs downwards, and STARTROW {start} \
+             sorts before STOPROW {stop}. Swap them, or leave REVERSED out"
         )
     } else {
         format!(
-            "No row can lie in this range: STARTROW {start} sorts after STOPROW {stop} (keys sort byte by byte: '10' before '9'). Swap them, or add REVERSED => true to run downwards"
+            "No row can lie in this range: STARTROW {start} sorts after STOPROW {stop} (keys sort \
+             byte by byte: '10' before '9'). Swap them, or add REVERSED => true to run downwards"
         )
     })
 }
@@ -202,7 +210,8 @@ fn check_is_hash(arguments: &Arguments) -> EvalResult<()> {
     match arguments.get(1) {
         None | Some(Value::Hash(_)) => Ok(()),
         Some(other) => Err(Interrupt::Problem(format!(
-            "{} is {}; give a hash: scan 'table', {{STARTROW => '...'}}, or {{COLUMNS => ['family:qualifier']}} for columns",
+            "{} is {}; give a hash: scan 'table', {{STARTROW => '...'}}, or {{COLUMNS => \
+             ['family:qualifier']}} for columns",
             other.inspect(),
             other.kind()
         ))),

@@ -28,9 +28,11 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         count: (2, None),
         takes_table: true,
         options: &["SKIP_FLUSH", "TTL", "MAX_FILESIZE"],
-        synopsis: "snapshot 'table', 'snapshot' [, {SKIP_FLUSH => true, TTL => seconds, MAX_FILESIZE => bytes}]",
-        about: "Keeps a table as it is now under a name. No data is copied. With SKIP_FLUSH what is only in memory is left out, \
-                after TTL seconds the snapshot goes, and MAX_FILESIZE is what tables made of it get.",
+        synopsis: "snapshot 'table', 'snapshot' [, {SKIP_FLUSH => true, TTL => seconds, \
+                   MAX_FILESIZE => bytes}]",
+        about: "Keeps a table as it is now under a name. No data is copied. With SKIP_FLUSH what \
+                is only in memory is left out, after TTL seconds the snapshot goes, and \
+                MAX_FILESIZE is what tables made of it get.",
         examples: &[
             "snapshot 't1', 'before'",
             "snapshot 'ns1:t1', 'daily', {TTL => 86400}",
@@ -70,7 +72,8 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         count: (2, Some(3)),
         options: &["RESTORE_ACL"],
         synopsis: "clone_snapshot 'snapshot', 'new table'",
-        about: "Makes a table of a snapshot. No data is copied, and what happens to the table does not touch the snapshot.",
+        about: "Makes a table of a snapshot. No data is copied, and what happens to the table does \
+                not touch the snapshot.",
         examples: &["clone_snapshot 'before', 't2'"],
         run: clone,
         ..BASE
@@ -80,7 +83,8 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         count: (1, Some(2)),
         options: &["RESTORE_ACL"],
         synopsis: "restore_snapshot 'snapshot'",
-        about: "Puts a disabled table back to what it was; what came later is lost, unless another snapshot holds it.",
+        about: "Puts a disabled table back to what it was; what came later is lost, unless another \
+                snapshot holds it.",
         examples: &["disable 't1'", "restore_snapshot 'before'", "enable 't1'"],
         run: restore,
         ..BASE
@@ -112,7 +116,8 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         name: "delete_table_snapshots",
         count: (1, Some(2)),
         synopsis: "delete_table_snapshots 'table pattern' [, 'pattern']",
-        about: "Deletes the snapshots of the tables whose whole name matches a regular expression, after asking.",
+        about: "Deletes the snapshots of the tables whose whole name matches a regular expression, \
+                after asking.",
         examples: &["delete_table_snapshots 't1'", "delete_table_snapshots 'ns1:.*', 'daily.*'"],
         run: delete_table_snapshots,
         ..BASE
@@ -277,7 +282,8 @@ fn delete_table_snapshots(session: &mut Session<'_>, arguments: &Arguments) -> E
     })?;
     let text = |at: usize| arguments.get(at).map_or_else(|| ".*".to_owned(), Value::to_text);
     let nothing = format!(
-        "No snapshots matched the table name regular expression {} and the snapshot name regular expression {}",
+        "No snapshots matched the table name regular expression {} and the snapshot name regular \
+         expression {}",
         text(0),
         text(1)
     );

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn algorithms_spread_keys_evenly() {
+    fn split_algorithms_spread_keys_evenly() {
         let show = |regions, name| {
             spread(regions, name)
                 .unwrap()
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_and_empty_keys_are_refused() {
+    fn repeated_and_empty_split_keys_are_rejected() {
         let keys = |list: &[&'static str]| {
             list.iter().map(|key| Bytes::from_static(key.as_bytes())).collect()
         };

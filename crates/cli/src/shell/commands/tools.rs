@@ -16,7 +16,8 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         takes_table: true,
         options: &[],
         synopsis: "flush 'table' [, 'family']",
-        about: "Writes what a table holds in memory to store files. The families of a region are flushed together.",
+        about: "Writes what a table holds in memory to store files. The families of a region are \
+                flushed together.",
         examples: &["flush 't1'"],
         run: flush,
     },
@@ -40,7 +41,8 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         takes_table: true,
         options: &[],
         synopsis: "major_compact 'table' [, 'family']",
-        about: "Rewrites all store files of each family into one, without what was deleted or has expired, and returns when that is done.",
+        about: "Rewrites all store files of each family into one, without what was deleted or has \
+                expired, and returns when that is done.",
         examples: &["major_compact 't1'", "major_compact 't1', 'f'"],
         run: |session, arguments| compact(session, arguments, CompactionKind::Major),
     },

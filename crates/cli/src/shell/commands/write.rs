@@ -18,8 +18,10 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         count: (4, Some(6)),
         takes_table: true,
         options: &["TTL", "ATTRIBUTES"],
-        synopsis: "put 'table', 'row', 'family:qualifier', 'value' [, timestamp] [, {TTL => milliseconds}]",
-        about: "Writes a value. Without a timestamp the store's clock stamps it. Everything after the first colon is the qualifier.",
+        synopsis: "put 'table', 'row', 'family:qualifier', 'value' [, timestamp] [, {TTL => \
+                   milliseconds}]",
+        about: "Writes a value. Without a timestamp the store's clock stamps it. Everything after \
+                the first colon is the qualifier.",
         examples: &[
             "put 't1', 'r1', 'f:a', 'value'",
             "put 't1', 'r1', 'f:a', \"\\x00\\x01\", 1710460800000",
@@ -35,7 +37,8 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         takes_table: true,
         options: &["ATTRIBUTES"],
         synopsis: "incr 'table', 'row', 'family:qualifier' [, amount]",
-        about: "Adds to a counter, 1 if no amount is given, and shows the new value. A cell that is not there counts as 0.",
+        about: "Adds to a counter, 1 if no amount is given, and shows the new value. A cell that \
+                is not there counts as 0.",
         examples: &["incr 't1', 'r1', 'f:count'", "incr 't1', 'r1', 'f:count', -10"],
         run: incr,
     },
@@ -47,7 +50,8 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         takes_table: true,
         options: &["ATTRIBUTES"],
         synopsis: "append 'table', 'row', 'family:qualifier', 'value'",
-        about: "Appends bytes to a value and shows the new value. It joins text: to count, use incr.",
+        about: "Appends bytes to a value and shows the new value. It joins text: to count, use \
+                incr.",
         examples: &["append 't1', 'r1', 'f:log', 'more'"],
         run: append,
     },
@@ -75,7 +79,8 @@ fn put(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
 fn finish(mut options: Options) -> EvalResult<()> {
     if options.take("VISIBILITY").is_some() {
         return Err(Interrupt::problem(
-            "there are no visibility labels here; leave VISIBILITY out, or keep the cell in a table of its own",
+            "there are no visibility labels here; leave VISIBILITY out, or keep the cell in a \
+             table of its own",
         ));
     }
     options.ignore(&["ATTRIBUTES"]);

@@ -28,13 +28,13 @@ fn commands_take_arguments_with_and_without_parentheses_and_braces() {
 }
 
 #[test]
-fn a_variable_is_no_command() {
+fn variable_is_not_parsed_as_command() {
     assert_eq!(read("x -1"), read("x - 1"));
     assert_ne!(read("y -1"), read("y - 1"));
 }
 
 #[test]
-fn what_may_go_on_is_incomplete() {
+fn continuable_input_is_incomplete() {
     for source in [
         "scan 't', {",
         "scan 't',",
@@ -66,8 +66,9 @@ fn what_may_go_on_is_incomplete() {
 }
 
 #[test]
-fn no_beginning_of_a_statement_and_no_depth_is_fatal() {
-    let statement = "t = put('t', \"r\u{5f20}#{x + [1, 2.5][0]}\\x00\", {A => [1, b: :c], 'd' => -1..3}) ; for i in %w[a b] do puts i end";
+fn parser_survives_truncated_and_deeply_nested_input() {
+    let statement = "t = put('t', \"r\u{5f20}#{x + [1, 2.5][0]}\\x00\", {A => [1, b: :c], 'd' => \
+                     -1..3}) ; for i in %w[a b] do puts i end";
     for (end, _) in statement.char_indices() {
         parse(&statement[..end], &BTreeSet::new()).ok();
         parse(&statement[end..], &BTreeSet::new()).ok();

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn synced_bytes_always_stay_and_the_rest_comes_in_every_form() {
+    fn power_loss_keeps_synced_bytes_and_varies_the_rest() {
         let make = || {
             let mut file = FileData::durable(vec![1; 700]);
             file.append(&[2; 2000]);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn reserved_room_is_zeros_in_front_of_which_bytes_come_and_may_be_lost() {
+    fn preallocated_bytes_are_zeros_until_written_and_synced() {
         let make = || {
             let mut file = FileData::durable(vec![1; 100]);
             file.preallocate(2000);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_may_be_undone_until_it_is_synced() {
+    fn truncation_may_be_undone_until_synced() {
         let make = || {
             let mut file = FileData::durable(vec![1; 1500]);
             file.truncate(600);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sync_after_a_failed_one_proves_nothing() {
+    fn sync_after_failed_sync_does_not_restore_durability() {
         let make = || {
             let mut file = FileData::durable(vec![1; 512]);
             file.append(&[2; 512]);

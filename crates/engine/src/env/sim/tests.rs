@@ -172,12 +172,12 @@ fn violations(mistake: Mistake) -> usize {
 }
 
 #[test]
-fn a_right_protocol_survives_a_crash_at_every_call() {
+fn correct_protocol_survives_a_crash_at_every_call() {
     assert_eq!(violations(Mistake::None), 0);
 }
 
 #[test]
-fn each_missing_sync_is_caught() {
+fn missing_syncs_are_detected() {
     let mistakes = [
         Mistake::LogNotSynced,
         Mistake::NewLogDirNotSynced,
@@ -191,7 +191,7 @@ fn each_missing_sync_is_caught() {
 }
 
 #[test]
-fn a_right_protocol_survives_a_kill_at_every_call() {
+fn correct_protocol_survives_a_kill_at_every_call() {
     for at in 0..200 {
         let (sim, fs) = disk();
         sim.fs.crash_at_call(at);
@@ -204,7 +204,7 @@ fn a_right_protocol_survives_a_kill_at_every_call() {
 }
 
 #[test]
-fn one_seed_gives_one_disk() {
+fn crash_outcome_is_determined_by_seed() {
     let outcome = |seed| {
         let sim = SimEnv::new(seed);
         sim.fs.crash_at_call(37);
@@ -217,7 +217,7 @@ fn one_seed_gives_one_disk() {
 }
 
 #[test]
-fn names_are_durable_with_their_directory_only() {
+fn names_are_durable_after_directory_sync() {
     let (sim, fs) = disk();
     fs.create_dir_all("d/e").unwrap();
     write(&*fs, "d/e/f", b"x").unwrap();
@@ -238,7 +238,7 @@ fn names_are_durable_with_their_directory_only() {
 }
 
 #[test]
-fn a_rename_happens_whole_or_not_at_all() {
+fn rename_is_atomic() {
     let mut seen = std::collections::BTreeSet::new();
     for seed in 0..64 {
         let (sim, fs) = disk();
@@ -265,7 +265,7 @@ fn a_rename_happens_whole_or_not_at_all() {
 }
 
 #[test]
-fn syncing_one_directory_of_a_move_commits_both_sides_and_what_it_builds_on() {
+fn directory_sync_commits_both_sides_of_a_move() {
     let (sim, fs) = disk();
     fs.create_dir_all("a").unwrap();
     fs.create_dir_all("b").unwrap();
@@ -279,7 +279,7 @@ fn syncing_one_directory_of_a_move_commits_both_sides_and_what_it_builds_on() {
 }
 
 #[test]
-fn everything_of_a_dead_process_fails() {
+fn calls_and_handles_of_killed_process_fail() {
     let (sim, fs) = disk();
     let mut writer = fs.create("f").unwrap();
     let reader = fs.open("f").unwrap();
@@ -297,7 +297,7 @@ fn everything_of_a_dead_process_fails() {
 }
 
 #[test]
-fn a_process_dies_in_the_middle_of_a_write() {
+fn crash_leaves_a_partial_write() {
     let mut lengths = std::collections::BTreeSet::new();
     for seed in 0..20 {
         let sim = SimEnv::new(seed);
@@ -315,7 +315,7 @@ fn a_process_dies_in_the_middle_of_a_write() {
 }
 
 #[test]
-fn a_full_disk_takes_a_part_and_room_helps() {
+fn full_disk_accepts_partial_writes_until_space_is_freed() {
     let (sim, fs) = disk();
     sim.fs.set_capacity(Some(8));
     let mut writer = fs.create("f").unwrap();
@@ -330,7 +330,7 @@ fn a_full_disk_takes_a_part_and_room_helps() {
 }
 
 #[test]
-fn a_read_only_disk_can_be_read() {
+fn read_only_disk_serves_reads_and_rejects_writes() {
     let (sim, fs) = disk();
     write(&*fs, "f", b"x").unwrap();
     sim.fs.set_read_only(true);
@@ -343,7 +343,7 @@ fn a_read_only_disk_can_be_read() {
 }
 
 #[test]
-fn injected_failures_strike_where_they_are_told() {
+fn injected_faults_affect_only_matching_calls() {
     let (sim, fs) = disk();
     sim.fs.inject(InjectedFault::next(FsCall::Sync, "wal", io::ErrorKind::Other).after(1));
     write(&*fs, "wal-1", b"x").unwrap();
@@ -369,7 +369,7 @@ fn injected_failures_strike_where_they_are_told() {
 }
 
 #[test]
-fn bytes_can_be_damaged_and_files_cut() {
+fn files_can_be_corrupted_and_truncated() {
     let (sim, fs) = disk();
     sim.fs.write("a/b/f", b"hello".to_vec()).unwrap();
     let reader = fs.open("a/b/f").unwrap();
@@ -388,7 +388,7 @@ fn bytes_can_be_damaged_and_files_cut() {
 }
 
 #[test]
-fn the_tree_answers_as_a_real_one() {
+fn directory_tree_behaves_as_a_file_system() {
     let (_sim, fs) = disk();
     fs.create_dir_all("a/b").unwrap();
     fs.create_dir_all("a/b").unwrap();
@@ -420,7 +420,7 @@ fn the_tree_answers_as_a_real_one() {
 }
 
 #[test]
-fn the_clock_stands_still_until_it_is_moved() {
+fn clock_advances_only_on_request() {
     let (sim, _fs) = disk();
     let clock = sim.env().clock;
     let (now, monotonic) = (clock.now_ms(), clock.monotonic_ns());

@@ -48,7 +48,7 @@ mod tests {
     const CODECS: [Compression; 3] = [Compression::Snappy, Compression::Lz4, Compression::Zstd];
 
     #[test]
-    fn chunks_come_back_and_no_cut_or_wrong_size_does() {
+    fn chunks_round_trip_unless_truncated_or_of_wrong_size() {
         let payload: Vec<u8> =
             (0..3000_u32).flat_map(|number| (number / 7).to_be_bytes()).collect();
         for codec in CODECS {
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_that_promises_a_gigabyte_gets_none() {
+    fn oversized_chunk_is_rejected_without_allocation() {
         // A snappy block begins with its size as a varint.
         let mut bytes = (1_u32 << 30).to_be_bytes().to_vec();
         bytes.extend_from_slice(&[0, 0, 0, 6, 0x80, 0x80, 0x80, 0x80, 0x04, 0]);

@@ -133,7 +133,8 @@ impl Compression {
     pub(super) fn compressor(self) -> Result<Box<dyn Compressor>> {
         self.find_compressor().ok_or_else(|| {
             let text = format!(
-                "compression {} is not written, only NONE and GZ are; set COMPRESSION to one of these",
+                "compression {} is not written, only NONE and GZ are; set COMPRESSION to one of \
+                 these",
                 self.name()
             );
             Error::new(ErrorKind::Unsupported, text)
@@ -153,7 +154,9 @@ impl Compression {
             Error::new(
                 ErrorKind::Unsupported,
                 format!(
-                    "compression {} is not built in, only GZ, SNAPPY, LZ4 and ZSTD are; set COMPRESSION to one of these or NONE and let HBase rewrite the file with a major compaction",
+                    "compression {} is not built in, only GZ, SNAPPY, LZ4 and ZSTD are; set \
+                     COMPRESSION to one of these or NONE and let HBase rewrite the file with a \
+                     major compaction",
                     self.name()
                 ),
             )
@@ -195,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_and_names_are_hbases() {
+    fn codec_codes_and_names_equal_hbases() {
         for (code, name) in
             ["LZO", "GZ", "NONE", "SNAPPY", "LZ4", "BZIP2", "ZSTD", "LZMA", "BROTLI"]
                 .into_iter()
@@ -211,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_codec_is_written_or_replaced_by_none_and_every_written_codec_is_read() {
+    fn supported_codecs_round_trip_and_others_become_none() {
         for codec in CODECS {
             let written = if codec.is_supported() { codec } else { Compression::None };
             assert_eq!(Compression::for_family(codec.name()), written);
@@ -231,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_size_is_refused_without_inflating_everything() {
+    fn wrong_size_is_rejected_as_corrupt() {
         let mut packed = Vec::new();
         Compression::Gz.compressor().unwrap().compress(&vec![7; 1 << 24], &mut packed).unwrap();
         for expected in [0, 100, (1 << 24) - 1, (1 << 24) + 1, 1 << 30] {

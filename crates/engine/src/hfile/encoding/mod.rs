@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn an_encoding_that_is_not_written_is_replaced_by_none_or_refused() {
+    fn unsupported_encodings_become_none_or_are_rejected() {
         for encoding in DataBlockEncoding::ALL {
             assert_eq!(DataBlockEncoding::from_name(encoding.name().as_bytes()), Some(encoding));
             let written = if encoding.is_written() { encoding } else { DataBlockEncoding::None };
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn three_encodings_of_the_same_cells_come_to_the_same_plain_block() {
+    fn all_encodings_decode_to_the_same_plain_block() {
         let plain = decode(DIFF, layout()).unwrap();
         assert_eq!(plain.len(), 164);
         assert!(plain.starts_with(b"\x00\x00\x00\x15\x00\x00\x00\x04\x00\x04row1\x01fcol1\x00\x00\x01\x8b\xcf\xe5\x68\x05\x04AAAA\x07\0\0\0\x15"));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_and_a_wrong_size_are_damage() {
+    fn truncated_and_invalid_blocks_are_rejected() {
         for block in [PREFIX, DIFF, FAST_DIFF] {
             (0..block.len())
                 .for_each(|end| assert!(decode(&block[..end], layout()).is_err(), "{end}"));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bytes_make_it_panic() {
+    fn damaged_blocks_do_not_panic() {
         let mut seed = 1_u64;
         for block in [PREFIX, DIFF, FAST_DIFF] {
             for _ in 0..20_000 {

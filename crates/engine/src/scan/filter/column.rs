@@ -276,7 +276,8 @@ impl Timestamps {
     pub(super) fn new(given: &[i64], can_hint: bool) -> Result<Self> {
         if let Some(negative) = given.iter().find(|&&timestamp| timestamp < 0) {
             return Err(Error::invalid(format!(
-                "filter: a TimestampsFilter has the timestamp {negative}; give milliseconds since 1970"
+                "filter: a TimestampsFilter has the timestamp {negative}; give milliseconds since \
+                 1970"
             )));
         }
         let wanted: BTreeSet<i64> = given.iter().copied().collect();

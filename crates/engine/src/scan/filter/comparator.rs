@@ -29,14 +29,23 @@ impl Compiled {
         Ok(match comparator {
             Comparator::Binary(value) => Self::Binary(value.clone()),
             Comparator::BinaryPrefix(value) => Self::BinaryPrefix(value.clone()),
-            Comparator::BinaryComponent { value, offset } => Self::BinaryComponent(value.clone(), usize::try_from(*offset).unwrap_or(usize::MAX)),
+            Comparator::BinaryComponent { value, offset } => {
+                Self::BinaryComponent(value.clone(), usize::try_from(*offset).unwrap_or(usize::MAX))
+            }
             Comparator::Bit(op, value) => Self::Bit(*op, value.clone()),
             Comparator::Substring(text) => Self::Substring(Substring::new(text)),
-            Comparator::Regex(expression) => Self::Regex(compile(expression, room)?, Charset::named(&expression.charset)?),
+            Comparator::Regex(expression) => {
+                Self::Regex(compile(expression, room)?, Charset::named(&expression.charset)?)
+            }
             Comparator::Long(value) => Self::Long(*value),
-            Comparator::BigDecimal(bytes) => Self::BigDecimal(Decimal::parse(bytes).ok_or_else(|| {
-                Error::invalid("filter: a BigDecimalComparator holds no decimal; give a scale of 4 bytes and at least one byte of digits")
-            })?),
+            Comparator::BigDecimal(bytes) => {
+                Self::BigDecimal(Decimal::parse(bytes).ok_or_else(|| {
+                    Error::invalid(
+                        "filter: a BigDecimalComparator holds no decimal; give a scale of 4 bytes \
+                         and at least one byte of digits",
+                    )
+                })?)
+            }
             Comparator::Null => Self::Null,
         })
     }
@@ -149,13 +158,16 @@ fn step(text: &[u8], borders: &[usize], mut matched: usize, byte: u8) -> usize {
 fn compile(expression: &RegexString, room: &mut RegexBudget) -> Result<Expression> {
     let text = shortened(&expression.pattern, 200);
     Expression::new(&expression.pattern, expression.flags, room).map_err(|refusal| match refusal {
-        RegexError::Unknown(reason) => Error::invalid(format!("filter: regular expression {text:?}: {reason}")),
+        RegexError::Unknown(reason) => {
+            Error::invalid(format!("filter: regular expression {text:?}: {reason}"))
+        }
         RegexError::TooLarge(reason) => Error::invalid(format!(
-            "filter: regular expression {text:?} cannot be used: {reason}; leave repetitions and classes of many characters away, or ask in several requests"
+            "filter: regular expression {text:?} cannot be used: {reason}; leave repetitions and \
+             classes of many characters away, or ask in several requests"
         )),
         RegexError::Wrong(reason) => Error::invalid(format!(
-            "filter: regular expression {text:?} cannot be used: {reason}; back-references and looking around are not offered, \
-             because they take unbounded time"
+            "filter: regular expression {text:?} cannot be used: {reason}; back-references and \
+             looking around are not offered, because they take unbounded time"
         )),
     })
 }
@@ -176,7 +188,8 @@ impl Charset {
             "US-ASCII" | "ASCII" => Self::Ascii,
             _ => {
                 return Err(Error::invalid(format!(
-                    "filter: character set {name:?} of a regular expression is not offered; use UTF-8, ISO-8859-1 or US-ASCII"
+                    "filter: character set {name:?} of a regular expression is not offered; use \
+                     UTF-8, ISO-8859-1 or US-ASCII"
                 )));
             }
         })
@@ -209,14 +222,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_substring_is_found_as_by_trying_each_place(text in "[ab]{0,6}|[aA]{1,3}b?", stored in "[abAB]{0,40}") {
+        fn substring_search_matches_naive_search(text in "[ab]{0,6}|[aA]{1,3}b?", stored in "[abAB]{0,40}") {
             let found = Substring::new(&text).occurs_in(stored.as_bytes());
             prop_assert_eq!(found, stored.to_lowercase().contains(&text.to_lowercase()));
         }
     }
 
     #[test]
-    fn a_long_substring_takes_time_by_the_length_of_the_value() {
+    fn long_substring_search_takes_linear_time() {
         let substring = Substring::new(&("a".repeat(200_000) + "b"));
         let clock = OsClock::default();
         assert!(!substring.occurs_in(&vec![b'A'; 600_000]));

@@ -137,7 +137,8 @@ impl SingleColumnValue {
     ) -> Result<Self> {
         if test.is_no_op() {
             return Err(Error::invalid(
-                "filter: a SingleColumnValueFilter cannot have NO_OP as its operator; choose a comparison",
+                "filter: a SingleColumnValueFilter cannot have NO_OP as its operator; choose a \
+                 comparison",
             ));
         }
         Ok(Self {

@@ -63,7 +63,8 @@ impl RegexBudget {
 
 fn too_large() -> RegexError {
     let text = format!(
-        "the regular expressions of one filter may take {MAX_COMPILED_BYTES} bytes together, compiled, and these take more"
+        "the regular expressions of one filter may take {MAX_COMPILED_BYTES} bytes together, \
+         compiled, and these take more"
     );
     RegexError::TooLarge(text)
 }
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expressions_share_their_room() {
+    fn expressions_share_their_memory_budget() {
         let mut room = RegexBudget::for_expressions(500);
         let fit = (0..500).take_while(|_| room.compile(r"\pL{50}").is_ok()).count();
         assert!((5..100).contains(&fit), "{fit}");
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_for_a_thousand_ordinary_expressions_and_not_for_any_number() {
+    fn budget_fits_thousands_of_ordinary_expressions() {
         let mut room = RegexBudget::for_expressions(100_000);
         let fit = (0..100_000)
             .take_while(|number| room.compile(&format!("^user{number}-.*[0-9]+")).is_ok())

@@ -120,7 +120,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn decimals_are_ordered_by_their_value(a in -(1_i128 << 90)..1_i128 << 90, b in -(1_i128 << 90)..1_i128 << 90, scales in (0_u32..10, 0_u32..10)) {
+        fn decimals_are_ordered_by_value(a in -(1_i128 << 90)..1_i128 << 90, b in -(1_i128 << 90)..1_i128 << 90, scales in (0_u32..10, 0_u32..10)) {
             let (a_scale, b_scale) = scales;
             // Small numbers with many trailing zeros cover the relevant cases, above all equal
             // values.
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_and_the_lowest_numbers_are_read() {
+    fn shortest_and_lowest_numbers_are_parsed() {
         let number = |bytes: &[u8]| Decimal::parse(bytes);
         assert_eq!(
             number(&[0, 0, 0, 1, 15]),

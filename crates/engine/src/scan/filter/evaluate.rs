@@ -17,7 +17,7 @@ pub enum ReturnCode {
     NextCol,
     /// Skip the cell and the rest of the family in this row.
     NextRow,
-    /// Skip the cell, go to [`FilterState::next_cell_hint`].
+    /// Skip the cell, go to [`FilterState::next_cell_hint`](super::FilterState::next_cell_hint).
     SeekNextUsingHint,
 }
 

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_must_match_from_end_to_end() {
+    fn pattern_must_match_the_whole_text() {
         assert!(matches("t.*", "t1") && matches("ns:.*", "ns:t") && matches("a|ab", "ab"));
         assert!(!matches("t", "t1") && !matches(".*x|y", "yx2") && !matches("", "t"));
     }

@@ -102,14 +102,16 @@ impl Pattern {
         if key.len() != mask.len() {
             let (key, mask) = (key.len(), mask.len());
             return Err(Error::invalid(format!(
-                "filter: a FuzzyRowFilter has a key of {key} bytes with a mask of {mask}; give one mask byte for each"
+                "filter: a FuzzyRowFilter has a key of {key} bytes with a mask of {mask}; give one \
+                 mask byte for each"
             )));
         }
         let position = |(&byte, &mask): (&u8, &u8)| match mask {
             0 | 0xff => Ok(Some(byte)),
             1 | 2 => Ok(None),
             other => Err(Error::invalid(format!(
-                "filter: a FuzzyRowFilter has {other} in its mask; give 0 for a fixed byte, 1 for any"
+                "filter: a FuzzyRowFilter has {other} in its mask; give 0 for a fixed byte, 1 for \
+                 any"
             ))),
         };
         Ok(Self { bytes: key.iter().zip(mask).map(position).collect::<Result<_>>()? })

@@ -86,7 +86,8 @@ pub(super) fn translate(
     }
     if pattern.len() > MAX_PATTERN_BYTES {
         return Err(format!(
-            "{} bytes are over the limit of {MAX_PATTERN_BYTES} for one expression; ask in several requests",
+            "{} bytes are over the limit of {MAX_PATTERN_BYTES} for one expression; ask in several \
+             requests",
             pattern.len()
         ));
     }
@@ -113,7 +114,8 @@ pub(super) fn translate(
     *unicode_classes = translator.unicode_classes;
     if translator.out.len() > MAX_REWRITTEN_BYTES {
         return Err(format!(
-            "it is too large: it takes more than {MAX_REWRITTEN_BYTES} bytes without what is Java's alone"
+            "it is too large: it takes more than {MAX_REWRITTEN_BYTES} bytes without what is \
+             Java's alone"
         ));
     }
     Ok(translator.finish())
@@ -306,7 +308,8 @@ impl Translator {
         if ["=", "!", "<=", "<!"].iter().any(|sign| self.takes(sign)) {
             let but = "only a plain text at the very end, as in (?<!TEXT)$, can be looked for";
             return Err(format!(
-                "look-around with (?= (?! (?<= (?<! is not supported, because it takes unbounded time; {but}"
+                "look-around with (?= (?! (?<= (?<! is not supported, because it takes unbounded \
+                 time; {but}"
             ));
         }
         if self.takes(">") {
@@ -464,7 +467,8 @@ impl Translator {
             if self.has(CASE_INSENSITIVE) { UNICODE_CLASS_IGNORING_CASE } else { 1 };
         if self.unicode_classes > MAX_UNICODE_CLASSES {
             return Err(format!(
-                r"more than {MAX_UNICODE_CLASSES} classes such as \pL in one filter, ten times fewer if case is ignored; each is a table of all the characters it means"
+                "more than {MAX_UNICODE_CLASSES} classes such as \\pL in one filter, ten times \
+                 fewer if case is ignored; each is a table of all the characters it means"
             ));
         }
         Ok(())

@@ -29,7 +29,8 @@ impl MultiRowRange {
         let ranges: Vec<RowRange> = given.iter().map(without_empty_end).collect();
         if let Some(wrong) = ranges.iter().find(|range| !is_valid(range)) {
             return Err(Error::invalid(format!(
-                "filter: the range {wrong:?} of a MultiRowRangeFilter ends before it begins; swap its rows"
+                "filter: the range {wrong:?} of a MultiRowRangeFilter ends before it begins; swap \
+                 its rows"
             )));
         }
         Ok(Self {

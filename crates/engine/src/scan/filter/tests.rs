@@ -249,17 +249,17 @@ fn check(golden: &str) {
 }
 
 #[test]
-fn each_filter_answers_as_in_hbase() {
+fn each_filter_behaves_as_in_hbase() {
     check(include_str!("../../../testdata/filter/single.txt"));
 }
 
 #[test]
-fn nested_filters_answer_as_in_hbase() {
+fn nested_filters_behave_as_in_hbase() {
     check(include_str!("../../../testdata/filter/nested.txt"));
 }
 
 #[test]
-fn comparators_order_as_in_hbase() {
+fn comparators_behave_as_in_hbase() {
     check(include_str!("../../../testdata/filter/comparators.txt"));
 }
 
@@ -272,7 +272,7 @@ fn answer(question: &str, rows: &[&str]) -> String {
 }
 
 #[test]
-fn ranges_without_an_end_work_in_reverse() {
+fn unbounded_ranges_work_in_reverse() {
     let rows = ["a", "m", "z"];
     let expected = "  reverse\n    z: 0I kept 0\n    m: 0H>b/''/''/9223372036854775807/255\n    a: 0I kept 0\n";
     assert!(answer("(ranges from a to b from n to '')", &rows).ends_with(expected));
@@ -296,13 +296,13 @@ fn wrapped_filter_ignores_scan_direction() {
 }
 
 #[test]
-fn limits_near_the_greatest_number_do_not_wrap_around() {
+fn page_limits_near_the_maximum_do_not_overflow() {
     assert!(answer("(pages 4294967295 1)", &["a"]).starts_with("  forward\n    a: 0C\n"));
     assert!(answer("(pages 4294967295 0)", &["a"]).starts_with("  forward\n    a: 0IC kept 0\n"));
 }
 
 #[test]
-fn a_random_filter_keeps_its_share_and_follows_its_seed() {
+fn random_filter_keeps_its_ratio_and_follows_its_seed() {
     let kept = |seed| -> Vec<bool> {
         let mut state =
             FilterState::new(&halite_types::Filter::All(vec![halite_types::Filter::RandomRow(
@@ -319,7 +319,7 @@ fn a_random_filter_keeps_its_share_and_follows_its_seed() {
 }
 
 #[test]
-fn a_filter_of_all_leaves_out_every_row_and_lets_others_pass_beside_it() {
+fn filter_all_drops_rows_unless_another_filter_passes() {
     use halite_types::Filter;
     let key = cell::make_key(b"r", b"f", b"q", 1, 4);
     let cell = CellRef::new(&key, b"v", b"", 0);
@@ -381,7 +381,7 @@ fn value_matches(pattern: impl Into<String>) -> halite_types::Filter {
 }
 
 #[test]
-fn the_regular_expressions_of_a_filter_share_a_limit_of_memory() {
+fn regular_expressions_of_a_filter_share_a_memory_limit() {
     let list = |count: usize| {
         halite_types::Filter::One((0..count).map(|_| value_matches(r"\pL{50}")).collect())
     };

@@ -17,7 +17,7 @@ fn signed_salt(id: &str) -> String {
 }
 
 #[test]
-fn s4s_negative_salts_are_reported_and_the_others_explained() {
+fn s4s_negative_salts_are_reported_and_others_explained() {
     assert_eq!(signed_salt("20150524002300_1232"), "00-203");
     let keys = text_rows(40, |rng, _| {
         let id = format!("{}_{}", calendar(rng), rng.u32(1000..10_000));
@@ -46,7 +46,7 @@ fn s4s_negative_salts_are_reported_and_the_others_explained() {
 /// Regression test: keys with equal times were compared in key order, so that the keys of any bulk
 /// load seemed to ascend.
 #[test]
-fn keys_put_with_one_time_are_in_no_order() {
+fn keys_with_equal_times_have_no_arrival_order() {
     let keys = |make: fn(u64) -> u64| {
         (0..1000u64).map(|at| Bytes::from(format!("{:016x}", make(at)))).collect::<Vec<_>>()
     };
@@ -67,7 +67,7 @@ fn keys_put_with_one_time_are_in_no_order() {
 
 /// Regression test: even steps selected only one kind of alternating lines.
 #[test]
-fn some_of_many_keys_are_of_every_kind_of_them() {
+fn sample_of_many_keys_covers_alternating_kinds() {
     let line = |at: usize| {
         if at.is_multiple_of(2) { format!("user_{at:06}") } else { format!("{at:06}#2024-03-15") }
     };
@@ -86,7 +86,7 @@ fn some_of_many_keys_are_of_every_kind_of_them() {
 }
 
 #[test]
-fn a_few_other_keys_are_counter_examples() {
+fn unmatched_keys_are_counter_examples() {
     let mut keys = text_rows(41, |rng, _| {
         let id = format!("user_{}", rng.u32(1..100_000));
         format!("{}_{id}", md5_hex(&id, 8))
@@ -112,7 +112,7 @@ fn a_few_other_keys_are_counter_examples() {
 }
 
 #[test]
-fn users_with_delimiters_in_their_names_end_before_the_time() {
+fn names_with_delimiters_end_before_reversed_time() {
     let keys = text_rows(42, |rng, _| {
         let name = |rng: &mut Rng| {
             ["a_b", "ann", "x_y_z", "bob_"][rng.usize(0..4)].to_owned()
@@ -126,7 +126,7 @@ fn users_with_delimiters_in_their_names_end_before_the_time() {
 }
 
 #[test]
-fn text_without_an_end_in_front_of_a_time_is_said_to_have_none() {
+fn unterminated_text_before_binary_time_is_ambiguous() {
     let keys = rows(43, |rng, _| {
         [format!("s{}_", rng.u32(0..1000)).as_bytes(), &reversed(some_time(rng)).to_be_bytes()]
             .concat()
@@ -140,7 +140,7 @@ fn text_without_an_end_in_front_of_a_time_is_said_to_have_none() {
 }
 
 #[test]
-fn no_keys_one_key_and_empty_keys_are_no_trouble() {
+fn inference_accepts_no_keys_one_key_and_empty_keys() {
     assert!(infer(&[], &[], &InferOptions::default()).candidates.is_empty());
     let one = infer(&[Bytes::from_static(b"user_1")], &[5], &InferOptions::default());
     assert_eq!(one.candidates[0].explained, 1);
@@ -149,7 +149,7 @@ fn no_keys_one_key_and_empty_keys_are_no_trouble() {
 }
 
 #[test]
-fn any_bytes_are_taken_without_a_panic_and_in_bounded_work() {
+fn inferred_schemas_of_arbitrary_bytes_round_trip_through_text() {
     for seed in 0..300 {
         let mut rng = Rng::with_seed(seed);
         let alphabets: [&[u8]; 6] = [

@@ -83,7 +83,7 @@ const TIMES: &[(&str, Time)] = &[
 ];
 
 #[test]
-fn a_prefix_and_a_number_are_no_times_for_sure() {
+fn prefixed_numbers_are_never_confidently_times() {
     let mut wrong = Vec::new();
     for (name, make) in NO_TIMES {
         for (seed, rows) in SEEDS.flat_map(|seed| SIZES.map(|rows| (seed, rows))) {
@@ -105,7 +105,7 @@ fn a_prefix_and_a_number_are_no_times_for_sure() {
 }
 
 #[test]
-fn times_in_clusters_are_times() {
+fn clustered_times_are_recognized_as_times() {
     let mut shy = Vec::new();
     for (name, time) in TIMES {
         for (seed, rows) in SEEDS.flat_map(|seed| [200, 1_000].map(|rows| (seed, rows))) {
@@ -130,7 +130,7 @@ fn times_in_clusters_are_times() {
 }
 
 #[test]
-fn any_time_of_today_is_taken() {
+fn extreme_current_times_still_yield_candidates() {
     let makes: [Make; 3] = [
         |_, at| text((T0 + at * 977).to_string()),
         |rng, _| text(super::identifiers::ulid(rng)),
@@ -145,7 +145,7 @@ fn any_time_of_today_is_taken() {
 }
 
 #[test]
-fn a_hexadecimal_counter_is_no_digest() {
+fn hexadecimal_counter_is_not_a_digest() {
     for rows in [40, 300, 1_000] {
         let best = infer(
             &sample(|_, at| text(format!("{:016x}", at * 7)), 1, rows, "all over"),

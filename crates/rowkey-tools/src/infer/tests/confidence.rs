@@ -496,9 +496,10 @@ pub(super) fn sample(make: Make, seed: u64, rows: usize, way: &str) -> Vec<Bytes
 }
 
 #[test]
-fn it_is_never_wrong_where_it_says_that_it_is_sure() {
+fn confident_inference_is_never_wrong() {
     let mut report = String::from(
-        "shape, and sample: verdict of 50, 1,000 and 10,000 keys, its confidence, and whether it is right\n",
+        "shape, and sample: verdict of 50, 1,000 and 10,000 keys, its confidence, and whether it \
+         is right\n",
     );
     let (mut wrong, mut sure_and_right, mut right_at_all) = (Vec::new(), 0, 0);
     // Seed for other keys of the same shapes.
@@ -566,7 +567,8 @@ fn it_is_never_wrong_where_it_says_that_it_is_sure() {
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/infer_confidence.txt");
     let _ = writeln!(
         report,
-        "\n{right_at_all} of {} shapes are right from 1,000 keys from all over, {sure_and_right} of them at 90 % or more",
+        "\n{right_at_all} of {} shapes are right from 1,000 keys from all over, {sure_and_right} \
+         of them at 90 % or more",
         SHAPES.len()
     );
     if std::env::var_os("HALITE_UPDATE_GOLDEN").is_some() && other == 0 {
@@ -587,7 +589,7 @@ fn it_is_never_wrong_where_it_says_that_it_is_sure() {
 }
 
 #[test]
-fn times_of_cells_are_the_second_witness_of_times() {
+fn cell_timestamps_confirm_or_contradict_key_times() {
     let mut rng = Rng::with_seed(5);
     let nanos: Vec<u64> =
         (0..500).map(|_| some_time(&mut rng) * 1_000_000 + rng.u64(0..1_000_000)).collect();
@@ -615,7 +617,7 @@ fn times_of_cells_are_the_second_witness_of_times() {
 }
 
 #[test]
-fn rivals_say_what_tells_them_apart() {
+fn rival_candidates_list_their_distinguishing_doubts() {
     let mut rng = Rng::with_seed(6);
     let keys: Vec<Bytes> = (0..500)
         .map(|_| Bytes::from(format!("{}_dev{:04}", some_time(&mut rng) / 1000, rng.u32(0..5000))))

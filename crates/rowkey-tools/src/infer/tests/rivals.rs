@@ -443,7 +443,7 @@ fn check_rival(
 }
 
 #[test]
-fn what_only_looks_like_an_identifier_is_not_called_one_for_sure() {
+fn lookalike_identifiers_never_have_high_confidence() {
     let (mut wrong, mut report) = (Vec::new(), String::new());
     let other: u64 =
         std::env::var("HALITE_INFER_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
@@ -471,7 +471,7 @@ fn what_only_looks_like_an_identifier_is_not_called_one_for_sure() {
 
 /// Unrelated times of cells do not confirm times, nor do those of one load.
 #[test]
-fn times_of_other_cells_make_nothing_surer_that_is_wrong() {
+fn unrelated_cell_timestamps_do_not_confirm_wrong_readings() {
     let (mut wrong, mut report) = (Vec::new(), String::new());
     let mut rng = Rng::with_seed(77);
     let mut drawn: Vec<i64> = (0..300).map(|_| some_time(&mut rng).cast_signed()).collect();
@@ -502,7 +502,7 @@ fn readings(keys: &[Bytes], cells: &[i64]) -> Vec<(Vec<&'static str>, f64, Vec<S
 }
 
 #[test]
-fn what_may_be_an_identifier_is_shown_with_what_would_tell() {
+fn possible_identifiers_are_listed_with_deciding_evidence() {
     let may_be = |make: Make, name: &str, tells: &str| {
         let found = readings(&sample(make, 9, 300, "all over"), &[]);
         let (_, sure, doubts) = found
@@ -535,7 +535,7 @@ fn what_may_be_an_identifier_is_shown_with_what_would_tell() {
 }
 
 #[test]
-fn times_of_cells_bear_identifiers_out() {
+fn cell_timestamps_confirm_identifiers() {
     let borne_out = |make: fn(&mut Rng, u64, u64) -> Vec<u8>, name: &str| {
         let mut rng = Rng::with_seed(8);
         let times: Vec<u64> = (0..300).map(|_| some_time(&mut rng)).collect();
@@ -566,7 +566,7 @@ fn times_of_cells_bear_identifiers_out() {
 
 /// A few different numbers may have the marks of a version randomly.
 #[test]
-fn marks_of_a_few_numbers_are_no_proof() {
+fn version_bits_of_few_values_leave_uuid_unsure() {
     let one = sample(|rng, _| hex(uuid(rng, 4)), 3, 5, "all over");
     let many: Vec<_> = (0..100)
         .map(|at| Bytes::from(format!("{}_{at}", String::from_utf8_lossy(&one[at % 5]))))

@@ -50,7 +50,7 @@ fn assert_evidence(inferred: &Inferred, segment: usize, wanted: &str) {
 }
 
 #[test]
-fn k01_md5_of_the_id_in_front_of_it() {
+fn k01_md5_prefix_of_id_is_recovered() {
     let keys = text_rows(1, |rng, _| {
         let id = format!("user_{}", rng.u32(1..100_000));
         format!("{}_{id}", md5_hex(&id, 8))
@@ -61,7 +61,7 @@ fn k01_md5_of_the_id_in_front_of_it() {
 }
 
 #[test]
-fn k05_md5_of_the_host_and_a_bucket() {
+fn k05_md5_host_prefix_and_bucket_are_recovered() {
     let keys = text_rows(5, |rng, _| {
         let host = format!("host{:02}", rng.u32(0..50));
         let metric = one(rng, &["cpu", "memory", "disk", "net"]);
@@ -72,7 +72,7 @@ fn k05_md5_of_the_host_and_a_bucket() {
 }
 
 #[test]
-fn k06_inbox_by_receiver_newest_first() {
+fn k06_inbox_by_receiver_newest_first_is_recovered() {
     let keys = text_rows(6, |rng, _| {
         let (to, from) = (rng.u32(0..1000), rng.u32(0..1000));
         format!("user_{to:03}_{}_user_{from:03}", reversed(some_time(rng)))
@@ -81,13 +81,13 @@ fn k06_inbox_by_receiver_newest_first() {
 }
 
 #[test]
-fn k07_user_and_time() {
+fn k07_user_and_time_are_recovered() {
     let keys = text_rows(7, |rng, _| format!("u{}_{}", rng.u32(0..5000), some_time(rng)));
     recovered(&keys, "TEXT '{u}_{ts TIMESTAMP:13}'");
 }
 
 #[test]
-fn k08_order_ids_that_count_up() {
+fn k08_ascending_order_ids_are_recovered() {
     let keys = text_rows(8, |_, at| format!("order_{:08}", 41_000 + at));
     recovered(&keys, "TEXT 'order_{id:8}'");
     let times: Vec<i64> = (0..1000).map(|at| T0.cast_signed() + at * 1000).collect();
@@ -97,7 +97,7 @@ fn k08_order_ids_that_count_up() {
 }
 
 #[test]
-fn k08_random_uuids_as_text_and_as_bytes() {
+fn k08_random_uuids_are_recovered_from_text_and_bytes() {
     let uuid =
         |rng: &mut fastrand::Rng| (rng.u128(..) & !(0xf << 76) & !(3 << 62)) | 4 << 76 | 2 << 62;
     let keys = text_rows(80, |rng, _| {
@@ -110,7 +110,7 @@ fn k08_random_uuids_as_text_and_as_bytes() {
 }
 
 #[test]
-fn k09_region_category_product() {
+fn k09_region_category_and_product_are_recovered() {
     let keys = text_rows(9, |rng, _| {
         let (region, category) = (
             one(rng, &["beijing", "shanghai", "guangdong", "zhejiang"]),
@@ -122,7 +122,7 @@ fn k09_region_category_product() {
 }
 
 #[test]
-fn k10_hash_of_a_region_with_few_values() {
+fn k10_hash_of_low_cardinality_region_is_recovered() {
     let keys = text_rows(10, |rng, _| {
         let region = one(
             rng,
@@ -143,7 +143,7 @@ fn k10_hash_of_a_region_with_few_values() {
 }
 
 #[test]
-fn k11_phone_numbers_back_to_front() {
+fn k11_reversed_phone_numbers_are_recovered() {
     let keys = text_rows(11, |rng, _| {
         let begin = one(rng, &["138", "139", "152", "185", "186"]);
         format!("{begin}{:08}", rng.u32(0..100_000_000)).chars().rev().collect()
@@ -152,7 +152,7 @@ fn k11_phone_numbers_back_to_front() {
 }
 
 #[test]
-fn k12_sensor_and_newest_first_as_text_and_as_bytes() {
+fn k12_sensor_newest_first_is_recovered_text_and_binary() {
     let sensor = |rng: &mut fastrand::Rng| format!("sensor_{:05}", rng.u32(0..1000));
     let keys = text_rows(12, |rng, _| format!("{}_{:019}", sensor(rng), reversed(some_time(rng))));
     recovered(&keys, "TEXT '{sensor}_{rev(ts):19}'");
@@ -172,7 +172,7 @@ fn k12_sensor_and_newest_first_as_text_and_as_bytes() {
 }
 
 #[test]
-fn k13_a_salt_byte_and_the_id() {
+fn k13_salt_byte_before_id_is_recovered() {
     let keys = rows(15, |rng, _| {
         let id = format!("user_{}", rng.u32(0..1_000_000));
         [
@@ -202,7 +202,7 @@ fn k13_a_salt_byte_and_the_id() {
 }
 
 #[test]
-fn k16_letters_that_were_drawn_are_said_to_be_drawn() {
+fn k16_random_letters_are_reported_as_random() {
     let keys = text_rows(18, |rng, at| {
         format!("{}-foo{:04}", one(rng, &["a", "b", "c", "d"]), at * 9 / 10)
     });
@@ -213,14 +213,14 @@ fn k16_letters_that_were_drawn_are_said_to_be_drawn() {
 }
 
 #[test]
-fn k18_a_random_digit_and_the_time() {
+fn k18_random_digit_before_time_is_recovered() {
     let keys = text_rows(19, |rng, at| format!("{}{}", rng.u8(0..4), T0 + 37 * at));
     let best = recovered(&keys, "TEXT '{salt(4 using random):1}{ts TIMESTAMP:13}'");
     assert_evidence(&best, 0, "they are random, in rotation, or from an unknown function");
 }
 
 #[test]
-fn k19_the_remainder_of_the_id_and_the_id() {
+fn k19_remainder_before_id_is_recovered() {
     let keys = text_rows(20, |rng, _| {
         let id = rng.u32(1..1_000_000);
         format!("{}{id}", id % 5)
@@ -230,7 +230,7 @@ fn k19_the_remainder_of_the_id_and_the_id() {
 }
 
 #[test]
-fn k20_three_digits_of_javas_hash_code() {
+fn k20_three_digit_java_hash_salt_is_recovered() {
     let keys = text_rows(21, |rng, _| {
         let id = format!("{}_{}", calendar(rng), rng.u32(1000..10_000));
         format!("{:03}{id}", java(&id).rem_euclid(1000))
@@ -240,7 +240,7 @@ fn k20_three_digits_of_javas_hash_code() {
 }
 
 #[test]
-fn k25_the_user_back_to_front_and_newest_first() {
+fn k25_reversed_user_newest_first_is_recovered() {
     let user = |rng: &mut fastrand::Rng| {
         rng.u32(10_000_000..100_000_000).to_string().chars().rev().collect::<String>()
     };
@@ -252,7 +252,7 @@ fn k25_the_user_back_to_front_and_newest_first() {
 }
 
 #[test]
-fn k27_the_remainder_of_the_time_in_front_of_it() {
+fn k27_remainder_before_time_is_recovered() {
     let event = |rng: &mut fastrand::Rng| {
         format!("host{:03}_{}", rng.u32(0..200), one(rng, &["login", "logout", "click"]))
     };
@@ -269,7 +269,7 @@ fn k27_the_remainder_of_the_time_in_front_of_it() {
 }
 
 #[test]
-fn k30_time_slices_of_host_and_event() {
+fn k30_time_buckets_of_host_and_event_are_recovered() {
     let times: Vec<u64> = (0..1000).map(|at| T0 + at * 86_400).collect();
     let slice = |rng: &mut fastrand::Rng, at: u64| {
         (
@@ -302,7 +302,7 @@ fn k30_time_slices_of_host_and_event() {
 }
 
 #[test]
-fn other_digests_other_times_and_addresses() {
+fn other_digests_times_and_addresses_are_recovered() {
     let keys = rows(28, |rng, _| {
         let host = format!("host{:03}", rng.u32(0..400));
         [

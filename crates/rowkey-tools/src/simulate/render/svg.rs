@@ -37,7 +37,11 @@ pub fn svg(title: &str, simulations: &[&Simulation]) -> String {
     let panels = u32::try_from(simulations.len()).map_or(1.0, f64::from);
     let (width, height) = (LEFT + WIDTH + GAP + BARS + 40.0, HEAD + panels * PANEL + 10.0);
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#1d1d22\">\n<title>{0}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n<text x=\"24\" y=\"34\" font-size=\"20\" font-weight=\"600\">{0}</text>\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         width=\"{width}\" height=\"{height}\" font-family=\"Helvetica, Arial, sans-serif\" \
+         font-size=\"12\" fill=\"#1d1d22\">\n<title>{0}</title>\n<rect width=\"100%\" \
+         height=\"100%\" fill=\"#ffffff\"/>\n<text x=\"24\" y=\"34\" font-size=\"20\" \
+         font-weight=\"600\">{0}</text>\n",
         escaped(title)
     );
     legend(&mut out);
@@ -62,13 +66,15 @@ fn legend(out: &mut String) {
     }
     let _ = writeln!(
         out,
-        "<rect x=\"334\" y=\"51\" width=\"18\" height=\"14\" fill=\"{}\" stroke=\"#c8c8cf\" stroke-width=\"0.5\"/>",
+        "<rect x=\"334\" y=\"51\" width=\"18\" height=\"14\" fill=\"{}\" stroke=\"#c8c8cf\" \
+         stroke-width=\"0.5\"/>",
         rgb(NOTHING)
     );
     for (x, said) in [(343.0, "none"), (442.0, "even"), (602.0, "all of it")] {
         let _ = writeln!(
             out,
-            "<text x=\"{x}\" y=\"80\" text-anchor=\"middle\" font-size=\"11\" fill=\"#55555e\">{said}</text>"
+            "<text x=\"{x}\" y=\"80\" text-anchor=\"middle\" font-size=\"11\" \
+             fill=\"#55555e\">{said}</text>"
         );
     }
 }
@@ -103,7 +109,8 @@ fn panel(out: &mut String, simulation: &Simulation, top: f64) {
             // Slightly wider than its cell, so that no line is visible between neighbors.
             let _ = writeln!(
                 out,
-                "<rect x=\"{left:.2}\" y=\"{above:.2}\" width=\"{:.2}\" height=\"{:.2}\" fill=\"{}\"/>",
+                "<rect x=\"{left:.2}\" y=\"{above:.2}\" width=\"{:.2}\" height=\"{:.2}\" \
+                 fill=\"{}\"/>",
                 cell_width + 0.3,
                 cell_height + 0.3,
                 color(intensity(share, heat.rows()))
@@ -116,7 +123,8 @@ fn panel(out: &mut String, simulation: &Simulation, top: f64) {
 
 fn statistics(simulation: &Simulation) -> String {
     format!(
-        "{} writes on {} regions: busiest over mean {:.2} in the whole, {:.2} in a window of writes; {:.1} regions are used at a time",
+        "{} writes on {} regions: busiest over mean {:.2} in the whole, {:.2} in a window of \
+         writes; {:.1} regions are used at a time",
         simulation.writes.operations,
         simulation.writes.regions(),
         simulation.writes.max_over_mean,
@@ -131,7 +139,8 @@ fn axes(out: &mut String, simulation: &Simulation, y: f64, cell_height: f64) {
     let bottom = y + HEIGHT;
     let _ = writeln!(
         out,
-        "<rect x=\"{LEFT}\" y=\"{y}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" stroke=\"#8c8c96\" stroke-width=\"0.8\"/>"
+        "<rect x=\"{LEFT}\" y=\"{y}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" \
+         stroke=\"#8c8c96\" stroke-width=\"0.8\"/>"
     );
     // Print as many first keys of rows as are readable.
     let every = (heat.rows().max(1)).div_ceil(16);
@@ -144,14 +153,16 @@ fn axes(out: &mut String, simulation: &Simulation, y: f64, cell_height: f64) {
         let at = bottom - (row as f64 + 0.5) * cell_height + 3.5;
         let _ = writeln!(
             out,
-            "<text x=\"{}\" y=\"{at:.1}\" text-anchor=\"end\" font-size=\"10\" font-family=\"monospace\">{}</text>",
+            "<text x=\"{}\" y=\"{at:.1}\" text-anchor=\"end\" font-size=\"10\" \
+             font-family=\"monospace\">{}</text>",
             LEFT - 8.0,
             escaped(&said)
         );
     }
     let _ = writeln!(
         out,
-        "<text x=\"18\" y=\"{0:.1}\" transform=\"rotate(-90 18 {0:.1})\" text-anchor=\"middle\" fill=\"#55555e\">region, by its first key</text>",
+        "<text x=\"18\" y=\"{0:.1}\" transform=\"rotate(-90 18 {0:.1})\" text-anchor=\"middle\" \
+         fill=\"#55555e\">region, by its first key</text>",
         y + HEIGHT / 2.0
     );
     let ticks = [(0.0, "start"), (0.5, "middle"), (1.0, "end")];
@@ -207,7 +218,8 @@ fn bars(out: &mut String, heat: &Heatmap, y: f64, cell_height: f64) {
     let bottom = y + HEIGHT;
     let _ = writeln!(
         out,
-        "<line x1=\"{at:.1}\" y1=\"{y}\" x2=\"{at:.1}\" y2=\"{bottom}\" stroke=\"#b3261e\" stroke-dasharray=\"4 3\"/>"
+        "<line x1=\"{at:.1}\" y1=\"{y}\" x2=\"{at:.1}\" y2=\"{bottom}\" stroke=\"#b3261e\" \
+         stroke-dasharray=\"4 3\"/>"
     );
     let _ = writeln!(
         out,
@@ -223,7 +235,8 @@ fn bars(out: &mut String, heat: &Heatmap, y: f64, cell_height: f64) {
     );
     let _ = writeln!(
         out,
-        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\" fill=\"#55555e\">writes in the whole (dashed: even)</text>",
+        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\" fill=\"#55555e\">writes in the whole \
+         (dashed: even)</text>",
         left + BARS / 2.0,
         bottom + 36.0
     );

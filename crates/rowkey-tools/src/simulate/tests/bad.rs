@@ -30,7 +30,7 @@ fn design(key: &str) -> Design {
 }
 
 #[test]
-fn specifications_are_refused_with_those_there_are() {
+fn bad_field_specification_error_lists_alternatives() {
     let bad = [
         ("unifrom(5)", "there is no unifrom(5); there are uniform(n)"),
         ("uniform(0)", "above 0"),
@@ -101,7 +101,7 @@ fn traffic_must_fit_the_key() {
 }
 
 #[test]
-fn a_trace_is_refused_at_the_line_that_is_wrong() {
+fn bad_trace_error_names_the_line() {
     let fields = ["id", "ts"];
     let read = |text: &str| Traffic::from_trace(text, &fields);
     let bad = [
@@ -143,7 +143,7 @@ fn a_trace_is_refused_at_the_line_that_is_wrong() {
 
 /// Regression test: the notation of a key was used as the key.
 #[test]
-fn keys_of_a_trace_are_read_as_everywhere() {
+fn trace_keys_are_parsed_as_key_notation() {
     let traffic =
         Traffic::from_trace("\u{feff}1\tW\tKEY\tx'6100'\n2\tW\tKEY\tb\\x00\n", &[]).unwrap();
     let keys: Vec<_> = traffic.operations.iter().map(|operation| operation.row.clone()).collect();
@@ -163,7 +163,7 @@ fn keys_of_a_trace_are_read_as_everywhere() {
 }
 
 #[test]
-fn windows_have_a_width() {
+fn zero_width_windows_are_rejected() {
     let traffic = traffic_spec(&[("id", "random")], 10).generate().unwrap();
     for options in [
         SimulateOptions { window: 0, ..SimulateOptions::default() },
@@ -177,7 +177,7 @@ fn windows_have_a_width() {
 /// Regression test: dictionary values were not counted, and their queries were counted as full
 /// scans.
 #[test]
-fn values_of_dictionaries_are_counted_and_asked_for() {
+fn dictionary_values_are_counted_and_queried() {
     let traffic = traffic_spec(&[("m", "metric_{uniform(5)}"), ("n", "uniform(9)")], 1000)
         .generate()
         .unwrap();
@@ -190,7 +190,7 @@ fn values_of_dictionaries_are_counted_and_asked_for() {
 
 /// Regression test: ids continued from field to field and started at 0, unlike those of a table.
 #[test]
-fn each_dictionary_has_numbers_of_its_own_from_one_on() {
+fn dictionary_ids_start_at_one_per_field() {
     let traffic =
         traffic_spec(&[("a", "x{cycle(3)}"), ("b", "y{cycle(2)}")], 6).generate().unwrap();
     let found =

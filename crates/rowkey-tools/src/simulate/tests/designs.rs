@@ -61,7 +61,7 @@ fn skews(simulation: &Simulation, whole: f64, window: f64, percent: f64) {
 }
 
 #[test]
-fn ids_that_rise_use_one_region_at_a_time_however_it_is_split() {
+fn ascending_ids_write_to_one_region_at_a_time() {
     let padded = run("user_{id:9}", RegionLayout::Even(16), &[("id", "seq(1)")], 1000.0);
     skews(&padded, 1.00, 15.36, 1.0);
     assert!(
@@ -81,7 +81,7 @@ fn ids_that_rise_use_one_region_at_a_time_however_it_is_split() {
 }
 
 #[test]
-fn md5_of_the_id_is_even_at_every_moment() {
+fn md5_prefix_spreads_writes_in_every_window() {
     let found = run("{md5(user):8}_{user}", hex_digits(), &[("user", "user_{seq(1)}")], 1000.0);
     skews(&found, 1.02, 1.16, 3.0);
     assert!(
@@ -97,7 +97,7 @@ fn md5_of_the_id_is_even_at_every_moment() {
 }
 
 #[test]
-fn a_bucket_in_front_is_even_as_a_whole_and_hot_at_every_moment() {
+fn leading_bucket_is_even_overall_and_hot_per_window() {
     let fields = [("ts", "now"), ("host", "host{cycle(500):03}"), ("metric", "cpu")];
     let lead = run("{bucket(ts, 15m):10}_{host}_{metric}", RegionLayout::Even(16), &fields, 1.0);
     skews(&lead, 1.00, 15.22, 2.0);
@@ -108,7 +108,7 @@ fn a_bucket_in_front_is_even_as_a_whole_and_hot_at_every_moment() {
 }
 
 #[test]
-fn the_day_in_front_of_the_user_is_hot_all_day() {
+fn leading_day_is_hot_within_each_day() {
     // 200,000 users over 60 consecutive days.
     let found = run(
         "{day:8}_{user}",
@@ -147,7 +147,7 @@ fn the_day_in_front_of_the_user_is_hot_all_day() {
 }
 
 #[test]
-fn devices_newest_first_are_even_and_a_few_busy_users_are_not() {
+fn newest_first_devices_are_even_busy_users_are_hot() {
     let even = run(
         "{sensor}_{rev(ts):19}",
         RegionLayout::Even(16),
@@ -168,7 +168,7 @@ fn devices_newest_first_are_even_and_a_few_busy_users_are_not() {
 }
 
 #[test]
-fn a_hash_of_eight_regions_has_eight_places() {
+fn hash_of_eight_values_has_eight_prefixes() {
     let traffic = TrafficSpec {
         fields: vec![
             ("n".into(), FieldSpec::parse("zipf(8,1)").unwrap()),
@@ -198,7 +198,7 @@ fn a_hash_of_eight_regions_has_eight_places() {
 }
 
 #[test]
-fn the_remainder_of_times_that_are_whole_seconds_is_always_the_same() {
+fn modulo_salt_of_whole_seconds_is_constant() {
     let borders = || at((1..100).map(|bucket| format!("{bucket:02}")));
     let key = "{salt(100 by ts using modulo):2}{ts TIMESTAMP:13}";
     let aligned = run(key, borders(), &[("ts", "now(step=1s)")], 1.0);
@@ -209,7 +209,7 @@ fn the_remainder_of_times_that_are_whole_seconds_is_always_the_same() {
 }
 
 #[test]
-fn drawn_digits_and_remainders_on_four_regions() {
+fn modulo_salts_on_four_regions_are_uneven() {
     let four = || at(["1", "2", "3"].map(str::to_owned));
     skews(
         &run("{salt(4 using random):1}{ts TIMESTAMP:13}", four(), &[("ts", "now")], 1000.0),
@@ -226,7 +226,7 @@ fn drawn_digits_and_remainders_on_four_regions() {
 }
 
 #[test]
-fn phone_numbers_as_they_are_and_back_to_front() {
+fn reversed_phone_numbers_are_even_and_raw_are_not() {
     let phone = [("phone", "1{one(38,39,52,85,86)}{uniform(100000000):08}")];
     let raw = run("{phone CHAR(11)}", digits(), &phone, 1000.0);
     assert!((raw.writes.max_over_mean - 10.0).abs() < 0.01, "all begin with 1");
@@ -239,7 +239,7 @@ fn phone_numbers_as_they_are_and_back_to_front() {
 }
 
 #[test]
-fn javas_remainder_as_it_was_coded_sends_half_of_all_rows_to_the_first_of_a_thousand_regions() {
+fn signed_java_remainder_sends_half_to_first_region() {
     let id = |at: u64| {
         format!("201505{:02}{:06}_{}", at % 28 + 1, at * 7919 % 240_000, at * 104_729 % 9000 + 1000)
     };
@@ -279,7 +279,7 @@ fn javas_remainder_as_it_was_coded_sends_half_of_all_rows_to_the_first_of_a_thou
 }
 
 #[test]
-fn sixteen_salts_on_ten_regions_and_three_on_sixteen() {
+fn indivisible_salts_are_uneven_across_regions() {
     let key = |salts: u32| format!("{{salt({salts} by id):2}}{{id}}");
     let id = [("id", "user_{seq(1)}")];
     let ten = at((1..10).map(|region| format!("{:02}", (16 * region + 9) / 10)));
@@ -291,8 +291,9 @@ fn sixteen_salts_on_ten_regions_and_three_on_sixteen() {
 }
 
 #[test]
-fn queries_cost_as_many_ranges_as_there_are_salts_that_cannot_be_computed() {
-    let text = "CREATE TABLE t (FAMILY d, ROW KEY (SALT(100 BY ts USING modulo), ts TIMESTAMP, host STRING)) WITH QUERIES (all: ts IN RANGE, one: host = ?)";
+fn unknown_salts_multiply_the_ranges_of_a_query() {
+    let text = "CREATE TABLE t (FAMILY d, ROW KEY (SALT(100 BY ts USING modulo), ts TIMESTAMP, \
+                host STRING)) WITH QUERIES (all: ts IN RANGE, one: host = ?)";
     let Ok(halite_rowkey::language::Statement::CreateTable(table)) = text.parse() else {
         panic!("a table")
     };
@@ -334,7 +335,7 @@ fn queries_cost_as_many_ranges_as_there_are_salts_that_cannot_be_computed() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_figures_and_pictures() {
+fn equal_seeds_give_equal_statistics_and_images() {
     let twice = [(); 2].map(|()| {
         run(
             "{salt(4 using random):1}{ts TIMESTAMP:13}",
@@ -387,7 +388,7 @@ fn few(key: &str, fields: &[(&str, &str)], operations: usize, queries: &[&str]) 
 /// Regression test: the values of a field that is only in a digest or in part were counted as
 /// decoded from the keys.
 #[test]
-fn values_are_counted_as_the_traffic_has_them() {
+fn values_are_counted_from_the_traffic() {
     let hashed = few(
         "(HASH(id STRING BYTES 1 USING md5), ts TIMESTAMP)",
         &[("id", "u{seq}"), ("ts", "now")],
@@ -416,7 +417,7 @@ fn values_are_counted_as_the_traffic_has_them() {
 }
 
 #[test]
-fn keys_of_a_trace_say_the_least_there_can_be() {
+fn trace_keys_give_lower_bounds_of_hashed_values() {
     let schema: halite_rowkey::schema::KeySchema =
         "(HASH(id STRING BYTES 1 USING md5), ts TIMESTAMP)".parse().unwrap();
     let line = |at: i64| {
@@ -460,7 +461,7 @@ fn keys_of_a_trace_say_the_least_there_can_be() {
 /// Regression test: values were decoded from the keys, raw scans were planned by fields, and
 /// queries that could not be planned were omitted without an error.
 #[test]
-fn queries_are_asked_with_values_of_the_traffic() {
+fn queries_use_values_of_the_traffic() {
     let cost = |key: &str, fields: &[(&str, &str)], query: &str| {
         let cost = few(key, fields, 5_000, &[query]).queries.remove(0);
         (cost.ranges, cost.regions, cost.reads_all, cost.error.is_some())

@@ -128,7 +128,7 @@ fn random_key(rng: &mut Rng) -> String {
 }
 
 #[test]
-fn a_hundred_random_keys_lose_what_the_model_says() {
+fn row_loss_of_random_keys_matches_the_model() {
     let (mut cases, mut within, mut losing) = (0, 0, 0);
     for seed in 0..2 * SCHEMAS {
         let mut rng = Rng::with_seed(seed);
@@ -159,7 +159,7 @@ fn a_hundred_random_keys_lose_what_the_model_says() {
 }
 
 #[test]
-fn what_follows_from_the_rest_of_the_key_keeps_no_row() {
+fn derived_segments_do_not_reduce_row_loss() {
     let mut rng = Rng::with_seed(1);
     let traffic = random_traffic(&mut rng);
     let plain = estimate("ROW KEY (ts TIMESTAMP, c U8)", &traffic);
@@ -186,7 +186,7 @@ fn what_follows_from_the_rest_of_the_key_keeps_no_row() {
 }
 
 #[test]
-fn a_digest_of_a_field_outside_the_key_adds_at_most_its_width() {
+fn digest_of_outside_field_adds_at_most_its_width() {
     let mut rng = Rng::with_seed(3);
     let traffic = random_traffic(&mut rng);
     let lost = |key: &str| estimate(key, &traffic).lost_per_second.unwrap();
@@ -207,7 +207,7 @@ fn a_digest_of_a_field_outside_the_key_adds_at_most_its_width() {
 }
 
 #[test]
-fn what_speaks_against_the_estimate_is_said() {
+fn estimate_lists_its_doubts() {
     let steady = |step_ms: i64, each: i64| {
         let operation = |at: i64| {
             let time_ms = T0 + at / each * step_ms;

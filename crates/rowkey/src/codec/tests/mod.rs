@@ -74,7 +74,7 @@ fn pair(ascending: &str, descending: &str) -> (String, String) {
 }
 
 #[test]
-fn every_type_has_the_bytes_of_the_table() {
+fn types_have_the_documented_bytes() {
     assert_eq!(one(FieldType::U32, Value::Unsigned(1_900_512)), pair("001cffe0", "ffe3001f"));
     assert_eq!(one(FieldType::Bool, Value::Bool(true)), pair("01", "fe"));
     assert_eq!(one(FieldType::U8, Value::Unsigned(200)), pair("c8", "37"));
@@ -105,7 +105,7 @@ fn every_type_has_the_bytes_of_the_table() {
 }
 
 #[test]
-fn text_that_is_not_last_escapes_zeros_and_ends() {
+fn inner_text_escapes_zeros_and_is_terminated() {
     let two = bin(&[FieldType::String, FieldType::U8], vec![plain(0), plain(1)]);
     let of = |text| encoded(&two, &[Value::from(text), Value::Unsigned(255)]);
     assert_eq!(
@@ -115,13 +115,13 @@ fn text_that_is_not_last_escapes_zeros_and_ends() {
 }
 
 #[test]
-fn keys_are_those_of_an_independent_program() {
+fn keys_match_an_independent_program() {
     let lines = golden::check_lines(include_str!("../../../testdata/bin.txt"), Profile::Bin);
     assert!(lines > 300, "{lines} lines");
 }
 
 #[test]
-fn the_sensor_key_of_the_tutorials_has_its_salt_in_front() {
+fn tutorial_sensor_key_starts_with_its_salt() {
     let sensors = bin(
         &[FieldType::String, TIME],
         vec![salt(16, &[0], HashFunction::Murmur3), plain(0), plain(1).desc()],
@@ -135,13 +135,13 @@ fn the_sensor_key_of_the_tutorials_has_its_salt_in_front() {
 }
 
 #[test]
-fn k03_a_reversed_timestamp_is_a_descending_one() {
+fn k03_reversed_timestamp_equals_descending_timestamp() {
     assert_eq!(one(TIME, Value::Signed(T0)).1, hex(&(i64::MAX - T0).to_be_bytes()));
     assert_eq!(one(TIME, Value::Signed(-1)).1, "8000000000000000");
 }
 
 #[test]
-fn transforms_have_the_bytes_of_the_table() {
+fn transforms_have_the_documented_bytes() {
     let one = |ty, kind| bin(&[ty], vec![Segment::new(kind)]);
     assert_eq!(
         encoded(
@@ -186,7 +186,7 @@ fn transforms_have_the_bytes_of_the_table() {
 }
 
 #[test]
-fn k01_a_hash_prefix_is_the_beginning_of_the_digest() {
+fn k01_hash_prefix_equals_first_digest_bytes() {
     let hash = |bytes, hex| {
         Segment::new(SegmentKind::Hash { by: vec![0], bytes, function: HashFunction::Md5, hex })
     };
@@ -197,7 +197,7 @@ fn k01_a_hash_prefix_is_the_beginning_of_the_digest() {
 }
 
 #[test]
-fn a_partly_known_field_is_said_to_be_partial() {
+fn bucketed_and_truncated_fields_decode_as_partial() {
     let schema = bin(
         &[FieldType::String, TIME],
         vec![plain(0), Segment::new(SegmentKind::Bucket { field: 1, width: 3_600_000 }).desc()],
@@ -213,7 +213,7 @@ fn a_partly_known_field_is_said_to_be_partial() {
 }
 
 #[test]
-fn a_field_that_only_a_hash_holds_is_not_read_back() {
+fn hashed_only_field_decodes_as_null() {
     let replaced = Segment::new(SegmentKind::Hash {
         by: vec![0],
         bytes: 8,
@@ -229,7 +229,7 @@ fn a_field_that_only_a_hash_holds_is_not_read_back() {
 }
 
 #[test]
-fn derived_bytes_that_belong_to_other_values_are_found() {
+fn wrong_derived_bytes_are_detected() {
     let bucket = Segment::new(SegmentKind::Bucket { field: 1, width: 1000 });
     let hash = Segment::new(SegmentKind::Hash {
         by: vec![0],
@@ -267,7 +267,7 @@ impl KeyResolver for Metrics {
 }
 
 #[test]
-fn dictionaries_and_drawn_salts_come_from_a_helper() {
+fn resolver_supplies_dictionary_ids_and_random_salts() {
     let dict = |bytes| {
         bin(&[FieldType::String], vec![Segment::new(SegmentKind::Dict { field: 0, bytes })])
     };
@@ -306,7 +306,7 @@ fn dictionaries_and_drawn_salts_come_from_a_helper() {
 }
 
 #[test]
-fn values_that_do_not_fit_are_refused_with_their_segment() {
+fn unsuitable_values_are_rejected_with_their_segment() {
     let schema = bin(
         &[FieldType::U8, FieldType::Char(2), TIME],
         vec![plain(0), plain(1), Segment::new(SegmentKind::Bucket { field: 2, width: 60 })],
@@ -336,7 +336,7 @@ fn values_that_do_not_fit_are_refused_with_their_segment() {
 }
 
 #[test]
-fn bytes_that_no_key_has_are_refused() {
+fn invalid_key_bytes_are_rejected() {
     let schema = bin(
         &[FieldType::String, FieldType::Bool],
         vec![plain(0), Segment { nullable: true, ..plain(1) }],
@@ -364,7 +364,7 @@ fn bytes_that_no_key_has_are_refused() {
 }
 
 #[test]
-fn parts_of_keys_are_made_for_bounds() {
+fn segments_and_prefixes_are_encoded_for_bounds() {
     let sensors = bin(
         &[FieldType::String, TIME],
         vec![salt(16, &[0], HashFunction::Murmur3), plain(0), plain(1).desc()],

@@ -7,14 +7,14 @@ const ORDERED: Profile = Profile::Ordered { compat: false };
 const COMPAT: Profile = Profile::Ordered { compat: true };
 
 #[test]
-fn keys_are_those_of_hbases_struct() {
+fn keys_match_hbase_struct() {
     let golden = include_str!(concat!("../../../testdata/ordered/", "ordered.txt"));
     let lines = check_lines(golden, COMPAT);
     assert_eq!(lines, 1200);
 }
 
 #[test]
-fn the_published_struct_has_its_bytes() {
+fn published_struct_has_the_expected_bytes() {
     let published = schema(
         ORDERED,
         &[FieldType::I8, FieldType::String, TIME],
@@ -32,7 +32,7 @@ fn the_published_struct_has_its_bytes() {
 }
 
 #[test]
-fn nulls_at_the_end_are_left_out_as_hbase_does() {
+fn trailing_nulls_are_omitted_as_in_hbase() {
     let nullable = |field| Segment { nullable: true, ..plain(field) };
     let three = schema(ORDERED, &[FieldType::String; 3], vec![plain(0), nullable(1), nullable(2)]);
     let of = |a: &str, b, c| encoded(&three, &[a.into(), b, c]);
@@ -56,7 +56,7 @@ fn nulls_at_the_end_are_left_out_as_hbase_does() {
 }
 
 #[test]
-fn what_hbase_writes_wrongly_or_not_at_all_is_refused() {
+fn schemas_that_hbase_cannot_encode_are_rejected() {
     let refused = |profile, types: &[FieldType], segments| {
         let fields = types
             .iter()

@@ -12,7 +12,7 @@ fn nullable(field: FieldId) -> Segment {
 }
 
 #[test]
-fn keys_are_those_of_phoenix() {
+fn keys_match_phoenix() {
     let lines = check_lines(
         include_str!(concat!("../../../testdata/phoenix/", "phoenix.txt")),
         Profile::Phoenix,
@@ -21,7 +21,7 @@ fn keys_are_those_of_phoenix() {
 }
 
 #[test]
-fn a_separator_belongs_to_what_may_be_left_out() {
+fn trailing_nulls_are_omitted_with_their_separators() {
     let texts = phoenix(&[FieldType::String; 3], vec![plain(0), nullable(1), nullable(2)]);
     let of = |a: &str, b, c| encoded(&texts, &[a.into(), b, c]);
     assert_eq!(of("a", Value::Null, Value::Null), "61");
@@ -42,7 +42,7 @@ fn a_separator_belongs_to_what_may_be_left_out() {
 }
 
 #[test]
-fn the_salt_is_computed_from_the_whole_key() {
+fn salt_is_computed_from_the_whole_key() {
     let salted =
         phoenix(&[FieldType::String], vec![salt(16, &[], HashFunction::Phoenix), plain(0)]);
     assert_eq!(encoded(&salted, &["user_001".into()]), format!("02{}", hex(b"user_001")));
@@ -58,7 +58,7 @@ fn the_salt_is_computed_from_the_whole_key() {
 }
 
 #[test]
-fn what_phoenix_has_not_is_refused() {
+fn schemas_unsupported_by_phoenix_are_rejected() {
     let refused = |types: &[FieldType], segments| {
         let fields = types
             .iter()

@@ -52,7 +52,7 @@ fn combined() -> KeySchema {
 }
 
 #[test]
-fn k01_the_beginning_of_the_md5_stands_before_the_id() {
+fn k01_md5_digits_precede_the_id() {
     let users = text(&[STRING], vec![md5(8, 0), literal("_"), plain(0)]);
     for key in ["3f49044c_user_1", "15e1576a_user_2", "a6f601b7_user_3", "bbfcd9b9_user_12345"] {
         assert_eq!(written(&users, &[key[9..].into()]), key);
@@ -63,7 +63,7 @@ fn k01_the_beginning_of_the_md5_stands_before_the_id() {
 }
 
 #[test]
-fn k02_parts_are_joined_and_none_may_hold_the_delimiter() {
+fn k02_inner_fields_reject_the_delimiter() {
     let parts = combined();
     assert_eq!(written(&parts, &["a".into(), "b".into(), "c".into()]), "a_b_c");
     assert_eq!(
@@ -78,7 +78,7 @@ fn k02_parts_are_joined_and_none_may_hold_the_delimiter() {
 }
 
 #[test]
-fn k04_a_key_is_parsed_into_its_fields_though_they_hold_the_delimiter() {
+fn k04_fields_containing_the_delimiter_are_parsed() {
     let inbox = inbox();
     let decoded = inbox.decode(b"user_1_9223370326393975807_user_2").unwrap();
     assert_eq!(decoded.values(), ["user_1".into(), Value::Signed(T0), "user_2".into()]);
@@ -89,7 +89,7 @@ fn k04_a_key_is_parsed_into_its_fields_though_they_hold_the_delimiter() {
 }
 
 #[test]
-fn k05_a_metric_key_has_hash_host_bucket_and_metric() {
+fn k05_metric_key_contains_hash_host_bucket_metric() {
     let metrics = text(
         &[STRING, TIME, STRING],
         vec![
@@ -113,7 +113,7 @@ fn k05_a_metric_key_has_hash_host_bucket_and_metric() {
 }
 
 #[test]
-fn k06_an_inbox_key_has_the_newest_first() {
+fn k06_inbox_key_sorts_newest_first() {
     let inbox = inbox();
     let key = |ts| written(&inbox, &["user_001".into(), Value::Signed(ts), "user_002".into()]);
     assert_eq!(key(T0), "user_001_9223370326393975807_user_002");
@@ -121,7 +121,7 @@ fn k06_an_inbox_key_has_the_newest_first() {
 }
 
 #[test]
-fn k11_a_phone_number_is_reversed() {
+fn k11_phone_number_is_reversed() {
     let phones = text(&[FieldType::Char(11)], vec![Segment::new(SegmentKind::Reverse(0))]);
     assert_eq!(written(&phones, &["13812345678".into()]), "87654321831");
     let ids = text(
@@ -135,7 +135,7 @@ fn k11_a_phone_number_is_reversed() {
 }
 
 #[test]
-fn k20_the_salt_is_that_of_javas_hash_code_over_the_key() {
+fn k20_salt_is_java_hash_code_of_key_text() {
     let salted = text(&[STRING], vec![digits(3, salt(1000, &[0], HashFunction::Java)), plain(0)]);
     assert_eq!(written(&salted, &["20150524002300_1232".into()]), "79720150524002300_1232");
     // The hash of two fields is computed from their text in the key, including the literal between
@@ -161,7 +161,7 @@ fn k20_the_salt_is_that_of_javas_hash_code_over_the_key() {
 }
 
 #[test]
-fn e10_digits_are_counted_and_times_before_1970_refused() {
+fn e10_excess_digits_and_times_before_1970_are_rejected() {
     let newest =
         |width| text(&[STRING, TIME], vec![plain(0), literal("_"), digits(width, plain(1).desc())]);
     let of = |width, ts| newest(width).encode(&["s".into(), Value::Signed(ts)]);
@@ -179,7 +179,7 @@ fn e10_digits_are_counted_and_times_before_1970_refused() {
 }
 
 #[test]
-fn e11_a_part_that_holds_the_delimiter_is_refused_and_its_order_is_not_promised() {
+fn e11_field_containing_delimiter_is_rejected_and_unordered() {
     let pair = text(&[STRING, FieldType::U32], vec![plain(0), literal("_"), plain(1)]);
     assert_eq!(
         refused(&pair, &["user_1".into(), Value::Unsigned(5)]),
@@ -195,13 +195,13 @@ fn e11_a_part_that_holds_the_delimiter_is_refused_and_its_order_is_not_promised(
 }
 
 #[test]
-fn e12_literals_are_no_patterns_and_empty_parts_are_kept() {
+fn e12_literals_are_not_patterns_and_empty_fields_remain() {
     let bars = text(&[STRING; 3], vec![plain(0), literal("|"), plain(1), literal("|"), plain(2)]);
     assert_eq!(written(&bars, &["a".into(), "".into(), "".into()]), "a||");
 }
 
 #[test]
-fn e25_parts_without_a_boundary_are_not_read_back() {
+fn e25_fields_without_boundary_are_ambiguous() {
     let joined = text(&[STRING, STRING], vec![plain(0), plain(1)]);
     let of = |a: &str, b: &str| joined.encode(&[a.into(), b.into()]).unwrap();
     assert_eq!(of("1", "23"), of("12", "3"));
@@ -210,7 +210,7 @@ fn e25_parts_without_a_boundary_are_not_read_back() {
 }
 
 #[test]
-fn a_pattern_holds_in_both_directions() {
+fn pattern_is_checked_when_encoding_and_decoding() {
     let fields = |pattern: &str| {
         let named = |name: &str, pattern: Option<&str>| Field {
             name: name.into(),
@@ -245,7 +245,7 @@ fn a_pattern_holds_in_both_directions() {
 }
 
 #[test]
-fn other_values_have_their_usual_text() {
+fn other_types_are_written_in_standard_text() {
     let one = |ty, kind| text(&[ty], vec![Segment::new(kind)]);
     assert_eq!(written(&one(FieldType::I64, SegmentKind::Plain(0)), &[Value::Signed(-7)]), "-7");
     assert_eq!(written(&one(FieldType::Bool, SegmentKind::Plain(0)), &[Value::Bool(true)]), "true");

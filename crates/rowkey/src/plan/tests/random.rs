@@ -253,7 +253,7 @@ fn number(variable: &str) -> Option<u64> {
 }
 
 #[test]
-fn ranges_and_residual_give_what_filtering_after_a_full_scan_gives() {
+fn ranges_and_residual_match_a_filtered_full_scan() {
     let cases = number("HALITE_PLAN_CASES").unwrap_or(50_000);
     let first = number("HALITE_PLAN_SEED").unwrap_or(1);
     let mut seen = CaseStats::default();
@@ -295,7 +295,7 @@ impl CaseStats {
 }
 
 #[test]
-fn seeds_that_failed_once_do_not_again() {
+fn previously_failing_seeds_pass() {
     // Skipping over text whose keys are between others, and over an omitted null; text truncated
     // between its letters; a truncated list whose last key is not that of its last value.
     for seed in [7_461, 12_478, 154_503, 5_213_299] {
@@ -304,7 +304,7 @@ fn seeds_that_failed_once_do_not_again() {
 }
 
 #[test]
-fn text_of_fixed_width_is_compared_with_longer_and_shorter_text() {
+fn fixed_width_text_compares_with_other_lengths() {
     let fixed = Value::Text("ab".into());
     assert!(FieldType::Char(2).accepts(&fixed));
     assert!(meets(

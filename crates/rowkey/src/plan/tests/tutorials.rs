@@ -98,7 +98,7 @@ fn regions(splits: &[&[u8]]) -> Vec<RegionInfo> {
 }
 
 #[test]
-fn k07_one_user_and_a_range_of_time_is_one_range_without_extra_rows() {
+fn k07_user_and_time_range_is_one_exact_range() {
     let found =
         only(&plan(&user_times(), KeyQuery::all().equals(0, "u1").with(1, from_to(T0, T0 + HOUR))));
     let sign_flipped = |at: i64| (at.cast_unsigned() ^ (1 << 63)).to_be_bytes();
@@ -109,7 +109,7 @@ fn k07_one_user_and_a_range_of_time_is_one_range_without_extra_rows() {
 }
 
 #[test]
-fn k09_prefixes_of_the_key_are_one_range_and_a_field_behind_is_skipped_to_or_scanned() {
+fn k09_prefix_is_one_range_and_later_field_skips() {
     let fields = ["region", "category", "product"].map(|name| (name, FieldType::String));
     let schema = schema(&fields, vec![plain(0), plain(1), plain(2)]);
     assert_eq!(
@@ -135,7 +135,7 @@ fn k09_prefixes_of_the_key_are_one_range_and_a_field_behind_is_skipped_to_or_sca
 }
 
 #[test]
-fn k10_a_hash_in_front_is_computed_and_the_range_ends_at_the_successor_of_the_prefix() {
+fn k10_leading_hash_is_computed_for_one_range() {
     let hash = Segment::new(SegmentKind::Hash {
         by: vec![0],
         bytes: 2,
@@ -155,7 +155,7 @@ fn k10_a_hash_in_front_is_computed_and_the_range_ends_at_the_successor_of_the_pr
 }
 
 #[test]
-fn e04_the_end_of_a_hashed_prefix_is_not_the_hash_of_the_next_value() {
+fn e04_hashed_prefix_range_ends_at_its_successor() {
     let hash = Segment::new(SegmentKind::Hash {
         by: vec![0],
         bytes: 2,
@@ -169,7 +169,7 @@ fn e04_the_end_of_a_hashed_prefix_is_not_the_hash_of_the_next_value() {
 }
 
 #[test]
-fn k12_newest_first_is_the_order_of_the_key() {
+fn k12_newest_first_query_uses_the_key_order() {
     let found = plan(&user_newest_first(), KeyQuery::all().equals(0, "u1").limit(1));
     assert_eq!(only(&found), (b"u1\0\x01".to_vec(), b"u1\0\x02".to_vec()));
     assert!(found.serves_order(&[(1, Order::Desc)]) && !found.serves_order(&[(1, Order::Asc)]));
@@ -180,7 +180,7 @@ fn k12_newest_first_is_the_order_of_the_key() {
 }
 
 #[test]
-fn k22_a_range_behind_a_thousand_salts_is_a_thousand_ranges_in_one_order() {
+fn k22_range_after_thousand_salts_is_thousand_ordered_ranges() {
     let digits = FieldType::Char(12);
     let schema = schema(
         &[("at", digits), ("id", FieldType::String)],
@@ -200,7 +200,7 @@ fn k22_a_range_behind_a_thousand_salts_is_a_thousand_ranges_in_one_order() {
 }
 
 #[test]
-fn k25_all_of_one_user_leaks_no_other_user() {
+fn k25_reversed_user_range_excludes_other_users() {
     let reverse = Segment::new(SegmentKind::Reverse(0));
     let schema =
         schema(&[("user_id", FieldType::String), ("ts", TIME)], vec![reverse, plain(1).desc()]);
@@ -214,7 +214,7 @@ fn k25_all_of_one_user_leaks_no_other_user() {
 }
 
 #[test]
-fn e01_bounds_are_given_as_times_and_cannot_be_inverted() {
+fn e01_time_bounds_are_ordered_for_descending_key() {
     let closed =
         Predicate::Range { low: Bound::Included(time(T0)), high: Bound::Included(time(T0 + HOUR)) };
     let (start, end) =
@@ -228,7 +228,7 @@ fn e01_bounds_are_given_as_times_and_cannot_be_inverted() {
 }
 
 #[test]
-fn k26_an_interval_of_time_is_read_newest_first() {
+fn k26_time_range_is_read_newest_first() {
     let query = KeyQuery::all().equals(0, "u1").range(
         1,
         Bound::Included(time(T0)),
@@ -247,7 +247,7 @@ fn k26_an_interval_of_time_is_read_newest_first() {
 }
 
 #[test]
-fn e02_the_last_day_of_a_sensor_begins_with_its_newest_point() {
+fn e02_last_day_range_starts_at_newest_point() {
     let fields = [("sensor", FieldType::String), ("ts", TIME)];
     let schema = schema(&fields, vec![plain(0), plain(1).desc()]);
     let last_day = Predicate::Range {
@@ -265,7 +265,7 @@ fn e02_the_last_day_of_a_sensor_begins_with_its_newest_point() {
 }
 
 #[test]
-fn e02_in_text_too_with_the_digits_of_the_tutorial() {
+fn e02_text_key_range_has_the_tutorial_digits() {
     let schema: Arc<KeySchema> =
         Arc::new("ROW KEY TEXT '{sensor}_{rev(ts):19}'".parse().expect("a schema"));
     let last_day = Predicate::Range {
@@ -283,7 +283,7 @@ fn e02_in_text_too_with_the_digits_of_the_tutorial() {
 }
 
 #[test]
-fn k10_in_text_ends_at_the_successor_of_the_prefix() {
+fn k10_text_range_ends_at_the_prefix_successor() {
     let schema: Arc<KeySchema> =
         Arc::new("ROW KEY TEXT '{md5(region):4}_{region}_{ts:13}' ".parse().expect("a schema"));
     let found = plan(&schema, KeyQuery::all().equals(0, "beijing"));
@@ -291,13 +291,13 @@ fn k10_in_text_ends_at_the_successor_of_the_prefix() {
 }
 
 #[test]
-fn e03_all_operations_of_a_user_are_the_prefix_of_the_user() {
+fn e03_user_operations_are_one_prefix_range() {
     let found = only(&plan(&user_newest_first(), KeyQuery::all().equals(0, "12345")));
     assert_eq!(found, (b"12345\0\x01".to_vec(), b"12345\0\x02".to_vec()));
 }
 
 #[test]
-fn e06_a_limit_does_not_reach_into_the_next_user() {
+fn e06_limited_scan_excludes_the_next_user() {
     let schema = user_newest_first();
     let found = plan(&schema, KeyQuery::all().equals(0, "user_1").limit(3));
     let range = found.ranges().next().expect("a range").range.clone();
@@ -307,7 +307,7 @@ fn e06_a_limit_does_not_reach_into_the_next_user() {
 }
 
 #[test]
-fn k27_a_bucket_by_remainder_makes_a_scan_of_each_bucket_in_one_order() {
+fn k27_modulo_buckets_are_scanned_in_one_order() {
     let bucket =
         Segment::new(SegmentKind::Salt { count: 100, by: vec![0], function: HashFunction::Modulo });
     let fields = [("ts", TIME), ("host", FieldType::String), ("event", FieldType::String)];
@@ -321,7 +321,7 @@ fn k27_a_bucket_by_remainder_makes_a_scan_of_each_bucket_in_one_order() {
 }
 
 #[test]
-fn k28_host_first_is_one_range_for_host_event_and_time() {
+fn k28_host_event_and_time_are_one_range() {
     let fields = [("host", FieldType::String), ("event", FieldType::String), ("ts", TIME)];
     let schema = schema(&fields, vec![plain(0), plain(1), plain(2)]);
     only(&plan(&schema, KeyQuery::all().equals(0, "h1")));
@@ -335,7 +335,7 @@ fn k28_host_first_is_one_range_for_host_event_and_time() {
 }
 
 #[test]
-fn k30_an_hour_of_quarter_hour_rows_is_four_buckets() {
+fn k30_one_hour_reads_four_quarter_hour_buckets() {
     let bucket = Segment::new(SegmentKind::Bucket { field: 2, width: 900_000 });
     let fields = [("host", FieldType::String), ("event", FieldType::String), ("ts", TIME)];
     let schema = schema(&fields, vec![plain(0), plain(1), bucket]);
@@ -356,7 +356,7 @@ fn k30_an_hour_of_quarter_hour_rows_is_four_buckets() {
 /// Regression test: a get without a key was planned. Servers reject it, and with it the other gets
 /// of the batch.
 #[test]
-fn values_of_which_nothing_is_left_in_the_key_are_not_asked_for() {
+fn values_with_empty_keys_are_not_requested() {
     let names = schema(&[("name", FieldType::String)], vec![plain(0)]);
     let points = |values: &[&'static str]| {
         let found =
@@ -368,7 +368,7 @@ fn values_of_which_nothing_is_left_in_the_key_are_not_asked_for() {
 }
 
 #[test]
-fn m07_a_stop_is_exclusive_or_inclusive() {
+fn m07_stop_row_is_exclusive_or_inclusive() {
     let schema = schema(&[("k", FieldType::String)], vec![plain(0)]);
     let keys = |high| {
         let found = plan(&schema, KeyQuery::all().range(0, Bound::Included("k03".into()), high));
@@ -383,7 +383,7 @@ fn m07_a_stop_is_exclusive_or_inclusive() {
 }
 
 #[test]
-fn m08_like_with_a_prefix_is_a_range() {
+fn m08_prefix_condition_is_one_range() {
     let schema = schema(&[("k", FieldType::String)], vec![plain(0)]);
     let found = plan(&schema, KeyQuery::all().prefix(0, "user_1"));
     assert_eq!(only(&found), (b"user_1".to_vec(), b"user_2".to_vec()));
@@ -391,7 +391,7 @@ fn m08_like_with_a_prefix_is_a_range() {
 }
 
 #[test]
-fn a_salt_is_computed_when_its_fields_are_known_and_pages_of_salts_otherwise() {
+fn salt_is_computed_if_its_fields_are_known() {
     let one = plan(
         &sensors(16),
         KeyQuery::all().equals(0, "sensor_00001").with(1, from_to(T0, T0 + HOUR)),
@@ -412,7 +412,7 @@ fn a_salt_is_computed_when_its_fields_are_known_and_pages_of_salts_otherwise() {
 }
 
 #[test]
-fn plans_are_explained_as_text() {
+fn plan_explanations_match_the_golden_file() {
     let sensors = sensors(4);
     let splits: Vec<&[u8]> = vec![&[1], &[2], &[3]];
     let questions = [

@@ -117,7 +117,7 @@ impl RowSource for Reading {
             let waiting = counts.waiting.fetch_add(1, Ordering::Relaxed) + 1;
             counts.max_waiting.fetch_max(waiting, Ordering::Relaxed);
             let _end = OnDrop(&counts);
-            a_turn().await;
+            yield_once().await;
             let keys: Vec<_> = self.keys.by_ref().take(self.table.batch).collect();
             counts.rows.fetch_add(keys.len(), Ordering::Relaxed);
             if keys.iter().any(|key| Some(key) == self.table.broken.as_ref()) {
@@ -143,10 +143,10 @@ impl Drop for OnDrop<'_> {
 }
 
 /// Waits until it is polled a second time.
-async fn a_turn() {
-    let mut was_asked = false;
+async fn yield_once() {
+    let mut has_yielded = false;
     std::future::poll_fn(|context| {
-        if std::mem::replace(&mut was_asked, true) {
+        if std::mem::replace(&mut has_yielded, true) {
             return Poll::Ready(());
         }
         context.waker().wake_by_ref();

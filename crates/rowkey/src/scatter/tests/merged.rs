@@ -70,7 +70,7 @@ fn between(low: usize, high: usize) -> Predicate {
 }
 
 #[test]
-fn random_plans_give_their_rows_in_order_page_by_page() {
+fn random_plans_return_ordered_rows_across_pages() {
     for seed in 1..4_000 {
         let case = Case::new(seed);
         let query = KeyQuery { limit: None, ..case.query.clone() };
@@ -119,7 +119,7 @@ fn random_plans_give_their_rows_in_order_page_by_page() {
 }
 
 #[test]
-fn k22_a_thousand_salts_give_the_order_of_the_table_without_salts() {
+fn k22_thousand_salts_return_rows_in_unsalted_order() {
     let (unsalted, schema) =
         (salted(1, HashFunction::Murmur3), salted(1000, HashFunction::Murmur3));
     let query = KeyQuery::all().with(0, between(500, 4500));
@@ -153,7 +153,7 @@ fn k22_a_thousand_salts_give_the_order_of_the_table_without_salts() {
 }
 
 #[test]
-fn a_page_goes_on_behind_its_token_when_the_number_of_salts_has_changed() {
+fn page_token_resumes_after_salt_count_change() {
     let (before, after) = (salted(16, HashFunction::Murmur3), salted(64, HashFunction::Murmur3));
     let query = KeyQuery::all().with(0, between(100, 300));
     let mut first = scatter(&table(&before, 500), &plan(&before, &query.clone().limit(70)), None);
@@ -178,7 +178,7 @@ fn a_page_goes_on_behind_its_token_when_the_number_of_salts_has_changed() {
 }
 
 #[test]
-fn a_limit_without_order_opens_no_more_branches_than_it_takes() {
+fn unordered_limit_opens_only_the_needed_branches() {
     let schema = salted(100, HashFunction::Murmur3);
     let table = table(&schema, 5000);
     let rows =
@@ -187,7 +187,7 @@ fn a_limit_without_order_opens_no_more_branches_than_it_takes() {
 }
 
 #[test]
-fn pieces_that_are_larger_than_an_answer_are_given_out_whole() {
+fn batches_larger_than_a_response_are_returned_whole() {
     let schema = salted(3, HashFunction::Murmur3);
     let mut table = table(&schema, 20_000);
     table.batch = 2500;
@@ -203,7 +203,7 @@ fn pieces_that_are_larger_than_an_answer_are_given_out_whole() {
 }
 
 #[test]
-fn whole_keys_are_got_and_a_drawn_salt_makes_a_get_of_each() {
+fn whole_keys_use_gets_for_each_possible_salt() {
     let schema = salted(16, HashFunction::Murmur3);
     let table = table(&schema, 100);
     let one = |number: usize| {
@@ -224,7 +224,7 @@ fn whole_keys_are_got_and_a_drawn_salt_makes_a_get_of_each() {
 }
 
 #[test]
-fn an_error_says_which_table_and_which_rows() {
+fn scan_error_names_table_and_row_range() {
     let schema = salted(4, HashFunction::Murmur3);
     let mut table = table(&schema, 400);
     let broken = table.keys().nth(150).cloned();
@@ -242,7 +242,7 @@ fn an_error_says_which_table_and_which_rows() {
 }
 
 #[test]
-fn dropping_the_rows_ends_every_scan() {
+fn dropping_the_scatter_closes_every_scan() {
     let schema = salted(100, HashFunction::Murmur3);
     let table = table(&schema, 5000);
     let mut scatter = scatter(&table, &plan(&schema, &KeyQuery::all()), None);
@@ -253,7 +253,7 @@ fn dropping_the_rows_ends_every_scan() {
 }
 
 #[test]
-fn rows_that_are_no_keys_are_returned_counted_or_refused() {
+fn undecodable_rows_are_returned_counted_or_rejected() {
     let schema = salted(4, HashFunction::Murmur3);
     let good = table(&schema, 20);
     let table = Fake::new(good.keys().cloned().chain([b"\x01stray".to_vec()]));
@@ -277,7 +277,7 @@ fn rows_that_are_no_keys_are_returned_counted_or_refused() {
 }
 
 #[test]
-fn damaged_tokens_are_refused() {
+fn damaged_page_tokens_are_rejected() {
     for bytes in [&[][..], &[1], &[2; 40], &[1, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 0]] {
         assert!(PageToken::from_bytes(bytes).is_err());
     }

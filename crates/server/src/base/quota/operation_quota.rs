@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_is_charged_a_block_and_in_the_end_what_it_has_read() {
+    fn read_is_charged_estimate_and_then_actual_bytes() {
         let limits =
             limiter(&pb::Throttle { read_size: Some(hourly(100_000)), ..Default::default() });
         let get = EstimatedUsage::Batch { writes: 0, reads: 1, is_atomic: false };
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_refused_by_one_limit_is_charged_by_none() {
+    fn throttled_operation_is_charged_to_no_limit() {
         let (wide, narrow) = (
             limiter(&pb::Throttle { write_num: Some(hourly(3)), ..Default::default() }),
             limiter(&pb::Throttle { write_num: Some(hourly(1)), ..Default::default() }),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_exceeded_while_the_server_has_room() {
+    fn quota_may_be_exceeded_while_server_has_capacity() {
         let (narrow, server) = (
             limiter(&pb::Throttle { write_num: Some(hourly(1)), ..Default::default() }),
             limiter(&pb::Throttle { write_num: Some(hourly(3)), ..Default::default() }),

@@ -236,7 +236,7 @@ mod tests {
     };
 
     #[test]
-    fn reads_and_writes_have_limits_of_their_own_and_one_together() {
+    fn read_write_and_request_limits_apply_independently() {
         let writes = limiter(&pb::Throttle { write_num: Some(hourly(1)), ..Default::default() });
         writes.check(&PUT, 0).unwrap();
         writes.take(&PUT);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_larger_than_a_limit_may_go_when_nothing_is_used() {
+    fn oversized_call_is_admitted_when_quota_is_unused() {
         let reads = limiter(&pb::Throttle { read_size: Some(hourly(1000)), ..Default::default() });
         reads.check(&GET, 0).unwrap();
         reads.take(&GET);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_rounded_up_to_capacity_units_and_what_is_atomic_is_counted_beside() {
+    fn capacity_units_round_up_and_atomic_requests_count_separately() {
         let units =
             limiter(&pb::Throttle { req_capacity_unit: Some(hourly(66)), ..Default::default() });
         units.check(&GET, 0).unwrap();
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_limited_is_no_limiter() {
+    fn empty_throttle_creates_no_limiter() {
         assert!(QuotaLimiter::new(&pb::Throttle::default()).is_none());
     }
 }

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_up_comes_back_evenly() {
+    fn used_quota_refills_evenly() {
         let mut rate = rate(10, TimeUnit::Seconds);
         for _ in 0..10 {
             assert_eq!(rate.wait_ms(1, 0), None);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_larger_than_thought_is_waited_for() {
+    fn underestimated_usage_extends_wait() {
         let mut rate = rate(100, TimeUnit::Minutes);
         assert_eq!(rate.wait_ms(100, 0), None);
         rate.take(400);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_limit_does_not_give_back_what_was_used() {
+    fn changed_limit_keeps_used_amount() {
         let mut small = rate(10, TimeUnit::Hours);
         assert_eq!(small.wait_ms(8, 0), None);
         small.take(8);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_without_a_number_or_of_nanoseconds_is_none() {
+    fn limit_without_number_or_in_nanoseconds_is_ignored() {
         let quota = |unit: TimeUnit, soft_limit| pb::TimedQuota {
             time_unit: unit.into(),
             soft_limit,

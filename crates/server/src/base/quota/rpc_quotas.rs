@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_limit_of_a_user_holds_and_those_of_table_namespace_and_server_beside() {
+    fn most_specific_user_quota_applies_besides_other_scopes() {
         let all = || {
             vec![
                 stored("u.bob", "s", 1),
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_stays_used_when_other_limits_change() {
+    fn usage_survives_quota_reload() {
         let before = RpcQuotas::new(&[stored("t.t", "s", 4)], false, &RpcQuotas::default());
         assert_eq!(writes(&before, "ann", "t"), [4]);
         let after = RpcQuotas::new(&[stored("t.t", "s", 6), stored("t.u", "s", 1)], false, &before);

@@ -115,7 +115,8 @@ impl SpaceQuotas {
             Some(standing) if standing.used.saturating_add(bytes) > standing.limit => {
                 let paths = paths.join(", ");
                 let text = format!(
-                    "BulkLoadVerifying Bulk load of [{paths}] is disallowed because the file(s) exceed the limits of a space quota."
+                    "BulkLoadVerifying Bulk load of [{paths}] is disallowed because the file(s) \
+                     exceed the limits of a space quota."
                 );
                 Err(CallError::new(ExceptionKind::SpaceLimiting, text))
             }
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_depends_on_the_policy() {
+    fn space_violation_policy_determines_rejected_operations() {
         let put: RowOp = Put::new("r").add("f", "q", "v").into();
         let delete: RowOp = Delete::new("r").into();
         let count: RowOp = Increment::new("r").add("f", "q", 1).into();
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_of_a_table_comes_before_that_of_its_namespace() {
+    fn table_space_quota_overrides_namespace_quota() {
         let sizes = BTreeMap::from([(table("ns:a"), 6), (table("ns:b"), 6), (table("c"), 100)]);
         let stored = [
             limit("n.ns", 10, SpaceViolationPolicy::NoWrites),
@@ -225,6 +226,12 @@ mod tests {
         );
         assert!(space.check_load(&table("ns:b"), 1, &[]).is_ok());
         let text = result_text(space.check_load(&table("ns:b"), 2, &["/x".to_owned()]));
-        assert!(text.ends_with("Bulk load of [/x] is disallowed because the file(s) exceed the limits of a space quota."), "{text}");
+        assert!(
+            text.ends_with(
+                "Bulk load of [/x] is disallowed because the file(s) exceed the limits of a space \
+                 quota."
+            ),
+            "{text}"
+        );
     }
 }

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_is_on_what_is_in_its_namespace_or_table_too() {
+    fn lock_conflicts_with_locks_on_contained_resources() {
         let regions = |table: &str, names: &[&str]| {
             LockResource::Regions(
                 table.parse().unwrap(),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asked_first_is_first_and_the_silent_lose_theirs() {
+    fn locks_are_granted_in_order_and_expire() {
         let start = Instant::now();
         let late = start + TIMEOUT / 2;
         let mut locks = BTreeMap::from([

@@ -73,19 +73,22 @@ fn check(
         own.fold((0, 0), |(tables, regions), name| (tables + 1, regions + count(name)));
     match wanted {
         NewResource::Table { .. } if tables >= max_tables => exceeded(format!(
-            "The table {table} cannot be created as it would exceed maximum number of tables allowed  in the namespace.  The total number of tables \
-             permitted is {max_tables}"
+            "The table {table} cannot be created as it would exceed maximum number of tables \
+             allowed  in the namespace.  The total number of tables permitted is {max_tables}"
         )),
         NewResource::Table { regions: more } if regions + more > max_regions => exceeded(format!(
-            "The table {table} is not allowed to have {more} regions. The total number of regions permitted is only {max_regions}, while current \
-             region count is {regions}. This may be transient, please retry later if there are any ongoing split operations in the namespace."
+            "The table {table} is not allowed to have {more} regions. The total number of regions \
+             permitted is only {max_regions}, while current region count is {regions}. This may be \
+             transient, please retry later if there are any ongoing split operations in the \
+             namespace."
         )),
         NewResource::Regions(wanted)
             if (regions + wanted).saturating_sub(count(table)) > max_regions =>
         {
             exceeded(format!(
-                "The table {table} region count cannot be updated as it would exceed maximum number of regions allowed in the namespace.  The total number \
-             of regions permitted is {max_regions}"
+                "The table {table} region count cannot be updated as it would exceed maximum \
+                 number of regions allowed in the namespace.  The total number of regions \
+                 permitted is {max_regions}"
             ))
         }
         NewResource::Split(region) if regions + 1 > max_regions => exceeded(format!(

@@ -181,7 +181,8 @@ impl Procedures {
         }
         if state.waiting.len() >= MAX_WAITING_PROCEDURES {
             let text = format!(
-                "{MAX_WAITING_PROCEDURES} procedures wait for their turn already; try again when some of them are done"
+                "{MAX_WAITING_PROCEDURES} procedures wait for their turn already; try again when \
+                 some of them are done"
             );
             return Err(CallError::new(ExceptionKind::CallQueueTooBig, text));
         }
@@ -193,7 +194,8 @@ impl Procedures {
         // A single one may be as large as a request can be.
         if waiting_bytes > MAX_WAITING_BYTES && !state.waiting.is_empty() {
             let text = format!(
-                "procedures with {MAX_WAITING_BYTES} bytes wait for their turn already; try again when some of them are done"
+                "procedures with {MAX_WAITING_BYTES} bytes wait for their turn already; try again \
+                 when some of them are done"
             );
             return Err(CallError::new(ExceptionKind::CallQueueTooBig, text));
         }
@@ -489,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_quick_is_finished_when_its_id_is_known() {
+    fn quick_procedure_finishes_before_submit_returns() {
         let procedures = procedures(SUBMIT_WAIT);
         let id =
             procedures.submit(submission(None, 0), || Ok(Bytes::from_static(b"done"))).unwrap();
@@ -505,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_comes_twice_is_done_once() {
+    fn procedure_submitted_twice_with_nonce_runs_once() {
         let procedures = procedures(SUBMIT_WAIT);
         let first = procedures.submit(submission(None, 5), || Ok(Bytes::new())).unwrap();
         assert_eq!(procedures.submit(submission(None, 5), || panic!("done twice")).unwrap(), first);
@@ -515,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_failure_no_more_is_kept_than_somebody_reads() {
+    fn procedure_failure_message_is_truncated() {
         let procedures = procedures(SUBMIT_WAIT);
         let id = procedures
             .submit(submission(None, 0), || Err(CallError::do_not_retry("\u{e9}".repeat(1 << 20))))
@@ -528,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_has_a_limit_in_bytes() {
+    fn waiting_procedures_have_byte_limit() {
         let procedures = procedures(Duration::ZERO);
         let (go, wait) = mpsc::channel::<()>();
         let (begins, begun) = mpsc::channel::<()>();
@@ -551,7 +553,7 @@ mod tests {
     }
 
     #[test]
-    fn procedures_of_one_table_keep_their_order_and_others_pass_them() {
+    fn procedures_of_one_table_run_in_order() {
         let procedures = procedures(Duration::ZERO);
         let (go, wait) = mpsc::channel::<()>();
         let (say, said) = mpsc::channel();
@@ -580,7 +582,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_ends_the_procedure_and_not_the_worker() {
+    fn panic_fails_procedure_and_keeps_worker() {
         let procedures = procedures(SUBMIT_WAIT);
         let id = procedures.submit(submission(Some("t"), 0), || panic!("ours")).unwrap();
         assert!(outcome(&procedures, id).unwrap().unwrap_err().is_do_not_retry());

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_needs_a_second() {
+    fn request_rate_needs_elapsed_second() {
         let rate = RequestRate::default();
         assert_eq!(rate.update(1000), 0);
         rate.0.lock().unwrap().0 =

@@ -76,7 +76,7 @@ fn cluster_status_has_only_requested_options() {
 }
 
 #[test]
-fn part_13_is_another_one_to_clients_of_3_0() {
+fn cluster_status_option_13_depends_on_client_version() {
     let rig = TestServer::new();
     let server_name =
         vec![rig.context.identity(rig.context.addresses.regionserver).region_server()];
@@ -163,7 +163,7 @@ fn switches_return_previous_state_and_persist() {
 }
 
 #[test]
-fn the_only_server_is_listed_as_decommissioned_and_keeps_its_regions() {
+fn decommissioned_server_is_listed_and_keeps_regions() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let own = rig.context.identity(rig.context.addresses.regionserver).region_server();
@@ -193,7 +193,7 @@ fn the_only_server_is_listed_as_decommissioned_and_keeps_its_regions() {
 }
 
 #[test]
-fn the_master_runs_without_security_and_without_endpoints() {
+fn master_reports_no_security_and_no_endpoints() {
     let rig = TestServer::new();
     assert!(
         rig.call::<MasterIsMasterRunning>(&pb::IsMasterRunningRequest {})
@@ -233,7 +233,7 @@ fn the_master_runs_without_security_and_without_endpoints() {
 }
 
 #[test]
-fn a_flush_is_of_an_enabled_table_and_families_it_has() {
+fn flush_requires_enabled_table_and_existing_families() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     rig.put("t", &["a"]);

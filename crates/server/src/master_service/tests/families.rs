@@ -41,7 +41,7 @@ fn delete(table: &str, family: &str) -> pb::DeleteColumnRequest {
 }
 
 #[test]
-fn families_come_change_and_go() {
+fn families_are_added_modified_and_deleted() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     rig.finish(rig.call::<MasterAddColumn>(&add("t", family("g", &[]))).unwrap().proc_id).unwrap();
@@ -58,7 +58,7 @@ fn families_come_change_and_go() {
 }
 
 #[test]
-fn a_family_there_is_not_added_and_one_not_there_is_neither_changed_nor_deleted() {
+fn existing_or_missing_family_is_rejected() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     assert_eq!(
@@ -96,7 +96,7 @@ fn a_family_there_is_not_added_and_one_not_there_is_neither_changed_nor_deleted(
 }
 
 #[test]
-fn a_tracker_is_moved_to_in_one_call_for_a_table_and_for_a_family() {
+fn store_file_tracker_migrates_in_one_call() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let table = |table: &str, tracker: &str| {

@@ -53,7 +53,7 @@ fn rows(rig: &TestServer) -> Vec<pb::NamespaceDescriptor> {
 }
 
 #[test]
-fn a_namespace_is_made_changed_and_dropped() {
+fn namespace_is_created_modified_and_deleted() {
     let rig = TestServer::new();
     rig.finish(rig.call::<MasterCreateNamespace>(&create("ns", &[("k", "1")])).unwrap().proc_id)
         .unwrap();
@@ -85,7 +85,7 @@ fn a_namespace_is_made_changed_and_dropped() {
 }
 
 #[test]
-fn refusals_have_the_classes_of_hbase() {
+fn namespace_errors_have_hbase_exception_classes() {
     let rig = TestServer::new();
     rig.finish(rig.call::<MasterCreateNamespace>(&create("ns", &[])).unwrap().proc_id).unwrap();
     rig.create("ns:t", &["f"], &[]);
@@ -146,7 +146,7 @@ fn namespace_table_is_restored_after_client_changes() {
 }
 
 #[test]
-fn a_server_starts_whatever_clients_have_made_of_the_table_of_namespaces() {
+fn server_starts_with_disabled_or_altered_namespace_table() {
     let table: TableName = "hbase:namespace".parse().unwrap();
     let rig = TestServer::new();
     rig.context.engine.disable_table(&table).unwrap();
@@ -163,7 +163,7 @@ fn a_server_starts_whatever_clients_have_made_of_the_table_of_namespaces() {
 }
 
 #[test]
-fn settings_of_a_namespace_have_a_limit() {
+fn namespace_settings_are_limited() {
     let rig = TestServer::new();
     let long = "x".repeat(11 << 20);
     assert_eq!(
@@ -181,7 +181,7 @@ fn settings_of_a_namespace_have_a_limit() {
 }
 
 #[test]
-fn rows_of_no_namespace_go_some_at_a_time() {
+fn foreign_rows_in_namespace_table_are_deleted_in_batches() {
     let rig = TestServer::new();
     let table = rig.context.engine.table(&"hbase:namespace".parse().unwrap()).unwrap();
     let ops = (0..1_500)
@@ -209,7 +209,7 @@ fn new_table(
 }
 
 #[test]
-fn a_namespace_has_the_tables_and_regions_it_may_have_where_quotas_are_on() {
+fn namespace_quota_limits_tables_and_regions() {
     let rig = TestServer::with_quotas();
     let settings =
         [("hbase.namespace.quota.maxtables", "2"), ("hbase.namespace.quota.maxregions", "4")];
@@ -220,13 +220,14 @@ fn a_namespace_has_the_tables_and_regions_it_may_have_where_quotas_are_on() {
         assert!(exception.class().ends_with(".QuotaExceededException"), "{}", exception.class());
         exception.message().to_owned()
     };
-    let text = "The table ns:a is not allowed to have 5 regions. The total number of regions permitted is only 4, while current region count is 0. This may \
-                be transient, please retry later if there are any ongoing split operations in the namespace.";
+    let text = "The table ns:a is not allowed to have 5 regions. The total number of regions \
+                permitted is only 4, while current region count is 0. This may be transient, \
+                please retry later if there are any ongoing split operations in the namespace.";
     assert_eq!(refused(new_table(&rig, "ns:a", 5)), text);
     new_table(&rig, "ns:a", 3).unwrap();
     new_table(&rig, "ns:b", 1).unwrap();
-    let text = "The table ns:c cannot be created as it would exceed maximum number of tables allowed  in the namespace.  The total number of tables permitted \
-                is 2";
+    let text = "The table ns:c cannot be created as it would exceed maximum number of tables \
+                allowed  in the namespace.  The total number of tables permitted is 2";
     assert_eq!(refused(new_table(&rig, "ns:c", 1)), text);
     new_table(&rig, "other", 9).unwrap();
     let region = rig.context.engine.regions(&name("ns:b")).unwrap().remove(0);

@@ -56,7 +56,7 @@ fn ids(rig: &TestServer, regex: Option<&str>) -> Vec<String> {
 }
 
 #[test]
-fn peers_come_and_go() {
+fn peers_are_added_listed_and_removed() {
     let rig = TestServer::new();
     add(&rig, "1", config(KEY)).unwrap();
     assert!(
@@ -76,7 +76,7 @@ fn peers_come_and_go() {
 }
 
 #[test]
-fn a_peer_is_enabled_or_disabled_once() {
+fn peer_is_enabled_or_disabled_once() {
     let rig = TestServer::new();
     add(&rig, "1", config(KEY)).unwrap();
     let enable = |id: &str| {
@@ -108,7 +108,7 @@ fn a_peer_is_enabled_or_disabled_once() {
 }
 
 #[test]
-fn a_configuration_is_replaced_but_not_where_the_peer_is() {
+fn peer_config_update_replaces_all_but_cluster_key() {
     let rig = TestServer::new();
     add(&rig, "1", config(KEY)).unwrap();
     let listed = pb::ReplicationPeer {
@@ -137,7 +137,7 @@ fn a_configuration_is_replaced_but_not_where_the_peer_is() {
 }
 
 #[test]
-fn what_is_no_peer_is_refused_in_hbases_words() {
+fn invalid_peer_is_rejected_with_hbase_message() {
     let rig = TestServer::new();
     let endpoint = |class: &str| pb::ReplicationPeer {
         replication_endpoint_impl: Some(class.to_owned()),
@@ -187,7 +187,7 @@ fn what_is_no_peer_is_refused_in_hbases_words() {
 }
 
 #[test]
-fn peers_have_limits_by_count_and_by_bytes() {
+fn peer_count_and_bytes_are_limited() {
     let rig = TestServer::new();
     let described = |bytes: usize| pb::ReplicationPeer {
         configuration: vec![pb::NameStringPair {
@@ -256,7 +256,7 @@ fn peers_do_not_change_while_their_switch_is_off() {
 }
 
 #[test]
-fn peers_and_the_switches_that_hbase_keeps_outlive_the_process() {
+fn peers_and_switches_survive_restart() {
     let rig = TestServer::new();
     add(&rig, "1", config(KEY)).unwrap();
     rig.call::<MasterSetBalancerRunning>(&pb::SetBalancerRunningRequest {
@@ -284,7 +284,7 @@ fn peers_and_the_switches_that_hbase_keeps_outlive_the_process() {
 }
 
 #[test]
-fn permissions_are_refused_as_without_hbases_access_controller() {
+fn permission_calls_fail_without_access_controller() {
     let rig = TestServer::new();
     let refused = rig.call::<MasterGrant>(&pb::GrantRequest::default()).unwrap_err();
     assert!(refused.message().ends_with("AccessController is not loaded"));

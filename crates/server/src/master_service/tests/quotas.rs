@@ -45,7 +45,7 @@ fn stored(rig: &TestServer) -> Vec<(String, String, pb::Quotas)> {
 }
 
 #[test]
-fn a_table_of_quotas_that_cannot_be_read_is_no_table_without_quotas_and_no_start_that_fails() {
+fn server_starts_with_unreadable_quota_table() {
     let rig = TestServer::with_quotas();
     let table = name("hbase:quota");
     rig.context.engine.disable_table(&table).unwrap();
@@ -64,7 +64,7 @@ fn a_table_of_quotas_that_cannot_be_read_is_no_table_without_quotas_and_no_start
 }
 
 #[test]
-fn limits_of_a_user_are_merged_and_taken_away_one_by_one() {
+fn user_quotas_are_merged_and_removed_individually() {
     let rig = TestServer::with_quotas();
     set(&rig, &user(Some(throttle(ThrottleType::ReadNumber, 6, TimeUnit::Minutes)))).unwrap();
     set(&rig, &user(Some(throttle(ThrottleType::WriteNumber, 12, TimeUnit::Minutes)))).unwrap();
@@ -87,7 +87,7 @@ fn limits_of_a_user_are_merged_and_taken_away_one_by_one() {
 }
 
 #[test]
-fn every_holder_has_its_row() {
+fn each_quota_scope_has_its_own_row() {
     let rig = TestServer::with_quotas();
     let limit = || Some(throttle(ThrottleType::RequestNumber, 1, TimeUnit::Seconds));
     let table_name = || Some(name_message("ns:t"));
@@ -131,7 +131,7 @@ fn every_holder_has_its_row() {
 }
 
 #[test]
-fn with_the_limits_of_a_user_go_those_on_his_use_of_tables() {
+fn removing_user_quota_removes_its_table_quotas() {
     let rig = TestServer::with_quotas();
     let limit = || Some(throttle(ThrottleType::RequestNumber, 1, TimeUnit::Seconds));
     let on_table = |name: &str, throttle| pb::SetQuotaRequest {
@@ -147,7 +147,7 @@ fn with_the_limits_of_a_user_go_those_on_his_use_of_tables() {
 }
 
 #[test]
-fn a_limit_of_space_is_set_and_removed() {
+fn space_quota_is_set_and_removed() {
     let rig = TestServer::with_quotas();
     let request = |quota| pb::SetQuotaRequest {
         table_name: Some(name_message("t")),
@@ -178,7 +178,7 @@ fn a_limit_of_space_is_set_and_removed() {
 }
 
 #[test]
-fn what_is_stored_is_measured_against_its_limit() {
+fn stored_size_is_compared_with_space_quota() {
     let rig = TestServer::with_quotas();
     rig.create("t", &["f"], &[]);
     rig.put("t", &["a"]);
@@ -278,7 +278,7 @@ fn limit_space(rig: &TestServer, bytes: u64) {
 }
 
 #[test]
-fn tables_that_are_disabled_for_their_size_are_known_after_a_restart() {
+fn tables_disabled_by_space_quota_are_known_after_restart() {
     let rig = TestServer::with_quotas();
     for table in ["grown", "also", "left"] {
         rig.create(table, &["f"], &[]);
@@ -306,7 +306,7 @@ fn tables_that_are_disabled_for_their_size_are_known_after_a_restart() {
 }
 
 #[test]
-fn a_limit_that_is_gone_by_the_next_start_keeps_no_table_disabled() {
+fn table_is_enabled_at_start_without_space_quota() {
     let rig = TestServer::with_quotas();
     rig.create("t", &["f"], &[]);
     rig.put("t", &["a"]);
@@ -319,7 +319,7 @@ fn a_limit_that_is_gone_by_the_next_start_keeps_no_table_disabled() {
 }
 
 #[test]
-fn limits_go_with_what_they_are_for() {
+fn quotas_are_deleted_with_table_and_namespace() {
     let rig = TestServer::with_quotas();
     let limit = || Some(throttle(ThrottleType::RequestNumber, 1, TimeUnit::Seconds));
     rig.create("t", &["f"], &[]);
@@ -362,7 +362,7 @@ fn limits_go_with_what_they_are_for() {
 }
 
 #[test]
-fn what_is_no_quota_is_refused_and_so_is_any_where_they_are_off() {
+fn invalid_quota_or_disabled_quotas_are_rejected() {
     let rig = TestServer::with_quotas();
     let limit = |number| Some(throttle(ThrottleType::ReadNumber, number, TimeUnit::Hours));
     assert_eq!(
@@ -380,7 +380,7 @@ fn what_is_no_quota_is_refused_and_so_is_any_where_they_are_off() {
 }
 
 #[test]
-fn throttling_is_switched_and_limits_may_be_exceeded_once_the_servers_have_theirs() {
+fn exceed_throttle_switch_requires_region_server_quotas() {
     let rig = TestServer::with_quotas();
     let switch = |on| {
         rig.call::<MasterSwitchRpcThrottle>(&pb::SwitchRpcThrottleRequest {

@@ -58,7 +58,7 @@ fn switch(rig: &TestServer, switch: pb::MasterSwitchType, enabled: bool) {
 }
 
 #[test]
-fn a_region_is_split_at_a_row_or_in_its_middle() {
+fn region_splits_at_given_row_or_midpoint() {
     let rig = TestServer::new();
     let mut table_schema = schema("t", &["f"]);
     table_schema.column_families[0].attributes =
@@ -84,7 +84,7 @@ fn a_region_is_split_at_a_row_or_in_its_middle() {
 }
 
 #[test]
-fn a_split_that_comes_twice_with_its_nonce_is_done_once() {
+fn split_retried_with_nonce_runs_once() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let request = split_request(&regions(&rig, "t")[0], "m", 9);
@@ -94,7 +94,7 @@ fn a_split_that_comes_twice_with_its_nonce_is_done_once() {
 }
 
 #[test]
-fn what_cannot_be_split_is_refused_with_hbases_texts() {
+fn invalid_split_is_rejected_with_hbase_message() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &["m"]);
     let [low, _] = &regions(&rig, "t")[..] else { panic!("two regions") };
@@ -136,7 +136,7 @@ fn what_cannot_be_split_is_refused_with_hbases_texts() {
 }
 
 #[test]
-fn neighbours_are_merged_and_several_at_once() {
+fn adjacent_regions_are_merged() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &["b", "c", "d"]);
     let all = regions(&rig, "t");
@@ -148,7 +148,7 @@ fn neighbours_are_merged_and_several_at_once() {
 }
 
 #[test]
-fn what_cannot_be_merged_is_refused_with_hbases_class() {
+fn invalid_merge_returns_merge_region_exception() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &["b", "c", "d"]);
     rig.create("u", &["f"], &[]);
@@ -170,7 +170,7 @@ fn what_cannot_be_merged_is_refused_with_hbases_class() {
 }
 
 #[test]
-fn a_region_is_truncated_alone() {
+fn region_truncation_keeps_other_regions() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &["m"]);
     rig.put("t", &["a", "z"]);
@@ -199,7 +199,7 @@ fn a_region_is_truncated_alone() {
 }
 
 #[test]
-fn a_region_stays_where_it_is() {
+fn region_move_accepts_only_its_own_server() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let region = specifier(&regions(&rig, "t")[0]);
@@ -217,7 +217,7 @@ fn a_region_stays_where_it_is() {
 }
 
 #[test]
-fn a_region_that_is_served_is_not_assigned_unless_it_was_unassigned() {
+fn open_region_is_assigned_only_after_unassign() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let region = specifier(&regions(&rig, "t")[0]);
@@ -237,7 +237,7 @@ fn a_region_that_is_served_is_not_assigned_unless_it_was_unassigned() {
 }
 
 #[test]
-fn the_last_major_compaction_is_that_of_the_region_that_had_the_oldest() {
+fn table_major_compaction_timestamp_is_oldest_of_its_regions() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let last = || {
@@ -252,7 +252,7 @@ fn the_last_major_compaction_is_that_of_the_region_that_had_the_oldest() {
 }
 
 #[test]
-fn a_replica_is_another_name_of_its_region() {
+fn region_replica_is_alias_of_primary() {
     let rig = TestServer::new();
     let attribute = pb::BytesBytesPair { first: "REGION_REPLICATION".into(), second: "3".into() };
     let table_schema = pb::TableSchema { attributes: vec![attribute], ..schema("t", &["f"]) };
@@ -338,7 +338,7 @@ fn roll(rig: &TestServer, is_ending: bool) -> usize {
 }
 
 #[test]
-fn regions_of_times_to_come_are_made_as_far_as_the_table_may_have_them() {
+fn future_regions_are_created_up_to_region_limit() {
     let mut options = Options::default();
     options.max_regions_per_table = 5;
     let rig = TestServer::over_options(options);

@@ -15,7 +15,7 @@ use pb::{LockType, LockedResourceType};
 use crate::testing::test_server::{TestServer, class, name, name_message};
 
 #[test]
-fn the_state_of_a_table_is_set_and_gives_what_it_was() {
+fn setting_table_state_returns_previous_state() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let set = |table: &str, state: State| {
@@ -39,7 +39,7 @@ fn the_state_of_a_table_is_set_and_gives_what_it_was() {
 }
 
 #[test]
-fn regions_are_assigned_and_what_cannot_be_has_no_procedure() {
+fn hbck_assigns_starts_no_procedure_for_unknown_region() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let known = specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
@@ -70,7 +70,7 @@ fn regions_are_assigned_and_what_cannot_be_has_no_procedure() {
 }
 
 #[test]
-fn a_region_that_is_named_again_and_again_has_one_procedure() {
+fn repeated_region_gets_one_procedure() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let known = specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
@@ -98,7 +98,7 @@ fn request_lock(rig: &TestServer, lock_type: LockType, table: &str) -> Result<u6
     rig.call::<LockRequestLock>(&request).map(|response| response.proc_id)
 }
 
-fn beat(rig: &TestServer, proc_id: u64, keep_alive: bool) -> LockStatus {
+fn heartbeat(rig: &TestServer, proc_id: u64, keep_alive: bool) -> LockStatus {
     rig.call::<LockLockHeartbeat>(&pb::LockHeartbeatRequest {
         proc_id,
         keep_alive: Some(keep_alive),
@@ -108,13 +108,13 @@ fn beat(rig: &TestServer, proc_id: u64, keep_alive: bool) -> LockStatus {
 }
 
 #[test]
-fn a_lock_is_held_by_its_heartbeats_and_the_next_waits_for_it() {
+fn heartbeats_hold_lock_while_next_request_waits() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let first = request_lock(&rig, LockType::Exclusive, "t").unwrap();
     let second = request_lock(&rig, LockType::Shared, "t").unwrap();
     assert_eq!(
-        (beat(&rig, first, true), beat(&rig, second, true)),
+        (heartbeat(&rig, first, true), heartbeat(&rig, second, true)),
         (LockStatus::Locked, LockStatus::Unlocked)
     );
     let [held] = &rig.call::<MasterGetLocks>(&pb::GetLocksRequest {}).unwrap().lock[..] else {
@@ -125,7 +125,7 @@ fn a_lock_is_held_by_its_heartbeats_and_the_next_waits_for_it() {
         (LockedResourceType::Table, "t", LockType::Exclusive)
     );
     assert_eq!(
-        (beat(&rig, first, false), beat(&rig, second, true)),
+        (heartbeat(&rig, first, false), heartbeat(&rig, second, true)),
         (LockStatus::Unlocked, LockStatus::Locked)
     );
     assert_eq!(class(request_lock(&rig, LockType::Shared, "gone")), "TableNotFoundException");

@@ -21,12 +21,12 @@ fn description(name: &str, table: &str) -> pb::SnapshotDescription {
 }
 
 fn take(rig: &TestServer, snapshot: pb::SnapshotDescription) -> Result<(), Exception> {
-    let request = pb::SnapshotRequest { snapshot, nonce_group: Some(1), nonce: Some(fresh()) };
+    let request = pb::SnapshotRequest { snapshot, nonce_group: Some(1), nonce: Some(next_nonce()) };
     rig.call::<MasterSnapshot>(&request)
         .and_then(|response| rig.finish(response.proc_id.map(i64::unsigned_abs)))
 }
 
-fn fresh() -> u64 {
+fn next_nonce() -> u64 {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -52,7 +52,7 @@ fn list(rig: &TestServer) -> Vec<pb::SnapshotDescription> {
 }
 
 #[test]
-fn a_snapshot_is_listed_with_what_hbase_lists() {
+fn snapshot_list_has_hbase_fields() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     rig.put("t", &["a"]);
@@ -68,7 +68,7 @@ fn a_snapshot_is_listed_with_what_hbase_lists() {
 }
 
 #[test]
-fn clients_before_2_6_ask_by_the_name_whether_it_is_done() {
+fn snapshot_completion_is_queried_by_name_before_2_6() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let response = rig
@@ -89,7 +89,7 @@ fn clients_before_2_6_ask_by_the_name_whether_it_is_done() {
 }
 
 #[test]
-fn a_snapshot_is_restored_into_its_disabled_table_and_cloned_into_a_new_one() {
+fn snapshot_restore_needs_disabled_table_and_clone_creates_one() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     rig.put("t", &["a", "b"]);
@@ -129,7 +129,7 @@ fn clone_uses_requested_tracker() {
 }
 
 #[test]
-fn a_restore_that_comes_twice_with_its_nonce_is_done_once() {
+fn restore_retried_with_nonce_runs_once() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     take(&rig, description("s", "t")).unwrap();
@@ -144,7 +144,7 @@ fn a_restore_that_comes_twice_with_its_nonce_is_done_once() {
 }
 
 #[test]
-fn a_snapshot_that_has_outlived_its_time_is_deleted_while_the_switch_for_that_is_on() {
+fn expired_snapshot_is_deleted_while_cleanup_is_on() {
     let sim = SimEnv::new(1);
     let rig = TestServer::simulated(&sim);
     rig.create("t", &["f"], &[]);
@@ -172,7 +172,7 @@ fn a_snapshot_that_has_outlived_its_time_is_deleted_while_the_switch_for_that_is
 }
 
 #[test]
-fn a_snapshot_is_deleted_once() {
+fn snapshot_is_deleted_once() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     rig.disable("t");
@@ -184,7 +184,7 @@ fn a_snapshot_is_deleted_once() {
 }
 
 #[test]
-fn flushes_and_snapshots_are_started_by_their_signatures() {
+fn signed_procedures_start_flushes_and_snapshots() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     rig.put("t", &["a"]);

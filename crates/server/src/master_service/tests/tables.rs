@@ -29,7 +29,7 @@ fn create(table: &str, nonce: u64) -> pb::CreateTableRequest {
 }
 
 #[test]
-fn a_table_is_created_with_its_splits_and_comes_back_with_all_defaults() {
+fn created_table_has_splits_and_default_attributes() {
     let rig = TestServer::new();
     rig.create("t1", &["f"], &["b", "c"]);
     assert_eq!(rig.starts("t1"), ["", "b", "c"]);
@@ -51,7 +51,7 @@ fn a_table_is_created_with_its_splits_and_comes_back_with_all_defaults() {
 }
 
 #[test]
-fn a_table_that_is_named_again_and_again_is_described_once() {
+fn repeated_table_name_is_described_once() {
     let rig = TestServer::new();
     for table in ["t", "u"] {
         rig.create(table, &["f"], &[]);
@@ -72,7 +72,7 @@ fn a_table_that_is_named_again_and_again_is_described_once() {
 }
 
 #[test]
-fn a_name_no_table_can_have_is_not_kept() {
+fn invalid_table_name_is_shortened_in_error() {
     let rig = TestServer::new();
     let table_name = pb::TableName { namespace: "".into(), qualifier: "a".repeat(1 << 20).into() };
     let refused = rig
@@ -82,7 +82,7 @@ fn a_name_no_table_can_have_is_not_kept() {
 }
 
 #[test]
-fn a_descriptor_has_a_limit() {
+fn table_descriptor_size_is_limited() {
     let rig = TestServer::new();
     let attribute = pb::BytesBytesPair { first: "k".into(), second: "v".repeat(2 << 20).into() };
     let table_schema = pb::TableSchema { attributes: vec![attribute], ..schema("t", &["f"]) };
@@ -96,7 +96,7 @@ fn a_descriptor_has_a_limit() {
 }
 
 #[test]
-fn what_cannot_be_created_is_refused_in_the_call() {
+fn invalid_table_creation_fails_in_the_call() {
     let rig = TestServer::new();
     rig.create("t1", &["f"], &[]);
     assert_eq!(class(rig.call::<MasterCreateTable>(&create("t1", 0))), "TableExistsException");
@@ -114,7 +114,7 @@ fn what_cannot_be_created_is_refused_in_the_call() {
 }
 
 #[test]
-fn a_request_sent_twice_with_its_nonce_creates_one_table() {
+fn create_retried_with_nonce_creates_one_table() {
     let rig = TestServer::new();
     let first = rig.call::<MasterCreateTable>(&create("t1", 77)).unwrap().proc_id;
     assert_eq!(rig.call::<MasterCreateTable>(&create("t1", 77)).unwrap().proc_id, first);
@@ -123,7 +123,7 @@ fn a_request_sent_twice_with_its_nonce_creates_one_table() {
 }
 
 #[test]
-fn enabling_an_enabled_table_fails_in_the_result_of_the_procedure() {
+fn enabling_enabled_table_fails_in_procedure_result() {
     let rig = TestServer::new();
     rig.create("t1", &["f"], &[]);
     let enable = pb::EnableTableRequest { table_name: name_message("t1"), ..Default::default() };
@@ -150,7 +150,7 @@ fn enabling_an_enabled_table_fails_in_the_result_of_the_procedure() {
 }
 
 #[test]
-fn only_a_disabled_table_is_dropped_or_truncated() {
+fn drop_and_truncate_require_disabled_table() {
     let rig = TestServer::new();
     rig.create("t1", &["f"], &["m"]);
     rig.put("t1", &["a", "z"]);
@@ -177,7 +177,7 @@ fn only_a_disabled_table_is_dropped_or_truncated() {
 }
 
 #[test]
-fn names_match_java_expressions_as_a_whole_with_or_without_the_default_namespace() {
+fn table_regex_matches_whole_name() {
     let rig = TestServer::new();
     rig.create("t1", &["f"], &[]);
     rig.create("t2", &["f"], &[]);
@@ -206,7 +206,7 @@ fn names_match_java_expressions_as_a_whole_with_or_without_the_default_namespace
 }
 
 #[test]
-fn tables_of_hbase_itself_are_listed_when_they_are_asked_for() {
+fn system_tables_are_listed_on_request() {
     let rig = TestServer::new();
     let all = pb::GetTableNamesRequest { include_sys_tables: Some(true), ..Default::default() };
     assert!(names(&all, &rig).contains(&"hbase:meta".to_owned()));
@@ -253,7 +253,7 @@ fn table_state_is_reported_and_filters_lists() {
 }
 
 #[test]
-fn a_table_is_modified_whole_unless_its_regions_shall_not_be_opened_again() {
+fn modify_replaces_descriptor_and_rejects_family_changes_without_reopen() {
     let rig = TestServer::new();
     rig.create("t1", &["f"], &[]);
     let modify = |table: &str, families: &[&str], reopen: bool| pb::ModifyTableRequest {
@@ -302,7 +302,7 @@ fn unknown_procedure_is_not_found_without_error() {
 }
 
 #[test]
-fn of_meta_the_attributes_can_be_changed_and_nothing_else() {
+fn meta_accepts_only_attribute_changes() {
     let rig = TestServer::new();
     let described = |rig: &TestServer| {
         let request = pb::GetTableDescriptorsRequest {
