@@ -54,7 +54,7 @@ pub(crate) fn check_variables(
 ) -> anyhow::Result<()> {
     for (name, value) in variables {
         let Some(own) = name.strip_prefix(PREFIX) else { continue };
-        if VARIABLES.contains(&own) || is_service_address(own, &value) {
+        if VARIABLES.contains(&own) || is_service_address(&name, &value) {
             continue;
         }
         let near = closest_match(own, VARIABLES.into_iter()).map(|near| format!("{PREFIX}{near}"));
@@ -79,15 +79,10 @@ pub(crate) fn check_variables(
 /// service, such as `HALITE_HTTP_PORT=tcp://10.0.0.1:80` of a service `halite-http`.
 fn is_service_address(name: &str, value: &str) -> bool {
     let is_url = ["tcp://", "udp://", "sctp://"].iter().any(|scheme| value.starts_with(scheme));
-    let is_part = ["_PORT_", "SERVICE_PORT_"].iter().any(|part| {
-        let rest = name.split_once(part).map_or("", |(_, rest)| rest);
-        !rest.is_empty()
-    });
     is_url
-        || is_part
-        || name.starts_with("PORT_")
-        || name.ends_with("SERVICE_HOST")
-        || name.ends_with("SERVICE_PORT")
+        || name.contains("_PORT_")
+        || name.ends_with("_SERVICE_HOST")
+        || name.ends_with("_SERVICE_PORT")
 }
 
 #[cfg(test)]

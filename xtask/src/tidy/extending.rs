@@ -15,6 +15,8 @@
 use std::collections::BTreeSet;
 
 use super::finding::Finding;
+use super::phrase::name_starts;
+use super::product::{is_test_or_generated, without_unit_tests};
 use super::tree::Tree;
 
 const DOCUMENT: &str = "docs/extending.md";
@@ -102,18 +104,15 @@ impl Section<'_> {
 fn is_product(path: &str) -> bool {
     let mut parts = path.split('/');
     let is_source = parts.next() == Some("crates") && parts.any(|part| part == "src");
-    let is_test = path.ends_with("/tests.rs") || path.contains("/tests/");
     let is_code = matches!(path.rsplit('.').next(), Some("rs" | "proto"));
-    is_source && is_code && !is_test && !path.ends_with("/generated.rs")
+    is_source && is_code && !is_test_or_generated(path)
 }
 
 /// Returns `true` if code outside comments and unit tests has a word that starts with `example`.
 fn mentions(text: &str, example: &str) -> bool {
-    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    code.lines().map(|line| line.split("//").next().unwrap_or_default()).any(|line| {
-        line.match_indices(example).any(|(offset, _)| !line[..offset].ends_with(is_word))
-    })
+    let code = without_unit_tests(text).lines();
+    code.map(|line| line.split("//").next().unwrap_or_default())
+        .any(|line| name_starts(line, example).next().is_some())
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod links;
 mod manifest;
 mod paths;
 mod phrase;
+mod product;
 pub(crate) mod sizes;
 mod sources;
 mod testdata;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::extending::place;
 use super::finding::Finding;
+use super::phrase::{is_part_of_name, name_starts};
 use super::tree::Tree;
 
 const DOCUMENT: &str = "docs/paths.md";
@@ -46,10 +47,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// Returns `true` if a source contains a word.
 fn mentions(source: &str, word: &str) -> bool {
-    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    source.match_indices(word).any(|(offset, _)| {
-        !source[..offset].ends_with(is_word) && !source[offset + word.len()..].starts_with(is_word)
-    })
+    name_starts(source, word)
+        .any(|offset| !source[offset + word.len()..].starts_with(is_part_of_name))
 }
 
 #[cfg(test)]

@@ -8,6 +8,17 @@ pub(super) fn word_starts<'a>(text: &'a str, phrase: &'a str) -> impl Iterator<I
     positions.filter(move |offset| !(is_word && text[..*offset].ends_with(char::is_alphabetic)))
 }
 
+/// Returns the positions of `name` in code where no longer name ends with it.
+pub(super) fn name_starts<'a>(code: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let positions = code.match_indices(name).map(|(offset, _)| offset);
+    positions.filter(|offset| !code[..*offset].ends_with(is_part_of_name))
+}
+
+/// Returns `true` for the letters of names in code.
+pub(super) fn is_part_of_name(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
 #[cfg(test)]
 mod tests {
     use super::word_starts;

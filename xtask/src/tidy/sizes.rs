@@ -3,6 +3,7 @@
 //! A code line is neither blank nor a comment. The report is a measure, not a check: what is too
 //! long is divided where it has two duties.
 
+use super::product::{is_test_or_generated, without_unit_tests};
 use super::tokens::{Token, tokens};
 use super::tree::Tree;
 use crate::Result;
@@ -26,7 +27,7 @@ pub(crate) fn run() -> Result<()> {
     let tree = Tree::read(&root())?;
     let (mut files, mut functions) = (Vec::new(), Vec::new());
     for (path, text) in tree.with_ending(".rs").filter(|(path, _)| is_measured(path)) {
-        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let text = without_unit_tests(text);
         files.push(Size { lines: code_lines(text.lines()), name: path.to_string() });
         functions.extend(functions_of(path, text));
     }
@@ -45,10 +46,9 @@ pub(crate) fn run() -> Result<()> {
 }
 
 fn is_measured(path: &str) -> bool {
-    let is_test = path.ends_with("/tests.rs") || path.contains("/tests/");
-    let is_generated =
-        path.ends_with("/generated.rs") || path == "crates/wire/src/service/table.rs";
-    !is_test && !is_generated && !path.starts_with("examples/")
+    !is_test_or_generated(path)
+        && path != "crates/wire/src/service/table.rs"
+        && !path.starts_with("examples/")
 }
 
 fn summary(what: &str, sizes: &[Size]) -> String {

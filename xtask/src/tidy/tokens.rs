@@ -1,5 +1,7 @@
 //! Words and marks of a Rust source, without comments, texts and lifetimes.
 
+use super::phrase::is_part_of_name;
+
 /// Word or mark of a source, with its line number from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tidy) struct Token<'a> {
@@ -102,14 +104,10 @@ fn token_length(rest: &str, first: char) -> usize {
     if rest.starts_with("::") {
         return 2;
     }
-    if !is_word(first) {
+    if !is_part_of_name(first) {
         return first.len_utf8();
     }
-    rest.find(|letter| !is_word(letter)).unwrap_or(rest.len())
-}
-
-fn is_word(letter: char) -> bool {
-    letter.is_alphanumeric() || letter == '_'
+    rest.find(|letter| !is_part_of_name(letter)).unwrap_or(rest.len())
 }
 
 #[cfg(test)]

@@ -17,7 +17,9 @@
 
 use halite_types::cell::MAX_ROW_BYTES;
 use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
-use halite_types::{Bytes, Error, RegionInfo, Result, TableName};
+use halite_types::{
+    Bytes, Error, FamilyDescriptor, RegionInfo, Result, TableDescriptor, TableName,
+};
 use md5::{Digest, Md5};
 
 use super::LinkTarget;
@@ -77,6 +79,16 @@ pub(crate) fn temporary_directory(table: &TableName, encoded_name: &str) -> Stri
 /// not UTF-8, its bytes except ASCII letters and digits are written as `%NN`.
 pub(crate) fn family_directory(table: &TableName, encoded_name: &str, family: &[u8]) -> String {
     format!("{}/{}", region_directory(table, encoded_name), family_directory_name(family))
+}
+
+/// Returns the directories of a region that its table requires, without the region's own.
+pub(crate) fn required_directories(
+    info: &RegionInfo,
+    descriptor: &TableDescriptor,
+) -> impl Iterator<Item = String> {
+    let families = descriptor.families().map(FamilyDescriptor::name);
+    let families = families.map(|family| family_directory(&info.table, &info.encoded_name, family));
+    std::iter::once(temporary_directory(&info.table, &info.encoded_name)).chain(families)
 }
 
 /// Returns the name of a family's directory.

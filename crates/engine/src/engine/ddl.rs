@@ -16,6 +16,7 @@ use super::small_file::write_small;
 use super::{Engine, Table, table_info};
 use crate::catalog::messages::{TableSchema, region_info_file};
 use crate::catalog::{Catalog, FileOrigin, NamespaceEntry, RegionEntry, TableEntry, layout, meta};
+use crate::env::sync_directory;
 use crate::hfile::Compression;
 use crate::region::Region;
 use crate::store::remove_region_directory;
@@ -195,9 +196,7 @@ impl Engine {
     }
 
     pub(super) fn sync_directory(&self, path: &str) -> Result<()> {
-        self.shared.env.fs.sync_dir(path).map_err(|error| {
-            Error::io(format!("syncing directory {}/{path}", self.shared.env.fs.root()), error)
-        })
+        sync_directory(&self.shared.env, path)
     }
 
     pub(super) fn make_directory(&self, path: &str) -> Result<()> {
@@ -234,13 +233,8 @@ impl Engine {
         descriptor: &TableDescriptor,
     ) -> Result<()> {
         let directory = layout::region_directory(&info.table, &info.encoded_name);
-        self.make_directory(&layout::temporary_directory(&info.table, &info.encoded_name))?;
-        for family in descriptor.families() {
-            self.make_directory(&layout::family_directory(
-                &info.table,
-                &info.encoded_name,
-                family.name(),
-            ))?;
+        for required in layout::required_directories(info, descriptor) {
+            self.make_directory(&required)?;
         }
         write_small(
             &self.shared.env,

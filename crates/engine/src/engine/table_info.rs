@@ -6,13 +6,13 @@
 //! for the current descriptor. Therefore a failed change removes it, and so does an opening after a
 //! crash.
 
-use halite_types::{Error, Result, TableDescriptor};
+use halite_types::{Result, TableDescriptor};
 
 use super::small_file::write_small;
 use crate::catalog::manifest::read_whole;
 use crate::catalog::messages::{TableSchema, pbuf};
 use crate::catalog::{Catalog, layout};
-use crate::env::{Env, list};
+use crate::env::{Env, list, sync_directory};
 
 fn directory_of(descriptor: &TableDescriptor) -> String {
     format!("{}/.tabledesc", layout::table_directory(descriptor.name()))
@@ -93,8 +93,5 @@ pub(super) fn reconcile(env: &Env, catalog: &Catalog) {
 }
 
 fn sync(env: &Env, descriptor: &TableDescriptor) -> Result<()> {
-    let directory = directory_of(descriptor);
-    env.fs.sync_dir(&directory).map_err(|error| {
-        Error::io(format!("syncing directory {}/{directory}", env.fs.root()), error)
-    })
+    sync_directory(env, &directory_of(descriptor))
 }

@@ -1,4 +1,4 @@
-//! Listing of directories, with errors that name them.
+//! Listing and syncing of directories, with errors that name them.
 
 use std::io;
 
@@ -23,4 +23,11 @@ pub(crate) fn list_if_exists(env: &Env, path: &str) -> Result<Vec<DirEntry>> {
             listed.map_err(|error| Error::io(format!("listing {}/{path}", env.fs.root()), error))
         }
     }
+}
+
+/// Makes the names in a directory durable.
+pub(crate) fn sync_directory(env: &Env, path: &str) -> Result<()> {
+    env.fs
+        .sync_dir(path)
+        .map_err(|error| Error::io(format!("syncing directory {}/{path}", env.fs.root()), error))
 }

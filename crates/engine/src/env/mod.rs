@@ -15,7 +15,7 @@ pub mod os;
 pub mod rng;
 pub mod sim;
 
-pub(crate) use listing::{list, list_if_exists};
+pub(crate) use listing::{list, list_if_exists, sync_directory};
 
 /// Environment of an engine.
 #[derive(Clone)]

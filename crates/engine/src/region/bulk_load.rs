@@ -406,8 +406,10 @@ impl Region {
                 };
                 self.shared.env.fs.sync_dir(&directory).map_err(failed)?;
             }
-            directories::sync_names(&self.shared.env, &self.info)?;
             let snapshot = self.snapshot();
+            if snapshot.stores.iter().any(|store| store.files.is_empty()) {
+                directories::sync_names(&self.shared.env, &self.info)?;
+            }
             let open = |file: &StagedFile| {
                 Ok((
                     snapshot.family_index(&file.family)?,

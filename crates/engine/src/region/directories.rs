@@ -1,10 +1,10 @@
 //! Directories of a region. Programs that copy a store often leave out empty ones, so its opening
 //! creates those that are missing.
 
-use halite_types::{Error, FamilyDescriptor, RegionInfo, Result, TableDescriptor};
+use halite_types::{Error, RegionInfo, Result, TableDescriptor};
 
 use crate::catalog::layout;
-use crate::env::Env;
+use crate::env::{Env, sync_directory};
 use crate::store_lock::StoreLock;
 
 /// Creates the missing directories of a region. Their names become durable with the first file in
@@ -15,11 +15,7 @@ pub(super) fn restore(
     info: &RegionInfo,
     descriptor: &TableDescriptor,
 ) -> Result<()> {
-    let families = descriptor.families().map(FamilyDescriptor::name);
-    let families =
-        families.map(|family| layout::family_directory(&info.table, &info.encoded_name, family));
-    let temporary = layout::temporary_directory(&info.table, &info.encoded_name);
-    for path in std::iter::once(temporary).chain(families) {
+    for path in layout::required_directories(info, descriptor) {
         let kind = env.fs.kind(&path);
         let kind =
             kind.map_err(|error| Error::io(format!("examining {}/{path}", env.fs.root()), error))?;
@@ -41,9 +37,5 @@ pub(super) fn sync_names(env: &Env, info: &RegionInfo) -> Result<()> {
     let mut parents = std::iter::successors(Some(&region[..]), |path| {
         path.rsplit_once('/').map(|(parent, _)| parent)
     });
-    parents.try_for_each(|path| {
-        env.fs.sync_dir(path).map_err(|error| {
-            Error::io(format!("syncing directory {}/{path}", env.fs.root()), error)
-        })
-    })
+    parents.try_for_each(|path| sync_directory(env, path))
 }

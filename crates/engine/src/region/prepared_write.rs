@@ -129,12 +129,7 @@ impl<'a> PreparedWrite<'a> {
     where
         'a: 'b,
     {
-        let mut write = PreparedWrite {
-            requests: self.requests,
-            level: self.level,
-            nonce: self.nonce,
-            ..PreparedWrite::new(snapshot)
-        };
+        let mut write = self.without_cells(snapshot);
         self.runs().try_for_each(|run| write.add_encoded(run.cells))?;
         Ok(write)
     }
@@ -166,14 +161,18 @@ impl<'a> PreparedWrite<'a> {
     where
         'a: 'b,
     {
-        let mut write = PreparedWrite {
+        let mut write = self.without_cells(self.snapshot);
+        write.add_encoded(cells.bytes())?;
+        Ok(write)
+    }
+
+    fn without_cells<'b>(&self, snapshot: &'b RegionSnapshot) -> PreparedWrite<'b> {
+        PreparedWrite {
             requests: self.requests,
             level: self.level,
             nonce: self.nonce,
-            ..PreparedWrite::new(self.snapshot)
-        };
-        write.add_encoded(cells.bytes())?;
-        Ok(write)
+            ..PreparedWrite::new(snapshot)
+        }
     }
 
     fn add_encoded(&mut self, cells: &'a [u8]) -> Result<()> {
