@@ -18,7 +18,7 @@ use std::sync::{Arc, LazyLock};
 
 use halite_engine::env::sim::SimEnv;
 use halite_engine::inspect::{check, repair};
-use halite_engine::{Engine, Nonce, Options, WalRecovery, WalSync};
+use halite_engine::{Engine, Nonce, Options, PartReads, WalRecovery, WalSync};
 use halite_types::{
     Append, BloomType, CompactionKind, Delete, FamilyDescriptor, Increment, Put, ReadTier, Result,
     RowOp, Scan, SnapshotDescriptor, TableDescriptor, TableName,
@@ -109,6 +109,8 @@ fn options() -> Options {
     options.wal_segment_bytes = 4096;
     options.memstore_chunk_bytes = 16 << 10;
     options.block_cache_bytes = 64 << 10;
+    options.part_bytes = 200;
+    options.part_reads = PartReads::Always;
     options
 }
 

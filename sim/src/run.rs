@@ -5,7 +5,7 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use halite_engine::env::sim::SimEnv;
-use halite_engine::{Options, WalRecovery, WalSync};
+use halite_engine::{Options, PartReads, WalRecovery, WalSync};
 use halite_types::TableName;
 
 use crate::generate::Generator;
@@ -143,6 +143,8 @@ fn options(generator: &Generator) -> Options {
     options.nonce_grace_period_ms =
         [0, 60_000, 30 * 60_000][usize::try_from(generator.below(3)).unwrap_or(0)];
     options.block_cache_bytes = generator.below(3) * 10_000;
+    options.part_bytes = [0, 60, 400, 4096][usize::try_from(generator.below(4)).unwrap_or(0)];
+    options.part_reads = if generator.below(4) == 0 { PartReads::Never } else { PartReads::Always };
     // A small ratio rarely selects the older files.
     options.compaction_ratio =
         [0.1, 0.5, 1.2, 1.2][usize::try_from(generator.below(4)).unwrap_or(0)];

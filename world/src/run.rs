@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use halite_client::RegistryKind;
-use halite_engine::{Options, WalSync};
+use halite_engine::{Options, PartReads, WalSync};
 use halite_server::Config;
 use halite_types::Bytes;
 
@@ -122,6 +122,8 @@ fn settings(rng: &mut Rng, wal_sync: WalSync) -> ServerSettings {
     options.global_memstore_bytes = 8 << 20;
     options.memstore_chunk_bytes = 16 << 10;
     options.block_cache_bytes = rng.u64(..256) << 10;
+    options.part_bytes = rng.usize(..1000);
+    options.part_reads = PartReads::Always;
     options.min_compaction_files = rng.usize(2..4);
     let mut config = Config::default();
     config.listen_addr = std::net::Ipv4Addr::UNSPECIFIED.into();

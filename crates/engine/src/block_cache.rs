@@ -9,13 +9,21 @@ use quick_cache::{OptionsBuilder, Weighter};
 use rustc_hash::FxBuildHasher;
 
 use crate::env::Clock;
-use crate::hfile::{Block, BlockHandle, BlockKind, BlockSource, Reader};
+use crate::hfile::{Block, BlockHandle, BlockKind, BlockOrPart, BlockSource, PartChoice, Reader};
+use crate::options::PartReads;
 use crate::scan::ReadStats;
 
 /// Memory of an entry in addition to its block.
 const ENTRY_BYTES: u64 = 128;
 
-/// Block key: file id and offset.
+/// Minimum capacity in bytes of a cache that holds part indexes, blocks of 64 KB, beside the parts.
+const MIN_PARTS_BYTES: u64 = 1 << 20;
+
+/// Insertions after which the cache determines again whether it is full.
+const WEIGHED_INSERTIONS: u64 = 64;
+
+/// Block key: file id, and offset in the file. A part of a block has its own offset, which is after
+/// the header of its block.
 type Key = (u64, u64);
 
 /// Blocks evicted from the block cache.
@@ -47,6 +55,9 @@ pub(crate) struct BlockCache {
     blocks: Cache<Key, Arc<Block>, BlockWeight, FxBuildHasher>,
     /// Statistics by block kind.
     stats: [CacheStats; BlockKind::ALL.len()],
+    capacity_bytes: u64,
+    insertions: AtomicU64,
+    is_full: AtomicBool,
 }
 
 #[derive(Clone)]
@@ -78,6 +89,28 @@ impl BlockCache {
                 DefaultLifecycle::default(),
             ),
             stats: Default::default(),
+            capacity_bytes: bytes,
+            insertions: AtomicU64::new(0),
+            is_full: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns `true` if a get reads parts of blocks.
+    pub(crate) fn prefers_parts(&self, reads: PartReads) -> bool {
+        match reads {
+            PartReads::Always => true,
+            PartReads::Never => false,
+            PartReads::WhenCacheIsFull => self.is_full.load(Ordering::Relaxed),
+        }
+    }
+
+    fn insert(&self, key: Key, block: &Arc<Block>) {
+        self.blocks.insert(key, Arc::clone(block));
+        // The weight is the sum over all shards, each behind a lock.
+        if self.insertions.fetch_add(1, Ordering::Relaxed).is_multiple_of(WEIGHED_INSERTIONS) {
+            let limit = self.capacity_bytes - self.capacity_bytes / 16;
+            let is_full = self.capacity_bytes >= MIN_PARTS_BYTES && self.blocks.weight() >= limit;
+            self.is_full.store(is_full, Ordering::Relaxed);
         }
     }
 
@@ -116,6 +149,8 @@ pub(crate) struct BlockReadOptions {
     pub(crate) tier: AtomicReadTier,
     /// True if data blocks read from the disk are inserted into the cache.
     pub(crate) fill_cache: bool,
+    /// True if a part of a data block is read where its file has a part index.
+    pub(crate) reads_parts: bool,
     pub(crate) stats: Arc<ReadStats>,
     /// `None` for reads without disk time measurement.
     pub(crate) timer: Option<ReadTimer>,
@@ -167,6 +202,7 @@ impl BlockReadOptions {
             cache: Arc::clone(cache),
             tier: AtomicReadTier::new(ReadTier::Disk),
             fill_cache: false,
+            reads_parts: false,
             stats: Arc::new(ReadStats::default()),
             timer: None,
         })
@@ -187,46 +223,118 @@ pub(crate) struct CachedBlockSource {
 
 impl BlockSource for CachedBlockSource {
     fn block(&self, reader: &Reader, pointer: BlockHandle, kind: BlockKind) -> Result<Arc<Block>> {
-        let BlockReadOptions { cache, tier, fill_cache: fill, stats: trace, timer } =
-            &*self.options;
-        let key = (self.file, pointer.offset);
-        if let Some(block) = cache.blocks.get(&key) {
-            // A damaged index may point to a block of another kind in its own file.
-            if block.kind() != kind {
-                let (path, is, wanted, at) =
-                    (reader.path(), block.kind().name(), kind.name(), pointer.offset);
-                return Err(Error::corrupt(format!(
-                    "store file {path}: its index leads to the {is} at {at} as to a {wanted}"
-                )));
-            }
-            cache.stats(kind).hits.fetch_add(1, Ordering::Relaxed);
-            trace.add_blocks_cached(1);
-            trace.add_block_bytes_cached(u64::from(pointer.on_disk_bytes));
-            trace.add_data_block(&block, kind);
+        if let Some(block) = self.cached_block(reader, pointer, kind)? {
             return Ok(block);
         }
+        let read = DiskRead { kind, bytes: pointer.on_disk_bytes, key: self.key(pointer.offset) };
+        self.read(read, |is_read| reader.read_block_with_callback(pointer, kind, is_read))
+    }
+
+    fn block_or_part(
+        &self,
+        reader: &Reader,
+        pointer: BlockHandle,
+        choice: PartChoice<'_>,
+    ) -> Result<BlockOrPart> {
+        let index = reader.part_index_of(pointer).filter(|_| self.options.reads_parts);
+        let Some(index) = index else {
+            return self.block(reader, pointer, BlockKind::Data).map(BlockOrPart::whole);
+        };
+        if let Some(block) = self.cached_block(reader, pointer, BlockKind::Data)? {
+            return Ok(BlockOrPart::whole(block));
+        }
+        let index = self.block(reader, index, BlockKind::Meta)?;
+        let Some(part) = index.find_part(pointer, choice, reader.comparator()) else {
+            // A block of one part is not in the index.
+            return self.block(reader, pointer, BlockKind::Data).map(BlockOrPart::whole);
+        };
+        let read = DiskRead {
+            kind: BlockKind::Data,
+            bytes: part.on_disk_bytes,
+            key: self.key(part.offset),
+        };
+        let cells = match self.options.cache.blocks.get(&read.key) {
+            Some(cells) => {
+                self.count_hit(&cells, read.kind, part.on_disk_bytes);
+                cells
+            }
+            None => self.read(read, |is_read| reader.read_part(&part, is_read))?,
+        };
+        Ok(BlockOrPart::part(cells, part))
+    }
+}
+
+/// Read of a block or part that is not in the cache.
+struct DiskRead {
+    kind: BlockKind,
+    bytes: u32,
+    key: Key,
+}
+
+impl CachedBlockSource {
+    fn key(&self, offset: u64) -> Key {
+        (self.file, offset)
+    }
+
+    fn cached_block(
+        &self,
+        reader: &Reader,
+        pointer: BlockHandle,
+        kind: BlockKind,
+    ) -> Result<Option<Arc<Block>>> {
+        let Some(block) = self.options.cache.blocks.get(&self.key(pointer.offset)) else {
+            return Ok(None);
+        };
+        // A damaged index may point to a block of another kind in its own file.
+        if block.kind() != kind {
+            let (path, is, wanted, at) =
+                (reader.path(), block.kind().name(), kind.name(), pointer.offset);
+            return Err(Error::corrupt(format!(
+                "store file {path}: its index leads to the {is} at {at} as to a {wanted}"
+            )));
+        }
+        self.count_hit(&block, kind, pointer.on_disk_bytes);
+        Ok(Some(block))
+    }
+
+    fn count_hit(&self, block: &Block, kind: BlockKind, bytes: u32) {
+        let BlockReadOptions { cache, stats, .. } = &*self.options;
+        cache.stats(kind).hits.fetch_add(1, Ordering::Relaxed);
+        stats.add_blocks_cached(1);
+        stats.add_block_bytes_cached(u64::from(bytes));
+        stats.add_data_block(block, kind);
+    }
+
+    /// Reads a block or part from the disk by `load`, which calls its argument between the read and
+    /// the verification.
+    fn read(
+        &self,
+        read: DiskRead,
+        load: impl FnOnce(&dyn Fn()) -> Result<Block>,
+    ) -> Result<Arc<Block>> {
+        let BlockReadOptions { cache, tier, fill_cache, stats, timer, .. } = &*self.options;
         if tier.is_memory() {
             return Err(Error::new(
                 ErrorKind::WouldBlock,
                 "the block is not in the cache; read with the disk allowed",
             ));
         }
-        cache.stats(kind).misses.fetch_add(1, Ordering::Relaxed);
-        trace.add_blocks_read(1);
-        trace.add_block_bytes_read(u64::from(pointer.on_disk_bytes));
+        cache.stats(read.kind).misses.fetch_add(1, Ordering::Relaxed);
+        stats.add_blocks_read(1);
+        stats.add_block_bytes_read(u64::from(read.bytes));
         let clock = timer.as_ref().and_then(ReadTimer::clock);
         let began_ns = clock.map(Clock::monotonic_ns);
         let is_read = || {
             if let (Some(clock), Some(began_ns)) = (clock, began_ns) {
-                trace.add_block_read_ns(clock.monotonic_ns().saturating_sub(began_ns));
+                stats.add_block_read_ns(clock.monotonic_ns().saturating_sub(began_ns));
             }
         };
-        let block = Arc::new(reader.read_block_with_callback(pointer, kind, is_read)?);
-        trace.add_data_block(&block, kind);
+        let block = Arc::new(load(&is_read)?);
+        stats.add_data_block(&block, read.kind);
         // Index and bloom blocks serve every read of their file, so they are cached even if the
         // data is not.
-        if *fill || kind != BlockKind::Data {
-            cache.blocks.insert(key, Arc::clone(&block));
+        if *fill_cache || read.kind != BlockKind::Data {
+            cache.insert(read.key, &block);
         }
         Ok(block)
     }

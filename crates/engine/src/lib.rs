@@ -39,6 +39,6 @@ pub use engine::{Engine, MetaView, OpenReport, Table, TableScanner};
 pub use health::{Health, StoreState};
 pub use histogram::Histogram;
 pub use maintenance_stats::{CompactionStats, MaintenanceStats};
-pub use options::{Options, WalRecovery, WalSync};
+pub use options::{Options, PartReads, WalRecovery, WalSync};
 pub use region::{BatchResult, Region, empty_range_hint};
 pub use wal::{Nonce, WalStats, WalTruncation};

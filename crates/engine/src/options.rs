@@ -27,6 +27,19 @@ pub enum WalRecovery {
     SkipDamaged,
 }
 
+/// Reads that are satisfied with a part of a data block, where a file has a part index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PartReads {
+    /// Gets, once the block cache is full. Before that a whole block is better, which serves later
+    /// gets of its other cells.
+    #[default]
+    WhenCacheIsFull,
+    /// All gets.
+    Always,
+    /// None: each read that misses the block cache reads the whole block.
+    Never,
+}
+
 /// Engine settings. The defaults are HBase's unless the field states otherwise.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -65,6 +78,11 @@ pub struct Options {
     pub in_memory_compaction_bytes: usize,
     /// Block cache capacity. Default: 256 MiB.
     pub block_cache_bytes: u64,
+    /// Size of the parts of data blocks, which new store files describe in a part index. Default:
+    /// 4 KiB; 0 writes no part index, as HBase.
+    pub part_bytes: usize,
+    /// Reads that are satisfied with a part. Default: [`PartReads::WhenCacheIsFull`].
+    pub part_reads: PartReads,
     /// Maximum cell size. Default: 10 MiB; 0 means no limit.
     pub max_cell_bytes: usize,
     /// Maximum bytes of one row's cells in one family that a get, or a scan without partial rows,
@@ -111,6 +129,8 @@ impl Default for Options {
             global_memstore_bytes: 1 << 30,
             in_memory_compaction_bytes: 16 << 20,
             block_cache_bytes: 256 << 20,
+            part_bytes: 4 << 10,
+            part_reads: PartReads::default(),
             max_cell_bytes: 10 << 20,
             max_row_bytes: 1 << 30,
             min_compaction_files: 3,

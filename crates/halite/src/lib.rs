@@ -140,7 +140,7 @@ pub use halite_client::{
 };
 pub use halite_engine::env::DiskSpace;
 pub use halite_engine::{
-    Health, OpenReport, Options, StoreState, WalRecovery, WalSync, WalTruncation,
+    Health, OpenReport, Options, PartReads, StoreState, WalRecovery, WalSync, WalTruncation,
 };
 pub use halite_rowkey as rowkey;
 #[cfg(feature = "derive")]

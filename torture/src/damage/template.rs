@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use halite::{
-    Builder, CompactionKind, Delete, FamilyDescriptor, Increment, Options, Put, Result, RowOp,
-    Scan, SnapshotDescriptor, Store, TableDescriptor, TableName, WalRecovery, WalSync,
+    Builder, CompactionKind, Delete, FamilyDescriptor, Increment, Options, PartReads, Put, Result,
+    RowOp, Scan, SnapshotDescriptor, Store, TableDescriptor, TableName, WalRecovery, WalSync,
 };
 use halite_engine::Nonce;
 use halite_engine::env::Env;
@@ -98,6 +98,8 @@ fn options(rng: &mut fastrand::Rng) -> Options {
     options.memstore_chunk_bytes = 16 << 10;
     options.wal_segment_bytes = 4096 << rng.u32(..4);
     options.block_cache_bytes = 64 << 10;
+    options.part_bytes = rng.usize(..1000);
+    options.part_reads = if rng.bool() { PartReads::Always } else { PartReads::Never };
     options
 }
 

@@ -5,13 +5,14 @@ use std::ops::Range;
 
 use halite_types::Result;
 
-use super::block_header::{BlockHeader, BlockKind, ENCODED_DATA_MAGIC, HEADER_BYTES};
+use super::block_header::{BlockHandle, BlockHeader, BlockKind, ENCODED_DATA_MAGIC, HEADER_BYTES};
 use super::cell_layout::CellLayout;
 use super::cells::CellMap;
 use super::codec::Compression;
-use super::damaged;
 use super::encoding;
 use super::index::NonRootIndex;
+use super::part_index::{Part, PartChoice, PartIndex};
+use super::{Comparator, damaged};
 
 /// Layout of the blocks of a file.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,7 @@ pub struct Block {
 enum Content {
     Plain,
     Index(NonRootIndex),
+    Parts(PartIndex),
     Cells(CellMap),
 }
 
@@ -82,6 +84,23 @@ impl Block {
         Ok(Self { kind, bytes, payload, content })
     }
 
+    /// Verifies and parses a part of a plain data block, as read from disk.
+    ///
+    /// # Errors
+    /// `Corrupt`
+    pub(super) fn open_part(bytes: Vec<u8>, part: &Part, layout: CellLayout) -> Result<Self> {
+        let sum = crc32c::crc32c(&bytes);
+        if sum != part.crc32c {
+            return Err(damaged(format_args!(
+                "its checksum is {sum:08x}, and the part index states {:08x}",
+                part.crc32c
+            )));
+        }
+        let content = Content::Cells(CellMap::parse(&bytes, layout)?);
+        let payload = 0..bytes.len();
+        Ok(Self { kind: BlockKind::Data, bytes, payload, content })
+    }
+
     /// Returns the kind of the block.
     pub fn kind(&self) -> BlockKind {
         self.kind
@@ -97,7 +116,7 @@ impl Block {
     pub fn memory_bytes(&self) -> usize {
         let restarts = match &self.content {
             Content::Cells(map) => map.memory_bytes(),
-            Content::Index(_) | Content::Plain => 0,
+            Content::Index(_) | Content::Parts(_) | Content::Plain => 0,
         };
         self.bytes.capacity().saturating_add(restarts).saturating_add(size_of::<Self>())
     }
@@ -111,6 +130,19 @@ impl Block {
     pub(super) fn cells(&self) -> Option<&CellMap> {
         match &self.content {
             Content::Cells(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// Returns a part of the data block at `pointer`; `None` unless this is its part index.
+    pub(crate) fn find_part(
+        &self,
+        pointer: BlockHandle,
+        choice: PartChoice<'_>,
+        comparator: Comparator,
+    ) -> Option<Part> {
+        match &self.content {
+            Content::Parts(index) => index.find(self.payload(), pointer, choice, comparator),
             _ => None,
         }
     }
@@ -130,8 +162,8 @@ impl Content {
             BlockKind::LeafIndex | BlockKind::IntermediateIndex => {
                 Self::Index(NonRootIndex::parse(payload)?)
             }
+            BlockKind::Meta => PartIndex::parse(payload)?.map_or(Self::Plain, Self::Parts),
             BlockKind::BloomChunk
-            | BlockKind::Meta
             | BlockKind::RootIndex
             | BlockKind::FileInfo
             | BlockKind::GeneralBloomMeta

@@ -134,6 +134,17 @@ impl Block {
         Some(cell)
     }
 
+    /// Returns the first cell that begins at or after an offset in the payload.
+    pub(super) fn cell_from(&self, offset: u32) -> Option<CellSpan> {
+        let map = self.cells()?;
+        let passed = map.restarts.partition_point(|&restart| restart <= offset);
+        let mut cell = self.cell_at(*map.restarts.get(passed.checked_sub(1)?)?)?;
+        while cell.start < offset {
+            cell = self.cell_after(&cell)?;
+        }
+        Some(cell)
+    }
+
     /// Returns the first cell of a data block at or after `key`, or `None` if all are before it.
     /// `from` is the offset of a cell known to be before `key`, or 0.
     pub(super) fn seek_cell(
@@ -229,7 +240,7 @@ pub(super) struct CellSpan {
     key_bytes: u32,
     value_bytes: u32,
     tags_bytes: u32,
-    end: u32,
+    pub(super) end: u32,
     sequence: u64,
 }
 

@@ -9,7 +9,8 @@ use super::block_header::{BlockHandle, BlockKind};
 use super::cells::CellSpan;
 use super::damaged;
 use super::index_path::{IndexPath, memory_share};
-use super::reader::{BlockSource, DirectBlocks, Reader};
+use super::part_index::{Part, PartChoice};
+use super::reader::{BlockOrPart, BlockSource, DirectBlocks, Reader};
 use halite_types::cell::{first_on_row, key_row};
 use halite_types::{CellRef, Error, Result};
 
@@ -19,15 +20,41 @@ pub struct Cursor<S: BlockSource = DirectBlocks> {
     reader: Arc<Reader>,
     source: S,
     index_path: IndexPath,
-    /// Block that `index_path` leads to.
-    block: Option<(u64, Arc<Block>)>,
+    /// Block that `index_path` leads to, or a part of it.
+    loaded: Option<Loaded>,
     cell: Option<CellSpan>,
+    /// Parts that were entered from the part before since the last seek.
+    parts_passed: u8,
+}
+
+/// Number of parts that a cursor reads one after another; then it reads whole blocks.
+const MAX_PARTS_PASSED: u8 = 2;
+
+/// Cells in memory: a data block, or a part of one.
+struct Loaded {
+    pointer: BlockHandle,
+    cells: Arc<Block>,
+    part: Option<Part>,
+}
+
+impl Loaded {
+    /// Returns the offset of its cells in the payload of their block.
+    fn start(&self) -> u32 {
+        self.part.map_or(0, |part| part.start)
+    }
 }
 
 impl<S: BlockSource> Cursor<S> {
     /// Returns a cursor on no cell.
     pub fn new(reader: Arc<Reader>, source: S) -> Self {
-        Self { reader, source, index_path: IndexPath::default(), block: None, cell: None }
+        Self {
+            reader,
+            source,
+            index_path: IndexPath::default(),
+            loaded: None,
+            cell: None,
+            parts_passed: 0,
+        }
     }
 
     /// Returns the file.
@@ -37,24 +64,25 @@ impl<S: BlockSource> Cursor<S> {
 
     /// Returns its share of the memory of the blocks it holds, in bytes.
     pub(crate) fn held_bytes(&self) -> usize {
-        self.block
-            .as_ref()
-            .map_or(0, |(_, block)| memory_share(block))
-            .saturating_add(self.index_path.held_bytes())
+        self.cells().map_or(0, memory_share).saturating_add(self.index_path.held_bytes())
     }
 
     /// Returns the current cell, with its sequence id (0 if the file has none); `None` at the end.
     #[inline]
     pub fn peek(&self) -> Option<CellRef<'_>> {
-        let (_, block) = self.block.as_ref()?;
-        Some(block.cell(self.cell.as_ref()?))
+        Some(self.cells()?.cell(self.cell.as_ref()?))
     }
 
     /// Returns the flat key of the current cell.
     #[inline]
     pub fn key(&self) -> Option<&[u8]> {
-        let (_, block) = self.block.as_ref()?;
-        Some(block.key(self.cell.as_ref()?))
+        Some(self.cells()?.key(self.cell.as_ref()?))
+    }
+
+    /// Returns the block or part that the position is in.
+    #[inline]
+    fn cells(&self) -> Option<&Arc<Block>> {
+        self.loaded.as_ref().map(|loaded| &loaded.cells)
     }
 
     /// Moves to the next cell; stays at the end.
@@ -63,8 +91,8 @@ impl<S: BlockSource> Cursor<S> {
     /// As [`BlockSource::block`].
     #[inline]
     pub fn advance(&mut self) -> Result<()> {
-        let (Some((_, block)), Some(cell)) = (&self.block, &self.cell) else { return Ok(()) };
-        self.cell = block.cell_after(cell);
+        let (Some(loaded), Some(cell)) = (&self.loaded, &self.cell) else { return Ok(()) };
+        self.cell = loaded.cells.cell_after(cell);
         if self.cell.is_some() { Ok(()) } else { self.enter_next() }
     }
 
@@ -76,7 +104,7 @@ impl<S: BlockSource> Cursor<S> {
         self.leave();
         let pointer = self.index_path.first(&self.reader, &self.source)?;
         self.enter(pointer)?;
-        self.cell = self.block.as_ref().and_then(|(_, block)| block.first_cell());
+        self.cell = self.cells().and_then(|block| block.first_cell());
         Ok(())
     }
 
@@ -88,7 +116,7 @@ impl<S: BlockSource> Cursor<S> {
         self.leave();
         let pointer = self.index_path.last(&self.reader, &self.source)?;
         self.enter(pointer)?;
-        self.cell = self.block.as_ref().and_then(|(_, block)| block.last_cell());
+        self.cell = self.cells().and_then(|block| block.last_cell());
         Ok(())
     }
 
@@ -109,11 +137,10 @@ impl<S: BlockSource> Cursor<S> {
         match self.index_path.find(&self.reader, &self.source, key)? {
             None => self.seek_to_first()?,
             Some(pointer) => {
-                self.enter(Some(pointer))?;
+                self.enter_for_key(pointer, key)?;
                 self.cell = self
-                    .block
-                    .as_ref()
-                    .and_then(|(_, block)| block.seek_cell(key, self.reader.comparator(), 0));
+                    .cells()
+                    .and_then(|block| block.seek_cell(key, self.reader.comparator(), 0));
                 if self.cell.is_none() {
                     self.enter_next()?;
                 }
@@ -133,11 +160,11 @@ impl<S: BlockSource> Cursor<S> {
     pub fn seek_before(&mut self, key: &[u8]) -> Result<()> {
         self.leave();
         let Some(pointer) = self.index_path.find(&self.reader, &self.source, key)? else {
-            self.block = None;
+            self.loaded = None;
             return Ok(());
         };
         self.enter(Some(pointer))?;
-        let Some((_, block)) = &self.block else { return Ok(()) };
+        let Some(block) = self.cells() else { return Ok(()) };
         self.cell = match block.seek_cell(key, self.reader.comparator(), 0) {
             Some(cell) => block.cell_before(&cell),
             None => block.last_cell(),
@@ -166,7 +193,7 @@ impl<S: BlockSource> Cursor<S> {
     /// block.
     fn seek_in_block(&self, key: &[u8]) -> Option<CellSpan> {
         let comparator = self.reader.comparator();
-        let (_, block) = self.block.as_ref()?;
+        let block = self.cells()?;
         let cell = self.cell.as_ref()?;
         match comparator.compare(block.key(cell), key) {
             Ordering::Less => {
@@ -186,12 +213,14 @@ impl<S: BlockSource> Cursor<S> {
 
     /// Returns the position of the current cell: its block and its offset in the block.
     fn position(&self) -> Option<(u64, u32)> {
-        Some((self.block.as_ref()?.0, self.cell.as_ref()?.start))
+        let loaded = self.loaded.as_ref()?;
+        let offset = loaded.start().saturating_add(self.cell.as_ref()?.start);
+        Some((loaded.pointer.offset, offset))
     }
 
     /// Returns the error of a read that found cells out of key order.
     pub(crate) fn out_of_order(&self) -> Error {
-        let block = self.block.as_ref().map_or(0, |(offset, _)| *offset);
+        let block = self.block_offset().unwrap_or(0);
         self.reader.with_path(damaged(format_args!(
             "the cells in and around its data block at {block} are not in the order of their keys"
         )))
@@ -203,45 +232,99 @@ impl<S: BlockSource> Cursor<S> {
         Err(error)
     }
 
+    /// Returns the offset of the block that the position is in.
+    fn block_offset(&self) -> Option<u64> {
+        self.loaded.as_ref().map(|loaded| loaded.pointer.offset)
+    }
+
     /// Clears the position, but keeps the block, which the next step may need again.
     fn leave(&mut self) {
         self.cell = None;
+        self.parts_passed = 0;
     }
 
-    /// Reads the block at `pointer`, unless it is the current one.
+    /// Reads the whole block at `pointer`, unless it is the current one.
     fn enter(&mut self, pointer: Option<BlockHandle>) -> Result<()> {
-        match pointer {
-            None => self.block = None,
-            Some(pointer)
-                if self.block.as_ref().is_some_and(|(offset, _)| *offset == pointer.offset) => {}
-            Some(pointer) => {
-                self.block = None;
-                self.block = Some((
-                    pointer.offset,
-                    self.source.block(&self.reader, pointer, BlockKind::Data)?,
-                ));
-            }
+        let Some(pointer) = pointer else {
+            self.loaded = None;
+            return Ok(());
+        };
+        if !self.has_whole(pointer) {
+            self.loaded = None;
+            let cells = self.source.block(&self.reader, pointer, BlockKind::Data)?;
+            self.loaded = Some(Loaded { pointer, cells, part: None });
         }
         Ok(())
     }
 
+    /// Reads the block at `pointer`, or the part of it in which the search for `key` begins.
+    fn enter_for_key(&mut self, pointer: BlockHandle, key: &[u8]) -> Result<()> {
+        if self.has_whole(pointer) { Ok(()) } else { self.load(pointer, PartChoice::Key(key)) }
+    }
+
+    fn has_whole(&self, pointer: BlockHandle) -> bool {
+        self.loaded
+            .as_ref()
+            .is_some_and(|loaded| loaded.pointer == pointer && loaded.part.is_none())
+    }
+
+    fn load(&mut self, pointer: BlockHandle, choice: PartChoice<'_>) -> Result<()> {
+        self.loaded = None;
+        let BlockOrPart { cells, part } =
+            self.source.block_or_part(&self.reader, pointer, choice)?;
+        self.loaded = Some(Loaded { pointer, cells, part });
+        Ok(())
+    }
+
+    /// Moves to the first cell after the current block or part.
     fn enter_next(&mut self) -> Result<()> {
-        let from = self.block.as_ref().map(|(offset, _)| *offset);
+        let current = self.loaded.as_ref().map(|loaded| (loaded.pointer, loaded.part));
+        match current {
+            Some((pointer, Some(part))) if !part.is_last => self.enter_next_part(pointer, part),
+            _ => self.enter_next_block(current.is_some_and(|(_, part)| part.is_some())),
+        }
+    }
+
+    /// Moves to the first cell after a part that is not the last of its block.
+    fn enter_next_part(&mut self, pointer: BlockHandle, part: Part) -> Result<()> {
+        if self.parts_passed < MAX_PARTS_PASSED {
+            self.parts_passed = self.parts_passed.saturating_add(1);
+            self.load(pointer, PartChoice::Number(part.number.saturating_add(1)))?;
+        } else {
+            self.enter(Some(pointer))?;
+        }
+        // The source may have returned the whole block in place of the part.
+        let passed = part.end();
+        self.cell = self
+            .loaded
+            .as_ref()
+            .and_then(|loaded| loaded.cells.cell_from(passed.saturating_sub(loaded.start())));
+        if self.cell.is_some() { Ok(()) } else { self.give_up() }
+    }
+
+    fn enter_next_block(&mut self, in_parts: bool) -> Result<()> {
+        let from = self.block_offset();
         let pointer = self.index_path.next(&self.reader, &self.source)?;
         // Blocks are in the order of their keys; an index that contradicts this could lead in
         // circles.
         self.check_order(pointer.is_some_and(|pointer| Some(pointer.offset) <= from))?;
-        self.enter(pointer)?;
-        self.cell = self.block.as_ref().and_then(|(_, block)| block.first_cell());
+        match pointer {
+            Some(pointer) if in_parts && self.parts_passed < MAX_PARTS_PASSED => {
+                self.parts_passed = self.parts_passed.saturating_add(1);
+                self.load(pointer, PartChoice::Number(0))?;
+            }
+            pointer => self.enter(pointer)?,
+        }
+        self.cell = self.cells().and_then(|block| block.first_cell());
         Ok(())
     }
 
     fn enter_previous(&mut self) -> Result<()> {
-        let from = self.block.as_ref().map(|(offset, _)| *offset);
+        let from = self.block_offset();
         let pointer = self.index_path.previous(&self.reader, &self.source)?;
         self.check_order(pointer.is_some_and(|pointer| Some(pointer.offset) >= from))?;
         self.enter(pointer)?;
-        self.cell = self.block.as_ref().and_then(|(_, block)| block.last_cell());
+        self.cell = self.cells().and_then(|block| block.last_cell());
         Ok(())
     }
 

@@ -2,11 +2,12 @@
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use super::block::{Block, BlockFormat};
-use super::block_header::{BlockHeader, BlockKind, HEADER_BYTES};
+use super::block_header::{BlockHandle, BlockHeader, BlockKind, HEADER_BYTES};
 use super::bloom::BloomMeta;
 use super::damaged;
 use super::file_info::FileInfo;
 use super::index::{MidKey, RootIndex};
+use super::part_index;
 use super::trailer::Trailer;
 use crate::env::FileReader;
 use halite_types::{Error, Result};
@@ -57,6 +58,7 @@ impl LoadOnOpenSection<'_> {
 pub(super) struct LoadOnOpenBlocks {
     pub(super) root: RootIndex,
     pub(super) mid_key: Option<MidKey>,
+    pub(super) part_indexes: Vec<PartIndexHandle>,
     pub(super) info: FileInfo,
     pub(super) bloom: Option<BloomMeta>,
     pub(super) delete_family_bloom: Option<BloomMeta>,
@@ -68,7 +70,10 @@ impl LoadOnOpenBlocks {
         let mut offset = trailer.load_on_open_offset;
         let (root, mid_key) =
             read_root(&section.required(&mut offset, BlockKind::RootIndex)?, trailer)?;
-        section.required(&mut offset, BlockKind::RootIndex)?;
+        let meta_offset = offset;
+        let meta = section.required(&mut offset, BlockKind::RootIndex)?;
+        let part_indexes = part_indexes(&meta, trailer.meta_index_count as usize)
+            .map_err(|error| error.at(format_args!("meta index block at {meta_offset}")))?;
         if offset != trailer.file_info_offset {
             return Err(damaged("its trailer does not place the file info after the indexes"));
         }
@@ -90,7 +95,14 @@ impl LoadOnOpenBlocks {
                 "something unknown lies at {offset}, before the trailer"
             )));
         }
-        Ok(Self { root, mid_key, info, bloom: general, delete_family_bloom: delete_family })
+        Ok(Self {
+            root,
+            mid_key,
+            part_indexes,
+            info,
+            bloom: general,
+            delete_family_bloom: delete_family,
+        })
     }
 }
 
@@ -115,6 +127,27 @@ fn read_root(block: &Block, trailer: &Trailer) -> Result<(RootIndex, Option<MidK
     read().map_err(|error: Error| {
         error.at(format_args!("{} at {}", block.kind().name(), trailer.load_on_open_offset))
     })
+}
+
+/// Part index block, and the first data block that it describes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PartIndexHandle {
+    pub(super) first_block: u64,
+    pub(super) handle: BlockHandle,
+}
+
+/// Returns the part index blocks that the meta index names, in the order of their data blocks.
+fn part_indexes(meta: &Block, count: usize) -> Result<Vec<PartIndexHandle>> {
+    let (index, _) = RootIndex::parse(meta.payload(), count)?;
+    let mut found = Vec::new();
+    for number in 0..index.len() {
+        let first_block = part_index::first_block_offset(index.key(number));
+        if let (Some(first_block), Some(handle)) = (first_block, index.handle(number)) {
+            found.push(PartIndexHandle { first_block, handle });
+        }
+    }
+    found.sort_unstable_by_key(|index| index.first_block);
+    Ok(found)
 }
 
 /// Reads `count` bytes; the caller ensures that they are inside the file.

@@ -4,14 +4,13 @@
 //!  offset 0
 //!  +--------------------------------------+
 //!  | data block | data block | ...        |  scanned section: cells in key order, with
-//!  | leaf index block, bloom chunk        |  leaf indexes and bloom chunks in between
-//!  | ...                                  |
+//!  | leaf index block, bloom chunk,       |  leaf indexes, bloom chunks and part indexes
+//!  | meta block (part index), ...         |  in between
 //!  +--------------------------------------+
-//!  | meta blocks (none are written)       |  non-scanned section
-//!  | intermediate index blocks            |
+//!  | intermediate index blocks            |  non-scanned section
 //!  +--------------------------------------+
 //!  | root index of data                   |  load-on-open section: kept in memory
-//!  | root index of meta (empty)           |  while the file is open
+//!  | root index of meta                   |  while the file is open
 //!  | file info                            |
 //!  | bloom meta, delete-family bloom meta |
 //!  +--------------------------------------+
@@ -49,6 +48,7 @@ mod index_path;
 mod index_writer;
 mod load_on_open;
 mod options;
+mod part_index;
 mod properties;
 mod reader;
 mod stats;
@@ -68,7 +68,8 @@ pub use encoding::DataBlockEncoding;
 pub use file_info::{FileInfo, info_key};
 pub use hash::HashKind;
 pub use options::{FileSummary, StoreFileInfo, WriterOptions};
-pub use reader::{BlockSource, DirectBlocks, Reader};
+pub use part_index::PartChoice;
+pub use reader::{BlockOrPart, BlockSource, DirectBlocks, DirectParts, Reader};
 pub use trailer::Trailer;
 pub use verify::VerifyReport;
 pub(crate) use verify::check_storable;

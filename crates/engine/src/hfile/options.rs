@@ -36,6 +36,9 @@ pub struct WriterOptions {
     pub checksum: ChecksumType,
     /// Bytes that share one checksum; at least 33.
     pub bytes_per_checksum: u32,
+    /// Bytes after which a part of a plain data block ends, to write a part index; `None` to write
+    /// none, as HBase.
+    pub part_bytes: Option<usize>,
     /// `true` if cells may have tags, which costs two bytes per cell.
     pub include_tags: bool,
     /// `true` if cells keep their sequence ids.
@@ -61,6 +64,7 @@ impl Default for WriterOptions {
             encoding: DataBlockEncoding::None,
             checksum: ChecksumType::Crc32c,
             bytes_per_checksum: 16 << 10,
+            part_bytes: None,
             include_tags: false,
             include_sequence_ids: true,
             created_ms: 0,

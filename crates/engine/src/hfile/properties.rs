@@ -28,7 +28,10 @@ impl Reader {
             .into_iter()
             .flatten()
             .map(BloomMeta::memory_bytes);
-        blooms.fold(self.root.memory_bytes(), usize::saturating_add)
+        blooms.fold(
+            self.root.memory_bytes().saturating_add(self.part_index_memory_bytes()),
+            usize::saturating_add,
+        )
     }
 
     /// Returns the bytes of the bloom filter over rows or columns; 0 without one.

@@ -7,10 +7,12 @@ use super::block::{Block, BlockFormat};
 use super::block_header::{BlockHandle, BlockKind, unsupported_encoding};
 use super::bloom::BloomMeta;
 use super::cell_layout::CellLayout;
+use super::codec::Compression;
 use super::encoding::DataBlockEncoding;
 use super::file_info::{FileInfo, info_key};
 use super::index::{MidKey, RootIndex};
-use super::load_on_open::{LoadOnOpenBlocks, LoadOnOpenSection, read_bytes};
+use super::load_on_open::{LoadOnOpenBlocks, LoadOnOpenSection, PartIndexHandle, read_bytes};
+use super::part_index::{Part, PartChoice};
 use super::trailer::{TRAILER_BYTES, Trailer};
 use super::{Comparator, damaged};
 use crate::env::FileReader;
@@ -24,6 +26,39 @@ pub trait BlockSource: Send + Sync {
     /// As [`Reader::read_block`]; a source that may not read the disk returns
     /// [`WouldBlock`](halite_types::ErrorKind::WouldBlock).
     fn block(&self, reader: &Reader, pointer: BlockHandle, kind: BlockKind) -> Result<Arc<Block>>;
+
+    /// Returns the data block at `pointer`, or the chosen part of it if this source reads parts of
+    /// this block.
+    ///
+    /// # Errors
+    /// As [`BlockSource::block`].
+    fn block_or_part(
+        &self,
+        reader: &Reader,
+        pointer: BlockHandle,
+        _choice: PartChoice<'_>,
+    ) -> Result<BlockOrPart> {
+        self.block(reader, pointer, BlockKind::Data).map(BlockOrPart::whole)
+    }
+}
+
+/// Cells of a data block, or of one part of it.
+#[derive(Clone, Debug)]
+pub struct BlockOrPart {
+    pub(super) cells: Arc<Block>,
+    pub(super) part: Option<Part>,
+}
+
+impl BlockOrPart {
+    /// Returns a whole data block.
+    pub(crate) fn whole(block: Arc<Block>) -> Self {
+        Self { cells: block, part: None }
+    }
+
+    /// Returns a part of a data block.
+    pub(crate) fn part(cells: Arc<Block>, part: Part) -> Self {
+        Self { cells, part: Some(part) }
+    }
 }
 
 /// Source that always reads from the disk.
@@ -36,9 +71,48 @@ impl BlockSource for DirectBlocks {
     }
 }
 
+/// Source that always reads from the disk, and only parts of data blocks where the file has them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DirectParts;
+
+impl BlockSource for DirectParts {
+    fn block(&self, reader: &Reader, pointer: BlockHandle, kind: BlockKind) -> Result<Arc<Block>> {
+        DirectBlocks.block(reader, pointer, kind)
+    }
+
+    fn block_or_part(
+        &self,
+        reader: &Reader,
+        pointer: BlockHandle,
+        choice: PartChoice<'_>,
+    ) -> Result<BlockOrPart> {
+        let part = match reader.part_index_of(pointer) {
+            Some(index) => reader.read_block(index, BlockKind::Meta)?.find_part(
+                pointer,
+                choice,
+                reader.comparator(),
+            ),
+            None => None,
+        };
+        match part {
+            Some(part) => Ok(BlockOrPart::part(Arc::new(reader.read_part(&part, || ())?), part)),
+            None => self.block(reader, pointer, BlockKind::Data).map(BlockOrPart::whole),
+        }
+    }
+}
+
 impl<S: BlockSource + ?Sized> BlockSource for Arc<S> {
     fn block(&self, reader: &Reader, pointer: BlockHandle, kind: BlockKind) -> Result<Arc<Block>> {
         (**self).block(reader, pointer, kind)
+    }
+
+    fn block_or_part(
+        &self,
+        reader: &Reader,
+        pointer: BlockHandle,
+        choice: PartChoice<'_>,
+    ) -> Result<BlockOrPart> {
+        (**self).block_or_part(reader, pointer, choice)
     }
 }
 
@@ -52,6 +126,7 @@ pub struct Reader {
     pub(super) format: BlockFormat,
     pub(super) root: RootIndex,
     pub(super) mid_key: Option<MidKey>,
+    part_indexes: Vec<PartIndexHandle>,
     pub(super) bloom_type: BloomType,
     pub(super) bloom: Option<BloomMeta>,
     pub(super) delete_family_bloom: Option<BloomMeta>,
@@ -113,6 +188,7 @@ impl Reader {
             delete_family_bloom: loaded.delete_family_bloom,
             root: loaded.root,
             mid_key: loaded.mid_key,
+            part_indexes: loaded.part_indexes,
             trailer,
             info,
         })
@@ -152,6 +228,43 @@ impl Reader {
         };
         block.map_err(|error| {
             self.with_path(error.at(format_args!("{} at {}", kind.name(), pointer.offset)))
+        })
+    }
+
+    /// Returns the memory in bytes of the handles of its part index.
+    pub(super) fn part_index_memory_bytes(&self) -> usize {
+        self.part_indexes.capacity().saturating_mul(size_of::<PartIndexHandle>())
+    }
+
+    /// Returns the part index block of the data block at `pointer`; `None` if it has none.
+    pub(crate) fn part_index_of(&self, pointer: BlockHandle) -> Option<BlockHandle> {
+        if self.format.compression != Compression::None {
+            return None;
+        }
+        let after = self.part_indexes.partition_point(|at| at.first_block <= pointer.offset);
+        Some(self.part_indexes.get(after.checked_sub(1)?)?.handle)
+    }
+
+    /// Reads one part of a data block from the disk and verifies it; calls `is_read` before the
+    /// verification.
+    ///
+    /// # Errors
+    /// `Corrupt`, with file, offset and cause; `Io`.
+    pub(crate) fn read_part(&self, part: &Part, is_read: impl FnOnce()) -> Result<Block> {
+        let end = part.offset.checked_add(u64::from(part.on_disk_bytes));
+        let block = if end.is_none_or(|end| end > self.bytes) {
+            Err(damaged("it ends after the end of the file"))
+        } else {
+            read_bytes(&*self.file, part.offset, part.on_disk_bytes as usize).and_then(|bytes| {
+                is_read();
+                Block::open_part(bytes, part, self.format.cells)
+            })
+        };
+        block.map_err(|error| {
+            let (start, bytes) = (part.offset, part.on_disk_bytes);
+            self.with_path(
+                error.at(format_args!("part of a data block at {start}, of {bytes} bytes")),
+            )
         })
     }
 

@@ -12,6 +12,7 @@ use super::block_header::{BlockHandle, BlockKind};
 use super::block_iter::BlockSummary;
 use super::damaged;
 use super::file_info::info_key;
+use super::part_index::{Part, PartChoice};
 use super::reader::{BlockSource, DirectBlocks, Reader};
 use crate::heal::Healed;
 use halite_types::cell::{CellType, MAX_FAMILY_BYTES, MAX_ROW_BYTES, key_family, key_row};
@@ -203,6 +204,59 @@ pub(crate) fn check_storable(cell: CellRef<'_>) -> std::result::Result<(), &'sta
     }
 }
 
+/// Parts of a data block, compared with the block.
+struct BlockPartCheck<'a> {
+    reader: &'a Reader,
+    handle: BlockHandle,
+    index: Arc<Block>,
+}
+
+impl<'a> BlockPartCheck<'a> {
+    /// Verifies the checksums of the parts, and that they are the whole block. `None` if the block
+    /// has no parts.
+    fn new(
+        reader: &'a Reader,
+        source: &LastBlocks,
+        handle: BlockHandle,
+        block: &Block,
+    ) -> Result<Option<Self>> {
+        let Some(index) = reader.part_index_of(handle) else { return Ok(None) };
+        let check = Self { reader, handle, index: source.block(reader, index, BlockKind::Meta)? };
+        let (mut number, mut end) = (0_usize, 0);
+        while let Some(part) = check.part(PartChoice::Number(number)) {
+            let bytes = part.in_payload(block.payload()).unwrap_or_default();
+            if part.start != end {
+                return Err(damaged("the parts in its part index do not follow one another"));
+            }
+            Block::open_part(bytes.to_vec(), &part, reader.format.cells)?;
+            end = part.end();
+            number = number.saturating_add(1);
+        }
+        match number {
+            0 => Ok(None),
+            _ if end as usize == block.payload().len() => Ok(Some(check)),
+            _ => Err(damaged("the parts in its part index are not the whole block")),
+        }
+    }
+
+    fn part(&self, choice: PartChoice<'_>) -> Option<Part> {
+        self.index.find_part(self.handle, choice, self.reader.comparator())
+    }
+
+    /// Verifies that a search for the key of each cell leads to the part that holds the cell.
+    fn check_cells(&self, block: &Block) -> Result<()> {
+        let mut next = block.first_cell();
+        while let Some(span) = next {
+            let part = self.part(PartChoice::Key(block.key(&span)));
+            if part.is_none_or(|part| span.start < part.start || part.end() < span.end) {
+                return Err(damaged("its part index does not lead to one of its cells"));
+            }
+            next = block.cell_after(&span);
+        }
+        Ok(())
+    }
+}
+
 /// State of the cells verified so far.
 struct CellCheck<'a> {
     reader: &'a Reader,
@@ -247,7 +301,10 @@ impl<'a> CellCheck<'a> {
             self.check_cell(block.cell(&at))?;
             span = block.cell_after(&at);
         }
-        Ok(())
+        match BlockPartCheck::new(self.reader, &self.source, entry.handle, block)? {
+            Some(parts) => parts.check_cells(block),
+            None => Ok(()),
+        }
     }
 
     fn check_cell(&mut self, cell: CellRef<'_>) -> Result<()> {

@@ -7,11 +7,13 @@ use super::block_header::BlockKind;
 use super::block_writer::BlockWriter;
 use super::bloom_writer::BloomWriter;
 use super::cell_layout::CellLayout;
+use super::codec::Compression;
 use super::encoding::{BlockEncoder, DataBlockEncoding};
 use super::file_info::{FileInfo, encode_compacted_from, encode_flag, info_key};
-use super::index::IndexEntry;
+use super::index::{IndexEntry, write_root};
 use super::index_writer::{IndexSummary, IndexWriter, separator};
 use super::options::{FileSummary, StoreFileInfo, WriterOptions};
+use super::part_index::PartIndexWriter;
 use super::stats::FileStatsBuilder;
 use super::trailer::{TRAILER_BYTES, Trailer};
 use super::vint::write_vlong;
@@ -28,6 +30,8 @@ pub struct Writer {
     index: IndexWriter,
     bloom: Option<BloomWriter>,
     delete_family_bloom: Option<BloomWriter>,
+    /// `None` if no part index is written: its parts are bytes of the disk, so blocks have to be plain.
+    parts: Option<PartIndexWriter>,
     stats: FileStatsBuilder,
     info: FileInfo,
     /// Cells of the current data block, as in the payload of a plain one.
@@ -97,6 +101,13 @@ impl Writer {
             index: IndexWriter::new(options.index_chunk_bytes, options.min_index_entries),
             bloom,
             delete_family_bloom,
+            parts: options
+                .part_bytes
+                .filter(|_| {
+                    options.encoding == DataBlockEncoding::None
+                        && options.compression == Compression::None
+                })
+                .map(PartIndexWriter::new),
             stats: FileStatsBuilder::new(),
             info: FileInfo::default(),
             block: Vec::new(),
@@ -124,10 +135,16 @@ impl Writer {
             for bloom in [&mut self.bloom, &mut self.delete_family_bloom].into_iter().flatten() {
                 bloom.write_ready(&mut self.blocks)?;
             }
+            if let Some(parts) = &mut self.parts {
+                parts.write_full(&mut self.blocks)?;
+            }
         }
         if self.block.is_empty() {
             self.first_key.clear();
             self.first_key.extend_from_slice(cell.key());
+        } else if let Some(parts) = self.parts.as_mut().filter(|_| !repeats_key) {
+            let before = &self.stats.last_key;
+            parts.before_cell(self.block.len(), before, cell.key(), self.options.comparator);
         }
         self.write_cell(cell);
         self.last_sequence = cell.sequence_id();
@@ -228,6 +245,9 @@ impl Writer {
         };
         let payload = self.encoder.encode(&self.block, layout)?;
         let pointer = self.blocks.write_data(self.options.encoding, payload)?;
+        if let Some(parts) = &mut self.parts {
+            parts.finish_block(pointer, payload);
+        }
         self.block.clear();
         let key = match &self.last_before {
             Some(last) => match self.options.comparator {
@@ -315,8 +335,13 @@ impl Writer {
         for bloom in [&mut self.bloom, &mut self.delete_family_bloom].into_iter().flatten() {
             bloom.write_last(&mut self.blocks)?;
         }
+        let mut meta_index = Vec::new();
+        if let Some(parts) = &mut self.parts {
+            parts.write_last(&mut self.blocks)?;
+            write_root(&mut meta_index, parts.entries());
+        }
         let index = self.index.finish(&mut self.blocks)?;
-        self.blocks.write(BlockKind::RootIndex, &[])?;
+        self.blocks.write(BlockKind::RootIndex, &meta_index)?;
         match self.options.encoding {
             DataBlockEncoding::None => {}
             encoding => self.info.set(info_key::DATA_BLOCK_ENCODING, encoding.name()),
@@ -341,6 +366,7 @@ impl Writer {
         let trailer = Trailer {
             first_data_block_offset: self.first_data_offset,
             last_data_block_offset: self.last_data_offset,
+            meta_index_count: self.parts.as_ref().map_or(0, PartIndexWriter::block_count),
             ..trailer
         };
         let bytes = self.blocks.finish(&trailer.encode())?;

@@ -359,6 +359,8 @@ impl Region {
                 cache: Arc::clone(&self.shared.cache),
                 tier: AtomicReadTier::new(read.tier),
                 fill_cache: fill,
+                reads_parts: read.row.is_some()
+                    && self.shared.cache.prefers_parts(self.shared.options.part_reads),
                 stats: Arc::clone(read.stats),
                 timer: read.row.is_none().then(|| ReadTimer::new(&self.shared.env.clock)),
             })

@@ -79,6 +79,7 @@ pub(crate) fn writer_options(shared: &EngineInner, family: &Family, tags: bool) 
         bloom: family.bloom,
         compression: family.compression,
         encoding: family.encoding,
+        part_bytes: Some(shared.options.part_bytes).filter(|&bytes| bytes > 0),
         include_tags: tags,
         include_sequence_ids: true,
         created_ms: shared.env.clock.now_ms(),

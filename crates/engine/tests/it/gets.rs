@@ -298,3 +298,58 @@ proptest! {
         }
     }
 }
+
+/// Returns an engine whose data is several times its block cache: rows `0000`... of one value of
+/// 200 bytes each, and the row `wide` of 1,000 columns.
+fn larger_than_cache() -> Arc<Engine> {
+    let mut options = Options::default();
+    options.block_cache_bytes = 1 << 20;
+    let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
+    let family = FamilyDescriptor::new("f");
+    engine.create_table(TableDescriptor::new(name()).family(family), Vec::new()).unwrap();
+    let value = |number: u32| format!("{number:0200}");
+    let rows = (0..30_000).map(|n| RowOp::Put(Put::new(format!("{n:05}")).add("f", "q", value(n))));
+    engine.table(&name()).unwrap().apply(rows.collect()).unwrap();
+    let wide = (0..1000).fold(Put::new("wide"), |put, n| put.add("f", format!("{n:04}"), value(n)));
+    apply(&engine, RowOp::Put(wide));
+    flush(&engine);
+    engine
+}
+
+#[test]
+fn gets_read_parts_of_blocks_when_the_cache_is_full() {
+    let engine = larger_than_cache();
+    let row = |n: u32| format!("{:05}", n.wrapping_mul(2_654_435_761) % 30_000);
+    let mut read = [0, 0];
+    for n in 0..4_000 {
+        let (found, stats) = get(&engine, &Get::new(row(n)));
+        let values: Vec<_> = found.iter().map(|cell| cell.value().len()).collect();
+        assert_eq!((found.key(), values), (row(n).as_bytes(), vec![200]));
+        if n >= 2_000 {
+            read = [read[0] + stats.blocks_read(), read[1] + stats.block_bytes_read()];
+        }
+    }
+    let [reads, bytes] = read;
+    assert!(reads > 1_000, "the data does not fit the cache: {reads}");
+    assert!(bytes / reads < 8_000, "{bytes} bytes in {reads} reads");
+}
+
+#[test]
+fn row_over_many_parts_and_blocks_is_read_whole() {
+    let engine = larger_than_cache();
+    for _ in 0..3 {
+        for n in 0..600_u32 {
+            get(&engine, &Get::new(format!("{:05}", n * 50)));
+        }
+        let (wide, _) = get(&engine, &Get::new("wide"));
+        assert_eq!(wide.iter().count(), 1000);
+        for n in [0, 17, 333, 999] {
+            let column = format!("{n:04}");
+            let (found, stats) = get(&engine, &Get::new("wide").column("f", column.clone()));
+            assert_eq!(format_row(&found), format!("wide={n:0200}"));
+            assert!(stats.block_bytes_read() < 100_000, "{stats:?}");
+        }
+        let (absent, _) = get(&engine, &Get::new("wide").column("f", "0333x"));
+        assert!(absent.is_empty());
+    }
+}

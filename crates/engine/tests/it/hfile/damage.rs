@@ -1,6 +1,9 @@
 //! Damaged files: an error or the right cells, never a panic, a hang or a wrong cell.
+use std::sync::Arc;
+
 use halite_engine::hfile::{
-    ChecksumType, Compression, Cursor, DirectBlocks, StoreFileInfo, WriterOptions,
+    ChecksumType, Compression, Cursor, DirectBlocks, DirectParts, Reader, StoreFileInfo,
+    WriterOptions,
 };
 use halite_types::ErrorKind;
 use halite_types::cell::key_row;
@@ -11,6 +14,7 @@ use super::support::{OwnedCell, open, read_all, sample, sample_cells, write};
 fn read(bytes: Vec<u8>) -> halite_types::Result<Vec<OwnedCell>> {
     let reader = open(bytes)?;
     let cells = read_all(&reader, DirectBlocks)?;
+    drop(find_in_parts(&reader, &cells)?);
     for cell in &cells {
         reader.may_contain_row(&DirectBlocks, cell.view().row())?;
         reader.may_contain_column(&DirectBlocks, cell.view().row(), cell.view().qualifier())?;
@@ -18,6 +22,20 @@ fn read(bytes: Vec<u8>) -> halite_types::Result<Vec<OwnedCell>> {
     }
     reader.mid_key(&DirectBlocks)?;
     Ok(cells)
+}
+
+/// Returns what seeks to the keys of cells find in the parts of data blocks.
+fn find_in_parts(
+    reader: &Arc<Reader>,
+    cells: &[OwnedCell],
+) -> halite_types::Result<Vec<OwnedCell>> {
+    let mut cursor = Cursor::new(Arc::clone(reader), DirectParts);
+    let mut found = Vec::new();
+    for cell in cells {
+        cursor.seek(&cell.key)?;
+        found.extend(cursor.peek().map(OwnedCell::from_cell));
+    }
+    Ok(found)
 }
 
 /// Returns a small file with all features: three index levels, tags, delete markers, both filters.
@@ -32,6 +50,7 @@ fn small_file() -> (Vec<u8>, Vec<OwnedCell>) {
         min_index_entries: 2,
         bloom_chunk_bytes: 128,
         include_tags: true,
+        part_bytes: Some(20),
         ..WriterOptions::default()
     };
     (write(&options, &cells, StoreFileInfo::flushed(3)), cells)
@@ -45,8 +64,11 @@ fn every_flipped_byte_is_detected_or_harmless() {
         for flip in [0x01, 0x80, 0xff] {
             let mut damaged = bytes.clone();
             damaged[offset] ^= flip;
-            if let Ok(read) = read(damaged) {
+            if let Ok(read) = read(damaged.clone()) {
                 assert_eq!(read, cells, "byte {offset} flipped by {flip:#x}");
+            }
+            if let Ok(found) = open(damaged).and_then(|reader| find_in_parts(&reader, &cells)) {
+                assert_eq!(found, cells, "byte {offset} flipped by {flip:#x}");
             }
         }
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use halite_engine::hfile::{
     Block, BlockHandle, BlockKind, BlockSource, Comparator, Compression, Cursor, DirectBlocks,
-    Reader, StoreFileInfo, Writer, WriterOptions,
+    DirectParts, Reader, StoreFileInfo, Writer, WriterOptions,
 };
 use halite_types::cell::{compare_cells, compare_keys, make_key};
 use halite_types::{BloomType, Error, ErrorKind};
@@ -58,26 +58,30 @@ fn any_options() -> impl Strategy<Value = WriterOptions> {
         BloomType::RowPrefix(2),
     ]);
     let compression = prop::sample::select(vec![Compression::None, Compression::Gz]);
-    (1_usize..2000, 30_usize..600, 1_usize..6, bloom, compression, 33_u32..3000).prop_map(
-        |(
-            block_bytes,
-            index_chunk_bytes,
-            min_index_entries,
-            bloom,
-            compression,
-            bytes_per_checksum,
-        )| WriterOptions {
-            block_bytes,
-            index_chunk_bytes,
-            min_index_entries,
-            bloom,
-            bloom_chunk_bytes: 128,
-            compression,
-            bytes_per_checksum,
-            include_tags: true,
-            ..WriterOptions::default()
-        },
-    )
+    let part_bytes = prop::option::of(1_usize..300);
+    (1_usize..2000, 30_usize..600, 1_usize..6, bloom, compression, 33_u32..3000, part_bytes)
+        .prop_map(
+            |(
+                block_bytes,
+                index_chunk_bytes,
+                min_index_entries,
+                bloom,
+                compression,
+                bytes_per_checksum,
+                part_bytes,
+            )| WriterOptions {
+                block_bytes,
+                index_chunk_bytes,
+                min_index_entries,
+                bloom,
+                bloom_chunk_bytes: 128,
+                compression,
+                bytes_per_checksum,
+                part_bytes,
+                include_tags: true,
+                ..WriterOptions::default()
+            },
+        )
 }
 
 proptest! {
@@ -97,8 +101,19 @@ proptest! {
         cells.sort_by(|a, b| compare_cells(&a.view(), &b.view()));
         let reader = open(write(&options, &cells, StoreFileInfo::flushed(7))).unwrap();
         prop_assert_eq!(&read_all(&reader, DirectBlocks).unwrap(), &cells);
+        prop_assert_eq!(&read_all(&reader, DirectParts).unwrap(), &cells);
+        reader.verify().unwrap();
         let mut cursor = Cursor::new(reader.clone(), DirectBlocks);
+        let mut parts = Cursor::new(reader.clone(), DirectParts);
         for probe in &probes {
+            parts.seek(&probe.key).unwrap();
+            for cell in cells.iter().skip_while(|cell| compare_keys(&cell.key, &probe.key).is_lt()) {
+                prop_assert_eq!(parts.peek().map(OwnedCell::from_cell), Some(cell.clone()));
+                if cell.sequence % 16 == 0 {
+                    break;
+                }
+                parts.advance().unwrap();
+            }
             let index = cells.partition_point(|cell| compare_keys(&cell.key, &probe.key).is_lt());
             cursor.seek(&probe.key).unwrap();
             prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), cells.get(index).cloned());

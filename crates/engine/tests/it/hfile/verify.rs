@@ -17,6 +17,7 @@ fn small_file(checksum: ChecksumType) -> Vec<u8> {
         min_index_entries: 2,
         bloom_chunk_bytes: 128,
         checksum,
+        part_bytes: Some(30),
         ..WriterOptions::default()
     };
     write(&options, &cells, StoreFileInfo::flushed(3))
@@ -98,6 +99,7 @@ fn comparison_finds_damage_with_valid_checksums() {
             "cell 1 (row row-01) has a timestamp outside the range in the file info",
         ),
         ("IDXLEAF2", "IDXLEAF2", "IDXLEAF3", "\"IDXLEAF3\" begins no kind of block"),
+        ("HLTPARTS", "\0\0\0\x22", "\0\0\0\x21", "its checksum is"),
         (
             "IDXLEAF2",
             "row-0",
