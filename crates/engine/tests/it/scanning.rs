@@ -369,7 +369,7 @@ fn restarted_scan_sees_whole_rows_after_versions_are_dropped() {
         engine.create_table(table, Vec::new()).unwrap();
         let put = |engine: &Engine, row: &str, value: &str| {
             let put = Put::new(row.to_owned()).add("f", "q", value).add("f", "r", value);
-            engine.table(&name).unwrap().apply(vec![put.into()]).unwrap().remove(0).unwrap();
+            engine.table(&name).unwrap().batch(vec![put.into()]).unwrap().remove(0).unwrap();
         };
         put(&engine, "a", "old");
         put(&engine, "b", "old");
