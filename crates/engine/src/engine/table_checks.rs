@@ -1,4 +1,4 @@
-//! Checks of a table before it is created or altered: its name, families, attributes and split keys.
+//! Checks of a table before it is created or altered: name, families, attributes and split keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -10,8 +10,8 @@
 //!
 //! Two sets of slots, shared by all regions, record the deletes and the values. A slot has the
 //! timestamp of one row or column while it is relevant; one that several share counts for any row.
-//! Nobody waits longer than [`MAX_CLOCK_WAIT_MS`]: values are further ahead only if a caller chose
-//! the timestamp of the first, or after a series of changes in one millisecond
+//! No operation waits longer than [`MAX_CLOCK_WAIT_MS`]: values are further ahead only if a caller
+//! chose the timestamp of the first, or after a series of changes in one millisecond
 //! (`new_value.rs: time_after`).
 
 use std::collections::BTreeSet;
