@@ -85,7 +85,7 @@ fn go_through(sim: &SimEnv, flags: u8) {
             .map(|family| family.name().clone())
             .unwrap_or_default();
         // Appends to the replayed data, flushes and compacts it.
-        let _ = table.apply(vec![
+        let _ = table.batch(vec![
             Increment::new("counter").add(&family, "n", 1).into(),
             Append::new("r1").add(&family, "q", "more").into(),
         ]);
@@ -137,7 +137,7 @@ fn store(number: u64) -> Result<Store> {
     engine.flush(&name)?;
     write(&engine, &name, 2)?;
     engine.flush(&name)?;
-    engine.take_snapshot(&SnapshotDescriptor::new("s", name.clone()))?;
+    engine.create_snapshot(&SnapshotDescriptor::new("s", name.clone()))?;
     engine.clone_snapshot("s", &"c".parse()?)?;
     let first = engine.regions(&name)?.remove(0).encoded_name;
     engine.split_region(&first, Some("r3".into()))?;
@@ -165,7 +165,7 @@ fn write(engine: &Arc<Engine>, name: &TableName, round: u64) -> Result<()> {
         .collect();
     ops.push(Put::new("r2").ttl_ms(1 << 40).add("f", "q", "with a tag").into());
     ops.push(Delete::new("r4").column("f", "q").into());
-    for result in table.apply(ops)? {
+    for result in table.batch(ops)? {
         result?;
     }
     let mut applied = table.region_for_row(b"counter")?.apply_with_nonce(

@@ -44,7 +44,7 @@ static SERVER: LazyLock<TestServer> = LazyLock::new(|| {
     engine.create_table(table, vec!["m".into()]).expect("a table");
     let table = engine.table(&name).expect("the table");
     let rows = ["a", "b", "x", "y"].map(|row| RowOp::from(Put::new(row).add("f", "q", "value")));
-    table.apply(rows.into()).expect("the store accepts rows");
+    table.batch(rows.into()).expect("the store accepts rows");
     let region = table.region_infos()[0].encoded_name.clone();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

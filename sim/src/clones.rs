@@ -108,7 +108,7 @@ impl World {
         let mut model = self.model.clone();
         model.record_compaction(self.now());
         self.apply_change(PendingChange::Take(name.clone(), model), |store| {
-            store.take_snapshot(&name)
+            store.create_snapshot(&name)
         })
     }
 

@@ -68,8 +68,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error of the engine.
-    pub fn take_snapshot(&self, name: &str) -> Result<()> {
-        self.engine.take_snapshot(&SnapshotDescriptor::new(name, self.table.clone()))
+    pub fn create_snapshot(&self, name: &str) -> Result<()> {
+        self.engine.create_snapshot(&SnapshotDescriptor::new(name, self.table.clone()))
     }
 
     /// Deletes a snapshot.

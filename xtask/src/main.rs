@@ -36,7 +36,7 @@ Tasks of the Halite repository.
     cargo xtask interop --record    record the output of HBase's clients on a real HBase
     cargo xtask tidy                check crate edges, import circles, dependency reasons, the code
                                     map, test data and prose
-    cargo xtask sizes               print the lengths of files and functions
+    cargo xtask sizes               print lengths of files and functions, and assertions
     cargo xtask sim [--seed 0x2a]   simulate the engine; a failed run prints its seed; --seeds N runs
                                     N seeds on all cores
     cargo xtask mutants [NAME...]   plant bugs in a copy of the tree; the suite must find each of them

@@ -5,8 +5,8 @@
 //!   no value. The state that they order is swapped whole or is on the disk.
 //! - A region's commit lock: its state still says that a change is in progress. The region rejects
 //!   writes and shows no part of the change.
-//! - The log's buffer: a record is checked before its first byte is added, so the buffer contains
-//!   whole records.
+//! - The log's buffer: a record's length and sequence id are checked before its first byte is
+//!   added, so the buffer contains whole records in order.
 //! - The log's segments: the log has failed. `Wal` rejects writes and does not write the group
 //!   again.
 //! - Lists of jobs, open files and nonces, and the index of tables: each change is one call that

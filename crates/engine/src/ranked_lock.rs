@@ -1,9 +1,14 @@
 //! Locks with ranks. Builds with debug assertions verify that each thread acquires its locks in the
-//! order of their ranks, which excludes deadlocks. Other builds check and store nothing.
+//! order of their ranks, which excludes deadlocks among them. Other builds, and those with loom,
+//! verify nothing and do not record which locks a thread holds.
 //!
-//! A lock that is tried instead of waited for may be acquired in any order. A thread that waits for
-//! a condition keeps the rank of the lock that it waits with, since it acquires no other in the
-//! meantime.
+//! The holder of `ddl` may hold the compaction and maintenance locks of several regions: those of
+//! one rank in the order of the regions, and those of one region in the order of their ranks. All
+//! others hold one lock of a rank.
+//!
+//! A lock that is tried instead of waited for may be acquired in any order; it counts for the locks
+//! that are acquired after it. A thread that waits for a condition keeps the rank of the lock that
+//! it waits with, since it acquires no other in the meantime.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex, MutexGuard};

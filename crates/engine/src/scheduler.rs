@@ -407,7 +407,8 @@ impl JobQueue {
         let Some(region) = self.compactions.pop_front() else {
             return self.removals.pop().map(Job::Remove);
         };
-        self.compacting.remove(&region.number);
+        let was_listed = self.compacting.remove(&region.number);
+        debug_assert!(was_listed, "a queued region is listed");
         Some(Job::Compact(region))
     }
 }

@@ -209,7 +209,7 @@ impl Table for CallerTable {
     }
 
     fn batch(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
-        ready(self.table.apply(ops))
+        ready(self.table.batch(ops))
     }
 
     fn scan(&self, scan: Scan) -> RowStream {
@@ -383,7 +383,7 @@ impl Admin for StoreAdmin {
     }
 
     fn create_snapshot(&self, snapshot: SnapshotDescriptor) -> BoxFuture<'_, Result<()>> {
-        self.run(move |engine| engine.take_snapshot(&snapshot))
+        self.run(move |engine| engine.create_snapshot(&snapshot))
     }
 
     fn list_snapshots(&self) -> BoxFuture<'_, Result<Vec<SnapshotDescriptor>>> {

@@ -73,7 +73,7 @@ fn serve(lanes: DispatchMode, folder: &str) -> Result<()> {
     let rows: Vec<RowOp> =
         (0..ROWS).map(|row| Put::new(key(row)).add("f", "q", vec![b'v'; 100]).into()).collect();
     for chunk in rows.chunks(1000) {
-        table.apply(chunk.to_vec())?;
+        table.batch(chunk.to_vec())?;
     }
     engine.flush(&name)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

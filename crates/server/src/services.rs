@@ -46,6 +46,8 @@ impl Services {
     pub(crate) fn over(context: Context) -> Result<Self> {
         let context = Arc::new(context);
         let master = Arc::new(Master::new(Arc::clone(&context))?);
+        // The engine returns them once: a start that fails must leave them to the next one.
+        context.nonces.add_replayed(&context.engine.take_replayed_nonces());
         if let Err(error) = master_service::put_quotas_in_force(&master) {
             tracing::error!(
                 "quotas are not in force, since hbase:quota cannot be read: {error}; enable the \
@@ -79,5 +81,44 @@ impl Services {
         self.context.admin_pool.close();
         self.master.close();
         self.client.scanners.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use halite_engine::env::sim::{FsCall, InjectedFault, SimEnv};
+    use halite_engine::{Nonce, Options};
+    use halite_types::{ErrorKind, FamilyDescriptor, Increment, TableDescriptor, TableName};
+
+    use super::*;
+
+    #[test]
+    fn failed_start_leaves_replayed_nonces_to_next() {
+        let sim = SimEnv::new(1);
+        let open = || Engine::open(sim.env(), Options::default()).unwrap();
+        let name: TableName = "t".parse().unwrap();
+        let first = open();
+        let table = TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f"));
+        first.create_table(table, Vec::new()).unwrap();
+        let nonce = Nonce { group: 7, number: 9 };
+        let region = first.table(&name).unwrap().region_for_row(b"row").unwrap();
+        let applied =
+            region.apply_with_nonce(Increment::new("row").add("f", "n", 1).into(), Some(nonce));
+        applied.ticket.wait().unwrap();
+        sim.fs.kill();
+
+        let engine = open();
+        sim.fs.inject(InjectedFault::next(FsCall::Sync, "wal", std::io::ErrorKind::Other));
+        let addresses = Addresses {
+            master: (Ipv4Addr::LOCALHOST, 16_000).into(),
+            regionserver: (Ipv4Addr::LOCALHOST, 16_020).into(),
+            http: None,
+            zookeeper: None,
+        };
+        let start = Services::new(Machine::Os, Arc::clone(&engine), Config::default(), addresses);
+        assert_eq!(start.err().map(|error| error.kind()), Some(ErrorKind::Stopped));
+        assert_eq!(engine.take_replayed_nonces(), [nonce]);
     }
 }

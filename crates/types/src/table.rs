@@ -322,26 +322,58 @@ pub trait Admin: Send + Sync {
     fn cluster_status(&self) -> BoxFuture<'_, Result<ClusterStatus>>;
 }
 
-/// Blocks the current thread until a future completes.
+/// Wakes a thread that is parked in [`block_on`].
+struct Unpark(std::thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn waker_of_this_thread() -> Waker {
+    Waker::from(Arc::new(Unpark(std::thread::current())))
+}
+
+thread_local! {
+    static THREAD_WAKER: Waker = waker_of_this_thread();
+}
+
+/// Blocks the current thread until a future completes. Every poll has the same waker, so a future
+/// that waits registers it once.
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(std::thread::Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
     let mut future = std::pin::pin!(future);
-    // A future that is ready at once, as those of an embedded store often are, needs no waker. Any
-    // other is polled again with one, which replaces this one.
-    if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        return output;
-    }
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    // One waker for each thread: a future that is ready at once, as those of an embedded store
+    // often are, takes no allocation. It no longer exists while the thread ends.
+    let waker = THREAD_WAKER.try_with(Waker::clone).unwrap_or_else(|_| waker_of_this_thread());
     let mut context = Context::from_waker(&waker);
     loop {
         match future.as_mut().poll(&mut context) {
             Poll::Ready(output) => return output,
             Poll::Pending => std::thread::park(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn future_is_polled_with_one_waker() {
+        let mut known: Option<Waker> = None;
+        let is_same = block_on(std::future::poll_fn(|context| match &known {
+            None => {
+                context.waker().wake_by_ref();
+                known = Some(context.waker().clone());
+                Poll::Pending
+            }
+            Some(known) => Poll::Ready(known.will_wake(context.waker())),
+        }));
+        assert!(is_same);
     }
 }

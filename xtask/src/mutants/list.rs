@@ -149,8 +149,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "minor-drops-deletes",
         "a minor compaction drops delete markers",
         "crates/engine/src/compaction/job.rs",
-        "CompactionPlan::Minor(places) => (pick(&files, places), true),",
-        "CompactionPlan::Minor(places) => (pick(&files, places), !MUTANT),",
+        "(pick(&files, places), true)",
+        "(pick(&files, places), !MUTANT)",
         MANY_SEEDS,
     )),
     mutant(
@@ -237,8 +237,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "batch-in-part",
         "the log contains only the first write of a group",
         "crates/engine/src/region/commit.rs",
-        "write.runs().map(|run| run.cells)",
-        "write.runs().take(if MUTANT { 1 } else { usize::MAX }).map(|run| run.cells)",
+        "            bytes: write.bytes,\n            cells: write.runs().map(|run| run.cells),\n",
+        "            bytes: if MUTANT { write.runs().next().map_or(0, |run| run.cells.len()) } else { write.bytes },\n            cells: write.runs().take(if MUTANT { 1 } else { usize::MAX }).map(|run| run.cells),\n",
         SEEDS,
     )),
     mutant(

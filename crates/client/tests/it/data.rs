@@ -112,7 +112,7 @@ fn every_mutation_has_same_result_as_embedded_store() {
             .map(|result| result.map(|result| (result.processed, values(&result.row))))
             .collect()
     };
-    let expected = shown(local.apply(ops("b")).unwrap());
+    let expected = shown(local.batch(ops("b")).unwrap());
     // In one batch, which must preserve the order within the row, and one by one.
     assert_eq!(shown(server.run(table.batch(ops("k"))).unwrap()), expected);
     let alone: Vec<_> = ops("z").into_iter().map(|op| server.run(table.mutate(op))).collect();

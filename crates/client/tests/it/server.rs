@@ -107,7 +107,7 @@ impl Server {
     pub(crate) fn fill(&self, rows: impl IntoIterator<Item = String>) {
         let put = |row: String| RowOp::from(Put::new(row.clone()).add("f", "q", row));
         let results =
-            self.engine.table(&name()).unwrap().apply(rows.into_iter().map(put).collect()).unwrap();
+            self.engine.table(&name()).unwrap().batch(rows.into_iter().map(put).collect()).unwrap();
         results.into_iter().for_each(|result| drop(result.unwrap()));
     }
 

@@ -36,6 +36,7 @@ pub(crate) fn encode(catalog: &Catalog) -> Vec<u8> {
     out.extend_from_slice(&body);
     let crc = crc32c::crc32c(&out);
     out.extend_from_slice(&crc.to_be_bytes());
+    assert_eq!(out.len(), HEADER_BYTES + body.len() + 4, "a manifest has the length it states");
     out
 }
 

@@ -5,7 +5,7 @@
 //! permanently. Other entries may represent it without a copy: links (the whole file), references
 //! (a part of it), and the entries of snapshots.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -290,6 +290,27 @@ impl Catalog {
             table.regions.is_sorted_by(|a, b| {
                 a.info.start < b.info.start && !a.info.end.is_empty() && a.info.end <= b.info.start
             }) && table.regions.iter().all(|region| region.number <= self.next_region)
+        })
+    }
+
+    /// Returns `true` if no two regions have one number, and no region names a file twice.
+    pub(crate) fn names_each_once(&self) -> bool {
+        let regions = || self.tables.values().flat_map(|table| &table.regions);
+        let numbers: BTreeSet<u64> = regions().map(|region| region.number).collect();
+        numbers.len() == regions().count()
+            && regions().all(|region| {
+                let files: BTreeSet<_> =
+                    region.files().map(|(family, file)| (family, &file.name)).collect();
+                files.len() == region.files().count()
+            })
+    }
+
+    /// Returns `true` if the regions that are also in an earlier state have at least its flushed
+    /// sequence ids.
+    pub(crate) fn is_flushed_like(&self, before: &Self) -> bool {
+        let before = before.flushed_sequences();
+        self.flushed_sequences().iter().all(|(number, flushed)| {
+            before.get(number).is_none_or(|flushed_before| flushed_before <= flushed)
         })
     }
 

@@ -155,9 +155,26 @@ impl Manifest {
         next.generation += 1;
         let answer = change(&mut next)?;
         assert_eq!(next.generation, self.current().generation + 1, "generations rise by one");
+        assert_eq!(next.store_id, self.current().store_id, "a store keeps its id");
+        assert!(
+            next.next_region >= self.current().next_region,
+            "the number of a region is never used again"
+        );
+        assert!(
+            next.checkpoint == self.current().checkpoint || next.checkpoint <= next.generation,
+            "a checkpoint is of a generation so far"
+        );
         debug_assert!(
             next.is_in_order() || !self.current().is_in_order(),
             "a change keeps the regions of a table in order"
+        );
+        debug_assert!(
+            next.names_each_once() || !self.current().names_each_once(),
+            "a change gives each region a number, and adds each file once"
+        );
+        debug_assert!(
+            next.is_flushed_like(&self.current()),
+            "cells that were in files stay in files"
         );
         let bytes = self.write(&next)?;
         // Operation continues without a copy; the next opening creates one.

@@ -104,6 +104,11 @@ impl CommitGuard<'_> {
         }
     }
 
+    /// Returns `true` if a panic interrupted an earlier change, whether or not the region is closed.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.state.changing
+    }
+
     /// Rejects changes from now on, or accepts them again.
     pub(crate) fn set_closed(&mut self, closed: bool) {
         self.state.closed = closed;

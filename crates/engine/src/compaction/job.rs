@@ -167,7 +167,14 @@ impl Region {
             CompactionPlan::Drop(places) => {
                 return self.replace_files(index, &pick(&files, places), None);
             }
-            CompactionPlan::Minor(places) => (pick(&files, places), true),
+            CompactionPlan::Minor(places) => {
+                // Of two equal cells that of the newer file counts.
+                assert!(
+                    places.windows(2).all(|pair| pair[0] + 1 == pair[1]),
+                    "a merge takes adjacent files, and its result takes their place"
+                );
+                (pick(&files, places), true)
+            }
             CompactionPlan::Major => (files, false),
         };
         if inputs.is_empty() {
@@ -271,7 +278,9 @@ impl Region {
                 .families
                 .entry(family)
                 .or_default();
+            let before = files.len();
             files.retain(|entry| !inputs.iter().any(|input| input.entry == *entry));
+            assert!(before - files.len() >= inputs.len(), "a compaction replaces live files");
             files.extend(output.as_ref().map(|file| file.entry.clone()));
             Ok(())
         });
@@ -384,7 +393,7 @@ mod tests {
                     RowOp::Put(Put::new(format!("{row}{at}")).add("f", "q", vec![7; 1 << 20]))
                 })
                 .collect();
-            engine.table(&name).unwrap().apply(puts).unwrap();
+            engine.table(&name).unwrap().batch(puts).unwrap();
             engine.flush(&name).unwrap();
         }
         let region = engine.table(&name).unwrap().regions()[0].clone();
@@ -450,7 +459,7 @@ mod tests {
             engine
                 .table(&name)
                 .unwrap()
-                .apply(vec![Put::new("a").add("f", "q", "v").into()])
+                .batch(vec![Put::new("a").add("f", "q", "v").into()])
                 .unwrap();
             engine.flush(&name).unwrap();
         }
@@ -483,10 +492,10 @@ mod tests {
         let puts = (0..5)
             .map(|at| RowOp::Put(Put::new(format!("{at}")).add("f", "q", vec![7; 1 << 20])))
             .collect();
-        table.apply(puts).unwrap();
+        table.batch(puts).unwrap();
         engine.flush(&name).unwrap();
         table
-            .apply((0..5).map(|at| RowOp::Delete(Delete::new(format!("{at}")))).collect())
+            .batch((0..5).map(|at| RowOp::Delete(Delete::new(format!("{at}")))).collect())
             .unwrap();
         engine.flush(&name).unwrap();
         let region = table.regions()[0].clone();

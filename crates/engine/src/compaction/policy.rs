@@ -97,8 +97,14 @@ pub(crate) fn select(files: &[FileStats], policy: &CompactionPolicy) -> Option<C
         return Some(CompactionPlan::Major);
     }
     let run = best_run(files, policy)?;
-    debug_assert!(run.len() >= policy.min_files && run.len() <= policy.max_files);
-    debug_assert!(!files[run.clone()].iter().any(|file| file.is_excluded));
+    debug_assert!(
+        run.len() >= policy.min_files && run.len() <= policy.max_files,
+        "a run has as many files as the policy allows"
+    );
+    debug_assert!(
+        !files[run.clone()].iter().any(|file| file.is_excluded),
+        "excluded files are compacted with all others only"
+    );
     // As in HBase, a run of all files may drop cells that no read can see.
     Some(if run.len() == files.len() {
         CompactionPlan::Major

@@ -95,6 +95,7 @@ fn hand_on(
     sequences: &[u64],
     each: &mut dyn FnMut(CellRef<'_>) -> Result<()>,
 ) -> Result<()> {
+    assert_eq!(cells.len(), sequences.len(), "each cell has its sequence id");
     cells
         .iter()
         .zip(sequences)

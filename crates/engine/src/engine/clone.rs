@@ -12,9 +12,9 @@ use bytes::Bytes;
 use halite_types::cell::key_row;
 use halite_types::{Error, ErrorKind, RegionInfo, Result, TableDescriptor, TableName};
 
-use super::ddl::{check_is_new, check_served_families};
 use super::small_file::write_small;
 use super::split::{BOTTOM, TOP, reference};
+use super::table_checks::{check_is_new, check_served_families};
 use super::{Engine, table_info};
 use crate::catalog::{FileEntry, RegionEntry, SnapshotEntry, TableEntry, layout};
 use crate::store::StoreFile;

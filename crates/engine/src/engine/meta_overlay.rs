@@ -242,7 +242,7 @@ mod tests {
             engine
                 .table(&cut)
                 .unwrap()
-                .apply(vec![put])
+                .batch(vec![put])
                 .unwrap()
                 .into_iter()
                 .for_each(|result| drop(result.unwrap()));

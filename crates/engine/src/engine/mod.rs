@@ -1,8 +1,8 @@
 //! Engine: the tables, regions and log of one directory.
 //!
-//! `open.rs` opens it, and `ddl.rs` changes tables. `split.rs` splits and merges regions.
-//! `snapshot.rs` takes snapshots, and `clone.rs` creates tables from them. `table.rs` reads and
-//! writes across the regions of a table.
+//! `open.rs` opens it, `ddl.rs` changes tables, and `namespaces.rs` changes namespaces. `split.rs`
+//! splits and merges regions. `snapshot.rs` creates snapshots, and `clone.rs` creates tables from
+//! them. `table.rs` reads and writes across the regions of a table.
 
 mod bulk_load;
 mod clone;
@@ -11,6 +11,7 @@ pub(crate) mod directory;
 mod jobs;
 mod meta;
 mod meta_overlay;
+mod namespaces;
 pub(crate) mod obsolete_files;
 pub(crate) mod open;
 mod open_report;
@@ -22,6 +23,8 @@ pub(crate) mod small_file;
 mod snapshot;
 mod split;
 mod table;
+mod table_checks;
+mod table_directories;
 pub(crate) mod table_info;
 mod threads;
 

@@ -13,7 +13,7 @@ use super::Engine;
 use crate::catalog::{Catalog, RegionEntry, SnapshotEntry};
 
 impl Engine {
-    /// Takes a snapshot of a table. It contains every write acknowledged before the call, unless
+    /// Creates a snapshot of a table. It contains every write acknowledged before the call, unless
     /// its type skips the flush. A snapshot of an enabled table contains each region at some moment
     /// during the call, as in HBase. Its creation time is now. Its type is `Disabled` if the table
     /// is disabled. If that type is requested for an enabled table, the flush is skipped, as in
@@ -22,7 +22,7 @@ impl Engine {
     /// # Errors
     /// `SnapshotExists`, `NoSuchTable`, `InvalidRequest` (name, HBase's own table), a full disk or
     /// failed write.
-    pub fn take_snapshot(&self, snapshot: &SnapshotDescriptor) -> Result<()> {
+    pub fn create_snapshot(&self, snapshot: &SnapshotDescriptor) -> Result<()> {
         snapshot.check()?;
         let _ddl = self.lock_ddl()?;
         check_is_new(&self.shared.manifest.current(), &snapshot.name)?;

@@ -314,6 +314,7 @@ impl Engine {
     ) -> Result<Vec<RegionEntry>> {
         for region in old {
             region.flush_maintained()?;
+            assert!(region.is_in_files(), "the cells of a replaced region are in its files");
         }
         // The manifest allocates the numbers. Those of a failed attempt are lost, which is
         // harmless.
@@ -372,6 +373,7 @@ impl Engine {
         for (family, store) in snapshot.families.iter().zip(&snapshot.stores) {
             let directory = layout::family_directory(&info.table, &info.encoded_name, &family.name);
             for file in &store.files {
+                assert!(!file.is_reference(), "a reference never points to a reference");
                 let reader = file.reader();
                 let outside = reader
                     .first_key()
@@ -476,7 +478,7 @@ mod tests {
             )
             .unwrap();
         let ops = ["a", "z"].map(|row| RowOp::Put(Put::new(row).add("f", "q", "value")));
-        engine.table(&name).unwrap().apply(ops.to_vec()).unwrap();
+        engine.table(&name).unwrap().batch(ops.to_vec()).unwrap();
         let parent = engine.regions(&name).unwrap()[0].encoded_name.clone();
         engine.split_region(&parent, Some("m".into())).unwrap();
         for (region, half) in engine.regions(&name).unwrap().iter().zip([BOTTOM, TOP]) {

@@ -239,6 +239,7 @@ impl Table {
             self.by_region(std::mem::take(&mut applied.unrouted), &mut applied.results)
         {
             let part = region.apply(ops);
+            assert_eq!(places.len(), part.results.len(), "each operation has a result");
             applied.wait_for(part.ticket);
             for (place, result) in places.iter().zip(part.results) {
                 applied.results[*place] = result;
@@ -276,7 +277,7 @@ impl Table {
     ///
     /// # Errors
     /// The log's failure; each operation has its own result.
-    pub fn apply(&self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
+    pub fn batch(&self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
         let applied = self.submit(ops);
         applied.ticket.wait()?;
         Ok(applied.results)

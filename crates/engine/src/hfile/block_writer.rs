@@ -6,6 +6,7 @@ use super::block_header::{BlockHandle, BlockKind, HEADER_BYTES, MAX_PAYLOAD_BYTE
 use super::checksum::{ChecksumType, checksum_bytes};
 use super::codec::Compressor;
 use super::encoding::DataBlockEncoding;
+use super::trailer::TRAILER_BYTES;
 use crate::env::FileWriter;
 use halite_types::{Error, Result};
 
@@ -145,6 +146,7 @@ impl BlockWriter {
         block[25..29].copy_from_slice(&self.bytes_per_checksum.to_be_bytes());
         block[29..33].copy_from_slice(&number(covered));
         self.checksum.append(block, self.bytes_per_checksum as usize);
+        assert_eq!(block.len(), HEADER_BYTES + body, "a header states the length of its block");
         Ok(())
     }
 
@@ -156,6 +158,7 @@ impl BlockWriter {
 
     /// Writes the trailer, makes the file durable and returns its length in bytes.
     pub(super) fn finish(mut self, trailer: &[u8]) -> Result<u64> {
+        assert_eq!(trailer.len(), TRAILER_BYTES, "the length of a trailer is fixed");
         self.append(trailer)?;
         self.file.sync().map_err(|error| {
             Error::io(format_args!("store file {}: making it durable", self.path), error)

@@ -14,7 +14,7 @@ use halite_types::{Error, ErrorKind, Result};
 /// Only supported version of the meta block.
 pub(super) const BLOOM_VERSION: u32 = 3;
 /// Maximum number of hash functions, more than any error rate requires.
-const MAX_HASH_COUNT: usize = 256;
+pub(super) const MAX_HASH_COUNT: usize = 256;
 
 /// Meta block of a bloom filter.
 #[derive(Debug)]

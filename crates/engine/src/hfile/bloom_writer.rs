@@ -2,7 +2,7 @@
 
 use super::block_header::BlockKind;
 use super::block_writer::BlockWriter;
-use super::bloom::{BLOOM_VERSION, bit_positions};
+use super::bloom::{BLOOM_VERSION, MAX_HASH_COUNT, bit_positions};
 use super::hash::HashKind;
 use super::index::{IndexEntry, write_root};
 use super::vint::write_vlong;
@@ -35,6 +35,7 @@ impl BloomLayout {
             (ln2 * f64::from(bits / u32::try_from(ideal).ok().filter(|&ideal| ideal > 0)?)).ceil(),
         );
         let hash_count = u32::try_from(hash_count).ok().filter(|&count| count > 0)?;
+        assert!(hash_count as usize <= MAX_HASH_COUNT, "a reader accepts the number of hashes");
         let k = f64::from(hash_count);
         let max_keys = whole(-f64::from(bits) / k * (1.0 - (rate.ln() / k).exp()).ln());
         Some(Self { bytes, hash_count, max_keys: max_keys.max(1) })
@@ -106,6 +107,7 @@ impl Bits {
                 bits
             }
             Self::Dense(mut bits) => {
+                assert_eq!(bits.len() % bytes, 0, "a chunk is folded to a part of its size");
                 let (kept, folded) = bits.split_at_mut(bytes);
                 for part in folded.chunks(bytes) {
                     kept.iter_mut().zip(part).for_each(|(kept, bits)| *kept |= bits);
@@ -197,6 +199,7 @@ impl BloomWriter {
             bytes /= 2;
             max_keys /= 2;
         }
+        assert!(keys <= max_keys, "a chunk has no more keys than its error rate allows");
         self.total_max_keys += max_keys;
         self.total_bytes += bytes as u64;
         self.ready.push(ReadyChunk { first_key, bits: bits.folded(bytes) });
@@ -220,6 +223,10 @@ impl BloomWriter {
 
     /// Writes the meta block, if any key was added.
     pub(super) fn write_meta(&self, blocks: &mut BlockWriter, kind: BlockKind) -> Result<()> {
+        assert!(
+            self.chunk.is_none() && self.ready.is_empty(),
+            "all chunks of a filter are written before its meta block"
+        );
         if self.total_keys == 0 {
             return Ok(());
         }

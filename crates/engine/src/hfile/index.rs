@@ -258,8 +258,13 @@ fn write_handle(out: &mut Vec<u8>, pointer: BlockHandle) {
     out.extend_from_slice(&pointer.on_disk_bytes.to_be_bytes());
 }
 
+fn are_in_file_order(entries: &[IndexEntry]) -> bool {
+    entries.is_sorted_by(|a, b| a.handle.offset < b.handle.offset)
+}
+
 /// Appends entries in root format.
 pub(super) fn write_root(out: &mut Vec<u8>, entries: &[IndexEntry]) {
+    debug_assert!(are_in_file_order(entries), "root entries are in the order of the file");
     for entry in entries {
         write_handle(out, entry.handle);
         write_vlong(out, i64::try_from(entry.key.len()).unwrap_or(i64::MAX));
@@ -269,6 +274,7 @@ pub(super) fn write_root(out: &mut Vec<u8>, entries: &[IndexEntry]) {
 
 /// Appends entries in non-root format.
 pub(super) fn write_non_root(out: &mut Vec<u8>, entries: &[IndexEntry]) {
+    debug_assert!(are_in_file_order(entries), "index entries are in the order of the file");
     let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX).to_be_bytes();
     out.extend_from_slice(&number(entries.len()));
     let mut at = 0_usize;

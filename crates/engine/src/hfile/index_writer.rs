@@ -116,6 +116,8 @@ impl IndexWriter {
 
     /// Writes the levels above the leaves and the root.
     pub(super) fn finish(mut self, blocks: &mut BlockWriter) -> Result<IndexSummary> {
+        assert!(self.leaf.is_empty(), "the last leaf is written before the root");
+        assert_eq!(self.root.is_empty(), self.blocks == 0, "each data block is in the index");
         let mid_key = self.mid_key();
         // Without leaves the root is not split, whatever its size: the level above the data blocks
         // must be leaves.
@@ -167,6 +169,7 @@ impl IndexWriter {
     /// Returns the leaf entry of the middle data block, if there are leaves.
     fn mid_key(&self) -> Option<MidKey> {
         let middle = self.blocks_through.last()?.checked_sub(1)? / 2;
+        assert_eq!(self.root.len(), self.blocks_through.len(), "the blocks of a leaf are counted");
         let leaf = self.blocks_through.partition_point(|&through| through <= middle);
         let before = leaf.checked_sub(1).map_or(0, |before| self.blocks_through[before]);
         Some(MidKey { leaf: self.root[leaf].handle, entry: usize::try_from(middle - before).ok()? })

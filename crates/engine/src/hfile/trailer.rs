@@ -159,7 +159,9 @@ impl Trailer {
         };
         let mut out = MAGIC.to_vec();
         out.extend_from_slice(&message.encode_length_delimited_to_vec());
-        out.resize(TRAILER_BYTES.saturating_sub(4), 0);
+        let space = TRAILER_BYTES.saturating_sub(4);
+        assert!(out.len() <= space, "the fields of a trailer fit into it");
+        out.resize(space, 0);
         out.extend_from_slice(&((MINOR_VERSION << 24) | MAJOR_VERSION).to_be_bytes());
         out
     }

@@ -69,6 +69,10 @@ pub(super) fn apply_plan(
             )?;
         }
     }
+    assert!(
+        plan.moves.iter().all(|(from, to)| from != to && !plan.aside.contains(from)),
+        "a repair moves each file to one place"
+    );
     for path in &plan.aside {
         shift(env, path, &format!("{kept}/{path}"))?;
     }

@@ -6,6 +6,8 @@
 //! scan.rs            every file below data, archive and the quarantine
 //! check.rs           findings
 //! plan.rs            manifest that matches the directory's contents
+//! planner.rs         its tables and regions
+//! planned_files.rs   its store files
 //! regions.rs         regions of a table
 //! renames.rs         original names of renamed directories
 //! metadata_files.rs  small files, and entries of the wrong kind
@@ -16,6 +18,8 @@ mod apply;
 mod check;
 mod metadata_files;
 mod plan;
+mod planned_files;
+mod planner;
 mod regions;
 mod renames;
 mod scan;

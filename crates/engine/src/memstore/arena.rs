@@ -72,6 +72,7 @@ impl Arena {
         }
         assert!(bytes <= self.free_bytes, "a run fits into its chunk");
         let run = self.free;
+        debug_assert_eq!(run.addr().get() % ALIGNMENT, 0, "runs are aligned");
         // SAFETY: `free_bytes` bytes from `free` on belong to the current chunk and `bytes` is at
         // most as many.
         self.free = unsafe { run.add(bytes) };
@@ -91,6 +92,7 @@ impl Arena {
             .expect("cells are limited to a few gigabytes");
         let chunk = Chunk::new(layout);
         let start = chunk.start;
+        debug_assert_eq!(start.addr().get() % alignment, 0, "chunks are aligned");
         if is_huge {
             prefer_huge_pages(start, bytes);
         }

@@ -124,7 +124,7 @@ impl<'a> NodeRef<'a> {
 
     #[inline]
     fn link(self, level: usize) -> &'a AtomicPtr<Node> {
-        debug_assert!(level < self.height());
+        debug_assert!(level < self.height(), "a node has a link on each of its levels");
         // SAFETY: by the invariant the tower of `height` links ends with the node's first field.
         // Levels are in bounds: a node is reached on a level only through a link of that level,
         // which nodes of at least that height enter.
@@ -272,6 +272,7 @@ impl SkipList {
     fn publish(&self, node: NonNull<Node>, path: &mut [NonNull<Node>]) {
         // SAFETY: `write_node` returned it from this list's arena.
         let new = unsafe { NodeRef::new(node) };
+        debug_assert_eq!(path.len(), new.height(), "a node is linked on all of its levels");
         // SAFETY: the path leads over finished nodes of this list, each at least as high as its
         // level requires.
         let before = |place| unsafe { NodeRef::new(place) };
@@ -472,6 +473,10 @@ impl<'a> Writer<'a> {
             after.is_none_or(|node| compare_keys(cell.key(), node.key()).is_le()),
             "a cell is inserted at its place in the order"
         );
+        debug_assert!(
+            before.is(self.list.head()) || compare_keys(before.key(), cell.key()).is_le(),
+            "a cell is inserted after those that sort before it"
+        );
         let is_beside = after.is_some_and(|node| same_column(node.key(), cell.key()))
             || same_column(before.key(), cell.key());
         let node = write_node(&mut self.state.arena, cell, prefix, height);
@@ -579,6 +584,7 @@ fn write_node(arena: &mut Arena, cell: CellRef<'_>, prefix: u64, height: usize) 
         tags_bytes: u16::try_from(tags.len()).expect("tags are limited to 64 KiB"),
         height: u8::try_from(height).expect("at most MAX_HEIGHT"),
     };
+    debug_assert!((1..=MAX_HEIGHT).contains(&height), "a tower has a level and is limited");
     let above = (height - 1) * LINK_BYTES;
     let bytes = above + (PAYLOAD + key.len() + value.len() + tags.len()).max(size_of::<Node>());
     let start = arena.allocate(bytes);

@@ -378,6 +378,11 @@ impl Region {
         };
         let done = staged.iter().try_for_each(|file| {
             let home = entry(file).local_origin(&self.info, &file.family);
+            assert_eq!(
+                layout::loaded_sequence_of(&home.name),
+                Some(sequence),
+                "the name of a loaded file has the sequence id of its cells"
+            );
             let failed = |error| {
                 Error::io(
                     format!(

@@ -19,7 +19,7 @@ use halite_types::{ErrorKind, Result};
 
 use super::snapshot::RegionSnapshot;
 use super::{Region, directories};
-use crate::commit::{CommitGuard, Refusal};
+use crate::commit::CommitGuard;
 use crate::memstore::MemTable;
 use crate::options::WalSync;
 use crate::scan::{CellSource, Matcher, MergingIterator, StoreLimits, StoreScanner};
@@ -85,10 +85,11 @@ impl Region {
     ) -> Result<()> {
         let mut commit = self.commits.lock();
         self.check_committing(&commit)?;
-        commit.allocate(|sequence| {
+        let sequence = commit.allocate(|sequence| {
             self.complete_after_log(sequence);
         });
         let frozen = self.freeze(commit, |_| true)?;
+        assert_eq!(frozen.sequence, sequence, "files are loaded at a sequence id of their own");
         self.write_down(&frozen, place)
     }
 
@@ -171,6 +172,7 @@ impl Region {
         let families = Arc::clone(&self.snapshot_ref().families);
         self.shared.manifest.change(|catalog| {
             let region = catalog.region_mut(&self.info.table, self.number)?;
+            assert!(region.flushed_sequence <= flushed, "flushed cells stay flushed");
             region.flushed_sequence = flushed;
             for (family, files) in families.iter().zip(files).filter(|(_, files)| !files.is_empty())
             {
@@ -210,8 +212,7 @@ impl Region {
         let frozen = || snapshot.stores.iter().flat_map(|store| &store.frozen);
         // An interrupted change may have left cells, which the scanner of the flush skips.
         assert!(
-            commit.refusal() == Some(Refusal::Interrupted)
-                || frozen().all(|memstore| memstore.max_sequence() <= sequence),
+            commit.is_interrupted() || frozen().all(|memstore| memstore.max_sequence() <= sequence),
             "a flush writes applied cells only"
         );
         drop(commit);
@@ -326,14 +327,28 @@ mod tests {
         }
     }
 
+    /// Leaves a part of a write in the memstore.
+    fn interrupt_write(region: &Region) {
+        let interrupted = catch_unwind(AssertUnwindSafe(|| {
+            drop(region.commits.lock().commit(&InterruptedWrite(region), None));
+        }));
+        assert!(interrupted.is_err());
+    }
+
+    #[test]
+    fn closed_region_with_interrupted_write_is_flushed() {
+        let (_engine, region) = region();
+        interrupt_write(&region);
+        region.close();
+        assert!(region.flush_memstores().unwrap());
+        assert!(region.is_in_files() && region.snapshot().stores[0].files.is_empty());
+    }
+
     #[test]
     fn region_with_interrupted_write_is_flushed_without_it() {
         let (engine, region) = region();
         apply(&region, Put::new("whole").add("f", "q", "v"));
-        let interrupted = catch_unwind(AssertUnwindSafe(|| {
-            drop(region.commits.lock().commit(&InterruptedWrite(&region), None));
-        }));
-        assert!(interrupted.is_err());
+        interrupt_write(&region);
         region.flush().unwrap();
         let files = &region.snapshot().stores[0].files;
         assert_eq!(files.iter().map(|file| file.reader().entry_count()).sum::<u64>(), 1);

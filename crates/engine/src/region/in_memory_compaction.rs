@@ -99,11 +99,10 @@ impl Region {
             Ok(())
         })?;
         drop(writer);
-        self.record_displaced(
-            aside.iter().map(|memstore| memstore.len() as u64).sum(),
-            condensed.len() as u64,
-            frozen.sequence,
-        );
+        let (held, kept) =
+            (aside.iter().map(|memstore| memstore.len()).sum::<usize>(), condensed.len());
+        assert!(kept <= held, "an in-memory compaction adds no cells");
+        self.record_displaced(held as u64, kept as u64, frozen.sequence);
         let condensed_bytes = condensed.bytes();
         Ok(Some(InMemoryCompaction {
             index,
@@ -206,7 +205,7 @@ mod tests {
             let puts = rows
                 .map(|row| RowOp::Put(Put::new(format!("{row:06}")).add("f", "q", value)))
                 .collect();
-            table.apply(puts).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
+            table.batch(puts).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
         };
         (0..300).for_each(|round| write(0..5, &format!("v{round}")));
         let mut condensing = region.begin_in_memory_compaction(0).unwrap().unwrap();

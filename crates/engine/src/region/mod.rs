@@ -11,6 +11,7 @@
 //! write_rows.rs     atomic operations on several rows
 //! row_lock.rs       row locks
 //! commit.rs         log and memstores of the commit pipeline
+//! commit_timestamp.rs  timestamp of a group of writes
 //! recent_stamps.rs  rows and columns with recent timestamps
 //! read.rs           gets and scans as of a snapshot
 //! snapshot.rs       state that a reader holds
@@ -18,7 +19,8 @@
 //! bulk_load.rs      store files created elsewhere
 //! flush.rs          memstores to store files
 //! in_memory_compaction.rs  in-memory compaction of memstores
-//! maintenance.rs    compaction, split and merge conditions
+//! maintenance.rs    conditions of compaction, split and merge; their steps in one region
+//! directories.rs    missing directories at open; names that become durable with a file
 //! counters.rs       counters since the region was opened
 //! metrics.rs        metrics as HBase reports them
 //! ```
@@ -314,6 +316,11 @@ impl Region {
             self.info.display_name()
         );
         Err(Error::new(ErrorKind::WrongRegion, text))
+    }
+
+    /// Returns `true` if all cells are in files.
+    pub(crate) fn is_in_files(&self) -> bool {
+        self.state.load().stores.iter().all(|store| store.memstores().next().is_none())
     }
 
     /// Returns the memory in bytes of the cells that are not in a file.

@@ -63,6 +63,10 @@ pub(super) fn push_new_value(
         (LATEST_TIMESTAMP, None) => pending.now,
         (timestamp, None) => timestamp,
     };
+    debug_assert!(
+        old.is_none_or(|old| old.timestamp() <= timestamp),
+        "a new value is not older than the one that it replaces"
+    );
     let tags = carried_tags(change, old);
     if tags.len() > MAX_TAGS_BYTES {
         return Err(Error::invalid(format!(

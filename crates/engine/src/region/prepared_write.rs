@@ -1,8 +1,11 @@
 //! Prepared writes: the cells of one commit and everything that one pass over them found out.
 //!
-//! The bytes of a cell are read three times after it has been decoded. The first pass checks and
-//! stamps it ([`PreparedWrite::add`]), the second copies it to the log with its checksum, the third
-//! copies it to the memstore. The family of a cell is looked up in the first pass only.
+//! Three passes read the bytes of every cell after it has been decoded. The first checks and stamps
+//! it ([`PreparedWrite::add`]), the second copies it to the log with its checksum, the third copies
+//! it to the memstore. Few cells are read more often: deletes and computed values whose timestamps
+//! are recorded, all cells of a write with tags, to find overwritten ones, and those of a write
+//! whose table was altered meanwhile. The family of a cell is looked up in the
+//! first pass, and again only if the cells or the families have changed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -63,12 +66,12 @@ pub(super) struct PreparedWrite<'a> {
 }
 
 impl<'a> PreparedWrite<'a> {
-    /// Returns a write without cells.
-    pub(super) fn new(snapshot: &'a RegionSnapshot) -> Self {
+    /// Returns a write without cells, with room for one run of each of `operations` operations.
+    pub(super) fn new(snapshot: &'a RegionSnapshot, operations: usize) -> Self {
         Self {
             snapshot,
             first: None,
-            rest: Vec::new(),
+            rest: Vec::with_capacity(operations.saturating_sub(1)),
             requests: 0,
             bytes: 0,
             has_tags: false,
@@ -171,7 +174,7 @@ impl<'a> PreparedWrite<'a> {
             requests: self.requests,
             level: self.level,
             nonce: self.nonce,
-            ..PreparedWrite::new(snapshot)
+            ..PreparedWrite::new(snapshot, 1 + self.rest.len())
         }
     }
 
@@ -294,7 +297,7 @@ mod tests {
         let mut first = cells(&[("g", "a", 1, b""), ("f", "b", 2, b""), ("f", "c", 3, b"")]);
         let mut second = cells(&[("f", "d", 4, b""), ("g", "e", 5, b"")]);
         let bytes = first.bytes().len() + second.bytes().len();
-        let mut write = PreparedWrite::new(&snapshot);
+        let mut write = PreparedWrite::new(&snapshot, 1);
         write.add(&mut first, 9, Some(SyncLevel::Flush), accept).unwrap();
         write.add(&mut second, 9, None, accept).unwrap();
         let of = |family, qualifiers: &str| (family, qualifiers.as_bytes().to_vec());
@@ -307,7 +310,7 @@ mod tests {
     fn cells_without_timestamp_are_stamped() {
         let snapshot = snapshot(&["f"]);
         let mut stamped = cells(&[("f", "a", LATEST_TIMESTAMP, b""), ("f", "b", 3, b"")]);
-        let mut write = PreparedWrite::new(&snapshot);
+        let mut write = PreparedWrite::new(&snapshot, 1);
         let added = write.add(&mut stamped, 9, None, accept).unwrap();
         assert_eq!(added.max_timestamp, 9);
         let stamps: Vec<i64> = write.cells(0).map(|cell| cell.timestamp()).collect();
@@ -320,7 +323,7 @@ mod tests {
         let mut unknown = cells(&[("f", "a", 1, b""), ("x", "b", 1, b"")]);
         let mut large = cells(&[("f", "a", 1, b""), ("f", "large", 1, b"")]);
         let mut kept = cells(&[("f", "c", 1, b"")]);
-        let mut write = PreparedWrite::new(&snapshot);
+        let mut write = PreparedWrite::new(&snapshot, 1);
         let error = write.add(&mut unknown, 9, None, accept).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::NoSuchFamily);
         assert!(write.add(&mut large, 9, Some(SyncLevel::Fsync), accept).is_err());
@@ -334,7 +337,7 @@ mod tests {
         let (before, after, without) =
             (snapshot(&["f", "g"]), snapshot(&["e", "f", "g"]), snapshot(&["f"]));
         let mut cells = cells(&[("f", "a", 1, b""), ("g", "b", 1, b"")]);
-        let mut write = PreparedWrite::new(&before);
+        let mut write = PreparedWrite::new(&before, 1);
         write.add(&mut cells, 9, Some(SyncLevel::Async), accept).unwrap();
         write.nonce = Some(Nonce { group: 1, number: 2 });
         assert!(write.is_for(&before) && !write.is_for(&after));
@@ -355,7 +358,7 @@ mod tests {
         write_tag(&mut tags, 8, &5_i64.to_be_bytes());
         for (tags, expected) in [(&tags[..], Some(&b"ba"[..])), (b"", None)] {
             let mut cells = cells(&[("f", "a", 1, tags), ("f", "b", 1, b""), ("f", "a", 1, b"")]);
-            let mut write = PreparedWrite::new(&snapshot);
+            let mut write = PreparedWrite::new(&snapshot, 1);
             write.add(&mut cells, 9, None, accept).unwrap();
             let rest = write.without_overwritten();
             let qualifiers = |cells: &CellsBuilder| {

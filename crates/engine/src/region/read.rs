@@ -530,7 +530,7 @@ mod tests {
             .unwrap();
         let table = engine.table(&name).unwrap();
         let put =
-            |put: Put| drop(table.apply(vec![RowOp::Put(put)]).unwrap().pop().unwrap().unwrap());
+            |put: Put| drop(table.batch(vec![RowOp::Put(put)]).unwrap().pop().unwrap().unwrap());
         let region = table.region_for_row(b"").unwrap();
         // Of the two memstores the flush freezes only that of g: the other is empty and stays.
         put(Put::new("other").add("g", "q", "1"));

@@ -127,7 +127,7 @@ impl Region {
         }
         let (snapshot, now) = (self.snapshot_ref(), pending.now);
         let level = self.sync_level(&snapshot, pending.durability);
-        let mut write = PreparedWrite::new(&snapshot);
+        let mut write = PreparedWrite::new(&snapshot, 1);
         let added = write.add(&mut pending.cells, now, level, |_| Ok(()))?;
         (write.requests, write.nonce) = (requests, nonce);
         if added.max_timestamp >= now {

@@ -1,13 +1,17 @@
-//! Recent timestamps of rows: a timestamp that the clock assigns in a row is later than the earlier
-//! ones there.
+//! Recent timestamps of rows: a timestamp that the clock assigns is later than that of a delete
+//! before it, and not earlier than that of a value that was computed before it.
 //!
 //! A marker hides any put with its own timestamp, whenever that arrives. A put after a delete of
-//! its row therefore has to wait for the next millisecond; HBase loses it. The new value of a
+//! its column therefore has to wait for the next millisecond; HBase loses it. The new value of a
 //! counter is a millisecond later than the one it was computed from. The second one within a
 //! millisecond is therefore ahead of the clock. Until the clock reaches that time, a put would not
-//! be seen and a delete would leave the value, as in HBase. Both wait here, with the row locked. A
-//! few thousand slots, shared by all regions, record one row each while it is relevant. Values
-//! computed by the engine are ahead of the clock by a few milliseconds at most
+//! be seen and a delete would leave the value, as in HBase. Both wait with the row locked
+//! (`commit_timestamp.rs`).
+//!
+//! Two sets of slots, shared by all regions, record the deletes and the values. A slot has the
+//! timestamp of one row or column while it is relevant; one that several share counts for any row.
+//! No operation waits longer than [`MAX_CLOCK_WAIT_MS`]: values are further ahead only if a caller
+//! chose the timestamp of the first, or after a series of changes in one millisecond
 //! (`new_value.rs: time_after`).
 
 use std::collections::BTreeSet;
@@ -138,6 +142,10 @@ fn digest(seed: u64, bytes: &[u8]) -> u64 {
 }
 
 fn pack(stamp: i64, tag: u64) -> u64 {
+    debug_assert!(
+        stamp >= 0 && stamp.leading_zeros() >= TAG_BITS && tag <= TAG_MASK,
+        "a timestamp and a tag fit into a slot"
+    );
     stamp.cast_unsigned() << TAG_BITS | tag
 }
 

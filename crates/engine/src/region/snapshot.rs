@@ -131,6 +131,7 @@ impl RegionSnapshot {
             "each family of a region has a store"
         );
         debug_assert!(families.is_sorted_by(|a, b| a.name < b.name), "families are in order");
+        debug_assert!(stores.iter().all(StoreSnapshot::is_in_order), "sources are in order");
         Self {
             settings: TableSettings::from(&*descriptor),
             row_check,

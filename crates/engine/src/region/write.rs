@@ -263,7 +263,7 @@ impl Region {
         });
         // With the rows locked: the timestamps of earlier operations are recorded by now.
         let now = self.commit_timestamp(|| group.iter().zip(&*results).filter_map(accepted));
-        let mut write = PreparedWrite::new(todo.snapshot);
+        let mut write = PreparedWrite::new(todo.snapshot, group.len());
         let mut recent_deletes = Vec::new();
         for (op, result) in group.iter_mut().zip(&mut *results).filter(|(_, result)| result.is_ok())
         {

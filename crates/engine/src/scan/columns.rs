@@ -47,6 +47,10 @@ enum RequestedColumns {
 
 impl ColumnTracker {
     pub(crate) fn new(columns: Option<Vec<Bytes>>, limits: VersionLimits) -> Self {
+        debug_assert!(
+            columns.as_ref().is_none_or(|columns| columns.is_sorted_by(|a, b| a < b)),
+            "requested columns are ascending, each once"
+        );
         let requested = match columns {
             None => RequestedColumns::All { current: Vec::new(), any: false },
             Some(columns) => RequestedColumns::Some { columns, index: 0 },
@@ -128,6 +132,10 @@ impl ColumnTracker {
                 self.check_wildcard_version(cell)
             }
             RequestedColumns::Some { columns, index: at } => {
+                debug_assert!(
+                    columns.get(*at).is_some_and(|column| column == cell.qualifier()),
+                    "versions are counted for the current column"
+                );
                 let timestamp = cell.timestamp();
                 if self.previous.is_some_and(|(previous, _)| previous == timestamp) {
                     return MatchCode::Skip;

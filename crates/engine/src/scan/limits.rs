@@ -159,6 +159,10 @@ impl<'a> LimitTracker<'a> {
         if cells >= self.cells_end {
             return Some(StopReason::Cells);
         }
+        debug_assert!(
+            self.next_check <= cells.saturating_add(self.check_interval_cells),
+            "the number of examined cells only rises"
+        );
         let deadline = self.deadline_ns?;
         self.rows_to_check -= 1;
         if self.rows_to_check > 0

@@ -23,6 +23,8 @@ pub(crate) struct MergingIterator {
     lazy: Vec<LazySource>,
     /// Number of files whose deferred seek was performed.
     enforced: usize,
+    /// Number of sources in the three lists.
+    count: usize,
 }
 
 /// File whose requested cells are at or after the key `bound`.
@@ -48,6 +50,7 @@ impl MergingIterator {
         sources.iter_mut().enumerate().for_each(|(rank, source)| source.set_rank(rank));
         Self {
             active: Vec::with_capacity(sources.len()),
+            count: sources.len(),
             ended: sources,
             lazy: Vec::new(),
             enforced: 0,
@@ -73,6 +76,10 @@ impl MergingIterator {
         let Some(first) = self.active.first_mut() else { return Ok(()) };
         first.next()?;
         self.reorder_first();
+        debug_assert!(
+            self.active.get(1).is_none_or(|second| order(&self.active[0], second).is_le()),
+            "the first source has the next cell"
+        );
         self.enforce_seeks()
     }
 
@@ -83,12 +90,14 @@ impl MergingIterator {
             self.ended.push(self.active.remove(0));
             return;
         };
-        let behind = self.active[1..]
-            .iter()
-            .take_while(|other| {
-                other.peek().is_some_and(|next| compare_cells(&next, &cell).is_lt())
+        let rank = self.active[0].rank();
+        // Of equal cells that of the earlier source is next, as after a seek.
+        let is_before = |other: &CellSource| {
+            other.peek().is_some_and(|next| {
+                compare_cells(&next, &cell).then_with(|| other.rank().cmp(&rank)).is_lt()
             })
-            .count();
+        };
+        let behind = self.active[1..].iter().take_while(|other| is_before(other)).count();
         if behind > 0 {
             self.active[..=behind].rotate_left(1);
         }
@@ -192,6 +201,7 @@ impl MergingIterator {
     fn gather(&mut self) {
         self.active.append(&mut self.ended);
         self.active.extend(self.lazy.drain(..).map(|waiting| waiting.source));
+        assert_eq!(self.active.len(), self.count, "no source is lost, nor are its cells");
     }
 
     fn sort(&mut self) {

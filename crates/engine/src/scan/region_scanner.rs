@@ -214,6 +214,10 @@ impl RegionScanner {
                 _ => self.next_partial_row(&mut answer, &budget, cut_rows, &mut meter)?,
             };
         }
+        assert!(
+            answer.rows_ended <= budget.rows && answer.partial_rows.len() <= budget.results,
+            "a call returns no more rows than its limits allow"
+        );
         // As in HBase, if rows may be split the scanner does not look past the cell that reached
         // the limit of bytes. The next call reports to the client that it was the last one.
         let looks_ahead = !(cut_rows && stopped == Some(StopReason::Bytes));
@@ -229,6 +233,8 @@ impl RegionScanner {
     }
 
     fn finish(&mut self, mut answer: BatchBuilder, stopped: StopReason) -> ScanBatch {
+        assert_eq!(answer.cells, answer.out.len(), "each returned cell belongs to a row");
+        assert_eq!(answer.bytes, answer.out.bytes().len(), "the last row ends with the result");
         self.last_batch_size = (answer.out.bytes().len(), answer.partial_rows.len());
         self.stats.add_rows_returned(answer.rows_ended as u64);
         self.stats.add_cells_returned(answer.out.len() as u64);

@@ -113,6 +113,10 @@ impl FileSource {
         if key_timestamp(&bound) > wanted.newest {
             set_key_timestamp(&mut bound, wanted.newest, TYPE_MAXIMUM);
         }
+        debug_assert!(
+            compare_keys(&bound, key).is_ge(),
+            "a deferred seek is at or after the requested key"
+        );
         Some(bound)
     }
 

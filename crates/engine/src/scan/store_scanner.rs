@@ -200,6 +200,7 @@ impl StoreScanner {
     /// Starts another partial row of the same row.
     #[inline]
     pub(crate) fn start_partial_row(&mut self) {
+        debug_assert!(!self.row_finished, "a partial row continues an unfinished row");
         self.row_bytes = 0;
     }
 
@@ -264,6 +265,12 @@ impl StoreScanner {
                     | MatchCode::IncludeAndSeekNextRow
             ) {
                 self.row_cells += 1;
+                debug_assert!(
+                    self.limits.limit.is_none_or(|limit| {
+                        self.row_cells <= limit.saturating_add(self.limits.offset)
+                    }),
+                    "a row has no more cells than its limit"
+                );
                 if self.row_cells > self.limits.offset {
                     self.row_bytes += cell.encoded_len() as u64;
                     if self.limits.max_row_bytes.is_some_and(|most| self.row_bytes > most) {

@@ -29,18 +29,19 @@ impl Wal {
         &self,
         mvcc: &Arc<Mvcc>,
         level: SyncLevel,
-        write: LogWrite<impl Iterator<Item = &'a [u8]>>,
+        write: LogWrite<impl Iterator<Item = &'a [u8]> + Clone>,
     ) -> Result<u64> {
         self.check()?;
         let LogWrite { region, sequence, nonce, bytes, cells } = write;
         check_body(bytes)?;
         debug_assert_eq!(sequence, mvcc.next(), "the log is in the order of the sequence ids");
+        let part_bytes = cells.clone().map(<[u8]>::len).sum::<usize>();
+        assert_eq!(part_bytes, bytes, "a record has all cells of its write");
         let mut buffer = self.buffer();
+        buffer.check_order(region, sequence);
         let before = buffer.bytes.len();
         format::write_cells(&mut buffer.bytes, region, sequence, nonce, cells);
-        let record_bytes = buffer.bytes.len() - before;
-        assert_eq!(record_bytes, format::write_bytes(bytes, nonce), "the record is whole");
-        buffer.end += record_bytes as u64;
+        buffer.end += (buffer.bytes.len() - before) as u64;
         buffer.nonces += u64::from(nonce.is_some());
         buffer.needs_fsync |= level == SyncLevel::Fsync;
         buffer.complete_later(region, mvcc, sequence);
@@ -63,6 +64,7 @@ impl Wal {
     /// the position to wait for. The caller holds the region's commit lock.
     pub(crate) fn enqueue_completion(&self, region: u64, mvcc: &Arc<Mvcc>, sequence: u64) -> u64 {
         let mut buffer = self.buffer();
+        buffer.check_order(region, sequence);
         // A group in progress completes before anything in the buffer does.
         buffer.complete_later(region, mvcc, sequence);
         // A separate position: a wait for it is a wait for the group that completes it.

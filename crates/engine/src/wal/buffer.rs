@@ -53,13 +53,18 @@ pub(super) struct Waiter {
 }
 
 impl Buffer {
+    /// Checks the sequence id of a region's next record, before the first byte of it is added.
+    pub(super) fn check_order(&self, region: u64, sequence: u64) {
+        let last = self.completions.last().filter(|last| last.region == region);
+        assert!(last.is_none_or(|last| last.sequence < sequence), "sequence ids of a region rise");
+    }
+
+    /// Advances the region's read point to a sequence id, which [`Buffer::check_order`] has
+    /// accepted, when the records so far are written.
     pub(super) fn complete_later(&mut self, region: u64, mvcc: &Arc<Mvcc>, sequence: u64) {
         match self.completions.last_mut() {
             // Sequence ids of a region ascend, so the newest completes those before it.
-            Some(last) if last.region == region => {
-                assert!(last.sequence < sequence, "sequence ids of a region rise");
-                last.sequence = sequence;
-            }
+            Some(last) if last.region == region => last.sequence = sequence,
             _ => self.completions.push(Completion { region, mvcc: Arc::clone(mvcc), sequence }),
         }
     }

@@ -223,6 +223,11 @@ pub(crate) fn write_cells<'a>(
         out.extend_from_slice(&group.to_be_bytes());
         out.extend_from_slice(&number.to_be_bytes());
     }
+    debug_assert_eq!(
+        out.len() - start,
+        RECORD_HEAD_BYTES + CELLS_HEADER_BYTES + nonce.map_or(0, |_| NONCE_BYTES),
+        "the cells of a record begin where a reader expects them"
+    );
     // The checksum of the bytes is computed while they are in the processor's cache.
     let (mut crc, mut checked) = (0, start + RECORD_HEAD_BYTES);
     for part in cells.flat_map(|part| part.chunks(CHECKSUM_CHUNK_BYTES)) {
@@ -234,11 +239,6 @@ pub(crate) fn write_cells<'a>(
     }
     crc = crc32c::crc32c_append(crc, &out[checked..]);
     seal_with(&mut out[start..], crc);
-}
-
-/// Returns the bytes of a record with this many bytes of cells.
-pub(crate) fn write_bytes(cells: usize, nonce: Option<Nonce>) -> usize {
-    RECORD_HEAD_BYTES + CELLS_HEADER_BYTES + nonce.map_or(0, |_| NONCE_BYTES) + cells
 }
 
 /// Appends a sync marker, without the checksum of its head.

@@ -223,6 +223,10 @@ impl Wal {
     pub(crate) fn resume(&self, recovered: Recovered) {
         *self.stored_nonces() = recovered.stored_nonces;
         let mut io = self.segment_writer();
+        assert!(
+            io.segment.is_none() && io.closed.is_empty(),
+            "existing segments are passed before the first write"
+        );
         io.next_number = recovered.next_number;
         io.previous_bytes = recovered.last_bytes;
         io.closed = recovered.segments.into();

@@ -150,7 +150,11 @@ fn encode(store_id: &[u8; 16], number: u64, newest_ms: i64, nonces: &[Nonce]) ->
     }
     let crc = crc32c::crc32c(&out);
     out.extend_from_slice(&crc.to_be_bytes());
-    assert_eq!(out.len(), HEADER_BYTES + nonces.len() * NONCE_BYTES + CRC_BYTES);
+    assert_eq!(
+        out.len(),
+        HEADER_BYTES + nonces.len() * NONCE_BYTES + CRC_BYTES,
+        "a file of nonces has the length that its count states"
+    );
     out
 }
 

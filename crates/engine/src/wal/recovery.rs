@@ -104,6 +104,10 @@ pub(crate) fn recover(
     // under its number is missing.
     let after_last = || listing.last_number + 1;
     out.next_number = recovery.unfinished.unwrap_or_else(after_last);
+    assert!(
+        out.segments.iter().all(|segment| segment.number < out.next_number),
+        "a new segment follows all that exist"
+    );
     for stored in nonces.iter().rev() {
         let room = MAX_NONCES.saturating_sub(out.nonces.len());
         out.nonces.extend(stored.nonces.iter().rev().take(room));

@@ -88,6 +88,10 @@ impl Wal {
         let Some(oldest) = io.closed.front() else { return Ok(()) };
         assert!(!io.needs(oldest), "a segment with cells that are in no store file is needed");
         assert_eq!(io.removals, io.durable_removals, "one removal is durable before the next");
+        assert!(
+            io.segment.as_ref().is_none_or(|open| open.segment.number > oldest.number),
+            "the segment that is written is never removed"
+        );
         self.lock.check()?;
         let path = segment_path(oldest.number);
         match self.env.fs.remove_file(&path) {

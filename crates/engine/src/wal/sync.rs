@@ -127,6 +127,10 @@ impl Wal {
             )
         };
         let length = group.len();
+        debug_assert!(
+            length == 0 || !completions.is_empty(),
+            "the records of a group make writes visible"
+        );
         let result = self.write_bytes(io, &mut group, &completions, nonces, fsync);
         if let Err(error) = &result
             && may_be_tried_again(error)
@@ -278,7 +282,10 @@ impl Wal {
                 .map_err(|error| stopped(&format!("syncing {}", name()), error))?;
             (open.durable_bytes, open.durable_length) = (open.bytes, open.length);
         }
-        debug_assert!(open.durable_bytes <= open.bytes && open.bytes <= open.length);
+        debug_assert!(
+            open.durable_bytes <= open.bytes && open.bytes <= open.length,
+            "synced bytes are written, and written bytes are in the file"
+        );
         debug_assert!(open.durable_length <= open.length, "a synced length is one of the file");
         Ok(())
     }

@@ -104,7 +104,7 @@ fn server_table_has_required_families() {
     create("hbase:quota", &["u", "q", "mine"]).unwrap();
     create("hbase:namespace", &["info"]).unwrap();
     create("quota", &["f"]).unwrap();
-    engine.take_snapshot(&SnapshotDescriptor::new("mine", "quota".parse().unwrap())).unwrap();
+    engine.create_snapshot(&SnapshotDescriptor::new("mine", "quota".parse().unwrap())).unwrap();
     engine.disable_table(&"hbase:quota".parse().unwrap()).unwrap();
     engine.drop_table(&"hbase:quota".parse().unwrap()).unwrap();
     let error = engine.clone_snapshot("mine", &"hbase:quota".parse().unwrap()).unwrap_err();
@@ -221,7 +221,7 @@ fn concurrent_conditions_on_one_row_are_serialized() {
             let op: RowOp =
                 CheckAndMutate::if_equals("row", "f", "q", old, Put::new("row").add("f", "q", new))
                     .into();
-            let result = table.apply(vec![op]).unwrap().pop().unwrap().unwrap();
+            let result = table.batch(vec![op]).unwrap().pop().unwrap().unwrap();
             successes.fetch_add(u64::from(result.processed), Ordering::Relaxed);
         }
     };

@@ -138,7 +138,7 @@ fn failed_create_or_truncate_is_retryable_without_leftovers() {
         let sim = SimEnv::new(1);
         let engine = engine(&sim, &[]);
         put(&engine, "row", "value");
-        engine.take_snapshot(&SnapshotDescriptor::new("s", name())).unwrap();
+        engine.create_snapshot(&SnapshotDescriptor::new("s", name())).unwrap();
         engine.disable_table(&name()).unwrap();
         let other = TableDescriptor::new("u".parse().unwrap()).family(FamilyDescriptor::new("f"));
         let create = || engine.create_table(other.clone(), vec![Bytes::from("m")]);
@@ -192,7 +192,7 @@ fn failed_restore_keeps_effective_descriptor() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
     put(&engine, "row", "value");
-    engine.take_snapshot(&SnapshotDescriptor::new("s", name())).unwrap();
+    engine.create_snapshot(&SnapshotDescriptor::new("s", name())).unwrap();
     engine
         .alter_table(
             TableDescriptor::clone(&engine.descriptor(&name()).unwrap())
@@ -225,7 +225,7 @@ fn descriptor_matches_manifest_after_crash_at_any_call() {
         for call in 0.. {
             let sim = SimEnv::new(1);
             let engine = engine(&sim, &[]);
-            engine.take_snapshot(&SnapshotDescriptor::new("s", name())).unwrap();
+            engine.create_snapshot(&SnapshotDescriptor::new("s", name())).unwrap();
             if is_disabled {
                 alter(&engine).unwrap();
                 engine.disable_table(&name()).unwrap();
@@ -262,7 +262,7 @@ fn disk_reserve_rejects_creation_and_allows_deletion() {
         |name: &str| TableDescriptor::new(name.parse().unwrap()).family(FamilyDescriptor::new("f"));
     engine.create_table(table("t"), Vec::new()).unwrap();
     put(&engine, "row", "value");
-    engine.take_snapshot(&SnapshotDescriptor::new("s", name())).unwrap();
+    engine.create_snapshot(&SnapshotDescriptor::new("s", name())).unwrap();
     let region = engine.regions(&name()).unwrap().remove(0).encoded_name;
     sim.fs.set_capacity(Some(sim.fs.used_bytes() + (1 << 19)));
     engine.health();

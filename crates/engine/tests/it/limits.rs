@@ -25,7 +25,7 @@ fn put(engine: &Engine, table: &TableName, row: &str) {
     let done = engine
         .table(table)
         .unwrap()
-        .apply(vec![RowOp::Put(Put::new(row.to_owned()).add("f", "q", "v"))])
+        .batch(vec![RowOp::Put(Put::new(row.to_owned()).add("f", "q", "v"))])
         .unwrap();
     done.into_iter().for_each(|result| drop(result.unwrap()));
 }
@@ -46,10 +46,10 @@ fn table_with_longest_name_splits_and_clones_on_disk() {
     engine.flush(&name).unwrap();
     let region = engine.regions(&name).unwrap().remove(0);
     engine.split_region(&region.encoded_name, Some(Bytes::from("m"))).unwrap();
-    engine.take_snapshot(&SnapshotDescriptor::new("s", name.clone())).unwrap();
+    engine.create_snapshot(&SnapshotDescriptor::new("s", name.clone())).unwrap();
     let clone = TableName::new(namespace.clone(), "c".repeat(128 - 61)).unwrap();
     engine.clone_snapshot("s", &clone).unwrap();
-    engine.take_snapshot(&SnapshotDescriptor::new("s".repeat(255), clone.clone())).unwrap();
+    engine.create_snapshot(&SnapshotDescriptor::new("s".repeat(255), clone.clone())).unwrap();
     let again = TableName::new(namespace, "d").unwrap();
     engine.clone_snapshot(&"s".repeat(255), &again).unwrap();
     for table in [&clone, &again] {
@@ -94,11 +94,11 @@ fn overlong_name_is_rejected_with_limit_before_creation() {
     let source = table("default", 128).name().clone();
     assert!(
         expect_error(
-            engine.take_snapshot(&SnapshotDescriptor::new("s".repeat(256), source.clone()))
+            engine.create_snapshot(&SnapshotDescriptor::new("s".repeat(256), source.clone()))
         )
         .contains("has 256 bytes; at most 255")
     );
-    engine.take_snapshot(&SnapshotDescriptor::new("s", source)).unwrap();
+    engine.create_snapshot(&SnapshotDescriptor::new("s", source)).unwrap();
     assert!(
         expect_error(engine.clone_snapshot("s", table("default", 129).name()))
             .contains("at most 128")

@@ -243,7 +243,7 @@ fn meta_view_follows_splits_merges_and_writes() {
     let regions = |engine: &Engine| {
         rows(engine, &scan(Bound::Included("t10,,"), Bound::Excluded("t10 ,,"), false))
     };
-    engine.table(&table).unwrap().apply(vec![Put::new("a").add("f", "q", "v").into()]).unwrap();
+    engine.table(&table).unwrap().batch(vec![Put::new("a").add("f", "q", "v").into()]).unwrap();
     let before = view(&engine);
     engine
         .split_region(&engine.regions(&table).unwrap()[0].encoded_name, Some("m".into()))
@@ -473,7 +473,7 @@ fn merged_region_lists_parents_until_they_are_cleared() {
     engine
         .table(&table)
         .unwrap()
-        .apply(vec![
+        .batch(vec![
             Put::new("a").add("f", "q", "v").into(),
             Put::new("z").add("f", "q", "v").into(),
         ])

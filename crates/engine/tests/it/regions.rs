@@ -245,7 +245,7 @@ fn row_existence_is_checked_without_copying() {
     engine
         .table(&name())
         .unwrap()
-        .apply(vec![RowOp::Put(Put::new("b").add("g", "q", "v"))])
+        .batch(vec![RowOp::Put(Put::new("b").add("g", "q", "v"))])
         .unwrap();
     let region = region(&engine, "a");
     let exists = |get: Get| {

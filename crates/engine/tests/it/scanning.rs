@@ -6,14 +6,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use halite_engine::env::sim::SimEnv;
 use halite_engine::env::{Clock, Env};
+use halite_engine::hfile::{StoreFileInfo, Writer, WriterOptions};
 use halite_engine::scan::{
     MAX_MEMORY_BYTES, MAX_MEMORY_CELLS, ReadAt, ReadStats, RegionScanner, ScanBatch, ScanLimits,
     StopReason, counted_bytes,
 };
 use halite_engine::{Engine, Options};
+use halite_types::cell::make_key;
 use halite_types::{
-    CompactionKind, Comparator, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Get, Put,
-    ReadTier, RowOp, Scan, TableDescriptor, TableName,
+    BulkLoad, CellRef, CellType, CompactionKind, Comparator, CompareOp, Delete, ErrorKind,
+    FamilyDescriptor, Filter, Get, Put, ReadTier, RowOp, Scan, TableDescriptor, TableName,
 };
 
 use crate::support::{apply, engine, format_row, name, put, region};
@@ -369,7 +371,7 @@ fn restarted_scan_sees_whole_rows_after_versions_are_dropped() {
         engine.create_table(table, Vec::new()).unwrap();
         let put = |engine: &Engine, row: &str, value: &str| {
             let put = Put::new(row.to_owned()).add("f", "q", value).add("f", "r", value);
-            engine.table(&name).unwrap().apply(vec![put.into()]).unwrap().remove(0).unwrap();
+            engine.table(&name).unwrap().batch(vec![put.into()]).unwrap().remove(0).unwrap();
         };
         put(&engine, "a", "old");
         put(&engine, "b", "old");
@@ -780,4 +782,32 @@ fn scanners_share_their_memory_limit() {
     assert_eq!(held(&three), 5);
     next(&mut one);
     assert_eq!(rows(&one.next_rows(ScanLimits::default()).unwrap()).len(), "c=".len() + LARGE);
+}
+
+/// Cells of one key and sequence id in two files that were loaded together.
+#[test]
+fn scan_and_get_read_same_of_equal_cells() {
+    // The names of the files, and with them their order, are random.
+    for seed in 1..=8 {
+        let sim = SimEnv::new(seed);
+        let engine = engine(&sim, &[]);
+        let fs = sim.env().fs;
+        fs.create_dir_all("outside/in").unwrap();
+        let files = ["a", "b"].map(|first| {
+            let path = format!("outside/in/{first}");
+            let options = WriterOptions { include_sequence_ids: false, ..WriterOptions::default() };
+            let mut writer = Writer::create(fs.create(&path).unwrap(), &path, options).unwrap();
+            for row in [first, "shared"] {
+                let key = make_key(row.as_bytes(), b"f", b"q", 1, CellType::Put.code());
+                writer.append(CellRef::new(&key, first.as_bytes(), b"", 0)).unwrap();
+            }
+            writer.finish(StoreFileInfo::default()).unwrap();
+            ("f".into(), format!("/in/{first}"))
+        });
+        engine.bulk_load(&name(), &BulkLoad { files: files.into(), ..BulkLoad::new() }).unwrap();
+        let scanned = open(&engine, &Scan::all()).next_rows(ScanLimits::default()).unwrap();
+        let get = Get::new("shared");
+        let read = region(&engine).get(&get, ReadTier::Disk, &Arc::default()).unwrap();
+        assert_eq!(rows(&scanned), format!("a=a b=b {}", format_row(&read)), "seed {seed}");
+    }
 }

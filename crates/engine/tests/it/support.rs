@@ -33,7 +33,7 @@ pub(crate) fn put(engine: &Engine, row: &str, value: &str) {
 
 /// Applies an operation that must succeed.
 pub(crate) fn apply(engine: &Engine, op: RowOp) {
-    engine.table(&name()).unwrap().apply(vec![op]).unwrap().pop().unwrap().unwrap();
+    engine.table(&name()).unwrap().batch(vec![op]).unwrap().pop().unwrap().unwrap();
 }
 
 /// Formats a row or partial row: its key, the values of its cells, and `..` if the row continues.

@@ -38,7 +38,7 @@ fn write(engine: &Engine, writer: usize) {
             ))
         };
         let own = format!("own-{writer}-{round:04}");
-        let results = engine.table(&name()).unwrap().apply(vec![put(&row), put(&own)]).unwrap();
+        let results = engine.table(&name()).unwrap().batch(vec![put(&row), put(&own)]).unwrap();
         assert!(results.iter().all(Result::is_ok));
         apply(engine, RowOp::Increment(Increment::new("count").add("f", "n", 1)));
         let row = engine.table(&name()).unwrap().get(&Get::new(own), ReadTier::Disk).unwrap();

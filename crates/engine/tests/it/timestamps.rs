@@ -127,7 +127,7 @@ fn operations_of_one_batch_are_applied_in_order() {
         Delete::new("a").into(),
         put("a", "3").into(),
     ];
-    assert!(table.apply(batch).unwrap().iter().all(Result::is_ok));
+    assert!(table.batch(batch).unwrap().iter().all(Result::is_ok));
     assert_eq!(
         (world.row("a"), world.row("b"), world.row("c"), world.waits()),
         (vec!["3@1002".into()], vec![], vec!["1@1001".into()], 2)
@@ -183,7 +183,7 @@ fn value_at_max_timestamp_rejects_successor() {
             .engine
             .table(&name())
             .unwrap()
-            .apply(vec![op])
+            .batch(vec![op])
             .unwrap()
             .pop()
             .unwrap()
@@ -250,7 +250,7 @@ fn cells_ahead_of_clock_are_superseded_in_write_order() {
         let table = world.engine.table(&name()).unwrap();
         let batch: Vec<RowOp> =
             vec![append().into(), append().into(), delete.into(), put("r", "1").into()];
-        assert!(table.apply(batch).unwrap().iter().all(Result::is_ok));
+        assert!(table.batch(batch).unwrap().iter().all(Result::is_ok));
         assert_eq!(world.row("r"), ["1@1015"]);
     }
 }

@@ -133,7 +133,7 @@ fn bloom_prefix_length_must_be_valid_row_length() {
     engine
         .table(&name())
         .unwrap()
-        .apply(vec![Put::new("r").add("f", "q", "v").into()])
+        .batch(vec![Put::new("r").add("f", "q", "v").into()])
         .unwrap()
         .pop()
         .unwrap()
@@ -155,7 +155,7 @@ fn unreachable_min_compaction_files_is_accepted() {
             engine
                 .table(&name())
                 .unwrap()
-                .apply(vec![Put::new("r").add("f", "q", "v").into()])
+                .batch(vec![Put::new("r").add("f", "q", "v").into()])
                 .unwrap()
                 .pop()
                 .unwrap()
@@ -186,7 +186,7 @@ fn table_overrides_cell_size_and_compaction_file_limits() {
         let result = engine
             .table(&name())
             .unwrap()
-            .apply(vec![Put::new("r").add("f", "q", vec![7; bytes]).into()])
+            .batch(vec![Put::new("r").add("f", "q", vec![7; bytes]).into()])
             .unwrap()
             .pop()
             .unwrap();

@@ -51,7 +51,7 @@ const CHANGES: [(&str, fn(&Store)); 6] = [
     ("a snapshot", |store| {
         store
             .engine()
-            .take_snapshot(&halite::SnapshotDescriptor::new("s", "t".parse().unwrap()))
+            .create_snapshot(&halite::SnapshotDescriptor::new("s", "t".parse().unwrap()))
             .unwrap();
     }),
     ("an altered table", |store| {

@@ -486,7 +486,7 @@ fn snapshots_and_clones_are_restored_with_manifest() {
     let sim = SimEnv::new(8);
     let opened = store(&sim);
     put(&opened, "t", 0..10);
-    opened.engine().take_snapshot(&SnapshotDescriptor::new("s", "t".parse().unwrap())).unwrap();
+    opened.engine().create_snapshot(&SnapshotDescriptor::new("s", "t".parse().unwrap())).unwrap();
     opened.engine().clone_snapshot("s", &"c".parse().unwrap()).unwrap();
     put(&opened, "t", 5..15);
     opened.flush(&"t".parse().unwrap()).unwrap();

@@ -70,10 +70,7 @@ impl Context {
             health: HealthMonitor::new(&engine.health()),
             buffers: Buffers::new(&config.limits),
             scanner_memory: Buffers::for_scanners(&config.limits),
-            nonces: NonceManager::new(
-                config.limits.nonce_grace_period_ms,
-                &engine.take_replayed_nonces(),
-            ),
+            nonces: NonceManager::new(config.limits.nonce_grace_period_ms),
             handler_pool: reader_pool,
             admin_pool,
             waiting_calls: Arc::new(Semaphore::new(

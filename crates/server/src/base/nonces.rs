@@ -54,18 +54,11 @@ pub(crate) struct NonceGuard<'a> {
 }
 
 impl NonceManager {
-    /// Retains outcomes for at least `keep_ms` milliseconds, up to the size limit. The operations
-    /// in `applied`, from before the start and newest first, count as applied now.
-    pub(crate) fn new(keep_ms: u64, applied: &[Nonce]) -> Self {
-        let hasher = RandomState::new();
-        let applied = applied
-            .iter()
-            .take(MAX_NONCES_PER_GENERATION)
-            .map(|nonce| hasher.hash_one(nonce))
-            .collect();
+    /// Retains outcomes for at least `keep_ms` milliseconds, up to the size limit.
+    pub(crate) fn new(keep_ms: u64) -> Self {
         let known = NonceTable {
             in_progress: HashSet::new(),
-            applied,
+            applied: HashSet::new(),
             previous: HashSet::new(),
             since: Instant::now(),
             waiting: 0,
@@ -73,9 +66,18 @@ impl NonceManager {
         Self {
             table: Mutex::new(known),
             ended: Condvar::new(),
-            hasher,
+            hasher: RandomState::new(),
             generation: Duration::from_millis(keep_ms),
         }
+    }
+
+    /// Counts operations from before the start, newest first, as applied now.
+    pub(crate) fn add_replayed(&self, replayed: &[Nonce]) {
+        let digests = replayed
+            .iter()
+            .take(MAX_NONCES_PER_GENERATION)
+            .map(|nonce| self.hasher.hash_one(nonce));
+        self.lock().applied.extend(digests);
     }
 
     /// Begins an operation; without a nonce it is always the first. Blocks while the same operation
@@ -175,7 +177,7 @@ mod tests {
 
     #[test]
     fn nonce_applies_once_per_group_and_zero_always() {
-        let nonces = NonceManager::new(60_000, &[]);
+        let nonces = NonceManager::new(60_000);
         assert!(is_first(&nonces, 1, 7));
         assert!(!is_first(&nonces, 1, 7));
         assert!(is_first(&nonces, 2, 7));
@@ -184,14 +186,15 @@ mod tests {
 
     #[test]
     fn nonces_recovered_at_start_count_as_applied() {
-        let nonces = NonceManager::new(60_000, &[Nonce { group: 1, number: 7 }]);
+        let nonces = NonceManager::new(60_000);
+        nonces.add_replayed(&[Nonce { group: 1, number: 7 }]);
         assert!(!is_first(&nonces, 1, 7));
         assert!(is_first(&nonces, 1, 8));
     }
 
     #[test]
     fn newest_nonces_are_kept_within_bound() {
-        let nonces = NonceManager::new(3_600_000, &[]);
+        let nonces = NonceManager::new(3_600_000);
         let most = MAX_NONCES_PER_GENERATION as u64;
         assert!((1..=2 * most + 1).all(|number| is_first(&nonces, 1, number)));
         assert!((most + 2..=2 * most + 1).all(|number| !is_first(&nonces, 1, number)));
@@ -201,14 +204,14 @@ mod tests {
 
     #[test]
     fn nonce_of_failed_operation_is_reusable() {
-        let nonces = NonceManager::new(60_000, &[]);
+        let nonces = NonceManager::new(60_000);
         drop(nonces.begin(to_nonce(1, 7)));
         assert!(is_first(&nonces, 1, 7));
     }
 
     #[test]
     fn concurrent_retry_waits_for_first_attempt() {
-        let nonces = NonceManager::new(60_000, &[]);
+        let nonces = NonceManager::new(60_000);
         let NonceState::First(first) = nonces.begin(to_nonce(1, 7)) else {
             panic!("nobody else has begun it")
         };

@@ -917,7 +917,7 @@ mod tests {
         rig.create("t", &["f"], &["m"]);
         let table = rig.context.engine.table(&name("t")).unwrap();
         let large = |row: &'static str| RowOp::from(Put::new(row).add("f", "q", vec![7; 3 << 20]));
-        table.apply(["a", "b", "c", "d", "x", "y", "z"].map(large).to_vec()).unwrap();
+        table.batch(["a", "b", "c", "d", "x", "y", "z"].map(large).to_vec()).unwrap();
         let mut block = Vec::new();
         let put = |row: &'static str, family: &'static str| Put::new(row).add(family, "q", row);
         let mut wrong = get("a");
@@ -1054,7 +1054,7 @@ mod tests {
         let table = rig.context.engine.table(&name("t")).unwrap();
         let large =
             |row: &'static str| RowOp::from(Put::new(row).add("f", "q", vec![7; 200 << 10]));
-        table.apply(vec![large("a"), large("b")]).unwrap();
+        table.batch(vec![large("a"), large("b")]).unwrap();
         let region =
             convert::region::specifier(&rig.context.engine.regions(&name("t")).unwrap()[0]);
         let mut block = Vec::new();

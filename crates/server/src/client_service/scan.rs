@@ -618,7 +618,7 @@ mod tests {
         rig.create("t", &["f"], &[]);
         let table = rig.context.engine.table(&name("t")).unwrap();
         table
-            .apply(
+            .batch(
                 ["a", "b"]
                     .map(|row| halite_types::Put::new(row).add("f", "q", vec![7; 1 << 20]).into())
                     .to_vec(),

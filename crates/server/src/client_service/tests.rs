@@ -37,7 +37,7 @@ fn large_memory_reads_run_on_reader_threads() {
         convert::region::specifier(&rig.context.engine.regions(&"t".parse().unwrap()).unwrap()[0]);
     for (row, bytes) in [("large", 9 << 20), ("middle", 100 << 10), ("small", 10)] {
         let put = Put::new(row).add("f", "q", vec![7; bytes]).into();
-        rig.context.engine.table(&"t".parse().unwrap()).unwrap().apply(vec![put]).unwrap();
+        rig.context.engine.table(&"t".parse().unwrap()).unwrap().batch(vec![put]).unwrap();
     }
     let get = |row: &'static str| pb::Get { row: row.into(), ..pb::Get::default() };
     for (row, inline) in [("large", false), ("middle", true), ("small", true)] {
@@ -235,7 +235,7 @@ fn costly_filter_comparison_is_not_run_inline() {
         .engine
         .table(&"t".parse().unwrap())
         .unwrap()
-        .apply(puts.map(Into::into).to_vec())
+        .batch(puts.map(Into::into).to_vec())
         .unwrap();
     let get = |row: &'static str, filter: &Filter| pb::Get {
         row: row.into(),

@@ -55,7 +55,7 @@ impl Web {
             engine.create_table(table, Vec::new()).unwrap();
         }
         let table = engine.table(&"t1".parse().unwrap()).unwrap();
-        table.apply(vec![Put::new("row").add("f", "q", "value").into()]).unwrap();
+        table.batch(vec![Put::new("row").add("f", "q", "value").into()]).unwrap();
         for _ in 0..2 {
             table.get(&Get::new("row"), ReadTier::Disk).unwrap();
         }
@@ -388,7 +388,7 @@ async fn only_reads_of_many_cells_use_handler_thread() {
     let table = web.engine.table(&"t1".parse().unwrap()).unwrap();
     for (row, cells) in [("half", 1001), ("long", 2001)] {
         table
-            .apply(vec![
+            .batch(vec![
                 (0..cells)
                     .fold(Put::new(row), |put, at| put.add("f", format!("{at:06}"), "v"))
                     .into(),
@@ -433,7 +433,7 @@ async fn probes_and_metrics_distinguish_full_disk_from_stopped_store() {
     let table = web.engine.table(&"t1".parse().unwrap()).unwrap();
     let put = || {
         table
-            .apply(vec![Put::new("row").add("f", "q", "value").into()])
+            .batch(vec![Put::new("row").add("f", "q", "value").into()])
             .and_then(|mut results| results.remove(0))
     };
     let probed = async || {

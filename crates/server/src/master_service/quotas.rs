@@ -71,7 +71,7 @@ fn read(table: &Table, row: &str, qualifier: &str) -> Result<Option<Bytes>, Call
 }
 
 fn write(table: &Table, op: impl Into<RowOp>) -> Result<(), CallError> {
-    table.apply(vec![op.into()])?.into_iter().try_for_each(|result| result.map(|_| ()))?;
+    table.batch(vec![op.into()])?.into_iter().try_for_each(|result| result.map(|_| ()))?;
     Ok(())
 }
 
@@ -190,7 +190,7 @@ pub(super) fn record_usage(
     if ops.is_empty() {
         Ok(())
     } else {
-        table.apply(ops)?.into_iter().try_for_each(|result| result.map(drop))
+        table.batch(ops)?.into_iter().try_for_each(|result| result.map(drop))
     }
 }
 

@@ -82,7 +82,7 @@ fn take_now(engine: &Engine, snapshot: SnapshotDescriptor) -> Result<(), CallErr
     } else {
         snapshot.kind
     };
-    Ok(engine.take_snapshot(&snapshot.kind(kind))?)
+    Ok(engine.create_snapshot(&snapshot.kind(kind))?)
 }
 
 /// Handles `IsSnapshotDone`: the snapshot is done, in progress, failed or unknown.

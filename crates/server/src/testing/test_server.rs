@@ -173,7 +173,7 @@ impl TestServer {
             .iter()
             .map(|row| RowOp::from(Put::new((*row).to_owned()).add("f", "q", "value")))
             .collect();
-        let results = self.context.engine.table(&name(table)).unwrap().apply(ops).unwrap();
+        let results = self.context.engine.table(&name(table)).unwrap().batch(ops).unwrap();
         results.into_iter().for_each(|result| drop(result.unwrap()));
     }
 

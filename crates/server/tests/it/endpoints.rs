@@ -55,7 +55,7 @@ fn numbers(server: &Server, numbers: &[(&'static str, i64)]) {
         .engine
         .table(&crate::server::name())
         .unwrap()
-        .apply(numbers.iter().map(put).collect())
+        .batch(numbers.iter().map(put).collect())
         .unwrap();
 }
 

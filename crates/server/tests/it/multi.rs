@@ -129,7 +129,7 @@ fn large_gets_are_returned_whole_and_in_order() {
     let rows = ["a", "b", "c", "d"];
     for (row, cells) in rows.into_iter().zip([1500, 1500, 2500, 1]) {
         let put = (0..cells).fold(Put::new(row), |put, at| put.add("f", format!("{at:06}"), "v"));
-        server.engine.table(&name()).unwrap().apply(vec![put.into()]).unwrap();
+        server.engine.table(&name()).unwrap().batch(vec![put.into()]).unwrap();
     }
     let told = send_multi(
         &mut server.client(),

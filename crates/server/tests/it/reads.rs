@@ -167,7 +167,7 @@ fn oversized_row_is_rejected_and_readable_in_parts() {
     let put = (0..20).fold(halite_types::Put::new("a"), |put, column| {
         put.add("f", format!("q{column}"), "x".repeat(1000))
     });
-    server.engine.table(&crate::server::name()).unwrap().apply(vec![put.into()]).unwrap();
+    server.engine.table(&crate::server::name()).unwrap().batch(vec![put.into()]).unwrap();
     let mut client = server.client();
     let refusals = [
         client.call::<service::ClientGet>(&get(&server, "a")).map(drop),

@@ -339,7 +339,7 @@ fn partial_rows_are_sent_only_to_capable_clients() {
     let put = (0..4).fold(halite_types::Put::new("a"), |put, column| {
         put.add("f", format!("q{column}"), "x".repeat(100))
     });
-    server.engine.table(&crate::server::name()).unwrap().apply(vec![put.into()]).unwrap();
+    server.engine.table(&crate::server::name()).unwrap().batch(vec![put.into()]).unwrap();
     let mut client = server.client();
     let scan = || pb::Scan { max_result_size: Some(200), ..Default::default() };
     let cells = |told: &DecodedResponse<pb::ScanResponse>| {

@@ -161,7 +161,7 @@ impl Server {
         let put =
             |(row, value): &(&str, &str)| Put::new((*row).to_owned()).add("f", "q", *value).into();
         let results =
-            self.engine.table(&name()).unwrap().apply(rows.iter().map(put).collect()).unwrap();
+            self.engine.table(&name()).unwrap().batch(rows.iter().map(put).collect()).unwrap();
         results.into_iter().for_each(|result| drop(result.unwrap()));
     }
 

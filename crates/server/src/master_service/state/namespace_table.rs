@@ -55,7 +55,7 @@ impl NamespaceTable {
         if changes.is_empty() {
             return Ok(());
         }
-        table.apply(changes)?.into_iter().try_for_each(|result| result.map(drop))
+        table.batch(changes)?.into_iter().try_for_each(|result| result.map(drop))
     }
 }
 

@@ -133,7 +133,7 @@ fn namespace_table_is_restored_after_client_changes() {
     let rig = TestServer::new();
     let table = rig.context.engine.table(&"hbase:namespace".parse().unwrap()).unwrap();
     let ops = vec![Put::new("odd").add("info", "d", "x").into(), Delete::new("default").into()];
-    table.apply(ops).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
+    table.batch(ops).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
     drop(table);
     assert_eq!(rows_read(&rig), ["hbase", "odd"]);
     let rig = rig.restarted();
@@ -187,7 +187,7 @@ fn foreign_rows_in_namespace_table_are_deleted_in_batches() {
     let ops = (0..1_500)
         .map(|row| Put::new(format!("foreign{row}")).add("info", "x", "x").into())
         .collect();
-    table.apply(ops).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
+    table.batch(ops).unwrap().into_iter().for_each(|result| drop(result.unwrap()));
     drop(table);
     let rig = rig.restarted();
     assert!((3..1_000).contains(&rows_read(&rig).len()));

@@ -313,7 +313,7 @@ fn table_is_enabled_at_start_without_space_quota() {
     rig.context.engine.flush(&name("t")).unwrap();
     limit_space(&rig, 1);
     let quotas = rig.context.engine.table(&name("hbase:quota")).unwrap();
-    quotas.apply(vec![halite_types::Delete::new("n.default").into()]).unwrap();
+    quotas.batch(vec![halite_types::Delete::new("n.default").into()]).unwrap();
     drop(quotas);
     assert!(rig.restarted().context.engine.is_enabled(&name("t")).unwrap());
 }

@@ -1,0 +1,195 @@
+//! Checks of a table before it is created or altered: name, families, attributes and split keys.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use halite_types::key::to_string_binary;
+use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
+use halite_types::{Error, ErrorKind, Result, TableDescriptor, TableName};
+use prost::Message as _;
+
+use super::namespaces::check_exists;
+use crate::catalog::messages::TableSchema;
+use crate::catalog::{Catalog, layout, meta};
+use crate::hfile::Compression;
+use crate::options::Options;
+
+/// Maximum bytes of a table's descriptor. The manifest contains all of them and is rewritten at
+/// every change.
+const MAX_DESCRIPTOR_BYTES: usize = 1 << 20;
+
+/// Checks that a table with this name can be created.
+pub(super) fn check_is_new(catalog: &Catalog, name: &TableName) -> Result<()> {
+    if catalog.tables.contains_key(name) || *name == meta::table_name() {
+        return Err(Error::new(
+            ErrorKind::TableExists,
+            format!("table {name} exists already; choose another name or drop it first"),
+        ));
+    }
+    check_exists(&catalog.namespaces, name.namespace())?;
+    check_name_bytes(name)
+}
+
+/// Tables that a server maintains for HBase clients, and their families. The server cannot store
+/// its rows in other families.
+const SERVED: [(&str, &[&[u8]]); 2] = [("namespace", &[b"info"]), ("quota", &[b"q", b"u"])];
+
+/// Checks that a table has the families that a server needs in a table with this name.
+pub(super) fn check_served_families(table: &TableDescriptor) -> Result<()> {
+    let name = table.name();
+    let served = SERVED
+        .iter()
+        .find(|(served, _)| name.namespace() == SYSTEM_NAMESPACE && name.qualifier() == *served);
+    let Some((_, families)) = served
+        .filter(|(_, families)| families.iter().any(|family| table.find_family(family).is_none()))
+    else {
+        return Ok(());
+    };
+    let families: Vec<_> = families.iter().map(|family| to_string_binary(family)).collect();
+    Err(Error::invalid(format!(
+        "table {name}: a server keeps its own rows in a table of this name, in {}; choose another \
+         name, or leave it to the server to make it",
+        families.join(" and ")
+    )))
+}
+
+/// Checks the length of a table name. A name that is too long for link names would work until a
+/// snapshot of the table is cloned.
+fn check_name_bytes(name: &TableName) -> Result<()> {
+    let namespace =
+        if name.namespace() == DEFAULT_NAMESPACE { 0 } else { name.namespace().len() + 1 };
+    let (bytes, most) = (namespace + name.qualifier().len(), layout::MAX_TABLE_NAME_BYTES);
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "table {name}: its name, with its namespace, has {bytes} bytes; at most {most} are \
+         allowed, so that the names of links to its files fit on the disk; choose a shorter one"
+    )))
+}
+
+/// Checks that the manifest has room for the descriptor of a table.
+pub(super) fn check_descriptor_bytes(descriptor: &TableDescriptor) -> Result<()> {
+    let bytes = TableSchema::from(descriptor).encoded_len();
+    if bytes <= MAX_DESCRIPTOR_BYTES {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "table {}: its descriptor has {bytes} bytes; at most {MAX_DESCRIPTOR_BYTES} are allowed, \
+         shorten its attributes",
+        descriptor.name()
+    )))
+}
+
+/// Checks that the directory names of the families fit and are unique. A directory is named after
+/// its family. If the name is not UTF-8, each byte except ASCII letters and digits takes three
+/// characters.
+pub(super) fn check_family_directories(descriptor: &TableDescriptor) -> Result<()> {
+    let mut taken = BTreeMap::new();
+    for family in descriptor.families() {
+        let directory = layout::family_directory_name(family.name());
+        let (table, name) = (descriptor.name(), to_string_binary(family.name()));
+        if directory.len() > layout::MAX_FILE_NAME_BYTES {
+            return Err(Error::invalid(format!(
+                "table {table}: the directory of family {name} would have a name over {} bytes; \
+                 choose a shorter family name, or one that is text",
+                layout::MAX_FILE_NAME_BYTES
+            )));
+        }
+        if let Some(other) = taken.insert(directory, family.name()) {
+            return Err(Error::invalid(format!(
+                "table {table}: the families {} and {name} would have one directory; choose \
+                 another name for one of them",
+                to_string_binary(other)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Rejects attributes that would appear to be in effect and are not: codecs that are not built in,
+/// encryption, coprocessors. An unchanged attribute is accepted, since the store may be from an
+/// earlier version.
+pub(super) fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor>) -> Result<()> {
+    let refuse = |what: String| {
+        Err(Error::new(ErrorKind::Unsupported, format!("table {}: {what}", new.name())))
+    };
+    for family in new.families() {
+        let before = old.and_then(|table| table.find_family(family.name()));
+        let (name, codec) = (to_string_binary(family.name()), family.compression());
+        if Compression::from_name(&codec).is_some_and(|codec| !codec.is_readable())
+            && before.is_none_or(|before| before.compression() != codec)
+        {
+            return refuse(format!(
+                "family {name} asks for COMPRESSION {codec}, which is not built in; set it to NONE \
+                 or GZ"
+            ));
+        }
+        let cipher = family.attributes.get("ENCRYPTION").filter(|cipher| !cipher.is_empty());
+        if cipher.is_some()
+            && cipher != before.and_then(|before| before.attributes.get("ENCRYPTION"))
+        {
+            return refuse(format!(
+                "family {name} asks for ENCRYPTION, and files are not encrypted; leave it out, and \
+                 put the store on an encrypted disk"
+            ));
+        }
+    }
+    let is_new = |(name, class): &(&String, &String)| {
+        old.is_none_or(|table| table.attributes.get(*name) != Some(*class))
+    };
+    match new
+        .attributes
+        .iter()
+        .filter(is_new)
+        .find(|(name, class)| is_foreign_coprocessor(name, class))
+    {
+        Some((name, class)) => refuse(format!(
+            "{name} names {class:?}, and no class of Java's can be loaded; leave it out"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Returns `true` if an attribute names a coprocessor that is not built into the server:
+/// `path|class|priority|arguments`.
+fn is_foreign_coprocessor(attribute: &str, value: &str) -> bool {
+    const BUILT_IN: [&str; 2] = ["AggregateImplementation", "MultiRowMutationEndpoint"];
+    let class = value.split('|').nth(1).unwrap_or(value).trim();
+    let name = class.strip_prefix("org.apache.hadoop.hbase.coprocessor.");
+    attribute.to_ascii_lowercase().starts_with("coprocessor$")
+        && name.is_none_or(|name| !BUILT_IN.contains(&name))
+}
+
+/// Checks that a table may be created with this number of regions.
+pub(super) fn check_region_count(options: &Options, name: &TableName, count: usize) -> Result<()> {
+    let most = options.max_regions_per_table;
+    if most > 0 && count > most {
+        return Err(Error::invalid(format!(
+            "table {name}: {count} regions at once are over the limit of {most}; give fewer split \
+             keys, or raise max_regions_per_table"
+        )));
+    }
+    Ok(())
+}
+
+/// Returns the start keys of the regions: the empty key and the split keys, in order.
+pub(super) fn region_starts(table: &TableName, splits: Vec<Bytes>) -> Result<Vec<Bytes>> {
+    let mut starts = BTreeSet::from([Bytes::new()]);
+    for split in splits {
+        if split.is_empty() {
+            return Err(Error::invalid(format!(
+                "table {table}: a split key is empty; the first region begins there anyway, leave \
+                 it out"
+            )));
+        }
+        layout::check_region_start(table, &split)?;
+        if !starts.insert(split.clone()) {
+            return Err(Error::invalid(format!(
+                "table {table}: split key {} is given twice",
+                to_string_binary(&split)
+            )));
+        }
+    }
+    Ok(starts.into_iter().collect())
+}
