@@ -22,7 +22,7 @@ use crate::base::call::{Call, CallError};
 use crate::base::call_step::{CallOutcome, CallStep, Executor};
 use crate::base::context::Context;
 use crate::base::handler_pool::Continuation;
-use crate::base::inline::{InlineBudget, executor};
+use crate::base::inline;
 use crate::base::metrics::ExceptionClass;
 use crate::base::operations::Operations;
 use crate::config::DispatchMode;
@@ -31,6 +31,7 @@ use crate::services::Services;
 
 /// Maximum wait of a call for network buffers, after which the client receives a retryable error.
 const ROOM_WAIT: Duration = Duration::from_secs(10);
+
 /// Response on its way to the connection.
 pub(crate) struct CallResponse {
     pub(crate) call_id: u32,
@@ -87,7 +88,7 @@ pub(crate) fn dispatch(
 ) -> Option<CallResponse> {
     let context = &services.context;
     let is_client = call.method.service() == Service::Client;
-    match (executor(call.method, call.bytes), context.config.dispatch_mode) {
+    match (inline::executor(call.method, call.bytes), context.config.dispatch_mode) {
         (Executor::Inline | Executor::Handler, DispatchMode::Inline) if is_client => {
             let mut progress = advance(call, || services.answer(call, Executor::Handler));
             loop {
@@ -117,12 +118,12 @@ pub(crate) fn dispatch(
 fn attempt_inline(services: &Services, call: &Arc<Call>) -> CallStep {
     match services.answer(call, Executor::Inline) {
         CallStep::Done(CallOutcome::Ready(Ok(reply)))
-            if !InlineBudget::allows_reply(call, &reply) =>
+            if !inline::allows_reply(call, &reply) =>
         {
             CallStep::Deferred(Box::new(move || CallStep::Done(CallOutcome::Ready(Ok(reply)))))
         }
         CallStep::Done(CallOutcome::AfterCommit(ticket, reply))
-            if !InlineBudget::allows_reply(call, &reply) =>
+            if !inline::allows_reply(call, &reply) =>
         {
             CallStep::Deferred(Box::new(move || {
                 CallStep::Done(CallOutcome::AfterCommit(ticket, reply))
@@ -248,7 +249,8 @@ impl QueuedCall {
         self.resume(work)
     }
 
-    /// Answers a call that has not started.
+    /// Answers a call with an error instead of running the rest of it. An attempt on the connection's
+    /// task may have done a part of its work, which stays done.
     fn reject(self, fault: CallError) {
         self.context.metrics.queued_bytes.subtract(self.bytes);
         self.context.metrics.calls_rejected.add(1);

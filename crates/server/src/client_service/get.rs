@@ -14,7 +14,7 @@ use super::region::{self, RequestTarget};
 use crate::base::call::{Call, CallError, Peer, Reply};
 use crate::base::call_step::{CallStep, Executor};
 use crate::base::context::Context;
-use crate::base::inline::InlineBudget;
+use crate::base::inline;
 use crate::base::quota::{EstimatedUsage, OperationQuota};
 
 /// First version of the Java client that reads the cells of a get after the message. HBase sends
@@ -29,6 +29,8 @@ pub(super) struct ParsedGet {
     needs_metrics: bool,
     /// `true` if setup takes much work before the first cell is read.
     has_expensive_setup: bool,
+    /// Estimated memory of the filter in bytes.
+    filter_bytes: usize,
 }
 
 /// Read tier of a get, and the quota and statistics that record it.
@@ -71,7 +73,7 @@ pub(super) fn get(
         return Ok(reply(&call.peer, found));
     }
     let (context, waiting) = (Arc::clone(context), Arc::clone(call));
-    Ok(decode::defer_decoded(call, 0, move || {
+    Ok(decode::defer_decoded(call, query.filter_bytes, move || {
         let reading =
             GetContext { tier: ReadTier::Disk, quota: charge.as_ref(), stats: Arc::default() };
         let found = query.run(&context, &waiting.peer, &target, &reading)?;
@@ -86,14 +88,21 @@ impl ParsedGet {
                         getClosestRowBefore removed in hbase-2.0.0 replaced by reverse Scan.";
             return Err(CallError::new(ExceptionKind::UnknownProtocol, text));
         }
-        let (existence_only, wants_metrics) = (get.existence_only(), get.query_metrics_enabled());
+        let (existence_only, needs_metrics) = (get.existence_only(), get.query_metrics_enabled());
+        let filter_bytes = inline::filter_bytes(get.filter.as_ref());
         let get = convert::get::from_proto(get)?;
         Ok(Self {
             existence_only,
-            needs_metrics: wants_metrics,
-            has_expensive_setup: !InlineBudget::allows_filter(get.selection.filter.as_ref()),
+            needs_metrics,
+            filter_bytes,
+            has_expensive_setup: !inline::allows_filter(get.selection.filter.as_ref()),
             get,
         })
+    }
+
+    /// Returns the estimated memory of the decoded filter in bytes.
+    pub(super) fn filter_bytes(&self) -> usize {
+        self.filter_bytes
     }
 
     /// Reads the row. Returns `None` if memory does not contain it, if it is large enough to take

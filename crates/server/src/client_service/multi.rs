@@ -31,7 +31,7 @@ use crate::base::buffers::MemoryReservation;
 use crate::base::call::{Call, CallError, Reply};
 use crate::base::call_step::{CallOutcome, CallStep, Executor};
 use crate::base::context::Context;
-use crate::base::inline::InlineBudget;
+use crate::base::inline::{self, InlineBudget};
 use crate::base::metrics::ExceptionClass;
 use crate::base::nonces::to_nonce;
 use crate::base::operations::Operations;
@@ -61,9 +61,8 @@ struct MultiExecution {
     /// Bytes of the response at which the turn on the thread ends.
     slice_end: usize,
     ticket: CommitTicket,
-    /// Bytes of the decompressed cell block and of decoded atomic actions, in addition to the
-    /// message.
-    decoded_bytes: usize,
+    /// Bytes of the decompressed cell block, in addition to the message.
+    decompressed_bytes: usize,
     /// Bytes of the cells inside the messages of the mutations decoded so far.
     inside: usize,
 }
@@ -123,7 +122,7 @@ pub(super) fn multi(
         return Ok(decode::defer_undecoded(context, call, multi));
     };
     let _ = call.operations.set(Operations::from_multi(&request));
-    let decoded_bytes = decode::decompressed_bytes(call, &cells);
+    let decompressed_bytes = decode::decompressed_bytes(call, &cells);
     let mut run = MultiExecution {
         cells,
         response: pb::MultiResponse {
@@ -145,13 +144,11 @@ pub(super) fn multi(
         reservation: MemoryReservation::new(&call.peer.account),
         slice_end: usize::MAX,
         ticket: CommitTicket::ready(),
-        decoded_bytes,
+        decompressed_bytes,
         inside: 0,
     };
     if lane == Executor::Inline && run.run(ReadTier::Memory).is_err() {
-        // A deferred call waits with its decoded data, including the response so far.
-        let bytes = run.decoded_bytes + run.inside + run.response_cells.memory;
-        return Ok(decode::defer_decoded(call, bytes, move || Ok(run.end())));
+        return Ok(decode::defer_decoded(call, run.held_bytes(), move || Ok(run.end())));
     }
     Ok(run.end())
 }
@@ -172,6 +169,21 @@ impl MultiExecution {
             self.ticket,
             reply.with_reservation(self.reservation),
         ))
+    }
+
+    /// Returns the bytes that a deferred call holds in addition to its message: decoded data, and
+    /// the response so far.
+    fn held_bytes(&self) -> usize {
+        // These actions include those before them, and their conditions are not decoded here.
+        let inside = self.atomic.as_ref().map_or(self.inside, |atomic| atomic.inside);
+        let filter_bytes = self
+            .batch
+            .as_ref()
+            .and_then(|batch| batch.parsed_get.as_ref())
+            .map_or(0, ParsedGet::filter_bytes);
+        [self.decompressed_bytes, inside, filter_bytes, self.response_cells.memory]
+            .into_iter()
+            .fold(0, usize::saturating_add)
     }
 
     fn run(&mut self, tier: ReadTier) -> Result<(), WouldBlock> {
@@ -435,7 +447,7 @@ impl MultiExecution {
             return Ok(Ok(op));
         }
         let inside = self.inside.saturating_add(convert::mutate::inside_bytes(mutation));
-        if tier == ReadTier::Memory && !InlineBudget::allows_inside(inside) {
+        if tier == ReadTier::Memory && !inline::allows_inside(inside) {
             return Err(WouldBlock);
         }
         let op = convert::mutate::check_inside(inside)
@@ -525,7 +537,7 @@ impl MultiExecution {
         } else {
             let inside = self.atomic_inside();
             if tier == ReadTier::Memory
-                && (!InlineBudget::allows_inside(inside) || self.atomic_reads_first())
+                && (!inline::allows_inside(inside) || self.atomic_reads_first())
             {
                 return Err(WouldBlock);
             }
@@ -587,9 +599,6 @@ impl MultiExecution {
                 let Some(applied) =
                     atomic.mutations.try_apply(context, peer, &atomic.region, atomic.nonce)
                 else {
-                    self.decoded_bytes = self
-                        .decoded_bytes
-                        .saturating_add(atomic.inside.saturating_sub(self.inside));
                     self.atomic = Some(atomic);
                     return Err(WouldBlock);
                 };

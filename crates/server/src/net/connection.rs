@@ -411,6 +411,7 @@ impl<'a> Task<'a> {
             received: Instant::now(),
             peer: Arc::clone(&self.peer),
             limits: self.limits,
+            message_bytes: std::sync::OnceLock::new(),
             decoded_bytes: AtomicUsize::default(),
             operations: std::sync::OnceLock::new(),
             #[cfg(test)]
