@@ -55,7 +55,7 @@ impl Services {
         }
         Ok(Self {
             client: Arc::new(ClientService::new(Arc::clone(&context))),
-            admin: Arc::default(),
+            admin: Arc::new(AdminService::new(Arc::clone(&context))),
             master,
             context,
         })
@@ -68,7 +68,7 @@ impl Services {
             Service::ClientMeta | Service::BootstrapNode | Service::ConnectionRegistry => {
                 registry::answer(&self.context, call).into()
             }
-            Service::Admin => admin_service::answer(&self.admin, &self.context, call).into(),
+            Service::Admin => admin_service::answer(&self.admin, call).into(),
             _ => master_service::answer(&self.master, call).into(),
         }
     }

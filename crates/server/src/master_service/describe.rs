@@ -2,19 +2,20 @@
 
 use std::collections::HashSet;
 
+use halite_engine::Engine;
 use halite_engine::scan::filter::FullMatch;
 use halite_types::schema::DEFAULT_NAMESPACE;
 use halite_types::{TableDescriptor, TableName};
-use halite_wire::convert::schema::table_name_to_proto;
+use halite_wire::convert::schema::{table_name_to_proto, to_proto, with_defaults};
 use halite_wire::proto as pb;
 use pb::table_state::State;
 
+use super::errors::table_not_found;
 use super::lookup::{check_exists, check_namespace};
 use super::request_context::RequestContext;
 use crate::base::call::CallError;
-use crate::base::errors::table_not_found;
 use crate::base::names::{is_meta, is_system, meta_table, table_name};
-use crate::base::schema;
+use crate::base::schema::meta_descriptor;
 
 /// Filter of a list of tables.
 #[derive(Default)]
@@ -64,11 +65,18 @@ fn matching(mut names: Vec<TableName>, regex: &str) -> Result<Vec<TableName>, Ca
 
 /// Returns the schemas of tables, without those that no longer exist.
 fn schemas(asked: &RequestContext<'_>, names: &[TableName]) -> Vec<pb::TableSchema> {
-    let of = |name: &TableName| {
-        schema::system_schema(asked.engine(), name)
-            .or_else(|| asked.engine().descriptor(name).ok().map(|table| schema::schema(&table)))
+    names.iter().filter_map(|name| client_schema(asked.engine(), name)).collect()
+}
+
+/// Returns the schema of a table as clients see it, including defaults. `None` if the table does not
+/// exist.
+fn client_schema(engine: &Engine, name: &TableName) -> Option<pb::TableSchema> {
+    let table = if is_meta(name) {
+        meta_descriptor(engine)
+    } else {
+        TableDescriptor::clone(&*engine.descriptor(name).ok()?)
     };
-    names.iter().filter_map(of).collect()
+    Some(to_proto(&with_defaults(table)))
 }
 
 /// Returns the descriptors of the tables for which normalization is requested.

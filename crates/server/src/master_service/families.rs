@@ -9,10 +9,9 @@ use halite_wire::proto as pb;
 use super::lookup::{check_enabled, check_exists};
 use super::request_context::{RequestContext, nonce};
 use super::tables::alter;
-use super::trackers::{SOURCE, TARGET, check_target};
+use super::trackers::{SOURCE, TARGET, TRACKER, check_target};
 use crate::base::call::CallError;
 use crate::base::names::table_name;
-use crate::base::schema::TRACKER;
 
 /// Handles `AddColumn`.
 pub(super) fn add(

@@ -16,7 +16,7 @@ use pb::lock_heartbeat_response::LockStatus;
 
 use super::lookup::{check_exists, check_namespace};
 use super::request_context::{RequestContext, nonce};
-use super::state::locks::{Lock, LockResource, TIMEOUT, remove_expired, try_take};
+use super::state::client_locks::{Lock, LockResource, TIMEOUT, remove_expired, try_take};
 use crate::base::call::CallError;
 use crate::outside::Instant;
 

@@ -9,13 +9,13 @@ use halite_wire::convert::schema::{namespace_from_proto, namespace_to_proto};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
+use super::errors::namespace_not_found;
 use super::lookup::check_namespace;
 use super::lookup::namespaces;
 use super::quotas;
 use super::request_context::{Failure, RequestContext, nonce};
 use super::state::namespace_limits::{MAX_REGIONS, MAX_TABLES};
 use crate::base::call::CallError;
-use crate::base::errors::namespace_not_found;
 
 /// Handles `CreateNamespace`.
 pub(super) fn create(

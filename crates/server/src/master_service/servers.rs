@@ -5,7 +5,7 @@ use halite_wire::proto as pb;
 use pb::security_capabilities_response::Capability;
 
 use super::request_context::RequestContext;
-use super::state::servers::key;
+use super::state::decommissioned_servers::key;
 use crate::base::call::CallError;
 use crate::base::names::server_text;
 
@@ -59,7 +59,7 @@ pub(super) fn decommissioned(
     _: &pb::ListDecommissionedRegionServersRequest,
 ) -> Result<pb::ListDecommissionedRegionServersResponse, CallError> {
     Ok(pb::ListDecommissionedRegionServersResponse {
-        server_name: asked.state.servers.decommissioned(),
+        server_name: asked.state.decommissioned_servers.names(),
     })
 }
 
@@ -70,7 +70,7 @@ pub(super) fn decommission(
 ) -> Result<pb::DecommissionRegionServersResponse, CallError> {
     let own = key(&asked.peer.identity.region_server());
     let known = request.server_name.iter().map(key).filter(|server| *server == own);
-    asked.state.servers.change(|servers| servers.extend(known));
+    asked.state.decommissioned_servers.change(|servers| servers.extend(known));
     let has_regions = asked
         .engine()
         .descriptors()
@@ -91,7 +91,7 @@ pub(super) fn recommission(
     asked: &RequestContext<'_>,
     request: &pb::RecommissionRegionServerRequest,
 ) -> Result<pb::RecommissionRegionServerResponse, CallError> {
-    asked.state.servers.change(|servers| servers.remove(&key(&request.server_name)));
+    asked.state.decommissioned_servers.change(|servers| servers.remove(&key(&request.server_name)));
     Ok(pb::RecommissionRegionServerResponse {})
 }
 

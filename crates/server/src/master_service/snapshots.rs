@@ -8,6 +8,7 @@ use halite_wire::convert::snapshot::{from_proto, to_proto};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
+use super::errors::{not_disabled, table_exists};
 use super::lookup::{check_exists, check_namespace};
 use super::request_context::{Failure, RequestContext, nonce};
 use super::sanity::MIN_REGION_FILE_BYTES;
@@ -15,7 +16,6 @@ use super::state::namespace_limits::NewResource;
 use super::state::procedures::Nonce;
 use super::state::signed_procedures::SNAPSHOT;
 use crate::base::call::CallError;
-use crate::base::errors::{not_disabled, table_exists};
 use crate::base::names::is_system;
 
 /// HBase's suggested wait for a snapshot, in milliseconds.

@@ -63,7 +63,7 @@ pub(super) fn cluster_status(
     let is_newer = asked.peer.version.is_some_and(|(major, _)| major >= 3);
     if is_newer && (wanted.is_empty() || wanted.contains(&PART_13)) {
         // 3.0 reads decommissioned servers from this field.
-        status.unknown_servers = asked.state.servers.decommissioned();
+        status.unknown_servers = asked.state.decommissioned_servers.names();
     }
     Ok(pb::GetClusterStatusResponse { cluster_status: status })
 }

@@ -9,7 +9,7 @@ use halite_wire::proto as pb;
 use pb::MasterSwitchType;
 
 use super::request_context::RequestContext;
-use super::state::switches::{Switch, Switches};
+use super::state::stored_switches::{Switch, Switches};
 use crate::base::call::CallError;
 
 fn all<'a>(asked: &RequestContext<'a>) -> &'a Switches {

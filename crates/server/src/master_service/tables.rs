@@ -8,6 +8,7 @@ use halite_wire::convert::schema::{from_proto, with_defaults};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
+use super::errors::{not_enabled, table_exists, table_not_found};
 use super::lookup::{check_exists, check_modifiable, check_namespace};
 use super::request_context::{Failure, RequestContext, nonce};
 use super::state::namespace_limits::NewResource;
@@ -15,7 +16,6 @@ use super::state::procedures::Nonce;
 use super::{quotas, sanity};
 use crate::base::call::CallError;
 use crate::base::context::Context;
-use crate::base::errors::{not_enabled, table_exists, table_not_found};
 use crate::base::names::{is_meta, table_name};
 use crate::base::schema;
 

@@ -9,8 +9,12 @@ use halite_types::{FamilyDescriptor, TableDescriptor};
 use halite_wire::exception::ExceptionKind;
 
 use crate::base::call::CallError;
-use crate::base::schema::{TRACKER, TRACKER_DEFAULT};
 
+/// Attribute that HBase 2.5 and later write into every table: the implementation that tracks live
+/// store files.
+pub(super) const TRACKER: &str = "hbase.store.file-tracker.impl";
+/// Tracker of tables without a tracker attribute.
+const TRACKER_DEFAULT: &str = "DEFAULT";
 pub(super) const SOURCE: &str = "hbase.store.file-tracker.migration.src.impl";
 pub(super) const TARGET: &str = "hbase.store.file-tracker.migration.dst.impl";
 const MIGRATION: &str = "MIGRATION";
