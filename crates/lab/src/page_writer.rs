@@ -8,8 +8,8 @@ use bytes::Bytes;
 use halite::rowkey::language::{Statement, TableDeclaration};
 use halite::rowkey::{Dictionary, KeyQuery, KeySchema, Plan, PlanOptions, SaltGenerator, Splits};
 use halite::{
-    BlockingCluster, Cluster, ErrorKind, FamilyDescriptor, Row, Table, TableDescriptor, TableName, block_on,
-    to_string_binary,
+    BlockingCluster, Cluster, ErrorKind, FamilyDescriptor, Row, Table, TableDescriptor, TableName,
+    block_on, to_string_binary,
 };
 use halite_rowkey_tools::lint::{Finding, LintInput, lint, lint_declaration, lint_scan};
 

@@ -61,10 +61,10 @@ impl Services {
         })
     }
 
-    /// Answers a call, or a part of it; `lane` is the executor that runs this function.
-    pub(crate) fn answer(&self, call: &Arc<Call>, lane: Executor) -> CallStep {
+    /// Answers a call, or a part of it; `executor` is the executor that runs this function.
+    pub(crate) fn answer(&self, call: &Arc<Call>, executor: Executor) -> CallStep {
         match call.method.service() {
-            Service::Client => client_service::answer(&self.client, call, lane),
+            Service::Client => client_service::answer(&self.client, call, executor),
             Service::ClientMeta | Service::BootstrapNode | Service::ConnectionRegistry => {
                 registry::answer(&self.context, call).into()
             }

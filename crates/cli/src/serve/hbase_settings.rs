@@ -157,9 +157,7 @@ fn check_spelling(name: &str) -> Result<(), String> {
         return Ok(());
     }
     match misspelled(name, known()) {
-        Some(near) => {
-            Err(format!("{name}: HBase has no such setting{}", did_you_mean(Some(near))))
-        }
+        Some(near) => Err(format!("{name}: HBase has no such setting{}", did_you_mean(Some(near)))),
         None => Ok(()),
     }
 }

@@ -10,10 +10,7 @@ use crate::base::call::{Call, CallError, Reply};
 use crate::base::routes::{reply_or_not_supported, routes};
 
 /// Answers a call of `AdminService`. May block: it runs on a separate thread.
-pub(crate) fn answer(
-    service: &Arc<AdminService>,
-    call: &Call,
-) -> Result<Reply, CallError> {
+pub(crate) fn answer(service: &Arc<AdminService>, call: &Call) -> Result<Reply, CallError> {
     let reply = routes! { RequestContext::new(service, &service.context, call), call;
         AdminGetRegionInfo => regions::info,
         AdminGetOnlineRegion => regions::online,

@@ -225,8 +225,8 @@ impl Reply {
     }
 
     /// Adds the network buffers that were reserved for the reply.
-    pub(crate) fn with_reservation(self, held: MemoryReservation) -> Self {
-        Self { reservation: Some(held), ..self }
+    pub(crate) fn with_reservation(self, reservation: MemoryReservation) -> Self {
+        Self { reservation: Some(reservation), ..self }
     }
 
     /// Returns the reserved network buffers, if any, and removes them from the reply.

@@ -16,8 +16,8 @@ pub(crate) struct ShutdownSender(Arc<Semaphore>);
 pub(crate) struct Shutdown(Arc<Semaphore>);
 
 pub(crate) fn channel() -> (ShutdownSender, Shutdown) {
-    let wish = Arc::new(Semaphore::new(0));
-    (ShutdownSender(Arc::clone(&wish)), Shutdown(wish))
+    let signal = Arc::new(Semaphore::new(0));
+    (ShutdownSender(Arc::clone(&signal)), Shutdown(signal))
 }
 
 impl ShutdownSender {

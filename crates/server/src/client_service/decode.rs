@@ -14,9 +14,9 @@ use crate::base::inline;
 /// decode there.
 pub(super) fn message<M: Message + Default>(
     call: &Call,
-    lane: Executor,
+    executor: Executor,
 ) -> Result<Option<M>, CallError> {
-    match lane {
+    match executor {
         Executor::Inline if inline::allows_message(call) => call.measured_message().map(Some),
         Executor::Inline => Ok(None),
         Executor::Handler | Executor::Admin => call.message().map(Some),
@@ -29,9 +29,9 @@ pub(super) fn message<M: Message + Default>(
 /// limit and be done again. The message has not been decoded then.
 pub(super) fn message_and_cells<M: Message + Default>(
     call: &Call,
-    lane: Executor,
+    executor: Executor,
 ) -> Result<Option<(M, Cells)>, CallError> {
-    match lane {
+    match executor {
         Executor::Inline if inline::allows_message(call) => {
             let max_bytes = inline::max_cell_block_bytes(call);
             let Ok(cells) = call.cells_within(max_bytes) else { return Ok(None) };

@@ -51,9 +51,10 @@ struct ReplyOptions {
 pub(super) fn mutate(
     context: &Arc<Context>,
     call: &Arc<Call>,
-    lane: Executor,
+    executor: Executor,
 ) -> Result<CallStep, CallError> {
-    let Some((request, cells)) = decode::message_and_cells::<pb::MutateRequest>(call, lane)? else {
+    let Some((request, cells)) = decode::message_and_cells::<pb::MutateRequest>(call, executor)?
+    else {
         return Ok(decode::defer_undecoded(context, call, mutate));
     };
     let _ = call.operations.set(Operations::from_mutation(
@@ -65,14 +66,14 @@ pub(super) fn mutate(
     let inside = convert::mutate::inside_bytes(&request.request.mutation);
     let begins_at_once =
         inline::allows_inside(inside) && !matches!(request.target, RequestTarget::Meta);
-    if lane == Executor::Inline && !begins_at_once {
+    if executor == Executor::Inline && !begins_at_once {
         let bytes = decode::decompressed_bytes(call, &request.cells);
         let (context, waiting) = (Arc::clone(context), Arc::clone(call));
         return Ok(decode::defer_decoded(call, bytes, move || {
             request.begin(&context, &waiting, Executor::Handler)
         }));
     }
-    request.begin(context, call, lane)
+    request.begin(context, call, executor)
 }
 
 impl DecodedMutation {
@@ -81,10 +82,10 @@ impl DecodedMutation {
         self,
         context: &Arc<Context>,
         call: &Arc<Call>,
-        lane: Executor,
+        executor: Executor,
     ) -> Result<CallStep, CallError> {
         let Self { request, mut cells, target } = self;
-        let charge = region::check_quota(
+        let quota = region::check_quota(
             context,
             &call.peer,
             &target,
@@ -111,10 +112,10 @@ impl DecodedMutation {
             nonce: nonce.filter(|_| heeds_nonce(&op)),
             op,
             region,
-            quota: charge,
+            quota,
         };
         context.quota.check_space(&work.region, &work.op)?;
-        if lane != Executor::Inline {
+        if executor != Executor::Inline {
             return Ok(work.apply(context, &call.peer));
         }
         Ok(if reads_first(&work.op) {
@@ -143,9 +144,9 @@ pub(super) fn op_bytes(op: &RowOp) -> usize {
 }
 
 /// Records the bytes of a write in the quotas.
-pub(super) fn record_written(charge: Option<&OperationQuota>, op: &RowOp) {
-    if let Some(charge) = charge {
-        charge.record_write(op_bytes(op));
+pub(super) fn record_written(quota: Option<&OperationQuota>, op: &RowOp) {
+    if let Some(quota) = quota {
+        quota.record_write(op_bytes(op));
     }
 }
 
@@ -220,25 +221,30 @@ impl PendingMutation {
 }
 
 /// Records in the quotas the bytes that a condition scanned and the bytes returned.
-fn record_read(charge: Option<&OperationQuota>, applied: &Result<AppliedOp, CallError>) {
-    if let (Some(charge), Ok(applied)) = (charge, applied) {
-        charge.record_read(applied.block_bytes, applied.result.row.cells().bytes().len());
+fn record_read(quota: Option<&OperationQuota>, applied: &Result<AppliedOp, CallError>) {
+    if let (Some(quota), Ok(applied)) = (quota, applied) {
+        quota.record_read(applied.block_bytes, applied.result.row.cells().bytes().len());
     }
 }
 
 /// Returns the reply to an operation, sent once it is durable.
-fn answer(peer: &Peer, wanted: ReplyOptions, applied: Result<AppliedOp, CallError>) -> CallStep {
+fn answer(
+    peer: &Peer,
+    reply_options: ReplyOptions,
+    applied: Result<AppliedOp, CallError>,
+) -> CallStep {
     let applied = match applied {
         Ok(applied) => applied,
         Err(fault) => return fault.into(),
     };
-    let has_result = matches!(wanted.kind, MutationType::Increment | MutationType::Append)
+    let has_result = matches!(reply_options.kind, MutationType::Increment | MutationType::Append)
         && applied.result.processed;
     let mut cells = Vec::new();
     let result = has_result
         .then(|| row_result(&applied.result.row, peer.format.is_some().then_some(&mut cells)));
-    let processed = (wanted.is_conditional || !has_result).then_some(applied.result.processed);
-    let metrics = wanted.metrics.then(|| query_metrics(applied.block_bytes));
+    let processed =
+        (reply_options.is_conditional || !has_result).then_some(applied.result.processed);
+    let metrics = reply_options.metrics.then(|| query_metrics(applied.block_bytes));
     let response = pb::MutateResponse { result, processed, metrics };
     let reply = if peer.format.is_some() {
         Reply::with_cells(response, cells)

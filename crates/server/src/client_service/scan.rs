@@ -92,16 +92,16 @@ impl Drop for DetachedScanner {
 pub(super) fn scan(
     service: &Arc<ClientService>,
     call: &Arc<Call>,
-    lane: Executor,
+    executor: Executor,
 ) -> Result<CallStep, CallError> {
-    let Some(request) = decode::message::<pb::ScanRequest>(call, lane)? else {
+    let Some(request) = decode::message::<pb::ScanRequest>(call, executor)? else {
         return Ok(decode::defer_undecoded(service, call, scan));
     };
     match request.scanner_id {
         Some(id) if request.renew() => renew(service, id),
         Some(id) if request.close_scanner() && request.number_of_rows() == 0 => close(service, id),
-        Some(id) => next(service, call, request, id, lane),
-        None => open(service, call, request, lane),
+        Some(id) => next(service, call, request, id, executor),
+        None => open(service, call, request, executor),
     }
 }
 
@@ -162,7 +162,7 @@ fn open(
     service: &Arc<ClientService>,
     call: &Arc<Call>,
     mut request: pb::ScanRequest,
-    lane: Executor,
+    executor: Executor,
 ) -> Result<CallStep, CallError> {
     let context = &service.context;
     if let Some(scan) = &mut request.scan {
@@ -191,14 +191,14 @@ fn open(
         query,
         memory,
     };
-    if lane == Executor::Inline && !begins_at_once {
+    if executor == Executor::Inline && !begins_at_once {
         return Ok(decode::defer_decoded(call, opening.memory.query_bytes, move || {
             // Other calls of the connection may have opened scanners meanwhile.
             check_count(&opening.service, &opening.call)?;
             opening.begin(Executor::Handler)
         }));
     }
-    opening.begin(lane)
+    opening.begin(executor)
 }
 
 /// Rejects a further scanner of a connection that has the maximum number of them.
@@ -235,12 +235,12 @@ struct ScannerMemory {
 
 impl ScanOpening {
     /// Opens the scanner and begins to read from it.
-    fn begin(self, lane: Executor) -> Result<CallStep, CallError> {
+    fn begin(self, executor: Executor) -> Result<CallStep, CallError> {
         let Self { service, call, request, target, query, memory } = self;
         // The scan may have waited: until now its query was counted as memory of the call.
         let memory = memory.reserve(&call)?;
         let context = &service.context;
-        let charge =
+        let quota =
             region::check_quota(context, &call.peer, &target, EstimatedUsage::Scan { bytes: 0 })?;
         let (region, scanner) = match target {
             RequestTarget::Region(region) => {
@@ -266,7 +266,7 @@ impl ScanOpening {
         });
         let id = service.scanners.new_id();
         let scan = ScanExecution::new(&service, &call, request, id, scanner, true);
-        Ok(scan.with_quota(charge).begin(lane))
+        Ok(scan.with_quota(quota).begin(executor))
     }
 }
 
@@ -318,7 +318,7 @@ fn next(
     call: &Arc<Call>,
     request: pb::ScanRequest,
     id: u64,
-    lane: Executor,
+    executor: Executor,
 ) -> Result<CallStep, CallError> {
     match service.scanners.take(id, call.peer.connection, request.next_call_seq) {
         ScannerLookup::Scanner(scanner) => {
@@ -330,9 +330,9 @@ fn next(
                 return Err(fault);
             }
             match check_next_quota(&service.context, call, &request, &scanner) {
-                Ok(charge) => Ok(ScanExecution::new(service, call, request, id, scanner, false)
-                    .with_quota(charge)
-                    .begin(lane)),
+                Ok(quota) => Ok(ScanExecution::new(service, call, request, id, scanner, false)
+                    .with_quota(quota)
+                    .begin(executor)),
                 Err(fault) => {
                     service.scanners.restore(id, scanner, request.next_call_seq);
                     Err(fault)
@@ -429,21 +429,20 @@ impl ScanExecution {
     }
 
     /// Adds a quota, which also limits the size of the response.
-    fn with_quota(mut self, charge: Option<OperationQuota>) -> Self {
-        self.bytes_left = charge
-            .as_ref()
-            .map_or(self.bytes_left, |charge| self.bytes_left.min(charge.max_bytes()));
-        self.quota = charge;
+    fn with_quota(mut self, quota: Option<OperationQuota>) -> Self {
+        self.bytes_left =
+            quota.as_ref().map_or(self.bytes_left, |quota| self.bytes_left.min(quota.max_bytes()));
+        self.quota = quota;
         self
     }
 
     /// Answers from memory on the connection's task if there is little work; otherwise defers the
     /// call to a handler thread.
-    fn begin(mut self, lane: Executor) -> CallStep {
+    fn begin(mut self, executor: Executor) -> CallStep {
         if self.results_left == 0 {
             return self.finish(None);
         }
-        if lane != Executor::Inline {
+        if executor != Executor::Inline {
             return self.slice();
         }
         if !self.scanner.is_slow {
@@ -538,9 +537,9 @@ impl ScanExecution {
         self.record_read();
         let (message, cells) = self.response(stopped, at_end, is_over);
         let reply = CellReply { message: Arc::new(message), cells };
-        let trace = self.scanner.scanner.stats();
-        let cells_examined = trace.cells_examined().saturating_sub(self.cells_before);
-        let blocks_read = trace.blocks_read().saturating_sub(self.blocks_before);
+        let stats = self.scanner.scanner.stats();
+        let cells_examined = stats.cells_examined().saturating_sub(self.cells_before);
+        let blocks_read = stats.blocks_read().saturating_sub(self.blocks_before);
         self.scanner.is_slow = !inline::allows_next(cells_examined, blocks_read);
         self.scanner.count_memory();
         let scanners = &self.service.scanners;
@@ -561,10 +560,10 @@ impl ScanExecution {
 
     /// Records in the quotas the bytes scanned and the bytes returned.
     fn record_read(&mut self) {
-        let Some(charge) = &self.quota else { return };
+        let Some(quota) = &self.quota else { return };
         let blocks = self.counters.block_bytes(self.scanner.scanner.stats());
         let returned: usize = self.rows.iter().map(|row| row.cells().bytes().len()).sum();
-        charge.record_read(blocks, returned);
+        quota.record_read(blocks, returned);
         self.scanner.estimate.add(blocks);
     }
 
@@ -671,7 +670,7 @@ mod tests {
                 ),
             }],
         };
-        let asked = pb::Scan {
+        let message = pb::Scan {
             start_row: Some(bytes(b"a")),
             stop_row: Some(bytes(b"b")),
             column: vec![pb::Column { family: bytes(b"f"), qualifier: vec![bytes(b"q")] }],
@@ -689,7 +688,7 @@ mod tests {
             }],
             ..Default::default()
         };
-        let frame = Bytes::from(asked.encode_to_vec());
+        let frame = Bytes::from(message.encode_to_vec());
         let mut scan = pb::Scan::decode(frame.clone()).unwrap();
         detach(&mut scan);
         let query = convert::scan::from_proto(&scan).unwrap();

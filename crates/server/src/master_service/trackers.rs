@@ -67,7 +67,7 @@ pub(super) fn check_new_trackers(
         let before = old.and_then(|(table, enabled)| {
             Some((Trackers::for_family(table, table.find_family(family.name())?), enabled))
         });
-        let place =
+        let subject =
             format!("for family {} of table {}", to_string_binary(family.name()), new.name());
         let refusal = match before {
             None if trackers.current == MIGRATION => {
@@ -88,7 +88,7 @@ pub(super) fn check_new_trackers(
                     );
                     return Err(CallError::new(ExceptionKind::TableNotEnabled, text));
                 }
-                trackers.refusal_after(&before).map(|text| format!("{text} {place}"))
+                trackers.refusal_after(&before).map(|text| format!("{text} {subject}"))
             }
         };
         if let Some(text) = refusal {

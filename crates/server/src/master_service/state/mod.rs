@@ -11,12 +11,12 @@
 //! | `request_rate.rs` | requests per second |
 
 pub(crate) mod client_locks;
+pub(crate) mod decommissioned_servers;
 pub(crate) mod namespace_limits;
 pub(crate) mod namespace_table;
 pub(crate) mod procedures;
 pub(crate) mod quota_changes;
 pub(crate) mod request_rate;
-pub(crate) mod decommissioned_servers;
 pub(crate) mod signed_procedures;
 pub(crate) mod stored_switches;
 pub(crate) mod unassigned;
@@ -30,12 +30,12 @@ use crate::base::call::CallError;
 use crate::base::context::Context;
 use crate::base::quota_table;
 use client_locks::Locks;
+use decommissioned_servers::DecommissionedServers;
 use namespace_limits::{NamespaceLimits, NewResource};
 use namespace_table::NamespaceTable;
 use procedures::{Procedures, SUBMIT_WAIT};
 use quota_changes::QuotaChanges;
 use request_rate::RequestRate;
-use decommissioned_servers::DecommissionedServers;
 use signed_procedures::SignedProcedures;
 use stored_switches::Switches;
 use unassigned::Unassigned;
