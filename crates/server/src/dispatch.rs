@@ -255,8 +255,8 @@ impl QueuedCall {
         self.resume(work)
     }
 
-    /// Answers a call with an error instead of running the rest of it. An attempt on the connection's
-    /// task may have done a part of its work, which stays done.
+    /// Answers a call with an error instead of running the rest of it. An attempt on the
+    /// connection's task may have done a part of its work, which stays done.
     fn reject(self, fault: CallError) {
         self.context.metrics.queued_bytes.subtract(self.bytes);
         self.context.metrics.calls_rejected.add(1);

@@ -124,8 +124,8 @@ pub(crate) enum SetResult {
 /// Applies the HBase setting `name`.
 ///
 /// # Errors
-/// Returns an error for an invalid value of a supported setting, for a value that requests a missing
-/// feature which users depend on, and for a misspelled name.
+/// Returns an error for an invalid value of a supported setting, for a value that requests a
+/// missing feature which users depend on, and for a misspelled name.
 pub(crate) fn set(
     settings: &mut ServeConfig,
     name: &str,

@@ -337,8 +337,8 @@ impl MultiExecution {
             CallError::new(
                 kind,
                 format!(
-                    "the answers so far take {bytes} bytes, more than {max_bytes}; ask for the rest in \
-                     a call of its own"
+                    "the answers so far take {bytes} bytes, more than {max_bytes}; ask for the \
+                     rest in a call of its own"
                 ),
             )
         })

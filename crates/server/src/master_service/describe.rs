@@ -68,8 +68,8 @@ fn schemas(request_context: &RequestContext<'_>, names: &[TableName]) -> Vec<pb:
     names.iter().filter_map(|name| client_schema(request_context.engine(), name)).collect()
 }
 
-/// Returns the schema of a table as clients see it, including defaults. `None` if the table does not
-/// exist.
+/// Returns the schema of a table as clients see it, including defaults. `None` if the table does
+/// not exist.
 fn client_schema(engine: &Engine, name: &TableName) -> Option<pb::TableSchema> {
     let table = if is_meta(name) {
         meta_descriptor(engine)
