@@ -8,8 +8,8 @@ use bytes::Bytes;
 use halite::rowkey::language::{Statement, TableDeclaration};
 use halite::rowkey::{Dictionary, KeyQuery, KeySchema, Plan, PlanOptions, SaltGenerator, Splits};
 use halite::{
-    BlockingCluster, ErrorKind, FamilyDescriptor, Row, Table, TableDescriptor, TableName, block_on,
-    to_string_binary,
+    BlockingCluster, Cluster, ErrorKind, FamilyDescriptor, Row, Table, TableDescriptor, TableName,
+    block_on, to_string_binary,
 };
 use halite_rowkey_tools::lint::{Finding, LintInput, lint, lint_declaration, lint_scan};
 
@@ -56,6 +56,11 @@ impl PageWriter {
     /// Returns the cluster on which the page runs.
     pub fn cluster(&self) -> &BlockingCluster {
         &self.cluster
+    }
+
+    /// Returns the same cluster for calls of futures.
+    pub fn async_cluster(&self) -> &Arc<dyn Cluster> {
+        self.cluster.cluster()
     }
 
     /// Returns the random number generator, with the same seed in every run of this page.

@@ -22,7 +22,7 @@ use crate::base::call::{Call, CallError};
 use crate::base::call_step::{CallOutcome, CallStep, Executor};
 use crate::base::context::Context;
 use crate::base::handler_pool::Continuation;
-use crate::base::inline::{InlineBudget, executor};
+use crate::base::inline;
 use crate::base::metrics::ExceptionClass;
 use crate::base::operations::Operations;
 use crate::config::DispatchMode;
@@ -31,6 +31,7 @@ use crate::services::Services;
 
 /// Maximum wait of a call for network buffers, after which the client receives a retryable error.
 const ROOM_WAIT: Duration = Duration::from_secs(10);
+
 /// Response on its way to the connection.
 pub(crate) struct CallResponse {
     pub(crate) call_id: u32,
@@ -79,15 +80,15 @@ impl ResponseSender {
     }
 }
 
-/// Answers a call at once, or queues it for a pool, which answers through `answers`.
+/// Answers a call at once, or queues it for a pool, which answers through `responses`.
 pub(crate) fn dispatch(
     services: &Arc<Services>,
     call: &Arc<Call>,
-    answers: &ResponseSender,
+    responses: &ResponseSender,
 ) -> Option<CallResponse> {
     let context = &services.context;
     let is_client = call.method.service() == Service::Client;
-    match (executor(call.method, call.bytes), context.config.dispatch_mode) {
+    match (inline::executor(call.method, call.bytes), context.config.dispatch_mode) {
         (Executor::Inline | Executor::Handler, DispatchMode::Inline) if is_client => {
             let mut progress = advance(call, || services.answer(call, Executor::Handler));
             loop {
@@ -97,17 +98,25 @@ pub(crate) fn dispatch(
                 }
             }
         }
-        (Executor::Inline, lanes) if !(is_client && lanes == DispatchMode::Hop) => {
+        (Executor::Inline, mode) if !(is_client && mode == DispatchMode::Hop) => {
             match advance(call, || attempt_inline(services, call)) {
                 Progress::Answered(answer) => Some(answer),
-                Progress::Deferred(work) => queue(context, Executor::Handler, call, answers, work),
+                Progress::Deferred(work) => {
+                    queue(context, Executor::Handler, call, responses, work)
+                }
             }
         }
-        (lane, _) => {
+        (executor, _) => {
             // A call that could run inline waits in the handler queue with the others.
-            let lane = if lane == Executor::Inline { Executor::Handler } else { lane };
-            let (shared, again) = (Arc::clone(services), Arc::clone(call));
-            queue(context, lane, call, answers, Box::new(move || shared.answer(&again, lane)))
+            let executor = if executor == Executor::Inline { Executor::Handler } else { executor };
+            let (services, again) = (Arc::clone(services), Arc::clone(call));
+            queue(
+                context,
+                executor,
+                call,
+                responses,
+                Box::new(move || services.answer(&again, executor)),
+            )
         }
     }
 }
@@ -116,13 +125,11 @@ pub(crate) fn dispatch(
 /// thread.
 fn attempt_inline(services: &Services, call: &Arc<Call>) -> CallStep {
     match services.answer(call, Executor::Inline) {
-        CallStep::Done(CallOutcome::Ready(Ok(reply)))
-            if !InlineBudget::allows_reply(call, &reply) =>
-        {
+        CallStep::Done(CallOutcome::Ready(Ok(reply))) if !inline::allows_reply(call, &reply) => {
             CallStep::Deferred(Box::new(move || CallStep::Done(CallOutcome::Ready(Ok(reply)))))
         }
         CallStep::Done(CallOutcome::AfterCommit(ticket, reply))
-            if !InlineBudget::allows_reply(call, &reply) =>
+            if !inline::allows_reply(call, &reply) =>
         {
             CallStep::Deferred(Box::new(move || {
                 CallStep::Done(CallOutcome::AfterCommit(ticket, reply))
@@ -158,12 +165,12 @@ fn advance(call: &Call, work: impl FnOnce() -> CallStep) -> Progress {
 /// Queues work for a pool. Returns the error response if the queue is full.
 fn queue(
     context: &Arc<Context>,
-    lane: Executor,
+    executor: Executor,
     call: &Arc<Call>,
-    answers: &ResponseSender,
+    responses: &ResponseSender,
     work: Box<dyn FnOnce() -> CallStep + Send>,
 ) -> Option<CallResponse> {
-    let pool = match lane {
+    let pool = match executor {
         Executor::Admin => &context.admin_pool,
         Executor::Inline | Executor::Handler => &context.handler_pool,
     };
@@ -174,11 +181,11 @@ fn queue(
     let queued = QueuedCall {
         context: Arc::clone(context),
         call: Arc::clone(call),
-        responses: answers.clone(),
+        responses: responses.clone(),
         bytes,
         since: Instant::now(),
         waited: Duration::ZERO,
-        executor: lane,
+        executor,
         runtime: tokio::runtime::Handle::current(),
     };
     if !is_over && pool.submit(Box::new(move || queued.run(work))).is_ok() {
@@ -248,7 +255,8 @@ impl QueuedCall {
         self.resume(work)
     }
 
-    /// Answers a call that has not started.
+    /// Answers a call with an error instead of running the rest of it. An attempt on the
+    /// connection's task may have done a part of its work, which stays done.
     fn reject(self, fault: CallError) {
         self.context.metrics.queued_bytes.subtract(self.bytes);
         self.context.metrics.calls_rejected.add(1);
@@ -282,18 +290,18 @@ impl QueuedCall {
 
     /// Puts a call that has waited back into the queue of its pool.
     fn submit(self, work: Box<dyn FnOnce() -> CallStep + Send>) {
-        let (context, lane) = (Arc::clone(&self.context), self.executor);
-        let (refusal, answers, bytes) = (
+        let (context, executor) = (Arc::clone(&self.context), self.executor);
+        let (refusal, responses, bytes) = (
             encode(&self.call, CallOutcome::Ready(Err(queue_full(&self.call)))),
             self.responses.clone(),
             self.bytes,
         );
         let pool =
-            if lane == Executor::Admin { &context.admin_pool } else { &context.handler_pool };
+            if executor == Executor::Admin { &context.admin_pool } else { &context.handler_pool };
         if pool.submit(Box::new(move || self.run(work))).is_err() {
             context.metrics.queued_bytes.subtract(bytes);
             context.metrics.calls_rejected.add(1);
-            answers.send(refusal);
+            responses.send(refusal);
         }
     }
 
@@ -325,24 +333,24 @@ fn encode(call: &Call, outcome: CallOutcome) -> CallResponse {
         CallOutcome::Ready(result) => (result, None),
         CallOutcome::AfterCommit(ticket, reply) => (Ok(reply), Some(ticket)),
     };
-    let mut held = None;
+    let mut reservation = None;
     let encoded = result.and_then(|mut reply| {
-        held = reply.take_reservation();
+        reservation = reply.take_reservation();
         reply.encode(call.id, call.peer.format).map_err(CallError::from)
     });
-    let thrown =
+    let exception_class =
         encoded.as_ref().err().map(|fault| ExceptionClass::from_kind(fault.exception().kind()));
     let frame = encoded.unwrap_or_else(|fault| exception_frame(call.id, &fault));
-    let mut held = held.unwrap_or_else(|| MemoryReservation::new(&call.peer.account));
-    held.set(frame.len());
+    let mut reservation = reservation.unwrap_or_else(|| MemoryReservation::new(&call.peer.account));
+    reservation.set(frame.len());
     CallResponse {
         call_id: call.id,
         method: call.method,
         received: call.received,
         call_bytes: call.bytes,
         frame,
-        reservation: held,
-        exception_class: thrown,
+        reservation,
+        exception_class,
         operations: call.operations.get().copied().unwrap_or_default(),
         queued: Duration::ZERO,
         ticket,

@@ -24,7 +24,7 @@ const DISK_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) async fn watch(context: Arc<Context>, mut shutdown: Shutdown) {
     let mut ticks = tokio::time::interval(CHECK_PERIOD);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut told = HealthLogger::default();
+    let mut logger = HealthLogger::default();
     loop {
         tokio::select! {
             biased;
@@ -34,7 +34,7 @@ pub(crate) async fn watch(context: Arc<Context>, mut shutdown: Shutdown) {
         let engine = Arc::clone(&context.engine);
         let look = pin!(context.machine.block(move || engine.health()));
         if let Some(health) = wait_for_disk(&context, look, &mut shutdown).await {
-            told.log_changes(&health);
+            logger.log_changes(&health);
             context.health.set(health.state, health.reason);
         }
     }
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn each_change_is_logged_once() {
-        let mut told = HealthLogger::default();
+        let mut logger = HealthLogger::default();
         let mut look = |change: &dyn Fn(&mut Health)| {
             let mut health = Health {
                 state: StoreState::Open,
@@ -168,7 +168,8 @@ mod tests {
                 last_panic: None,
             };
             change(&mut health);
-            told.take_changes(&health)
+            logger
+                .take_changes(&health)
                 .into_iter()
                 .map(|(level, line)| format!("{level} {line}"))
                 .collect::<Vec<_>>()

@@ -57,20 +57,20 @@ impl Services {
         }
         Ok(Self {
             client: Arc::new(ClientService::new(Arc::clone(&context))),
-            admin: Arc::default(),
+            admin: Arc::new(AdminService::new(Arc::clone(&context))),
             master,
             context,
         })
     }
 
-    /// Answers a call, or a part of it; `lane` is the executor that runs this function.
-    pub(crate) fn answer(&self, call: &Arc<Call>, lane: Executor) -> CallStep {
+    /// Answers a call, or a part of it; `executor` is the executor that runs this function.
+    pub(crate) fn answer(&self, call: &Arc<Call>, executor: Executor) -> CallStep {
         match call.method.service() {
-            Service::Client => client_service::answer(&self.client, call, lane),
+            Service::Client => client_service::answer(&self.client, call, executor),
             Service::ClientMeta | Service::BootstrapNode | Service::ConnectionRegistry => {
                 registry::answer(&self.context, call).into()
             }
-            Service::Admin => admin_service::answer(&self.admin, &self.context, call).into(),
+            Service::Admin => admin_service::answer(&self.admin, call).into(),
             _ => master_service::answer(&self.master, call).into(),
         }
     }

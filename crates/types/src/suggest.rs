@@ -1,5 +1,8 @@
 //! Suggestions of known names for mistyped ones.
 
+/// Maximum wrong letters of a name that is certainly a misspelling.
+const MAX_MISSPELLED_LETTERS: usize = 2;
+
 /// Returns the known name with the fewest changed, missing, added or swapped letters, if that
 /// number is small for its length; else the only one that `name` abbreviates, as `zk-port` does
 /// `zookeeper-port`.
@@ -17,6 +20,17 @@ pub fn closest_match<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Op
     let mut long_forms =
         known.into_iter().filter(|candidate| abbreviates(&wanted, &candidate.to_lowercase()));
     long_forms.next().filter(|_| long_forms.next().is_none())
+}
+
+/// Returns the known name that `name` misspells: the one with the fewest changed, missing, added or
+/// swapped letters, if these are two at most.
+pub fn misspelled<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .filter(|known| known.len().abs_diff(name.len()) <= MAX_MISSPELLED_LETTERS)
+        .map(|known| (distance(name, known), known))
+        .min()
+        .filter(|(distance, _)| *distance <= MAX_MISSPELLED_LETTERS)
+        .map(|(_, known)| known)
 }
 
 /// Returns whether `short` has the words of `long`, at least two, each by its first letter and

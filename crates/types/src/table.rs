@@ -117,9 +117,11 @@ impl<T: Table + ?Sized> TableExt for T {}
 /// Returns the result of the only operation of a batch.
 ///
 /// # Errors
-/// The operation's own error; `InvalidRequest` if the batch has no result.
+/// The operation's own error; `Io` if the cluster returned no result.
 pub fn only_result(mut results: Vec<Result<OpResult>>) -> Result<OpResult> {
-    results.pop().unwrap_or_else(|| Err(Error::invalid("nothing was applied")))
+    results.pop().unwrap_or_else(|| {
+        Err(Error::new(ErrorKind::Io, "the cluster returned no result for the operation"))
+    })
 }
 
 /// Source of rows of a scan, in batches.
@@ -375,5 +377,11 @@ mod tests {
             Some(known) => Poll::Ready(known.will_wake(context.waker())),
         }));
         assert!(is_same);
+    }
+
+    #[test]
+    fn missing_result_is_fault_of_cluster() {
+        let error = only_result(Vec::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io);
     }
 }

@@ -1,9 +1,13 @@
 //! HBase setting names, for `--hbase-conf KEY=VALUE` and the section `[hbase]`.
+//!
+//! A list from an `hbase-site.xml` contains settings without meaning in Halite, and settings of
+//! plug-ins and other programs, which no list names. These are ignored with a warning. An unknown
+//! name that is almost one of HBase's is a mistake, and is refused.
 
 use super::config::ServeConfig;
 use super::options;
 use super::refused;
-use halite_types::suggest::{closest_match, did_you_mean};
+use halite_types::suggest::{closest_match, did_you_mean, misspelled};
 
 /// HBase setting.
 pub(crate) struct HBaseSetting {
@@ -102,6 +106,9 @@ pub(crate) const HBASE_SETTINGS: &[HBaseSetting] = &[
     setting("hbase.hstore.blockingStoreFiles", Ignored("writers do not wait for compactions here")),
 ];
 
+/// The names in HBase 2.4 to 3.0: those in `hbase-default.xml`, and those in its code.
+const HBASE_NAMES: &str = include_str!("hbase_names.txt");
+
 const fn setting(name: &'static str, meaning: Meaning) -> HBaseSetting {
     HBaseSetting { name, meaning }
 }
@@ -117,8 +124,8 @@ pub(crate) enum SetResult {
 /// Applies the HBase setting `name`.
 ///
 /// # Errors
-/// Returns an error for an invalid value of a supported setting, and for a value that requests a
-/// missing feature which users depend on.
+/// Returns an error for an invalid value of a supported setting, for a value that requests a
+/// missing feature which users depend on, and for a misspelled name.
 pub(crate) fn set(
     settings: &mut ServeConfig,
     name: &str,
@@ -126,8 +133,10 @@ pub(crate) fn set(
 ) -> Result<SetResult, String> {
     let value = value.trim();
     let Some(known) = HBASE_SETTINGS.iter().find(|known| known.name == name) else {
-        return Ok(refused::check(name, value)?
-            .unwrap_or_else(|| SetResult::Warning(unknown_setting(name))));
+        return match refused::check(name, value)? {
+            Some(result) => Ok(result),
+            None => check_spelling(name).map(|()| SetResult::Warning(without_meaning(name))),
+        };
     };
     let wrong = |wanted: String| format!("{name}={value}: give {wanted}");
     let (option, value) = match known.meaning {
@@ -141,7 +150,20 @@ pub(crate) fn set(
     Ok(SetResult::Set)
 }
 
-fn unknown_setting(name: &str) -> String {
+/// Rejects a name that HBase does not have, but another one of at most two letters difference.
+fn check_spelling(name: &str) -> Result<(), String> {
+    let known = || HBASE_NAMES.lines().chain(HBASE_SETTINGS.iter().map(|known| known.name));
+    if known().any(|known| known == name) {
+        return Ok(());
+    }
+    match misspelled(name, known()) {
+        Some(near) => Err(format!("{name}: HBase has no such setting{}", did_you_mean(Some(near)))),
+        None => Ok(()),
+    }
+}
+
+/// Returns the warning about a setting that has no meaning in Halite.
+fn without_meaning(name: &str) -> String {
     let near = did_you_mean(closest_match(name, HBASE_SETTINGS.iter().map(|known| known.name)));
     let is_of_clients = near.is_empty()
         && ["hbase.client.", "hbase.rpc.", "hbase.ipc.client."]
@@ -208,6 +230,28 @@ mod tests {
     }
 
     #[test]
+    fn hbase_names_are_sorted_and_include_settings_without_meaning() {
+        let names: Vec<&str> = HBASE_NAMES.lines().collect();
+        assert!(names.is_sorted_by(|a, b| a < b));
+        assert!(names.contains(&"hbase.hstore.compaction.max.size"));
+    }
+
+    #[test]
+    fn misspelled_hbase_name_is_refused_with_nearest_name() {
+        let refusal = |name: &str| set(&mut ServeConfig::default(), name, "1").unwrap_err();
+        assert_eq!(
+            refusal("hbase.hregion.max.filesise"),
+            "hbase.hregion.max.filesise: HBase has no such setting (did you mean \
+             hbase.hregion.max.filesize?)"
+        );
+        // HBase knows this one, and Halite does not act on it.
+        assert!(
+            refusal("hbase.hstore.compaction.max.siez")
+                .contains("did you mean hbase.hstore.compaction.max.size?")
+        );
+    }
+
+    #[test]
     fn invalid_hbase_value_fails_and_unknown_name_warns() {
         let settings = &mut ServeConfig::default();
         assert_eq!(
@@ -225,8 +269,9 @@ mod tests {
         };
         assert!(warning("hfile.block.cache.size").contains("block-cache-size"));
         assert!(warning("hbase.client.pause").contains("a setting of clients"));
+        assert!(warning("hbase.hstore.compaction.max.size").contains("it has no meaning here"));
         assert!(
-            warning("hbase.hregion.max.filesise")
+            warning("hbase.hregion.max-file-bytes")
                 .contains("did you mean hbase.hregion.max.filesize?")
         );
         assert_eq!(warning("my.own.name"), "my.own.name is ignored: it has no meaning here");

@@ -23,9 +23,8 @@ struct Sample {
 impl Sample {
     /// Samples keys at many positions of each region.
     fn from_table(session: &Session<'_>, table: &TableName) -> EvalResult<Self> {
-        let (sampled, regions) =
-            sample_table(&session.cluster().cluster().table(table), SAMPLED_ROWS)
-                .with_hint(session, table)?;
+        let (sampled, regions) = sample_table(&session.async_cluster().table(table), SAMPLED_ROWS)
+            .with_hint(session, table)?;
         Ok(Self { keys: sampled.keys, regions: regions.len() })
     }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use halite::{BlockingCluster, BlockingTable};
-use halite_types::{Bytes, Error, TableDescriptor, TableName};
+use halite_types::{Bytes, Cluster, Error, TableDescriptor, TableName};
 
 use super::value::Value;
 
@@ -79,6 +80,11 @@ impl<'a> Session<'a> {
     /// Returns the cluster, for administrative calls.
     pub(crate) fn cluster(&self) -> &BlockingCluster {
         &self.cluster
+    }
+
+    /// Returns the same cluster for calls of futures.
+    pub(crate) fn async_cluster(&self) -> &Arc<dyn Cluster> {
+        self.cluster.cluster()
     }
 
     /// Returns a table, to read and write it.

@@ -53,7 +53,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     std::thread::sleep(Duration::from_secs(2));
     for (_, table) in &tables {
         let name = table.inner().descriptor()?.name().clone();
-        block_on(lab.cluster().cluster().admin().compact(&name, None, CompactionKind::Minor))?;
+        block_on(lab.async_cluster().admin().compact(&name, None, CompactionKind::Minor))?;
     }
     let names = tables.each_ref().map(|(_, table)| table);
     let files = file_counts(lab, &names)?;

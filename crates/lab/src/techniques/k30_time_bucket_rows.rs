@@ -85,7 +85,7 @@ fn packed(lab: &mut PageWriter, loose: usize) -> anyhow::Result<()> {
          BUCKET(ts, '15m')))",
     )?;
     let name = table.inner().descriptor()?.name().clone();
-    let series = block_on(Series::for_table(&**lab.cluster().cluster(), &name, None))?;
+    let series = block_on(Series::for_table(&**lab.async_cluster(), &name, None))?;
     let points: Vec<Measurement> = (0..QUARTERS)
         .flat_map(|quarter| (0..900).map(move |second| point(quarter, second)))
         .collect();

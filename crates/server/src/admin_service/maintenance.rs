@@ -16,10 +16,10 @@ const MAX_UNKNOWN_REGIONS: usize = 1_000;
 
 /// Handles `FlushRegion`: flushes all families, even if one is named.
 pub(super) fn flush(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::FlushRegionRequest,
 ) -> Result<pb::FlushRegionResponse, CallError> {
-    let started = asked.context.start_code;
+    let started = request_context.context.start_code;
     let answer = |last_flush_time, flushed| {
         Ok(pb::FlushRegionResponse {
             last_flush_time,
@@ -27,7 +27,7 @@ pub(super) fn flush(
             wrote_flush_wal_marker: Some(false),
         })
     };
-    let RegionTarget::Region(region) = region_target(asked, &request.region)? else {
+    let RegionTarget::Region(region) = region_target(request_context, &request.region)? else {
         return answer(started, false);
     };
     if let Some(family) =
@@ -41,22 +41,22 @@ pub(super) fn flush(
         return Err(CallError::new(ExceptionKind::NoSuchColumnFamily, text));
     }
     // A region not flushed since the start counts as flushed at the start.
-    if request.if_older_than_ts.is_some_and(|wanted| wanted <= started) {
+    if request.if_older_than_ts.is_some_and(|limit_ms| limit_ms <= started) {
         return answer(started, false);
     }
     let flushed = region.flush()?;
-    answer(asked.engine().now_ms(), flushed)
+    answer(request_context.engine().now_ms(), flushed)
 }
 
 /// Handles `CompactRegion`. The compaction runs in the background.
 pub(super) fn compact(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::CompactRegionRequest,
 ) -> Result<pb::CompactRegionResponse, CallError> {
     let kind = if request.major() { CompactionKind::Major } else { CompactionKind::Minor };
     let family = request.family.as_deref().filter(|family| !family.is_empty());
-    let requested = &asked.state.recent_compactions;
-    match region_target(asked, &request.region)? {
+    let requested = &request_context.state.recent_compactions;
+    match region_target(request_context, &request.region)? {
         RegionTarget::Region(region) => {
             if region.request_compaction(family, kind)? {
                 requested.record(&region.info().encoded_name, kind);
@@ -64,8 +64,12 @@ pub(super) fn compact(
         }
         RegionTarget::Meta => {}
         RegionTarget::LargeValues(table) => {
-            for region in all(asked, Some(&table)) {
-                if asked.engine().region(&region.encoded_name)?.request_compaction(family, kind)? {
+            for region in all(request_context, Some(&table)) {
+                if request_context
+                    .engine()
+                    .region(&region.encoded_name)?
+                    .request_compaction(family, kind)?
+                {
                     requested.record(&large_values_key(&table), kind);
                 }
             }
@@ -76,17 +80,17 @@ pub(super) fn compact(
 
 /// Handles `CompactionSwitch`. The value lasts until the process ends. Returns the previous value.
 pub(super) fn compaction_switch(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::CompactionSwitchRequest,
 ) -> Result<pb::CompactionSwitchResponse, CallError> {
     Ok(pb::CompactionSwitchResponse {
-        prev_state: asked.engine().set_compactions_enabled(request.enabled),
+        prev_state: request_context.engine().set_compactions_enabled(request.enabled),
     })
 }
 
 /// Handles `ClearCompactionQueues`. The only queue is cleared under either of HBase's names.
 pub(super) fn clear_compaction_queues(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::ClearCompactionQueuesRequest,
 ) -> Result<pb::ClearCompactionQueuesResponse, CallError> {
     const QUEUES: [&str; 2] = ["long", "short"];
@@ -96,14 +100,14 @@ pub(super) fn clear_compaction_queues(
         )));
     }
     if !request.queue_name.is_empty() {
-        asked.engine().clear_compaction_queue();
+        request_context.engine().clear_compaction_queue();
     }
     Ok(pb::ClearCompactionQueuesResponse {})
 }
 
 /// Handles `ClearRegionBlockCache`: returns the number of evicted blocks and the unknown regions.
 pub(super) fn clear_block_cache(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::ClearRegionBlockCacheRequest,
 ) -> Result<pb::ClearRegionBlockCacheResponse, CallError> {
     let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
@@ -111,7 +115,7 @@ pub(super) fn clear_block_cache(
     for specifier in request.region.iter().filter(|specifier| seen.insert(&specifier.value)) {
         match encoded_name(specifier)
             .map_err(CallError::from)
-            .and_then(|name| Ok(asked.engine().region(name)?))
+            .and_then(|name| Ok(request_context.engine().region(name)?))
         {
             Ok(region) => regions.push(region),
             Err(_) if exception.len() == MAX_UNKNOWN_REGIONS => {
@@ -127,8 +131,8 @@ pub(super) fn clear_block_cache(
             }),
         }
     }
-    let evicted = asked.engine().evict_blocks_of(&regions);
-    let max_cache_size = Some(signed(asked.engine().block_cache_capacity_bytes()));
+    let evicted = request_context.engine().evict_blocks_of(&regions);
+    let max_cache_size = Some(signed(request_context.engine().block_cache_capacity_bytes()));
     let (evicted_blocks, bytes_evicted) =
         (Some(signed(evicted.blocks)), Some(signed(evicted.bytes)));
     let stats = pb::CacheEvictionStats { evicted_blocks, bytes_evicted, max_cache_size, exception };
@@ -137,9 +141,9 @@ pub(super) fn clear_block_cache(
 
 /// Handles `RollWALWriter`. It requires no region to be flushed.
 pub(super) fn roll_wal(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     _: &pb::RollWalWriterRequest,
 ) -> Result<pb::RollWalWriterResponse, CallError> {
-    asked.engine().roll_wal()?;
+    request_context.engine().roll_wal()?;
     Ok(pb::RollWalWriterResponse { region_to_flush: Vec::new() })
 }

@@ -30,8 +30,8 @@ struct Requests {
 }
 
 impl Requests {
-    fn is_recent(at: Option<Instant>) -> bool {
-        at.is_some_and(|at| at.elapsed() < RECENT_PERIOD)
+    fn is_recent(requested: Option<Instant>) -> bool {
+        requested.is_some_and(|requested| requested.elapsed() < RECENT_PERIOD)
     }
 }
 

@@ -37,7 +37,7 @@ const LARGE_VALUES_START: &[u8] = b".mob";
 /// # Errors
 /// `NotServingRegionException` for a region that is not served.
 pub(super) fn region_target(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     specifier: &pb::RegionSpecifier,
 ) -> Result<RegionTarget, CallError> {
     if is_meta_replica(&specifier.value) {
@@ -47,18 +47,21 @@ pub(super) fn region_target(
     if encoded == META_ENCODED_NAME {
         return Ok(RegionTarget::Meta);
     }
-    if let Ok(region) =
-        asked.engine().region(encoded).or_else(|_| asked.engine().region_by_name(&specifier.value))
+    if let Ok(region) = request_context
+        .engine()
+        .region(encoded)
+        .or_else(|_| request_context.engine().region_by_name(&specifier.value))
     {
         return Ok(RegionTarget::Region(region));
     }
     if let Some(table) = table_of_large_values(&specifier.value)
-        .filter(|table| asked.engine().is_enabled(table).is_ok())
+        .filter(|table| request_context.engine().is_enabled(table).is_ok())
     {
         return Ok(RegionTarget::LargeValues(table));
     }
     let name = halite_types::key::to_string_binary(&specifier.value);
-    let text = format!("{name} is not online on {}", asked.peer.identity.region_server_text());
+    let text =
+        format!("{name} is not online on {}", request_context.peer.identity.region_server_text());
     Err(CallError::new(ExceptionKind::NotServingRegion, text))
 }
 
@@ -77,12 +80,12 @@ pub(super) fn large_values_key(table: &TableName) -> String {
 
 /// Handles `GetRegionInfo`, with the compaction state and the split row if requested.
 pub(super) fn info(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::GetRegionInfoRequest,
 ) -> Result<pb::GetRegionInfoResponse, CallError> {
     let wants_state = request.compaction_state();
     let none = pb::get_region_info_response::CompactionState::None;
-    match region_target(asked, &request.region)? {
+    match region_target(request_context, &request.region)? {
         RegionTarget::Meta => Ok(pb::GetRegionInfoResponse {
             region_info: to_proto(&meta()),
             compaction_state: wants_state.then_some(none.into()),
@@ -99,7 +102,7 @@ pub(super) fn info(
                 region_id: 0,
                 encoded_name: String::new(),
             };
-            let state = asked
+            let state = request_context
                 .state
                 .recent_compactions
                 .state(&large_values_key(&region.table), CompactionState::None);
@@ -113,7 +116,7 @@ pub(super) fn info(
         RegionTarget::Region(region) => {
             let may = region.is_splittable();
             // Both enumerations have the same numbers.
-            let state = asked
+            let state = request_context
                 .state
                 .recent_compactions
                 .state(&region.info().encoded_name, region.compaction_state());
@@ -143,24 +146,30 @@ fn best_split_row(region: &Arc<Region>) -> Result<Option<bytes::Bytes>, CallErro
 }
 
 /// Returns the regions of all enabled tables, or of one, in order.
-pub(super) fn all(asked: &RequestContext<'_>, table: Option<&TableName>) -> Vec<RegionInfo> {
-    let names =
-        asked.engine().descriptors().into_iter().map(|descriptor| descriptor.name().clone());
+pub(super) fn all(
+    request_context: &RequestContext<'_>,
+    table: Option<&TableName>,
+) -> Vec<RegionInfo> {
+    let names = request_context
+        .engine()
+        .descriptors()
+        .into_iter()
+        .map(|descriptor| descriptor.name().clone());
     let served = names
         .filter(|name| table.is_none_or(|table| table == name))
-        .filter_map(|name| asked.engine().table(&name).ok());
+        .filter_map(|name| request_context.engine().table(&name).ok());
     served.flat_map(|table| table.region_infos()).collect()
 }
 
 /// Handles `GetOnlineRegion`: returns all served regions, including `hbase:meta`, with their
 /// declared replicas.
 pub(super) fn online(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     _: &pb::GetOnlineRegionRequest,
 ) -> Result<pb::GetOnlineRegionResponse, CallError> {
-    let regions = std::iter::once(meta()).chain(all(asked, None));
+    let regions = std::iter::once(meta()).chain(all(request_context, None));
     let replicas = |region: RegionInfo| {
-        let count = schema::replicas(asked.engine(), &region.table);
+        let count = schema::replicas(request_context.engine(), &region.table);
         (0..count).map(move |replica| pb::RegionInfo {
             replica_id: replica.try_into().ok(),
             ..to_proto(&region)
@@ -171,11 +180,11 @@ pub(super) fn online(
 
 /// Handles `GetRegionLoad`: returns the load of all regions, or of those of one table.
 pub(super) fn loads(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::GetRegionLoadRequest,
 ) -> Result<pb::GetRegionLoadResponse, CallError> {
     let table = request.table_name.as_ref().map(table_name_from_proto).transpose()?;
-    let mut loads = region_loads(asked.context, |load| {
+    let mut loads = region_loads(request_context.context, |load| {
         table.as_ref().is_none_or(|table| load.region.table == *table)
     });
     if table.is_none_or(|table| table == meta().table) {
@@ -186,12 +195,12 @@ pub(super) fn loads(
 
 /// Handles `GetStoreFile`: returns the paths of a region's files, of all or of the named families.
 pub(super) fn store_files(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::GetStoreFileRequest,
 ) -> Result<pb::GetStoreFileResponse, CallError> {
-    let store_file = match region_target(asked, &request.region)? {
+    let store_file = match region_target(request_context, &request.region)? {
         RegionTarget::Region(region) => {
-            asked.engine().store_files(&region.info().encoded_name, &request.family)?
+            request_context.engine().store_files(&region.info().encoded_name, &request.family)?
         }
         RegionTarget::Meta | RegionTarget::LargeValues(_) => Vec::new(),
     };

@@ -7,16 +7,11 @@ use halite_wire::service::{self, Method};
 use super::state::{AdminService, RequestContext};
 use super::{maintenance, regions, server, space};
 use crate::base::call::{Call, CallError, Reply};
-use crate::base::context::Context;
 use crate::base::routes::{reply_or_not_supported, routes};
 
 /// Answers a call of `AdminService`. May block: it runs on a separate thread.
-pub(crate) fn answer(
-    service: &Arc<AdminService>,
-    context: &Arc<Context>,
-    call: &Call,
-) -> Result<Reply, CallError> {
-    let reply = routes! { RequestContext::new(service, context, call), call;
+pub(crate) fn answer(service: &Arc<AdminService>, call: &Call) -> Result<Reply, CallError> {
+    let reply = routes! { RequestContext::new(service, &service.context, call), call;
         AdminGetRegionInfo => regions::info,
         AdminGetOnlineRegion => regions::online,
         AdminGetRegionLoad => regions::loads,

@@ -7,13 +7,13 @@ use crate::base::call::CallError;
 
 /// Handles `GetServerInfo`.
 pub(super) fn info(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     _: &pb::GetServerInfoRequest,
 ) -> Result<pb::GetServerInfoResponse, CallError> {
-    let webui_port = asked.context.addresses.http.map(|web| u32::from(web.port()));
+    let webui_port = request_context.context.addresses.http.map(|web| u32::from(web.port()));
     Ok(pb::GetServerInfoResponse {
         server_info: pb::ServerInfo {
-            server_name: asked.peer.identity.region_server(),
+            server_name: request_context.peer.identity.region_server(),
             webui_port,
         },
     })
@@ -21,13 +21,13 @@ pub(super) fn info(
 
 /// Handles `StopServer`: stops the process after the calls in progress.
 pub(super) fn stop(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::StopServerRequest,
 ) -> Result<pb::StopServerResponse, CallError> {
-    asked
-        .context
-        .stop
-        .request(&format!("{} asked the server to stop: {}", asked.peer.user, request.reason));
+    request_context.context.stop.request(&format!(
+        "{} asked the server to stop: {}",
+        request_context.peer.user, request.reason
+    ));
     Ok(pb::StopServerResponse {})
 }
 

@@ -38,13 +38,13 @@ fn region_info_is_returned_or_not_serving() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &[]);
     let region = only_region(&rig, "t");
-    let told = info(&rig, specifier(&region)).unwrap();
+    let response = info(&rig, specifier(&region)).unwrap();
     assert_eq!(
-        (told.region_info.region_id, told.compaction_state()),
+        (response.region_info.region_id, response.compaction_state()),
         (region.region_id, CompactionState::None)
     );
     assert_eq!(
-        (told.splittable, told.mergeable, told.best_split_row),
+        (response.splittable, response.mergeable, response.best_split_row),
         (Some(true), Some(true), None)
     );
     assert_eq!(info(&rig, specifier(&meta())).unwrap().splittable, Some(false));
@@ -64,9 +64,9 @@ fn mob_region_represents_whole_table() {
     rig.create("t", &["f"], &["m"]);
     rig.put("t", &["a", "z"]);
     rig.context.engine.flush(&name("t")).unwrap();
-    let told = info(&rig, large_values("t")).unwrap();
+    let response = info(&rig, large_values("t")).unwrap();
     assert_eq!(
-        (told.region_info.start_key(), told.compaction_state()),
+        (response.region_info.start_key(), response.compaction_state()),
         (&b".mob"[..], CompactionState::None)
     );
     rig.call::<AdminCompactRegion>(&pb::CompactRegionRequest {
@@ -128,8 +128,8 @@ fn region_is_flushed_and_store_files_are_listed() {
         class(rig.call::<AdminFlushRegion>(&flush(Some("x")))),
         "NoSuchColumnFamilyException"
     );
-    let told = rig.call::<AdminFlushRegion>(&flush(None)).unwrap();
-    assert!(told.flushed() && told.last_flush_time > rig.context.start_code);
+    let response = rig.call::<AdminFlushRegion>(&flush(None)).unwrap();
+    assert!(response.flushed() && response.last_flush_time > rig.context.start_code);
     assert!(!rig.call::<AdminFlushRegion>(&flush(None)).unwrap().flushed());
     let files = |family: &str| {
         let family = if family.is_empty() { Vec::new() } else { vec![family.to_owned().into()] };
@@ -237,9 +237,9 @@ fn server_reports_its_name_and_accepts_commands() {
         log_class_name: class.to_owned(),
         log_message: bytes::Bytes::new(),
     };
-    let told =
+    let response =
         rig.call::<AdminGetLogEntries>(&log("a.AdminProtos$SlowLogResponseRequest")).unwrap();
-    assert_eq!(told.log_class_name, "a.AdminProtos$SlowLogResponses");
+    assert_eq!(response.log_class_name, "a.AdminProtos$SlowLogResponses");
     assert_eq!(class(rig.call::<AdminGetLogEntries>(&log("odd"))), "DoNotRetryIOException");
     assert_eq!(
         class(rig.call::<AdminOpenRegion>(&pb::OpenRegionRequest::default())),

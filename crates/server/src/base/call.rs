@@ -91,6 +91,8 @@ pub(crate) struct Call {
     pub(crate) peer: Arc<Peer>,
     /// Limits on the decoded sizes of the message and the cell block.
     pub(crate) limits: RpcLimits,
+    /// Memory of the decoded message in bytes, once it has been computed.
+    pub(crate) message_bytes: OnceLock<usize>,
     /// Bytes held in addition to `bytes`, once the call is decoded and has to wait.
     pub(crate) decoded_bytes: AtomicUsize,
     /// Operations in the call, once they have been computed.
@@ -117,20 +119,27 @@ impl Call {
     }
 
     /// Returns `true` if the message has at most `max_bytes` bytes when decoded, and no more than
-    /// the limit of all calls.
+    /// the limit of all calls. Also `true`, without a measurement, for a message of at most 4 KiB.
     pub(crate) fn is_decoded_within(&self, max_bytes: usize) -> bool {
-        let limits = RpcLimits {
-            max_decoded_bytes: max_bytes.min(self.limits.max_decoded_bytes),
-            ..self.limits
-        };
-        self.request.check_decoded_size(self.method, &limits).is_ok()
+        self.request.is_short()
+            || self.message_bytes() <= max_bytes.min(self.limits.max_decoded_bytes)
+    }
+
+    /// Returns the memory of the decoded message in bytes. It is computed once.
+    fn message_bytes(&self) -> usize {
+        *self.message_bytes.get_or_init(|| self.request.decoded_size(self.method))
     }
 
     /// Counts the decoded message, and `bytes` more, in the memory that the call holds while it
     /// waits.
     pub(crate) fn hold_decoded(&self, bytes: usize) {
-        let message_bytes = self.request.decoded_size(self.method);
-        self.decoded_bytes.store(message_bytes.saturating_add(bytes), Relaxed);
+        self.decoded_bytes.store(self.message_bytes().saturating_add(bytes), Relaxed);
+    }
+
+    /// Counts `bytes` of decoded data in the memory that the call holds while it waits. Its message
+    /// is not counted, because it has been dropped.
+    pub(crate) fn hold_without_message(&self, bytes: usize) {
+        self.decoded_bytes.store(bytes, Relaxed);
     }
 
     /// Returns the cells after the message; none without a cell block.
@@ -216,8 +225,8 @@ impl Reply {
     }
 
     /// Adds the network buffers that were reserved for the reply.
-    pub(crate) fn with_reservation(self, held: MemoryReservation) -> Self {
-        Self { reservation: Some(held), ..self }
+    pub(crate) fn with_reservation(self, reservation: MemoryReservation) -> Self {
+        Self { reservation: Some(reservation), ..self }
     }
 
     /// Returns the reserved network buffers, if any, and removes them from the reply.

@@ -68,7 +68,7 @@ impl HandlerPool {
             let queue = Arc::clone(&queue);
             let thread = std::thread::Builder::new().name(format!("halite-{name}-{number}"));
             thread.spawn(move || queue.run()).map_err(|error| {
-                Error::io(format!("starting thread {number} of the {name} lane"), error)
+                Error::io(format!("starting thread {number} of the {name} pool"), error)
             })
         };
         let threads = match machine {
@@ -151,7 +151,7 @@ impl CallQueue {
         let done = catch_unwind(AssertUnwindSafe(work));
         self.active.fetch_sub(1, Relaxed);
         done.unwrap_or_else(|_| {
-            tracing::error!(lane = self.name, "a call panicked; its client gets no answer");
+            tracing::error!(pool = self.name, "a call panicked; its client gets no answer");
             None
         })
     }

@@ -73,13 +73,13 @@ mod tests {
 
     #[test]
     fn connected_address_is_advertised_unless_host_is_set() {
-        let told = |advertise: &Advertise, local: &str| host_for(advertise, local.parse().unwrap());
-        assert_eq!(told(&Advertise::Auto, "127.0.0.1:16020"), "127.0.0.1");
-        assert_eq!(told(&Advertise::Auto, "10.1.2.3:16020"), "10.1.2.3");
-        assert_eq!(told(&Advertise::Auto, "[::ffff:10.1.2.3]:16020"), "10.1.2.3");
-        assert_eq!(told(&Advertise::Auto, "[::1]:16020"), "localhost");
+        let host = |advertise: &Advertise, local: &str| host_for(advertise, local.parse().unwrap());
+        assert_eq!(host(&Advertise::Auto, "127.0.0.1:16020"), "127.0.0.1");
+        assert_eq!(host(&Advertise::Auto, "10.1.2.3:16020"), "10.1.2.3");
+        assert_eq!(host(&Advertise::Auto, "[::ffff:10.1.2.3]:16020"), "10.1.2.3");
+        assert_eq!(host(&Advertise::Auto, "[::1]:16020"), "localhost");
         assert_eq!(
-            told(&Advertise::Host("db.example".to_string()), "127.0.0.1:16020"),
+            host(&Advertise::Host("db.example".to_string()), "127.0.0.1:16020"),
             "db.example"
         );
     }

@@ -6,6 +6,7 @@
 
 use halite_engine::scan::{MAX_MEMORY_BYTES, MAX_MEMORY_CELLS, ReadStats, ScanLimits};
 use halite_types::{Condition, Filter, RowOp};
+use halite_wire::proto as pb;
 use halite_wire::service::{Method, Service};
 
 use crate::base::call::{Call, Reply};
@@ -25,6 +26,8 @@ const MAX_COMPRESSED_BYTES: usize = 8 << 10;
 /// Maximum cost of passing one byte to a filter ([`Filter::cost`]). The key of a row may have
 /// 32 KB.
 const MAX_FILTER_COST: usize = 100;
+/// Estimated bytes of a decoded filter per byte of its message.
+const FILTER_FACTOR: usize = 32;
 
 /// Returns the executor of a call, as far as its header determines it.
 pub(crate) fn executor(method: Method, bytes: usize) -> Executor {
@@ -47,67 +50,73 @@ pub(crate) fn executor(method: Method, bytes: usize) -> Executor {
     }
 }
 
-/// Work that one call has done on the connection's task.
+/// Returns `true` if the message of a call may be decoded.
+pub(crate) fn allows_message(call: &Call) -> bool {
+    call.is_decoded_within(MAX_DECODED_BYTES)
+}
+
+/// Returns `true` if `bytes` of cells inside messages may be decoded.
+pub(crate) fn allows_inside(bytes: usize) -> bool {
+    bytes <= MAX_DECODED_BYTES
+}
+
+/// Returns the maximum bytes of the cells after the message of a call.
+pub(crate) fn max_cell_block_bytes(call: &Call) -> usize {
+    if call.peer.has_compressor() { MAX_DECOMPRESSED_BYTES } else { MAX_DECODED_BYTES }
+}
+
+/// Returns `true` if the reply of a call may be encoded, with its cells compressed if the client
+/// requests that.
+pub(crate) fn allows_reply(call: &Call, reply: &Reply) -> bool {
+    !call.peer.has_compressor() || reply.cell_bytes() <= MAX_COMPRESSED_BYTES
+}
+
+/// Returns `true` if a filter needs little work before the first cell is read. Compiling regular
+/// expressions may take a tenth of a second, and a filter may make hundreds of comparisons per key.
+pub(crate) fn allows_filter(filter: Option<&Filter>) -> bool {
+    filter.is_none_or(|filter| filter.regex_count() == 0 && filter.cost() <= MAX_FILTER_COST)
+}
+
+/// Returns `true` if the condition of an operation needs little work before the first cell is read.
+pub(crate) fn allows_condition(op: &RowOp) -> bool {
+    match op {
+        RowOp::CheckAndMutate(check) => match &check.condition {
+            Condition::Filter(filter) => allows_filter(Some(filter)),
+            Condition::Column { .. } => true,
+        },
+        _ => true,
+    }
+}
+
+/// Returns `true` if a scan that did this work in one call may begin its next call on the
+/// connection's task.
+pub(crate) fn allows_next(cells_examined: u64, blocks_read: u64) -> bool {
+    blocks_read == 0 && cells_examined <= MAX_MEMORY_CELLS
+}
+
+/// Returns the limits of a scan on the connection's task. Its time is limited by its cells.
+pub(crate) fn limit_scan(limits: ScanLimits) -> ScanLimits {
+    ScanLimits { cells_examined: MAX_MEMORY_CELLS, time_ms: None, ..limits }
+}
+
+/// Returns the estimated memory in bytes of a filter once it is decoded. A call that waits for a
+/// thread may hold one.
+pub(crate) fn filter_bytes(filter: Option<&pb::Filter>) -> usize {
+    filter
+        .and_then(|filter| filter.serialized_filter.as_ref())
+        .map_or(0, |message| message.len().saturating_mul(FILTER_FACTOR))
+}
+
+/// Work of the reads of one call on the connection's task.
 #[derive(Debug, Default)]
 pub(crate) struct InlineBudget {
-    /// Cells that its reads have examined.
+    /// Cells that they have examined.
     cells: u64,
-    /// Bytes that its reads have passed to filters.
+    /// Bytes that they have passed to filters.
     filter_bytes: usize,
 }
 
 impl InlineBudget {
-    /// Returns `true` if the message of a call may be decoded.
-    pub(crate) fn allows_message(call: &Call) -> bool {
-        call.is_decoded_within(MAX_DECODED_BYTES)
-    }
-
-    /// Returns `true` if `bytes` of cells inside messages may be decoded.
-    pub(crate) fn allows_inside(bytes: usize) -> bool {
-        bytes <= MAX_DECODED_BYTES
-    }
-
-    /// Returns the maximum bytes of the cells after the message of a call.
-    pub(crate) fn max_cell_block_bytes(call: &Call) -> usize {
-        if call.peer.has_compressor() { MAX_DECOMPRESSED_BYTES } else { MAX_DECODED_BYTES }
-    }
-
-    /// Returns `true` if the reply of a call may be encoded, with its cells compressed if the
-    /// client requests that.
-    pub(crate) fn allows_reply(call: &Call, reply: &Reply) -> bool {
-        !call.peer.has_compressor() || reply.cell_bytes() <= MAX_COMPRESSED_BYTES
-    }
-
-    /// Returns `true` if a filter needs little work before the first cell is read. Compiling
-    /// regular expressions may take a tenth of a second, and a filter may make hundreds of
-    /// comparisons per key.
-    pub(crate) fn allows_filter(filter: Option<&Filter>) -> bool {
-        filter.is_none_or(|filter| filter.regex_count() == 0 && filter.cost() <= MAX_FILTER_COST)
-    }
-
-    /// Returns `true` if the condition of an operation needs little work before the first cell is
-    /// read.
-    pub(crate) fn allows_condition(op: &RowOp) -> bool {
-        match op {
-            RowOp::CheckAndMutate(check) => match &check.condition {
-                Condition::Filter(filter) => Self::allows_filter(Some(filter)),
-                Condition::Column { .. } => true,
-            },
-            _ => true,
-        }
-    }
-
-    /// Returns `true` if a scan that did this work in one call may begin its next call on the
-    /// connection's task.
-    pub(crate) fn allows_next(cells_examined: u64, blocks_read: u64) -> bool {
-        blocks_read == 0 && cells_examined <= MAX_MEMORY_CELLS
-    }
-
-    /// Returns the limits of a scan on the connection's task. Its time is limited by its cells.
-    pub(crate) fn limit_scan(limits: ScanLimits) -> ScanLimits {
-        ScanLimits { cells_examined: MAX_MEMORY_CELLS, time_ms: None, ..limits }
-    }
-
     /// Counts the work of a read.
     pub(crate) fn record_read(&mut self, stats: &ReadStats) {
         self.cells += stats.cells_examined();
@@ -146,8 +155,8 @@ mod tests {
         assert!(!allows(MAX_MEMORY_CELLS + 1, 0, 0));
         assert!(!allows(0, MAX_MEMORY_BYTES + 1, 0));
         assert!(!allows(0, 0, MAX_MEMORY_BYTES + 1));
-        assert!(InlineBudget::allows_next(MAX_MEMORY_CELLS, 0));
-        assert!(!InlineBudget::allows_next(MAX_MEMORY_CELLS + 1, 0));
-        assert!(!InlineBudget::allows_next(0, 1), "it has waited for the disk");
+        assert!(allows_next(MAX_MEMORY_CELLS, 0));
+        assert!(!allows_next(MAX_MEMORY_CELLS + 1, 0));
+        assert!(!allows_next(0, 1), "it has waited for the disk");
     }
 }

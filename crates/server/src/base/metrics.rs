@@ -165,7 +165,7 @@ impl Metrics {
         let of_methods = self
             .called()
             .filter(|(method, _)| services.contains(&method.service()))
-            .map(|(_, figures)| &figures.exceptions);
+            .map(|(_, metrics)| &metrics.exceptions);
         of_methods.chain(services.iter().map(|service| self.rejected(*service)))
     }
 
@@ -199,18 +199,18 @@ mod tests {
     }
     #[test]
     fn exception_is_counted_by_name_or_as_other() {
-        let figures = Exceptions::default();
+        let metrics = Exceptions::default();
         for kind in [Some(ExceptionKind::RegionTooBusy), Some(ExceptionKind::Io), None] {
-            figures.add(ExceptionClass::from_kind(kind));
+            metrics.add(ExceptionClass::from_kind(kind));
         }
         let counts: Vec<_> = ExceptionClass::ALL
             .iter()
-            .zip(&figures.by_class)
+            .zip(&metrics.by_class)
             .map(|((name, _), count)| (*name, count.get()))
             .filter(|(_, n)| *n > 0)
             .collect();
         assert_eq!(
-            (counts, figures.all.get()),
+            (counts, metrics.all.get()),
             (vec![("RegionTooBusyException", 1), ("otherExceptions", 2)], 3)
         );
     }

@@ -12,14 +12,14 @@ pub(crate) fn meta_load() -> pb::RegionLoad {
     region_load_to_proto(&RegionLoad { stores: 3, ..RegionLoad::new(region::meta()) }, [])
 }
 
-/// Returns the load of the regions that `wanted` accepts.
+/// Returns the load of the regions that `is_included` accepts.
 pub(crate) fn region_loads(
     context: &Context,
-    wanted: impl Fn(&RegionLoad) -> bool,
+    is_included: impl Fn(&RegionLoad) -> bool,
 ) -> Vec<pb::RegionLoad> {
     let message = |load: &RegionLoad| match context.engine.descriptor(&load.region.table) {
         Ok(table) => region_load_to_proto(load, table.families().map(FamilyDescriptor::name)),
         Err(_) => region_load_to_proto(load, []),
     };
-    context.engine.status().regions.iter().filter(|load| wanted(load)).map(message).collect()
+    context.engine.status().regions.iter().filter(|load| is_included(load)).map(message).collect()
 }

@@ -6,9 +6,9 @@ use crate::base::errors::not_supported;
 /// Expands `Method => handler` lines to one match, whose value is the reply; `None` for a method
 /// that is not in the table.
 macro_rules! routes {
-    ($asked:expr, $call:expr; $($method:ident => $handler:path,)*) => {
+    ($context:expr, $call:expr; $($method:ident => $handler:path,)*) => {
         match $call.method {
-            $(Method::$method => Some($asked.serve::<service::$method>($call, $handler)),)*
+            $(Method::$method => Some($context.serve::<service::$method>($call, $handler)),)*
             _ => None,
         }
     };

@@ -36,7 +36,8 @@ const ENDED_REPLY_CACHE_BYTES: usize = MIN_REPLY_CACHE_BYTES;
 /// Maximum retained replies of either kind.
 const MAX_CACHED_REPLIES: usize = 1 << 14;
 
-/// Scanner that a registry holds between two calls.
+/// Scanner that a registry holds between two calls. The registry is below the service whose
+/// scanners it holds, and its tests hold scanners without a region.
 pub(crate) trait HeldScanner {
     /// Updates the memory held for it, which grows with flushes.
     fn count_memory(&mut self);

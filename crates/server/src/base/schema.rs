@@ -1,26 +1,15 @@
-//! Table descriptors as clients of this server receive them.
+//! The descriptor of `hbase:meta`, and the declared replicas of tables.
 
 use halite_engine::Engine;
 use halite_types::schema::family_attribute as fam;
 use halite_types::{FamilyDescriptor, TableDescriptor, TableName};
-use halite_wire::convert::schema::{to_proto, with_defaults};
-use halite_wire::proto as pb;
+use halite_wire::convert::schema::with_defaults;
 
 use crate::base::names::{is_meta, meta_table};
 
-/// Attribute that HBase 2.5 and later write into every table: the implementation that tracks live
-/// store files.
-pub(crate) const TRACKER: &str = "hbase.store.file-tracker.impl";
-/// Tracker of tables without a tracker attribute.
-pub(crate) const TRACKER_DEFAULT: &str = "DEFAULT";
 /// HBase's endpoint for multi-row changes of `hbase:meta`, as its descriptor specifies it.
 const META_ENDPOINT: &str =
     "|org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint|536870911|";
-
-/// Returns the descriptor as clients see it, including defaults.
-pub(crate) fn schema(table: &TableDescriptor) -> pb::TableSchema {
-    to_proto(&with_defaults(table.clone()))
-}
 
 /// Returns the descriptor of `hbase:meta` (HBase 2.6:
 /// `FSTableDescriptors.createMetaTableDescriptorBuilder`) with the attributes that clients have
@@ -63,18 +52,16 @@ pub(crate) fn own_meta_descriptor() -> TableDescriptor {
     with_defaults(table)
 }
 
-/// Returns the schema of a table of this name, if it is `hbase:meta`.
-pub(crate) fn system_schema(engine: &Engine, name: &TableName) -> Option<pb::TableSchema> {
-    is_meta(name).then(|| schema(&meta_descriptor(engine)))
-}
-
 #[cfg(test)]
 mod tests {
+    use halite_wire::convert::schema::to_proto;
+    use halite_wire::proto as pb;
+
     use super::*;
 
     #[test]
     fn meta_descriptor_matches_hbase() {
-        let schema = schema(&own_meta_descriptor());
+        let schema = to_proto(&own_meta_descriptor());
         let families: Vec<_> =
             schema.column_families.iter().map(|family| &family.name[..]).collect();
         assert_eq!(families, [&b"info"[..], b"rep_barrier", b"table"]);

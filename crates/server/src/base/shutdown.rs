@@ -1,8 +1,8 @@
-//! Shutdown signal for all tasks, and the request of a client for it.
+//! Shutdown signal for all tasks, and the request of a client that the process stops.
 //!
 //! The signal is a semaphore without permits. Closing it wakes the waiters in the order in which
-//! they arrived. A `watch` channel wakes them randomly, and a simulation must control all
-//! randomness.
+//! they arrived. A `watch` channel wakes several waiters in random order, and a simulation must
+//! control all randomness. The request has one waiter, the owner of the server, so it is one.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ pub(crate) struct ShutdownSender(Arc<Semaphore>);
 pub(crate) struct Shutdown(Arc<Semaphore>);
 
 pub(crate) fn channel() -> (ShutdownSender, Shutdown) {
-    let wish = Arc::new(Semaphore::new(0));
-    (ShutdownSender(Arc::clone(&wish)), Shutdown(wish))
+    let signal = Arc::new(Semaphore::new(0));
+    (ShutdownSender(Arc::clone(&signal)), Shutdown(signal))
 }
 
 impl ShutdownSender {

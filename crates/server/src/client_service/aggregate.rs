@@ -122,27 +122,27 @@ impl Aggregate {
 
     /// Returns the result of the region.
     pub(super) fn response(&self) -> pb::AggregateResponse {
-        let figures = &self.accumulator;
+        let results = &self.accumulator;
         let number = |number: i64| Bytes::from(pb::LongMsg { long_msg: number }.encode_to_vec());
-        let rows = Bytes::copy_from_slice(&figures.rows.to_be_bytes());
+        let rows = Bytes::copy_from_slice(&results.rows.to_be_bytes());
         let parts = |first: Vec<i64>, second: Option<Bytes>| pb::AggregateResponse {
             first_part: first.into_iter().map(number).collect(),
             second_part: second,
         };
-        match (self.method, figures.sum) {
+        match (self.method, results.sum) {
             (Method::AggregateGetMax | Method::AggregateGetMin, _) => {
-                parts(figures.best.into_iter().collect(), None)
+                parts(results.best.into_iter().collect(), None)
             }
             (Method::AggregateGetRowNum, _) => {
                 pb::AggregateResponse { first_part: vec![rows], second_part: None }
             }
             (Method::AggregateGetMedian, sum) => {
-                parts(vec![sum.unwrap_or(0), figures.weights.unwrap_or(i64::MIN)], None)
+                parts(vec![sum.unwrap_or(0), results.weights.unwrap_or(i64::MIN)], None)
             }
             (_, None) => pb::AggregateResponse::default(),
             (Method::AggregateGetAvg, Some(sum)) => parts(vec![sum], Some(rows)),
             (Method::AggregateGetStd, Some(sum)) => {
-                parts(vec![sum, figures.squares.unwrap_or(0)], Some(rows))
+                parts(vec![sum, results.squares.unwrap_or(0)], Some(rows))
             }
             (_, Some(sum)) => parts(vec![sum], None),
         }
@@ -204,9 +204,9 @@ mod tests {
     }
 
     fn accumulate(method: Method, rows: &[Row]) -> Accumulator {
-        let mut figures = Accumulator::default();
-        rows.iter().for_each(|row| figures.add(method, false, row));
-        figures
+        let mut results = Accumulator::default();
+        rows.iter().for_each(|row| results.add(method, false, row));
+        results
     }
 
     #[test]
@@ -215,8 +215,8 @@ mod tests {
         let rows = [row(&[&long(2), &long(3)]), row(&[&long(-4)]), row(&[b"text"])];
         assert_eq!(accumulate(Method::AggregateGetMax, &rows).best, Some(3));
         assert_eq!(accumulate(Method::AggregateGetMin, &rows).best, Some(-4));
-        let figures = accumulate(Method::AggregateGetStd, &rows);
-        assert_eq!((figures.sum, figures.squares, figures.rows), (Some(1), Some(25 + 16), 3));
+        let results = accumulate(Method::AggregateGetStd, &rows);
+        assert_eq!((results.sum, results.squares, results.rows), (Some(1), Some(25 + 16), 3));
         assert_eq!(accumulate(Method::AggregateGetMax, &[row(&[b"text"])]).best, None);
     }
 }

@@ -262,7 +262,7 @@ mod tests {
         let one = write_file(folder.path(), "one", "f", &["a"]);
         std::fs::write(folder.path().join("text"), "no store file").unwrap();
         let text = folder.path().join("text").display().to_string();
-        for (family, path, told) in [
+        for (family, path, expected) in [
             ("nosuch", &*one, "nosuch"),
             ("f", "hdfs://host:8020/file", "another file system (hdfs)"),
             ("f", "file:/nowhere/file", "/nowhere/file"),
@@ -273,7 +273,7 @@ mod tests {
         ] {
             let refused = load(&rig, region(), &[("f", &one), (family, path)]).unwrap_err();
             assert!(
-                refused.is_do_not_retry() && refused.message().contains(told),
+                refused.is_do_not_retry() && refused.message().contains(expected),
                 "{path}: {refused:?}"
             );
         }
@@ -301,22 +301,22 @@ mod tests {
         std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("linked")).unwrap();
         let linked = folder.path().join("linked/there").display().to_string();
         let missing = folder.path().join("linked/missing").display().to_string();
-        let told = |path: &str| {
+        let refusal = |path: &str| {
             let refused = load(&rig, region(), &[("f", path)]).unwrap_err();
             assert!(refused.is_do_not_retry(), "{refused:?}");
             refused.message().replace(path.trim_start_matches("file:"), "PATH")
         };
-        let wanted = told("/nowhere/at/all");
+        let expected = refusal("/nowhere/at/all");
         assert!(
-            wanted.starts_with(
+            expected.starts_with(
                 "PATH is not there, or lies outside of the directories that bulk load reads: "
             ),
-            "{wanted}"
+            "{expected}"
         );
         for path in
             [&there, &stepped, &linked, &missing, "/etc/passwd", "/etc/no-such-file", "/etc"]
         {
-            assert_eq!(told(path), wanted, "{path}");
+            assert_eq!(refusal(path), expected, "{path}");
         }
         assert_eq!(rows(&rig), 0);
         // Any file may be written below the directory of a token.

@@ -8,16 +8,16 @@ use prost::Message;
 
 use crate::base::call::{Call, CallError};
 use crate::base::call_step::{CallStep, Executor};
-use crate::base::inline::InlineBudget;
+use crate::base::inline;
 
 /// Returns the message of a call. Returns `None` on the connection's task if it is too large to
 /// decode there.
 pub(super) fn message<M: Message + Default>(
     call: &Call,
-    lane: Executor,
+    executor: Executor,
 ) -> Result<Option<M>, CallError> {
-    match lane {
-        Executor::Inline if InlineBudget::allows_message(call) => call.measured_message().map(Some),
+    match executor {
+        Executor::Inline if inline::allows_message(call) => call.measured_message().map(Some),
         Executor::Inline => Ok(None),
         Executor::Handler | Executor::Admin => call.message().map(Some),
     }
@@ -29,11 +29,11 @@ pub(super) fn message<M: Message + Default>(
 /// limit and be done again. The message has not been decoded then.
 pub(super) fn message_and_cells<M: Message + Default>(
     call: &Call,
-    lane: Executor,
+    executor: Executor,
 ) -> Result<Option<(M, Cells)>, CallError> {
-    match lane {
-        Executor::Inline if InlineBudget::allows_message(call) => {
-            let max_bytes = InlineBudget::max_cell_block_bytes(call);
+    match executor {
+        Executor::Inline if inline::allows_message(call) => {
+            let max_bytes = inline::max_cell_block_bytes(call);
             let Ok(cells) = call.cells_within(max_bytes) else { return Ok(None) };
             Ok(Some((call.measured_message()?, cells)))
         }

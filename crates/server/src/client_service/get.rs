@@ -14,7 +14,7 @@ use super::region::{self, RequestTarget};
 use crate::base::call::{Call, CallError, Peer, Reply};
 use crate::base::call_step::{CallStep, Executor};
 use crate::base::context::Context;
-use crate::base::inline::InlineBudget;
+use crate::base::inline;
 use crate::base::quota::{EstimatedUsage, OperationQuota};
 
 /// First version of the Java client that reads the cells of a get after the message. HBase sends
@@ -29,6 +29,8 @@ pub(super) struct ParsedGet {
     needs_metrics: bool,
     /// `true` if setup takes much work before the first cell is read.
     has_expensive_setup: bool,
+    /// Estimated memory of the filter in bytes.
+    filter_bytes: usize,
 }
 
 /// Read tier of a get, and the quota and statistics that record it.
@@ -49,14 +51,14 @@ pub(super) enum GetOutcome {
 pub(super) fn get(
     context: &Arc<Context>,
     call: &Arc<Call>,
-    lane: Executor,
+    executor: Executor,
 ) -> Result<CallStep, CallError> {
-    let Some(request) = decode::message::<pb::GetRequest>(call, lane)? else {
+    let Some(request) = decode::message::<pb::GetRequest>(call, executor)? else {
         return Ok(decode::defer_undecoded(context, call, get));
     };
     let query = ParsedGet::new(&request.get)?;
     let target = region::find(context, &call.peer, &request.region)?;
-    let charge = region::check_quota(
+    let quota = region::check_quota(
         context,
         &call.peer,
         &target,
@@ -66,14 +68,14 @@ pub(super) fn get(
         context,
         &call.peer,
         &target,
-        &GetContext { tier: lane.read_tier(), quota: charge.as_ref(), stats: Arc::default() },
+        &GetContext { tier: executor.read_tier(), quota: quota.as_ref(), stats: Arc::default() },
     )? {
         return Ok(reply(&call.peer, found));
     }
     let (context, waiting) = (Arc::clone(context), Arc::clone(call));
-    Ok(decode::defer_decoded(call, 0, move || {
+    Ok(decode::defer_decoded(call, query.filter_bytes, move || {
         let reading =
-            GetContext { tier: ReadTier::Disk, quota: charge.as_ref(), stats: Arc::default() };
+            GetContext { tier: ReadTier::Disk, quota: quota.as_ref(), stats: Arc::default() };
         let found = query.run(&context, &waiting.peer, &target, &reading)?;
         Ok(reply(&waiting.peer, found.unwrap_or(GetOutcome::Row(Row::default(), None))))
     }))
@@ -86,14 +88,21 @@ impl ParsedGet {
                         getClosestRowBefore removed in hbase-2.0.0 replaced by reverse Scan.";
             return Err(CallError::new(ExceptionKind::UnknownProtocol, text));
         }
-        let (existence_only, wants_metrics) = (get.existence_only(), get.query_metrics_enabled());
+        let (existence_only, needs_metrics) = (get.existence_only(), get.query_metrics_enabled());
+        let filter_bytes = inline::filter_bytes(get.filter.as_ref());
         let get = convert::get::from_proto(get)?;
         Ok(Self {
             existence_only,
-            needs_metrics: wants_metrics,
-            has_expensive_setup: !InlineBudget::allows_filter(get.selection.filter.as_ref()),
+            needs_metrics,
+            filter_bytes,
+            has_expensive_setup: !inline::allows_filter(get.selection.filter.as_ref()),
             get,
         })
+    }
+
+    /// Returns the estimated memory of the decoded filter in bytes.
+    pub(super) fn filter_bytes(&self) -> usize {
+        self.filter_bytes
     }
 
     /// Reads the row. Returns `None` if memory does not contain it, if it is large enough to take
@@ -135,23 +144,23 @@ impl ParsedGet {
         region: &Region,
         reading: &GetContext<'_>,
     ) -> halite_types::Result<GetOutcome> {
-        let GetContext { tier, quota: charge, stats: trace } = reading;
+        let GetContext { tier, quota, stats } = reading;
         if self.existence_only {
-            let exists = region.exists(&self.get, *tier, trace)?;
-            record_read(*charge, trace, 0);
+            let exists = region.exists(&self.get, *tier, stats)?;
+            record_read(*quota, stats, 0);
             Ok(GetOutcome::Exists(exists))
         } else {
-            let row = region.get(&self.get, *tier, trace)?;
-            record_read(*charge, trace, row.cells().bytes().len());
-            Ok(GetOutcome::Row(row, self.needs_metrics.then(|| trace.data_block_bytes())))
+            let row = region.get(&self.get, *tier, stats)?;
+            record_read(*quota, stats, row.cells().bytes().len());
+            Ok(GetOutcome::Row(row, self.needs_metrics.then(|| stats.data_block_bytes())))
         }
     }
 }
 
 /// Records in the quotas the bytes scanned and the bytes returned.
-fn record_read(charge: Option<&OperationQuota>, trace: &ReadStats, returned: usize) {
-    if let Some(charge) = charge {
-        charge.record_read(trace.data_block_bytes(), returned);
+fn record_read(quota: Option<&OperationQuota>, stats: &ReadStats, returned: usize) {
+    if let Some(quota) = quota {
+        quota.record_read(stats.data_block_bytes(), returned);
     }
 }
 

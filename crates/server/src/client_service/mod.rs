@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `get.rs`, `mutate.rs`, `multi.rs`, `scan.rs`, `exec.rs`, `bulk_load.rs` | methods, by name |
 //! | `load_paths.rs` | files that may be bulk loaded |
-//! | `scanner.rs` | scanner between two calls |
+//! | `scanner.rs`, `scan_metrics.rs` | scanner between two calls, metrics of a scan |
 //! | `region.rs` | region of a request, and the errors of its operations |
 //! | `aggregate.rs`, `row_mutations.rs` | endpoints |
 //! | `decode.rs` | decoding of calls |

@@ -31,7 +31,7 @@ use crate::base::buffers::MemoryReservation;
 use crate::base::call::{Call, CallError, Reply};
 use crate::base::call_step::{CallOutcome, CallStep, Executor};
 use crate::base::context::Context;
-use crate::base::inline::InlineBudget;
+use crate::base::inline::{self, InlineBudget};
 use crate::base::metrics::ExceptionClass;
 use crate::base::nonces::to_nonce;
 use crate::base::operations::Operations;
@@ -61,9 +61,8 @@ struct MultiExecution {
     /// Bytes of the response at which the turn on the thread ends.
     slice_end: usize,
     ticket: CommitTicket,
-    /// Bytes of the decompressed cell block and of decoded atomic actions, in addition to the
-    /// message.
-    decoded_bytes: usize,
+    /// Bytes of the decompressed cell block, in addition to the message.
+    decompressed_bytes: usize,
     /// Bytes of the cells inside the messages of the mutations decoded so far.
     inside: usize,
 }
@@ -117,13 +116,14 @@ struct WouldBlock;
 pub(super) fn multi(
     context: &Arc<Context>,
     call: &Arc<Call>,
-    lane: Executor,
+    executor: Executor,
 ) -> Result<CallStep, CallError> {
-    let Some((request, cells)) = decode::message_and_cells::<pb::MultiRequest>(call, lane)? else {
+    let Some((request, cells)) = decode::message_and_cells::<pb::MultiRequest>(call, executor)?
+    else {
         return Ok(decode::defer_undecoded(context, call, multi));
     };
     let _ = call.operations.set(Operations::from_multi(&request));
-    let decoded_bytes = decode::decompressed_bytes(call, &cells);
+    let decompressed_bytes = decode::decompressed_bytes(call, &cells);
     let mut run = MultiExecution {
         cells,
         response: pb::MultiResponse {
@@ -145,13 +145,11 @@ pub(super) fn multi(
         reservation: MemoryReservation::new(&call.peer.account),
         slice_end: usize::MAX,
         ticket: CommitTicket::ready(),
-        decoded_bytes,
+        decompressed_bytes,
         inside: 0,
     };
-    if lane == Executor::Inline && run.run(ReadTier::Memory).is_err() {
-        // A deferred call waits with its decoded data, including the response so far.
-        let bytes = run.decoded_bytes + run.inside + run.response_cells.memory;
-        return Ok(decode::defer_decoded(call, bytes, move || Ok(run.end())));
+    if executor == Executor::Inline && run.run(ReadTier::Memory).is_err() {
+        return Ok(decode::defer_decoded(call, run.held_bytes(), move || Ok(run.end())));
     }
     Ok(run.end())
 }
@@ -172,6 +170,21 @@ impl MultiExecution {
             self.ticket,
             reply.with_reservation(self.reservation),
         ))
+    }
+
+    /// Returns the bytes that a deferred call holds in addition to its message: decoded data, and
+    /// the response so far.
+    fn held_bytes(&self) -> usize {
+        // These actions include those before them, and their conditions are not decoded here.
+        let inside = self.atomic.as_ref().map_or(self.inside, |atomic| atomic.inside);
+        let filter_bytes = self
+            .batch
+            .as_ref()
+            .and_then(|batch| batch.parsed_get.as_ref())
+            .map_or(0, ParsedGet::filter_bytes);
+        [self.decompressed_bytes, inside, filter_bytes, self.response_cells.memory]
+            .into_iter()
+            .fold(0, usize::saturating_add)
     }
 
     fn run(&mut self, tier: ReadTier) -> Result<(), WouldBlock> {
@@ -203,10 +216,10 @@ impl MultiExecution {
         let mut current = match self.batch.take() {
             Some(current) => current,
             None => match self.find_region() {
-                Ok((target, charge)) => {
+                Ok((target, quota)) => {
                     let actions =
                         std::mem::take(&mut self.request.region_action[self.region_index].action);
-                    RegionBatch::new(target, actions, charge)
+                    RegionBatch::new(target, actions, quota)
                 }
                 Err(fault) => return Ok(self.refuse_region(&fault)),
             },
@@ -222,9 +235,9 @@ impl MultiExecution {
     /// Returns the target of the actions, and charges them if quotas apply.
     fn find_region(&self) -> Result<(RequestTarget, Option<OperationQuota>), CallError> {
         let target = region::find(&self.context, &self.call.peer, &self.region_action().region)?;
-        let charge =
+        let quota =
             region::check_quota(&self.context, &self.call.peer, &target, self.estimate_usage())?;
-        Ok((target, charge))
+        Ok((target, quota))
     }
 
     /// Returns the estimated usage of the region's actions (HBase:
@@ -278,8 +291,10 @@ impl MultiExecution {
     /// exception for it receive that exception early. Other clients receive as much as a frame may
     /// hold, and then an error that they do not retry.
     fn full(&self) -> Option<CallError> {
-        let knows_it = self.call.peer.version.is_some();
-        if knows_it && self.response_cells.bytes > self.context.config.limits.max_result_bytes {
+        let handles_size_exception = self.call.peer.version.is_some();
+        if handles_size_exception
+            && self.response_cells.bytes > self.context.config.limits.max_result_bytes
+        {
             let text = format!(
                 "Max size exceeded: the answers so far have {} bytes of cells; ask for the rest by \
                  itself",
@@ -311,9 +326,9 @@ impl MultiExecution {
     /// Returns the error, for any client, if the response has reached the limit of one frame.
     fn over_frame(&self) -> Option<CallError> {
         let limits = &self.context.config.limits;
-        let (bytes, most) =
+        let (bytes, max_bytes) =
             (self.response_cells.memory, limits.max_request_bytes.max(limits.max_result_bytes));
-        (bytes > most).then(|| {
+        (bytes > max_bytes).then(|| {
             let kind = if self.call.peer.version.is_some() {
                 ExceptionKind::MultiActionResultTooLarge
             } else {
@@ -322,8 +337,8 @@ impl MultiExecution {
             CallError::new(
                 kind,
                 format!(
-                    "the answers so far take {bytes} bytes, more than {most}; ask for the rest in \
-                     a call of its own"
+                    "the answers so far take {bytes} bytes, more than {max_bytes}; ask for the \
+                     rest in a call of its own"
                 ),
             )
         })
@@ -435,7 +450,7 @@ impl MultiExecution {
             return Ok(Ok(op));
         }
         let inside = self.inside.saturating_add(convert::mutate::inside_bytes(mutation));
-        if tier == ReadTier::Memory && !InlineBudget::allows_inside(inside) {
+        if tier == ReadTier::Memory && !inline::allows_inside(inside) {
             return Err(WouldBlock);
         }
         let op = convert::mutate::check_inside(inside)
@@ -477,10 +492,10 @@ impl MultiExecution {
             },
             ReadTier::Disk => region.apply_now(writes),
         };
-        current.quota.iter().for_each(|charge| charge.record_write(bytes));
+        current.quota.iter().for_each(|quota| quota.record_write(bytes));
         self.wait_for(applied.ticket);
         let mut returned = vec![false; indexes.len()];
-        applied.unrouted.iter().for_each(|(at, _)| returned[*at] = true);
+        applied.unrouted.iter().for_each(|(index, _)| returned[*index] = true);
         for ((index, result), returned) in indexes.into_iter().zip(applied.results).zip(returned) {
             match result {
                 _ if returned => current.refuse(
@@ -525,7 +540,7 @@ impl MultiExecution {
         } else {
             let inside = self.atomic_inside();
             if tier == ReadTier::Memory
-                && (!InlineBudget::allows_inside(inside) || self.atomic_reads_first())
+                && (!inline::allows_inside(inside) || self.atomic_reads_first())
             {
                 return Err(WouldBlock);
             }
@@ -587,9 +602,6 @@ impl MultiExecution {
                 let Some(applied) =
                     atomic.mutations.try_apply(context, peer, &atomic.region, atomic.nonce)
                 else {
-                    self.decoded_bytes = self
-                        .decoded_bytes
-                        .saturating_add(atomic.inside.saturating_sub(self.inside));
                     self.atomic = Some(atomic);
                     return Err(WouldBlock);
                 };
@@ -602,7 +614,7 @@ impl MultiExecution {
                     nonce,
                     cells,
                     inside,
-                    quota: _charge,
+                    quota: _quota,
                 } = atomic;
                 (together.apply(context, peer, &region, nonce), cells, inside)
             }
@@ -617,7 +629,7 @@ impl MultiExecution {
     /// Decodes the region's actions. `inside` is the number of bytes inside the messages of all
     /// mutations up to and including theirs.
     fn read_atomic(&self, inside: usize) -> Result<AtomicBatch, CallError> {
-        let (target, charge) = self.find_region()?;
+        let (target, quota) = self.find_region()?;
         let region = region::to_write(&self.context, &self.call.peer, &target)?;
         let (mut ops, mut number) = (Vec::new(), 0);
         let actions = &self.request.region_action[self.region_index].action;
@@ -643,7 +655,7 @@ impl MultiExecution {
         }
         for op in &ops {
             self.context.quota.check_space(&region, op)?;
-            record_written(charge.as_ref(), op);
+            record_written(quota.as_ref(), op);
         }
         let nonce = to_nonce(self.request.nonce_group(), number);
         Ok(AtomicBatch {
@@ -652,7 +664,7 @@ impl MultiExecution {
             nonce,
             cells,
             inside,
-            quota: charge,
+            quota,
         })
     }
 
@@ -725,13 +737,14 @@ impl ResponseCells {
     fn add(&mut self, result: impl FnOnce(Option<&mut Vec<Cells>>) -> pb::Result) -> pb::Result {
         let before = self.cells.as_ref().map_or(0, Vec::len);
         let result = result(self.cells.as_mut());
-        let behind = self
+        let block_bytes = self
             .cells
             .iter()
             .flat_map(|cells| &cells[before..])
             .map(|cells| cells.bytes().len())
             .sum::<usize>();
-        self.bytes += behind + result.cell.iter().map(|cell| cell.value().len()).sum::<usize>();
+        self.bytes +=
+            block_bytes + result.cell.iter().map(|cell| cell.value().len()).sum::<usize>();
         let inside = |cell: &pb::Cell| {
             size_of_val(cell)
                 + cell.row().len()
@@ -739,7 +752,7 @@ impl ResponseCells {
                 + cell.qualifier().len()
                 + cell.value().len()
         };
-        self.memory += behind + result.cell.iter().map(inside).sum::<usize>();
+        self.memory += block_bytes + result.cell.iter().map(inside).sum::<usize>();
         result
     }
 }

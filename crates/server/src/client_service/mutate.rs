@@ -1,7 +1,6 @@
 //! `Mutate`: one put, delete, increment or append, with an optional condition.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 use halite_engine::{BatchResult, CommitTicket, Nonce, Region};
 use halite_types::cell::LATEST_TIMESTAMP;
@@ -16,7 +15,7 @@ use super::region::{self, RequestTarget};
 use crate::base::call::{Call, CallError, Peer, Reply};
 use crate::base::call_step::{CallOutcome, CallStep, Executor};
 use crate::base::context::Context;
-use crate::base::inline::InlineBudget;
+use crate::base::inline;
 use crate::base::nonces::{NonceGuard, NonceState, to_nonce};
 use crate::base::operations::Operations;
 use crate::base::quota::{EstimatedUsage, OperationQuota};
@@ -35,6 +34,8 @@ struct PendingMutation {
     reply_options: ReplyOptions,
     nonce: Option<Nonce>,
     quota: Option<OperationQuota>,
+    /// Bytes of the decoded operation, including the filter of its condition.
+    decoded_bytes: usize,
 }
 
 /// Request options that determine the reply to a mutation.
@@ -50,9 +51,10 @@ struct ReplyOptions {
 pub(super) fn mutate(
     context: &Arc<Context>,
     call: &Arc<Call>,
-    lane: Executor,
+    executor: Executor,
 ) -> Result<CallStep, CallError> {
-    let Some((request, cells)) = decode::message_and_cells::<pb::MutateRequest>(call, lane)? else {
+    let Some((request, cells)) = decode::message_and_cells::<pb::MutateRequest>(call, executor)?
+    else {
         return Ok(decode::defer_undecoded(context, call, mutate));
     };
     let _ = call.operations.set(Operations::from_mutation(
@@ -63,15 +65,15 @@ pub(super) fn mutate(
     let request = DecodedMutation { request, cells, target };
     let inside = convert::mutate::inside_bytes(&request.request.mutation);
     let begins_at_once =
-        InlineBudget::allows_inside(inside) && !matches!(request.target, RequestTarget::Meta);
-    if lane == Executor::Inline && !begins_at_once {
+        inline::allows_inside(inside) && !matches!(request.target, RequestTarget::Meta);
+    if executor == Executor::Inline && !begins_at_once {
         let bytes = decode::decompressed_bytes(call, &request.cells);
         let (context, waiting) = (Arc::clone(context), Arc::clone(call));
         return Ok(decode::defer_decoded(call, bytes, move || {
             request.begin(&context, &waiting, Executor::Handler)
         }));
     }
-    request.begin(context, call, lane)
+    request.begin(context, call, executor)
 }
 
 impl DecodedMutation {
@@ -80,10 +82,10 @@ impl DecodedMutation {
         self,
         context: &Arc<Context>,
         call: &Arc<Call>,
-        lane: Executor,
+        executor: Executor,
     ) -> Result<CallStep, CallError> {
         let Self { request, mut cells, target } = self;
-        let charge = region::check_quota(
+        let quota = region::check_quota(
             context,
             &call.peer,
             &target,
@@ -96,7 +98,9 @@ impl DecodedMutation {
             Some(condition) => convert::condition::from_proto(condition, op)?.into(),
             None => op,
         };
+        let filter = request.condition.as_ref().and_then(|condition| condition.filter.as_ref());
         let work = PendingMutation {
+            decoded_bytes: op_bytes(&op).saturating_add(inline::filter_bytes(filter)),
             reply_options: ReplyOptions {
                 kind: request.mutation.mutate_type(),
                 is_conditional: request.condition.is_some(),
@@ -108,14 +112,12 @@ impl DecodedMutation {
             nonce: nonce.filter(|_| heeds_nonce(&op)),
             op,
             region,
-            quota: charge,
+            quota,
         };
         context.quota.check_space(&work.region, &work.op)?;
-        if lane != Executor::Inline {
+        if executor != Executor::Inline {
             return Ok(work.apply(context, &call.peer));
         }
-        // A deferred call waits with its decoded operation.
-        call.decoded_bytes.store(op_bytes(&work.op), Relaxed);
         Ok(if reads_first(&work.op) {
             work.apply_cached(context, call)
         } else {
@@ -142,9 +144,9 @@ pub(super) fn op_bytes(op: &RowOp) -> usize {
 }
 
 /// Records the bytes of a write in the quotas.
-pub(super) fn record_written(charge: Option<&OperationQuota>, op: &RowOp) {
-    if let Some(charge) = charge {
-        charge.record_write(op_bytes(op));
+pub(super) fn record_written(quota: Option<&OperationQuota>, op: &RowOp) {
+    if let Some(quota) = quota {
+        quota.record_write(op_bytes(op));
     }
 }
 
@@ -189,14 +191,14 @@ impl PendingMutation {
     /// row, which may take a read from the disk.
     fn apply_plain(self, context: &Arc<Context>, call: &Arc<Call>) -> CallStep {
         let bytes = op_bytes(&self.op);
-        let Self { region, op, reply_options: wanted, nonce, quota: charge } = self;
+        let Self { region, op, reply_options, nonce, quota, decoded_bytes } = self;
         match region.try_apply(vec![op]) {
             Ok(applied) => {
-                charge.iter().for_each(|charge| charge.record_write(bytes));
-                answer(&call.peer, wanted, applied_op(&call.peer, &region, true, applied))
+                quota.iter().for_each(|quota| quota.record_write(bytes));
+                answer(&call.peer, reply_options, applied_op(&call.peer, &region, true, applied))
             }
             Err(mut ops) => match ops.pop() {
-                Some(op) => Self { region, op, reply_options: wanted, nonce, quota: charge }
+                Some(op) => Self { region, op, reply_options, nonce, quota, decoded_bytes }
                     .apply_later(context, call),
                 None => CallError::do_not_retry("an operation was lost").into(),
             },
@@ -204,39 +206,45 @@ impl PendingMutation {
     }
 
     fn apply_later(self, context: &Arc<Context>, call: &Arc<Call>) -> CallStep {
+        call.hold_without_message(self.decoded_bytes);
         let (context, call) = (Arc::clone(context), Arc::clone(call));
         CallStep::Deferred(Box::new(move || self.apply(&context, &call.peer)))
     }
 
     fn apply(self, context: &Context, peer: &Peer) -> CallStep {
-        let Self { region, op, reply_options: wanted, nonce, quota: charge } = self;
-        record_written(charge.as_ref(), &op);
+        let Self { region, op, reply_options, nonce, quota, .. } = self;
+        record_written(quota.as_ref(), &op);
         let applied = apply_with_nonce(context, peer, &region, op, nonce);
-        record_read(charge.as_ref(), &applied);
-        answer(peer, wanted, applied)
+        record_read(quota.as_ref(), &applied);
+        answer(peer, reply_options, applied)
     }
 }
 
 /// Records in the quotas the bytes that a condition scanned and the bytes returned.
-fn record_read(charge: Option<&OperationQuota>, applied: &Result<AppliedOp, CallError>) {
-    if let (Some(charge), Ok(applied)) = (charge, applied) {
-        charge.record_read(applied.block_bytes, applied.result.row.cells().bytes().len());
+fn record_read(quota: Option<&OperationQuota>, applied: &Result<AppliedOp, CallError>) {
+    if let (Some(quota), Ok(applied)) = (quota, applied) {
+        quota.record_read(applied.block_bytes, applied.result.row.cells().bytes().len());
     }
 }
 
 /// Returns the reply to an operation, sent once it is durable.
-fn answer(peer: &Peer, wanted: ReplyOptions, applied: Result<AppliedOp, CallError>) -> CallStep {
+fn answer(
+    peer: &Peer,
+    reply_options: ReplyOptions,
+    applied: Result<AppliedOp, CallError>,
+) -> CallStep {
     let applied = match applied {
         Ok(applied) => applied,
         Err(fault) => return fault.into(),
     };
-    let has_result = matches!(wanted.kind, MutationType::Increment | MutationType::Append)
+    let has_result = matches!(reply_options.kind, MutationType::Increment | MutationType::Append)
         && applied.result.processed;
     let mut cells = Vec::new();
     let result = has_result
         .then(|| row_result(&applied.result.row, peer.format.is_some().then_some(&mut cells)));
-    let processed = (wanted.is_conditional || !has_result).then_some(applied.result.processed);
-    let metrics = wanted.metrics.then(|| query_metrics(applied.block_bytes));
+    let processed =
+        (reply_options.is_conditional || !has_result).then_some(applied.result.processed);
+    let metrics = reply_options.metrics.then(|| query_metrics(applied.block_bytes));
     let response = pb::MutateResponse { result, processed, metrics };
     let reply = if peer.format.is_some() {
         Reply::with_cells(response, cells)
@@ -280,7 +288,7 @@ pub(super) fn try_apply_with_nonce(
     op: &RowOp,
     nonce: Option<Nonce>,
 ) -> Option<Result<AppliedOp, CallError>> {
-    if !InlineBudget::allows_condition(op) {
+    if !inline::allows_condition(op) {
         return None;
     }
     let Some(NonceState::First(first)) = context.nonces.try_begin(nonce) else { return None };

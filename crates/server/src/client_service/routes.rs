@@ -9,14 +9,18 @@ use super::{bulk_load, exec, get, multi, mutate, scan};
 use crate::base::call::Call;
 use crate::base::call_step::{CallStep, Executor};
 
-/// Answers a call of `ClientService`; `lane` is the executor that runs this function.
-pub(crate) fn answer(service: &Arc<ClientService>, call: &Arc<Call>, lane: Executor) -> CallStep {
+/// Answers a call of `ClientService`; `executor` is the executor that runs this function.
+pub(crate) fn answer(
+    service: &Arc<ClientService>,
+    call: &Arc<Call>,
+    executor: Executor,
+) -> CallStep {
     let context = &service.context;
     let result = match call.method {
-        Method::ClientGet => get::get(context, call, lane),
-        Method::ClientMutate => mutate::mutate(context, call, lane),
-        Method::ClientMulti => multi::multi(context, call, lane),
-        Method::ClientScan => scan::scan(service, call, lane),
+        Method::ClientGet => get::get(context, call, executor),
+        Method::ClientMutate => mutate::mutate(context, call, executor),
+        Method::ClientMulti => multi::multi(context, call, executor),
+        Method::ClientScan => scan::scan(service, call, executor),
         Method::ClientExecService => exec::exec(context, call),
         Method::ClientExecRegionServerService => exec::exec_region_server(call),
         Method::ClientPrepareBulkLoad => bulk_load::prepare(context, call),

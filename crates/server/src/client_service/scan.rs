@@ -27,7 +27,7 @@ use crate::base::buffers::{FLOOR_BYTES, MemoryReservation};
 use crate::base::call::{Call, CallError, Reply};
 use crate::base::call_step::{CallStep, Executor};
 use crate::base::context::Context;
-use crate::base::inline::InlineBudget;
+use crate::base::inline;
 use crate::base::quota::{EstimatedUsage, OperationQuota, ScanEstimate};
 use crate::base::scanners::{CellReply, HeldScanner, ScannerLookup};
 use crate::outside::Instant;
@@ -39,10 +39,8 @@ const SLICE_MS: u64 = 10;
 /// (`hbase.region.server.rpc.minimum.scan.time.limit.delta`), in milliseconds.
 const MIN_SCAN_TIME_MS: u64 = 10;
 
-/// Estimated bytes of a scanner without its filter and its data sources, and bytes of a filter per
-/// byte of its message.
+/// Estimated bytes of a scanner without its query and its data sources.
 const SCANNER_BYTES: usize = 8 << 10;
-const FILTER_FACTOR: usize = 32;
 /// Maximum estimated bytes of a short scanner that is opened even if other scanners have used the
 /// memory.
 const MAX_SHORT_SCANNER_BYTES: usize = 64 << 10;
@@ -94,16 +92,16 @@ impl Drop for DetachedScanner {
 pub(super) fn scan(
     service: &Arc<ClientService>,
     call: &Arc<Call>,
-    lane: Executor,
+    executor: Executor,
 ) -> Result<CallStep, CallError> {
-    let Some(request) = decode::message::<pb::ScanRequest>(call, lane)? else {
+    let Some(request) = decode::message::<pb::ScanRequest>(call, executor)? else {
         return Ok(decode::defer_undecoded(service, call, scan));
     };
     match request.scanner_id {
         Some(id) if request.renew() => renew(service, id),
         Some(id) if request.close_scanner() && request.number_of_rows() == 0 => close(service, id),
-        Some(id) => next(service, call, request, id, lane),
-        None => open(service, call, request, lane),
+        Some(id) => next(service, call, request, id, executor),
+        None => open(service, call, request, executor),
     }
 }
 
@@ -164,7 +162,7 @@ fn open(
     service: &Arc<ClientService>,
     call: &Arc<Call>,
     mut request: pb::ScanRequest,
-    lane: Executor,
+    executor: Executor,
 ) -> Result<CallStep, CallError> {
     let context = &service.context;
     if let Some(scan) = &mut request.scan {
@@ -175,13 +173,16 @@ fn open(
     };
     check_count(service, call)?;
     let target = region::find(context, &call.peer, specifier)?;
-    // Clients locate regions by scans of hbase:meta, and a scan that ends with its first call holds
-    // no memory afterwards.
-    let memory =
-        hold_memory(call, scan, matches!(target, RequestTarget::Meta) || request.close_scanner())?;
+    let memory = ScannerMemory {
+        query_bytes: query_bytes(scan),
+        // Clients locate regions by scans of hbase:meta, and a scan that ends with its first call
+        // holds no memory afterwards.
+        is_short: matches!(target, RequestTarget::Meta) || request.close_scanner(),
+    };
+    memory.check(call)?;
     let query = convert::scan::from_proto(scan)?;
     let begins_at_once = !matches!(target, RequestTarget::Meta)
-        && InlineBudget::allows_filter(query.scan.selection.filter.as_ref());
+        && inline::allows_filter(query.scan.selection.filter.as_ref());
     let opening = ScanOpening {
         service: Arc::clone(service),
         call: Arc::clone(call),
@@ -190,14 +191,14 @@ fn open(
         query,
         memory,
     };
-    if lane == Executor::Inline && !begins_at_once {
-        return Ok(decode::defer_decoded(call, 0, move || {
+    if executor == Executor::Inline && !begins_at_once {
+        return Ok(decode::defer_decoded(call, opening.memory.query_bytes, move || {
             // Other calls of the connection may have opened scanners meanwhile.
             check_count(&opening.service, &opening.call)?;
             opening.begin(Executor::Handler)
         }));
     }
-    opening.begin(lane)
+    opening.begin(executor)
 }
 
 /// Rejects a further scanner of a connection that has the maximum number of them.
@@ -220,17 +221,26 @@ struct ScanOpening {
     request: pb::ScanRequest,
     target: RequestTarget,
     query: ScanQuery,
-    memory: MemoryReservation,
+    memory: ScannerMemory,
+}
+
+/// Estimated memory of a scanner that is not open yet.
+#[derive(Clone, Copy)]
+struct ScannerMemory {
+    /// Bytes of the decoded query.
+    query_bytes: usize,
+    /// `true` if the scanner may be opened even if other scanners have used the memory.
+    is_short: bool,
 }
 
 impl ScanOpening {
     /// Opens the scanner and begins to read from it.
-    fn begin(self, lane: Executor) -> Result<CallStep, CallError> {
-        let Self { service, call, mut request, target, query, memory } = self;
-        // The query contains both, and a scan that waits for a thread should not hold them twice.
-        (request.scan, request.region) = (None, None);
+    fn begin(self, executor: Executor) -> Result<CallStep, CallError> {
+        let Self { service, call, request, target, query, memory } = self;
+        // The scan may have waited: until now its query was counted as memory of the call.
+        let memory = memory.reserve(&call)?;
         let context = &service.context;
-        let charge =
+        let quota =
             region::check_quota(context, &call.peer, &target, EstimatedUsage::Scan { bytes: 0 })?;
         let (region, scanner) = match target {
             RequestTarget::Region(region) => {
@@ -256,36 +266,43 @@ impl ScanOpening {
         });
         let id = service.scanners.new_id();
         let scan = ScanExecution::new(&service, &call, request, id, scanner, true);
-        Ok(scan.with_quota(charge).begin(lane))
+        Ok(scan.with_quota(quota).begin(executor))
     }
 }
 
-/// Reserves the memory of a scanner. The client retries if other scanners use too much.
-fn hold_memory(
-    call: &Call,
-    scan: &pb::Scan,
-    is_short: bool,
-) -> Result<MemoryReservation, CallError> {
-    let filter = scan
-        .filter
-        .as_ref()
-        .and_then(|filter| filter.serialized_filter.as_ref())
-        .map_or(0, Bytes::len);
-    let bytes = SCANNER_BYTES
-        .saturating_add(scan.encoded_len())
-        .saturating_add(filter.saturating_mul(FILTER_FACTOR));
-    let account = &call.peer.scanner_memory;
-    let may_take = account.may_take(bytes) || (is_short && bytes <= MAX_SHORT_SCANNER_BYTES);
-    if !may_take {
+/// Returns the estimated memory in bytes of the query of a scan: the copies of its byte fields, and
+/// its filter.
+fn query_bytes(scan: &pb::Scan) -> usize {
+    scan.encoded_len().saturating_add(inline::filter_bytes(scan.filter.as_ref()))
+}
+
+impl ScannerMemory {
+    fn bytes(self) -> usize {
+        SCANNER_BYTES.saturating_add(self.query_bytes)
+    }
+
+    /// Rejects the scanner if other scanners use too much memory. The client retries.
+    fn check(self, call: &Call) -> Result<(), CallError> {
+        let bytes = self.bytes();
+        if call.peer.scanner_memory.may_take(bytes)
+            || (self.is_short && bytes <= MAX_SHORT_SCANNER_BYTES)
+        {
+            return Ok(());
+        }
         let text = format!(
             "no memory is left for a scanner of about {bytes} bytes (max-scanner-size); close \
              scanners that are done with, or come again later"
         );
-        return Err(CallError::new(ExceptionKind::CallQueueTooBig, text));
+        Err(CallError::new(ExceptionKind::CallQueueTooBig, text))
     }
-    let mut memory = MemoryReservation::new(account);
-    memory.set(bytes);
-    Ok(memory)
+
+    /// Reserves the memory, with the errors of [`ScannerMemory::check`].
+    fn reserve(self, call: &Call) -> Result<MemoryReservation, CallError> {
+        self.check(call)?;
+        let mut memory = MemoryReservation::new(&call.peer.scanner_memory);
+        memory.set(self.bytes());
+        Ok(memory)
+    }
 }
 
 fn set_read_point(query: &ScanQuery) -> ReadAt {
@@ -301,7 +318,7 @@ fn next(
     call: &Arc<Call>,
     request: pb::ScanRequest,
     id: u64,
-    lane: Executor,
+    executor: Executor,
 ) -> Result<CallStep, CallError> {
     match service.scanners.take(id, call.peer.connection, request.next_call_seq) {
         ScannerLookup::Scanner(scanner) => {
@@ -313,9 +330,9 @@ fn next(
                 return Err(fault);
             }
             match check_next_quota(&service.context, call, &request, &scanner) {
-                Ok(charge) => Ok(ScanExecution::new(service, call, request, id, scanner, false)
-                    .with_quota(charge)
-                    .begin(lane)),
+                Ok(quota) => Ok(ScanExecution::new(service, call, request, id, scanner, false)
+                    .with_quota(quota)
+                    .begin(executor)),
                 Err(fault) => {
                     service.scanners.restore(id, scanner, request.next_call_seq);
                     Err(fault)
@@ -368,11 +385,13 @@ impl ScanExecution {
     fn new(
         service: &Arc<ClientService>,
         call: &Arc<Call>,
-        request: pb::ScanRequest,
+        mut request: pb::ScanRequest,
         id: u64,
         scanner: Box<OpenScanner>,
         opens: bool,
     ) -> Self {
+        // The scanner contains both, and a scan that waits for a thread should not hold them twice.
+        (request.scan, request.region) = (None, None);
         // As in HBase, the default is one row, and no rows for a scanner that is to be closed at
         // once.
         let rows = request.number_of_rows.unwrap_or(u32::from(!request.close_scanner()));
@@ -410,25 +429,24 @@ impl ScanExecution {
     }
 
     /// Adds a quota, which also limits the size of the response.
-    fn with_quota(mut self, charge: Option<OperationQuota>) -> Self {
-        self.bytes_left = charge
-            .as_ref()
-            .map_or(self.bytes_left, |charge| self.bytes_left.min(charge.max_bytes()));
-        self.quota = charge;
+    fn with_quota(mut self, quota: Option<OperationQuota>) -> Self {
+        self.bytes_left =
+            quota.as_ref().map_or(self.bytes_left, |quota| self.bytes_left.min(quota.max_bytes()));
+        self.quota = quota;
         self
     }
 
     /// Answers from memory on the connection's task if there is little work; otherwise defers the
     /// call to a handler thread.
-    fn begin(mut self, lane: Executor) -> CallStep {
+    fn begin(mut self, executor: Executor) -> CallStep {
         if self.results_left == 0 {
             return self.finish(None);
         }
-        if lane != Executor::Inline {
+        if executor != Executor::Inline {
             return self.slice();
         }
         if !self.scanner.is_slow {
-            let budget = InlineBudget::limit_scan(self.limits());
+            let budget = inline::limit_scan(self.limits());
             match self.scanner.scanner.try_rows(budget) {
                 Ok(Some(batch)) => {
                     let stopped = self.take(batch);
@@ -519,10 +537,10 @@ impl ScanExecution {
         self.record_read();
         let (message, cells) = self.response(stopped, at_end, is_over);
         let reply = CellReply { message: Arc::new(message), cells };
-        let trace = self.scanner.scanner.stats();
-        let cells_examined = trace.cells_examined().saturating_sub(self.cells_before);
-        let blocks_read = trace.blocks_read().saturating_sub(self.blocks_before);
-        self.scanner.is_slow = !InlineBudget::allows_next(cells_examined, blocks_read);
+        let stats = self.scanner.scanner.stats();
+        let cells_examined = stats.cells_examined().saturating_sub(self.cells_before);
+        let blocks_read = stats.blocks_read().saturating_sub(self.blocks_before);
+        self.scanner.is_slow = !inline::allows_next(cells_examined, blocks_read);
         self.scanner.count_memory();
         let scanners = &self.service.scanners;
         if let Some(missing) = &mut self.detached {
@@ -542,10 +560,10 @@ impl ScanExecution {
 
     /// Records in the quotas the bytes scanned and the bytes returned.
     fn record_read(&mut self) {
-        let Some(charge) = &self.quota else { return };
+        let Some(quota) = &self.quota else { return };
         let blocks = self.counters.block_bytes(self.scanner.scanner.stats());
         let returned: usize = self.rows.iter().map(|row| row.cells().bytes().len()).sum();
-        charge.record_read(blocks, returned);
+        quota.record_read(blocks, returned);
         self.scanner.estimate.add(blocks);
     }
 
@@ -652,7 +670,7 @@ mod tests {
                 ),
             }],
         };
-        let asked = pb::Scan {
+        let message = pb::Scan {
             start_row: Some(bytes(b"a")),
             stop_row: Some(bytes(b"b")),
             column: vec![pb::Column { family: bytes(b"f"), qualifier: vec![bytes(b"q")] }],
@@ -670,7 +688,7 @@ mod tests {
             }],
             ..Default::default()
         };
-        let frame = Bytes::from(asked.encode_to_vec());
+        let frame = Bytes::from(message.encode_to_vec());
         let mut scan = pb::Scan::decode(frame.clone()).unwrap();
         detach(&mut scan);
         let query = convert::scan::from_proto(&scan).unwrap();

@@ -18,32 +18,32 @@ pub(super) struct ScanCounters {
 type Counts = [(&'static str, u64); 7];
 
 impl ScanCounters {
-    pub(super) fn new(trace: &ReadStats, call: &Call) -> Self {
+    pub(super) fn new(stats: &ReadStats, call: &Call) -> Self {
         Self {
-            before: counts(trace),
-            block_bytes: trace.data_block_bytes(),
-            block_read_ns: trace.block_read_ns(),
+            before: counts(stats),
+            block_bytes: stats.data_block_bytes(),
+            block_read_ns: stats.block_read_ns(),
             queued_ms: call.received.elapsed().as_millis(),
         }
     }
 
     /// Returns the bytes of blocks that this call has scanned so far.
-    pub(super) fn block_bytes(&self, trace: &ReadStats) -> u64 {
-        trace.data_block_bytes().saturating_sub(self.block_bytes)
+    pub(super) fn block_bytes(&self, stats: &ReadStats) -> u64 {
+        stats.data_block_bytes().saturating_sub(self.block_bytes)
     }
 
     /// Returns the counts of this call and its duration.
-    pub(super) fn message(&self, trace: &ReadStats, began: Instant) -> pb::ScanMetrics {
+    pub(super) fn message(&self, stats: &ReadStats, began: Instant) -> pb::ScanMetrics {
         let pair = |name: &str, value: i64| pb::NameInt64Pair {
             name: Some(name.to_string()),
             value: Some(value),
         };
-        let added = counts(trace).into_iter().zip(self.before).map(|((name, now), (_, before))| {
+        let added = counts(stats).into_iter().zip(self.before).map(|((name, now), (_, before))| {
             pair(name, signed(now.saturating_sub(before).into()))
         });
         let took = began.elapsed().as_millis();
         // HBase counts whole milliseconds per block, including checksum verification.
-        let read_ms = trace.block_read_ns().saturating_sub(self.block_read_ns) / 1_000_000;
+        let read_ms = stats.block_read_ns().saturating_sub(self.block_read_ns) / 1_000_000;
         let times = [
             ("FS_READ_TIME", read_ms.into()),
             ("RPC_SCAN_PROCESSING_TIME", took),
@@ -59,14 +59,14 @@ fn signed(number: u128) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn counts(trace: &ReadStats) -> Counts {
+fn counts(stats: &ReadStats) -> Counts {
     [
-        ("ROWS_SCANNED", trace.rows_examined()),
-        ("ROWS_FILTERED", trace.rows_filtered()),
-        ("BLOCK_BYTES_SCANNED", trace.data_block_bytes()),
-        ("BLOCK_READ_OPS_COUNT", trace.blocks_read()),
-        ("BYTES_READ_FROM_FS", trace.block_bytes_read()),
-        ("BYTES_READ_FROM_BLOCK_CACHE", trace.block_bytes_cached()),
-        ("BYTES_READ_FROM_MEMSTORE", trace.memstore_bytes_read()),
+        ("ROWS_SCANNED", stats.rows_examined()),
+        ("ROWS_FILTERED", stats.rows_filtered()),
+        ("BLOCK_BYTES_SCANNED", stats.data_block_bytes()),
+        ("BLOCK_READ_OPS_COUNT", stats.blocks_read()),
+        ("BYTES_READ_FROM_FS", stats.block_bytes_read()),
+        ("BYTES_READ_FROM_BLOCK_CACHE", stats.block_bytes_cached()),
+        ("BYTES_READ_FROM_MEMSTORE", stats.memstore_bytes_read()),
     ]
 }

@@ -15,8 +15,9 @@ use halite_wire::convert;
 use halite_wire::proto as pb;
 use halite_wire::service;
 
-use super::answer;
+use super::{answer, mutate};
 use crate::base::call_step::{CallOutcome, CallStep, Executor};
+use crate::base::inline;
 use crate::config::{Addresses, Config};
 use crate::outside::Machine;
 use crate::services::Services;
@@ -402,6 +403,101 @@ fn deferred_call_continues_with_decoded_message() {
     };
     let large = multi(vec![plain; 10_000]);
     assert_eq!(count_decodings::<service::ClientMulti>(&rig, &large), (0, 1));
+}
+
+/// Returns the bytes that a call holds in addition to its frame while it waits for a thread.
+fn waiting_bytes<C: service::RpcMethod>(rig: &TestServer, request: &C::Request) -> usize {
+    let call = Arc::new(testing::call::<C>(&rig.peer, request));
+    let step = answer(&rig.services.client, &call, Executor::Inline);
+    assert!(matches!(step, CallStep::Deferred(_)), "{} is not deferred", C::METHOD.name());
+    call.held_bytes() - call.bytes
+}
+
+#[test]
+fn waiting_call_holds_its_decoded_data() {
+    let rig = TestServer::new();
+    rig.create("t", &["f"], &[]);
+    let region =
+        convert::region::specifier(&rig.context.engine.regions(&"t".parse().unwrap()).unwrap()[0]);
+    let pattern = RegexString::new("a".repeat(1000));
+    let filter =
+        convert::filter::to_proto(&Filter::Row(CompareOp::Equal, Comparator::Regex(pattern)))
+            .unwrap();
+    let filter_bytes = inline::filter_bytes(Some(&filter));
+    assert!(filter_bytes > 16 * 1000, "a decoded filter is larger than its message");
+
+    let get = pb::Get {
+        row: "r".into(),
+        filter: Some(filter.clone()),
+        column: vec![pb::Column { family: "f".into(), qualifier: vec!["q".into()] }],
+        ..pb::Get::default()
+    };
+    let column_bytes = size_of::<pb::Column>() + size_of::<bytes::Bytes>();
+    let request = pb::GetRequest { region: region.clone(), get: get.clone() };
+    let held = waiting_bytes::<service::ClientGet>(&rig, &request);
+    assert_eq!(held, column_bytes + filter_bytes);
+
+    let scan = pb::Scan { filter: Some(filter.clone()), ..pb::Scan::default() };
+    let request = pb::ScanRequest {
+        region: Some(region.clone()),
+        scan: Some(scan.clone()),
+        number_of_rows: Some(5),
+        ..pb::ScanRequest::default()
+    };
+    let held = waiting_bytes::<service::ClientScan>(&rig, &request);
+    assert_eq!(held, prost::Message::encoded_len(&scan) + filter_bytes);
+
+    // Its message has been dropped.
+    let put = Put::new("r").add("f", "q", vec![7; 500]);
+    let check = CheckAndMutate::new("r", Condition::Filter(Filter::KeyOnly(false)), put.clone());
+    let condition = convert::condition::to_proto(&check).unwrap();
+    let request = pb::MutateRequest {
+        region: region.clone(),
+        mutation: convert::mutate::to_proto(&put.clone().into()).unwrap(),
+        condition: Some(pb::Condition { filter: Some(filter), ..condition }),
+        ..pb::MutateRequest::default()
+    };
+    let held = waiting_bytes::<service::ClientMutate>(&rig, &request);
+    assert_eq!(held, mutate::op_bytes(&put.into()) + filter_bytes);
+
+    let action = pb::Action { get: Some(get), ..pb::Action::default() };
+    let multi = |action: Vec<pb::Action>| pb::MultiRequest {
+        region_action: vec![pb::RegionAction {
+            region: region.clone(),
+            action,
+            ..pb::RegionAction::default()
+        }],
+        ..pb::MultiRequest::default()
+    };
+    let held = waiting_bytes::<service::ClientMulti>(&rig, &multi(vec![action]));
+    let action_bytes = size_of::<pb::RegionAction>() + size_of::<pb::Action>();
+    assert_eq!(held, action_bytes + column_bytes + filter_bytes);
+
+    // A message that waits undecoded holds its frame only.
+    let plain = pb::Action {
+        get: Some(pb::Get { row: "r".into(), ..pb::Get::default() }),
+        ..pb::Action::default()
+    };
+    assert_eq!(waiting_bytes::<service::ClientMulti>(&rig, &multi(vec![plain; 10_000])), 0);
+}
+
+/// While a scan waits for a thread, its query counts as memory of the call.
+#[test]
+fn waiting_scan_reserves_no_scanner_memory() {
+    let rig = TestServer::new();
+    let open = pb::ScanRequest {
+        region: Some(convert::region::specifier(&halite_engine::MetaView::region())),
+        scan: Some(pb::Scan::default()),
+        number_of_rows: Some(0),
+        ..pb::ScanRequest::default()
+    };
+    let call = Arc::new(testing::call::<service::ClientScan>(&rig.peer, &open));
+    let CallStep::Deferred(rest) = answer(&rig.services.client, &call, Executor::Inline) else {
+        panic!("it does not wait")
+    };
+    assert_eq!(rig.peer.scanner_memory.used(), 0);
+    assert!(matches!(rest(), CallStep::Done(CallOutcome::Ready(Ok(_)))));
+    assert!(rig.peer.scanner_memory.used() > 0);
 }
 
 /// A limit of the scanners of a connection holds for scans that wait for a thread too.

@@ -43,22 +43,22 @@ enum MetricValue {
 }
 
 /// Returns all metrics; those that cannot be written are omitted.
-pub(super) fn text(figures: &MetricsSnapshot<'_>) -> String {
+pub(super) fn text(snapshot: &MetricsSnapshot<'_>) -> String {
     let mut registry = Registry::default();
-    registry.register_collector(Box::new(Families(families(figures))));
+    registry.register_collector(Box::new(Families(families(snapshot))));
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = encode(&mut out, &registry);
     out
 }
 
-fn families(figures: &MetricsSnapshot<'_>) -> Vec<Family> {
-    let mut families = server(figures);
-    families.extend(calls(figures));
-    families.extend(health(&figures.health));
-    families.extend(store(figures));
-    families.extend(tables(figures));
-    families.extend(process(figures));
+fn families(snapshot: &MetricsSnapshot<'_>) -> Vec<Family> {
+    let mut families = server(snapshot);
+    families.extend(calls(snapshot));
+    families.extend(health(&snapshot.health));
+    families.extend(store(snapshot));
+    families.extend(tables(snapshot));
+    families.extend(process(snapshot));
     families
 }
 
@@ -83,11 +83,11 @@ fn by_queue(name: &'static str, help: &'static str, values: &[(&str, u64)]) -> F
     Family { name, help, samples: values.iter().map(sample).collect() }
 }
 
-fn server(figures: &MetricsSnapshot<'_>) -> Vec<Family> {
-    let metrics = &figures.context.metrics;
+fn server(snapshot: &MetricsSnapshot<'_>) -> Vec<Family> {
+    let metrics = &snapshot.context.metrics;
     let about = vec![
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("cluster_id", figures.cluster_id.to_owned()),
+        ("cluster_id", snapshot.cluster_id.to_owned()),
     ];
     vec![
         Family {
@@ -120,22 +120,22 @@ fn server(figures: &MetricsSnapshot<'_>) -> Vec<Family> {
         gauge(
             "halite_network_buffer_bytes",
             "Bytes of partially received requests and unsent responses",
-            figures.context.buffers.used() as u64,
+            snapshot.context.buffers.used() as u64,
         ),
         gauge(
             "halite_network_buffer_waiters",
             "Connections and calls waiting for network buffer space",
-            figures.context.buffers.waiting() as u64,
+            snapshot.context.buffers.waiting() as u64,
         ),
         by_queue(
             "halite_rpc_queued_calls",
             "Queued calls",
-            &[("handler", figures.queued_handler_calls), ("admin", figures.queued_admin_calls)],
+            &[("handler", snapshot.queued_handler_calls), ("admin", snapshot.queued_admin_calls)],
         ),
         by_queue(
             "halite_rpc_active_handlers",
             "Threads executing a call",
-            &[("handler", figures.active_handlers)],
+            &[("handler", snapshot.active_handlers)],
         ),
         gauge("halite_rpc_queued_bytes", "Bytes of queued calls", metrics.queued_bytes.get()),
         counter(
@@ -148,7 +148,7 @@ fn server(figures: &MetricsSnapshot<'_>) -> Vec<Family> {
             "Calls dropped after their client timeout",
             metrics.calls_timed_out.get(),
         ),
-        gauge("halite_open_scanners", "Open scanners", figures.open_scanners),
+        gauge("halite_open_scanners", "Open scanners", snapshot.open_scanners),
         gauge(
             "halite_zookeeper_connections",
             "Open ZooKeeper connections",
@@ -162,7 +162,7 @@ fn server(figures: &MetricsSnapshot<'_>) -> Vec<Family> {
     ]
 }
 
-fn calls(figures: &MetricsSnapshot<'_>) -> Vec<Family> {
+fn calls(snapshot: &MetricsSnapshot<'_>) -> Vec<Family> {
     let mut seconds = Family {
         name: "halite_rpc_call_duration_seconds",
         help: "Time from the last byte of a request to its response",
@@ -176,7 +176,7 @@ fn calls(figures: &MetricsSnapshot<'_>) -> Vec<Family> {
     let help = "Exception responses by method, including those to the actions of a multi; without \
                 a method if it was unknown";
     let mut exceptions = Family { name: "halite_rpc_exceptions", help, samples: Vec::new() };
-    for (method, counted) in figures.context.metrics.called() {
+    for (method, counted) in snapshot.context.metrics.called() {
         let labels = vec![
             ("service", method.service().name().to_owned()),
             ("method", method.name().to_owned()),
@@ -186,7 +186,7 @@ fn calls(figures: &MetricsSnapshot<'_>) -> Vec<Family> {
         exceptions.samples.push((labels, MetricValue::Counter(counted.exceptions.all.get())));
     }
     for service in Service::ALL {
-        let refused = figures.context.metrics.rejected(*service).all.get();
+        let refused = snapshot.context.metrics.rejected(*service).all.get();
         if refused > 0 {
             exceptions.samples.push((
                 vec![("service", service.name().to_owned())],
@@ -200,19 +200,19 @@ fn calls(figures: &MetricsSnapshot<'_>) -> Vec<Family> {
         samples: Vec::new(),
     };
     for operation in Operation::ALL {
-        let sample = distribution(figures.context.metrics.operations.histogram(operation));
+        let sample = distribution(snapshot.context.metrics.operations.histogram(operation));
         operations.samples.push((vec![("operation", operation.name().to_owned())], sample));
     }
-    vec![seconds, queued, exceptions, exceptions_by_class(figures), operations]
+    vec![seconds, queued, exceptions, exceptions_by_class(snapshot), operations]
 }
 
-fn exceptions_by_class(figures: &MetricsSnapshot<'_>) -> Family {
-    let samples = ExceptionClass::ALL.iter().enumerate().map(|(at, (name, _))| {
-        let count = figures
+fn exceptions_by_class(snapshot: &MetricsSnapshot<'_>) -> Family {
+    let samples = ExceptionClass::ALL.iter().enumerate().map(|(index, (name, _))| {
+        let count = snapshot
             .context
             .metrics
             .exceptions(Service::ALL)
-            .map(|exceptions| exceptions.by_class[at].get())
+            .map(|exceptions| exceptions.by_class[index].get())
             .sum();
         (vec![("exception", (*name).to_owned())], MetricValue::Counter(count))
     });
@@ -285,31 +285,31 @@ fn health(health: &Health) -> Vec<Family> {
     families
 }
 
-fn store(figures: &MetricsSnapshot<'_>) -> Vec<Family> {
-    let (status, report) = (&figures.status, figures.context.engine.open_report());
+fn store(snapshot: &MetricsSnapshot<'_>) -> Vec<Family> {
+    let (status, report) = (&snapshot.status, snapshot.context.engine.open_report());
     vec![
         gauge("halite_block_cache_bytes", "Bytes of cached blocks", status.block_cache_bytes),
         gauge(
             "halite_block_cache_capacity_bytes",
             "Maximum bytes of cached blocks",
-            figures.context.engine.options().block_cache_bytes,
+            snapshot.context.engine.options().block_cache_bytes,
         ),
         counter("halite_block_cache_hits", "Block cache hits", status.block_cache_hits),
         counter("halite_block_cache_misses", "Block cache misses", status.block_cache_misses),
         counter("halite_wal_written_bytes", "Bytes written to the WAL", status.wal_bytes),
-        gauge("halite_wal_segments", "WAL segment files", figures.wal.segments),
-        gauge("halite_wal_size_bytes", "Size of the WAL segment files", figures.wal.bytes),
-        counter("halite_wal_appends", "Writes appended to the WAL", figures.wal.appends),
-        counter("halite_wal_stalls", "WAL writes delayed by a full disk", figures.wal.stalls),
+        gauge("halite_wal_segments", "WAL segment files", snapshot.wal.segments),
+        gauge("halite_wal_size_bytes", "Size of the WAL segment files", snapshot.wal.bytes),
+        counter("halite_wal_appends", "Writes appended to the WAL", snapshot.wal.appends),
+        counter("halite_wal_stalls", "WAL writes delayed by a full disk", snapshot.wal.stalls),
         one(
             "halite_wal_write_duration_seconds",
             "Duration of WAL write calls, one per commit group",
-            distribution(figures.wal.write_us),
+            distribution(snapshot.wal.write_us),
         ),
         one(
             "halite_wal_fsync_duration_seconds",
             "Duration of WAL fsync calls",
-            distribution(figures.wal.sync_us),
+            distribution(snapshot.wal.sync_us),
         ),
         gauge(
             "halite_wal_replayed_writes",
@@ -326,18 +326,18 @@ fn store(figures: &MetricsSnapshot<'_>) -> Vec<Family> {
             "Complete writes in the WAL bytes skipped at the last open",
             report.truncated_wal_writes,
         ),
-        gauge("halite_flush_queue_length", "Queued flushes", figures.queues.0),
-        gauge("halite_compaction_queue_length", "Queued compactions", figures.queues.1),
+        gauge("halite_flush_queue_length", "Queued flushes", snapshot.queues.0),
+        gauge("halite_compaction_queue_length", "Queued compactions", snapshot.queues.1),
         counter("halite_flushed_bytes", "Bytes written by flushes", status.flushed_bytes),
         counter("halite_compacted_bytes", "Bytes written by compactions", status.compacted_bytes),
     ]
 }
 
-fn tables(figures: &MetricsSnapshot<'_>) -> Vec<Family> {
+fn tables(snapshot: &MetricsSnapshot<'_>) -> Vec<Family> {
     let each = |name, help, sample: fn(&RegionTotals) -> MetricValue| Family {
         name,
         help,
-        samples: figures
+        samples: snapshot
             .tables
             .iter()
             .map(|(table, totals)| (vec![("table", table.to_string())], sample(totals)))
@@ -382,13 +382,13 @@ fn number(value: u64) -> MetricValue {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970")]
-fn process(figures: &MetricsSnapshot<'_>) -> Vec<Family> {
-    let process = &figures.process;
+fn process(snapshot: &MetricsSnapshot<'_>) -> Vec<Family> {
+    let process = &snapshot.process;
     let known = |name, help, value: Option<u64>| value.map(|value| gauge(name, help, value));
     let started = one(
         "process_start_time_seconds",
         "Start time of the process since the Unix epoch",
-        MetricValue::Gauge(figures.context.start_code as f64 / 1e3),
+        MetricValue::Gauge(snapshot.context.start_code as f64 / 1e3),
     );
     let cpu = process.cpu.map(|cpu| {
         one(

@@ -28,10 +28,10 @@ struct ErrorPage<'a> {
 }
 
 /// Returns the requested beans as JSON.
-pub(super) fn answer(beans: &[Bean], asked: &BeanQuery) -> (StatusCode, String) {
+pub(super) fn answer(beans: &[Bean], query: &BeanQuery) -> (StatusCode, String) {
     let text = |beans: Vec<Value>| json::text(&BeansPage { beans });
-    let Some(get) = &asked.get else {
-        let pattern = asked.qry.as_deref().filter(|pattern| !pattern.is_empty()).unwrap_or("*:*");
+    let Some(get) = &query.get else {
+        let pattern = query.qry.as_deref().filter(|pattern| !pattern.is_empty()).unwrap_or("*:*");
         return (
             StatusCode::OK,
             text(
@@ -78,10 +78,10 @@ fn matches(name: &str, pattern: &str) -> bool {
             return true;
         }
         named += 1;
-        let Some((wanted, value_pattern)) = pattern.split_once('=') else { return false };
+        let Some((property, value_pattern)) = pattern.split_once('=') else { return false };
         keys.iter()
             .filter_map(|key| key.split_once('='))
-            .any(|(key, value)| key == wanted && is_like(value, value_pattern))
+            .any(|(key, value)| key == property && is_like(value, value_pattern))
     });
     fits && is_like(domain, domain_pattern) && (open || named == keys.len())
 }
@@ -94,7 +94,7 @@ fn is_like(text: &str, pattern: &str) -> bool {
     let end = parts.pop().unwrap_or_default();
     for part in parts {
         match text.find(part) {
-            Some(at) => text = &text[at + part.len()..],
+            Some(offset) => text = &text[offset + part.len()..],
             None => return false,
         }
     }

@@ -93,12 +93,12 @@ impl<'a> MetricsSnapshot<'a> {
             .metrics
             .called()
             .filter(|(method, _)| services.contains(&method.service()))
-            .map(|(_, figures)| figures)
+            .map(|(_, metrics)| metrics)
     }
 
     /// Returns the durations of the calls of these services.
     pub(super) fn calls(&self, services: &'static [Service]) -> HistogramSummary {
-        HistogramSummary::from_histograms(self.methods(services).map(|figures| &figures.total_us))
+        HistogramSummary::from_histograms(self.methods(services).map(|metrics| &metrics.total_us))
     }
 
     /// Returns the number of calls of a method.
@@ -107,7 +107,7 @@ impl<'a> MetricsSnapshot<'a> {
             .metrics
             .called()
             .find(|(called, _)| *called == method)
-            .map_or(0, |(_, figures)| figures.total_us.count())
+            .map_or(0, |(_, metrics)| metrics.total_us.count())
     }
 
     pub(super) fn uptime(&self) -> Duration {
@@ -178,23 +178,23 @@ struct RateSample {
 impl RequestRates {
     /// Takes a sample and returns the rates since an earlier one, taken 5 seconds ago or at the
     /// latest time before that.
-    fn next(&self, at: Instant, counts: (u64, u64)) -> (f64, f64) {
+    fn next(&self, now: Instant, counts: (u64, u64)) -> (f64, f64) {
         let mut samples = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_due =
-            samples.last().is_none_or(|newest| at.duration_since(newest.time) >= RATE_PERIOD);
+            samples.last().is_none_or(|newest| now.duration_since(newest.time) >= RATE_PERIOD);
         let base = samples
             .iter()
             .rev()
-            .find(|sample| at.duration_since(sample.time) >= RATE_PERIOD)
+            .find(|sample| now.duration_since(sample.time) >= RATE_PERIOD)
             .or(samples.first())
             .copied();
         if is_due {
-            samples.push(RateSample { time: at, counts });
+            samples.push(RateSample { time: now, counts });
             let extra = samples.len().saturating_sub(2);
             samples.drain(..extra);
         }
         let Some(base) = base else { return (0.0, 0.0) };
-        let seconds = at.duration_since(base.time).as_secs_f64();
+        let seconds = now.duration_since(base.time).as_secs_f64();
         // A region that no longer exists removes its counts from the totals.
         #[expect(clippy::cast_precision_loss, reason = "requests of some seconds")]
         let rate = |now: u64, before: u64| {

@@ -7,10 +7,10 @@ use halite_engine::Health;
 use super::snapshot::MetricsSnapshot;
 use crate::base::health::name;
 
-pub(super) fn text(figures: &MetricsSnapshot<'_>) -> String {
+pub(super) fn text(snapshot: &MetricsSnapshot<'_>) -> String {
     let mut out = format!("Halite {}\n\n", env!("CARGO_PKG_VERSION"));
-    let (addresses, identity) = (&figures.context.addresses, &figures.identity);
-    let seconds = figures.uptime().as_secs();
+    let (addresses, identity) = (&snapshot.context.addresses, &snapshot.identity);
+    let seconds = snapshot.uptime().as_secs();
     let zookeeper = addresses.zookeeper.map_or_else(
         || "none".to_owned(),
         |zookeeper| format!("{}:{}", identity.host, zookeeper.port()),
@@ -19,8 +19,8 @@ pub(super) fn text(figures: &MetricsSnapshot<'_>) -> String {
         ("zookeeper", zookeeper),
         ("master", format!("{}:{}", identity.host, identity.master_port)),
         ("region server", format!("{}:{}", identity.host, identity.regionserver_port)),
-        ("cluster id", figures.cluster_id.to_owned()),
-        ("store", health(&figures.health)),
+        ("cluster id", snapshot.cluster_id.to_owned()),
+        ("store", health(&snapshot.health)),
         ("up", format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)),
         ("figures", "/metrics for Prometheus, /jmx for dashboards made for HBase".to_owned()),
     ];
@@ -28,14 +28,14 @@ pub(super) fn text(figures: &MetricsSnapshot<'_>) -> String {
     for (name, value) in lines {
         let _ = writeln!(out, "{name:<16}{value}");
     }
-    let names: Vec<String> = figures.tables.keys().map(ToString::to_string).collect();
+    let names: Vec<String> = snapshot.tables.keys().map(ToString::to_string).collect();
     let width = names.iter().map(|name| name.chars().count()).chain([5]).max().unwrap_or(5) + 2;
     let _ = writeln!(
         out,
         "\n{:<width$}{:>8}{:>7}{:>16}{:>16}{:>12}{:>12}",
         "table", "regions", "files", "file bytes", "memstore bytes", "reads", "writes"
     );
-    for (name, totals) in names.iter().zip(figures.tables.values()) {
+    for (name, totals) in names.iter().zip(snapshot.tables.values()) {
         let (regions, files, file_bytes) =
             (totals.regions, totals.store_files, totals.store_file_bytes);
         let (memstore, reads, writes) =

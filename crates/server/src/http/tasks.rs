@@ -35,8 +35,8 @@ struct Task {
 }
 
 /// Returns the running compactions. Calls are not listed, because they end too soon.
-pub(super) fn tasks(context: &Context, asked: &TaskQuery) -> String {
-    let is_wanted = matches!(asked.filter.as_deref().unwrap_or("all"), "all" | "general");
+pub(super) fn tasks(context: &Context, query: &TaskQuery) -> String {
+    let is_wanted = matches!(query.filter.as_deref().unwrap_or("all"), "all" | "general");
     let regions = context
         .engine
         .status()

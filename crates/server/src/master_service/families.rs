@@ -9,21 +9,20 @@ use halite_wire::proto as pb;
 use super::lookup::{check_enabled, check_exists};
 use super::request_context::{RequestContext, nonce};
 use super::tables::alter;
-use super::trackers::{SOURCE, TARGET, check_target};
+use super::trackers::{SOURCE, TARGET, TRACKER, check_target};
 use crate::base::call::CallError;
 use crate::base::names::table_name;
-use crate::base::schema::TRACKER;
 
 /// Handles `AddColumn`.
 pub(super) fn add(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::AddColumnRequest,
 ) -> Result<pb::AddColumnResponse, CallError> {
     let family = family_from_proto(&request.column_families)?;
     let name = table_name(&request.table_name)?;
-    check_exists(asked.engine(), &name)?;
+    check_exists(request_context.engine(), &name)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
-    let id = alter(asked, &name, nonce, true, move |table| {
+    let id = alter(request_context, &name, nonce, true, move |table| {
         if table.find_family(family.name()).is_some() {
             let text = format!(
                 "Column family '{}' in table '{}' already exists so cannot be added",
@@ -39,14 +38,14 @@ pub(super) fn add(
 
 /// Handles `ModifyColumn`: replaces the family's descriptor.
 pub(super) fn modify(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::ModifyColumnRequest,
 ) -> Result<pb::ModifyColumnResponse, CallError> {
     let family = family_from_proto(&request.column_families)?;
     let name = table_name(&request.table_name)?;
-    check_exists(asked.engine(), &name)?;
+    check_exists(request_context.engine(), &name)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
-    let id = alter(asked, &name, nonce, true, move |table| {
+    let id = alter(request_context, &name, nonce, true, move |table| {
         if table.find_family(family.name()).is_none() {
             return Err(invalid(format!(
                 "Family '{}' does not exist, so it cannot be modified",
@@ -60,14 +59,14 @@ pub(super) fn modify(
 
 /// Handles `DeleteColumn`: deletes the family and its data.
 pub(super) fn delete(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::DeleteColumnRequest,
 ) -> Result<pb::DeleteColumnResponse, CallError> {
     let name = table_name(&request.table_name)?;
-    check_exists(asked.engine(), &name)?;
+    check_exists(request_context.engine(), &name)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
     let family = request.column_name.clone();
-    let id = alter(asked, &name, nonce, true, move |table| {
+    let id = alter(request_context, &name, nonce, true, move |table| {
         let family = &family[..];
         let shown = to_string_binary(family);
         let mut table = table.clone();
@@ -89,14 +88,14 @@ pub(super) fn delete(
 
 /// Handles `ModifyTableStoreFileTracker`.
 pub(super) fn modify_table_tracker(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::ModifyTableStoreFileTrackerRequest,
 ) -> Result<pb::ModifyTableStoreFileTrackerResponse, CallError> {
     let name = table_name(&request.table_name)?;
     let tracker = check_target(&request.dst_sft)?;
-    check_enabled(asked.engine(), &name)?;
+    check_enabled(request_context.engine(), &name)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
-    let id = replace(asked, &name, nonce, move |table| {
+    let id = replace(request_context, &name, nonce, move |table| {
         let mut table = table.clone();
         table.attributes.insert(TRACKER.to_owned(), tracker);
         [SOURCE, TARGET].into_iter().for_each(|name| drop(table.attributes.remove(name)));
@@ -107,15 +106,15 @@ pub(super) fn modify_table_tracker(
 
 /// Handles `ModifyColumnStoreFileTracker`.
 pub(super) fn modify_family_tracker(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::ModifyColumnStoreFileTrackerRequest,
 ) -> Result<pb::ModifyColumnStoreFileTrackerResponse, CallError> {
     let name = table_name(&request.table_name)?;
     let tracker = check_target(&request.dst_sft)?;
-    check_enabled(asked.engine(), &name)?;
+    check_enabled(request_context.engine(), &name)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
     let wanted = request.family.clone();
-    let id = replace(asked, &name, nonce, move |table| {
+    let id = replace(request_context, &name, nonce, move |table| {
         let Some(mut family) = table.find_family(&wanted).cloned() else {
             let text =
                 format!("{} does not exist for table {}", to_string_binary(&wanted), table.name());
@@ -131,13 +130,13 @@ pub(super) fn modify_family_tracker(
 /// Like [`alter`], without the rules for a manual change of a tracker: HBase passes through
 /// `MIGRATION` here automatically.
 fn replace(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     name: &halite_types::TableName,
     nonce: super::state::procedures::Nonce,
     change: impl FnOnce(&TableDescriptor) -> Result<TableDescriptor, CallError> + Send + 'static,
 ) -> Result<u64, CallError> {
     let table = name.clone();
-    asked.start(
+    request_context.start(
         "ModifyStoreFileTrackerProcedure",
         Some(name),
         nonce,

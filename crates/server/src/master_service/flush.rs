@@ -19,26 +19,26 @@ const EXPECTED_MS: i64 = 60_000;
 /// Handles `FlushTable`: flushes all families. The named ones must exist (HBase:
 /// `FlushTableProcedure`).
 pub(super) fn table(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::FlushTableRequest,
 ) -> Result<pb::FlushTableResponse, CallError> {
     let name = table_name(&request.table_name)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
-    let id = start(asked, &name, &request.column_family, nonce)?;
+    let id = start(request_context, &name, &request.column_family, nonce)?;
     Ok(pb::FlushTableResponse { proc_id: Some(id) })
 }
 
 fn start(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     name: &TableName,
     families: &[Bytes],
     nonce: Nonce,
 ) -> Result<u64, CallError> {
-    check_enabled(asked.engine(), name)?;
-    check_families(asked.engine(), name, families)?;
+    check_enabled(request_context.engine(), name)?;
+    check_families(request_context.engine(), name, families)?;
     let table = name.clone();
     // Not queued with the table's other procedures: a flush does not depend on them.
-    asked.start("FlushTableProcedure", None, nonce, Failure::InResult, move |engine| {
+    request_context.start("FlushTableProcedure", None, nonce, Failure::InResult, move |engine| {
         if is_meta(&table) { Ok(()) } else { Ok(engine.flush(&table)?) }
     })
 }
@@ -62,7 +62,7 @@ fn check_families(engine: &Engine, name: &TableName, families: &[Bytes]) -> Resu
 
 /// Handles `ExecProcedure`: flushes and snapshots.
 pub(super) fn exec(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::ExecProcedureRequest,
 ) -> Result<pb::ExecProcedureResponse, CallError> {
     let procedure = &request.procedure;
@@ -79,16 +79,21 @@ pub(super) fn exec(
                 .filter(|family| !family.is_empty())
                 .map(|family| Bytes::from(family.to_owned()))
                 .collect();
-            let id = start(asked, &name, &families, Nonce::default())?;
-            asked.state.signed_procedures.record(&asked.state.procedures, FLUSH, &instance, id);
+            let id = start(request_context, &name, &families, Nonce::default())?;
+            request_context.state.signed_procedures.record(
+                &request_context.state.procedures,
+                FLUSH,
+                &instance,
+                id,
+            );
         }
         SNAPSHOT => {
             let table = setting("table").ok_or_else(|| {
                 CallError::do_not_retry("the snapshot names no table; set it as \"table\"")
             })?;
-            let snapshot =
-                SnapshotDescriptor::new(instance, table.parse()?).owner(asked.peer.user.clone());
-            super::snapshots::start(asked, snapshot, Nonce::default())?;
+            let snapshot = SnapshotDescriptor::new(instance, table.parse()?)
+                .owner(request_context.peer.user.clone());
+            super::snapshots::start(request_context, snapshot, Nonce::default())?;
         }
         other => return Err(not_registered(other)),
     }
@@ -105,13 +110,13 @@ pub(super) fn exec_with_answer(
 
 /// Handles `IsProcedureDone`.
 pub(super) fn is_done(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::IsProcedureDoneRequest,
 ) -> Result<pb::IsProcedureDoneResponse, CallError> {
     let procedure = request.procedure.clone().unwrap_or_default();
     let signature = [FLUSH, SNAPSHOT].into_iter().find(|known| *known == procedure.signature);
     let signature = signature.ok_or_else(|| not_registered(&procedure.signature))?;
-    let master = asked.state;
+    let master = request_context.state;
     let done =
         master.signed_procedures.is_done(&master.procedures, signature, procedure.instance())?;
     Ok(pb::IsProcedureDoneResponse { done: Some(done), snapshot: None })

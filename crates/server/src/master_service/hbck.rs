@@ -36,33 +36,33 @@ pub(super) fn fix_meta(
 
 /// Handles `Assigns`: returns an id for each region, -1 for one that cannot be assigned.
 pub(super) fn assigns(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::AssignsRequest,
 ) -> Result<pb::AssignsResponse, CallError> {
     let assign = |region: &pb::RegionSpecifier| {
         regions::assign(
-            asked,
+            request_context,
             &pb::AssignRegionRequest { region: region.clone(), r#override: request.r#override },
         )
     };
     Ok(pb::AssignsResponse {
-        pid: for_each_region(asked, &request.region, |region| assign(region).is_ok())?,
+        pid: for_each_region(request_context, &request.region, |region| assign(region).is_ok())?,
     })
 }
 
 /// Handles `Unassigns`, like [`assigns`].
 pub(super) fn unassigns(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::UnassignsRequest,
 ) -> Result<pb::UnassignsResponse, CallError> {
     let unassign = |region: &pb::RegionSpecifier| {
         regions::unassign(
-            asked,
+            request_context,
             &pb::UnassignRegionRequest { region: region.clone(), ..Default::default() },
         )
     };
     Ok(pb::UnassignsResponse {
-        pid: for_each_region(asked, &request.region, |region| unassign(region).is_ok())?,
+        pid: for_each_region(request_context, &request.region, |region| unassign(region).is_ok())?,
     })
 }
 
@@ -70,13 +70,14 @@ pub(super) fn unassigns(
 /// the id of a procedure that has nothing left to do. All share one id, so that a large request
 /// does not evict the outcomes of other procedures.
 fn for_each_region(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     regions: &[pb::RegionSpecifier],
     work: impl Fn(&pb::RegionSpecifier) -> bool,
 ) -> Result<Vec<u64>, CallError> {
-    let tables = asked.engine().descriptors();
-    let there =
-        tables.iter().flat_map(|table| asked.engine().regions(table.name()).unwrap_or_default());
+    let tables = request_context.engine().descriptors();
+    let there = tables
+        .iter()
+        .flat_map(|table| request_context.engine().regions(table.name()).unwrap_or_default());
     // A request may name any number of regions that do not exist.
     let mut done: HashMap<String, Option<bool>> =
         there.map(|region| (region.encoded_name, None)).collect();
@@ -86,7 +87,7 @@ fn for_each_region(
     });
     let is_done: Vec<bool> = is_done.collect();
     let id = if is_done.contains(&true) {
-        asked.start(
+        request_context.start(
             "TransitRegionStateProcedure",
             None,
             Nonce::default(),
@@ -128,20 +129,20 @@ pub(super) fn unknown_servers(
 /// Handles `SetTableStateInMeta`. The state in the catalog is the state of the table, so the table
 /// is enabled or disabled. Returns the previous state.
 pub(super) fn table_state(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::SetTableStateInMetaRequest,
 ) -> Result<pb::GetTableStateResponse, CallError> {
     let name = table_name(&request.table_name)?;
     let before = describe::state(
-        asked,
+        request_context,
         &pb::GetTableStateRequest { table_name: request.table_name.clone() },
     )?;
     match (before.table_state.state(), request.table_state.state()) {
         (State::Disabled, State::Enabled) => {
-            tables::check_space(asked.context, &name)?;
-            asked.engine().enable_table(&name)?;
+            tables::check_space(request_context.context, &name)?;
+            request_context.engine().enable_table(&name)?;
         }
-        (State::Enabled, State::Disabled) => asked.engine().disable_table(&name)?,
+        (State::Enabled, State::Disabled) => request_context.engine().disable_table(&name)?,
         (_, State::Enabled | State::Disabled) => {}
         _ => {
             return Err(CallError::do_not_retry(

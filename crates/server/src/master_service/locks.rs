@@ -16,7 +16,7 @@ use pb::lock_heartbeat_response::LockStatus;
 
 use super::lookup::{check_exists, check_namespace};
 use super::request_context::{RequestContext, nonce};
-use super::state::locks::{Lock, LockResource, TIMEOUT, remove_expired, try_take};
+use super::state::client_locks::{Lock, LockResource, TIMEOUT, remove_expired, try_take};
 use crate::base::call::CallError;
 use crate::outside::Instant;
 
@@ -27,7 +27,7 @@ const MAX_LOCKS: usize = 1_000;
 
 /// Handles `RequestLock`.
 pub(super) fn request(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::LockRequest,
 ) -> Result<pb::LockResponse, CallError> {
     if request.description().is_empty() {
@@ -35,9 +35,9 @@ pub(super) fn request(
             "java.lang.IllegalArgumentException: Empty description",
         ));
     }
-    let subject = lock_resource(asked, request)?;
+    let subject = lock_resource(request_context, request)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
-    let mut locks = asked.state.locks.lock();
+    let mut locks = request_context.state.locks.lock();
     remove_expired(&mut locks, Instant::now());
     if let Some((id, _)) = locks.iter().find(|(_, lock)| nonce.number != 0 && lock.nonce == nonce) {
         return Ok(pb::LockResponse { proc_id: *id });
@@ -48,7 +48,7 @@ pub(super) fn request(
             format!("{MAX_LOCKS} locks are held or waited for already; try again later"),
         ));
     }
-    let id = asked.state.procedures.take_id();
+    let id = request_context.state.procedures.take_id();
     let exclusive = request.lock_type() == LockType::Exclusive;
     locks.insert(
         id,
@@ -59,7 +59,7 @@ pub(super) fn request(
 }
 
 fn lock_resource(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::LockRequest,
 ) -> Result<LockResource, CallError> {
     if let Some(first) = request.region_info.first() {
@@ -71,17 +71,17 @@ fn lock_resource(
             return Err(CallError::do_not_retry(text));
         }
         let table = table_name_from_proto(&first.table_name)?;
-        check_exists(asked.engine(), &table)?;
+        check_exists(request_context.engine(), &table)?;
         let regions = request.region_info.iter().map(|region| Ok(from_proto(region)?.encoded_name));
         return Ok(LockResource::Regions(table, regions.collect::<Result<_, CallError>>()?));
     }
     if let Some(table) = &request.table_name {
         let table = table_name_from_proto(table)?;
-        check_exists(asked.engine(), &table)?;
+        check_exists(request_context.engine(), &table)?;
         return Ok(LockResource::Table(table));
     }
     if let Some(namespace) = &request.namespace {
-        check_namespace(asked.engine(), namespace)?;
+        check_namespace(request_context.engine(), namespace)?;
         return Ok(LockResource::Namespace(namespace.clone()));
     }
     Err(CallError::do_not_retry(
@@ -91,10 +91,10 @@ fn lock_resource(
 
 /// Handles `LockHeartbeat`: keeps a lock or its position in the queue, or releases it.
 pub(super) fn heartbeat(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::LockHeartbeatRequest,
 ) -> Result<pb::LockHeartbeatResponse, CallError> {
-    let mut locks = asked.state.locks.lock();
+    let mut locks = request_context.state.locks.lock();
     remove_expired(&mut locks, Instant::now());
     let id = request.proc_id;
     if !request.keep_alive() {
@@ -115,10 +115,10 @@ pub(super) fn heartbeat(
 
 /// Handles `GetLocks`: returns the locks of clients. Procedures hold no visible lock.
 pub(super) fn list(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     _: &pb::GetLocksRequest,
 ) -> Result<pb::GetLocksResponse, CallError> {
-    let mut locks = asked.state.locks.lock();
+    let mut locks = request_context.state.locks.lock();
     remove_expired(&mut locks, Instant::now());
     let mut resources = BTreeMap::new();
     for lock in locks.values().filter(|lock| lock.held) {

@@ -4,8 +4,8 @@ use halite_engine::Engine;
 use halite_types::schema::SYSTEM_NAMESPACE;
 use halite_types::{Attributes, TableName};
 
+use super::errors::{namespace_not_found, not_disabled, not_enabled, table_not_found};
 use crate::base::call::CallError;
-use crate::base::errors::{namespace_not_found, not_disabled, not_enabled, table_not_found};
 use crate::base::names::{is_meta, meta_table};
 
 /// Checks that a table exists, whatever its state; `hbase:meta` always does.

@@ -14,7 +14,7 @@
 //! switches.rs     balancer and chores                        servers.rs           servers, capabilities
 //! sanity.rs       checks of descriptors                      trackers.rs          rules of store file trackers
 //! cleanup.rs      periodic cleanup                           rolling_splits.rs    regions of future time ranges
-//! row_keys.rs     warnings about row keys
+//! row_keys.rs     warnings about row keys                errors.rs            errors of the master
 //! ```
 #![allow(
     clippy::unnecessary_wraps,
@@ -25,6 +25,7 @@
 mod access;
 mod cleanup;
 mod describe;
+mod errors;
 mod families;
 mod flush;
 mod hbck;

@@ -9,24 +9,28 @@ use halite_wire::convert::schema::{namespace_from_proto, namespace_to_proto};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
+use super::errors::namespace_not_found;
 use super::lookup::check_namespace;
 use super::lookup::namespaces;
 use super::quotas;
 use super::request_context::{Failure, RequestContext, nonce};
 use super::state::namespace_limits::{MAX_REGIONS, MAX_TABLES};
 use crate::base::call::CallError;
-use crate::base::errors::namespace_not_found;
 
 /// Handles `CreateNamespace`.
 pub(super) fn create(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::CreateNamespaceRequest,
 ) -> Result<pb::CreateNamespaceResponse, CallError> {
     let (name, settings) = namespace_from_proto(&request.namespace_descriptor)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
-    let master = Arc::clone(asked.state);
-    let id =
-        asked.start("CreateNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
+    let master = Arc::clone(request_context.state);
+    let id = request_context.start(
+        "CreateNamespaceProcedure",
+        None,
+        nonce,
+        Failure::InCall,
+        move |engine| {
             if check_namespace(engine, &name).is_ok() {
                 return Err(CallError::new(
                     ExceptionKind::NamespaceExist,
@@ -37,46 +41,57 @@ pub(super) fn create(
             engine.create_namespace(&name, settings)?;
             master.namespace_table.sync(engine);
             Ok(())
-        })?;
+        },
+    )?;
     Ok(pb::CreateNamespaceResponse { proc_id: Some(id) })
 }
 
 /// Handles `ModifyNamespace`: replaces the settings.
 pub(super) fn modify(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::ModifyNamespaceRequest,
 ) -> Result<pb::ModifyNamespaceResponse, CallError> {
     let (name, settings) = namespace_from_proto(&request.namespace_descriptor)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
-    let master = Arc::clone(asked.state);
-    let id =
-        asked.start("ModifyNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
+    let master = Arc::clone(request_context.state);
+    let id = request_context.start(
+        "ModifyNamespaceProcedure",
+        None,
+        nonce,
+        Failure::InCall,
+        move |engine| {
             check_namespace(engine, &name)?;
             check_limits(&name, &settings)?;
             engine.alter_namespace(&name, settings)?;
             master.namespace_table.sync(engine);
             Ok(())
-        })?;
+        },
+    )?;
     Ok(pb::ModifyNamespaceResponse { proc_id: Some(id) })
 }
 
 /// Handles `DeleteNamespace`. The namespace must be empty and not one of HBase's own two.
 pub(super) fn delete(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::DeleteNamespaceRequest,
 ) -> Result<pb::DeleteNamespaceResponse, CallError> {
     let nonce = nonce(request.nonce_group(), request.nonce());
     let name = request.namespace_name.clone();
-    let master = Arc::clone(asked.state);
-    let id =
-        asked.start("DeleteNamespaceProcedure", None, nonce, Failure::InCall, move |engine| {
+    let master = Arc::clone(request_context.state);
+    let id = request_context.start(
+        "DeleteNamespaceProcedure",
+        None,
+        nonce,
+        Failure::InCall,
+        move |engine| {
             check_namespace(engine, &name)?;
             check_removable(engine, &name)?;
             engine.drop_namespace(&name)?;
             master.namespace_table.sync(engine);
             quotas::remove_namespace_quotas(&master, &name);
             Ok(())
-        })?;
+        },
+    )?;
     Ok(pb::DeleteNamespaceResponse { proc_id: Some(id) })
 }
 
@@ -95,11 +110,11 @@ fn check_removable(engine: &Engine, name: &str) -> Result<(), CallError> {
 
 /// Handles `GetNamespaceDescriptor`.
 pub(super) fn descriptor(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::GetNamespaceDescriptorRequest,
 ) -> Result<pb::GetNamespaceDescriptorResponse, CallError> {
     let name = &request.namespace_name;
-    let found = namespaces(asked.engine()).into_iter().find(|(known, _)| known == name);
+    let found = namespaces(request_context.engine()).into_iter().find(|(known, _)| known == name);
     let (name, settings) = found.ok_or_else(|| namespace_not_found(name))?;
     Ok(pb::GetNamespaceDescriptorResponse {
         namespace_descriptor: namespace_to_proto(&name, &settings),
@@ -108,10 +123,10 @@ pub(super) fn descriptor(
 
 /// Handles `ListNamespaceDescriptors`.
 pub(super) fn descriptors(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     _: &pb::ListNamespaceDescriptorsRequest,
 ) -> Result<pb::ListNamespaceDescriptorsResponse, CallError> {
-    let all = namespaces(asked.engine());
+    let all = namespaces(request_context.engine());
     Ok(pb::ListNamespaceDescriptorsResponse {
         namespace_descriptor: all
             .iter()
@@ -122,11 +137,14 @@ pub(super) fn descriptors(
 
 /// Handles `ListNamespaces`.
 pub(super) fn names(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     _: &pb::ListNamespacesRequest,
 ) -> Result<pb::ListNamespacesResponse, CallError> {
     Ok(pb::ListNamespacesResponse {
-        namespace_name: namespaces(asked.engine()).into_iter().map(|(name, _)| name).collect(),
+        namespace_name: namespaces(request_context.engine())
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect(),
     })
 }
 

@@ -33,12 +33,12 @@ type Properties = BTreeMap<String, Bytes>;
 
 /// Handles `AddReplicationPeer`.
 pub(super) fn add(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::AddReplicationPeerRequest,
 ) -> Result<pb::AddReplicationPeerResponse, CallError> {
     let (id, config) = (request.peer_id.clone(), request.peer_config.clone());
-    let (own, state) = (own_keys(asked), request.peer_state);
-    let proc_id = change(asked, "AddPeerProcedure", move |settings| {
+    let (own, state) = (own_keys(request_context), request.peer_state);
+    let proc_id = change(request_context, "AddPeerProcedure", move |settings| {
         if id.is_empty() || id.contains('-') {
             return Err(CallError::do_not_retry(format!("Found invalid peer name: {id}")));
         }
@@ -57,11 +57,11 @@ pub(super) fn add(
 
 /// Handles `RemoveReplicationPeer`.
 pub(super) fn remove(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::RemoveReplicationPeerRequest,
 ) -> Result<pb::RemoveReplicationPeerResponse, CallError> {
     let id = request.peer_id.clone();
-    let proc_id = change(asked, "RemovePeerProcedure", move |settings| {
+    let proc_id = change(request_context, "RemovePeerProcedure", move |settings| {
         settings.remove(&key(&id)).map(drop).ok_or_else(|| not_found(&id))
     })?;
     Ok(pb::RemoveReplicationPeerResponse { proc_id })
@@ -69,30 +69,32 @@ pub(super) fn remove(
 
 /// Handles `EnableReplicationPeer`.
 pub(super) fn enable(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::EnableReplicationPeerRequest,
 ) -> Result<pb::EnableReplicationPeerResponse, CallError> {
-    let proc_id = set_state(asked, "EnablePeerProcedure", &request.peer_id, State::Enabled)?;
+    let proc_id =
+        set_state(request_context, "EnablePeerProcedure", &request.peer_id, State::Enabled)?;
     Ok(pb::EnableReplicationPeerResponse { proc_id })
 }
 
 /// Handles `DisableReplicationPeer`.
 pub(super) fn disable(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::DisableReplicationPeerRequest,
 ) -> Result<pb::DisableReplicationPeerResponse, CallError> {
-    let proc_id = set_state(asked, "DisablePeerProcedure", &request.peer_id, State::Disabled)?;
+    let proc_id =
+        set_state(request_context, "DisablePeerProcedure", &request.peer_id, State::Disabled)?;
     Ok(pb::DisableReplicationPeerResponse { proc_id })
 }
 
 fn set_state(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     procedure: &'static str,
     id: &str,
     state: State,
 ) -> Result<Option<u64>, CallError> {
     let id = id.to_owned();
-    change(asked, procedure, move |settings| {
+    change(request_context, procedure, move |settings| {
         let mut peer = get(settings, &id)?;
         if peer.state.state() == state {
             let word = if state == State::Enabled { "enabled" } else { "disabled" };
@@ -109,12 +111,12 @@ fn set_state(
 /// Handles `UpdateReplicationPeerConfig`: replaces the configuration. The cluster key and the
 /// endpoint must stay the same.
 pub(super) fn update(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::UpdateReplicationPeerConfigRequest,
 ) -> Result<pb::UpdateReplicationPeerConfigResponse, CallError> {
     let (id, config) = (request.peer_id.clone(), request.peer_config.clone());
-    let own = own_keys(asked);
-    let proc_id = change(asked, "UpdatePeerConfigProcedure", move |settings| {
+    let own = own_keys(request_context);
+    let proc_id = change(request_context, "UpdatePeerConfigProcedure", move |settings| {
         check_config(&own, &config)?;
         let mut peer = get(settings, &id)?;
         check_same_peer(&id, &peer.config, &config)?;
@@ -150,21 +152,22 @@ fn check_same_peer(
 
 /// Handles `GetReplicationPeerConfig`.
 pub(super) fn config(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::GetReplicationPeerConfigRequest,
 ) -> Result<pb::GetReplicationPeerConfigResponse, CallError> {
-    let peer = find(asked, &request.peer_id).ok_or_else(|| not_found(&request.peer_id))?;
+    let peer =
+        find(request_context, &request.peer_id).ok_or_else(|| not_found(&request.peer_id))?;
     Ok(pb::GetReplicationPeerConfigResponse { peer_id: peer.id, peer_config: peer.config })
 }
 
 /// Handles `ListReplicationPeers`: returns all peers, or those whose whole id matches a Java
 /// regular expression.
 pub(super) fn list(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::ListReplicationPeersRequest,
 ) -> Result<pb::ListReplicationPeersResponse, CallError> {
     let pattern = request.regex.as_deref().map(FullMatch::new).transpose()?;
-    let peers = asked
+    let peers = request_context
         .engine()
         .properties(PREFIX)
         .into_iter()
@@ -177,11 +180,11 @@ pub(super) fn list(
 
 /// Handles `IsReplicationPeerEnabled`.
 pub(super) fn is_enabled(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::GetReplicationPeerStateRequest,
 ) -> Result<pb::GetReplicationPeerStateResponse, CallError> {
     let id = &request.peer_id;
-    let peer = find(asked, id).ok_or_else(|| {
+    let peer = find(request_context, id).ok_or_else(|| {
         CallError::do_not_retry(format!("Replication Peer of {id} does not exist."))
     })?;
     Ok(pb::GetReplicationPeerStateResponse { is_enabled: peer.state.state() == State::Enabled })
@@ -189,20 +192,24 @@ pub(super) fn is_enabled(
 
 /// Handles `ReplicationPeerModificationSwitch`: allows or forbids changes of peers.
 pub(super) fn set_modification(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::ReplicationPeerModificationSwitchRequest,
 ) -> Result<pb::ReplicationPeerModificationSwitchResponse, CallError> {
-    let previous_value = asked.state.switches.peer_modification.set(asked.engine(), request.on)?;
+    let previous_value = request_context
+        .state
+        .switches
+        .peer_modification
+        .set(request_context.engine(), request.on)?;
     Ok(pb::ReplicationPeerModificationSwitchResponse { previous_value })
 }
 
 /// Handles `IsReplicationPeerModificationEnabled`.
 pub(super) fn is_modification_on(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     _: &pb::IsReplicationPeerModificationEnabledRequest,
 ) -> Result<pb::IsReplicationPeerModificationEnabledResponse, CallError> {
     Ok(pb::IsReplicationPeerModificationEnabledResponse {
-        enabled: asked.state.switches.peer_modification.get(),
+        enabled: request_context.state.switches.peer_modification.get(),
     })
 }
 
@@ -217,26 +224,32 @@ pub(super) fn procedures(
 /// Changes the peers in a procedure, if changes are allowed. The procedure's result reports a
 /// rejected change.
 fn change(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     procedure: &'static str,
     change: impl FnOnce(&mut Properties) -> Result<(), CallError> + Send + 'static,
 ) -> Result<Option<u64>, CallError> {
-    if !asked.state.switches.peer_modification.get() {
+    if !request_context.state.switches.peer_modification.get() {
         return Err(CallError::new(ExceptionKind::Io, "Replication peer modification disabled"));
     }
-    let id = asked.start(procedure, None, Nonce::default(), Failure::InResult, move |engine| {
-        let mut refused = None;
-        let changed = engine.update_properties(|settings| {
-            let before = count_and_bytes(settings);
-            change(settings).and_then(|()| check_room(before, count_and_bytes(settings))).map_err(
-                |fault| {
-                    refused = Some(fault);
-                    Error::invalid("the peers stay as they were")
-                },
-            )
-        });
-        refused.map_or_else(|| Ok(changed?), Err)
-    })?;
+    let id = request_context.start(
+        procedure,
+        None,
+        Nonce::default(),
+        Failure::InResult,
+        move |engine| {
+            let mut refused = None;
+            let changed = engine.update_properties(|settings| {
+                let before = count_and_bytes(settings);
+                change(settings)
+                    .and_then(|()| check_room(before, count_and_bytes(settings)))
+                    .map_err(|fault| {
+                        refused = Some(fault);
+                        Error::invalid("the peers stay as they were")
+                    })
+            });
+            refused.map_or_else(|| Ok(changed?), Err)
+        },
+    )?;
     Ok(Some(id))
 }
 
@@ -279,8 +292,8 @@ fn get(settings: &Properties, id: &str) -> Result<pb::ReplicationPeerDescription
         .map_err(|error| CallError::do_not_retry(format!("peer {id} cannot be read: {error}")))
 }
 
-fn find(asked: &RequestContext<'_>, id: &str) -> Option<pb::ReplicationPeerDescription> {
-    pb::ReplicationPeerDescription::decode(asked.engine().property(&key(id))?).ok()
+fn find(request_context: &RequestContext<'_>, id: &str) -> Option<pb::ReplicationPeerDescription> {
+    pb::ReplicationPeerDescription::decode(request_context.engine().property(&key(id))?).ok()
 }
 
 fn not_found(id: &str) -> CallError {
@@ -328,12 +341,15 @@ fn check_cluster_key(key: &str) -> Result<(), CallError> {
 
 /// Returns cluster keys that refer to this cluster, as far as can be determined: this machine, its
 /// port, its znode.
-fn own_keys(asked: &RequestContext<'_>) -> Vec<String> {
-    let Some(own) = asked.context.addresses.zookeeper else { return Vec::new() };
-    let hosts = ["localhost".to_owned(), own.ip().to_string(), asked.peer.identity.host.clone()];
+fn own_keys(request_context: &RequestContext<'_>) -> Vec<String> {
+    let Some(own) = request_context.context.addresses.zookeeper else { return Vec::new() };
+    let hosts =
+        ["localhost".to_owned(), own.ip().to_string(), request_context.peer.identity.host.clone()];
     hosts
         .iter()
-        .map(|host| format!("{host}:{}:{}", own.port(), asked.context.config.znode_parent))
+        .map(|host| {
+            format!("{host}:{}:{}", own.port(), request_context.context.config.znode_parent)
+        })
         .collect()
 }
 

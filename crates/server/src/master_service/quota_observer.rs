@@ -35,13 +35,13 @@ pub(crate) fn measure(master: &Master) -> StoreResult<()> {
     Ok(())
 }
 
-fn table_sizes(asked: &RequestContext<'_>) -> BTreeMap<TableName, u64> {
-    quota::sizes(asked.engine())
+fn table_sizes(request_context: &RequestContext<'_>) -> BTreeMap<TableName, u64> {
+    quota::sizes(request_context.engine())
 }
 
 /// Handles `GetSpaceQuotaRegionSizes`: returns the size of the files of each table.
 pub(super) fn sizes(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     _: &pb::GetSpaceQuotaRegionSizesRequest,
 ) -> Result<pb::GetSpaceQuotaRegionSizesResponse, CallError> {
     let message =
@@ -50,35 +50,36 @@ pub(super) fn sizes(
             size: Some(size),
         };
     Ok(pb::GetSpaceQuotaRegionSizesResponse {
-        sizes: table_sizes(asked).into_iter().map(message).collect(),
+        sizes: table_sizes(request_context).into_iter().map(message).collect(),
     })
 }
 
 /// Handles `GetQuotaStates`: returns all tables and namespaces with a space limit.
 pub(super) fn states(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     _: &pb::GetQuotaStatesRequest,
 ) -> Result<pb::GetQuotaStatesResponse, CallError> {
-    let sizes = table_sizes(asked);
+    let sizes = table_sizes(request_context);
     let of_namespace = |namespace: &str| {
         sizes.iter().filter(|(name, _)| name.namespace() == namespace).map(|(_, size)| size).sum()
     };
-    let namespaces = quota_table::quotas_by_prefix(asked.context, "n.")?.into_iter().filter_map(
-        |(namespace, quotas)| {
+    let namespaces = quota_table::quotas_by_prefix(request_context.context, "n.")?
+        .into_iter()
+        .filter_map(|(namespace, quotas)| {
             let snapshot =
                 quotas.space.map(|limit| quota_snapshot(&limit, of_namespace(&namespace)));
             snapshot.map(|snapshot| NamespaceQuotaSnapshot {
                 namespace: Some(namespace),
                 snapshot: Some(snapshot),
             })
-        },
-    );
-    let tables = table_snapshots(asked.context, &sizes)?.into_iter().map(|(name, snapshot)| {
-        TableQuotaSnapshot {
-            table_name: Some(table_name_to_proto(&name)),
-            snapshot: Some(snapshot),
-        }
-    });
+        });
+    let tables =
+        table_snapshots(request_context.context, &sizes)?.into_iter().map(|(name, snapshot)| {
+            TableQuotaSnapshot {
+                table_name: Some(table_name_to_proto(&name)),
+                snapshot: Some(snapshot),
+            }
+        });
     Ok(pb::GetQuotaStatesResponse {
         table_snapshots: tables.collect(),
         ns_snapshots: namespaces.collect(),

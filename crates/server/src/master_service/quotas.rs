@@ -75,14 +75,14 @@ fn write(table: &Table, op: impl Into<RowOp>) -> Result<(), CallError> {
     Ok(())
 }
 
-fn read_quotas(table: &Table, place: &QuotaRow) -> Result<pb::Quotas, CallError> {
-    let Some(value) = read(table, &place.row, &place.qualifier)? else {
+fn read_quotas(table: &Table, quota_row: &QuotaRow) -> Result<pb::Quotas, CallError> {
+    let Some(value) = read(table, &quota_row.row, &quota_row.qualifier)? else {
         return Ok(pb::Quotas::default());
     };
     let damaged = || {
         CallError::do_not_retry(format!(
             "the quota in row {} of {} cannot be read; remove it",
-            place.row,
+            quota_row.row,
             table_name()
         ))
     };
@@ -91,32 +91,36 @@ fn read_quotas(table: &Table, place: &QuotaRow) -> Result<pb::Quotas, CallError>
 
 /// Handles `SetQuota`: adds, changes or removes a quota.
 pub(super) fn set(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::SetQuotaRequest,
 ) -> Result<pb::SetQuotaResponse, CallError> {
-    let table = table(asked.context)?;
-    let place = quota_row(request)?;
-    let _change = asked.state.quota_changes.lock();
-    let changed =
-        if request.remove_all() { None } else { changed(read_quotas(&table, &place)?, request)? };
-    write_quotas(&table, place, changed.as_ref())?;
-    put_in_force(asked.state)?;
+    let table = table(request_context.context)?;
+    let quota_row = quota_row(request)?;
+    let _change = request_context.state.quota_changes.lock();
+    let changed = if request.remove_all() {
+        None
+    } else {
+        changed(read_quotas(&table, &quota_row)?, request)?
+    };
+    write_quotas(&table, quota_row, changed.as_ref())?;
+    put_in_force(request_context.state)?;
     Ok(pb::SetQuotaResponse {})
 }
 
 fn write_quotas(
     table: &Table,
-    place: QuotaRow,
+    quota_row: QuotaRow,
     quotas: Option<&pb::Quotas>,
 ) -> Result<(), CallError> {
     match quotas {
-        Some(quotas) => {
-            write(table, Put::new(place.row).add(FAMILY, place.qualifier, with_magic(quotas)))
-        }
+        Some(quotas) => write(
+            table,
+            Put::new(quota_row.row).add(FAMILY, quota_row.qualifier, with_magic(quotas)),
+        ),
         // Deleting the last global limit of a user also deletes the user's limits on tables and
         // namespaces (HBase: `QuotaUtil.deleteUserQuota`).
-        None if place.qualifier == SETTINGS => write(table, Delete::new(place.row)),
-        None => write(table, Delete::new(place.row).column(FAMILY, place.qualifier)),
+        None if quota_row.qualifier == SETTINGS => write(table, Delete::new(quota_row.row)),
+        None => write(table, Delete::new(quota_row.row).column(FAMILY, quota_row.qualifier)),
     }
 }
 
@@ -125,12 +129,12 @@ fn write_quotas(
 fn remove_quotas(master: &Master, row: String) {
     let Ok(table) = table(&master.context) else { return };
     let _change = master.quota_changes.lock();
-    let place = QuotaRow { row, qualifier: SETTINGS.to_owned() };
-    let forgotten = read_quotas(&table, &place).and_then(|quotas| match quotas {
+    let quota_row = QuotaRow { row, qualifier: SETTINGS.to_owned() };
+    let forgotten = read_quotas(&table, &quota_row).and_then(|quotas| match quotas {
         pb::Quotas { throttle: None, space: None, .. } => Ok(()),
         quotas => {
             let left = pb::Quotas { throttle: None, space: None, ..quotas };
-            write_quotas(&table, place, Some(&left).filter(|left| left.bypass_globals()))?;
+            write_quotas(&table, quota_row, Some(&left).filter(|left| left.bypass_globals()))?;
             Ok(put_in_force(master)?)
         }
     });
@@ -238,23 +242,23 @@ fn changed(
 
 /// Handles `SwitchRpcThrottle`. The switch is durable.
 pub(super) fn set_throttle(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::SwitchRpcThrottleRequest,
 ) -> Result<pb::SwitchRpcThrottleResponse, CallError> {
-    let on = &asked.state.switches.rpc_throttle;
-    let previous = asked.context.config.quota_enabled
-        && on.set(asked.engine(), request.rpc_throttle_enabled)?;
-    put_in_force(asked.state)?;
+    let on = &request_context.state.switches.rpc_throttle;
+    let previous = request_context.context.config.quota_enabled
+        && on.set(request_context.engine(), request.rpc_throttle_enabled)?;
+    put_in_force(request_context.state)?;
     Ok(pb::SwitchRpcThrottleResponse { previous_rpc_throttle_enabled: previous })
 }
 
 /// Handles `IsRpcThrottleEnabled`.
 pub(super) fn is_throttle_on(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     _: &pb::IsRpcThrottleEnabledRequest,
 ) -> Result<pb::IsRpcThrottleEnabledResponse, CallError> {
-    let rpc_throttle_enabled =
-        asked.context.config.quota_enabled && asked.state.switches.rpc_throttle.get();
+    let rpc_throttle_enabled = request_context.context.config.quota_enabled
+        && request_context.state.switches.rpc_throttle.get();
     Ok(pb::IsRpcThrottleEnabledResponse { rpc_throttle_enabled })
 }
 
@@ -262,28 +266,29 @@ pub(super) fn is_throttle_on(
 /// with limits on the servers, all of them per second (HBase:
 /// `QuotaUtil.checkRSQuotaToEnableExceedThrottle`).
 pub(super) fn set_exceed(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::SwitchExceedThrottleQuotaRequest,
 ) -> Result<pb::SwitchExceedThrottleQuotaResponse, CallError> {
-    if !asked.context.config.quota_enabled {
+    if !request_context.context.config.quota_enabled {
         return Ok(pb::SwitchExceedThrottleQuotaResponse {
             previous_exceed_throttle_quota_enabled: false,
         });
     }
-    let table = table(asked.context)?;
-    let _change = asked.state.quota_changes.lock();
+    let table = table(request_context.context)?;
+    let _change = request_context.state.quota_changes.lock();
     let previous = read(&table, EXCEED_ROW, SETTINGS)?.is_some_and(|value| value[..] == TRUE);
     let wanted = request.exceed_throttle_quota_enabled;
     if previous != wanted {
         if wanted {
-            let place = QuotaRow { row: ALL_SERVERS.to_owned(), qualifier: SETTINGS.to_owned() };
-            super::throttles::check_may_exceed(read_quotas(&table, &place)?.throttle.as_ref())?;
+            let quota_row =
+                QuotaRow { row: ALL_SERVERS.to_owned(), qualifier: SETTINGS.to_owned() };
+            super::throttles::check_may_exceed(read_quotas(&table, &quota_row)?.throttle.as_ref())?;
         }
         write(
             &table,
             Put::new(EXCEED_ROW).add(FAMILY, SETTINGS, if wanted { TRUE } else { FALSE }),
         )?;
-        put_in_force(asked.state)?;
+        put_in_force(request_context.state)?;
     }
     Ok(pb::SwitchExceedThrottleQuotaResponse { previous_exceed_throttle_quota_enabled: previous })
 }

@@ -42,11 +42,11 @@ fn described(engine: &Engine, message: &pb::RegionInfo) -> Result<RegionInfo, Ca
 /// Handles `SplitRegion`: splits a region in two, at the given row or at the middle (HBase:
 /// `SplitTableRegionProcedure`).
 pub(super) fn split(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::SplitTableRegionRequest,
 ) -> Result<pb::SplitTableRegionResponse, CallError> {
     let nonce = nonce(request.nonce_group(), request.nonce());
-    if let Some(id) = asked.repeated(nonce) {
+    if let Some(id) = request_context.repeated(nonce) {
         return Ok(pb::SplitTableRegionResponse { proc_id: Some(id) });
     }
     let table = table_name(&request.region_info.table_name)?;
@@ -54,13 +54,13 @@ pub(super) fn split(
     if request.region_info.replica_id() != 0 {
         return Err(CallError::do_not_retry("Can't invoke split on non-default regions directly"));
     }
-    check_exists(asked.engine(), &table)?;
-    let region = described(asked.engine(), &request.region_info)?;
-    check_may_split(asked, &region)?;
-    let at = request.split_row.clone().filter(|row| !row.is_empty());
-    check_split_row(asked.engine(), &region, at.as_deref())?;
-    let master = Arc::clone(asked.state);
-    let id = asked.start(
+    check_exists(request_context.engine(), &table)?;
+    let region = described(request_context.engine(), &request.region_info)?;
+    check_may_split(request_context, &region)?;
+    let split_row = request.split_row.clone().filter(|row| !row.is_empty());
+    check_split_row(request_context.engine(), &region, split_row.as_deref())?;
+    let master = Arc::clone(request_context.state);
+    let id = request_context.start(
         "SplitTableRegionProcedure",
         Some(&table),
         nonce,
@@ -68,35 +68,38 @@ pub(super) fn split(
         move |engine| {
             let name = &region.encoded_name;
             master.with_room(&region.table, NewResource::Split(name), || {
-                Ok(engine.split_region(name, at)?)
+                Ok(engine.split_region(name, split_row)?)
             })
         },
     )?;
     Ok(pb::SplitTableRegionResponse { proc_id: Some(id) })
 }
 
-fn check_may_split(asked: &RequestContext<'_>, region: &RegionInfo) -> Result<(), CallError> {
+fn check_may_split(
+    request_context: &RequestContext<'_>,
+    region: &RegionInfo,
+) -> Result<(), CallError> {
     let name = region.display_name();
-    if !asked.state.switches.split.get() {
+    if !request_context.state.switches.split.get() {
         return Err(CallError::do_not_retry(format!(
             "Split region {name} failed due to split switch off"
         )));
     }
-    if !asked.engine().descriptor(&region.table)?.split_enabled() {
+    if !request_context.engine().descriptor(&region.table)?.split_enabled() {
         return Err(CallError::do_not_retry(format!(
             "Split region {name} failed as region split is disabled for the table"
         )));
     }
-    check_enabled(asked.engine(), &region.table)
+    check_enabled(request_context.engine(), &region.table)
 }
 
 /// Checks a split before it begins (HBase: `SplitTableRegionProcedure.checkSplittable`).
 fn check_split_row(
     engine: &Engine,
     region: &RegionInfo,
-    at: Option<&[u8]>,
+    split_row: Option<&[u8]>,
 ) -> Result<(), CallError> {
-    let Some(at) = at else {
+    let Some(split_row) = split_row else {
         let open = engine.region(&region.encoded_name)?;
         // Cells in memory may have a middle row once they are in a file.
         if open.middle_row()?.is_none() {
@@ -109,11 +112,11 @@ fn check_split_row(
                     for auto split. For force split, try specifying split row";
         return Err(CallError::do_not_retry(text));
     };
-    let shown = halite_types::key::to_string_binary(at);
-    if *at == region.start[..] {
+    let shown = halite_types::key::to_string_binary(split_row);
+    if *split_row == region.start[..] {
         return Err(CallError::do_not_retry(format!("Split row is equal to startkey: {shown}")));
     }
-    if !region.contains(at) {
+    if !region.contains(split_row) {
         let text = format!(
             "Split row is not inside region key range splitKey:{shown} region: {}",
             region.display_name()
@@ -126,11 +129,11 @@ fn check_split_row(
 /// Handles `MergeTableRegions`: merges two or more regions of one table (HBase:
 /// `MergeTableRegionsProcedure`).
 pub(super) fn merge(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::MergeTableRegionsRequest,
 ) -> Result<pb::MergeTableRegionsResponse, CallError> {
     let nonce = nonce(request.nonce_group(), request.nonce());
-    if let Some(id) = asked.repeated(nonce) {
+    if let Some(id) = request_context.repeated(nonce) {
         return Ok(pb::MergeTableRegionsResponse { proc_id: Some(id) });
     }
     let distinct =
@@ -141,14 +144,14 @@ pub(super) fn merge(
     let mut regions = Vec::new();
     for specifier in &request.region {
         regions.push(
-            specified(asked.engine(), specifier)?
+            specified(request_context.engine(), specifier)?
                 .ok_or_else(|| refused(&meta_table(), "merged"))?,
         );
     }
     let table = check_mergeable(&mut regions, request.forcible())?;
-    check_may_merge(asked, &table, &regions)?;
+    check_may_merge(request_context, &table, &regions)?;
     let forcible = request.forcible();
-    let id = asked.start(
+    let id = request_context.start(
         "MergeTableRegionsProcedure",
         Some(&table),
         nonce,
@@ -207,22 +210,25 @@ fn duplicate(given: usize, distinct: usize) -> CallError {
 }
 
 fn check_may_merge(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     table: &TableName,
     regions: &[RegionInfo],
 ) -> Result<(), CallError> {
     let names = encoded_names(regions);
-    if !asked.state.switches.merge.get() {
+    if !request_context.state.switches.merge.get() {
         return Err(CallError::do_not_retry(format!(
             "Merge of [{names}] failed because merge switch is off"
         )));
     }
-    if !asked.engine().descriptor(table)?.merge_enabled() {
+    if !request_context.engine().descriptor(table)?.merge_enabled() {
         return Err(CallError::do_not_retry(format!(
             "Merge of [{names}] failed as region merge is disabled for the table"
         )));
     }
-    match regions.iter().find(|region| asked.engine().region(&region.encoded_name).is_err()) {
+    match regions
+        .iter()
+        .find(|region| request_context.engine().region(&region.encoded_name).is_err())
+    {
         Some(region) => {
             let text =
                 format!("Unable to merge regions that are NOT online: {}", region.display_name());
@@ -235,11 +241,11 @@ fn check_may_merge(
 /// Handles `TruncateRegion`: deletes the region's rows and keeps its range (HBase:
 /// `TruncateRegionProcedure`).
 pub(super) fn truncate(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::TruncateRegionRequest,
 ) -> Result<pb::TruncateRegionResponse, CallError> {
     let nonce = nonce(request.nonce_group(), request.nonce());
-    if let Some(id) = asked.repeated(nonce) {
+    if let Some(id) = request_context.repeated(nonce) {
         return Ok(pb::TruncateRegionResponse { proc_id: Some(id) });
     }
     let table = table_name(&request.region_info.table_name)?;
@@ -248,7 +254,7 @@ pub(super) fn truncate(
         let refused = |_: &Engine| {
             Err(CallError::new(ExceptionKind::Io, "Can't truncate region in catalog tables"))
         };
-        let id = asked.start(
+        let id = request_context.start(
             "TruncateRegionProcedure",
             Some(&table),
             nonce,
@@ -262,9 +268,9 @@ pub(super) fn truncate(
                     primary is truncated.";
         return Err(CallError::do_not_retry(text));
     }
-    check_enabled(asked.engine(), &table)?;
-    let region = described(asked.engine(), &request.region_info)?;
-    let id = asked.start(
+    check_enabled(request_context.engine(), &table)?;
+    let region = described(request_context.engine(), &request.region_info)?;
+    let id = request_context.start(
         "TruncateRegionProcedure",
         Some(&table),
         nonce,
@@ -276,30 +282,30 @@ pub(super) fn truncate(
 
 /// Handles `MoveRegion`: the only destination is the current server, so nothing changes.
 pub(super) fn move_region(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::MoveRegionRequest,
 ) -> Result<pb::MoveRegionResponse, CallError> {
-    specified(asked.engine(), &request.region)?;
-    check_destination(asked, request.dest_server_name.as_ref())?;
+    specified(request_context.engine(), &request.region)?;
+    check_destination(request_context, request.dest_server_name.as_ref())?;
     Ok(pb::MoveRegionResponse {})
 }
 
 /// Handles `AssignRegion`. As in HBase, it fails for a region that is served, unless it was
 /// unassigned before.
 pub(super) fn assign(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::AssignRegionRequest,
 ) -> Result<pb::AssignRegionResponse, CallError> {
-    let region = specified(asked.engine(), &request.region)?;
+    let region = specified(request_context.engine(), &request.region)?;
     let Some(region) = region else { return Err(in_state("hbase:meta", "OPEN")) };
-    if !asked.engine().is_enabled(&region.table)? {
+    if !request_context.engine().is_enabled(&region.table)? {
         return Err(CallError::do_not_retry(format!(
             "{} is disabled for {}",
             region.table,
             region.display_name()
         )));
     }
-    if asked.state.unassigned.change(|regions| regions.remove(&region.encoded_name))
+    if request_context.state.unassigned.change(|regions| regions.remove(&region.encoded_name))
         || request.r#override()
     {
         return Ok(pb::AssignRegionResponse {});
@@ -310,19 +316,19 @@ pub(super) fn assign(
 /// Handles `UnassignRegion`. HBase closes the region until it is assigned again. Halite has no
 /// other server to open it, so the region is flushed, stays open, and may be assigned.
 pub(super) fn unassign(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::UnassignRegionRequest,
 ) -> Result<pb::UnassignRegionResponse, CallError> {
-    let region = specified(asked.engine(), &request.region)?;
+    let region = specified(request_context.engine(), &request.region)?;
     let Some(region) = region else { return Err(in_state("hbase:meta", "OPEN")) };
-    let open = asked
+    let open = request_context
         .engine()
         .region(&region.encoded_name)
         .map_err(|_| in_state(&region.display_name(), "CLOSED"))?;
     open.flush()?;
-    asked.state.unassigned.change(|regions| {
+    request_context.state.unassigned.change(|regions| {
         if regions.len() >= UNASSIGNED_CLEANUP_THRESHOLD {
-            regions.retain(|name| asked.engine().region(name).is_ok());
+            regions.retain(|name| request_context.engine().region(name).is_ok());
         }
         regions.insert(region.encoded_name)
     });
@@ -331,23 +337,23 @@ pub(super) fn unassign(
 
 /// Handles `OfflineRegion`: clears the master's state of a region. The master has none.
 pub(super) fn offline(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::OfflineRegionRequest,
 ) -> Result<pb::OfflineRegionResponse, CallError> {
-    specified(asked.engine(), &request.region)?;
+    specified(request_context.engine(), &request.region)?;
     Ok(pb::OfflineRegionResponse {})
 }
 
 /// Handles `getLastMajorCompactionTimestamp`: returns the oldest one of a table's regions, or 0 if
 /// a region has had none.
 pub(super) fn table_compacted(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::MajorCompactionTimestampRequest,
 ) -> Result<pb::MajorCompactionTimestampResponse, CallError> {
     let table = table_name(&request.table_name)?;
-    let regions = asked.engine().regions(&table).unwrap_or_default();
+    let regions = request_context.engine().regions(&table).unwrap_or_default();
     let of = |region: &RegionInfo| {
-        asked
+        request_context
             .engine()
             .region(&region.encoded_name)
             .map_or(0, |region| region.last_major_compaction_ms())
@@ -359,10 +365,10 @@ pub(super) fn table_compacted(
 
 /// Handles `getLastMajorCompactionTimestampForRegion`.
 pub(super) fn region_compacted(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::MajorCompactionTimestampForRegionRequest,
 ) -> Result<pb::MajorCompactionTimestampResponse, CallError> {
-    let region = asked.engine().region(&encoded_name(&request.region)?);
+    let region = request_context.engine().region(&encoded_name(&request.region)?);
     Ok(pb::MajorCompactionTimestampResponse {
         compaction_timestamp: region.map_or(0, |region| region.last_major_compaction_ms()),
     })

@@ -13,10 +13,10 @@ const SOURCE: &str = "halite";
 
 /// Handles `getProcedureResult`. An id that is unknown, or no longer known, is not an error.
 pub(super) fn result(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::GetProcedureResultRequest,
 ) -> Result<pb::GetProcedureResultResponse, CallError> {
-    let Some(procedure) = asked.state.procedures.find(request.proc_id) else {
+    let Some(procedure) = request_context.state.procedures.find(request.proc_id) else {
         return Ok(pb::GetProcedureResultResponse {
             state: State::NotFound.into(),
             ..Default::default()
@@ -53,10 +53,10 @@ fn foreign(exception: &Exception) -> pb::ForeignExceptionMessage {
 /// Handles `GetProcedures`: returns those that wait or run. It omits the details that HBase's
 /// classes store: shells before 2.5 exit when they receive details of an unknown type.
 pub(super) fn list(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     _: &pb::GetProceduresRequest,
 ) -> Result<pb::GetProceduresResponse, CallError> {
-    let all = asked.state.procedures.all();
+    let all = request_context.state.procedures.all();
     let procedure = all
         .iter()
         .filter(|(_, procedure)| procedure.outcome.is_none())

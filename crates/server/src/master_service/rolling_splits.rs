@@ -67,12 +67,12 @@ fn roll(
 }
 
 fn check_region_count(master: &Master, count: usize) -> Result<(), CallError> {
-    let most = master.context.engine.options().max_regions_per_table;
-    if most == 0 || count < most {
+    let max_regions = master.context.engine.options().max_regions_per_table;
+    if max_regions == 0 || count < max_regions {
         return Ok(());
     }
     Err(CallError::do_not_retry(format!(
-        "it has {count} regions, and max_regions_per_table is {most}; merge regions of times that \
-         are past, or raise it"
+        "it has {count} regions, and max_regions_per_table is {max_regions}; merge regions of times \
+         that are past, or raise it"
     )))
 }

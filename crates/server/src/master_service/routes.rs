@@ -16,18 +16,21 @@ use crate::base::routes::{reply_or_not_supported, routes};
 /// Answers a call of `MasterService`, `HbckService` or `LockService`. May block: it runs on a
 /// separate thread.
 pub(crate) fn answer(master: &Arc<Master>, call: &Call) -> Result<Reply, CallError> {
-    let asked = &RequestContext::new(master, &master.context, call);
-    let reply = schema_calls(asked, call)
-        .or_else(|| region_calls(asked, call))
-        .or_else(|| cluster_calls(asked, call))
-        .or_else(|| control_calls(asked, call))
-        .or_else(|| repair_calls(asked, call));
+    let request_context = &RequestContext::new(master, &master.context, call);
+    let reply = schema_calls(request_context, call)
+        .or_else(|| region_calls(request_context, call))
+        .or_else(|| cluster_calls(request_context, call))
+        .or_else(|| control_calls(request_context, call))
+        .or_else(|| repair_calls(request_context, call));
     reply_or_not_supported(call, reply)
 }
 
 /// Tables and namespaces.
-fn schema_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply, CallError>> {
-    routes! { asked, call;
+fn schema_calls(
+    request_context: &RequestContext<'_>,
+    call: &Call,
+) -> Option<Result<Reply, CallError>> {
+    routes! { request_context, call;
         MasterCreateTable => tables::create,
         MasterDeleteTable => tables::delete,
         MasterEnableTable => tables::enable,
@@ -57,8 +60,11 @@ fn schema_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply,
 }
 
 /// Regions, procedures and snapshots.
-fn region_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply, CallError>> {
-    routes! { asked, call;
+fn region_calls(
+    request_context: &RequestContext<'_>,
+    call: &Call,
+) -> Option<Result<Reply, CallError>> {
+    routes! { request_context, call;
         MasterSplitRegion => regions::split,
         MasterMergeTableRegions => regions::merge,
         MasterTruncateRegion => regions::truncate,
@@ -85,8 +91,11 @@ fn region_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply,
 }
 
 /// The cluster and its switches.
-fn cluster_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply, CallError>> {
-    routes! { asked, call;
+fn cluster_calls(
+    request_context: &RequestContext<'_>,
+    call: &Call,
+) -> Option<Result<Reply, CallError>> {
+    routes! { request_context, call;
         MasterGetClusterStatus => status::cluster_status,
         MasterIsMasterRunning => servers::is_running,
         MasterIsMasterInMaintenanceMode => servers::is_in_maintenance,
@@ -120,8 +129,11 @@ fn cluster_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply
 }
 
 /// Quotas, replication peers and permissions.
-fn control_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply, CallError>> {
-    routes! { asked, call;
+fn control_calls(
+    request_context: &RequestContext<'_>,
+    call: &Call,
+) -> Option<Result<Reply, CallError>> {
+    routes! { request_context, call;
         MasterSetQuota => quotas::set,
         MasterGetQuotaStates => quota_observer::states,
         MasterGetSpaceQuotaRegionSizes => quota_observer::sizes,
@@ -147,8 +159,11 @@ fn control_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply
 }
 
 /// Repairs, and locks held by clients.
-fn repair_calls(asked: &RequestContext<'_>, call: &Call) -> Option<Result<Reply, CallError>> {
-    routes! { asked, call;
+fn repair_calls(
+    request_context: &RequestContext<'_>,
+    call: &Call,
+) -> Option<Result<Reply, CallError>> {
+    routes! { request_context, call;
         HbckSetTableStateInMeta => hbck::table_state,
         HbckSetRegionStateInMeta => hbck::region_state,
         HbckAssigns => hbck::assigns,

@@ -5,7 +5,7 @@ use halite_wire::proto as pb;
 use pb::security_capabilities_response::Capability;
 
 use super::request_context::RequestContext;
-use super::state::servers::key;
+use super::state::decommissioned_servers::key;
 use crate::base::call::CallError;
 use crate::base::names::server_text;
 
@@ -37,45 +37,51 @@ pub(super) fn capabilities(
 
 /// Handles `Shutdown`: stops the process after the calls in progress.
 pub(super) fn shutdown(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     _: &pb::ShutdownRequest,
 ) -> Result<pb::ShutdownResponse, CallError> {
-    asked.context.stop.request(&format!("{} asked the cluster to shut down", asked.peer.user));
+    request_context
+        .context
+        .stop
+        .request(&format!("{} asked the cluster to shut down", request_context.peer.user));
     Ok(pb::ShutdownResponse {})
 }
 
 /// Handles `StopMaster`. The master is the whole process.
 pub(super) fn stop(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     _: &pb::StopMasterRequest,
 ) -> Result<pb::StopMasterResponse, CallError> {
-    asked.context.stop.request(&format!("{} asked the master to stop", asked.peer.user));
+    request_context
+        .context
+        .stop
+        .request(&format!("{} asked the master to stop", request_context.peer.user));
     Ok(pb::StopMasterResponse {})
 }
 
 /// Handles `ListDecommissionedRegionServers`.
 pub(super) fn decommissioned(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     _: &pb::ListDecommissionedRegionServersRequest,
 ) -> Result<pb::ListDecommissionedRegionServersResponse, CallError> {
     Ok(pb::ListDecommissionedRegionServersResponse {
-        server_name: asked.state.servers.decommissioned(),
+        server_name: request_context.state.decommissioned_servers.names(),
     })
 }
 
 /// Handles `DecommissionRegionServers`: lists the server. Its regions stay, since no other exists.
 pub(super) fn decommission(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::DecommissionRegionServersRequest,
 ) -> Result<pb::DecommissionRegionServersResponse, CallError> {
-    let own = key(&asked.peer.identity.region_server());
+    let own = key(&request_context.peer.identity.region_server());
     let known = request.server_name.iter().map(key).filter(|server| *server == own);
-    asked.state.servers.change(|servers| servers.extend(known));
-    let has_regions = asked
+    request_context.state.decommissioned_servers.change(|servers| servers.extend(known));
+    let has_regions = request_context
         .engine()
         .descriptors()
         .iter()
-        .any(|table| asked.engine().is_enabled(table.name()).unwrap_or(false));
+        .any(|table| request_context.engine().is_enabled(table.name()).unwrap_or(false));
     if request.offload && has_regions && request.server_name.iter().any(|server| key(server) == own)
     {
         return Err(CallError::do_not_retry(
@@ -88,10 +94,13 @@ pub(super) fn decommission(
 
 /// Handles `RecommissionRegionServer`.
 pub(super) fn recommission(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::RecommissionRegionServerRequest,
 ) -> Result<pb::RecommissionRegionServerResponse, CallError> {
-    asked.state.servers.change(|servers| servers.remove(&key(&request.server_name)));
+    request_context
+        .state
+        .decommissioned_servers
+        .change(|servers| servers.remove(&key(&request.server_name)));
     Ok(pb::RecommissionRegionServerResponse {})
 }
 
@@ -146,10 +155,10 @@ pub(super) fn log_entries(
 /// # Errors
 /// `DoNotRetryIOException` for another server.
 pub(super) fn check_destination(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     destination: Option<&pb::ServerName>,
 ) -> Result<(), CallError> {
-    let own = asked.peer.identity.region_server();
+    let own = request_context.peer.identity.region_server();
     match destination {
         Some(server) if key(server) != key(&own) => {
             let text = format!(

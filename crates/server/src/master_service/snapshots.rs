@@ -8,6 +8,7 @@ use halite_wire::convert::snapshot::{from_proto, to_proto};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
+use super::errors::{not_disabled, table_exists};
 use super::lookup::{check_exists, check_namespace};
 use super::request_context::{Failure, RequestContext, nonce};
 use super::sanity::MIN_REGION_FILE_BYTES;
@@ -15,7 +16,6 @@ use super::state::namespace_limits::NewResource;
 use super::state::procedures::Nonce;
 use super::state::signed_procedures::SNAPSHOT;
 use crate::base::call::CallError;
-use crate::base::errors::{not_disabled, table_exists};
 use crate::base::names::is_system;
 
 /// HBase's suggested wait for a snapshot, in milliseconds.
@@ -23,12 +23,12 @@ const EXPECTED_MS: i64 = 300_000;
 
 /// Handles `Snapshot`. Since 2.6 clients send a nonce, and then wait for the id.
 pub(super) fn take(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::SnapshotRequest,
 ) -> Result<pb::SnapshotResponse, CallError> {
     // The owner is the requesting user.
-    let snapshot = from_proto(&request.snapshot)?.owner(asked.peer.user.clone());
-    let id = start(asked, snapshot, nonce(request.nonce_group(), request.nonce()))?;
+    let snapshot = from_proto(&request.snapshot)?.owner(request_context.peer.user.clone());
+    let id = start(request_context, snapshot, nonce(request.nonce_group(), request.nonce()))?;
     // Clients before 2.6 poll by name.
     let proc_id = if request.nonce() == 0 { None } else { i64::try_from(id).ok() };
     Ok(pb::SnapshotResponse { expected_timeout: EXPECTED_MS, proc_id })
@@ -39,7 +39,7 @@ pub(super) fn take(
 /// # Errors
 /// If the request is invalid.
 pub(super) fn start(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     snapshot: SnapshotDescriptor,
     nonce: Nonce,
 ) -> Result<u64, CallError> {
@@ -55,11 +55,19 @@ pub(super) fn start(
         )));
     }
     let (name, table) = (snapshot.name.clone(), snapshot.table.clone());
-    let id =
-        asked.start("SnapshotProcedure", Some(&table), nonce, Failure::InCall, move |engine| {
-            take_now(engine, snapshot)
-        })?;
-    asked.state.signed_procedures.record(&asked.state.procedures, SNAPSHOT, &name, id);
+    let id = request_context.start(
+        "SnapshotProcedure",
+        Some(&table),
+        nonce,
+        Failure::InCall,
+        move |engine| take_now(engine, snapshot),
+    )?;
+    request_context.state.signed_procedures.record(
+        &request_context.state.procedures,
+        SNAPSHOT,
+        &name,
+        id,
+    );
     Ok(id)
 }
 
@@ -87,7 +95,7 @@ fn take_now(engine: &Engine, snapshot: SnapshotDescriptor) -> Result<(), CallErr
 
 /// Handles `IsSnapshotDone`: the snapshot is done, in progress, failed or unknown.
 pub(super) fn is_done(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::IsSnapshotDoneRequest,
 ) -> Result<pb::IsSnapshotDoneResponse, CallError> {
     let unknown = |text: String| CallError::new(ExceptionKind::UnknownSnapshot, text);
@@ -102,13 +110,17 @@ pub(super) fn is_done(
                 .to_owned(),
         )
     })?;
-    if !asked.state.signed_procedures.is_done(&asked.state.procedures, SNAPSHOT, name)? {
+    if !request_context.state.signed_procedures.is_done(
+        &request_context.state.procedures,
+        SNAPSHOT,
+        name,
+    )? {
         return Ok(pb::IsSnapshotDoneResponse {
             done: Some(false),
             snapshot: request.snapshot.clone(),
         });
     }
-    match find(asked.engine(), name) {
+    match find(request_context.engine(), name) {
         Some(found) => {
             Ok(pb::IsSnapshotDoneResponse { done: Some(true), snapshot: Some(to_proto(&found)) })
         }
@@ -120,54 +132,54 @@ pub(super) fn is_done(
 
 /// Handles `GetCompletedSnapshots`.
 pub(super) fn list(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     _: &pb::GetCompletedSnapshotsRequest,
 ) -> Result<pb::GetCompletedSnapshotsResponse, CallError> {
     Ok(pb::GetCompletedSnapshotsResponse {
-        snapshots: asked.engine().snapshots().iter().map(to_proto).collect(),
+        snapshots: request_context.engine().snapshots().iter().map(to_proto).collect(),
     })
 }
 
 /// Handles `DeleteSnapshot`.
 pub(super) fn delete(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::DeleteSnapshotRequest,
 ) -> Result<pb::DeleteSnapshotResponse, CallError> {
     let name = &request.snapshot.name;
-    if find(asked.engine(), name).is_none() {
+    if find(request_context.engine(), name).is_none() {
         return Err(missing(name));
     }
-    asked.engine().delete_snapshot(name)?;
+    request_context.engine().delete_snapshot(name)?;
     Ok(pb::DeleteSnapshotResponse {})
 }
 
 /// Handles `RestoreSnapshot`: restores into the original table if that is disabled, or into a table
 /// that does not exist yet, which is HBase's clone.
 pub(super) fn restore(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::RestoreSnapshotRequest,
 ) -> Result<pb::RestoreSnapshotResponse, CallError> {
     let nonce = nonce(request.nonce_group(), request.nonce());
-    if let Some(proc_id) = asked.repeated(nonce) {
+    if let Some(proc_id) = request_context.repeated(nonce) {
         return Ok(pb::RestoreSnapshotResponse { proc_id });
     }
     let name = request.snapshot.name.clone();
-    let snapshot = find(asked.engine(), &name).ok_or_else(|| missing(&name))?;
+    let snapshot = find(request_context.engine(), &name).ok_or_else(|| missing(&name))?;
     let table: TableName = match request.snapshot.table() {
         "" => snapshot.table.clone(),
         table => table.parse()?,
     };
-    check_namespace(asked.engine(), table.namespace())?;
-    let id = if check_exists(asked.engine(), &table).is_ok() {
-        restore_in_place(asked, &snapshot, &table, nonce)?
+    check_namespace(request_context.engine(), table.namespace())?;
+    let id = if check_exists(request_context.engine(), &table).is_ok() {
+        restore_in_place(request_context, &snapshot, &table, nonce)?
     } else {
-        clone_into(asked, name, table, request.custom_sft(), nonce)?
+        clone_into(request_context, name, table, request.custom_sft(), nonce)?
     };
     Ok(pb::RestoreSnapshotResponse { proc_id: id })
 }
 
 fn restore_in_place(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     snapshot: &SnapshotDescriptor,
     table: &TableName,
     nonce: Nonce,
@@ -181,18 +193,25 @@ fn restore_in_place(
     }
     let name = snapshot.name.clone();
     let restored = table.clone();
-    let master = Arc::clone(asked.state);
-    asked.start("RestoreSnapshotProcedure", Some(table), nonce, Failure::InResult, move |engine| {
-        if engine.is_enabled(&restored)? {
-            return Err(not_disabled(&restored));
-        }
-        let wanted = NewResource::Regions(engine.snapshot_regions(&name).unwrap_or_default());
-        master.with_room(&restored, wanted, || Ok(engine.restore_snapshot(&name)?))
-    })
+    let master = Arc::clone(request_context.state);
+    request_context.start(
+        "RestoreSnapshotProcedure",
+        Some(table),
+        nonce,
+        Failure::InResult,
+        move |engine| {
+            if engine.is_enabled(&restored)? {
+                return Err(not_disabled(&restored));
+            }
+            let new_regions =
+                NewResource::Regions(engine.snapshot_regions(&name).unwrap_or_default());
+            master.with_room(&restored, new_regions, || Ok(engine.restore_snapshot(&name)?))
+        },
+    )
 }
 
 fn clone_into(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     name: String,
     table: TableName,
     tracker: &str,
@@ -206,8 +225,8 @@ fn clone_into(
             format!("{table} would be a table of HBase itself; give it another name"),
         ));
     }
-    let master = Arc::clone(asked.state);
-    asked.start(
+    let master = Arc::clone(request_context.state);
+    request_context.start(
         "CloneSnapshotProcedure",
         Some(&table.clone()),
         nonce,
@@ -216,9 +235,9 @@ fn clone_into(
             if check_exists(engine, &table).is_ok() {
                 return Err(table_exists(&table));
             }
-            let wanted =
+            let new_regions =
                 NewResource::Table { regions: engine.snapshot_regions(&name).unwrap_or_default() };
-            master.with_room(&table, wanted, || Ok(engine.clone_snapshot(&name, &table)?))?;
+            master.with_room(&table, new_regions, || Ok(engine.clone_snapshot(&name, &table)?))?;
             tracker.map_or(Ok(()), |tracker| super::trackers::set_tracker(engine, &table, &tracker))
         },
     )

@@ -22,13 +22,14 @@ const PART_13: i32 = Part::UnknownServers as i32;
 /// Handles `GetClusterStatus`. No option means all of them (HBase:
 /// `HMaster.getClusterMetricsWithoutCoprocessor`).
 pub(super) fn cluster_status(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::GetClusterStatusRequest,
 ) -> Result<pb::GetClusterStatusResponse, CallError> {
     let wanted: BTreeSet<i32> = request.options.iter().copied().collect();
     let wants = |part: Part| wanted.is_empty() || wanted.contains(&(part as i32));
-    let context = asked.context;
-    let (master, server) = (asked.peer.identity.master(), asked.peer.identity.region_server());
+    let context = request_context.context;
+    let (master, server) =
+        (request_context.peer.identity.master(), request_context.peer.identity.region_server());
     let mut status = pb::ClusterStatus::default();
     if wants(Part::HbaseVersion) {
         status.hbase_version = Some(pb::HBaseVersionFileContent { version: VERSION.to_owned() });
@@ -39,14 +40,14 @@ pub(super) fn cluster_status(
     if wants(Part::LiveServers) {
         status.live_servers = vec![pb::LiveServerInfo {
             server: server.clone(),
-            server_load: server_load(asked.state),
+            server_load: server_load(request_context.state),
         }];
     }
     if wants(Part::Master) {
         status.master = Some(master);
     }
     if wants(Part::BalancerOn) {
-        status.balancer_on = Some(asked.state.switches.balancer.get());
+        status.balancer_on = Some(request_context.state.switches.balancer.get());
     }
     if wants(Part::MasterInfoPort) {
         status.master_info_port = context.addresses.http.map(|web| i32::from(web.port()));
@@ -55,27 +56,27 @@ pub(super) fn cluster_status(
         status.servers_name = vec![server];
     }
     if wants(Part::TableToRegionsCount) {
-        status.table_region_states_count = region_counts(asked);
+        status.table_region_states_count = region_counts(request_context);
     }
     if wants(Part::Tasks) {
-        status.master_tasks = tasks(asked);
+        status.master_tasks = tasks(request_context);
     }
-    let is_newer = asked.peer.version.is_some_and(|(major, _)| major >= 3);
+    let is_newer = request_context.peer.version.is_some_and(|(major, _)| major >= 3);
     if is_newer && (wanted.is_empty() || wanted.contains(&PART_13)) {
         // 3.0 reads decommissioned servers from this field.
-        status.unknown_servers = asked.state.servers.decommissioned();
+        status.unknown_servers = request_context.state.decommissioned_servers.names();
     }
     Ok(pb::GetClusterStatusResponse { cluster_status: status })
 }
 
 /// Returns the number of regions per table and state. Those of a disabled table are closed.
-fn region_counts(asked: &RequestContext<'_>) -> Vec<pb::TableRegionStatesCount> {
+fn region_counts(request_context: &RequestContext<'_>) -> Vec<pb::TableRegionStatesCount> {
     let mut counts: BTreeMap<TableName, (usize, bool)> =
         BTreeMap::from([(meta_table(), (1, true))]);
-    for table in asked.engine().descriptors() {
+    for table in request_context.engine().descriptors() {
         let name = table.name();
         if let (Ok(regions), Ok(enabled)) =
-            (asked.engine().regions(name), asked.engine().is_enabled(name))
+            (request_context.engine().regions(name), request_context.engine().is_enabled(name))
         {
             counts.insert(name.clone(), (regions.len(), enabled));
         }
@@ -100,8 +101,8 @@ fn region_counts(asked: &RequestContext<'_>) -> Vec<pb::TableRegionStatesCount> 
 }
 
 /// Returns the procedures that wait or run.
-fn tasks(asked: &RequestContext<'_>) -> Vec<pb::ServerTask> {
-    let all = asked.state.procedures.all();
+fn tasks(request_context: &RequestContext<'_>) -> Vec<pb::ServerTask> {
+    let all = request_context.state.procedures.all();
     let running = all.into_iter().filter(|(_, procedure)| procedure.outcome.is_none());
     running
         .map(|(id, procedure)| pb::ServerTask {

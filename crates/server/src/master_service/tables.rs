@@ -8,6 +8,7 @@ use halite_wire::convert::schema::{from_proto, with_defaults};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 
+use super::errors::{not_enabled, table_exists, table_not_found};
 use super::lookup::{check_exists, check_modifiable, check_namespace};
 use super::request_context::{Failure, RequestContext, nonce};
 use super::state::namespace_limits::NewResource;
@@ -15,25 +16,24 @@ use super::state::procedures::Nonce;
 use super::{quotas, sanity};
 use crate::base::call::CallError;
 use crate::base::context::Context;
-use crate::base::errors::{not_enabled, table_exists, table_not_found};
 use crate::base::names::{is_meta, table_name};
 use crate::base::schema;
 
 /// Handles `CreateTable`. The table exists and is enabled when the procedure has finished (HBase:
 /// `CreateTableProcedure`).
 pub(super) fn create(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::CreateTableRequest,
 ) -> Result<pb::CreateTableResponse, CallError> {
     let descriptor = with_defaults(from_proto(&request.table_schema)?);
     let name = descriptor.name().clone();
-    check_namespace(asked.engine(), name.namespace())?;
+    check_namespace(request_context.engine(), name.namespace())?;
     sanity::check(&descriptor)?;
     super::trackers::check_new_trackers(&descriptor, None)?;
     let nonce = nonce(request.nonce_group(), request.nonce());
     let splits = request.split_keys.clone();
-    let master = Arc::clone(asked.state);
-    let id = asked.start(
+    let master = Arc::clone(request_context.state);
+    let id = request_context.start(
         "CreateTableProcedure",
         Some(&name.clone()),
         nonce,
@@ -55,13 +55,13 @@ pub(super) fn create(
 
 /// Handles `DeleteTable` (HBase: `DeleteTableProcedure`).
 pub(super) fn delete(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::DeleteTableRequest,
 ) -> Result<pb::DeleteTableResponse, CallError> {
     let nonce = nonce(request.nonce_group(), request.nonce());
-    let master = Arc::clone(asked.state);
+    let master = Arc::clone(request_context.state);
     let id = on_table(
-        asked,
+        request_context,
         "DeleteTableProcedure",
         &request.table_name,
         nonce,
@@ -79,13 +79,13 @@ pub(super) fn delete(
 /// Handles `EnableTable`. The procedure's result reports a table that is already enabled (HBase:
 /// `EnableTableProcedure`).
 pub(super) fn enable(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::EnableTableRequest,
 ) -> Result<pb::EnableTableResponse, CallError> {
     let nonce = nonce(request.nonce_group(), request.nonce());
-    let master = Arc::clone(asked.state);
+    let master = Arc::clone(request_context.state);
     let id = on_table(
-        asked,
+        request_context,
         "EnableTableProcedure",
         &request.table_name,
         nonce,
@@ -117,12 +117,12 @@ pub(super) fn check_space(context: &Context, name: &TableName) -> Result<(), Cal
 
 /// Handles `DisableTable` (HBase: `DisableTableProcedure`).
 pub(super) fn disable(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::DisableTableRequest,
 ) -> Result<pb::DisableTableResponse, CallError> {
     let nonce = nonce(request.nonce_group(), request.nonce());
     let id = on_table(
-        asked,
+        request_context,
         "DisableTableProcedure",
         &request.table_name,
         nonce,
@@ -146,13 +146,13 @@ pub(super) fn disable(
 
 /// Handles `truncateTable`. The table is enabled afterwards (HBase: `TruncateTableProcedure`).
 pub(super) fn truncate(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::TruncateTableRequest,
 ) -> Result<pb::TruncateTableResponse, CallError> {
     let keep_splits = request.preserve_splits();
     let nonce = nonce(request.nonce_group(), request.nonce());
     let id = on_table(
-        asked,
+        request_context,
         "TruncateTableProcedure",
         &request.table_name,
         nonce,
@@ -168,7 +168,7 @@ pub(super) fn truncate(
 /// Handles `ModifyTable`. The whole descriptor is replaced, at once for all regions (HBase:
 /// `ModifyTableProcedure`).
 pub(super) fn modify(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     request: &pb::ModifyTableRequest,
 ) -> Result<pb::ModifyTableResponse, CallError> {
     let descriptor = from_proto(&request.table_schema)?;
@@ -182,7 +182,7 @@ pub(super) fn modify(
     }
     let nonce = nonce(request.nonce_group(), request.nonce());
     let change = move |_: &TableDescriptor| Ok(descriptor);
-    let id = alter(asked, &name, nonce, request.reopen_regions(), change)?;
+    let id = alter(request_context, &name, nonce, request.reopen_regions(), change)?;
     Ok(pb::ModifyTableResponse { proc_id: Some(id) })
 }
 
@@ -191,14 +191,14 @@ pub(super) fn modify(
 /// # Errors
 /// `TableNotFoundException`; errors of `change`; errors of the checks.
 pub(super) fn alter(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     name: &TableName,
     nonce: Nonce,
     reopen: bool,
     change: impl FnOnce(&TableDescriptor) -> Result<TableDescriptor, CallError> + Send + 'static,
 ) -> Result<u64, CallError> {
     if is_meta(name) {
-        return asked.start(
+        return request_context.start(
             "ModifyTableProcedure",
             Some(name),
             nonce,
@@ -210,16 +210,22 @@ pub(super) fn alter(
         );
     }
     let table = name.clone();
-    asked.start("ModifyTableProcedure", Some(name), nonce, Failure::InCall, move |engine| {
-        let old = engine.descriptor(&table).map_err(|_| table_not_found(&table))?;
-        let new = with_defaults(change(&old)?);
-        sanity::check(&new)?;
-        super::trackers::check_new_trackers(&new, Some((&old, engine.is_enabled(&table)?)))?;
-        if !reopen {
-            check_without_reopening(&old, &new)?;
-        }
-        Ok(engine.alter_table(new)?)
-    })
+    request_context.start(
+        "ModifyTableProcedure",
+        Some(name),
+        nonce,
+        Failure::InCall,
+        move |engine| {
+            let old = engine.descriptor(&table).map_err(|_| table_not_found(&table))?;
+            let new = with_defaults(change(&old)?);
+            sanity::check(&new)?;
+            super::trackers::check_new_trackers(&new, Some((&old, engine.is_enabled(&table)?)))?;
+            if !reopen {
+                check_without_reopening(&old, &new)?;
+            }
+            Ok(engine.alter_table(new)?)
+        },
+    )
 }
 
 /// Stores the attributes of `new` in addition to the fixed ones of `hbase:meta`.
@@ -275,7 +281,7 @@ fn check_without_reopening(old: &TableDescriptor, new: &TableDescriptor) -> Resu
 }
 
 fn on_table(
-    asked: &RequestContext<'_>,
+    request_context: &RequestContext<'_>,
     procedure: &'static str,
     table: &pb::TableName,
     nonce: Nonce,
@@ -283,5 +289,6 @@ fn on_table(
     work: impl FnOnce(&Engine, &TableName) -> Result<(), CallError> + Send + 'static,
 ) -> Result<u64, CallError> {
     let name = table_name(table)?;
-    asked.start(procedure, Some(&name.clone()), nonce, failure, move |engine| work(engine, &name))
+    request_context
+        .start(procedure, Some(&name.clone()), nonce, failure, move |engine| work(engine, &name))
 }

@@ -9,8 +9,12 @@ use halite_types::{FamilyDescriptor, TableDescriptor};
 use halite_wire::exception::ExceptionKind;
 
 use crate::base::call::CallError;
-use crate::base::schema::{TRACKER, TRACKER_DEFAULT};
 
+/// Attribute that HBase 2.5 and later write into every table: the implementation that tracks live
+/// store files.
+pub(super) const TRACKER: &str = "hbase.store.file-tracker.impl";
+/// Tracker of tables without a tracker attribute.
+const TRACKER_DEFAULT: &str = "DEFAULT";
 pub(super) const SOURCE: &str = "hbase.store.file-tracker.migration.src.impl";
 pub(super) const TARGET: &str = "hbase.store.file-tracker.migration.dst.impl";
 const MIGRATION: &str = "MIGRATION";
@@ -63,7 +67,7 @@ pub(super) fn check_new_trackers(
         let before = old.and_then(|(table, enabled)| {
             Some((Trackers::for_family(table, table.find_family(family.name())?), enabled))
         });
-        let place =
+        let subject =
             format!("for family {} of table {}", to_string_binary(family.name()), new.name());
         let refusal = match before {
             None if trackers.current == MIGRATION => {
@@ -84,7 +88,7 @@ pub(super) fn check_new_trackers(
                     );
                     return Err(CallError::new(ExceptionKind::TableNotEnabled, text));
                 }
-                trackers.refusal_after(&before).map(|text| format!("{text} {place}"))
+                trackers.refusal_after(&before).map(|text| format!("{text} {subject}"))
             }
         };
         if let Some(text) = refusal {

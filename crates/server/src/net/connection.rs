@@ -411,6 +411,7 @@ impl<'a> Task<'a> {
             received: Instant::now(),
             peer: Arc::clone(&self.peer),
             limits: self.limits,
+            message_bytes: std::sync::OnceLock::new(),
             decoded_bytes: AtomicUsize::default(),
             operations: std::sync::OnceLock::new(),
             #[cfg(test)]
@@ -485,16 +486,16 @@ impl<'a> Task<'a> {
     fn finish(&mut self, answer: CallResponse) {
         self.calls -= 1;
         self.call_bytes -= answer.call_bytes;
-        let figures = self.context.metrics.method(answer.method);
+        let metrics = self.context.metrics.method(answer.method);
         let total = answer.received.elapsed();
         let work = total.saturating_sub(answer.queued);
-        figures.total_us.record(total);
-        figures.process_us.record(work);
-        figures.request_bytes.record_value(answer.call_bytes as u64);
-        figures.response_bytes.record_value(answer.frame.len() as u64);
+        metrics.total_us.record(total);
+        metrics.process_us.record(work);
+        metrics.request_bytes.record_value(answer.call_bytes as u64);
+        metrics.response_bytes.record_value(answer.frame.len() as u64);
         self.context.metrics.operations.record(answer.operations, work);
         if let Some(thrown) = answer.exception_class {
-            figures.exceptions.add(thrown);
+            metrics.exceptions.add(thrown);
         }
         self.send_queue.push(answer.frame, answer.reservation);
     }

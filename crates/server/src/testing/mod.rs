@@ -75,6 +75,7 @@ pub(crate) fn call_with<C: service::RpcMethod>(
         timeout_ms: None,
         peer: Arc::clone(peer),
         limits: RpcLimits::default(),
+        message_bytes: std::sync::OnceLock::new(),
         decoded_bytes: std::sync::atomic::AtomicUsize::default(),
         operations: std::sync::OnceLock::new(),
         messages_decoded: std::sync::atomic::AtomicUsize::default(),

@@ -203,11 +203,11 @@ async fn unknown_path_returns_no_node() {
         "/hbase/a/b/c/d",
     ] {
         let path = path.to_string();
-        let asked = [
+        let requests = [
             Request::GetData { path: path.clone(), watch: true },
             Request::Exists { path: path.clone(), watch: true },
         ];
-        for request in asked.into_iter().chain([Request::GetChildren2 { path, watch: false }]) {
+        for request in requests.into_iter().chain([Request::GetChildren2 { path, watch: false }]) {
             assert_eq!(client.call(request.clone()).await, Err(ErrorCode::NO_NODE), "{request:?}");
         }
     }

@@ -1,5 +1,5 @@
 //! Tables of the repeated fields of messages, from which the memory of a decoded message is
-//! computed before it is decoded.
+//! computed before it is decoded, and the bound of the messages without a table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ const HEAD: &str = "//! The repeated fields of messages, by their numbers. Gener
 use bytes::Bytes;
 use halite_types::Row;
 
-use super::decoded_size::{RepeatedField, many, numbers, one};
+use super::decoded_size::{RepeatedField, largest, many, numbers, one};
 use crate::proto as pb;
 ";
 
@@ -91,11 +91,62 @@ pub(crate) fn generate(files: &FileDescriptorSet) -> Result<String> {
             return Err(format!("{root} has no repeated field, so it needs no table"));
         }
     }
-    match CONVERTED.iter().find(|(message, field, _)| !tables.converted.contains(&(message, field)))
+    if let Some((message, field, _)) =
+        CONVERTED.iter().find(|(message, field, _)| !tables.converted.contains(&(message, field)))
     {
-        Some((message, field, _)) => Err(format!("{message} has no repeated field {field}")),
-        None => Ok(tables.text),
+        return Err(format!("{message} has no repeated field {field}"));
     }
+    let elements = other_elements(files, &tables.messages);
+    tables.write_bound(&elements).map_err(|error| error.to_string())?;
+    Ok(tables.text)
+}
+
+/// Returns the Rust types of the elements that a part of a message without a table may decode to:
+/// those of the repeated fields, and messages that contain themselves, which are boxed. They are
+/// those of the requests and responses of all methods.
+fn other_elements<'a>(
+    files: &'a FileDescriptorSet,
+    messages: &BTreeMap<String, Message<'a>>,
+) -> BTreeSet<String> {
+    let methods = files.file.iter().flat_map(|file| &file.service).flat_map(|of| &of.method);
+    let (mut elements, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    for full in methods.flat_map(|method| [method.input_type(), method.output_type()]) {
+        let has_table = ROOTS.iter().any(|root| messages[full].path == format!("pb::{root}"));
+        if !has_table {
+            add_elements(full, messages, &mut Vec::new(), &mut seen, &mut elements);
+        }
+    }
+    elements
+}
+
+/// Adds the elements of a message and of those in it. `outer` contains the messages around it.
+fn add_elements<'a>(
+    full: &'a str,
+    messages: &BTreeMap<String, Message<'a>>,
+    outer: &mut Vec<&'a str>,
+    seen: &mut BTreeSet<&'a str>,
+    elements: &mut BTreeSet<String>,
+) {
+    if !seen.insert(full) {
+        return;
+    }
+    outer.push(full);
+    for field in &messages[full].descriptor.field {
+        let is_repeated = field.label() == Label::Repeated;
+        match field.r#type() {
+            Type::Message => {
+                if is_repeated || outer.contains(&field.type_name()) {
+                    elements.insert(messages[field.type_name()].path.clone());
+                }
+                add_elements(field.type_name(), messages, outer, seen, elements);
+            }
+            Type::String if is_repeated => drop(elements.insert("String".to_string())),
+            Type::Bytes if is_repeated => drop(elements.insert("Bytes".to_string())),
+            // Numbers take a byte each, and 8 in memory at most.
+            _ => {}
+        }
+    }
+    outer.pop();
 }
 
 /// Adds a message and those declared in it.
@@ -148,6 +199,19 @@ impl Tables<'_> {
         }
         self.written.insert(full.to_string(), name.clone());
         Ok(name)
+    }
+
+    /// Writes the size of the largest of these elements.
+    fn write_bound(&mut self, elements: &BTreeSet<String>) -> std::fmt::Result {
+        self.text.push_str(
+            "\n/// Memory in bytes of the largest element of the messages of methods without a \
+             table.\npub(super) const LARGEST_OTHER_ELEMENT: usize = largest(&[\n",
+        );
+        for element in elements {
+            writeln!(self.text, "    size_of::<{element}>(),")?;
+        }
+        self.text.push_str("]);\n");
+        Ok(())
     }
 
     /// Returns the entry of a field; `None` if it is single and has no repeated fields inside.
@@ -215,7 +279,61 @@ fn snake_case(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use protox::prost_reflect::prost_types::{
+        FileDescriptorProto, MethodDescriptorProto, ServiceDescriptorProto,
+    };
+
     use super::*;
+
+    #[test]
+    fn bound_covers_repeated_and_boxed_elements_without_table() {
+        let field = |name: &str, label: Label, of: &str| FieldDescriptorProto {
+            name: Some(name.to_owned()),
+            label: Some(label.into()),
+            r#type: Some(Type::Message.into()),
+            type_name: Some(format!(".p.{of}")),
+            ..FieldDescriptorProto::default()
+        };
+        let message = |name: &str, field: Vec<FieldDescriptorProto>| DescriptorProto {
+            name: Some(name.to_owned()),
+            field,
+            ..DescriptorProto::default()
+        };
+        let method = MethodDescriptorProto {
+            input_type: Some(".p.Request".to_owned()),
+            output_type: Some(".p.GetResponse".to_owned()),
+            ..MethodDescriptorProto::default()
+        };
+        let service =
+            ServiceDescriptorProto { method: vec![method], ..ServiceDescriptorProto::default() };
+        let file = FileDescriptorProto {
+            package: Some("p".to_owned()),
+            message_type: vec![
+                message("Request", vec![field("once", Label::Optional, "Once")]),
+                message(
+                    "Once",
+                    vec![
+                        field("many", Label::Repeated, "Many"),
+                        field("tree", Label::Optional, "Tree"),
+                    ],
+                ),
+                message("Many", Vec::new()),
+                message("Tree", vec![field("inner", Label::Optional, "Tree")]),
+                // It has a table.
+                message("GetResponse", vec![field("listed", Label::Repeated, "Listed")]),
+                message("Listed", Vec::new()),
+            ],
+            service: vec![service],
+            ..FileDescriptorProto::default()
+        };
+        let files = FileDescriptorSet { file: vec![file] };
+        let mut messages = BTreeMap::new();
+        for message in &files.file[0].message_type {
+            add(&mut messages, ".p", "pb", message);
+        }
+        let elements: Vec<String> = other_elements(&files, &messages).into_iter().collect();
+        assert_eq!(elements, ["pb::Many", "pb::Tree"]);
+    }
 
     #[test]
     fn names_are_those_of_prost() {

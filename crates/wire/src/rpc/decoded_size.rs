@@ -3,13 +3,13 @@
 //! A repeated part takes as little as two bytes on the wire and up to hundreds in memory, so an
 //! allowed frame can decode to gigabytes. The walk reads tags and lengths only, descends into parts
 //! with repeated fields, and adds up the memory of the decoded message in addition to the bytes it
-//! shares with its frame.
+//! shares with its frame. Only messages that may be long have tables for it (`repeated_fields.rs`);
+//! of the others the length is multiplied by a bound, from the same generator.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use prost::decode_length_delimiter as varint;
 
 use super::repeated_fields as fields;
-use crate::proto as pb;
 use crate::service::{Method, Service};
 
 /// Field of a message: a single or repeated part, or repeated numbers.
@@ -37,9 +37,21 @@ pub(super) const fn numbers(tag: usize, bytes: usize) -> RepeatedField {
     RepeatedField { tag, bytes, is_number: true, inside: &[] }
 }
 
-/// Maximum decoded size of one byte in any other message: at worst a part of two bytes is a family
-/// of a table. No such message is long in practice.
-const OTHERS_BYTES: usize = size_of::<pb::ColumnFamilySchema>() / 2;
+/// Maximum decoded size of one byte in any other message: at worst a part of two bytes is its
+/// largest element, or a byte is a number. No such message is long in practice.
+const OTHERS_BYTES: usize = largest(&[fields::LARGEST_OTHER_ELEMENT.div_ceil(2), size_of::<u64>()]);
+
+/// Returns the largest of these sizes; 0 for none.
+pub(super) const fn largest(mut sizes: &[usize]) -> usize {
+    let mut largest = 0;
+    while let [size, rest @ ..] = sizes {
+        if *size > largest {
+            largest = *size;
+        }
+        sizes = rest;
+    }
+    largest
+}
 
 /// Returns the memory in bytes of a response message in addition to its frame.
 pub(super) fn decoded_response_size(method: Method, message: &[u8]) -> usize {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use halite_types::Row;
 
-use super::decoded_size::{RepeatedField, many, numbers, one};
+use super::decoded_size::{RepeatedField, largest, many, numbers, one};
 use crate::proto as pb;
 
 pub(super) const COLUMN: &[RepeatedField] = &[
@@ -215,3 +215,50 @@ pub(super) const SCAN_RESPONSE: &[RepeatedField] = &[
 pub(super) const SNAPSHOT_REQUEST: &[RepeatedField] = &[
     one(1, SNAPSHOT_DESCRIPTION),
 ];
+
+/// Memory in bytes of the largest element of the messages of methods without a table.
+pub(super) const LARGEST_OTHER_ELEMENT: usize = largest(&[
+    size_of::<Bytes>(),
+    size_of::<String>(),
+    size_of::<pb::Any>(),
+    size_of::<pb::Attribute>(),
+    size_of::<pb::BytesBytesPair>(),
+    size_of::<pb::CloseRegionRequest>(),
+    size_of::<pb::Column>(),
+    size_of::<pb::ColumnFamilySchema>(),
+    size_of::<pb::ColumnFamilyTimeRange>(),
+    size_of::<pb::FamilyScope>(),
+    size_of::<pb::GetMastersResponseEntry>(),
+    size_of::<pb::LockedResource>(),
+    size_of::<pb::NameBytesPair>(),
+    size_of::<pb::NameStringPair>(),
+    size_of::<pb::NamespaceDescriptor>(),
+    size_of::<pb::OpenRegionRequest>(),
+    size_of::<pb::Permission>(),
+    size_of::<pb::Procedure>(),
+    size_of::<pb::RegionExceptionMessage>(),
+    size_of::<pb::RegionInfo>(),
+    size_of::<pb::RegionLocation>(),
+    size_of::<pb::RegionSpecifier>(),
+    size_of::<pb::RegionSpecifierAndState>(),
+    size_of::<pb::RemoteProcedureRequest>(),
+    size_of::<pb::ReplicationPeerDescription>(),
+    size_of::<pb::RsGroupInfo>(),
+    size_of::<pb::ServerName>(),
+    size_of::<pb::SlowLogPayload>(),
+    size_of::<pb::StackTraceElementMessage>(),
+    size_of::<pb::TableCf>(),
+    size_of::<pb::TableName>(),
+    size_of::<pb::TableSchema>(),
+    size_of::<pb::UserPermission>(),
+    size_of::<pb::Uuid>(),
+    size_of::<pb::WalEntry>(),
+    size_of::<pb::bulk_load_h_file_request::FamilyPath>(),
+    size_of::<pb::get_quota_states_response::NamespaceQuotaSnapshot>(),
+    size_of::<pb::get_quota_states_response::TableQuotaSnapshot>(),
+    size_of::<pb::get_space_quota_region_sizes_response::RegionSizes>(),
+    size_of::<pb::get_space_quota_snapshots_response::TableQuotaSnapshot>(),
+    size_of::<pb::open_region_request::RegionOpenInfo>(),
+    size_of::<pb::update_favored_nodes_request::RegionUpdateInfo>(),
+    size_of::<pb::users_and_permissions::UserPermissions>(),
+]);

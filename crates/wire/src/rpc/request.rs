@@ -97,8 +97,14 @@ impl Request {
         decoded_size(method, &self.message)
     }
 
+    /// Returns `true` for a message of at most 4 KiB. The decoded size of such a message needs no
+    /// check.
+    pub fn is_short(&self) -> bool {
+        self.message.len() <= SMALL_BYTES
+    }
+
     /// Rejects a message that would require too much memory when decoded as that of `method`. The
-    /// check does not decode the message, and it skips short ones.
+    /// check does not decode the message, and it skips short ones ([`Request::is_short`]).
     ///
     /// # Errors
     /// [`ProtocolError::Call`] if the message is too large.
@@ -107,7 +113,7 @@ impl Request {
         method: Method,
         limits: &RpcLimits,
     ) -> Result<(), ProtocolError> {
-        if self.message.len() <= SMALL_BYTES {
+        if self.is_short() {
             return Ok(());
         }
         check_decoded_size(method, &self.message, limits)

@@ -73,34 +73,34 @@ impl QuotaLimiter {
     ///
     /// # Errors
     /// `RpcThrottlingException` of the first limit that does not allow it, with the time to wait.
-    pub(super) fn check(&self, wanted: &ResourceUsage, now_ms: u64) -> Result<(), Exception> {
+    pub(super) fn check(&self, usage: &ResourceUsage, now_ms: u64) -> Result<(), Exception> {
         let mut rates = self.lock();
         let limit =
             |what: ThrottleType| rates[what as usize].as_ref().map_or(i64::MAX, RateLimiter::limit);
         let capped = ResourceUsage {
-            reads: wanted
+            reads: usage
                 .reads
                 .min(limit(ThrottleType::NumberOfRequests))
                 .min(limit(ThrottleType::NumberOfReads)),
-            writes: wanted
+            writes: usage
                 .writes
                 .min(limit(ThrottleType::NumberOfRequests))
                 .min(limit(ThrottleType::NumberOfWrites)),
-            read_size: wanted
+            read_size: usage
                 .read_size
                 .min(limit(ThrottleType::RequestSize))
                 .min(limit(ThrottleType::ReadSize)),
-            write_size: wanted
+            write_size: usage
                 .write_size
                 .min(limit(ThrottleType::RequestSize))
                 .min(limit(ThrottleType::WriteSize)),
-            ..*wanted
+            ..*usage
         };
-        for (what, amount) in requested(wanted, &capped) {
+        for (throttle, amount) in requested(usage, &capped) {
             if let Some(wait_ms) =
-                rates[what as usize].as_mut().and_then(|rate| rate.wait_ms(amount, now_ms))
+                rates[throttle as usize].as_mut().and_then(|rate| rate.wait_ms(amount, now_ms))
             {
-                return Err(Exception::throttled(what, wait_ms));
+                return Err(Exception::throttled(throttle, wait_ms));
             }
         }
         Ok(())
@@ -109,8 +109,8 @@ impl QuotaLimiter {
     /// Counts usage; negative usage is returned to the limits.
     pub(super) fn take(&self, used: &ResourceUsage) {
         let mut rates = self.lock();
-        for (what, amount) in consumed(used) {
-            if let Some(rate) = &mut rates[what as usize] {
+        for (throttle, amount) in consumed(used) {
+            if let Some(rate) = &mut rates[throttle as usize] {
                 rate.take(amount);
             }
         }
@@ -154,26 +154,26 @@ fn rate_limiters(throttle: &pb::Throttle) -> RateLimiters {
 /// Returns the limits to check and their amounts, in HBase's order. For the sizes of atomic
 /// operations HBase checks only the number of operations against the bytes left.
 fn requested(
-    wanted: &ResourceUsage,
+    usage: &ResourceUsage,
     capped: &ResourceUsage,
 ) -> impl Iterator<Item = (ThrottleType, i64)> {
     let (writes, reads) = (capped.write_size > 0, capped.read_size > 0);
-    let (write_units, read_units) = (wanted.write_units(), wanted.read_units());
+    let (write_units, read_units) = (usage.write_units(), usage.read_units());
     let both = capped.writes + capped.reads;
     let all = [
         (true, ThrottleType::NumberOfRequests, both),
         (true, ThrottleType::RequestSize, capped.write_size.saturating_add(capped.read_size)),
         (true, ThrottleType::RequestCapacityUnits, write_units + read_units),
-        (wanted.is_atomic, ThrottleType::NumberOfAtomicRequests, both),
+        (usage.is_atomic, ThrottleType::NumberOfAtomicRequests, both),
         (writes, ThrottleType::NumberOfWrites, capped.writes),
         (writes, ThrottleType::WriteSize, capped.write_size),
         (writes, ThrottleType::WriteCapacityUnits, write_units),
-        (writes && wanted.is_atomic, ThrottleType::AtomicWriteSize, capped.writes),
+        (writes && usage.is_atomic, ThrottleType::AtomicWriteSize, capped.writes),
         (reads, ThrottleType::NumberOfReads, capped.reads),
         (reads, ThrottleType::ReadSize, capped.read_size),
         (reads, ThrottleType::ReadCapacityUnits, read_units),
-        (reads && wanted.is_atomic, ThrottleType::AtomicReadSize, both),
-        (true, ThrottleType::RequestHandlerUsage, wanted.time_ms),
+        (reads && usage.is_atomic, ThrottleType::AtomicReadSize, both),
+        (true, ThrottleType::RequestHandlerUsage, usage.time_ms),
     ];
     all.into_iter().filter(|(applies, ..)| *applies).map(|(_, what, amount)| (what, amount))
 }

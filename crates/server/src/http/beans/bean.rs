@@ -15,11 +15,11 @@ impl Bean {
     }
 
     /// Returns an HBase bean, such as `RegionServer,sub=Server`.
-    pub(super) fn hbase(name: &str, context: &str, figures: &MetricsSnapshot<'_>) -> Self {
+    pub(super) fn hbase(name: &str, context: &str, snapshot: &MetricsSnapshot<'_>) -> Self {
         let bean = Self::new(&format!("Hadoop:service=HBase,name={name}"))
             .with("modelerType", name)
             .with("tag.Context", context);
-        bean.with("tag.Hostname", figures.machine.host.as_str())
+        bean.with("tag.Hostname", snapshot.machine.host.as_str())
     }
 
     pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
@@ -40,12 +40,12 @@ impl Bean {
         self
     }
 
-    /// Returns the bean as JSON, with the attributes that `wanted` selects.
-    pub(in super::super) fn value(&self, wanted: impl Fn(&str) -> bool) -> Value {
+    /// Returns the bean as JSON, with the attributes that `is_included` selects.
+    pub(in super::super) fn value(&self, is_included: impl Fn(&str) -> bool) -> Value {
         let name = ("name".to_owned(), self.name.as_str().into());
         Value::Group(
             std::iter::once(name)
-                .chain(self.attributes.iter().filter(|(name, _)| wanted(name)).cloned())
+                .chain(self.attributes.iter().filter(|(name, _)| is_included(name)).cloned())
                 .collect(),
         )
     }

@@ -5,13 +5,13 @@ use super::super::json::Value;
 use super::super::snapshot::MetricsSnapshot;
 use super::bean::Bean;
 
-pub(super) fn all(figures: &MetricsSnapshot<'_>) -> Vec<Bean> {
+pub(super) fn all(snapshot: &MetricsSnapshot<'_>) -> Vec<Bean> {
     vec![
-        memory(figures),
-        runtime(figures),
-        operating_system(figures),
-        threading(figures),
-        jvm_metrics(figures),
+        memory(snapshot),
+        runtime(snapshot),
+        operating_system(snapshot),
+        threading(snapshot),
+        jvm_metrics(snapshot),
     ]
 }
 
@@ -22,31 +22,31 @@ fn bean(kind: &str) -> Bean {
 
 /// Reports all memory of the process as the heap; there is no other, and no limit but the
 /// machine's.
-fn memory(figures: &MetricsSnapshot<'_>) -> Bean {
+fn memory(snapshot: &MetricsSnapshot<'_>) -> Bean {
     let group = |used: u64, committed: u64, max: u64| {
         let pairs = [("committed", committed), ("init", 0), ("max", max), ("used", used)];
         Value::Group(pairs.map(|(name, bytes)| (name.to_owned(), bytes.into())).into())
     };
-    let resident = figures.process.resident_bytes;
+    let resident = snapshot.process.resident_bytes;
     let usage = resident.map(|resident| {
-        group(resident, resident, figures.machine.memory_bytes.unwrap_or(resident))
+        group(resident, resident, snapshot.machine.memory_bytes.unwrap_or(resident))
     });
     bean("Memory").with_known("HeapMemoryUsage", usage)
 }
 
-fn runtime(figures: &MetricsSnapshot<'_>) -> Bean {
+fn runtime(snapshot: &MetricsSnapshot<'_>) -> Bean {
     let pid = u64::from(std::process::id());
     bean("Runtime")
-        .with("Name", format!("{pid}@{}", figures.machine.host))
+        .with("Name", format!("{pid}@{}", snapshot.machine.host))
         .with("Pid", pid)
         .with("VmName", "Halite")
         .with("VmVersion", env!("CARGO_PKG_VERSION"))
-        .with("StartTime", figures.context.start_code)
-        .with("Uptime", u64::try_from(figures.uptime().as_millis()).unwrap_or(u64::MAX))
+        .with("StartTime", snapshot.context.start_code)
+        .with("Uptime", u64::try_from(snapshot.uptime().as_millis()).unwrap_or(u64::MAX))
 }
 
-fn operating_system(figures: &MetricsSnapshot<'_>) -> Bean {
-    let (process, machine) = (&figures.process, &figures.machine);
+fn operating_system(snapshot: &MetricsSnapshot<'_>) -> Bean {
+    let (process, machine) = (&snapshot.process, &snapshot.machine);
     bean("OperatingSystem")
         .with_known("OpenFileDescriptorCount", process.open_files)
         .with_known("MaxFileDescriptorCount", process.max_open_files)
@@ -66,18 +66,18 @@ fn operating_system(figures: &MetricsSnapshot<'_>) -> Bean {
         .with_known("SystemLoadAverage", machine.load)
 }
 
-fn threading(figures: &MetricsSnapshot<'_>) -> Bean {
-    bean("Threading").with_known("ThreadCount", figures.process.threads)
+fn threading(snapshot: &MetricsSnapshot<'_>) -> Bean {
+    bean("Threading").with_known("ThreadCount", snapshot.process.threads)
 }
 
 /// The process has no garbage collector, so the collection counters are always 0.
-fn jvm_metrics(figures: &MetricsSnapshot<'_>) -> Bean {
+fn jvm_metrics(snapshot: &MetricsSnapshot<'_>) -> Bean {
     #[expect(clippy::cast_precision_loss, reason = "mebibytes of memory")]
     let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-    Bean::hbase("JvmMetrics", "jvm", figures)
-        .with_known("MemHeapUsedM", figures.process.resident_bytes.map(mebibytes))
-        .with_known("MemHeapCommittedM", figures.process.resident_bytes.map(mebibytes))
-        .with_known("MemMaxM", figures.machine.memory_bytes.map(mebibytes))
+    Bean::hbase("JvmMetrics", "jvm", snapshot)
+        .with_known("MemHeapUsedM", snapshot.process.resident_bytes.map(mebibytes))
+        .with_known("MemHeapCommittedM", snapshot.process.resident_bytes.map(mebibytes))
+        .with_known("MemMaxM", snapshot.machine.memory_bytes.map(mebibytes))
         .with("GcCount", 0_u64)
         .with("GcTimeMillis", 0_u64)
 }

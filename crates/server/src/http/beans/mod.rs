@@ -13,17 +13,17 @@ use self::bean::Bean;
 use super::snapshot::MetricsSnapshot;
 
 /// Returns all beans.
-pub(super) fn all(figures: &MetricsSnapshot<'_>) -> Vec<Bean> {
+pub(super) fn all(snapshot: &MetricsSnapshot<'_>) -> Vec<Bean> {
     let mut beans = vec![
-        region_server::server(figures),
-        region_server::ipc(figures),
-        region_server::wal(figures),
-        regions::regions(figures),
-        regions::tables(figures),
-        master::server(figures),
-        master::assignment_manager(figures),
-        master::ipc(figures),
+        region_server::server(snapshot),
+        region_server::ipc(snapshot),
+        region_server::wal(snapshot),
+        regions::regions(snapshot),
+        regions::tables(snapshot),
+        master::server(snapshot),
+        master::assignment_manager(snapshot),
+        master::ipc(snapshot),
     ];
-    beans.extend(jvm::all(figures));
+    beans.extend(jvm::all(snapshot));
     beans
 }

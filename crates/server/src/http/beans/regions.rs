@@ -7,13 +7,13 @@ use super::super::json::Value;
 use super::super::snapshot::{MetricsSnapshot, RegionTotals};
 use super::bean::Bean;
 
-pub(super) fn regions(figures: &MetricsSnapshot<'_>) -> Bean {
-    let bean = Bean::hbase("RegionServer,sub=Regions", "regionserver", figures);
-    figures
+pub(super) fn regions(snapshot: &MetricsSnapshot<'_>) -> Bean {
+    let bean = Bean::hbase("RegionServer,sub=Regions", "regionserver", snapshot);
+    snapshot
         .status
         .regions
         .iter()
-        .fold(bean, |bean, load| bean.with_all(region(load, figures.now_ms)))
+        .fold(bean, |bean, load| bean.with_all(region(load, snapshot.now_ms)))
 }
 
 fn region(load: &RegionLoad, now_ms: u64) -> Vec<(String, Value)> {
@@ -42,10 +42,10 @@ fn region(load: &RegionLoad, now_ms: u64) -> Vec<(String, Value)> {
     attributes
 }
 
-pub(super) fn tables(figures: &MetricsSnapshot<'_>) -> Bean {
-    let bean = Bean::hbase("RegionServer,sub=Tables", "regionserver", figures)
-        .with("numTables", figures.tables.len());
-    figures.tables.iter().fold(bean, |bean, (name, totals)| bean.with_all(table(name, totals)))
+pub(super) fn tables(snapshot: &MetricsSnapshot<'_>) -> Bean {
+    let bean = Bean::hbase("RegionServer,sub=Tables", "regionserver", snapshot)
+        .with("numTables", snapshot.tables.len());
+    snapshot.tables.iter().fold(bean, |bean, (name, totals)| bean.with_all(table(name, totals)))
 }
 
 fn table(name: &TableName, totals: &RegionTotals) -> Vec<(String, Value)> {

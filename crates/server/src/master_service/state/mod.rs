@@ -3,22 +3,22 @@
 //! | file | purpose |
 //! |---|---|
 //! | `procedures.rs`, `signed_procedures.rs` | procedure executor, procedures by signature |
-//! | `switches.rs` | switches and their stored values |
+//! | `stored_switches.rs` | switches and their stored values |
 //! | `namespace_table.rs`, `namespace_limits.rs` | table of namespaces, limits of a namespace |
 //! | `quota_changes.rs` | lock of changes of quotas |
-//! | `servers.rs`, `unassigned.rs` | decommissioned servers, unassigned regions |
-//! | `locks.rs` | locks of clients |
+//! | `decommissioned_servers.rs`, `unassigned.rs` | decommissioned servers, unassigned regions |
+//! | `client_locks.rs` | locks of clients |
 //! | `request_rate.rs` | requests per second |
 
-pub(crate) mod locks;
+pub(crate) mod client_locks;
+pub(crate) mod decommissioned_servers;
 pub(crate) mod namespace_limits;
 pub(crate) mod namespace_table;
 pub(crate) mod procedures;
 pub(crate) mod quota_changes;
 pub(crate) mod request_rate;
-pub(crate) mod servers;
 pub(crate) mod signed_procedures;
-pub(crate) mod switches;
+pub(crate) mod stored_switches;
 pub(crate) mod unassigned;
 
 use std::sync::Arc;
@@ -29,15 +29,15 @@ use halite_types::{Result as StoreResult, TableName};
 use crate::base::call::CallError;
 use crate::base::context::Context;
 use crate::base::quota_table;
-use locks::Locks;
+use client_locks::Locks;
+use decommissioned_servers::DecommissionedServers;
 use namespace_limits::{NamespaceLimits, NewResource};
 use namespace_table::NamespaceTable;
 use procedures::{Procedures, SUBMIT_WAIT};
 use quota_changes::QuotaChanges;
 use request_rate::RequestRate;
-use servers::Servers;
 use signed_procedures::SignedProcedures;
-use switches::Switches;
+use stored_switches::Switches;
 use unassigned::Unassigned;
 
 /// State of the master between calls.
@@ -51,7 +51,7 @@ pub(crate) struct Master {
     pub(crate) namespace_table: NamespaceTable,
     namespace_limits: NamespaceLimits,
     pub(crate) quota_changes: QuotaChanges,
-    pub(crate) servers: Servers,
+    pub(crate) decommissioned_servers: DecommissionedServers,
     pub(crate) locks: Locks,
     /// Regions that were unassigned and not assigned again, by encoded name.
     pub(crate) unassigned: Unassigned,
@@ -79,7 +79,7 @@ impl Master {
             namespace_table,
             namespace_limits: NamespaceLimits::default(),
             quota_changes: QuotaChanges::default(),
-            servers: Servers::default(),
+            decommissioned_servers: DecommissionedServers::default(),
             locks: Locks::default(),
             unassigned: Unassigned::default(),
             request_rate: RequestRate::default(),

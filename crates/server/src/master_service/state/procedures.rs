@@ -207,7 +207,7 @@ impl Procedures {
         }
         let times = TIMED.iter().position(|(name, _)| *name == submission.name);
         let work: ProcedureBody = match times {
-            Some(at) => timed(&self.0.times, at, work),
+            Some(kind) => timed(&self.0.times, kind, work),
             None => Box::new(work),
         };
         let id = state.add(submission, work, now_ms(&*self.0.clock));
@@ -303,16 +303,16 @@ fn now_ms(clock: &dyn Clock) -> u64 {
 /// Wraps the work of a procedure to measure its duration.
 fn timed(
     times: &Arc<[ProcedureTimes]>,
-    at: usize,
+    kind: usize,
     work: impl FnOnce() -> Result<Bytes, CallError> + Send + 'static,
 ) -> ProcedureBody {
     let (times, began) = (Arc::clone(times), Instant::now());
-    times[at].submitted.fetch_add(1, Relaxed);
+    times[kind].submitted.fetch_add(1, Relaxed);
     Box::new(move || {
         let outcome = work();
         match &outcome {
-            Ok(_) => times[at].us.record(began.elapsed()),
-            Err(_) => drop(times[at].failed.fetch_add(1, Relaxed)),
+            Ok(_) => times[kind].us.record(began.elapsed()),
+            Err(_) => drop(times[kind].failed.fetch_add(1, Relaxed)),
         }
         outcome
     })
@@ -417,10 +417,10 @@ impl ProcedureQueue {
 
     /// Removes and returns the first procedure that may run now.
     fn take(&mut self, now: u64) -> Option<(u64, Option<TableName>, ProcedureBody)> {
-        let at = self.waiting.iter().position(|waiting| {
+        let index = self.waiting.iter().position(|waiting| {
             waiting.table.as_ref().is_none_or(|table| !self.busy.contains(table))
         })?;
-        let QueuedProcedure { id, table, work, .. } = self.waiting.remove(at)?;
+        let QueuedProcedure { id, table, work, .. } = self.waiting.remove(index)?;
         self.busy.extend(table.clone());
         if let Some(procedure) = self.procedures.get_mut(&id) {
             procedure.updated_ms = now;

@@ -66,8 +66,8 @@ fn namespace_is_created_modified_and_deleted() {
     };
     rig.finish(rig.call::<MasterModifyNamespace>(&modify).unwrap().proc_id).unwrap();
     let get = pb::GetNamespaceDescriptorRequest { namespace_name: "ns".to_owned() };
-    let told = rig.call::<MasterGetNamespaceDescriptor>(&get).unwrap().namespace_descriptor;
-    assert_eq!(told, descriptor("ns", &[("k", "2")]));
+    let stored = rig.call::<MasterGetNamespaceDescriptor>(&get).unwrap().namespace_descriptor;
+    assert_eq!(stored, descriptor("ns", &[("k", "2")]));
     assert_eq!(
         rows(&rig),
         [descriptor("default", &[]), descriptor("hbase", &[]), descriptor("ns", &[("k", "2")])]
@@ -236,9 +236,9 @@ fn namespace_quota_limits_tables_and_regions() {
         split_row: Some("m".into()),
         ..Default::default()
     };
-    let told = refused(rig.finish(rig.call::<MasterSplitRegion>(&split).unwrap().proc_id));
+    let descriptor = refused(rig.finish(rig.call::<MasterSplitRegion>(&split).unwrap().proc_id));
     assert_eq!(
-        told,
+        descriptor,
         format!(
             "Region split not possible for :{} as quota limits are exceeded ",
             region.encoded_name

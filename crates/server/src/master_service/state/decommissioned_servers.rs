@@ -8,20 +8,17 @@ use halite_wire::proto as pb;
 /// Host, port and start code of a server.
 pub(crate) type ServerKey = (String, u32, u64);
 
-/// Master's state of servers.
+/// Servers that must receive no more regions.
 #[derive(Debug, Default)]
-pub(crate) struct Servers {
-    /// Servers that must receive no more regions.
-    decommissioned: Mutex<BTreeSet<ServerKey>>,
-}
+pub(crate) struct DecommissionedServers(Mutex<BTreeSet<ServerKey>>);
 
-impl Servers {
+impl DecommissionedServers {
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut BTreeSet<ServerKey>) -> T) -> T {
-        change(&mut self.decommissioned.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the servers that must receive no more regions.
-    pub(crate) fn decommissioned(&self) -> Vec<pb::ServerName> {
+    /// Returns their names.
+    pub(crate) fn names(&self) -> Vec<pb::ServerName> {
         let message = |(host, port, code): &ServerKey| pb::ServerName {
             host_name: host.clone(),
             port: Some(*port),
