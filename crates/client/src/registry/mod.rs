@@ -6,8 +6,7 @@ mod zookeeper;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use halite_types::Result;
-use halite_wire::convert::server::ServerName;
+use halite_types::{Result, ServerName};
 
 use crate::config::{Address, Config, RegistryKind};
 use crate::connection::ConnectionPool;

@@ -1,6 +1,7 @@
 //! Registry queries to a master or a region server (`ClientMetaService`).
 
-use halite_wire::convert::server::{self, ServerName};
+use halite_types::ServerName;
+use halite_wire::convert::server;
 use halite_wire::exception::{Exception, ExceptionKind};
 use halite_wire::proto as pb;
 use halite_wire::service::{

@@ -3,35 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use halite_wire::proto as pb;
-
-/// Host, port and start code of a server.
-pub(crate) type ServerKey = (String, u32, u64);
+use halite_types::ServerName;
 
 /// Master's state of servers.
 #[derive(Debug, Default)]
 pub(crate) struct Servers {
     /// Servers that must receive no more regions.
-    decommissioned: Mutex<BTreeSet<ServerKey>>,
+    decommissioned: Mutex<BTreeSet<ServerName>>,
 }
 
 impl Servers {
-    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut BTreeSet<ServerKey>) -> T) -> T {
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut BTreeSet<ServerName>) -> T) -> T {
         change(&mut self.decommissioned.lock().unwrap_or_else(PoisonError::into_inner))
     }
-
-    /// Returns the servers that must receive no more regions.
-    pub(crate) fn decommissioned(&self) -> Vec<pb::ServerName> {
-        let message = |(host, port, code): &ServerKey| pb::ServerName {
-            host_name: host.clone(),
-            port: Some(*port),
-            start_code: Some(*code),
-        };
-        self.change(|servers| servers.iter().map(message).collect())
-    }
-}
-
-/// Returns the key of a server.
-pub(crate) fn key(server: &pb::ServerName) -> ServerKey {
-    (server.host_name.clone(), server.port(), server.start_code())
 }
