@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use halite_rowkey::hash::{MAX_DIGEST_BYTES, digest, number};
+use halite_rowkey::internals::{MAX_DIGEST_BYTES, digest, number};
 use halite_rowkey::schema::{HashFunction, MAX_SALTS, Profile};
 
 use super::column::{self, Column};

@@ -1,7 +1,6 @@
 //! Bytes between two recognized positions: salts, digests, numbers, UUIDs, text of a fixed width.
 
-use halite_rowkey::codec::big_endian;
-use halite_rowkey::hash::MAX_DIGEST_BYTES;
+use halite_rowkey::internals::{MAX_DIGEST_BYTES, big_endian};
 use halite_rowkey::value::{FieldType, TimeUnit};
 
 use super::column::{Column, is_text};

@@ -35,7 +35,7 @@ use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use fastrand::Rng;
-use halite_rowkey::language::print_table;
+use halite_rowkey::internals::print_table;
 use halite_rowkey::schema::{Field, KeySchema, Profile, Segment, SegmentKind};
 use halite_rowkey::value::FieldType;
 use halite_types::TableName;
@@ -426,7 +426,7 @@ fn whole_key(keys: &[Bytes]) -> Option<(Draft, KeySchema)> {
     let values: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
     let mut draft = Draft::new(Profile::Bin);
     draft.push(
-        DraftSegment::field(ty, "key", "nothing is said of what is in it", 0.0, &values)
+        DraftSegment::field(ty, "key", "its contents are unknown", 0.0, &values)
             .sure(0.5, "no structure was found; there may be one"),
     );
     let field = Field { name: "key".to_owned(), ty, pattern: None };

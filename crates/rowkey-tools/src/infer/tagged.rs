@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use halite_rowkey::codec::numeric_end;
+use halite_rowkey::internals::numeric_end;
 use halite_rowkey::schema::Profile;
 use halite_rowkey::value::{FieldType, TimeUnit};
 
@@ -65,7 +65,7 @@ impl Tag {
         let rest = &key[start + 1..];
         let behind = |at: usize| start + 1 + at + 1;
         match self.ty {
-            FieldType::Decimal => numeric_end(key, start, self.flip),
+            FieldType::Decimal => numeric_end(key, start, self.flip).ok(),
             FieldType::String => {
                 let end = rest.iter().position(|byte| byte ^ self.flip == 0)?;
                 let text: Vec<u8> = rest[..end].iter().map(|byte| byte ^ self.flip).collect();

@@ -4,8 +4,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use halite_rowkey::codec::big_endian;
-use halite_rowkey::hash::{self, Input};
+use halite_rowkey::internals::{Input, big_endian, number};
 use halite_rowkey::schema::{HashFunction, Profile};
 use halite_rowkey::value::{FieldType, TimeUnit};
 
@@ -65,7 +64,7 @@ fn salts(keys: &[&[u8]]) -> Option<u32> {
         .iter()
         .filter(|key| key.len() > 1)
         .map(|key| {
-            (key[0], hash::number(HashFunction::Phoenix, Input::Bytes(&key[1..])).unwrap_or(0))
+            (key[0], number(HashFunction::Phoenix, Input::Bytes(&key[1..])).unwrap_or(0))
         })
         .collect();
     let fits = |count: &usize| {

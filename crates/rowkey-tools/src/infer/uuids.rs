@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use halite_rowkey::codec::big_endian;
+use halite_rowkey::internals::big_endian;
 use halite_rowkey::value::{FieldType, TimeUnit};
 
 use super::column::Column;

@@ -1,6 +1,6 @@
 //! Rules that require the declared key, and some of them its queries.
 
-use halite_rowkey::hot_end::{Growth, HotEnd, leading_segment, rearranged_text, salt_by, salted};
+use halite_rowkey::internals::{Growth, HotEnd, leading_segment, rearranged_text, salt_by, salted};
 use halite_rowkey::language::{Action, ColumnType, SplitClause};
 use halite_rowkey::schema::{
     Field, FieldId, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind,

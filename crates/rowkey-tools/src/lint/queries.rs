@@ -1,6 +1,6 @@
 //! Rules about queries: the number of ranges and the order that the key permits.
 
-use halite_rowkey::hot_end::rearranged_text;
+use halite_rowkey::internals::rearranged_text;
 use halite_rowkey::language::Action;
 use halite_rowkey::schema::{FieldId, KeySchema, Segment, SegmentKind};
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use halite_rowkey::hot_end::{HotEnd, salted};
+use halite_rowkey::internals::{HotEnd, salted};
 use halite_rowkey::{KeySchema, SegmentKind};
 use proc_macro2::Span;
 use syn::spanned::Spanned;
