@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p halite --example get_cost` alternates the calls on rows in memory and in
 //! a cached store file, and prints the median of the rounds in nanoseconds per get.
-#![allow(clippy::print_stdout, reason = "the figures are the output of an example")]
+#![allow(clippy::print_stdout, reason = "it prints its measurements")]
 
 use std::time::Instant;
 

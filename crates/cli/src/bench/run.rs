@@ -85,7 +85,7 @@ impl Bench<'_> {
         if !self.backend.table_exists(&name)? {
             self.backend.create_table(descriptor, &[])?;
         }
-        let table = self.backend.table(&name.to_string())?;
+        let table = self.backend.table(&name)?;
         let operations: Box<dyn Operations> = if workload.is_ycsb() {
             Box::new(Ycsb::new(workload, table, self.config))
         } else {

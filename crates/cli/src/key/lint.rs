@@ -223,7 +223,7 @@ pub(crate) fn lint_table(
     load: ExpectedLoadArgs,
 ) -> anyhow::Result<ExitCode> {
     let place = place.open_existing()?;
-    let table = place.table(&name.to_string())?;
+    let table = place.table(name)?;
     let descriptor = table.descriptor()?;
     let declared = table_declaration(&descriptor)?;
     // The first rows of a region contain few values of the leading field, unlike the other rows.

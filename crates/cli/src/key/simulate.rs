@@ -135,7 +135,7 @@ impl SimulateArgs {
 
     fn design_for_table(&self, table: &TableName) -> anyhow::Result<SimulatedDesign> {
         let place = self.backend.open_existing()?;
-        let handle = place.table(&table.to_string())?;
+        let handle = place.table(table)?;
         let descriptor = handle.descriptor()?;
         let there = handle.regions()?;
         place.close()?;
@@ -165,7 +165,7 @@ impl SimulateArgs {
             })?;
             let splits = resolve_splits(&clause, key, |table| {
                 let place = self.backend.open_existing()?;
-                let regions = place.table(&table.to_string())?.regions()?;
+                let regions = place.table(table)?.regions()?;
                 place.close()?;
                 Ok(Splits::like(&regions).keys)
             })?;

@@ -71,7 +71,7 @@ pub(crate) fn split(
             })?;
             resolve_splits(&clause, &found.key, |table| {
                 let place = which.backend.open_existing()?;
-                let regions = place.table(&table.to_string())?.regions()?;
+                let regions = place.table(table)?.regions()?;
                 place.close()?;
                 Ok(Splits::like(&regions).keys)
             })?

@@ -243,7 +243,7 @@ fn adjacent_regions_merge_by_encoded_or_full_name() {
     let mut out = Vec::new();
     let mut shell = Shell::new(test_store::session(&mut out));
     let regions =
-        |shell: &Shell<'_>| shell.session.cluster().regions(&"m".parse().unwrap()).unwrap();
+        |shell: &Shell<'_>| shell.session.cluster().regions("m").unwrap();
     shell.feed("create 'm', 'f', SPLITS => ['b', 'c', 'd']").unwrap();
     let found = regions(&shell);
     let command = format!(

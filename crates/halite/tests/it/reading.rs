@@ -18,7 +18,7 @@ fn rows_are_returned_in_unsigned_byte_order() {
     assert_eq!(seen(Scan::all()), sorted);
     let reversed: Vec<Vec<u8>> = sorted.iter().rev().cloned().collect();
     assert_eq!(seen(Scan::all().reverse(true)), reversed);
-    store.flush(&"t".parse().unwrap()).unwrap();
+    store.flush("t").unwrap();
     assert_eq!(seen(Scan::all()), sorted);
     assert_eq!(seen(Scan::all().reverse(true)), reversed);
 }
@@ -30,7 +30,7 @@ fn range_limit_and_direction_agree_across_storage_layouts() {
     for i in (0..100).step_by(2) {
         table.put(Put::new(format!("k{i:02}")).add("f", "q", "v")).unwrap();
     }
-    store.flush(&"t".parse().unwrap()).unwrap();
+    store.flush("t").unwrap();
     let region = table.regions().unwrap()[0].encoded_name.clone();
     store.engine().split_region(&region, Some("k50".into())).unwrap();
     for i in (1..100).step_by(2) {
