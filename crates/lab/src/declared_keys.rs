@@ -202,8 +202,8 @@ pub(crate) fn encode_keys<'v, const N: usize>(
 }
 
 /// Returns the skew of keys between split keys, in windows of `window` writes.
-pub(crate) fn skew_for_keys(keys: &[Bytes], borders: &[Bytes], window: usize) -> Skew {
-    Skew::from_keys(keys.iter().map(|key| &key[..]), borders, window)
+pub(crate) fn skew_for_keys(keys: &[Bytes], boundaries: &[Bytes], window: usize) -> Skew {
+    Skew::from_keys(keys.iter().map(|key| &key[..]), boundaries, window)
 }
 
 /// Returns a field by name.

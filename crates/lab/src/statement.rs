@@ -33,16 +33,16 @@ pub(crate) fn create(table: &str, families: &[&str], splits: &[Bytes]) -> String
     );
     if !splits.is_empty() {
         let mut columns = 0;
-        let fits = |border: &String| {
-            columns += border.len();
-            columns == border.len() || columns <= MAX_COLUMNS
+        let fits = |boundary: &String| {
+            columns += boundary.len();
+            columns == boundary.len() || columns <= MAX_COLUMNS
         };
-        let mut borders: Vec<_> =
+        let mut boundaries: Vec<_> =
             splits.iter().take(MAX_SPLITS).map(|key| quoted(key)).take_while(fits).collect();
-        if splits.len() > borders.len() {
-            borders.push(format!("... {} in all", splits.len()));
+        if splits.len() > boundaries.len() {
+            boundaries.push(format!("... {} in all", splits.len()));
         }
-        let _ = write!(words, ", SPLITS => [{}]", borders.join(", "));
+        let _ = write!(words, ", SPLITS => [{}]", boundaries.join(", "));
     }
     words
 }

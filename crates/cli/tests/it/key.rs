@@ -1,5 +1,6 @@
 //! `halite key` with declarations on the command line, in files, and from tables on a server.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use rustix::process::Signal;
@@ -559,6 +560,33 @@ fn simulate_compares_designs_and_writes_svg() {
     let found: serde_json::Value = serde_json::from_str(&said).unwrap();
     assert_eq!(found["designs"][1]["writes"]["operations"], 20_000);
     assert_eq!(found["designs"][1]["split"], "BY SALT");
+    assert_keys_are_golden(&found);
+}
+
+/// Asserts that the keys of a JSON report are those of the golden file, one path on each line.
+fn assert_keys_are_golden(report: &serde_json::Value) {
+    fn add(path: &str, value: &serde_json::Value, paths: &mut BTreeSet<String>) {
+        match value {
+            serde_json::Value::Object(members) => {
+                for (key, member) in members {
+                    paths.insert(format!("{path}{key}"));
+                    add(&format!("{path}{key}."), member, paths);
+                }
+            }
+            serde_json::Value::Array(items) => {
+                items.iter().for_each(|item| add(path, item, paths));
+            }
+            _ => {}
+        }
+    }
+    let mut paths = BTreeSet::new();
+    add("", report, &mut paths);
+    let found: String = paths.iter().map(|path| format!("{path}\n")).collect();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/key/simulate_json_keys.txt");
+    if std::env::var_os("HALITE_UPDATE_GOLDEN").is_some() {
+        std::fs::write(file, &found).unwrap();
+    }
+    assert_eq!(found, std::fs::read_to_string(file).unwrap());
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub(super) fn costs(
     keys: &Keys,
     traffic: &Traffic,
     distinct: &[u32],
-    borders: &[Bytes],
+    boundaries: &[Bytes],
 ) -> Vec<QueryCost> {
     let schema = Arc::new(design.key.clone());
     let step = distinct.len().div_ceil(SAMPLE_ROWS).max(1);
@@ -59,7 +59,7 @@ pub(super) fn costs(
         of_keys: traffic.fields.is_empty(),
         options: PlanOptions { resolver: Some(keys.resolver()), ..PlanOptions::default() },
         schema,
-        boundaries: borders,
+        boundaries,
     };
     design.queries.iter().map(|query| asking.cost(query)).collect()
 }
@@ -122,8 +122,8 @@ impl CostEstimator<'_> {
     /// Returns the start and end keys of the regions.
     fn regions(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let starts =
-            std::iter::once(&b""[..]).chain(self.boundaries.iter().map(|border| &border[..]));
-        let ends = self.boundaries.iter().map(|border| &border[..]).chain([&b""[..]]);
+            std::iter::once(&b""[..]).chain(self.boundaries.iter().map(|boundary| &boundary[..]));
+        let ends = self.boundaries.iter().map(|boundary| &boundary[..]).chain([&b""[..]]);
         starts.zip(ends)
     }
 

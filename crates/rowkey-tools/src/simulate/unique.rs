@@ -380,8 +380,8 @@ fn digest(
     if !by.iter().any(|&field| schema.is_only_hashed(field)) {
         return None;
     }
-    let is_least = traffic.fields.is_empty();
-    let values = if is_least {
+    let is_lower_bound = traffic.fields.is_empty();
+    let values = if is_lower_bound {
         // Keys do not reveal how many values already share a digest.
         let digest = |&write: &u32| {
             let key = keys.get(write as usize);
@@ -398,7 +398,7 @@ fn digest(
         segment: at,
         bits,
         values: values as u64,
-        is_lower_bound: is_least,
+        is_lower_bound,
         expected,
     })
 }
