@@ -4,8 +4,8 @@
 //! `halite-types` for it.
 
 use anyhow::bail;
-use clap::{Arg, Command};
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use clap::{Arg, Command};
 use halite_types::suggest::{closest_match, did_you_mean};
 
 use crate::serve::option_names;

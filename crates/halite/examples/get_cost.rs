@@ -18,7 +18,6 @@ type Call<'a> = (&'a str, &'a dyn Fn(Get) -> Result<bool>);
 fn main() -> Result<()> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let store = halite::open(directory.path())?;
-    let name = "t".parse()?;
     store
         .create_table(TableDescriptor::new("t".parse()?).family(FamilyDescriptor::new("f")), &[])?;
     let keys: Vec<Bytes> = (0..ROWS).map(|i| Bytes::from(format!("row{i:08}"))).collect();
@@ -30,7 +29,7 @@ fn main() -> Result<()> {
     }
     println!("memstore");
     measure(&store, &keys)?;
-    store.flush(&name)?;
+    store.flush("t")?;
     println!("store file in the block cache");
     measure(&store, &keys)
 }

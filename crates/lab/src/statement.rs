@@ -57,9 +57,9 @@ pub(crate) fn create_families(table: &str, families: &[FamilyDescriptor]) -> Str
         }
     };
     let described = |family: &FamilyDescriptor| {
-        let mut said = String::new();
+        let mut options = String::new();
         for (name, of) in &family.attributes {
-            let _ = write!(said, ", {name} => {}", value(of));
+            let _ = write!(options, ", {name} => {}", value(of));
         }
         if !family.configuration.is_empty() {
             let settings: Vec<_> = family
@@ -67,9 +67,9 @@ pub(crate) fn create_families(table: &str, families: &[FamilyDescriptor]) -> Str
                 .iter()
                 .map(|(name, of)| format!("'{name}' => {}", value(of)))
                 .collect();
-            let _ = write!(said, ", CONFIGURATION => {{{}}}", settings.join(", "));
+            let _ = write!(options, ", CONFIGURATION => {{{}}}", settings.join(", "));
         }
-        format!("{{NAME => {}{said}}}", quoted(family.name()))
+        format!("{{NAME => {}{options}}}", quoted(family.name()))
     };
     let families: Vec<_> = families.iter().map(described).collect();
     format!("create {}, {}", quoted(table.as_bytes()), families.join(", "))

@@ -325,7 +325,7 @@ fn as_sarif(found: &[SourceFindings]) -> Value {
         location
     };
     let result = |source: &LintSource, finding: &Finding| {
-        let said: Vec<_> =
+        let results: Vec<_> =
             [Some(&finding.message), finding.evidence.as_ref(), finding.fix.as_ref()]
                 .into_iter()
                 .flatten()
@@ -334,7 +334,7 @@ fn as_sarif(found: &[SourceFindings]) -> Value {
         json!({
             "ruleId": finding.rule.id,
             "level": finding.severity.name(),
-            "message": { "text": said.join("\n") },
+            "message": { "text": results.join("\n") },
             "locations": [location(source, finding)],
         })
     };

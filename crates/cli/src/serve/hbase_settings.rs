@@ -129,7 +129,7 @@ pub(crate) fn set(
         return Ok(refused::check(name, value)?
             .unwrap_or_else(|| SetResult::Warning(unknown_setting(name))));
     };
-    let wrong = |wanted: String| format!("{name}={value}: give {wanted}");
+    let wrong = |expected: String| format!("{name}={value}: give {expected}");
     let (option, value) = match known.meaning {
         Ignored(why) => return Ok(SetResult::Warning(ignored(name, why))),
         Alias(option) => (option, value.to_owned()),

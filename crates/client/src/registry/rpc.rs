@@ -23,7 +23,7 @@ pub(super) async fn query(
     deadline: CallDeadline,
 ) -> Result<RegistryResponse, RpcError> {
     let place = RegistryEndpoint { address, config, connections: servers, deadline };
-    let (name, what) = match question {
+    let (name, role) = match question {
         RegistryQuery::ClusterId => {
             let response =
                 place.call::<ClientMetaGetClusterId>(&pb::GetClusterIdRequest {}).await?;
@@ -48,7 +48,7 @@ pub(super) async fn query(
         }
     };
     let name = name.ok_or_else(|| {
-        let text = format!("the cluster has not got {what} now; look whether it has started");
+        let text = format!("the cluster has not got {role} now; look whether it has started");
         RpcError::from(Exception::new(ExceptionKind::PleaseHold, text))
             .at(format!("server {address}"))
     })?;

@@ -17,9 +17,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use halite_types::schema::{META_ENCODED_NAME, SYSTEM_NAMESPACE};
-use halite_types::{
-    Bytes, FamilyDescriptor, RegionInfo, ServerName, TableDescriptor, TableName,
-};
+use halite_types::{Bytes, FamilyDescriptor, RegionInfo, ServerName, TableDescriptor, TableName};
 use prost::Message;
 
 use super::messages::{RegionInfoMessage, pbuf};

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use halite_types::cell::{CellType, first_on_row, make_key};
 use halite_types::{
-    Bytes, CellRef, Get, ReadTier, RegionInfo, Result, Row, RowRange, Scan, Selection,
-    ServerName, TableDescriptor,
+    Bytes, CellRef, Get, ReadTier, RegionInfo, Result, Row, RowRange, Scan, Selection, ServerName,
+    TableDescriptor,
 };
 
 use super::meta_overlay::{MetaOverlay, MetaOverlayCache};

@@ -41,7 +41,7 @@ fn killed(rows: u32) -> SimEnv {
             )
             .unwrap();
         put(&store, name, if name == "t" { 0..10 } else { 100..105 });
-        store.flush(&name.parse().unwrap()).unwrap();
+        store.flush(name).unwrap();
     }
     put(&store, "t", 200..200 + rows);
     drop(store);

@@ -221,11 +221,10 @@ fn flush_on_full_disk_can_be_retried() {
         table.put(Put::new(format!("k{i:04}")).add("f", "q", "v".repeat(300))).unwrap();
     }
     sim.fs.set_capacity(Some(sim.fs.used_bytes() + 1000));
-    let name = "t".parse().unwrap();
-    assert_eq!(store.flush(&name).unwrap_err().kind(), ErrorKind::DiskFull);
+    assert_eq!(store.flush("t").unwrap_err().kind(), ErrorKind::DiskFull);
     assert_eq!(table.scan(Scan::all()).count(), 100);
     sim.fs.set_capacity(None);
-    store.flush(&name).unwrap();
+    store.flush("t").unwrap();
     assert_eq!(table.scan(Scan::all()).count(), 100);
     drop(table);
     store.close().unwrap();
@@ -564,18 +563,10 @@ fn store_that_lost_its_lock_changes_nothing() {
     let before = sim.fs.files();
     let put = || table.put(Put::new("m").add("f", "q", "v"));
     assert_error(&put().unwrap_err(), ErrorKind::Stopped, &["lock", "another process"]);
-    assert_error(
-        &store.flush("t").unwrap_err(),
-        ErrorKind::Stopped,
-        &["lock", "another process"],
-    );
+    assert_error(&store.flush("t").unwrap_err(), ErrorKind::Stopped, &["lock", "another process"]);
     let other = TableDescriptor::new("other".parse().unwrap()).family(FamilyDescriptor::new("f"));
     assert_error(&store.create_table(other, &[]).unwrap_err(), ErrorKind::Stopped, &["lock"]);
-    assert_error(
-        &store.disable_table("t").unwrap_err(),
-        ErrorKind::Stopped,
-        &["lock"],
-    );
+    assert_error(&store.disable_table("t").unwrap_err(), ErrorKind::Stopped, &["lock"]);
     assert_eq!(store.health().state, StoreState::Stopped);
     assert_eq!(sim.fs.files(), before);
     // Another process may have changed the store: a regained lock does not help.

@@ -161,7 +161,6 @@ fn wide_row_is_returned_in_batches() {
 #[test]
 fn scan_sees_its_read_point_despite_concurrent_changes() {
     let store = store(&SimEnv::new(1));
-    let name = "t".parse().unwrap();
     let table = store.table("t").unwrap();
     for i in 0..50 {
         table.put(Put::new(format!("k{i:02}")).add_at("f", "q", 1, "old")).unwrap();
@@ -174,11 +173,11 @@ fn scan_sees_its_read_point_despite_concurrent_changes() {
             .put(Put::new(format!("k{i:02}")).add_at("f", "q", 2, "new").add("g", "q", "new"))
             .unwrap();
     }
-    store.flush(&name).unwrap();
+    store.flush("t").unwrap();
     for i in 0..50 {
         table.delete(halite::Delete::new(format!("k{i:02}"))).unwrap();
     }
-    store.compact(&name, None, halite::CompactionKind::Major).unwrap();
+    store.compact("t", None, halite::CompactionKind::Major).unwrap();
     let rest: Vec<_> = rows.map(|row| format_row(&row.unwrap())).collect();
     assert_eq!(rest, vec![vec!["f:q@1=old".to_owned()]; 49]);
     assert_eq!(table.scan(Scan::all()).count(), 0);

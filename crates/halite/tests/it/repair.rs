@@ -656,7 +656,7 @@ fn foreign_file_may_contain_later_generation() {
     sim.fs.write("outside/in/x", other.fs.read(&loaded).unwrap()).unwrap();
     young
         .bulk_load(
-            &"t".parse().unwrap(),
+            "t",
             BulkLoad { files: vec![("f".into(), "/in/x".into())], ..BulkLoad::default() },
         )
         .unwrap();

@@ -2,8 +2,8 @@
 //! rejection.
 
 use halite::{
-    BlockingTable, CompactionKind, Delete, ErrorKind, FamilyDescriptor, Put, Scan, SnapshotDescriptor,
-    SnapshotType, Store, TableDescriptor, TableName,
+    BlockingTable, CompactionKind, Delete, ErrorKind, FamilyDescriptor, Put, Scan,
+    SnapshotDescriptor, SnapshotType, Store, TableDescriptor, TableName,
 };
 use halite_engine::env::sim::SimEnv;
 

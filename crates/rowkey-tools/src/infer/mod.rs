@@ -454,13 +454,13 @@ fn findings(keys: &[Bytes], times: &[i64]) -> Vec<Finding> {
     lint(&LintInput { sample: Some(&sample), ..LintInput::default() })
 }
 
-/// Returns `wanted` of `count` indexes, selected randomly and in ascending order: even steps would
-/// select only one kind of alternating lines.
-fn some_of(count: usize, wanted: usize) -> Vec<usize> {
-    if count <= wanted {
+/// Returns `max_count` of `count` indexes, selected randomly and in ascending order: even steps
+/// would select only one kind of alternating lines.
+fn some_of(count: usize, max_count: usize) -> Vec<usize> {
+    if count <= max_count {
         return (0..count).collect();
     }
-    let mut places = Rng::with_seed(SAMPLE_SEED).choose_multiple(0..count, wanted);
+    let mut places = Rng::with_seed(SAMPLE_SEED).choose_multiple(0..count, max_count);
     places.sort_unstable();
     places
 }

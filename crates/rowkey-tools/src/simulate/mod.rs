@@ -185,7 +185,9 @@ fn boundaries(
     writes: &[u32],
 ) -> Result<Vec<Bytes>, SimulateError> {
     match regions {
-        RegionLayout::Boundaries(boundaries) => Splits::at(boundaries.clone()).map(|splits| splits.keys),
+        RegionLayout::Boundaries(boundaries) => {
+            Splits::at(boundaries.clone()).map(|splits| splits.keys)
+        }
         RegionLayout::Even(1) => Ok(Vec::new()),
         RegionLayout::Even(count) => {
             split_sample(writes.iter().map(|&at| keys.shared(at as usize)).collect(), *count)
@@ -239,8 +241,9 @@ fn heatmap(
     time_of: impl Fn(u32) -> i64,
     boundaries: &[Bytes],
 ) -> Heatmap {
-    let region =
-        |at: u32| u32::try_from(region_for_key(keys.get(at as usize), boundaries)).unwrap_or(u32::MAX);
+    let region = |at: u32| {
+        u32::try_from(region_for_key(keys.get(at as usize), boundaries)).unwrap_or(u32::MAX)
+    };
     let operations: Vec<(i64, u32)> = writes.iter().map(|&at| (time_of(at), region(at))).collect();
     // Columns with fewer writes would show random variation.
     let filled = operations.len() as u64 / (MIN_WRITES_PER_REGION * (boundaries.len() as u64 + 1));

@@ -46,7 +46,7 @@ impl Skew {
     /// ```
     /// use halite_rowkey_tools::simulate::Skew;
     /// let keys: Vec<String> = (0..4000).map(|id| format!("{id:04}")).collect();
-    /// let boundaries = [b"1000", b"2000", b"3000"].map(|boundary| bytes::Bytes::from_static(boundary));
+    /// let boundaries = [b"1000", b"2000", b"3000"].map(|key| bytes::Bytes::from_static(key));
     /// let skew = Skew::from_keys(keys.iter().map(String::as_bytes), &boundaries, 500);
     /// assert_eq!((skew.max_over_mean, skew.window_median), (1.0, 4.0));
     /// ```
@@ -200,7 +200,8 @@ mod tests {
 
     #[test]
     fn split_key_belongs_to_the_following_region() {
-        let skew = Skew::from_keys([&b"0zz"[..], b"1", b"3", b"~"], &boundaries(&["1", "2", "3"]), 0);
+        let skew =
+            Skew::from_keys([&b"0zz"[..], b"1", b"3", b"~"], &boundaries(&["1", "2", "3"]), 0);
         assert_eq!(skew.counts, [1, 1, 0, 2]);
         assert_eq!((skew.windows, skew.empty_regions), (1, 1));
         assert!(

@@ -394,11 +394,5 @@ fn digest(
     let bits = 8 * u32::from(*bytes);
     let expected = (values as f64).powi(2)
         / 2_f64.powi(i32::try_from(bits).unwrap_or(i32::MAX).saturating_add(1));
-    Some(DigestCollisions {
-        segment: at,
-        bits,
-        values: values as u64,
-        is_lower_bound,
-        expected,
-    })
+    Some(DigestCollisions { segment: at, bits, values: values as u64, is_lower_bound, expected })
 }

@@ -411,7 +411,7 @@ impl KeySchema {
     }
 
     /// Returns the number of a salt, decoded from its bytes.
-    // Hidden, for inferred schemas in `halite-rowkey-tools`: the bytes must be those of the segment.
+    // Hidden, for inferred schemas in `halite-rowkey-tools`: the bytes must be of the segment.
     #[doc(hidden)]
     pub fn salt_in(&self, at: usize, bytes: &[u8]) -> Option<u32> {
         self.salt_count(at)?;

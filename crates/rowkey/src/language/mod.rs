@@ -64,8 +64,7 @@ pub use error::{LanguageError, Span};
 pub use lexer::MAX_TEXT_BYTES;
 pub use split::MAX_REGIONS;
 pub use statement::{
-    Located, Progress, begins_with_key, located_key, located_statements, progress,
-    statements,
+    Located, Progress, begins_with_key, located_key, located_statements, progress, statements,
 };
 pub use table_attributes::{ROW_KEY, ROW_SCHEMA, Redeclared};
 pub(crate) use types::print_width;

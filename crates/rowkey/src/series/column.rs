@@ -54,13 +54,14 @@ impl SeriesColumn {
             }
             _ => None,
         });
-        let wanted = offset_of.as_ref().and_then(|name| key.field_id(name));
+        let offset_field = offset_of.as_ref().and_then(|name| key.field_id(name));
         let mut buckets =
-            buckets.filter(|(field, ..)| wanted.is_none_or(|wanted| wanted == *field));
+            buckets.filter(|(field, ..)| offset_field.is_none_or(|offset| offset == *field));
         let Some((field, width, is_descending)) = buckets.next() else {
-            let what = offset_of.as_deref().unwrap_or("a time");
+            let bucketed = offset_of.as_deref().unwrap_or("a time");
             return Err(format!(
-                "a SERIES needs rows that are buckets of {what}; put BUCKET({}, '1h') into the key",
+                "a SERIES needs rows that are buckets of {bucketed}; put BUCKET({}, '1h') into the \
+                 key",
                 offset_of.as_deref().unwrap_or("ts")
             ));
         };

@@ -295,11 +295,11 @@ mod tests {
             let boundaries = Rolling::for_schema(&Arc::new(key.parse().unwrap()), days * DAY_MS)
                 .unwrap()
                 .boundaries(NOW, DEFAULT_WIDTHS_AHEAD);
-            let told = boundaries.as_ref().map_or_else(Error::to_string, |_| String::new());
+            let message = boundaries.as_ref().map_or_else(Error::to_string, |_| String::new());
             assert_eq!(
-                (boundaries.is_ok(), told.contains("after the year 9999")),
+                (boundaries.is_ok(), message.contains("after the year 9999")),
                 (comes, !comes),
-                "{key} {days}: {told}"
+                "{key} {days}: {message}"
             );
         }
     }

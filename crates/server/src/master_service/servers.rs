@@ -57,9 +57,9 @@ pub(super) fn decommissioned(
     asked: &RequestContext<'_>,
     _: &pb::ListDecommissionedRegionServersRequest,
 ) -> Result<pb::ListDecommissionedRegionServersResponse, CallError> {
-    let messages =
-        asked.state.servers.change(|servers| servers.iter().map(pb::ServerName::from).collect());
-    Ok(pb::ListDecommissionedRegionServersResponse { server_name: messages })
+    Ok(pb::ListDecommissionedRegionServersResponse {
+        server_name: asked.state.servers.decommissioned(),
+    })
 }
 
 /// Handles `DecommissionRegionServers`: lists the server. Its regions stay, since no other exists.

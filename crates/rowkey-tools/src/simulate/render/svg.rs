@@ -148,8 +148,10 @@ fn axes(out: &mut String, simulation: &Simulation, y: f64, cell_height: f64) {
         let boundary = (row * heat.regions_per_row)
             .checked_sub(1)
             .and_then(|boundary| simulation.boundaries.get(boundary));
-        let said = boundary
-            .map_or_else(|| "(first)".to_owned(), |boundary| label(boundary, &simulation.boundaries));
+        let said = boundary.map_or_else(
+            || "(first)".to_owned(),
+            |boundary| label(boundary, &simulation.boundaries),
+        );
         let at = bottom - (row as f64 + 0.5) * cell_height + 3.5;
         let _ = writeln!(
             out,

@@ -51,7 +51,7 @@ fn run(key: &str, regions: RegionLayout, fields: &[(&str, &str)], rate: f64) -> 
 /// Verifies the total skew and the mean skew of windows, with a tolerance in percent.
 #[track_caller]
 fn skews(simulation: &Simulation, whole: f64, window: f64, percent: f64) {
-    let near = |found: f64, wanted: f64| (found - wanted).abs() <= wanted * percent / 100.0;
+    let near = |found: f64, expected: f64| (found - expected).abs() <= expected * percent / 100.0;
     let found = (simulation.writes.max_over_mean, simulation.writes.window_mean);
     assert!(
         near(found.0, whole) && near(found.1, window),
