@@ -95,7 +95,7 @@ impl fmt::Display for RunStats {
         )?;
         write!(
             f,
-            "{} flushes, {} memstores condensed, {} compactions, ",
+            "{} flushes, {} memstores compacted in memory, {} compactions, ",
             self.flushes, self.in_memory_compactions, self.compactions
         )?;
         write!(

@@ -80,9 +80,8 @@ impl SystemUnderTest for Embedded {
 
     fn create(&mut self, families: Vec<FamilyDescriptor>, splits: Vec<Bytes>) -> Result<()> {
         if self.table.take().is_some() {
-            let name = TABLE.parse()?;
-            self.store.disable_table(&name)?;
-            self.store.drop_table(&name)?;
+            self.store.disable_table(TABLE)?;
+            self.store.drop_table(TABLE)?;
         }
         let descriptor = families
             .into_iter()
@@ -110,7 +109,7 @@ impl SystemUnderTest for Embedded {
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.store.flush(&TABLE.parse()?)
+        self.store.flush(TABLE)
     }
 
     fn merge(&mut self, how: MergeKind) -> Result<()> {

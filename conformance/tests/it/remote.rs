@@ -95,7 +95,7 @@ impl SystemUnderTest for Remote {
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.cluster.flush(&TABLE.parse()?)
+        self.cluster.flush(TABLE)
     }
 
     fn merge(&mut self, how: MergeKind) -> Result<()> {

@@ -96,8 +96,8 @@ fn open_store(path: &Path, recovery: WalRecoveryMode) -> anyhow::Result<Store> {
 
 #[expect(
     clippy::print_stderr,
-    reason = "a loss, or the end of a write that was never acknowledged, is told to the person who \
-              typed the command"
+    reason = "a loss, or the end of a write that was never acknowledged, is reported to the caller \
+              of the command"
 )]
 fn report_losses(report: &OpenReport, path: &Path) {
     for cut in &report.wal_truncations {

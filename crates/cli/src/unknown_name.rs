@@ -4,8 +4,8 @@
 //! `halite-types` for it.
 
 use anyhow::bail;
-use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use clap::{Arg, Command};
 use halite_types::suggest::{closest_match, did_you_mean};
 
 use crate::serve::option_names;
@@ -26,11 +26,9 @@ pub(crate) fn suggest(mut error: Error, mut root: Command, arguments: &[String])
     };
     let Some(ContextValue::String(name)) = error.get(given) else { return error };
     root.build();
-    let command = arguments
-        .iter()
-        .fold(&root, |command, argument| command.find_subcommand(argument).unwrap_or(command));
+    let command = failed_command(&root, arguments);
     let near = if given == ContextKind::InvalidArg {
-        let flags = command.get_arguments().filter_map(clap::Arg::get_long);
+        let flags = command.get_arguments().filter_map(Arg::get_long);
         closest_match(name.trim_start_matches('-'), flags).map(|flag| format!("--{flag}"))
     } else {
         closest_match(name, command.get_subcommands().map(Command::get_name)).map(str::to_owned)
@@ -42,6 +40,33 @@ pub(crate) fn suggest(mut error: Error, mut root: Command, arguments: &[String])
         error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
     }
     error
+}
+
+/// Returns the subcommand in which the unknown name is: the last one before it.
+fn failed_command<'a>(root: &'a Command, arguments: &[String]) -> &'a Command {
+    let mut command = root;
+    let mut arguments = arguments.iter().skip(1);
+    while let Some(argument) = arguments.next() {
+        if argument.starts_with('-') {
+            let Some(flag) = find_flag(command, argument) else { break };
+            if flag.get_action().takes_values() && !argument.contains('=') {
+                arguments.next();
+            }
+        } else {
+            let Some(subcommand) = command.find_subcommand(argument) else { break };
+            command = subcommand;
+        }
+    }
+    command
+}
+
+/// Returns the flag of an argument such as `--data`, `--data=PATH` or `-v`.
+fn find_flag<'a>(command: &'a Command, argument: &str) -> Option<&'a Arg> {
+    let name = argument.split('=').next().unwrap_or_default();
+    command.get_arguments().find(|flag| match name.strip_prefix("--") {
+        Some(long) => flag.get_long() == Some(long),
+        None => flag.get_short().is_some_and(|short| name[1..].chars().eq([short])),
+    })
 }
 
 /// Checks the names and values of environment variables. A name is refused only if a known one is
@@ -107,6 +132,8 @@ mod tests {
             ("halite shell --conect x", "'--connect'"),
             ("halite key lnt", "'lint'"),
             ("halite serv", "'serve'"),
+            // An argument after the unknown name is no subcommand.
+            ("halite shel key", "'shell'"),
         ] {
             let text = refused(line);
             assert!(text.contains("similar") && text.contains(near), "{text}");
@@ -146,7 +173,7 @@ mod tests {
     #[test]
     fn variables_of_all_arguments_are_listed() {
         fn check(command: &Command) {
-            for variable in command.get_arguments().filter_map(clap::Arg::get_env) {
+            for variable in command.get_arguments().filter_map(Arg::get_env) {
                 let own = variable.to_str().and_then(|name| name.strip_prefix(PREFIX));
                 assert!(own.is_some_and(|own| VARIABLES.contains(&own)), "{variable:?}");
             }

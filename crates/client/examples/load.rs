@@ -2,7 +2,7 @@
 //! some seconds. `cargo xtask bench client` runs it next to other clients; alone:
 //! `cargo run --release -p halite-client --example load -- zk://localhost:2181/hbase prepare 1000000`,
 //! then `... get 8 2 5 1000000`.
-#![allow(clippy::print_stdout, reason = "the figures are what it is for")]
+#![allow(clippy::print_stdout, reason = "it prints its measurements")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

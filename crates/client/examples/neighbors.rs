@@ -1,7 +1,7 @@
 //! Latency of small gets with and without clients that read large rows from memory.
 //! `cargo run --release -p halite-client --example neighbors -- zk://localhost:2181/hbase 2 5 3`:
 //! two such clients, five seconds a phase, three rounds.
-#![allow(clippy::print_stdout, reason = "the figures are what it is for")]
+#![allow(clippy::print_stdout, reason = "it prints its measurements")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};

@@ -39,14 +39,14 @@ pub async fn connect(uri: &str) -> Result<RemoteCluster> {
 /// As [`connect`], and `InvalidRequest` for invalid numbers.
 pub async fn connect_with(config: Config) -> Result<RemoteCluster> {
     let shared = Arc::new(ClientInner::new(config, Runtime::current_or_own()?)?);
-    let asked = async {
+    let request = async {
         shared
             .registry
             .cluster_id(&shared.config, &shared.connections, &shared.deadline())
             .await
             .map_err(RpcError::into_error)
     };
-    let id = shared.runtime.run(asked).await?.into();
+    let id = shared.runtime.run(request).await?.into();
     Ok(RemoteCluster { shared, id })
 }
 

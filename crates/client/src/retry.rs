@@ -37,8 +37,8 @@ pub struct RetryObserver(Arc<dyn Fn(&Retry) + Send + Sync>);
 
 impl RetryObserver {
     /// Creates an observer from this function, which must not block.
-    pub fn new(told: impl Fn(&Retry) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(told))
+    pub fn new(observer: impl Fn(&Retry) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(observer))
     }
 }
 
@@ -111,9 +111,9 @@ fn notify_observer(
     elapsed_ms: u64,
     wait: Duration,
 ) {
-    if let Some(RetryObserver(told)) = &config.retry_observer {
+    if let Some(RetryObserver(observer)) = &config.retry_observer {
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
-        told(&Retry { error: failure.clone().into_error(), tries, elapsed_ms, wait_ms });
+        observer(&Retry { error: failure.clone().into_error(), tries, elapsed_ms, wait_ms });
     }
 }
 
@@ -202,8 +202,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn throttled_call_waits_for_the_requested_time() {
-        let told = RpcError::from(Exception::throttled(ThrottleType::NumberOfRequests, 1234));
-        assert_eq!(tried(vec![told], 60_000).await.2, 1234);
+        let throttled = RpcError::from(Exception::throttled(ThrottleType::NumberOfRequests, 1234));
+        assert_eq!(tried(vec![throttled], 60_000).await.2, 1234);
     }
 
     #[tokio::test(start_paused = true)]
@@ -225,10 +225,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn observer_receives_each_wait_only() {
         let waits = Arc::new(std::sync::Mutex::new(Vec::new()));
-        let told = Arc::clone(&waits);
+        let observed = Arc::clone(&waits);
         let mut config = config();
         config.retry_observer =
-            Some(RetryObserver::new(move |retry| told.lock().unwrap().push(retry.clone())));
+            Some(RetryObserver::new(move |retry| observed.lock().unwrap().push(retry.clone())));
         let failures = vec![
             rpc_error(ExceptionKind::NotServingRegion),
             rpc_error(ExceptionKind::RegionTooBusy),
@@ -269,10 +269,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn observed_tries_and_time_restart_at_progress() {
         let waits = Arc::new(std::sync::Mutex::new(Vec::new()));
-        let told = Arc::clone(&waits);
+        let observed = Arc::clone(&waits);
         let mut config = config();
         config.retry_observer = Some(RetryObserver::new(move |retry| {
-            told.lock().unwrap().push((retry.tries, retry.elapsed_ms / 1000));
+            observed.lock().unwrap().push((retry.tries, retry.elapsed_ms / 1000));
         }));
         retry(&config, &Deadline::new(60_000, Duration::from_secs(1)), &mut MakesProgress(0, 0))
             .await

@@ -33,7 +33,6 @@ mod store_lock;
 mod wal;
 
 pub use block_cache::{CacheEvictionStats, CacheStats};
-pub use catalog::meta::ServerName;
 pub use commit::CommitTicket;
 pub use engine::{Engine, MetaView, OpenReport, Table, TableScanner};
 pub use health::{Health, StoreState};

@@ -125,8 +125,8 @@ impl EngineInner {
             return Err(Error::new(
                 ErrorKind::Busy,
                 format!(
-                    "its memstores hold {bytes} bytes, and {most} are the most; a flush is under \
-                     way"
+                    "its memstores hold {bytes} bytes, and {most} are the most; a flush is in \
+                     progress"
                 ),
             ));
         }
@@ -136,8 +136,8 @@ impl EngineInner {
             return Err(Error::new(
                 ErrorKind::Busy,
                 format!(
-                    "all memstores hold {all} bytes, and {all_most} are the most; a flush is under \
-                     way"
+                    "all memstores hold {all} bytes, and {all_most} are the most; a flush is in \
+                     progress"
                 ),
             ));
         }

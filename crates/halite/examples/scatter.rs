@@ -3,7 +3,7 @@
 //!
 //!     cargo run --release -p halite --example scatter [rows]
 //!     cargo run --release -p halite --features client --example scatter rows rpc://localhost:16020
-#![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "it prints its figures")]
+#![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "it prints its measurements")]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -177,7 +177,7 @@ fn timed(rows: usize, read: impl FnOnce() -> Result<usize>) -> Result<Duration> 
         Ok(began.elapsed())
     } else {
         Err(halite::Error::corrupt(format!(
-            "{found} rows of {rows} came; the figures mean nothing"
+            "{found} rows of {rows} came; the measurements are invalid"
         )))
     }
 }

@@ -180,11 +180,20 @@ impl RowSource for TaskRows {
     }
 }
 
-/// Table for callers that may block: all work is done on the thread that calls.
+/// Table for callers that may block: all work is done on the thread that calls. As in
+/// HBase, each call goes to the table that has the name at that time.
 struct CallerTable {
     name: TableName,
+    /// Table that had the name when this one was created.
     table: Arc<halite_engine::Table>,
     handle: Arc<StoreHandle>,
+}
+
+impl CallerTable {
+    /// Returns the table that has the name now.
+    fn current(&self) -> Result<Arc<halite_engine::Table>> {
+        self.handle.engine.table(&self.name)
+    }
 }
 
 impl Table for CallerTable {
@@ -205,29 +214,42 @@ impl Table for CallerTable {
     }
 
     fn blocking_get(&self, get: Get) -> Result<Row> {
-        self.table.get(&get, ReadTier::Disk)
+        match self.table.get(&get, ReadTier::Disk) {
+            // A dropped table stays disabled, and another one may have its name now. The usual get
+            // saves the lookup of the name.
+            Err(error) if error.kind() == ErrorKind::TableDisabled => {
+                self.current()?.get(&get, ReadTier::Disk)
+            }
+            row => row,
+        }
     }
 
     fn batch(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
-        ready(self.table.batch(ops))
+        ready(self.current().and_then(|table| table.batch(ops)))
     }
 
     fn scan(&self, scan: Scan) -> RowStream {
-        RowStream::new(CallerRows {
-            scanner: self.table.scan(scan, ReadTier::Disk),
-            _handle: Arc::clone(&self.handle),
-        })
+        let scanner = self.current().map(|table| table.scan(scan, ReadTier::Disk)).map_err(Some);
+        RowStream::new(CallerRows { scanner, _handle: Arc::clone(&self.handle) })
     }
 }
 
 struct CallerRows {
-    scanner: TableScanner,
+    /// Scanner, or an error until it is returned.
+    scanner: Result<TableScanner, Option<Error>>,
     _handle: Arc<StoreHandle>,
 }
 
 impl RowSource for CallerRows {
     fn next_rows(&mut self) -> BoxFuture<'_, Result<Vec<Row>>> {
-        ready(self.scanner.next_rows())
+        let rows = match &mut self.scanner {
+            Ok(scanner) => scanner.next_rows(),
+            Err(error) => error.take().map_or(Ok(Vec::new()), Err),
+        };
+        if rows.is_err() {
+            self.scanner = Err(None);
+        }
+        ready(rows)
     }
 }
 

@@ -133,7 +133,7 @@ mod move_row;
 mod pool;
 mod store;
 
-pub use blocking::{BlockingCluster, BlockingRows, BlockingTable};
+pub use blocking::{BlockingCluster, BlockingRows, BlockingTable, IntoTableName};
 #[cfg(feature = "client")]
 pub use halite_client::{
     Config as ClientConfig, RemoteCluster, Retry, RetryObserver, connect, connect_with,

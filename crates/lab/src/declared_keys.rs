@@ -59,15 +59,15 @@ impl PageWriter {
         key: &KeySchema,
         given: &[&str],
     ) -> anyhow::Result<String> {
-        let said = match key.parse_values(given.iter().copied()) {
-            Err(said) => said,
+        let message = match key.parse_values(given.iter().copied()) {
+            Err(message) => message,
             Ok(values) => match key.encode_with(&values, &SaltGenerator::seeded(0)) {
                 Err(error) => error.to_string(),
                 Ok(_) => anyhow::bail!("the key of {} is not refused", given.join(" ")),
             },
         };
-        self.statement(format!("halite key encode {}", given.join(" ")), vec![said.clone()]);
-        Ok(said)
+        self.statement(format!("halite key encode {}", given.join(" ")), vec![message.clone()]);
+        Ok(message)
     }
 
     /// Writes puts in batches and returns their number. The puts are not shown; the text of the
@@ -202,8 +202,8 @@ pub(crate) fn encode_keys<'v, const N: usize>(
 }
 
 /// Returns the skew of keys between split keys, in windows of `window` writes.
-pub(crate) fn skew_for_keys(keys: &[Bytes], borders: &[Bytes], window: usize) -> Skew {
-    Skew::from_keys(keys.iter().map(|key| &key[..]), borders, window)
+pub(crate) fn skew_for_keys(keys: &[Bytes], boundaries: &[Bytes], window: usize) -> Skew {
+    Skew::from_keys(keys.iter().map(|key| &key[..]), boundaries, window)
 }
 
 /// Returns a field by name.

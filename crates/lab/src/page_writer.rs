@@ -42,13 +42,13 @@ impl PageWriter {
             _ => {}
         }
         let seed = page.id.bytes().fold(0, |seed: u64, byte| seed * 256 + u64::from(byte));
-        let (elements, tables, said) = (Vec::new(), Vec::new(), Vec::new());
+        let (elements, tables, shown_rules) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Self {
             cluster: cluster.clone(),
             page,
             elements,
             tables,
-            shown_rules: said,
+            shown_rules,
             rng: fastrand::Rng::with_seed(seed),
         })
     }
@@ -82,7 +82,7 @@ impl PageWriter {
     pub(crate) fn has_paragraph(&self, text: &str) -> bool {
         self.elements
             .iter()
-            .any(|element| matches!(element, Element::Paragraph(said) if said == text))
+            .any(|element| matches!(element, Element::Paragraph(paragraph) if paragraph == text))
     }
 
     /// Verifies a claim: appends it to the page if it holds, and fails the page if it does not.
@@ -418,7 +418,7 @@ impl PageWriter {
         match of_right.iter().find(by) {
             None => Ok(()),
             Some(finding) => {
-                bail!("lint says {rule} of what is said to be right: {}", finding.message)
+                bail!("lint says {rule} of a right key or query: {}", finding.message)
             }
         }
     }
@@ -453,7 +453,7 @@ impl PageWriter {
         self.drop_table(&full)?;
         let keys: Vec<&[u8]> = splits.iter().map(|split| &split[..]).collect();
         self.cluster.create_table(descriptor, &keys)?;
-        let table = self.cluster.table(&full.to_string())?;
+        let table = self.cluster.table(&full)?;
         self.tables.push(full);
         Ok(LabTable { name: name.to_owned(), table, splits })
     }
@@ -500,7 +500,7 @@ impl PageWriter {
             bail!("it has no part {missing:?}");
         }
         if let Some(silent) =
-            self.page.rules.iter().find(|rule| !self.shown_rules.iter().any(|said| said == *rule))
+            self.page.rules.iter().find(|rule| !self.shown_rules.iter().any(|shown| shown == *rule))
         {
             bail!("it does not show that lint says {silent}");
         }
@@ -509,7 +509,7 @@ impl PageWriter {
         ensure!(claims > 0, "it claims nothing, so nothing of it is tested");
         ensure!(
             self.page.kind() != PageKind::Mistake || claims > 1,
-            "a mistake claims what goes wrong, and that it is mended"
+            "a mistake claims what goes wrong, and that it is fixed"
         );
         let title = |id: &&'static str| {
             find_page(id)
@@ -538,12 +538,12 @@ pub(crate) fn plan_with(
 }
 
 /// Returns `halite key explain device_id=s1 --limit 3`.
-pub(crate) fn key_command(what: &str, conditions: &[&str], limit: Option<usize>) -> String {
+pub(crate) fn key_command(subcommand: &str, conditions: &[&str], limit: Option<usize>) -> String {
     let words = conditions
         .iter()
         .map(|&condition| condition.to_owned())
         .chain(limit.map(|rows| format!("--limit {rows}")));
-    std::iter::once(format!("halite key {what}")).chain(words).collect::<Vec<_>>().join(" ")
+    std::iter::once(format!("halite key {subcommand}")).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the only `CREATE TABLE` of a text.

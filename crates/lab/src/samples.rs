@@ -79,9 +79,9 @@ mod tests {
 
     #[test]
     fn split_key_is_first_key_of_its_region() {
-        let borders = digit_boundaries();
+        let boundaries = digit_boundaries();
         assert_eq!(
-            [&b"0zz"[..], b"1", b"99", b"~"].map(|key| region_for_key(key, &borders)),
+            [&b"0zz"[..], b"1", b"99", b"~"].map(|key| region_for_key(key, &boundaries)),
             [0, 1, 9, 9]
         );
     }

@@ -148,29 +148,29 @@ impl ScanSpec {
 
     /// Returns the options in shell syntax: `, {STARTROW => 'a', LIMIT => 3}`; empty for all rows.
     pub(crate) fn options(&self) -> String {
-        let mut said = Vec::new();
+        let mut parts = Vec::new();
         if !self.columns.is_empty() {
             let columns: Vec<_> = self
                 .columns
                 .iter()
                 .map(|(family, qualifier)| column_name(family, qualifier.as_ref()))
                 .collect();
-            said.push(format!("COLUMNS => [{}]", columns.join(", ")));
+            parts.push(format!("COLUMNS => [{}]", columns.join(", ")));
         }
         for (name, key) in
             [("ROWPREFIXFILTER", &self.prefix), ("STARTROW", &self.start), ("STOPROW", &self.stop)]
         {
-            said.extend(key.as_ref().map(|key| format!("{name} => {}", quoted(key))));
+            parts.extend(key.as_ref().map(|key| format!("{name} => {}", quoted(key))));
         }
-        said.extend(
+        parts.extend(
             self.times.map(|times| format!("TIMERANGE => [{}, {}]", times.min(), times.max())),
         );
-        said.extend(self.filter.as_ref().map(|(text, _)| format!("FILTER => \"{text}\"")));
-        said.extend(self.versions.map(|versions| format!("VERSIONS => {versions}")));
-        said.extend(self.reversed.then(|| "REVERSED => true".to_owned()));
-        said.extend(self.raw.then(|| "RAW => true".to_owned()));
-        said.extend(self.limit.map(|rows| format!("LIMIT => {rows}")));
-        if said.is_empty() { String::new() } else { format!(", {{{}}}", said.join(", ")) }
+        parts.extend(self.filter.as_ref().map(|(text, _)| format!("FILTER => \"{text}\"")));
+        parts.extend(self.versions.map(|versions| format!("VERSIONS => {versions}")));
+        parts.extend(self.reversed.then(|| "REVERSED => true".to_owned()));
+        parts.extend(self.raw.then(|| "RAW => true".to_owned()));
+        parts.extend(self.limit.map(|rows| format!("LIMIT => {rows}")));
+        if parts.is_empty() { String::new() } else { format!(", {{{}}}", parts.join(", ")) }
     }
 }
 

@@ -33,16 +33,16 @@ pub(crate) fn create(table: &str, families: &[&str], splits: &[Bytes]) -> String
     );
     if !splits.is_empty() {
         let mut columns = 0;
-        let fits = |border: &String| {
-            columns += border.len();
-            columns == border.len() || columns <= MAX_COLUMNS
+        let fits = |boundary: &String| {
+            columns += boundary.len();
+            columns == boundary.len() || columns <= MAX_COLUMNS
         };
-        let mut borders: Vec<_> =
+        let mut boundaries: Vec<_> =
             splits.iter().take(MAX_SPLITS).map(|key| quoted(key)).take_while(fits).collect();
-        if splits.len() > borders.len() {
-            borders.push(format!("... {} in all", splits.len()));
+        if splits.len() > boundaries.len() {
+            boundaries.push(format!("... {} in all", splits.len()));
         }
-        let _ = write!(words, ", SPLITS => [{}]", borders.join(", "));
+        let _ = write!(words, ", SPLITS => [{}]", boundaries.join(", "));
     }
     words
 }
@@ -57,9 +57,9 @@ pub(crate) fn create_families(table: &str, families: &[FamilyDescriptor]) -> Str
         }
     };
     let described = |family: &FamilyDescriptor| {
-        let mut said = String::new();
+        let mut options = String::new();
         for (name, of) in &family.attributes {
-            let _ = write!(said, ", {name} => {}", value(of));
+            let _ = write!(options, ", {name} => {}", value(of));
         }
         if !family.configuration.is_empty() {
             let settings: Vec<_> = family
@@ -67,9 +67,9 @@ pub(crate) fn create_families(table: &str, families: &[FamilyDescriptor]) -> Str
                 .iter()
                 .map(|(name, of)| format!("'{name}' => {}", value(of)))
                 .collect();
-            let _ = write!(said, ", CONFIGURATION => {{{}}}", settings.join(", "));
+            let _ = write!(options, ", CONFIGURATION => {{{}}}", settings.join(", "));
         }
-        format!("{{NAME => {}{said}}}", quoted(family.name()))
+        format!("{{NAME => {}{options}}}", quoted(family.name()))
     };
     let families: Vec<_> = families.iter().map(described).collect();
     format!("create {}, {}", quoted(table.as_bytes()), families.join(", "))

@@ -266,10 +266,10 @@ impl PageWriter {
     ) -> anyhow::Result<halite::Error> {
         let statement = statement.into();
         let Err(error) = result else { anyhow::bail!("this is not refused: {statement}") };
-        let said = error.to_string();
+        let message = error.to_string();
         self.statement(
             statement,
-            vec![format!("ERROR: {}", said.lines().next().unwrap_or_default())],
+            vec![format!("ERROR: {}", message.lines().next().unwrap_or_default())],
         );
         Ok(error)
     }

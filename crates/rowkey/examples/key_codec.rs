@@ -17,13 +17,13 @@ const ROUNDS: u32 = 60;
 const TIMES: u32 = 20_000;
 
 /// Prints the time of the fastest of many rounds: other load makes rounds slower, never faster.
-fn measure(what: &str, mut work: impl FnMut()) {
+fn measure(name: &str, mut work: impl FnMut()) {
     let round = |_| {
         let began = Instant::now();
         (0..TIMES).for_each(|_| work());
         began.elapsed().as_secs_f64() * 1e9 / f64::from(TIMES)
     };
-    println!("{what:<52}{:>8.1} ns", (0..ROUNDS).map(round).fold(f64::MAX, f64::min));
+    println!("{name:<52}{:>8.1} ns", (0..ROUNDS).map(round).fold(f64::MAX, f64::min));
 }
 
 /// Returns the schema of `(SALT(16 BY device), device STRING, channel U32, ts TIMESTAMP DESC)`.

@@ -37,6 +37,8 @@ impl KeySchema {
     ///
     /// # Errors
     /// Values that cannot be encoded, and the first position at which their key differs.
+    // Hidden, for inferred schemas in `halite-rowkey-tools`; others use `check_key`.
+    #[doc(hidden)]
     pub fn check_encoding(
         &self,
         key: &[u8],

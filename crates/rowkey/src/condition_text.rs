@@ -417,14 +417,14 @@ mod tests {
             query.conditions[1].predicate,
             Predicate::Range { low: Bound::Unbounded, high: Bound::Excluded(late) }
         );
-        for (text, wanted) in [
+        for (text, expected) in [
             ("device=1", "has no field device; its fields are device_id, ts"),
             ("ts=soon", "ts: "),
             ("ts=2024*", "only text"),
             ("ts", "a condition is"),
         ] {
             let error = KeyQuery::all().with_condition(&key, text).unwrap_err();
-            assert!(error.contains(wanted), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
         assert!(key.parse_values(["ts"]).unwrap_err().contains("FIELD=VALUE"));
     }
@@ -437,7 +437,7 @@ mod tests {
                 .with_condition(&key, text)
                 .map(|query| query.conditions[0].predicate.clone())
         };
-        for (text, wanted) in [
+        for (text, expected) in [
             ("name='a OR b'", "a OR b"),
             ("name='*a'", "*a"),
             ("name='it''s, all..'", "it's, all.."),
@@ -445,7 +445,7 @@ mod tests {
             ("name='null'", "null"),
             ("name=''", ""),
         ] {
-            assert_eq!(test(text), Ok(Predicate::Equals(wanted.into())), "{text}");
+            assert_eq!(test(text), Ok(Predicate::Equals(expected.into())), "{text}");
         }
         assert_eq!(test("name='a b'*"), Ok(Predicate::Prefix(Bytes::from_static(b"a b"))));
         assert_eq!(test("name='a,b',c"), Ok(Predicate::In(vec!["a,b".into(), "c".into()])));
@@ -514,11 +514,11 @@ mod tests {
         assert_eq!(pieces("a=it's n=1").unwrap(), ["a=it's", "n=1"]);
         assert!(pieces("a='x n=1").unwrap_err().contains("the quote has no end"));
         let key: KeySchema = "(a STRING, n U8 NULLABLE)".parse().unwrap();
-        for (wrong, wanted) in
+        for (wrong, expected) in
             [("a=", "empty text is ''"), ("a=x*", "only a prefix"), ("a=?", "is a placeholder")]
         {
             let error = key.parse_values([wrong]).unwrap_err();
-            assert!(error.starts_with("a: ") && error.contains(wanted), "{error}");
+            assert!(error.starts_with("a: ") && error.contains(expected), "{error}");
         }
         assert_eq!(key.parse_values(["a=''"]), Ok(vec!["".into(), Value::Null]));
     }
@@ -528,7 +528,7 @@ mod tests {
     #[test]
     fn misleading_conditions_are_rejected_with_a_fix() {
         let key: KeySchema = "(name STRING, ts TIMESTAMP DESC)".parse().unwrap();
-        for (text, wanted) in [
+        for (text, expected) in [
             ("name=a OR b", "one of several values is FIELD=A,B"),
             ("name=*a", "only a prefix can be matched"),
             ("name=a*b", "only a prefix"),
@@ -553,7 +553,7 @@ mod tests {
                 .with_condition(&key, text)
                 .map(|query| query.conditions)
                 .unwrap_err();
-            assert!(error.contains(wanted), "{text}: {error}");
+            assert!(error.contains(expected), "{text}: {error}");
         }
         assert!(
             key.parse_values(["name=a", "name=b"]).unwrap_err().contains("name is given twice")

@@ -27,7 +27,7 @@ pub enum KeyErrorKind {
     /// Encoding: the value is not of the field's type, or outside its range or width.
     WrongType {
         /// Type, as declared.
-        wanted: String,
+        expected: String,
         /// Kind of the value.
         given: &'static str,
     },
@@ -83,8 +83,8 @@ impl fmt::Display for KeyError {
             KeyErrorKind::WrongCount { fields, values } => {
                 write!(out, "the key has {fields} fields, and {values} values were given")
             }
-            KeyErrorKind::WrongType { wanted, given } => {
-                write!(out, "a value of type {wanted} is wanted, and {given} was given")
+            KeyErrorKind::WrongType { expected, given } => {
+                write!(out, "a value of type {expected} is wanted, and {given} was given")
             }
             KeyErrorKind::Null => out.write_str("the value is null, and the field is not NULLABLE"),
             KeyErrorKind::Delimiter(delimiter) => {
@@ -101,7 +101,9 @@ impl fmt::Display for KeyError {
                 write!(out, "the text does not match '{pattern}', as {field} is declared to")
             }
             KeyErrorKind::NotInDictionary => out.write_str("the dictionary has no such value"),
-            KeyErrorKind::Unsupported(what) | KeyErrorKind::Malformed(what) => out.write_str(what),
+            KeyErrorKind::Unsupported(reason) | KeyErrorKind::Malformed(reason) => {
+                out.write_str(reason)
+            }
             KeyErrorKind::Length(0) => out.write_str("the key would be empty"),
             KeyErrorKind::Length(bytes) => {
                 write!(out, "the key would have {bytes} bytes, and a row key has at most 32767")

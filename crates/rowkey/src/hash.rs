@@ -59,7 +59,7 @@ impl<'a> Input<'a> {
 /// Returns the salt below `count`. `None` if `count` is 0, if the function generates salts, or if
 /// it computes the remainder of a value that is not an integer.
 #[inline]
-pub fn salt(function: HashFunction, input: Input<'_>, count: u32) -> Option<u32> {
+pub(crate) fn salt(function: HashFunction, input: Input<'_>, count: u32) -> Option<u32> {
     match function {
         _ if count == 0 => None,
         // This is the most frequent function, and a division of 128 bits is slow.

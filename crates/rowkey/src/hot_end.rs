@@ -9,7 +9,7 @@ use crate::schema::{Field, FieldId, HashFunction, KeySchema, Order, Segment, Seg
 
 /// Proposed number of salts: more than the region servers of most clusters, and a multiple of most
 /// server counts.
-pub const PROPOSED_SALTS: u32 = 16;
+const PROPOSED_SALTS: u32 = 16;
 
 /// Reason why later rows have greater values of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

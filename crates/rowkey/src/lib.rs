@@ -13,8 +13,10 @@ pub mod codec;
 mod condition_text;
 pub mod dictionary;
 pub mod error;
-pub mod hash;
-pub mod hot_end;
+mod hash;
+mod hot_end;
+#[doc(hidden)]
+pub mod internals;
 pub mod language;
 pub mod literal;
 mod mistake;

@@ -103,8 +103,8 @@ fn rounded(text: &str, value: &Value<'_>) -> Option<f64> {
         _ => return None,
     };
     // Up to this limit a float that is an integer is printed with all its digits.
-    let wanted: i128 = text.parse().ok()?;
-    (format!("{near:.0}").parse() != Ok(wanted)).then_some(near)
+    let exact: i128 = text.parse().ok()?;
+    (format!("{near:.0}").parse() != Ok(exact)).then_some(near)
 }
 
 /// Returns `true` for a number other than `inf` or `NaN`: a number that is too large for its type
@@ -366,9 +366,9 @@ mod tests {
             ),
             (FieldType::Ipv4, "10.0.0.256", "10.0.0.1"),
         ];
-        for (ty, text, wanted) in bad {
+        for (ty, text, expected) in bad {
             let said = ty.parse(text).unwrap_err();
-            assert!(said.contains(wanted), "{ty} {text}: {said}");
+            assert!(said.contains(expected), "{ty} {text}: {said}");
         }
     }
 

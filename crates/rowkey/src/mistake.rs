@@ -42,7 +42,7 @@ impl KeySchema {
         let values: Vec<Value<'_>> = decoded.values().to_vec();
         let again = self.encode_with(&values, helper).ok()?;
         let found = &key[self.split_segments(key).ok()?.get(at)?.clone()];
-        let wanted = &again[self.split_segments(&again).ok()?.get(at)?.clone()];
+        let computed = &again[self.split_segments(&again).ok()?.get(at)?.clone()];
         let hexadecimal = halite_types::key::to_hex;
         let shown = |field: &usize| {
             format!(
@@ -60,7 +60,7 @@ impl KeySchema {
                     )
                 };
                 let by: Vec<_> = self.hashed_fields(at).iter().map(shown).collect();
-                format!("the salt is {}, and {} has {}", salt(found), by.join(", "), salt(wanted))
+                format!("the salt is {}, and {} has {}", salt(found), by.join(", "), salt(computed))
             }
             SegmentKind::Hash { .. } => {
                 let by: Vec<_> = self.hashed_fields(at).iter().map(shown).collect();
@@ -68,13 +68,13 @@ impl KeySchema {
                     "the hash is x'{}', and {} has x'{}'",
                     hexadecimal(found),
                     by.join(", "),
-                    hexadecimal(wanted)
+                    hexadecimal(computed)
                 )
             }
             _ => format!(
                 "it is x'{}', and x'{}' is expected",
                 hexadecimal(found),
-                hexadecimal(wanted)
+                hexadecimal(computed)
             ),
         })
     }

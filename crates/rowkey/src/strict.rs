@@ -104,13 +104,13 @@ mod tests {
 
     #[test]
     fn strict_table_without_valid_key_is_rejected() {
-        for (strict, key, wanted) in [
+        for (strict, key, expected) in [
             ("yes", Some("(a STRING)"), "give true or false"),
             ("true", None, "declares no ROW_KEY"),
             ("true", Some("(a STRNG)"), "cannot be read"),
         ] {
             let table = table(Some(strict), key);
-            assert!(StrictKeys.check_table(&table).unwrap_err().to_string().contains(wanted));
+            assert!(StrictKeys.check_table(&table).unwrap_err().to_string().contains(expected));
             assert!(
                 StrictKeys.for_table(&table).unwrap().check(b"a").is_err(),
                 "it refuses every row until it is put right"

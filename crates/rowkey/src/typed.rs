@@ -46,8 +46,8 @@ pub trait FromValue<'k>: Sized {
     fn from_value(value: Value<'k>) -> std::result::Result<Self, KeyErrorKind>;
 }
 
-fn wrong(wanted: &str, given: &Value<'_>) -> KeyErrorKind {
-    KeyErrorKind::WrongType { wanted: wanted.to_owned(), given: given.kind_name() }
+fn wrong(expected: &str, given: &Value<'_>) -> KeyErrorKind {
+    KeyErrorKind::WrongType { expected: expected.to_owned(), given: given.kind_name() }
 }
 
 macro_rules! integers {
@@ -159,13 +159,13 @@ const NOT_BORROWED: KeyErrorKind = KeyErrorKind::Unsupported(
 );
 
 macro_rules! from_texts {
-    ($kind:ident, $borrowed:ty, $owned:ty, $what:literal) => {
+    ($kind:ident, $borrowed:ty, $owned:ty, $type_name:literal) => {
         impl<'k> FromValue<'k> for &'k $borrowed {
             fn from_value(value: Value<'k>) -> std::result::Result<Self, KeyErrorKind> {
                 match value {
                     Value::$kind(Cow::Borrowed(value)) => Ok(value),
                     Value::$kind(Cow::Owned(_)) => Err(NOT_BORROWED),
-                    other => Err(wrong($what, &other)),
+                    other => Err(wrong($type_name, &other)),
                 }
             }
         }
@@ -173,7 +173,7 @@ macro_rules! from_texts {
             fn from_value(value: Value<'k>) -> std::result::Result<Self, KeyErrorKind> {
                 match value {
                     Value::$kind(value) => Ok(value),
-                    other => Err(wrong($what, &other)),
+                    other => Err(wrong($type_name, &other)),
                 }
             }
         }

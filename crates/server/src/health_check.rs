@@ -181,7 +181,7 @@ mod tests {
         };
         let panicked = |health: &mut Health| {
             (health.panics, health.last_panic) =
-                (2, Some(Error::new(ErrorKind::Stopped, "condensing")));
+                (2, Some(Error::new(ErrorKind::Stopped, "flushing")));
         };
         assert!(look(&|_| {}).is_empty());
         assert_eq!(
@@ -196,7 +196,7 @@ mod tests {
             look(&|_| {}),
             ["INFO the store takes writes again", "INFO a flush has succeeded again"]
         );
-        assert_eq!(look(&panicked), ["ERROR 2 panics since the last look, the newest: condensing"]);
+        assert_eq!(look(&panicked), ["ERROR 2 panics since the last look, the newest: flushing"]);
         assert!(look(&panicked).is_empty());
         let stopped = |health: &mut Health| {
             panicked(health);

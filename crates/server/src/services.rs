@@ -52,7 +52,7 @@ impl Services {
             tracing::error!(
                 "quotas are not in force, since hbase:quota cannot be read: {error}; enable the \
                  table if it is disabled, and if it has been altered disable and drop it; the next \
-                 start reads it, or makes it anew"
+                 start reads it, or creates it again"
             );
         }
         Ok(Self {

@@ -19,6 +19,7 @@ pub mod rng;
 pub mod row;
 pub mod row_check;
 pub mod schema;
+pub mod server_name;
 pub mod snapshot;
 pub mod status;
 pub mod suggest;
@@ -42,6 +43,7 @@ pub use schema::{
     Attributes, BloomType, FamilyDescriptor, KeepDeletedCells, RegionInfo, TableDescriptor,
     TableName,
 };
+pub use server_name::ServerName;
 pub use snapshot::{SnapshotDescriptor, SnapshotType};
 pub use status::{ClusterStatus, CompactionState, RegionLoad};
 pub use table::{

@@ -5,20 +5,22 @@ const MAX_MISSPELLED_LETTERS: usize = 2;
 
 /// Returns the known name with the fewest changed, missing, added or swapped letters, if that
 /// number is small for its length; else the only one that `name` abbreviates, as `zk-port` does
-/// `zookeeper-port`.
+/// `zookeeper-port`, and `compress` does `compression`. A known name may be listed several times.
 pub fn closest_match<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let wanted = name.to_lowercase();
-    let known: Vec<&str> = known.collect();
+    let lower_name = name.to_lowercase();
+    let mut known: Vec<&str> = known.collect();
+    known.sort_unstable();
+    known.dedup();
     let (distance, best) = known
         .iter()
-        .map(|candidate| (distance(&wanted, &candidate.to_lowercase()), *candidate))
+        .map(|candidate| (distance(&lower_name, &candidate.to_lowercase()), *candidate))
         .min()?;
     let length = name.chars().count();
     if length > 1 && distance <= (length / 4).max(1) {
         return Some(best);
     }
     let mut long_forms =
-        known.into_iter().filter(|candidate| abbreviates(&wanted, &candidate.to_lowercase()));
+        known.into_iter().filter(|candidate| abbreviates(&lower_name, &candidate.to_lowercase()));
     long_forms.next().filter(|_| long_forms.next().is_none())
 }
 
@@ -33,15 +35,20 @@ pub fn misspelled<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Optio
         .map(|(_, known)| known)
 }
 
-/// Returns whether `short` has the words of `long`, at least two, each by its first letter and
-/// some of the others in order.
+/// Fewest letters of a single word that abbreviate a longer one.
+const MIN_PREFIX_LETTERS: usize = 3;
+
+/// Returns whether `short` has the words of `long`: several, each by its first letter and some of
+/// the others in order, or a single one by its first letters.
 fn abbreviates(short: &str, long: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         text.split(|letter: char| !letter.is_alphanumeric()).map(str::to_owned).collect()
     };
     let (short, long) = (words(short), words(long));
-    short.len() > 1
-        && short.len() == long.len()
+    if let ([short], [long]) = (&short[..], &long[..]) {
+        return short.chars().count() >= MIN_PREFIX_LETTERS && long.starts_with(short);
+    }
+    short.len() == long.len()
         && short.iter().zip(&long).all(|(short, long)| {
             let mut letters = long.chars();
             short.chars().next().is_some_and(|first| long.starts_with(first))
@@ -106,5 +113,13 @@ mod tests {
             (Some("zookeeper-port"), Some("master-port"))
         );
         assert_eq!((find("z-p"), find("port"), find("kz-port")), (None, None, None));
+    }
+
+    #[test]
+    fn first_letters_of_one_word_find_it() {
+        let constants = ["COMPRESSION", "BLOOMFILTER", "COMPRESSION", "BLOCKSIZE", "BLOCKCACHE"];
+        let find = |name| closest_match(name, constants.into_iter());
+        assert_eq!((find("COMPRESS"), find("BLOOM")), (Some("COMPRESSION"), Some("BLOOMFILTER")));
+        assert_eq!((find("BLOCK"), find("CO"), find("FILTER")), (None, None, None));
     }
 }

@@ -12,7 +12,7 @@
 //! ```
 //! Only files below `HALITE_TORTURE_DATA` count. Reads never fail.
 #![cfg(target_os = "linux")]
-#![expect(unsafe_code, reason = "it stands in for functions of the C library")]
+#![expect(unsafe_code, reason = "it replaces functions of the C library")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;

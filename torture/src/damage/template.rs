@@ -212,7 +212,7 @@ impl TemplateBuilder {
                 self.store.create_snapshot(SnapshotDescriptor::new(snapshot.clone(), of))?;
                 if self.rng.bool() {
                     let clone = format!("clone-{snapshot}");
-                    self.store.clone_snapshot(&snapshot, &clone.parse()?)?;
+                    self.store.clone_snapshot(&snapshot, &clone)?;
                     let of_clone = self.written.iter().filter(|written| written.0 == name);
                     let of_clone: Vec<Written> = of_clone
                         .cloned()
@@ -250,7 +250,7 @@ pub(super) fn content(store: &Store) -> Result<Content> {
 pub(super) fn snapshots(store: &Store) -> Result<BTreeMap<String, Vec<Cell>>> {
     let clone = |name: String| {
         let table = format!("{CLONE_PREFIX}{name}");
-        store.clone_snapshot(&name, &table.parse()?)?;
+        store.clone_snapshot(&name, &table)?;
         cells(store, &table, Scan::all().all_versions()).map(|cells| (name, cells))
     };
     store.list_snapshots()?.into_iter().map(|snapshot| clone(snapshot.name)).collect()

@@ -313,7 +313,7 @@ impl Judge {
     /// Writes to the store, closes it and opens it again; correct data must stay correct.
     fn continue_after_opening(&mut self, store: Store) {
         let Some(table) =
-            self.template.content.keys().find(|name| store.table(name).is_ok()).cloned()
+            self.template.content.keys().find(|name| store.table(name.as_str()).is_ok()).cloned()
         else {
             return;
         };

@@ -1,7 +1,7 @@
 //! Allowed dependencies between our crates, which form layers.
 
 use super::finding::Finding;
-use super::manifest::{dependencies, package_name};
+use super::manifest::{Dependency, dependencies, package_name};
 use super::tree::Tree;
 
 /// The crates of ours that one crate may depend on.
@@ -117,17 +117,57 @@ fn check_against(allowed: &[Edges], tree: &Tree) -> Vec<Finding> {
             ));
             continue;
         };
-        for found in dependencies(text) {
+        let dependencies = dependencies(text);
+        for found in &dependencies {
             let ours = packages.iter().any(|(_, _, package)| *package == found.name);
             if ours && let Some(fix) = may.forbid(found.name, found.is_for_tests) {
                 findings.push(Finding::new(path, found.line, fix));
             }
         }
+        let line = table_line(tree, name);
+        findings.extend(
+            may.unused(&dependencies).into_iter().map(|fix| Finding::new(THIS_FILE, line, fix)),
+        );
     }
+    let is_package = |edges: &&Edges| packages.iter().any(|(_, _, name)| *name == edges.package);
+    findings.extend(allowed.iter().filter(|edges| !is_package(edges)).map(|edges| {
+        let fix = format!("there is no package {}: delete its entry", edges.package);
+        Finding::new(THIS_FILE, table_line(tree, edges.package), fix)
+    }));
     findings
 }
 
+/// Returns the line of the table at which the entry of a package begins.
+fn table_line(tree: &Tree, package: &str) -> usize {
+    let text = tree.text(THIS_FILE).unwrap_or_default();
+    let in_one_line = format!("edges(\"{package}\",");
+    let in_lines = format!("\"{package}\",");
+    let mut before = "";
+    for (index, line) in text.lines().map(str::trim).enumerate() {
+        if line.starts_with(&in_one_line) || (before == "edges(" && line == in_lines) {
+            return index + 1;
+        }
+        before = line;
+    }
+    1
+}
+
 impl Edges {
+    /// Returns what to do about the allowed edges that no dependency uses.
+    fn unused(&self, dependencies: &[Dependency]) -> Vec<String> {
+        let name = self.package;
+        // An edge of the tests that the product uses has a finding of its own.
+        let is_used = |to: &str, for_tests: bool| {
+            dependencies.iter().any(|it| it.name == to && (for_tests || !it.is_for_tests))
+        };
+        let product = self.product.iter().filter(|to| !is_used(to, false));
+        let product = product.map(|to| format!("{name} does not depend on {to}: delete the edge"));
+        let tests = self.tests.iter().filter(|to| !is_used(to, true));
+        let tests =
+            tests.map(|to| format!("the tests of {name} do not depend on {to}: delete the edge"));
+        product.chain(tests).collect()
+    }
+
     /// Returns what to do about a dependency that the table does not allow.
     fn forbid(&self, dependency: &str, is_for_tests: bool) -> Option<String> {
         let name = self.package;
@@ -185,6 +225,29 @@ mod tests {
             [
                 "crates/engine/Cargo.toml:4: only the tests of engine may use types: list it in dev-dependencies"
             ]
+        );
+    }
+
+    #[test]
+    fn unused_edges_are_reported_at_their_entry() {
+        let engine = "[package]\nname = \"engine\"\n[dev-dependencies]\ntypes.workspace = true\n";
+        let table = "const ALLOWED: &[Edges] = &[\n    edges(\"types\", &[], &[]),\n    edges(\n        \
+                     \"engine\",\n        &[\"types\"],\n        &[\"wire\"],\n    ),\n];\n";
+        let files = [TYPES, ("crates/engine/Cargo.toml", engine), (THIS_FILE, table)];
+        let allowed = [edges("types", &[], &[]), edges("engine", &["types"], &["wire"])];
+        assert_eq!(
+            lines(&check_against(&allowed, &Tree::from_files(&files))),
+            [
+                format!("{THIS_FILE}:4: engine does not depend on types: delete the edge"),
+                format!(
+                    "{THIS_FILE}:4: the tests of engine do not depend on wire: delete the edge"
+                ),
+            ]
+        );
+        let allowed = [edges("types", &[], &[]), edges("engine", &["types"], &[])];
+        assert_eq!(
+            lines(&check_against(&allowed, &Tree::from_files(&[TYPES, (THIS_FILE, table)]))),
+            [format!("{THIS_FILE}:4: there is no package engine: delete its entry")]
         );
     }
 

@@ -1,8 +1,8 @@
-//! Words and marks of a Rust source, without comments, texts and lifetimes.
+//! Words and marks of a Rust source, without comments, texts and lifetimes; and its texts.
 
 use super::phrase::is_part_of_name;
 
-/// Word or mark of a source, with its line number from 1.
+/// Word, mark or text of a source, with its line number from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tidy) struct Token<'a> {
     pub(in crate::tidy) text: &'a str,
@@ -11,51 +11,68 @@ pub(in crate::tidy) struct Token<'a> {
 
 /// Divides a source into words, `::` and single marks.
 pub(in crate::tidy) fn tokens(source: &str) -> Vec<Token<'_>> {
-    let mut tokens = Vec::new();
+    pieces_of(source, Kind::Code)
+}
+
+/// Returns the texts of a source, each with its prefix and its quotes.
+pub(in crate::tidy) fn texts(source: &str) -> Vec<Token<'_>> {
+    pieces_of(source, Kind::Text)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Code,
+    /// String, byte string or C string.
+    Text,
+    /// Space, comment, character or lifetime.
+    Other,
+}
+
+fn pieces_of(source: &str, wanted_kind: Kind) -> Vec<Token<'_>> {
+    let mut pieces = Vec::new();
     let mut rest = source;
     let mut line = 1;
     while let Some(first) = rest.chars().next() {
-        let length = skipped(rest).unwrap_or_else(|| {
-            let length = token_length(rest, first);
-            tokens.push(Token { text: &rest[..length], line });
-            length
-        });
-        line += rest[..length].matches('\n').count();
-        rest = &rest[length..];
+        let (kind, length) = first_piece(rest, first);
+        let (piece, after) = rest.split_at(length);
+        if kind == wanted_kind {
+            pieces.push(Token { text: piece, line });
+        }
+        line += piece.matches('\n').count();
+        rest = after;
     }
-    tokens
+    pieces
 }
 
-/// Returns the length of the space, comment, text or lifetime at the start, if there is one.
-fn skipped(rest: &str) -> Option<usize> {
-    let first = rest.chars().next()?;
+/// Returns the kind and the length of what the source begins with.
+fn first_piece(rest: &str, first: char) -> (Kind, usize) {
     if first.is_whitespace() {
-        return Some(first.len_utf8());
+        return (Kind::Other, first.len_utf8());
     }
     if rest.starts_with("//") {
-        return Some(rest.find('\n').unwrap_or(rest.len()));
+        return (Kind::Other, rest.find('\n').unwrap_or(rest.len()));
     }
     if rest.starts_with("/*") {
-        return Some(block_comment(rest));
+        return (Kind::Other, block_comment(rest));
     }
-    let text = rest.trim_start_matches(['b', 'c']);
-    let prefix = rest.len() - text.len();
-    if prefix <= 1 && text.starts_with('"') {
-        return Some(prefix + quoted(text, '"'));
+    let literal = rest.trim_start_matches(['b', 'c']);
+    let prefix = rest.len() - literal.len();
+    if prefix <= 1 && literal.starts_with('"') {
+        return (Kind::Text, prefix + quoted(literal, '"'));
     }
-    if prefix <= 1 && text.starts_with('r') {
-        let marks = text[1..].bytes().take_while(|byte| *byte == b'#').count();
-        if text[1 + marks..].starts_with('"') {
+    if prefix <= 1 && literal.starts_with('r') {
+        let marks = literal[1..].bytes().take_while(|byte| *byte == b'#').count();
+        if literal[1 + marks..].starts_with('"') {
             let end = format!("\"{}", "#".repeat(marks));
-            let body = &text[2 + marks..];
+            let body = &literal[2 + marks..];
             let length = body.find(&end).map_or(body.len(), |at| at + end.len());
-            return Some(prefix + 2 + marks + length);
+            return (Kind::Text, prefix + 2 + marks + length);
         }
     }
-    if prefix <= 1 && text.starts_with('\'') {
-        return Some(prefix + letter_or_lifetime(text));
+    if prefix <= 1 && literal.starts_with('\'') {
+        return (Kind::Other, prefix + letter_or_lifetime(literal));
     }
-    None
+    (Kind::Code, token_length(rest, first))
 }
 
 fn block_comment(rest: &str) -> usize {
@@ -114,7 +131,7 @@ fn token_length(rest: &str, first: char) -> usize {
 mod tests {
     use super::*;
 
-    fn texts(source: &str) -> Vec<&str> {
+    fn words(source: &str) -> Vec<&str> {
         tokens(source).iter().map(|token| token.text).collect()
     }
 
@@ -122,12 +139,19 @@ mod tests {
     fn only_code_gives_tokens() {
         let source =
             "a::b // c\n/* d /* e */ f */ \"g \\\" h\" b\"i\" r#\"j \" k\"# '\\'' 'l' b'm' &'n o";
-        assert_eq!(texts(source), ["a", "::", "b", "&", "o"]);
+        assert_eq!(words(source), ["a", "::", "b", "&", "o"]);
     }
 
     #[test]
     fn words_that_begin_like_a_text_are_words() {
-        assert_eq!(texts("bc b r rb raw: r"), ["bc", "b", "r", "rb", "raw", ":", "r"]);
+        assert_eq!(words("bc b r rb raw: r"), ["bc", "b", "r", "rb", "raw", ":", "r"]);
+    }
+
+    #[test]
+    fn texts_have_their_prefixes_and_quotes() {
+        let source = "a \"b \\\" c\" // \"d\"\n'\"' b\"e\" r#\"f \" g\"# &'h i";
+        let found: Vec<_> = texts(source).iter().map(|text| (text.text, text.line)).collect();
+        assert_eq!(found, [("\"b \\\" c\"", 1), ("b\"e\"", 2), ("r#\"f \" g\"#", 2)]);
     }
 
     #[test]

@@ -1,17 +1,20 @@
-//! Prose of comments and Markdown: words with a plainer or more exact replacement, and line width.
+//! Prose of comments, texts and Markdown: words with a plainer or more exact replacement, and the
+//! width of comment lines.
 //!
 //! Inline code, code fences, test data and generated pages are not checked. A line that needs one
-//! of the words contains `tidy:allow-word`.
+//! of the words contains `tidy:allow-word`; for a text that is the line it begins in.
 
 use std::path::Path;
 
 use super::finding::Finding;
 use super::phrase::word_starts;
+use super::tokens::texts;
 use super::tree::Tree;
 
 /// Maximum columns of a comment line outside code fences and tables.
 const MAX_COLUMNS: usize = 100;
 const ALLOW: &str = "tidy:allow-word";
+const THIS_FILE: &str = "xtask/src/tidy/words.rs";
 
 /// Each phrase and its replacement. `*` matches the rest of a word.
 const WORDS: &[(&str, &str)] = &[
@@ -66,11 +69,52 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     };
     let files =
         tree.with_ending(".rs").chain(tree.with_ending(".md")).filter(|(path, _)| checked(path));
-    files.flat_map(|(path, text)| check_file(path, text)).collect()
+    let check_both =
+        |(path, text)| check_file(path, text).into_iter().chain(check_texts(path, text));
+    files.flat_map(check_both).collect()
+}
+
+/// Checks the texts of a Rust source. This file has the words in texts.
+fn check_texts(path: &str, source: &str) -> Vec<Finding> {
+    if !is_rust(path) || path == THIS_FILE {
+        return Vec::new();
+    }
+    let lines: Vec<&str> = source.lines().collect();
+    let is_allowed = |line: usize| lines.get(line - 1).is_some_and(|line| line.contains(ALLOW));
+    texts(source)
+        .into_iter()
+        .filter(|text| !is_allowed(text.line))
+        .filter_map(|text| {
+            let (phrase, instead) = find_phrase(&without_escapes(text.text))?;
+            let fix = format!("{phrase:?} in a text: write {instead}");
+            Some(Finding::new(path, text.line, fix))
+        })
+        .collect()
+}
+
+/// Returns a text with a space for each escape, and in one line where it is continued.
+fn without_escapes(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\\') {
+        plain.push_str(before);
+        let mut letters = after.chars();
+        if letters.next() == Some('\n') {
+            rest = letters.as_str().trim_start();
+        } else {
+            plain.push(' ');
+            rest = letters.as_str();
+        }
+    }
+    plain + rest
+}
+
+fn is_rust(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|extension| extension == "rs")
 }
 
 fn check_file(path: &str, text: &str) -> Vec<Finding> {
-    let is_rust = Path::new(path).extension().is_some_and(|extension| extension == "rs");
+    let is_rust = is_rust(path);
     let mut findings = Vec::new();
     let mut in_fence = false;
     for (index, line) in text.lines().enumerate() {
@@ -140,6 +184,24 @@ mod tests {
                 "crates/a/src/lib.rs:1: \"nobody\" in prose: write no client, no caller; or \
                  passive voice",
                 "docs/a.md:1: \"condens*\" in prose: write in-memory compaction",
+            ]
+        );
+    }
+
+    #[test]
+    fn words_are_reported_in_texts() {
+        let rust = "fn f() {\n    g(\"Nobody\\n\");\n    g(\"it goes \\\n       on\");\n    \
+                    g(\"\\nanew\");\n    g(\"`nobody` {mend}\");\n    \
+                    g(\"nobody\"); // tidy:allow-word\n    let nobody = 'a';\n}\n";
+        let tree = Tree::from_files(&[("crates/a/src/lib.rs", rust), (THIS_FILE, rust)]);
+        assert_eq!(
+            lines(&check(&tree)),
+            [
+                "crates/a/src/lib.rs:2: \"nobody\" in a text: write no client, no caller; or \
+                 passive voice",
+                "crates/a/src/lib.rs:3: \"goes on\" in a text: write continues",
+                "crates/a/src/lib.rs:5: \"anew\" in a text: write again; rewrites, restarts",
+                "crates/a/src/lib.rs:6: \"mend*\" in a text: write fix",
             ]
         );
     }

@@ -8,7 +8,7 @@
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "figures are rounded for people, and row numbers fit in memory's addresses"
+    reason = "statistics are rounded for readers, and row numbers fit in memory's addresses"
 )]
 
 mod performance_evaluation;

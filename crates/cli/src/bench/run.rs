@@ -85,7 +85,7 @@ impl Bench<'_> {
         if !self.backend.table_exists(&name)? {
             self.backend.create_table(descriptor, &[])?;
         }
-        let table = self.backend.table(&name.to_string())?;
+        let table = self.backend.table(&name)?;
         let operations: Box<dyn Operations> = if workload.is_ycsb() {
             Box::new(Ycsb::new(workload, table, self.config))
         } else {
@@ -216,10 +216,10 @@ fn run_thread(
 }
 
 /// Creates a progress bar on standard error. It draws nothing if that is not a terminal.
-fn progress(what: &str, count: u64) -> ProgressBar {
+fn progress(message: &str, count: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg:>16} {wide_bar} {pos}/{len} {per_sec} {eta}")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(count).with_style(style).with_message(what.to_owned())
+    ProgressBar::new(count).with_style(style).with_message(message.to_owned())
 }
 
 /// Resources used so far by the process and the store.

@@ -177,12 +177,12 @@ impl KeyArgs {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             KeyCommand::New => key::new(),
-            KeyCommand::Encode { key_spec: which, values, assign } => {
-                key::encode(&which, &values, assign)
+            KeyCommand::Encode { key_spec, values, assign } => {
+                key::encode(&key_spec, &values, assign)
             }
-            KeyCommand::Decode { key_spec: which, keys } => key::decode(&which.resolve()?, &keys),
-            KeyCommand::Explain { key_spec: which, query: question, analyze } => {
-                key::explain(&which, &question, analyze)
+            KeyCommand::Decode { key_spec, keys } => key::decode(&key_spec.resolve()?, &keys),
+            KeyCommand::Explain { key_spec, query: question, analyze } => {
+                key::explain(&key_spec, &question, analyze)
             }
             KeyCommand::Scan { table, query: question, column, page_token, backend: place } => {
                 key::scan(&table, &place, &question, &column, page_token.as_deref())
@@ -190,10 +190,10 @@ impl KeyArgs {
             KeyCommand::Presplit { table, ahead, backend: place } => {
                 key::presplit_table(&table, ahead, &place)
             }
-            KeyCommand::Split { key_spec: which, clause: how, shell } => {
-                key::split(&which, how.as_deref(), shell)
+            KeyCommand::Split { key_spec, clause, shell } => {
+                key::split(&key_spec, clause.as_deref(), shell)
             }
-            KeyCommand::Simulate(what) => key::simulate_keys(&what),
+            KeyCommand::Simulate(arguments) => key::simulate_keys(&arguments),
             KeyCommand::Infer { file: Some(file), sample, format, .. } => {
                 key::infer_file(&file, sample, format)
             }

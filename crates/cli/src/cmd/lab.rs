@@ -47,15 +47,15 @@ impl LabArgs {
             writeln!(out, "Read one with: halite lab E01")?;
             return Ok(ExitCode::SUCCESS);
         }
-        let wanted = select_pages(&self.pages)?;
+        let selected = select_pages(&self.pages)?;
         let scratch = tempfile::tempdir().context("temporary directory")?;
         let place = match self.connect.as_ref().or(self.data.as_ref()) {
             Some(text) => Backend::open(text)?,
             None => Backend::open(&scratch.path().to_string_lossy())?,
         };
-        let count = wanted.len();
+        let count = selected.len();
         let mut failed = Vec::new();
-        for outcome in run_all(&place, &wanted, self.jobs.into()) {
+        for outcome in run_all(&place, &selected, self.jobs.into()) {
             match outcome {
                 Ok(written) => self.write_page(&mut out, &written)?,
                 Err(error) => failed.push(format!("{error:#}")),
@@ -111,18 +111,18 @@ fn run_all(
 
 /// Returns the pages with these ids.
 fn select_pages(ids: &[String]) -> anyhow::Result<Vec<&'static Page>> {
-    let mut wanted = Vec::new();
+    let mut selected = Vec::new();
     for id in ids {
         if id.eq_ignore_ascii_case("all") {
-            wanted.extend(pages());
+            selected.extend(pages());
         } else if let Some(page) = find_page(id) {
-            wanted.push(page);
+            selected.push(page);
         } else {
             let hint = did_you_mean(closest_match(&id.to_uppercase(), pages().map(|page| page.id)));
             bail!("there is no page {id}{hint}; `halite lab` lists them");
         }
     }
-    Ok(wanted)
+    Ok(selected)
 }
 
 fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {

@@ -81,12 +81,12 @@ pub(crate) struct SeriesTarget {
 impl SeriesArgs {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
-            SeriesCommand::Write { target: which, file } => series::write(&which, file.as_deref()),
-            SeriesCommand::Read { target: which, conditions, reverse, limit } => {
-                series::read(&which, &conditions, reverse, limit)
+            SeriesCommand::Write { target, file } => series::write(&target, file.as_deref()),
+            SeriesCommand::Read { target, conditions, reverse, limit } => {
+                series::read(&target, &conditions, reverse, limit)
             }
-            SeriesCommand::Pack { target: which, conditions, min_age } => {
-                series::pack(&which, &conditions, min_age)
+            SeriesCommand::Pack { target, conditions, min_age } => {
+                series::pack(&target, &conditions, min_age)
             }
         }
         .map(|()| ExitCode::SUCCESS)

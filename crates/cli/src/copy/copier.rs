@@ -126,9 +126,9 @@ pub(super) fn for_each(
 
 /// Creates a progress display of the rows so far, on standard error. It draws nothing if that is
 /// not a terminal.
-pub(super) fn progress(what: &str) -> ProgressBar {
+pub(super) fn progress(message: &str) -> ProgressBar {
     let style =
         ProgressStyle::with_template("{msg} {spinner} {human_pos} rows, {per_sec}, {elapsed}")
             .unwrap_or_else(|_| ProgressStyle::default_spinner());
-    ProgressBar::new_spinner().with_style(style).with_message(what.to_owned())
+    ProgressBar::new_spinner().with_style(style).with_message(message.to_owned())
 }

@@ -100,7 +100,7 @@ impl CopyJob<'_> {
         if !target.table_exists(&self.new_name)? {
             target.create_table(descriptor.clone().renamed(self.new_name.clone()), splits)?;
         }
-        let table = target.table(&self.new_name.to_string())?;
+        let table = target.table(&self.new_name)?;
         let there = table.descriptor()?;
         let missing =
             descriptor.families().find(|family| there.find_family(family.name()).is_none());

@@ -70,7 +70,7 @@ fn next(rows: &mut impl Iterator<Item = Result<Row>>, side: &str) -> anyhow::Res
 /// Returns the row that both sides contain, or `None` at the end of both.
 fn check(source: Option<Row>, target: Option<&Row>) -> anyhow::Result<Option<Row>> {
     let name = |row: &Row| halite::to_string_binary(row.key());
-    let what = match (&source, target) {
+    let difference = match (&source, target) {
         (None, None) => return Ok(None),
         (Some(row), None) => format!("row '{}' is not in the copy", name(row)),
         (None, Some(row)) => format!("row '{}' is in the copy and not in the source", name(row)),
@@ -91,8 +91,8 @@ fn check(source: Option<Row>, target: Option<&Row>) -> anyhow::Result<Option<Row
         _ => return Ok(source),
     };
     bail!(
-        "source and copy differ: {what}; was one of them written meanwhile, or did the copy's \
-         table hold rows before or does it keep fewer versions?"
+        "source and copy differ: {difference}; was one of them written meanwhile, or did the \
+         copy's table hold rows before or does it keep fewer versions?"
     )
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn load(
     loaded.time = began.elapsed();
     progress.finish_and_clear();
     for table in [SENSORS, DAILY] {
-        place.flush(&table.parse()?)?;
+        place.flush(table)?;
     }
     Ok(loaded)
 }

@@ -50,7 +50,7 @@ pub(crate) fn write(out: &mut impl Write, reader: &Reader) -> anyhow::Result<()>
     let mut others = reader
         .info()
         .iter()
-        .filter(|(name, _)| !PRINTED_INFO_KEYS.iter().any(|told| told.as_bytes() == *name))
+        .filter(|(name, _)| !PRINTED_INFO_KEYS.iter().any(|printed| printed.as_bytes() == *name))
         .peekable();
     if others.peek().is_some() {
         writeln!(out, "\nOTHER FILE INFO")?;

@@ -18,18 +18,18 @@ use crate::text_table::TextTable;
 /// several keys. Without values, reads lines of standard input, one key per line, in the same
 /// syntax. With `assign`, values that are missing from a dictionary are assigned numbers.
 pub(crate) fn encode(
-    which: &KeySpecArgs,
+    key_spec: &KeySpecArgs,
     given: &[String],
     assign: bool,
 ) -> anyhow::Result<ExitCode> {
     if given.is_empty() {
-        return encode_lines(which, assign);
+        return encode_lines(key_spec, assign);
     }
     let parsed = |key: &KeySchema| {
         key.parse_value_lists(given.iter().map(String::as_str)).map_err(|error| anyhow!(error))
     };
-    let found =
-        which.resolve_with(assign, |found| assign_numbers(found, assign, || parsed(&found.key)))?;
+    let found = key_spec
+        .resolve_with(assign, |found| assign_numbers(found, assign, || parsed(&found.key)))?;
     let keys = parsed(&found.key)?;
     if let [values] = &keys[..] {
         return print_key(&found, values);
@@ -56,7 +56,7 @@ fn assign_numbers(
 
 /// Prints the keys of the lines of standard input. Each line contains `FIELD=VALUE` items,
 /// separated by tabs, or by blanks where there is no tab, both outside of quotes.
-fn encode_lines(which: &KeySpecArgs, assign: bool) -> anyhow::Result<ExitCode> {
+fn encode_lines(key_spec: &KeySpecArgs, assign: bool) -> anyhow::Result<ExitCode> {
     let lines = std::io::stdin().lock().lines().collect::<Result<Vec<String>, _>>()?;
     let values = |key: &KeySchema| {
         let numbered = (1..).zip(&lines).filter(|(_, line)| !line.trim().is_empty());
@@ -69,7 +69,7 @@ fn encode_lines(which: &KeySpecArgs, assign: bool) -> anyhow::Result<ExitCode> {
         }
         anyhow::Ok(all)
     };
-    let found = which.resolve_with(assign, |found| {
+    let found = key_spec.resolve_with(assign, |found| {
         assign_numbers(found, assign, || {
             Ok(values(&found.key)?.into_iter().map(|(_, values)| values).collect())
         })

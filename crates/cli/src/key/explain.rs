@@ -17,15 +17,15 @@ use crate::key::arguments::{KeySpecArgs, QueryArgs};
 
 /// Prints the keys that a query reads; with `run`, also executes it.
 pub(crate) fn explain(
-    which: &KeySpecArgs,
+    key_spec: &KeySpecArgs,
     question: &QueryArgs,
     run: bool,
 ) -> anyhow::Result<ExitCode> {
     if run {
-        return explain_analyze(which, question);
+        return explain_analyze(key_spec, question);
     }
-    let Some(table) = &which.table else {
-        let found = which.resolve()?;
+    let Some(table) = &key_spec.table else {
+        let found = key_spec.resolve()?;
         write!(std::io::stdout(), "{}", plan_for(&found, question)?.explain(&found.regions))?;
         if Dictionary::is_needed(&found.key) {
             writeln!(
@@ -36,7 +36,7 @@ pub(crate) fn explain(
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let place = which.backend.open_existing()?;
+    let place = key_spec.backend.open_existing()?;
     let found = resolve_in(&place, table)?;
     let mut out = std::io::stdout();
     write!(out, "{}", plan_for(&found, question)?.explain(&found.regions))?;
@@ -47,9 +47,9 @@ pub(crate) fn explain(
     Ok(ExitCode::SUCCESS)
 }
 
-fn explain_analyze(which: &KeySpecArgs, question: &QueryArgs) -> anyhow::Result<ExitCode> {
-    let Some(table) = &which.table else { bail!("--analyze reads a table: give --table") };
-    let place = which.backend.open_existing()?;
+fn explain_analyze(key_spec: &KeySpecArgs, question: &QueryArgs) -> anyhow::Result<ExitCode> {
+    let Some(table) = &key_spec.table else { bail!("--analyze reads a table: give --table") };
+    let place = key_spec.backend.open_existing()?;
     let found = resolve_in(&place, table)?;
     let plan = Arc::new(plan_for(&found, question)?);
     let mut out = std::io::stdout();

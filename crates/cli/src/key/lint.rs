@@ -223,7 +223,7 @@ pub(crate) fn lint_table(
     load: ExpectedLoadArgs,
 ) -> anyhow::Result<ExitCode> {
     let place = place.open_existing()?;
-    let table = place.table(&name.to_string())?;
+    let table = place.table(name)?;
     let descriptor = table.descriptor()?;
     let declared = table_declaration(&descriptor)?;
     // The first rows of a region contain few values of the leading field, unlike the other rows.
@@ -325,7 +325,7 @@ fn as_sarif(found: &[SourceFindings]) -> Value {
         location
     };
     let result = |source: &LintSource, finding: &Finding| {
-        let said: Vec<_> =
+        let results: Vec<_> =
             [Some(&finding.message), finding.evidence.as_ref(), finding.fix.as_ref()]
                 .into_iter()
                 .flatten()
@@ -334,7 +334,7 @@ fn as_sarif(found: &[SourceFindings]) -> Value {
         json!({
             "ruleId": finding.rule.id,
             "level": finding.severity.name(),
-            "message": { "text": said.join("\n") },
+            "message": { "text": results.join("\n") },
             "locations": [location(source, finding)],
         })
     };

@@ -106,8 +106,9 @@ pub(crate) fn new() -> anyhow::Result<ExitCode> {
 /// Formats the statement, followed by the lint report as `--` comments.
 fn format_declaration(declaration: &TableDeclaration) -> String {
     let findings = lint_declaration(declaration, &LintInput::default());
-    let said = report(&findings, &format!("table {}", declaration.descriptor.name()));
-    let comments = said.lines().map(|line| format!("-- {line}")).collect::<Vec<_>>().join("\n");
+    let lint_report = report(&findings, &format!("table {}", declaration.descriptor.name()));
+    let comments =
+        lint_report.lines().map(|line| format!("-- {line}")).collect::<Vec<_>>().join("\n");
     format!("{};\n{comments}\n", declaration.to_string().trim_end().trim_end_matches(';'))
 }
 
@@ -374,7 +375,7 @@ mod tests {
              all: at IN RANGE\n\n",
         )
         .unwrap();
-        for wanted in [
+        for expected in [
             "CREATE TABLE orders",
             "total DECIMAL FAMILY d QUALIFIER 't'",
             "status STRING FAMILY d QUALIFIER 's'",
@@ -385,7 +386,7 @@ mod tests {
             "SPLIT BY SALT;",
             "-- table orders: ",
         ] {
-            assert!(said.contains(wanted), "no {wanted}:\n{said}");
+            assert!(said.contains(expected), "no {expected}:\n{said}");
         }
         assert!(said.contains("VERSIONS = 3") && said.contains("TTL = 2592000"), "{said}");
         let read = statements(&said).unwrap();
@@ -404,19 +405,19 @@ mod tests {
 
     #[test]
     fn invalid_answer_is_reported_with_question_and_reason() {
-        for (answers, wanted) in [
+        for (answers, expected) in [
             ("", "end before the one about table"),
             ("t\n\n\n\n\n\n", "about key"),
             ("t\n\na\nb=x\n", "there is no column b, but a"),
             ("t\n\nz.a\n", "there is no family z, but d"),
             ("t\n\na\n\na=NUMBR\n", "there is no type NUMBR"),
             ("t\n\n\n\n\nmany\n", "many is no number of versions"),
-            ("t\n\n\n\n\n1 for ever\n", "ever is no duration"),
+            ("t\n\n\n\n\n1 for evr\n", "evr is no duration"),
             ("t\n\n\n\n\n\nid STRNG\n", "did you mean STRING"),
             ("t\n\n\n\n\n\nid STRING\nnone = ?\n", "about queries"),
         ] {
             let error = run_interview(answers).unwrap_err().to_string();
-            assert!(error.contains(wanted), "{answers:?}: {error}");
+            assert!(error.contains(expected), "{answers:?}: {error}");
         }
     }
 

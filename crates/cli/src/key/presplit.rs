@@ -22,8 +22,8 @@ pub(crate) fn presplit_table(
         ahead,
     ))?;
     let mut out = std::io::stdout();
-    for border in &rolled.created {
-        writeln!(out, "{}", to_string_binary(border))?;
+    for boundary in &rolled.created {
+        writeln!(out, "{}", to_string_binary(boundary))?;
     }
     writeln!(out, "{} regions made, {} were there", rolled.created.len(), rolled.existing)?;
     place.close()?;

@@ -55,14 +55,14 @@ pub(super) fn keys_from_file(file: &Path) -> anyhow::Result<SampledKeys> {
     Ok(SampledKeys { keys, times_ms: Vec::new() })
 }
 
-/// Samples about `wanted` keys of a table: short scans at positions in every region.
+/// Samples about `sample_size` keys of a table: short scans at positions in every region.
 pub(super) fn sample_named_table(
     name: &TableName,
     place: &BackendArgs,
-    wanted: usize,
+    sample_size: usize,
 ) -> anyhow::Result<(SampledKeys, Vec<RegionInfo>)> {
     let place = place.open_existing()?;
-    let sampled = sample_table(&place.cluster().table(name), wanted)?;
+    let sampled = sample_table(&place.cluster().table(name), sample_size)?;
     place.close()?;
     Ok(sampled)
 }
@@ -73,10 +73,10 @@ pub(super) fn sample_named_table(
 /// Returns an error of the table.
 pub(crate) fn sample_table(
     table: &Arc<dyn Table>,
-    wanted: usize,
+    sample_size: usize,
 ) -> halite::Result<(SampledKeys, Vec<RegionInfo>)> {
     let regions = block_on(table.regions())?;
-    Ok((sample_regions(table, &regions, wanted)?, regions))
+    Ok((sample_regions(table, &regions, sample_size)?, regions))
 }
 
 /// Returns a note about rows whose keys do not fit the declared key, if a sample of a few regions
@@ -106,12 +106,12 @@ pub(super) fn format_misfits(
 fn sample_regions(
     table: &Arc<dyn Table>,
     regions: &[RegionInfo],
-    wanted: usize,
+    sample_size: usize,
 ) -> halite::Result<SampledKeys> {
-    let of_region = wanted.div_ceil(regions.len().max(1)).max(1);
+    let of_region = sample_size.div_ceil(regions.len().max(1)).max(1);
     let mut sampled = SampledKeys::default();
     for region in regions {
-        let left = wanted.saturating_sub(sampled.keys.len());
+        let left = sample_size.saturating_sub(sampled.keys.len());
         if left == 0 {
             break;
         }
@@ -125,30 +125,30 @@ fn sample_regions(
 fn region_keys(
     table: &Arc<dyn Table>,
     region: &RegionInfo,
-    wanted: usize,
+    sample_size: usize,
     sampled: &mut SampledKeys,
 ) -> halite::Result<()> {
     let first = read(table, region, region.start.clone(), 1, false)?.into_iter().next();
     let last = read(table, region, region.start.clone(), 1, true)?.into_iter().next();
     let (Some((first, _)), Some((last, _))) = (first, last) else { return Ok(()) };
-    let places = wanted.div_ceil(32).clamp(1, MAX_POSITIONS_PER_REGION);
-    let each = wanted.div_ceil(places);
+    let places = sample_size.div_ceil(32).clamp(1, MAX_POSITIONS_PER_REGION);
+    let each = sample_size.div_ceil(places);
     let mut found: BTreeMap<Bytes, i64> = BTreeMap::new();
     for start in between(&first, &last, places) {
         // Where keys are sparse, the previous scan may already have passed this position.
         let behind = found.keys().next_back().map(|key| Bytes::from(successor_of_row(key)));
         let start = behind.into_iter().chain([start]).max().unwrap_or_default();
-        found.extend(read(table, region, start, each.min(wanted - found.len()), false)?);
-        if found.len() == wanted {
+        found.extend(read(table, region, start, each.min(sample_size - found.len()), false)?);
+        if found.len() == sample_size {
             break;
         }
     }
-    if found.len() < wanted {
+    if found.len() < sample_size {
         // The region contains few keys, or they are close together: read them from the first one
         // on.
-        let more = read(table, region, region.start.clone(), wanted, false)?;
+        let more = read(table, region, region.start.clone(), sample_size, false)?;
         for (key, time) in more {
-            if found.len() < wanted {
+            if found.len() < sample_size {
                 found.insert(key, time);
             }
         }

@@ -90,25 +90,25 @@ pub(super) struct SimulatedDesign {
 }
 
 /// Runs the simulation, prints the results and writes the image.
-pub(crate) fn simulate_keys(what: &SimulateArgs) -> anyhow::Result<ExitCode> {
-    let planned = what.designs()?;
-    let (traffic, said) = what.traffic(&planned)?;
+pub(crate) fn simulate_keys(arguments: &SimulateArgs) -> anyhow::Result<ExitCode> {
+    let planned = arguments.designs()?;
+    let (traffic, traffic_text) = arguments.traffic(&planned)?;
     // A window contains at most all writes of the traffic.
     let writes = traffic.operations.iter().filter(|operation| !operation.is_read).count();
     let options = SimulateOptions {
-        window: what.window_operations.min(writes.max(1)),
-        window_ms: what.window_time,
-        seed: what.seed,
+        window: arguments.window_operations.min(writes.max(1)),
+        window_ms: arguments.window_time,
+        seed: arguments.seed,
     };
     let found: Vec<Simulation> = planned
         .iter()
         .map(|one| simulate(&one.design, &traffic, &options))
         .collect::<Result<_, _>>()?;
-    match what.format {
-        OutputFormat::Text => print_text(&planned, &found, &said, &options)?,
-        OutputFormat::Json => print_json(&planned, &found, &said, &options)?,
+    match arguments.format {
+        OutputFormat::Text => print_text(&planned, &found, &traffic_text, &options)?,
+        OutputFormat::Json => print_json(&planned, &found, &traffic_text, &options)?,
     }
-    if let Some(file) = &what.svg_file {
+    if let Some(file) = &arguments.svg_file {
         let painted = svg("Where writes go, moment by moment", &found.iter().collect::<Vec<_>>());
         std::fs::write(file, painted).with_context(|| format!("the picture {}", file.display()))?;
     }
@@ -135,7 +135,7 @@ impl SimulateArgs {
 
     fn design_for_table(&self, table: &TableName) -> anyhow::Result<SimulatedDesign> {
         let place = self.backend.open_existing()?;
-        let handle = place.table(&table.to_string())?;
+        let handle = place.table(table)?;
         let descriptor = handle.descriptor()?;
         let there = handle.regions()?;
         place.close()?;
@@ -165,7 +165,7 @@ impl SimulateArgs {
             })?;
             let splits = resolve_splits(&clause, key, |table| {
                 let place = self.backend.open_existing()?;
-                let regions = place.table(&table.to_string())?.regions()?;
+                let regions = place.table(table)?.regions()?;
                 place.close()?;
                 Ok(Splits::like(&regions).keys)
             })?;
@@ -232,8 +232,9 @@ impl SimulateArgs {
                 .with_context(|| format!("the trace {}", file.display()))?;
             let traffic = Traffic::from_trace(&text, &names)
                 .with_context(|| format!("{}", file.display()))?;
-            let said = format!("{} operations of {}", traffic.operations.len(), file.display());
-            return Ok((traffic, vec![said]));
+            let traffic_text =
+                format!("{} operations of {}", traffic.operations.len(), file.display());
+            return Ok((traffic, vec![traffic_text]));
         }
         if !((0.0..=1.0).contains(&self.read_ratio)
             && self.rate.is_none_or(|rate| rate > 0.0 && rate.is_finite()))
@@ -241,7 +242,7 @@ impl SimulateArgs {
             bail!("--read-ratio is a number from 0 to 1, and --rate a number above 0");
         }
         let specs = self.specs(&known)?;
-        let said = specs.iter().map(|(name, text)| format!("{name} = {text}")).collect();
+        let traffic_text = specs.iter().map(|(name, text)| format!("{name} = {text}")).collect();
         let fields = specs.into_iter().map(|(name, text)| {
             FieldSpec::parse(&text)
                 .map(|spec| (name.clone(), spec))
@@ -263,7 +264,7 @@ impl SimulateArgs {
             reads: self.read_ratio,
             seed: self.seed,
         };
-        Ok((generator.generate()?, said))
+        Ok((generator.generate()?, traffic_text))
     }
 
     /// Returns the generator of each field: from the command line, or the default of its type.

@@ -286,19 +286,19 @@ fn design(one: &SimulatedDesign, of: &Simulation) -> Value {
         "row_key": of.key,
         "misfits": of.misfits,
         "split": one.split,
-        "borders": of.boundaries.iter().map(|border| to_string_binary(border)).collect::<Vec<_>>(),
+        "boundaries": of.boundaries.iter().map(|boundary| to_string_binary(boundary)).collect::<Vec<_>>(),
         "verdict": verdict(of),
         "writes": skew(&of.writes),
         "writes_by_time": skew(&of.writes_by_time),
         "reads": of.reads.as_ref().map(skew),
         "rows_max_over_mean": of.rows_max_over_mean,
-        "frontier": {
+        "insert_pattern": {
             "writes": of.insert_pattern.writes, "new": of.insert_pattern.new, "in_last_percent": of.insert_pattern.in_last_percent, "in_first_percent": of.insert_pattern.in_first_percent,
-            "frontiers": of.insert_pattern.insert_points, "correlation": of.insert_pattern.correlation,
+            "insert_points": of.insert_pattern.insert_points, "correlation": of.insert_pattern.correlation,
         },
         "hot_rows": hot(&of.hot_rows.top),
         "hot_first_fields": hot(&of.hot_prefixes.top),
-        "cardinalities": of.cardinalities.iter().map(|field| json!({ "field": field.field, "distinct": field.distinct, "is_least": field.is_lower_bound })).collect::<Vec<_>>(),
+        "cardinalities": of.cardinalities.iter().map(|field| json!({ "field": field.field, "distinct": field.distinct, "is_lower_bound": field.is_lower_bound })).collect::<Vec<_>>(),
         "spreads": of.spreads.iter().map(|spread| json!({ "segment": spread.segment + 1, "places": spread.places, "of": spread.of })).collect::<Vec<_>>(),
         "partitions": {
             "count": of.partitions.count, "median_rows": of.partitions.median_rows, "p99_rows": of.partitions.p99_rows,
@@ -308,8 +308,8 @@ fn design(one: &SimulatedDesign, of: &Simulation) -> Value {
             "writes": of.uniqueness.writes, "rows": of.uniqueness.rows, "writes_per_second": of.uniqueness.writes_per_second,
             "lost_per_second": of.uniqueness.lost_per_second, "lost_bound": of.uniqueness.lost_bound,
             "counted_per_second": of.uniqueness.counted_per_second, "doubts": of.uniqueness.doubts,
-            "digests": of.uniqueness.digests.iter().map(|digest| json!({ "segment": digest.segment + 1, "bits": digest.bits, "values": digest.values, "is_least": digest.is_lower_bound, "expected_pairs": digest.expected })).collect::<Vec<_>>(),
+            "digests": of.uniqueness.digests.iter().map(|digest| json!({ "segment": digest.segment + 1, "bits": digest.bits, "values": digest.values, "is_lower_bound": digest.is_lower_bound, "expected_pairs": digest.expected })).collect::<Vec<_>>(),
         },
-        "queries": of.queries.iter().map(|query| json!({ "name": query.name, "weight": query.weight, "ranges": query.ranges, "regions": query.regions, "reads_all": query.reads_all, "unasked": query.error })).collect::<Vec<_>>(),
+        "queries": of.queries.iter().map(|query| json!({ "name": query.name, "weight": query.weight, "ranges": query.ranges, "regions": query.regions, "reads_all": query.reads_all, "error": query.error })).collect::<Vec<_>>(),
     })
 }

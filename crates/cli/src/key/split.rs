@@ -59,24 +59,24 @@ pub(crate) fn unescape(key: &[u8]) -> Bytes {
 
 /// Prints the split keys of a table and the share of rows per region.
 pub(crate) fn split(
-    which: &KeySpecArgs,
+    key_spec: &KeySpecArgs,
     clause: Option<&str>,
     as_shell: bool,
 ) -> anyhow::Result<ExitCode> {
-    let found = which.resolve()?;
+    let found = key_spec.resolve()?;
     let splits = match clause {
         Some(text) => {
             let clause: SplitClause = text.parse().map_err(|error: LanguageError| {
                 anyhow!("the splits cannot be read\n{}", error.render(text))
             })?;
             resolve_splits(&clause, &found.key, |table| {
-                let place = which.backend.open_existing()?;
-                let regions = place.table(&table.to_string())?.regions()?;
+                let place = key_spec.backend.open_existing()?;
+                let regions = place.table(table)?.regions()?;
                 place.close()?;
                 Ok(Splits::like(&regions).keys)
             })?
         }
-        None if which.table.is_some() => Splits::like(&found.regions).for_schema(&found.key),
+        None if key_spec.table.is_some() => Splits::like(&found.regions).for_schema(&found.key),
         None => bail!(
             "say how to split, as in 'BY SALT', 'INTO 16' or \"FROM SAMPLE 'keys.txt' INTO 16\""
         ),

@@ -36,16 +36,16 @@ struct PointWriter<'s> {
     has_warned: bool,
 }
 
-fn open(which: &SeriesTarget) -> anyhow::Result<(Backend, Series)> {
-    let place = which.backend.open_existing()?;
+fn open(target: &SeriesTarget) -> anyhow::Result<(Backend, Series)> {
+    let place = target.backend.open_existing()?;
     let series =
-        block_on(Series::for_table(&**place.cluster(), &which.table, which.column.as_deref()))?;
+        block_on(Series::for_table(&**place.cluster(), &target.table, target.column.as_deref()))?;
     Ok((place, series))
 }
 
 /// Writes points from CSV.
-pub(crate) fn write(which: &SeriesTarget, file: Option<&Path>) -> anyhow::Result<()> {
-    let (place, series) = open(which)?;
+pub(crate) fn write(target: &SeriesTarget, file: Option<&Path>) -> anyhow::Result<()> {
+    let (place, series) = open(target)?;
     let (name, source): (String, Box<dyn Read>) = match file {
         Some(path) => (
             path.display().to_string(),
@@ -245,12 +245,12 @@ fn query(key: &KeySchema, conditions: &[String]) -> anyhow::Result<KeyQuery> {
 
 /// Prints points as CSV.
 pub(crate) fn read(
-    which: &SeriesTarget,
+    target: &SeriesTarget,
     conditions: &[String],
     reverse: bool,
     limit: Option<usize>,
 ) -> anyhow::Result<()> {
-    let (place, series) = open(which)?;
+    let (place, series) = open(target)?;
     let key = series.key();
     let query = KeyQuery { limit, ..query(key, conditions)?.reverse(reverse) };
     let mut points = series.read(&query)?;
@@ -268,11 +268,11 @@ pub(crate) fn read(
 
 /// Packs rows.
 pub(crate) fn pack(
-    which: &SeriesTarget,
+    target: &SeriesTarget,
     conditions: &[String],
     min_age_ms: u64,
 ) -> anyhow::Result<()> {
-    let (place, series) = open(which)?;
+    let (place, series) = open(target)?;
     let before =
         jiff::Timestamp::now().as_millisecond() - i64::try_from(min_age_ms).unwrap_or(i64::MAX);
     let packed = block_on(series.pack(&query(series.key(), conditions)?, before))?;

@@ -70,12 +70,13 @@ fn serve_page_lists_all_options_and_names() {
         ("<!-- hbase names -->", names()),
         ("<!-- refused names -->", refusals()),
     ];
-    let wanted = tables.iter().fold(page.clone(), |page, (mark, table)| filled(&page, mark, table));
+    let expected =
+        tables.iter().fold(page.clone(), |page, (mark, table)| filled(&page, mark, table));
     if std::env::var_os("HALITE_UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, &wanted).unwrap();
+        std::fs::write(&path, &expected).unwrap();
     }
     assert!(
-        page == wanted || std::env::var_os("HALITE_UPDATE_GOLDEN").is_some(),
+        page == expected || std::env::var_os("HALITE_UPDATE_GOLDEN").is_some(),
         "docs/serve.md is older than the options; cargo xtask golden --update"
     );
 }

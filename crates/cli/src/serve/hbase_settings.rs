@@ -138,7 +138,7 @@ pub(crate) fn set(
             None => check_spelling(name).map(|()| SetResult::Warning(without_meaning(name))),
         };
     };
-    let wrong = |wanted: String| format!("{name}={value}: give {wanted}");
+    let wrong = |expected: String| format!("{name}={value}: give {expected}");
     let (option, value) = match known.meaning {
         Ignored(why) => return Ok(SetResult::Warning(ignored(name, why))),
         Alias(option) => (option, value.to_owned()),

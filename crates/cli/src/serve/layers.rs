@@ -63,8 +63,8 @@ impl LayeredConfig {
         for (name, value) in options {
             let option =
                 options::find(name).with_context(|| format!("there is no option {name}"))?;
-            option.set(&mut self.config, value).map_err(|wanted| {
-                anyhow!("{dashes}{name}: {value:?} does not do; give {wanted}")
+            option.set(&mut self.config, value).map_err(|expected| {
+                anyhow!("{dashes}{name}: {value:?} does not do; give {expected}")
             })?;
         }
         Ok(())
@@ -158,15 +158,15 @@ mod tests {
     #[test]
     fn unsupported_required_setting_prevents_start() {
         let said = |flags: &ServeFlags| format!("{:#}", resolve(flags).unwrap_err());
-        let wanted = "hbase.security.authentication=kerberos: authentication is not supported";
+        let expected = "hbase.security.authentication=kerberos: authentication is not supported";
         assert!(
             said(&flags(&[], &[("hbase.security.authentication", "kerberos")], None))
-                .starts_with(&format!("--hbase-conf: {wanted}"))
+                .starts_with(&format!("--hbase-conf: {expected}"))
         );
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("halite.toml");
         std::fs::write(&path, "[hbase]\nhbase.security.authentication = 'kerberos'\n").unwrap();
-        assert!(said(&flags(&[], &[], Some(&path))).contains(wanted));
+        assert!(said(&flags(&[], &[], Some(&path))).contains(expected));
         assert_eq!(
             resolve(&flags(&[], &[("hbase.security.authentication", "simple")], None))
                 .unwrap()

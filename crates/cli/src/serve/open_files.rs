@@ -14,12 +14,12 @@ pub(crate) fn raise_limit(max_connections: usize) {
     {
         tracing::warn!("the limit of open files stays as it is: {error}");
     }
-    let wanted = FILES.saturating_add(max_connections as u64);
+    let needed = FILES.saturating_add(max_connections as u64);
     // `None` is unlimited.
-    if let Some(limit) = getrlimit(Resource::Nofile).current.filter(|limit| *limit < wanted) {
+    if let Some(limit) = getrlimit(Resource::Nofile).current.filter(|limit| *limit < needed) {
         tracing::warn!(
             "this process may open {limit} files, and max-connections = {max_connections} asks for \
-             {wanted}: raise the limit (ulimit -n), or lower the option"
+             {needed}: raise the limit (ulimit -n), or lower the option"
         );
     }
 }

@@ -665,7 +665,7 @@ mod tests {
 
     #[test]
     fn invalid_value_is_rejected_with_accepted_values() {
-        for (name, value, wanted) in [
+        for (name, value, expected) in [
             ("zookeeper-port", "65536", "a port from 0 to 65535"),
             ("wal-sync", "fast", "fsync or flush"),
             ("listen-addr", "everywhere", "an address"),
@@ -678,7 +678,7 @@ mod tests {
             ("scanner-timeout", "-1", "a time"),
         ] {
             let error = find(name).unwrap().set(&mut ServeConfig::default(), value).unwrap_err();
-            assert!(error.contains(wanted), "{name}={value}: {error}");
+            assert!(error.contains(expected), "{name}={value}: {error}");
         }
     }
 }

@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn unsupported_required_setting_is_rejected_with_fix() {
-        for (name, value, told) in [
+        for (name, value, message_part) in [
             ("hbase.security.authentication", "kerberos", "authentication is not supported"),
             ("hadoop.security.authentication", "kerberos", "authentication is not supported"),
             ("hbase.security.authorization", "true", "permissions and visibility"),
@@ -276,7 +276,7 @@ mod tests {
             let text = check(name, value).expect_err(name);
             assert!(
                 text.starts_with(&format!("{name}={value}: "))
-                    && text.contains(told)
+                    && text.contains(message_part)
                     && text.ends_with("leave the setting out"),
                 "{text}"
             );

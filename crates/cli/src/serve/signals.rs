@@ -107,7 +107,7 @@ impl ShutdownSignal {
     /// Waits for a shutdown request.
     pub(crate) async fn requested(&self) {
         // Cannot fail: the sender is alive.
-        let _ = self.requested.subscribe().wait_for(|asked| *asked).await;
+        let _ = self.requested.subscribe().wait_for(|is_requested| *is_requested).await;
     }
 
     fn exit_now(&self, name: &str) -> ! {

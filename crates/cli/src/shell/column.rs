@@ -56,9 +56,9 @@ impl Column {
     }
 
     /// Checks that a column for a single cell names its family.
-    pub(crate) fn check(self, what: &[u8]) -> EvalResult<Self> {
+    pub(crate) fn check(self, text: &[u8]) -> EvalResult<Self> {
         if self.family.is_empty() {
-            let shown = String::from_utf8_lossy(what);
+            let shown = String::from_utf8_lossy(text);
             return Err(Interrupt::Problem(format!(
                 "the column {shown:?} names no family; write 'family:qualifier'"
             )));

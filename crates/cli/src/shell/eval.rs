@@ -177,11 +177,11 @@ fn unknown_name(session: &Session<'_>, name: &str, may_be_variable: bool) -> Int
             .map(str::to_owned),
     );
     let suggestion = did_you_mean(closest_match(name, known.iter().map(String::as_str)));
-    let what = if may_be_variable { "command or variable" } else { "command" };
+    let kind = if may_be_variable { "command or variable" } else { "command" };
     let quotes =
         if may_be_variable { format!("; text needs quotes: '{name}'") } else { String::new() };
     Interrupt::Problem(format!(
-        "there is no {what} {name}{suggestion}{quotes}; 'help' lists the commands"
+        "there is no {kind} {name}{suggestion}{quotes}; 'help' lists the commands"
     ))
 }
 

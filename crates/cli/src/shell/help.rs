@@ -178,9 +178,9 @@ fn groups(session: &mut Session<'_>) -> EvalResult<()> {
     ))
 }
 
-const USAGE: &str = r#"Names of tables, families and rows are strings and need quotes. Commas stand between arguments.
+const USAGE: &str = r#"Names of tables, families and rows are strings and need quotes. Commas separate arguments.
 Options are hashes of constants: {LIMIT => 10, COLUMNS => ['f:a', 'f:b']}; the braces of the last may be left out.
-A statement that is not complete goes on on the next line; Ctrl-C drops it.
+A statement that is not complete continues on the next line; Ctrl-C drops it.
 
 Between double quotes \x00 to \xff, \t, \n and #{expression} mean something; between single quotes only \' and \\ do:
 

@@ -174,12 +174,12 @@ impl Lexer<'_> {
             return Ok(TokenKind::Operator(operator));
         }
         let found = self.peek().unwrap_or(' ');
-        let mend = if matches!(found, '\u{2018}' | '\u{2019}' | '\u{201c}' | '\u{201d}') {
+        let fix = if matches!(found, '\u{2018}' | '\u{2019}' | '\u{201c}' | '\u{201d}') {
             "; write straight quotes, ' or \""
         } else {
             ""
         };
-        Err(SyntaxProblem::wrong(self.offset, format!("{found:?} means nothing here{mend}")))
+        Err(SyntaxProblem::wrong(self.offset, format!("{found:?} means nothing here{fix}")))
     }
 
     fn name(&mut self) -> TokenKind {

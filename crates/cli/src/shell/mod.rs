@@ -173,7 +173,7 @@ impl<'a> Shell<'a> {
             return Ok(ShellState::Done { failed: false });
         }
         let lines = self.pending_lines(self.line - 1);
-        let what = match self.missing_quote {
+        let position = match self.missing_quote {
             Some(quote) => format!("inside a string; the closing {quote} is missing"),
             None if statements::begins(&self.pending) => {
                 format!("inside the statement of {lines}; its ';' is missing")
@@ -190,7 +190,7 @@ impl<'a> Shell<'a> {
         }
         let first = self.pending.lines().next().unwrap_or_default().to_owned();
         self.cancel();
-        self.finish(Err(Interrupt::Problem(format!("the input ends {what}\n  {first}"))))
+        self.finish(Err(Interrupt::Problem(format!("the input ends {position}\n  {first}"))))
     }
 
     /// Returns the line that contains the byte `at`, with a mark below it.

@@ -92,7 +92,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// As [`BlockingCluster::table`].
     pub(crate) fn table(&self, name: &TableName) -> halite_types::Result<BlockingTable> {
-        self.cluster.cluster().blocking_table(name).map(BlockingTable::new)
+        self.cluster.table(name)
     }
 
     /// Creates a table with these split keys.

@@ -90,11 +90,11 @@ pub(super) fn run(session: &mut Session<'_>, text: &str) -> EvalResult {
             Statement::ShowCreateTable(table) => show_create_table(session, &table)?,
             Statement::AlterSalt { table, salts, .. } => {
                 must_exist(session, &table)?;
-                let mend =
+                let fix =
                     format!("create a table with SALT({salts} ..) in its key and copy the rows");
                 return Err(Interrupt::Problem(format!(
                     "table {table}: the number of salts of a table that exists cannot be changed \
-                     yet; {mend}"
+                     yet; {fix}"
                 )));
             }
         }
@@ -162,8 +162,8 @@ fn show_create_table(session: &mut Session<'_>, table: &TableName) -> EvalResult
             "table {table}: its ROW_KEY or ROW_SCHEMA cannot be read: {error}"
         ))),
         None => {
-            let mend = format!("ALTER TABLE {table} ADOPT ROW KEY (..) says what its keys are");
-            Err(Interrupt::Problem(format!("table {table} declares no row key; {mend}")))
+            let fix = format!("ALTER TABLE {table} ADOPT ROW KEY (..) says what its keys are");
+            Err(Interrupt::Problem(format!("table {table} declares no row key; {fix}")))
         }
     }
 }
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn unfinished_statement_error_names_missing_part() {
         let whole = "CREATE TABLE t (v DOUBLE FAMILY d, ROW KEY (a STRING))\n";
-        for (before, line, wanted) in [
+        for (before, line, expected) in [
             (
                 whole,
                 "put 't', 'a', 'd:v', '1'",
@@ -217,7 +217,7 @@ mod tests {
             ("CREATE TABLE t (v DUBLE FAMILY d,\n", "exit", "there is no type DUBLE"),
         ] {
             let said = left_open(before, line).unwrap_or_default();
-            assert!(said.contains(wanted), "{before}{line}: {said}");
+            assert!(said.contains(expected), "{before}{line}: {said}");
         }
         for (before, line) in [
             (whole, "WITH (TTL = 5)"),

@@ -59,11 +59,11 @@ impl Transcript {
     fn check(mut self) {
         let out = Rc::new(RefCell::new(Vec::new()));
         let answers = Rc::new(RefCell::new(VecDeque::<String>::new()));
-        let asked = Rc::clone(&answers);
+        let remaining_answers = Rc::clone(&answers);
         let session = Session::new(
             test_store::cluster(),
             Shared(Rc::clone(&out)),
-            Box::new(move || Ok(asked.borrow_mut().pop_front())),
+            Box::new(move || Ok(remaining_answers.borrow_mut().pop_front())),
         );
         let mut shell = Shell::new(session);
         let mut differences = Vec::new();
@@ -242,8 +242,7 @@ fn exit_returns_given_code() {
 fn adjacent_regions_merge_by_encoded_or_full_name() {
     let mut out = Vec::new();
     let mut shell = Shell::new(test_store::session(&mut out));
-    let regions =
-        |shell: &Shell<'_>| shell.session.cluster().regions(&"m".parse().unwrap()).unwrap();
+    let regions = |shell: &Shell<'_>| shell.session.cluster().regions("m").unwrap();
     shell.feed("create 'm', 'f', SPLITS => ['b', 'c', 'd']").unwrap();
     let found = regions(&shell);
     let command = format!(
@@ -351,13 +350,13 @@ fn matching_key_is_replaced_only_by_force() {
     ];
     let right = "ALTER TABLE old ADOPT ROW KEY TEXT '{user}_{what}'";
     let (text, _) = pipe(&[&rows[..], &[&format!("{right};")]].concat(), false);
-    for wanted in [
+    for expected in [
         "it declares ROW KEY (k STRING) already, which fits 9 of 9",
         "so the rows do not tell which is right:\n  row user1_x\n  declared: k = 'user1_x'\n  new: \
          user = 'user1', what = 'x'",
         "ADOPT ROW KEY .. FORCE;",
     ] {
-        assert!(text.contains(wanted), "no {wanted}:\n{text}");
+        assert!(text.contains(expected), "no {expected}:\n{text}");
     }
     let (text, _) =
         pipe(&[&rows[..], &[&format!("{right} FORCE;"), "SHOW CREATE TABLE old;"]].concat(), false);

@@ -25,16 +25,16 @@ fn shell_connects_by_zookeeper_or_rpc_address() {
     let lines = "create 't', {NAME => 'f', VERSIONS => 2}, SPLITS => ['m']\n\
                  put 't', 'a', 'f:q', 'old', 1\nput 't', 'a', 'f:q', 'new'\n\
                  incr 't', 'z', 'f:n', 5\n";
-    let said = run(&zk, "shell", &["-n"], lines);
-    assert!(said.contains("COUNTER VALUE = 5"), "{said}");
-    let said = run(
+    let stdout = run(&zk, "shell", &["-n"], lines);
+    assert!(stdout.contains("COUNTER VALUE = 5"), "{stdout}");
+    let stdout = run(
         &rpc,
         "shell",
         &["-n"],
         "scan 't', {VERSIONS => 2}\ncount 't'\ndisable 't'\ndrop 't'\nlist\n",
     );
     for wanted in ["value=new", "value=old", "2 row(s)", "0 row(s)"] {
-        assert!(said.contains(wanted), "no {wanted}:\n{said}");
+        assert!(stdout.contains(wanted), "no {wanted}:\n{stdout}");
     }
     assert_eq!(served.end(Signal::TERM).0, Some(0));
 }
@@ -47,9 +47,9 @@ fn server_rejects_invalid_keys_of_strict_table() {
                  'true');\nput 't', 'ab', 'd:v', '1'\nput 't', 'odd', 'd:v', '1'\n\
                  incr 't', 'odd', 'd:n', 1\nappend 't', 'odd', 'd:v', '1'\ndeleteall 't', 'odd'\n\
                  count 't'\ncreate 'u', 'd', ROW_KEY_STRICT => true\n";
-    let said = run(&uri, "shell", &[], lines);
-    assert_eq!(said.matches("ROW_KEY_STRICT refuses it").count(), 3, "{said}");
-    assert!(said.contains("1 row(s)") && said.contains("declares no ROW_KEY"), "{said}");
+    let stdout = run(&uri, "shell", &[], lines);
+    assert_eq!(stdout.matches("ROW_KEY_STRICT refuses it").count(), 3, "{stdout}");
+    assert!(stdout.contains("1 row(s)") && stdout.contains("declares no ROW_KEY"), "{stdout}");
     assert_eq!(served.end(Signal::TERM).0, Some(0));
 }
 
@@ -57,9 +57,9 @@ fn server_rejects_invalid_keys_of_strict_table() {
 fn demo_prints_same_answers_for_cluster_and_store() {
     let served = TestServer::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));
-    let said = run(&uri, "demo", &[], "");
-    demo::check_answers(&said, &demo::data());
-    assert!(said.contains(&format!("halite shell --connect {uri}")), "{said}");
+    let stdout = run(&uri, "demo", &[], "");
+    demo::check_answers(&stdout, &demo::data());
+    assert!(stdout.contains(&format!("halite shell --connect {uri}")), "{stdout}");
     assert!(run(&uri, "demo", &[], "").contains("nothing to do: all 26,115 rows were found"));
     assert_eq!(served.end(Signal::TERM).0, Some(0));
 }
@@ -68,18 +68,18 @@ fn demo_prints_same_answers_for_cluster_and_store() {
 fn every_workload_runs_on_a_cluster() {
     let served = TestServer::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));
-    let said = run(&uri, "bench", &["--rows", "200", "--threads", "3", "--json"], "");
-    assert!(said.lines().count() >= 10, "{said}");
-    assert!(said.lines().all(|line| line.contains("\"durability\":\"default\"")), "{said}");
+    let stdout = run(&uri, "bench", &["--rows", "200", "--threads", "3", "--json"], "");
+    assert!(stdout.lines().count() >= 10, "{stdout}");
+    assert!(stdout.lines().all(|line| line.contains("\"durability\":\"default\"")), "{stdout}");
     assert_eq!(served.end(Signal::TERM).0, Some(0));
 }
 
 #[test]
 fn address_without_cluster_is_named_in_error() {
     let output = output(halite().args(["shell", "-n", "--connect", "http://localhost"]));
-    let said = String::from_utf8(output.stderr).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(
-        !output.status.success() && said.contains("http://localhost") && said.contains("zk://"),
-        "{said}"
+        !output.status.success() && stderr.contains("http://localhost") && stderr.contains("zk://"),
+        "{stderr}"
     );
 }

@@ -18,9 +18,9 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
 
 fn copy(folder: &Path, arguments: &[&str]) -> String {
     let Output { status, stdout, stderr } = output(&mut command(folder, arguments));
-    let (said, errors) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
-    assert!(status.success(), "{said}{errors}");
-    said
+    let (stdout, errors) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
+    assert!(status.success(), "{stdout}{errors}");
+    stdout
 }
 
 fn refused(folder: &Path, arguments: &[&str]) -> String {
@@ -94,10 +94,11 @@ fn copy_round_trip_preserves_versions_and_delete_markers() {
     let served = TestServer::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));
     let there = copy(folder, &["one", "t", &uri, "--new-name", "copied"]);
-    let shown = |said: &str| {
-        said.lines()
+    let shown = |stdout: &str| {
+        stdout
+            .lines()
             .find(|line| line.starts_with("both sides show 6 rows"))
-            .unwrap_or_else(|| panic!("{said}"))
+            .unwrap_or_else(|| panic!("{stdout}"))
             .to_owned()
     };
     let back = copy(folder, &[&uri, "copied", "two", "--new-name", "t", "--threads", "1"]);
@@ -198,10 +199,10 @@ fn interrupted_copy_resumes_at_last_position() {
     copying.child().kill().unwrap();
     let output = ended(copying);
     assert!(notes.exists(), "it ended before it could be killed: {output:?}");
-    let said = copy(folder, &["one", "t", "two"]);
-    assert!(said.contains("went on where an earlier run stopped"), "{said}");
-    assert!(said.contains("both sides show 30,000 rows, 30,000 cells"), "{said}");
-    let copied: u64 = said
+    let stdout = copy(folder, &["one", "t", "two"]);
+    assert!(stdout.contains("went on where an earlier run stopped"), "{stdout}");
+    assert!(stdout.contains("both sides show 30,000 rows, 30,000 cells"), "{stdout}");
+    let copied: u64 = stdout
         .split("copied ")
         .nth(1)
         .and_then(|rest| rest.split(' ').next())
@@ -209,5 +210,5 @@ fn interrupted_copy_resumes_at_last_position() {
         .replace(',', "")
         .parse()
         .unwrap();
-    assert!(copied < 30_000, "{said}");
+    assert!(copied < 30_000, "{stdout}");
 }

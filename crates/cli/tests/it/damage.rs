@@ -34,9 +34,9 @@ pub(crate) fn shell(data: &Path, more: &[&str], lines: &str) -> (Option<i32>, St
 
 /// A store with a row in a file, whose server was killed after it had written rows to the log.
 pub(crate) fn create_killed_store(data: &Path) {
-    let (code, _, said) =
+    let (code, _, stderr) =
         shell(data, &[], "create 't', 'f'\nput 't', 'r0', 'f:q', 'in a file'\nflush 't'\n");
-    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(code, Some(0), "{stderr}");
     let served = TestServer::start(&["--data", data.to_str().unwrap()]);
     let address = format!("rpc://{}", served.address("master"));
     let puts = (1..=9)
@@ -80,13 +80,13 @@ fn damage(path: &Path, text: &str) {
 fn check_of_sound_store_prints_no_errors() {
     let folder = tempfile::tempdir().unwrap();
     create_killed_store(folder.path());
-    let (code, said, errors) = run("check", folder.path(), &[]);
+    let (code, stdout, errors) = run("check", folder.path(), &[]);
     assert!(
         code == Some(0)
-            && said.ends_with("\nsound\n")
-            && said.contains("1 log segments with ")
+            && stdout.ends_with("\nsound\n")
+            && stdout.contains("1 log segments with ")
             && errors.is_empty(),
-        "{code:?} {said}{errors}"
+        "{code:?} {stdout}{errors}"
     );
     assert_eq!(
         run("repair", folder.path(), &[]),
@@ -94,10 +94,10 @@ fn check_of_sound_store_prints_no_errors() {
     );
     let nothing = folder.path().join("nothing");
     for command in ["check", "repair"] {
-        let (code, said, errors) = run(command, &nothing, &[]);
+        let (code, stdout, errors) = run(command, &nothing, &[]);
         assert!(
-            code == Some(3) && said.is_empty() && errors.contains("there is no directory"),
-            "{code:?} {said}{errors}"
+            code == Some(3) && stdout.is_empty() && errors.contains("there is no directory"),
+            "{code:?} {stdout}{errors}"
         );
     }
 }
@@ -110,15 +110,15 @@ fn damaged_store_file_is_named_by_check_and_read() {
     let damaged = file(data, "/f/");
     damage(&damaged, "in a file");
     let name = damaged.to_str().unwrap();
-    let (code, said, errors) = run("check", data, &[]);
+    let (code, stdout, errors) = run("check", data, &[]);
     assert!(
         code == Some(1)
-            && said.contains(&format!("error: store file {name}"))
-            && said.contains("1 errors, 0 warnings"),
-        "{code:?} {said}{errors}"
+            && stdout.contains(&format!("error: store file {name}"))
+            && stdout.contains("1 errors, 0 warnings"),
+        "{code:?} {stdout}{errors}"
     );
-    let (code, said, errors) = shell(data, &[], "scan 't'\n");
-    let all = format!("{said}{errors}");
+    let (code, stdout, errors) = shell(data, &[], "scan 't'\n");
+    let all = format!("{stdout}{errors}");
     assert!(code != Some(0) && all.contains(name) && all.contains("damaged"), "{code:?} {all}");
 }
 
@@ -132,34 +132,36 @@ fn damaged_manifest_is_rejected_and_repaired_from_copy() {
     bytes[30] ^= 1;
     fs::write(&manifest, &bytes).unwrap();
     let name = manifest.to_str().unwrap();
-    let (code, said, errors) = shell(data, &[], "count 't'\n");
+    let (code, stdout, errors) = shell(data, &[], "count 't'\n");
     assert!(
         code == Some(1)
-            && said.is_empty()
+            && stdout.is_empty()
             && errors.contains(name)
             && errors.contains("halite repair"),
-        "{code:?} {said}{errors}"
+        "{code:?} {stdout}{errors}"
     );
-    let (code, said, _) = run("check", data, &[]);
+    let (code, stdout, _) = run("check", data, &[]);
     assert!(
-        code == Some(1) && said.contains(&format!("error: manifest {name}")),
-        "{code:?} {said}"
+        code == Some(1) && stdout.contains(&format!("error: manifest {name}")),
+        "{code:?} {stdout}"
     );
-    let (code, said, errors) = run("repair", data, &[]);
+    let (code, stdout, errors) = run("repair", data, &[]);
     assert!(
-        code == Some(1) && said.contains("certain: ") && said.contains("nothing has been changed"),
-        "{code:?} {said}{errors}"
+        code == Some(1)
+            && stdout.contains("certain: ")
+            && stdout.contains("nothing has been changed"),
+        "{code:?} {stdout}{errors}"
     );
     assert_eq!(fs::read(&manifest).unwrap(), bytes, "it was not carried out");
-    let (code, said, errors) = run("repair", data, &["--apply"]);
+    let (code, stdout, errors) = run("repair", data, &["--apply"]);
     assert!(
-        code == Some(0) && said.contains("done; what was replaced is in "),
-        "{code:?} {said}{errors}"
+        code == Some(0) && stdout.contains("done; what was replaced is in "),
+        "{code:?} {stdout}{errors}"
     );
-    let (code, said, errors) = run("check", data, &[]);
-    assert!(code == Some(0) && said.ends_with("\nsound\n"), "{code:?} {said}{errors}");
-    let (code, said, errors) = shell(data, &[], "count 't'\n");
-    assert!(code == Some(0) && said.contains("10 row(s)"), "{code:?} {said}{errors}");
+    let (code, stdout, errors) = run("check", data, &[]);
+    assert!(code == Some(0) && stdout.ends_with("\nsound\n"), "{code:?} {stdout}{errors}");
+    let (code, stdout, errors) = shell(data, &[], "count 't'\n");
+    assert!(code == Some(0) && stdout.contains("10 row(s)"), "{code:?} {stdout}{errors}");
     assert_eq!(run("repair", data, &[]).1, "nothing to repair\n");
 }
 
@@ -190,8 +192,8 @@ fn damaged_wal_is_rejected_unless_skip_is_requested() {
         &["bench", "--rows", "10", "--data", data.to_str().unwrap()],
     ];
     for arguments in commands {
-        let (code, said, errors) = decode_output(&halite(arguments, "count 't'\n"));
-        assert_eq!((code, said.as_str()), (Some(1), ""), "{arguments:?}: {errors}");
+        let (code, stdout, errors) = decode_output(&halite(arguments, "count 't'\n"));
+        assert_eq!((code, stdout.as_str()), (Some(1), ""), "{arguments:?}: {errors}");
         for word in [
             name,
             "damaged at byte",
@@ -203,18 +205,18 @@ fn damaged_wal_is_rejected_unless_skip_is_requested() {
         }
     }
     assert_eq!(fs::read(&segment).unwrap(), damaged);
-    let (code, said, _) = run("check", data, &[]);
+    let (code, stdout, _) = run("check", data, &[]);
     assert!(
-        code == Some(1) && said.contains(&format!("error: log segment {name}")),
-        "{code:?} {said}"
+        code == Some(1) && stdout.contains(&format!("error: log segment {name}")),
+        "{code:?} {stdout}"
     );
-    let (code, said, errors) = run("repair", data, &["--apply"]);
+    let (code, stdout, errors) = run("repair", data, &["--apply"]);
     assert!(
-        said.contains("the repair does not change it") || said.contains("nothing to repair"),
-        "{code:?} {said}{errors}"
+        stdout.contains("the repair does not change it") || stdout.contains("nothing to repair"),
+        "{code:?} {stdout}{errors}"
     );
-    let (code, said, errors) = shell(data, &["--wal-recovery", "skip-damaged"], "count 't'\n");
-    assert!(code == Some(0) && said.contains("9 row(s)"), "{code:?} {said}{errors}");
+    let (code, stdout, errors) = shell(data, &["--wal-recovery", "skip-damaged"], "count 't'\n");
+    assert!(code == Some(0) && stdout.contains("9 row(s)"), "{code:?} {stdout}{errors}");
     assert!(
         errors.contains("damaged bytes left out of log segment") && errors.contains(".torn"),
         "{errors}"
@@ -224,10 +226,10 @@ fn damaged_wal_is_rejected_unless_skip_is_requested() {
         String::from_utf8_lossy(&fs::read(kept).unwrap()).contains("in the log"),
         "what was left out is kept"
     );
-    let (code, said, errors) = shell(data, &[], "count 't'\n");
+    let (code, stdout, errors) = shell(data, &[], "count 't'\n");
     assert!(
-        code == Some(0) && said.contains("9 row(s)") && errors.is_empty(),
-        "told once: {code:?} {said}{errors}"
+        code == Some(0) && stdout.contains("9 row(s)") && errors.is_empty(),
+        "told once: {code:?} {stdout}{errors}"
     );
 }
 
@@ -249,8 +251,8 @@ fn server_logs_bytes_cut_from_torn_wal() {
             && log.contains(".torn"),
         "{log}"
     );
-    let (code, said, errors) = shell(data, &[], "count 't'\n");
-    assert!(code == Some(0) && said.contains("10 row(s)"), "{code:?} {said}{errors}");
+    let (code, stdout, errors) = shell(data, &[], "count 't'\n");
+    assert!(code == Some(0) && stdout.contains("10 row(s)"), "{code:?} {stdout}{errors}");
 }
 
 #[test]
@@ -262,17 +264,17 @@ fn stale_manifest_is_reported_by_commands_and_repaired() {
     assert_eq!(shell(data, &[], "put 't', 'r', 'f:q', 'v'\n").0, Some(0));
     fs::write(data.join("halite/MANIFEST"), before).unwrap();
     fs::remove_dir_all(data.join("manifests")).unwrap();
-    let (code, said, errors) = shell(data, &[], "count 't'\n");
-    assert!(code == Some(0) && said.contains("0 row(s)"), "{code:?} {said}{errors}");
+    let (code, stdout, errors) = shell(data, &[], "count 't'\n");
+    assert!(code == Some(0) && stdout.contains("0 row(s)"), "{code:?} {stdout}{errors}");
     for word in ["1 files with cells that are nowhere else", "halite/quarantine/", "halite repair"]
     {
         assert!(errors.contains(word), "no {word}: {errors}");
     }
-    let (code, said, errors) = run("repair", data, &["--apply"]);
-    assert!(code == Some(0) && said.contains("done; "), "{code:?} {said}{errors}");
-    let (code, said, errors) = shell(data, &[], "count 't'\n");
+    let (code, stdout, errors) = run("repair", data, &["--apply"]);
+    assert!(code == Some(0) && stdout.contains("done; "), "{code:?} {stdout}{errors}");
+    let (code, stdout, errors) = shell(data, &[], "count 't'\n");
     assert!(
-        code == Some(0) && said.contains("1 row(s)") && errors.is_empty(),
-        "{code:?} {said}{errors}"
+        code == Some(0) && stdout.contains("1 row(s)") && errors.is_empty(),
+        "{code:?} {stdout}{errors}"
     );
 }

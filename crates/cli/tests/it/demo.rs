@@ -141,14 +141,14 @@ pub(crate) fn check_answers(output: &str, lines: &[Line]) {
         std::iter::once(day.clone()).chain(counts).collect::<Vec<_>>().join(" ")
     });
     assert_eq!(section(output, "5", 10), days.collect::<Vec<_>>());
-    for said in [
+    for stdout in [
         "[JFK_9223370676475975807, JFK_9223370676493975808)",
         "add up to 26,115 observations",
         "3        2013-02-14 15:00    16.7 mph",
         "1        2013-02-12 08:00  1048.4 mph",
         "returns 104.8 mph",
     ] {
-        assert!(output.contains(said), "{said}:\n{output}");
+        assert!(output.contains(stdout), "{stdout}:\n{output}");
     }
     let longest = output.lines().max_by_key(|line| line.chars().count()).unwrap();
     assert!(longest.chars().count() <= 100, "wider than 100 columns: {longest}");
@@ -211,7 +211,7 @@ fn demo_answers_match_sorted_file_on_repeated_runs() {
     let data = folder.path().join("store");
     let first = output(&data);
     check_answers(&first, &lines);
-    COSTS.iter().for_each(|said| assert!(first.contains(said), "{said}:\n{first}"));
+    COSTS.iter().for_each(|stdout| assert!(first.contains(stdout), "{stdout}:\n{first}"));
     assert!(first.contains("26,115 rows, 211,061 cells written in"), "{first}");
     assert!(first.contains("the two corrections were entered by this run"), "{first}");
     let second = output(&data);
@@ -249,11 +249,11 @@ fn demo_keeps_foreign_table_of_same_name() {
     store.close().unwrap();
     let output = program::output(&mut demo(folder.path()));
     assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(
-        said.contains("table sensor_data is there already and was not made by the demo")
-            && said.contains("--data"),
-        "{said}"
+        stderr.contains("table sensor_data is there already and was not made by the demo")
+            && stderr.contains("--data"),
+        "{stderr}"
     );
     let store = halite::open(folder.path()).unwrap();
     assert_eq!(
@@ -338,14 +338,14 @@ fn killed_load_keeps_acknowledged_rows_and_next_run_completes() {
             }
         }
         let done = acknowledged(&log).len();
-        let said = output(&data);
+        let stdout = output(&data);
         assert!(
             done == 0
-                || said.contains("an earlier load was interrupted after ")
-                || said.contains("nothing to do"),
-            "seed {seed}:\n{said}"
+                || stdout.contains("an earlier load was interrupted after ")
+                || stdout.contains("nothing to do"),
+            "seed {seed}:\n{stdout}"
         );
-        check_answers(&said, &lines);
+        check_answers(&stdout, &lines);
         check_store(&halite::open(&data).unwrap(), &lines);
     }
     assert!(

@@ -74,11 +74,11 @@ fn commands_leave_foreign_directory_unchanged() {
     assert!(halite(&["shell", "-n", "--data", other], ROWS).status.success());
     for arguments in commands {
         let output = halite(arguments, "list\n");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {stderr}");
         assert!(
-            said.contains("nothing has been changed") || said.contains("there is no store"),
-            "{arguments:?}: {said}"
+            stderr.contains("nothing has been changed") || stderr.contains("there is no store"),
+            "{arguments:?}: {stderr}"
         );
         assert!(tree(&root) == before, "{arguments:?}");
     }
@@ -134,9 +134,9 @@ fn removed_lock_file_still_excludes_second_process() {
     for round in 0..3 {
         fs::remove_file(root.path().join("halite/LOCK")).unwrap();
         let output = halite(&["shell", "-n", "--data", text], "put 't', 'intruder', 'f:q', 'v'\n");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("another process"), "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(stderr.contains("another process"), "{stderr}");
         let put = format!("put 't', 'r{round}', 'f:q', 'v'\nflush 't'\n");
         let output = halite(&["shell", "-n", "--connect", &address], &put);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -179,6 +179,6 @@ fn server_exits_on_wal_failure_and_keeps_acknowledged_rows() {
     );
     let output =
         halite(&["shell", "-n", "--data", moved.to_str().unwrap()], "count 't'\nget 't', 'row0'\n");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("vvvv"), "{said}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains("vvvv"), "{stdout}");
 }

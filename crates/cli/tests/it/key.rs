@@ -1,5 +1,6 @@
 //! `halite key` with declarations on the command line, in files, and from tables on a server.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use rustix::process::Signal;
@@ -26,30 +27,30 @@ fn halite(arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
 
 #[test]
 fn key_is_encoded_and_decoded_by_declaration() {
-    let (code, said, _) =
+    let (code, stdout, _) =
         key(&["encode", "--key", SENSORS, "device_id=sensor_00001", "ts=2024-03-15"], "");
     assert_eq!(code, Some(0));
     for wanted in [
         "\\x01sensor_00001\\x00\\x01\\x7F\\xFF\\xFEq\\xC0\\x97s\\xFF\n",
         "x'0173656e736f725f303030303100017ffffe71c09773ff', 23 bytes",
     ] {
-        assert!(said.contains(wanted), "no {wanted}:\n{said}");
+        assert!(stdout.contains(wanted), "no {wanted}:\n{stdout}");
     }
-    let keys = format!("{}\nabc\n", said.lines().next().unwrap());
-    let (code, said, _) = key(&["decode", "--key", SENSORS], &keys);
+    let keys = format!("{}\nabc\n", stdout.lines().next().unwrap());
+    let (code, stdout, _) = key(&["decode", "--key", SENSORS], &keys);
     assert_eq!(code, Some(1), "one of them is no key");
     assert!(
-        said.starts_with("device_id = 'sensor_00001', ts = 2024-03-15T00:00:00Z\nabc: "),
-        "{said}"
+        stdout.starts_with("device_id = 'sensor_00001', ts = 2024-03-15T00:00:00Z\nabc: "),
+        "{stdout}"
     );
 }
 
 /// Bytes were read in one way here and in another there, and blanks at the end of a key were lost.
 #[test]
 fn keys_and_values_parse_alike_in_all_inputs() {
-    let (_, said, errors) =
+    let (_, stdout, errors) =
         key(&["encode", "--key", "(a STRING, n U8)"], "a='x y' n=1\na=p,q n=2\n");
-    assert_eq!(said, "x y\\x00\\x01\\x01\np\\x00\\x01\\x02\nq\\x00\\x01\\x02\n", "{errors}");
+    assert_eq!(stdout, "x y\\x00\\x01\\x01\np\\x00\\x01\\x02\nq\\x00\\x01\\x02\n", "{errors}");
     let (_, _, errors) = key(&["encode", "--key", "(a STRING, n U8)"], "a=ok n=1\na=x* n=1\n");
     assert!(errors.contains("line 2: a: ") && errors.contains("only a prefix"), "{errors}");
     assert_eq!(key(&["decode", "--key", "(a STRING)", "X'6162'"], "").1, "a = 'ab'\n");
@@ -78,12 +79,12 @@ fn invalid_row_keys_appear_only_in_unconditional_scan() {
     let (code, _, errors) = halite(&["shell", "-n", "--data", data], lines);
     assert_eq!(code, Some(0), "{errors}");
     let scan = |more: &[&str]| key(&[&["scan", "mf", "--data", data], more].concat(), "").1;
-    let asked = scan(&["a=a05..a06"]);
+    let output = scan(&["a=a05..a06"]);
     assert!(
-        asked.contains("2 row(s), ")
-            && asked.contains("left out 1 row(s) that are no keys")
-            && !asked.contains("d:v=3"),
-        "{asked}"
+        output.contains("2 row(s), ")
+            && output.contains("left out 1 row(s) that are no keys")
+            && !output.contains("d:v=3"),
+        "{output}"
     );
     let all = scan(&[]);
     assert!(
@@ -108,11 +109,11 @@ fn invalid_row_keys_appear_only_in_unconditional_scan() {
 fn lint_reads_multibyte_letters_and_keys_after_comments() {
     let create = "CREATE TABLE t (v BYTES FAMILY d QUALIFIER \"\u{e4}hnlich\", ROW KEY (a STRING, \
                   b STRING));\n";
-    let (code, said, errors) = key(&["lint", "-"], create);
-    assert!(code == Some(0) && said.contains("F-LONGQ"), "{said}{errors}");
-    let (code, said, errors) =
+    let (code, stdout, errors) = key(&["lint", "-"], create);
+    assert!(code == Some(0) && stdout.contains("F-LONGQ"), "{stdout}{errors}");
+    let (code, stdout, errors) =
         key(&["lint", "-"], "\u{feff}/* a key */ ROW  KEY (ts TIMESTAMP, a STRING)\n");
-    assert!(code == Some(1) && said.contains("K-MONO"), "{said}{errors}");
+    assert!(code == Some(1) && stdout.contains("K-MONO"), "{stdout}{errors}");
     let (code, _, errors) = key(&["lint", "--explain", "K-MONO", "--format", "json"], "");
     assert!(code != Some(0) && errors.contains("cannot be used with"), "{errors}");
 }
@@ -121,14 +122,14 @@ fn lint_reads_multibyte_letters_and_keys_after_comments() {
 fn table_is_declared_by_answering_seven_questions() {
     let answers = "orders\n\ntotal, status\n\ntotal=DECIMAL\n3\n\
                    SALT(16 BY customer), customer STRING, at TIMESTAMP DESC\ncustomer = ?\n\n";
-    let (code, said, prompts) = key(&["new"], answers);
+    let (code, stdout, prompts) = key(&["new"], answers);
     assert_eq!(code, Some(0), "{prompts}");
     assert!(
-        said.starts_with("CREATE TABLE orders (") && said.contains("SPLIT BY SALT;\n-- "),
-        "{said}"
+        stdout.starts_with("CREATE TABLE orders (") && stdout.contains("SPLIT BY SALT;\n-- "),
+        "{stdout}"
     );
     assert!(prompts.contains("1 of 7") && prompts.contains("7 of 7"), "{prompts}");
-    let (code, again, _) = key(&["lint", "-"], &said);
+    let (code, again, _) = key(&["lint", "-"], &stdout);
     assert_eq!(code, Some(0), "what it prints is what lint reads: {again}");
     let (code, _, errors) = key(&["new"], "orders\n\n");
     assert_eq!(code, Some(1));
@@ -156,29 +157,30 @@ fn rolling_split_table_starts_with_present_and_future_regions() {
     let (code, _, errors) = halite(&["shell", "-n", "--data", data], create);
     assert_eq!(code, Some(0), "{errors}");
     // The day may have changed since then.
-    let (code, said, errors) = key(&["presplit", "metrics", "--data", data], "");
+    let (code, stdout, errors) = key(&["presplit", "metrics", "--data", data], "");
     assert!(
         code == Some(0)
-            && (said.contains("0 regions made, 6 were there")
-                || said.contains("2 regions made, 4 were there")),
-        "{said}{errors}"
+            && (stdout.contains("0 regions made, 6 were there")
+                || stdout.contains("2 regions made, 4 were there")),
+        "{stdout}{errors}"
     );
     let bad = "CREATE TABLE users (v DOUBLE FAMILY d, ROW KEY (id STRING)) SPLIT ROLLING '1d';\n";
-    let (code, said, errors) = halite(&["shell", "-n", "--data", data], bad);
+    let (code, stdout, errors) = halite(&["shell", "-n", "--data", data], bad);
     assert!(
         code == Some(1)
-            && format!("{said}{errors}").contains("needs a key that begins with a time"),
-        "{said}{errors}"
+            && format!("{stdout}{errors}").contains("needs a key that begins with a time"),
+        "{stdout}{errors}"
     );
 }
 
 #[test]
 fn explain_uses_skip_scan_for_known_small_fields() {
     let key_of = "ROW KEY (region STRING, user U64)";
-    let (_, said, _) = key(&["explain", "--key", key_of, "user=5"], "");
-    assert!(said.contains("Q-FULL") && !said.contains("skip scan"), "{said}");
-    let (_, said, _) = key(&["explain", "--key", key_of, "--distinct", "region=12", "user=5"], "");
-    assert!(said.contains("skip scan: about 12 values of region"), "{said}");
+    let (_, stdout, _) = key(&["explain", "--key", key_of, "user=5"], "");
+    assert!(stdout.contains("Q-FULL") && !stdout.contains("skip scan"), "{stdout}");
+    let (_, stdout, _) =
+        key(&["explain", "--key", key_of, "--distinct", "region=12", "user=5"], "");
+    assert!(stdout.contains("skip scan: about 12 values of region"), "{stdout}");
     let (code, _, errors) =
         key(&["explain", "--key", key_of, "--distinct", "zone=12", "user=5"], "");
     assert!(code != Some(0) && errors.contains("the key has no field zone"), "{errors}");
@@ -188,41 +190,41 @@ fn explain_uses_skip_scan_for_known_small_fields() {
 fn explain_prints_ranges_in_scan_order() {
     // E01 and E02 of the tutorials: the bounds of newest-first times, written by hand, are the
     // wrong way round.
-    let (code, said, _) = key(
+    let (code, stdout, _) = key(
         &["explain", "--key", SENSORS, "device_id=sensor_00001", "ts=2024-03-15..2024-03-16"],
         "",
     );
     assert_eq!(code, Some(0));
     assert!(
-        said.contains(
+        stdout.contains(
             "[\\x01sensor_00001\\x00\\x01\\x7F\\xFF\\xFEq\\xBBq\\x18\\x00 .. \
              \\x01sensor_00001\\x00\\x01\\x7F\\xFF\\xFEq\\xC0\\x97t)"
         ),
-        "{said}"
+        "{stdout}"
     );
-    let (_, said, _) = key(&["explain", "--key", SENSORS, "device_id=a,b,c"], "");
-    assert!(said.contains("fan-out  3") && said.contains("(merged)"), "{said}");
-    let (_, said, _) = key(&["explain", "--key", SENSORS, "ts>=2024-03-15"], "");
-    assert!(said.contains("fan-out  16") && said.contains("Q-FULL"), "{said}");
+    let (_, stdout, _) = key(&["explain", "--key", SENSORS, "device_id=a,b,c"], "");
+    assert!(stdout.contains("fan-out  3") && stdout.contains("(merged)"), "{stdout}");
+    let (_, stdout, _) = key(&["explain", "--key", SENSORS, "ts>=2024-03-15"], "");
+    assert!(stdout.contains("fan-out  16") && stdout.contains("Q-FULL"), "{stdout}");
 }
 
 #[test]
 fn split_prints_share_of_each_region() {
-    let (code, said, _) = key(&["split", "--key", "(SALT(16 BY id), id STRING)", "INTO 10"], "");
+    let (code, stdout, _) = key(&["split", "--key", "(SALT(16 BY id), id STRING)", "INTO 10"], "");
     assert_eq!(code, Some(0));
     assert!(
-        said.contains(
+        stdout.contains(
             "10 regions; the greatest gets 1.25 times the mean\n\
              P-SALTREG: 16 salts on 10 regions do not divide"
         ),
-        "{said}"
+        "{stdout}"
     );
-    let (_, said, _) =
+    let (_, stdout, _) =
         key(&["split", "--key", "(SALT(4 BY id), id STRING)", "BY SALT", "--shell"], "");
-    assert_eq!(said, "SPLITS => [\"\\x01\", \"\\x02\", \"\\x03\"]\n");
+    assert_eq!(stdout, "SPLITS => [\"\\x01\", \"\\x02\", \"\\x03\"]\n");
     let sample = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(sample.path(), "a\nb\nc\nd\n").unwrap();
-    let (_, said, errors) = key(
+    let (_, stdout, errors) = key(
         &[
             "split",
             "--key",
@@ -231,7 +233,7 @@ fn split_prints_share_of_each_region() {
         ],
         "",
     );
-    assert!(said.contains("     2  c          50.00 %"), "{said}{errors}");
+    assert!(stdout.contains("     2  c          50.00 %"), "{stdout}{errors}");
     let (_, _, errors) = key(&["split", "--key", "(ts TIMESTAMP, id STRING)", "INTO 4"], "");
     assert!(errors.contains("begins with ts"), "{errors}");
 }
@@ -239,18 +241,18 @@ fn split_prints_share_of_each_region() {
 #[test]
 fn lint_exits_1_on_errors_in_all_formats() {
     let bad = "CREATE TABLE s (v DOUBLE FAMILY d, ROW KEY (ts TIMESTAMP, id STRING));";
-    let (code, said, _) = key(&["lint", "-"], bad);
+    let (code, stdout, _) = key(&["lint", "-"], bad);
     assert_eq!(code, Some(1));
     assert!(
-        said.contains("error[K-MONO]")
-            && said.contains("instead: ROW KEY (SALT(16 BY id), id STRING, ts TIMESTAMP)"),
-        "{said}"
+        stdout.contains("error[K-MONO]")
+            && stdout.contains("instead: ROW KEY (SALT(16 BY id), id STRING, ts TIMESTAMP)"),
+        "{stdout}"
     );
-    let (code, said, _) = key(&["lint", "-", "--format", "json"], bad);
-    let found: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let (code, stdout, _) = key(&["lint", "-", "--format", "json"], bad);
+    let found: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!((code, &found[0]["rule"]), (Some(1), &"K-MONO".into()));
-    let (_, said, _) = key(&["lint", "-", "--format", "sarif"], bad);
-    let sarif: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let (_, stdout, _) = key(&["lint", "-", "--format", "sarif"], bad);
+    let sarif: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "K-MONO");
     let good = "ROW KEY (SALT(16 BY id), id STRING, ts TIMESTAMP DESC)";
     assert_eq!(key(&["lint", "-"], good).0, Some(0));
@@ -268,16 +270,16 @@ fn lint_exits_1_on_errors_in_all_formats() {
 
 #[test]
 fn lint_explains_rules_and_reads_java_structs() {
-    let (code, said, _) = key(&["lint", "--explain", "k-mono"], "");
+    let (code, stdout, _) = key(&["lint", "--explain", "k-mono"], "");
     assert!(
-        code == Some(0) && said.starts_with("# K-MONO: ") && said.contains("halite lab "),
-        "{said}"
+        code == Some(0) && stdout.starts_with("# K-MONO: ") && stdout.contains("halite lab "),
+        "{stdout}"
     );
     let (code, _, errors) = key(&["lint", "--explain", "K-MON"], "");
     assert!(code != Some(0) && errors.contains("did you mean K-MONO?"), "{errors}");
-    let (_, said, _) =
+    let (_, stdout, _) =
         key(&["lint", "-", "--format", "sarif"], "ROW KEY (ts TIMESTAMP, id STRING)");
-    let sarif: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let sarif: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     let rule = &sarif["runs"][0]["tool"]["driver"]["rules"][0];
     assert!(
         rule["helpUri"].as_str().unwrap().ends_with("/docs/lint/K-MONO.md")
@@ -290,10 +292,10 @@ fn lint_explains_rules_and_reads_java_structs() {
         "Struct s = new StructBuilder().add(RawString.ASCENDING).add(new RawLong()).toStruct();",
     )
     .unwrap();
-    let (code, said, _) = key(&["lint", java.to_str().unwrap()], "");
+    let (code, stdout, _) = key(&["lint", java.to_str().unwrap()], "");
     assert!(
-        code == Some(1) && said.contains("error[K-SKIP]") && said.contains("OrderedString"),
-        "{said}"
+        code == Some(1) && stdout.contains("error[K-SKIP]") && stdout.contains("OrderedString"),
+        "{stdout}"
     );
 }
 
@@ -314,17 +316,17 @@ fn table_lint_reports_deletes_appends_and_empty_families() {
     );
     for place in [["--data", directory.path().to_str().unwrap()], ["--connect", &uri]] {
         shell(&place, &lines);
-        let (code, said, errors) = key(&[&["lint", "--table", "t"][..], &place].concat(), "");
-        assert_eq!(code, Some(1), "{said}{errors}");
+        let (code, stdout, errors) = key(&[&["lint", "--table", "t"][..], &place].concat(), "");
+        assert_eq!(code, Some(1), "{stdout}{errors}");
         assert!(
-            said.contains("150 consecutive rows are deleted but still stored: a scan from q000"),
-            "{said}"
+            stdout.contains("150 consecutive rows are deleted but still stored: a scan from q000"),
+            "{stdout}"
         );
         assert!(
-            said.contains("error[F-APPENDCNT]") && said.contains("versions of 1, 2, 3 bytes"),
-            "{said}"
+            stdout.contains("error[F-APPENDCNT]") && stdout.contains("versions of 1, 2, 3 bytes"),
+            "{stdout}"
         );
-        assert!(said.contains("warning[F-CARD]") && said.contains("family e in 0"), "{said}");
+        assert!(stdout.contains("warning[F-CARD]") && stdout.contains("family e in 0"), "{stdout}");
     }
     assert_eq!(served.end(Signal::TERM).0, Some(0));
 }
@@ -337,13 +339,13 @@ fn shell_explains_empty_scan_of_reversed_times() {
         "create 't', 'd', ROW_KEY => '{key}'\n\
          scan 't', {{STARTROW => 'u1_9223370326480375807', STOPROW => 'u1_9223370326393975807'}}\n"
     );
-    let said =
+    let output =
         output_of(program::halite().args(["shell", "-n", "--data"]).arg(directory.path()), &lines);
-    let said = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned();
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     assert!(
-        said.contains("Q-INV: The scan begins at u1_9223370326480375807")
-            && said.contains("written newest first"),
-        "{said}"
+        text.contains("Q-INV: The scan begins at u1_9223370326480375807")
+            && text.contains("written newest first"),
+        "{text}"
     );
 }
 
@@ -351,9 +353,9 @@ fn shell_explains_empty_scan_of_reversed_times() {
 fn salted_rows() -> String {
     let declared = "(SALT(4 BY id), id STRING, ts TIMESTAMP DESC)";
     let key_of = |id: &str, ts: usize| {
-        let (_, said, _) =
+        let (_, stdout, _) =
             key(&["encode", "--key", declared, &format!("id={id}"), &format!("ts={ts}")], "");
-        said.lines().next().unwrap().to_owned()
+        stdout.lines().next().unwrap().to_owned()
     };
     let puts = ["s1", "s2"].into_iter().flat_map(|id| (1..=10).map(move |ts| (id, ts)));
     let puts = puts.map(|(id, ts)| format!("put 't', \"{}\", 'f:v', 'v{ts}'\n", key_of(id, ts)));
@@ -402,13 +404,14 @@ fn salted_rows_read_in_order_from_store_and_server() {
         loop {
             let token: Vec<&str> =
                 after.iter().flat_map(|token: &String| ["--page-token", token.as_str()]).collect();
-            let said = scan(&[&["--limit", "7"], &token[..]].concat());
+            let stdout = scan(&[&["--limit", "7"], &token[..]].concat());
             pages.extend(
-                said.lines()
+                stdout
+                    .lines()
                     .filter(|line| line.starts_with("id ="))
                     .map(|line| format!("{line}\n")),
             );
-            after = said
+            after = stdout
                 .lines()
                 .last()
                 .and_then(|line| line.strip_prefix("more rows follow: --page-token "))
@@ -429,12 +432,12 @@ fn explain_reads_key_regions_and_sample_from_server() {
     let lines = "create 't', {NAME => 'f'}, {SPLITS => [\"\\x08\"], METADATA => {'ROW_KEY' => 'ROW \
                  KEY (SALT(16 BY id), id STRING)'}}\nput 't', \"\\x06user_001\", 'f:q', 1\n";
     shell(&["--connect", &uri], lines);
-    let (code, said, errors) =
+    let (code, stdout, errors) =
         key(&["explain", "--table", "t", "--connect", &uri, "id=user_001"], "");
     assert_eq!(code, Some(0), "{errors}");
-    assert!(said.contains("regions  1 of 2") && said.contains("= \\x06user_001"), "{said}");
-    let (code, said, errors) = key(&["lint", "--table", "t", "--connect", &uri], "");
-    assert_eq!(code, Some(0), "{said}{errors}");
+    assert!(stdout.contains("regions  1 of 2") && stdout.contains("= \\x06user_001"), "{stdout}");
+    let (code, stdout, errors) = key(&["lint", "--table", "t", "--connect", &uri], "");
+    assert_eq!(code, Some(0), "{stdout}{errors}");
     let (_, _, errors) = key(&["decode", "--table", "absent", "--connect", &uri, "x"], "");
     assert!(errors.contains("absent"), "{errors}");
     assert_eq!(served.end(Signal::TERM).0, Some(0));
@@ -447,7 +450,7 @@ fn infer_finds_key_of_file_with_evidence() {
         .map(|id| format!("{}{id}\n", id % 5))
         .collect::<Vec<_>>()
         .concat();
-    let (code, said, errors) = key(&["infer", "-"], &keys);
+    let (code, stdout, errors) = key(&["infer", "-"], &keys);
     assert_eq!(code, Some(0), "{errors}");
     for wanted in [
         "ROW KEY TEXT '{salt(5 by id using modulo):1}{id U64}'\nconfidence 98 %\n\
@@ -455,10 +458,10 @@ fn infer_finds_key_of_file_with_evidence() {
         "0..1   {salt(5 by id using modulo):1}  id modulo 5: 400 of 400 keys",
         "ALTER TABLE t ADOPT ROW KEY TEXT '{salt(5 by id using modulo):1}{id U64}';",
     ] {
-        assert!(said.contains(wanted), "no {wanted}:\n{said}");
+        assert!(stdout.contains(wanted), "no {wanted}:\n{stdout}");
     }
-    let (_, said, _) = key(&["infer", "-", "--format", "json"], &(keys + "99x\n"));
-    let found: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let (_, stdout, _) = key(&["infer", "-", "--format", "json"], &(keys + "99x\n"));
+    let found: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(found["candidates"][0]["counter_examples"][0]["key"], "99x");
     assert_eq!(found["candidates"][0]["explained"], 500);
     let (code, _, errors) = key(&["infer", "-"], "\n\n");
@@ -484,9 +487,9 @@ fn infer_samples_keys_from_all_regions() {
     for place in [["--data", directory.path().to_str().unwrap()], ["--connect", &uri]] {
         shell(&place, &lines);
         let infer = |arguments: &[&str]| key(&[&["infer"][..], arguments, &place].concat(), "");
-        let (_, said, errors) = infer(&["--table", "t", "--sample", "200", "--format", "json"]);
+        let (_, stdout, errors) = infer(&["--table", "t", "--sample", "200", "--format", "json"]);
         let found: serde_json::Value =
-            serde_json::from_str(&said).unwrap_or_else(|_| panic!("{errors}"));
+            serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("{errors}"));
         let sampled = found["keys"].as_u64().unwrap();
         assert!((150..=200).contains(&sampled), "{sampled}");
         assert_eq!(
@@ -524,13 +527,14 @@ fn simulate_compares_designs_and_writes_svg() {
         "--query",
         "one: device = ? AND ts IN RANGE",
     ];
-    let (code, said, errors) =
+    let (code, stdout, errors) =
         key(&[&arguments[..], &["--svg-file", picture.to_str().unwrap()]].concat(), "");
     assert_eq!(code, Some(0), "{errors}");
     let line = |name: &str| {
-        said.lines()
+        stdout
+            .lines()
             .find(|line| line.starts_with(name))
-            .unwrap_or_else(|| panic!("no {name}:\n{said}"))
+            .unwrap_or_else(|| panic!("no {name}:\n{stdout}"))
             .split_ascii_whitespace()
             .collect::<Vec<_>>()
             .join(" ")
@@ -538,27 +542,54 @@ fn simulate_compares_designs_and_writes_svg() {
     assert!(
         line("  in a window of 250 writes")
             .starts_with("in a window of 250 writes: median, p99 16.00, 16.00 1."),
-        "{said}"
+        "{stdout}"
     );
     assert!(
         line("regions in use at a time").starts_with("regions in use at a time 1.0 1"),
-        "{said}"
+        "{stdout}"
     );
     assert_eq!(line("places that segment 1"), "places that segment 1 can spread to 16 of 16");
     // The requested hour ends after the traffic, so the query reads all regions from that of the
     // middle row on.
     assert_eq!(line("query one"), "query one: ranges, regions 1, 9 1, 1");
     assert!(
-        said.contains("A: even as a whole, and one region does the work of every moment"),
-        "{said}"
+        stdout.contains("A: even as a whole, and one region does the work of every moment"),
+        "{stdout}"
     );
-    assert!(said.contains("B: even: writes use 1"), "{said}");
+    assert!(stdout.contains("B: even: writes use 1"), "{stdout}");
     let painted = std::fs::read_to_string(&picture).unwrap();
     assert!(painted.starts_with("<svg") && painted.contains("SALT(16 BY device)"));
-    let (_, said, _) = key(&[&arguments[..], &["--format", "json"]].concat(), "");
-    let found: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let (_, stdout, _) = key(&[&arguments[..], &["--format", "json"]].concat(), "");
+    let found: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(found["designs"][1]["writes"]["operations"], 20_000);
     assert_eq!(found["designs"][1]["split"], "BY SALT");
+    assert_keys_are_golden(&found);
+}
+
+/// Asserts that the keys of a JSON report are those of the golden file, one path on each line.
+fn assert_keys_are_golden(report: &serde_json::Value) {
+    fn add(path: &str, value: &serde_json::Value, paths: &mut BTreeSet<String>) {
+        match value {
+            serde_json::Value::Object(members) => {
+                for (key, member) in members {
+                    paths.insert(format!("{path}{key}"));
+                    add(&format!("{path}{key}."), member, paths);
+                }
+            }
+            serde_json::Value::Array(items) => {
+                items.iter().for_each(|item| add(path, item, paths));
+            }
+            _ => {}
+        }
+    }
+    let mut paths = BTreeSet::new();
+    add("", report, &mut paths);
+    let found: String = paths.iter().map(|path| format!("{path}\n")).collect();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/key/simulate_json_keys.txt");
+    if std::env::var_os("HALITE_UPDATE_GOLDEN").is_some() {
+        std::fs::write(file, &found).unwrap();
+    }
+    assert_eq!(found, std::fs::read_to_string(file).unwrap());
 }
 
 #[test]
@@ -580,12 +611,12 @@ fn simulate_rejects_invalid_traffic() {
     refused(&["--split", "INTO nothing"], "the splits cannot be read");
     refused(&["--start", "soon"], "--start");
     // This few writes form one window, in which an ascending key appears even.
-    let (_, said, _) =
+    let (_, stdout, _) =
         key(&["simulate", "--key", "(ts TIMESTAMP, id STRING)", "--operations", "1000"], "");
     assert!(
-        said.contains("1,000 writes make 1 window(s), too few to tell what each moment is like")
-            && !said.contains("even:"),
-        "{said}"
+        stdout.contains("1,000 writes make 1 window(s), too few to tell what each moment is like")
+            && !stdout.contains("even:"),
+        "{stdout}"
     );
     // With this few keys the report omits the positions of new keys, and one window contains all
     // writes.
@@ -602,22 +633,22 @@ fn simulate_rejects_invalid_traffic() {
         "--query",
         "some: id LIKE ?",
     ];
-    let (_, said, errors) = key(&few, "");
+    let (_, stdout, errors) = key(&few, "");
     assert!(
-        !said.contains("places where keys grow")
-            && !said.contains("new keys greater than")
-            && !said.contains("window of 1,000"),
-        "{said}{errors}"
+        !stdout.contains("places where keys grow")
+            && !stdout.contains("new keys greater than")
+            && !stdout.contains("window of 1,000"),
+        "{stdout}{errors}"
     );
-    let (_, said, _) = key(
+    let (_, stdout, _) = key(
         &["simulate", "--key", "(n U32)", "--operations", "1000", "--query", "some: n LIKE ?"],
         "",
     );
-    assert!(said.contains("cannot be asked: n is of type U32"), "{said}");
+    assert!(stdout.contains("cannot be asked: n is of type U32"), "{stdout}");
     let empty = tempfile::NamedTempFile::new().unwrap();
     refused(&["--trace", empty.path().to_str().unwrap()], "0 operations are not possible");
     std::fs::write(empty.path(), "1\tW\tid=a\n2\tW\tid=b\n3\tR\tid=a\n").unwrap();
-    let (_, said, errors) = key(
+    let (_, stdout, errors) = key(
         &[
             "simulate",
             "--key",
@@ -630,10 +661,10 @@ fn simulate_rejects_invalid_traffic() {
         "",
     );
     let whole =
-        said.lines().find(|line| line.starts_with("busiest region over the mean, all writes"));
+        stdout.lines().find(|line| line.starts_with("busiest region over the mean, all writes"));
     assert!(
-        said.contains("3 operations of ") && whole.is_some_and(|line| line.ends_with(" 1.00")),
-        "{said}{errors}"
+        stdout.contains("3 operations of ") && whole.is_some_and(|line| line.ends_with(" 1.00")),
+        "{stdout}{errors}"
     );
 }
 
@@ -663,10 +694,10 @@ fn reading_commands_create_no_store() {
             &["series", "pack", "t"],
             &["series", "write", "t", sample.to_str().unwrap()],
         ] {
-            let (code, said, errors) = halite(&[command, &["--data", data]].concat(), "");
+            let (code, stdout, errors) = halite(&[command, &["--data", data]].concat(), "");
             assert!(
                 code == Some(1) && errors.contains("there is no store") && errors.contains(state),
-                "{command:?}: {said}{errors}"
+                "{command:?}: {stdout}{errors}"
             );
         }
     }
@@ -677,16 +708,16 @@ fn reading_commands_create_no_store() {
 
 #[test]
 fn encode_prints_one_key_per_value_and_line() {
-    let (code, said, errors) =
+    let (code, stdout, errors) =
         key(&["encode", "--key", "(id STRING, n U8)", "id=a,'b,c'", "n=1,2"], "");
     assert_eq!(
-        (code, said.as_str()),
+        (code, stdout.as_str()),
         (Some(0), "a\\x00\\x01\\x01\na\\x00\\x01\\x02\nb,c\\x00\\x01\\x01\nb,c\\x00\\x01\\x02\n"),
         "{errors}"
     );
-    let (code, said, _) =
+    let (code, stdout, _) =
         key(&["encode", "--key", "(id STRING, n U8)"], "id=a n=1\n\nid=b c\tn=2\n");
-    assert_eq!((code, said.as_str()), (Some(0), "a\\x00\\x01\\x01\nb c\\x00\\x01\\x02\n"));
+    assert_eq!((code, stdout.as_str()), (Some(0), "a\\x00\\x01\\x01\nb c\\x00\\x01\\x02\n"));
     let (code, _, errors) =
         key(&["encode", "--key", "(id STRING, n U8)"], "id=a n=1\nid=b n=300\n");
     assert!(code == Some(1) && errors.contains("line 2: n: 300 is outside of U8"), "{errors}");
@@ -695,11 +726,11 @@ fn encode_prints_one_key_per_value_and_line() {
 #[test]
 fn decode_reports_expected_salt_and_encode_prints_text() {
     let key_of = "(SALT(16 BY name), name STRING)";
-    let (_, said, _) = key(&["decode", "--key", key_of, "\\x05user_001"], "");
-    assert!(said.contains("the salt is 5, and name = 'user_001' has 6"), "{said}");
+    let (_, stdout, _) = key(&["decode", "--key", key_of, "\\x05user_001"], "");
+    assert!(stdout.contains("the salt is 5, and name = 'user_001' has 6"), "{stdout}");
     let name = "name=caf\u{e9} \u{5f20}";
-    let (_, said, _) = key(&["encode", "--key", "(name STRING)", name], "");
-    assert!(said.contains("'caf\u{e9} \u{5f20}'"), "{said}");
+    let (_, stdout, _) = key(&["encode", "--key", "(name STRING)", name], "");
+    assert!(stdout.contains("'caf\u{e9} \u{5f20}'"), "{stdout}");
 }
 
 #[test]
@@ -712,11 +743,11 @@ fn explain_rejects_invalid_conditions_and_reports_empty_results() {
         let (code, _, errors) = key(&["explain", "--key", SENSORS, condition], "");
         assert!(code == Some(1) && errors.contains(wanted), "{condition}: {errors}");
     }
-    let (_, said, _) =
+    let (_, stdout, _) =
         key(&["explain", "--key", SENSORS, "device_id=a", "ts>2024-03-16", "ts<2024-03-15"], "");
-    assert_eq!(said, "reads    nothing: no key meets all of these conditions\n");
-    let (_, said, _) = key(&["explain", "--key", SENSORS, "device_id='a OR b'"], "");
-    assert!(said.contains("device_id = 'a OR b'"), "{said}");
+    assert_eq!(stdout, "reads    nothing: no key meets all of these conditions\n");
+    let (_, stdout, _) = key(&["explain", "--key", SENSORS, "device_id='a OR b'"], "");
+    assert!(stdout.contains("device_id = 'a OR b'"), "{stdout}");
     let (code, _, errors) = key(&["explain", "--key", SENSORS, "--limit", "0"], "");
     assert!(code == Some(2) && errors.contains("0 is no number above 0"), "{errors}");
 }
@@ -726,16 +757,16 @@ fn text_key_skip_scan_needs_pattern_for_value_end() {
     let explain = |key_of: &str, more: &[&str]| {
         key(&[&["explain", "--key", key_of, "--distinct", "region=4"], more].concat(), "").1
     };
-    let said = explain("TEXT '{region}_{user}' WHERE region MATCHES '[^_]+'", &["user=u5"]);
-    assert!(said.contains("skip scan: about 4 values of region"), "{said}");
-    let said = explain("TEXT '{region}_{user}'", &["user=u5"]);
+    let stdout = explain("TEXT '{region}_{user}' WHERE region MATCHES '[^_]+'", &["user=u5"]);
+    assert!(stdout.contains("skip scan: about 4 values of region"), "{stdout}");
+    let stdout = explain("TEXT '{region}_{user}'", &["user=u5"]);
     assert!(
-        said.contains("no skip scan over region: its text may contain the delimiter after it")
-            && said.contains("Q-FULL"),
-        "{said}"
+        stdout.contains("no skip scan over region: its text may contain the delimiter after it")
+            && stdout.contains("Q-FULL"),
+        "{stdout}"
     );
-    let said = explain("(region STRING, user U64)", &[]);
-    assert!(said.contains("no skip scan over region"), "{said}");
+    let stdout = explain("(region STRING, user U64)", &[]);
+    assert!(stdout.contains("no skip scan over region"), "{stdout}");
 }
 
 #[test]
@@ -751,14 +782,14 @@ fn lint_reports_lines_and_unsupported_input() {
         "-- tables\n\nCREATE TABLE t (\n  v DOUBLE FAMILY d,\n  ROW KEY (\n    ts TIMESTAMP,\n    \
          id STRING)\n);\n",
     );
-    let (_, said, _) = key(&["lint", &file, "--format", "sarif"], "");
-    let sarif: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let (_, stdout, _) = key(&["lint", &file, "--format", "sarif"], "");
+    let sarif: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     let results = sarif["runs"][0]["results"].as_array().unwrap();
     let line = |rule: &str| {
         let found = results
             .iter()
             .find(|result| result["ruleId"] == rule)
-            .unwrap_or_else(|| panic!("no {rule}: {said}"));
+            .unwrap_or_else(|| panic!("no {rule}: {stdout}"));
         found["locations"][0]["physicalLocation"]["region"]["startLine"].as_u64()
     };
     assert_eq!(line("K-MONO"), Some(6));
@@ -767,8 +798,8 @@ fn lint_reports_lines_and_unsupported_input() {
         "class K {\n  /* two\n lines */\n  Struct s = new \
          StructBuilder().add(RawString.ASCENDING).add(new RawLong()).toStruct();\n}\n",
     );
-    let (_, said, _) = key(&["lint", &java, "--format", "json"], "");
-    assert_eq!(serde_json::from_str::<serde_json::Value>(&said).unwrap()[0]["line"], 4);
+    let (_, stdout, _) = key(&["lint", &java, "--format", "json"], "");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&stdout).unwrap()[0]["line"], 4);
     for (name, text) in
         [("a.sql", "-- nothing\n"), ("b.java", "class A {}"), ("c.sql", "SHOW CREATE TABLE t;")]
     {
@@ -780,14 +811,14 @@ fn lint_reports_lines_and_unsupported_input() {
         "ALTER TABLE t ADOPT ROW KEY (ts TIMESTAMP, id STRING); -- lint:allow K-MONO a log\n\
          -- lint:allow K-MNOO x\nCREATE TABLE u (ROW KEY (a STRING));",
     );
-    let (code, said, errors) = key(&["lint", &allowed], "");
+    let (code, stdout, errors) = key(&["lint", &allowed], "");
     assert!(
         code == Some(0)
-            && !said.contains("K-MONO")
+            && !stdout.contains("K-MONO")
             && errors.contains(
                 "line 2: lint:allow K-MNOO: there is no such rule (did you mean K-MONO?)"
             ),
-        "{said}{errors}"
+        "{stdout}{errors}"
     );
 }
 
@@ -795,10 +826,10 @@ fn lint_reports_lines_and_unsupported_input() {
 fn load_rules_apply_when_load_is_given() {
     let table = "CREATE TABLE t (v DOUBLE, ROW KEY (SALT(256 BY id), id STRING, ts TIMESTAMP)) \
                  SPLIT BY SALT;";
-    let (_, said, _) = key(&["lint", "-"], table);
-    assert!(!said.contains("P-MANY"), "{said}");
-    let (_, said, _) = key(&["lint", "-", "--servers", "1"], table);
-    assert!(said.contains("P-MANY") && said.contains("256 regions on 1 servers"), "{said}");
+    let (_, stdout, _) = key(&["lint", "-"], table);
+    assert!(!stdout.contains("P-MANY"), "{stdout}");
+    let (_, stdout, _) = key(&["lint", "-", "--servers", "1"], table);
+    assert!(stdout.contains("P-MANY") && stdout.contains("256 regions on 1 servers"), "{stdout}");
     let (code, _, errors) = key(&["lint", "-", "--servers", "0"], table);
     assert_eq!(code, Some(2), "{errors}");
 }
@@ -817,12 +848,14 @@ fn table_lint_samples_keys_across_table() {
          end end\n",
     );
     let script = script.replace("for i", "t = get_table 't'\nfor i");
-    let (code, said, errors) = halite(&["shell", "-n", "--data", data], &script);
-    assert_eq!(code, Some(0), "{}{errors}", &said[said.len().saturating_sub(500)..]);
-    let (_, said, errors) = key(&["lint", "--table", "t", "--data", data], "");
+    let (code, stdout, errors) = halite(&["shell", "-n", "--data", data], &script);
+    assert_eq!(code, Some(0), "{}{errors}", &stdout[stdout.len().saturating_sub(500)..]);
+    let (_, stdout, errors) = key(&["lint", "--table", "t", "--data", data], "");
     assert!(
-        !said.contains("K-LOWCARD") && !said.contains("K-MISFIT") && said.contains("table t:"),
-        "{said}{errors}"
+        !stdout.contains("K-LOWCARD")
+            && !stdout.contains("K-MISFIT")
+            && stdout.contains("table t:"),
+        "{stdout}{errors}"
     );
 }
 
@@ -832,8 +865,8 @@ fn invalid_row_keys_are_reported_by_key_commands() {
     let data = folder.path().to_str().unwrap();
     let script = "CREATE TABLE t (v STRING FAMILY d, ROW KEY (SALT(4 BY id), id STRING));\n\
                   put 't', \"\\x09odd\", 'd:v', '1'\n";
-    let (code, said, errors) = halite(&["shell", "-n", "--data", data], script);
-    assert_eq!(code, Some(0), "{said}{errors}");
+    let (code, stdout, errors) = halite(&["shell", "-n", "--data", data], script);
+    assert_eq!(code, Some(0), "{stdout}{errors}");
     let seen = "1 of 1 sampled row(s) of table t are no keys of its ROW KEY, and questions about \
                 fields do not find them";
     for command in [
@@ -841,14 +874,18 @@ fn invalid_row_keys_are_reported_by_key_commands() {
         &["explain", "--table", "t"],
         &["explain", "--table", "t", "--analyze"],
     ] {
-        let (_, said, errors) = key(&[command, &["--data", data]].concat(), "");
-        assert!(said.contains(seen), "{command:?}: {said}{errors}");
+        let (_, stdout, errors) = key(&[command, &["--data", data]].concat(), "");
+        assert!(stdout.contains(seen), "{command:?}: {stdout}{errors}");
     }
-    let (_, said, _) = key(&["lint", "--table", "t", "--data", data], "");
-    assert!(said.contains("warning[K-MISFIT]") && said.contains("1 of 1 sampled rows"), "{said}");
+    let (_, stdout, _) = key(&["lint", "--table", "t", "--data", data], "");
+    assert!(
+        stdout.contains("warning[K-MISFIT]") && stdout.contains("1 of 1 sampled rows"),
+        "{stdout}"
+    );
     let strict = "alter 't', ROW_KEY_STRICT => true\nput 't', \"\\x09even\", 'd:v', '1'\n";
-    let (code, said, _) = halite(&["shell", "-n", "--data", data], strict);
-    assert!(code == Some(1) && said.contains("ROW_KEY_STRICT refuses it"), "{said}");
-    let (code, said, _) = halite(&["shell", "-n", "--data", data], "deleteall 't', \"\\x09odd\"\n");
-    assert_eq!(code, Some(0), "{said}");
+    let (code, stdout, _) = halite(&["shell", "-n", "--data", data], strict);
+    assert!(code == Some(1) && stdout.contains("ROW_KEY_STRICT refuses it"), "{stdout}");
+    let (code, stdout, _) =
+        halite(&["shell", "-n", "--data", data], "deleteall 't', \"\\x09odd\"\n");
+    assert_eq!(code, Some(0), "{stdout}");
 }

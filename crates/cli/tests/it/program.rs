@@ -53,10 +53,10 @@ pub(crate) fn ended(program: Program) -> Output {
 
 /// Waits until something is so.
 #[track_caller]
-pub(crate) fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn await_that(condition: &str, mut is_so: impl FnMut() -> bool) {
     assert!(
         halite_patience::poll_until(LIMIT, || is_so().then_some(())).is_some(),
-        "{what}: not within {} s",
+        "{condition}: not within {} s",
         LIMIT.as_secs()
     );
 }

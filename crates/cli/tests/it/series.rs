@@ -18,12 +18,12 @@ fn halite(data: &Path, arguments: &[&str], input: &str) -> (Option<i32>, String,
 fn points_are_written_read_packed_and_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str], input: &str| halite(folder.path(), arguments, input);
-    let (code, said, _) = run(
+    let (code, stdout, _) = run(
         &["shell"],
         "CREATE TABLE m (p SERIES(DOUBLE) FAMILY t, ROW KEY (device STRING, BUCKET(ts, '1h') \
          DESC));\n",
     );
-    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(code, Some(0), "{stdout}");
     let point = |at: i64| format!("{}.5,s{},{}", at % 50, at % 2, 1_710_460_800_000 + at * 10_000);
     let points: Vec<_> =
         std::iter::once("value,device,ts".to_owned()).chain((0..500).map(point)).collect();
@@ -36,12 +36,12 @@ fn points_are_written_read_packed_and_deleted() {
     let all = run(&["series", "read", "m"], "").1;
     assert_eq!(all.lines().count(), 501);
 
-    let told = run(&["series", "pack", "m"], "").1;
+    let output = run(&["series", "pack", "m"], "").1;
     assert!(
-        told.starts_with(
+        output.starts_with(
             "0 points packed in 0 rows\n500 points are younger than 1min and stay loose"
         ),
-        "{told}"
+        "{output}"
     );
     std::thread::sleep(std::time::Duration::from_millis(1100));
     assert_eq!(
@@ -53,8 +53,8 @@ fn points_are_written_read_packed_and_deleted() {
         run(&["series", "write", "m"], "device,ts,value\ns1,2024-03-15T01:23:10Z,\n").1,
         "0 points written, 1 removals requested\n"
     );
-    let (_, said, _) = run(&["series", "read", "m", "device=s1", "--limit", "1"], "");
-    assert_eq!(said, "device,ts,value\ns1,2024-03-15T01:22:50Z,47.5\n");
+    let (_, stdout, _) = run(&["series", "read", "m", "device=s1", "--limit", "1"], "");
+    assert_eq!(stdout, "device,ts,value\ns1,2024-03-15T01:22:50Z,47.5\n");
 
     let twice = "device,ts,value\ns9,2024-03-15T01:00:00Z,\ns9,2024-03-15T01:00:00Z,7\n";
     assert_eq!(run(&["series", "write", "m"], twice).1, "1 points written, 1 removals requested\n");
@@ -63,13 +63,13 @@ fn points_are_written_read_packed_and_deleted() {
         "device,ts,value\ns9,2024-03-15T01:00:00Z,7\n",
         "the later line counts"
     );
-    let (code, _, told) =
+    let (code, _, output) =
         run(&["series", "write", "m"], "device,ts,value\ns9,2024-03-15T01:00:00Z,1e999\n");
     assert!(
         code == Some(1)
-            && told.contains("line 2")
-            && told.contains("1e999 is beyond what a DOUBLE holds"),
-        "{told}"
+            && output.contains("line 2")
+            && output.contains("1e999 is beyond what a DOUBLE holds"),
+        "{output}"
     );
 }
 
@@ -87,9 +87,9 @@ fn only_writing_creates_dictionaries() {
     assert_eq!(run(&["series", "read", "m"], "").1, "device,ts,value\n");
     assert_eq!(run(&["series", "pack", "m"], "").1, "0 points packed in 0 rows\n");
     assert!(!tables().contains("m.dictionary"), "{}", tables());
-    let (_, said, errors) =
+    let (_, stdout, errors) =
         run(&["series", "write", "m"], "device,ts,value\na,2024-03-15,1\nb,2024-03-15,2\n");
-    assert_eq!(said, "2 points written, 0 removals requested\n", "{errors}");
+    assert_eq!(stdout, "2 points written, 0 removals requested\n", "{errors}");
     assert!(tables().contains("m.dictionary"), "{}", tables());
     assert_eq!(
         run(&["series", "read", "m", "device=b"], "").1,
@@ -104,17 +104,17 @@ fn series_write_reports_progress_and_timestamps_in_seconds() {
     run(&["shell"], "CREATE TABLE m (p SERIES(INT), ROW KEY (device STRING, BUCKET(ts, '1h')));\n");
     let line = |at: i64| format!("a,{},{}", 1_710_460_800_000 + at, if at == 0 { "" } else { "1" });
     let lines = (0..10_001).map(line).collect::<Vec<_>>().join("\n");
-    let (code, said, errors) =
+    let (code, stdout, errors) =
         run(&["series", "write", "m"], &format!("device,ts,value\n{lines}\na,soon,1\n"));
-    assert!(code == Some(1) && said.is_empty(), "{said}");
+    assert!(code == Some(1) && stdout.is_empty(), "{stdout}");
     assert!(
         errors.contains("9999 points written, 1 removals requested before this")
             && errors.contains("line 10003: ts"),
         "{errors}"
     );
-    let (code, said, errors) =
+    let (code, stdout, errors) =
         run(&["series", "write", "m"], "device,ts,value\na,1710460800,1\na,1710460801,1\n");
-    assert!(code == Some(0) && said.starts_with("2 points written"), "{said}");
+    assert!(code == Some(0) && stdout.starts_with("2 points written"), "{stdout}");
     assert!(
         errors.lines().count() == 1 && errors.contains("line 2: ts 1710460800 is in 1970"),
         "{errors}"

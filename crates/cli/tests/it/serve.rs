@@ -86,8 +86,8 @@ impl TestServer {
     /// Waits for the end.
     pub(crate) fn wait(self) -> (Option<i32>, String) {
         let output = ended(self.program);
-        let said = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(said, self.output + &self.ready, "the line for scripts is the last");
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(stdout, self.output + &self.ready, "the line for scripts is the last");
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     }
 }
@@ -508,10 +508,10 @@ fn port_or_directory_in_use_is_named_in_error() {
     let data = folder.path().join("store");
     let data = data.to_str().unwrap();
     let served = TestServer::start(&["--data", data]);
-    let (code, said) = refused(&["--data", data]);
+    let (code, stdout) = refused(&["--data", data]);
     assert!(
-        code == Some(1) && said.contains(data) && said.contains("held by another process"),
-        "{code:?} {said}"
+        code == Some(1) && stdout.contains(data) && stdout.contains("held by another process"),
+        "{code:?} {stdout}"
     );
     let ports = [
         ("zookeeper", "--zookeeper-port"),
@@ -527,9 +527,9 @@ fn port_or_directory_in_use_is_named_in_error() {
             arguments.extend([other_flag, if other == name { port.as_str() } else { "0" }]);
         }
         let output = output(program::halite().args(arguments));
-        let said = String::from_utf8(output.stderr).unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1));
-        assert!(said.contains(&taken.to_string()) && said.contains(flag), "{said}");
+        assert!(stderr.contains(&taken.to_string()) && stderr.contains(flag), "{stderr}");
     }
     assert_eq!(served.end(Signal::TERM).0, Some(0));
 }
@@ -568,8 +568,8 @@ fn config_file_and_hbase_names_configure_server() {
         "{logged}"
     );
     std::fs::write(&file, "zookeeper-prot = 1").unwrap();
-    let (code, said) = refused(&["--config", file.to_str().unwrap()]);
-    assert!(code == Some(1) && said.contains("did you mean zookeeper-port?"), "{said}");
-    let (code, said) = refused(&["--data", "x", "--ephemeral"]);
-    assert!(code == Some(2) && said.contains("leave out --data or --ephemeral"), "{said}");
+    let (code, stdout) = refused(&["--config", file.to_str().unwrap()]);
+    assert!(code == Some(1) && stdout.contains("did you mean zookeeper-port?"), "{stdout}");
+    let (code, stdout) = refused(&["--data", "x", "--ephemeral"]);
+    assert!(code == Some(2) && stdout.contains("leave out --data or --ephemeral"), "{stdout}");
 }

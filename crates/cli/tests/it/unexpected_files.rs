@@ -18,12 +18,12 @@ use crate::program::output;
 
 /// A store with two rows in a file that was closed.
 fn create_closed_store(data: &Path) {
-    let (code, _, said) = shell(
+    let (code, _, stderr) = shell(
         data,
         &[],
         "create 't', 'f'\nput 't', 'r0', 'f:q', 'v'\nput 't', 'r1', 'f:q', 'v'\nflush 't'\n",
     );
-    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(code, Some(0), "{stderr}");
 }
 
 /// Returns all entries below a directory: type, mode, and contents of files and links.
@@ -72,49 +72,52 @@ fn check_replaced_file(part: &str, kind: UnexpectedFile, opens: bool, rows: usiz
     let path = file(data, part);
     fs::remove_file(&path).unwrap();
     kind.1(&path);
-    let what = format!("{} in the place of {part}", kind.0);
+    let case = format!("{} instead of {part}", kind.0);
     let before = tree(data);
-    let (code, said, errors) = run("check", data, &[]);
+    let (code, stdout, errors) = run("check", data, &[]);
     assert!(
-        code == Some(1) && said.contains(path.to_str().unwrap()) && errors.is_empty(),
-        "{what}: {code:?} {said}{errors}"
+        code == Some(1) && stdout.contains(path.to_str().unwrap()) && errors.is_empty(),
+        "{case}: {code:?} {stdout}{errors}"
     );
-    let (code, said, errors) = run("repair", data, &[]);
+    let (code, stdout, errors) = run("repair", data, &[]);
     assert!(
-        code == Some(1) && said.contains(part) && errors.is_empty(),
-        "{what}: {code:?} {said}{errors}"
+        code == Some(1) && stdout.contains(part) && errors.is_empty(),
+        "{case}: {code:?} {stdout}{errors}"
     );
-    assert!(tree(data) == before, "{what}: looking changes nothing");
-    open_unrepaired_copy(data, &path, opens, &what);
-    let (code, said, errors) = run("repair", data, &["--apply"]);
-    assert!(code == Some(0) && errors.is_empty(), "{what}: {code:?} {said}{errors}");
-    let (code, said, errors) = run("check", data, &[]);
-    assert!(code == Some(0), "{what}: {code:?} {said}{errors}");
-    assert_eq!(run("repair", data, &["--apply"]).1, "nothing to repair\n", "{what}");
-    let (code, said, errors) =
+    assert!(tree(data) == before, "{case}: looking changes nothing");
+    open_unrepaired_copy(data, &path, opens, &case);
+    let (code, stdout, errors) = run("repair", data, &["--apply"]);
+    assert!(code == Some(0) && errors.is_empty(), "{case}: {code:?} {stdout}{errors}");
+    let (code, stdout, errors) = run("check", data, &[]);
+    assert!(code == Some(0), "{case}: {code:?} {stdout}{errors}");
+    assert_eq!(run("repair", data, &["--apply"]).1, "nothing to repair\n", "{case}");
+    let (code, stdout, errors) =
         shell(data, &[], "put 't', 'r0', 'f:q', 'v'\ncount 't'\nflush 't'\n");
     assert!(
-        code == Some(0) && said.contains(&format!("{rows} row(s)")),
-        "{what}: {code:?} {said}{errors}"
+        code == Some(0) && stdout.contains(&format!("{rows} row(s)")),
+        "{case}: {code:?} {stdout}{errors}"
     );
 }
 
 /// Opens an unrepaired copy: the unexpected entry remains, whether or not the store opens.
-fn open_unrepaired_copy(data: &Path, path: &Path, opens: bool, what: &str) {
+fn open_unrepaired_copy(data: &Path, path: &Path, opens: bool, case: &str) {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy");
     // `cp -a` copies pipes, sockets and links as they are.
-    assert!(output(Command::new("cp").arg("-a").arg(data).arg(&copy)).status.success(), "{what}");
+    assert!(output(Command::new("cp").arg("-a").arg(data).arg(&copy)).status.success(), "{case}");
     let odd = copy.join(path.strip_prefix(data).unwrap());
     let kind = fs::symlink_metadata(&odd).unwrap().file_type();
-    let (code, said, errors) = shell(&copy, &[], "count 't'\n");
+    let (code, stdout, errors) = shell(&copy, &[], "count 't'\n");
     if opens {
-        assert!(code == Some(0) && said.contains("2 row(s)"), "{what}: {code:?} {said}{errors}");
+        assert!(
+            code == Some(0) && stdout.contains("2 row(s)"),
+            "{case}: {code:?} {stdout}{errors}"
+        );
     } else {
         let name = path.file_name().unwrap().to_str().unwrap();
         assert!(
-            code == Some(1) && said.is_empty() && errors.contains(name),
-            "{what}: {code:?} {said}{errors}"
+            code == Some(1) && stdout.is_empty() && errors.contains(name),
+            "{case}: {code:?} {stdout}{errors}"
         );
         assert_cause_appears_once(&errors);
     }
@@ -125,7 +128,7 @@ fn open_unrepaired_copy(data: &Path, path: &Path, opens: bool, what: &str) {
     }
     assert!(
         fs::symlink_metadata(&odd).is_ok_and(|is| is.file_type() == kind),
-        "{what}: it is gone: {errors}"
+        "{case}: it is gone: {errors}"
     );
 }
 
@@ -167,19 +170,19 @@ fn symlinked_lock_file_is_not_followed() {
     fs::write(&precious, "mine").unwrap();
     fs::remove_file(data.join("halite/LOCK")).unwrap();
     symlink(&precious, data.join("halite/LOCK")).unwrap();
-    let (code, said, errors) = shell(&data, &[], "count 't'\n");
+    let (code, stdout, errors) = shell(&data, &[], "count 't'\n");
     assert!(
         code == Some(1)
-            && said.is_empty()
+            && stdout.is_empty()
             && errors.contains("halite/LOCK: this is a symbolic link, not a file"),
-        "{code:?} {said}{errors}"
+        "{code:?} {stdout}{errors}"
     );
-    let (code, said, _) = run("check", &data, &[]);
+    let (code, stdout, _) = run("check", &data, &[]);
     assert!(
         code == Some(1)
-            && said.contains("1 store files")
-            && said.contains("LOCK is a symbolic link, expected a file"),
-        "{code:?} {said}"
+            && stdout.contains("1 store files")
+            && stdout.contains("LOCK is a symbolic link, expected a file"),
+        "{code:?} {stdout}"
     );
     assert_eq!(run("repair", &data, &["--apply"]).0, Some(0));
     assert_eq!(
@@ -195,20 +198,20 @@ fn unexpected_wal_segment_kind_is_reported_and_kept() {
     create_killed_store(data);
     let segment = file(data, ".wal");
     fs::rename(&segment, folder.path().join("hbase.wal")).unwrap();
-    for (what, make) in &KINDS[..3] {
+    for (kind, make) in &KINDS[..3] {
         make(&segment);
         let before = tree(data);
         for (command, more) in [("check", &[][..]), ("repair", &[]), ("repair", &["--apply"])] {
-            let (code, said, errors) = run(command, data, more);
-            let words = format!("{} is not a log segment: it is {what}", segment.display());
+            let (code, stdout, errors) = run(command, data, more);
+            let words = format!("{} is not a log segment: it is {kind}", segment.display());
             assert!(
-                code == Some(1) && said.contains(&words) && errors.is_empty(),
-                "{command}: {code:?} {said}{errors}"
+                code == Some(1) && stdout.contains(&words) && errors.is_empty(),
+                "{command}: {code:?} {stdout}{errors}"
             );
         }
         let (code, _, errors) = shell(data, &[], "count 't'\n");
-        assert!(code == Some(1) && errors.contains(what), "{code:?} {errors}");
-        assert!(tree(data) == before, "{what}");
+        assert!(code == Some(1) && errors.contains(kind), "{code:?} {errors}");
+        assert!(tree(data) == before, "{kind}");
         fs::remove_file(&segment).or_else(|_| fs::remove_dir(&segment)).unwrap();
     }
     fs::rename(folder.path().join("hbase.wal"), &segment).unwrap();
@@ -232,10 +235,10 @@ fn non_utf8_name_is_reported_and_kept_by_repair() {
     for (command, more) in
         [("check", &[][..]), ("repair", &[]), ("repair", &["--apply"]), ("check", &[])]
     {
-        let (code, said, errors) = run(command, data, more);
-        assert!(code == Some(1) && errors.is_empty(), "{command}: {code:?} {said}{errors}");
+        let (code, stdout, errors) = run(command, data, more);
+        assert!(code == Some(1) && errors.is_empty(), "{command}: {code:?} {stdout}{errors}");
         for name in ["data/default/t\\xff ", "/f/\\xff ", "halite/wal/w\\xff ", "\\xfe "] {
-            assert!(said.contains(name), "{command}: {name}: {said}");
+            assert!(stdout.contains(name), "{command}: {name}: {stdout}");
         }
     }
     let (code, _, errors) = shell(data, &[], "count 't'\n");
@@ -248,12 +251,12 @@ fn non_utf8_name_is_reported_and_kept_by_repair() {
     assert_eq!(
         (run("check", data, &[]).0, run("repair", data, &[]).0),
         (Some(0), Some(0)),
-        "the one beside the store harms nobody"
+        "the one beside the store is harmless"
     );
-    let (code, said, errors) = shell(data, &[], "count 't'\n");
+    let (code, stdout, errors) = shell(data, &[], "count 't'\n");
     assert!(
-        code == Some(0) && said.contains("2 row(s)") && harmless.exists(),
-        "{code:?} {said}{errors}"
+        code == Some(0) && stdout.contains("2 row(s)") && harmless.exists(),
+        "{code:?} {stdout}{errors}"
     );
 }
 

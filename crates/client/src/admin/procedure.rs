@@ -56,11 +56,11 @@ pub(super) fn nonces(shared: &ClientInner) -> (Option<u64>, Option<u64>) {
     (Some(shared.nonces.group()), Some(shared.nonces.next()))
 }
 
-/// Waits until a procedure is done; `what` describes the operation in messages.
+/// Waits until a procedure is done; `operation` describes the operation in messages.
 ///
 /// # Errors
 /// The error of the procedure; `Io` if it is not done within the operation timeout.
-pub(super) async fn finish(shared: &ClientInner, id: Option<u64>, what: &str) -> Result<()> {
+pub(super) async fn finish(shared: &ClientInner, id: Option<u64>, operation: &str) -> Result<()> {
     let Some(proc_id) = id else { return Ok(()) };
     let mut waiting = Poller::new(shared.deadline(), POLL_INTERVAL);
     loop {
@@ -73,17 +73,16 @@ pub(super) async fn finish(shared: &ClientInner, id: Option<u64>, what: &str) ->
             // The master evicts procedures some time after their end, and retains failed ones as
             // long.
             State::Finished | State::NotFound => {
-                let failed = answer
-                    .exception
-                    .as_ref()
-                    .map(|exception| Error::from(&Exception::from_foreign(exception)).at(what));
+                let failed = answer.exception.as_ref().map(|exception| {
+                    Error::from(&Exception::from_foreign(exception)).at(operation)
+                });
                 return failed.map_or(Ok(()), Err);
             }
             State::Running => {
                 let text = |ms| {
                     format!(
-                        "{what}: procedure {proc_id} is not finished after {ms} ms and continues; \
-                         see list_procedures"
+                        "{operation}: procedure {proc_id} is not finished after {ms} ms and \
+                         continues; see list_procedures"
                     )
                 };
                 waiting.pause(text).await?;

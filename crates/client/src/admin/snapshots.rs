@@ -16,25 +16,25 @@ use crate::shared::ClientInner;
 const POLL_DELAY: Duration = Duration::from_millis(50);
 const POLL_INTERVAL: PollInterval = PollInterval { first: POLL_DELAY, max: POLL_DELAY };
 
-pub(super) async fn create(shared: &ClientInner, wanted: &SnapshotDescriptor) -> Result<()> {
-    wanted.check()?;
+pub(super) async fn create(shared: &ClientInner, descriptor: &SnapshotDescriptor) -> Result<()> {
+    descriptor.check()?;
     let (nonce_group, nonce) = procedure::nonces(shared);
-    let snapshot = snapshot::to_proto(wanted);
+    let snapshot = snapshot::to_proto(descriptor);
     let request = pb::SnapshotRequest { snapshot: snapshot.clone(), nonce_group, nonce };
     let response = match master::call::<call::MasterSnapshot>(shared, &request).await {
         // For a missing table HBase reports only that the snapshot could not be created.
         Err(error)
             if error.kind() == ErrorKind::InvalidRequest
-                && !exists(shared, &wanted.table).await? =>
+                && !exists(shared, &descriptor.table).await? =>
         {
-            return Err(no_such_table(&wanted.table));
+            return Err(no_such_table(&descriptor.table));
         }
         response => response?,
     };
-    let what = format!("taking snapshot {} of table {}", wanted.name, wanted.table);
+    let operation = format!("taking snapshot {} of table {}", descriptor.name, descriptor.table);
     match response.proc_id.and_then(|id| u64::try_from(id).ok()) {
-        Some(id) => procedure::finish(shared, Some(id), &what).await,
-        None => wait_until_done(shared, snapshot, &what).await,
+        Some(id) => procedure::finish(shared, Some(id), &operation).await,
+        None => wait_until_done(shared, snapshot, &operation).await,
     }
 }
 
@@ -42,13 +42,15 @@ pub(super) async fn create(shared: &ClientInner, wanted: &SnapshotDescriptor) ->
 async fn wait_until_done(
     shared: &ClientInner,
     snapshot: pb::SnapshotDescription,
-    what: &str,
+    operation: &str,
 ) -> Result<()> {
     let mut waiting = Poller::new(shared.deadline(), POLL_INTERVAL);
     let request = pb::IsSnapshotDoneRequest { snapshot: Some(snapshot) };
     while !master::call::<call::MasterIsSnapshotDone>(shared, &request).await?.done() {
         waiting
-            .pause(|ms| format!("{what}: not done after {ms} ms; look at list_snapshots later"))
+            .pause(|ms| {
+                format!("{operation}: not done after {ms} ms; look at list_snapshots later")
+            })
             .await?;
     }
     Ok(())
@@ -116,7 +118,7 @@ async fn exists(shared: &ClientInner, table: &TableName) -> Result<bool> {
     }
 }
 
-async fn make(shared: &ClientInner, taken: SnapshotDescriptor, what: &str) -> Result<()> {
+async fn make(shared: &ClientInner, taken: SnapshotDescriptor, operation: &str) -> Result<()> {
     let (nonce_group, nonce) = procedure::nonces(shared);
     let request = pb::RestoreSnapshotRequest {
         snapshot: snapshot::to_proto(&taken),
@@ -125,7 +127,7 @@ async fn make(shared: &ClientInner, taken: SnapshotDescriptor, what: &str) -> Re
         ..pb::RestoreSnapshotRequest::default()
     };
     let response = master::call::<call::MasterRestoreSnapshot>(shared, &request).await?;
-    procedure::finish(shared, Some(response.proc_id), what).await
+    procedure::finish(shared, Some(response.proc_id), operation).await
 }
 
 pub(super) async fn delete(shared: &ClientInner, name: &str) -> Result<()> {

@@ -201,8 +201,8 @@ impl Config {
 }
 
 /// Returns the error for a feature that is not implemented yet.
-pub(crate) fn not_supported_yet(what: impl std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Unsupported, format!("not supported yet: {what}"))
+pub(crate) fn not_supported_yet(feature: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("not supported yet: {feature}"))
 }
 
 fn user() -> String {

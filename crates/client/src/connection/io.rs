@@ -109,9 +109,9 @@ pub(super) async fn read(connection: Arc<Connection>, mut socket: Reader) {
 /// larger buffer than needed is replaced.
 fn make_room(buffer: &mut BytesMut, need: usize) {
     buffer.reserve(need);
-    let wanted = buffer.len() + need;
-    if buffer.capacity() > 2 * wanted.max(TRUSTED_BYTES) {
-        let mut fresh = BytesMut::with_capacity(wanted);
+    let needed_bytes = buffer.len() + need;
+    if buffer.capacity() > 2 * needed_bytes.max(TRUSTED_BYTES) {
+        let mut fresh = BytesMut::with_capacity(needed_bytes);
         fresh.extend_from_slice(buffer);
         *buffer = fresh;
     }

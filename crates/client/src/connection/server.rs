@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use halite_types::Cells;
-use halite_wire::convert::server::ServerName;
+use halite_types::{Cells, ServerName};
 use halite_wire::service::{RpcMethod, Service};
 use tokio::time::Instant;
 

@@ -6,9 +6,8 @@ use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use halite_types::{Bytes, RegionInfo, TableName};
+use halite_types::{Bytes, RegionInfo, ServerName, TableName};
 use halite_wire::convert::region;
-use halite_wire::convert::server::ServerName;
 use halite_wire::exception::{Exception, ExceptionKind, RetryAction};
 use halite_wire::proto as pb;
 use halite_wire::service::Service;

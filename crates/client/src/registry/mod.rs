@@ -6,8 +6,7 @@ mod zookeeper;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use halite_types::Result;
-use halite_wire::convert::server::ServerName;
+use halite_types::{Result, ServerName};
 
 use crate::config::{Address, Config, RegistryKind};
 use crate::connection::ConnectionPool;
@@ -117,13 +116,13 @@ impl Registry {
             let share =
                 deadline.share(count - tried).min(Duration::from_millis(config.connect_timeout_ms));
             let limit = deadline.call_within(share);
-            let asked = match &self.znode_parent {
+            let response = match &self.znode_parent {
                 Some(parent) => {
                     zookeeper::query(&config.connector, address, parent, question, limit).await
                 }
                 None => rpc::query(address, question, config, servers, limit).await,
             };
-            match asked {
+            match response {
                 Ok(knowledge) => {
                     self.first.store(place, Ordering::Relaxed);
                     return Ok(knowledge);

@@ -1,6 +1,7 @@
 //! Registry queries to a master or a region server (`ClientMetaService`).
 
-use halite_wire::convert::server::{self, ServerName};
+use halite_types::ServerName;
+use halite_wire::convert::server;
 use halite_wire::exception::{Exception, ExceptionKind};
 use halite_wire::proto as pb;
 use halite_wire::service::{
@@ -22,7 +23,7 @@ pub(super) async fn query(
     deadline: CallDeadline,
 ) -> Result<RegistryResponse, RpcError> {
     let place = RegistryEndpoint { address, config, connections: servers, deadline };
-    let (name, what) = match question {
+    let (name, role) = match question {
         RegistryQuery::ClusterId => {
             let response =
                 place.call::<ClientMetaGetClusterId>(&pb::GetClusterIdRequest {}).await?;
@@ -47,7 +48,7 @@ pub(super) async fn query(
         }
     };
     let name = name.ok_or_else(|| {
-        let text = format!("the cluster has not got {what} now; look whether it has started");
+        let text = format!("the cluster has not got {role} now; look whether it has started");
         RpcError::from(Exception::new(ExceptionKind::PleaseHold, text))
             .at(format!("server {address}"))
     })?;

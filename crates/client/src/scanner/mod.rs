@@ -134,9 +134,9 @@ impl Scanner {
             }
         };
         let (connection, location) = (Arc::clone(&region.connection), Arc::clone(&region.location));
-        let asked =
+        let response =
             connection.call::<ClientScan>(&request, &[], self.locations.priority(), limit).await;
-        asked.map_err(|failure| self.handle_failure(failure, &location))
+        response.map_err(|failure| self.handle_failure(failure, &location))
     }
 
     /// Processes a response: returns rows for the consumer, and updates the scan's position.

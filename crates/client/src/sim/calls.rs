@@ -98,14 +98,14 @@ impl SimulatedCall<'_> {
 
     fn get(&self, out: &mut BytesMut) -> Result<(), Exception> {
         let request: pb::GetRequest = self.message()?;
-        let asked = get::from_proto(&request.get)?;
+        let get_request = get::from_proto(&request.get)?;
         self.check_busy(ExceptionKind::CallQueueTooBig)?;
         let row = if self.is_for_meta(&request.region)? {
-            self.cluster().table_row(asked.row())
+            self.cluster().table_row(get_request.row())
         } else {
             let cluster = self.cluster();
-            cluster.region_for_row(self.process.incarnation, &request.region, asked.row())?;
-            cluster.row(asked.row())
+            cluster.region_for_row(self.process.incarnation, &request.region, get_request.row())?;
+            cluster.row(get_request.row())
         };
         self.put(&pb::GetResponse { result: Some(counted(&row)) }, &[row.into_cells()], out);
         Ok(())
@@ -175,10 +175,10 @@ impl SimulatedCall<'_> {
         cells: &mut Cells,
     ) -> Result<Row, Exception> {
         let who = self.process.incarnation;
-        if let Some(asked) = &action.get {
-            let asked = get::from_proto(asked)?;
-            self.cluster().region_for_row(who, specifier, asked.row())?;
-            return Ok(self.cluster().row(asked.row()));
+        if let Some(get_request) = &action.get {
+            let get_request = get::from_proto(get_request)?;
+            self.cluster().region_for_row(who, specifier, get_request.row())?;
+            return Ok(self.cluster().row(get_request.row()));
         }
         let proto = action.mutation.clone().unwrap_or_default();
         let op = mutate::from_proto(&proto, cells)?;

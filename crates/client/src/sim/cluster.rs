@@ -10,9 +10,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use halite_types::cell::CellParts;
-use halite_types::{Bytes, CellType, CellsBuilder, RegionInfo, Row, RowOp};
+use halite_types::{Bytes, CellType, CellsBuilder, RegionInfo, Row, RowOp, ServerName};
 use halite_wire::convert::region;
-use halite_wire::convert::server::ServerName;
 use halite_wire::exception::{Exception, ExceptionKind, MovedTo};
 use halite_wire::proto as pb;
 

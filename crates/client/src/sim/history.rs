@@ -47,9 +47,9 @@ pub(super) struct History {
 }
 
 impl History {
-    pub(super) fn expect(&mut self, is_so: bool, what: impl FnOnce() -> String) {
+    pub(super) fn expect(&mut self, is_so: bool, message: impl FnOnce() -> String) {
         if !is_so {
-            self.wrong.push(what());
+            self.wrong.push(message());
         }
     }
 
@@ -103,16 +103,16 @@ impl History {
         }
     }
 
-    fn check_text(&mut self, what: &str, error: &Error) {
+    fn check_text(&mut self, call: &str, error: &Error) {
         let text = error.message();
         let of_registry = text.contains("table t, looking a region up: the cluster at ");
         let of_region = (text.contains("region t,") || text.contains("region hbase:meta,,1"))
             && text.contains("server rs");
         self.expect(of_registry || of_region, || {
-            format!("{what}: the error does not say where: {error}")
+            format!("{call}: the error does not say where: {error}")
         });
         self.expect(text.contains("table t"), || {
-            format!("{what}: the error does not name the table: {error}")
+            format!("{call}: the error does not name the table: {error}")
         });
     }
 }
@@ -123,8 +123,8 @@ fn text(bytes: &[u8]) -> String {
 
 /// Makes a call, and checks that it ends within its time limit and that its error is well-formed.
 pub(super) async fn timed<T: Debug>(
-    told: &SharedHistory,
-    what: &str,
+    shared: &SharedHistory,
+    call_name: &str,
     limit: Duration,
     call: impl Future<Output = Result<T>>,
 ) -> Result<T> {
@@ -134,24 +134,24 @@ pub(super) async fn timed<T: Debug>(
         Err(_) => Err(Error::invalid("never ended")),
     };
     let took = begun.elapsed();
-    let mut history = told.borrow_mut();
+    let mut history = shared.borrow_mut();
     history.calls += 1;
     history.expect(took <= limit + SLACK, || {
-        format!("{what} took {took:?}, and {limit:?} were allowed: {result:?}")
+        format!("{call_name} took {took:?}, and {limit:?} were allowed: {result:?}")
     });
     let outcome =
         result.as_ref().map_or_else(|error| error.message().to_string(), |_| "done".to_string());
-    history.log.push(format!("{what} {took:?} {outcome}"));
+    history.log.push(format!("{call_name} {took:?} {outcome}"));
     if let Err(error) = &result {
         history.failed += 1;
-        history.check_text(what, error);
+        history.check_text(call_name, error);
     }
     result
 }
 
 /// Also checks the errors of single actions of a batch.
-pub(super) fn check_errors<T>(told: &SharedHistory, what: &str, results: &[Result<T>]) {
+pub(super) fn check_errors<T>(shared: &SharedHistory, call: &str, results: &[Result<T>]) {
     for error in results.iter().filter_map(|result| result.as_ref().err()) {
-        told.borrow_mut().check_text(what, error);
+        shared.borrow_mut().check_text(call, error);
     }
 }

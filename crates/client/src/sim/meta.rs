@@ -3,9 +3,8 @@
 
 use std::ops::Bound;
 
-use halite_types::{Bytes, RegionInfo, Row, RowRange, Scan};
+use halite_types::{Bytes, RegionInfo, Row, RowRange, Scan, ServerName};
 use halite_wire::convert::region;
-use halite_wire::convert::server::ServerName;
 use halite_wire::proto as pb;
 
 use super::cluster::{Cluster, TABLE, TableState};

@@ -177,8 +177,8 @@ fn config(rng: &mut Rng, servers: &[String]) -> Config {
 /// Runs one seed; prints the command to repeat it if a check failed.
 fn run(seed: u64) -> History {
     println!("storm {seed:#x}");
-    let told = Simulation::new(seed).run(seed);
-    let history = std::mem::take(&mut *told.borrow_mut());
+    let shared = Simulation::new(seed).run(seed);
+    let history = std::mem::take(&mut *shared.borrow_mut());
     assert!(history.is_over, "seed {seed:#x}: the callers did not finish");
     if !history.wrong.is_empty() {
         let again =

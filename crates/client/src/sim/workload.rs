@@ -306,15 +306,15 @@ impl Caller {
 
     /// Checks that a row follows the previous one and has the cells that were put.
     fn check_next(&self, what: &str, row: &Row, last: &[u8], (reverse, is_batched): (bool, bool)) {
-        let (mut told, key) = (self.history.borrow_mut(), row.key());
+        let (mut history, key) = (self.history.borrow_mut(), row.key());
         let is_next = last.is_empty() || if reverse { key < last } else { key > last };
-        told.expect(is_next || is_batched && key == last, || {
+        history.expect(is_next || is_batched && key == last, || {
             format!("{what}: {} comes after {}", key.escape_ascii(), last.escape_ascii())
         });
-        told.expect(is_batched || !row.is_partial(), || {
+        history.expect(is_batched || !row.is_partial(), || {
             format!("{what}: row {} is not whole", key.escape_ascii())
         });
-        told.check_row(row, !is_batched);
+        history.check_row(row, !is_batched);
     }
 
     /// Checks that the scan contains all rows that existed before it began, complete.
@@ -325,17 +325,17 @@ impl Caller {
         cells: &BTreeMap<String, usize>,
         limit: Option<usize>,
     ) {
-        let mut told = self.history.borrow_mut();
-        told.expect(limit.is_none_or(|limit| cells.len() <= limit), || {
+        let mut history = self.history.borrow_mut();
+        history.expect(limit.is_none_or(|limit| cells.len() <= limit), || {
             format!("{what}: {} rows", cells.len())
         });
         let is_cut = limit.is_some_and(|limit| cells.len() >= limit);
         for key in before.iter().filter(|_| !is_cut) {
-            told.expect(cells.contains_key(key), || format!("{what}: row {key} is missing"));
+            history.expect(cells.contains_key(key), || format!("{what}: row {key} is missing"));
         }
         for (key, count) in cells.iter().filter(|(key, _)| key.contains('-')) {
             let columns = History::columns_for(key).len();
-            told.expect(*count == columns, || {
+            history.expect(*count == columns, || {
                 format!("{what}: row {key} came with {count} cells of {columns}")
             });
         }
@@ -366,10 +366,10 @@ impl Caller {
         for keys in keys.chunks(4) {
             let gets = keys.iter().map(|key| Get::new(key.clone())).collect();
             let rows = timed(&self.history, "last get", self.limit, self.table.get_all(gets)).await;
-            let mut told = self.history.borrow_mut();
+            let mut history = self.history.borrow_mut();
             match rows {
-                Ok(rows) => rows.iter().for_each(|row| told.check_row(row, true)),
-                Err(error) => told.wrong.push(format!("get of a cluster that is well: {error}")),
+                Ok(rows) => rows.iter().for_each(|row| history.check_row(row, true)),
+                Err(error) => history.wrong.push(format!("get of a cluster that is well: {error}")),
             }
         }
     }

@@ -179,11 +179,11 @@ fn check_cells(cells: &CellsBuilder, most: usize) -> Result<()> {
             let [row, family, qualifier] =
                 [cell.row(), cell.family(), cell.qualifier()].map(to_string_binary);
             let bytes = cell.encoded_len();
-            let mend = "split the value, or raise max_cell_bytes (hbase.client.keyvalue.maxsize) \
+            let fix = "split the value, or raise max_cell_bytes (hbase.client.keyvalue.maxsize) \
                         and hbase.server.keyvalue.maxsize";
             Err(Error::invalid(format!(
                 "row {row}, column {family}:{qualifier}: a cell of {bytes} bytes is over the limit \
-                 of {most}; {mend}"
+                 of {most}; {fix}"
             )))
         }
     }

@@ -180,12 +180,12 @@ impl<'a> Batch<'a> {
         let (outcomes, noted) = match sent.receive().await {
             Ok(answered) => answered,
             Err(failure) => {
-                let mut told = failure.clone();
+                let mut reported = failure.clone();
                 concerned
                     .iter()
                     .rev()
-                    .for_each(|location| told = self.record_failure(failure.clone(), location));
-                return Err(told);
+                    .for_each(|location| reported = self.record_failure(failure.clone(), location));
+                return Err(reported);
             }
         };
         noted

@@ -42,10 +42,10 @@ fn assert_message(error: &Error, parts: &[&str]) {
 #[test]
 fn unreachable_registry_is_named_immediately() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let nobody = unused_address();
+    let unused = unused_address();
     for scheme in ["zk", "rpc"] {
-        let error = runtime.block_on(connect(&format!("{scheme}://{nobody}"))).unwrap_err();
-        assert_message(&error, &[&nobody.to_string(), "no connection", "refused"]);
+        let error = runtime.block_on(connect(&format!("{scheme}://{unused}"))).unwrap_err();
+        assert_message(&error, &[&unused.to_string(), "no connection", "refused"]);
         assert_eq!(error.kind(), ErrorKind::Io);
     }
 }
@@ -160,14 +160,14 @@ fn call_follows_moved_region() {
 
 #[test]
 fn unreachable_server_from_meta_is_named() {
-    let nobody = unused_address();
-    let fake = Fake::with_region_at(Some(nobody), |_| Reply::Silence);
+    let unused = unused_address();
+    let fake = Fake::with_region_at(Some(unused), |_| Reply::Silence);
     let error = get(&fake, |config| config.max_retries = 2).unwrap_err();
     assert_message(
         &error,
         &[
             "table t, region t,,7.",
-            &format!("server 127.0.0.1,{},1", nobody.port()),
+            &format!("server 127.0.0.1,{},1", unused.port()),
             "no connection",
             "given up after 3 tries",
         ],

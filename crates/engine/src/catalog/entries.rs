@@ -444,6 +444,6 @@ mod tests {
             right.iter().all(|each| found.contains(each)) && found.len() == right.len(),
             "{found:?}"
         );
-        assert!(catalog.required_files(|name| name == "nobody").is_empty());
+        assert!(catalog.required_files(|name| name == "missing").is_empty());
     }
 }

@@ -17,7 +17,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use halite_types::schema::{META_ENCODED_NAME, SYSTEM_NAMESPACE};
-use halite_types::{Bytes, FamilyDescriptor, RegionInfo, TableDescriptor, TableName};
+use halite_types::{Bytes, FamilyDescriptor, RegionInfo, ServerName, TableDescriptor, TableName};
 use prost::Message;
 
 use super::messages::{RegionInfoMessage, pbuf};
@@ -27,25 +27,6 @@ use crate::hfile::Comparator;
 /// Column families of regions and of table states.
 pub(crate) const INFO: &[u8] = b"info";
 pub(crate) const TABLE: &[u8] = b"table";
-
-/// Server of the regions, corresponding to HBase's server name.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ServerName {
-    /// Host name for clients.
-    pub host: String,
-    /// Port of the region server.
-    pub port: u16,
-    /// Start time of the process in milliseconds, which distinguishes it from an earlier process on
-    /// the same port.
-    pub start_code: u64,
-}
-
-impl std::fmt::Display for ServerName {
-    /// Formats the server name as `host,port,startcode`, as HBase does.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{},{},{}", self.host, self.port, self.start_code)
-    }
-}
 
 /// Returns the region of `hbase:meta` itself.
 pub(crate) fn own_region() -> RegionInfo {

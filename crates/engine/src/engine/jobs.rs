@@ -176,7 +176,7 @@ impl Job {
         let what = match (self, self.kind()) {
             (Self::Remove(directory), _) => return format!("removing {directory}"),
             (_, JobKind::Flush) => "flushing",
-            (_, JobKind::InMemoryCompaction) => "condensing",
+            (_, JobKind::InMemoryCompaction) => "compacting the memstores of",
             (_, JobKind::Compact | JobKind::Remove) => "compacting",
         };
         format!(

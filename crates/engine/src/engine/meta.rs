@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use halite_types::cell::{CellType, first_on_row, make_key};
 use halite_types::{
-    Bytes, CellRef, Get, ReadTier, RegionInfo, Result, Row, RowRange, Scan, Selection,
+    Bytes, CellRef, Get, ReadTier, RegionInfo, Result, Row, RowRange, Scan, Selection, ServerName,
     TableDescriptor,
 };
 
 use super::meta_overlay::{MetaOverlay, MetaOverlayCache};
 use super::{Engine, RegionIndex};
-use crate::catalog::meta::{self, MetaIndex, MetaPosition, MetaRow, ServerName};
+use crate::catalog::meta::{self, MetaIndex, MetaPosition, MetaRow};
 use crate::env::Env;
 use crate::heal::Healed;
 use crate::hfile::Comparator;

@@ -253,7 +253,7 @@ mod tests {
         let other = lock_file(&path, 0o600).unwrap().unwrap();
         assert!(!held.is_held().unwrap());
         drop(other);
-        assert!(held.is_held().unwrap(), "nobody holds it any more");
+        assert!(held.is_held().unwrap(), "no other process holds it");
     }
 
     #[test]

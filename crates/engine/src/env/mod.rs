@@ -266,7 +266,7 @@ pub trait FileWriter: Send {
 }
 
 /// File open for reading, at any offset and by several threads.
-#[expect(clippy::len_without_is_empty, reason = "a file is asked for its length only")]
+#[expect(clippy::len_without_is_empty, reason = "callers need only the length")]
 pub trait FileReader: Send + Sync {
     /// Returns the length in bytes.
     ///

@@ -762,10 +762,10 @@ mod tests {
     fn lock_without_owner_does_not_change_lock_file() {
         let (directory, env) = env();
         let path = directory.path().join("a/b/LOCK");
-        fs::write(&path, "somebody's").unwrap();
+        fs::write(&path, "foreign").unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         drop(env.fs.lock("LOCK", "").unwrap().unwrap());
-        assert_eq!(fs::read(&path).unwrap(), b"somebody's");
+        assert_eq!(fs::read(&path).unwrap(), b"foreign");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
     }
 

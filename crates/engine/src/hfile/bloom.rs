@@ -35,12 +35,12 @@ impl BloomMeta {
         let mut input = ByteReader::new(payload);
         let version = input.i32().ok_or_else(|| damaged("it is empty"))?;
         if version.cast_unsigned() != BLOOM_VERSION {
-            let mend = "let HBase rewrite the file with a major compaction";
+            let fix = "let HBase rewrite the file with a major compaction";
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 format!(
                     "it holds a bloom filter of version {version}, only {BLOOM_VERSION} can be \
-                     read; {mend}"
+                     read; {fix}"
                 ),
             ));
         }

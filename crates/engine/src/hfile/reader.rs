@@ -320,9 +320,10 @@ fn bloom_type(info: &FileInfo, bloom: Option<&BloomMeta>) -> Result<BloomType> {
 }
 
 fn check_encoding(info: &FileInfo) -> Result<()> {
-    match info.get(info_key::DATA_BLOCK_ENCODING) {
-        None => Ok(()),
-        Some(name) if DataBlockEncoding::from_name(name).is_some() => Ok(()),
-        Some(name) => Err(unsupported_encoding(&String::from_utf8_lossy(name))),
+    match info.get(info_key::DATA_BLOCK_ENCODING).map(String::from_utf8_lossy) {
+        Some(name) if DataBlockEncoding::from_name(&name).is_none() => {
+            Err(unsupported_encoding(&name))
+        }
+        _ => Ok(()),
     }
 }

@@ -71,7 +71,7 @@ pub(super) fn push_new_value(
     if tags.len() > MAX_TAGS_BYTES {
         return Err(Error::invalid(format!(
             "row {}, column {}:{}: its tags and those of the value it replaces are {} bytes \
-             together, over the limit of {MAX_TAGS_BYTES}; put the column anew with fewer tags \
+             together, over the limit of {MAX_TAGS_BYTES}; put the column again with fewer tags \
              first",
             to_string_binary(change.row()),
             to_string_binary(change.family()),

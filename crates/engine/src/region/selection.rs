@@ -27,7 +27,7 @@ pub(crate) fn check_scan(scan: &Scan) -> Result<()> {
 /// Verifies that the selection of a get or scan is valid.
 pub(crate) fn check_selection(selection: &Selection) -> Result<()> {
     if selection.max_versions == 0 {
-        return Err(Error::invalid("0 versions are asked for; ask for at least 1"));
+        return Err(Error::invalid("0 versions are requested; request at least 1"));
     }
     Ok(())
 }

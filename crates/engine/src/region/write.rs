@@ -370,7 +370,7 @@ pub(super) mod tests {
         let Err(returned) = region.try_apply(ops()) else { panic!("it is written") };
         assert_eq!(returned.len(), 2);
         drop(held);
-        let Ok(applied) = region.try_apply(returned) else { panic!("nobody holds its rows") };
+        let Ok(applied) = region.try_apply(returned) else { panic!("its rows are not locked") };
         applied.ticket.wait().unwrap();
         assert!(applied.results.iter().all(Result::is_ok));
         // An operation that reads first waits for others, and is not begun.

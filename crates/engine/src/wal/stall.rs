@@ -40,7 +40,7 @@ pub(super) fn is_full(error: &std::io::Error) -> bool {
 pub(super) fn stopped(what: &str, error: std::io::Error) -> Error {
     let error = Error::io(what, error);
     let text = format!(
-        "{}; writing has stopped, reads go on; close the store, mend the cause and open it again",
+        "{}; writing has stopped, reads continue; close the store, fix the cause and open it again",
         error.message()
     );
     Error::new(ErrorKind::Stopped, text).with_source(error)

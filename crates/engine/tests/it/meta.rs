@@ -6,10 +6,10 @@ use std::sync::Arc;
 use halite_engine::env::sim::SimEnv;
 use halite_engine::hfile::Comparator;
 use halite_engine::scan::{ScanLimits, StopReason};
-use halite_engine::{Engine, MetaView, Options, ServerName};
+use halite_engine::{Engine, MetaView, Options};
 use halite_types::{
     Bytes, CompactionKind, CompareOp, Delete, ErrorKind, FamilyDescriptor, Filter, Get, Put,
-    ReadTier, RegionInfo, Row, RowOp, RowRange, Scan, TableDescriptor, TimeRange,
+    ReadTier, RegionInfo, Row, RowOp, RowRange, Scan, ServerName, TableDescriptor, TimeRange,
 };
 
 /// Three tables whose names make the order of meta differ from that of bytes.

@@ -362,9 +362,9 @@ fn restarted_scan_sees_whole_rows_after_versions_are_dropped() {
     let name = TableName::new("default", "one").unwrap();
     // Ways in which overwritten cells are dropped: flush, compaction, in-memory compaction,
     // restart.
-    for way in ["flush", "compaction", "condensing", "opening"] {
+    for way in ["flush", "compaction", "in-memory compaction", "opening"] {
         let mut options = Options::default();
-        options.in_memory_compaction_bytes = usize::from(way == "condensing");
+        options.in_memory_compaction_bytes = usize::from(way == "in-memory compaction");
         let mut engine = Engine::open(sim.env(), options).unwrap();
         let table =
             TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f").versions(1));
@@ -383,7 +383,7 @@ fn restarted_scan_sees_whole_rows_after_versions_are_dropped() {
         sim.clock.advance_ms(1);
         (0..4).for_each(|_| put(&engine, "b", "new"));
         match way {
-            "condensing" => assert!(engine.run_one_job().unwrap(), "nothing to condense"),
+            "in-memory compaction" => assert!(engine.run_one_job().unwrap(), "nothing to compact"),
             "opening" => {
                 engine.close().unwrap();
                 engine = Engine::open(sim.env(), Options::default()).unwrap();

@@ -352,7 +352,7 @@ fn condition_on_other_row_does_not_affect_timestamp() {
     let world = World::new();
     let region = world.engine.table(&name()).unwrap().region_for_row(b"").unwrap();
     (0..10).for_each(|_| world.apply(Append::new("x").add("f", "q", "a")));
-    let check = CheckAndMutate::if_equals("x", "f", "q", "aaaaaaaaaa", put("x", "not looked at"));
+    let check = CheckAndMutate::if_equals("x", "f", "q", "aaaaaaaaaa", put("x", "not applied"));
     let (held, ticket) = region.apply_atomically(&[put("y", "v1").into()], &[check], None).unwrap();
     ticket.wait().unwrap();
     assert_eq!((held, world.row("y")), (true, vec!["v1@1000".into()]));

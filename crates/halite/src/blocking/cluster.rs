@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use halite_types::{
     Admin, Attributes, BoxFuture, BulkLoad, Bytes, Cluster, ClusterStatus, CompactionKind,
-    ErrorKind, RegionInfo, Result, SnapshotDescriptor, TableDescriptor, TableName, block_on,
+    ErrorKind, RegionInfo, Result, SnapshotDescriptor, TableDescriptor, block_on,
 };
 
+use super::into_table_name::IntoTableName;
 use super::table::BlockingTable;
 
 /// Cluster with synchronous calls: all calls of [`Cluster`] and [`Admin`]. An embedded
@@ -78,31 +79,31 @@ impl BlockingCluster {
     /// `InvalidRequest` for a bad name. A table that does not exist or is disabled is reported
     /// here by an embedded store (`NoSuchTable`, `TableDisabled`), and by the first call of the
     /// table by a remote cluster.
-    pub fn table(&self, name: &str) -> Result<BlockingTable> {
-        self.cluster.blocking_table(&name.parse()?).map(BlockingTable::new)
+    pub fn table(&self, name: impl IntoTableName) -> Result<BlockingTable> {
+        self.cluster.blocking_table(&name.into_table_name()?).map(BlockingTable::new)
     }
 
     /// Returns the current descriptor of a table, which may be disabled.
     ///
     /// # Errors
     /// `NoSuchTable`.
-    pub fn descriptor(&self, table: &TableName) -> Result<Arc<TableDescriptor>> {
-        block_on(self.cluster.table(table).descriptor())
+    pub fn descriptor(&self, table: impl IntoTableName) -> Result<Arc<TableDescriptor>> {
+        block_on(self.cluster.table(&table.into_table_name()?).descriptor())
     }
 
     /// Returns the regions of a table, which may be disabled, in key order.
     ///
     /// # Errors
     /// `NoSuchTable`.
-    pub fn regions(&self, table: &TableName) -> Result<Vec<RegionInfo>> {
-        block_on(self.cluster.table(table).regions())
+    pub fn regions(&self, table: impl IntoTableName) -> Result<Vec<RegionInfo>> {
+        block_on(self.cluster.table(&table.into_table_name()?).regions())
     }
 
     /// Returns `true` if a table exists.
     ///
     /// # Errors
     /// If the cluster cannot answer.
-    pub fn table_exists(&self, table: &TableName) -> Result<bool> {
+    pub fn table_exists(&self, table: impl IntoTableName) -> Result<bool> {
         match self.descriptor(table) {
             Ok(_) => Ok(true),
             Err(error) if error.kind() == ErrorKind::NoSuchTable => Ok(false),
@@ -140,40 +141,45 @@ impl BlockingCluster {
     ///
     /// # Errors
     /// `NoSuchTable`, `TableEnabled`.
-    pub fn drop_table(&self, table: &TableName) -> Result<()> {
-        self.call(|admin| admin.drop_table(table))
+    pub fn drop_table(&self, table: impl IntoTableName) -> Result<()> {
+        let table = table.into_table_name()?;
+        self.call(|admin| admin.drop_table(&table))
     }
 
     /// Deletes all rows of a disabled table and enables it.
     ///
     /// # Errors
     /// `NoSuchTable`, `TableEnabled`.
-    pub fn truncate_table(&self, table: &TableName, keep_splits: bool) -> Result<()> {
-        self.call(|admin| admin.truncate_table(table, keep_splits))
+    pub fn truncate_table(&self, table: impl IntoTableName, keep_splits: bool) -> Result<()> {
+        let table = table.into_table_name()?;
+        self.call(|admin| admin.truncate_table(&table, keep_splits))
     }
 
     /// Enables a table for reads and writes.
     ///
     /// # Errors
     /// `NoSuchTable`, `TableEnabled`.
-    pub fn enable_table(&self, table: &TableName) -> Result<()> {
-        self.call(|admin| admin.enable_table(table))
+    pub fn enable_table(&self, table: impl IntoTableName) -> Result<()> {
+        let table = table.into_table_name()?;
+        self.call(|admin| admin.enable_table(&table))
     }
 
     /// Disables a table.
     ///
     /// # Errors
     /// `NoSuchTable`, `TableDisabled`.
-    pub fn disable_table(&self, table: &TableName) -> Result<()> {
-        self.call(|admin| admin.disable_table(table))
+    pub fn disable_table(&self, table: impl IntoTableName) -> Result<()> {
+        let table = table.into_table_name()?;
+        self.call(|admin| admin.disable_table(&table))
     }
 
     /// Returns whether a table is enabled.
     ///
     /// # Errors
     /// `NoSuchTable`.
-    pub fn is_enabled(&self, table: &TableName) -> Result<bool> {
-        self.call(|admin| admin.is_enabled(table))
+    pub fn is_enabled(&self, table: impl IntoTableName) -> Result<bool> {
+        let table = table.into_table_name()?;
+        self.call(|admin| admin.is_enabled(&table))
     }
 
     /// Returns all namespaces with their settings, by name.
@@ -212,8 +218,9 @@ impl BlockingCluster {
     ///
     /// # Errors
     /// `NoSuchTable`, a full disk or failed write.
-    pub fn flush(&self, table: &TableName) -> Result<()> {
-        self.call(|admin| admin.flush(table))
+    pub fn flush(&self, table: impl IntoTableName) -> Result<()> {
+        let table = table.into_table_name()?;
+        self.call(|admin| admin.flush(&table))
     }
 
     /// Compacts a table's stores, or those of one family, and returns when that is done.
@@ -222,11 +229,12 @@ impl BlockingCluster {
     /// `NoSuchTable`, `NoSuchFamily`, a full disk or failed write.
     pub fn compact(
         &self,
-        table: &TableName,
+        table: impl IntoTableName,
         family: Option<Bytes>,
         kind: CompactionKind,
     ) -> Result<()> {
-        self.call(|admin| admin.compact(table, family, kind))
+        let table = table.into_table_name()?;
+        self.call(|admin| admin.compact(&table, family, kind))
     }
 
     /// Adds store files to a table, each to the regions that its rows belong to. A file that spans
@@ -238,8 +246,9 @@ impl BlockingCluster {
     /// `NoSuchTable`, `TableDisabled`, `NoSuchFamily`; `InvalidRequest` for a file without cells or
     /// of another family; `Unsupported` for an unreadable codec or encoding; `Corrupt`; a full disk
     /// or failed write.
-    pub fn bulk_load(&self, table: &TableName, load: BulkLoad) -> Result<()> {
-        self.call(|admin| admin.bulk_load(table, load))
+    pub fn bulk_load(&self, table: impl IntoTableName, load: BulkLoad) -> Result<()> {
+        let table = table.into_table_name()?;
+        self.call(|admin| admin.bulk_load(&table, load))
     }
 
     /// Splits the region with that encoded name at `at`, or at its middle.
@@ -281,8 +290,9 @@ impl BlockingCluster {
     ///
     /// # Errors
     /// `NoSuchSnapshot`, `SnapshotExpired`, `TableExists`, `NoSuchNamespace`, damage to its files.
-    pub fn clone_snapshot(&self, name: &str, table: &TableName) -> Result<()> {
-        self.call(|admin| admin.clone_snapshot(name, table))
+    pub fn clone_snapshot(&self, name: &str, table: impl IntoTableName) -> Result<()> {
+        let table = table.into_table_name()?;
+        self.call(|admin| admin.clone_snapshot(name, &table))
     }
 
     /// Restores a disabled table to its state in the snapshot; it stays disabled. A table that no
@@ -313,42 +323,58 @@ impl BlockingCluster {
 
 #[cfg(test)]
 mod tests {
-    use halite_types::{Delete, FamilyDescriptor, Get, Increment, Put, Scan};
+    use halite_types::{Delete, FamilyDescriptor, Get, Increment, Put, Scan, TableName};
 
     use super::*;
 
     #[test]
-    fn blocking_cluster_returns_same_rows_as_store() {
+    fn blocking_and_async_calls_return_same_results() {
         let folder = tempfile::tempdir().unwrap();
         let store = crate::open(folder.path()).unwrap();
         let cluster = BlockingCluster::new(Arc::clone(store.cluster()));
         let name: TableName = "t".parse().unwrap();
-        assert!(!cluster.table_exists(&name).unwrap());
-        cluster
-            .create_table(
-                TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f")),
-                &[b"m"],
-            )
-            .unwrap();
+        let table = TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f"));
+        assert!(!cluster.table_exists("t").unwrap());
+        cluster.create_table(table, &[b"m"]).unwrap();
         assert!(cluster.table_exists(&name).unwrap());
-        let table = cluster.table("t").unwrap();
+
+        let (table, async_table) = (cluster.table("t").unwrap(), store.cluster().table(&name));
+        let assert_same_rows = || {
+            let rows = table.scan(Scan::all()).collect::<Result<Vec<_>>>().unwrap();
+            let mut stream = async_table.scan(Scan::all());
+            let mut async_rows = Vec::new();
+            loop {
+                match block_on(stream.next_rows()).unwrap() {
+                    batch if batch.is_empty() => break,
+                    batch => async_rows.extend(batch),
+                }
+            }
+            assert_eq!(rows, async_rows);
+            rows.len()
+        };
+        assert_eq!(table.regions().unwrap(), block_on(async_table.regions()).unwrap());
+        assert_eq!(table.descriptor().unwrap(), block_on(async_table.descriptor()).unwrap());
         assert_eq!(table.regions().unwrap().len(), 2);
         table.put(Put::new("a").add("f", "q", "1")).unwrap();
-        table.put(Put::new("z").add("f", "q", "2")).unwrap();
-        let rows = table.scan(Scan::all()).collect::<Result<Vec<_>>>().unwrap();
-        let direct =
-            store.table("t").unwrap().scan(Scan::all()).collect::<Result<Vec<_>>>().unwrap();
-        assert_eq!(rows, direct);
-        assert_eq!(rows.len(), 2);
+        block_on(async_table.batch(vec![Put::new("z").add("f", "q", "2").into()])).unwrap();
+        assert_eq!(assert_same_rows(), 2);
         table.delete(Delete::new("a")).unwrap();
         assert!(!table.exists(Get::new("a")).unwrap());
         assert_eq!(
             table.increment(Increment::new("c").add("f", "n", 3)).unwrap().value("f", "n"),
             Some(&3_i64.to_be_bytes()[..])
         );
+        assert_eq!(assert_same_rows(), 2);
+        let gets = || vec![Get::new("a"), Get::new("c"), Get::new("z")];
+        let rows = table.get_all(gets()).unwrap();
+        assert_eq!(rows, block_on(async_table.get_all(gets())).unwrap());
+
         cluster.flush(&name).unwrap();
+        assert_eq!(assert_same_rows(), 2);
         assert_eq!(cluster.cluster_status().unwrap().regions.len(), 2);
         let missing = cluster.table("none").err().unwrap();
         assert_eq!(missing.kind(), ErrorKind::NoSuchTable);
+        let invalid = cluster.flush("no name").err().unwrap();
+        assert_eq!(invalid.kind(), ErrorKind::InvalidRequest);
     }
 }

@@ -5,9 +5,11 @@
 //! know the traits. A test in this folder compares the methods with those of the traits.
 
 mod cluster;
+mod into_table_name;
 #[cfg(test)]
-mod complete;
+mod method_parity;
 mod table;
 
 pub use cluster::BlockingCluster;
+pub use into_table_name::IntoTableName;
 pub use table::{BlockingRows, BlockingTable};

@@ -272,8 +272,8 @@ fn namespaces_contain_separate_tables() {
         store.engine().drop_namespace("ns").unwrap_err().kind(),
         ErrorKind::NamespaceNotEmpty
     );
-    store.disable_table(&"ns:t".parse().unwrap()).unwrap();
-    store.drop_table(&"ns:t".parse().unwrap()).unwrap();
+    store.disable_table("ns:t").unwrap();
+    store.drop_table("ns:t").unwrap();
     store.engine().drop_namespace("ns").unwrap();
 }
 

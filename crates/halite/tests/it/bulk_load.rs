@@ -455,7 +455,7 @@ fn compressed_and_store_files_are_loaded_and_snapshotted() {
     store.create_snapshot(SnapshotDescriptor::new("s", name())).unwrap();
     put_at_5(&store, "a", "after");
     store.compact(&name(), None, CompactionKind::Major).unwrap();
-    store.clone_snapshot("s", &"c".parse().unwrap()).unwrap();
+    store.clone_snapshot("s", "c").unwrap();
     let clone = store.table("c").unwrap();
     clone.put(Put::new("a").add_at("f", "q", 5, "in the clone")).unwrap();
     assert_eq!(format_row(&clone.get(Get::new("a")).unwrap()), ["f:q@5=in the clone"]);

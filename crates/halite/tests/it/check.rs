@@ -41,7 +41,7 @@ fn killed(rows: u32) -> SimEnv {
             )
             .unwrap();
         put(&store, name, if name == "t" { 0..10 } else { 100..105 });
-        store.flush(&name.parse().unwrap()).unwrap();
+        store.flush(name).unwrap();
     }
     put(&store, "t", 200..200 + rows);
     drop(store);
@@ -223,8 +223,8 @@ fn check_reports_files_replacing_directories_or_segments() {
         .filter(|path| path.starts_with("manifests/"))
         .for_each(|path| env.fs.remove_file(&path).unwrap());
     env.fs.remove_dir("manifests").unwrap();
-    sim.fs.write("manifests", "somebody's").unwrap();
-    sim.fs.write("halite/wal/foo.wal", "somebody's").unwrap();
+    sim.fs.write("manifests", "foreign").unwrap();
+    sim.fs.write("halite/wal/foo.wal", "foreign").unwrap();
     env.fs.remove_file("hbase.version").unwrap();
     let report = check(&sim.env()).unwrap();
     for words in [

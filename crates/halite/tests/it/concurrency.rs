@@ -297,7 +297,7 @@ fn in_memory_compaction_runs_beside_writers_and_readers() {
         }
         done.store(true, Ordering::Release);
     });
-    assert!(rounds < 2000, "nothing is condensed");
+    assert!(rounds < 2000, "no memstore is compacted");
     let writes = i64::from(rounds) * i64::try_from(ROUNDS).unwrap();
     let check = |table: &BlockingTable| {
         let count = |row: String| {

@@ -162,7 +162,7 @@ fn store_that_filled_its_disk_opens_and_flushes() {
         drop((table, store));
     }
     let store = reopen(&sim);
-    store.flush(&"t".parse().unwrap()).unwrap();
+    store.flush("t").unwrap();
     store.close().unwrap();
     assert_eq!(reopen(&sim).table("t").unwrap().scan(Scan::all()).count(), taken);
 }
@@ -206,7 +206,7 @@ fn memstores_stay_within_free_disk_space() {
         })
         .count();
     assert!((600..1100).contains(&taken), "{taken}");
-    store.flush(&"t".parse().unwrap()).unwrap();
+    store.flush("t").unwrap();
     drop((table, store));
     sim.fs.crash(1);
     assert_eq!(reopen(&sim).table("t").unwrap().scan(Scan::all()).count(), taken);
@@ -221,11 +221,10 @@ fn flush_on_full_disk_can_be_retried() {
         table.put(Put::new(format!("k{i:04}")).add("f", "q", "v".repeat(300))).unwrap();
     }
     sim.fs.set_capacity(Some(sim.fs.used_bytes() + 1000));
-    let name = "t".parse().unwrap();
-    assert_eq!(store.flush(&name).unwrap_err().kind(), ErrorKind::DiskFull);
+    assert_eq!(store.flush("t").unwrap_err().kind(), ErrorKind::DiskFull);
     assert_eq!(table.scan(Scan::all()).count(), 100);
     sim.fs.set_capacity(None);
-    store.flush(&name).unwrap();
+    store.flush("t").unwrap();
     assert_eq!(table.scan(Scan::all()).count(), 100);
     drop(table);
     store.close().unwrap();
@@ -452,13 +451,13 @@ fn foreign_files_are_reported_and_kept() {
         ("data/readme".to_owned(), ["data/readme", "move it"]),
         ("halite/wal/odd".to_owned(), ["halite/wal/odd", "move it"]),
     ] {
-        sim.fs.write(&path, "somebody's").unwrap();
+        sim.fs.write(&path, "foreign").unwrap();
         assert_error(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &words);
         sim.fs.kill();
-        assert_eq!(sim.fs.read(&path).unwrap(), b"somebody's");
+        assert_eq!(sim.fs.read(&path).unwrap(), b"foreign");
         sim.env().fs.remove_file(&path).unwrap();
     }
-    sim.fs.write(&format!("{directory}/.hidden"), "nobody's business").unwrap();
+    sim.fs.write(&format!("{directory}/.hidden"), "foreign").unwrap();
     reopen(&sim);
 }
 
@@ -557,25 +556,17 @@ fn store_that_lost_its_lock_changes_nothing() {
     sim.env().fs.remove_file("halite/LOCK").unwrap();
     assert_error(&open(&sim).err().unwrap(), ErrorKind::Locked, &["another process"]);
     table.put(Put::new("l").add("f", "q", "v")).unwrap();
-    store.flush(&"t".parse().unwrap()).unwrap();
+    store.flush("t").unwrap();
     sim.fs.lose_lock();
     // A recent check of the lock is not repeated; a second later every caller checks it again.
     sim.clock.advance_ms(2000);
     let before = sim.fs.files();
     let put = || table.put(Put::new("m").add("f", "q", "v"));
     assert_error(&put().unwrap_err(), ErrorKind::Stopped, &["lock", "another process"]);
-    assert_error(
-        &store.flush(&"t".parse().unwrap()).unwrap_err(),
-        ErrorKind::Stopped,
-        &["lock", "another process"],
-    );
+    assert_error(&store.flush("t").unwrap_err(), ErrorKind::Stopped, &["lock", "another process"]);
     let other = TableDescriptor::new("other".parse().unwrap()).family(FamilyDescriptor::new("f"));
     assert_error(&store.create_table(other, &[]).unwrap_err(), ErrorKind::Stopped, &["lock"]);
-    assert_error(
-        &store.disable_table(&"t".parse().unwrap()).unwrap_err(),
-        ErrorKind::Stopped,
-        &["lock"],
-    );
+    assert_error(&store.disable_table("t").unwrap_err(), ErrorKind::Stopped, &["lock"]);
     assert_eq!(store.health().state, StoreState::Stopped);
     assert_eq!(sim.fs.files(), before);
     // Another process may have changed the store: a regained lock does not help.
@@ -593,7 +584,7 @@ fn close_with_unnoticed_lost_lock_keeps_segments() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     store.table("t").unwrap().put(Put::new("k").add("f", "q", "v")).unwrap();
-    store.flush(&"t".parse().unwrap()).unwrap();
+    store.flush("t").unwrap();
     sim.fs.lose_lock();
     let names = || sim.fs.files().into_keys().collect::<Vec<_>>();
     let before = names();

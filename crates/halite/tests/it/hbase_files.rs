@@ -224,8 +224,8 @@ fn older_manifest_does_not_drop_renamed_table_or_region() {
     // The row is written before the compaction that removes the files named by the older manifest.
     let files = with_an_older_manifest(|store| {
         put(store, "b", "d");
-        store.flush(&"b".parse().unwrap()).unwrap();
-        store.compact(&"b".parse().unwrap(), None, halite::CompactionKind::Major).unwrap();
+        store.flush("b").unwrap();
+        store.compact("b", None, halite::CompactionKind::Major).unwrap();
     });
     let region = find_path(&files, &["/b/", ".regioninfo"]).split('/').nth(3).unwrap().to_owned();
     let moved = "0123456789abcdef0123456789abcdef".to_owned();
@@ -256,12 +256,12 @@ fn older_manifest_does_not_drop_renamed_table_or_region() {
 #[test]
 fn dropped_table_stays_dropped_with_older_manifest() {
     let files = with_an_older_manifest(|store| {
-        store.disable_table(&"b".parse().unwrap()).unwrap();
-        store.drop_table(&"b".parse().unwrap()).unwrap();
+        store.disable_table("b").unwrap();
+        store.drop_table("b").unwrap();
         put(store, "a", "s");
     });
     let store = repaired(&disk(files));
-    assert!(rows(&store, "a") == 2 && !store.table_exists(&"b".parse().unwrap()).unwrap());
+    assert!(rows(&store, "a") == 2 && !store.table_exists("b").unwrap());
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn misplaced_store_file_is_kept_and_returned_to_region() {
     // region.
     let mut files = with_an_older_manifest(|store| {
         put(store, "a", "s");
-        store.flush(&"a".parse().unwrap()).unwrap();
+        store.flush("a").unwrap();
     });
     let named = closed().fs.files();
     let file = files

@@ -15,6 +15,7 @@ mod check;
 mod concurrency;
 mod damage;
 mod hbase_files;
+mod held_table;
 mod log_damage;
 mod nonces;
 mod older_directory;

@@ -81,10 +81,9 @@ fn older_directory_opens_with_all_its_data() {
     let store = halite::open(directory.path()).unwrap();
     assert_contents(&store);
     assert_eq!(rows(&store, "readings").len(), 2);
-    let users = "users".parse().unwrap();
-    store.disable_table(&users).unwrap();
+    store.disable_table("users").unwrap();
     store.restore_snapshot("before").unwrap();
-    store.enable_table(&users).unwrap();
+    store.enable_table("users").unwrap();
     assert_eq!(rows(&store, "users").last().unwrap(), "zoe info:name@1000=Zoe");
 }
 

@@ -27,12 +27,12 @@ fn without_lock(sim: &SimEnv) -> BTreeMap<String, Vec<u8>> {
 
 /// Changes to a store between a copy of its manifest and the end of its process.
 const CHANGES: [(&str, fn(&Store)); 6] = [
-    ("a flush", |store| store.flush(&"t".parse().unwrap()).unwrap()),
+    ("a flush", |store| store.flush("t").unwrap()),
     ("flushes and a compaction", |store| {
-        store.flush(&"t".parse().unwrap()).unwrap();
+        store.flush("t").unwrap();
         put(store, "t", "r9");
-        store.flush(&"t".parse().unwrap()).unwrap();
-        store.compact(&"t".parse().unwrap(), None, CompactionKind::Major).unwrap();
+        store.flush("t").unwrap();
+        store.compact("t", None, CompactionKind::Major).unwrap();
     }),
     ("a table", |store| {
         store
@@ -67,7 +67,7 @@ fn changed(change: fn(&Store), clean: bool) -> (SimEnv, Vec<u8>) {
     let sim = SimEnv::new(3);
     let store = store(&sim);
     put(&store, "t", "r1");
-    store.flush(&"t".parse().unwrap()).unwrap();
+    store.flush("t").unwrap();
     put(&store, "t", "r2");
     let manifest = sim.fs.read("halite/MANIFEST").unwrap();
     change(&store);
@@ -156,7 +156,7 @@ fn files_and_log_reveal_older_manifest_without_copies() {
 
 #[test]
 fn manifest_one_flush_old_is_detected_by_unlogged_cells() {
-    let (sim, manifest) = changed(|store| store.flush(&"t".parse().unwrap()).unwrap(), false);
+    let (sim, manifest) = changed(|store| store.flush("t").unwrap(), false);
     // Without the copies, without the log, exactly one change old.
     let later = sim.fs.files();
     sim.fs.write("halite/MANIFEST", manifest).unwrap();
@@ -241,7 +241,7 @@ fn crash_leftover_is_quarantined_and_removed_after_clean_close() {
     // The change of the manifest fails, and so does the removal of the file it was to name.
     sim.fs.inject(InjectedFault::next(FsCall::Rename, "MANIFEST", io::ErrorKind::Other));
     sim.fs.inject(InjectedFault::next(FsCall::RemoveFile, "/f/", io::ErrorKind::Other));
-    assert!(opened.flush(&"t".parse().unwrap()).is_err());
+    assert!(opened.flush("t").is_err());
     drop(opened);
     sim.fs.kill();
     sim.fs.clear_faults();
@@ -328,9 +328,9 @@ fn leftovers_of_tables_named_with_underscore_are_quarantined() {
     let sim = SimEnv::new(1);
     drop(store(&sim));
     sim.fs.kill();
-    sim.fs.write("data/default/_notes/a/b", "somebody's").unwrap();
+    sim.fs.write("data/default/_notes/a/b", "foreign").unwrap();
     assert_eq!(reopen(&sim).open_report().quarantined_files, 0);
-    assert_eq!(sim.fs.read("data/default/_notes/a/b").unwrap(), b"somebody's");
+    assert_eq!(sim.fs.read("data/default/_notes/a/b").unwrap(), b"foreign");
 }
 
 /// With 98,000 leftover files it matters whether they are deleted one by one.
@@ -367,7 +367,7 @@ fn manifest_copies_are_separate_and_torn_copy_is_rewritten() {
     let opened = store(&sim);
     for i in 0..20 {
         put(&opened, "t", &format!("r{i}"));
-        opened.flush(&"t".parse().unwrap()).unwrap();
+        opened.flush("t").unwrap();
     }
     opened.close().unwrap();
     sim.fs.kill();
@@ -392,7 +392,7 @@ fn manifest_copies_are_separate_and_torn_copy_is_rewritten() {
     let opened = store(&other);
     (0..30).for_each(|i| {
         put(&opened, "t", &format!("r{i}"));
-        opened.flush(&"t".parse().unwrap()).unwrap();
+        opened.flush("t").unwrap();
     });
     drop(opened);
     let (path, bytes) =

@@ -18,7 +18,7 @@ fn rows_are_returned_in_unsigned_byte_order() {
     assert_eq!(seen(Scan::all()), sorted);
     let reversed: Vec<Vec<u8>> = sorted.iter().rev().cloned().collect();
     assert_eq!(seen(Scan::all().reverse(true)), reversed);
-    store.flush(&"t".parse().unwrap()).unwrap();
+    store.flush("t").unwrap();
     assert_eq!(seen(Scan::all()), sorted);
     assert_eq!(seen(Scan::all().reverse(true)), reversed);
 }
@@ -30,7 +30,7 @@ fn range_limit_and_direction_agree_across_storage_layouts() {
     for i in (0..100).step_by(2) {
         table.put(Put::new(format!("k{i:02}")).add("f", "q", "v")).unwrap();
     }
-    store.flush(&"t".parse().unwrap()).unwrap();
+    store.flush("t").unwrap();
     let region = table.regions().unwrap()[0].encoded_name.clone();
     store.engine().split_region(&region, Some("k50".into())).unwrap();
     for i in (1..100).step_by(2) {
@@ -161,7 +161,6 @@ fn wide_row_is_returned_in_batches() {
 #[test]
 fn scan_sees_its_read_point_despite_concurrent_changes() {
     let store = store(&SimEnv::new(1));
-    let name = "t".parse().unwrap();
     let table = store.table("t").unwrap();
     for i in 0..50 {
         table.put(Put::new(format!("k{i:02}")).add_at("f", "q", 1, "old")).unwrap();
@@ -174,11 +173,11 @@ fn scan_sees_its_read_point_despite_concurrent_changes() {
             .put(Put::new(format!("k{i:02}")).add_at("f", "q", 2, "new").add("g", "q", "new"))
             .unwrap();
     }
-    store.flush(&name).unwrap();
+    store.flush("t").unwrap();
     for i in 0..50 {
         table.delete(halite::Delete::new(format!("k{i:02}"))).unwrap();
     }
-    store.compact(&name, None, halite::CompactionKind::Major).unwrap();
+    store.compact("t", None, halite::CompactionKind::Major).unwrap();
     let rest: Vec<_> = rows.map(|row| format_row(&row.unwrap())).collect();
     assert_eq!(rest, vec![vec!["f:q@1=old".to_owned()]; 49]);
     assert_eq!(table.scan(Scan::all()).count(), 0);

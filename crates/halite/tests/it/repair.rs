@@ -50,19 +50,19 @@ fn rows(store: &Store) -> StoreContents {
 /// Runs all kinds of changes on a store: flushes, compactions, a split, a merge, a second table, a
 /// snapshot and a clone of it.
 const STEPS: [fn(&Store); 9] = [
-    |store| store.flush(&"t".parse().unwrap()).unwrap(),
+    |store| store.flush("t").unwrap(),
     |store| {
         put(store, "t", 10..20);
-        store.flush(&"t".parse().unwrap()).unwrap();
+        store.flush("t").unwrap();
     },
-    |store| store.compact(&"t".parse().unwrap(), None, CompactionKind::Major).unwrap(),
+    |store| store.compact("t", None, CompactionKind::Major).unwrap(),
     |store| {
         let region = store.engine().regions(&"t".parse().unwrap()).unwrap().remove(0);
         store.engine().split_region(&region.encoded_name, Some("r005".into())).unwrap();
     },
     |store| {
         put(store, "t", 20..30);
-        store.flush(&"t".parse().unwrap()).unwrap();
+        store.flush("t").unwrap();
     },
     |store| {
         let table = TableDescriptor::new("u".parse().unwrap())
@@ -71,8 +71,8 @@ const STEPS: [fn(&Store); 9] = [
         store.create_table(table, &[b"r603"]).unwrap();
         put(store, "u", 600..606);
     },
-    |store| store.flush(&"u".parse().unwrap()).unwrap(),
-    |store| store.compact(&"t".parse().unwrap(), None, CompactionKind::Major).unwrap(),
+    |store| store.flush("u").unwrap(),
+    |store| store.compact("t", None, CompactionKind::Major).unwrap(),
     |store| put(store, "t", 30..33),
 ];
 
@@ -489,8 +489,8 @@ fn snapshots_and_clones_are_restored_with_manifest() {
     opened.engine().create_snapshot(&SnapshotDescriptor::new("s", "t".parse().unwrap())).unwrap();
     opened.engine().clone_snapshot("s", &"c".parse().unwrap()).unwrap();
     put(&opened, "t", 5..15);
-    opened.flush(&"t".parse().unwrap()).unwrap();
-    opened.compact(&"t".parse().unwrap(), None, CompactionKind::Major).unwrap();
+    opened.flush("t").unwrap();
+    opened.compact("t", None, CompactionKind::Major).unwrap();
     let all = rows(&opened);
     drop(opened);
     sim.fs.kill();
@@ -656,7 +656,7 @@ fn foreign_file_may_contain_later_generation() {
     sim.fs.write("outside/in/x", other.fs.read(&loaded).unwrap()).unwrap();
     young
         .bulk_load(
-            &"t".parse().unwrap(),
+            "t",
             BulkLoad { files: vec![("f".into(), "/in/x".into())], ..BulkLoad::default() },
         )
         .unwrap();

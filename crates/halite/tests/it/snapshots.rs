@@ -2,8 +2,8 @@
 //! rejection.
 
 use halite::{
-    CompactionKind, Delete, ErrorKind, FamilyDescriptor, Put, Scan, SnapshotDescriptor,
-    SnapshotType, Store, TableDescriptor, TableName,
+    BlockingTable, CompactionKind, Delete, ErrorKind, FamilyDescriptor, Put, Scan,
+    SnapshotDescriptor, SnapshotType, Store, TableDescriptor, TableName,
 };
 use halite_engine::env::sim::SimEnv;
 
@@ -134,8 +134,7 @@ fn restored_table_has_its_earlier_rows_families_and_regions() {
     assert_eq!(store.table("t").err().unwrap().kind(), ErrorKind::TableDisabled);
     store.enable_table(&name("t")).unwrap();
     assert_eq!((store.list_tables().unwrap(), content(&store, "t")), before);
-    assert_eq!(held.regions().unwrap().len(), 1);
-    assert_eq!(keys(&held, Scan::all()).len(), 40);
+    assert_held_is_restored(&store, &held, &before.1);
     // Again, after writes to the restored table.
     put(&store, "t", 0..5, "later");
     store.disable_table(&name("t")).unwrap();
@@ -146,9 +145,25 @@ fn restored_table_has_its_earlier_rows_families_and_regions() {
     let store = reopen(&sim);
     store.enable_table(&name("t")).unwrap();
     assert_eq!((store.list_tables().unwrap(), content(&store, "t")), before);
+    assert_eq!(store.engine().table(&name("t")).unwrap().region_infos().len(), 1);
     store.compact(&name("t"), None, CompactionKind::Major).unwrap();
     assert_eq!(files(&sim, "archive"), [""; 0]);
     assert_eq!(content(&store, "t"), before.1);
+}
+
+/// Asserts that a table held across the restoration reads and writes the restored regions: those of
+/// the catalog, and the open ones of the engine.
+fn assert_held_is_restored(store: &Store, held: &BlockingTable, rows: &[String]) {
+    let regions = held.regions().unwrap();
+    assert_eq!(regions.len(), 1);
+    assert_eq!(store.engine().table(&name("t")).unwrap().region_infos(), regions);
+    assert_eq!(keys(held, Scan::all()).len(), rows.len());
+    let families = |table: &BlockingTable| table.descriptor().unwrap().families().count();
+    assert_eq!((families(held), families(&store.table("t").unwrap())), (2, 2));
+    let refused = held.put(Put::new("k000").add("h", "q", "gone")).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::NoSuchFamily);
+    held.put(Put::new("k000").add("f", "q", "held")).unwrap();
+    assert_eq!(content(store, "t")[0], "k000=held");
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn bulk_load_into_strict_table_rejects_invalid_key() {
     let (sim, store, table) = store(true);
     let load = |name: &str, rows: &[(&str, &str)]| {
         let files = vec![file(&sim, name, "f", rows)];
-        store.bulk_load(&"t".parse().unwrap(), BulkLoad { files, ..BulkLoad::default() })
+        store.bulk_load("t", BulkLoad { files, ..BulkLoad::default() })
     };
     let error = load("odd", &[("a\0\x01\x07", "1"), ("odd", "2"), ("z\0\x01\x07", "3")])
         .unwrap_err()

@@ -125,8 +125,8 @@ fn concurrent_increments_are_exact_and_rows_stay_atomic() {
         });
         scope.spawn(|| {
             for _ in 0..10 {
-                store.flush(&"t".parse().unwrap()).unwrap();
-                store.compact(&"t".parse().unwrap(), None, halite::CompactionKind::Minor).unwrap();
+                store.flush("t").unwrap();
+                store.compact("t", None, halite::CompactionKind::Minor).unwrap();
             }
         });
     });

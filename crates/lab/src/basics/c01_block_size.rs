@@ -18,7 +18,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
          are read row by row can have smaller ones, families that are scanned larger ones.",
     );
     lab.section(Section::Demonstration);
-    let said = lab.create_with_families(
+    let declared = lab.create_with_families(
         "mytable",
         &[halite::FamilyDescriptor::new("cf1").set("BLOCKSIZE", 65_536)],
     )?;
@@ -31,7 +31,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         let descriptor = table.inner().descriptor()?;
         Ok(descriptor.find_family(b"cf1").map_or(0, halite::FamilyDescriptor::block_size_bytes))
     };
-    let sizes = [size(&said)?, size(&silent)?, size(&small)?];
+    let sizes = [size(&declared)?, size(&silent)?, size(&small)?];
     lab.data_table(
         &["table", ">block size in its description"],
         ["mytable", "by_default", "small"]

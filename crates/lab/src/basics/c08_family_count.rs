@@ -123,8 +123,8 @@ struct Files {
 }
 
 /// Returns the store files of a table. A cluster reports its metrics every few seconds, so the
-/// function polls until the number of files is `wanted`, for at most 15 seconds.
-fn table_files(lab: &PageWriter, table: &LabTable, wanted: u64) -> anyhow::Result<Files> {
+/// function polls until the number of files is `expected`, for at most 15 seconds.
+fn table_files(lab: &PageWriter, table: &LabTable, expected: u64) -> anyhow::Result<Files> {
     let name = table.inner().descriptor()?.name().clone();
     let until = Instant::now() + Duration::from_secs(15);
     loop {
@@ -137,7 +137,7 @@ fn table_files(lab: &PageWriter, table: &LabTable, wanted: u64) -> anyhow::Resul
                 bytes: found.bytes + load.store_file_bytes,
             };
         }
-        if found.files == wanted || Instant::now() > until {
+        if found.files == expected || Instant::now() > until {
             return Ok(found);
         }
         std::thread::sleep(Duration::from_millis(200));

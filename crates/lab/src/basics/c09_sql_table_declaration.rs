@@ -75,6 +75,6 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         plan.ranges().count() == 1 && !plan.has_residual() && found.len() == 2,
         "One range, no sorting, and no row read that is not shown.",
     )?;
-    let asked = " WITH QUERIES (inbox: receiver_id = ?)";
-    lab.expect_finding("Q-FULL", &format!("{GIVEN}{asked}"), &format!("{right}{asked}"))
+    let queries = " WITH QUERIES (inbox: receiver_id = ?)";
+    lab.expect_finding("Q-FULL", &format!("{GIVEN}{queries}"), &format!("{right}{queries}"))
 }

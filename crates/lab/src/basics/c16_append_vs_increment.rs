@@ -47,9 +47,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.assert_claim(count == 3, "Three increments are 3.")?;
     let refused = table.inner().increment(halite::Increment::new("page").add("c", "long", 1));
     let error = lab.expect_call_error("incr 'counters', 'page', 'c:long', 1", refused)?;
-    let said = error.to_string();
+    let message = error.to_string();
     lab.assert_claim(
-        error.kind() == halite::ErrorKind::InvalidRequest && said.contains("16 bytes"),
+        error.kind() == halite::ErrorKind::InvalidRequest && message.contains("16 bytes"),
         "An increment of the 16 bytes is refused, and the error says how wide the value is.",
     )?;
     let after = table.inner().get(halite::Get::new("page"))?;

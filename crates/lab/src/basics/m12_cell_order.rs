@@ -34,10 +34,10 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         .flat_map(halite::Row::iter)
         .map(|cell| (String::from_utf8_lossy(cell.qualifier()).into_owned(), cell.timestamp() - T0))
         .collect();
-    let wanted = [("B", 5), ("a", 9), ("a", 5), ("a", 1), ("b", 5)]
+    let expected = [("B", 5), ("a", 9), ("a", 5), ("a", 1), ("b", 5)]
         .map(|(column, time)| (column.to_owned(), time));
     lab.assert_claim(
-        cells == wanted,
+        cells == expected,
         "Columns come as B, a, b: capital letters have smaller bytes. In column a, the newest cell \
          comes first.",
     )?;

@@ -53,12 +53,12 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let key = lab.key("ROW KEY TEXT '{sensor}_{rev(ts):19}' WHERE sensor MATCHES '[^_]+'")?;
     let question = ["sensor=s1", "ts>=2024-03-14T00:00:00Z", "ts<=2024-03-15T00:00:00Z"];
     let plan = lab.explain(&key, &question, None)?;
-    let wanted = (
+    let expected = (
         format!("s1_{}", i64::MAX - T0).into(),
         format!("s1_{}", i64::MAX - (T0 - DAY) + 1).into(),
     );
     lab.assert_claim(
-        bounds(&plan) == [wanted],
+        bounds(&plan) == [expected],
         "The declared key computes it: from s1_9223370326393975807, up to and without \
          s1_9223370326480375808.",
     )?;

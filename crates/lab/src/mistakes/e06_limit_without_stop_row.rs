@@ -40,7 +40,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
          the next user, private ones too.",
     )?;
     lab.paragraph(
-        "It does not show in tests, where everybody has enough posts, and not for most users of a \
+        "It does not show in tests, where all users have enough posts, and not for most users of a \
          new application, where each has a page of them.",
     );
 

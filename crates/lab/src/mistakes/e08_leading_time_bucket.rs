@@ -35,7 +35,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(format!(
         "{HOSTS} hosts send their load once an hour for {HOURS} hours. The key begins with the \
-         hour, which is said to avoid hot spots, because rows of different hours lie in different \
+         hour, which should avoid hot spots, because rows of different hours lie in different \
          places.",
     ));
     let wrong = lab.key(WRONG)?;

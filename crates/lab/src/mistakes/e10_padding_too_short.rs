@@ -26,8 +26,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     );
     let table = lab.create("events", &["e"], &[])?;
     let events = [(T0, "2024"), (0, "1970"), (-1, "1969, the last millisecond"), (-T0, "1915")];
-    for (time, what) in events {
-        lab.put(&table, format!("archive_{}", padded(time)), "e:year", what)?;
+    for (time, year) in events {
+        lab.put(&table, format!("archive_{}", padded(time)), "e:year", year)?;
     }
 
     lab.section(Section::Outcome);
@@ -63,9 +63,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let (table, key) = lab.declare(
         "CREATE TABLE events_2 (year STRING FAMILY e, ROW KEY (archive STRING, ts TIMESTAMP DESC))",
     )?;
-    for (time, what) in events {
+    for (time, year) in events {
         let row = key.encode(&["archive".into(), halite::rowkey::Value::Signed(time)])?;
-        lab.put(&table, row, "e:year", what)?;
+        lab.put(&table, row, "e:year", year)?;
     }
     let found = lab.query(&table, &key, &["archive=archive"], None)?;
     let years: Vec<_> = found

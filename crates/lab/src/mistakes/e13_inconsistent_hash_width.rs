@@ -50,13 +50,13 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let text = "ROW KEY TEXT '{md5(id):8}_{id}'";
     let key = lab.key(text)?;
     let mut made = Vec::new();
-    for (user, wanted) in [
+    for (user, expected) in [
         ("user_1", "3f49044c_user_1"),
         ("user_2", "15e1576a_user_2"),
         ("user_3", "a6f601b7_user_3"),
         ("user_12345", "bbfcd9b9_user_12345"),
     ] {
-        made.push(lab.encode(&key, &[&format!("id={user}")])? == wanted);
+        made.push(lab.encode(&key, &[&format!("id={user}")])? == expected);
     }
     lab.assert_claim(
         made.iter().all(|right| *right),

@@ -16,7 +16,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Wrong);
     lab.paragraph(
         "Pages of a crawler are stored under their address. Addresses may be long, and a row key \
-         is said to hold up to 64 KB, so nothing is checked.",
+         can have up to 64 KB, so nothing is checked.",
     );
     let table = lab.create("pages", &["p"], &[])?;
     let calls = table.inner().clone();

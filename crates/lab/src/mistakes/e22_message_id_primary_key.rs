@@ -47,9 +47,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         .filter("SingleColumnValueFilter('m', 'receiver', =, 'binary:user_001')")?;
     let found = lab.count(&by_id, &read)?;
     let (_, examined) = lab.query_counted(&by_id, &id_key, &[], None)?;
-    let wanted = usize::try_from(MESSAGES / USERS)?;
+    let expected = usize::try_from(MESSAGES / USERS)?;
     lab.assert_claim(
-        found == wanted && examined == usize::try_from(MESSAGES)?,
+        found == expected && examined == usize::try_from(MESSAGES)?,
         format!(
             "{examined} rows are examined, {found} messages are of this receiver, in the order of \
              their ids. They are sorted by time afterwards, and 50 thrown away."

@@ -36,7 +36,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.paragraph(format!(
         "Who was there on a day is written as a row of the date and the user, so that the users of \
          a day are counted by one scan. {USERS} users, {DAYS} days; the 16 regions are again as \
-         good as anybody could choose them.",
+         good as planned ones.",
     ));
     let wrong = lab.key(WRONG)?;
     let mut visits = Vec::new();

@@ -51,8 +51,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "SPLIT BY SALT in the declaration of a table computes the split keys from the salts, so \
          that the two cannot differ.",
     );
-    let wrong = [b"1", b"2", b"3"].map(|border| Bytes::from_static(border));
-    let right = [b"1", b"2", b"3", b"4"].map(|border| Bytes::from_static(border));
+    let wrong = [b"1", b"2", b"3"].map(|boundary| Bytes::from_static(boundary));
+    let right = [b"1", b"2", b"3", b"4"].map(|boundary| Bytes::from_static(boundary));
     lab.expect_finding_in(
         "P-SALTREG",
         &LintInput { key: Some(&key), splits: Some(&wrong), ..LintInput::default() },

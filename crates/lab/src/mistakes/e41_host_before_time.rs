@@ -45,8 +45,13 @@ fn keys(
 }
 
 /// Returns a line of the table that compares the keys.
-fn compared(key: &str, ranges: &dyn std::fmt::Display, read: usize, wanted: usize) -> [String; 4] {
-    [key.to_owned(), ranges.to_string(), read.to_string(), wanted.to_string()]
+fn compared(
+    key: &str,
+    ranges: &dyn std::fmt::Display,
+    read: usize,
+    selected: usize,
+) -> [String; 4] {
+    [key.to_owned(), ranges.to_string(), read.to_string(), selected.to_string()]
 }
 
 fn run(lab: &mut PageWriter) -> anyhow::Result<()> {

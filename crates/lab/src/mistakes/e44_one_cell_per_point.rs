@@ -79,7 +79,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         (allowed * 3.0..17.0).contains(&encoded),
         format!(
             "In store files FAST_DIFF leaves {encoded:.1} bytes of it, which is {}: more than \
-             three times what there is room for.",
+             three times the available space.",
             year(encoded)
         ),
     )?;
@@ -167,7 +167,7 @@ fn right(lab: &mut PageWriter, walk: &[(i64, f64)], cell: f64, allowed: f64) -> 
     )?;
     lab.assert_claim(
         noise > allowed,
-        "Values without any pattern cannot be packed into three bytes by anybody: a random double \
-         has 52 bits of its own.",
+        "Values without any pattern cannot be packed into three bytes by any encoding: a random \
+         double has 52 bits of its own.",
     )
 }

@@ -77,9 +77,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     );
 
     lab.section(Section::Right);
-    lab.paragraph(
-        "The declaration takes it apart for everybody who reads, so the column has no purpose.",
-    );
+    lab.paragraph("The declaration takes it apart for every reader, so the column has no purpose.");
     let right = format!("CREATE TABLE sensor_data_2 (value DOUBLE FAMILY d QUALIFIER v, {KEY})");
     let (table, key) = lab.declare(&right)?;
     let points = (0..100).map(|index| {

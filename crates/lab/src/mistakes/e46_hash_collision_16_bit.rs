@@ -66,8 +66,13 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
             break;
         }
     }
-    let Some((asked, got)) = wrongly else { anyhow::bail!("no host has the row of another") };
-    lab.assert_claim(asked != got, format!("A query for {asked} returns the state of {got}."))?;
+    let Some((queried, returned)) = wrongly else {
+        anyhow::bail!("no host has the row of another")
+    };
+    lab.assert_claim(
+        queried != returned,
+        format!("A query for {queried} returns the state of {returned}."),
+    )?;
 
     lab.section(Section::Why);
     let expected = |codes: f64| f64::from(HOSTS) - codes * (1.0 - (1.0 - 1.0 / codes).powi(10_000));

@@ -63,12 +63,12 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let plain: KeySchema = "ROW KEY (ts TIMESTAMP, id U32)".parse()?;
     let salted: KeySchema = "ROW KEY (SALT(16 BY ts, id), ts TIMESTAMP, id U32)".parse()?;
     let plain_keys = keys(&plain)?;
-    let borders = perfect_splits(&plain_keys, REGIONS)?;
+    let boundaries = perfect_splits(&plain_keys, REGIONS)?;
     let tables = [
         ("time, one region", lab.create("one", &["f"], &[])?, plain_keys.clone()),
         (
             "time, 16 regions of equal size",
-            lab.create_with_splits("split", &["f"], borders)?,
+            lab.create_with_splits("split", &["f"], boundaries)?,
             plain_keys,
         ),
         (

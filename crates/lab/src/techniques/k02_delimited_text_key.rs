@@ -25,9 +25,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Demonstration);
     let joined = lab.encode(&key, &["shop=a", "shelf=b", "item=c"])?;
     lab.assert_claim(&joined[..] == b"a_b_c", "Three fields become one text.")?;
-    let said = lab.expect_encode_error(&key, &["shop=a_b", "shelf=c", "item=d"])?;
+    let message = lab.expect_encode_error(&key, &["shop=a_b", "shelf=c", "item=d"])?;
     lab.assert_claim(
-        said.contains("segment 1 "),
+        message.contains("segment 1 "),
         "A value that holds the delimiter is refused before it is written.",
     )?;
 

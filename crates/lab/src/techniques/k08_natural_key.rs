@@ -45,9 +45,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let counted: Vec<Bytes> =
         (0..ORDERS).map(|id| Bytes::from(format!("{:010}", 4_000_000 + id))).collect();
     let random: Vec<Bytes> = (0..ORDERS).map(|_| uuid4(lab.rng())).collect();
-    let borders = split_sample(counted.clone(), 16)?.keys;
+    let boundaries = split_sample(counted.clone(), 16)?.keys;
     let (rising, even) = (
-        skew_for_keys(&counted, &borders, 2_000),
+        skew_for_keys(&counted, &boundaries, 2_000),
         skew_for_keys(&random, &RegionSplitter::Uniform.split(16)?, 2_000),
     );
     lab.skews(&[("order numbers", &rising), ("random UUIDs", &even)]);

@@ -71,7 +71,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     lab.section(Section::Costs);
     lab.paragraph(
         "A scan from old to new has to run in reverse, which costs more than a forward one. If the \
-         current state is all that anybody asks for, one row for each truck that is overwritten is \
+         current state is all that is read, one row for each truck that is overwritten is \
          smaller still: VERSIONS keeps a short history of it (C04).",
     );
     Ok(())

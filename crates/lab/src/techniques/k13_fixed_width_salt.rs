@@ -104,17 +104,17 @@ fn ids() -> impl Iterator<Item = String> {
     (0..ORDERS).map(|id| format!("order-{id:08}"))
 }
 
-fn distribution(key: &halite::rowkey::KeySchema, borders: &[Bytes]) -> anyhow::Result<Skew> {
+fn distribution(key: &halite::rowkey::KeySchema, boundaries: &[Bytes]) -> anyhow::Result<Skew> {
     let keys = ids()
         .map(|id| Ok(Bytes::copy_from_slice(&key.encode(&[id.as_str().into()])?)))
         .collect::<anyhow::Result<Vec<_>>>()?;
-    Ok(skew_for_keys(&keys, borders, WINDOW))
+    Ok(skew_for_keys(&keys, boundaries, WINDOW))
 }
 
 /// Returns the numbers without a salt, on 16 regions that finally have equal sizes.
 fn unsalted() -> Skew {
     let keys: Vec<Bytes> = ids().map(Bytes::from).collect();
-    let borders: Vec<Bytes> =
+    let boundaries: Vec<Bytes> =
         (1..16).map(|region| keys[keys.len() * region / 16].clone()).collect();
-    skew_for_keys(&keys, &borders, WINDOW)
+    skew_for_keys(&keys, &boundaries, WINDOW)
 }

@@ -38,13 +38,13 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
             [(index + 1).to_string(), shown(&region.start), shown(&region.end)]
         }),
     );
-    let borders: Vec<_> =
+    let boundaries: Vec<_> =
         regions.iter().map(|region| (region.start.to_vec(), region.end.to_vec())).collect();
-    let wanted: Vec<(Vec<u8>, Vec<u8>)> = [("", "1"), ("1", "2"), ("2", "3"), ("3", "")]
+    let expected: Vec<(Vec<u8>, Vec<u8>)> = [("", "1"), ("1", "2"), ("2", "3"), ("3", "")]
         .map(|(from, to)| (from.into(), to.into()))
         .to_vec();
     lab.assert_claim(
-        borders == wanted,
+        boundaries == expected,
         "Three split keys make four regions: below 1, from 1, from 2, and from 3 on.",
     )?;
     for (key, column) in [("0zz", "common:a"), ("1", "data:a"), ("2999", "data:a"), ("~", "data:a")]

@@ -56,7 +56,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "The remainder is even for numbers that are counted up, and only for them: if all ids are \
          multiples of five, all are in one region. A hash of the id does not care how ids are \
          given out. And the digit is text in front of text: adding the two as numbers, which some \
-         languages do when nobody says that they are text, gives another id.",
+         languages do unless they are declared as text, gives another id.",
     );
     let of =
         |key, splits| LintInput { key: Some(key), splits: Some(splits), ..LintInput::default() };

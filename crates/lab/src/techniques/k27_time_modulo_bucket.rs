@@ -41,12 +41,12 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let question = ["ts>=2024-03-15T00:00:30Z", "ts<2024-03-15T00:01:30Z"];
     let plan = lab.explain(&key, &question, Some(5))?;
     let found = lab.query_rows(&table, &key, &question, None)?;
-    let wanted = rows.iter().filter(|[at, ..]| matches!(at, Value::Signed(at) if (T0 + MINUTE / 2..T0 + 3 * MINUTE / 2).contains(at))).count();
+    let expected = rows.iter().filter(|[at, ..]| matches!(at, Value::Signed(at) if (T0 + MINUTE / 2..T0 + 3 * MINUTE / 2).contains(at))).count();
     lab.assert_claim(plan.fan_out() == 100, "One interval is 100 ranges, one in each bucket.")?;
     lab.assert_claim(
-        found.len() == wanted && plan.serves_order(&[(0, Order::Asc)]),
+        found.len() == expected && plan.serves_order(&[(0, Order::Asc)]),
         format!(
-            "Merged, its {wanted} lines come in the order of time, though they lie in 100 places."
+            "Merged, its {expected} lines come in the order of time, though they lie in 100 places."
         ),
     )?;
     let times = found
@@ -64,7 +64,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
 
     lab.section(Section::Costs);
     lab.paragraph(
-        "The remainder spreads what chance has in the last digits of times. Where they have none, \
+        "The remainder spreads the randomness in the last digits of times. Where they have none, \
          it spreads nothing. The same lines, and lines stamped in full seconds:",
     );
     let seconds = rows.iter().map(|[at, host, event]| match at {

@@ -41,18 +41,18 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         }
     }
     lab.load(&table, "e:t", keys.into_iter().map(|key| (key, "x")))?;
-    let asked: [&[&str]; 4] = [
+    let queries: [&[&str]; 4] = [
         &["host=host-3"],
         &["host=host-3", "event=error"],
         &["host=host-3", "event=error", "ts=2024-03-15T00:10:00Z..2024-03-15T00:20:00Z"],
         &["host=host-3", "ts=2024-03-15T00:10:00Z..2024-03-15T00:20:00Z"],
     ];
-    let measured = asked
+    let measured = queries
         .iter()
         .map(|question| measure(lab, &table, &key, question))
         .collect::<anyhow::Result<Vec<_>>>()?;
     lab.data_table(
-        &["asked for", ">ranges", ">rows read", ">rows found"],
+        &["condition", ">ranges", ">rows read", ">rows found"],
         [
             line("host", measured[0]),
             line("host, event", measured[1]),
@@ -93,6 +93,6 @@ fn measure(
     Ok((plan.ranges().count(), reads.rows(), found.len()))
 }
 
-fn line(asked: &str, (ranges, read, found): (usize, usize, usize)) -> Vec<String> {
-    vec![asked.to_owned(), ranges.to_string(), read.to_string(), found.to_string()]
+fn line(conditions: &str, (ranges, read, found): (usize, usize, usize)) -> Vec<String> {
+    vec![conditions.to_owned(), ranges.to_string(), read.to_string(), found.to_string()]
 }

@@ -75,13 +75,13 @@ fn cells_by_length(lab: &mut PageWriter, keys: [&KeySchema; 3]) -> anyhow::Resul
     lab.data_table(
         &[">key", ">cell", ">object in Java", ""],
         cells.iter().map(|&(key, cell)| {
-            let which = match key {
+            let content = match key {
                 12 => "two numbers",
                 13 => "salt and two numbers",
                 32 => "text",
                 _ => "",
             };
-            [key.to_string(), cell.to_string(), heap(cell).to_string(), which.to_owned()]
+            [key.to_string(), cell.to_string(), heap(cell).to_string(), content.to_owned()]
         }),
     );
     let of =

@@ -5,7 +5,7 @@ use crate::{Page, PageWriter, ScanSpec, Section};
 
 pub(super) const PAGE: Page = Page {
     id: "K35",
-    title: "Families of one letter, and long names for people",
+    title: "Families of one letter, and long names for readers",
     rules: &["F-LONGCF", "F-LONGQ"],
     see: &["K34", "K33"],
     run,

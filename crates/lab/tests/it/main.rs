@@ -85,7 +85,7 @@ fn documentation_matches_generated_pages() {
         let there = std::fs::read_to_string(folder.join(&name)).unwrap_or_default();
         assert_eq!(
             there, now,
-            "docs/lab/{name} is not what its page says now; write it anew with: cargo run -- lab \
+            "docs/lab/{name} is not what its page says now; write it again with: cargo run -- lab \
              all --markdown docs/lab"
         );
     }

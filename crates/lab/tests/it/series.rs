@@ -118,7 +118,7 @@ impl SeriesTest {
             if packed.changed == 0 {
                 return;
             }
-            assert!(self.is_compacted, "nobody else is there: {packed:?}");
+            assert!(self.is_compacted, "no compaction has run: {packed:?}");
         }
         panic!("rows keep changing, and nothing writes");
     }

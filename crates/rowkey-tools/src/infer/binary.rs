@@ -176,7 +176,7 @@ impl<'k> Walk<'_, 'k> {
         }
         let (form, signed) = times::form_from_longs(&numbers)?;
         let first = *numbers.first()?;
-        let (unit, count, said) = match form {
+        let (unit, count, evidence) = match form {
             TimeForm::Reversed(unit) => (
                 unit,
                 i64::MAX.cast_unsigned().wrapping_sub(first),
@@ -189,8 +189,10 @@ impl<'k> Walk<'_, 'k> {
             TimeForm::Seconds | TimeForm::Calendar => return None,
         };
         let shown = times::format_time(count.cast_signed(), unit);
-        let said =
-            format!("eight bytes, {said}{} since 1970, {shown} for one", times::unit_name(unit));
+        let evidence = format!(
+            "eight bytes, {evidence}{} since 1970, {shown} for one",
+            times::unit_name(unit)
+        );
         let is_reversed = matches!(form, TimeForm::Reversed(_));
         let turned = |bits: u64| if signed && !is_reversed { bits ^ (1 << 63) } else { bits };
         let times_ms: Vec<i64> =
@@ -216,11 +218,11 @@ impl<'k> Walk<'_, 'k> {
         if sure < 0.5 {
             return None;
         }
-        let said = if says.is_empty() { said } else { format!("{said}; {says}") };
+        let evidence = if says.is_empty() { evidence } else { format!("{evidence}; {says}") };
         // With an unchanged sign bit it is an unsigned number: no time type has this encoding.
         let ty = if signed { FieldType::Timestamp(unit) } else { FieldType::U64 };
         Some((
-            DraftSegment::field(ty, "ts", said, 3.0, &column.values)
+            DraftSegment::field(ty, "ts", evidence, 3.0, &column.values)
                 .written(FieldEncoding::Plain, is_reversed, None)
                 .sure(sure, &doubt),
             behind,

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use halite_rowkey::hash::{MAX_DIGEST_BYTES, digest, number};
+use halite_rowkey::internals::{MAX_DIGEST_BYTES, digest, number};
 use halite_rowkey::schema::{HashFunction, MAX_SALTS, Profile};
 
 use super::column::{self, Column};
@@ -97,16 +97,16 @@ impl DerivedMatch {
             .collect();
         let of = fields.join(" and ");
         let counted = format!("{} of {} keys", self.agree, self.of);
-        let (said, points) = match &self.content {
+        let (evidence, points) = match &self.content {
             Content::Hash { function, bytes, hex, digits, .. } => {
-                let what = match (hex, digits) {
+                let length = match (hex, digits) {
                     (true, Some(digits)) => format!("{digits} hexadecimal digits"),
                     (true, None) => format!("{} hexadecimal digits", 2 * u16::from(*bytes)),
                     (false, _) => format!("{bytes} bytes"),
                 };
                 // A wider digest explains more of the key.
                 (
-                    format!("the first {what} of {} of {of}: {counted}", function.name()),
+                    format!("the first {length} of {} of {of}: {counted}", function.name()),
                     4.0 + f64::from(*bytes) / 8.0,
                 )
             }
@@ -134,7 +134,7 @@ impl DerivedMatch {
             piece.sure = piece.sure.max(PROVEN_SURE);
         }
         let piece = &mut draft.segments[at];
-        piece.evidence = said;
+        piece.evidence = evidence;
         piece.points = points;
         piece.content = self.content;
         (piece.sure, piece.doubt) = (PROVEN_SURE, String::new());
@@ -367,17 +367,17 @@ fn drawn(draft: &mut Draft, at: usize, keys: &[&[u8]]) {
     let suspect = draft.segments[at].derived_candidate.unwrap_or(DerivedCandidate::Raw);
     let Some(count) = evenly_used(&column, suspect) else { return };
     let twice = under_several(&rows, at);
-    let said = format!(
+    let evidence = format!(
         "{count} values, as often one as the other; no tested digest or remainder of the fields \
          gives them: they are random, in rotation, or from an unknown function{}",
-        twice.map_or_else(String::new, |said| format!("; {said}"))
+        twice.map_or_else(String::new, |evidence| format!("; {evidence}"))
     );
     draft.notes.push(format!(
         "which salt a row has cannot be computed from the key's other fields: a row is found by \
          asking for all {count} of them"
     ));
     let piece: &mut DraftSegment = &mut draft.segments[at];
-    piece.evidence = said;
+    piece.evidence = evidence;
     piece.points = 2.0;
     (piece.sure, piece.doubt) = (DRAWN_SURE, DRAWN_DOUBT.to_owned());
     let digits = (suspect == DerivedCandidate::Digits)

@@ -1,7 +1,6 @@
 //! Bytes between two recognized positions: salts, digests, numbers, UUIDs, text of a fixed width.
 
-use halite_rowkey::codec::big_endian;
-use halite_rowkey::hash::MAX_DIGEST_BYTES;
+use halite_rowkey::internals::{MAX_DIGEST_BYTES, big_endian};
 use halite_rowkey::value::{FieldType, TimeUnit};
 
 use super::column::{Column, is_text};
@@ -29,13 +28,13 @@ pub(super) fn segments(column: &Column<'_>, seen: &SampledKeys<'_>) -> Vec<Vec<D
             .split_at(front)
             .filter(|(derived, rest)| derived.distinct > 1 && rest.distinct > 1)
         {
-            let said = "bytes that may be derived from what follows them";
+            let evidence = "bytes that may be derived from what follows them";
             let derived = DraftSegment {
                 points: 0.0,
                 ..as_derived_candidate(DraftSegment::field(
                     bytes_of(front),
                     "digest",
-                    said,
+                    evidence,
                     0.0,
                     &derived.values,
                 ))
@@ -62,14 +61,14 @@ pub(super) fn whole(column: &Column<'_>, seen: &SampledKeys<'_>) -> DraftSegment
             numbers.iter().min().copied().unwrap_or(0),
             numbers.iter().max().copied().unwrap_or(0),
         );
-        let said = format!("{width} bytes; as numbers {least} to {most}");
+        let evidence = format!("{width} bytes; as numbers {least} to {most}");
         let is_small = width > 1 && most >> (8 * width - 8) == 0;
         let (sure, doubt) = if is_small {
             (0.8, "")
         } else {
             (0.65, "bytes of any kind of this width look the same")
         };
-        DraftSegment::field(ty, "id", said, points, &column.values).sure(sure, doubt)
+        DraftSegment::field(ty, "id", evidence, points, &column.values).sure(sure, doubt)
     };
     match width {
         1 => as_derived_candidate(number(FieldType::U8, 0.6)),
@@ -85,9 +84,10 @@ pub(super) fn whole(column: &Column<'_>, seen: &SampledKeys<'_>) -> DraftSegment
             {
                 return piece;
             }
-            let said = format!("{width} bytes, {:.1} random bits in each", column.bits_per_byte());
+            let evidence =
+                format!("{width} bytes, {:.1} random bits in each", column.bits_per_byte());
             let doubt = "what is in them cannot be told from the bytes";
-            let piece = DraftSegment::field(bytes_of(width), "id", said, 0.4, &column.values)
+            let piece = DraftSegment::field(bytes_of(width), "id", evidence, 0.4, &column.values)
                 .sure(0.7, doubt);
             if width <= MAX_DIGEST_BYTES { as_derived_candidate(piece) } else { piece }
         }
@@ -110,12 +110,12 @@ fn snowflake(column: &Column<'_>, numbers: &[u64], seen: &SampledKeys<'_>) -> Op
 }
 
 fn bucket(column: &Column<'_>, numbers: &[u64], seen: &SampledKeys<'_>) -> Option<DraftSegment> {
-    let (said, widths) = values::bucket_evidence(numbers, seen)
+    let (evidence, widths) = values::bucket_evidence(numbers, seen)
         .filter(|_| !seen.times_ms.is_empty() || column.distinct < column.values.len())?;
     let piece = DraftSegment::field(
         FieldType::Timestamp(TimeUnit::Millis),
         "ts",
-        format!("four bytes, {said}"),
+        format!("four bytes, {evidence}"),
         2.0,
         &column.values,
     );
@@ -146,10 +146,10 @@ pub(super) fn hexadecimal(column: &Column<'_>) -> Option<DraftSegment> {
     let width = column.width().filter(|width| {
         column.is_hex && width.is_multiple_of(2) && *width <= 2 * MAX_DIGEST_BYTES
     })?;
-    let said =
+    let evidence =
         format!("{width} hexadecimal digits; if they are a digest, its input is not in the key");
     Some(
-        DraftSegment::field(char_type(width), "digest", said, 0.4, &column.values)
+        DraftSegment::field(char_type(width), "digest", evidence, 0.4, &column.values)
             .derived_candidate(DerivedCandidate::Digits)
             .sure(0.8, ""),
     )
@@ -180,13 +180,19 @@ fn seconds(column: &Column<'_>, numbers: &[u64], seen: &SampledKeys<'_>) -> Opti
         seen,
     );
     (times::are_seconds(numbers) && !seen.is_plain && sure >= 0.5).then(|| {
-        let said = format!(
+        let evidence = format!(
             "four bytes, seconds since 1970, {} for one",
             times::format_time(first.saturating_mul(1000), TimeUnit::Millis)
         );
-        DraftSegment::field(FieldType::Timestamp(TimeUnit::Millis), "ts", said, 2.5, &column.values)
-            .written(FieldEncoding::Bucket(1000), false, None)
-            .sure(sure, &doubt)
+        DraftSegment::field(
+            FieldType::Timestamp(TimeUnit::Millis),
+            "ts",
+            evidence,
+            2.5,
+            &column.values,
+        )
+        .written(FieldEncoding::Bucket(1000), false, None)
+        .sure(sure, &doubt)
     })
 }
 

@@ -106,21 +106,24 @@ fn since(numbers: &[u64], seen: &SampledKeys<'_>) -> (String, Witness) {
             .map(|ms| i64::try_from(*ms).ok().map(|ms| ms + epoch))
             .collect::<Option<_>>()?;
         let (least, most) = (*times.iter().min()?, *times.iter().max()?);
-        let said = format!(
+        let evidence = format!(
             "{} for one if they are counted from {name} beginning",
             times::format_time(least, TimeUnit::Millis)
         );
         (least > FIRST_MS && most < END_MS).then(|| {
-            (said, witness::witness(SNOWFLAKE_SURE, &times, Some(Written::binary(&counts)), seen))
+            (
+                evidence,
+                witness::witness(SNOWFLAKE_SURE, &times, Some(Written::binary(&counts)), seen),
+            )
         })
     });
     let mut found: Vec<(String, Witness)> = found.collect();
     let best = found.iter().map(|(_, found)| found.sure).fold(0.0, f64::max);
     found.retain(|(_, found)| found.sure >= best);
-    let said: Vec<String> = found.iter().map(|(said, _)| said.clone()).collect();
+    let evidence: Vec<String> = found.iter().map(|(evidence, _)| evidence.clone()).collect();
     let none = || Witness { sure: 0.7, evidence: String::new(), doubt: NO_TIME.to_owned() };
     match found.into_iter().next() {
-        Some((_, first)) => (said.join(" or "), first),
+        Some((_, first)) => (evidence.join(" or "), first),
         None => ("counted from a beginning of their own".to_owned(), none()),
     }
 }
@@ -154,13 +157,19 @@ pub(super) fn ulid(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftS
             "the digits after the time do not look random; check what writes the keys".to_owned(),
         );
     }
-    let said = format!(
+    let evidence = format!(
         "ULIDs: a time in ten digits of base 32, {} for one, then sixteen random ones",
         times::format_time(times[0], TimeUnit::Millis)
     );
     (!seen.passes_over(sure)).then(|| {
-        DraftSegment::field(FieldType::Char(26), "ulid", said, points(3.0, sure), &column.values)
-            .sure(sure, &doubt)
+        DraftSegment::field(
+            FieldType::Char(26),
+            "ulid",
+            evidence,
+            points(3.0, sure),
+            &column.values,
+        )
+        .sure(sure, &doubt)
     })
 }
 
@@ -198,15 +207,16 @@ pub(super) fn binary_ulid(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option
         || witness::witness(BINARY_ULID_SURE, &times, Some(Written::binary(&counts)), seen).sure;
     let sure = if is_time { sure() } else { 0.0 };
     (sure >= 0.5).then(|| {
-        let said = format!(
+        let evidence = format!(
             "sixteen bytes that begin with a time in 48 bits, {} for one, as ULIDs do",
             times::format_time(times[0], TimeUnit::Millis)
         );
-        DraftSegment::field(FieldType::Fixed(16), "ulid", said, WHOLE_POINTS, &column.values).sure(
-            sure.min(BINARY_ULID_SURE),
-            "six bytes of a time and ten of something else look the same; what writes the keys \
+        DraftSegment::field(FieldType::Fixed(16), "ulid", evidence, WHOLE_POINTS, &column.values)
+            .sure(
+                sure.min(BINARY_ULID_SURE),
+                "six bytes of a time and ten of something else look the same; what writes the keys \
              tells",
-        )
+            )
     })
 }
 
@@ -239,7 +249,7 @@ pub(super) fn object_id(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<D
         why.clone_into(&mut doubt);
     }
     let shown = times::format_time(times[0], TimeUnit::Millis);
-    let said = format!(
+    let evidence = format!(
         "24 hexadecimal digits that begin with seconds, {shown} for one, as ObjectIds of MongoDB \
          do, then {processes} processes"
     );
@@ -247,7 +257,7 @@ pub(super) fn object_id(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<D
         DraftSegment::field(
             FieldType::Char(24),
             "object_id",
-            said,
+            evidence,
             points(2.0, sure),
             &column.values,
         )

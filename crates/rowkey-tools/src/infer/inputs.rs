@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use halite_rowkey::hash::Input;
+use halite_rowkey::internals::Input;
 use halite_rowkey::schema::{Field, KeySchema, Profile, Segment, SegmentKind};
 use halite_rowkey::value::{FieldType, Value};
 

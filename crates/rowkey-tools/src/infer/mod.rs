@@ -35,7 +35,7 @@ use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use fastrand::Rng;
-use halite_rowkey::language::print_table;
+use halite_rowkey::internals::print_table;
 use halite_rowkey::schema::{Field, KeySchema, Profile, Segment, SegmentKind};
 use halite_rowkey::value::FieldType;
 use halite_types::TableName;
@@ -426,7 +426,7 @@ fn whole_key(keys: &[Bytes]) -> Option<(Draft, KeySchema)> {
     let values: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
     let mut draft = Draft::new(Profile::Bin);
     draft.push(
-        DraftSegment::field(ty, "key", "nothing is said of what is in it", 0.0, &values)
+        DraftSegment::field(ty, "key", "its contents are unknown", 0.0, &values)
             .sure(0.5, "no structure was found; there may be one"),
     );
     let field = Field { name: "key".to_owned(), ty, pattern: None };
@@ -454,13 +454,13 @@ fn findings(keys: &[Bytes], times: &[i64]) -> Vec<Finding> {
     lint(&LintInput { sample: Some(&sample), ..LintInput::default() })
 }
 
-/// Returns `wanted` of `count` indexes, selected randomly and in ascending order: even steps would
-/// select only one kind of alternating lines.
-fn some_of(count: usize, wanted: usize) -> Vec<usize> {
-    if count <= wanted {
+/// Returns `max_count` of `count` indexes, selected randomly and in ascending order: even steps
+/// would select only one kind of alternating lines.
+fn some_of(count: usize, max_count: usize) -> Vec<usize> {
+    if count <= max_count {
         return (0..count).collect();
     }
-    let mut places = Rng::with_seed(SAMPLE_SEED).choose_multiple(0..count, wanted);
+    let mut places = Rng::with_seed(SAMPLE_SEED).choose_multiple(0..count, max_count);
     places.sort_unstable();
     places
 }

@@ -22,9 +22,10 @@ impl SampledKeys<'_> {
         self.is_plain && sure < NO_DOUBT
     }
 
-    /// Returns the keys that satisfy `wanted`.
-    pub(super) fn only(&self, mut wanted: impl FnMut(&[u8]) -> bool) -> Self {
-        let places: Vec<usize> = (0..self.keys.len()).filter(|&at| wanted(self.keys[at])).collect();
+    /// Returns the keys that satisfy `is_selected`.
+    pub(super) fn only(&self, mut is_selected: impl FnMut(&[u8]) -> bool) -> Self {
+        let places: Vec<usize> =
+            (0..self.keys.len()).filter(|&at| is_selected(self.keys[at])).collect();
         self.select(&places)
     }
 

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use halite_rowkey::codec::numeric_end;
+use halite_rowkey::internals::numeric_end;
 use halite_rowkey::schema::Profile;
 use halite_rowkey::value::{FieldType, TimeUnit};
 
@@ -65,7 +65,7 @@ impl Tag {
         let rest = &key[start + 1..];
         let behind = |at: usize| start + 1 + at + 1;
         match self.ty {
-            FieldType::Decimal => numeric_end(key, start, self.flip),
+            FieldType::Decimal => numeric_end(key, start, self.flip).ok(),
             FieldType::String => {
                 let end = rest.iter().position(|byte| byte ^ self.flip == 0)?;
                 let text: Vec<u8> = rest[..end].iter().map(|byte| byte ^ self.flip).collect();
@@ -93,7 +93,7 @@ fn draft(seen: &SampledKeys<'_>, raw: usize) -> Option<Draft> {
         .filter(|&at| seen.keys[at].len() > raw)
         .map(|at| (at, Vec::new()))
         .collect();
-    let wanted = seen.keys.len() * MIN_AGREEMENT_PERCENT / 100;
+    let min_rows = seen.keys.len() * MIN_AGREEMENT_PERCENT / 100;
     let mut tags: Vec<Tag> = Vec::new();
     let end = |row: &(usize, Vec<Range<usize>>)| row.1.last().map_or(raw, |range| range.end);
     while rows.iter().any(|row| end(row) < seen.keys[row.0].len()) {
@@ -106,7 +106,7 @@ fn draft(seen: &SampledKeys<'_>, raw: usize) -> Option<Draft> {
             found.inspect(|end| row.1.push(start..*end)).is_some()
         });
         tags.push(tag);
-        if rows.len() < wanted.max(1) || tags.len() > MAX_FIELDS {
+        if rows.len() < min_rows.max(1) || tags.len() > MAX_FIELDS {
             return None;
         }
     }
@@ -151,7 +151,7 @@ fn segment(tag: Tag, places: &[Range<usize>], seen: &SampledKeys<'_>, sure: f64)
         .zip(places)
         .find(|(key, place)| !is_null(key, place))
         .map_or(0, |(key, place)| key[place.start]);
-    let said = format!("type byte {header:02x} of OrderedBytes: {} {order}", tag.ty);
+    let evidence = format!("type byte {header:02x} of OrderedBytes: {} {order}", tag.ty);
     let bodies: Vec<Vec<u8>> = seen
         .keys
         .iter()
@@ -164,13 +164,13 @@ fn segment(tag: Tag, places: &[Range<usize>], seen: &SampledKeys<'_>, sure: f64)
         FieldType::Bytes => "bytes".to_owned(),
         _ => "id".to_owned(),
     };
-    let (mut ty, mut name, mut points, mut said, mut doubt) =
-        (tag.ty, name, 3.5, said, String::new());
+    let (mut ty, mut name, mut points, mut evidence, mut doubt) =
+        (tag.ty, name, 3.5, evidence, String::new());
     let mut sure = sure;
     if let Some((unit, shown, found)) = times_of(tag, &column, seen) {
         (ty, points) = (FieldType::Timestamp(unit), 3.6);
         "ts".clone_into(&mut name);
-        said = format!("{said}; {} since 1970, {shown} for one", times::unit_name(unit));
+        evidence = format!("{evidence}; {} since 1970, {shown} for one", times::unit_name(unit));
         (sure, doubt) = (sure.min(found.sure), found.doubt);
     }
     let values: Vec<&[u8]> = seen
@@ -180,7 +180,7 @@ fn segment(tag: Tag, places: &[Range<usize>], seen: &SampledKeys<'_>, sure: f64)
         .map(|(key, place)| &key[place.clone()])
         .take(KEYS_REMEMBERED)
         .collect();
-    let mut piece = DraftSegment::field(ty, &name, said, points, &values)
+    let mut piece = DraftSegment::field(ty, &name, evidence, points, &values)
         .written(FieldEncoding::Plain, tag.flip != 0, None)
         .sure(sure, &doubt);
     piece.nullable = nullable;

@@ -4,8 +4,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use halite_rowkey::codec::big_endian;
-use halite_rowkey::hash::{self, Input};
+use halite_rowkey::internals::{self, Input, big_endian};
 use halite_rowkey::schema::{HashFunction, Profile};
 use halite_rowkey::value::{FieldType, TimeUnit};
 
@@ -40,7 +39,7 @@ pub(super) fn phoenix(seen: &SampledKeys<'_>) -> Vec<Draft> {
         let mut draft = Draft::new(Profile::Phoenix);
         let content =
             Content::Salt { of: Vec::new(), function: HashFunction::Phoenix, count, digits: None };
-        let said = format!(
+        let evidence = format!(
             "Phoenix's salt of everything after it, modulo {count}: {} of {} keys",
             seen.keys.len(),
             seen.keys.len()
@@ -48,7 +47,7 @@ pub(super) fn phoenix(seen: &SampledKeys<'_>) -> Vec<Draft> {
         let values: Vec<&[u8]> = seen.keys.iter().map(|key| &key[..1]).collect();
         draft.push(DraftSegment {
             content,
-            ..DraftSegment::field(FieldType::U8, "salt", said, 4.0, &values).sure(0.98, "")
+            ..DraftSegment::field(FieldType::U8, "salt", evidence, 4.0, &values).sure(0.98, "")
         });
         (draft, 1)
     });
@@ -64,9 +63,7 @@ fn salts(keys: &[&[u8]]) -> Option<u32> {
     let pairs: Vec<(u8, i128)> = keys
         .iter()
         .filter(|key| key.len() > 1)
-        .map(|key| {
-            (key[0], hash::number(HashFunction::Phoenix, Input::Bytes(&key[1..])).unwrap_or(0))
-        })
+        .map(|key| (key[0], internals::number(HashFunction::Phoenix, Input::Bytes(&key[1..])).unwrap_or(0)))
         .collect();
     let fits = |count: &usize| {
         let right = pairs.iter().filter(|(salt, hash)| {
@@ -159,7 +156,7 @@ fn number(rest: &[&[u8]], seen: &SampledKeys<'_>) -> Option<(DraftSegment, Vec<u
         4 => FieldType::I32,
         _ => FieldType::I64,
     };
-    let said = format!("{width} bytes, the sign turned round, of small numbers");
+    let evidence = format!("{width} bytes, the sign turned round, of small numbers");
     let is_negative = rest.iter().all(|rest| rest[0] == 0x7f);
     let (sure, doubt) = if is_negative {
         (0.8, "all would be negative: they may be numbers taken from the greatest one")
@@ -167,7 +164,10 @@ fn number(rest: &[&[u8]], seen: &SampledKeys<'_>) -> Option<(DraftSegment, Vec<u
         (0.91, "")
     };
     is_number.then(|| {
-        (DraftSegment::field(ty, "id", said, 2.5, rest).sure(sure, doubt), vec![width; rest.len()])
+        (
+            DraftSegment::field(ty, "id", evidence, 2.5, rest).sure(sure, doubt),
+            vec![width; rest.len()],
+        )
     })
 }
 
@@ -201,12 +201,12 @@ fn time(rest: &[&[u8]], seen: &SampledKeys<'_>) -> Option<(DraftSegment, Vec<usi
         (false, false) => "without the sign turned round, as UNSIGNED_LONG",
     };
     let ty = if signed { FieldType::Timestamp(TimeUnit::Millis) } else { FieldType::U64 };
-    let said = format!(
+    let evidence = format!(
         "eight bytes, milliseconds since 1970, {order}, {} for one",
         times::format_time(*times_ms.first()?, TimeUnit::Millis)
     );
     let values: Vec<&[u8]> = rest.iter().map(|rest| &rest[..8]).collect();
-    let piece = DraftSegment::field(ty, "ts", said, 3.0, &values)
+    let piece = DraftSegment::field(ty, "ts", evidence, 3.0, &values)
         .written(FieldEncoding::Plain, is_reversed, None)
         .sure(found.sure, &found.doubt);
     Some((piece, vec![8; rest.len()]))
@@ -265,11 +265,11 @@ fn tsdb(seen: &SampledKeys<'_>, salt: usize) -> Option<Draft> {
     let mut draft = Draft::new(Profile::Bin);
     // The doubt is reported once, for the hours.
     if salt > 0 {
-        let said = "a salt, computed by OpenTSDB from the metric and the tags";
-        draft.push(tsdb_id(&part, 0..salt, "prefix", said).sure(sure, ""));
+        let evidence = "a salt, computed by OpenTSDB from the metric and the tags";
+        draft.push(tsdb_id(&part, 0..salt, "prefix", evidence).sure(sure, ""));
     }
-    let said = "three bytes, the number of a metric in OpenTSDB's table of names";
-    draft.push(tsdb_id(&part, salt..front, "metric", said).sure(sure, ""));
+    let evidence = "three bytes, the number of a metric in OpenTSDB's table of names";
+    draft.push(tsdb_id(&part, salt..front, "metric", evidence).sure(sure, ""));
     draft.push(tsdb_hours(&part, front).sure(sure, doubt));
     for piece in tsdb_tags(&part, front + HOUR) {
         draft.push(piece.sure(sure, ""));
@@ -307,23 +307,21 @@ fn sure_of_tsdb(part: &SampledKeys<'_>, front: usize) -> (f64, &'static str) {
 }
 
 /// Returns the segment of a salt or of the id of a name.
-fn tsdb_id(part: &SampledKeys<'_>, place: Range<usize>, name: &str, what: &str) -> DraftSegment {
+fn tsdb_id(part: &SampledKeys<'_>, place: Range<usize>, name: &str, role: &str) -> DraftSegment {
     let values: Vec<&[u8]> = part.keys.iter().map(|key| &key[place.clone()]).collect();
     let different = Column::from_values(values.clone()).distinct;
     let ty = u16::try_from(place.len()).map_or(FieldType::Bytes, FieldType::Fixed);
-    DraftSegment::field(ty, name, format!("{what}, {different} different"), 1.5, &values)
+    DraftSegment::field(ty, name, format!("{role}, {different} different"), 1.5, &values)
 }
 
 fn tsdb_hours(part: &SampledKeys<'_>, front: usize) -> DraftSegment {
     let stamps: Vec<&[u8]> = part.keys.iter().map(|key| &key[front..front + HOUR]).collect();
     let first = i64::try_from(big_endian(stamps[0])).unwrap_or(0);
     let shown = times::format_time(first.saturating_mul(1000), TimeUnit::Millis);
-    let said = format!("four bytes, seconds since 1970, whole hours all of them, {shown} for one");
-    DraftSegment::field(FieldType::Timestamp(TimeUnit::Millis), "ts", said, 4.0, &stamps).written(
-        FieldEncoding::Bucket(1000),
-        false,
-        None,
-    )
+    let evidence =
+        format!("four bytes, seconds since 1970, whole hours all of them, {shown} for one");
+    DraftSegment::field(FieldType::Timestamp(TimeUnit::Millis), "ts", evidence, 4.0, &stamps)
+        .written(FieldEncoding::Bucket(1000), false, None)
 }
 
 /// Returns a segment for the name and for the value of each tag, if all keys have the same few
@@ -333,9 +331,9 @@ fn tsdb_tags(part: &SampledKeys<'_>, from: usize) -> Vec<DraftSegment> {
     let count = count_of(part.keys[0]);
     if count > MAX_FIELDS || part.keys.iter().any(|key| count_of(key) != count) {
         let values: Vec<&[u8]> = part.keys.iter().map(|key| &key[from..]).collect();
-        let said = "tags, three bytes for the name and three for the value of each; keys have \
+        let evidence = "tags, three bytes for the name and three for the value of each; keys have \
                     different numbers of them";
-        return vec![DraftSegment::field(FieldType::Bytes, "tags", said, 1.5, &values)];
+        return vec![DraftSegment::field(FieldType::Bytes, "tags", evidence, 1.5, &values)];
     }
     let ids_of = |tag: usize| {
         let number = if count == 1 { String::new() } else { (tag + 1).to_string() };

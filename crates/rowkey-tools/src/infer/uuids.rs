@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use halite_rowkey::codec::big_endian;
+use halite_rowkey::internals::big_endian;
 use halite_rowkey::value::{FieldType, TimeUnit};
 
 use super::column::Column;
@@ -64,8 +64,8 @@ pub(super) fn undashed(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<Dr
         column.values.iter().map(|value| from_hex(value)).collect::<Option<_>>()?;
     let (found, sure, doubt) = borne_out(&bits, seen)?;
     let (ty, case) = case(column, char_type(32), 32);
-    let said = format!("UUIDs as 32 hexadecimal digits{case}{}", found.evidence());
-    let piece = DraftSegment::field(ty, "uuid", said, 3.0, &column.values).sure(sure, doubt);
+    let evidence = format!("UUIDs as 32 hexadecimal digits{case}{}", found.evidence());
+    let piece = DraftSegment::field(ty, "uuid", evidence, 3.0, &column.values).sure(sure, doubt);
     Some(if column.is_hex { piece.derived_candidate(DerivedCandidate::Digits) } else { piece })
 }
 
@@ -80,9 +80,9 @@ pub(super) fn binary(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<Draf
         .filter_map(|value| value.first_chunk().map(|bytes| u128::from_be_bytes(*bytes)))
         .collect();
     let (found, sure, doubt) = borne_out(&bits, seen)?;
-    let said = format!("sixteen bytes with the marks of UUIDs{}", found.evidence());
+    let evidence = format!("sixteen bytes with the marks of UUIDs{}", found.evidence());
     Some(
-        DraftSegment::field(FieldType::Uuid, "id", said, WHOLE_POINTS, &column.values)
+        DraftSegment::field(FieldType::Uuid, "id", evidence, WHOLE_POINTS, &column.values)
             .derived_candidate(DerivedCandidate::Raw)
             .sure(sure.min(0.97), doubt),
     )
@@ -174,13 +174,16 @@ impl Marks {
         let named: Vec<String> = versions.iter().map(u8::to_string).collect();
         let [version] = versions[..] else { return format!(", versions {}", named.join(", ")) };
         let time = ms_of(version, self.first).map_or_else(String::new, |ms| {
-            let what = if version == 1 {
+            let time_part = if version == 1 {
                 "hold a time, though not in its order"
             } else {
                 "begin with a time"
             };
             let order = if version == 1 { "" } else { ": rows come in the order of writing" };
-            format!(", which {what}, {} for one{order}", times::format_time(ms, TimeUnit::Millis))
+            format!(
+                ", which {time_part}, {} for one{order}",
+                times::format_time(ms, TimeUnit::Millis)
+            )
         });
         format!(", version {version}{time}")
     }

@@ -221,10 +221,10 @@ fn reversed_time(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSeg
         seen,
     );
     let shown = times::format_time(*times_ms.first()?, TimeUnit::Millis);
-    let said = format!("the digits of a time back to front, {shown} for one");
+    let evidence = format!("the digits of a time back to front, {shown} for one");
     let points = if sure < 0.5 { NUMBER_POINTS } else { 2.5 };
     Some(
-        DraftSegment::field(char_type(width), "ts", said, points, &column.values)
+        DraftSegment::field(char_type(width), "ts", evidence, points, &column.values)
             .written(FieldEncoding::Reverse, false, None)
             .sure(sure, &doubt),
     )
@@ -247,33 +247,33 @@ fn time_segment(column: &Column<'_>, form: TimeForm, width: usize) -> Option<Dra
     let minuend = if width == MAX_NUMBER_DIGITS { i64::MAX } else { 10_i64.pow(13) - 1 };
     Some(match form {
         TimeForm::Direct(unit) => {
-            let said = format!(
+            let evidence = format!(
                 "{} since 1970, {} for one",
                 times::unit_name(unit),
                 times::format_time(first, unit)
             );
-            DraftSegment::field(FieldType::Timestamp(unit), "ts", said, 3.0, &column.values)
+            DraftSegment::field(FieldType::Timestamp(unit), "ts", evidence, 3.0, &column.values)
                 .written(FieldEncoding::Plain, false, Some(width))
         }
         TimeForm::Reversed(unit) => {
             let from = if width == MAX_NUMBER_DIGITS { "Long.MAX_VALUE" } else { "9999999999999" };
-            let said = format!(
+            let evidence = format!(
                 "{from} minus {} since 1970, newest first, {} for one",
                 times::unit_name(unit),
                 times::format_time(minuend - first, unit)
             );
-            DraftSegment::field(FieldType::Timestamp(unit), "ts", said, 3.0, &column.values)
+            DraftSegment::field(FieldType::Timestamp(unit), "ts", evidence, 3.0, &column.values)
                 .written(FieldEncoding::Plain, true, Some(width))
         }
         TimeForm::Seconds => {
-            let said = format!(
+            let evidence = format!(
                 "seconds since 1970, {} for one",
                 times::format_time(first.saturating_mul(1000), TimeUnit::Millis)
             );
             DraftSegment::field(
                 FieldType::Timestamp(TimeUnit::Millis),
                 "ts",
-                said,
+                evidence,
                 2.5,
                 &column.values,
             )
@@ -282,8 +282,8 @@ fn time_segment(column: &Column<'_>, form: TimeForm, width: usize) -> Option<Dra
         TimeForm::Calendar => {
             let form = &"yyyyMMddHHmmss"[..width.min(14)];
             let name = if width == 8 { "day" } else { "time" };
-            let said = format!("a time as {form}: every one is a valid date");
-            DraftSegment::field(FieldType::U64, name, said, 3.0, &column.values).written(
+            let evidence = format!("a time as {form}: every one is a valid date");
+            DraftSegment::field(FieldType::U64, name, evidence, 3.0, &column.values).written(
                 FieldEncoding::Plain,
                 false,
                 Some(width),
@@ -306,7 +306,7 @@ pub(super) fn reversed(column: &Column<'_>) -> Option<DraftSegment> {
     let (firsts, lasts) = (count(|value| value[0]), count(|value| value[value.len() - 1]));
     let different = |counts: &[usize; 10]| counts.iter().filter(|count| **count > 0).count();
     let (sure, doubt);
-    let said = if lasts[0] == 0
+    let evidence = if lasts[0] == 0
         && firsts[0] * 50 >= column.values.len()
         && different(&firsts) == 10
         && different(&lasts) == 9
@@ -336,7 +336,7 @@ pub(super) fn reversed(column: &Column<'_>) -> Option<DraftSegment> {
     let is_phone = column.values.iter().all(mobile) && endings.len() > 1;
     let (name, sure, doubt) = if is_phone { ("phone", 0.93, "") } else { ("id", sure, doubt) };
     Some(
-        DraftSegment::field(ty, name, said, 2.0, &column.values)
+        DraftSegment::field(ty, name, evidence, 2.0, &column.values)
             .written(FieldEncoding::Reverse, false, None)
             .sure(sure, doubt),
     )
@@ -350,11 +350,11 @@ fn bucket(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     if seen.times_ms.is_empty() && (width != Some(10) || column.distinct == column.values.len()) {
         return None;
     }
-    let (said, widths) = bucket_evidence(&numbers, seen)?;
+    let (evidence, widths) = bucket_evidence(&numbers, seen)?;
     let piece = DraftSegment::field(
         FieldType::Timestamp(TimeUnit::Millis),
         "ts",
-        said,
+        evidence,
         2.5,
         &column.values,
     );
@@ -389,7 +389,7 @@ pub(super) fn bucket_evidence(
     let width = *widths.first()?;
     let start = i64::try_from(u128::from(*numbers.first()?) * u128::from(width)).ok()?;
     let shown = times::format_time(start, TimeUnit::Millis);
-    let said = if seen.times_ms.is_empty() {
+    let evidence = if seen.times_ms.is_empty() {
         let others: Vec<_> =
             widths.iter().skip(1).take(3).map(|width| times::width_name(*width)).collect();
         let others =
@@ -405,7 +405,7 @@ pub(super) fn bucket_evidence(
             times::width_name(width)
         )
     };
-    Some((said, widths))
+    Some((evidence, widths))
 }
 
 fn digits(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
@@ -416,8 +416,8 @@ fn digits(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
     let piece = match column.width() {
         Some(width) if width <= MAX_NUMBER_DIGITS => {
             let filled = if zeros { ", zeros in front" } else { "" };
-            let said = format!("numbers of {width} digits{filled}{}", rising(column, seen));
-            let piece = DraftSegment::field(FieldType::U64, "id", said, 1.0, &column.values)
+            let evidence = format!("numbers of {width} digits{filled}{}", rising(column, seen));
+            let piece = DraftSegment::field(FieldType::U64, "id", evidence, 1.0, &column.values)
                 .written(FieldEncoding::Plain, false, Some(width));
             if width <= MAX_SALT_DIGITS {
                 piece.derived_candidate(DerivedCandidate::Digits)
@@ -426,13 +426,13 @@ fn digits(column: &Column<'_>, seen: &SampledKeys<'_>) -> Option<DraftSegment> {
             }
         }
         None if column.max <= MAX_NUMBER_DIGITS && !zeros => {
-            let said = format!(
+            let evidence = format!(
                 "numbers of {} to {} digits, none with a zero in front{}",
                 column.min,
                 column.max,
                 rising(column, seen)
             );
-            DraftSegment::field(FieldType::U64, "id", said, 0.8, &column.values)
+            DraftSegment::field(FieldType::U64, "id", evidence, 0.8, &column.values)
         }
         Some(width) => DraftSegment::field(
             char_type(width),
@@ -465,7 +465,7 @@ fn rising(column: &Column<'_>, seen: &SampledKeys<'_>) -> &'static str {
     let mut timed: Vec<(i64, u64)> = seen.times_ms.iter().copied().zip(numbers).collect();
     timed.sort_unstable();
     let rises = timed.windows(2).filter(|pair| pair[0].1 <= pair[1].1).count();
-    if rises * 100 >= timed.len() * 90 { ", which rise as time goes on" } else { "" }
+    if rises * 100 >= timed.len() * 90 { ", which rise with time" } else { "" }
 }
 
 /// Returns a segment of hexadecimal digits. Those of digests and of random numbers look the same;
@@ -490,11 +490,11 @@ fn hexadecimal(column: &Column<'_>) -> Option<DraftSegment> {
         char::from(value[place]).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
     };
     if let Some(step) = step(&values) {
-        let said = format!(
+        let evidence = format!(
             "{width} hexadecimal digits that count up in steps of {step}: a number, no digest"
         );
         return Some(
-            DraftSegment::field(char_type(width), "counter", said, 0.4, &column.values).sure(
+            DraftSegment::field(char_type(width), "counter", evidence, 0.4, &column.values).sure(
                 0.85,
                 "numbers that happen to be counted up look the same; check what writes the keys",
             ),
@@ -502,9 +502,9 @@ fn hexadecimal(column: &Column<'_>) -> Option<DraftSegment> {
     }
     // The first keys of a table share the first digits.
     let is_drawn = looks_random(&values, width.min(8)..width, 16, digit);
-    let what = if is_drawn || of.is_empty() { of } else { ", too uneven for a digest" };
-    let said = format!(
-        "{width} hexadecimal digits{what}; if they are a digest and not random, its input is not \
+    let note = if is_drawn || of.is_empty() { of } else { ", too uneven for a digest" };
+    let evidence = format!(
+        "{width} hexadecimal digits{note}; if they are a digest and not random, its input is not \
          in the key"
     );
     let (sure, doubt) = match (of, is_drawn) {
@@ -515,7 +515,7 @@ fn hexadecimal(column: &Column<'_>) -> Option<DraftSegment> {
             "several numbers of fixed widths in one look the same; what writes the keys tells",
         ),
     };
-    let piece = DraftSegment::field(char_type(width), "digest", said, 0.4, &column.values)
+    let piece = DraftSegment::field(char_type(width), "digest", evidence, 0.4, &column.values)
         .sure(sure, doubt);
     Some(if column.is_hex { piece.derived_candidate(DerivedCandidate::Digits) } else { piece })
 }
@@ -542,9 +542,9 @@ fn step(values: &[&[u8]]) -> Option<u128> {
 /// Returns a segment of single letters, at most [`MAX_LETTERS`] different ones: it may be a salt.
 fn letter(column: &Column<'_>) -> Option<DraftSegment> {
     let is_few = column.is_letters && column.width() == Some(1) && column.distinct <= MAX_LETTERS;
-    let said = format!("one of {} letters", column.distinct);
+    let evidence = format!("one of {} letters", column.distinct);
     is_few.then(|| {
-        DraftSegment::field(FieldType::Char(1), "letter", said, 0.8, &column.values)
+        DraftSegment::field(FieldType::Char(1), "letter", evidence, 0.8, &column.values)
             .derived_candidate(DerivedCandidate::Letter)
     })
 }
@@ -568,7 +568,7 @@ pub(super) fn text(column: &Column<'_>) -> DraftSegment {
     } else {
         format!("{} to {}", column.min, column.max)
     };
-    let said = format!(
+    let evidence = format!(
         "text of {length} bytes, {} different in {} keys{begins}",
         column.distinct,
         column.values.len()
@@ -577,7 +577,7 @@ pub(super) fn text(column: &Column<'_>) -> DraftSegment {
     DraftSegment::field(
         FieldType::String,
         if named { &name } else { "name" },
-        said,
+        evidence,
         points,
         &column.values,
     )

@@ -4,7 +4,7 @@
 //! 2.6.4, constructor of `org.apache.hadoop.hbase.types.Struct`): the first of the last two must be
 //! self-delimiting too, but is accepted if it is not.
 
-use halite_rowkey::language::line_of;
+use halite_rowkey::internals::line_of;
 
 use super::finding::{Finding, Findings};
 
@@ -112,7 +112,7 @@ fn unended(types: &[&str], at: usize, found: &mut Findings) {
              IllegalArgumentException when it is built."
         )
     };
-    let mend = match name {
+    let fix = match name {
         "RawString" => "OrderedString, or RawStringTerminated with a byte that no value has",
         "RawBytes" => "OrderedBlobVar, or RawBytesFixedLength",
         _ => "OrderedBlobVar, which ends by itself",
@@ -123,7 +123,7 @@ fn unended(types: &[&str], at: usize, found: &mut Findings) {
             "StructBuilder with RawString and RawLong writes 6162 0000000000000001 for (ab, 1), \
              and decode throws (HBase 2.6.4)",
         )
-        .fix(format!("{mend}; or {name} as the last field"));
+        .fix(format!("{fix}; or {name} as the last field"));
 }
 
 /// Returns the class of an argument: `RawString.ASCENDING`, `new RawLong()`, with an optional

@@ -1,6 +1,6 @@
 //! Rules that require the declared key, and some of them its queries.
 
-use halite_rowkey::hot_end::{Growth, HotEnd, leading_segment, rearranged_text, salt_by, salted};
+use halite_rowkey::internals::{Growth, HotEnd, leading_segment, rearranged_text, salt_by, salted};
 use halite_rowkey::language::{Action, ColumnType, SplitClause};
 use halite_rowkey::schema::{
     Field, FieldId, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind,
@@ -267,7 +267,7 @@ fn stand_in(
 fn shared(
     name: &str,
     at: usize,
-    what: &str,
+    digest_text: &str,
     bits: u32,
     subject: &LintInput<'_>,
     found: &mut Findings,
@@ -276,8 +276,8 @@ fn shared(
         "K-TRUNC",
         at,
         format!(
-            "{what} for {name}, which is not in the key itself: two values of one digest share \
-             their rows."
+            "{digest_text} for {name}, which is not in the key itself: two values of one digest \
+             share their rows."
         ),
     );
     if let Some(rows) = subject.load.rows {
@@ -436,11 +436,11 @@ fn unused(key: &KeySchema, queries: &[QueryShape], found: &mut Findings) {
         return;
     }
     for (id, field) in key.fields().iter().enumerate() {
-        let asked = queries.iter().any(|query| {
+        let is_queried = queries.iter().any(|query| {
             query.conditions.iter().any(|&(of, _)| of == id)
                 || query.order.iter().any(|&(of, _)| of == id)
         });
-        if !asked {
+        if !is_queried {
             let message = format!(
                 "No declared query asks for {} or orders by it. If it only keeps rows apart, leave \
                  it at the end.",

@@ -88,17 +88,17 @@ fn plan(
     values: u8,
     reverse: bool,
 ) -> Result<Plan, PlanError> {
-    let mut asked = KeyQuery::all().reverse(reverse);
+    let mut key_query = KeyQuery::all().reverse(reverse);
     for &(field, asks) in &query.conditions {
         if let Some(test) = predicate(key, field, asks, values) {
-            asked = asked.with(field, test);
+            key_query = key_query.with(field, test);
         }
     }
     // Ranges of a few values represent ranges of any width.
     let limits = PlanLimits { enumerate: 0, ..PlanLimits::default() };
     Plan::new(
         key,
-        &asked,
+        &key_query,
         &PlanOptions { limits, resolver: Some(Arc::new(AnyDictionary)), ..PlanOptions::default() },
     )
 }

@@ -1,6 +1,6 @@
 //! Rules about queries: the number of ranges and the order that the key permits.
 
-use halite_rowkey::hot_end::rearranged_text;
+use halite_rowkey::internals::rearranged_text;
 use halite_rowkey::language::Action;
 use halite_rowkey::schema::{FieldId, KeySchema, Segment, SegmentKind};
 
@@ -14,11 +14,11 @@ const MAX_FAN_OUT: u64 = 64;
 
 pub(super) fn check(key: &KeySchema, queries: &[QueryShape], found: &mut Findings) {
     for query in queries.iter().filter(|query| query.action == Action::Read) {
-        let asked = PlannedQuery::for_query(key, query);
-        full(key, query, &asked, found);
-        fan(key, query, &asked, found);
-        values(query, &asked, found);
-        sorted(key, query, &asked, found);
+        let planned = PlannedQuery::for_query(key, query);
+        full(key, query, &planned, found);
+        fan(key, query, &planned, found);
+        values(query, &planned, found);
+        sorted(key, query, &planned, found);
         if query.has_offset {
             let message = format!(
                 "Query {} pages by an offset: all rows before the page are read and thrown away, \
@@ -33,8 +33,8 @@ pub(super) fn check(key: &KeySchema, queries: &[QueryShape], found: &mut Finding
 }
 
 /// Q-FULL and Q-HASHRANGE.
-fn full(key: &KeySchema, query: &QueryShape, asked: &PlannedQuery, found: &mut Findings) {
-    if let Some(at) = asked.hash {
+fn full(key: &KeySchema, query: &QueryShape, planned: &PlannedQuery, found: &mut Findings) {
+    if let Some(at) = planned.hash {
         let by: Vec<_> =
             key.hashed_fields(at).iter().map(|&field| key.fields()[field].name.as_str()).collect();
         let message = format!(
@@ -48,13 +48,13 @@ fn full(key: &KeySchema, query: &QueryShape, asked: &PlannedQuery, found: &mut F
              that are given",
         );
     }
-    if asked.is_narrow {
+    if planned.is_narrow {
         return;
     }
     let names: Vec<_> =
         query.conditions.iter().map(|(field, _)| key.fields()[*field].name.as_str()).collect();
     let turned = turned(key, query);
-    let what = match &turned {
+    let selection = match &turned {
         _ if names.is_empty() => "no field of the key".to_owned(),
         Some((name, held)) => format!(
             "a range or beginning of {name}, and the key holds it as {held}, which those do not \
@@ -65,7 +65,7 @@ fn full(key: &KeySchema, query: &QueryShape, asked: &PlannedQuery, found: &mut F
     let finding = found.add(
         "Q-FULL",
         None,
-        format!("Query {} asks for {what}: the whole table is read for it.", query.name),
+        format!("Query {} asks for {selection}: the whole table is read for it.", query.name),
     );
     if let Some((name, _)) = turned {
         finding.fix(format!("{name} unchanged, after a salt if it increases; or {name} = ? only"));
@@ -105,14 +105,14 @@ fn turned(key: &KeySchema, query: &QueryShape) -> Option<(String, String)> {
 }
 
 /// Q-FAN.
-fn fan(key: &KeySchema, query: &QueryShape, asked: &PlannedQuery, found: &mut Findings) {
-    let Some(at) = asked.salt.filter(|_| asked.ranges > MAX_FAN_OUT) else { return };
+fn fan(key: &KeySchema, query: &QueryShape, planned: &PlannedQuery, found: &mut Findings) {
+    let Some(at) = planned.salt.filter(|_| planned.ranges > MAX_FAN_OUT) else { return };
     let by: Vec<_> =
         key.hashed_fields(at).iter().map(|&field| key.fields()[field].name.as_str()).collect();
     let message = format!(
         "Query {} reads {} ranges, one for each salt, because it does not give {}.",
         query.name,
-        asked.ranges,
+        planned.ranges,
         by.join(", ")
     );
     found
@@ -121,7 +121,7 @@ fn fan(key: &KeySchema, query: &QueryShape, asked: &PlannedQuery, found: &mut Fi
 }
 
 /// Q-FILTER.
-fn values(query: &QueryShape, asked: &PlannedQuery, found: &mut Findings) {
+fn values(query: &QueryShape, planned: &PlannedQuery, found: &mut Findings) {
     if !query.filters_values {
         return;
     }
@@ -129,7 +129,7 @@ fn values(query: &QueryShape, asked: &PlannedQuery, found: &mut Findings) {
         "Query {} filters on columns outside the key, which are checked row by row.",
         query.name
     );
-    let severity = if asked.is_narrow { Severity::Note } else { Severity::Warning };
+    let severity = if planned.is_narrow { Severity::Note } else { Severity::Warning };
     found
         .add("Q-FILTER", None, message)
         .cap_severity(severity)
@@ -137,8 +137,8 @@ fn values(query: &QueryShape, asked: &PlannedQuery, found: &mut Findings) {
 }
 
 /// Q-SORT.
-fn sorted(key: &KeySchema, query: &QueryShape, asked: &PlannedQuery, found: &mut Findings) {
-    if asked.is_ordered {
+fn sorted(key: &KeySchema, query: &QueryShape, planned: &PlannedQuery, found: &mut Findings) {
+    if planned.is_ordered {
         return;
     }
     let limit =

@@ -289,7 +289,7 @@ fn few_values(key: &KeySchema, counted: &ValueCounts<'_>, found: &mut Findings) 
     let first =
         key.segments().iter().position(|segment| !matches!(segment.kind, SegmentKind::Const(_)));
     for (at, segment) in key.segments().iter().enumerate() {
-        let (fields, wanted) = match &segment.kind {
+        let (fields, capacity) = match &segment.kind {
             SegmentKind::Salt { count, .. } => (key.hashed_fields(at), (*count as usize).min(4096)),
             SegmentKind::Hash { by, .. } => (by.clone(), MIN_VALUES),
             kind if Some(at) == first => (kind.field().into_iter().collect(), MIN_VALUES),
@@ -298,7 +298,7 @@ fn few_values(key: &KeySchema, counted: &ValueCounts<'_>, found: &mut Findings) 
         let [field] = fields[..] else { continue };
         let rows: usize = counted[field].values().sum();
         let distinct = counted[field].len();
-        if rows < MIN_KEYS || likely_values(&counted[field]) >= wanted.min(2 * distinct) {
+        if rows < MIN_KEYS || likely_values(&counted[field]) >= capacity.min(2 * distinct) {
             continue;
         }
         let name = &key.fields()[field].name;

@@ -122,7 +122,7 @@ fn open(key: Option<&KeySchema>, who: &str, start: &[u8], found: &mut Findings) 
         key.segments().iter().find_map(|segment| of(&segment.kind))
     });
     let whose =
-        first.map_or("what comes behind it".to_owned(), |name| format!("those of the next {name}"));
+        first.map_or("what comes after it".to_owned(), |name| format!("those of the next {name}"));
     let stop = match RowRange::prefix(start.to_vec()).end {
         Bound::Excluded(stop) | Bound::Included(stop) => format!(
             "a stop row after all keys with this prefix, which is {}",

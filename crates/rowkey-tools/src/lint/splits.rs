@@ -1,7 +1,8 @@
 //! Rules about the splits of a table.
 
 use bytes::Bytes;
-use halite_rowkey::language::{SplitClause, check_split};
+use halite_rowkey::internals::check_split;
+use halite_rowkey::language::SplitClause;
 use halite_rowkey::schema::{KeySchema, SegmentKind};
 use halite_rowkey::split::{SplitNote, Splits, region_shares};
 use halite_rowkey::value::FieldType;

@@ -198,7 +198,7 @@ fn key_sample_reveals_findings_missing_from_declaration() {
     // A sign belongs to a salt if zeros precede it, or if numbers are as far below zero as above it
     // and text follows them.
     let heads = |number: fn(i64) -> String| sample(&mut (0..200).map(number), false);
-    for (salts, wanted) in [
+    for (salts, expected) in [
         (heads(|at| format!("{}_k{at}", at * 37 % 200 - 100)), true),
         // Digits of the key follow the salt, as in the lab's K20.
         (heads(|at| format!("{:03}201505240{at:05}_1232", at * 337 % 2000 - 1000)), true),
@@ -210,7 +210,7 @@ fn key_sample_reveals_findings_missing_from_declaration() {
     ] {
         assert_eq!(
             found(&salts, "(id STRING)").contains(&"K-NEGMOD"),
-            wanted,
+            expected,
             "{:?}",
             salts.keys[7]
         );

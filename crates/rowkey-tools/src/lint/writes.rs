@@ -1,7 +1,7 @@
 //! Rules about declared writes: counters in one row, appends used as additions, queues, and times
 //! to live of cells.
 
-use halite_rowkey::hot_end::Growth;
+use halite_rowkey::internals::Growth;
 use halite_rowkey::language::{Action, ColumnType};
 use halite_rowkey::schema::{KeySchema, Order};
 use halite_types::TableDescriptor;

@@ -72,8 +72,8 @@ impl fmt::Display for SimulateError {
             Self::NoKeys { design, keys } => {
                 write!(
                     out,
-                    "{design}: none of the {keys} keys of the trace is a key of it; nothing is \
-                     said of rows it cannot have"
+                    "{design}: none of the {keys} keys of the trace is a key of it; it has no \
+                     result for rows that it cannot hold"
                 )
             }
             Self::Rates(said) => write!(

@@ -47,7 +47,7 @@ pub(super) fn costs(
     keys: &Keys,
     traffic: &Traffic,
     distinct: &[u32],
-    borders: &[Bytes],
+    boundaries: &[Bytes],
 ) -> Vec<QueryCost> {
     let schema = Arc::new(design.key.clone());
     let step = distinct.len().div_ceil(SAMPLE_ROWS).max(1);
@@ -59,7 +59,7 @@ pub(super) fn costs(
         of_keys: traffic.fields.is_empty(),
         options: PlanOptions { resolver: Some(keys.resolver()), ..PlanOptions::default() },
         schema,
-        boundaries: borders,
+        boundaries,
     };
     design.queries.iter().map(|query| asking.cost(query)).collect()
 }
@@ -83,12 +83,12 @@ impl CostEstimator<'_> {
         let found = if let Action::RawScan { from, to } = &query.action {
             Ok(self.raw(from.as_deref().unwrap_or_default(), to.as_deref().unwrap_or_default()))
         } else {
-            let asked: Result<Vec<ReadCost>, String> =
+            let costs: Result<Vec<ReadCost>, String> =
                 (0..self.rows.len()).map(|row| self.query_cost(query, row)).collect();
-            asked.and_then(|mut asked| {
-                asked.sort_unstable();
-                asked
-                    .get(asked.len() / 2)
+            costs.and_then(|mut costs| {
+                costs.sort_unstable();
+                costs
+                    .get(costs.len() / 2)
                     .copied()
                     .ok_or_else(|| "no row is a key of this design".to_owned())
             })
@@ -122,20 +122,20 @@ impl CostEstimator<'_> {
     /// Returns the start and end keys of the regions.
     fn regions(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let starts =
-            std::iter::once(&b""[..]).chain(self.boundaries.iter().map(|border| &border[..]));
-        let ends = self.boundaries.iter().map(|border| &border[..]).chain([&b""[..]]);
+            std::iter::once(&b""[..]).chain(self.boundaries.iter().map(|boundary| &boundary[..]));
+        let ends = self.boundaries.iter().map(|boundary| &boundary[..]).chain([&b""[..]]);
         starts.zip(ends)
     }
 
     fn query_cost(&self, query: &Query, row: usize) -> Result<ReadCost, String> {
-        let mut asked = KeyQuery::all();
+        let mut key_query = KeyQuery::all();
         for condition in &query.conditions {
             // Conditions on other columns do not narrow the keys.
             let Some(field) = self.schema.field_id(&condition.column) else { continue };
-            asked = asked.with(field, self.predicate(field, condition.kind, row)?);
+            key_query = key_query.with(field, self.predicate(field, condition.kind, row)?);
         }
         let plan =
-            Plan::new(&self.schema, &asked, &self.options).map_err(|error| error.to_string())?;
+            Plan::new(&self.schema, &key_query, &self.options).map_err(|error| error.to_string())?;
         let ranges: Vec<_> = plan.ranges().collect();
         let regions = self
             .regions()

@@ -138,7 +138,7 @@ pub fn simulate(
     if writes.is_empty() {
         return Err(SimulateError::NoWrites);
     }
-    let borders = boundaries(&design.regions, &keys, &writes)?;
+    let boundaries = boundaries(&design.regions, &keys, &writes)?;
     let all = rows::sorted(&keys, (0_u32..).take(count).collect());
     let written = rows::sorted(&keys, writes.clone());
     let distinct: Vec<u32> = written
@@ -154,11 +154,11 @@ pub fn simulate(
         name: design.name.clone(),
         key: design.key.to_text(),
         misfits: keys.misfits,
-        writes: Skew::from_keys(writes.iter().map(key), &borders, options.window),
-        writes_by_time: by_time(&keys, &writes, time_of, &borders, options.window_ms),
+        writes: Skew::from_keys(writes.iter().map(key), &boundaries, options.window),
+        writes_by_time: by_time(&keys, &writes, time_of, &boundaries, options.window_ms),
         reads: (!reads.is_empty())
-            .then(|| Skew::from_keys(reads.iter().map(key), &borders, options.window)),
-        rows_max_over_mean: Skew::from_keys(distinct.iter().map(key), &borders, 0).max_over_mean,
+            .then(|| Skew::from_keys(reads.iter().map(key), &boundaries, options.window)),
+        rows_max_over_mean: Skew::from_keys(distinct.iter().map(key), &boundaries, 0).max_over_mean,
         insert_pattern: InsertPattern::from_ranks(&ranks(&keys, &writes, &written)),
         hot_rows: rows::hot_keys(&keys, &all, |at| keys.get(at as usize).len()),
         hot_prefixes: rows::hot_keys(&keys, &all, first_field),
@@ -173,9 +173,9 @@ pub fn simulate(
             distinct.len() as u64,
             span_ms,
         ),
-        queries: fanout::costs(design, &keys, traffic, &distinct, &borders),
-        heatmap: heatmap(&keys, &writes, time_of, &borders),
-        boundaries: borders,
+        queries: fanout::costs(design, &keys, traffic, &distinct, &boundaries),
+        heatmap: heatmap(&keys, &writes, time_of, &boundaries),
+        boundaries,
     })
 }
 
@@ -185,7 +185,9 @@ fn boundaries(
     writes: &[u32],
 ) -> Result<Vec<Bytes>, SimulateError> {
     match regions {
-        RegionLayout::Boundaries(borders) => Splits::at(borders.clone()).map(|splits| splits.keys),
+        RegionLayout::Boundaries(boundaries) => {
+            Splits::at(boundaries.clone()).map(|splits| splits.keys)
+        }
         RegionLayout::Even(1) => Ok(Vec::new()),
         RegionLayout::Even(count) => {
             split_sample(writes.iter().map(|&at| keys.shared(at as usize)).collect(), *count)
@@ -201,13 +203,13 @@ fn by_time(
     keys: &Keys,
     writes: &[u32],
     time_of: impl Fn(u32) -> i64,
-    borders: &[Bytes],
+    boundaries: &[Bytes],
     window_ms: u64,
 ) -> Skew {
     let width = i64::try_from(window_ms.max(1)).unwrap_or(i64::MAX);
-    let mut counter = SkewCounter::new(borders);
+    let mut counter = SkewCounter::new(boundaries);
     let mut window = None;
-    let enough = MIN_WRITES_PER_REGION * (borders.len() as u64 + 1);
+    let enough = MIN_WRITES_PER_REGION * (boundaries.len() as u64 + 1);
     for &at in writes {
         let now = time_of(at).div_euclid(width);
         if window.is_some_and(|window| window != now) && counter.in_window() >= enough {
@@ -237,13 +239,14 @@ fn heatmap(
     keys: &Keys,
     writes: &[u32],
     time_of: impl Fn(u32) -> i64,
-    borders: &[Bytes],
+    boundaries: &[Bytes],
 ) -> Heatmap {
-    let region =
-        |at: u32| u32::try_from(region_for_key(keys.get(at as usize), borders)).unwrap_or(u32::MAX);
+    let region = |at: u32| {
+        u32::try_from(region_for_key(keys.get(at as usize), boundaries)).unwrap_or(u32::MAX)
+    };
     let operations: Vec<(i64, u32)> = writes.iter().map(|&at| (time_of(at), region(at))).collect();
     // Columns with fewer writes would show random variation.
-    let filled = operations.len() as u64 / (MIN_WRITES_PER_REGION * (borders.len() as u64 + 1));
+    let filled = operations.len() as u64 / (MIN_WRITES_PER_REGION * (boundaries.len() as u64 + 1));
     let columns = usize::try_from(filled).unwrap_or(MAX_COLUMNS).clamp(MIN_COLUMNS, MAX_COLUMNS);
-    Heatmap::from_operations(&operations, borders.len() + 1, columns, MAX_ROWS)
+    Heatmap::from_operations(&operations, boundaries.len() + 1, columns, MAX_ROWS)
 }

@@ -148,12 +148,13 @@ pub(super) fn cardinalities(
 ) -> Vec<Cardinality> {
     let alone: Vec<Vec<FieldId>> = (0..schema.fields().len()).map(|field| vec![field]).collect();
     let found = distinct_counts(schema, keys, traffic, writes, &alone);
-    let told = |(field, found): (&halite_rowkey::schema::Field, DistinctCount)| Cardinality {
-        field: field.name.clone(),
-        distinct: found.distinct,
-        is_lower_bound: found.is_lower_bound,
-    };
-    schema.fields().iter().zip(found).map(told).collect()
+    let to_statistics =
+        |(field, found): (&halite_rowkey::schema::Field, DistinctCount)| Cardinality {
+            field: field.name.clone(),
+            distinct: found.distinct,
+            is_lower_bound: found.is_lower_bound,
+        };
+    schema.fields().iter().zip(found).map(to_statistics).collect()
 }
 
 /// Returns the effective spread of each salt and hash, given the observed combinations of values of
@@ -183,10 +184,10 @@ pub(super) fn effective_spread(
     let groups: Vec<Vec<FieldId>> =
         derived.iter().map(|&(at, _)| schema.hashed_fields(at)).collect();
     let found = distinct_counts(schema, keys, traffic, writes, &groups);
-    let told = |((segment, of), found): ((usize, u64), DistinctCount)| EffectiveSpread {
+    let to_statistics = |((segment, of), found): ((usize, u64), DistinctCount)| EffectiveSpread {
         segment,
         places: of.min(found.distinct.max(1) as u64),
         of,
     };
-    derived.into_iter().zip(found).map(told).collect()
+    derived.into_iter().zip(found).map(to_statistics).collect()
 }

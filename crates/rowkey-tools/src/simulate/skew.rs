@@ -39,23 +39,23 @@ pub struct Skew {
 
 impl Skew {
     /// Returns the skew of keys in the order in which they arrived, on regions that begin at
-    /// `borders` (ascending, without the empty key of the first region), in windows of `window`
+    /// `boundaries` (ascending, without the empty key of the first region), in windows of `window`
     /// keys; a `window` of 0 is one window of all keys. A last window that is less than half full
     /// is omitted, because few keys are uneven randomly.
     ///
     /// ```
     /// use halite_rowkey_tools::simulate::Skew;
     /// let keys: Vec<String> = (0..4000).map(|id| format!("{id:04}")).collect();
-    /// let borders = [b"1000", b"2000", b"3000"].map(|border| bytes::Bytes::from_static(border));
-    /// let skew = Skew::from_keys(keys.iter().map(String::as_bytes), &borders, 500);
+    /// let boundaries = [b"1000", b"2000", b"3000"].map(|key| bytes::Bytes::from_static(key));
+    /// let skew = Skew::from_keys(keys.iter().map(String::as_bytes), &boundaries, 500);
     /// assert_eq!((skew.max_over_mean, skew.window_median), (1.0, 4.0));
     /// ```
     pub fn from_keys<'k>(
         keys_in_arrival_order: impl IntoIterator<Item = &'k [u8]>,
-        borders: &[Bytes],
+        boundaries: &[Bytes],
         window: usize,
     ) -> Self {
-        let mut counter = SkewCounter::new(borders);
+        let mut counter = SkewCounter::new(boundaries);
         for key in keys_in_arrival_order {
             counter.add(key);
             if counter.in_window() == window as u64 {
@@ -178,15 +178,15 @@ fn effective_regions(counts: &[u64], all: u64) -> f64 {
 mod tests {
     use super::*;
 
-    fn borders(starts: &[&'static str]) -> Vec<Bytes> {
+    fn boundaries(starts: &[&'static str]) -> Vec<Bytes> {
         starts.iter().map(|start| Bytes::from_static(start.as_bytes())).collect()
     }
 
     #[test]
     fn skew_windows_reveal_hot_regions_of_even_table() {
         let keys: Vec<String> = (0..8000).map(|id| format!("{id:04}")).collect();
-        let borders = borders(&["2000", "4000", "6000"]);
-        let skew = Skew::from_keys(keys.iter().map(String::as_bytes), &borders, 500);
+        let boundaries = boundaries(&["2000", "4000", "6000"]);
+        let skew = Skew::from_keys(keys.iter().map(String::as_bytes), &boundaries, 500);
         assert_eq!(skew.counts, [2000; 4]);
         assert_eq!(
             (skew.max_over_mean, skew.gini, skew.effective_regions, skew.empty_regions),
@@ -200,7 +200,8 @@ mod tests {
 
     #[test]
     fn split_key_belongs_to_the_following_region() {
-        let skew = Skew::from_keys([&b"0zz"[..], b"1", b"3", b"~"], &borders(&["1", "2", "3"]), 0);
+        let skew =
+            Skew::from_keys([&b"0zz"[..], b"1", b"3", b"~"], &boundaries(&["1", "2", "3"]), 0);
         assert_eq!(skew.counts, [1, 1, 0, 2]);
         assert_eq!((skew.windows, skew.empty_regions), (1, 1));
         assert!(
@@ -218,13 +219,13 @@ mod tests {
         assert_eq!(
             Skew::from_keys(keys(3), &[], 100).windows,
             1,
-            "the only one is looked at however small"
+            "the only one counts, however small"
         );
     }
 
     #[test]
     fn no_keys_have_no_skew() {
-        let skew = Skew::from_keys([], &borders(&["1"]), 10);
+        let skew = Skew::from_keys([], &boundaries(&["1"]), 10);
         assert_eq!((skew.operations, skew.windows, skew.empty_regions), (0, 0, 2));
         assert_eq!(
             (skew.max_over_mean, skew.gini, skew.window_median, skew.effective_regions),

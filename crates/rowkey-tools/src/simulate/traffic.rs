@@ -125,15 +125,15 @@ impl Traffic {
                 return Err(SimulateError::Operations(MAX_OPERATIONS + 1));
             }
             let parts: Vec<&str> = line.splitn(3, '\t').collect();
-            let [time, what, row] = parts[..] else {
+            let [time, kind, row] = parts[..] else {
                 return Err(wrong("time_ms<TAB>R|W<TAB>row is wanted".to_owned()));
             };
             let time_ms =
                 time.parse().map_err(|_| wrong(format!("{time:?} is no time in milliseconds")))?;
-            let is_read = match what {
+            let is_read = match kind {
                 "R" => true,
                 "W" => false,
-                _ => return Err(wrong(format!("{what:?} is neither R nor W"))),
+                _ => return Err(wrong(format!("{kind:?} is neither R nor W"))),
             };
             let row = match row.strip_prefix(KEY_MARK) {
                 Some(key) => RowSpec::Key(read_bytes(key).map_err(wrong)?.into()),

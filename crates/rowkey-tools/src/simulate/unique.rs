@@ -380,8 +380,8 @@ fn digest(
     if !by.iter().any(|&field| schema.is_only_hashed(field)) {
         return None;
     }
-    let is_least = traffic.fields.is_empty();
-    let values = if is_least {
+    let is_lower_bound = traffic.fields.is_empty();
+    let values = if is_lower_bound {
         // Keys do not reveal how many values already share a digest.
         let digest = |&write: &u32| {
             let key = keys.get(write as usize);
@@ -394,11 +394,5 @@ fn digest(
     let bits = 8 * u32::from(*bytes);
     let expected = (values as f64).powi(2)
         / 2_f64.powi(i32::try_from(bits).unwrap_or(i32::MAX).saturating_add(1));
-    Some(DigestCollisions {
-        segment: at,
-        bits,
-        values: values as u64,
-        is_lower_bound: is_least,
-        expected,
-    })
+    Some(DigestCollisions { segment: at, bits, values: values as u64, is_lower_bound, expected })
 }

@@ -48,11 +48,11 @@ pub(super) fn distinct_counts(
             combinations.insert(hasher.finish());
         }
     }
-    let told = |(combinations, group): (HashSet<u64>, &Vec<FieldId>)| DistinctCount {
+    let to_count = |(combinations, group): (HashSet<u64>, &Vec<FieldId>)| DistinctCount {
         distinct: combinations.len(),
         is_lower_bound: combinations.len() >= MAX_DISTINCT_VALUES || !group.iter().all(is_whole),
     };
-    seen.into_iter().zip(groups).map(told).collect()
+    seen.into_iter().zip(groups).map(to_count).collect()
 }
 
 /// Returns the index of each field of the key among the values of the traffic; empty for keys.

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use halite_rowkey::hot_end::{HotEnd, salted};
+use halite_rowkey::internals::{HotEnd, salted};
 use halite_rowkey::{KeySchema, SegmentKind};
 use proc_macro2::Span;
 use syn::spanned::Spanned;
@@ -54,10 +54,10 @@ pub(crate) fn declare(input: &DeriveInput) -> Result<Declared<'_>> {
 }
 
 fn named(input: &DeriveInput) -> Result<impl Iterator<Item = &Field>> {
-    let refuse = |what: &str| {
+    let refuse = |reason: &str| {
         Err(Error::new(
             input.ident.span(),
-            format!("a row key is a struct with named fields, {what}"),
+            format!("a row key is a struct with named fields, {reason}"),
         ))
     };
     if input.generics.type_params().next().is_some()
@@ -310,9 +310,9 @@ mod tests {
                 "leave this out",
             ),
         ];
-        for (input, wanted) in cases {
+        for (input, expected) in cases {
             let said = refused(&input);
-            assert!(said.contains(wanted), "wanted {wanted:?}: {said}");
+            assert!(said.contains(expected), "wanted {expected:?}: {said}");
         }
     }
 

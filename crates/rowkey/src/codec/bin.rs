@@ -245,9 +245,9 @@ fn push_fixed(value: &Value<'_>, out: &mut KeyBuf) {
 /// Returns the first index of a byte, examining eight at a time: the text of keys is short, and
 /// most of it contains no zero.
 #[inline]
-pub(super) fn position_of(bytes: &[u8], wanted: u8) -> Option<usize> {
+pub(super) fn position_of(bytes: &[u8], byte: u8) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    let pattern = u64::from(wanted) * ONES;
+    let pattern = u64::from(byte) * ONES;
     let (words, rest) = bytes.as_chunks::<8>();
     for (at, word) in words.iter().enumerate() {
         let differing = u64::from_le_bytes(*word) ^ pattern;
@@ -257,7 +257,7 @@ pub(super) fn position_of(bytes: &[u8], wanted: u8) -> Option<usize> {
             return Some(8 * at + (zeros.trailing_zeros() / 8) as usize);
         }
     }
-    rest.iter().position(|&byte| byte == wanted).map(|at| 8 * words.len() + at)
+    rest.iter().position(|&other| other == byte).map(|at| 8 * words.len() + at)
 }
 
 #[inline]

@@ -244,12 +244,12 @@ impl KeySchema {
         helper: &dyn KeyResolver,
         ends: &Ends,
     ) -> Result<(), KeyError> {
-        let mut wanted = KeyBuf::new();
+        let mut expected = KeyBuf::new();
         let mut start = 0;
         for (at, segment) in self.segments().iter().enumerate() {
             let end = usize::from(ends[at]);
             let found = &key[start..end];
-            wanted.clear();
+            expected.clear();
             let belongs = match &segment.kind {
                 kind if kind.carries().is_some() => true,
                 SegmentKind::Salt { count, function, .. } if !function.is_deterministic() => {
@@ -259,14 +259,14 @@ impl KeySchema {
                 SegmentKind::Bucket { field, .. } | SegmentKind::Trunc { field, .. } => {
                     match decoded.known(*field) {
                         Some(value) => {
-                            self.push_segment(at, value, helper, &mut wanted).is_ok()
-                                && *wanted == *found
+                            self.push_segment(at, value, helper, &mut expected).is_ok()
+                                && *expected == *found
                         }
                         None => true,
                     }
                 }
-                _ => match self.push_derived(at, decoded, helper, &mut wanted) {
-                    Ok(true) => *wanted == *found,
+                _ => match self.push_derived(at, decoded, helper, &mut expected) {
+                    Ok(true) => *expected == *found,
                     Ok(false) => true,
                     Err(_) => false,
                 },

@@ -304,25 +304,25 @@ mod tests {
         let schema: KeySchema = text.parse().expect("a key");
         let quick = FastPath::for_schema(&schema);
         assert!(!quick.0.is_empty(), "{text} has no quick way");
-        let (mut found, mut wanted) = (KeyBuf::new(), KeyBuf::new());
-        let slow = schema.encode_general(values, &NoResolver, &mut wanted);
+        let (mut found, mut expected) = (KeyBuf::new(), KeyBuf::new());
+        let slow = schema.encode_general(values, &NoResolver, &mut expected);
         if quick.encode(values, &mut found) {
-            assert_eq!((slow, &found), (Ok(()), &wanted), "{text} {values:?}");
+            assert_eq!((slow, &found), (Ok(()), &expected), "{text} {values:?}");
         }
         // Complete keys, and keys that were cut, extended, or had a byte changed.
-        let mut keys = vec![wanted.to_vec()];
-        keys.extend((0..wanted.len()).map(|at| wanted[..at].to_vec()));
-        keys.extend((0..wanted.len()).flat_map(|at| {
-            [0, 1, 0x7f, 0xff].map(|byte| [&wanted[..at], &[byte], &wanted[at + 1..]].concat())
+        let mut keys = vec![expected.to_vec()];
+        keys.extend((0..expected.len()).map(|at| expected[..at].to_vec()));
+        keys.extend((0..expected.len()).flat_map(|at| {
+            [0, 1, 0x7f, 0xff].map(|byte| [&expected[..at], &[byte], &expected[at + 1..]].concat())
         }));
-        keys.push([&wanted[..], &[0]].concat());
+        keys.push([&expected[..], &[0]].concat());
         let mut found = DecodedKey::new();
         for key in &keys {
             for check in [true, false] {
-                let mut wanted = DecodedKey::new();
+                let mut expected = DecodedKey::new();
                 if quick.decode(key, check, &mut found) {
-                    let slow = schema.decode_general(key, &NoResolver, check, &mut wanted);
-                    assert_eq!((slow, &found), (Ok(()), &wanted), "{text} {key:?}");
+                    let slow = schema.decode_general(key, &NoResolver, check, &mut expected);
+                    assert_eq!((slow, &found), (Ok(()), &expected), "{text} {key:?}");
                 }
             }
         }

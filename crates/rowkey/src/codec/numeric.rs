@@ -65,7 +65,10 @@ pub(super) fn encode(number: Decimal, out: &mut KeyBuf) {
 }
 
 /// Returns the end of the number that begins at `at`; `flip` is 0xff if its bytes are descending.
-pub(super) fn end(key: &[u8], at: usize, flip: u8) -> Result<usize, KeyErrorKind> {
+///
+/// # Errors
+/// Bytes that begin no number, or end inside one.
+pub fn end(key: &[u8], at: usize, flip: u8) -> Result<usize, KeyErrorKind> {
     let header = key.get(at).ok_or(KeyErrorKind::Short)? ^ flip;
     let (behind, negative) = match header {
         ZERO => return Ok(at + 1),

@@ -67,7 +67,7 @@ pub(super) fn check(schema: &KeySchema, at: usize) -> Result<(), String> {
     if slot.flip != 0 && schema.may_be_left_out(at) && !compat {
         return Err(
             "HBase leaves nulls at the end of a key out, and then a descending null sorts first \
-             instead of last; put a field that is not NULLABLE behind it, or declare COMPAT to read \
+             instead of last; put a field that is not NULLABLE after it, or declare COMPAT to read \
              keys that are there already"
                 .into(),
         );

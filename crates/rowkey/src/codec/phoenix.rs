@@ -52,7 +52,7 @@ pub(super) fn check(schema: &KeySchema, at: usize) -> Result<(), String> {
         _ => None,
     };
     match unknown {
-        Some(mend) => Err(format!("Phoenix has no {} here; {mend}", slot.stored)),
+        Some(fix) => Err(format!("Phoenix has no {} here; {fix}", slot.stored)),
         None if slot.nullable && slot.width().is_some() => {
             Err("in Phoenix's keys only fields of variable length are null; leave NULLABLE out"
                 .into())

@@ -96,9 +96,9 @@ fn stored_type(kind: &SegmentKind, ty: FieldType) -> FieldType {
     }
 }
 
-/// Returns the error for a value that is not of the `wanted` type.
-pub(super) fn wrong_type(wanted: FieldType, value: &Value<'_>) -> KeyErrorKind {
-    match (wanted, value) {
+/// Returns the error for a value that is not of the `expected` type.
+pub(super) fn wrong_type(expected: FieldType, value: &Value<'_>) -> KeyErrorKind {
+    match (expected, value) {
         (_, Value::Null) => KeyErrorKind::Null,
         (FieldType::Char(width), Value::Text(text)) => {
             KeyErrorKind::TooWide { width: width.into(), found: text.len() }
@@ -106,7 +106,7 @@ pub(super) fn wrong_type(wanted: FieldType, value: &Value<'_>) -> KeyErrorKind {
         (FieldType::Fixed(width), Value::Bytes(bytes)) => {
             KeyErrorKind::TooWide { width: width.into(), found: bytes.len() }
         }
-        _ => KeyErrorKind::WrongType { wanted: wanted.to_string(), given: value.kind_name() },
+        _ => KeyErrorKind::WrongType { expected: expected.to_string(), given: value.kind_name() },
     }
 }
 

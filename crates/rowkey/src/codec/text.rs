@@ -44,9 +44,9 @@ const NOT_CANONICAL: KeyErrorKind =
 pub(super) fn check(schema: &KeySchema, at: usize) -> Result<(), String> {
     let segment = &schema.segments()[at];
     if let (SegmentKind::Salt { count, .. }, Some(digits)) = (&segment.kind, segment.digits) {
-        let wanted = decimal_digits(u128::from(count.saturating_sub(1)));
-        return if usize::from(digits) < wanted {
-            Err(format!("salts up to {} have {wanted} digits, not {digits}", count - 1))
+        let salt_digits = decimal_digits(u128::from(count.saturating_sub(1)));
+        return if usize::from(digits) < salt_digits {
+            Err(format!("salts up to {} have {salt_digits} digits, not {digits}", count - 1))
         } else {
             Ok(())
         };
@@ -330,7 +330,7 @@ fn follows(schema: &KeySchema, first: usize, key: &[u8], start: usize) -> bool {
 /// digits are possible.
 fn fits(schema: &KeySchema, at: usize, bytes: &[u8]) -> bool {
     match &schema.segments()[at].kind {
-        SegmentKind::Const(wanted) => bytes == *wanted,
+        SegmentKind::Const(constant) => bytes == *constant,
         SegmentKind::Hash { .. } | SegmentKind::Ipv4(_) => {
             bytes.iter().all(|byte| HEX_DIGITS.contains(byte))
         }
@@ -350,10 +350,10 @@ pub(super) fn check_readable(
     ends: &[u16; MAX_SEGMENTS],
 ) -> Result<(), KeyError> {
     let mut start = 0;
-    for (at, &wanted) in ends.iter().enumerate().take(schema.segments().len()) {
-        let wanted = usize::from(wanted);
+    for (at, &expected) in ends.iter().enumerate().take(schema.segments().len()) {
+        let expected = usize::from(expected);
         match end(schema, at, key, start) {
-            Ok(found) if found == wanted => start = found,
+            Ok(found) if found == expected => start = found,
             Err(KeyErrorKind::Ambiguous) => return Ok(()),
             _ => {
                 return Err(KeyError::new(
@@ -486,7 +486,7 @@ fn read_hex<const BYTES: usize>(digits: &[u8]) -> Result<[u8; BYTES], KeyErrorKi
         let digit = |at: usize| {
             HEX_DIGITS
                 .iter()
-                .position(|wanted| *wanted == pair[at])
+                .position(|expected| *expected == pair[at])
                 .and_then(|digit| u8::try_from(digit).ok())
         };
         *byte = digit(0).zip(digit(1)).map(|(high, low)| (high << 4) | low).ok_or(NOT_CANONICAL)?;

@@ -307,13 +307,13 @@ fn find(fields: &[Field], name: &Name) -> Result<FieldId, LanguageError> {
     position(fields, name).ok_or_else(|| {
         let error = LanguageError::new(name.span, format!("{} is no column of the key", name.text));
         let error = error.near(&name.text, fields.iter().map(|field| field.name.as_str()));
-        let mend = || {
+        let fix = || {
             format!(
                 "add {0} STRING after it; a hash may contain it alone: HASH({0} STRING)",
                 name.text
             )
         };
-        if error.suggestion.is_some() { error } else { error.suggest(mend()) }
+        if error.suggestion.is_some() { error } else { error.suggest(fix()) }
     })
 }
 

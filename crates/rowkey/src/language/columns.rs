@@ -112,10 +112,12 @@ fn attribute(cursor: &mut Cursor<'_>, column: &mut RawColumn) -> Result<bool, La
     }
 }
 
-fn name_or_text(cursor: &mut Cursor<'_>, what: &str) -> Result<String, LanguageError> {
+fn name_or_text(cursor: &mut Cursor<'_>, expected: &str) -> Result<String, LanguageError> {
     match cursor.kind() {
-        TokenKind::Text(text) if !text.is_empty() => cursor.expect_text(what).map(|(text, _)| text),
-        _ => cursor.expect_name(what).map(|name| name.text),
+        TokenKind::Text(text) if !text.is_empty() => {
+            cursor.expect_text(expected).map(|(text, _)| text)
+        }
+        _ => cursor.expect_name(expected).map(|name| name.text),
     }
 }
 

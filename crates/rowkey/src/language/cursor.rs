@@ -132,12 +132,12 @@ impl<'a> Cursor<'a> {
         if self.at_end() { Ok(()) } else { Err(self.unexpected(&["the end"])) }
     }
 
-    /// Returns a name, with or without quotes; `what` describes it in the message.
-    pub(super) fn expect_name(&mut self, what: &str) -> Result<Name, LanguageError> {
+    /// Returns a name, with or without quotes; `expected` describes it in the message.
+    pub(super) fn expect_name(&mut self, expected: &str) -> Result<Name, LanguageError> {
         let text = match self.kind() {
             TokenKind::Word(word) => (*word).to_owned(),
             TokenKind::Name(name) if !name.is_empty() => name.clone(),
-            _ => return Err(self.unexpected(&[what])),
+            _ => return Err(self.unexpected(&[expected])),
         };
         let span = self.span();
         self.advance();
@@ -145,12 +145,18 @@ impl<'a> Cursor<'a> {
     }
 
     /// Returns an integer of at most `most`.
-    pub(super) fn expect_number(&mut self, what: &str, most: u64) -> Result<u64, LanguageError> {
-        let TokenKind::Number(digits) = *self.kind() else { return Err(self.unexpected(&[what])) };
+    pub(super) fn expect_number(
+        &mut self,
+        expected: &str,
+        most: u64,
+    ) -> Result<u64, LanguageError> {
+        let TokenKind::Number(digits) = *self.kind() else {
+            return Err(self.unexpected(&[expected]));
+        };
         if !digits.bytes().all(|digit| digit.is_ascii_digit()) {
             return Err(LanguageError::new(
                 self.span(),
-                format!("{digits} is no whole number; expected {what}"),
+                format!("{digits} is no whole number; expected {expected}"),
             ));
         }
         match digits.parse() {
@@ -160,25 +166,25 @@ impl<'a> Cursor<'a> {
             }
             _ => Err(LanguageError::new(
                 self.span(),
-                format!("{digits} is too great; expected {what}, at most {most}"),
+                format!("{digits} is too great; expected {expected}, at most {most}"),
             )),
         }
     }
 
     /// Returns text in single quotes, with its position.
-    pub(super) fn expect_text(&mut self, what: &str) -> Result<(String, Span), LanguageError> {
-        let TokenKind::Text(text) = self.kind() else { return Err(self.unexpected(&[what])) };
+    pub(super) fn expect_text(&mut self, expected: &str) -> Result<(String, Span), LanguageError> {
+        let TokenKind::Text(text) = self.kind() else { return Err(self.unexpected(&[expected])) };
         let found = (text.clone(), self.span());
         self.advance();
         Ok(found)
     }
 
     /// Returns names separated by commas, with or without parentheses.
-    pub(super) fn expect_names(&mut self, what: &str) -> Result<Vec<Name>, LanguageError> {
+    pub(super) fn expect_names(&mut self, expected: &str) -> Result<Vec<Name>, LanguageError> {
         let enclosed = self.eat_sign('(');
-        let mut names = vec![self.expect_name(what)?];
+        let mut names = vec![self.expect_name(expected)?];
         while self.eat_sign(',') {
-            names.push(self.expect_name(what)?);
+            names.push(self.expect_name(expected)?);
         }
         if enclosed {
             self.expect_sign(')')?;

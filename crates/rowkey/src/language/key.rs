@@ -236,10 +236,10 @@ pub(super) fn carrier(
 
 fn small<N: Copy + Into<u64> + TryFrom<u64> + Default>(
     cursor: &mut Cursor<'_>,
-    what: &str,
+    expected: &str,
     most: N,
 ) -> Result<N, LanguageError> {
-    Ok(N::try_from(cursor.expect_number(what, most.into())?).unwrap_or_default())
+    Ok(N::try_from(cursor.expect_number(expected, most.into())?).unwrap_or_default())
 }
 
 /// Returns the arguments of `SALT`.

@@ -46,9 +46,9 @@ mod queries;
 #[cfg(test)]
 pub(crate) mod random;
 mod show_create;
-mod split;
-mod statement;
-mod table_attributes;
+pub(crate) mod split;
+pub(crate) mod statement;
+pub(crate) mod table_attributes;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -62,12 +62,11 @@ pub use declaration::{
 };
 pub use error::{LanguageError, Span};
 pub use lexer::MAX_TEXT_BYTES;
-pub use split::{MAX_REGIONS, print_table};
+pub use split::MAX_REGIONS;
 pub use statement::{
-    Located, Progress, begins_with_key, line_of, located_key, located_statements, progress,
-    statements,
+    Located, Progress, begins_with_key, located_key, located_statements, progress, statements,
 };
-pub use table_attributes::{ROW_KEY, ROW_SCHEMA, Redeclared, check_split};
+pub use table_attributes::{ROW_KEY, ROW_SCHEMA, Redeclared};
 pub(crate) use types::print_width;
 
 use self::cursor::Cursor;

@@ -184,11 +184,11 @@ fn families_of(
     option: &RawOption,
     descriptor: &TableDescriptor,
 ) -> Result<Vec<FamilyDescriptor>, LanguageError> {
-    let Some(wanted) = &option.family else { return Ok(descriptor.families().cloned().collect()) };
-    match descriptor.find_family(wanted.text.as_bytes()) {
+    let Some(name) = &option.family else { return Ok(descriptor.families().cloned().collect()) };
+    match descriptor.find_family(name.text.as_bytes()) {
         Some(family) => Ok(vec![family.clone()]),
         None => {
-            Err(LanguageError::new(wanted.span, format!("the table has no family {}", wanted.text)))
+            Err(LanguageError::new(name.span, format!("the table has no family {}", name.text)))
         }
     }
 }

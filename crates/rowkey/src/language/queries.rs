@@ -239,7 +239,7 @@ fn rows(cursor: &mut Cursor<'_>, word: &str) -> Result<Option<u64>, LanguageErro
     }
 }
 
-fn positive(cursor: &mut Cursor<'_>, what: &str, example: &str) -> Result<f64, LanguageError> {
+fn positive(cursor: &mut Cursor<'_>, expected: &str, example: &str) -> Result<f64, LanguageError> {
     let TokenKind::Number(digits) = *cursor.kind() else {
         return Err(cursor.unexpected(&[&format!("a number like {example}")]));
     };
@@ -250,7 +250,7 @@ fn positive(cursor: &mut Cursor<'_>, what: &str, example: &str) -> Result<f64, L
         }
         _ => Err(LanguageError::new(
             cursor.span(),
-            format!("{what} is a number above 0, like {example}"),
+            format!("{expected} is a number above 0, like {example}"),
         )),
     }
 }

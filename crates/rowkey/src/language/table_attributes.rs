@@ -39,11 +39,11 @@ impl KeySchema {
     /// `InvalidRequest` for a key that encodes the same values to other bytes, with the first such
     /// segment and the fix.
     pub fn check_change(&self, new: &Self) -> Result<(), Error> {
-        let mend = "rows that are there would not be found under it; create a table with the new \
+        let fix = "rows that are there would not be found under it; create a table with the new \
                     key and copy the rows";
         if self.profile() != new.profile() {
             return Err(Error::invalid(format!(
-                "the key would be written in another profile, and {mend}"
+                "the key would be written in another profile, and {fix}"
             )));
         }
         let types = |fields: &[Field], segment: Option<&Segment>| {
@@ -63,7 +63,7 @@ impl KeySchema {
                 }
             };
             return Err(Error::invalid(format!(
-                "segment {} of the row key, {}, would become {}, and {mend}",
+                "segment {} of the row key, {}, would become {}, and {fix}",
                 at + 1,
                 shown(self),
                 shown(new)
@@ -71,7 +71,7 @@ impl KeySchema {
         }
         match self.fields().iter().zip(new.fields()).find(|(before, after)| before.ty != after.ty) {
             Some((before, after)) => Err(Error::invalid(format!(
-                "{} is {} and would become {}, and {mend}",
+                "{} is {} and would become {}, and {fix}",
                 before.name, before.ty, after.ty
             ))),
             None => Ok(()),

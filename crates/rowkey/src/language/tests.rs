@@ -102,9 +102,9 @@ fn hostile_texts_are_rejected_quickly() {
 /// dashes and the output for the text, and ends with a line `====`.
 fn golden(name: &str, answer: impl Fn(&str) -> String) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
-    let wanted = std::fs::read_to_string(&path).unwrap();
+    let expected = std::fs::read_to_string(&path).unwrap();
     let mut found = String::new();
-    for block in wanted.split_inclusive("====\n") {
+    for block in expected.split_inclusive("====\n") {
         let (text, _) = block
             .split_once("\n----\n")
             .unwrap_or_else(|| panic!("{}: a block has no ----:\n{block}", path.display()));
@@ -114,7 +114,7 @@ fn golden(name: &str, answer: impl Fn(&str) -> String) {
         std::fs::write(&path, &found).unwrap();
     }
     assert!(
-        found == wanted || std::env::var_os("HALITE_UPDATE_GOLDEN").is_some(),
+        found == expected || std::env::var_os("HALITE_UPDATE_GOLDEN").is_some(),
         "{}:\n{found}",
         path.display()
     );
@@ -291,11 +291,11 @@ fn declaration(chance: &mut SeededRng) -> TableDeclaration {
             field.ty.is_text() || matches!(field.ty, FieldType::Bytes | FieldType::Fixed(_));
         let kind = chance.pick(&kinds[..if has_beginnings { 4 } else { 3 }]);
         let condition = QueryCondition { column: field.name, kind };
-        let wanted = key.fields().iter().take(2).map(|field| QueryOrder {
+        let expected = key.fields().iter().take(2).map(|field| QueryOrder {
             column: field.name.clone(),
             order: chance.pick(&[Order::Asc, Order::Desc]),
         });
-        let order: Vec<_> = wanted.filter(|_| is_read).collect();
+        let order: Vec<_> = expected.filter(|_| is_read).collect();
         Query {
             name: chance.pick(&[format!("q {at}"), format!("put{at}"), format!("ALL{at}")]),
             conditions: if is_raw || is_read && chance.flip() {
@@ -341,17 +341,17 @@ fn declaration(chance: &mut SeededRng) -> TableDeclaration {
 #[test]
 fn declarations_round_trip_through_text_and_descriptor() {
     for case in 0..cases() / 10 {
-        let wanted = declaration(&mut SeededRng::new(case));
-        let text = wanted.to_string();
+        let expected = declaration(&mut SeededRng::new(case));
+        let text = expected.to_string();
         match text.parse() {
             Ok(Statement::CreateTable(found)) => {
-                assert_eq!(placeless(found), wanted, "case {case}\n{text}");
+                assert_eq!(placeless(found), expected, "case {case}\n{text}");
             }
             Ok(other) => panic!("case {case}: {other:?}"),
             Err(error) => panic!("case {case}\n{}", error.render(&text)),
         }
-        let kept = TableDeclaration::from_descriptor(&wanted.described()).unwrap();
-        assert_eq!(kept.map(placeless), Ok(wanted), "case {case}\n{text}");
+        let kept = TableDeclaration::from_descriptor(&expected.described()).unwrap();
+        assert_eq!(kept.map(placeless), Ok(expected), "case {case}\n{text}");
     }
 }
 
@@ -409,9 +409,9 @@ fn key_change_that_moves_rows_is_rejected() {
             "another profile",
         ),
     ];
-    for (new, wanted) in refused {
+    for (new, expected) in refused {
         let said = change(new).unwrap_err();
-        assert!(said.contains(wanted) && said.contains("copy the rows"), "{said}");
+        assert!(said.contains(expected) && said.contains("copy the rows"), "{said}");
     }
     let hashed = read("(HASH(a STRING), b U8)")
         .check_change(&read("(HASH(a BYTES BYTES 4), b U8)"))
@@ -443,11 +443,11 @@ fn prefix_conditions_require_text_or_bytes() {
              QUERIES (one: {query})"
         )
     };
-    for (query, wanted) in
+    for (query, expected) in
         [("n LIKE ?", "n, which is of type U32"), ("s = ? AND v LIKE ?", "v, which is of type I64")]
     {
         let error = create(query).parse::<Statement>().unwrap_err();
-        assert!(error.message.contains(wanted), "{error}");
+        assert!(error.message.contains(expected), "{error}");
     }
     assert!(create("s LIKE ? AND w LIKE ?").parse::<Statement>().is_ok());
 }
@@ -459,14 +459,14 @@ fn duplicate_options_are_rejected() {
         format!("CREATE TABLE t ({columns}, ROW KEY (s STRING)) WITH ({options})")
             .parse::<Statement>()
     };
-    for (columns, options, wanted) in [
+    for (columns, options, expected) in [
         ("v BYTES", "TTL=5, ttl=6", "ttl was said already"),
         ("v BYTES", "COLUMN_FAMILY='x', COLUMN_FAMILY='y'", "COLUMN_FAMILY was said already"),
         ("v BYTES FAMILY d", "d.TTL=5, d.TTL=5", "TTL was said already"),
         ("v BYTES VERSIONS 5", "VERSIONS=2", "keeps 5 versions"),
     ] {
         let error = create(columns, options).unwrap_err();
-        assert!(error.message.contains(wanted), "{options}: {error}");
+        assert!(error.message.contains(expected), "{options}: {error}");
     }
     for (columns, options) in [
         ("v BYTES FAMILY d, w BYTES FAMILY e", "d.TTL=5, e.TTL=6, TTL=7"),

@@ -130,9 +130,9 @@ impl Plan {
         &self.order
     }
 
-    /// Returns `true` if that is the `wanted` order, so that no sort is required.
-    pub fn serves_order(&self, wanted: &[(FieldId, Order)]) -> bool {
-        order::serves(&self.order, |field| self.constraints[field].single().is_some(), wanted)
+    /// Returns `true` if that is the `required` order, so that no sort is required.
+    pub fn serves_order(&self, required: &[(FieldId, Order)]) -> bool {
+        order::serves(&self.order, |field| self.constraints[field].single().is_some(), required)
     }
 
     /// Returns the notes.

@@ -62,22 +62,22 @@ fn opposite(order: Order) -> Order {
     }
 }
 
-/// Returns `true` if rows in the order of `terms` are in the order of `wanted`. Fields for which
+/// Returns `true` if rows in the order of `terms` are in the order of `required`. Fields for which
 /// `pinned` returns `true` have a single value, so they change no order.
 pub(super) fn serves(
     terms: &[OrderTerm],
     pinned: impl Fn(FieldId) -> bool,
-    wanted: &[(FieldId, Order)],
+    required: &[(FieldId, Order)],
 ) -> bool {
-    let mut wanted = wanted.iter().filter(|(field, _)| !pinned(*field)).peekable();
+    let mut required = required.iter().filter(|(field, _)| !pinned(*field)).peekable();
     let mut terms = terms.iter().filter(|term| !pinned(term.field)).peekable();
-    while let Some(&&(field, order)) = wanted.peek() {
+    while let Some(&&(field, order)) = required.peek() {
         let Some(term) = terms.next() else { return false };
         if term.field != field || term.order != order {
             return false;
         }
         match term.by {
-            OrderedBy::Value => drop(wanted.next()),
+            OrderedBy::Value => drop(required.next()),
             // Its buckets are sorted; the next term determines the order within a bucket.
             OrderedBy::Part => {}
             OrderedBy::Bytes => return false,

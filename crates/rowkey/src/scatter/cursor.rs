@@ -65,7 +65,7 @@ pub(super) struct Cursor {
     requested: Option<usize>,
     returned: usize,
     /// Rows still required from this range; only if rows are not checked again.
-    wanted: Option<usize>,
+    remaining: Option<usize>,
     /// For a skip scan: remaining ranges of the current value.
     found: VecDeque<RowRange>,
     is_over: bool,
@@ -80,7 +80,7 @@ impl Cursor {
     pub(super) fn new(
         context: Arc<ScatterContext>,
         range: KeyRange,
-        wanted: Option<usize>,
+        remaining: Option<usize>,
         first: Option<usize>,
     ) -> Self {
         let left = range.range.clone();
@@ -91,9 +91,9 @@ impl Cursor {
             stream: None,
             requested: first,
             returned: 0,
-            wanted,
+            remaining,
             found: VecDeque::new(),
-            is_over: wanted == Some(0),
+            is_over: remaining == Some(0),
         }
     }
 
@@ -147,11 +147,11 @@ impl Cursor {
     fn record_rows(&mut self, rows: &[Row]) {
         self.context.examined.fetch_add(rows.len() as u64, Ordering::Relaxed);
         self.returned += rows.len();
-        if let Some(wanted) = &mut self.wanted {
-            *wanted = wanted.saturating_sub(rows.len());
-            self.is_over |= *wanted == 0;
+        if let Some(remaining) = &mut self.remaining {
+            *remaining = remaining.saturating_sub(rows.len());
+            self.is_over |= *remaining == 0;
         }
-        let asked_all = self.requested.is_some_and(|asked| self.returned >= asked);
+        let is_complete = self.requested.is_some_and(|rows| self.returned >= rows);
         match rows.last() {
             Some(last) if self.requested.is_some() => {
                 let key = Bound::Excluded(halite_types::Bytes::copy_from_slice(last.key()));
@@ -159,9 +159,9 @@ impl Cursor {
             }
             _ => {}
         }
-        if asked_all {
+        if is_complete {
             // An insufficient scan is followed by larger requests.
-            self.requested = self.requested.map(|asked| asked.saturating_mul(4));
+            self.requested = self.requested.map(|rows| rows.saturating_mul(4));
             self.stream = None;
         } else if rows.is_empty() {
             self.stream = None;
@@ -186,7 +186,7 @@ impl Cursor {
         if range.is_empty() {
             return Ok(false);
         }
-        self.requested = self.requested.map(|asked| asked.min(self.wanted.unwrap_or(usize::MAX)));
+        self.requested = self.requested.map(|rows| rows.min(self.remaining.unwrap_or(usize::MAX)));
         self.returned = 0;
         self.stream = Some(self.scan(range, self.requested));
         Ok(true)

@@ -61,8 +61,8 @@ mod tests {
                 .map(|run| (0..run % 7).map(|row| (row * 31 + run * 17) % 101).collect())
                 .collect();
             heads.iter_mut().for_each(|run| run.sort_unstable_by(|a, b| b.cmp(a)));
-            let mut wanted: Vec<_> = heads.iter().flatten().copied().collect();
-            wanted.sort_unstable();
+            let mut expected: Vec<_> = heads.iter().flatten().copied().collect();
+            expected.sort_unstable();
             let before =
                 |heads: &[Vec<usize>], a: usize, b: usize| match (heads[a].last(), heads[b].last())
                 {
@@ -75,7 +75,7 @@ mod tests {
                 merged.push(row);
                 tree.replay(|a, b| before(&heads, a, b));
             }
-            assert_eq!(merged, wanted, "{runs} runs");
+            assert_eq!(merged, expected, "{runs} runs");
         }
     }
 }

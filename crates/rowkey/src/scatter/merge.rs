@@ -71,7 +71,7 @@ pub(super) struct Merge {
     /// Joined leaves whose next row is unknown.
     missing: usize,
     /// Leaves that block the consumer, and leaves to read ahead.
-    wanted: VecDeque<usize>,
+    blocking: VecDeque<usize>,
     prefetch: VecDeque<usize>,
     /// Unordered mode: leaves with rows to return.
     arrived: VecDeque<usize>,
@@ -116,7 +116,7 @@ impl Merge {
             tree: LoserTree::default(),
             tree_state: TreeState::Current,
             missing: 0,
-            wanted: VecDeque::new(),
+            blocking: VecDeque::new(),
             prefetch: VecDeque::new(),
             arrived: VecDeque::new(),
             reading: Vec::new(),
@@ -153,7 +153,7 @@ impl Merge {
             }
             if !has_moved && self.failed.is_none() {
                 let is_over = self.reading.is_empty()
-                    && self.wanted.is_empty()
+                    && self.blocking.is_empty()
                     && self.pending.is_empty()
                     && self.ahead.is_empty();
                 return if is_over { Poll::Ready(Ok(Vec::new())) } else { Poll::Pending };
@@ -241,7 +241,7 @@ impl Merge {
             if self.leaves[at].head.is_none() && !self.leaves[at].is_over {
                 self.missing += 1;
                 if self.leaves[at].cursor.is_some() {
-                    self.wanted.push_back(at);
+                    self.blocking.push_back(at);
                 }
             }
         }
@@ -306,7 +306,7 @@ impl Merge {
                 Some((_, at)) => at,
                 None => match self.open_next() {
                     Some((_, at)) => {
-                        self.wanted.push_back(at);
+                        self.blocking.push_back(at);
                         at
                     }
                     None => return,
@@ -328,9 +328,9 @@ impl Merge {
                 limit
             }
         };
-        let wanted = self.limit.filter(|_| !self.context.has_residual);
+        let remaining = self.limit.filter(|_| !self.context.has_residual);
         let cursor =
-            Cursor::new(Arc::clone(&self.context), range.clone(), wanted, self.limit.map(share));
+            Cursor::new(Arc::clone(&self.context), range.clone(), remaining, self.limit.map(share));
         self.leaves.push(Leaf {
             range,
             cursor: Some(cursor),
@@ -348,7 +348,7 @@ impl Merge {
     fn launch(&mut self) {
         while self.reading.len() < self.concurrency {
             let next = self
-                .wanted
+                .blocking
                 .pop_front()
                 .or_else(|| self.prefetch.pop_front())
                 .or_else(|| self.open_ahead());
@@ -388,7 +388,7 @@ impl Merge {
                 };
                 leaf.rows = rows.into_iter();
                 if leaf.cursor.is_some() {
-                    self.wanted.push_back(at);
+                    self.blocking.push_back(at);
                 }
             }
             out.extend(leaf.rows.by_ref().take(most - out.len()));

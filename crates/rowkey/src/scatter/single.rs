@@ -11,7 +11,7 @@ use super::cursor::{Cursor, CursorChunk, ScatterContext};
 use crate::plan::KeyRange;
 
 /// State of the range.
-#[expect(clippy::large_enum_variant, reason = "it stands in a box as a whole")]
+#[expect(clippy::large_enum_variant, reason = "the whole value is boxed")]
 pub(super) enum Single {
     /// No rows are requested.
     Idle(Cursor),
@@ -23,8 +23,8 @@ pub(super) enum Single {
 
 impl Single {
     pub(super) fn new(shared: Arc<ScatterContext>, range: KeyRange, limit: usize) -> Self {
-        let wanted = (!shared.has_residual).then_some(limit);
-        Self::Idle(Cursor::new(shared, range, wanted, Some(limit)))
+        let remaining = (!shared.has_residual).then_some(limit);
+        Self::Idle(Cursor::new(shared, range, remaining, Some(limit)))
     }
 
     /// Returns the next rows, at most `most`; empty at the end.

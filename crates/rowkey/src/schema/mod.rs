@@ -115,10 +115,10 @@ mod tests {
                 "leave it out",
             ),
         ];
-        for (segments, wanted) in refused {
+        for (segments, expected) in refused {
             let said =
                 KeySchema::new(Profile::Bin, sensor_fields(), segments).unwrap_err().to_string();
-            assert!(said.contains(wanted), "wanted {wanted:?}: {said}");
+            assert!(said.contains(expected), "wanted {expected:?}: {said}");
         }
     }
 }

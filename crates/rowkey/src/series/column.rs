@@ -7,7 +7,7 @@ use halite_types::cell::{CellParts, CellType, compare_cells};
 use halite_types::{Bytes, CellRef, Cells, CellsBuilder, FamilyDescriptor, KeepDeletedCells};
 
 use super::{MAX_POINTS, Point, SeriesError, merge, pack, unpack};
-use crate::codec::big_endian;
+use crate::codec::slot::big_endian;
 use crate::language::{Column, ColumnType};
 use crate::schema::{FieldId, KeySchema, SegmentKind};
 use crate::value::FieldType;
@@ -54,13 +54,14 @@ impl SeriesColumn {
             }
             _ => None,
         });
-        let wanted = offset_of.as_ref().and_then(|name| key.field_id(name));
+        let offset_field = offset_of.as_ref().and_then(|name| key.field_id(name));
         let mut buckets =
-            buckets.filter(|(field, ..)| wanted.is_none_or(|wanted| wanted == *field));
+            buckets.filter(|(field, ..)| offset_field.is_none_or(|offset| offset == *field));
         let Some((field, width, is_descending)) = buckets.next() else {
-            let what = offset_of.as_deref().unwrap_or("a time");
+            let bucketed = offset_of.as_deref().unwrap_or("a time");
             return Err(format!(
-                "a SERIES needs rows that are buckets of {what}; put BUCKET({}, '1h') into the key",
+                "a SERIES needs rows that are buckets of {bucketed}; put BUCKET({}, '1h') into the \
+                 key",
                 offset_of.as_deref().unwrap_or("ts")
             ));
         };
@@ -147,7 +148,7 @@ impl SeriesColumn {
         let of = self.of;
         match of {
             FieldType::F64 => return Ok(value.to_be_bytes().to_vec()),
-            #[expect(clippy::cast_possible_truncation, reason = "it is looked at right after")]
+            #[expect(clippy::cast_possible_truncation, reason = "checked on the next line")]
             FieldType::F32 => {
                 let narrow = value as f32;
                 let is_same = f64::from(narrow).to_bits() == value.to_bits() || value.is_nan();
@@ -295,7 +296,7 @@ fn whole_number(bytes: &[u8], of: FieldType) -> Option<f64> {
     let filling = if least < 0 && bytes[0] & 0x80 != 0 { 0xff } else { 0 };
     let mut wide = [filling; 16];
     wide[16 - bytes.len()..].copy_from_slice(bytes);
-    #[expect(clippy::cast_precision_loss, reason = "what is lost is looked at where it matters")]
+    #[expect(clippy::cast_precision_loss, reason = "callers check for the loss where it matters")]
     Some(i128::from_be_bytes(wide) as f64)
 }
 

@@ -147,11 +147,11 @@ impl fmt::Display for SplitNote {
                 out,
                 "keys are taken to begin with {model}; a sample of keys, or SPLIT AT, says better"
             ),
-            Self::FewerRegions { requested: asked, created: made } => {
+            Self::FewerRegions { requested, created } => {
                 write!(
                     out,
-                    "the sample has too few different keys for {asked} regions: {made} were made; \
-                     take a larger sample, or fewer regions"
+                    "the sample has too few different keys for {requested} regions: {created} were \
+                     made; take a larger sample, or fewer regions"
                 )
             }
         }

@@ -120,17 +120,17 @@ impl Rolling {
         let now = now_ms.saturating_mul(self.units.0).div_euclid(self.units.1);
         let first = now.div_euclid(self.width) * self.width;
         let is_descending = self.schema.segments()[self.segment].order == Order::Desc;
-        let mut borders = Vec::new();
+        let mut boundaries = Vec::new();
         for at in 0..=i64::from(ahead) {
             let begin = first.saturating_add(self.width.saturating_mul(at));
             self.must_come(begin)?;
             // For descending times, the last time of a width is its first key.
             let time =
                 if is_descending { begin.saturating_add(self.width - self.step) } else { begin };
-            self.with_prefixes(&mut borders, &Value::Signed(time))?;
+            self.with_prefixes(&mut boundaries, &Value::Signed(time))?;
         }
-        borders.sort();
-        Ok(borders)
+        boundaries.sort();
+        Ok(boundaries)
     }
 
     /// Rejects times that never occur: regions split there stay empty.
@@ -149,7 +149,7 @@ impl Rolling {
     }
 
     /// Appends the first bytes of keys of a time, for each key prefix.
-    fn with_prefixes(&self, borders: &mut Vec<Bytes>, time: &Value<'_>) -> Result<()> {
+    fn with_prefixes(&self, boundaries: &mut Vec<Bytes>, time: &Value<'_>) -> Result<()> {
         let mut prefixes = vec![KeyBuf::new()];
         for at in 0..self.segment {
             let each = |prefix: &KeyBuf| -> Result<Vec<KeyBuf>> {
@@ -162,7 +162,7 @@ impl Rolling {
         }
         for mut prefix in prefixes {
             self.schema.encode_segment_with(self.segment, time, &NoResolver, &mut prefix)?;
-            borders.push(Bytes::copy_from_slice(&prefix));
+            boundaries.push(Bytes::copy_from_slice(&prefix));
         }
         Ok(())
     }
@@ -181,12 +181,12 @@ impl Rolling {
 ///
 /// # Errors
 /// `InvalidRequest` if no region contains the boundary.
-pub fn to_split<'a>(regions: &'a [RegionInfo], border: &[u8]) -> Result<Option<&'a RegionInfo>> {
-    let holder = regions.iter().find(|region| region.contains(border));
+pub fn to_split<'a>(regions: &'a [RegionInfo], boundary: &[u8]) -> Result<Option<&'a RegionInfo>> {
+    let holder = regions.iter().find(|region| region.contains(boundary));
     let holder = holder.ok_or_else(|| {
-        Error::invalid(format!("no region holds the border {}", to_string_binary(border)))
+        Error::invalid(format!("no region holds the boundary {}", to_string_binary(boundary)))
     })?;
-    Ok((holder.start[..] != *border).then_some(holder))
+    Ok((holder.start[..] != *boundary).then_some(holder))
 }
 
 /// Creates the regions of the current and the next `ahead` widths of a table that declares
@@ -201,23 +201,23 @@ pub async fn extend_rolling_splits(
     ahead: u32,
 ) -> Result<RollResult> {
     let table = cluster.table(name);
-    let mend = || {
+    let fix = || {
         Error::invalid(format!(
             "table {name} does not declare SPLIT ROLLING; CREATE TABLE .. SPLIT ROLLING '1d' does"
         ))
     };
     let rolling = Rolling::from_descriptor(&*table.descriptor().await?)
-        .ok_or_else(mend)?
+        .ok_or_else(fix)?
         .map_err(Error::invalid)?;
     let mut rolled = RollResult::default();
     let mut regions = table.regions().await?;
-    for border in rolling.boundaries(now_ms, ahead)? {
-        match to_split(&regions, &border)? {
+    for boundary in rolling.boundaries(now_ms, ahead)? {
+        match to_split(&regions, &boundary)? {
             None => rolled.existing += 1,
             Some(region) => {
-                cluster.admin().split_region(&region.encoded_name, Some(border.clone())).await?;
+                cluster.admin().split_region(&region.encoded_name, Some(boundary.clone())).await?;
                 regions = table.regions().await?;
-                rolled.created.push(border);
+                rolled.created.push(boundary);
             }
         }
     }
@@ -243,7 +243,7 @@ mod tests {
             .boundaries(NOW, ahead)
             .expect("times of this century")
             .iter()
-            .map(|border| to_hex(border))
+            .map(|boundary| to_hex(boundary))
             .collect())
     }
 
@@ -272,16 +272,16 @@ mod tests {
             ["fff8bfd8", "fff8bff0"]
         );
         let schema: Arc<KeySchema> = Arc::new("(ts TIMESTAMP DESC)".parse().unwrap());
-        let [border] =
+        let [boundary] =
             &Rolling::for_schema(&schema, 3_600_000).unwrap().boundaries(NOW, 0).unwrap()[..]
         else {
-            panic!("one border")
+            panic!("one boundary")
         };
         let key = |ts: i64| Bytes::copy_from_slice(&schema.encode(&[Value::Signed(ts)]).unwrap());
         assert!(
-            key(1_710_493_200_000) < *border
-                && *border <= key(1_710_493_199_999)
-                && *border <= key(1_710_489_600_000)
+            key(1_710_493_200_000) < *boundary
+                && *boundary <= key(1_710_493_199_999)
+                && *boundary <= key(1_710_489_600_000)
         );
     }
 
@@ -292,14 +292,14 @@ mod tests {
             ("(day DATE)", 4_000_000, false),
             ("(ts TIMESTAMP)", 1_000_000, true),
         ] {
-            let borders = Rolling::for_schema(&Arc::new(key.parse().unwrap()), days * DAY_MS)
+            let boundaries = Rolling::for_schema(&Arc::new(key.parse().unwrap()), days * DAY_MS)
                 .unwrap()
                 .boundaries(NOW, DEFAULT_WIDTHS_AHEAD);
-            let told = borders.as_ref().map_or_else(Error::to_string, |_| String::new());
+            let message = boundaries.as_ref().map_or_else(Error::to_string, |_| String::new());
             assert_eq!(
-                (borders.is_ok(), told.contains("after the year 9999")),
+                (boundaries.is_ok(), message.contains("after the year 9999")),
                 (comes, !comes),
-                "{key} {days}: {told}"
+                "{key} {days}: {message}"
             );
         }
     }

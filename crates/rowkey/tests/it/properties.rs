@@ -27,15 +27,16 @@ fn number_from(variable: &str) -> Option<u64> {
     )
 }
 
-/// Calls `check` with seeds on two threads until its results add up to `wanted`; returns their sum.
-fn for_seeds(wanted: u64, check: impl Fn(u64) -> u64 + Sync) -> u64 {
+/// Calls `check` with seeds on two threads until its results add up to `min_count`; returns their
+/// sum.
+fn for_seeds(min_count: u64, check: impl Fn(u64) -> u64 + Sync) -> u64 {
     if let Some(seed) = number_from("HALITE_TEST_SEED") {
-        return check(seed).max(wanted);
+        return check(seed).max(min_count);
     }
     let run = |first: u64| {
         let mut done = 0;
         for seed in (first..).step_by(2) {
-            if done >= wanted / 2 {
+            if done >= min_count / 2 {
                 break;
             }
             done += check(seed);
@@ -91,13 +92,13 @@ fn compare_all_pairs(seed: u64, profile: Profile) -> u64 {
         );
         for (other_key, other) in &keyed[at + 1..] {
             pairs += 1;
-            let wanted = logical(&schema, row, other);
+            let expected = logical(&schema, row, other);
             assert_eq!(
                 key.cmp(other_key),
-                wanted,
+                expected,
                 "seed {seed:#x}: order of {row:?} and {other:?} as {key:?} and {other_key:?}"
             );
-            let begins = wanted.is_ne()
+            let begins = expected.is_ne()
                 && !open
                 && (key.starts_with(other_key) || other_key.starts_with(key));
             assert!(
@@ -111,12 +112,12 @@ fn compare_all_pairs(seed: u64, profile: Profile) -> u64 {
 
 #[test]
 fn keys_sort_as_their_values() {
-    let wanted = number_from("HALITE_ROWKEY_PAIRS").unwrap_or(PAIRS);
-    let pairs = for_seeds(wanted, |seed| compare_all_pairs(seed, Profile::Bin));
-    assert!(pairs >= wanted, "{pairs} pairs");
+    let min_count = number_from("HALITE_ROWKEY_PAIRS").unwrap_or(PAIRS);
+    let pairs = for_seeds(min_count, |seed| compare_all_pairs(seed, Profile::Bin));
+    assert!(pairs >= min_count, "{pairs} pairs");
     for profile in OTHERS {
-        let pairs = for_seeds(wanted / 10, |seed| compare_all_pairs(seed, profile));
-        assert!(pairs >= wanted / 10, "{pairs} pairs");
+        let pairs = for_seeds(min_count / 10, |seed| compare_all_pairs(seed, profile));
+        assert!(pairs >= min_count / 10, "{pairs} pairs");
     }
 }
 
@@ -145,15 +146,15 @@ fn assert_round_trip(schema: &KeySchema, row: &[Value<'_>], seed: u64) -> u64 {
 
 #[test]
 fn values_round_trip_through_every_transform() {
-    for (profile, wanted) in
+    for (profile, min_count) in
         std::iter::once((Profile::Bin, 200_000)).chain(OTHERS.map(|profile| (profile, 50_000)))
     {
-        let keys = for_seeds(wanted, |seed| {
+        let keys = for_seeds(min_count, |seed| {
             let mut rng = Rng::with_seed(seed);
             let schema = any_schema(&mut rng, profile);
             (0..20).map(|_| assert_round_trip(&schema, &row(&mut rng, &schema), seed)).sum()
         });
-        assert!(keys >= wanted, "{keys} keys");
+        assert!(keys >= min_count, "{keys} keys");
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::BytesMut;
-use halite_engine::ServerName;
+use halite_types::ServerName;
 use halite_types::{Cells, Error, Result as StoreResult};
 use halite_wire::cellblock::{CellBlock, CellBlockFormat};
 use halite_wire::exception::{Exception, ExceptionKind};

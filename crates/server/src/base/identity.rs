@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use halite_engine::ServerName;
+use halite_types::ServerName;
 use halite_wire::proto as pb;
 
 use crate::config::Advertise;
@@ -22,33 +22,25 @@ pub(crate) struct Identity {
 
 impl Identity {
     pub(crate) fn region_server(&self) -> pb::ServerName {
-        self.name(self.regionserver_port)
+        pb::ServerName::from(&self.region_server_name())
     }
 
     pub(crate) fn master(&self) -> pb::ServerName {
-        self.name(self.master_port)
+        pb::ServerName::from(&self.name(self.master_port))
     }
 
-    fn name(&self, port: u16) -> pb::ServerName {
-        pb::ServerName {
-            host_name: self.host.clone(),
-            port: Some(u32::from(port)),
-            start_code: Some(self.start_code),
-        }
+    fn name(&self, port: u16) -> ServerName {
+        ServerName { host: self.host.clone(), port, start_code: self.start_code }
     }
 
     /// Returns the region server name as `hbase:meta` contains it.
     pub(crate) fn region_server_name(&self) -> ServerName {
-        ServerName {
-            host: self.host.clone(),
-            port: self.regionserver_port,
-            start_code: self.start_code,
-        }
+        self.name(self.regionserver_port)
     }
 
     /// Returns the region server name as `host,port,startcode`, HBase's text form.
     pub(crate) fn region_server_text(&self) -> String {
-        format!("{},{},{}", self.host, self.regionserver_port, self.start_code)
+        self.region_server_name().to_string()
     }
 }
 

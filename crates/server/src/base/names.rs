@@ -55,11 +55,6 @@ pub(crate) fn encoded_name(specifier: &pb::RegionSpecifier) -> Result<String, Ca
     name.map_err(|_| unknown_region(&halite_types::key::to_string_binary(&specifier.value)))
 }
 
-/// Formats a server as `host,port,startcode`, as HBase prints it.
-pub(crate) fn server_text(server: &pb::ServerName) -> String {
-    format!("{},{},{}", server.host_name, server.port(), server.start_code())
-}
-
 /// Returns the names of regions as a comma-separated list.
 pub(crate) fn encoded_names(regions: &[RegionInfo]) -> String {
     regions.iter().map(|region| &region.encoded_name[..]).collect::<Vec<_>>().join(", ")

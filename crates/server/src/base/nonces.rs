@@ -213,7 +213,7 @@ mod tests {
     fn concurrent_retry_waits_for_first_attempt() {
         let nonces = NonceManager::new(60_000);
         let NonceState::First(first) = nonces.begin(to_nonce(1, 7)) else {
-            panic!("nobody else has begun it")
+            panic!("no other call has begun it")
         };
         std::thread::scope(|scope| {
             let second = scope.spawn(|| is_first(&nonces, 1, 7));

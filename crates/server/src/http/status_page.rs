@@ -22,7 +22,7 @@ pub(super) fn text(snapshot: &MetricsSnapshot<'_>) -> String {
         ("cluster id", snapshot.cluster_id.to_owned()),
         ("store", health(&snapshot.health)),
         ("up", format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)),
-        ("figures", "/metrics for Prometheus, /jmx for dashboards made for HBase".to_owned()),
+        ("metrics", "/metrics for Prometheus, /jmx for dashboards made for HBase".to_owned()),
     ];
     // Writing to a string cannot fail.
     for (name, value) in lines {

@@ -90,11 +90,11 @@ struct Checker {
 impl Checker {
     fn refuse(&self, message: &str) -> Result<(), CallError> {
         if self.strict {
-            let mend = format!(
+            let fix = format!(
                 " Set {SWITCH} to false at conf or table descriptor if you want to bypass sanity \
                  checks"
             );
-            return Err(CallError::do_not_retry(format!("{message}{mend}")));
+            return Err(CallError::do_not_retry(format!("{message}{fix}")));
         }
         warn!("{message}");
         Ok(())
@@ -297,8 +297,8 @@ fn log_plain_storage(table: &TableDescriptor, family: &FamilyDescriptor) {
     let (compression, encoding) = (family.compression(), family.data_block_encoding());
     let has_compressor =
         Compression::from_name(&compression).is_some_and(Compression::is_supported);
-    let has_encoder = DataBlockEncoding::from_name(encoding.as_bytes())
-        .is_some_and(DataBlockEncoding::is_written);
+    let has_encoder =
+        DataBlockEncoding::from_name(&encoding).is_some_and(DataBlockEncoding::is_written);
     let attributes = [
         ("compression", compression, has_compressor),
         ("data block encoding", encoding, has_encoder),

@@ -1,13 +1,12 @@
 //! Handlers for the cluster's only server: its state, its shutdown, and lists of other servers.
 
+use halite_wire::convert::server;
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
 use pb::security_capabilities_response::Capability;
 
 use super::request_context::RequestContext;
-use super::state::decommissioned_servers::key;
 use crate::base::call::CallError;
-use crate::base::names::server_text;
 
 /// Handles `IsMasterRunning`, which clients before 3.0 send before each of their calls.
 pub(super) fn is_running(
@@ -74,16 +73,20 @@ pub(super) fn decommission(
     request_context: &RequestContext<'_>,
     request: &pb::DecommissionRegionServersRequest,
 ) -> Result<pb::DecommissionRegionServersResponse, CallError> {
-    let own = key(&request_context.peer.identity.region_server());
-    let known = request.server_name.iter().map(key).filter(|server| *server == own);
-    request_context.state.decommissioned_servers.change(|servers| servers.extend(known));
+    let own = request_context.peer.identity.region_server_name();
+    let mut is_own_listed = false;
+    for server in &request.server_name {
+        is_own_listed |= server::from_proto(server)? == own;
+    }
+    if is_own_listed {
+        request_context.state.decommissioned_servers.change(|servers| servers.insert(own));
+    }
     let has_regions = request_context
         .engine()
         .descriptors()
         .iter()
         .any(|table| request_context.engine().is_enabled(table.name()).unwrap_or(false));
-    if request.offload && has_regions && request.server_name.iter().any(|server| key(server) == own)
-    {
+    if request.offload && has_regions && is_own_listed {
         return Err(CallError::do_not_retry(
             "Unable to determine a plan to move the regions of the only server; decommission it \
              without offload",
@@ -97,10 +100,8 @@ pub(super) fn recommission(
     request_context: &RequestContext<'_>,
     request: &pb::RecommissionRegionServerRequest,
 ) -> Result<pb::RecommissionRegionServerResponse, CallError> {
-    request_context
-        .state
-        .decommissioned_servers
-        .change(|servers| servers.remove(&key(&request.server_name)));
+    let server = server::from_proto(&request.server_name)?;
+    request_context.state.decommissioned_servers.change(|servers| servers.remove(&server));
     Ok(pb::RecommissionRegionServerResponse {})
 }
 
@@ -158,16 +159,12 @@ pub(super) fn check_destination(
     request_context: &RequestContext<'_>,
     destination: Option<&pb::ServerName>,
 ) -> Result<(), CallError> {
-    let own = request_context.peer.identity.region_server();
-    match destination {
-        Some(server) if key(server) != key(&own) => {
-            let text = format!(
-                "there is no server {}; all regions are on {}",
-                server_text(server),
-                server_text(&own)
-            );
-            Err(CallError::do_not_retry(text))
-        }
-        _ => Ok(()),
+    let Some(destination) = destination else { return Ok(()) };
+    let (destination, own) =
+        (server::from_proto(destination)?, request_context.peer.identity.region_server_name());
+    if destination == own {
+        return Ok(());
     }
+    let text = format!("there is no server {destination}; all regions are on {own}");
+    Err(CallError::do_not_retry(text))
 }

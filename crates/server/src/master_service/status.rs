@@ -107,7 +107,7 @@ fn tasks(request_context: &RequestContext<'_>) -> Vec<pb::ServerTask> {
     running
         .map(|(id, procedure)| pb::ServerTask {
             description: format!("pid={id}, {}", procedure.name),
-            status: format!("asked for by {}", procedure.owner),
+            status: format!("requested by {}", procedure.owner),
             state: pb::server_task::State::Running.into(),
             start_time: Some(procedure.submitted_ms),
             completion_time: None,

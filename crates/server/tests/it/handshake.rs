@@ -111,7 +111,7 @@ fn invalid_preamble_is_answered_and_connection_closed() {
             (response.call_id, exception.kind(), exception.is_do_not_retry()),
             (CONNECTION_CALL_ID, Some(kind), true)
         );
-        assert!(client.response().is_none(), "closed behind it");
+        assert!(client.response().is_none(), "closed after it");
     }
 }
 

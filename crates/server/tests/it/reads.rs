@@ -46,7 +46,7 @@ fn missing_row_returns_empty_result() {
     let nothing = pb::Result { associated_cell_count: Some(0), ..Default::default() };
     for kind in [Kind::Java, Kind::Go, Kind::Plain, Kind::Compressed] {
         let mut client = Client::connect(server.regionserver_port(), kind);
-        let told = client.call::<service::ClientGet>(&get(&server, "nobody")).unwrap();
+        let told = client.call::<service::ClientGet>(&get(&server, "missing")).unwrap();
         assert_eq!(told.message.result.as_ref(), Some(&nothing), "{kind:?}");
         assert_eq!(told.cells.map(|cells| cells.len()), (kind == Kind::Compressed).then_some(0));
     }

@@ -239,14 +239,14 @@ impl Arguments<'_, '_> {
         self.reader.wrong(at, &format!("{what}; the form is {}{}", self.name, self.form))
     }
 
-    fn next(&mut self, quoted: bool, wanted: &str) -> Result<Argument> {
+    fn next(&mut self, quoted: bool, expected: &str) -> Result<Argument> {
         match self.list.next() {
             Some(argument) if argument.quoted == quoted => Ok(argument),
             Some(argument) => {
                 let how = if quoted { "in single quotes" } else { "without quotes" };
-                Err(self.wrong(argument.offset, &format!("expected {wanted}, {how}")))
+                Err(self.wrong(argument.offset, &format!("expected {expected}, {how}")))
             }
-            None => Err(self.wrong(self.start, &format!("{wanted} is missing"))),
+            None => Err(self.wrong(self.start, &format!("{expected} is missing"))),
         }
     }
 
@@ -421,8 +421,9 @@ impl Arguments<'_, '_> {
 fn suggestion(name: &str) -> String {
     let lower = name.to_ascii_lowercase();
     let likely = FORMS.iter().map(|(known, _)| known).filter_map(|known| {
-        let wanted = known.to_ascii_lowercase();
-        let distance = distance(&lower, &wanted).min(distance(&format!("{lower}filter"), &wanted));
+        let known_lower = known.to_ascii_lowercase();
+        let distance =
+            distance(&lower, &known_lower).min(distance(&format!("{lower}filter"), &known_lower));
         (distance <= 2).then_some((distance, known))
     });
     match likely.min() {

@@ -117,7 +117,7 @@ impl fmt::Display for Filter {
                 keys.iter().flat_map(|fuzzy| [Quoted(&fuzzy.key), Quoted(&fuzzy.mask)]),
             ),
             Self::MultiRowRange(ranges) => call(f, "MultiRowRangeFilter", ranges.iter().map(Range)),
-            Self::RandomRow(chance) => write!(f, "RandomRowFilter({chance})"),
+            Self::RandomRow(share) => write!(f, "RandomRowFilter({share})"),
             Self::FilterAll => f.write_str("FilterAllFilter()"),
             Self::WhileMatch(inner) => write!(f, "WHILE {}", Operand(inner)),
             Self::Skip(inner) => write!(f, "SKIP {}", Operand(inner)),

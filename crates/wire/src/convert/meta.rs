@@ -11,12 +11,11 @@
 use bytes::Bytes;
 use halite_types::cell::MAX_ROW_BYTES;
 use halite_types::key::to_string_binary;
-use halite_types::{Error, RegionInfo, Result, Row, RowRange, Scan, TableName};
+use halite_types::{Error, RegionInfo, Result, Row, RowRange, Scan, ServerName, TableName};
 use prost::Message;
 use std::ops::Bound;
 
 use super::region;
-use super::server::ServerName;
 use crate::proto as pb;
 use pb::table_state::State;
 

@@ -7,7 +7,7 @@
 //! | [`condition`] | `CheckAndMutate` | `Condition` |
 //! | [`filter`], [`comparator`] | `Filter`, `Comparator` | messages named after HBase's classes |
 //! | [`result`] | `Row` | `Result`, `ScanResponse` |
-//! | [`region`], [`server`] | `RegionInfo`, [`server::ServerName`] | `RegionInfo`, `RegionSpecifier`, `ServerName` |
+//! | [`region`], [`server`] | `RegionInfo`, `ServerName` | `RegionInfo`, `RegionSpecifier`, `ServerName` |
 //! | [`schema`] | `TableDescriptor`, `TableName`, namespaces | `TableSchema`, `TableName`, `NamespaceDescriptor` |
 //! | [`meta`] | region locations | rows of `hbase:meta` |
 //! | [`snapshot`] | `SnapshotDescriptor` | `SnapshotDescription` |

@@ -120,25 +120,28 @@ impl<'a> Scanner<'a> {
         inner.contains(&"test") && !inner.contains(&"not") && !inner.contains(&"any")
     }
 
-    /// Skips an item: to the end of its first block, or to its semicolon.
+    /// Skips an item: to the end of its first block, or to its semicolon outside all brackets.
     fn skip_test_item(&mut self) {
         while !["]", ""].contains(&self.text(0)) {
             self.next += 1;
         }
+        self.next += 1;
         let mut depth = 0_usize;
         while let Some(token) = self.peek(0) {
-            if token.text == "mod" && depth == 0 {
-                let name = self.text(1).to_string();
-                self.file.test_modules.push(join(&self.scope, &name));
-            }
-            self.next += 1;
             match token.text {
-                "{" => depth += 1,
-                "}" => depth = depth.saturating_sub(1),
+                "mod" if depth == 0 => {
+                    let name = self.text(1).to_string();
+                    self.file.test_modules.push(join(&self.scope, &name));
+                }
+                "{" | "(" | "[" => depth += 1,
+                // The end of the block around the item, which is a field or a statement.
+                "}" | ")" | "]" if depth == 0 => return,
+                "}" | ")" | "]" => depth -= 1,
                 _ => {}
             }
+            self.next += 1;
             if depth == 0 && ["}", ";"].contains(&token.text) {
-                break;
+                return;
             }
         }
     }
@@ -315,5 +318,16 @@ mod tests {
         let file = scan("a/b.rs", "a::b", text);
         assert_eq!(file.test_modules, ["a::b::tests", "a::b::more"]);
         assert!(file.imports.is_empty());
+    }
+
+    #[test]
+    fn test_items_end_outside_brackets() {
+        let text =
+            "#[cfg(test)]\nfn f(a: [u8; 2]) -> [u8; 2] { crate::x::run(a) }\nuse crate::c::D;";
+        assert_eq!(imports(text), ["c::D"]);
+        let text = "#[cfg(test)]\nconst A: [X; 2] = [crate::x::Y; 2];\nuse crate::c::D;";
+        assert_eq!(imports(text), ["c::D"]);
+        let text = "mod c { struct A { #[cfg(test)] b: crate::x::Y } }\nuse super::D;";
+        assert_eq!(imports(text), ["a::D"]);
     }
 }

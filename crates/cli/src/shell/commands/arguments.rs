@@ -61,13 +61,13 @@ impl Arguments {
     }
 
     /// Returns a name, which must be a string.
-    pub(crate) fn name(&self, at: usize, what: &str) -> EvalResult<String> {
+    pub(crate) fn name(&self, at: usize, role: &str) -> EvalResult<String> {
         match self.values.get(at) {
             Some(value) => value.as_name().ok_or_else(|| {
-                Interrupt::Problem(format!("the {what} is {}; give a string", value.kind()))
+                Interrupt::Problem(format!("the {role} is {}; give a string", value.kind()))
             }),
             None => {
-                Err(Interrupt::Problem(format!("the {what} is missing: {}", self.command.synopsis)))
+                Err(Interrupt::Problem(format!("the {role} is missing: {}", self.command.synopsis)))
             }
         }
     }

@@ -75,9 +75,9 @@ impl Options {
         names.iter().for_each(|name| drop(self.take(name)));
     }
 
-    fn wrong(&self, name: &str, value: &Value, wanted: &str) -> Interrupt {
+    fn wrong(&self, name: &str, value: &Value, expected: &str) -> Interrupt {
         Interrupt::Problem(format!(
-            "{}: {name} is {}; give {wanted}",
+            "{}: {name} is {}; give {expected}",
             self.command,
             value.inspect()
         ))

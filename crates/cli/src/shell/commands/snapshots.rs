@@ -173,10 +173,10 @@ fn options_given(arguments: &Arguments) -> Value {
 /// Returns the selected snapshots by name.
 fn find(
     session: &Session<'_>,
-    wanted: impl Fn(&SnapshotDescriptor) -> bool,
+    is_selected: impl Fn(&SnapshotDescriptor) -> bool,
 ) -> EvalResult<Vec<SnapshotDescriptor>> {
     let mut found = session.cluster().list_snapshots()?;
-    found.retain(wanted);
+    found.retain(is_selected);
     Ok(found)
 }
 
@@ -189,8 +189,11 @@ fn print_snapshots(session: &mut Session<'_>, snapshots: &[SnapshotDescriptor]) 
     Ok(())
 }
 
-fn list(session: &mut Session<'_>, wanted: impl Fn(&SnapshotDescriptor) -> bool) -> EvalResult {
-    let found = find(session, wanted)?;
+fn list(
+    session: &mut Session<'_>,
+    is_selected: impl Fn(&SnapshotDescriptor) -> bool,
+) -> EvalResult {
+    let found = find(session, is_selected)?;
     print_snapshots(session, &found)?;
     session.footer(found.len() as u64)?;
     Ok(Value::Array(found.into_iter().map(|snapshot| Value::text(snapshot.name)).collect()))

@@ -157,9 +157,9 @@ fn drop_table(session: &mut Session<'_>, table: &TableName) -> EvalResult<()> {
     session.cluster().drop_table(table).with_hint(session, table)
 }
 
-fn print_state(session: &mut Session<'_>, arguments: &Arguments, wanted: bool) -> EvalResult {
+fn print_state(session: &mut Session<'_>, arguments: &Arguments, expected: bool) -> EvalResult {
     let table = arguments.table()?;
-    let answer = is_enabled(session, &table)? == wanted;
+    let answer = is_enabled(session, &table)? == expected;
     session.row(&answer.to_string())?;
     Ok(Value::Bool(answer))
 }

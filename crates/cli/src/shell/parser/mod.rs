@@ -121,13 +121,13 @@ impl Parser {
         }
     }
 
-    fn unexpected_instead_of(&self, wanted: &str) -> SyntaxProblem {
+    fn unexpected_instead_of(&self, expected: &str) -> SyntaxProblem {
         let token = self.peek();
         match &token.kind {
             TokenKind::End => SyntaxProblem::INCOMPLETE,
             kind => SyntaxProblem::wrong(
                 token.offset,
-                format!("{} stands where {wanted} is expected", describe(kind)),
+                format!("found {}, expected {expected}", describe(kind)),
             ),
         }
     }

@@ -52,9 +52,9 @@ impl DataBlockEncoding {
         }
     }
 
-    /// Returns the encoding with an HBase name such as `FAST_DIFF`.
-    pub fn from_name(name: &[u8]) -> Option<Self> {
-        Self::ALL.into_iter().find(|encoding| encoding.name().as_bytes() == name)
+    /// Returns the encoding with an HBase name such as `FAST_DIFF`, ignoring case.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|encoding| encoding.name().eq_ignore_ascii_case(name.trim()))
     }
 
     /// Returns the eight bytes that a data block with it starts with.

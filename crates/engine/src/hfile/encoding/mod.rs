@@ -40,9 +40,7 @@ impl DataBlockEncoding {
     /// Returns the encoding of the files of a family with this attribute `DATA_BLOCK_ENCODING`:
     /// `None` for an encoding that cannot be written.
     pub(crate) fn for_family(name: &str) -> Self {
-        Self::from_name(name.as_bytes())
-            .filter(|encoding| encoding.is_written())
-            .unwrap_or_default()
+        Self::from_name(name).filter(|encoding| encoding.is_written()).unwrap_or_default()
     }
 
     /// Returns an encoder for the data blocks of a new file.
@@ -107,7 +105,9 @@ mod tests {
     #[test]
     fn unsupported_encodings_become_none_or_are_rejected() {
         for encoding in DataBlockEncoding::ALL {
-            assert_eq!(DataBlockEncoding::from_name(encoding.name().as_bytes()), Some(encoding));
+            let lower_name = encoding.name().to_ascii_lowercase();
+            assert_eq!(DataBlockEncoding::from_name(encoding.name()), Some(encoding));
+            assert_eq!(DataBlockEncoding::from_name(&lower_name), Some(encoding));
             let written = if encoding.is_written() { encoding } else { DataBlockEncoding::None };
             assert_eq!(DataBlockEncoding::for_family(encoding.name()), written);
             let Err(error) = encoding.encoder().map(drop) else { continue };

@@ -342,7 +342,7 @@ fn invalid_filters_are_rejected_with_fix() {
             .map(|error| (error.kind(), error.to_string()))
             .unwrap()
     };
-    for (question, mend) in [
+    for (question, fix) in [
         ("(value = (regex \\x28?=a\\x29))", "unbounded time"),
         ("(value = (regex \\x28a\\x29\\x5C1))", "back-references"),
         ("(value = (regex a++))", "possessive"),
@@ -364,7 +364,7 @@ fn invalid_filters_are_rejected_with_fix() {
         let question = question.replace("(a{1000})", "\\x28a{1000}\\x29");
         let (kind, text) = refusal(&question);
         assert_eq!(kind, halite_types::ErrorKind::InvalidRequest);
-        assert!(text.starts_with("filter: ") && text.contains(mend), "{question}: {text}");
+        assert!(text.starts_with("filter: ") && text.contains(fix), "{question}: {text}");
     }
     let deep = (0..200).fold(halite_types::Filter::FirstKeyOnly, |inner, _| {
         halite_types::Filter::All(vec![inner])

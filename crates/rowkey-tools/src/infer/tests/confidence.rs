@@ -580,9 +580,9 @@ fn confident_inference_is_never_wrong() {
         "{sure_and_right} of {} shapes are right and sure\n{report}",
         SHAPES.len()
     );
-    let wanted = std::fs::read_to_string(&path).unwrap_or_default();
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
-        report == wanted || other > 0,
+        report == expected || other > 0,
         "the confidences are other ones than in {}:\n{report}",
         path.display()
     );

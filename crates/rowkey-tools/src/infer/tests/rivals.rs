@@ -434,7 +434,8 @@ fn check_rival(
         && (percent.round() < f64::from(rival.sure)
             || rival.called.iter().any(|name| !names.contains(name)));
     let mut wrong = Vec::new();
-    let mut says = |is_so: bool, what: &str| wrong.extend(is_so.then(|| format!("{what}: {line}")));
+    let mut says =
+        |is_so: bool, claim: &str| wrong.extend(is_so.then(|| format!("{claim}: {line}")));
     says(is_sure && is_foreign, "a wrong name");
     says(is_sure && rows <= FEW, "sure of few keys");
     says(is_shy, "not found");

@@ -7,16 +7,16 @@ use md5::Digest as _;
 use super::generate::{T0, calendar, java, md5_hex, one, reversed, rows, some_time, text_rows};
 use crate::infer::{InferOptions, Inferred, infer};
 
-/// Verifies that the schema `wanted` is inferred without a counter-example, and that its statement
-/// parses to the same schema.
-fn recovered(keys: &[Bytes], wanted: &str) -> Inferred {
-    with_times(keys, &[], wanted)
+/// Verifies that the schema `expected` is inferred without a counter-example, and that its
+/// statement parses to the same schema.
+fn recovered(keys: &[Bytes], expected: &str) -> Inferred {
+    with_times(keys, &[], expected)
 }
 
-fn with_times(keys: &[Bytes], times: &[i64], wanted: &str) -> Inferred {
+fn with_times(keys: &[Bytes], times: &[i64], expected: &str) -> Inferred {
     let inference = infer(keys, times, &InferOptions::default());
     let best = inference.candidates[0].clone();
-    let told = |inferred: &Inferred| {
+    let describe = |inferred: &Inferred| {
         let evidence: Vec<_> = inferred
             .evidence
             .iter()
@@ -30,8 +30,8 @@ fn with_times(keys: &[Bytes], times: &[i64], wanted: &str) -> Inferred {
             evidence.join("\n")
         )
     };
-    let all: Vec<_> = inference.candidates.iter().map(told).collect();
-    assert_eq!(best.schema.to_text(), format!("ROW KEY {wanted}"), "{}", all.join("\n"));
+    let all: Vec<_> = inference.candidates.iter().map(describe).collect();
+    assert_eq!(best.schema.to_text(), format!("ROW KEY {expected}"), "{}", all.join("\n"));
     assert_eq!(
         (best.explained, best.counter_examples.len()),
         (keys.len(), 0),
@@ -44,9 +44,9 @@ fn with_times(keys: &[Bytes], times: &[i64], wanted: &str) -> Inferred {
 }
 
 /// Verifies the evidence of a segment.
-fn assert_evidence(inferred: &Inferred, segment: usize, wanted: &str) {
+fn assert_evidence(inferred: &Inferred, segment: usize, expected: &str) {
     let said = &inferred.evidence[segment].text;
-    assert!(said.contains(wanted), "wanted {wanted:?}: {said}");
+    assert!(said.contains(expected), "wanted {expected:?}: {said}");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn k08_ascending_order_ids_are_recovered() {
     let times: Vec<i64> = (0..1000).map(|at| T0.cast_signed() + at * 1000).collect();
     let inference = infer(&keys, &times, &InferOptions::default());
     assert!(inference.findings.iter().any(|finding| finding.rule.id == "K-MONO"));
-    assert_evidence(&inference.candidates[0], 1, "which rise as time goes on");
+    assert_evidence(&inference.candidates[0], 1, "which rise with time");
 }
 
 #[test]

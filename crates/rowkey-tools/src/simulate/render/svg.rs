@@ -145,11 +145,13 @@ fn axes(out: &mut String, simulation: &Simulation, y: f64, cell_height: f64) {
     // Print as many first keys of rows as are readable.
     let every = (heat.rows().max(1)).div_ceil(16);
     for row in (0..heat.rows()).step_by(every) {
-        let border = (row * heat.regions_per_row)
+        let boundary = (row * heat.regions_per_row)
             .checked_sub(1)
-            .and_then(|border| simulation.boundaries.get(border));
-        let said = border
-            .map_or_else(|| "(first)".to_owned(), |border| label(border, &simulation.boundaries));
+            .and_then(|boundary| simulation.boundaries.get(boundary));
+        let said = boundary.map_or_else(
+            || "(first)".to_owned(),
+            |boundary| label(boundary, &simulation.boundaries),
+        );
         let at = bottom - (row as f64 + 0.5) * cell_height + 3.5;
         let _ = writeln!(
             out,
@@ -264,18 +266,18 @@ fn rgb((red, green, blue): (u8, u8, u8)) -> String {
 }
 
 /// Returns a first key cut to the available width; for long ones the common prefix is omitted.
-fn label(border: &[u8], all: &[Bytes]) -> String {
-    let whole = to_string_binary(border);
+fn label(boundary: &[u8], all: &[Bytes]) -> String {
+    let whole = to_string_binary(boundary);
     if whole.chars().count() <= LABEL_CHARS {
         return whole;
     }
     let (first, last) =
         (all.first().map_or(&[][..], |key| key), all.last().map_or(&[][..], |key| key));
-    let common = first.iter().zip(last).take_while(|(a, b)| a == b).count().min(border.len());
+    let common = first.iter().zip(last).take_while(|(a, b)| a == b).count().min(boundary.len());
     if common == 0 {
         shortened(&whole, LABEL_CHARS)
     } else {
-        shortened(&format!("..{}", to_string_binary(&border[common..])), LABEL_CHARS)
+        shortened(&format!("..{}", to_string_binary(&boundary[common..])), LABEL_CHARS)
     }
 }
 

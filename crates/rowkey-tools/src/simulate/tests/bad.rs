@@ -56,9 +56,9 @@ fn bad_field_specification_error_lists_alternatives() {
         ("zipf", "one(zipf) is the word itself"),
         ("cycle", "one(cycle) is the word itself"),
     ];
-    for (text, wanted) in bad {
+    for (text, expected) in bad {
         let said = FieldSpec::parse(text).expect_err(text);
-        assert!(said.contains(wanted), "{text}: {said}");
+        assert!(said.contains(expected), "{text}: {said}");
     }
 }
 
@@ -117,9 +117,9 @@ fn bad_trace_error_names_the_line() {
         ("5\tW\tid=1 ts=2 id=3\n", "field id is given twice"),
         ("5\tW\tuser_1\n", "a whole key is written as KEY, a tab, and the key"),
     ];
-    for (text, wanted) in bad {
+    for (text, expected) in bad {
         let said = read(text).expect_err(text).to_string();
-        assert!(said.contains(wanted), "{text:?}: {said}");
+        assert!(said.contains(expected), "{text:?}: {said}");
     }
     let mixed = read("9\tW\tid=1 ts=2\n7\tR\tid=3 ts=4\n\n").unwrap();
     assert_eq!(

@@ -11,8 +11,8 @@ use crate::simulate::{
 /// 2024-03-15T00:00:00Z.
 const T0: i64 = 1_710_460_800_000;
 
-fn at(borders: impl IntoIterator<Item = String>) -> RegionLayout {
-    RegionLayout::Boundaries(borders.into_iter().map(Bytes::from).collect())
+fn at(boundaries: impl IntoIterator<Item = String>) -> RegionLayout {
+    RegionLayout::Boundaries(boundaries.into_iter().map(Bytes::from).collect())
 }
 
 fn digits() -> RegionLayout {
@@ -51,7 +51,7 @@ fn run(key: &str, regions: RegionLayout, fields: &[(&str, &str)], rate: f64) -> 
 /// Verifies the total skew and the mean skew of windows, with a tolerance in percent.
 #[track_caller]
 fn skews(simulation: &Simulation, whole: f64, window: f64, percent: f64) {
-    let near = |found: f64, wanted: f64| (found - wanted).abs() <= wanted * percent / 100.0;
+    let near = |found: f64, expected: f64| (found - expected).abs() <= expected * percent / 100.0;
     let found = (simulation.writes.max_over_mean, simulation.writes.window_mean);
     assert!(
         near(found.0, whole) && near(found.1, window),
@@ -199,12 +199,12 @@ fn hash_of_eight_values_has_eight_prefixes() {
 
 #[test]
 fn modulo_salt_of_whole_seconds_is_constant() {
-    let borders = || at((1..100).map(|bucket| format!("{bucket:02}")));
+    let boundaries = || at((1..100).map(|bucket| format!("{bucket:02}")));
     let key = "{salt(100 by ts using modulo):2}{ts TIMESTAMP:13}";
-    let aligned = run(key, borders(), &[("ts", "now(step=1s)")], 1.0);
+    let aligned = run(key, boundaries(), &[("ts", "now(step=1s)")], 1.0);
     skews(&aligned, 100.0, 100.0, 0.1);
     assert_eq!((aligned.writes.empty_regions, aligned.spreads[0].of), (99, 100));
-    let jittered = run(key, borders(), &[("ts", "now(step=1s, jitter=1s)")], 1.0);
+    let jittered = run(key, boundaries(), &[("ts", "now(step=1s, jitter=1s)")], 1.0);
     skews(&jittered, 1.07, 1.61, 5.0);
 }
 
@@ -259,11 +259,11 @@ fn signed_java_remainder_sends_half_to_first_region() {
     let traffic = crate::simulate::Traffic::from_trace(&trace, &["id"]).unwrap();
     let key: halite_rowkey::KeySchema =
         "ROW KEY TEXT '{salt(1000 using java):3}{id}'".parse().unwrap();
-    let borders = (1..1000).map(|salt| Bytes::from(format!("{salt:03}"))).collect();
+    let boundaries = (1..1000).map(|salt| Bytes::from(format!("{salt:03}"))).collect();
     let design = Design {
         name: "hashCode % 1000".into(),
         key,
-        regions: RegionLayout::Boundaries(borders),
+        regions: RegionLayout::Boundaries(boundaries),
         queries: Vec::new(),
     };
     let found = simulate(&design, &traffic, &SimulateOptions::default()).unwrap();
@@ -307,11 +307,11 @@ fn unknown_salts_multiply_the_ranges_of_a_query() {
         reads: 0.25,
         seed: 1,
     };
-    let borders = (1..100).map(|salt: u8| Bytes::copy_from_slice(&[salt])).collect();
+    let boundaries = (1..100).map(|salt: u8| Bytes::copy_from_slice(&[salt])).collect();
     let design = Design {
         name: "t".into(),
         key: table.key,
-        regions: RegionLayout::Boundaries(borders),
+        regions: RegionLayout::Boundaries(boundaries),
         queries: table.queries,
     };
     let found =

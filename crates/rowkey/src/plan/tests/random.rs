@@ -66,8 +66,8 @@ fn meets(test: &Predicate, value: &Value<'_>) -> bool {
         _ => a.compare(b),
     };
     match test {
-        Predicate::Equals(wanted) => compare(value, wanted).is_eq(),
-        Predicate::In(wanted) => wanted.iter().any(|wanted| compare(value, wanted).is_eq()),
+        Predicate::Equals(expected) => compare(value, expected).is_eq(),
+        Predicate::In(expected) => expected.iter().any(|expected| compare(value, expected).is_eq()),
         Predicate::IsNull => value.is_null(),
         Predicate::NotNull => !value.is_null(),
         Predicate::Prefix(prefix) => match value {
@@ -92,7 +92,7 @@ fn meets(test: &Predicate, value: &Value<'_>) -> bool {
 }
 
 /// Returns `true` if the query selects a row. Of a bucket, any of its values may be the one.
-fn wanted(case: &Case, row: &[Value<'static>]) -> bool {
+fn selects(case: &Case, row: &[Value<'static>]) -> bool {
     row.iter().enumerate().all(|(field, value)| {
         let tests = || {
             case.query
@@ -211,12 +211,12 @@ fn check(case: &Case, chance: &mut SeededRng, seen: &mut CaseStats) {
         .iter()
         .any(|segment| matches!(segment.kind, SegmentKind::Trunc { .. }));
     for (key, values) in &case.rows {
-        let is_wanted = values.iter().any(|row| wanted(case, row));
+        let is_selected = values.iter().any(|row| selects(case, row));
         let is_found = found_keys.contains_key(key);
         // The part that is truncated cannot be queried: more rows may be found.
         assert!(
-            is_found == is_wanted || has_trunc && is_found,
-            "{values:?} is found: {is_found}, wanted: {is_wanted}"
+            is_found == is_selected || has_trunc && is_found,
+            "{values:?} is found: {is_found}, wanted: {is_selected}"
         );
     }
     for pair in found.windows(2) {
@@ -272,14 +272,14 @@ fn ranges_and_residual_match_a_filtered_full_scan() {
         seen.add(&of_case);
     }
     // A generator of only trivial cases would prove nothing.
-    for (what, count) in [
+    for (kind, count) in [
         ("rows", seen.rows),
         ("branches", seen.branches),
         ("residuals", seen.residual),
         ("skips", seen.skips),
         ("points", seen.points),
     ] {
-        assert!(count > cases / 100, "only {count} {what} in {cases} cases");
+        assert!(count > cases / 100, "only {count} {kind} in {cases} cases");
     }
 }
 

@@ -256,9 +256,9 @@ fn e02_last_day_range_starts_at_newest_point() {
     };
     let (start, end) = only(&plan(&schema, KeyQuery::all().equals(0, "s1").with(1, last_day)));
     assert_eq!(start, key(&[b"s1\0\x01", &9_223_370_326_393_975_807_i64.to_be_bytes()]));
-    let wanted = key(&[b"s1\0\x01", &9_223_370_326_480_375_808_i64.to_be_bytes()]);
+    let expected = key(&[b"s1\0\x01", &9_223_370_326_480_375_808_i64.to_be_bytes()]);
     assert!(
-        wanted.starts_with(&end) && wanted[end.len()..].iter().all(|&byte| byte == 0),
+        expected.starts_with(&end) && expected[end.len()..].iter().all(|&byte| byte == 0),
         "{}",
         to_string_binary(&end)
     );

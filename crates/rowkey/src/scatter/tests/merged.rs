@@ -81,13 +81,13 @@ fn random_plans_return_ordered_rows_across_pages() {
             Some([first, second].concat())
         };
         let in_plan = case.rows.keys().filter_map(|key| Some((merge_key(key)?, key.clone())));
-        let mut wanted: Vec<_> =
+        let mut expected: Vec<_> =
             in_plan.filter(|(_, key)| plan.admits(&plan.decode(key).expect("a key"))).collect();
-        wanted.sort();
+        expected.sort();
         if query.reverse {
-            wanted.reverse();
+            expected.reverse();
         }
-        let wanted: Vec<_> = wanted.into_iter().map(|(_, key)| Bytes::from(key)).collect();
+        let expected: Vec<_> = expected.into_iter().map(|(_, key)| Bytes::from(key)).collect();
         let mut chance = SeededRng::new(seed);
         let mut table = Fake::new(case.rows.keys().cloned());
         table.batch = 1 + chance.below(9);
@@ -98,10 +98,10 @@ fn random_plans_return_ordered_rows_across_pages() {
             Scatter::new(Arc::new(table.clone()), plan, Scan::all(), &options, after)
                 .expect("a scatter")
         };
-        assert_eq!(keys_of(&all(&mut open(&query, None))), wanted, "seed {seed}: {plan:?}");
+        assert_eq!(keys_of(&all(&mut open(&query, None))), expected, "seed {seed}: {plan:?}");
         let mut unordered = keys_of(&all(&mut open(&query.clone().ordered(false), None)));
         unordered.sort();
-        let mut sorted = wanted.clone();
+        let mut sorted = expected.clone();
         sorted.sort();
         assert_eq!(unordered, sorted, "seed {seed}, without order: {plan:?}");
         let page = query.clone().limit(1 + chance.below(4));
@@ -114,7 +114,7 @@ fn random_plans_return_ordered_rows_across_pages() {
                 Some(PageToken::from_bytes(&scatter.token_of(last).to_bytes()).expect("a token"));
             paged.extend(keys_of(&rows));
         }
-        assert_eq!(paged, wanted, "seed {seed}, in pages: {plan:?}");
+        assert_eq!(paged, expected, "seed {seed}, in pages: {plan:?}");
     }
 }
 
@@ -148,7 +148,7 @@ fn k22_thousand_salts_return_rows_in_unsalted_order() {
     let limits = table.counts.limits.lock().expect("a list");
     assert!(
         limits.iter().all(|limit| limit.is_some_and(|limit| limit <= 10)),
-        "a branch was asked for more than the limit"
+        "a branch must not request more than the limit"
     );
 }
 
@@ -161,10 +161,10 @@ fn page_token_resumes_after_salt_count_change() {
     let token = first.token_of(rows.last().expect("a row"));
     let rest = all(&mut scatter(&table(&after, 500), &plan(&after, &query), Some(&token)));
     rows.extend(rest);
-    let wanted: Vec<_> = (100..300)
+    let expected: Vec<_> = (100..300)
         .map(|number| Bytes::from(before.encode(&values(number)).expect("a key")).slice(1..))
         .collect();
-    assert_eq!(logical(&rows, 1), wanted);
+    assert_eq!(logical(&rows, 1), expected);
     let other = plan(&before, &query.reverse(true));
     let refused = Scatter::new(
         Arc::new(table(&before, 1)),

@@ -37,9 +37,9 @@ impl NamespaceTable {
     pub(crate) fn sync(&self, engine: &Engine) {
         if let Err(error) = self.try_sync(engine) {
             tracing::warn!(
-                "{name} does not say what namespaces there are, and will be mended at the next \
+                "{name} does not say what namespaces there are, and will be fixed at the next \
                  change or start: {error}; if it is disabled enable it, and if it has been altered \
-                 disable and drop it, since it is made anew then",
+                 disable and drop it, since it is created again then",
                 name = table_name()
             );
         }
