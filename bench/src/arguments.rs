@@ -30,13 +30,13 @@ One thread, no compression, a block cache of 512 MB per store, and otherwise eac
 Processor time (all threads of the process) and written bytes also include subsequent flushes and
 compactions.
 
-`large` is for more rows than memory holds. Its values can be compressed by half. It fills the store,
-then overwrites a third of the rows and deletes a tenth in another random order, while one thread
-gets random rows and another scans 100 rows at a time, both as fast as they can, so their number
-depends on the store. A process puts up to 200000 more rows and is killed with SIGKILL; the next one
-opens the store and verifies them. Fresh processes read with an empty page cache, then after a full
-scan. Each get and short scan is compared with the last writes. A store that cannot compress as
-asked is skipped.
+`large` is for more rows than memory holds. Its values can be compressed by half. It fills the
+store, then overwrites a third of the rows and deletes a tenth in another random order, while one
+thread gets random rows and another scans 100 rows at a time, both as fast as they can, so their
+number depends on the store. A process puts up to 200000 more rows and is killed with SIGKILL; the
+next one opens the store and verifies them. Fresh processes read with an empty page cache, then
+after a full scan. Each get and short scan is compared with the last writes. A store that cannot
+compress as asked is skipped.
 ";
 
 /// Benchmark arguments.

@@ -50,22 +50,28 @@ fn main() -> ExitCode {
 
 /// Runs the parent: every run, every workload, every engine.
 fn compare(arguments: &Arguments) -> Result<()> {
-    let mut report = Report::default();
     println!("{}", arguments.headline()?);
     if let Some(warning) = usage::busy_warning() {
         println!("{warning}");
     }
+    let mut report = Report::default();
+    let done = measure_all(arguments, &mut report);
+    // A late failure does not lose hours of measurements.
+    print!("{report}");
+    done
+}
+
+fn measure_all(arguments: &Arguments, report: &mut Report) -> Result<()> {
     for run in 0..arguments.runs {
         for &workload in &arguments.workloads {
             for turn in 0..arguments.engines.len() {
                 let engine = &arguments.engines[(turn + run) % arguments.engines.len()];
                 let folder = arguments.folder.join(format!("{engine}-{}", workload.name()));
-                measure(engine, workload, &folder, arguments, &mut report)?;
+                measure(engine, workload, &folder, arguments, report)?;
             }
         }
         eprintln!("run {} of {} is done", run + 1, arguments.runs);
     }
-    print!("{report}");
     Ok(())
 }
 
