@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use rustix::process::{Signal, getpid, kill_process};
 
-use super::Phase;
 use super::load::{print_resident, settle};
+use super::phase::Phase;
 use super::reader::Reader;
 use super::rows::Stage;
 use crate::Result;

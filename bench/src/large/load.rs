@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use super::Phase;
 use super::latencies::Latencies;
+use super::phase::Phase;
 use crate::Result;
 use crate::data::Rows;
 use crate::output::figure;

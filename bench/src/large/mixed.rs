@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
-use super::Phase;
 use super::latencies::Latencies;
 use super::load::{Work, finish};
+use super::phase::Phase;
 use super::reader::Reader;
 use super::rows::{Fate, Stage};
 use crate::Result;

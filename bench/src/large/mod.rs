@@ -6,6 +6,7 @@ mod latencies;
 mod load;
 mod mixed;
 mod page_cache;
+mod phase;
 mod progress;
 mod reader;
 mod reads;
@@ -16,9 +17,9 @@ use std::time::Instant;
 
 use crate::Result;
 use crate::arguments::Arguments;
-use crate::engine::{self, Engine};
+use crate::engine;
 use crate::output::{note, skip};
-use progress::Progress;
+use phase::Phase;
 use rows::LargeRows;
 
 /// Part of the workload. Each runs in its own process, in this order, in the same directory.
@@ -74,22 +75,6 @@ impl Part {
     }
 }
 
-/// Open store of a part, with its rows.
-struct Phase<'a> {
-    store: &'a dyn Engine,
-    rows: &'a LargeRows,
-    folder: &'a Path,
-    /// Start of the lines on the standard error output.
-    label: String,
-}
-
-impl Phase<'_> {
-    /// Starts the progress lines of `total` steps of `what`.
-    fn progress(&self, what: &str, total: u64) -> Progress {
-        Progress::new(format!("{} {what}", self.label), total)
-    }
-}
-
 /// Runs a part in a child.
 pub(crate) fn run(engine: &str, part: Part, folder: &Path, arguments: &Arguments) -> Result<()> {
     let settings = arguments.large.settings(arguments.value_bytes);
@@ -124,7 +109,7 @@ pub(crate) fn run(engine: &str, part: Part, folder: &Path, arguments: &Arguments
 mod tests {
     use super::*;
     use crate::data::Rows;
-    use crate::engine::{Durability, Settings};
+    use crate::engine::{Durability, Engine, Settings};
 
     const ROWS: u64 = 2000;
 

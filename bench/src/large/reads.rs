@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use super::Phase;
 use super::load::print_resident;
+use super::phase::Phase;
 use super::reader::{Reader, SCAN_ROWS};
 use super::rows::{Fate, Stage};
 use crate::Result;

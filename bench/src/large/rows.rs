@@ -78,7 +78,7 @@ impl LargeRows {
 
     /// Returns the rows of the fill in the order of the mixed phase, which is neither that of the
     /// fill nor that of the keys.
-    pub(crate) fn shuffled(&self) -> impl Iterator<Item = u64> + use<> {
+    pub(crate) fn shuffled(&self) -> impl Iterator<Item = u64> {
         let count = self.count;
         // Multiplying by a number without a common divisor maps the rows one to one.
         let near_golden = u64::try_from(u128::from(count) * 618 / 1000).unwrap_or(count);
