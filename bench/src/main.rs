@@ -10,17 +10,23 @@ mod arguments;
 mod data;
 mod engine;
 mod error;
+mod large;
+mod output;
 mod report;
 mod usage;
 mod workload;
 
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use arguments::{Arguments, Task};
 pub(crate) use error::Result;
-use report::Report;
+use report::{Report, Taken};
 use workload::Workload;
+
+/// Number of the signal that ends a process at once.
+const SIGKILL: i32 = rustix::process::Signal::KILL.as_raw();
 
 fn main() -> ExitCode {
     let done = arguments::read(std::env::args().skip(1)).and_then(|task| match task {
@@ -44,22 +50,28 @@ fn main() -> ExitCode {
 
 /// Runs the parent: every run, every workload, every engine.
 fn compare(arguments: &Arguments) -> Result<()> {
-    let mut report = Report::default();
-    println!("{}", arguments.headline());
+    println!("{}", arguments.headline()?);
     if let Some(warning) = usage::busy_warning() {
         println!("{warning}");
     }
+    let mut report = Report::default();
+    let done = measure_all(arguments, &mut report);
+    // A late failure does not lose hours of measurements.
+    print!("{report}");
+    done
+}
+
+fn measure_all(arguments: &Arguments, report: &mut Report) -> Result<()> {
     for run in 0..arguments.runs {
         for &workload in &arguments.workloads {
             for turn in 0..arguments.engines.len() {
                 let engine = &arguments.engines[(turn + run) % arguments.engines.len()];
                 let folder = arguments.folder.join(format!("{engine}-{}", workload.name()));
-                measure(engine, workload, &folder, arguments, &mut report)?;
+                measure(engine, workload, &folder, arguments, report)?;
             }
         }
         eprintln!("run {} of {} is done", run + 1, arguments.runs);
     }
-    print!("{report}");
     Ok(())
 }
 
@@ -75,7 +87,10 @@ fn measure(
     std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     for part in workload.parts() {
         let output = child(engine, *part, folder, arguments)?;
-        report.take(engine, &output)?;
+        if report.take(engine, &output)? == Taken::Skipped {
+            eprintln!("{engine} {} is skipped", workload.name());
+            break;
+        }
     }
     remove(folder)
 }
@@ -91,7 +106,12 @@ fn child(engine: &str, part: Workload, folder: &Path, arguments: &Arguments) -> 
         .stderr(std::process::Stdio::inherit())
         .output()
         .map_err(|error| format!("{engine} {}: cannot start: {error}", part.name()))?;
-    if !output.status.success() {
+    let is_expected = if part.is_killed() {
+        output.status.signal() == Some(SIGKILL)
+    } else {
+        output.status.success()
+    };
+    if !is_expected {
         return Err(format!("{engine} {}: {}", part.name(), output.status));
     }
     String::from_utf8(output.stdout).map_err(|error| format!("{engine} {}: {error}", part.name()))

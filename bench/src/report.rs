@@ -16,6 +16,36 @@ const TARGETS: [(&str, &str, f64); 4] = [
     ("scan", "ops/s", 1.0),
 ];
 
+/// Targets of the same ratios in the workload `large`.
+const LARGE_TARGETS: [(&str, &str, f64); 7] = [
+    ("large fill", "ops/s", 1.0),
+    ("large mixed, put or delete", "ops/s", 1.0),
+    ("large get, cold", "ops/s", 1.0),
+    ("large scan of 100, cold", "ops/s", 1.0),
+    ("large full scan", "rows/s", 1.0),
+    ("large get, warm", "ops/s", 1.0),
+    ("large scan of 100, warm", "ops/s", 1.0),
+];
+
+/// Upper limits of the ratio of `OURS` to a store, or to the best of the others.
+const CEILINGS: [(&str, &str, Option<&str>, f64); 10] = [
+    ("large fill", "p99.9 us", None, 1.0),
+    ("large mixed, put or delete", "p99.9 us", None, 1.0),
+    ("large mixed, get", "p99.9 us", None, 1.0),
+    ("large mixed, scan of 100", "p99.9 us", None, 1.0),
+    ("large get, cold", "p99.9 us", None, 1.0),
+    ("large scan of 100, cold", "p99.9 us", None, 1.0),
+    ("large get, warm", "p99.9 us", None, 1.0),
+    ("large scan of 100, warm", "p99.9 us", None, 1.0),
+    ("large fill", "bytes on disk per live byte", Some("rocksdb"), 1.15),
+    ("large mixed", "bytes on disk per live byte", Some("rocksdb"), 1.15),
+];
+
+/// Start of a child's line with a remark.
+pub(crate) const NOTE: &str = "note|";
+/// Start of a child's line with the reason why it cannot run.
+pub(crate) const SKIP: &str = "skip|";
+
 /// Absolute targets: upper limits, independent of the other stores.
 const LIMITS: [(&str, &str, f64); 2] =
     [("open after a clean close", "ms to first read", 200.0), ("idle", "MB resident", 20.0)];
@@ -29,19 +59,36 @@ pub(crate) struct Report {
     order: Vec<Figure>,
     values: BTreeMap<(Figure, String), Vec<f64>>,
     engines: Vec<String>,
+    notes: Vec<String>,
+}
+
+/// Answer to a child's output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    Measured,
+    /// The engine cannot run this workload.
+    Skipped,
 }
 
 /// Name and unit of a measurement.
 type Figure = (String, String);
 
 impl Report {
-    /// Adds the output of a child: `name|unit|value` lines.
-    pub(crate) fn take(&mut self, engine: &str, output: &str) -> Result<()> {
+    /// Adds the output of a child: `name|unit|value` lines, remarks, or a reason not to run.
+    pub(crate) fn take(&mut self, engine: &str, output: &str) -> Result<Taken> {
         if !self.engines.iter().any(|known| known == engine) {
             self.engines.push(engine.to_string());
             self.engines.sort_by_key(|name| (name != OURS, name.clone()));
         }
         for line in output.lines() {
+            if let Some(text) = line.strip_prefix(NOTE) {
+                self.note(text.to_string());
+                continue;
+            }
+            if let Some(reason) = line.strip_prefix(SKIP) {
+                self.note(format!("{engine} is skipped: {reason}"));
+                return Ok(Taken::Skipped);
+            }
             let mut parts = line.splitn(3, '|');
             let (Some(name), Some(unit), Some(Ok(value))) =
                 (parts.next(), parts.next(), parts.next().map(str::parse))
@@ -54,7 +101,13 @@ impl Report {
             }
             self.values.entry((figure, engine.to_string())).or_default().push(value);
         }
-        Ok(())
+        Ok(Taken::Measured)
+    }
+
+    fn note(&mut self, text: String) {
+        if !self.notes.contains(&text) {
+            self.notes.push(text);
+        }
     }
 
     fn median(&self, figure: &Figure, engine: &str) -> Option<f64> {
@@ -97,8 +150,20 @@ impl Report {
 
     fn verdict(&self, figure: &Figure) -> Option<String> {
         let same = |name: &str, unit: &str| figure.0 == name && figure.1 == unit;
-        if let Some((.., target)) = TARGETS.iter().find(|(name, unit, _)| same(name, unit)) {
+        let mut targets = TARGETS.iter().chain(&LARGE_TARGETS);
+        if let Some((.., target)) = targets.find(|(name, unit, _)| same(name, unit)) {
             return Some(word(self.ratio(figure)? >= *target, &format!("at least {target:.1} x")));
+        }
+        let ceiling = CEILINGS.iter().find(|(name, unit, ..)| same(name, unit));
+        if let Some((.., rival, most)) = ceiling {
+            let (ratio, whose) = match rival {
+                Some(rival) => (
+                    self.median(figure, OURS)? / self.median(figure, rival)?,
+                    format!(" of {rival}"),
+                ),
+                None => (self.ratio(figure)?, String::new()),
+            };
+            return Some(word(ratio <= *most, &format!("at most {most} x{whose}")));
         }
         let (.., limit) = LIMITS.iter().find(|(name, unit, _)| same(name, unit))?;
         Some(word(self.median(figure, OURS)? <= *limit, &format!("at most {limit}")))
@@ -124,6 +189,7 @@ impl fmt::Display for Report {
             let ratio = self.ratio(figure).map_or(String::new(), |ratio| format!("{ratio:.2}"));
             writeln!(out, " {ratio} | {} |", self.verdict(figure).unwrap_or_default())?;
         }
+        self.notes.iter().try_for_each(|note| write!(out, "\n{note}\n"))?;
         if let Some(gain) = self.batch_gain() {
             let verdict = word(gain >= BATCH_GAIN, &format!("at least {BATCH_GAIN} x"));
             writeln!(
@@ -180,6 +246,36 @@ mod tests {
     fn smallest_time_and_size_is_best() {
         let figure = ("put".to_string(), "cpu us/op".to_string());
         assert_eq!(report(&[3.0], &[2.0, 4.0], &[9.0], "cpu us/op").ratio(&figure), Some(1.0));
+    }
+
+    #[test]
+    fn ceiling_refers_to_named_store_or_best_other() {
+        let mut report = Report::default();
+        let (tail, disk) = ("large fill|p99.9 us", "large fill|bytes on disk per live byte");
+        for (engine, us, bytes) in [(OURS, 10, 1.15), ("fjall", 10, 0.5), ("rocksdb", 20, 1.0)] {
+            let lines = format!("{tail}|{us}\n{disk}|{bytes}\n");
+            assert_eq!(report.take(engine, &lines), Ok(Taken::Measured));
+        }
+        let verdict = |line: &str| {
+            let (name, unit) = line.split_once('|').unwrap();
+            report.verdict(&(name.to_string(), unit.to_string())).unwrap()
+        };
+        assert_eq!(verdict(tail), "at most 1 x: reached");
+        assert_eq!(verdict(disk), "at most 1.15 x of rocksdb: reached");
+    }
+
+    #[test]
+    fn skipped_engine_and_notes_are_printed_once() {
+        let mut report = Report::default();
+        for _ in 0..2 {
+            assert_eq!(report.take("fjall", "skip|no zstd\n"), Ok(Taken::Skipped));
+            let lines = "note|cold\nput|ops/s|1\n";
+            assert_eq!(report.take(OURS, lines), Ok(Taken::Measured));
+        }
+        let text = report.to_string();
+        assert_eq!(text.matches("fjall is skipped: no zstd").count(), 1, "{text}");
+        assert_eq!(text.matches("cold").count(), 1, "{text}");
+        assert!(text.contains("| put | ops/s | 1.00 (1.00-1.00) | - |"), "{text}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
-//! Resource usage of this process: CPU time, bytes written, memory.
+//! Resource usage: CPU time, bytes written and memory of this process, disk usage of a store.
 
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::Result;
@@ -60,16 +62,46 @@ pub(crate) fn busy_warning() -> Option<String> {
 /// Waits until the engine's background threads have finished, that is, until this process is idle
 /// for a while.
 pub(crate) fn settle() -> Result<()> {
-    const LOOK: Duration = Duration::from_millis(50);
     const IDLE_LOOKS: u32 = 8;
+    wait_for_idle(IDLE_LOOKS, &mut || ())
+}
+
+/// Waits as [`settle`], and longer, for threads that wait for a busy disk. Calls `tick` regularly.
+pub(crate) fn settle_long(tick: &mut dyn FnMut()) -> Result<()> {
+    const IDLE_LOOKS: u32 = 40;
+    wait_for_idle(IDLE_LOOKS, tick)
+}
+
+fn wait_for_idle(idle_looks: u32, tick: &mut dyn FnMut()) -> Result<()> {
+    const LOOK: Duration = Duration::from_millis(50);
     let mut idle = 0;
-    while idle < IDLE_LOOKS {
+    while idle < idle_looks {
         let before = cpu_ns()?;
         std::thread::sleep(LOOK);
+        tick();
         // An idle thread that polls occasionally is still idle.
         idle = if cpu_ns()? - before < 1_000_000 { idle + 1 } else { 0 };
     }
     Ok(())
+}
+
+/// Returns the disk usage of a directory in bytes; space that is preallocated but not yet written
+/// does not count.
+pub(crate) fn folder_bytes(folder: &Path) -> Result<u64> {
+    const BLOCK_BYTES: u64 = 512;
+    let mut bytes = 0;
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        // A file that the engine deletes concurrently no longer uses disk space.
+        let Ok(about) = entry.metadata() else { continue };
+        bytes += if about.is_dir() {
+            folder_bytes(&entry.path())?
+        } else {
+            about.blocks() * BLOCK_BYTES
+        };
+    }
+    Ok(bytes)
 }
 
 /// Returns the CPU time of all threads, ended ones included, in nanoseconds. The kernel's clock of
@@ -81,6 +113,11 @@ fn cpu_ns() -> Result<u64> {
     let nanoseconds =
         u64::try_from(time.tv_nsec).map_err(|error| format!("processor time: {error}"))?;
     Ok(seconds * 1_000_000_000 + nanoseconds)
+}
+
+/// Returns the memory of this machine in bytes.
+pub(crate) fn machine_memory_bytes() -> Result<u64> {
+    Ok(field("/proc/meminfo", "MemTotal:")? * 1024)
 }
 
 fn field(path: &str, name: &str) -> Result<u64> {

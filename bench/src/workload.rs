@@ -1,14 +1,15 @@
 //! Workloads, run in a child: each prints its measurements as `name|unit|value` lines.
 
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Instant;
 
 use crate::Result;
 use crate::arguments::Arguments;
 use crate::data::{Rows, pick};
-use crate::engine::{self, Durability, Engine};
-use crate::usage::{self, Usage};
+use crate::engine::{self, Durability, Engine, Settings};
+use crate::large::{self, Part};
+use crate::output::figure;
+use crate::usage::{self, Usage, folder_bytes};
 
 /// Rows per batch.
 const BATCH_ROWS: usize = 100;
@@ -30,11 +31,26 @@ pub(crate) enum Workload {
     Reopen,
     /// An empty store.
     Idle,
+    /// Data larger than memory.
+    Large,
+    /// Part of `Large`.
+    LargePart(Part),
 }
 
+/// Parts of `Large`.
+static LARGE_PARTS: [Workload; Part::ALL.len()] = {
+    let mut parts = [Workload::Large; Part::ALL.len()];
+    let mut index = 0;
+    while index < parts.len() {
+        parts[index] = Workload::LargePart(Part::ALL[index]);
+        index += 1;
+    }
+    parts
+};
+
 impl Workload {
-    /// Workloads that an operator can select.
-    pub(crate) const ALL: [Self; 5] =
+    /// Workloads that run unless others are selected.
+    pub(crate) const DEFAULT: [Self; 5] =
         [Self::Single, Self::Batch, Self::Fsync, Self::Open, Self::Idle];
 
     /// Returns the name on the command line.
@@ -46,12 +62,15 @@ impl Workload {
             Self::Open => "open",
             Self::Reopen => "reopen",
             Self::Idle => "idle",
+            Self::Large => "large",
+            Self::LargePart(part) => part.name(),
         }
     }
 
     /// Returns the workload with that name, including parts.
     pub(crate) fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().chain([Self::Reopen]).find(|workload| workload.name() == name)
+        let others = [Self::Reopen, Self::Large].into_iter().chain(LARGE_PARTS);
+        Self::DEFAULT.into_iter().chain(others).find(|workload| workload.name() == name)
     }
 
     /// Returns the parts, each run in its own process, one after another in the same directory.
@@ -62,7 +81,13 @@ impl Workload {
             Self::Fsync => &[Self::Fsync],
             Self::Open | Self::Reopen => &[Self::Open, Self::Reopen],
             Self::Idle => &[Self::Idle],
+            Self::Large | Self::LargePart(_) => &LARGE_PARTS,
         }
+    }
+
+    /// Returns `true` for a part that ends by killing its process.
+    pub(crate) fn is_killed(self) -> bool {
+        self == Self::LargePart(Part::Crash)
     }
 }
 
@@ -73,10 +98,13 @@ pub(crate) fn run(
     folder: &Path,
     arguments: &Arguments,
 ) -> Result<()> {
+    if let Workload::LargePart(part) = workload {
+        return large::run(engine, part, folder, arguments);
+    }
     let durability =
         if workload == Workload::Fsync { Durability::Fsync } else { Durability::Flush };
     let start = Instant::now();
-    let store = engine::open(engine, folder, durability)?;
+    let store = engine::open(engine, folder, Settings::new(durability))?;
     let rows = Rows::new(arguments.value_bytes);
     match workload {
         Workload::Single => {
@@ -90,6 +118,9 @@ pub(crate) fn run(
         Workload::Open => make_large(&*store, arguments.large_bytes)?,
         Workload::Reopen => first_read(&*store, start)?,
         Workload::Idle => idle()?,
+        Workload::Large | Workload::LargePart(_) => {
+            return Err("large runs as its parts".to_string());
+        }
     }
     store.close()
 }
@@ -200,27 +231,4 @@ fn idle() -> Result<()> {
     usage::settle()?;
     figure("idle", "MB resident", usage::resident_bytes()? as f64 / 1e6);
     Ok(())
-}
-
-/// Returns the disk usage of a directory in bytes; space that is preallocated but not yet written
-/// does not count.
-fn folder_bytes(folder: &Path) -> Result<u64> {
-    const BLOCK_BYTES: u64 = 512;
-    let mut bytes = 0;
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        // A file that the engine deletes concurrently no longer uses disk space.
-        let Ok(about) = entry.metadata() else { continue };
-        bytes += if about.is_dir() {
-            folder_bytes(&entry.path())?
-        } else {
-            about.blocks() * BLOCK_BYTES
-        };
-    }
-    Ok(bytes)
-}
-
-fn figure(name: &str, unit: &str, value: f64) {
-    println!("{name}|{unit}|{value}");
 }

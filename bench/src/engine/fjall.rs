@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+use fjall::config::CompressionPolicy;
+use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
-use super::{CACHE_BYTES, Durability, Engine, failed};
+use super::{Compression, Durability, Engine, Settings, failed};
 use crate::Result;
 
 pub(super) struct Fjall {
@@ -14,15 +15,24 @@ pub(super) struct Fjall {
 }
 
 impl Fjall {
-    pub(super) fn open(folder: &Path, durability: Durability) -> Result<Self> {
+    pub(super) fn open(folder: &Path, settings: Settings) -> Result<Self> {
+        let codec = match settings.compression {
+            Compression::None => CompressionType::None,
+            Compression::Lz4 => CompressionType::Lz4,
+            Compression::Zstd => return Err("fjall has no zstd".to_string()),
+        };
+        // The logs of the other stores are not compressed either.
         let database = Database::builder(folder)
-            .cache_size(CACHE_BYTES)
+            .cache_size(settings.cache_bytes)
+            .journal_compression(CompressionType::None)
             .open()
             .map_err(failed("fjall open"))?;
-        let rows = database
-            .keyspace("rows", KeyspaceCreateOptions::default)
-            .map_err(failed("fjall keyspace"))?;
-        Ok(Self { database, rows, durability })
+        let options = || {
+            KeyspaceCreateOptions::default()
+                .data_block_compression_policy(CompressionPolicy::all(codec))
+        };
+        let rows = database.keyspace("rows", options).map_err(failed("fjall keyspace"))?;
+        Ok(Self { database, rows, durability: settings.durability })
     }
 
     fn mode(&self) -> PersistMode {
@@ -31,18 +41,23 @@ impl Fjall {
             Durability::Fsync => PersistMode::SyncData,
         }
     }
-}
 
-impl Engine for Fjall {
-    fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
-        // An insert writes its journal entry to the operating system automatically.
-        self.rows.insert(key, value).map_err(failed("fjall insert"))?;
+    /// Completes the durability of a single write, whose journal entry is with the operating system
+    /// when the call that wrote it returns.
+    fn acknowledge(&self) -> Result<()> {
         match self.durability {
             Durability::Flush => Ok(()),
             Durability::Fsync => {
                 self.database.persist(PersistMode::SyncData).map_err(failed("fjall persist"))
             }
         }
+    }
+}
+
+impl Engine for Fjall {
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.rows.insert(key, value).map_err(failed("fjall insert"))?;
+        self.acknowledge()
     }
 
     fn put_batch(&self, rows: &[(&[u8], &[u8])]) -> Result<()> {
@@ -53,6 +68,11 @@ impl Engine for Fjall {
         batch.commit().map_err(failed("fjall batch"))
     }
 
+    fn delete(&self, key: &[u8]) -> Result<()> {
+        self.rows.remove(key).map_err(failed("fjall remove"))?;
+        self.acknowledge()
+    }
+
     fn get(&self, key: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool> {
         let value = self.rows.get(key).map_err(failed("fjall get"))?;
         Ok(value.map(|value| see(&value)).is_some())
@@ -60,6 +80,19 @@ impl Engine for Fjall {
 
     fn scan(&self, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
         for row in self.rows.iter() {
+            let (key, value) = row.into_inner().map_err(failed("fjall scan"))?;
+            see(&key, &value);
+        }
+        Ok(())
+    }
+
+    fn scan_from(
+        &self,
+        start: &[u8],
+        limit: usize,
+        see: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
+        for row in self.rows.range(start..).take(limit) {
             let (key, value) = row.into_inner().map_err(failed("fjall scan"))?;
             see(&key, &value);
         }

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use halite::{
-    BlockingTable, Bytes, FamilyDescriptor, Get, Options, Put, Scan, Store, TableDescriptor,
-    TableName, WalSync,
+    BlockingTable, Bytes, Delete, FamilyDescriptor, Get, Options, Put, Scan, Store,
+    TableDescriptor, TableName, WalSync,
 };
 
-use super::{CACHE_BYTES, Durability, Engine, failed};
+use super::{Durability, Engine, Settings, failed};
 use crate::Result;
 
 const FAMILY: &str = "f";
@@ -21,10 +21,10 @@ pub(super) struct Halite {
 }
 
 impl Halite {
-    pub(super) fn open(folder: &Path, durability: Durability) -> Result<Self> {
+    pub(super) fn open(folder: &Path, settings: Settings) -> Result<Self> {
         let mut options = Options::default();
-        options.block_cache_bytes = CACHE_BYTES;
-        options.wal_sync = match durability {
+        options.block_cache_bytes = settings.cache_bytes;
+        options.wal_sync = match settings.durability {
             Durability::Flush => WalSync::Flush,
             Durability::Fsync => WalSync::Fsync,
         };
@@ -32,11 +32,23 @@ impl Halite {
             halite::Builder::new().options(options).open(folder).map_err(failed("halite open"))?;
         let name: TableName = TABLE.parse().map_err(failed("halite table name"))?;
         if !store.table_exists(&name).map_err(failed("halite table"))? {
-            let table = TableDescriptor::new(name.clone()).family(FamilyDescriptor::new(FAMILY));
+            let family = FamilyDescriptor::new(FAMILY)
+                .set("COMPRESSION", settings.compression.name().to_uppercase());
+            let table = TableDescriptor::new(name.clone()).family(family);
             store.create_table(table, &[]).map_err(failed("halite create table"))?;
         }
         let table = store.table(TABLE).map_err(failed("halite table"))?;
         Ok(Self { store, table, name })
+    }
+
+    fn read(&self, scan: Scan, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
+        for row in self.table.scan(scan) {
+            let row = row.map_err(failed("halite scan"))?;
+            if let Some(value) = row.value(FAMILY, COLUMN) {
+                see(row.key(), value);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -57,6 +69,11 @@ impl Engine for Halite {
         Ok(())
     }
 
+    fn delete(&self, key: &[u8]) -> Result<()> {
+        let delete = Delete::new(Bytes::copy_from_slice(key));
+        self.table.delete(delete).map_err(failed("halite delete"))
+    }
+
     fn get(&self, key: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool> {
         let row =
             self.table.get(Get::new(Bytes::copy_from_slice(key))).map_err(failed("halite get"))?;
@@ -64,13 +81,16 @@ impl Engine for Halite {
     }
 
     fn scan(&self, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
-        for row in self.table.scan(Scan::all()) {
-            let row = row.map_err(failed("halite scan"))?;
-            if let Some(value) = row.value(FAMILY, COLUMN) {
-                see(row.key(), value);
-            }
-        }
-        Ok(())
+        self.read(Scan::all(), see)
+    }
+
+    fn scan_from(
+        &self,
+        start: &[u8],
+        limit: usize,
+        see: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
+        self.read(Scan::all().start(Bytes::copy_from_slice(start)).limit(limit), see)
     }
 
     fn flush(&self) -> Result<()> {

@@ -2,15 +2,17 @@
 
 mod fjall;
 mod halite;
+mod probe;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
 
 use std::path::Path;
 
 use crate::Result;
+pub(crate) use probe::why_not_compressed;
 
-/// Block cache size of each store, in bytes.
-pub(crate) const CACHE_BYTES: u64 = 512 << 20;
+/// Block cache size of each store in bytes, unless a workload chooses another.
+const CACHE_BYTES: u64 = 512 << 20;
 
 /// Durability of an acknowledged write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,16 +23,66 @@ pub(crate) enum Durability {
     Fsync,
 }
 
-/// Open store with one keyspace.
-pub(crate) trait Engine {
+/// Compression of a store's sorted files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compression {
+    None,
+    Lz4,
+    Zstd,
+}
+
+impl Compression {
+    const ALL: [Self; 3] = [Self::None, Self::Lz4, Self::Zstd];
+
+    /// Returns the name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Lz4 => "lz4",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    /// Returns the compression with that name.
+    pub(crate) fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|compression| compression.name() == name)
+    }
+}
+
+/// Settings of a store that are not its defaults.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    pub(crate) durability: Durability,
+    pub(crate) cache_bytes: u64,
+    pub(crate) compression: Compression,
+}
+
+impl Settings {
+    /// Returns the settings of a workload that needs nothing but its durability.
+    pub(crate) fn new(durability: Durability) -> Self {
+        Self { durability, cache_bytes: CACHE_BYTES, compression: Compression::None }
+    }
+}
+
+/// Open store with one keyspace, used by several threads.
+pub(crate) trait Engine: Send + Sync {
     /// Writes one row.
     fn put(&self, key: &[u8], value: &[u8]) -> Result<()>;
     /// Writes rows as one batch.
     fn put_batch(&self, rows: &[(&[u8], &[u8])]) -> Result<()>;
+    /// Deletes one row.
+    fn delete(&self, key: &[u8]) -> Result<()>;
     /// Passes the value of a row to `see`. Returns `true` if there is one.
     fn get(&self, key: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool>;
     /// Passes every row to `see` in key order.
     fn scan(&self, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<()>;
+    /// Passes at most `limit` rows to `see` in key order, from `start` on, inclusive.
+    fn scan_from(
+        &self,
+        start: &[u8],
+        limit: usize,
+        see: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<()>;
     /// Flushes memory to sorted files.
     fn flush(&self) -> Result<()>;
     /// Closes the store cleanly.
@@ -47,12 +99,12 @@ pub(crate) fn names() -> Vec<&'static str> {
 }
 
 /// Opens a store in `folder`, with its existing contents.
-pub(crate) fn open(name: &str, folder: &Path, durability: Durability) -> Result<Box<dyn Engine>> {
+pub(crate) fn open(name: &str, folder: &Path, settings: Settings) -> Result<Box<dyn Engine>> {
     match name {
-        "halite" => Ok(Box::new(halite::Halite::open(folder, durability)?)),
-        "fjall" => Ok(Box::new(fjall::Fjall::open(folder, durability)?)),
+        "halite" => Ok(Box::new(halite::Halite::open(folder, settings)?)),
+        "fjall" => Ok(Box::new(fjall::Fjall::open(folder, settings)?)),
         #[cfg(feature = "rocksdb")]
-        "rocksdb" => Ok(Box::new(rocksdb::RocksDb::open(folder, durability)?)),
+        "rocksdb" => Ok(Box::new(rocksdb::RocksDb::open(folder, settings)?)),
         #[cfg(not(feature = "rocksdb"))]
         "rocksdb" => Err(
             "RocksDB is not in this build: install librocksdb-dev and clang and build with the \

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rocksdb::{BlockBasedOptions, Cache, DB, DBCompressionType, Options, WriteBatch, WriteOptions};
 
-use super::{CACHE_BYTES, Durability, Engine, failed};
+use super::{Compression, Durability, Engine, Settings, failed};
 use crate::Result;
 
 /// Bloom filter bits per key: the recommendation of RocksDB's guide, equal to fjall and HBase.
@@ -16,23 +16,28 @@ pub(super) struct RocksDb {
 }
 
 impl RocksDb {
-    pub(super) fn open(folder: &Path, durability: Durability) -> Result<Self> {
-        let cache = Cache::new_lru_cache(usize::try_from(CACHE_BYTES).unwrap_or(usize::MAX))
-            .map_err(failed("RocksDB cache"))?;
+    pub(super) fn open(folder: &Path, settings: Settings) -> Result<Self> {
+        let cache =
+            Cache::new_lru_cache(usize::try_from(settings.cache_bytes).unwrap_or(usize::MAX))
+                .map_err(failed("RocksDB cache"))?;
         let mut blocks = BlockBasedOptions::default();
         blocks.set_block_cache(&cache);
         blocks.set_bloom_filter(BLOOM_BITS, false);
         let mut options = Options::default();
         options.create_if_missing(true);
         options.set_block_based_table_factory(&blocks);
-        options.set_compression_type(DBCompressionType::None);
+        options.set_compression_type(match settings.compression {
+            Compression::None => DBCompressionType::None,
+            Compression::Lz4 => DBCompressionType::Lz4,
+            Compression::Zstd => DBCompressionType::Zstd,
+        });
         options.increase_parallelism(
             std::thread::available_parallelism()
                 .map_or(2, |cores| i32::try_from(cores.get()).unwrap_or(i32::MAX)),
         );
         let database = DB::open(&options, folder).map_err(failed("RocksDB open"))?;
         let mut write = WriteOptions::default();
-        write.set_sync(durability == Durability::Fsync);
+        write.set_sync(settings.durability == Durability::Fsync);
         Ok(Self { database, write })
     }
 }
@@ -50,17 +55,36 @@ impl Engine for RocksDb {
         self.database.write_opt(batch, &self.write).map_err(failed("RocksDB batch"))
     }
 
+    fn delete(&self, key: &[u8]) -> Result<()> {
+        self.database.delete_opt(key, &self.write).map_err(failed("RocksDB delete"))
+    }
+
     fn get(&self, key: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool> {
         let value = self.database.get_pinned(key).map_err(failed("RocksDB get"))?;
         Ok(value.map(|value| see(&value)).is_some())
     }
 
     fn scan(&self, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
+        self.scan_from(&[], usize::MAX, see)
+    }
+
+    fn scan_from(
+        &self,
+        start: &[u8],
+        limit: usize,
+        see: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
         let mut rows = self.database.raw_iterator();
-        rows.seek_to_first();
-        while let (Some(key), Some(value)) = (rows.key(), rows.value()) {
+        rows.seek(start);
+        let mut left = limit;
+        while left > 0
+            && let Some((key, value)) = rows.item()
+        {
             see(key, value);
-            rows.next();
+            left -= 1;
+            if left > 0 {
+                rows.next();
+            }
         }
         rows.status().map_err(failed("RocksDB scan"))
     }
