@@ -227,7 +227,7 @@ impl BlockSource for CachedBlockSource {
             return Ok(block);
         }
         let read = DiskRead { kind, bytes: pointer.on_disk_bytes, key: self.key(pointer.offset) };
-        self.read(read, |is_read| reader.read_block_with_callback(pointer, kind, is_read))
+        self.read(&read, |is_read| reader.read_block_with_callback(pointer, kind, is_read))
     }
 
     fn block_or_part(
@@ -258,7 +258,7 @@ impl BlockSource for CachedBlockSource {
                 self.count_hit(&cells, read.kind, part.on_disk_bytes);
                 cells
             }
-            None => self.read(read, |is_read| reader.read_part(&part, is_read))?,
+            None => self.read(&read, |is_read| reader.read_part(&part, is_read))?,
         };
         Ok(BlockOrPart::part(cells, part))
     }
@@ -309,7 +309,7 @@ impl CachedBlockSource {
     /// the verification.
     fn read(
         &self,
-        read: DiskRead,
+        read: &DiskRead,
         load: impl FnOnce(&dyn Fn()) -> Result<Block>,
     ) -> Result<Arc<Block>> {
         let BlockReadOptions { cache, tier, fill_cache, stats, timer, .. } = &*self.options;

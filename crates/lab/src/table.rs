@@ -290,7 +290,7 @@ impl PageWriter {
     /// # Errors
     /// Returns the errors of the cluster.
     pub fn flush(&mut self, table: &LabTable) -> anyhow::Result<()> {
-        self.cluster().flush(&table.table.descriptor()?.name().clone())?;
+        self.cluster().flush(table.table.descriptor()?.name().clone())?;
         self.statement(statement("flush", &[table.name.as_bytes()]), Vec::new());
         Ok(())
     }

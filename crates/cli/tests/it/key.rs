@@ -584,7 +584,7 @@ fn assert_keys_are_golden(report: &serde_json::Value) {
     }
     let mut paths = BTreeSet::new();
     add("", report, &mut paths);
-    let found: String = paths.iter().map(|path| format!("{path}\n")).collect();
+    let found = paths.into_iter().collect::<Vec<_>>().join("\n") + "\n";
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/key/simulate_json_keys.txt");
     if std::env::var_os("HALITE_UPDATE_GOLDEN").is_some() {
         std::fs::write(file, &found).unwrap();

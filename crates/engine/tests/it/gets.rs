@@ -309,7 +309,7 @@ fn larger_than_cache() -> Arc<Engine> {
     engine.create_table(TableDescriptor::new(name()).family(family), Vec::new()).unwrap();
     let value = |number: u32| format!("{number:0200}");
     let rows = (0..30_000).map(|n| RowOp::Put(Put::new(format!("{n:05}")).add("f", "q", value(n))));
-    engine.table(&name()).unwrap().apply(rows.collect()).unwrap();
+    engine.table(&name()).unwrap().batch(rows.collect()).unwrap();
     let wide = (0..1000).fold(Put::new("wide"), |put, n| put.add("f", format!("{n:04}"), value(n)));
     apply(&engine, RowOp::Put(wide));
     flush(&engine);

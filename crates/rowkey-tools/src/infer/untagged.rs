@@ -63,7 +63,9 @@ fn salts(keys: &[&[u8]]) -> Option<u32> {
     let pairs: Vec<(u8, i128)> = keys
         .iter()
         .filter(|key| key.len() > 1)
-        .map(|key| (key[0], internals::number(HashFunction::Phoenix, Input::Bytes(&key[1..])).unwrap_or(0)))
+        .map(|key| {
+            (key[0], internals::number(HashFunction::Phoenix, Input::Bytes(&key[1..])).unwrap_or(0))
+        })
         .collect();
     let fits = |count: &usize| {
         let right = pairs.iter().filter(|(salt, hash)| {

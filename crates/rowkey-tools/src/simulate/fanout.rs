@@ -134,8 +134,8 @@ impl CostEstimator<'_> {
             let Some(field) = self.schema.field_id(&condition.column) else { continue };
             key_query = key_query.with(field, self.predicate(field, condition.kind, row)?);
         }
-        let plan =
-            Plan::new(&self.schema, &key_query, &self.options).map_err(|error| error.to_string())?;
+        let plan = Plan::new(&self.schema, &key_query, &self.options)
+            .map_err(|error| error.to_string())?;
         let ranges: Vec<_> = plan.ranges().collect();
         let regions = self
             .regions()

@@ -72,7 +72,8 @@ impl<'a> Scanner<'a> {
         while let Some(token) = self.peek(0) {
             match token.text {
                 "#" if self.is_test_attribute() => self.skip_test_item(),
-                "use" => self.read_use(),
+                // Not the lifetimes and types that an opaque type captures: `impl Trait + use<T>`.
+                "use" if self.text(1) != "<" => self.read_use(),
                 "mod" => self.read_module(),
                 "{" => {
                     self.depth += 1;
@@ -174,7 +175,7 @@ impl<'a> Scanner<'a> {
             match self.text(0) {
                 "{" => {
                     self.next += 1;
-                    while !["}", ""].contains(&self.text(0)) {
+                    while !["}", ";", ""].contains(&self.text(0)) {
                         self.read_use_tree(path.clone(), is_export);
                         if self.text(0) == "," {
                             self.next += 1;
@@ -310,6 +311,13 @@ mod tests {
     #[test]
     fn inline_module_is_a_scope_of_its_own() {
         assert_eq!(imports("mod c { use super::D; }\nuse super::E;"), ["a::b::D", "a::E"]);
+    }
+
+    #[test]
+    fn captures_of_opaque_types_are_no_imports() {
+        let text =
+            "fn f() -> impl A + use<> { b() }\nfn g<T>() -> impl A + use<T>;\nuse crate::c::D;";
+        assert_eq!(imports(text), ["c::D"]);
     }
 
     #[test]
