@@ -50,3 +50,29 @@ impl Write for Limited<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::hfile::Compression::Lzma;
+
+    /// `payload ` forty times, compressed by XZ for Java 1.9, the library of HBase's codec, as that
+    /// codec calls it.
+    const FILE: [u8; 30] = [
+        0x5d, 0x00, 0x00, 0x80, 0x00, 0x40, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x38,
+        0x18, 0x4b, 0x99, 0x75, 0x0f, 0x46, 0x08, 0x34, 0x91, 0x84, 0xe2, 0x29, 0xa3, 0xf0, 0x00,
+    ];
+
+    #[test]
+    fn files_of_xz_for_java_are_read() {
+        let payload = b"payload ".repeat(40);
+        let one = [&320_u32.to_be_bytes()[..], &30_u32.to_be_bytes(), &FILE].concat();
+        assert_eq!(Lzma.decompress(&one, 320).unwrap(), payload);
+        let chunk = &one[4..];
+        let two = [&640_u32.to_be_bytes()[..], chunk, chunk, &[0; 4]].concat();
+        assert_eq!(Lzma.decompress(&two, 640).unwrap(), payload.repeat(2));
+        assert_eq!(Lzma.decompress(&[0; 4], 0).unwrap(), b"");
+        for expected in [0, 319, 321, 1 << 30] {
+            assert!(Lzma.decompress(&one, expected).is_err(), "{expected}");
+        }
+    }
+}

@@ -148,10 +148,8 @@ mod tests {
 
     #[test]
     fn higher_levels_compress_better() {
-        let payload = (0..4000_u32)
-            .map(|number| format!("row-{number:05} has the value {};", number * number % 9973))
-            .collect::<String>()
-            .into_bytes();
+        let line = |number: u32| format!("row-{number:05} has {};", number * number % 9973);
+        let payload: Vec<u8> = (0..4000).flat_map(|number| line(number).into_bytes()).collect();
         let size = |codec: Compression, settings| {
             let mut packed = Vec::new();
             codec.compressor(settings).unwrap().compress(&payload, &mut packed).unwrap();

@@ -84,7 +84,7 @@ fn replace_codec(sim: &SimEnv, new: [u8; 4]) {
             .enumerate()
             .filter_map(|(at, window)| (window == b"ZSTD").then_some(at))
             .collect();
-        if places.is_empty() || path.ends_with(".wal") {
+        if places.is_empty() {
             continue;
         }
         places.iter().for_each(|at| changed[*at..*at + 4].copy_from_slice(&new));
