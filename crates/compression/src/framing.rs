@@ -26,7 +26,7 @@ pub fn write_block(
     let count = chunks.len();
     out.extend_from_slice(&length_bytes(block.len())?);
     for chunk in chunks {
-        // The length is known when the chunk is behind it.
+        // Replaced when the chunk is compressed and its length known.
         out.extend_from_slice(&[0; 4]);
         let start = out.len();
         codec.compress(chunk, out).map_err(FramingError::Chunk)?;

@@ -360,8 +360,8 @@ impl FamilyDescriptor {
         self.codec(&[fam::COMPRESSION])
     }
 
-    /// Returns the requested compression of files that minor compactions write, upper case. Default:
-    /// that of the family.
+    /// Returns the requested compression of files that minor compactions write, upper case.
+    /// Default: that of the family.
     pub fn minor_compaction_compression(&self) -> String {
         self.codec(&[fam::COMPRESSION_COMPACT_MINOR, fam::COMPRESSION_COMPACT, fam::COMPRESSION])
     }

@@ -290,8 +290,8 @@ fn number(attributes: &Attributes, name: &str) -> Result<Option<i64>, CallError>
     text.trim().parse().map(Some).map_err(wrong)
 }
 
-/// Logs, when the store is opened, that a descriptor of an earlier version names a codec that is not
-/// written.
+/// Logs, when the store is opened, that a descriptor of an earlier version names a codec that is
+/// not written.
 pub(crate) fn log_unwritten_codecs(table: &TableDescriptor) {
     for family in table.families() {
         for attribute in fam::CODECS {

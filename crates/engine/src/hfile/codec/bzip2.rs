@@ -2,7 +2,7 @@
 
 use std::io::Result;
 
-use super::read_expected;
+use super::block_codec::read_expected;
 
 pub(super) fn decompress(compressed: &[u8], expected: usize, out: &mut Vec<u8>) -> Result<()> {
     // The decoder's own memory depends on the stream's block size, which is 900 kB at most.

@@ -5,7 +5,7 @@ use std::io;
 
 use halite_compression::{BlockReader, ChunkCompressor, ChunkDecompressor, write_block};
 
-use super::Compressor;
+use super::block_codec::Compressor;
 
 /// Compressor to one framed block per payload.
 pub(super) struct Framed<C>(pub(super) C);

@@ -5,7 +5,7 @@ use std::io::{Error, Result};
 
 use flate2::{Compress, FlushCompress, Status};
 
-use super::{Compressor, read_expected};
+use super::block_codec::{Compressor, read_expected};
 
 /// Magic, deflate, no flags, no time, no hint about the level, unknown system.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];

@@ -5,6 +5,7 @@
 //! (`framed.rs`).
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
+mod block_codec;
 mod bzip2;
 mod framed;
 mod gz;
@@ -15,11 +16,12 @@ mod settings;
 mod snappy;
 mod zstd;
 
-use std::io::{self, Read as _};
-
 use halite_types::{Error, ErrorKind, Result};
 
+pub(super) use block_codec::Compressor;
 pub use settings::CodecSettings;
+
+use block_codec::Decompress;
 
 use super::damaged;
 
@@ -55,17 +57,6 @@ const CODECS: [Compression; 9] = [
     Compression::Lzma,
     Compression::Brotli,
 ];
-
-/// Compressor of the blocks of one file. It keeps its tables from block to block, so that a block
-/// costs no allocation.
-pub(super) trait Compressor: Send {
-    /// Appends the compressed form of `payload` to `out`.
-    fn compress(&mut self, payload: &[u8], out: &mut Vec<u8>) -> io::Result<()>;
-}
-
-/// Decompressor: fills the empty buffer with the payload of the given bytes. It may stop at any
-/// length above the expected one. Memory grows with the actual output, whatever is expected.
-type Decompress = fn(compressed: &[u8], expected: usize, out: &mut Vec<u8>) -> io::Result<()>;
 
 impl Compression {
     pub(super) fn from_code(code: u32) -> Option<Self> {
@@ -212,12 +203,6 @@ impl Compression {
         }
         Ok(payload)
     }
-}
-
-/// Reads to the end, but at most one byte more than expected, which shows that there is more.
-fn read_expected(input: impl io::Read, expected: usize, out: &mut Vec<u8>) -> io::Result<()> {
-    let limit = u64::try_from(expected).unwrap_or(u64::MAX).saturating_add(1);
-    input.take(limit).read_to_end(out).map(drop)
 }
 
 #[cfg(test)]

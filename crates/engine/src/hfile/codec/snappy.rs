@@ -4,7 +4,7 @@ use std::io::Result;
 
 use halite_compression::{Snappy, SnappyCompressor};
 
-use super::Compressor;
+use super::block_codec::Compressor;
 use super::framed::{self, Framed};
 
 pub(super) fn compressor() -> impl Compressor {

@@ -1,6 +1,7 @@
 //! Round trips, damaged input, and the memory that both take.
 
 use std::hint::black_box;
+use std::io;
 
 use super::*;
 

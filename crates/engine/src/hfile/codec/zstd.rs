@@ -13,7 +13,7 @@ use halite_compression::{ChunkCompressor, ChunkDecompressor};
 use zstd::bulk;
 use zstd::zstd_safe::{DCtx, compress_bound, get_error_name};
 
-use super::Compressor;
+use super::block_codec::Compressor;
 use super::framed::{self, Framed};
 
 /// First bytes of a frame. As the length of a framed block they would be 683 million bytes.
