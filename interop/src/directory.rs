@@ -97,15 +97,22 @@ fn write_file(path: &Path, puts: &[Put]) -> halite::Result<()> {
     writer.finish(StoreFileInfo::default()).map(|_| ())
 }
 
-/// Returns a table without compactions: HBase must find files as flushes left them, and references
-/// as a split did.
+/// Returns a table without compactions of its own: HBase must find files as flushes left them, and
+/// references as a split did. The families have different codecs, and so do compactions.
 fn descriptor(name: TableName) -> TableDescriptor {
+    let (flush, compact) =
+        if name.to_string() == TABLES[0] { ("SNAPPY", "ZSTD") } else { ("ZSTD", "LZ4") };
     let small = FamilyDescriptor::new("g")
         .versions(2)
         .set(family_attribute::COMPRESSION, "GZ")
         .set(family_attribute::BLOOMFILTER, "ROWCOL");
     TableDescriptor::new(name)
-        .family(FamilyDescriptor::new("f").versions(3))
+        .family(
+            FamilyDescriptor::new("f")
+                .versions(3)
+                .set(family_attribute::COMPRESSION, flush)
+                .set(family_attribute::COMPRESSION_COMPACT, compact),
+        )
         .family(small)
         .set(table_attribute::COMPACTION_ENABLED, "false")
 }

@@ -19,29 +19,34 @@ const OPENED_PACKAGES: [&str; 6] = [
     "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED",
 ];
 
-/// Reads every store file below `work`; HBase's output for `NAME` is written to `NAME.printed` in
-/// `work`.
-pub(crate) fn read_store_files(jars: &Path, work: &Path) -> Result<()> {
-    run(jars, "ReadStoreFiles.java", &[work])
+/// Families of HBase's codec classes, with one configuration each in `java/codecs`.
+pub(crate) const CODECS: [&str; 2] = ["aircompressor", "native"];
+
+/// Reads every store file below `work` with a family of codec classes; HBase's output for `NAME` is
+/// written to `NAME.printed` in `work`.
+pub(crate) fn read_store_files(jars: &Path, codecs: &str, work: &Path) -> Result<()> {
+    run(jars, codecs, "ReadStoreFiles.java", &[work])
 }
 
 /// Reads the tables below `root`; HBase's output is written to the file `printed`.
 pub(crate) fn read_directory(jars: &Path, root: &Path, printed: &Path) -> Result<()> {
-    run(jars, "ReadDirectory.java", &[root, printed])
+    run(jars, CODECS[0], "ReadDirectory.java", &[root, printed])
 }
 
 /// Reads the exceptions and cell blocks below `work` and writes the result next to each.
 pub(crate) fn read_wire(jars: &Path, work: &Path) -> Result<()> {
-    run(jars, "Wire.java", &[work])
+    run(jars, CODECS[0], "Wire.java", &[work])
 }
 
-fn run(jars: &Path, program: &str, arguments: &[&Path]) -> Result<()> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("java").join(program);
+fn run(jars: &Path, codecs: &str, program: &str, arguments: &[&Path]) -> Result<()> {
+    let java = Path::new(env!("CARGO_MANIFEST_DIR")).join("java");
+    let classes = std::env::join_paths([java.join("codecs").join(codecs), jars.join("*")])
+        .map_err(|error| format!("the path of the jars cannot be passed to Java: {error}"))?;
     let mut child = Command::new("java")
         .args(OPENED_PACKAGES)
         .args(["-Xmx512m", "-Dlog4j2.level=ERROR", "-cp"])
-        .arg(jars.join("*"))
-        .arg(source)
+        .arg(classes)
+        .arg(java.join(program))
         .args(arguments)
         .spawn()
         .map_err(|error| {

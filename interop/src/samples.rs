@@ -83,6 +83,22 @@ pub(crate) fn all() -> Vec<SampleFile> {
         SampleFile::new("one", 1, |_| ()),
         SampleFile::new("default-blocks", 6000, |options| options.block_bytes = 64 << 10),
         SampleFile::new("gz", 3000, |options| options.compression = Compression::Gz),
+        SampleFile::new("snappy", 3000, |options| options.compression = Compression::Snappy),
+        SampleFile::new("lz4", 3000, |options| options.compression = Compression::Lz4),
+        SampleFile::new("zstd", 3000, |options| options.compression = Compression::Zstd),
+        SampleFile::new("zstd-level", 3000, |options| {
+            options.compression = Compression::Zstd;
+            options.codec_settings.zstd_level = 19;
+        }),
+        SampleFile::new("gz-level", 3000, |options| {
+            options.compression = Compression::Gz;
+            options.codec_settings.gz_level = 1;
+        }),
+        SampleFile::new("snappy-chunks", 6000, |options| chunks(options, Compression::Snappy)),
+        SampleFile::new("lz4-chunks", 6000, |options| chunks(options, Compression::Lz4)),
+        SampleFile::new("zstd-chunks", 6000, |options| chunks(options, Compression::Zstd)),
+        SampleFile::new("snappy-empty", 0, |options| options.compression = Compression::Snappy),
+        SampleFile::new("zstd-empty", 0, |options| options.compression = Compression::Zstd),
         SampleFile::new("tags", 3000, |options| options.include_tags = true),
         SampleFile::new("gz-tags", 2000, |options| {
             (options.compression, options.include_tags) = (Compression::Gz, true);
@@ -113,6 +129,11 @@ pub(crate) fn all() -> Vec<SampleFile> {
     let merged = StoreFileInfo::compacted(1 << 40, true, vec!["0123456789abcdef".to_string()]);
     samples.push(SampleFile { store: merged, ..SampleFile::new("major", 2000, |_| ()) });
     samples
+}
+
+/// Makes data blocks of several chunks of a codec, of at most 218,421 bytes each.
+fn chunks(options: &mut WriterOptions, codec: Compression) {
+    (options.block_bytes, options.compression) = (600_000, codec);
 }
 
 /// Changes a byte in the middle of the first data block.

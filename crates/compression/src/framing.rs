@@ -13,7 +13,7 @@ use crate::{ChunkCompressor, ChunkDecompressor, FramingError};
 /// chunk must fit in one even if compression enlarges it.
 const MAX_CHUNK_BYTES: usize = 218_421;
 
-/// Appends one block of as many chunks as required.
+/// Appends one block of as many chunks as required and returns their number.
 ///
 /// # Errors
 /// `LengthOverflow`; `Chunk` if the codec fails.
@@ -21,20 +21,25 @@ pub fn write_block(
     block: &[u8],
     codec: &mut impl ChunkCompressor,
     out: &mut Vec<u8>,
-) -> Result<(), FramingError> {
-    write_length(out, block.len())?;
-    for chunk in block.chunks(MAX_CHUNK_BYTES) {
-        let compressed = codec.compress(chunk).map_err(FramingError::Chunk)?;
-        write_length(out, compressed.len())?;
-        out.extend_from_slice(&compressed);
+) -> Result<usize, FramingError> {
+    let chunks = block.chunks(MAX_CHUNK_BYTES);
+    let count = chunks.len();
+    out.extend_from_slice(&length_bytes(block.len())?);
+    for chunk in chunks {
+        // Replaced when the chunk is compressed and its length known.
+        out.extend_from_slice(&[0; 4]);
+        let start = out.len();
+        codec.compress(chunk, out).map_err(FramingError::Chunk)?;
+        let length = length_bytes(out.len().saturating_sub(start))?;
+        if let Some(place) = out.get_mut(start.saturating_sub(4)..start) {
+            place.copy_from_slice(&length);
+        }
     }
-    Ok(())
+    Ok(count)
 }
 
-fn write_length(out: &mut Vec<u8>, length: usize) -> Result<(), FramingError> {
-    let length = i32::try_from(length).map_err(|_| FramingError::LengthOverflow)?;
-    out.extend_from_slice(&length.to_be_bytes());
-    Ok(())
+fn length_bytes(length: usize) -> Result<[u8; 4], FramingError> {
+    i32::try_from(length).map(i32::to_be_bytes).map_err(|_| FramingError::LengthOverflow)
 }
 
 /// Reader of consecutive blocks.
@@ -95,7 +100,7 @@ impl<'a> BlockReader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Lz4, Snappy};
+    use crate::{Lz4, Lz4Compressor, Snappy, SnappyCompressor};
 
     fn read_all(
         framed: &[u8],
@@ -106,12 +111,12 @@ mod tests {
         Ok(out)
     }
 
-    fn check(codec: &mut (impl ChunkCompressor + ChunkDecompressor)) {
+    fn check(compressor: &mut impl ChunkCompressor, codec: &mut impl ChunkDecompressor) {
         // More than one chunk.
         let block: Vec<u8> =
             (0..100_000_u32).flat_map(|number| (number / 7).to_be_bytes()).collect();
         let mut framed = Vec::new();
-        write_block(&block, codec, &mut framed).unwrap();
+        assert_eq!(write_block(&block, compressor, &mut framed).unwrap(), 2);
         assert!(framed.len() < block.len());
         assert_eq!(read_all(&framed, codec).unwrap(), block);
         for cut in [1, 5, framed.len().div_euclid(2), framed.len().saturating_sub(1)] {
@@ -127,15 +132,15 @@ mod tests {
         let two = [&framed[..], &framed].concat();
         assert_eq!(read_all(&two, codec).unwrap(), block.repeat(2));
         let mut empty = Vec::new();
-        write_block(&[], codec, &mut empty).unwrap();
+        assert_eq!(write_block(&[], compressor, &mut empty).unwrap(), 0);
         assert_eq!(empty, [0; 4]);
         assert_eq!(read_all(&[&empty[..], b"ignored"].concat(), codec).unwrap(), b"");
     }
 
     #[test]
     fn blocks_of_several_chunks_are_read_and_no_part_of_one_is() {
-        check(&mut Snappy);
-        check(&mut Lz4);
+        check(&mut SnappyCompressor::default(), &mut Snappy);
+        check(&mut Lz4Compressor::default(), &mut Lz4);
     }
 
     #[test]

@@ -14,18 +14,18 @@ mod snappy;
 
 pub use error::FramingError;
 pub use framing::{BlockReader, write_block};
-pub use lz4::Lz4;
-pub use snappy::Snappy;
+pub use lz4::{Lz4, Lz4Compressor};
+pub use snappy::{Snappy, SnappyCompressor};
 
 use std::io;
 
-/// Compressor of one chunk at a time.
+/// Compressor of one chunk at a time. It may keep its tables from chunk to chunk.
 pub trait ChunkCompressor {
-    /// Returns the compressed form of a chunk.
+    /// Appends the compressed form of a chunk, in the spare capacity of `out` if that is enough.
     ///
     /// # Errors
     /// If the chunk is larger than the codec allows.
-    fn compress(&mut self, chunk: &[u8]) -> io::Result<Vec<u8>>;
+    fn compress(&mut self, chunk: &[u8], out: &mut Vec<u8>) -> io::Result<()>;
 }
 
 /// Decompressor of one chunk at a time.
@@ -45,16 +45,16 @@ fn max_decompressed_bytes(chunk: &[u8]) -> usize {
     chunk.len().saturating_mul(MAX_COMPRESSION_RATIO)
 }
 
-/// Appends a chunk that decompresses to at most `size` bytes; `decompress` fills a buffer of that
-/// size and returns the number of bytes that it has written.
+/// Appends at most `size` bytes: `fill` receives a buffer of that size and returns the number of
+/// bytes that it has written.
 fn append(
     out: &mut Vec<u8>,
     size: usize,
-    decompress: impl FnOnce(&mut [u8]) -> io::Result<usize>,
+    fill: impl FnOnce(&mut [u8]) -> io::Result<usize>,
 ) -> io::Result<()> {
     let start = out.len();
     out.resize(start.saturating_add(size), 0);
-    let written = decompress(out.get_mut(start..).unwrap_or_default())?;
+    let written = fill(out.get_mut(start..).unwrap_or_default())?;
     out.truncate(start.saturating_add(written));
     Ok(())
 }

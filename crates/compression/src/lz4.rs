@@ -1,23 +1,40 @@
 //! Raw LZ4 blocks as chunks.
 
-use std::io;
+use std::{fmt, io};
+
+use lz4_flex::block::{
+    CompressTable, compress_into_with_table, decompress_into, get_maximum_output_size,
+};
 
 use crate::{ChunkCompressor, ChunkDecompressor, append, damaged, max_decompressed_bytes};
 
-/// `Lz4Codec`: each chunk is a raw LZ4 block, which does not state its decompressed size.
+/// Decompressor of `Lz4Codec`: each chunk is a raw LZ4 block, which does not state its decompressed
+/// size.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lz4;
 
-impl ChunkCompressor for Lz4 {
-    fn compress(&mut self, chunk: &[u8]) -> io::Result<Vec<u8>> {
-        Ok(lz4_flex::block::compress(chunk))
+/// Compressor of `Lz4Codec`, whose table serves one chunk after the other.
+#[derive(Default)]
+pub struct Lz4Compressor(CompressTable);
+
+impl fmt::Debug for Lz4Compressor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lz4Compressor").finish_non_exhaustive()
+    }
+}
+
+impl ChunkCompressor for Lz4Compressor {
+    fn compress(&mut self, chunk: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        append(out, get_maximum_output_size(chunk.len()), |target| {
+            compress_into_with_table(chunk, target, &mut self.0).map_err(io::Error::other)
+        })
     }
 }
 
 impl ChunkDecompressor for Lz4 {
     fn decompress(&mut self, chunk: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> io::Result<()> {
         append(out, max_bytes.min(max_decompressed_bytes(chunk)), |target| {
-            lz4_flex::block::decompress_into(chunk, target).map_err(damaged)
+            decompress_into(chunk, target).map_err(damaged)
         })
     }
 }

@@ -4,13 +4,26 @@ use std::io;
 
 use crate::{ChunkCompressor, ChunkDecompressor, append, damaged, max_decompressed_bytes};
 
-/// `SnappyCodec`: each chunk is a raw snappy block, which begins with its decompressed size.
+/// Decompressor of `SnappyCodec`: each chunk is a raw snappy block, which begins with its
+/// decompressed size.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Snappy;
 
-impl ChunkCompressor for Snappy {
-    fn compress(&mut self, chunk: &[u8]) -> io::Result<Vec<u8>> {
-        Ok(snap::raw::Encoder::new().compress_vec(chunk)?)
+/// Compressor of `SnappyCodec`, whose tables serve one chunk after the other.
+#[derive(Debug)]
+pub struct SnappyCompressor(snap::raw::Encoder);
+
+impl Default for SnappyCompressor {
+    fn default() -> Self {
+        Self(snap::raw::Encoder::new())
+    }
+}
+
+impl ChunkCompressor for SnappyCompressor {
+    fn compress(&mut self, chunk: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        append(out, snap::raw::max_compress_len(chunk.len()), |target| {
+            Ok(self.0.compress(chunk, target)?)
+        })
     }
 }
 

@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 
 use crate::base::shutdown::{self, Shutdown, ShutdownSender};
 use crate::config::{Addresses, Config};
+use crate::master_service::log_unwritten_codecs;
 use crate::net::listener;
 use crate::net::port::Port;
 use crate::outside::{Listener, Machine, Outside};
@@ -62,6 +63,7 @@ impl Server {
     ) -> Result<ServerHandle> {
         config.check()?;
         log_truncation(&engine);
+        engine.descriptors().iter().for_each(|table| log_unwritten_codecs(table));
         let listeners = Listeners::bind(&machine, &config).await?;
         let addresses = listeners.addresses()?;
         let services = Arc::new(Services::new(machine, engine, config, addresses)?);

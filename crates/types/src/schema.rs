@@ -182,6 +182,22 @@ pub mod family_attribute {
     pub const IN_MEMORY: &str = "IN_MEMORY";
     pub const BLOOMFILTER: &str = "BLOOMFILTER";
     pub const COMPRESSION: &str = "COMPRESSION";
+    /// Compression of the files that compactions write, in place of [`COMPRESSION`]; the next two
+    /// replace it for one kind of compaction.
+    pub const COMPRESSION_COMPACT: &str = "COMPRESSION_COMPACT";
+    pub const COMPRESSION_COMPACT_MAJOR: &str = "COMPRESSION_COMPACT_MAJOR";
+    pub const COMPRESSION_COMPACT_MINOR: &str = "COMPRESSION_COMPACT_MINOR";
+    /// Attributes that name a codec.
+    pub const CODECS: [&str; 4] =
+        [COMPRESSION, COMPRESSION_COMPACT, COMPRESSION_COMPACT_MAJOR, COMPRESSION_COMPACT_MINOR];
+    /// Setting: level of ZSTD. HBase's codecs read Hadoop's setting, the next one, if it is absent.
+    pub const ZSTD_LEVEL: &str = "hbase.io.compress.zstd.level";
+    pub const HADOOP_ZSTD_LEVEL: &str = "io.compression.codec.zstd.level";
+    /// Setting: class of the ZSTD codec. Hadoop's `ZStandardCodec` has frames without Hadoop's
+    /// framing, all others have it.
+    pub const ZSTD_CODEC: &str = "hbase.io.compress.zstd.codec";
+    /// Setting: level of GZ, by its name in Hadoop.
+    pub const GZ_LEVEL: &str = "zlib.compress.level";
     pub const DATA_BLOCK_ENCODING: &str = "DATA_BLOCK_ENCODING";
     pub const INDEX_BLOCK_ENCODING: &str = "INDEX_BLOCK_ENCODING";
     pub const REPLICATION_SCOPE: &str = "REPLICATION_SCOPE";
@@ -341,8 +357,25 @@ impl FamilyDescriptor {
 
     /// Returns the requested compression, upper case. Default: `NONE`.
     pub fn compression(&self) -> String {
-        self.attributes
-            .get(fam::COMPRESSION)
+        self.codec(&[fam::COMPRESSION])
+    }
+
+    /// Returns the requested compression of files that minor compactions write, upper case.
+    /// Default: that of the family.
+    pub fn minor_compaction_compression(&self) -> String {
+        self.codec(&[fam::COMPRESSION_COMPACT_MINOR, fam::COMPRESSION_COMPACT, fam::COMPRESSION])
+    }
+
+    /// Returns the same for major compactions.
+    pub fn major_compaction_compression(&self) -> String {
+        self.codec(&[fam::COMPRESSION_COMPACT_MAJOR, fam::COMPRESSION_COMPACT, fam::COMPRESSION])
+    }
+
+    /// Returns the first of these attributes that is set, upper case; otherwise `NONE`.
+    fn codec(&self, names: &[&str]) -> String {
+        names
+            .iter()
+            .find_map(|name| self.attributes.get(*name))
             .map_or_else(|| "NONE".to_owned(), |text| text.to_ascii_uppercase())
     }
 
@@ -388,10 +421,12 @@ impl FamilyDescriptor {
         number(fam::REPLICATION_SCOPE, 0, 1)?;
         one_of(fam::KEEP_DELETED_CELLS, &["FALSE", "TRUE", "TTL"])?;
         one_of(fam::BLOOMFILTER, &["NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"])?;
-        one_of(
-            fam::COMPRESSION,
-            &["NONE", "GZ", "SNAPPY", "LZ4", "ZSTD", "LZO", "BZIP2", "LZMA", "BROTLI"],
-        )?;
+        for name in fam::CODECS {
+            one_of(
+                name,
+                &["NONE", "GZ", "SNAPPY", "LZ4", "ZSTD", "LZO", "BZIP2", "LZMA", "BROTLI"],
+            )?;
+        }
         one_of(fam::DATA_BLOCK_ENCODING, &["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"])?;
         for name in [fam::BLOCKCACHE, fam::IN_MEMORY] {
             one_of(name, &["TRUE", "FALSE"])?;

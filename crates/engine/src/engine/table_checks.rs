@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use halite_types::key::to_string_binary;
-use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
-use halite_types::{Error, ErrorKind, Result, TableDescriptor, TableName};
+use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, family_attribute};
+use halite_types::{Error, ErrorKind, FamilyDescriptor, Result, TableDescriptor, TableName};
 use prost::Message as _;
 
 use super::namespaces::check_exists;
 use crate::catalog::messages::TableSchema;
 use crate::catalog::{Catalog, layout, meta};
-use crate::hfile::Compression;
+use crate::hfile::{CodecSettings, Compression};
 use crate::options::Options;
 
 /// Maximum bytes of a table's descriptor. The manifest contains all of them and is rewritten at
@@ -107,7 +107,7 @@ pub(super) fn check_family_directories(descriptor: &TableDescriptor) -> Result<(
     Ok(())
 }
 
-/// Rejects attributes that would appear to be in effect and are not: codecs that are not built in,
+/// Rejects attributes that would appear to be in effect and are not: codecs that are not written,
 /// encryption, coprocessors. An unchanged attribute is accepted, since the store may be from an
 /// earlier version.
 pub(super) fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor>) -> Result<()> {
@@ -116,15 +116,10 @@ pub(super) fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor
     };
     for family in new.families() {
         let before = old.and_then(|table| table.find_family(family.name()));
-        let (name, codec) = (to_string_binary(family.name()), family.compression());
-        if Compression::from_name(&codec).is_some_and(|codec| !codec.is_readable())
-            && before.is_none_or(|before| before.compression() != codec)
-        {
-            return refuse(format!(
-                "family {name} asks for COMPRESSION {codec}, which is not built in; set it to NONE \
-                 or GZ"
-            ));
-        }
+        let name = to_string_binary(family.name());
+        check_codecs(family, before)
+            .and_then(|()| check_codec_settings(new, family, old.zip(before)))
+            .map_err(|error| error.at(format_args!("table {}: family {name}", new.name())))?;
         let cipher = family.attributes.get("ENCRYPTION").filter(|cipher| !cipher.is_empty());
         if cipher.is_some()
             && cipher != before.and_then(|before| before.attributes.get("ENCRYPTION"))
@@ -148,6 +143,32 @@ pub(super) fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor
             "{name} names {class:?}, and no class of Java's can be loaded; leave it out"
         )),
         None => Ok(()),
+    }
+}
+
+/// Checks the codecs of a family. `before` is the family until now.
+fn check_codecs(family: &FamilyDescriptor, before: Option<&FamilyDescriptor>) -> Result<()> {
+    for attribute in family_attribute::CODECS {
+        let codec = family.attributes.get(attribute);
+        if codec == before.and_then(|before| before.attributes.get(attribute)) {
+            continue;
+        }
+        if let Some(codec) = codec.and_then(|name| Compression::from_name(name)) {
+            codec.check_written(attribute)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks the settings of the codecs of a family. Those of `before` may be invalid too.
+fn check_codec_settings(
+    table: &TableDescriptor,
+    family: &FamilyDescriptor,
+    before: Option<(&TableDescriptor, &FamilyDescriptor)>,
+) -> Result<()> {
+    match before.map(|(table, family)| CodecSettings::new(table, family)) {
+        Some(Err(_)) => Ok(()),
+        Some(Ok(_)) | None => CodecSettings::new(table, family).map(drop),
     }
 }
 

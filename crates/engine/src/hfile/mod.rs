@@ -61,7 +61,7 @@ pub use block::Block;
 pub use block_header::{BlockHandle, BlockKind};
 pub use block_iter::BlockSummary;
 pub use checksum::ChecksumType;
-pub use codec::Compression;
+pub use codec::{CodecSettings, Compression};
 pub use comparator::Comparator;
 pub use cursor::Cursor;
 pub use encoding::DataBlockEncoding;

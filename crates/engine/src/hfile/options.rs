@@ -4,7 +4,7 @@ use halite_types::BloomType;
 
 use super::Comparator;
 use super::checksum::ChecksumType;
-use super::codec::Compression;
+use super::codec::{CodecSettings, Compression};
 use super::encoding::DataBlockEncoding;
 use super::hash::HashKind;
 
@@ -30,6 +30,8 @@ pub struct WriterOptions {
     pub delete_family_bloom: bool,
     /// Compression of the blocks.
     pub compression: Compression,
+    /// Settings of the compressor.
+    pub codec_settings: CodecSettings,
     /// Encoding of the data blocks.
     pub encoding: DataBlockEncoding,
     /// Checksum type of the blocks.
@@ -61,6 +63,7 @@ impl Default for WriterOptions {
             bloom_hash: HashKind::Murmur,
             delete_family_bloom: true,
             compression: Compression::None,
+            codec_settings: CodecSettings::default(),
             encoding: DataBlockEncoding::None,
             checksum: ChecksumType::Crc32c,
             bytes_per_checksum: 16 << 10,

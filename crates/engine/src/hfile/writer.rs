@@ -56,7 +56,7 @@ impl Writer {
     }
 
     fn start(file: Box<dyn FileWriter>, path: &str, options: WriterOptions) -> Result<Self> {
-        let compressor = options.compression.compressor()?;
+        let compressor = options.compression.compressor(options.codec_settings)?;
         let encoder = options.encoding.encoder()?;
         if !(MIN_BYTES_PER_CHECKSUM..=i32::MAX.cast_unsigned())
             .contains(&options.bytes_per_checksum)

@@ -322,7 +322,7 @@ impl Region {
         staged.push(StagedFile { family: part.family.clone(), name: name.clone() });
         let options = WriterOptions {
             include_sequence_ids: false,
-            ..writer_options(&self.shared, family, tags)
+            ..writer_options(&self.shared, family, family.codecs.flush, tags)
         };
         let shown = format!("{}/{to}", self.shared.env.fs.root());
         let file = self

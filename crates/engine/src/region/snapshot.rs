@@ -10,7 +10,7 @@ use halite_types::{
 };
 
 use crate::compaction::CompactionSettings;
-use crate::hfile::{Compression, DataBlockEncoding};
+use crate::hfile::{CodecSettings, Compression, DataBlockEncoding};
 use crate::scan::Retention;
 use crate::store::StoreSnapshot;
 
@@ -58,15 +58,37 @@ pub(crate) struct Family {
     pub(crate) bloom: BloomType,
     pub(crate) block_bytes: usize,
     pub(crate) block_cache: bool,
-    /// Codec of the files that are written. The descriptor may contain another one, which cannot be
-    /// written.
-    pub(crate) compression: Compression,
-    /// Data block encoding of the files that are written, likewise.
+    pub(crate) codecs: FamilyCodecs,
+    /// Data block encoding of the files that are written. The descriptor may contain another one,
+    /// which cannot be written.
     pub(crate) encoding: DataBlockEncoding,
     pub(crate) new_version_behavior: bool,
     pub(crate) compaction: CompactionSettings,
     /// Replaces the engine's option; 0 for no limit.
     max_row_bytes: Option<u64>,
+}
+
+/// Codecs of the files that are written. The descriptor of an old table may contain others, which
+/// cannot be written; [`Compression::None`] takes their place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FamilyCodecs {
+    /// Codec of flushes, and of loaded files that are rewritten.
+    pub(crate) flush: Compression,
+    pub(crate) minor_compaction: Compression,
+    pub(crate) major_compaction: Compression,
+    pub(crate) settings: CodecSettings,
+}
+
+impl FamilyCodecs {
+    fn new(table: &TableDescriptor, family: &FamilyDescriptor) -> Self {
+        Self {
+            flush: Compression::for_family(&family.compression()),
+            minor_compaction: Compression::for_family(&family.minor_compaction_compression()),
+            major_compaction: Compression::for_family(&family.major_compaction_compression()),
+            // Invalid settings are rejected, except in the descriptors of old tables.
+            settings: CodecSettings::new(table, family).unwrap_or_default(),
+        }
+    }
 }
 
 impl Family {
@@ -93,7 +115,7 @@ impl Family {
             bloom: family.bloom_filter(),
             block_bytes: family.block_size_bytes() as usize,
             block_cache: family.block_cache(),
-            compression: Compression::for_family(&family.compression()),
+            codecs: FamilyCodecs::new(table, family),
             encoding: DataBlockEncoding::for_family(&family.data_block_encoding()),
             new_version_behavior: family.new_version_behavior(),
             compaction: CompactionSettings::new(table, family),

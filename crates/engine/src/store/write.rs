@@ -8,7 +8,7 @@ use halite_types::{CellRef, Error, RegionInfo, Result};
 use super::StoreFile;
 use super::file_label::{GENERATION_KEY, NAME_KEY, REGION_KEY, STORE_ID_KEY};
 use crate::catalog::{FileEntry, layout};
-use crate::hfile::{StoreFileInfo, Writer, WriterOptions};
+use crate::hfile::{Compression, StoreFileInfo, Writer, WriterOptions};
 use crate::region::Family;
 use crate::shared::EngineInner;
 
@@ -72,12 +72,29 @@ pub(crate) fn write_file(
     opened.map(Some)
 }
 
+impl NewFile<'_> {
+    fn compression(&self) -> Compression {
+        let codecs = &self.family.codecs;
+        match (self.major, self.compacted_from.is_empty()) {
+            (true, _) => codecs.major_compaction,
+            (false, false) => codecs.minor_compaction,
+            (false, true) => codecs.flush,
+        }
+    }
+}
+
 /// Returns the writer options of a family's files; `tags` is `true` if any cell may have tags.
-pub(crate) fn writer_options(shared: &EngineInner, family: &Family, tags: bool) -> WriterOptions {
+pub(crate) fn writer_options(
+    shared: &EngineInner,
+    family: &Family,
+    compression: Compression,
+    tags: bool,
+) -> WriterOptions {
     WriterOptions {
         block_bytes: family.block_bytes,
         bloom: family.bloom,
-        compression: family.compression,
+        compression,
+        codec_settings: family.codecs.settings,
         encoding: family.encoding,
         part_bytes: Some(shared.options.part_bytes).filter(|&bytes| bytes > 0),
         include_tags: tags,
@@ -99,7 +116,8 @@ fn fill_file(
         .fs
         .create(path)
         .map_err(|error| Error::io(format!("creating store file {name}"), error))?;
-    let mut writer = Writer::create(file, &name, writer_options(shared, new.family, new.tags))?;
+    let options = writer_options(shared, new.family, new.compression(), new.tags);
+    let mut writer = Writer::create(file, &name, options)?;
     let (mut cells, mut bytes, mut look_at) = (0, 0, DISK_CHECK_INTERVAL_BYTES);
     fill(&mut |cell| {
         cells += 1;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use halite_engine::env::Env;
 use halite_engine::env::sim::SimEnv;
 use halite_engine::{Engine, Options};
+use halite_types::schema::family_attribute;
 use halite_types::{
     Bytes, CompactionKind, ErrorKind, FamilyDescriptor, Get, Put, ReadTier, Result, RowOp,
     SnapshotDescriptor, TableDescriptor, TableName,
@@ -141,14 +142,21 @@ fn unsupported_attributes_are_rejected() {
         TableDescriptor::new("t".parse().unwrap())
             .family(FamilyDescriptor::new("f").set("COMPRESSION", codec))
     };
-    for codec in ["LZO", "BZIP2", "lzma", "BROTLI"] {
-        let error = engine.create_table(with(codec), Vec::new()).unwrap_err();
-        assert!(
-            error.kind() == ErrorKind::Unsupported
-                && error.message().contains(&codec.to_uppercase()),
-            "{error}"
-        );
+    for attribute in family_attribute::CODECS {
+        for codec in ["LZO", "BZIP2", "lzma", "BROTLI"] {
+            let table = TableDescriptor::new("t".parse().unwrap())
+                .family(FamilyDescriptor::new("f").set(attribute, codec));
+            let error = engine.create_table(table, Vec::new()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+            let text = error.message();
+            let named = format!("family f: {attribute} {} is ", codec.to_uppercase());
+            assert!(text.contains(&named), "{text}");
+            assert!(text.contains("choose one of NONE, GZ, SNAPPY, LZ4 or ZSTD"), "{text}");
+        }
     }
+    let level = with("ZSTD").set("hbase.io.compress.zstd.level", "high");
+    let error = engine.create_table(level, Vec::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidRequest, "{error}");
     let encrypted = TableDescriptor::new("t".parse().unwrap())
         .family(FamilyDescriptor::new("f").set("ENCRYPTION", "AES"));
     assert_eq!(

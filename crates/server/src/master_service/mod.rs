@@ -60,4 +60,5 @@ pub(crate) use quota_observer::measure as measure_tables;
 pub(crate) use quotas::put_in_force as put_quotas_in_force;
 pub(crate) use rolling_splits::roll_regions;
 pub(crate) use routes::answer;
+pub(crate) use sanity::log_unwritten_codecs;
 pub(crate) use state::Master;

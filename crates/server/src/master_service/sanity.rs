@@ -45,8 +45,7 @@ const COPROCESSORS: [&str; 2] = [
     "org.apache.hadoop.hbase.coprocessor.AggregateImplementation",
     "org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint",
 ];
-/// Codecs that are unsupported for reading and writing files, with HBase's reason for rejecting
-/// them without their libraries.
+/// Codecs that are not written, with HBase's reason for rejecting them without their libraries.
 const NO_CODECS: [(&str, &str); 4] = [
     (
         "LZO",
@@ -240,23 +239,24 @@ impl Checker {
     }
 }
 
-/// Checks the codecs of files and of compactions.
+/// Checks the codecs of files and of compactions. HBase's test of a codec fails in the same way if
+/// its library is absent.
 fn check_codecs(family: &FamilyDescriptor) -> Result<(), CallError> {
-    let named = [
-        fam::COMPRESSION,
-        "COMPRESSION_COMPACT",
-        "COMPRESSION_COMPACT_MAJOR",
-        "COMPRESSION_COMPACT_MINOR",
-    ]
-    .map(|name| family.attributes.get(name));
-    let missing = NO_CODECS
-        .into_iter()
-        .find(|(codec, _)| named.iter().flatten().any(|name| name.eq_ignore_ascii_case(codec)));
-    // HBase could not read files written with these codecs. Halite does not write them, which is
-    // not what was requested either.
-    missing.map_or(Ok(()), |(_, why)| {
-        Err(CallError::do_not_retry(format!("{why} Set COMPRESSION to NONE or GZ")))
-    })
+    for attribute in fam::CODECS {
+        let Some(name) = family.attributes.get(attribute) else { continue };
+        let Some(error) =
+            Compression::from_name(name).and_then(|codec| codec.check_written(attribute).err())
+        else {
+            continue;
+        };
+        let why = NO_CODECS
+            .into_iter()
+            .find_map(|(codec, why)| name.eq_ignore_ascii_case(codec).then_some(why))
+            .unwrap_or_default();
+        let family = to_string_binary(family.name());
+        return Err(CallError::do_not_retry(format!("{why} (family {family}: {error})")));
+    }
+    Ok(())
 }
 
 fn is_coprocessor(attribute: &str) -> bool {
@@ -290,19 +290,33 @@ fn number(attributes: &Attributes, name: &str) -> Result<Option<i64>, CallError>
     text.trim().parse().map(Some).map_err(wrong)
 }
 
-/// Logs once for each codec and encoding that the descriptor stores it but files are written
-/// without it.
+/// Logs, when the store is opened, that a descriptor of an earlier version names a codec that is
+/// not written.
+pub(crate) fn log_unwritten_codecs(table: &TableDescriptor) {
+    for family in table.families() {
+        for attribute in fam::CODECS {
+            let codec = family.attributes.get(attribute).map(String::as_str).unwrap_or_default();
+            let Some(Err(error)) =
+                Compression::from_name(codec).map(|codec| codec.check_written(attribute))
+            else {
+                continue;
+            };
+            warn!(
+                "table {}: family {}: {error}; until then its files are written without compression",
+                table.name(),
+                to_string_binary(family.name())
+            );
+        }
+    }
+}
+
+/// Logs once for each encoding that the descriptor stores it but files are written without it.
 fn log_plain_storage(table: &TableDescriptor, family: &FamilyDescriptor) {
     static LOGGED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let (compression, encoding) = (family.compression(), family.data_block_encoding());
-    let has_compressor =
-        Compression::from_name(&compression).is_some_and(Compression::is_supported);
-    let has_encoder =
-        DataBlockEncoding::from_name(&encoding).is_some_and(DataBlockEncoding::is_written);
-    let attributes = [
-        ("compression", compression, has_compressor),
-        ("data block encoding", encoding, has_encoder),
-    ];
+    let encoding = family.data_block_encoding();
+    let has_encoder = DataBlockEncoding::from_name(&encoding)
+        .is_some_and(DataBlockEncoding::is_written);
+    let attributes = [("data block encoding", encoding, has_encoder)];
     for (what, value, is_written) in attributes {
         let wish = format!("{what} {value}");
         let is_new = !is_written && LOGGED.lock().is_ok_and(|mut said| said.insert(wish.clone()));
@@ -366,9 +380,30 @@ mod tests {
         }
     }
 
-    /// Logged once per process, so no other test may name these codecs.
     #[test]
-    fn unsupported_codec_or_encoding_is_logged_once() {
+    fn unwritten_codec_of_old_table_is_logged() {
+        let log = Log::default();
+        let logged = |family: FamilyDescriptor| {
+            with_default(log.clone(), || log_unwritten_codecs(&table(family)));
+            std::mem::take(&mut *log.0.lock().unwrap())
+        };
+        let written = family().set("COMPRESSION", "zstd").set("COMPRESSION_COMPACT", "LZ4");
+        assert!(logged(written).is_empty());
+        assert_eq!(
+            logged(family().set("COMPRESSION", "lzo").set("COMPRESSION_COMPACT_MAJOR", "LZMA")),
+            [
+                "table t: family f: COMPRESSION LZO is not built in; choose one of NONE, GZ, \
+                 SNAPPY, LZ4 or ZSTD; until then its files are written without compression",
+                "table t: family f: COMPRESSION_COMPACT_MAJOR LZMA is read and not written; choose \
+                 one of NONE, GZ, SNAPPY, LZ4 or ZSTD; until then its files are written without \
+                 compression"
+            ]
+        );
+    }
+
+    /// Logged once per process, so no other test may name these encodings.
+    #[test]
+    fn unsupported_encoding_is_logged_once() {
         let log = Log::default();
         let logged = |family: FamilyDescriptor| {
             with_default(log.clone(), || check(&table(family))).unwrap();
@@ -379,14 +414,9 @@ mod tests {
         );
         assert_eq!(
             logged(family().set("COMPRESSION", "SNAPPY").set("DATA_BLOCK_ENCODING", "PREFIX")),
-            [
-                "table t: family f asks for compression SNAPPY, which is kept and not applied: its \
-                 files are written plain",
-                "table t: family f asks for data block encoding PREFIX, which is kept and not \
-                 applied: its files are written plain"
-            ]
+            ["table t: family f asks for data block encoding PREFIX, which is kept and not \
+              applied: its files are written plain"]
         );
-        assert!(logged(family().set("COMPRESSION", "SNAPPY")).is_empty());
         assert!(logged(FamilyDescriptor::new("g").set("DATA_BLOCK_ENCODING", "PREFIX")).is_empty());
         assert_eq!(logged(family().set("DATA_BLOCK_ENCODING", "DIFF")).len(), 1);
     }

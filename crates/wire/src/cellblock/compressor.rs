@@ -4,7 +4,8 @@
 use std::io::{Read, Write};
 
 use halite_compression::{
-    BlockReader, ChunkCompressor, ChunkDecompressor, FramingError, Lz4, Snappy, write_block,
+    BlockReader, ChunkCompressor, ChunkDecompressor, FramingError, Lz4, Lz4Compressor, Snappy,
+    SnappyCompressor, write_block,
 };
 use halite_types::{Error, ErrorKind, Result};
 
@@ -59,8 +60,8 @@ impl Compressor {
                 flate2::write::GzEncoder::finish,
             ),
             Self::ZStandard => zstd::stream::encode_all(block, zstd::DEFAULT_COMPRESSION_LEVEL),
-            Self::Snappy => return compress_framed(block, Snappy),
-            Self::Lz4 => return compress_framed(block, Lz4),
+            Self::Snappy => return compress_framed(block, SnappyCompressor::default()),
+            Self::Lz4 => return compress_framed(block, Lz4Compressor::default()),
         };
         packed.map_err(incompressible)
     }

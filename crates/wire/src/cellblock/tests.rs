@@ -1,7 +1,7 @@
 //! Blocks compared with bytes written by HBase, round trips, and arbitrary bytes.
 
 use bytes::Bytes;
-use halite_compression::{ChunkCompressor as _, Snappy};
+use halite_compression::{ChunkCompressor as _, SnappyCompressor};
 use halite_types::cell::{CellParts, TAG_TTL, write_tag};
 use halite_types::{CellType, CellsBuilder};
 use proptest::prelude::*;
@@ -131,7 +131,8 @@ fn snappy_data_of_several_chunks_and_blocks_is_read() {
     let cell = hex(KEY_VALUE);
     let (head, tail) = cell.split_at(10);
     let chunk = |bytes: &[u8]| {
-        let packed = Snappy.compress(bytes).unwrap();
+        let mut packed = Vec::new();
+        SnappyCompressor::default().compress(bytes, &mut packed).unwrap();
         [&u32::try_from(packed.len()).unwrap().to_be_bytes()[..], &packed].concat()
     };
     let block = [&hex("0000001c")[..], &chunk(head), &chunk(tail)].concat();

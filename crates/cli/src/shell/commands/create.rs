@@ -34,6 +34,8 @@ pub(crate) const FAMILY_ATTRIBUTES: &[&str] = &[
     "PREFETCH_BLOCKS_ON_OPEN",
     "COMPRESS_TAGS",
     "COMPRESSION_COMPACT",
+    "COMPRESSION_COMPACT_MAJOR",
+    "COMPRESSION_COMPACT_MINOR",
     "IN_MEMORY_COMPACTION",
     "STORAGE_POLICY",
     "NEW_VERSION_BEHAVIOR",
@@ -251,7 +253,9 @@ pub(super) fn family_attributes(
             | "COMPRESSION"
             | "DATA_BLOCK_ENCODING"
             | "KEEP_DELETED_CELLS"
-            | "COMPRESSION_COMPACT" => value.to_uppercase(),
+            | "COMPRESSION_COMPACT"
+            | "COMPRESSION_COMPACT_MAJOR"
+            | "COMPRESSION_COMPACT_MINOR" => value.to_uppercase(),
             _ => value,
         };
         family = family.set(name, value);

@@ -2,7 +2,7 @@
 
 use std::io::Result;
 
-use super::{Compressor, read_expected};
+use super::block_codec::{Compressor, read_expected};
 
 /// Compressor that copies.
 pub(super) struct Copier;

@@ -1,4 +1,5 @@
 //! HFiles compared with files and cells that HBase wrote, tested against a model, and damaged.
+mod codecs;
 mod damage;
 mod golden;
 mod model;
