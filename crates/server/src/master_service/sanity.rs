@@ -314,8 +314,8 @@ pub(crate) fn log_unwritten_codecs(table: &TableDescriptor) {
 fn log_plain_storage(table: &TableDescriptor, family: &FamilyDescriptor) {
     static LOGGED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let encoding = family.data_block_encoding();
-    let has_encoder = DataBlockEncoding::from_name(&encoding)
-        .is_some_and(DataBlockEncoding::is_written);
+    let has_encoder =
+        DataBlockEncoding::from_name(&encoding).is_some_and(DataBlockEncoding::is_written);
     let attributes = [("data block encoding", encoding, has_encoder)];
     for (what, value, is_written) in attributes {
         let wish = format!("{what} {value}");

@@ -2,8 +2,7 @@
 use std::sync::Arc;
 
 use halite_engine::hfile::{
-    ChecksumType, Cursor, DirectBlocks, DirectParts, Reader, StoreFileInfo,
-    WriterOptions,
+    ChecksumType, Cursor, DirectBlocks, DirectParts, Reader, StoreFileInfo, WriterOptions,
 };
 use halite_types::ErrorKind;
 use halite_types::cell::key_row;
