@@ -87,9 +87,18 @@ impl<'a> ByteReader<'a> {
 
     /// Reads a number in groups of seven bits, the lowest first; every byte but the last has its
     /// highest bit set.
+    #[inline]
     pub(super) fn compressed_int(&mut self) -> Option<usize> {
-        let mut value = 0_u64;
-        for shift in [0, 7, 14, 21, 28] {
+        let first = self.byte()?;
+        if first < 0x80 {
+            return Some(usize::from(first));
+        }
+        self.compressed_int_tail(first)
+    }
+
+    fn compressed_int_tail(&mut self, first: u8) -> Option<usize> {
+        let mut value = u64::from(first & 0x7f);
+        for shift in [7, 14, 21, 28] {
             let byte = self.byte()?;
             value |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
@@ -125,6 +134,24 @@ pub(super) fn write_vlong(out: &mut Vec<u8>, value: i64) {
     out.extend_from_slice(bytes.get(skip..).unwrap_or_default());
 }
 
+/// Appends a number in groups of seven bits, as [`ByteReader::compressed_int`] reads it.
+#[inline]
+pub(super) fn write_compressed_int(out: &mut Vec<u8>, value: usize) {
+    debug_assert!(u32::try_from(value).is_ok(), "a length is below 4 GiB");
+    let mut rest = value;
+    while rest >= 0x80 {
+        out.push(low_byte(rest) | 0x80);
+        rest >>= 7;
+    }
+    out.push(low_byte(rest));
+}
+
+#[inline]
+fn low_byte(value: usize) -> u8 {
+    let [low, ..] = (value as u64).to_le_bytes();
+    low
+}
+
 /// Returns the bytes that [`write_vlong`] writes for a length.
 pub(super) fn vlong_len(value: usize) -> usize {
     if value <= 127 {
@@ -153,6 +180,25 @@ mod tests {
             write_vlong(&mut out, value);
             assert_eq!(out, hex, "{value}");
         }
+    }
+
+    #[test]
+    fn compressed_ints_of_every_width_round_trip() {
+        for shift in 0..32 {
+            for value in [1_usize << shift, (1 << shift) - 1, u32::MAX as usize >> shift] {
+                let mut out = Vec::new();
+                write_compressed_int(&mut out, value);
+                let mut input = ByteReader::new(&out);
+                assert_eq!((input.compressed_int(), input.remaining()), (Some(value), 0));
+                assert_eq!(
+                    out.len(),
+                    (usize::BITS - value.leading_zeros()).div_ceil(7).max(1) as usize
+                );
+            }
+        }
+        let mut out = Vec::new();
+        write_compressed_int(&mut out, 300);
+        assert_eq!(out, [0xac, 0x02]);
     }
 
     #[test]

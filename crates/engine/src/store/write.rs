@@ -76,9 +76,11 @@ pub(crate) fn write_file(
 pub(crate) fn writer_options(shared: &EngineInner, family: &Family, tags: bool) -> WriterOptions {
     WriterOptions {
         block_bytes: family.block_bytes,
+        encoded_block_bytes: family.encoded_block_bytes,
         bloom: family.bloom,
         compression: family.compression,
         encoding: family.encoding,
+        compress_tags: family.compress_tags,
         include_tags: tags,
         include_sequence_ids: true,
         created_ms: shared.env.clock.now_ms(),

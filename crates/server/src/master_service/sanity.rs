@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use halite_engine::hfile::{Compression, DataBlockEncoding};
+use halite_engine::hfile::Compression;
 use halite_types::key::to_string_binary;
 use halite_types::schema::{family_attribute as fam, table_attribute as tab};
 use halite_types::{Attributes, FamilyDescriptor, TableDescriptor};
@@ -290,30 +290,20 @@ fn number(attributes: &Attributes, name: &str) -> Result<Option<i64>, CallError>
     text.trim().parse().map(Some).map_err(wrong)
 }
 
-/// Logs once for each codec and encoding that the descriptor stores it but files are written
-/// without it.
+/// Logs once for each codec that the descriptor stores it but files are written without it.
 fn log_plain_storage(table: &TableDescriptor, family: &FamilyDescriptor) {
     static LOGGED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let (compression, encoding) = (family.compression(), family.data_block_encoding());
-    let has_compressor =
-        Compression::from_name(&compression).is_some_and(Compression::is_supported);
-    let has_encoder = DataBlockEncoding::from_name(encoding.as_bytes())
-        .is_some_and(DataBlockEncoding::is_written);
-    let attributes = [
-        ("compression", compression, has_compressor),
-        ("data block encoding", encoding, has_encoder),
-    ];
-    for (what, value, is_written) in attributes {
-        let wish = format!("{what} {value}");
-        let is_new = !is_written && LOGGED.lock().is_ok_and(|mut said| said.insert(wish.clone()));
-        if is_new {
-            let name = to_string_binary(family.name());
-            warn!(
-                "table {}: family {name} asks for {wish}, which is kept and not applied: its files \
-                 are written plain",
-                table.name()
-            );
-        }
+    let compression = family.compression();
+    if Compression::from_name(&compression).is_some_and(Compression::is_supported) {
+        return;
+    }
+    if LOGGED.lock().is_ok_and(|mut said| said.insert(compression.clone())) {
+        let name = to_string_binary(family.name());
+        warn!(
+            "table {}: family {name} asks for compression {compression}, which is kept and not \
+             applied: its files are written plain",
+            table.name()
+        );
     }
 }
 
@@ -366,9 +356,9 @@ mod tests {
         }
     }
 
-    /// Logged once per process, so no other test may name these codecs.
+    /// Logged once per process, so no other test may name this codec.
     #[test]
-    fn unsupported_codec_or_encoding_is_logged_once() {
+    fn unsupported_codec_is_logged_once() {
         let log = Log::default();
         let logged = |family: FamilyDescriptor| {
             with_default(log.clone(), || check(&table(family))).unwrap();
@@ -379,16 +369,10 @@ mod tests {
         );
         assert_eq!(
             logged(family().set("COMPRESSION", "SNAPPY").set("DATA_BLOCK_ENCODING", "PREFIX")),
-            [
-                "table t: family f asks for compression SNAPPY, which is kept and not applied: its \
-                 files are written plain",
-                "table t: family f asks for data block encoding PREFIX, which is kept and not \
-                 applied: its files are written plain"
-            ]
+            ["table t: family f asks for compression SNAPPY, which is kept and not applied: its \
+              files are written plain"]
         );
         assert!(logged(family().set("COMPRESSION", "SNAPPY")).is_empty());
-        assert!(logged(FamilyDescriptor::new("g").set("DATA_BLOCK_ENCODING", "PREFIX")).is_empty());
-        assert_eq!(logged(family().set("DATA_BLOCK_ENCODING", "DIFF")).len(), 1);
     }
 
     fn table(family: FamilyDescriptor) -> TableDescriptor {

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use halite_engine::hfile::{
-    Block, BlockHandle, BlockKind, BlockSource, Comparator, Compression, Cursor, DirectBlocks,
-    Reader, StoreFileInfo, Writer, WriterOptions,
+    Block, BlockHandle, BlockKind, BlockSource, Comparator, Compression, Cursor, DataBlockEncoding,
+    DirectBlocks, Reader, StoreFileInfo, Writer, WriterOptions,
 };
 use halite_types::cell::{compare_cells, compare_keys, make_key};
 use halite_types::{BloomType, Error, ErrorKind};
@@ -58,14 +58,20 @@ fn any_options() -> impl Strategy<Value = WriterOptions> {
         BloomType::RowPrefix(2),
     ]);
     let compression = prop::sample::select(vec![Compression::None, Compression::Gz]);
-    (1_usize..2000, 30_usize..600, 1_usize..6, bloom, compression, 33_u32..3000).prop_map(
+    let encoding = prop::sample::select(vec![
+        DataBlockEncoding::None,
+        DataBlockEncoding::Prefix,
+        DataBlockEncoding::Diff,
+        DataBlockEncoding::FastDiff,
+        DataBlockEncoding::RowIndexV1,
+    ]);
+    let blocks = (1_usize..2000, 30_usize..600, 1_usize..6, 33_u32..3000);
+    (blocks, bloom, compression, (encoding, any::<bool>())).prop_map(
         |(
-            block_bytes,
-            index_chunk_bytes,
-            min_index_entries,
+            (block_bytes, index_chunk_bytes, min_index_entries, bytes_per_checksum),
             bloom,
             compression,
-            bytes_per_checksum,
+            (encoding, compress_tags),
         )| WriterOptions {
             block_bytes,
             index_chunk_bytes,
@@ -73,6 +79,8 @@ fn any_options() -> impl Strategy<Value = WriterOptions> {
             bloom,
             bloom_chunk_bytes: 128,
             compression,
+            encoding,
+            compress_tags,
             bytes_per_checksum,
             include_tags: true,
             ..WriterOptions::default()
