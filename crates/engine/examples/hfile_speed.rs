@@ -1,5 +1,5 @@
-//! Speed of writing, scanning and seeking in store files in memory, for each data block encoding, in
-//! megabytes of `KeyValue` bytes or seeks per second.
+//! Speed of writing, scanning and seeking in store files in memory, for each data block encoding,
+//! in megabytes of `KeyValue` bytes or seeks per second.
 //!
 //! `cargo run --release -p halite-engine --example hfile_speed [ENCODING...]`
 #![allow(

@@ -46,6 +46,19 @@ impl<'a> ByteReader<'a> {
         self.take(N)?.try_into().ok()
     }
 
+    /// Returns the next `N` bytes without reading them; `None` if there are fewer.
+    #[inline]
+    pub(super) fn chunk<const N: usize>(&self) -> Option<&'a [u8; N]> {
+        self.bytes.get(self.position..)?.first_chunk::<N>()
+    }
+
+    /// Returns the length of the Hadoop vlong that begins here; `None` at the end.
+    #[inline]
+    pub(super) fn vlong_bytes(&self) -> Option<usize> {
+        let first = self.bytes.get(self.position)?.cast_signed();
+        Some(if first >= -112 { 1 } else { vlong_form(first).1.saturating_add(1) })
+    }
+
     /// Reads one byte.
     #[inline]
     pub(super) fn byte(&mut self) -> Option<u8> {
@@ -109,15 +122,25 @@ impl<'a> ByteReader<'a> {
     }
 
     fn vlong_tail(&mut self, first: i8) -> Option<i64> {
-        let (negative, bias) = if first < -120 { (true, -120_i8) } else { (false, -112) };
-        let count = usize::try_from(bias.checked_sub(first)?).ok()?;
-        let magnitude = self
-            .take(count)?
-            .iter()
-            .fold(0_u64, |value, &byte| (value << 8) | u64::from(byte))
-            .cast_signed();
-        Some(if negative { !magnitude } else { magnitude })
+        let (is_negative, count) = vlong_form(first);
+        let word = self.chunk::<8>();
+        let part = self.take(count)?;
+        let magnitude = match word {
+            // One load instead of a loop.
+            Some(word) => u64::from_be_bytes(*word) >> (64_usize.saturating_sub(count << 3) & 63),
+            None => part.iter().fold(0_u64, |value, &byte| (value << 8) | u64::from(byte)),
+        }
+        .cast_signed();
+        Some(if is_negative { !magnitude } else { magnitude })
     }
+}
+
+/// Returns the sign of a Hadoop vlong and the number of bytes after its first one, 1 to 8. The
+/// first one is below -112, otherwise it is the number itself.
+#[inline]
+fn vlong_form(first: i8) -> (bool, usize) {
+    let (is_negative, bias) = if first < -120 { (true, -120_i8) } else { (false, -112) };
+    (is_negative, usize::from(bias.wrapping_sub(first).unsigned_abs()))
 }
 
 /// Appends a Hadoop vlong in the fewest bytes.
@@ -214,7 +237,10 @@ mod tests {
                 let mut out = Vec::new();
                 write_vlong(&mut out, value);
                 let mut input = ByteReader::new(&out);
+                assert_eq!(input.vlong_bytes(), Some(out.len()));
                 assert_eq!((input.vlong(), input.remaining()), (Some(value), 0));
+                let longer = [&out[..], &[0xa5; 9]].concat();
+                assert_eq!(ByteReader::new(&longer).vlong(), Some(value));
                 assert_eq!(ByteReader::new(&out[..out.len().saturating_sub(1)]).vlong(), None);
                 if let Ok(length) = usize::try_from(value) {
                     assert_eq!(vlong_len(length), out.len(), "{value}");

@@ -32,7 +32,7 @@ fn equal_bytes(a: [u8; 8], b: [u8; 8]) -> usize {
 }
 
 /// Returns how many bytes two keys have in common before timestamp and type. HBase compares the
-/// lengths of the rows, then the rows, then the qualifiers; for keys of one family that is the same.
+/// lengths of the rows, then the rows, then the qualifiers: the same for keys of one family.
 #[inline]
 pub(super) fn common_front(previous_key: &[u8], key: &[u8]) -> usize {
     let front = |key: &[u8]| key.len().saturating_sub(STAMP_BYTES);

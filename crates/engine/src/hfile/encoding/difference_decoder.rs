@@ -24,7 +24,6 @@ pub(super) fn decode_differences<F: DifferenceFormat>(
 /// Decoder of one block.
 struct Decoder<'a, F> {
     format: PhantomData<F>,
-    payload: &'a [u8],
     input: ByteReader<'a>,
     layout: CellLayout,
     dictionary: TagDictionary<'a>,
@@ -39,14 +38,7 @@ impl<'a, F: DifferenceFormat> Decoder<'a, F> {
         let mut cells = PlainCells::new(bytes, payload.len());
         F::read_start(&mut input, &mut cells)
             .ok_or_else(|| damaged("it ends before its first cell"))?;
-        Ok(Self {
-            format: PhantomData,
-            payload,
-            input,
-            layout,
-            dictionary: TagDictionary::default(),
-            cells,
-        })
+        Ok(Self { format: PhantomData, input, layout, dictionary: TagDictionary::default(), cells })
     }
 
     fn run(mut self) -> Result<Vec<u8>> {
@@ -92,9 +84,8 @@ impl<'a, F: DifferenceFormat> Decoder<'a, F> {
             }
         }
         if self.layout.sequence_ids {
-            let start = self.input.position();
-            self.input.vlong()?;
-            out.extend_from_slice(self.payload.get(start..self.input.position())?);
+            let bytes = self.input.vlong_bytes()?;
+            self.cells.push_next(&mut self.input, bytes)?;
         }
         Some(())
     }

@@ -3,10 +3,17 @@
 use super::flat_key::{STAMP_BYTES, Stamp, family_end, row_end, split_stamp};
 use crate::hfile::vint::ByteReader;
 
-/// Maximum bytes that are allocated for a block before its cells have been read: some, or a multiple
-/// of those on disk. The stated size of a block is not trusted, since a few bytes may stand for many.
+/// Maximum bytes that are allocated for a block before its cells have been read: some, or a
+/// multiple of those on disk. The stated size of a block is not trusted, since a few bytes may
+/// stand for many.
 const MIN_RESERVED_BYTES: usize = 256 << 10;
 const MAX_RESERVED_FACTOR: usize = 16;
+
+/// Bytes that are copied at once where at most as many are needed, which is faster than a copy of a
+/// variable length: most parts of keys are short. The surplus is cut off again.
+const SHORT_BYTES: usize = 16;
+/// The same for the start of the previous key.
+const SHORT_PREFIX_BYTES: usize = 64;
 
 /// Bytes of a plain block so far.
 pub(super) struct PlainCells<'a> {
@@ -34,7 +41,7 @@ impl<'a> PlainCells<'a> {
     pub(super) fn new(bytes: usize, encoded_bytes: usize) -> Self {
         let most = encoded_bytes.saturating_mul(MAX_RESERVED_FACTOR).max(MIN_RESERVED_BYTES);
         Self {
-            out: Vec::with_capacity(bytes.min(most)),
+            out: Vec::with_capacity(bytes.min(most).saturating_add(SHORT_PREFIX_BYTES)),
             bytes,
             previous: None,
             family: &[],
@@ -115,7 +122,30 @@ impl<'a> PlainCells<'a> {
             return None;
         }
         let start = self.previous.map_or(0, |cell| cell.key);
-        self.out.extend_from_within(start..start.checked_add(bytes)?);
+        match self.out.get(start..)?.first_chunk::<SHORT_PREFIX_BYTES>().copied() {
+            Some(chunk) if bytes <= SHORT_PREFIX_BYTES => {
+                let end = self.out.len().saturating_add(bytes);
+                self.out.extend_from_slice(&chunk);
+                self.out.truncate(end);
+            }
+            _ => self.out.extend_from_within(start..start.checked_add(bytes)?),
+        }
+        Some(())
+    }
+
+    /// Appends the next `bytes` of the input.
+    #[inline]
+    pub(super) fn push_next(&mut self, input: &mut ByteReader<'a>, bytes: usize) -> Option<()> {
+        let chunk = input.chunk::<SHORT_BYTES>();
+        let part = input.take(bytes)?;
+        match chunk {
+            Some(chunk) if bytes <= SHORT_BYTES => {
+                let end = self.out.len().saturating_add(bytes);
+                self.out.extend_from_slice(chunk);
+                self.out.truncate(end);
+            }
+            _ => self.out.extend_from_slice(part),
+        }
         Some(())
     }
 
@@ -144,17 +174,15 @@ impl<'a> PlainCells<'a> {
         self.push_previous(common)?;
         let mut present = common;
         if previous_row_end.is_none_or(|end| common < end) {
-            self.out.extend_from_slice(input.take(2_usize.saturating_sub(common))?);
+            self.push_next(input, 2_usize.saturating_sub(common))?;
             let row_end = row_end(self.out.get(self.key..)?)?;
-            let missing = row_end.checked_sub(common.max(2))?;
-            self.out.extend_from_slice(input.take(missing)?);
+            self.push_next(input, row_end.checked_sub(common.max(2))?)?;
             self.out.extend_from_slice(self.family);
             present = row_end.checked_add(self.family.len())?;
         } else if common < previous_row_end?.checked_add(self.family.len())? {
             return None;
         }
-        self.out.extend_from_slice(input.take(front_bytes.checked_sub(present)?)?);
-        Some(())
+        self.push_next(input, front_bytes.checked_sub(present)?)
     }
 
     /// Reads a whole key, the first one, and remembers its family.

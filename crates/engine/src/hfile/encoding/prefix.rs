@@ -27,7 +27,7 @@ impl DifferenceFormat for Prefix {
             (input.compressed_int()?, input.compressed_int()?, input.compressed_int()?);
         cells.start(common.checked_add(rest)?, value_bytes)?;
         cells.push_previous(common)?;
-        cells.push(input.take(rest)?);
+        cells.push_next(input, rest)?;
         input.take(value_bytes).map(Value::Given)
     }
 }
